@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The close codes that the server uses. 4000–4499: come back; 4500–4999: do not.
+public enum CloseCode: UInt16, Sendable, CaseIterable {
+  case shutdown = 4000
+  case serverError = 4001
+  case tokenExpired = 4002
+  case tooSlow = 4003
+  case noPong = 4004
+  case resynchronize = 4005
+  case overRate = 4006
+  case badRequest = 4500
+  case unauthorized = 4501
+  case noHello = 4502
+  case forbidden = 4503
+  case tooManySessions = 4504
+  case tooLarge = 4505
+  case byOperator = 4506
+
+  /// Whether the client should come back.
+  public var reconnects: Bool { rawValue < 4500 }
+}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What is kept of one device's newest focus report.
+public struct FocusRecord: Equatable, Sendable {
+  public var device: DeviceID
+  /// nil: not told.
+  public var isFocused: Bool?
+  public var authorization: FocusAuthorization
+  /// The device's time of the report; the time of arrival where it told none.
+  public var at: Timestamp
+  public var number: Int64?
+  public var source: FocusSource?
+  /// When a report of this device last arrived.
+  public var heard: Timestamp
+
+  public init(
+    device: DeviceID, isFocused: Bool?, authorization: FocusAuthorization, at: Timestamp, number: Int64?,
+    source: FocusSource?, heard: Timestamp
+  ) {
+    self.device = device
+    self.isFocused = isFocused
+    self.authorization = authorization
+    self.at = at
+    self.number = number
+    self.source = source
+    self.heard = heard
+  }
+}

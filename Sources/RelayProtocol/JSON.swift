@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A JSON value that has passed the strict parser of the hub.
+///
+/// Numbers keep their spelling. `raw` is a value that was not looked into, byte for byte.
+public enum JSON: Equatable, Sendable {
+  case null
+  case bool(Bool)
+  case number(String)
+  case string(String)
+  case array([JSON])
+  case object([String: JSON])
+  case raw([UInt8])
+}
+
+/// A number above 2^53 is not the same in every language, so none is accepted.
+public let largestInteger: Int64 = 1 << 53
+
+/// The members of an object, read with their types and bounds; each error says where.
+///
+/// A member that is null is read as absent, unless a method says otherwise.
+public struct Fields: Sendable {
+  public let members: [String: JSON]
+  /// The JSON pointer of this object.
+  public let place: String
+
+  public init(_ members: [String: JSON], at place: String = "") {
+    self.members = members
+    self.place = place
+  }
+
+  /// Reads `value` as an object.
+  public init(_ value: JSON, at place: String = "") throws(RequestError) {
+    guard case .object(let members) = value else { throw .init(.badRequest, "must be an object", at: place) }
+    self.init(members, at: place)
+  }
+
+  public func has(_ key: String) -> Bool { members[key] != nil }
+  public func isNull(_ key: String) -> Bool { members[key] == .null }
+
+  public func string(_ key: String, longest: Int) throws(RequestError) -> String? {
+    guard let value = present(key) else { return nil }
+    guard case .string(let text) = value else { throw wrong(key, "must be a string") }
+    guard text.utf8.count <= longest else { throw wrong(key, "must be at most \(longest) bytes long") }
+    return text
+  }
+
+  public func bool(_ key: String) throws(RequestError) -> Bool? {
+    guard let value = present(key) else { return nil }
+    guard case .bool(let flag) = value else { throw wrong(key, "must be true or false") }
+    return flag
+  }
+
+  public func integer(_ key: String, _ allowed: ClosedRange<Int64>) throws(RequestError) -> Int64? {
+    guard let value = present(key) else { return nil }
+    guard case .number(let spelling) = value, let number = Int64(spelling) else {
+      throw wrong(key, "must be an integer")
+    }
+    guard allowed.contains(number) else {
+      throw wrong(key, "must be from \(allowed.lowerBound) to \(allowed.upperBound)")
+    }
+    return number
+  }
+
+  public func choice<Choice>(_ key: String, _: Choice.Type = Choice.self) throws(RequestError) -> Choice?
+  where Choice: RawRepresentable & CaseIterable, Choice.RawValue == String {
+    guard let text = try string(key, longest: 256) else { return nil }
+    guard let choice = Choice(rawValue: text) else {
+      throw wrong(key, "must be one of \(Choice.allCases.map(\.rawValue).joined(separator: ", "))")
+    }
+    return choice
+  }
+
+  public func name<N: Name>(_ key: String, _: N.Type = N.self) throws(RequestError) -> N? {
+    guard let value = present(key) else { return nil }
+    guard case .string(let text) = value else { throw wrong(key, "must be a string") }
+    guard let name = N(rawValue: text) else { throw wrong(key, Self.badName(N.self)) }
+    return name
+  }
+
+  public func names<N: Name>(_ key: String, most: Int, _: N.Type = N.self) throws(RequestError) -> [N]? {
+    guard let value = present(key) else { return nil }
+    guard case .array(let items) = value else { throw wrong(key, "must be an array") }
+    guard items.count <= most else { throw wrong(key, "must have at most \(most) items") }
+    var names: [N] = []
+    for (index, item) in items.enumerated() {
+      guard case .string(let text) = item, let name = N(rawValue: text) else {
+        throw wrong("\(key)/\(index)", Self.badName(N.self))
+      }
+      names.append(name)
+    }
+    return names
+  }
+
+  public func object(_ key: String) throws(RequestError) -> Fields? {
+    guard let value = present(key) else { return nil }
+    return try Fields(value, at: "\(place)/\(key)")
+  }
+
+  /// The text of a member that is relayed as it came, null included.
+  public func raw(_ key: String) -> [UInt8]? {
+    guard case .raw(let bytes) = members[key] else { return nil }
+    return bytes
+  }
+
+  /// The value, or the error that says that it is missing.
+  public func required<Value>(_ key: String, _ value: Value?) throws(RequestError) -> Value {
+    guard let value else { throw wrong(key, isNull(key) ? "must not be null" : "is missing") }
+    return value
+  }
+
+  public func wrong(_ key: String, _ what: String) -> RequestError {
+    RequestError(.badRequest, "\(key) \(what)", at: "\(place)/\(key)")
+  }
+
+  public static func badName<N: Name>(_: N.Type) -> String {
+    "is not a \(N.noun) name: 1 to \(N.longest) of A-Z a-z 0-9 and -_.:@!|+=~"
+  }
+
+  private func present(_ key: String) -> JSON? {
+    guard let value = members[key], value != .null else { return nil }
+    return value
+  }
+}
