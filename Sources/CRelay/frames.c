@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Frames that are built once and shared, and the outbox of each session. */
+#include "internal.h"
+
+#include <stdlib.h>
+
+relay_frame_t *relay__frame_create(relay_hub_t *hub, int opcode, const void *payload, size_t size) {
+  const size_t header = relay__frame_header(size);
+  relay_frame_t *frame = relay__resize(NULL, sizeof *frame + header + size);
+  frame->references = 1;
+  frame->size = (uint32_t)(header + size);
+  uint8_t *at = frame->bytes;
+  *at++ = (uint8_t)(0x80 | opcode);
+  if (size < 126) {
+    *at++ = (uint8_t)size;
+  } else if (size < 65536) {
+    *at++ = 126;
+    *at++ = (uint8_t)(size >> 8);
+    *at++ = (uint8_t)size;
+  } else {
+    *at++ = 127;
+    for (int shift = 56; shift >= 0; shift -= 8) *at++ = (uint8_t)((uint64_t)size >> shift);
+  }
+  if (size) memcpy(at, payload, size);
+  hub->frames++;
+  hub->frame_bytes += frame->size;
+  return frame;
+}
+
+void relay__frame_release(relay_hub_t *hub, relay_frame_t *frame) {
+  if (--frame->references) return;
+  hub->frames--;
+  hub->frame_bytes -= frame->size;
+  free(frame);
+}
+
+static relay_frame_t *frame_of(uintptr_t entry) {
+  return (relay_frame_t *)(entry & ~(uintptr_t)1);
+}
+
+static void mark_dirty(relay_hub_t *hub, relay_session_t *session) {
+  if (session->is_dirty || session->is_blocked) return;
+  session->is_dirty = true;
+  hub->dirty = relay__grow(hub->dirty, hub->dirty_count, &hub->dirty_capacity, sizeof *hub->dirty, 256);
+  hub->dirty[hub->dirty_count++] = session->id;
+}
+
+/* Takes the first frame off the queue. */
+static void pop(relay_hub_t *hub, relay__outbox_t *outbox) {
+  const uintptr_t entry = outbox->queue[outbox->head];
+  relay_frame_t *frame = frame_of(entry);
+  if (entry & 1)
+    outbox->reply_bytes -= frame->size;
+  else
+    outbox->event_bytes -= frame->size;
+  relay__frame_release(hub, frame);
+  outbox->head++;
+  outbox->sent = 0;
+  if (--outbox->count) return;
+  outbox->head = 0;
+  if (outbox->capacity > 2) { /* an idle session keeps none of a busy one's memory */
+    free(outbox->queue);
+    outbox->queue = NULL;
+    outbox->capacity = 0;
+  }
+}
+
+void relay__outbox_drop(relay_hub_t *hub, relay__outbox_t *outbox, bool keeps_begun) {
+  const uint32_t sent = outbox->sent;
+  const bool keeps = keeps_begun && sent && outbox->count;
+  const uintptr_t begun = keeps ? outbox->queue[outbox->head] : 0;
+  if (keeps) frame_of(begun)->references++;
+  while (outbox->count) pop(hub, outbox);
+  free(outbox->queue);
+  *outbox = (relay__outbox_t){0};
+  if (!keeps) return;
+  outbox->queue = relay__grow(NULL, 0, &outbox->capacity, sizeof *outbox->queue, 4);
+  outbox->queue[0] = begun;
+  outbox->count = 1;
+  outbox->sent = sent;
+  if (begun & 1)
+    outbox->reply_bytes = frame_of(begun)->size;
+  else
+    outbox->event_bytes = frame_of(begun)->size;
+}
+
+void relay__outbox_add(relay_hub_t *hub, relay_session_t *session, relay_frame_t *frame, bool is_reply) {
+  relay__outbox_t *outbox = &session->outbox;
+  if (session->has_overflowed && session->state != RELAY__CLOSING) return;
+  if (outbox->head + outbox->count == outbox->capacity) {
+    if (outbox->head) {
+      memmove(outbox->queue, outbox->queue + outbox->head, outbox->count * sizeof *outbox->queue);
+      outbox->head = 0;
+    } else {
+      outbox->queue = relay__grow(outbox->queue, outbox->count, &outbox->capacity, sizeof *outbox->queue, 2);
+    }
+  }
+  frame->references++;
+  outbox->queue[outbox->head + outbox->count++] = (uintptr_t)frame | (is_reply ? 1 : 0);
+  if (is_reply) {
+    outbox->reply_bytes += frame->size;
+    if (outbox->reply_bytes > RELAY__REPLIES) relay__session_regulate(hub, session);
+  } else {
+    outbox->event_bytes += frame->size;
+    if (hub->limits.outgoing_queue && outbox->event_bytes > hub->limits.outgoing_queue) {
+      /* Closed at the end of the iteration: who fans out walks the seats that a close takes away. */
+      relay__outbox_drop(hub, outbox, true);
+      session->has_overflowed = true;
+      session->is_blocked = false;
+    }
+  }
+  mark_dirty(hub, session);
+}
+
+void relay__send_text(relay_hub_t *hub, relay_session_t *session, const relay__text_t *text, bool is_reply) {
+  relay_frame_t *frame = relay__frame_create(hub, RELAY__TEXT, text->at, text->size);
+  relay__outbox_add(hub, session, frame, is_reply);
+  relay__frame_release(hub, frame);
+}
+
+/* The bytes of one write: as many frames as fit, joined; a single one, or a part of a large one, from
+ * where it lies. */
+static size_t gather(relay_hub_t *hub, const relay__outbox_t *outbox, const uint8_t **at) {
+  const relay_frame_t *first = frame_of(outbox->queue[outbox->head]);
+  const size_t rest = first->size - outbox->sent;
+  *at = first->bytes + outbox->sent;
+  if (outbox->count == 1 || rest >= RELAY__WRITE / 2) return rest < RELAY__WRITE ? rest : RELAY__WRITE;
+  size_t size = 0;
+  for (uint32_t i = 0; i < outbox->count; i++) {
+    const relay_frame_t *frame = frame_of(outbox->queue[outbox->head + i]);
+    const size_t skip = i ? 0 : outbox->sent;
+    if (size + frame->size - skip > RELAY__WRITE) break;
+    memcpy(hub->join + size, frame->bytes + skip, frame->size - skip);
+    size += frame->size - skip;
+  }
+  *at = hub->join;
+  return size;
+}
+
+void relay__outbox_flush(relay_hub_t *hub, relay_session_t *session) {
+  relay__outbox_t *outbox = &session->outbox;
+  session->is_dirty = false;
+  if (session->has_overflowed && session->state != RELAY__CLOSING) {
+    relay__session_close(hub, session, 4003, "too slow: the outgoing queue was full", -1);
+    session->is_dirty = false;
+  }
+  if (session->needs_ping && !session->ping_is_out && session->state == RELAY__OPEN)
+    relay__session_ping(hub, session);
+  while (outbox->count) {
+    if (lws_partial_buffered(session->wsi)) {
+      session->is_blocked = true;
+      session->drained = 0;
+      lws_callback_on_writable(session->wsi);
+      return;
+    }
+    const uint8_t *at;
+    size_t size = gather(hub, outbox, &at);
+    /* The library does not write to what it sends as it is. */
+    if (lws_write(session->wsi, (unsigned char *)at, size, LWS_WRITE_HTTP) < 0) {
+      relay__session_cut(session);
+      relay__outbox_drop(hub, outbox, false);
+      return;
+    }
+    while (size) {
+      const relay_frame_t *frame = frame_of(outbox->queue[outbox->head]);
+      const size_t rest = frame->size - outbox->sent;
+      if (size < rest) {
+        outbox->sent += (uint32_t)size;
+        break;
+      }
+      size -= rest;
+      pop(hub, outbox);
+    }
+  }
+  if (lws_partial_buffered(session->wsi)) {
+    session->is_blocked = true;
+    session->drained = 0;
+    return;
+  }
+  relay__session_drained(hub, session);
+}
+
+int64_t relay__bucket_take(relay__bucket_t *bucket, double rate, uint32_t burst, int64_t now) {
+  if (rate <= 0) return 0;
+  double tokens = bucket->at ? bucket->tokens + (double)(now - bucket->at) * rate / 1000 : burst;
+  if (tokens > burst) tokens = burst;
+  const bool has_one = tokens >= 1;
+  bucket->tokens = (float)(has_one ? tokens - 1 : tokens);
+  bucket->at = now;
+  return has_one ? 0 : (int64_t)((1 - tokens) * 1000 / rate) + 1;
+}

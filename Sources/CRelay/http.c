@@ -1,0 +1,395 @@
+// SPDX-License-Identifier: Apache-2.0
+/* HTTP on the port of the sessions: a request is gathered whole, answered from outside, and written
+ * when the socket takes it. */
+#include "internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+
+enum { BODY_DEADLINE = 10000, STREAM_BOUND = 262144, LONGEST_HEADER = 8192 };
+
+static const char *reason_of(int status) {
+  switch (status) {
+  case 200:
+    return "OK";
+  case 201:
+    return "Created";
+  case 204:
+    return "No Content";
+  case 304:
+    return "Not Modified";
+  case 400:
+    return "Bad Request";
+  case 401:
+    return "Unauthorized";
+  case 403:
+    return "Forbidden";
+  case 404:
+    return "Not Found";
+  case 405:
+    return "Method Not Allowed";
+  case 408:
+    return "Request Timeout";
+  case 409:
+    return "Conflict";
+  case 411:
+    return "Length Required";
+  case 413:
+    return "Content Too Large";
+  case 415:
+    return "Unsupported Media Type";
+  case 422:
+    return "Unprocessable Content";
+  case 426:
+    return "Upgrade Required";
+  case 429:
+    return "Too Many Requests";
+  case 503:
+    return "Service Unavailable";
+  default:
+    return status < 500 ? "Error" : "Internal Server Error";
+  }
+}
+
+static void put_response(relay__text_t *out, int status, const char *headers, relay_bytes_t body, bool closes,
+                         bool is_head) {
+  char line[128];
+  int size = snprintf(line, sizeof line, "HTTP/1.1 %d %s\r\n", status, reason_of(status));
+  relay__put(out, line, (size_t)size);
+  relay__puts(out, headers);
+  if (closes) relay__puts(out, "Connection: close\r\n");
+  if (status != 204 && status != 304) {
+    size = snprintf(line, sizeof line, "Content-Length: %zu\r\n", body.count);
+    relay__put(out, line, (size_t)size);
+  }
+  relay__puts(out, "\r\n");
+  if (!is_head && status != 204 && status != 304) relay__put(out, body.at, body.count);
+}
+
+static relay_bytes_t problem(char *at, size_t room, int status, const char *code, const char *detail) {
+  const int size = snprintf(at, room,
+                            "{\"type\":\"about:blank\",\"title\":\"%s\",\"status\":%d,\"code\":\"%s\","
+                            "\"detail\":\"%s\"}",
+                            reason_of(status), status, code, detail);
+  return (relay_bytes_t){at, (size_t)size};
+}
+
+static const char problem_headers[] = "Content-Type: application/problem+json\r\nCache-Control: no-store\r\n";
+
+/* A copy of a header, NUL-terminated; at: NULL when it is absent, and `is_too_long` is set when it is. */
+static relay_bytes_t header(struct lws *wsi, enum lws_token_indexes token, char *at, size_t room) {
+  const int length = lws_hdr_total_length(wsi, token);
+  if (length <= 0 || (size_t)length >= room || lws_hdr_copy(wsi, at, (int)room, token) < 0)
+    return (relay_bytes_t){0};
+  return (relay_bytes_t){at, strlen(at)};
+}
+
+static relay_bytes_t custom_header(struct lws *wsi, const char *name, char *at, size_t room) {
+  const int name_size = (int)strlen(name);
+  const int length = lws_hdr_custom_length(wsi, name, name_size);
+  if (length < 0 || (size_t)length >= room || lws_hdr_custom_copy(wsi, at, (int)room, name, name_size) < 0)
+    return (relay_bytes_t){0};
+  return (relay_bytes_t){at, strlen(at)};
+}
+
+/* Whose requests are answered */
+
+static bool is_loopback_host(const char *host) {
+  char name[64];
+  size_t size = strlen(host);
+  if (host[0] == '[') {
+    const char *end = strchr(host, ']');
+    if (!end) return false;
+    size = (size_t)(end - host) + 1;
+  } else if (strchr(host, ':')) {
+    size = (size_t)(strchr(host, ':') - host);
+  }
+  if (!size || size >= sizeof name) return false;
+  memcpy(name, host, size);
+  name[size] = 0;
+  if (!strcasecmp(name, "localhost") || !strcmp(name, "[::1]")) return true;
+  unsigned a, b, c, d;
+  char rest;
+  return sscanf(name, "%3u.%3u.%3u.%3u%c", &a, &b, &c, &d, &rest) == 4 && a == 127 && b < 256 && c < 256 &&
+         d < 256;
+}
+
+static bool is_own_origin(const char *origin, const char *host) {
+  const char *rest = !strncmp(origin, "http://", 7)    ? origin + 7
+                     : !strncmp(origin, "https://", 8) ? origin + 8
+                                                       : NULL;
+  return rest && !strcasecmp(rest, host);
+}
+
+static bool is_listed(const char *list, const char *origin) {
+  const size_t size = strlen(origin);
+  for (const char *at = list; *at;) {
+    const size_t length = strcspn(at, " ");
+    if (length == size && !strncasecmp(at, origin, size)) return true;
+    at += length + strspn(at + length, " ");
+  }
+  return false;
+}
+
+/* NULL, or why the request is refused with 403. */
+static const char *refusal(const relay_hub_t *hub, struct lws *wsi) {
+  char host[512], origin[512];
+  const relay_bytes_t has_host = header(wsi, WSI_TOKEN_HOST, host, sizeof host);
+  if (hub->config.loopback_hosts_only && (!has_host.at || !is_loopback_host(host)))
+    return "in open mode only a loopback Host is answered";
+  if (lws_hdr_total_length(wsi, WSI_TOKEN_ORIGIN) <= 0) return NULL;
+  if (!header(wsi, WSI_TOKEN_ORIGIN, origin, sizeof origin).at) return "the Origin is too long";
+  if (*hub->origins ? is_listed(hub->origins, origin) : has_host.at && is_own_origin(origin, host))
+    return NULL;
+  return "this Origin is not allowed";
+}
+
+/* The upgrade */
+
+static bool offers_subprotocol(const relay_hub_t *hub, struct lws *wsi) {
+  char list[128];
+  const int length = lws_hdr_total_length(wsi, WSI_TOKEN_PROTOCOL);
+  if (length <= 0) return true;
+  if (!header(wsi, WSI_TOKEN_PROTOCOL, list, sizeof list).at) return false;
+  const size_t size = strlen(hub->subprotocol);
+  for (const char *at = list; *at;) {
+    at += strspn(at, " \t,");
+    const size_t next = strcspn(at, " \t,");
+    if (next == size && !strncmp(at, hub->subprotocol, size)) return true;
+    at += next;
+  }
+  return false;
+}
+
+static int write_refusal(struct lws *wsi, int status, const char *code, const char *detail) {
+  char json[256];
+  relay__text_t out = {0};
+  put_response(&out, status, problem_headers, problem(json, sizeof json, status, code, detail), true, false);
+  /* Small enough for the socket's buffer, and the library keeps what does not fit. */
+  const int written = lws_write(wsi, (unsigned char *)out.at, out.size, LWS_WRITE_HTTP);
+  free(out.at);
+  return written < 0 ? -1 : 1;
+}
+
+int relay__http_upgrade(relay_hub_t *hub, struct lws *wsi) {
+  char *path;
+  int size;
+  const int method = lws_http_get_uri_and_method(wsi, &path, &size);
+  const char *wrong = refusal(hub, wsi);
+  if (wrong) return write_refusal(wsi, 403, "forbidden", wrong);
+  if (method != LWSHUMETH_GET || (size_t)size != strlen(hub->path) || memcmp(path, hub->path, (size_t)size))
+    return write_refusal(wsi, 404, "not_found", "sessions connect elsewhere");
+  if (!offers_subprotocol(hub, wsi))
+    return write_refusal(wsi, 400, "bad_request", "none of the offered subprotocols is known");
+  if (lws_hdr_total_length(wsi, WSI_TOKEN_HTTP_AUTHORIZATION) >= LONGEST_HEADER)
+    return write_refusal(wsi, 400, "bad_request", "the Authorization header is too long");
+  if (!hub->is_listening) return write_refusal(wsi, 503, "unavailable", "the server is shutting down");
+  return 0;
+}
+
+/* Requests */
+
+static const char *const methods[] = {
+    [LWSHUMETH_GET] = "GET",   [LWSHUMETH_POST] = "POST",       [LWSHUMETH_OPTIONS] = "OPTIONS",
+    [LWSHUMETH_PUT] = "PUT",   [LWSHUMETH_PATCH] = "PATCH",     [LWSHUMETH_DELETE] = "DELETE",
+    [LWSHUMETH_HEAD] = "HEAD", [LWSHUMETH_CONNECT] = "CONNECT",
+};
+
+static void answer(relay_exchange_t *exchange, int status, const char *headers, relay_bytes_t body) {
+  if (exchange->is_answered) return;
+  exchange->is_answered = true;
+  put_response(&exchange->out, status, headers, body, exchange->closes, exchange->is_head);
+  lws_callback_on_writable(exchange->wsi);
+}
+
+static void refuse(relay_exchange_t *exchange, int status, const char *code, const char *detail) {
+  char json[256];
+  answer(exchange, status, problem_headers, problem(json, sizeof json, status, code, detail));
+}
+
+/* Copies a text behind the others; its place is an offset until all are there. */
+static relay_bytes_t keep(relay_exchange_t *exchange, relay_bytes_t bytes) {
+  if (!bytes.at) return bytes;
+  const size_t offset = exchange->fields.size + 1; /* 0 stays "absent" */
+  relay__put(&exchange->fields, bytes.at, bytes.count);
+  relay__put(&exchange->fields, "", 1);
+  return (relay_bytes_t){(const void *)(uintptr_t)offset, bytes.count};
+}
+
+static void place(const relay_exchange_t *exchange, relay_bytes_t *bytes) {
+  if (bytes->at) bytes->at = exchange->fields.at + (uintptr_t)bytes->at - 1;
+}
+
+static void tell(relay_hub_t *hub, relay_exchange_t *exchange) {
+  exchange->is_told = true;
+  relay__timer_clear(hub, &exchange->timer);
+  exchange->http.body = (relay_bytes_t){exchange->body.at, exchange->body.size};
+  relay_event_t *event = relay__event(hub, RELAY_EVENT_HTTP, NULL);
+  event->exchange = exchange->id;
+  event->http = &exchange->http;
+}
+
+/* -1 when it is there and not all digits. */
+static int64_t content_length(struct lws *wsi) {
+  char digits[24];
+  if (lws_hdr_total_length(wsi, WSI_TOKEN_HTTP_CONTENT_LENGTH) <= 0) return 0;
+  if (!header(wsi, WSI_TOKEN_HTTP_CONTENT_LENGTH, digits, 16).at) return -1;
+  int64_t length = 0;
+  for (const char *at = digits; *at; at++) {
+    if (*at < '0' || *at > '9') return -1;
+    length = length * 10 + *at - '0';
+  }
+  return length;
+}
+
+static void read_fields(relay_exchange_t *exchange, struct lws *wsi, int method, const char *path,
+                        size_t size) {
+  char text[LONGEST_HEADER];
+  relay_http_t *http = &exchange->http;
+  const char *name = method >= 0 && method < (int)LWS_ARRAY_SIZE(methods) ? methods[method] : NULL;
+  if (!name) name = "?";
+  http->method = keep(exchange, (relay_bytes_t){name, strlen(name)});
+  http->path = keep(exchange, (relay_bytes_t){path, size});
+  relay__text_t query = {0};
+  int length;
+  for (int i = 0; (length = lws_hdr_copy_fragment(wsi, text, sizeof text, WSI_TOKEN_HTTP_URI_ARGS, i)) > 0;
+       i++) {
+    if (i) relay__put(&query, "", 1); /* decoded, so a NUL is what cannot be part of one */
+    relay__put(&query, text, (size_t)length);
+  }
+  http->query = keep(exchange, (relay_bytes_t){query.at, query.size});
+  free(query.at);
+  http->authorization = keep(exchange, header(wsi, WSI_TOKEN_HTTP_AUTHORIZATION, text, sizeof text));
+  http->if_none_match = keep(exchange, header(wsi, WSI_TOKEN_HTTP_IF_NONE_MATCH, text, sizeof text));
+  http->user = keep(exchange, custom_header(wsi, "x-stillwire-user:", text, sizeof text));
+  http->idempotency_key = keep(exchange, custom_header(wsi, "idempotency-key:", text, sizeof text));
+  relay_bytes_t *const all[] = {&http->method,         &http->path,          &http->query,
+                                &http->authorization,  &http->if_none_match, &http->user,
+                                &http->idempotency_key};
+  for (size_t i = 0; i < LWS_ARRAY_SIZE(all); i++) place(exchange, all[i]);
+}
+
+int relay__http_request(relay_hub_t *hub, struct lws *wsi, relay_exchange_t **at, const char *path,
+                        size_t size) {
+  relay__http_closed(hub, at);
+  relay_exchange_t *exchange = relay__allocate(sizeof *exchange);
+  *at = exchange;
+  exchange->wsi = wsi;
+  exchange->id = relay__slots_add(&hub->exchanges, exchange);
+  char *uri;
+  int uri_size;
+  const int method = lws_http_get_uri_and_method(wsi, &uri, &uri_size);
+  exchange->is_head = method == LWSHUMETH_HEAD;
+  exchange->length = content_length(wsi);
+  const bool has_length = lws_hdr_total_length(wsi, WSI_TOKEN_HTTP_CONTENT_LENGTH) > 0;
+  const bool needs_length = method == LWSHUMETH_POST || method == LWSHUMETH_PUT || method == LWSHUMETH_PATCH;
+  const char *wrong = refusal(hub, wsi);
+  lws_set_timeout(wsi, NO_PENDING_TIMEOUT, 0); /* the library's content timeout; ours is the exchange's */
+  exchange->closes = true;
+  if (lws_hdr_total_length(wsi, WSI_TOKEN_HTTP_TRANSFER_ENCODING) > 0)
+    refuse(exchange, 411, "bad_request", "Transfer-Encoding is not understood: send Content-Length");
+  else if (exchange->length < 0)
+    refuse(exchange, 400, "bad_request", "Content-Length must be digits");
+  else if (needs_length && !has_length)
+    refuse(exchange, 411, "bad_request", "Content-Length is missing");
+  else if (wrong)
+    refuse(exchange, 403, "forbidden", wrong);
+  else if (exchange->length > hub->limits.frame)
+    refuse(exchange, 413, "too_large", "the body is over the limit `frame`");
+  else
+    exchange->closes = false;
+  if (exchange->is_answered) return 0;
+  read_fields(exchange, wsi, method, path, size);
+  if (exchange->length) {
+    relay__timer_set(hub, &exchange->timer, RELAY__TIMER_EXCHANGE, hub->clock + BODY_DEADLINE);
+    return 0;
+  }
+  tell(hub, exchange);
+  return 0;
+}
+
+int relay__http_body(relay_hub_t *hub, relay_exchange_t *exchange, const void *at, size_t size) {
+  (void)hub;
+  if (!exchange || exchange->is_told || exchange->is_answered || !size) return 0;
+  if (exchange->body.size + size > (size_t)exchange->length) return -1;
+  relay__put(&exchange->body, at, size);
+  return 0;
+}
+
+int relay__http_body_complete(relay_hub_t *hub, relay_exchange_t *exchange) {
+  if (exchange && !exchange->is_told && !exchange->is_answered) tell(hub, exchange);
+  return 0;
+}
+
+void relay__http_timer(relay_hub_t *hub, relay_exchange_t *exchange) {
+  (void)hub;
+  exchange->closes = true;
+  refuse(exchange, 408, "bad_request", "the body did not come within 10 s");
+}
+
+int relay__http_writable(relay_hub_t *hub, relay_exchange_t **at) {
+  relay_exchange_t *exchange = *at;
+  if (!exchange) return 0;
+  relay__text_t *out = &exchange->out;
+  while (exchange->out_sent < out->size) {
+    if (lws_partial_buffered(exchange->wsi)) {
+      lws_callback_on_writable(exchange->wsi);
+      return 0;
+    }
+    size_t size = out->size - exchange->out_sent;
+    if (size > RELAY__WRITE) size = RELAY__WRITE;
+    if (lws_write(exchange->wsi, (unsigned char *)out->at + exchange->out_sent, size, LWS_WRITE_HTTP) < 0)
+      return -1;
+    exchange->out_sent += size;
+  }
+  out->size = exchange->out_sent = 0;
+  if (!exchange->is_answered || exchange->is_stream) return 0;
+  const bool closes = exchange->closes;
+  struct lws *wsi = exchange->wsi;
+  relay__http_closed(hub, at);
+  return closes || lws_http_transaction_completed(wsi) ? -1 : 0;
+}
+
+void relay__http_closed(relay_hub_t *hub, relay_exchange_t **at) {
+  relay_exchange_t *exchange = *at;
+  if (!exchange) return;
+  *at = NULL;
+  if (exchange->is_stream) relay__event(hub, RELAY_EVENT_HTTP_CLOSED, NULL)->exchange = exchange->id;
+  relay__timer_clear(hub, &exchange->timer);
+  relay__slots_remove(&hub->exchanges, exchange->id);
+  free(exchange->body.at);
+  free(exchange->out.at);
+  free(exchange->fields.at);
+  free(exchange);
+}
+
+/* What relay.h publishes */
+
+void relay_http_respond(relay_hub_t *hub, relay_id_t id, int status, const char *headers,
+                        relay_bytes_t body) {
+  relay_exchange_t *exchange = relay__slots_find(&hub->exchanges, id);
+  if (exchange) answer(exchange, status, headers, body);
+}
+
+void relay_http_stream(relay_hub_t *hub, relay_id_t id, const char *headers) {
+  relay_exchange_t *exchange = relay__slots_find(&hub->exchanges, id);
+  if (!exchange || exchange->is_answered) return;
+  exchange->is_answered = exchange->is_stream = true;
+  relay__puts(&exchange->out, "HTTP/1.1 200 OK\r\n");
+  relay__puts(&exchange->out, headers);
+  relay__puts(&exchange->out, "Connection: close\r\n\r\n");
+  lws_callback_on_writable(exchange->wsi);
+}
+
+bool relay_http_stream_write(relay_hub_t *hub, relay_id_t id, relay_bytes_t bytes) {
+  relay_exchange_t *exchange = relay__slots_find(&hub->exchanges, id);
+  if (!exchange || !exchange->is_stream) return false;
+  if (exchange->out.size - exchange->out_sent + bytes.count > STREAM_BOUND) {
+    shutdown(lws_get_socket_fd(exchange->wsi), SHUT_RDWR);
+    return false;
+  }
+  relay__put(&exchange->out, bytes.at, bytes.count);
+  lws_callback_on_writable(exchange->wsi);
+  return true;
+}

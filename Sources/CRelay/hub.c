@@ -1,0 +1,456 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The loop: libwebsockets on a libuv loop of our own, one iteration after another.
+ *
+ * An iteration reads what came and runs what woke us; then tick() runs timers, delivers events until
+ * there are none, and writes each session that has something queued once. While a session probably has
+ * more to be read, the write is put off for some iterations, so that more is joined into it.
+ */
+#include "internal.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/tcp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { ROUNDS = 16, POSTPONED = 16, ACCEPTS = 64, HEADERS = 16384, HEADER_SECONDS = 10 };
+
+typedef struct connection { /* what the library keeps for us per connection */
+  relay_session_t *session;
+  relay_exchange_t *exchange;
+} connection_t;
+
+void relay__log(const relay_hub_t *hub, bool is_error, const char *format, ...) {
+  char line[512];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(line, sizeof line, format, arguments);
+  va_end(arguments);
+  if (hub->callbacks.log) hub->callbacks.log(hub->callbacks.context, is_error, line);
+}
+
+/* The loop's clock stands still while its callbacks run; the wall clock is read when that moves. */
+static void read_clock(relay_hub_t *hub) {
+  const int64_t clock = (int64_t)uv_now(&hub->loop) + 1; /* 0 means "not set" */
+  if (clock == hub->clock) return;
+  struct timespec time;
+  clock_gettime(CLOCK_REALTIME, &time);
+  hub->clock = clock;
+  hub->now = (int64_t)time.tv_sec * 1000 + time.tv_nsec / 1000000;
+}
+
+/* The library's calls */
+
+static int callback(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in, size_t size) {
+  connection_t *connection = user;
+  relay_hub_t *hub = lws_context_user(lws_get_context(wsi));
+  if (!hub) return 0;
+  read_clock(hub);
+  relay_session_t *session = connection ? connection->session : NULL;
+  switch (reason) {
+  case LWS_CALLBACK_HTTP_CONFIRM_UPGRADE:
+    return relay__http_upgrade(hub, wsi);
+  case LWS_CALLBACK_ESTABLISHED: {
+    session = connection->session = relay__session_create(hub, wsi);
+    const int length = lws_hdr_total_length(wsi, WSI_TOKEN_HTTP_AUTHORIZATION);
+    if (length > 0) {
+      session->authorization = relay__allocate((size_t)length + 1);
+      lws_hdr_copy(wsi, session->authorization, length + 1, WSI_TOKEN_HTTP_AUTHORIZATION);
+    }
+    return 0;
+  }
+  case LWS_CALLBACK_RECEIVE:
+    if (session)
+      relay__session_received(hub, session, in, size, lws_is_first_fragment(wsi), lws_is_final_fragment(wsi),
+                              lws_frame_is_binary(wsi));
+    return 0;
+  case LWS_CALLBACK_RECEIVE_PONG:
+    if (session) relay__session_ponged(hub, session, in, size);
+    return 0;
+  case LWS_CALLBACK_SERVER_WRITEABLE:
+    if (session) {
+      session->is_blocked = false;
+      relay__outbox_flush(hub, session);
+    }
+    return 0;
+  case LWS_CALLBACK_WS_PEER_INITIATED_CLOSE:
+    return session && relay__session_peer_closed(hub, session, in, size) ? 0 : -1;
+  case LWS_CALLBACK_CLOSED:
+    if (session) relay__session_disconnected(hub, session);
+    connection->session = NULL;
+    return 0;
+  case LWS_CALLBACK_HTTP:
+    return relay__http_request(hub, wsi, &connection->exchange, in, size);
+  case LWS_CALLBACK_HTTP_BODY:
+    return relay__http_body(hub, connection->exchange, in, size);
+  case LWS_CALLBACK_HTTP_BODY_COMPLETION:
+    return relay__http_body_complete(hub, connection->exchange);
+  case LWS_CALLBACK_HTTP_WRITEABLE:
+    return relay__http_writable(hub, &connection->exchange);
+  case LWS_CALLBACK_CLOSED_HTTP:
+    if (connection) relay__http_closed(hub, &connection->exchange);
+    return 0;
+  default:
+    return 0;
+  }
+}
+
+/* The iteration */
+
+relay_event_t *relay__event(relay_hub_t *hub, relay_event_kind_t kind, void *owned) {
+  hub->events = relay__grow(hub->events, hub->event_count, &hub->event_capacity, sizeof *hub->events, 64);
+  hub->owned = relay__grow(hub->owned, hub->event_count, &hub->owned_capacity, sizeof *hub->owned, 64);
+  relay_event_t *event = &hub->events[hub->event_count];
+  *event = (relay_event_t){.kind = kind};
+  hub->owned[hub->event_count++] = owned;
+  return event;
+}
+
+#define SWAP(type, a, b)                                                                                     \
+  do {                                                                                                       \
+    type swapped = a;                                                                                        \
+    a = b;                                                                                                   \
+    b = swapped;                                                                                             \
+  } while (0)
+
+/* New events may come while these are delivered, so they are gathered in the other array. */
+static void deliver(relay_hub_t *hub) {
+  const uint32_t count = hub->event_count;
+  SWAP(relay_event_t *, hub->events, hub->spare_events);
+  SWAP(void **, hub->owned, hub->spare_owned);
+  SWAP(uint32_t, hub->event_capacity, hub->spare_event_capacity);
+  SWAP(uint32_t, hub->owned_capacity, hub->spare_owned_capacity);
+  hub->event_count = 0;
+  for (uint32_t i = 0; i < count; i++) {
+    relay_event_t *event = &hub->spare_events[i];
+    if (event->kind != RELAY_EVENT_HTTP) continue;
+    const relay_exchange_t *exchange = relay__slots_find(&hub->exchanges, event->exchange);
+    event->http = exchange ? &exchange->http : NULL; /* NULL: the client left before its request was told */
+  }
+  hub->callbacks.happened(hub->callbacks.context, hub->spare_events, count);
+  for (uint32_t i = 0; i < count; i++) free(hub->spare_owned[i]);
+}
+
+static void flush(relay_hub_t *hub) {
+  for (uint32_t i = 0; i < hub->dirty_count; i++) {
+    relay_session_t *session = relay__session_find(hub, hub->dirty[i]);
+    if (session && session->is_dirty) relay__outbox_flush(hub, session);
+  }
+  hub->dirty_count = 0;
+}
+
+static void idle(uv_idle_t *handle) {
+  (void)handle;
+} /* that it runs is its use */
+
+void relay__tick(relay_hub_t *hub) {
+  relay__timers_run(hub);
+  int rounds = 0;
+  while ((hub->event_count || hub->resuming_count) && rounds++ < ROUNDS) {
+    if (hub->event_count) deliver(hub);
+    for (uint32_t i = 0; i < hub->resuming_count; i++) {
+      relay_session_t *session = relay__session_find(hub, hub->resuming[i]);
+      if (session) relay__session_resume(hub, session);
+    }
+    hub->resuming_count = 0;
+  }
+  if (hub->has_more && hub->postponed++ < POSTPONED) {
+    uv_idle_start(&hub->again, idle);
+  } else {
+    flush(hub);
+    hub->postponed = 0;
+    uv_idle_stop(&hub->again);
+  }
+  hub->has_more = false;
+  hub->iteration++;
+  if (hub->event_count || hub->resuming_count) uv_async_send(&hub->wake); /* let others read first */
+  relay__timers_arm(hub);
+}
+
+static void prepared(uv_prepare_t *prepare) {
+  relay_hub_t *hub = prepare->data;
+  read_clock(hub);
+  relay__tick(hub);
+  if (hub->stops) uv_stop(&hub->loop);
+}
+
+static void woken(uv_async_t *wake) {
+  relay_hub_t *hub = wake->data;
+  if (hub->is_over) return;
+  read_clock(hub);
+  hub->callbacks.woken(hub->callbacks.context);
+}
+
+/* Connections */
+
+static void resume_accept(uv_timer_t *timer);
+
+static void acceptable(uv_poll_t *poll, int status, int events) {
+  relay_hub_t *hub = poll->data;
+  (void)events;
+  if (status < 0) return;
+  for (int i = 0; i < ACCEPTS; i++) {
+    const int socket = accept4(hub->listener_fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    if (socket >= 0) {
+      const int on = 1;
+      setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+      lws_adopt_socket_vhost(hub->vhost, socket); /* closes it when it fails */
+      continue;
+    }
+    if (errno == EMFILE || errno == ENFILE) {
+      /* The connection stays in the backlog and the poll would spin: turn this one away, and rest. */
+      relay__log(hub, true, "no file descriptor is left for a new connection");
+      if (hub->spare_fd >= 0) {
+        close(hub->spare_fd);
+        const int turned_away = accept4(hub->listener_fd, NULL, NULL, SOCK_CLOEXEC);
+        if (turned_away >= 0) close(turned_away);
+        hub->spare_fd = dup(2);
+      }
+      uv_poll_stop(&hub->listener);
+      uv_timer_start(&hub->accept_again, resume_accept, 100, 0);
+    }
+    return;
+  }
+}
+
+static void resume_accept(uv_timer_t *timer) {
+  relay_hub_t *hub = timer->data;
+  if (hub->is_listening) uv_poll_start(&hub->listener, UV_READABLE, acceptable);
+}
+
+static int open_listener(const char *address, uint16_t *port) {
+  char service[8];
+  snprintf(service, sizeof service, "%u", *port);
+  const struct addrinfo hints = {.ai_flags = AI_PASSIVE | AI_NUMERICSERV, .ai_socktype = SOCK_STREAM};
+  struct addrinfo *found;
+  if (getaddrinfo(address, service, &hints, &found)) return -EADDRNOTAVAIL;
+  const int on = 1;
+  int result = 0;
+  const int fd = socket(found->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  if (fd < 0)
+    result = -errno;
+  else if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) ||
+           bind(fd, found->ai_addr, found->ai_addrlen) || listen(fd, 4096)) {
+    result = -errno;
+    close(fd);
+  }
+  freeaddrinfo(found);
+  if (result) return result;
+  struct sockaddr_storage bound;
+  socklen_t size = sizeof bound;
+  getsockname(fd, (struct sockaddr *)&bound, &size);
+  *port = ntohs(bound.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&bound)->sin6_port
+                                            : ((struct sockaddr_in *)&bound)->sin_port);
+  return fd;
+}
+
+int relay_hub_listen(relay_hub_t *hub) {
+  hub->port = hub->config.port;
+  const int fd = open_listener(hub->address, &hub->port);
+  if (fd < 0) return -fd;
+  hub->listener_fd = fd;
+  uv_poll_init(&hub->loop, &hub->listener, fd);
+  hub->listener.data = hub;
+  hub->is_listening = true;
+  return uv_poll_start(&hub->listener, UV_READABLE, acceptable) ? EIO : 0;
+}
+
+uint16_t relay_hub_port(const relay_hub_t *hub) {
+  return hub->port;
+}
+
+static void close_descriptor(uv_handle_t *handle) {
+  close(((relay_hub_t *)handle->data)->listener_fd);
+}
+
+void relay_hub_close_listener(relay_hub_t *hub) {
+  if (!hub->is_listening) return;
+  hub->is_listening = false;
+  uv_timer_stop(&hub->accept_again);
+  uv_close((uv_handle_t *)&hub->listener, close_descriptor);
+}
+
+/* Life */
+
+/* The library sizes its tables by the limit and assumes too few when it is huge. */
+static unsigned descriptors(void) {
+  struct rlimit limit;
+  if (getrlimit(RLIMIT_NOFILE, &limit)) return 1024;
+  limit.rlim_cur = limit.rlim_max < 1000000 ? limit.rlim_max : 1000000;
+  if (setrlimit(RLIMIT_NOFILE, &limit) && getrlimit(RLIMIT_NOFILE, &limit)) return 1024;
+  return (unsigned)limit.rlim_cur;
+}
+
+/* The library's log has no context, so its lines go where an operator looks anyway; a client can provoke
+ * some of them, so there are at most ten a second. */
+static void library_logged(int level, const char *line) {
+  static _Atomic long second, count;
+  (void)level;
+  const long now = (long)time(NULL);
+  if (second != now) {
+    second = now;
+    count = 0;
+  }
+  if (count++ < 10) fprintf(stderr, "libwebsockets: %s", line);
+}
+
+relay_hub_t *relay_hub_create(const relay_config_t *config, const relay_callbacks_t *callbacks) {
+  relay_hub_t *hub = relay__allocate(sizeof *hub);
+  hub->config = *config;
+  hub->limits = config->limits;
+  hub->callbacks = *callbacks;
+  hub->address = relay__copy_string(config->address, strlen(config->address));
+  hub->subprotocol = relay__copy_string(config->subprotocol, strlen(config->subprotocol));
+  hub->path = relay__copy_string(config->path, strlen(config->path));
+  hub->origins = relay__copy_string(config->origins, strlen(config->origins));
+  hub->parser = relay_json_parser_create();
+  hub->join = relay__allocate(RELAY__WRITE);
+  hub->listener_fd = -1;
+  hub->spare_fd = dup(2);
+  uv_loop_init(&hub->loop);
+  uv_prepare_init(&hub->loop, &hub->prepare);
+  uv_async_init(&hub->loop, &hub->wake, woken);
+  uv_timer_init(&hub->loop, &hub->timer);
+  uv_idle_init(&hub->loop, &hub->again);
+  uv_timer_init(&hub->loop, &hub->accept_again);
+  hub->prepare.data = hub->wake.data = hub->timer.data = hub->accept_again.data = hub;
+  read_clock(hub);
+  hub->started = hub->now;
+  hub->started_clock = hub->clock;
+
+  lws_set_log_level(LLL_ERR | LLL_WARN, library_logged);
+  hub->protocols[0] = (struct lws_protocols){.name = hub->subprotocol,
+                                             .callback = callback,
+                                             .per_session_data_size = sizeof(connection_t),
+                                             .rx_buffer_size = RELAY__READ,
+                                             .tx_packet_size = RELAY__WRITE};
+  static const lws_retry_bo_t no_pings = {0}; /* ours are made in session.c */
+  void *loops[] = {&hub->loop};
+  const unsigned most = descriptors();
+  struct lws_context_creation_info info = {
+      .port = CONTEXT_PORT_NO_LISTEN_SERVER,
+      .options = LWS_SERVER_OPTION_LIBUV | LWS_SERVER_OPTION_EXPLICIT_VHOSTS |
+                 LWS_SERVER_OPTION_UV_NO_SIGSEGV_SIGFPE_SPIN,
+      .foreign_loops = loops,
+      .user = hub,
+      .gid = (gid_t)-1,
+      .uid = (uid_t)-1,
+      .count_threads = 1,
+      .fd_limit_per_thread = most > 512 ? most - 256 : most,
+      .timeout_secs = HEADER_SECONDS,
+      .max_http_header_data2 = HEADERS,
+      .max_http_header_pool = 256,
+      .server_string = "stillwire",
+  };
+  hub->context = lws_create_context(&info);
+  struct lws_context_creation_info vhost = {
+      .port = CONTEXT_PORT_NO_LISTEN_SERVER,
+      .protocols = hub->protocols,
+      .retry_and_idle_policy = &no_pings,
+      .keepalive_timeout = 60,
+      .timeout_secs = HEADER_SECONDS,
+      .vhost_name = "stillwire",
+  };
+  hub->vhost = hub->context ? lws_create_vhost(hub->context, &vhost) : NULL;
+  if (!hub->vhost) {
+    relay_hub_destroy(hub);
+    return NULL;
+  }
+  return hub;
+}
+
+/* Sessions and exchanges end; rooms and users stay, so that late calls find what they name. */
+static void shut_down(relay_hub_t *hub) {
+  if (hub->is_over) return;
+  hub->is_over = true;
+  relay_hub_close_listener(hub);
+  if (hub->context) lws_context_destroy(hub->context);
+  uv_close((uv_handle_t *)&hub->prepare, NULL);
+  uv_unref((uv_handle_t *)&hub->wake); /* other threads may use it until the hub is destroyed */
+  uv_close((uv_handle_t *)&hub->timer, NULL);
+  uv_close((uv_handle_t *)&hub->again, NULL);
+  uv_close((uv_handle_t *)&hub->accept_again, NULL);
+  uv_run(&hub->loop, UV_RUN_DEFAULT);
+  /* The first call closed its handles; on a loop of ours the second, after the loop, frees. */
+  if (hub->context) lws_context_destroy(hub->context);
+  hub->context = NULL;
+}
+
+void relay_hub_run(relay_hub_t *hub) {
+  uv_prepare_start(&hub->prepare, prepared);
+  uv_run(&hub->loop, UV_RUN_DEFAULT);
+  shut_down(hub);
+}
+
+void relay_hub_stop(relay_hub_t *hub) {
+  hub->stops = true;
+  if (!hub->is_over) uv_async_send(&hub->wake);
+}
+
+static void free_rooms_and_users(relay_hub_t *hub) {
+  for (uint32_t i = 0; i < hub->rooms.count; i++) {
+    relay_room_t *room = hub->rooms.items[i];
+    if (!room) continue;
+    for (uint32_t j = 0; j < room->member_count; j++) room->members[j]->ask_at = 0;
+    room->flags |= RELAY_ROOM_STORED;
+    relay_room_release(hub, room->id);
+  }
+  for (uint32_t i = 0; i < hub->users.count; i++) {
+    relay_user_t *user = hub->users.items[i];
+    if (!user) continue;
+    user->grace_until = 0;
+    user->is_pending = false;
+    user->holds = 0;
+    relay__user_release(hub, user);
+  }
+}
+
+void relay_hub_destroy(relay_hub_t *hub) {
+  shut_down(hub);
+  uv_close((uv_handle_t *)&hub->wake, NULL);
+  uv_run(&hub->loop, UV_RUN_DEFAULT);
+  uv_loop_close(&hub->loop);
+  free_rooms_and_users(hub);
+  for (uint32_t i = 0; i < hub->event_count; i++) free(hub->owned[i]);
+  if (hub->spare_fd >= 0) close(hub->spare_fd);
+  relay__slots_free(&hub->sessions);
+  relay__slots_free(&hub->rooms);
+  relay__slots_free(&hub->users);
+  relay__slots_free(&hub->exchanges);
+  relay__names_free(&hub->room_names);
+  relay__names_free(&hub->user_names);
+  relay_json_parser_destroy(hub->parser);
+  void *const blocks[] = {hub->heap,  hub->dirty,       hub->resuming, hub->events, hub->spare_events,
+                          hub->owned, hub->spare_owned, hub->text.at,  hub->join,   hub->address,
+                          hub->path,  hub->subprotocol, hub->origins};
+  for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) free(blocks[i]);
+  free(hub);
+}
+
+void relay_hub_wake(relay_hub_t *hub) {
+  uv_async_send(&hub->wake);
+}
+
+int64_t relay_hub_now(const relay_hub_t *hub) {
+  return hub->now;
+}
+
+relay_counts_t relay_hub_counts(const relay_hub_t *hub) {
+  return (relay_counts_t){
+      .sessions = hub->sessions.alive,
+      .users = hub->users.alive,
+      .rooms = hub->rooms.alive,
+      .members = hub->members,
+      .seats = hub->seats,
+      .timers = hub->heap_count,
+      .exchanges = hub->exchanges.alive,
+      .events = hub->event_count,
+      .frames = hub->frames,
+      .frame_bytes = hub->frame_bytes,
+  };
+}

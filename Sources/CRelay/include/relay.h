@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+/* relay.h -- rooms, fan-out, shared focus and the away queue on one event-loop thread.
+ *
+ * THREADS   A hub belongs to the thread inside relay_hub_run(). Call every function on that
+ *           thread, except those marked [any thread]; before the run, on the creating thread.
+ * MEMORY    The hub owns sessions, rooms and users; callers hold ids. A stale id is harmless: the
+ *           call does nothing and returns false, 0 or RELAY_GONE. Bytes handed in are copied,
+ *           bytes in an event are valid until the callback returns.
+ * REENTRY   No function calls an event before it returns. Events queue up and are delivered from
+ *           the top of the loop, and what was written to sessions leaves in one write each at the
+ *           end of the loop's iteration.
+ * TIME      Milliseconds. `now` is since 1970, delays are relative.
+ *
+ * If it is not in this file or in relay_json.h, it is not published.
+ */
+#ifndef RELAY_H
+#define RELAY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "relay_json.h"
+
+typedef struct relay_hub relay_hub_t;
+
+/* A session, room, user or HTTP exchange. Never given twice. 0: none. */
+typedef uint64_t relay_id_t;
+
+typedef struct relay_bytes {
+  const void *at;
+  size_t count;
+} relay_bytes_t;
+
+/* The hub */
+
+typedef struct relay_limits {
+  uint32_t frame, nesting;
+  uint32_t outgoing_queue;
+  uint32_t rooms_per_session, sessions_per_user;
+  double send_rate, request_rate; /* a second; 0: no limit */
+  uint32_t send_burst, request_burst;
+  uint32_t hello_timeout, heartbeat, pong_timeout; /* milliseconds */
+  uint32_t member_list;
+  uint32_t pushed_members;
+  uint32_t presence_grace; /* milliseconds */
+} relay_limits_t;
+
+typedef struct relay_config {
+  const char *address; /* an IPv4 or IPv6 address, or a name of an interface */
+  uint16_t port;       /* 0: any free one, see relay_hub_port() */
+  const char *subprotocol;
+  const char *path;         /* where sessions connect */
+  const char *origins;      /* allowed values of Origin, separated by spaces; "": the server's own */
+  bool loopback_hosts_only; /* answer only a Host that is loopback */
+  relay_limits_t limits;
+} relay_config_t;
+
+typedef struct relay_event relay_event_t;
+
+typedef struct relay_callbacks {
+  void *context;
+  /* Work waits for this thread, see relay_hub_wake(). */
+  void (*woken)(void *context);
+  /* What happened, in order. */
+  void (*happened)(void *context, const relay_event_t *events, size_t count);
+  /* A line for the operator, without a line feed. */
+  void (*log)(void *context, bool is_error, const char *line);
+} relay_callbacks_t;
+
+/* NULL when out of memory. */
+relay_hub_t *relay_hub_create(const relay_config_t *config, const relay_callbacks_t *callbacks);
+/* Binds the port. 0, or an errno: EADDRINUSE, EACCES, EADDRNOTAVAIL ... */
+int relay_hub_listen(relay_hub_t *hub);
+uint16_t relay_hub_port(const relay_hub_t *hub);
+/* Runs until relay_hub_stop(). Then sessions and HTTP exchanges are gone and nothing is sent any more;
+ * other calls still find their rooms and users, until relay_hub_destroy(). */
+void relay_hub_run(relay_hub_t *hub);
+/* Takes no connection any more. */
+void relay_hub_close_listener(relay_hub_t *hub);
+/* Ends relay_hub_run() after this iteration; sessions that are still there are cut. */
+void relay_hub_stop(relay_hub_t *hub);
+void relay_hub_destroy(relay_hub_t *hub);
+/* [any thread, until relay_hub_destroy()] `woken` is called soon on the hub's thread, unless the run is
+ * over; many calls may become one. */
+void relay_hub_wake(relay_hub_t *hub);
+int64_t relay_hub_now(const relay_hub_t *hub);
+
+typedef struct relay_counts {
+  size_t sessions, users, rooms, members, seats, timers, exchanges, events;
+  size_t frames, frame_bytes; /* alive, however many sessions wait for them */
+} relay_counts_t;
+relay_counts_t relay_hub_counts(const relay_hub_t *hub);
+
+/* Events */
+
+typedef enum relay_event_kind {
+  RELAY_EVENT_REQUEST,     /* session, user, json: a request to answer with relay_session_finish() */
+  RELAY_EVENT_SEND,        /* session, user, room, json: a `send` to a room that the store keeps; same */
+  RELAY_EVENT_HTTP,        /* exchange, http: answer with relay_http_respond() or relay_http_stream() */
+  RELAY_EVENT_HTTP_CLOSED, /* exchange: a stream that the client left */
+  RELAY_EVENT_USER_AWAY,   /* name, time: this user is offline, last seen at `time` */
+  RELAY_EVENT_USER_GONE,   /* user: forgotten, nothing refers to it any more */
+  RELAY_EVENT_MARK,        /* room, user, read, received: marks to store */
+  RELAY_EVENT_CURSOR,      /* room, seq: all up to it is decided */
+  RELAY_EVENT_DUE,         /* room, user: undecided messages, see relay_member_undecided() */
+  RELAY_EVENT_ROOM_IDLE,   /* room: nobody has been in it for a while */
+} relay_event_kind_t;
+
+typedef struct relay_http {
+  relay_bytes_t method, path, query, body;
+  relay_bytes_t authorization, user, idempotency_key, if_none_match; /* at: NULL when absent */
+} relay_http_t;
+
+struct relay_event {
+  relay_event_kind_t kind;
+  relay_id_t session, room, user, exchange;
+  const relay_json_t *json;
+  const relay_http_t *http;
+  const char *name;
+  int64_t seq, read, received, time;
+};
+
+/* Sessions */
+
+typedef enum relay_activity { RELAY_BACKGROUND, RELAY_IDLE, RELAY_ACTIVE } relay_activity_t;
+
+typedef enum relay_status {
+  RELAY_OK,
+  RELAY_GONE,      /* the session, room or user is no longer there */
+  RELAY_TOO_MANY,  /* one past a limit */
+  RELAY_NOT_THERE, /* not joined, not a member */
+} relay_status_t;
+
+/* Ends the `hello` of a session: it is now one of `user`, on `device` (NULL: it told none).
+ * TOO_MANY: past `sessions_per_user`. */
+relay_status_t relay_session_open(relay_hub_t *hub, relay_id_t session, relay_id_t user, const char *device,
+                                  bool acks, relay_activity_t activity);
+/* The answer to the request of an event; `json` may be empty. Requests that waited go on. */
+void relay_session_finish(relay_hub_t *hub, relay_id_t session, relay_bytes_t json);
+/* Text that answers no request. */
+void relay_session_push(relay_hub_t *hub, relay_id_t session, relay_bytes_t json);
+/* `bye`, a close frame, and at most 5 s until the socket is cut. `retry_after` < 0: not told. */
+void relay_session_close(relay_hub_t *hub, relay_id_t session, uint16_t code, const char *reason,
+                         double retry_after);
+void relay_hub_close_sessions(relay_hub_t *hub, uint16_t code, const char *reason);
+relay_id_t relay_session_user(const relay_hub_t *hub, relay_id_t session);
+/* NULL when `hello` told none. */
+const char *relay_session_device(const relay_hub_t *hub, relay_id_t session);
+bool relay_session_is_open(const relay_hub_t *hub, relay_id_t session);
+/* The Authorization header of the handshake, until relay_session_open(); at: NULL when absent. */
+relay_bytes_t relay_session_authorization(const relay_hub_t *hub, relay_id_t session);
+
+/* Users. A user is kept while a session, a room, a running grace or a caller needs it. */
+
+/* The user of this name: made when there is none. `profile` is JSON members that begin with a comma
+ * (`,"name":"Ann"`) or empty, and is part of each of the user's presence entries. */
+relay_id_t relay_user_create(relay_hub_t *hub, const char *name, relay_bytes_t profile, int64_t last_seen);
+relay_id_t relay_user_named(const relay_hub_t *hub, const char *name);
+const char *relay_user_name(const relay_hub_t *hub, relay_id_t user);
+/* As it was handed in. */
+relay_bytes_t relay_user_profile(const relay_hub_t *hub, relay_id_t user);
+/* `cause`, here and below, is a session that is not told. */
+bool relay_user_set_profile(relay_hub_t *hub, relay_id_t user, relay_bytes_t profile, relay_id_t cause);
+/* focus: -1 unknown, 0, 1. `since` is when it became 1. */
+bool relay_user_set_focus(relay_hub_t *hub, relay_id_t user, int focus, int64_t since, relay_id_t cause);
+bool relay_user_set_has_devices(relay_hub_t *hub, relay_id_t user, bool has_devices);
+bool relay_user_shares_room(const relay_hub_t *hub, relay_id_t a, relay_id_t b);
+/* The presence entry, as JSON; returns its size, and writes at most `room` bytes. */
+size_t relay_user_entry(const relay_hub_t *hub, relay_id_t user, bool shows_focus, char *at, size_t room);
+/* Keeps a user until the matching release, which forgets one that nothing else needs. */
+void relay_user_retain(relay_hub_t *hub, relay_id_t user);
+void relay_user_release(relay_hub_t *hub, relay_id_t user);
+
+/* Rooms */
+
+enum {
+  RELAY_ROOM_STORED = 1, /* messages pass the store before they are shown; members are durable */
+  RELAY_ROOM_PUSHES = 2, /* away members are pushed to */
+};
+
+relay_id_t relay_room_create(relay_hub_t *hub, const char *name, const char *epoch, int64_t seq,
+                             int64_t cursor, unsigned flags);
+relay_id_t relay_room_named(const relay_hub_t *hub, const char *name);
+const char *relay_room_name(const relay_hub_t *hub, relay_id_t room);
+const char *relay_room_epoch(const relay_hub_t *hub, relay_id_t room);
+int64_t relay_room_seq(const relay_hub_t *hub, relay_id_t room);
+/* Forgets a room without sessions and waits; false when it is needed, or has marks to store first: then
+ * it is idle again soon. */
+bool relay_room_release(relay_hub_t *hub, relay_id_t room);
+
+/* A durable member of a stored room, from the store: no event. */
+relay_status_t relay_room_restore_member(relay_hub_t *hub, relay_id_t room, relay_id_t user, int64_t read,
+                                         int64_t received);
+/* A stored message above the cursor that has to be decided again. */
+relay_status_t relay_room_restore_message(relay_hub_t *hub, relay_id_t room, int64_t seq, int64_t time,
+                                          relay_id_t from);
+/* Starts the waits of what relay_room_restore_message() brought. */
+void relay_room_resume(relay_hub_t *hub, relay_id_t room);
+/* A new member: `member` and `presence` to the others. */
+relay_status_t relay_room_add_member(relay_hub_t *hub, relay_id_t room, relay_id_t user);
+/* Ends a membership, and what its sessions hear of the room: `member` `left` to all. */
+relay_status_t relay_room_remove_member(relay_hub_t *hub, relay_id_t room, relay_id_t user);
+bool relay_room_has_member(const relay_hub_t *hub, relay_id_t room, relay_id_t user);
+
+enum {
+  RELAY_RIGHT_SEND = 1,
+  RELAY_RIGHT_PRESENCE = 2,
+};
+
+/* The session hears the room from now on; its user is a member. The reply to `join` has given it the
+ * messages from `given_from` up to the newest (none: the newest seq + 1). */
+relay_status_t relay_room_join(relay_hub_t *hub, relay_id_t room, relay_id_t session, unsigned rights,
+                               int64_t given_from);
+/* The session no longer hears it. */
+relay_status_t relay_room_leave(relay_hub_t *hub, relay_id_t room, relay_id_t session);
+bool relay_room_is_joined(const relay_hub_t *hub, relay_id_t room, relay_id_t session);
+/* TOO_MANY when one more room would be past `rooms_per_session`. */
+relay_status_t relay_session_may_join(const relay_hub_t *hub, relay_id_t session, relay_id_t room);
+
+typedef struct relay_room_facts {
+  size_t members, online;
+  bool is_large;
+  int64_t read, received; /* the user's marks; -1 when not a member */
+} relay_room_facts_t;
+relay_room_facts_t relay_room_facts(const relay_hub_t *hub, relay_id_t room, relay_id_t user);
+/* Presence entries of all members, as a JSON array. Freed by the caller. */
+char *relay_room_entries(const relay_hub_t *hub, relay_id_t room, relay_id_t viewer, size_t *size);
+/* The messages after `after` up to the newest, as JSON objects with commas between, when the hub
+ * still has all of them; NULL otherwise. `count` is how many. Freed by the caller. */
+char *relay_room_tail(const relay_hub_t *hub, relay_id_t room, int64_t after, size_t *size, size_t *count);
+
+/* Shows a message: a frame to every session in the room but `sender`, and a wait for each member who
+ * may have to be pushed to. In a room that is not stored the hub numbers it and `seq` and `time` are
+ * ignored. `decided` are members whose push was decided with the message. Returns the seq; 0: gone. */
+int64_t relay_room_publish(relay_hub_t *hub, relay_id_t room, const char *from, relay_id_t sender,
+                           relay_bytes_t body, int64_t seq, int64_t *time, const relay_id_t *decided,
+                           size_t decided_count);
+/* A signal, to whom a message would go. `body` may be empty. */
+relay_status_t relay_room_signal(relay_hub_t *hub, relay_id_t room, const char *from, relay_id_t sender,
+                                 relay_bytes_t name, relay_bytes_t body);
+/* Raises the user's read mark. */
+relay_status_t relay_room_read(relay_hub_t *hub, relay_id_t room, relay_id_t user, int64_t seq);
+
+/* The away queue: messages for which rules 7 to 9 of the delivery decision say `wait`. */
+
+/* Members who have a device, no session that waits for them and no grace: decided with the message.
+ * `needs_wait` tells whether anybody else but the sender has to be waited for. Writes at most
+ * `room_for` ids, returns how many there are. 0 in rooms that push nothing. */
+size_t relay_room_away(const relay_hub_t *hub, relay_id_t room, const char *sender, relay_id_t *users,
+                       size_t room_for, bool *needs_wait);
+
+typedef struct relay_undecided {
+  int64_t seq, time; /* the message's */
+  int64_t shown;     /* when it was written to the sessions in the room */
+  bool is_own;
+} relay_undecided_t;
+
+/* A session of the member in the room. */
+typedef struct relay_presence_facts {
+  relay_activity_t activity;
+  int64_t joined;     /* when */
+  int64_t given_from; /* from which seq on it was given the messages, in the reply to `join` or live */
+  int64_t received;   /* up to which seq; of what it was given, when it does not acknowledge */
+  bool acks;
+  int64_t drained; /* since when nothing has waited to be written; 0: something does */
+} relay_presence_facts_t;
+
+typedef struct relay_member_facts {
+  int64_t read, received;
+  int64_t away_since; /* when the last session ended; the hub's start when there was none */
+  bool is_clean;      /* it ended with a close */
+  size_t sessions;
+  relay_presence_facts_t session[32]; /* the first of them */
+} relay_member_facts_t;
+
+/* What waits for a member, oldest first; writes at most `room_for`, returns how many there are.
+ * The member is not due again until relay_member_decide(). */
+size_t relay_member_undecided(relay_hub_t *hub, relay_id_t room, relay_id_t user, relay_undecided_t *messages,
+                              size_t room_for, relay_member_facts_t *facts);
+/* All up to `seq` is decided; ask again after `delay` ms if something is left, or when something
+ * changes. */
+void relay_member_decide(relay_hub_t *hub, relay_id_t room, relay_id_t user, int64_t seq, int64_t delay);
+
+/* HTTP */
+
+/* `headers` are whole lines ("Name: value\r\n"); Content-Length is added. */
+void relay_http_respond(relay_hub_t *hub, relay_id_t exchange, int status, const char *headers,
+                        relay_bytes_t body);
+/* A response without an end (server-sent events); more follows with relay_http_stream_write(). */
+void relay_http_stream(relay_hub_t *hub, relay_id_t exchange, const char *headers);
+/* false when the client is gone, or was cut because more than 256 KiB waited for it. */
+bool relay_http_stream_write(relay_hub_t *hub, relay_id_t exchange, relay_bytes_t bytes);
+
+#endif

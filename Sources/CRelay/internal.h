@@ -1,0 +1,424 @@
+// SPDX-License-Identifier: Apache-2.0
+/* internal.h -- what the files of the hub share. Everything belongs to the hub's thread. */
+#ifndef RELAY_INTERNAL_H
+#define RELAY_INTERNAL_H
+
+#include <libwebsockets.h>
+#include <string.h>
+#include <uv.h>
+
+#include "relay.h"
+
+typedef struct relay_session relay_session_t;
+typedef struct relay_room relay_room_t;
+typedef struct relay_user relay_user_t;
+typedef struct relay_member relay_member_t;
+typedef struct relay_seat relay_seat_t;
+typedef struct relay_exchange relay_exchange_t;
+typedef struct relay_frame relay_frame_t;
+
+/* memory.c: allocation that ends the process when there is none, growable text, ids, names */
+
+void *relay__allocate(size_t size); /* zeroed */
+void *relay__resize(void *block, size_t size);
+char *relay__copy_string(const char *at, size_t size);
+/* Grows an array so that one more fits: doubling from `first`. */
+void *relay__grow(void *array, uint32_t count, uint32_t *capacity, size_t item, uint32_t first);
+
+typedef struct relay__text {
+  char *at;
+  size_t size, capacity;
+} relay__text_t;
+
+char *relay__text_extend(relay__text_t *text, size_t size);
+static inline void relay__put(relay__text_t *text, const void *at, size_t size) {
+  if (size) memcpy(relay__text_extend(text, size), at, size);
+}
+static inline void relay__puts(relay__text_t *text, const char *string) {
+  relay__put(text, string, strlen(string));
+}
+void relay__put_integer(relay__text_t *text, int64_t value);
+void relay__put_decimal(relay__text_t *text, double value);
+/* A JSON string with its quotes. */
+void relay__put_quoted(relay__text_t *text, const char *at, size_t size);
+
+/* Pointers in no order. One alone needs no block: most users have one session, most sessions one room. */
+typedef struct relay__list {
+  union {
+    void *one;
+    void **many;
+  };
+  uint32_t count, capacity; /* capacity 0: `one` */
+} relay__list_t;
+
+void relay__list_add(relay__list_t *list, void *item);
+/* The last item takes the place of the one at `index`. */
+void relay__list_remove(relay__list_t *list, uint32_t index);
+void relay__list_free(relay__list_t *list);
+static inline void *relay__list_at(const relay__list_t *list, uint32_t index) {
+  return list->capacity ? list->many[index] : list->one;
+}
+
+typedef struct relay__slots {
+  void **items;
+  uint32_t *generations;
+  uint32_t *unused;
+  uint32_t count, capacity, unused_count, unused_capacity, alive;
+} relay__slots_t;
+
+relay_id_t relay__slots_add(relay__slots_t *slots, void *item);
+void relay__slots_remove(relay__slots_t *slots, relay_id_t id);
+void *relay__slots_find(const relay__slots_t *slots, relay_id_t id);
+void relay__slots_free(relay__slots_t *slots);
+
+/* First field of what a name table holds. */
+typedef struct relay__named {
+  struct relay__named *next;
+  uint32_t hash, length;
+  char *name;
+} relay__named_t;
+
+typedef struct relay__names {
+  relay__named_t **buckets;
+  uint32_t count, capacity;
+} relay__names_t;
+
+void relay__names_add(relay__names_t *names, relay__named_t *item, const char *name, size_t length);
+void relay__names_remove(relay__names_t *names, relay__named_t *item);
+void *relay__names_find(const relay__names_t *names, const char *name, size_t length);
+void relay__names_free(relay__names_t *names);
+
+/* timers.c: one heap for everything that waits */
+
+typedef enum relay__timer_kind {
+  RELAY__TIMER_SESSION,
+  RELAY__TIMER_USER,
+  RELAY__TIMER_MEMBER,
+  RELAY__TIMER_ROOM,
+  RELAY__TIMER_EXCHANGE,
+} relay__timer_kind_t;
+
+typedef struct relay__timer {
+  int64_t due;    /* on the loop's clock */
+  uint32_t index; /* in the heap, from 1; 0: not set */
+  uint8_t kind;
+} relay__timer_t;
+
+void relay__timer_set(relay_hub_t *hub, relay__timer_t *timer, relay__timer_kind_t kind, int64_t due);
+/* Sets it unless it is due earlier anyway. */
+void relay__timer_set_earlier(relay_hub_t *hub, relay__timer_t *timer, relay__timer_kind_t kind, int64_t due);
+void relay__timer_clear(relay_hub_t *hub, relay__timer_t *timer);
+/* Calls what is due, and arms the loop for the next. */
+void relay__timers_run(relay_hub_t *hub);
+void relay__timers_arm(relay_hub_t *hub);
+
+/* frames.c: frames and outboxes */
+
+struct relay_frame {
+  uint32_t references;
+  uint32_t size;
+  uint8_t bytes[]; /* a WebSocket frame as a server writes it, header included */
+};
+
+enum { RELAY__TEXT = 1, RELAY__CLOSE = 8, RELAY__PING = 9 };
+
+/* One reference, for the caller. */
+relay_frame_t *relay__frame_create(relay_hub_t *hub, int opcode, const void *payload, size_t size);
+void relay__frame_release(relay_hub_t *hub, relay_frame_t *frame);
+static inline size_t relay__frame_header(size_t payload) {
+  return payload < 126 ? 2 : payload < 65536 ? 4 : 10;
+}
+
+typedef struct relay__outbox {
+  uintptr_t *queue; /* frames; the lowest bit marks a reply */
+  uint32_t head, count, capacity;
+  uint32_t sent; /* bytes of the first frame that are out already */
+  uint32_t event_bytes, reply_bytes;
+} relay__outbox_t;
+
+void relay__outbox_add(relay_hub_t *hub, relay_session_t *session, relay_frame_t *frame, bool is_reply);
+void relay__outbox_flush(relay_hub_t *hub, relay_session_t *session);
+void relay__outbox_drop(relay_hub_t *hub, relay__outbox_t *outbox, bool keeps_begun);
+void relay__send_text(relay_hub_t *hub, relay_session_t *session, const relay__text_t *text, bool is_reply);
+
+/* Token bucket: whole and part tokens at `at`. */
+typedef struct relay__bucket {
+  float tokens;
+  int64_t at;
+} relay__bucket_t;
+
+/* 0 when a token was there, else the ms until one is. */
+int64_t relay__bucket_take(relay__bucket_t *bucket, double rate, uint32_t burst, int64_t now);
+
+/* session.c */
+
+typedef enum relay__state {
+  RELAY__NEW,   /* `hello` has not come */
+  RELAY__HELLO, /* it has, and is not answered */
+  RELAY__OPEN,
+  RELAY__CLOSING, /* `bye` is on its way; nothing else counts */
+} relay__state_t;
+
+typedef struct relay__pending {
+  struct relay__pending *next;
+  uint32_t size;
+  char bytes[];
+} relay__pending_t;
+
+/* Of a session that asks for more than its rates allow; times are of the loop's clock. */
+typedef struct relay__excess {
+  int64_t since, last; /* it has gone on, without a pause of a second */
+  int64_t window;      /* when `count` began */
+  uint32_t count;
+} relay__excess_t;
+
+struct relay_session {
+  struct lws *wsi;
+  relay_id_t id;
+  relay_user_t *user;
+  relay__outbox_t outbox;
+  relay__timer_t timer;
+  relay__list_t seats; /* relay_seat_t: the rooms that it hears */
+  uint8_t state;
+  uint8_t activity;
+  bool acks;
+  bool is_dirty, is_blocked, is_paused, is_over, has_overflowed, needs_ping, ping_is_out, resumes;
+  bool open_are_sends; /* what is open are stored sends, behind which another may start */
+  uint16_t open_requests, pending_count;
+  relay__pending_t *pending, **pending_end; /* frames that wait for an open request */
+  char *gathered;                           /* a message that came in pieces */
+  uint32_t gathered_size, gathered_capacity;
+  char *authorization, *device;
+  relay__bucket_t send_bucket, request_bucket;
+  int64_t heard, ping_at; /* on the loop's clock */
+  int64_t drained;        /* since when nothing waits to be written; 0: something does */
+  uint32_t ping_count;
+  relay__excess_t *excess;        /* NULL: it has kept to its rates */
+  uint32_t stamp;                 /* the last presence announcement that it was given */
+  uint32_t iteration, read_bytes; /* what was read in that iteration of the loop */
+};
+
+relay_session_t *relay__session_find(const relay_hub_t *hub, relay_id_t id);
+relay_session_t *relay__session_create(relay_hub_t *hub, struct lws *wsi);
+void relay__session_received(relay_hub_t *hub, relay_session_t *session, const void *at, size_t size,
+                             bool is_first, bool is_final, bool is_binary);
+void relay__session_ponged(relay_hub_t *hub, relay_session_t *session, const void *at, size_t size);
+/* Whether the library may answer the close. */
+bool relay__session_peer_closed(relay_hub_t *hub, relay_session_t *session, const uint8_t *at, size_t size);
+void relay__session_disconnected(relay_hub_t *hub, relay_session_t *session);
+void relay__session_timer(relay_hub_t *hub, relay_session_t *session);
+void relay__session_close(relay_hub_t *hub, relay_session_t *session, uint16_t code, const char *reason,
+                          double retry_after);
+void relay__session_cut(relay_session_t *session);
+void relay__session_ping(relay_hub_t *hub, relay_session_t *session);
+void relay__session_resume(relay_hub_t *hub, relay_session_t *session);
+/* Reads on or pauses, as the unfinished requests and the replies that wait say. */
+void relay__session_regulate(relay_hub_t *hub, relay_session_t *session);
+void relay__session_drained(relay_hub_t *hub, relay_session_t *session);
+static inline bool relay__session_is_live(const relay_session_t *session) {
+  return session->state == RELAY__OPEN && !session->is_over;
+}
+
+/* request.c: what a frame asks for */
+
+/* false when it has to wait for an open request: nothing has happened then. */
+bool relay__request(relay_hub_t *hub, relay_session_t *session, const char *frame, size_t size);
+/* An error frame; `id` is the request's, or NULL. */
+void relay__refuse(relay_hub_t *hub, relay_session_t *session, const relay_bytes_t *id, const char *code,
+                   const char *message, double retry_after);
+
+/* user.c */
+
+struct relay_user {
+  relay__named_t named;
+  relay_id_t id;
+  char *profile;
+  uint32_t profile_size;
+  uint32_t holds; /* of callers */
+  int8_t focus;
+  bool has_devices, is_counted /* as online, in its rooms */;
+  bool is_pending; /* a change waits to be announced */
+  int64_t focus_since, last_seen;
+  int64_t grace_until;    /* on the loop's clock; 0: none */
+  int64_t announced_at;   /* on the loop's clock */
+  relay_id_t cause;       /* a session that knows of the pending change */
+  relay__list_t sessions; /* relay_session_t */
+  relay__list_t members;  /* relay_member_t, of the rooms in memory */
+  relay__timer_t timer;
+  struct { /* what the others were told */
+    bool online;
+    int8_t activity, focus;
+    int64_t focus_since;
+    uint32_t profile; /* its version */
+  } shown;
+  uint32_t profile_version;
+};
+
+relay_user_t *relay__user_find(const relay_hub_t *hub, relay_id_t id);
+bool relay__user_is_online(const relay_user_t *user);
+void relay__user_session_added(relay_hub_t *hub, relay_user_t *user, relay_session_t *session);
+void relay__user_session_removed(relay_hub_t *hub, relay_user_t *user, relay_session_t *session);
+/* Something that others see may have changed. */
+void relay__user_changed(relay_hub_t *hub, relay_user_t *user, relay_id_t cause);
+void relay__user_timer(relay_hub_t *hub, relay_user_t *user);
+void relay__user_put_entry(const relay_user_t *user, bool shows_focus, relay__text_t *text);
+relay_frame_t *relay__user_frame(relay_hub_t *hub, const relay_user_t *user);
+void relay__user_release(relay_hub_t *hub, relay_user_t *user);
+
+/* room.c */
+
+typedef struct relay__entry { /* a message that may still be decided or replayed */
+  int64_t seq, time, shown;
+  relay_id_t from;
+  relay_frame_t *frame; /* NULL when it is only to be decided */
+} relay__entry_t;
+
+struct relay_seat { /* a session in a room */
+  relay_session_t *session;
+  relay_member_t *member;
+  uint32_t room_index;
+  uint8_t rights;
+  int64_t joined, given_from, received, pinged;
+  int64_t acked_at; /* on the loop's clock: the last `received` or `read` that cost no token */
+};
+
+struct relay_member { /* a user in a room */
+  relay_room_t *room;
+  relay_user_t *user;
+  uint32_t room_index;       /* in the room's members; below `attended` when somebody may be there */
+  uint32_t user_index;       /* in the user's */
+  uint32_t seats, attending; /* sessions here, and those that are not in the background */
+  bool is_clean, has_marks;
+  bool is_asked, has_changed; /* its undecided messages are being decided; and something changed since */
+  int64_t read, received, decided;
+  int64_t away_since, away_since_loop;
+  int64_t leaves_at; /* when its membership of a room without a store ends; 0: it does not */
+  int64_t ask_at;    /* when its undecided messages are to be decided; 0: there are none */
+  uint32_t stamp;
+  relay__timer_t timer;
+};
+
+struct relay_room {
+  relay__named_t named;
+  relay_id_t id;
+  char *epoch;
+  int64_t seq, cursor, stored_cursor;
+  uint8_t flags;
+  bool is_large;
+  relay_seat_t **live;
+  relay_member_t **members; /* [0, attended) have a session that is not in the background */
+  uint32_t live_count, live_capacity, member_count, member_capacity, attended, online;
+  relay__entry_t *entries; /* a ring, oldest at `first` */
+  uint32_t first, entry_count, entry_capacity;
+  uint32_t tail_count, tail_bytes;      /* of the newest entries, those with a frame */
+  int64_t told_counts;                  /* when `counts` went out last */
+  int64_t counts_at, flush_at, idle_at; /* on the loop's clock; 0: not set */
+  relay__timer_t timer;
+};
+
+relay_room_t *relay__room_find(const relay_hub_t *hub, relay_id_t id);
+relay_room_t *relay__room_named(const relay_hub_t *hub, const char *name, size_t size);
+relay_seat_t *relay__seat_find(const relay_session_t *session, const relay_room_t *room);
+relay_member_t *relay__member_find(const relay_user_t *user, const relay_room_t *room);
+void relay__seat_remove(relay_hub_t *hub, relay_seat_t *seat, bool is_clean);
+void relay__member_activity_changed(relay_hub_t *hub, relay_member_t *member, int before, int after);
+void relay__room_timer(relay_hub_t *hub, relay_room_t *room);
+void relay__room_online_changed(relay_hub_t *hub, relay_room_t *room, int by);
+void relay__member_timer(relay_hub_t *hub, relay_member_t *member);
+void relay__room_send(relay_hub_t *hub, relay_room_t *room, relay_frame_t *frame,
+                      const relay_session_t *except, bool needs_presence);
+int64_t relay__room_publish(relay_hub_t *hub, relay_room_t *room, const char *from, relay_session_t *sender,
+                            relay_bytes_t body, int64_t seq, int64_t time, const relay_id_t *decided,
+                            size_t decided_count);
+void relay__room_signal(relay_hub_t *hub, relay_room_t *room, const char *from, relay_session_t *sender,
+                        relay_bytes_t name, relay_bytes_t body);
+void relay__member_remove(relay_hub_t *hub, relay_member_t *member, const char *event);
+
+/* away.c */
+
+void relay__away_published(relay_hub_t *hub, relay_room_t *room, const relay__entry_t *entry);
+/* The marks or the sessions of a member changed: what waits may be decided now. */
+void relay__away_changed(relay_hub_t *hub, relay_member_t *member);
+void relay__away_timer(relay_hub_t *hub, relay_member_t *member);
+void relay__away_trim(relay_hub_t *hub, relay_room_t *room);
+void relay__away_received(relay_hub_t *hub, relay_seat_t *seat, int64_t seq);
+/* An active session's receipts count for the member: they are stored, and end waits. */
+void relay__away_attended(relay_hub_t *hub, relay_seat_t *seat);
+void relay__member_mark(relay_hub_t *hub, relay_member_t *member, int64_t read, int64_t received);
+void relay__room_tell_cursor(relay_hub_t *hub, relay_room_t *room);
+
+/* http.c */
+
+struct relay_exchange {
+  struct lws *wsi;
+  relay_id_t id;
+  relay__text_t body, out;
+  size_t out_sent;
+  relay__text_t fields; /* the texts of `http`, one after another */
+  relay_http_t http;
+  relay__timer_t timer;
+  int64_t length;
+  bool is_told, is_answered, is_stream, closes, is_head;
+};
+
+int relay__http_request(relay_hub_t *hub, struct lws *wsi, relay_exchange_t **place, const char *path,
+                        size_t size);
+int relay__http_body(relay_hub_t *hub, relay_exchange_t *exchange, const void *at, size_t size);
+int relay__http_body_complete(relay_hub_t *hub, relay_exchange_t *exchange);
+int relay__http_writable(relay_hub_t *hub, relay_exchange_t **place);
+void relay__http_closed(relay_hub_t *hub, relay_exchange_t **place);
+void relay__http_timer(relay_hub_t *hub, relay_exchange_t *exchange);
+/* 0: the upgrade may go on; 1: an answer was written. */
+int relay__http_upgrade(relay_hub_t *hub, struct lws *wsi);
+
+/* hub.c */
+
+struct relay_hub {
+  relay_config_t config;
+  char *address, *subprotocol, *path, *origins;
+  relay_callbacks_t callbacks;
+  relay_limits_t limits;
+  uv_loop_t loop;
+  uv_prepare_t prepare;
+  uv_async_t wake;
+  uv_timer_t timer;
+  uv_idle_t again; /* while it runs, the loop polls without waiting */
+  uv_poll_t listener;
+  uv_timer_t accept_again;
+  int listener_fd, spare_fd;
+  uint16_t port;
+  bool stops, is_listening, is_over;
+  struct lws_context *context;
+  struct lws_vhost *vhost;
+  struct lws_protocols protocols[2]; /* the second ends the list */
+  relay_json_parser_t *parser;
+  relay__slots_t sessions, rooms, users, exchanges;
+  relay__names_t room_names, user_names;
+  relay__timer_t **heap;
+  int64_t armed_for;
+  uint32_t heap_count, heap_capacity;
+  relay_id_t *dirty, *resuming;
+  uint32_t dirty_count, dirty_capacity, resuming_count, resuming_capacity;
+  relay_event_t *events, *spare_events;
+  void **owned, **spare_owned;
+  uint32_t event_count, event_capacity, owned_capacity, spare_event_capacity, spare_owned_capacity;
+  relay__text_t text;
+  uint8_t *join;                  /* where the frames of one write are joined; LWS_PRE bytes before it */
+  int64_t now, clock;             /* wall clock and the loop's clock of this iteration */
+  int64_t started, started_clock; /* the same, of the start */
+  uint32_t stamp;
+  uint32_t iteration;
+  bool has_more;      /* some session probably has more to be read, see relay__session_received() */
+  uint32_t postponed; /* iterations since the last write */
+  size_t frames, frame_bytes, members, seats;
+};
+
+enum { RELAY__READ = 512, RELAY__WRITE = 65536, RELAY__REPLIES = 262144, RELAY__OPEN_REQUESTS = 64 };
+
+/* Queues an event; `owned` is freed after its delivery. */
+relay_event_t *relay__event(relay_hub_t *hub, relay_event_kind_t kind, void *owned);
+void relay__tick(relay_hub_t *hub);
+void relay__log(const relay_hub_t *hub, bool is_error, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+#endif

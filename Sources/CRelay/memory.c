@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* A relay without memory cannot keep its promises; it ends, and what was acknowledged is stored. */
+static void *checked(void *block) {
+  if (!block) {
+    fputs("stillwire: out of memory\n", stderr);
+    abort();
+  }
+  return block;
+}
+
+void *relay__allocate(size_t size) {
+  return checked(calloc(1, size));
+}
+
+void *relay__resize(void *block, size_t size) {
+  return checked(realloc(block, size));
+}
+
+char *relay__copy_string(const char *at, size_t size) {
+  char *copy = checked(malloc(size + 1));
+  if (size) memcpy(copy, at, size);
+  copy[size] = 0;
+  return copy;
+}
+
+void *relay__grow(void *array, uint32_t count, uint32_t *capacity, size_t item, uint32_t first) {
+  if (count < *capacity) return array;
+  *capacity = *capacity ? *capacity * 2 : first;
+  return relay__resize(array, *capacity * item);
+}
+
+char *relay__text_extend(relay__text_t *text, size_t size) {
+  if (text->capacity - text->size < size) {
+    text->capacity = (text->size + size) * 2;
+    text->at = relay__resize(text->at, text->capacity);
+  }
+  char *end = text->at + text->size;
+  text->size += size;
+  return end;
+}
+
+void relay__put_integer(relay__text_t *text, int64_t value) {
+  char digits[20];
+  int at = sizeof digits;
+  uint64_t rest = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+  do digits[--at] = (char)('0' + rest % 10);
+  while (rest /= 10);
+  if (value < 0) relay__put(text, "-", 1);
+  relay__put(text, digits + at, sizeof digits - (size_t)at);
+}
+
+void relay__put_decimal(relay__text_t *text, double value) {
+  char digits[40];
+  const int size = snprintf(digits, sizeof digits, "%.3f", value);
+  int end = size;
+  while (end > 1 && digits[end - 1] == '0') end--;
+  if (digits[end - 1] == '.') end--;
+  relay__put(text, digits, (size_t)end);
+}
+
+void relay__put_quoted(relay__text_t *text, const char *at, size_t size) {
+  relay__put(text, "\"", 1);
+  for (size_t i = 0; i < size; i++) {
+    const unsigned char byte = (unsigned char)at[i];
+    if (byte == '"' || byte == '\\') {
+      relay__put(text, "\\", 1);
+      relay__put(text, &at[i], 1);
+    } else if (byte < 0x20) {
+      char escape[7];
+      snprintf(escape, sizeof escape, "\\u%04x", byte);
+      relay__put(text, escape, 6);
+    } else {
+      relay__put(text, &at[i], 1);
+    }
+  }
+  relay__put(text, "\"", 1);
+}
+
+void relay__list_add(relay__list_t *list, void *item) {
+  if (list->count == (list->capacity ? list->capacity : 1)) {
+    void *const alone = list->one;
+    const uint32_t capacity = list->capacity ? list->capacity * 2 : 4;
+    list->many = relay__resize(list->capacity ? list->many : NULL, capacity * sizeof *list->many);
+    if (!list->capacity) list->many[0] = alone;
+    list->capacity = capacity;
+  }
+  if (list->capacity)
+    list->many[list->count] = item;
+  else
+    list->one = item;
+  list->count++;
+}
+
+void relay__list_remove(relay__list_t *list, uint32_t index) {
+  list->count--;
+  if (list->capacity) list->many[index] = list->many[list->count];
+}
+
+void relay__list_free(relay__list_t *list) {
+  if (list->capacity) free(list->many);
+  *list = (relay__list_t){0};
+}
+
+relay_id_t relay__slots_add(relay__slots_t *slots, void *item) {
+  uint32_t index;
+  if (slots->unused_count) {
+    index = slots->unused[--slots->unused_count];
+  } else {
+    if (slots->count == slots->capacity) {
+      slots->capacity = slots->capacity ? slots->capacity * 2 : 64;
+      slots->items = relay__resize(slots->items, slots->capacity * sizeof *slots->items);
+      slots->generations = relay__resize(slots->generations, slots->capacity * sizeof *slots->generations);
+    }
+    index = slots->count++;
+    slots->generations[index] = 1;
+  }
+  slots->items[index] = item;
+  slots->alive++;
+  return (uint64_t)slots->generations[index] << 32 | index;
+}
+
+void relay__slots_remove(relay__slots_t *slots, relay_id_t id) {
+  const uint32_t index = (uint32_t)id;
+  slots->items[index] = NULL;
+  slots->generations[index]++;
+  slots->unused =
+      relay__grow(slots->unused, slots->unused_count, &slots->unused_capacity, sizeof *slots->unused, 64);
+  slots->unused[slots->unused_count++] = index;
+  slots->alive--;
+}
+
+void *relay__slots_find(const relay__slots_t *slots, relay_id_t id) {
+  const uint32_t index = (uint32_t)id;
+  if (index >= slots->count || slots->generations[index] != id >> 32) return NULL;
+  return slots->items[index];
+}
+
+void relay__slots_free(relay__slots_t *slots) {
+  free(slots->items);
+  free(slots->generations);
+  free(slots->unused);
+}
+
+static uint32_t hash_of(const char *name, size_t length) {
+  uint64_t hash = 1469598103934665603u; /* FNV-1a, folded */
+  for (size_t i = 0; i < length; i++) hash = (hash ^ (unsigned char)name[i]) * 1099511628211u;
+  return (uint32_t)(hash ^ hash >> 32);
+}
+
+void relay__names_add(relay__names_t *names, relay__named_t *item, const char *name, size_t length) {
+  if (names->count >= names->capacity) {
+    const uint32_t capacity = names->capacity ? names->capacity * 2 : 64;
+    relay__named_t **buckets = relay__allocate(capacity * sizeof *buckets);
+    for (uint32_t i = 0; i < names->capacity; i++)
+      for (relay__named_t *at = names->buckets[i], *next; at; at = next) {
+        next = at->next;
+        at->next = buckets[at->hash & (capacity - 1)];
+        buckets[at->hash & (capacity - 1)] = at;
+      }
+    free(names->buckets);
+    names->buckets = buckets;
+    names->capacity = capacity;
+  }
+  item->name = relay__copy_string(name, length);
+  item->length = (uint32_t)length;
+  item->hash = hash_of(name, length);
+  relay__named_t **bucket = &names->buckets[item->hash & (names->capacity - 1)];
+  item->next = *bucket;
+  *bucket = item;
+  names->count++;
+}
+
+void relay__names_remove(relay__names_t *names, relay__named_t *item) {
+  relay__named_t **at = &names->buckets[item->hash & (names->capacity - 1)];
+  while (*at != item) at = &(*at)->next;
+  *at = item->next;
+  names->count--;
+  free(item->name);
+}
+
+void *relay__names_find(const relay__names_t *names, const char *name, size_t length) {
+  if (!names->count) return NULL;
+  const uint32_t hash = hash_of(name, length);
+  relay__named_t *at = names->buckets[hash & (names->capacity - 1)];
+  while (at && (at->hash != hash || at->length != length || memcmp(at->name, name, length))) at = at->next;
+  return at;
+}
+
+void relay__names_free(relay__names_t *names) {
+  free(names->buckets);
+}

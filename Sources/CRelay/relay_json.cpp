@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: Apache-2.0
+// The only C++ file: RapidJSON's SAX reader behind the C interface of relay_json.h.
+#include "relay_json.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <vector>
+
+#include <rapidjson/memorystream.h>
+#include <rapidjson/reader.h>
+
+namespace {
+
+using Source = rapidjson::MemoryStream;
+
+uint64_t hash_of(const char *at, size_t length) {
+  uint64_t hash = 1469598103934665603u; // FNV-1a
+  for (size_t i = 0; i < length; i++) hash = (hash ^ static_cast<unsigned char>(at[i])) * 1099511628211u;
+  return hash;
+}
+
+bool is_space(uint8_t byte) {
+  return byte == ' ' || byte == '\t' || byte == '\n' || byte == '\r';
+}
+
+// Whether decoded text has half of a surrogate pair: raw bytes cannot bring one, `\udc00` can.
+bool has_surrogate(const char *at, size_t length) {
+  const char *const end = at + length;
+  while (at < end && (at = static_cast<const char *>(std::memchr(at, 0xed, end - at))))
+    if (++at < end && static_cast<unsigned char>(*at) >= 0xa0) return true;
+  return false;
+}
+
+// The end of the number that begins here, or `begin` when none does.
+char *number_end(char *begin, char *end) {
+  char *at = begin;
+  const auto skip = [&](const char *any) {
+    return at < end && *at && std::strchr(any, *at) ? ++at : nullptr;
+  };
+  const auto skip_digits = [&] {
+    char *const first = at;
+    while (at < end && *at >= '0' && *at <= '9') at++;
+    return at > first;
+  };
+  skip("-");
+  if (!skip("0") && !skip_digits()) return begin;
+  if (skip(".") && !skip_digits()) return begin;
+  if (skip("eE")) {
+    skip("+-");
+    if (!skip_digits()) return begin;
+  }
+  return at;
+}
+
+// Writes zeros of the same length over numbers that may be beyond a double: the reader refuses these,
+// RFC 8259 does not. What was no number stays none, and all offsets hold.
+void tame_numbers(char *at, size_t size) {
+  char *const end = at + size;
+  while (at < end) {
+    if (*at == '"') {
+      for (at++; at < end && *at != '"'; at++)
+        if (*at == '\\' && at + 1 < end) at++;
+      if (at < end) at++;
+      continue;
+    }
+    char *const last = number_end(at, end);
+    char *const digits = *at == '-' ? at + 1 : at;
+    const bool is_whole =
+        last == end || is_space(static_cast<uint8_t>(*last)) || *last == ',' || *last == ']' || *last == '}';
+    if (last - digits > 2 && is_whole) {
+      std::memset(digits, '0', last - digits);
+      digits[1] = '.';
+    }
+    at = last > at ? last : at + 1;
+  }
+}
+
+} // namespace
+
+struct relay_json_parser {
+  rapidjson::Reader reader;
+  std::vector<relay_json_node_t> nodes;
+  std::vector<char> text;
+  std::vector<char> tamed;         // the source again, for the reader alone
+  std::vector<uint64_t> keys;      // hashes of the keys of all open objects
+  std::vector<uint32_t> open;      // nodes whose end has not come
+  std::vector<uint32_t> first_key; // per open object, where its hashes begin in `keys`
+};
+
+namespace {
+
+// What the reader tells while it runs. Values inside a raw one are only counted for their depth.
+struct Builder {
+  typedef char Ch;
+  relay_json_parser &parser;
+  const Source &stream;
+  const uint8_t *source;
+  const uint32_t deepest;
+  relay_json_status_t status = RELAY_JSON_OK;
+  uint32_t depth = 0;
+  uint32_t raw_depth = 0; // the depth at which the raw value began; 0: not inside one
+  uint32_t key = 0, key_length = 0, key_end = 0;
+  bool raw_is_next = false;
+
+  bool Null() { return scalar(RELAY_JSON_NULL, nullptr, 0); }
+  bool Bool(bool value) { return scalar(value ? RELAY_JSON_TRUE : RELAY_JSON_FALSE, nullptr, 0); }
+  bool RawNumber(const char *, rapidjson::SizeType length, bool) {
+    // From the source: what the reader was given may be tamed.
+    return scalar(RELAY_JSON_NUMBER, reinterpret_cast<const char *>(source) + stream.Tell() - length, length);
+  }
+  bool String(const char *at, rapidjson::SizeType length, bool) {
+    if (has_surrogate(at, length)) return fail(RELAY_JSON_SYNTAX);
+    return scalar(RELAY_JSON_STRING, at, length);
+  }
+  // Numbers come as they are spelled, never as values.
+  bool Int(int) { return false; }
+  bool Uint(unsigned) { return false; }
+  bool Int64(int64_t) { return false; }
+  bool Uint64(uint64_t) { return false; }
+  bool Double(double) { return false; }
+
+  bool StartObject() { return start(RELAY_JSON_OBJECT); }
+  bool StartArray() { return start(RELAY_JSON_ARRAY); }
+  bool EndArray(rapidjson::SizeType) { return finish(); }
+  bool EndObject(rapidjson::SizeType) {
+    if (!raw_depth) {
+      parser.keys.resize(parser.first_key.back());
+      parser.first_key.pop_back();
+    }
+    return finish();
+  }
+
+  bool Key(const char *at, rapidjson::SizeType length, bool) {
+    if (has_surrogate(at, length)) return fail(RELAY_JSON_SYNTAX);
+    if (raw_depth) return true;
+    const uint64_t hash = hash_of(at, length);
+    for (size_t i = parser.first_key.back(); i < parser.keys.size(); i++)
+      if (parser.keys[i] == hash) return fail(RELAY_JSON_TWICE);
+    // Comparing each pair costs the square of their number, so that is bounded as well.
+    if (parser.keys.size() - parser.first_key.back() >= 1024) return fail(RELAY_JSON_TOO_MANY);
+    parser.keys.push_back(hash);
+    key = append(at, length);
+    key_length = length;
+    key_end = static_cast<uint32_t>(stream.Tell());
+    raw_is_next = depth == 1 && length == 4 && std::memcmp(at, "body", 4) == 0;
+    return true;
+  }
+
+private:
+  bool fail(relay_json_status_t why) {
+    status = why;
+    return false;
+  }
+
+  uint32_t append(const char *at, size_t length) {
+    const uint32_t offset = static_cast<uint32_t>(parser.text.size());
+    if (length) parser.text.insert(parser.text.end(), at, at + length);
+    return offset;
+  }
+
+  relay_json_node_t &node(relay_json_kind_t kind) {
+    relay_json_node_t made = {};
+    made.kind = kind;
+    made.key = key;
+    made.key_length = key_length;
+    if (depth == 1) {
+      uint32_t at = key_end;
+      while (is_space(source[at])) at++;
+      at++; // the colon
+      while (is_space(source[at])) at++;
+      made.start = at;
+    }
+    key_length = 0;
+    made.next = static_cast<uint32_t>(parser.nodes.size() + 1);
+    parser.nodes.push_back(made);
+    return parser.nodes.back();
+  }
+
+  bool scalar(relay_json_kind_t kind, const char *at, size_t length) {
+    if (depth == 0) return fail(RELAY_JSON_NOT_OBJECT);
+    if (raw_depth) return true;
+    relay_json_node_t &made = node(raw_is_next ? RELAY_JSON_RAW : kind);
+    if (!raw_is_next) {
+      made.text = append(at, length);
+      made.length = static_cast<uint32_t>(length);
+    }
+    made.end = static_cast<uint32_t>(stream.Tell());
+    raw_is_next = false;
+    return true;
+  }
+
+  bool start(relay_json_kind_t kind) {
+    if (depth == 0 && kind != RELAY_JSON_OBJECT) return fail(RELAY_JSON_NOT_OBJECT);
+    if (depth >= deepest) return fail(RELAY_JSON_TOO_DEEP);
+    if (!raw_depth) {
+      node(raw_is_next ? RELAY_JSON_RAW : kind);
+      parser.open.push_back(static_cast<uint32_t>(parser.nodes.size() - 1));
+      if (raw_is_next)
+        raw_depth = depth + 1;
+      else if (kind == RELAY_JSON_OBJECT)
+        parser.first_key.push_back(static_cast<uint32_t>(parser.keys.size()));
+      raw_is_next = false;
+    }
+    depth++;
+    return true;
+  }
+
+  bool finish() {
+    if (!raw_depth || raw_depth == depth) {
+      relay_json_node_t &made = parser.nodes[parser.open.back()];
+      made.next = static_cast<uint32_t>(parser.nodes.size());
+      made.end = static_cast<uint32_t>(stream.Tell() + 1); // the reader stands on the bracket
+      parser.open.pop_back();
+      raw_depth = 0;
+    }
+    depth--;
+    return true;
+  }
+};
+
+} // namespace
+
+relay_json_parser_t *relay_json_parser_create(void) {
+  return new (std::nothrow) relay_json_parser;
+}
+
+void relay_json_parser_destroy(relay_json_parser_t *parser) {
+  delete parser;
+}
+
+// Reads `bytes`, which are those of `source` but for tamed numbers.
+static relay_json_status_t read(relay_json_parser_t &parser, const char *bytes, const void *source,
+                                size_t size, uint32_t deepest, size_t &at, bool &has_big_number) {
+  parser.nodes.clear();
+  parser.text.clear();
+  parser.keys.clear();
+  parser.open.clear();
+  parser.first_key.clear();
+  Source stream(bytes, size);
+  Builder builder{parser, stream, static_cast<const uint8_t *>(source), deepest};
+  constexpr unsigned flags = rapidjson::kParseIterativeFlag | rapidjson::kParseValidateEncodingFlag |
+                             rapidjson::kParseNumbersAsStringsFlag;
+  const rapidjson::ParseResult result = parser.reader.Parse<flags>(stream, builder);
+  has_big_number = result.Code() == rapidjson::kParseErrorNumberTooBig;
+  at = stream.Tell();
+  if (builder.status != RELAY_JSON_OK) return builder.status;
+  if (result.IsError()) at = result.Offset();
+  // A NUL ends the stream before its end.
+  return result.IsError() || at != size ? RELAY_JSON_SYNTAX : RELAY_JSON_OK;
+}
+
+relay_json_status_t relay_json_parse(relay_json_parser_t *parser, const void *source, size_t size,
+                                     uint32_t deepest, relay_json_t *json, size_t *offset) {
+  const char *bytes = static_cast<const char *>(source);
+  size_t at;
+  bool has_big_number;
+  relay_json_status_t status = read(*parser, bytes, source, size, deepest, at, has_big_number);
+  if (has_big_number) {
+    parser->tamed.assign(bytes, bytes + size);
+    tame_numbers(parser->tamed.data(), size);
+    status = read(*parser, parser->tamed.data(), source, size, deepest, at, has_big_number);
+    std::vector<char>().swap(parser->tamed);
+  }
+  if (offset) *offset = at;
+  json->source = static_cast<const uint8_t *>(source);
+  json->size = size;
+  json->text = parser->text.data();
+  json->nodes = parser->nodes.data();
+  json->count = static_cast<uint32_t>(parser->nodes.size());
+  if (status == RELAY_JSON_TWICE) // close what is still open, so that the members read so far can be walked
+    for (uint32_t node : parser->open) parser->nodes[node].next = json->count;
+  return status;
+}
+
+relay_json_t *relay_json_copy(const relay_json_t *json) {
+  size_t text_size = 0;
+  for (uint32_t i = 0; i < json->count; i++) {
+    const relay_json_node_t &node = json->nodes[i];
+    if (node.key + node.key_length > text_size) text_size = node.key + node.key_length;
+    if (node.text + node.length > text_size) text_size = node.text + node.length;
+  }
+  const size_t nodes_size = json->count * sizeof(relay_json_node_t);
+  char *block = static_cast<char *>(std::malloc(sizeof(relay_json_t) + nodes_size + json->size + text_size));
+  if (!block) return nullptr;
+  relay_json_t *copy = reinterpret_cast<relay_json_t *>(block);
+  relay_json_node_t *nodes = reinterpret_cast<relay_json_node_t *>(copy + 1);
+  char *source = reinterpret_cast<char *>(nodes) + nodes_size;
+  char *text = source + json->size;
+  if (nodes_size) std::memcpy(nodes, json->nodes, nodes_size);
+  if (json->size) std::memcpy(source, json->source, json->size);
+  if (text_size) std::memcpy(text, json->text, text_size);
+  copy->source = reinterpret_cast<const uint8_t *>(source);
+  copy->size = json->size;
+  copy->text = text;
+  copy->nodes = nodes;
+  copy->count = json->count;
+  return copy;
+}
+
+const relay_json_node_t *relay_json_member(const relay_json_t *json, const char *key) {
+  if (json->count == 0) return nullptr;
+  const size_t length = std::strlen(key);
+  for (uint32_t i = 1; i < json->count; i = json->nodes[i].next) {
+    const relay_json_node_t *node = &json->nodes[i];
+    if (node->key_length == length && std::memcmp(json->text + node->key, key, length) == 0) return node;
+  }
+  return nullptr;
+}

@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: Apache-2.0
+/* One connection: from the handshake to the last byte. */
+#include "internal.h"
+
+#include <stdlib.h>
+#include <sys/socket.h>
+
+enum { CLOSE_DEADLINE = 5000 };
+
+relay_session_t *relay__session_find(const relay_hub_t *hub, relay_id_t id) {
+  return relay__slots_find(&hub->sessions, id);
+}
+
+relay_session_t *relay__session_create(relay_hub_t *hub, struct lws *wsi) {
+  relay_session_t *session = relay__allocate(sizeof *session);
+  session->wsi = wsi;
+  session->id = relay__slots_add(&hub->sessions, session);
+  session->heard = hub->clock;
+  session->drained = hub->now;
+  session->pending_end = &session->pending;
+  relay__timer_set(hub, &session->timer, RELAY__TIMER_SESSION, hub->clock + hub->limits.hello_timeout);
+  return session;
+}
+
+/* Nothing that it still sends or hears counts any more. */
+static void end(relay_hub_t *hub, relay_session_t *session, bool is_clean) {
+  if (session->is_over) return;
+  session->is_over = true;
+  while (session->seats.count)
+    relay__seat_remove(hub, relay__list_at(&session->seats, session->seats.count - 1), is_clean);
+  relay__list_free(&session->seats);
+  free(session->excess);
+  session->excess = NULL;
+  if (session->user) {
+    relay_user_t *user = session->user;
+    if (!is_clean) user->grace_until = hub->clock + hub->limits.presence_grace;
+    relay__user_session_removed(hub, user, session);
+    session->user = NULL;
+  }
+  for (relay__pending_t *at = session->pending, *next; at; at = next) {
+    next = at->next;
+    free(at);
+  }
+  session->pending = NULL;
+  session->pending_end = &session->pending;
+  session->pending_count = 0;
+  free(session->gathered);
+  session->gathered = NULL;
+  session->gathered_size = session->gathered_capacity = 0;
+  free(session->authorization);
+  free(session->device);
+  session->authorization = session->device = NULL;
+}
+
+void relay__session_cut(relay_session_t *session) {
+  if (!session->wsi) return;
+  /* The library then reads an end, or fails to write, and closes. */
+  shutdown(lws_get_socket_fd(session->wsi), SHUT_RDWR);
+  lws_rx_flow_control(session->wsi, 1);
+}
+
+void relay__session_close(relay_hub_t *hub, relay_session_t *session, uint16_t code, const char *reason,
+                          double retry_after) {
+  if (session->state == RELAY__CLOSING) return;
+  session->state = RELAY__CLOSING;
+  end(hub, session, false);
+  relay__text_t *text = &hub->text;
+  text->size = 0;
+  relay__puts(text, "{\"type\":\"bye\",\"code\":");
+  relay__put_integer(text, code);
+  relay__puts(text, ",\"reason\":");
+  relay__put_quoted(text, reason, strlen(reason));
+  relay__puts(text, code < 4500 ? ",\"reconnect\":true" : ",\"reconnect\":false");
+  if (retry_after >= 0) {
+    relay__puts(text, ",\"retryAfter\":");
+    relay__put_decimal(text, retry_after);
+  }
+  relay__puts(text, "}");
+  relay__send_text(hub, session, text, true);
+  char payload[125] = {(char)(code >> 8), (char)code};
+  size_t size = strlen(reason);
+  if (size > sizeof payload - 2) size = sizeof payload - 2;
+  memcpy(payload + 2, reason, size);
+  relay_frame_t *frame = relay__frame_create(hub, RELAY__CLOSE, payload, size + 2);
+  relay__outbox_add(hub, session, frame, true);
+  relay__frame_release(hub, frame);
+  relay__timer_set(hub, &session->timer, RELAY__TIMER_SESSION, hub->clock + CLOSE_DEADLINE);
+  relay__session_regulate(hub, session);
+}
+
+bool relay__session_peer_closed(relay_hub_t *hub, relay_session_t *session, const uint8_t *at, size_t size) {
+  if (session->state == RELAY__CLOSING) return false;
+  const bool is_clean = size >= 2 && at[0] == (1000 >> 8) && at[1] == (1000 & 0xff);
+  session->state = RELAY__CLOSING;
+  end(hub, session, is_clean);
+  relay__outbox_drop(hub, &session->outbox, false);
+  relay__timer_set(hub, &session->timer, RELAY__TIMER_SESSION, hub->clock + CLOSE_DEADLINE);
+  return true;
+}
+
+void relay__session_disconnected(relay_hub_t *hub, relay_session_t *session) {
+  end(hub, session, false);
+  session->wsi = NULL;
+  relay__timer_clear(hub, &session->timer);
+  relay__outbox_drop(hub, &session->outbox, false);
+  relay__slots_remove(&hub->sessions, session->id);
+  free(session);
+}
+
+void relay__session_ping(relay_hub_t *hub, relay_session_t *session) {
+  session->needs_ping = false;
+  session->ping_is_out = true;
+  session->ping_at = hub->clock;
+  session->ping_count++;
+  for (uint32_t i = 0; i < session->seats.count; i++) {
+    relay_seat_t *seat = relay__list_at(&session->seats, i);
+    seat->pinged = seat->member->room->seq;
+  }
+  relay_frame_t *frame =
+      relay__frame_create(hub, RELAY__PING, &session->ping_count, sizeof session->ping_count);
+  relay__outbox_add(hub, session, frame, true);
+  relay__frame_release(hub, frame);
+  relay__timer_set_earlier(hub, &session->timer, RELAY__TIMER_SESSION, hub->clock + hub->limits.pong_timeout);
+}
+
+void relay__session_ponged(relay_hub_t *hub, relay_session_t *session, const void *at, size_t size) {
+  if (session->state == RELAY__CLOSING) return;
+  session->heard = hub->clock;
+  if (!session->ping_is_out || size != sizeof session->ping_count || memcmp(at, &session->ping_count, size))
+    return;
+  session->ping_is_out = false;
+  if (!session->acks)
+    for (uint32_t i = 0; i < session->seats.count; i++) {
+      relay_seat_t *seat = relay__list_at(&session->seats, i);
+      relay__away_received(hub, seat, seat->pinged);
+    }
+  if (session->needs_ping) relay__session_ping(hub, session);
+}
+
+void relay__session_timer(relay_hub_t *hub, relay_session_t *session) {
+  switch ((relay__state_t)session->state) {
+  case RELAY__NEW:
+    relay__session_close(hub, session, 4502, "no hello in time", -1);
+    return;
+  case RELAY__HELLO:
+    break;
+  case RELAY__CLOSING:
+    relay__session_cut(session);
+    return;
+  case RELAY__OPEN:
+    if (session->is_paused) { /* its frames are not read, so its silence says nothing */
+      session->heard = hub->clock;
+      session->ping_is_out = false;
+    }
+    if (session->ping_is_out && hub->clock >= session->ping_at + hub->limits.pong_timeout) {
+      if (session->heard < session->ping_at) {
+        relay__session_close(hub, session, 4004, "no pong in time", -1);
+        return;
+      }
+      session->ping_is_out = false; /* it lives, and answers no pings */
+    }
+    if (!session->ping_is_out && hub->clock >= session->heard + hub->limits.heartbeat)
+      relay__session_ping(hub, session);
+    break;
+  }
+  const int64_t due = session->ping_is_out ? session->ping_at + hub->limits.pong_timeout
+                                           : session->heard + hub->limits.heartbeat;
+  relay__timer_set(hub, &session->timer, RELAY__TIMER_SESSION, due > hub->clock ? due : hub->clock + 1);
+}
+
+void relay__session_regulate(relay_hub_t *hub, relay_session_t *session) {
+  (void)hub;
+  if (!session->wsi) return;
+  const bool is_closing = session->state == RELAY__CLOSING;
+  const bool is_full = session->open_requests + session->pending_count >= RELAY__OPEN_REQUESTS ||
+                       session->outbox.reply_bytes > RELAY__REPLIES;
+  const bool has_room = session->open_requests + session->pending_count <= RELAY__OPEN_REQUESTS / 2 &&
+                        session->outbox.reply_bytes <= RELAY__REPLIES / 2;
+  if (!session->is_paused && is_full && !is_closing) {
+    session->is_paused = true;
+    lws_rx_flow_control(session->wsi, 0);
+  } else if (session->is_paused && (has_room || is_closing)) {
+    session->is_paused = false;
+    lws_rx_flow_control(session->wsi, 1);
+  }
+}
+
+void relay__session_drained(relay_hub_t *hub, relay_session_t *session) {
+  session->is_blocked = false;
+  if (!session->drained) session->drained = hub->now;
+  if (session->is_paused) relay__session_regulate(hub, session);
+}
+
+static void append_pending(relay_session_t *session, const void *frame, size_t size) {
+  relay__pending_t *pending = relay__resize(NULL, sizeof *pending + size);
+  pending->next = NULL;
+  pending->size = (uint32_t)size;
+  memcpy(pending->bytes, frame, size);
+  *session->pending_end = pending;
+  session->pending_end = &pending->next;
+  session->pending_count++;
+}
+
+void relay__session_resume(relay_hub_t *hub, relay_session_t *session) {
+  session->resumes = false;
+  while (session->pending && session->state != RELAY__CLOSING) {
+    relay__pending_t *first = session->pending;
+    if (!relay__request(hub, session, first->bytes, first->size)) break;
+    if (session->state == RELAY__CLOSING) break; /* what waited is gone */
+    session->pending = first->next;
+    if (!session->pending) session->pending_end = &session->pending;
+    session->pending_count--;
+    free(first);
+  }
+  relay__session_regulate(hub, session);
+}
+
+static void received_whole(relay_hub_t *hub, relay_session_t *session, const char *at, size_t size) {
+  if (session->pending || !relay__request(hub, session, at, size)) append_pending(session, at, size);
+  relay__session_regulate(hub, session);
+}
+
+void relay__session_received(relay_hub_t *hub, relay_session_t *session, const void *at, size_t size,
+                             bool is_first, bool is_final, bool is_binary) {
+  if (session->state == RELAY__CLOSING) return;
+  session->heard = hub->clock;
+  /* The library reads a little at a time: a read that was nearly full has more behind it. */
+  if (session->iteration != hub->iteration) session->read_bytes = 0;
+  session->iteration = hub->iteration;
+  session->read_bytes += (uint32_t)size + 8;
+  if (session->read_bytes > RELAY__READ / 2) hub->has_more = true;
+  if (is_binary) {
+    relay__refuse(hub, session, NULL, "bad_request", "binary frames are not understood", -1);
+    relay__session_close(hub, session, 4500, "bad request: binary frame", -1);
+    return;
+  }
+  if (session->gathered_size + size > hub->limits.frame) {
+    relay__refuse(hub, session, NULL, "too_large", "the message is over the limit `frame`", -1);
+    relay__session_close(hub, session, 4505, "message over the limit", -1);
+    return;
+  }
+  if (is_first && is_final) {
+    received_whole(hub, session, at, size);
+    return;
+  }
+  while (session->gathered_capacity < session->gathered_size + size)
+    session->gathered =
+        relay__grow(session->gathered, session->gathered_capacity, &session->gathered_capacity, 1, 2048);
+  if (size) memcpy(session->gathered + session->gathered_size, at, size);
+  session->gathered_size += (uint32_t)size;
+  if (!is_final) return;
+  char *whole = session->gathered;
+  const size_t whole_size = session->gathered_size;
+  session->gathered = NULL;
+  session->gathered_size = session->gathered_capacity = 0;
+  received_whole(hub, session, whole, whole_size);
+  free(whole);
+}
+
+/* What relay.h publishes */
+
+static relay_session_t *find_live(const relay_hub_t *hub, relay_id_t id) {
+  relay_session_t *session = relay__session_find(hub, id);
+  return session && session->state != RELAY__CLOSING ? session : NULL;
+}
+
+relay_status_t relay_session_open(relay_hub_t *hub, relay_id_t id, relay_id_t user_id, const char *device,
+                                  bool acks, relay_activity_t activity) {
+  relay_session_t *session = find_live(hub, id);
+  relay_user_t *user = relay__user_find(hub, user_id);
+  if (!session || session->state != RELAY__HELLO || !user) return RELAY_GONE;
+  const uint32_t most = hub->limits.sessions_per_user;
+  if (most && user->sessions.count >= most) return RELAY_TOO_MANY;
+  session->state = RELAY__OPEN;
+  session->acks = acks;
+  session->activity = (uint8_t)activity;
+  if (device) session->device = relay__copy_string(device, strlen(device));
+  free(session->authorization);
+  session->authorization = NULL;
+  user->last_seen = hub->now;
+  relay__user_session_added(hub, user, session);
+  relay__timer_set(hub, &session->timer, RELAY__TIMER_SESSION, session->heard + hub->limits.heartbeat);
+  return RELAY_OK;
+}
+
+void relay_session_push(relay_hub_t *hub, relay_id_t id, relay_bytes_t json) {
+  relay_session_t *session = find_live(hub, id);
+  if (!session || !json.count) return;
+  relay_frame_t *frame = relay__frame_create(hub, RELAY__TEXT, json.at, json.count);
+  relay__outbox_add(hub, session, frame, true);
+  relay__frame_release(hub, frame);
+}
+
+void relay_session_finish(relay_hub_t *hub, relay_id_t id, relay_bytes_t json) {
+  relay_session_push(hub, id, json);
+  relay_session_t *session = find_live(hub, id);
+  if (!session || !session->open_requests) return;
+  session->open_requests--;
+  if (!session->open_requests) session->open_are_sends = false;
+  if (session->resumes || (!session->pending && !session->is_paused)) return;
+  session->resumes = true;
+  hub->resuming =
+      relay__grow(hub->resuming, hub->resuming_count, &hub->resuming_capacity, sizeof *hub->resuming, 64);
+  hub->resuming[hub->resuming_count++] = id;
+}
+
+void relay_session_close(relay_hub_t *hub, relay_id_t id, uint16_t code, const char *reason,
+                         double retry_after) {
+  relay_session_t *session = relay__session_find(hub, id);
+  if (session) relay__session_close(hub, session, code, reason, retry_after);
+}
+
+void relay_hub_close_sessions(relay_hub_t *hub, uint16_t code, const char *reason) {
+  for (uint32_t i = 0; i < hub->sessions.count; i++)
+    if (hub->sessions.items[i]) relay__session_close(hub, hub->sessions.items[i], code, reason, -1);
+}
+
+relay_id_t relay_session_user(const relay_hub_t *hub, relay_id_t id) {
+  const relay_session_t *session = find_live(hub, id);
+  return session && session->user ? session->user->id : 0;
+}
+
+bool relay_session_is_open(const relay_hub_t *hub, relay_id_t id) {
+  const relay_session_t *session = find_live(hub, id);
+  return session && session->state == RELAY__OPEN;
+}
+
+const char *relay_session_device(const relay_hub_t *hub, relay_id_t id) {
+  const relay_session_t *session = relay__session_find(hub, id);
+  return session ? session->device : NULL;
+}
+
+relay_bytes_t relay_session_authorization(const relay_hub_t *hub, relay_id_t id) {
+  const relay_session_t *session = relay__session_find(hub, id);
+  if (!session || !session->authorization) return (relay_bytes_t){0};
+  return (relay_bytes_t){session->authorization, strlen(session->authorization)};
+}

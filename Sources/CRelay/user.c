@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Users: presence and focus, merged over sessions, and who is told of a change. */
+#include "internal.h"
+
+#include <stdlib.h>
+
+enum { COALESCE = 250 };
+
+relay_user_t *relay__user_find(const relay_hub_t *hub, relay_id_t id) {
+  return relay__slots_find(&hub->users, id);
+}
+
+bool relay__user_is_online(const relay_user_t *user) {
+  return user->sessions.count || user->grace_until;
+}
+
+static int activity_of(const relay_user_t *user) {
+  int liveliest = RELAY_BACKGROUND;
+  for (uint32_t i = 0; i < user->sessions.count; i++) {
+    const relay_session_t *session = relay__list_at(&user->sessions, i);
+    if (session->activity > liveliest) liveliest = session->activity;
+  }
+  return liveliest;
+}
+
+void relay__user_put_entry(const relay_user_t *user, bool shows_focus, relay__text_t *text) {
+  static const char *const activities[] = {"background", "idle", "active"};
+  const bool is_online = relay__user_is_online(user);
+  const int focus = shows_focus ? user->focus : -1;
+  relay__puts(text, "\"user\":\"");
+  relay__put(text, user->named.name, user->named.length);
+  relay__puts(text, "\"");
+  relay__put(text, user->profile, user->profile_size);
+  relay__puts(text, is_online ? ",\"online\":true" : ",\"online\":false");
+  if (user->sessions.count) {
+    relay__puts(text, ",\"activity\":\"");
+    relay__puts(text, activities[activity_of(user)]);
+    relay__puts(text, "\"");
+  }
+  relay__puts(text, focus < 0 ? ",\"isFocused\":null"
+                    : focus   ? ",\"isFocused\":true"
+                              : ",\"isFocused\":false");
+  if (focus == 1) {
+    relay__puts(text, ",\"focusSince\":");
+    relay__put_integer(text, user->focus_since);
+  }
+  if (user->last_seen) {
+    relay__puts(text, ",\"lastSeen\":");
+    relay__put_integer(text, user->last_seen / 1000 * 1000);
+  }
+}
+
+relay_frame_t *relay__user_frame(relay_hub_t *hub, const relay_user_t *user) {
+  relay__text_t *text = &hub->text;
+  text->size = 0;
+  relay__puts(text, "{\"type\":\"presence\",");
+  relay__user_put_entry(user, true, text);
+  relay__puts(text, "}");
+  return relay__frame_create(hub, RELAY__TEXT, text->at, text->size);
+}
+
+static void announce(relay_hub_t *hub, relay_user_t *user) {
+  const relay_id_t cause = user->cause;
+  user->is_pending = false;
+  user->cause = 0;
+  const bool is_online = relay__user_is_online(user);
+  const int8_t activity = (int8_t)(user->sessions.count ? activity_of(user) : -1);
+  const int64_t since = user->focus == 1 ? user->focus_since : 0;
+  if (user->shown.online == is_online && user->shown.activity == activity &&
+      user->shown.focus == user->focus && user->shown.focus_since == since &&
+      user->shown.profile == user->profile_version)
+    return; /* back where it was */
+  user->shown.online = is_online;
+  user->shown.activity = activity;
+  user->shown.focus = user->focus;
+  user->shown.focus_since = since;
+  user->shown.profile = user->profile_version;
+  user->announced_at = hub->clock;
+  const uint32_t stamp = ++hub->stamp;
+  relay_frame_t *frame = relay__user_frame(hub, user);
+  for (uint32_t i = 0; i < user->sessions.count; i++) {
+    relay_session_t *own = relay__list_at(&user->sessions, i);
+    own->stamp = stamp;
+    if (own->id != cause) relay__outbox_add(hub, own, frame, false);
+  }
+  for (uint32_t i = 0; i < user->members.count; i++) {
+    const relay_room_t *room = ((relay_member_t *)relay__list_at(&user->members, i))->room;
+    if (room->is_large) continue;
+    for (uint32_t j = 0; j < room->live_count; j++) {
+      const relay_seat_t *seat = room->live[j];
+      if (seat->session->stamp == stamp || !(seat->rights & RELAY_RIGHT_PRESENCE)) continue;
+      seat->session->stamp = stamp;
+      relay__outbox_add(hub, seat->session, frame, false);
+    }
+  }
+  relay__frame_release(hub, frame);
+}
+
+void relay__user_changed(relay_hub_t *hub, relay_user_t *user, relay_id_t cause) {
+  const bool is_online = relay__user_is_online(user);
+  if (is_online != user->is_counted) {
+    user->is_counted = is_online;
+    for (uint32_t i = 0; i < user->members.count; i++) {
+      relay_member_t *member = relay__list_at(&user->members, i);
+      relay__room_online_changed(hub, member->room, is_online ? 1 : -1);
+    }
+    if (!is_online) {
+      char *name = relay__copy_string(user->named.name, user->named.length);
+      relay_event_t *event = relay__event(hub, RELAY_EVENT_USER_AWAY, name);
+      event->name = name;
+      event->time = user->last_seen;
+    }
+  }
+  user->cause = user->is_pending && user->cause != cause ? 0 : cause;
+  user->is_pending = true;
+  const int64_t due = user->announced_at ? user->announced_at + COALESCE : 0;
+  relay__timer_set_earlier(hub, &user->timer, RELAY__TIMER_USER, due > hub->clock ? due : hub->clock);
+}
+
+void relay__user_timer(relay_hub_t *hub, relay_user_t *user) {
+  if (user->grace_until && hub->clock >= user->grace_until) {
+    user->grace_until = 0;
+    if (!user->sessions.count) relay__user_changed(hub, user, 0);
+  }
+  if (user->is_pending && (!user->announced_at || hub->clock >= user->announced_at + COALESCE))
+    announce(hub, user);
+  if (user->is_pending)
+    relay__timer_set_earlier(hub, &user->timer, RELAY__TIMER_USER, user->announced_at + COALESCE);
+  if (user->grace_until) relay__timer_set_earlier(hub, &user->timer, RELAY__TIMER_USER, user->grace_until);
+  relay__user_release(hub, user);
+}
+
+void relay__user_session_added(relay_hub_t *hub, relay_user_t *user, relay_session_t *session) {
+  relay__list_add(&user->sessions, session);
+  session->user = user;
+  relay__user_changed(hub, user, session->id);
+}
+
+void relay__user_session_removed(relay_hub_t *hub, relay_user_t *user, relay_session_t *session) {
+  for (uint32_t i = 0; i < user->sessions.count; i++)
+    if (relay__list_at(&user->sessions, i) == session) {
+      relay__list_remove(&user->sessions, i);
+      break;
+    }
+  if (user->grace_until) relay__timer_set_earlier(hub, &user->timer, RELAY__TIMER_USER, user->grace_until);
+  relay__user_changed(hub, user, 0);
+}
+
+void relay__user_release(relay_hub_t *hub, relay_user_t *user) {
+  if (user->sessions.count || user->members.count || user->grace_until || user->is_pending || user->holds)
+    return;
+  relay__event(hub, RELAY_EVENT_USER_GONE, NULL)->user = user->id;
+  relay__timer_clear(hub, &user->timer);
+  relay__names_remove(&hub->user_names, &user->named);
+  relay__slots_remove(&hub->users, user->id);
+  free(user->profile);
+  relay__list_free(&user->sessions);
+  relay__list_free(&user->members);
+  free(user);
+}
+
+/* What relay.h publishes */
+
+relay_id_t relay_user_create(relay_hub_t *hub, const char *name, relay_bytes_t profile, int64_t last_seen) {
+  const size_t length = strlen(name);
+  relay_user_t *user = relay__names_find(&hub->user_names, name, length);
+  if (user) return user->id;
+  user = relay__allocate(sizeof *user);
+  relay__names_add(&hub->user_names, &user->named, name, length);
+  user->id = relay__slots_add(&hub->users, user);
+  user->profile = profile.count ? relay__copy_string(profile.at, profile.count) : NULL;
+  user->profile_size = (uint32_t)profile.count;
+  user->focus = user->shown.focus = -1;
+  user->shown.activity = -1;
+  user->last_seen = last_seen;
+  return user->id;
+}
+
+relay_id_t relay_user_named(const relay_hub_t *hub, const char *name) {
+  const relay_user_t *user = relay__names_find(&hub->user_names, name, strlen(name));
+  return user ? user->id : 0;
+}
+
+const char *relay_user_name(const relay_hub_t *hub, relay_id_t id) {
+  const relay_user_t *user = relay__user_find(hub, id);
+  return user ? user->named.name : NULL;
+}
+
+relay_bytes_t relay_user_profile(const relay_hub_t *hub, relay_id_t id) {
+  const relay_user_t *user = relay__user_find(hub, id);
+  return user ? (relay_bytes_t){user->profile, user->profile_size} : (relay_bytes_t){0};
+}
+
+bool relay_user_set_profile(relay_hub_t *hub, relay_id_t id, relay_bytes_t profile, relay_id_t cause) {
+  relay_user_t *user = relay__user_find(hub, id);
+  if (!user) return false;
+  if (user->profile_size == profile.count &&
+      (!profile.count || !memcmp(user->profile, profile.at, profile.count)))
+    return true;
+  free(user->profile);
+  user->profile = profile.count ? relay__copy_string(profile.at, profile.count) : NULL;
+  user->profile_size = (uint32_t)profile.count;
+  user->profile_version++;
+  relay__user_changed(hub, user, cause);
+  return true;
+}
+
+bool relay_user_set_focus(relay_hub_t *hub, relay_id_t id, int focus, int64_t since, relay_id_t cause) {
+  relay_user_t *user = relay__user_find(hub, id);
+  if (!user) return false;
+  if (user->focus == focus && user->focus_since == since) return true;
+  user->focus = (int8_t)focus;
+  user->focus_since = since;
+  relay__user_changed(hub, user, cause);
+  return true;
+}
+
+bool relay_user_set_has_devices(relay_hub_t *hub, relay_id_t id, bool has_devices) {
+  relay_user_t *user = relay__user_find(hub, id);
+  if (!user) return false;
+  user->has_devices = has_devices;
+  return true;
+}
+
+bool relay_user_shares_room(const relay_hub_t *hub, relay_id_t a, relay_id_t b) {
+  const relay_user_t *one = relay__user_find(hub, a), *other = relay__user_find(hub, b);
+  if (!one || !other) return false;
+  for (uint32_t i = 0; i < one->members.count; i++) {
+    const relay_member_t *member = relay__list_at(&one->members, i);
+    if (relay__member_find(other, member->room)) return true;
+  }
+  return false;
+}
+
+size_t relay_user_entry(const relay_hub_t *hub, relay_id_t id, bool shows_focus, char *at, size_t room) {
+  const relay_user_t *user = relay__user_find(hub, id);
+  if (!user) return 0;
+  relay__text_t text = {0};
+  relay__puts(&text, "{");
+  relay__user_put_entry(user, shows_focus, &text);
+  relay__puts(&text, "}");
+  memcpy(at, text.at, text.size < room ? text.size : room);
+  free(text.at);
+  return text.size;
+}
+
+void relay_user_retain(relay_hub_t *hub, relay_id_t id) {
+  relay_user_t *user = relay__user_find(hub, id);
+  if (user) user->holds++;
+}
+
+void relay_user_release(relay_hub_t *hub, relay_id_t id) {
+  relay_user_t *user = relay__user_find(hub, id);
+  if (!user) return;
+  if (user->holds) user->holds--;
+  relay__user_release(hub, user);
+}
