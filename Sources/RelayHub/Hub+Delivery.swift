@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+import CRelay
+public import RelayProtocol
+
+/// A message of which it is not decided whether a member is pushed to.
+public struct UndecidedMessage: Sendable {
+  public let seq: Int64
+  public let time: Timestamp
+  /// When it was written to the sessions in the room.
+  public let shown: Timestamp
+  public let isOwn: Bool
+}
+
+/// One of a member's sessions in the room.
+public struct MemberSession: Sendable {
+  public let activity: Activity
+  public let joined: Timestamp
+  /// From which seq on it was given the messages, in the reply to `join` or live.
+  public let givenFrom: Int64
+  /// Up to which seq it has received; of what it was given, when it does not acknowledge.
+  public let received: Int64
+  public let acknowledges: Bool
+  /// Since when everything for it is written; nil: something is not.
+  public let drained: Timestamp?
+}
+
+/// What a decision looks at, of a member.
+public struct MemberFacts: Sendable {
+  public let read: Int64
+  /// Up to which seq a session that was looked at, then or since, has received.
+  public let received: Int64
+  public let awaySince: Timestamp
+  public let isClean: Bool
+  public let sessions: [MemberSession]
+}
+
+extension Hub {
+  /// Who is pushed to with the message itself: members with a device, whom nothing is waited for.
+  /// - Returns: These, and whether somebody else but the sender has to be waited for.
+  public func away(in room: RoomHandle, sender: UserID) -> (users: [UserHandle], needsWait: Bool) {
+    var needsWait = false
+    let members = relay_room_facts(hub, room.rawValue, 0).members
+    let users = [UInt64](unsafeUninitializedCapacity: members) { buffer, count in
+      count = relay_room_away(hub, room.rawValue, sender.rawValue, buffer.baseAddress, members, &needsWait)
+    }
+    return (users.map(UserHandle.init(rawValue:)), needsWait)
+  }
+
+  /// What waits to be decided for a member, oldest first, at most ``mostUndecided`` of it.
+  ///
+  /// The member is not due again before ``decide(_:_:upTo:askAgain:)``.
+  public func undecided(_ room: RoomHandle, _ user: UserHandle) -> (messages: [UndecidedMessage], member: MemberFacts) {
+    var facts = relay_member_facts()
+    let messages = [relay_undecided](unsafeUninitializedCapacity: Self.mostUndecided) { buffer, count in
+      count = min(
+        relay_member_undecided(
+          hub, room.rawValue, user.rawValue, buffer.baseAddress, Self.mostUndecided, &facts),
+        Self.mostUndecided)
+    }
+    let sessions = withUnsafeBytes(of: &facts.session) { bytes in
+      bytes.bindMemory(to: relay_presence_facts.self).prefix(facts.sessions).map(MemberSession.init)
+    }
+    return (
+      messages.map {
+        UndecidedMessage(
+          seq: $0.seq, time: Timestamp(rawValue: $0.time), shown: Timestamp(rawValue: $0.shown), isOwn: $0.is_own)
+      },
+      MemberFacts(
+        read: facts.read, received: facts.received, awaySince: Timestamp(rawValue: facts.away_since),
+        isClean: facts.is_clean, sessions: sessions)
+    )
+  }
+
+  public static let mostUndecided = 256
+
+  /// All up to `seq` is decided. What is left is asked about after `delay`, or when something changes.
+  public func decide(_ room: RoomHandle, _ user: UserHandle, upTo seq: Int64, askAgain delay: Duration) {
+    relay_member_decide(hub, room.rawValue, user.rawValue, seq, delay.milliseconds)
+  }
+
+  public func setRead(_ seq: Int64, _ user: UserHandle, in room: RoomHandle) {
+    _ = relay_room_read(hub, room.rawValue, user.rawValue, seq)
+  }
+}
+
+extension MemberSession {
+  init(_ facts: relay_presence_facts) {
+    activity =
+      switch facts.activity {
+      case RELAY_ACTIVE: .active
+      case RELAY_IDLE: .idle
+      default: .background
+      }
+    joined = Timestamp(rawValue: facts.joined)
+    givenFrom = facts.given_from
+    received = facts.received
+    acknowledges = facts.acks
+    drained = facts.drained == 0 ? nil : Timestamp(rawValue: facts.drained)
+  }
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+import CRelay
+
+/// An answer to an HTTP request.
+public struct HTTPResponse: Sendable {
+  public var status: Int
+  /// Names and values without line breaks; Content-Length is added.
+  public var headers: [(name: String, value: String)]
+  public var body: [UInt8]
+
+  public init(status: Int, headers: [(name: String, value: String)] = [], body: [UInt8] = []) {
+    self.status = status
+    self.headers = headers
+    self.body = body
+  }
+}
+
+extension Hub {
+  public func respond(to exchange: ExchangeHandle, with response: HTTPResponse) {
+    response.body.withBytes {
+      relay_http_respond(hub, exchange.rawValue, Int32(response.status), Self.lines(response.headers), $0)
+    }
+  }
+
+  /// Begins an answer without an end; its pieces follow with ``write(_:to:)``.
+  public func stream(to exchange: ExchangeHandle, headers: [(name: String, value: String)]) {
+    relay_http_stream(hub, exchange.rawValue, Self.lines(headers))
+  }
+
+  /// false: the client is gone, or was cut because it did not read.
+  public func write(_ bytes: [UInt8], to exchange: ExchangeHandle) -> Bool {
+    bytes.withBytes { relay_http_stream_write(hub, exchange.rawValue, $0) }
+  }
+
+  private static func lines(_ headers: [(name: String, value: String)]) -> String {
+    headers.map { "\($0.name): \($0.value)\r\n" }.joined()
+  }
+}

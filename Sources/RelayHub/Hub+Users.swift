@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+import CRelay
+public import RelayProtocol
+
+extension Hub {
+  /// The user of this name, made when there is none, and kept until the matching ``release(_:)``.
+  public func retain(_ user: User, lastSeen: Timestamp?) -> UserHandle {
+    let id = Self.profile(of: user).withBytes {
+      relay_user_create(hub, user.id.rawValue, $0, lastSeen?.rawValue ?? 0)
+    }
+    relay_user_retain(hub, id)
+    return UserHandle(rawValue: id)
+  }
+
+  public func retain(_ user: UserHandle) { relay_user_retain(hub, user.rawValue) }
+
+  /// Forgets a user that nothing needs any more.
+  public func release(_ user: UserHandle) { relay_user_release(hub, user.rawValue) }
+
+  public func user(_ name: UserID) -> UserHandle? { UserHandle(id: relay_user_named(hub, name.rawValue)) }
+
+  public func name(of user: UserHandle) -> UserID? {
+    relay_user_name(hub, user.rawValue).map { UserID(unchecked: String(cString: $0)) }
+  }
+
+  /// Who the user is, as far as is known.
+  public func profile(of user: UserHandle) -> User? {
+    guard let id = name(of: user) else { return nil }
+    var profile = [UInt8](relay_user_profile(hub, user.rawValue))
+    guard !profile.isEmpty else { return User(id: id) }
+    profile[0] = UInt8(ascii: "{")
+    profile.append(UInt8(ascii: "}"))
+    let fields = try? JSONParser(deepest: 1).parse(profile)
+    return User(
+      id: id, name: try? fields?.string("name", longest: .max), avatar: try? fields?.string("avatar", longest: .max))
+  }
+
+  /// What others see of who the user is; a change is told to them, but not to the session that caused it.
+  public func setProfile(_ user: User, of handle: UserHandle, cause: SessionHandle) {
+    Self.profile(of: user).withBytes { _ = relay_user_set_profile(hub, handle.rawValue, $0, cause.rawValue) }
+  }
+
+  /// Shows the merged focus; a change is told to who may see it, but not to the session that caused it.
+  public func setFocus(_ isFocused: Bool?, since: Timestamp?, of user: UserHandle, cause: SessionHandle? = nil) {
+    _ = relay_user_set_focus(
+      hub, user.rawValue, isFocused.map { $0 ? 1 : 0 } ?? -1, since?.rawValue ?? 0, cause?.rawValue ?? 0)
+  }
+
+  public func setHasDevices(_ hasDevices: Bool, of user: UserHandle) {
+    _ = relay_user_set_has_devices(hub, user.rawValue, hasDevices)
+  }
+
+  /// Whether they are members of one room in memory.
+  public func sharesRoom(_ a: UserHandle, _ b: UserHandle) -> Bool {
+    relay_user_shares_room(hub, a.rawValue, b.rawValue)
+  }
+
+  /// A user's presence entry, as JSON.
+  public func entry(of user: UserHandle, showsFocus: Bool) -> [UInt8]? {
+    let size = relay_user_entry(hub, user.rawValue, showsFocus, nil, 0)
+    guard size > 0 else { return nil }
+    return [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
+      count = buffer.withMemoryRebound(to: CChar.self) {
+        relay_user_entry(hub, user.rawValue, showsFocus, $0.baseAddress, size)
+      }
+    }
+  }
+
+  /// Members of a JSON object that begin with a comma.
+  static func profile(of user: User) -> [UInt8] {
+    guard user.name != nil || user.avatar != nil else { return [] }
+    var object = JSONWriter.object {
+      $0["name"] = user.name
+      $0["avatar"] = user.avatar
+    }
+    object[0] = UInt8(ascii: ",")
+    object.removeLast()
+    return object
+  }
+}

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+import CRelay
+import Foundation
+public import RelayProtocol
+
+/// How a hub listens and what it allows.
+public struct HubConfiguration: Sendable {
+  /// A numeric address or a host name.
+  public var address: String
+  /// 0: any free one.
+  public var port: UInt16
+  public var subprotocol: String
+  /// Where sessions connect.
+  public var path: String
+  /// Allowed values of `Origin`; empty: the server's own.
+  public var origins: [String]
+  /// Answer only a `Host` that is loopback.
+  public var loopbackHostsOnly: Bool
+  public var limits: Limits
+  /// For how long a user whose session ended without a close is still shown as online.
+  public var grace: Duration
+
+  public init(
+    address: String, port: UInt16, subprotocol: String, path: String, origins: [String], loopbackHostsOnly: Bool,
+    limits: Limits, grace: Duration
+  ) {
+    self.address = address
+    self.port = port
+    self.subprotocol = subprotocol
+    self.path = path
+    self.origins = origins
+    self.loopbackHostsOnly = loopbackHostsOnly
+    self.limits = limits
+    self.grace = grace
+  }
+}
+
+/// Why a hub cannot be there.
+public struct HubError: Error, CustomStringConvertible {
+  public enum Code: String, Sendable { case addressInUse, addressUnusable, failed }
+  public let code: Code
+  public let description: String
+}
+
+/// Rooms, sessions and users on one thread: the Swift side of `relay.h`.
+///
+/// Not sendable: it belongs to the actor that is isolated to its ``thread``. Events come on that thread, never
+/// inside a call.
+public final class Hub {
+  public let thread: HubThread
+  /// Where it listens.
+  public let port: UInt16
+  let hub: OpaquePointer
+  /// Gets what happens, on the hub's thread. What happened before it was set comes first.
+  public var receive: (([HubEvent]) -> Void)? {
+    didSet {
+      guard let receive, !early.isEmpty else { return }
+      let events = early
+      early = []
+      receive(events)
+    }
+  }
+  private var early: [HubEvent] = []
+  private let log: @Sendable (Bool, String) -> Void
+
+  /// Binds the port; nothing is accepted before ``start()``.
+  ///
+  /// - Parameters:
+  ///   - thread: One that no other hub has.
+  ///   - log: Takes lines for the operator; the first argument is true for errors.
+  public init(
+    _ configuration: HubConfiguration, thread: HubThread, log: @escaping @Sendable (Bool, String) -> Void
+  ) throws(HubError) {
+    // The callbacks' context is set when there is a `self`; none is called before the loop runs.
+    let box = CallbackBox()
+    guard let hub = Self.create(configuration, box) else {
+      throw HubError(code: .failed, description: "libwebsockets could not be started")
+    }
+    let error = relay_hub_listen(hub)
+    guard error == 0 else {
+      relay_hub_destroy(hub)
+      let place = "\(configuration.address):\(configuration.port)"
+      throw switch error {
+      case EADDRINUSE: HubError(code: .addressInUse, description: "\(place) is in use by another process")
+      default:
+        HubError(code: .addressUnusable, description: "cannot listen on \(place): \(String(cString: strerror(error)))")
+      }
+    }
+    self.hub = hub
+    self.log = log
+    port = relay_hub_port(hub)
+    self.thread = thread
+    self.box = box
+    box.owner = self
+  }
+
+  deinit { relay_hub_destroy(hub) }
+
+  private let box: CallbackBox
+
+  /// What C calls back; it outlives the loop because the hub that owns it does.
+  fileprivate final class CallbackBox {
+    unowned(unsafe) var owner: Hub?
+  }
+
+  private static func create(_ configuration: HubConfiguration, _ box: CallbackBox) -> OpaquePointer? {
+    let limits = configuration.limits
+    func milliseconds(_ seconds: Double) -> UInt32 { UInt32((seconds * 1000).rounded()) }
+    return configuration.address.withCString { address in
+      configuration.subprotocol.withCString { subprotocol in
+        configuration.path.withCString { path in
+          configuration.origins.joined(separator: " ").withCString { origins in
+            var config = relay_config(
+              address: address, port: configuration.port, subprotocol: subprotocol, path: path, origins: origins,
+              loopback_hosts_only: configuration.loopbackHostsOnly,
+              limits: relay_limits(
+                frame: UInt32(limits.frame), nesting: UInt32(limits.nesting),
+                outgoing_queue: UInt32(limits.outgoingQueue), rooms_per_session: UInt32(limits.roomsPerSession),
+                sessions_per_user: UInt32(limits.sessionsPerUser), send_rate: limits.sendRate,
+                request_rate: limits.requestRate, send_burst: UInt32(limits.sendBurst),
+                request_burst: UInt32(limits.requestBurst), hello_timeout: milliseconds(limits.helloTimeout),
+                heartbeat: milliseconds(limits.heartbeat), pong_timeout: milliseconds(limits.pongTimeout),
+                member_list: UInt32(limits.memberList), pushed_members: UInt32(limits.pushedMembersPerRoom),
+                presence_grace: milliseconds(configuration.grace.seconds)))
+            var callbacks = relay_callbacks(
+              context: Unmanaged.passUnretained(box).toOpaque(), woken: Self.woken, happened: Self.happened,
+              log: Self.logged)
+            return relay_hub_create(&config, &callbacks)
+          }
+        }
+      }
+    }
+  }
+
+  // Nonisolated functions: a closure made in isolated code would check its isolation when C calls it.
+  private static let woken: @convention(c) (UnsafeMutableRawPointer?) -> Void = { context in
+    owner(context).thread.runJobs()
+  }
+
+  private static let happened: @convention(c) (UnsafeMutableRawPointer?, UnsafePointer<relay_event>?, Int) -> Void = {
+    context, events, count in
+    let hub = owner(context)
+    let events = UnsafeBufferPointer(start: events, count: count).compactMap(HubEvent.init)
+    if let receive = hub.receive { receive(events) } else { hub.early += events }
+  }
+
+  private static let logged: @convention(c) (UnsafeMutableRawPointer?, Bool, UnsafePointer<CChar>?) -> Void = {
+    context, isError, line in
+    guard let line else { return }
+    owner(context).log(isError, String(cString: line))
+  }
+
+  private static func owner(_ context: UnsafeMutableRawPointer?) -> Hub {
+    guard let context, let owner = Unmanaged<CallbackBox>.fromOpaque(context).takeUnretainedValue().owner else {
+      preconditionFailure("the hub's loop runs without its owner")
+    }
+    return owner
+  }
+
+  /// Runs the loop on the hub's thread until ``stop()``. From now on the hub belongs to that thread.
+  public func start() {
+    let loop = LoopOwner(hub: self)
+    thread.start {
+      let hub = loop.hub
+      hub.thread.withLoop(of: hub.hub) { relay_hub_run(hub.hub) }
+    }
+  }
+
+  private struct LoopOwner: @unchecked Sendable {
+    // Crosses to the hub's thread, to which the hub belongs from then on.
+    let hub: Hub
+  }
+
+  /// Ends the loop after this iteration; sessions that are still there are cut. Later calls are harmless.
+  public func stop() { relay_hub_stop(hub) }
+
+  /// Takes no connection any more.
+  public func closeListener() { relay_hub_close_listener(hub) }
+
+  /// Whether a session or an HTTP exchange is still there.
+  public var hasSessions: Bool {
+    let counts = relay_hub_counts(hub)
+    return counts.sessions > 0 || counts.exchanges > 0
+  }
+
+  public var now: Timestamp { Timestamp(rawValue: relay_hub_now(hub)) }
+}

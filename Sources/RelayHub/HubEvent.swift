@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+import CRelay
+public import RelayProtocol
+
+/// What happened in the hub, in order.
+public enum HubEvent: Sendable {
+  /// To be answered with ``Hub/finish(_:with:)``.
+  case request(HubRequest)
+  /// A `send` to a room that the store keeps; to be answered likewise.
+  case send(HubSend)
+  /// To be answered with ``Hub/respond(to:with:)`` or ``Hub/stream(to:headers:)``.
+  case http(HTTPRequest)
+  /// The client of a stream is gone.
+  case streamClosed(ExchangeHandle)
+  /// Offline, last seen at this time.
+  case userAway(UserID, lastSeen: Timestamp)
+  /// Forgotten: the handle will never be valid again.
+  case userGone(UserHandle)
+  /// Marks that changed, to be stored.
+  case marked(RoomHandle, UserHandle, read: Int64, received: Int64)
+  /// Every message of the room up to this one is decided for everybody.
+  case cursor(RoomHandle, Int64)
+  /// Messages wait to be decided for this member: ``Hub/undecided(_:_:)``.
+  case due(RoomHandle, UserHandle)
+  /// Nobody has been in the room for a while.
+  case roomIdle(RoomHandle)
+}
+
+/// A request that the hub hands over.
+public struct HubRequest: Sendable {
+  public let session: SessionHandle
+  /// nil: `hello`.
+  public let user: UserHandle?
+  public let type: String
+  /// As it was spelled, to be echoed; nil: no reply is expected.
+  public let id: [UInt8]?
+  public let fields: Fields
+}
+
+/// A message for a room that keeps history. Its rights, its rate and its fields have been checked.
+public struct HubSend: Sendable {
+  public let session: SessionHandle
+  public let user: UserHandle
+  public let room: RoomHandle
+  public let id: [UInt8]?
+  public let key: String?
+  public let body: [UInt8]
+}
+
+/// An HTTP request whose body is there.
+public struct HTTPRequest: Sendable {
+  public let exchange: ExchangeHandle
+  public let method: String
+  /// Decoded, without the query.
+  public let path: String
+  /// The decoded arguments, in their order.
+  public let query: [(name: String, value: String)]
+  public let authorization: String?
+  /// `X-Stillwire-User`.
+  public let user: String?
+  public let idempotencyKey: String?
+  public let ifNoneMatch: String?
+  public let body: [UInt8]
+}
+
+extension HubEvent {
+  /// nil for a request whose client has left.
+  init?(_ event: relay_event) {
+    switch event.kind {
+    case RELAY_EVENT_REQUEST:
+      guard let json = event.json else { return nil }
+      let members = JSON.members(of: json.pointee)
+      guard case .string(let type) = members["type"] else { return nil }
+      self = .request(
+        HubRequest(
+          session: SessionHandle(rawValue: event.session), user: UserHandle(id: event.user), type: type,
+          id: json.pointee.source(of: "id"), fields: Fields(members)))
+    case RELAY_EVENT_SEND:
+      guard let json = event.json?.pointee, let body = json.source(of: "body") else { return nil }
+      self = .send(
+        HubSend(
+          session: SessionHandle(rawValue: event.session), user: UserHandle(rawValue: event.user),
+          room: RoomHandle(rawValue: event.room), id: json.source(of: "id"), key: json.string("key"), body: body))
+    case RELAY_EVENT_HTTP:
+      guard let http = event.http?.pointee else { return nil }
+      self = .http(HTTPRequest(exchange: ExchangeHandle(rawValue: event.exchange), http))
+    case RELAY_EVENT_HTTP_CLOSED: self = .streamClosed(ExchangeHandle(rawValue: event.exchange))
+    case RELAY_EVENT_USER_AWAY:
+      let user = UserID(unchecked: String(cString: event.name))
+      self = .userAway(user, lastSeen: Timestamp(rawValue: event.time))
+    case RELAY_EVENT_USER_GONE: self = .userGone(UserHandle(rawValue: event.user))
+    case RELAY_EVENT_MARK:
+      self = .marked(
+        RoomHandle(rawValue: event.room), UserHandle(rawValue: event.user), read: event.read,
+        received: event.received)
+    case RELAY_EVENT_CURSOR: self = .cursor(RoomHandle(rawValue: event.room), event.seq)
+    case RELAY_EVENT_DUE: self = .due(RoomHandle(rawValue: event.room), UserHandle(rawValue: event.user))
+    case RELAY_EVENT_ROOM_IDLE: self = .roomIdle(RoomHandle(rawValue: event.room))
+    default: preconditionFailure("an event of a kind that this side does not know: \(event.kind)")
+    }
+  }
+}
+
+extension HTTPRequest {
+  init(exchange: ExchangeHandle, _ http: relay_http) {
+    self.exchange = exchange
+    method = String(http.method) ?? ""
+    path = String(http.path) ?? ""
+    query = (String(http.query) ?? "").split(separator: "\0").map { argument in
+      let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+      return (name: String(parts[0]), value: parts.count > 1 ? String(parts[1]) : "")
+    }
+    authorization = String(http.authorization)
+    user = String(http.user)
+    idempotencyKey = String(http.idempotency_key)
+    ifNoneMatch = String(http.if_none_match)
+    body = [UInt8](http.body)
+  }
+}

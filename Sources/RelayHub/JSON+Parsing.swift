@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+import CRelay
+public import RelayProtocol
+
+/// The strict parser of the hub, for bodies that come another way. Belongs to one thread.
+public final class JSONParser {
+  private let parser: OpaquePointer
+  private let deepest: Int
+
+  public init(deepest: Int) {
+    guard let parser = relay_json_parser_create() else { preconditionFailure("out of memory") }
+    self.parser = parser
+    self.deepest = deepest
+  }
+
+  deinit { relay_json_parser_destroy(parser) }
+
+  /// The members of an object. What is no JSON is a `bad_request` with status 400, what is JSON of the wrong form
+  /// one with 422.
+  public func parse(_ bytes: [UInt8]) throws(RequestError) -> Fields {
+    var json = relay_json()
+    var offset = 0
+    // The tree is made while the bytes stay where they are: nodes point into them.
+    let result: Result<Fields, RequestError> = bytes.withUnsafeBytes { source in
+      let status = relay_json_parse(parser, source.baseAddress, source.count, UInt32(deepest), &json, &offset)
+      return switch status {
+      case RELAY_JSON_OK: .success(Fields(JSON.members(of: json)))
+      case RELAY_JSON_TOO_DEEP:
+        .failure(.init(.badRequest, "more than \(deepest) arrays and objects inside each other", at: ""))
+      case RELAY_JSON_TWICE: .failure(.init(.badRequest, "a key is given twice, before byte \(offset)", at: ""))
+      case RELAY_JSON_TOO_MANY: .failure(.init(.badRequest, "an object has more than 1024 keys", at: ""))
+      case RELAY_JSON_NOT_OBJECT: .failure(.init(.badRequest, "must be an object", at: ""))
+      default: .failure(.init(.badRequest, "not JSON, at byte \(offset)", status: 400))
+      }
+    }
+    return try result.get()
+  }
+}
+
+extension JSON {
+  /// The members of the outermost object.
+  static func members(of json: relay_json) -> [String: JSON] {
+    guard json.count > 0, case .object(let members) = value(of: json, at: 0) else { return [:] }
+    return members
+  }
+
+  private static func value(of json: relay_json, at index: UInt32) -> JSON {
+    let node = json.nodes[Int(index)]
+    switch node.kind {
+    case RELAY_JSON_NULL: return .null
+    case RELAY_JSON_FALSE: return .bool(false)
+    case RELAY_JSON_TRUE: return .bool(true)
+    case RELAY_JSON_NUMBER: return .number(json.text(node.text, node.length))
+    case RELAY_JSON_STRING: return .string(json.text(node.text, node.length))
+    case RELAY_JSON_RAW: return .raw(json.source(node.start, node.end))
+    case RELAY_JSON_ARRAY:
+      var items: [JSON] = []
+      children(of: json, at: index) { items.append(value(of: json, at: $0)) }
+      return .array(items)
+    default:
+      var members: [String: JSON] = [:]
+      children(of: json, at: index) { child in
+        let key = json.nodes[Int(child)]
+        members[json.text(key.key, key.key_length)] = value(of: json, at: child)
+      }
+      return .object(members)
+    }
+  }
+
+  private static func children(of json: relay_json, at index: UInt32, _ body: (UInt32) -> Void) {
+    var child = index + 1
+    while child < json.nodes[Int(index)].next {
+      body(child)
+      child = json.nodes[Int(child)].next
+    }
+  }
+}
+
+extension relay_json {
+  fileprivate func text(_ at: UInt32, _ length: UInt32) -> String {
+    guard length > 0 else { return "" }
+    return String(decoding: UnsafeRawBufferPointer(start: text + Int(at), count: Int(length)), as: UTF8.self)
+  }
+
+  fileprivate func source(_ start: UInt32, _ end: UInt32) -> [UInt8] {
+    Array(UnsafeBufferPointer(start: source + Int(start), count: Int(end - start)))
+  }
+
+  /// A member of the outermost object as it was spelled.
+  func source(of key: String) -> [UInt8]? {
+    withUnsafePointer(to: self) { relay_json_member($0, key) }.map { source($0.pointee.start, $0.pointee.end) }
+  }
+
+  /// A member of the outermost object that is a string.
+  func string(_ key: String) -> String? {
+    guard let node = withUnsafePointer(to: self, { relay_json_member($0, key) })?.pointee,
+      node.kind == RELAY_JSON_STRING
+    else { return nil }
+    return text(node.text, node.length)
+  }
+}
+
+extension String {
+  /// nil for bytes that are absent.
+  init?(_ bytes: relay_bytes) {
+    guard let at = bytes.at else { return nil }
+    self.init(decoding: UnsafeRawBufferPointer(start: at, count: bytes.count), as: UTF8.self)
+  }
+}
+
+extension [UInt8] {
+  init(_ bytes: relay_bytes) {
+    self.init(UnsafeRawBufferPointer(start: bytes.at, count: bytes.at == nil ? 0 : bytes.count))
+  }
+
+  /// For the length of a call.
+  func withBytes<R>(_ body: (relay_bytes) -> R) -> R {
+    withUnsafeBytes { body(relay_bytes(at: $0.baseAddress, count: $0.count)) }
+  }
+}
