@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+import GRDB
+
+extension Database {
+  /// Runs a statement that is prepared once and kept.
+  func run(_ sql: String, _ arguments: StatementArguments = []) throws {
+    try cachedStatement(sql: sql).execute(arguments: arguments)
+  }
+
+  func first(_ sql: String, _ arguments: StatementArguments = []) throws -> Row? {
+    try Row.fetchOne(cachedStatement(sql: sql), arguments: arguments)
+  }
+
+  func all(_ sql: String, _ arguments: StatementArguments = []) throws -> [Row] {
+    try Row.fetchAll(cachedStatement(sql: sql), arguments: arguments)
+  }
+
+  /// Whether the query has a row.
+  func has(_ sql: String, _ arguments: StatementArguments = []) throws -> Bool {
+    try first(sql, arguments) != nil
+  }
+}
+
+extension Row {
+  /// The bytes of a column that is never NULL.
+  func bytes(_ index: Int) throws -> [UInt8] {
+    try withUnsafeData(atIndex: index) { $0.map { [UInt8]($0) } ?? [] }
+  }
+
+  /// The choice whose name a column holds.
+  func choice<Choice>(_ index: Int, _: Choice.Type = Choice.self) throws -> Choice
+  where Choice: RawRepresentable, Choice.RawValue == String {
+    let text: String = self[index]
+    guard let choice = Choice(rawValue: text) else {
+      throw StoreError.damaged(reason: "\(Choice.self) has no case of the stored name")
+    }
+    return choice
+  }
+}

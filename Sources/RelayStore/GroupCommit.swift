@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+import GRDB
+import RelayProtocol
+import Synchronization
+
+/// The writer's queue, and how what is in it becomes one transaction.
+///
+/// `append` and `stop` may be called on any thread, `drain` on the writer's.
+final class GroupCommit: Sendable {
+  struct Work: Sendable {
+    /// Does the work; returns what to do once it is on disk.
+    let run: @Sendable (Transaction) throws -> Completion
+    let failed: @Sendable (StoreError) -> Completion
+  }
+
+  private struct Queue {
+    var works: [Work] = []
+    /// Whether a drain is under way or asked for.
+    var isDraining = false
+    var isStopped = false
+  }
+
+  /// A transaction holds at most so many works, so that the first of them does not wait for too many others.
+  static let largestGroup = 1_000
+
+  private let queue = Mutex(Queue())
+  private let now: @Sendable () -> Timestamp
+  private let onCommit: @Sendable ([Completion]) -> Void
+  // Safe: used in `drain` alone, which GRDB's serial writer queue calls.
+  nonisolated(unsafe) private let cache = WriterCache()
+
+  init(now: @escaping @Sendable () -> Timestamp, onCommit: @escaping @Sendable ([Completion]) -> Void) {
+    self.now = now
+    self.onCommit = onCommit
+  }
+
+  /// Whether the caller has to see to a drain.
+  func append(_ work: Work) -> Bool {
+    let (isStopped, needsDrain) = queue.withLock { queue in
+      guard !queue.isStopped else { return (true, false) }
+      queue.works.append(work)
+      defer { queue.isDraining = true }
+      return (false, !queue.isDraining)
+    }
+    if isStopped { onCommit([work.failed(.closed)]) }
+    return needsDrain
+  }
+
+  /// Accepts no more work; false when that was so already.
+  func stop() -> Bool {
+    queue.withLock { queue in
+      defer { queue.isStopped = true }
+      return !queue.isStopped
+    }
+  }
+
+  /// Commits group after group until nothing is queued.
+  func drain(_ db: Database) {
+    while case let works = take(), !works.isEmpty {
+      onCommit(commit(works, db))
+    }
+  }
+
+  private func take() -> [Work] {
+    queue.withLock { queue in
+      var works: [Work] = []
+      if queue.works.count <= Self.largestGroup {
+        swap(&works, &queue.works)
+      } else {
+        works = Array(queue.works.prefix(Self.largestGroup))
+        queue.works.removeFirst(Self.largestGroup)
+      }
+      queue.isDraining = !works.isEmpty
+      return works
+    }
+  }
+
+  private func commit(_ works: [Work], _ db: Database) -> [Completion] {
+    let transaction = Transaction(db: db, cache: cache, now: now())
+    var completions: [Completion] = []
+    completions.reserveCapacity(works.count)
+    do {
+      try db.inTransaction(.immediate) {
+        for work in works { completions.append(try perform(work, transaction)) }
+        return .commit
+      }
+      return completions
+    } catch {
+      // The rooms are again as they are on disk: what is sent next gets the seqs of what failed.
+      cache.removeAll()
+      let error = StoreError(ofCommit: error)
+      return works.map { $0.failed(error) }
+    }
+  }
+
+  /// Throws only when the transaction as a whole is lost.
+  private func perform(_ work: Work, _ transaction: Transaction) throws -> Completion {
+    let db = transaction.db
+    try db.run("SAVEPOINT work")
+    cache.beginWork()
+    do {
+      let completion = try work.run(transaction)
+      try db.run("RELEASE work")
+      return completion
+    } catch {
+      // Some errors of the disk make SQLite roll back everything; a savepoint would then begin a new transaction.
+      guard db.isInsideTransaction else { throw error }
+      cache.forgetWork()
+      try db.run("ROLLBACK TO work")
+      try db.run("RELEASE work")
+      return work.failed(StoreError(error))
+    }
+  }
+}

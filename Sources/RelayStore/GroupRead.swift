@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+import GRDB
+import Synchronization
+
+/// Reads that wait share the next snapshot, so that a burst of them costs few transactions and no thread each.
+final class GroupRead: Sendable {
+  typealias Work = @Sendable (Result<Database, any Error>) -> Void
+
+  private struct State {
+    var waiting: [Work] = []
+    var running = 0
+  }
+
+  /// Snapshots at the same time at most.
+  private static let mostRunning = 2
+
+  private let pool: DatabasePool
+  private let state = Mutex(State())
+
+  init(_ pool: DatabasePool) { self.pool = pool }
+
+  /// `work` sees everything that was committed before this call. It runs on a reader's thread.
+  func append(_ work: @escaping Work) {
+    let begins = state.withLock { state in
+      state.waiting.append(work)
+      guard state.running < Self.mostRunning else { return false }
+      state.running += 1
+      return true
+    }
+    if begins { readOn() }
+  }
+
+  private func readOn() {
+    pool.asyncRead { [self] database in
+      // Taken before the first statement, with which the snapshot begins.
+      let works = state.withLock { state in
+        defer { state.waiting = [] }
+        return state.waiting
+      }
+      for work in works { work(database) }
+      let goesOn = state.withLock { state in
+        guard state.waiting.isEmpty else { return true }
+        state.running -= 1
+        return false
+      }
+      if goesOn { readOn() }
+    }
+  }
+}

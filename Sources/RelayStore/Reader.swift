@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+import GRDB
+import RelayProtocol
+
+/// What a read may ask: one consistent view. Valid until the read returns.
+///
+/// Its methods throw errors of SQLite, which ``Store`` turns into ``StoreError``.
+public struct Reader {
+  let db: Database
+
+  func row(of room: RoomID) throws -> Int64? {
+    try db.first("SELECT id FROM rooms WHERE name = ?", [room.rawValue])?[0]
+  }
+}

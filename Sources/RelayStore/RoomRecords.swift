@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+public import RelayProtocol
+
+/// A room that keeps history.
+public struct RoomState: Equatable, Sendable {
+  public var room: RoomID
+  public var epoch: String
+  /// The newest message; 0: there is none yet.
+  public var seq: Int64
+  /// Every message up to this one has, for every member, a final decision or a job.
+  public var cursor: Int64
+
+  public init(room: RoomID, epoch: String, seq: Int64, cursor: Int64) {
+    self.room = room
+    self.epoch = epoch
+    self.seq = seq
+    self.cursor = cursor
+  }
+}
+
+/// What a join has led to.
+public struct JoinedRoom: Equatable, Sendable {
+  public var record: RoomState
+  /// false: the user was a member already.
+  public var isNewMember: Bool
+  /// The member's read mark.
+  public var read: Int64
+
+  public init(record: RoomState, isNewMember: Bool, read: Int64) {
+    self.record = record
+    self.isNewMember = isNewMember
+    self.read = read
+  }
+}
+
+/// A room with all its members.
+public struct RoomSnapshot: Equatable, Sendable {
+  public var state: RoomState
+  /// In no particular order.
+  public var members: [MemberRecord]
+
+  public init(state: RoomState, members: [MemberRecord]) {
+    self.state = state
+    self.members = members
+  }
+}
+
+/// A user in a room.
+public struct MemberRecord: Equatable, Sendable {
+  public var user: User
+  public var lastSeen: Timestamp?
+  public var read: Int64
+  public var received: Int64
+  public var focus: [FocusRecord]
+  public var devices: [Device]
+
+  public init(
+    user: User, lastSeen: Timestamp?, read: Int64, received: Int64, focus: [FocusRecord], devices: [Device]
+  ) {
+    self.user = user
+    self.lastSeen = lastSeen
+    self.read = read
+    self.received = received
+    self.focus = focus
+    self.devices = devices
+  }
+}
+
+/// A user, whatever rooms they are in.
+public struct UserRecord: Equatable, Sendable {
+  public var user: User
+  public var lastSeen: Timestamp?
+  public var focus: [FocusRecord]
+  public var devices: [Device]
+
+  public init(user: User, lastSeen: Timestamp?, focus: [FocusRecord], devices: [Device]) {
+    self.user = user
+    self.lastSeen = lastSeen
+    self.focus = focus
+    self.devices = devices
+  }
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+import GRDB
+
+/// The tables. A migration that was released is never changed; a new one follows it.
+enum Schema {
+  static var migrator: DatabaseMigrator {
+    var migrator = DatabaseMigrator()
+    migrator.registerMigration("1") { db in
+      try db.execute(sql: people)
+      try db.execute(sql: messages)
+      try db.execute(sql: jobs)
+    }
+    return migrator
+  }
+
+  /// A job that is not finished. The conditions of queries repeat it word for word, else SQLite does not see that
+  /// the partial indexes serve them.
+  static let unfinished = "state IN ('waiting', 'ready', 'retrying', 'sending')"
+  /// A job that may be claimed.
+  static let open = "state IN ('waiting', 'ready', 'retrying')"
+
+  private static let people = """
+    CREATE TABLE users (
+      id INTEGER PRIMARY KEY,
+      name TEXT NOT NULL UNIQUE,
+      display_name TEXT,
+      avatar TEXT,
+      last_seen INTEGER
+    ) STRICT;
+
+    CREATE TABLE focus (
+      user INTEGER NOT NULL REFERENCES users,
+      device TEXT NOT NULL,
+      is_focused INTEGER,
+      authorization TEXT NOT NULL,
+      at INTEGER NOT NULL,
+      number INTEGER,
+      source TEXT,
+      heard INTEGER NOT NULL,
+      PRIMARY KEY (user, device)
+    ) STRICT, WITHOUT ROWID;
+
+    CREATE TABLE devices (
+      user INTEGER NOT NULL REFERENCES users,
+      device TEXT NOT NULL,
+      app TEXT,
+      platform TEXT NOT NULL,
+      token TEXT NOT NULL,
+      registered INTEGER NOT NULL,
+      PRIMARY KEY (user, device)
+    ) STRICT;
+    CREATE UNIQUE INDEX devices_token ON devices (token, platform);
+    """
+
+  private static let messages = """
+    CREATE TABLE rooms (
+      id INTEGER PRIMARY KEY,
+      name TEXT NOT NULL UNIQUE,
+      epoch TEXT NOT NULL,
+      seq INTEGER NOT NULL DEFAULT 0,
+      cursor INTEGER NOT NULL DEFAULT 0
+    ) STRICT;
+
+    CREATE TABLE members (
+      room INTEGER NOT NULL REFERENCES rooms,
+      user INTEGER NOT NULL REFERENCES users,
+      read INTEGER NOT NULL,
+      received INTEGER NOT NULL,
+      PRIMARY KEY (room, user)
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX members_user ON members (user);
+
+    CREATE TABLE messages (
+      room INTEGER NOT NULL REFERENCES rooms,
+      seq INTEGER NOT NULL,
+      sender INTEGER NOT NULL REFERENCES users,
+      time INTEGER NOT NULL,
+      body BLOB NOT NULL,
+      PRIMARY KEY (room, seq)
+    ) STRICT, WITHOUT ROWID;
+
+    CREATE TABLE keys (
+      room INTEGER NOT NULL REFERENCES rooms,
+      user INTEGER NOT NULL REFERENCES users,
+      key TEXT NOT NULL,
+      seq INTEGER NOT NULL,
+      time INTEGER NOT NULL,
+      PRIMARY KEY (room, user, key)
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX keys_time ON keys (time);
+    """
+
+  private static let jobs = """
+    CREATE TABLE jobs (
+      id TEXT NOT NULL PRIMARY KEY,
+      room INTEGER NOT NULL REFERENCES rooms,
+      seq INTEGER NOT NULL,
+      user INTEGER NOT NULL REFERENCES users,
+      device TEXT NOT NULL,
+      platform TEXT NOT NULL,
+      token TEXT NOT NULL,
+      state TEXT NOT NULL,
+      -- No unfinished job of the same room and device has a lower seq.
+      is_next INTEGER NOT NULL,
+      due INTEGER NOT NULL,
+      lease INTEGER,
+      attempts INTEGER NOT NULL DEFAULT 0,
+      created INTEGER NOT NULL,
+      reasons TEXT NOT NULL,
+      finished_at INTEGER,
+      note TEXT
+    ) STRICT;
+    CREATE UNIQUE INDEX jobs_unfinished ON jobs (user, device, room, seq) WHERE \(unfinished);
+    CREATE INDEX jobs_member ON jobs (room, user, seq) WHERE \(unfinished);
+    CREATE INDEX jobs_due ON jobs (due, room, seq) WHERE \(open) AND is_next;
+    CREATE INDEX jobs_sending ON jobs (user, device) WHERE state = 'sending';
+    CREATE INDEX jobs_finished ON jobs (finished_at) WHERE finished_at IS NOT NULL;
+    CREATE INDEX jobs_user ON jobs (user);
+    """
+}

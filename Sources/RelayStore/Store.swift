@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+import Dispatch
+import Foundation
+import GRDB
+public import RelayProtocol
+
+/// What is done when a group is on disk; see ``Store/submit(_:completion:)``.
+public typealias Completion = @Sendable () -> Void
+
+/// How a commit reaches the disk.
+public enum Synchronous: String, Sendable, CaseIterable {
+  /// A committed transaction survives a loss of power.
+  case full
+  /// A committed transaction survives a crash of the process; a loss of power may take the newest ones.
+  case normal
+}
+
+/// The relay's durable state: members, messages, focus, devices and push jobs, in one SQLite database.
+///
+/// There is one writer, which commits in groups: what is submitted while a commit runs is the next transaction.
+/// Readers run beside it and see what was committed before they began. Every method may be called on any thread.
+public final class Store: Sendable {
+  let pool: DatabasePool
+  private let writer: GroupCommit
+  private let reads: GroupRead
+  private let lock: FolderLock
+
+  /// Opens `stillwire.db` in `folder`, both created if missing, and brings its schema up to date.
+  ///
+  /// - Parameters:
+  ///   - now: What methods of ``Transaction`` that are told no time write as the time.
+  ///   - onCommit: Called once for a group, on the writer's thread, with the completions in the order of submission;
+  ///     it must see to it that each is run once. It must not call ``close()`` itself.
+  public init(
+    folder: String, synchronous: Synchronous = .full, now: @escaping @Sendable () -> Timestamp = Store.timeOfDay,
+    onCommit: @escaping @Sendable ([Completion]) -> Void
+  ) throws(StoreError) {
+    do {
+      // Messages and tokens are nobody else's to read.
+      try FileManager.default.createDirectory(
+        atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+    } catch {
+      throw .unusable(path: folder, reason: "the folder cannot be created")
+    }
+    lock = try FolderLock(folder: folder)
+    pool = try Self.open(folder + "/stillwire.db", synchronous)
+    reads = GroupRead(pool)
+    writer = GroupCommit(now: now, onCommit: onCommit)
+  }
+
+  /// The default clock: the system's time of day.
+  public static let timeOfDay: @Sendable () -> Timestamp = {
+    Timestamp(rawValue: Int64(Date().timeIntervalSince1970 * 1000))
+  }
+
+  /// Queues `work` for the next transaction.
+  ///
+  /// Works run one after the other, in the order of submission. One that throws is undone alone and completed with
+  /// its failure, while the others commit. If the commit itself fails, nothing of the group happened, and every
+  /// completion of it is given ``StoreError/unavailable(reason:)``.
+  /// - Parameters:
+  ///   - work: Runs on the writer's thread. It must not keep the transaction.
+  ///   - completion: Handed to `onCommit` when the transaction is on disk or has failed.
+  public func submit<T: Sendable>(
+    _ work: @escaping @Sendable (Transaction) throws -> T,
+    completion: @escaping @Sendable (Result<T, StoreError>) -> Void
+  ) {
+    let item = GroupCommit.Work(
+      run: { transaction in
+        let value = try work(transaction)
+        return { completion(.success(value)) }
+      },
+      failed: { error in { completion(.failure(error)) } })
+    guard writer.append(item) else { return }
+    pool.asyncWriteWithoutTransaction { [writer] in writer.drain($0) }
+  }
+
+  /// Runs `work` in the next transaction and returns when that is on disk, or has failed.
+  public func write<T: Sendable>(_ work: @escaping @Sendable (Transaction) throws -> T) async throws(StoreError) -> T {
+    let result = await withCheckedContinuation { continuation in
+      submit(work) { continuation.resume(returning: $0) }
+    }
+    return try result.get()
+  }
+
+  /// Runs `work` on a reader: one consistent view of everything committed so far.
+  public func read<T: Sendable>(_ work: @escaping @Sendable (Reader) throws -> T) async throws(StoreError) -> T {
+    let result: Result<T, StoreError> = await withCheckedContinuation { continuation in
+      reads.append { database in
+        continuation.resume(
+          returning: Result { try work(Reader(db: database.get())) }.mapError(StoreError.init(_:)))
+      }
+    }
+    return try result.get()
+  }
+
+  /// Commits what is queued, hands out its completions, and closes the files. What is submitted afterwards fails.
+  ///
+  /// Blocks until done. Not to be called within `onCommit`, a work or a read.
+  public func close() {
+    guard writer.stop() else { return }
+    // The barrier waits for the readers, so that the whole log can be moved into the database. When that fails,
+    // nothing is lost: the next start reads the log.
+    try? pool.barrierWriteWithoutTransaction { db in
+      // Another thread may have appended a work and not asked for its drain yet.
+      writer.drain(db)
+      _ = try db.checkpoint(.truncate)
+    }
+    try? pool.close()
+    lock.release()
+  }
+
+  private static func open(_ path: String, _ synchronous: Synchronous) throws(StoreError) -> DatabasePool {
+    var configuration = Configuration()
+    configuration.foreignKeysEnabled = true
+    configuration.busyMode = .timeout(5)
+    configuration.label = "stillwire.store"
+    let files = FileManager.default
+    if !files.fileExists(atPath: path) {
+      // SQLite gives its log the same permissions.
+      _ = files.createFile(atPath: path, contents: nil, attributes: [.posixPermissions: 0o600])
+    }
+    do {
+      let pool = try DatabasePool(path: path, configuration: configuration)
+      if try pool.read(Schema.migrator.hasBeenSuperseded) { throw StoreError.newerSchema(path: path) }
+      try Schema.migrator.migrate(pool)
+      try pool.writeWithoutTransaction { db in
+        try db.execute(sql: "PRAGMA synchronous = \(synchronous.rawValue)")
+        // 16 MiB, so that the ends of many rooms stay in memory.
+        try db.execute(sql: "PRAGMA cache_size = -16384")
+        // A file that cannot be written is told now, not at the first message.
+        try db.inTransaction(.immediate) { .commit }
+      }
+      return pool
+    } catch let error as StoreError {
+      throw error
+    } catch {
+      throw .unusable(path: path, reason: StoreError.words(error))
+    }
+  }
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+import GRDB
+public import RelayProtocol
+
+/// What went wrong in the store. Never holds a body or a token.
+public enum StoreError: Error, Equatable, Sendable {
+  /// The folder or the file cannot be used: no permission, no such path, or no database.
+  case unusable(path: String, reason: String)
+  /// A newer release has written the database.
+  case newerSchema(path: String)
+  /// Another process has the folder open.
+  case inUse(path: String)
+  /// The room does not exist.
+  case noRoom(RoomID)
+  /// The disk is full or failed; nothing was changed, and the same may succeed later.
+  case unavailable(reason: String)
+  /// A row does not hold what it must.
+  case damaged(reason: String)
+  /// This work alone failed.
+  case failed(reason: String)
+  /// The store was closed.
+  case closed
+
+  /// The kind, safe as a metric label.
+  public enum Code: String, Sendable, CaseIterable {
+    case unusable
+    case newerSchema = "newer_schema"
+    case inUse = "in_use"
+    case noRoom = "no_room"
+    case unavailable, damaged, failed, closed
+  }
+
+  public var code: Code {
+    switch self {
+    case .unusable: .unusable
+    case .newerSchema: .newerSchema
+    case .inUse: .inUse
+    case .noRoom: .noRoom
+    case .unavailable: .unavailable
+    case .damaged: .damaged
+    case .failed: .failed
+    case .closed: .closed
+    }
+  }
+}
+
+extension StoreError: CustomStringConvertible {
+  /// One line for an operator.
+  public var description: String {
+    switch self {
+    case .unusable(let path, let reason): "the data at \(path) cannot be used: \(reason)"
+    case .newerSchema(let path): "\(path) was written by a newer release of stillwire; start that one"
+    case .inUse(let path): "another stillwire has \(path) open"
+    case .noRoom(let room): "there is no room \(room)"
+    case .unavailable(let reason): "the database cannot be written: \(reason)"
+    case .damaged(let reason): "the database is damaged: \(reason)"
+    case .failed(let reason): "the database refused a change: \(reason)"
+    case .closed: "the store is closed"
+    }
+  }
+}
+
+extension StoreError {
+  /// What an error that a work or a read threw is called outside.
+  init(_ error: any Error) {
+    self =
+      switch error {
+      case let error as StoreError: error
+      case let error as DatabaseError: Self.named(error)
+      default: .failed(reason: String(describing: type(of: error)))
+      }
+  }
+
+  /// What the failure of a whole transaction is called outside.
+  init(ofCommit error: any Error) {
+    self = .unavailable(reason: Self.words(error))
+  }
+
+  /// SQLite's words. They name tables and columns, never values.
+  static func words(_ error: any Error) -> String {
+    guard let error = error as? DatabaseError else { return String(describing: type(of: error)) }
+    return error.message ?? "SQLite error \(error.extendedResultCode.rawValue)"
+  }
+
+  private static func named(_ error: DatabaseError) -> StoreError {
+    switch error.resultCode {
+    case .SQLITE_FULL, .SQLITE_IOERR, .SQLITE_BUSY, .SQLITE_LOCKED, .SQLITE_NOMEM, .SQLITE_READONLY,
+      .SQLITE_CANTOPEN, .SQLITE_ABORT, .SQLITE_INTERRUPT:
+      .unavailable(reason: words(error))
+    case .SQLITE_CORRUPT, .SQLITE_NOTADB: .damaged(reason: words(error))
+    case .SQLITE_MISUSE where error.message == "Connection is closed": .closed
+    default: .failed(reason: words(error))
+    }
+  }
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+import GRDB
+public import RelayProtocol
+
+extension Transaction {
+  /// Registers a device, or renews its registration.
+  ///
+  /// A token belongs to one device of one user: whoever had it loses that device and its unfinished jobs. Jobs of the
+  /// device itself go to its new token. The number of its newest focus report is forgotten, because an app that was
+  /// installed anew counts from the start.
+  /// - Returns: The devices that lost the token.
+  @discardableResult
+  public func register(
+    _ device: Device, of user: UserID, now: Timestamp
+  ) throws -> [(user: UserID, device: DeviceID)] {
+    let id = try needRow(of: user)
+    let former = try db.all(
+      """
+      SELECT users.id, users.name, device FROM devices JOIN users ON users.id = user
+      WHERE token = ? AND platform = ? AND NOT (user = ? AND device = ?)
+      """,
+      [device.token, device.platform.rawValue, id, device.id.rawValue])
+    for row in former { try remove(row[2], ofRow: row[0]) }
+    try db.run(
+      """
+      INSERT INTO devices (user, device, app, platform, token, registered) VALUES (?, ?, ?, ?, ?, ?)
+      ON CONFLICT (user, device) DO UPDATE SET app = excluded.app, platform = excluded.platform,
+        token = excluded.token, registered = excluded.registered
+      """,
+      [id, device.id.rawValue, device.app, device.platform.rawValue, device.token, now.rawValue])
+    try db.run("UPDATE focus SET number = NULL WHERE user = ? AND device = ?", [id, device.id.rawValue])
+    return former.map { (UserID(unchecked: $0[1]), DeviceID(unchecked: $0[2])) }
+  }
+
+  /// Forgets a device and cancels its unfinished jobs; false when it was not registered.
+  @discardableResult
+  public func forget(_ device: DeviceID, of user: UserID) throws -> Bool {
+    guard let id = try row(of: user) else { return false }
+    return try remove(device.rawValue, ofRow: id)
+  }
+
+  /// Forgets the device that has this token, if it registered before `time`, or at any time without one.
+  /// - Returns: Whose it was; nil when no such device is registered any more.
+  @discardableResult
+  public func forget(
+    token: String, platform: Platform, registeredBefore time: Timestamp? = nil
+  ) throws -> (user: UserID, device: DeviceID)? {
+    let row = try db.first(
+      """
+      SELECT users.id, users.name, device FROM devices JOIN users ON users.id = user
+      WHERE token = ?1 AND platform = ?2 AND (?3 IS NULL OR registered < ?3)
+      """,
+      [token, platform.rawValue, time?.rawValue])
+    guard let row else { return nil }
+    try remove(row[2], ofRow: row[0])
+    return (UserID(unchecked: row[1]), DeviceID(unchecked: row[2]))
+  }
+
+  @discardableResult
+  private func remove(_ device: String, ofRow user: Int64) throws -> Bool {
+    try db.run("DELETE FROM devices WHERE user = ? AND device = ?", [user, device])
+    guard db.changesCount == 1 else { return false }
+    try abandonJobs("user = ? AND device = ?", [user, device], note: "no device")
+    return true
+  }
+}

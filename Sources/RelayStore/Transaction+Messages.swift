@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import GRDB
+import RelayProtocol
+
+extension Transaction {
+  /// Stores a message under the room's next seq, with its jobs and its key.
+  ///
+  /// The sender's read mark, if they are a member, follows. Throws ``StoreError/noRoom(_:)``.
+  public func append(_ draft: MessageDraft) throws -> Appended {
+    guard var room = try row(of: draft.room) else { throw StoreError.noRoom(draft.room) }
+    let sender = try needRow(of: draft.from)
+    if let key = draft.key, let first = try seen(key, room, sender, at: draft.time) { return first }
+
+    room.seq += 1
+    if draft.cursorFollows, room.cursor == room.seq - 1 { room.cursor = room.seq }
+    try db.run(
+      "INSERT INTO messages (room, seq, sender, time, body) VALUES (?, ?, ?, ?, ?)",
+      [room.id, room.seq, sender, draft.time.rawValue, Data(draft.body)])
+    try db.run("UPDATE rooms SET seq = ?, cursor = ? WHERE id = ?", [room.seq, room.cursor, room.id])
+    try db.run("UPDATE members SET read = ? WHERE room = ? AND user = ?", [room.seq, room.id, sender])
+    cache[draft.room] = room
+    if let key = draft.key { try remember(key, room, sender, at: draft.time) }
+    let jobs = try insert(draft.jobs, room, seq: room.seq, now: draft.time)
+    return Appended(seq: room.seq, time: draft.time, epoch: room.epoch, jobs: jobs)
+  }
+
+  private func seen(_ key: String, _ room: WriterCache.Room, _ sender: Int64, at time: Timestamp) throws -> Appended? {
+    let row = try db.first(
+      "SELECT seq, time FROM keys WHERE room = ? AND user = ? AND key = ? AND time > ?",
+      [room.id, sender, key, (time - MessageDraft.keyLifetime).rawValue])
+    guard let row else { return nil }
+    return Appended(seq: row[0], time: Timestamp(rawValue: row[1]), epoch: room.epoch, isDuplicate: true)
+  }
+
+  private func remember(_ key: String, _ room: WriterCache.Room, _ sender: Int64, at time: Timestamp) throws {
+    try db.run(
+      "INSERT OR REPLACE INTO keys (room, user, key, seq, time) VALUES (?, ?, ?, ?, ?)",
+      [room.id, sender, key, room.seq, time.rawValue])
+    guard cache.isKeySweepDue() else { return }
+    // Twice as many as came since the last sweep, so that it keeps up and no message waits long for it.
+    try db.run(
+      """
+      DELETE FROM keys WHERE time <= ?1
+        AND time <= coalesce((SELECT time FROM keys ORDER BY time LIMIT 1 OFFSET ?2), ?1)
+      """,
+      [(time - MessageDraft.keyLifetime).rawValue, 2 * WriterCache.keysPerSweep])
+  }
+}

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+import GRDB
+import RelayProtocol
+import Testing
+
+@testable import RelayStore
+
+@Suite struct ClaimTests {
+  let test: TestStore
+  init() throws { test = try TestStore() }
+  static let lease = Timestamp.at(60_000)
+
+  private func prepare(_ work: @escaping @Sendable (Transaction) throws -> Void = { _ in }) async throws {
+    try await test.write { transaction in
+      try transaction.prepareRoom()
+      try work(transaction)
+    }
+  }
+
+  private func claim(_ limit: Int = 99, now: Timestamp = .at(0)) async throws -> [Claim] {
+    try await test.write { try $0.claim(limit: limit, now: now, leaseUntil: now + .seconds(60)) }
+  }
+
+  private func finish(_ claims: [Claim], _ state: FinishedState = .sent) async throws {
+    try await test.write { transaction in
+      for claim in claims { try transaction.finish(claim.id, state: state, now: .at(0)) }
+    }
+  }
+
+  @Test func `a claim has all that a payload is made of`() async throws {
+    try await prepare { transaction in
+      _ = try transaction.append(draft("first"))
+      _ = try transaction.append(draft("second", at: .at(3), jobs: [job()]))
+      // Registered anew since the job was made.
+      try transaction.register(phone(token: "refreshed"), of: bob.id, now: .at(4))
+    }
+    let claims = try await claim(now: .at(5))
+    #expect(
+      claims == [
+        Claim(
+          id: claims.first?.id ?? "", attempts: 1, room: room, epoch: "epoch",
+          message: StoredMessage(seq: 2, from: alice.id, time: .at(3), body: Array("\"second\"".utf8)), sender: alice,
+          recipient: bob.id, device: phone(token: "refreshed"), created: .at(3), roomMemberCount: 2, unread: 2)
+      ])
+    let stored = try #require(try await test.read { try $0.jobs(limit: 9).first })
+    #expect(stored.state == .sending)
+    #expect(stored.lease == .at(60_005))
+    #expect(stored.token == "refreshed")
+  }
+
+  @Test func `the badge counts unread messages of all rooms, but none of one's own`() async throws {
+    let other = RoomID(unchecked: "other")
+    try await prepare { transaction in
+      try transaction.prepareRoom(other)
+      for _ in 1...3 { _ = try transaction.append(draft(in: other)) }
+      try transaction.mark(other, bob.id, read: 1)
+      _ = try transaction.append(draft())
+      _ = try transaction.append(draft(from: bob))
+      _ = try transaction.append(draft(jobs: [job()]))
+      // A room that Bob is no member of.
+      _ = try transaction.createRoom(RoomID(unchecked: "third"), epoch: "e")
+      _ = try transaction.append(draft(in: RoomID(unchecked: "third")))
+    }
+    #expect(try await claim().map(\.unread) == [3])
+  }
+
+  @Test func `a device gets one job at a time, in the order of the messages`() async throws {
+    try await prepare { transaction in for _ in 1...4 { _ = try transaction.append(draft(jobs: [job()])) } }
+    var seqs: [Int64] = []
+    while case let claims = try await claim(), !claims.isEmpty {
+      #expect(claims.count == 1)
+      #expect(try await claim() == [])
+      seqs += claims.map(\.message.seq)
+      try await finish(claims)
+    }
+    #expect(seqs == [1, 2, 3, 4])
+  }
+
+  @Test func `a device gets one job at a time, though they are of several rooms`() async throws {
+    let rooms = ["a", "b", "c"].map { RoomID(unchecked: $0) }
+    try await prepare { transaction in
+      for (index, room) in rooms.enumerated() {
+        try transaction.prepareRoom(room)
+        _ = try transaction.append(draft(in: room, jobs: [job(due: .at(Int64(-index)))]))
+      }
+    }
+    var order: [RoomID] = []
+    for _ in rooms {
+      let claims = try await claim()
+      order += claims.map(\.room)
+      #expect(try await claim() == [])
+      #expect(try await test.read { try $0.nextDue() } == .at(60_000))
+      try await finish(claims)
+    }
+    // The longest due first.
+    #expect(order == rooms.reversed())
+  }
+
+  @Test func `devices do not wait for each other, and the limit holds`() async throws {
+    try await prepare { transaction in
+      let phones = (1...5).map { phone("phone\($0)", token: "token\($0)") }
+      for device in phones { try transaction.register(device, of: bob.id, now: .at(0)) }
+      for _ in 1...2 { _ = try transaction.append(draft(jobs: phones.map { job($0) })) }
+    }
+    let first = try await claim(3)
+    let second = try await claim(3)
+    #expect(first.count == 3)
+    #expect(second.count == 2)
+    #expect(Set((first + second).map(\.device.id)).count == 5)
+    #expect((first + second).allSatisfy { $0.message.seq == 1 })
+  }
+
+  @Test func `a job is claimed when it is due, to the millisecond`() async throws {
+    try await prepare { _ = try $0.append(draft(jobs: [job(due: .at(10))])) }
+    #expect(try await test.read { try $0.nextDue() } == .at(10))
+    #expect(try await claim(now: .at(9)) == [])
+    #expect(try await claim(now: .at(10)).count == 1)
+  }
+
+  @Test func `a job that is tried again is not overtaken in its room, but in another`() async throws {
+    let other = RoomID(unchecked: "other")
+    try await prepare { transaction in
+      try transaction.prepareRoom(other)
+      for _ in 1...2 { _ = try transaction.append(draft(jobs: [job()])) }
+    }
+    let first = try await claim()
+    #expect(try await test.write { try $0.retry(first[0].id, due: .at(500), note: "503") })
+    #expect(try await claim() == [])
+    #expect(try await test.read { try $0.nextDue() } == .at(500))
+
+    try await test.write { _ = try $0.append(draft(in: other, jobs: [job()])) }
+    #expect(try await test.read { try $0.nextDue() } == .at(0))
+    let passing = try await claim()
+    #expect(passing.map(\.room) == [other])
+    try await finish(passing)
+
+    let again = try await claim(now: .at(500))
+    #expect(again.map(\.id) == [first[0].id])
+    #expect(again.map(\.attempts) == [2])
+    #expect(try await test.read { try $0.jobs(limit: 9).last?.note } == "503")
+  }
+
+  @Test func `a job for an earlier message goes first, though it was made later`() async throws {
+    try await prepare { transaction in
+      _ = try transaction.append(draft())
+      _ = try transaction.append(draft(jobs: [job()]))
+      try transaction.insert([job()], room: room, seq: 1)
+    }
+    let first = try await claim()
+    #expect(first.map(\.message.seq) == [1])
+    try await finish(first)
+    #expect(try await claim().map(\.message.seq) == [2])
+  }
+
+  @Test func `the next message's turn comes when an earlier one is read`() async throws {
+    try await prepare { transaction in
+      for due in [900, 0, 0] as [Int64] { _ = try transaction.append(draft(jobs: [job(due: .at(due))])) }
+    }
+    #expect(try await claim() == [])
+    try await test.write { try $0.cancel(room, bob.id, upTo: 1, reason: "read") }
+    #expect(try await claim().map(\.message.seq) == [2])
+  }
+
+  @Test func `a claim whose lease is over is taken again with the same id`() async throws {
+    try await prepare { _ = try $0.append(draft(jobs: [job()])) }
+    let first = try await claim()
+    #expect(try await test.read { try $0.nextDue() } == .at(60_000))
+    #expect(try await claim(now: .at(59_999)) == [])
+    let second = try await claim(now: .at(60_000))
+    #expect(second.map(\.id) == first.map(\.id))
+    #expect(second.map(\.attempts) == [2])
+  }
+
+  @Test func `a start gives back every claim`() async throws {
+    try await prepare { _ = try $0.append(draft(jobs: [job()])) }
+    let first = try await claim()
+    try await test.write { try $0.releaseLeases() }
+    #expect(try await test.read { try $0.jobCounts() } == [.ready: 1])
+    #expect(try await claim().map(\.id) == first.map(\.id))
+  }
+
+  @Test func `a job without a message is cancelled, and does not stop others`() async throws {
+    try await prepare { transaction in
+      try transaction.insert([job()], room: room, seq: 7)
+      try transaction.register(phone("tablet", token: "other"), of: bob.id, now: .at(0))
+      _ = try transaction.append(draft(jobs: [job(phone("tablet", token: "other"))]))
+    }
+    #expect(try await claim().map(\.device.id.rawValue) == ["tablet"])
+    let cancelled = try await test.read { try $0.jobs(limit: 9).first { $0.state == .cancelled } }
+    #expect(cancelled?.note == "no device or message")
+  }
+
+  @Test func `nothing is due where nothing waits`() async throws {
+    #expect(try await test.read { try $0.nextDue() } == nil)
+    #expect(try await claim() == [])
+  }
+
+  /// Every way in which jobs come and go, in an order that a seed decides.
+  @Test(arguments: 1...8) func `exactly the first unfinished job of a room and device is the next`(
+    seed: UInt64
+  ) async throws {
+    var random = SplitMix(state: seed)
+    try await prepare { transaction in
+      try transaction.register(phone("tablet", token: "other"), of: bob.id, now: .at(0))
+      for _ in 1...20 { _ = try transaction.append(draft()) }
+    }
+    var claimed: [Claim] = []
+    for step in 0..<120 {
+      let now = Timestamp.at(Int64(step))
+      switch Int.random(in: 0..<6, using: &random) {
+      case 0, 1:
+        let device = Bool.random(using: &random) ? phone() : phone("tablet", token: "other")
+        let seq = Int64.random(in: 1...20, using: &random)
+        try await test.write { _ = try $0.insert([job(device)], room: room, seq: seq) }
+      case 2: claimed += try await claim(1, now: now)
+      case 3:
+        guard let claim = claimed.popLast() else { continue }
+        try await finish([claim])
+      case 4:
+        guard let claim = claimed.popLast() else { continue }
+        try await test.write { _ = try $0.retry(claim.id, due: now + .milliseconds(9)) }
+      default:
+        let seq = Int64.random(in: 1...6, using: &random)
+        try await test.write { _ = try $0.cancel(room, bob.id, upTo: seq, reason: "read") }
+      }
+      let wrong = try await test.read { reader in
+        try Int.fetchOne(
+          reader.db,
+          sql: """
+            SELECT count(*) FROM jobs AS job WHERE \(Schema.unfinished) AND is_next <> NOT EXISTS (
+              SELECT 1 FROM jobs AS earlier WHERE earlier.\(Schema.unfinished) AND earlier.user = job.user
+                AND earlier.device = job.device AND earlier.room = job.room AND earlier.seq < job.seq)
+            """)
+      }
+      #expect(wrong == 0)
+    }
+  }
+}
+
+/// Steele, Lea and Flood's SplitMix64: the same numbers for the same seed.
+private struct SplitMix: RandomNumberGenerator {
+  var state: UInt64
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var mixed = state
+    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+    return mixed ^ (mixed >> 31)
+  }
+}

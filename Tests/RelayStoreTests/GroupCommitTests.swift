@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import GRDB
+import RelayProtocol
+import Synchronization
+import Testing
+
+@testable import RelayStore
+
+@Suite struct GroupCommitTests {
+  let test: TestStore
+  init() throws { test = try TestStore() }
+
+  private struct OwnError: Error {}
+
+  /// Submits works as one group and returns their results in the order of completion, with their index.
+  private func group<T: Sendable>(
+    _ works: [@Sendable (Transaction) throws -> T]
+  ) async -> [(Int, Result<T, StoreError>)] {
+    let results = Mutex<[(Int, Result<T, StoreError>)]>([])
+    await withCheckedContinuation { continuation in
+      test.gather {
+        for (index, work) in works.enumerated() {
+          test.store.submit(work) { result in
+            let count = results.withLock { results in
+              results.append((index, result))
+              return results.count
+            }
+            if count == works.count { continuation.resume() }
+          }
+        }
+      }
+    }
+    return results.withLock { $0 }
+  }
+
+  @Test func `what is submitted while a commit runs is one group, completed in order at once`() async throws {
+    try await test.write { try $0.prepareRoom() }
+    let works: [@Sendable (Transaction) throws -> Int64] = (0..<100).map { index in
+      { try $0.append(draft("\(index)")).seq }
+    }
+    let results = await group(works)
+    #expect(results.map(\.0) == Array(0..<100))
+    #expect(try results.map { try $0.1.get() } == Array(1...100))
+    #expect(test.groups.all == [1, 1, 100])
+  }
+
+  @Test func `a group has a bound`() async throws {
+    let works: [@Sendable (Transaction) throws -> Int] = (0..<2_500).map { index in { _ in index } }
+    let results = await group(works)
+    #expect(results.map(\.0) == Array(0..<2_500))
+    #expect(test.groups.all == [1, 1_000, 1_000, 500])
+  }
+
+  @Test func `one bad work fails alone, and takes its writes and its seq with it`() async throws {
+    try await test.write { try $0.prepareRoom() }
+    let works: [@Sendable (Transaction) throws -> Int64] = [
+      { try $0.append(draft("one")).seq },
+      { transaction in
+        _ = try transaction.append(draft("undone", from: User(id: UserID(unchecked: "carol")), key: "k"))
+        _ = try transaction.createRoom(RoomID(unchecked: "undone"), epoch: "e")
+        throw OwnError()
+      },
+      { try $0.append(draft("two")).seq },
+      { try $0.append(draft(in: RoomID(unchecked: "none"))).seq },
+      { try $0.append(draft("three", from: User(id: UserID(unchecked: "carol")), key: "k")).seq },
+    ]
+    let results = await group(works)
+    #expect(
+      results.map(\.1) == [
+        .success(1), .failure(.failed(reason: "OwnError")), .success(2),
+        .failure(.noRoom(RoomID(unchecked: "none"))), .success(3),
+      ])
+    let bodies = try await test.read { try $0.messages(room, after: 0, limit: 9)?.messages.map(\.body) }
+    #expect(bodies == ["one", "two", "three"].map { Array("\"\($0)\"".utf8) })
+    #expect(try await test.read { try $0.room(RoomID(unchecked: "undone")) } == nil)
+    #expect(try await test.read { try $0.users([UserID(unchecked: "carol")]).count } == 1)
+  }
+
+  @Test func `a failed commit fails the whole group, and its seqs are given again`() async throws {
+    try await test.write { try $0.prepareRoom() }
+    try await test.write { _ = try $0.append(draft("kept")) }
+    let works: [@Sendable (Transaction) throws -> Int64] = [
+      { try $0.append(draft("lost")).seq },
+      { transaction in
+        // Looked at only by COMMIT.
+        try transaction.db.execute(
+          sql: "PRAGMA defer_foreign_keys = ON; INSERT INTO members VALUES (999, 999, 0, 0)")
+        return 0
+      },
+      { transaction in
+        _ = try transaction.join(User(id: UserID(unchecked: "dave")), room: room, epoch: "e", now: .at(0))
+        return try transaction.append(draft("lost")).seq
+      },
+    ]
+    let results = await group(works)
+    #expect(results.map(\.0) == [0, 1, 2])
+    for (_, result) in results {
+      let error = #expect(throws: StoreError.self) { try result.get() }
+      #expect(error?.code == .unavailable)
+    }
+    let dave = User(id: UserID(unchecked: "dave"))
+    #expect(try await test.write { try $0.append(draft("again", from: dave)).seq } == 2)
+    #expect(try await test.read { try $0.messages(room, after: 0, limit: 9)?.messages.count } == 2)
+    #expect(try await test.read { try $0.isMember(dave.id, of: room) } == false)
+  }
+
+  @Test func `a transaction that SQLite gave up fails the whole group`() async throws {
+    try await test.write { try $0.prepareRoom() }
+    let works: [@Sendable (Transaction) throws -> Int64] = [
+      { try $0.append(draft("lost")).seq },
+      { transaction in
+        try transaction.db.execute(sql: "ROLLBACK")
+        throw OwnError()
+      },
+      { try $0.append(draft("lost")).seq },
+    ]
+    for (_, result) in await group(works) {
+      let error = #expect(throws: StoreError.self) { try result.get() }
+      #expect(error?.code == .unavailable)
+    }
+    #expect(try await test.write { try $0.append(draft()).seq } == 1)
+  }
+
+  @Test func `a full disk is unavailable, and the seqs are given again when it has room`() async throws {
+    try await test.write { try $0.prepareRoom() }
+    try await test.write { _ = try $0.append(draft("kept")) }
+    func limitPages(_ count: String) throws {
+      try test.store.pool.writeWithoutTransaction { db in
+        _ = try Int.fetchOne(db, sql: "PRAGMA max_page_count = \(count)")
+      }
+    }
+    try limitPages("1")
+    let text = String(repeating: "x", count: 200_000)
+    let works: [@Sendable (Transaction) throws -> Int64] = [
+      { try $0.append(draft(text, key: "k")).seq }, { try $0.append(draft(text)).seq },
+    ]
+    for (_, result) in await group(works) {
+      #expect(throws: StoreError.unavailable(reason: "database or disk is full")) { try result.get() }
+    }
+    #expect(try await test.read { try $0.room(room)?.state.seq } == 1)
+
+    try limitPages("1000000")
+    let appended = try await test.write { try $0.append(draft(text, key: "k")) }
+    #expect(appended == Appended(seq: 2, time: .at(0), epoch: "epoch"))
+    let page = try await test.read { try $0.messages(room, after: 0, limit: 9) }
+    #expect(page?.messages.map(\.seq) == [1, 2])
+  }
+}

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+import GRDB
+import RelayProtocol
+import Testing
+
+@testable import RelayStore
+
+@Suite struct MessageTests {
+  let test: TestStore
+  init() throws { test = try TestStore() }
+
+  private func append(_ draft: MessageDraft) async throws -> Appended {
+    try await test.write { try $0.append(draft) }
+  }
+
+  @Test func `a message is kept byte for byte under the next seq`() async throws {
+    try await test.write { try $0.prepareRoom() }
+    let body = Array(#"{"a":1.0,"b":1e2,"c":"\u00e9/"}"#.utf8)
+    let message = MessageDraft(room: room, from: alice, time: .at(7), body: body)
+    #expect(try await append(message) == Appended(seq: 1, time: .at(7), epoch: "epoch"))
+    #expect(try await append(message).seq == 2)
+    let page = try await test.read { try $0.messages(room, after: 1, limit: 9) }
+    #expect(page?.messages == [StoredMessage(seq: 2, from: alice.id, time: .at(7), body: body)])
+  }
+
+  @Test func `each room counts for itself`() async throws {
+    let other = RoomID(unchecked: "other")
+    try await test.write { try $0.prepareRoom() }
+    try await test.write { try $0.prepareRoom(other) }
+    #expect(try await append(draft()).seq == 1)
+    #expect(try await append(draft(in: other)).seq == 1)
+    #expect(try await append(draft()).seq == 2)
+  }
+
+  @Test func `a room that does not exist takes no message`() async throws {
+    await #expect(throws: StoreError.noRoom(room)) { try await append(draft()) }
+  }
+
+  @Test func `sending raises the sender's read mark, and no one else's`() async throws {
+    try await test.write { try $0.prepareRoom() }
+    _ = try await append(draft(from: alice))
+    _ = try await append(draft(from: User(id: UserID(unchecked: "backend"))))
+    let members = try #require(try await test.read { try $0.room(room)?.members })
+    #expect(Dictionary(uniqueKeysWithValues: members.map { ($0.user.id, $0.read) }) == [alice.id: 1, bob.id: 0])
+  }
+
+  @Test func `a key makes the second attempt a duplicate of the first`() async throws {
+    try await test.write { try $0.prepareRoom() }
+    let first = try await append(draft("first", key: "k", jobs: [job()]))
+    let second = try await append(draft("second", at: .at(1), key: "k", jobs: [job()]))
+    #expect(first.jobs.count == 1)
+    #expect(second == Appended(seq: 1, time: .at(0), epoch: "epoch", isDuplicate: true))
+    #expect(try await test.read { try $0.messages(room, after: 0, limit: 9)?.messages.count } == 1)
+    #expect(try await test.read { try $0.jobs(limit: 9).count } == 1)
+  }
+
+  @Test func `a key belongs to one user and one room`() async throws {
+    let other = RoomID(unchecked: "other")
+    try await test.write { try $0.prepareRoom() }
+    try await test.write { try $0.prepareRoom(other) }
+    for message in [draft(key: "k"), draft(from: bob, key: "k"), draft(in: other, key: "k"), draft(key: "l")] {
+      #expect(try await append(message).isDuplicate == false)
+    }
+  }
+
+  @Test func `a key is remembered for five minutes to the millisecond`() async throws {
+    try await test.write { try $0.prepareRoom() }
+    _ = try await append(draft(key: "k"))
+    #expect(try await append(draft(at: .at(299_999), key: "k")).isDuplicate)
+    let fresh = try await append(draft(at: .at(300_000), key: "k"))
+    #expect(fresh == Appended(seq: 2, time: .at(300_000), epoch: "epoch"))
+    #expect(try await append(draft(at: .at(300_001), key: "k")).seq == 2)
+  }
+
+  @Test func `old keys are deleted while new ones come`() async throws {
+    try await test.write { try $0.prepareRoom() }
+    func count() async throws -> Int? {
+      try await test.read { try Int.fetchOne($0.db, sql: "SELECT count(*) FROM keys") }
+    }
+    try await test.write { transaction in
+      for number in 1...500 { _ = try transaction.append(draft(at: .at(Int64(number)), key: "old\(number)")) }
+    }
+    #expect(try await count() == 500)
+    try await test.write { transaction in
+      for number in 1...600 { _ = try transaction.append(draft(at: .at(300_500), key: "new\(number)")) }
+    }
+    #expect(try await count() == 600)
+  }
+
+  @Test func `the cursor follows a message that nobody has to wait for`() async throws {
+    try await test.write { try $0.prepareRoom() }
+    func cursor(_ follows: Bool) async throws -> Int64? {
+      _ = try await append(draft(cursorFollows: follows))
+      return try await test.read { try $0.room(room)?.state.cursor }
+    }
+    #expect(try await cursor(true) == 1)
+    #expect(try await cursor(false) == 1)
+    #expect(try await cursor(true) == 1)
+    try await test.write { try $0.advanceCursor(room, to: 3) }
+    #expect(try await cursor(true) == 4)
+  }
+
+  private func fill(_ count: Int) async throws {
+    try await test.write { transaction in
+      try transaction.prepareRoom()
+      for number in 1...count { _ = try transaction.append(draft("\(number)")) }
+    }
+  }
+
+  @Test(
+    arguments: [
+      (0, 10, 1...10, true), (0, 12, 1...12, false), (5, 3, 6...8, true), (9, 3, 10...12, false),
+      (11, 5, 12...12, false),
+    ] as [(Int64, Int, ClosedRange<Int64>, Bool)])
+  func `a page after a seq`(after: Int64, limit: Int, expected: ClosedRange<Int64>, more: Bool) async throws {
+    try await fill(12)
+    let page = try #require(try await test.read { try $0.messages(room, after: after, limit: limit) })
+    #expect(page.messages.map(\.seq) == Array(expected))
+    #expect(page.more == more)
+    #expect(page.newest == 12)
+    #expect(page.first == 1)
+    #expect(page.epoch == "epoch")
+  }
+
+  @Test(
+    arguments: [
+      (nil, 10, 3...12, true), (nil, 12, 1...12, false), (6, 3, 3...5, true), (4, 3, 1...3, false),
+      (99, 1, 12...12, true),
+    ] as [(Int64?, Int, ClosedRange<Int64>, Bool)])
+  func `a page before a seq`(before: Int64?, limit: Int, expected: ClosedRange<Int64>, more: Bool) async throws {
+    try await fill(12)
+    let page = try #require(try await test.read { try $0.messages(room, before: before, limit: limit) })
+    #expect(page.messages.map(\.seq) == Array(expected))
+    #expect(page.more == more)
+  }
+
+  @Test func `a page of an empty room, and of none`() async throws {
+    try await test.write { try $0.prepareRoom() }
+    let page = try await test.read { try $0.messages(room, before: nil, limit: 9) }
+    #expect(page == MessagePage(epoch: "epoch", newest: 0, first: 1, messages: [], more: false))
+    #expect(try await test.read { try $0.messages(RoomID(unchecked: "none"), after: 0, limit: 9) } == nil)
+    #expect(try await test.read { try $0.messages(RoomID(unchecked: "none"), before: nil, limit: 9) } == nil)
+  }
+
+  @Test func `a page has all the bodies that were asked for, or says that they are too many bytes`() async throws {
+    // Bodies of 3 bytes each.
+    try await fill(9)
+    let whole = try #require(try await test.read { try $0.messages(room, after: 0, limit: 9, mostBytes: 27) })
+    #expect(whole.messages.count == 9)
+    #expect(!whole.exceeds)
+    let none = try #require(try await test.read { try $0.messages(room, after: 0, limit: 9, mostBytes: 26) })
+    #expect(none.messages.isEmpty)
+    #expect(none.exceeds)
+    #expect(none.newest == 9)
+    let newest = try #require(
+      try await test.read { try $0.messages(room, before: nil, limit: 2, mostBytes: 6) })
+    #expect(newest.messages.map(\.seq) == [8, 9])
+    #expect(newest.more)
+  }
+
+  @Test func `a transaction reads what it has written`() async throws {
+    let seqs = try await test.write { transaction in
+      try transaction.prepareRoom()
+      _ = try transaction.append(draft())
+      return try transaction.reader.messages(room, after: 0, limit: 9)?.messages.map(\.seq)
+    }
+    #expect(seqs == [1])
+  }
+}

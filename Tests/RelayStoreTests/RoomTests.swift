@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayProtocol
+import Testing
+
+@testable import RelayStore
+
+@Suite struct RoomTests {
+  let test: TestStore
+  init() throws { test = try TestStore() }
+
+  @Test func `joining creates the room and a member who has read everything`() async throws {
+    let first = try await test.write { try $0.join(alice, room: room, epoch: "one", now: .at(5)) }
+    let empty = RoomState(room: room, epoch: "one", seq: 0, cursor: 0)
+    #expect(first == JoinedRoom(record: empty, isNewMember: true, read: 0))
+
+    try await test.write { for _ in 1...3 { _ = try $0.append(draft()) } }
+    let second = try await test.write { try $0.join(bob, room: room, epoch: "two", now: .at(6)) }
+    let filled = RoomState(room: room, epoch: "one", seq: 3, cursor: 0)
+    #expect(second == JoinedRoom(record: filled, isNewMember: true, read: 3))
+
+    let snapshot = try #require(try await test.read { try $0.room(room) })
+    #expect(snapshot.state == filled)
+    #expect(
+      snapshot.members.sorted { $0.user.id < $1.user.id } == [
+        MemberRecord(user: alice, lastSeen: .at(5), read: 3, received: 0, focus: [], devices: []),
+        MemberRecord(user: bob, lastSeen: .at(6), read: 3, received: 3, focus: [], devices: []),
+      ])
+  }
+
+  @Test func `joining again changes no mark`() async throws {
+    try await test.write { try $0.prepareRoom() }
+    try await test.write { _ = try $0.append(draft()) }
+    let again = try await test.write { try $0.join(bob, room: room, epoch: "other", now: .at(0)) }
+    #expect(!again.isNewMember)
+    #expect(again.read == 0)
+    #expect(again.record.epoch == "epoch")
+  }
+
+  @Test func `a user's name and avatar follow what is told and keep what is not`() async throws {
+    let id = alice.id
+    func join(_ name: String?, _ avatar: String?) async throws -> User? {
+      let told = User(id: id, name: name, avatar: avatar)
+      try await test.write { _ = try $0.join(told, room: room, epoch: "e", now: .at(0)) }
+      return try await test.read { try $0.user(id)?.user }
+    }
+    #expect(try await join("Al", nil) == User(id: id, name: "Al"))
+    #expect(try await join(nil, "https://a") == User(id: id, name: "Al", avatar: "https://a"))
+    #expect(try await join("Alice", nil) == User(id: id, name: "Alice", avatar: "https://a"))
+  }
+
+  @Test func `leaving ends the membership and cancels what waits for it`() async throws {
+    try await test.write { try $0.prepareRoom() }
+    let other = RoomID(unchecked: "other")
+    try await test.write { try $0.prepareRoom(other) }
+    try await test.write { _ = try $0.append(draft(jobs: [job()])) }
+    try await test.write { _ = try $0.append(draft(in: other, jobs: [job()])) }
+    let left = try await test.write { [try $0.leave(bob.id, room: room), try $0.leave(bob.id, room: room)] }
+    #expect(left == [true, false])
+    #expect(try await test.read { try $0.isMember(bob.id, of: room) } == false)
+    #expect(try await test.read { try $0.isMember(bob.id, of: other) })
+    let jobs = try await test.read { try $0.jobs(limit: 9) }
+    #expect(jobs.map(\.state) == [.ready, .cancelled])
+    #expect(jobs[1].note == "not a member")
+    #expect(jobs[1].finishedAt == .at(0))
+  }
+
+  @Test func `who is unknown cannot leave`() async throws {
+    #expect(try await test.write { try $0.leave(alice.id, room: room) } == false)
+  }
+
+  @Test func `a room is created once`() async throws {
+    let first = try await test.write { try $0.createRoom(room, epoch: "one") }
+    #expect(try await test.write { try $0.createRoom(room, epoch: "two") } == first)
+    #expect(try await test.read { try $0.room(room) } == RoomSnapshot(state: first, members: []))
+    #expect(try await test.read { try $0.room(RoomID(unchecked: "none")) } == nil)
+  }
+
+  @Test func `marks only rise, and not above the newest message`() async throws {
+    try await test.write { try $0.prepareRoom() }
+    try await test.write { for _ in 1...5 { _ = try $0.append(draft()) } }
+    func marks(_ read: Int64?, _ received: Int64?) async throws -> [Int64] {
+      try await test.write { try $0.mark(room, bob.id, read: read, received: received) }
+      let member = try await test.read { try $0.room(room)?.members.first { $0.user.id == bob.id } }
+      return [member?.read ?? -1, member?.received ?? -1]
+    }
+    #expect(try await marks(nil, 4) == [0, 4])
+    #expect(try await marks(2, 3) == [2, 4])
+    #expect(try await marks(1, nil) == [2, 4])
+    #expect(try await marks(9, 9) == [5, 5])
+  }
+
+  @Test func `being seen only goes forward`() async throws {
+    try await test.write { try $0.touch(bob.id, lastSeen: .at(10)) }
+    try await test.write { try $0.touch(bob.id, lastSeen: .at(9)) }
+    #expect(try await test.read { try $0.user(bob.id)?.lastSeen } == .at(10))
+  }
+
+  @Test func `the cursor only rises, and not above the newest message`() async throws {
+    try await test.write { try $0.prepareRoom() }
+    try await test.write { for _ in 1...3 { _ = try $0.append(draft()) } }
+    #expect(try await test.read { try $0.undecided() } == [room])
+    func advance(to seq: Int64) async throws -> Int64? {
+      try await test.write { try $0.advanceCursor(room, to: seq) }
+      return try await test.read { try $0.room(room)?.state.cursor }
+    }
+    #expect(try await advance(to: 2) == 2)
+    #expect(try await advance(to: 1) == 2)
+    #expect(try await advance(to: 7) == 3)
+    #expect(try await test.read { try $0.undecided() } == [])
+  }
+
+  @Test func `two users share a room when both are members of one`() async throws {
+    let carol = User(id: UserID(unchecked: "carol"))
+    try await test.write { try $0.prepareRoom() }
+    try await test.write { _ = try $0.join(carol, room: RoomID(unchecked: "other"), epoch: "e", now: .at(0)) }
+    #expect(try await test.read { try $0.shareRoom(alice.id, bob.id) })
+    #expect(try await test.read { try $0.shareRoom(alice.id, carol.id) } == false)
+    #expect(try await test.read { try $0.shareRoom(alice.id, UserID(unchecked: "nobody")) } == false)
+  }
+
+  @Test func `a snapshot brings each member's focus and devices`() async throws {
+    let focus = FocusRecord(
+      device: .default, isFocused: true, authorization: .authorized, at: .at(1), number: 4, source: .intent,
+      heard: .at(2))
+    try await test.write { transaction in
+      try transaction.prepareRoom()
+      try transaction.save(focus, of: alice.id)
+      try transaction.register(phone("tablet", token: "other"), of: bob.id, now: .at(0))
+    }
+    let members = try #require(try await test.read { try $0.room(room)?.members }).sorted { $0.user.id < $1.user.id }
+    #expect(members.map(\.focus) == [[focus], []])
+    #expect(members.map(\.devices) == [[], [phone(), phone("tablet", token: "other")]])
+  }
+
+  @Test func `a room of ten thousand members is read whole`() async throws {
+    let focus = FocusRecord(
+      device: .default, isFocused: false, authorization: .authorized, at: .at(0), number: nil, source: nil,
+      heard: .at(0))
+    try await test.write { transaction in
+      for number in 1...10_000 {
+        let user = User(id: UserID(unchecked: "user\(number)"))
+        _ = try transaction.join(user, room: room, epoch: "e", now: .at(0))
+        try transaction.save(focus, of: user.id)
+        try transaction.register(phone(token: "token\(number)"), of: user.id, now: .at(0))
+      }
+    }
+    let members = try #require(try await test.read { try $0.room(room)?.members })
+    #expect(Set(members.map(\.user.id)).count == 10_000)
+    #expect(members.allSatisfy { $0.focus == [focus] && $0.devices.count == 1 })
+  }
+
+  @Test func `users are answered in the order asked for, without the unknown`() async throws {
+    try await test.write { try $0.prepareRoom() }
+    let asked = [bob.id, UserID(unchecked: "nobody"), alice.id]
+    let users = try await test.read { try $0.users(asked) }
+    #expect(users.map(\.user) == [bob, alice])
+    #expect(users.map(\.devices.count) == [1, 0])
+    #expect(try await test.read { try $0.user(UserID(unchecked: "nobody")) } == nil)
+  }
+}

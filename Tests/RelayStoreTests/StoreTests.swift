@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import GRDB
+import RelayProtocol
+import Synchronization
+import Testing
+
+@testable import RelayStore
+
+@Suite final class StoreTests {
+  /// Of this test alone; does not exist yet.
+  private let folder = temporaryPath()
+  deinit { try? FileManager.default.removeItem(atPath: folder) }
+
+  /// Runs completions at once.
+  private func open(_ folder: String, _ synchronous: Synchronous = .full) throws(StoreError) -> Store {
+    try Store(folder: folder, synchronous: synchronous) { for completion in $0 { completion() } }
+  }
+
+  @Test func `a folder that does not exist is created for its owner alone`() throws {
+    let folder = folder + "/deeper"
+    let store = try open(folder)
+    defer { store.close() }
+    for (path, expected) in [(folder, 0o700), (folder + "/stillwire.db", 0o600)] {
+      let permissions = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? NSNumber
+      #expect(permissions?.intValue == expected)
+    }
+  }
+
+  @Test(arguments: [(Synchronous.normal, 1), (.full, 2)])
+  func `commits reach the disk as configured`(synchronous: Synchronous, pragma: Int) throws {
+    let store = try open(folder, synchronous)
+    defer { store.close() }
+    let (level, mode) = try store.pool.writeWithoutTransaction { db in
+      (try Int.fetchOne(db, sql: "PRAGMA synchronous"), try String.fetchOne(db, sql: "PRAGMA journal_mode"))
+    }
+    #expect(level == pragma)
+    #expect(mode == "wal")
+  }
+
+  @Test func `two servers never share a folder`() throws {
+    let store = try open(folder)
+    #expect(throws: StoreError.inUse(path: folder)) { try open(folder) }
+    store.close()
+    try open(folder).close()
+  }
+
+  @Test func `a folder inside a file is unusable`() throws {
+    try Data().write(to: URL(fileURLWithPath: folder))
+    let error = #expect(throws: StoreError.self) { try open(folder + "/data") }
+    #expect(error == .unusable(path: folder + "/data", reason: "the folder cannot be created"))
+  }
+
+  @Test func `a file that is no database is unusable`() throws {
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    try Data(repeating: 0x41, count: 8_192).write(to: URL(fileURLWithPath: folder + "/stillwire.db"))
+    let error = #expect(throws: StoreError.self) { try open(folder) }
+    #expect(error == .unusable(path: folder + "/stillwire.db", reason: "file is not a database"))
+  }
+
+  @Test func `a database of a newer release is refused and left alone`() throws {
+    let store = try open(folder)
+    try store.pool.write { try $0.execute(sql: "INSERT INTO grdb_migrations VALUES ('of the future')") }
+    store.close()
+    #expect(throws: StoreError.newerSchema(path: folder + "/stillwire.db")) { try open(folder) }
+    // Refused again, not locked: the first refusal has let go of the folder.
+    #expect(throws: StoreError.newerSchema(path: folder + "/stillwire.db")) { try open(folder) }
+  }
+
+  @Test func `what was committed is there after an abrupt stop`() async throws {
+    let test = try TestStore()
+    try await test.write { try $0.prepareRoom() }
+    for number in 1...50 { try await test.write { _ = try $0.append(draft("\(number)", jobs: [job()])) } }
+
+    // The files as a killed process leaves them: the log is not in the database yet.
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    for file in ["stillwire.db", "stillwire.db-wal"] {
+      try FileManager.default.copyItem(atPath: test.folder + "/" + file, toPath: folder + "/" + file)
+    }
+    let reopened = try open(folder)
+    defer { reopened.close() }
+    let page = try await reopened.read { try $0.messages(room, after: 0, limit: 100) }
+    #expect(page?.messages.map(\.seq) == Array(1...50))
+    #expect(page?.messages.last?.body == Array("\"50\"".utf8))
+    #expect(try await reopened.read { try $0.jobCounts() } == [.ready: 50])
+    #expect(try await reopened.write { try $0.append(draft()).seq } == 51)
+  }
+
+  @Test func `close commits what is queued and empties the log`() async throws {
+    let seqs = Mutex<[Int64]>([])
+    let store = try open(folder)
+    try await store.write { try $0.prepareRoom() }
+    for _ in 1...200 {
+      store.submit({ try $0.append(draft()).seq }) { result in
+        seqs.withLock { $0.append((try? result.get()) ?? -1) }
+      }
+    }
+    store.close()
+    #expect(seqs.withLock { $0 } == Array(1...200))
+    let log = try? FileManager.default.attributesOfItem(atPath: folder + "/stillwire.db-wal")[.size] as? NSNumber
+    #expect(log?.intValue ?? 0 == 0)
+
+    store.close()
+    await #expect(throws: StoreError.closed) { try await store.write { _ in } }
+    await #expect(throws: StoreError.closed) { try await store.read { _ in } }
+  }
+
+  @Test func `a read sees one state although a write commits meanwhile`() async throws {
+    let test = try TestStore()
+    try await test.write { try $0.prepareRoom() }
+    let store = test.store
+    let seqs = try await test.read { reader in
+      let before = try reader.room(room)?.state.seq
+      let isCommitted = DispatchSemaphore(value: 0)
+      store.submit({ try $0.append(draft()) }) { _ in isCommitted.signal() }
+      isCommitted.wait()
+      return [before, try reader.room(room)?.state.seq]
+    }
+    #expect(seqs == [0, 0])
+    #expect(try await test.read { try $0.room(room)?.state.seq } == 1)
+  }
+
+  @Test(arguments: [
+    (StoreError.unusable(path: "/data", reason: "no"), "unusable"), (.newerSchema(path: "/data"), "newer_schema"),
+    (.inUse(path: "/data"), "in_use"), (.noRoom(room), "no_room"), (.unavailable(reason: "full"), "unavailable"),
+    (.damaged(reason: "bad"), "damaged"), (.failed(reason: "bad"), "failed"), (.closed, "closed"),
+  ])
+  func `an error has a code and one line`(error: StoreError, code: String) {
+    #expect(error.code.rawValue == code)
+    #expect(!error.description.isEmpty)
+    #expect(!error.description.contains("\n"))
+  }
+}

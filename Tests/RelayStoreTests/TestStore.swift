@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import RelayProtocol
+import Synchronization
+
+@testable import RelayStore
+
+/// A store in a folder of its own, which goes with it. Its clock stands at `time`.
+final class TestStore: Sendable {
+  static let time = Timestamp(rawValue: 1_700_000_000_000)
+
+  let folder: String
+  let store: Store
+  /// The sizes of the groups that were committed.
+  let groups: GroupSizes
+
+  init() throws {
+    folder = temporaryPath()
+    let groups = GroupSizes()
+    store = try Store(folder: folder, now: { Self.time }) { completions in
+      groups.append(completions.count)
+      for completion in completions { completion() }
+    }
+    self.groups = groups
+  }
+
+  deinit {
+    store.close()
+    try? FileManager.default.removeItem(atPath: folder)
+  }
+
+  @discardableResult
+  func write<T: Sendable>(_ work: @escaping @Sendable (Transaction) throws -> T) async throws -> T {
+    try await store.write(work)
+  }
+
+  func read<T: Sendable>(_ work: @escaping @Sendable (Reader) throws -> T) async throws -> T {
+    try await store.read(work)
+  }
+
+  /// Makes everything that `submit` is given while it runs one group.
+  func gather(_ submit: () -> Void) {
+    let hasBegun = DispatchSemaphore(value: 0)
+    let gate = DispatchSemaphore(value: 0)
+    let block: @Sendable (Transaction) throws -> Void = { _ in
+      hasBegun.signal()
+      gate.wait()
+    }
+    store.submit(block, completion: { _ in })
+    hasBegun.wait()
+    submit()
+    gate.signal()
+  }
+}
+
+final class GroupSizes: Sendable {
+  private let sizes = Mutex<[Int]>([])
+  func append(_ size: Int) { sizes.withLock { $0.append(size) } }
+  var all: [Int] { sizes.withLock { $0 } }
+}
+
+func temporaryPath() -> String {
+  FileManager.default.temporaryDirectory.path + "/stillwire-store-\(UUID().uuidString)"
+}
+
+let room = RoomID(unchecked: "room")
+let alice = User(id: UserID(unchecked: "alice"), name: "Alice", avatar: "https://example.org/a.png")
+let bob = User(id: UserID(unchecked: "bob"), name: "Bob")
+
+extension Timestamp {
+  /// So many milliseconds after the clock of ``TestStore``.
+  static func at(_ milliseconds: Int64) -> Timestamp {
+    TestStore.time + .milliseconds(milliseconds)
+  }
+}
+
+func draft(
+  _ text: String = "hi", in room: RoomID = room, from user: User = alice, at time: Timestamp = TestStore.time,
+  key: String? = nil, jobs: [JobDraft] = [], cursorFollows: Bool = false
+) -> MessageDraft {
+  MessageDraft(
+    room: room, from: user, time: time, body: Array("\"\(text)\"".utf8), key: key, jobs: jobs,
+    cursorFollows: cursorFollows)
+}
+
+func phone(_ id: String = "phone", token: String = "token") -> Device {
+  Device(id: DeviceID(unchecked: id), app: "org.example.chat", platform: .simulator, token: token)
+}
+
+func job(to user: User = bob, _ device: Device = phone(), due: Timestamp = TestStore.time) -> JobDraft {
+  JobDraft(
+    user: user.id, device: device.id, token: device.token, platform: device.platform, due: due,
+    reasons: ["away", "a \"device\""])
+}
+
+extension Transaction {
+  /// Makes Alice and Bob members of the room, and Bob's phone a device.
+  func prepareRoom(_ room: RoomID = room) throws {
+    for user in [alice, bob] { _ = try join(user, room: room, epoch: "epoch", now: TestStore.time) }
+    try register(phone(), of: bob.id, now: TestStore.time)
+  }
+}
