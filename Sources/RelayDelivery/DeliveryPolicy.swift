@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// How long a push waits for a sign that it is not needed.
+public struct DeliveryPolicy: Equatable, Sendable {
+  /// For a session to say that it has a message that was written to it.
+  public var receiptWait: Duration
+  /// For a person to come back to an idle session that has the message, from the message's time.
+  public var idleWait: Duration
+  /// For a user to come back whose last session did not end cleanly.
+  public var grace: Duration
+  /// All waits together, from the message's time.
+  public var longestWait: Duration
+
+  public init(
+    receiptWait: Duration = .seconds(5), idleWait: Duration = .seconds(30), grace: Duration = .seconds(10),
+    longestWait: Duration = .seconds(45)
+  ) {
+    self.receiptWait = receiptWait
+    self.idleWait = idleWait
+    self.grace = grace
+    self.longestWait = longestWait
+  }
+}

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+public import RelayProtocol
+
+/// A message that becomes a push, as one of its recipients is to see it.
+public struct PayloadSubject: Equatable, Sendable {
+  /// The id of the notification and of the push: a lower-case UUID.
+  public var notification: String
+  public var sender: User
+  public var room: RoomID
+  public var roomTitle: String?
+  /// The sender and the recipient included.
+  public var memberCount: Int
+  public var epoch: String
+  public var seq: Int64
+  /// What a person reads; nil when the body holds no text.
+  public var text: String?
+  public var level: Level
+  /// Unread messages; below 0 is shown as 0.
+  public var badge: Int
+  public var isMention: Bool
+  public var isReply: Bool
+  /// The sender asked to be heard although the recipient's Focus is on.
+  public var isNotifyAnyway: Bool
+  public var expires: Timestamp
+  /// The bundle id of the app on the device.
+  public var topic: String
+
+  public init(
+    notification: String, sender: User, room: RoomID, roomTitle: String? = nil, memberCount: Int, epoch: String,
+    seq: Int64, text: String?, level: Level = .active, badge: Int, isMention: Bool = false, isReply: Bool = false,
+    isNotifyAnyway: Bool = false, expires: Timestamp, topic: String
+  ) {
+    self.notification = notification
+    self.sender = sender
+    self.room = room
+    self.roomTitle = roomTitle
+    self.memberCount = memberCount
+    self.epoch = epoch
+    self.seq = seq
+    self.text = text
+    self.level = level
+    self.badge = badge
+    self.isMention = isMention
+    self.isReply = isReply
+    self.isNotifyAnyway = isNotifyAnyway
+    self.expires = expires
+    self.topic = topic
+  }
+}

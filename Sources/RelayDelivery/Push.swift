@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What is handed to a gateway for one device.
+public struct Push: Equatable, Sendable {
+  /// A lower-case UUID, the same at every attempt: `apns-id`.
+  public var id: String
+  public var headers: PushHeaders
+  /// A JSON object.
+  public var payload: [UInt8]
+
+  public init(id: String, headers: PushHeaders, payload: [UInt8]) {
+    self.id = id
+    self.headers = headers
+    self.payload = payload
+  }
+
+  /// Bytes of a payload at most. From Apple's "Generating a remote notification".
+  public static let largestPayload = 4096
+
+  /// The headers under Apple's names, in a fixed order.
+  public var fields: [(name: String, value: String)] {
+    [
+      ("apns-id", id),
+      ("apns-push-type", headers.type.rawValue),
+      ("apns-priority", String(headers.priority.rawValue)),
+      ("apns-expiration", String(headers.expiration)),
+      ("apns-collapse-id", headers.collapseID),
+      ("apns-topic", headers.topic),
+    ]
+  }
+}
+
+/// How a gateway is to treat a push. From Apple's "Sending notification requests to APNs".
+public struct PushHeaders: Equatable, Sendable {
+  public var type: PushType
+  public var priority: Priority
+  /// Seconds since 1970.
+  public var expiration: Int64
+  /// A push replaces the one on the device that has the same; at most ``longestCollapseID`` bytes.
+  public var collapseID: String
+  /// The app's bundle id.
+  public var topic: String
+
+  public init(type: PushType, priority: Priority, expiration: Int64, collapseID: String, topic: String) {
+    self.type = type
+    self.priority = priority
+    self.expiration = expiration
+    self.collapseID = collapseID
+    self.topic = topic
+  }
+
+  public enum PushType: String, Sendable {
+    case alert
+  }
+
+  public enum Priority: Int, Sendable {
+    /// At once.
+    case high = 10
+    /// When it suits the device's battery.
+    case low = 5
+  }
+
+  public static let longestCollapseID = 64
+}

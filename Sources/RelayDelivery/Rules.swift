@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayProtocol
+
+/// The order is the meaning: the first rule that matches decides. Numbers are kept for good, so some are free.
+let rules: [Rule<Ruling?>] = [
+  Rule(1, "the recipient is the sender") { $0.isOwn ? .end(.ownMessage) : nil },
+
+  Rule(2, "the message or its room asks for no push") { $0.message.isPushAsked ? nil : .end(.noPushAsked) },
+
+  Rule(4, "read, or received by a session that was active then or since") {
+    if $0.recipient.hasRead { return .end(.read) }
+    return $0.hasActiveReceipt && !$0.isCall ? .end(.received) : nil
+  },
+
+  Rule(5, "deleted, or expired, or the recipient is no longer a member") {
+    if $0.message.isDeleted { return .end(.deleted) }
+    if $0.now >= $0.message.expires { return .end(.expired) }
+    return $0.recipient.isMember ? nil : .end(.notMember)
+  },
+
+  Rule(7, "a session that is not in the background may yet receive it") {
+    $0.wait(until: $0.lastReceiptExpected, .notReceivedYet)
+  },
+
+  Rule(8, "an idle session has received it, and no active one") {
+    $0.hasOnlyIdleReceipt ? $0.wait(until: $0.message.time + $0.policy.idleWait, .receivedIdle) : nil
+  },
+
+  Rule(9, "away for less than the grace, without a clean close") {
+    $0.wait(until: $0.endOfGrace, .withinGrace)
+  },
+
+  Rule(10, "no device is registered") { $0.device == nil ? .end(.noDevice) : nil },
+]
+
+let otherwise = Rule<Ruling>(14, "nothing speaks against it") { .push($0.message.level, .nothingAgainst) }

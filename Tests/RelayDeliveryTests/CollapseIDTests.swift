@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayProtocol
+import Testing
+
+@testable import RelayDelivery
+
+@Suite struct CollapseIDTests {
+  private func id(_ length: Int, _ seq: Int64) -> String {
+    collapseID(room: RoomID(unchecked: String(repeating: "r", count: length)), seq: seq)
+  }
+
+  @Test func `room and seq are readable up to 64 bytes`() {
+    #expect(id(61, 42) == String(repeating: "r", count: 61) + "/42")
+    #expect(id(61, 42).utf8.count == 64)
+  }
+
+  @Test(arguments: [62, 63, 64, 255])
+  func `a longer room is hashed behind a mark that no room has`(length: Int) {
+    let id = id(length, 42)
+    #expect(id.wholeMatch(of: /\/[0-9a-f]{32}\/42/) != nil)
+  }
+
+  @Test func `the largest seq fits`() {
+    #expect(id(255, .max).utf8.count <= 64)
+  }
+
+  @Test func `other messages and other rooms have other ids`() {
+    let ids = [62, 63, 255].flatMap { length in [1, 2, 3].map { id(length, $0) } }
+    #expect(Set(ids).count == 9)
+  }
+
+  @Test(
+    arguments: [
+      ("", 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d), ("a", 0xd228_cb69_6f1a_8caf_7891_2b70_4e4a_8964),
+      ("foobar", 0x343e_1662_793c_64bf_6f0d_3597_ba44_6f18),
+    ] as [(String, UInt128)])
+  func `the hash is FNV-1a`(text: String, hash: UInt128) {
+    #expect(fnv1a(text.utf8) == hash)
+  }
+}

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayProtocol
+import Testing
+
+@testable import RelayDelivery
+
+/// A case, and what has to come out.
+struct Row: CustomTestStringConvertible, Sendable {
+  let testDescription: String
+  let facts: DeliveryCase
+  let outcome: Decision.Outcome
+  let codes: [Reason.Code]
+
+  /// `codes`: of every rule that speaks; where none is given, that of the outcome.
+  init(_ name: String, _ facts: DeliveryCase, _ outcome: Decision.Outcome, _ codes: Reason.Code...) {
+    testDescription = name
+    self.facts = facts
+    self.outcome = outcome
+    if codes.isEmpty, case .none(let code) = outcome { self.codes = [code] } else { self.codes = codes }
+  }
+}
+
+@Suite struct DecisionTests {
+  private static let plain = DeliveryCase.plain
+  private static let push = Decision.Outcome.push(.active)
+
+  @Test(arguments: endings + receipts + idleness + graces + bounds + calls)
+  func `a case is decided as its row says`(row: Row) {
+    let decision = decide(row.facts)
+    #expect(decision.outcome == row.outcome)
+    #expect(decision.reasons.map(\.code) == row.codes)
+  }
+
+  private static let endings = [
+    Row("nothing speaks against it", plain, push, .nothingAgainst),
+    Row("own message", plain.with { $0.message.sender = bob }, .none(.ownMessage)),
+    Row("no push asked", plain.with { $0.message.isPushAsked = false }, .none(.noPushAsked)),
+    Row("read", plain.with { $0.recipient.hasRead = true }, .none(.read)),
+    Row("received, by the mark", plain.with { $0.recipient.hasReceivedActively = true }, .none(.received)),
+    Row("received by an active session", plain.with(.received(.active)), .none(.received)),
+    Row("read and received", plain.with(.received(.active)).with { $0.recipient.hasRead = true }, .none(.read)),
+    Row("received in the background only", plain.with(.received(.background)), push, .nothingAgainst),
+    Row("deleted", plain.with { $0.message.isDeleted = true }, .none(.deleted)),
+    Row("a millisecond before the expiry", plain.with { $0.message.expires = .at(1_001) }, push, .nothingAgainst),
+    Row("at the expiry", plain.with { $0.message.expires = .at(1_000) }, .none(.expired)),
+    Row("a millisecond after the expiry", plain.with { $0.message.expires = .at(999) }, .none(.expired)),
+    Row("no longer a member", plain.with { $0.recipient.isMember = false }, .none(.notMember)),
+    Row(
+      "deleted, expired and no member",
+      plain.with {
+        $0.message.isDeleted = true
+        $0.message.expires = .at(0)
+        $0.recipient.isMember = false
+      }, .none(.deleted)),
+    Row(
+      "expired and no member",
+      plain.with {
+        $0.message.expires = .at(0)
+        $0.recipient.isMember = false
+      }, .none(.expired)),
+    Row("no device", plain.with { $0.device = nil }, .none(.noDevice)),
+  ]
+
+  private static let receipts = [Activity.active, .idle].flatMap { activity in
+    let written = SessionFacts.unreceived(activity, .written(at: .at(700)))
+    let missed = SessionFacts.unreceived(activity, .missed(joined: .at(800)))
+    let pending = SessionFacts.unreceived(activity, .pending)
+    return [
+      Row("\(activity), just written", plain.with(written), .wait(until: .at(5_700)), .notReceivedYet),
+      Row("\(activity), 4,999 ms ago", plain.with(written).at(5_699), .wait(until: .at(5_700)), .notReceivedYet),
+      Row("\(activity), 5 s ago", plain.with(written).at(5_700), push, .nothingAgainst),
+      Row("\(activity), 5,001 ms ago", plain.with(written).at(5_701), push, .nothingAgainst),
+      Row("\(activity), joined", plain.with(missed), .wait(until: .at(5_800)), .notReceivedYet),
+      Row("\(activity), joined 4,999 ms ago", plain.with(missed).at(5_799), .wait(until: .at(5_800)), .notReceivedYet),
+      Row("\(activity), joined 5 s ago", plain.with(missed).at(5_800), push, .nothingAgainst),
+      Row("\(activity), not yet written", plain.with(pending), .wait(until: .at(6_000)), .notReceivedYet),
+      Row("\(activity), long not written", plain.with(pending).at(39_000), .wait(until: .at(44_000)), .notReceivedYet),
+      Row("\(activity), the last counts", plain.with(missed, written), .wait(until: .at(5_800)), .notReceivedYet),
+      Row("\(activity), the other way round", plain.with(written, missed), .wait(until: .at(5_800)), .notReceivedYet),
+    ]
+  }
+
+  private static let idleness = [
+    Row("idle has it", plain.with(.received(.idle)), .wait(until: .at(30_000)), .receivedIdle),
+    Row("at 29,999 ms", plain.with(.received(.idle)).at(29_999), .wait(until: .at(30_000)), .receivedIdle),
+    Row("at 30 s", plain.with(.received(.idle)).at(30_000), push, .nothingAgainst),
+    Row("at 30,001 ms", plain.with(.received(.idle)).at(30_001), push, .nothingAgainst),
+    Row("active has it as well", plain.with(.received(.idle), .received(.active)), .none(.received)),
+    Row(
+      "active did not say that it has it",
+      plain.with(.received(.idle), .unreceived(.active, .written(at: .at(0)))).at(5_000),
+      .wait(until: .at(30_000)), .receivedIdle),
+    Row(
+      "it became active since, and idle again",
+      plain.with(.received(.idle)).with { $0.recipient.hasReceivedActively = true }, .none(.received)),
+  ]
+
+  private static let graces = [
+    Row("just gone", gone(1_000), .wait(until: .at(11_000)), .withinGrace),
+    Row("gone for 9,999 ms", gone(-8_999), .wait(until: .at(1_001)), .withinGrace),
+    Row("gone for the grace", gone(-9_000), push, .nothingAgainst),
+    Row("gone for longer", gone(-9_001), push, .nothingAgainst),
+    Row("gone cleanly", gone(1_000, isClean: true), push, .nothingAgainst),
+    Row("gone, nobody knows when", plain.with { $0.recipient.away = nil }, push, .nothingAgainst),
+    Row("one left in the background", gone(1_000).with(background), push, .nothingAgainst),
+    Row("in the background and not written", plain.with(.unreceived(.background, .pending)), push, .nothingAgainst),
+  ]
+
+  private static let bounds = [
+    Row("at 44,999 ms", gone(44_000).at(44_999), .wait(until: .at(45_000)), .withinGrace),
+    Row("at 45 s", gone(44_000).at(45_000), push, .nothingAgainst),
+    Row("at 45,001 ms", gone(44_000).at(45_001), push, .nothingAgainst),
+    Row("a late join", plain.with(late).at(44_999), .wait(until: .at(45_000)), .notReceivedYet),
+    Row("a late join at 45 s", plain.with(late).at(45_000), push, .nothingAgainst),
+    Row(
+      "still not written at 44,999 ms", plain.with(.unreceived(.active, .pending)).at(44_999),
+      .wait(until: .at(45_000)), .notReceivedYet),
+    Row("still not written at 45 s", plain.with(.unreceived(.active, .pending)).at(45_000), push, .nothingAgainst),
+    Row(
+      "no wait outlives the message", plain.with(.received(.idle)).with { $0.message.expires = .at(20_000) },
+      .wait(until: .at(20_000)), .receivedIdle),
+  ]
+
+  private static let calls = [
+    Row("a call, not received", plain.with(.unreceived(.active, .pending)).asCall, push, .nothingAgainst),
+    Row("a call, received idle", plain.with(.received(.idle)).asCall, push, .nothingAgainst),
+    Row("a call, received actively", plain.with(.received(.active)).asCall, push, .nothingAgainst),
+    Row(
+      "a call, received by the mark", plain.with { $0.recipient.hasReceivedActively = true }.asCall, push,
+      .nothingAgainst),
+    Row("a call, within the grace", gone(1_000).asCall, push, .nothingAgainst),
+    Row("a call, read", plain.with { $0.recipient.hasRead = true }.asCall, .none(.read)),
+    Row("a call, expired", plain.with { $0.message.expires = .at(0) }.asCall, .none(.expired)),
+    Row("a call, no device", plain.with { $0.device = nil }.asCall, .none(.noDevice)),
+  ]
+
+  private static let background = SessionFacts.unreceived(.background, .written(at: .at(0)))
+  private static let late = SessionFacts.unreceived(.active, .missed(joined: .at(44_000)))
+
+  private static func gone(_ since: Int64, isClean: Bool = false) -> DeliveryCase {
+    plain.with { $0.recipient.away = AwayFacts(since: .at(since), isClean: isClean) }
+  }
+
+  @Test(arguments: Level.allCases)
+  func `a push has the level of its message`(level: Level) {
+    #expect(decide(Self.plain.with { $0.message.level = level }).outcome == .push(level))
+  }
+
+  @Test func `a reason names its rule in words`() {
+    let decision = decide(Self.plain.with { $0.device = nil })
+    #expect(decision.reasons == [Reason(rule: 10, code: .noDevice, words: "no device is registered")])
+  }
+
+  @Test func `how long to wait is the policy's`() {
+    let policy = DeliveryPolicy(
+      receiptWait: .milliseconds(1), idleWait: .milliseconds(1_002), grace: .milliseconds(3),
+      longestWait: .milliseconds(1_004))
+    func outcome(_ facts: DeliveryCase) -> Decision.Outcome { decide(facts, policy: policy).outcome }
+    #expect(outcome(Self.plain.with(.unreceived(.active, .pending))) == .wait(until: .at(1_001)))
+    #expect(outcome(Self.plain.with(.received(.idle))) == .wait(until: .at(1_002)))
+    #expect(outcome(Self.gone(1_000)) == .wait(until: .at(1_003)))
+    #expect(outcome(Self.plain.with(Self.late)) == .wait(until: .at(1_004)))
+  }
+}

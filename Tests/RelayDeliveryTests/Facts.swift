@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayDelivery
+import RelayProtocol
+
+let ann = UserID(unchecked: "ann")
+let bob = UserID(unchecked: "bob")
+
+extension Timestamp {
+  /// Milliseconds after the time of the message that the tests decide.
+  static func at(_ milliseconds: Int64) -> Timestamp { Timestamp(rawValue: 1_700_000_000_000 + milliseconds) }
+}
+
+extension DeliveryCase {
+  /// A message of Ann's, a second ago, for Bob, who has a device and has long been away: it is pushed.
+  static let plain = DeliveryCase(
+    message: MessageFacts(sender: ann, time: .at(0), expires: .at(28 * 86_400_000)),
+    recipient: RecipientFacts(user: bob, away: AwayFacts(since: .at(-3_600_000), isClean: false)),
+    device: DeviceFacts(),
+    now: .at(1_000))
+
+  func with(_ change: (inout DeliveryCase) -> Void) -> DeliveryCase {
+    var copy = self
+    change(&copy)
+    return copy
+  }
+
+  func with(_ sessions: SessionFacts...) -> DeliveryCase { with { $0.recipient.sessions = sessions } }
+
+  func at(_ milliseconds: Int64) -> DeliveryCase { with { $0.now = .at(milliseconds) } }
+
+  var asCall: DeliveryCase { with { $0.message.kind = .call } }
+}
+
+extension SessionFacts {
+  static func unreceived(_ activity: Activity, _ writing: Writing) -> SessionFacts {
+    SessionFacts(activity: activity, writing: writing)
+  }
+
+  static func received(_ activity: Activity) -> SessionFacts {
+    SessionFacts(activity: activity, writing: .written(at: .at(0)), hasReceived: true)
+  }
+}

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayDelivery
+import RelayProtocol
+import Testing
+
+private let phone = DeviceID(unchecked: "phone")
+private let laptop = DeviceID(unchecked: "laptop")
+
+@Suite final class FocusLedgerTests {
+  private var ledger = FocusLedger()
+
+  private static func report(
+    _ isFocused: Bool?, of device: DeviceID = phone, at: Int64? = nil, number: Int64? = nil
+  ) -> FocusReport {
+    FocusReport(device: device, isFocused: isFocused, at: at.map(Timestamp.at), number: number)
+  }
+
+  private static func record(
+    _ device: DeviceID, _ isFocused: Bool?, at: Int64 = 0, number: Int64? = nil
+  ) -> FocusRecord {
+    FocusRecord(
+      device: device, isFocused: isFocused, authorization: .authorized, at: .at(at), number: number, source: nil,
+      heard: .at(at))
+  }
+
+  /// An expectation cannot change what it looks at.
+  private func apply(_ report: FocusReport, now: Int64) -> Bool { ledger.apply(report, now: .at(now)) }
+
+  @Test func `a first report is applied as it came`() {
+    let report = FocusReport(device: phone, isFocused: true, at: .at(7), number: 3, source: .intent)
+    #expect(apply(report, now: 10))
+    #expect(
+      ledger[phone]
+        == FocusRecord(
+          device: phone, isFocused: true, authorization: .authorized, at: .at(7), number: 3, source: .intent,
+          heard: .at(10)))
+    #expect(ledger.count == 1)
+  }
+
+  struct Pair: Sendable {
+    let first: FocusReport
+    let second: FocusReport
+    let isApplied: Bool
+  }
+
+  @Test(arguments: [
+    Pair(first: report(true, at: 5, number: 4), second: report(false, at: 9, number: 3), isApplied: false),
+    Pair(first: report(true, at: 5, number: 4), second: report(false, at: 9, number: 4), isApplied: false),
+    Pair(first: report(true, at: 5, number: 4), second: report(false, at: 1, number: 5), isApplied: true),
+    Pair(first: report(true, at: 5), second: report(false, at: 4), isApplied: false),
+    Pair(first: report(true, at: 5), second: report(false, at: 5), isApplied: true),
+    Pair(first: report(true, at: 5), second: report(false, at: 6), isApplied: true),
+    Pair(first: report(true, at: 5, number: 4), second: report(false, at: 4), isApplied: false),
+    Pair(first: report(true, at: 5, number: 4), second: report(false, at: 5), isApplied: true),
+    Pair(first: report(true, at: 5), second: report(false, at: 4, number: 9), isApplied: false),
+    Pair(first: report(true, at: 5), second: report(false, at: 6, number: 9), isApplied: true),
+    Pair(first: report(true, at: 5), second: report(false), isApplied: true),
+  ])
+  func `a number orders reports, and else the device's time`(pair: Pair) {
+    #expect(apply(pair.first, now: 100))
+    #expect(apply(pair.second, now: 200) == pair.isApplied)
+    #expect(ledger.isFocused == !pair.isApplied)
+    #expect(ledger[phone]?.heard == .at(200))
+  }
+
+  @Test func `an ignored report leaves all but the time at which the device was heard`() throws {
+    #expect(apply(Self.report(true, at: 5, number: 4), now: 10))
+    var expected = try #require(ledger[phone])
+    #expect(!apply(FocusReport(device: phone, isFocused: nil, authorization: .denied, number: 4), now: 20))
+    expected.heard = .at(20)
+    #expect(ledger[phone] == expected)
+  }
+
+  @Test func `a report without a number keeps the newest number`() {
+    #expect(apply(Self.report(true, at: 1, number: 4), now: 10))
+    #expect(apply(Self.report(false, at: 2), now: 10))
+    #expect(!apply(Self.report(true, number: 4), now: 20))
+    #expect(apply(Self.report(true, number: 5), now: 20))
+  }
+
+  @Test func `numbers are each device's own`() {
+    #expect(apply(Self.report(true, number: 9), now: 0))
+    #expect(apply(Self.report(true, of: laptop, number: 1), now: 0))
+  }
+
+  @Test func `a device that registers anew counts from the start`() {
+    #expect(apply(Self.report(true, number: 9), now: 0))
+    #expect(apply(Self.report(true, of: laptop, number: 9), now: 0))
+    ledger.deviceRegistered(phone)
+    #expect(ledger[phone]?.number == nil)
+    #expect(ledger[phone]?.isFocused == true)
+    #expect(apply(Self.report(false, number: 1), now: 1))
+    #expect(!apply(Self.report(false, of: laptop, number: 1), now: 1))
+  }
+
+  @Test(arguments: [
+    (Int64?.none, Int64(1_000)), (-86_400_000, -86_400_000), (1_000, 1_000), (60_999, 60_999), (61_000, 61_000),
+    (61_001, 1_000), (1 << 52, 1_000),
+  ])
+  func `a time more than 60 s ahead, or none, counts as now`(told: Int64?, kept: Int64) {
+    #expect(apply(Self.report(true, at: told), now: 1_000))
+    #expect(ledger[phone]?.at == .at(kept))
+  }
+
+  @Test(arguments: FocusAuthorization.allCases, [true, false, nil])
+  func `only an authorized device has a state`(authorization: FocusAuthorization, isFocused: Bool?) {
+    #expect(apply(Self.report(true), now: 0))
+    let report = FocusReport(device: phone, isFocused: isFocused, authorization: authorization)
+    #expect(apply(report, now: 1))
+    #expect(ledger[phone]?.isFocused == (authorization == .authorized ? isFocused : nil))
+    #expect(ledger[phone]?.authorization == authorization)
+  }
+
+  @Test(
+    arguments: [
+      ([], nil), ([nil], nil), ([false], false), ([true], true), ([nil, nil], nil), ([nil, false], false),
+      ([false, nil], false), ([nil, true], true), ([true, nil], true), ([false, true], true), ([true, false], true),
+      ([false, false], false), ([true, true], true),
+    ] as [([Bool?], Bool?)])
+  func `any true is true, else any false is false, else nothing is told`(states: [Bool?], expected: Bool?) {
+    let records = zip([phone, laptop], states).map { Self.record($0, $1) }
+    #expect(FocusLedger(records).isFocused == expected)
+    for record in records {
+      #expect(apply(Self.report(record.isFocused, of: record.device), now: 0))
+    }
+    #expect(ledger.isFocused == expected)
+  }
+
+  @Test func `true lasts since the first report of it, through renewals and other devices`() {
+    #expect(ledger.focusSince == nil)
+    #expect(apply(Self.report(true, at: 10), now: 20))
+    #expect(ledger.focusSince == .at(10))
+    #expect(apply(Self.report(true, at: 30), now: 30))
+    #expect(apply(Self.report(true, of: laptop, at: 40), now: 40))
+    #expect(apply(Self.report(false, at: 50), now: 50))
+    #expect(ledger.focusSince == .at(10))
+    #expect(apply(Self.report(nil, of: laptop, at: 60), now: 60))
+    #expect(ledger.focusSince == nil)
+    #expect(ledger.isFocused == false)
+    #expect(apply(Self.report(true, of: laptop, at: 70), now: 70))
+    #expect(ledger.focusSince == .at(70))
+  }
+
+  @Test func `a device that tells late that it was silenced moves the begin back`() {
+    #expect(apply(Self.report(true, at: 10), now: 10))
+    #expect(apply(Self.report(true, of: laptop, at: 5), now: 20))
+    #expect(ledger.focusSince == .at(5))
+  }
+
+  @Test func `a false of one device does not move the begin`() {
+    #expect(apply(Self.report(true, at: 10), now: 10))
+    #expect(apply(Self.report(false, of: laptop, at: 5), now: 20))
+    #expect(ledger.focusSince == .at(10))
+  }
+
+  @Test func `true never begins in the future`() {
+    #expect(apply(Self.report(true, at: 30_000), now: 0))
+    #expect(ledger.focusSince == .at(0))
+  }
+
+  @Test func `stored records are true since the oldest of them that is`() {
+    let records = [
+      Self.record(phone, true, at: 8), Self.record(laptop, true, at: 6),
+      Self.record(DeviceID(unchecked: "watch"), false, at: 2),
+    ]
+    let ledger = FocusLedger(records)
+    #expect(ledger.focusSince == .at(6))
+    #expect(ledger.count == 3)
+    #expect(ledger[laptop] == records[1])
+  }
+}

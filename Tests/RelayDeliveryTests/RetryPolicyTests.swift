@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayProtocol
+import Testing
+
+@testable import RelayDelivery
+
+/// SplitMix64: https://prng.di.unimi.it/splitmix64.c
+private struct Dice: RandomNumberGenerator {
+  var state: UInt64
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9e37_79b9_7f4a_7c15
+    var z = state
+    z = (z ^ (z >> 30)) &* 0xbf58_476d_1ce4_e5b9
+    z = (z ^ (z >> 27)) &* 0x94d0_49bb_1331_11eb
+    return z ^ (z >> 31)
+  }
+}
+
+@Suite struct RetryPolicyTests {
+  private static let never = Timestamp(rawValue: 1 << 53)
+  private let policy = RetryPolicy()
+
+  @Test(arguments: [
+    (1, 2), (2, 4), (3, 8), (4, 16), (9, 512), (10, 900), (11, 900), (1_000, 900), (Int.max, 900), (0, 2),
+  ])
+  func `a delay is anywhere from 1 s to a bound that doubles up to 15 min`(attempts: Int, bound: Int) throws {
+    var dice = Dice(state: 7)
+    let delays = try (0..<2_000).map { _ in
+      let due = try #require(policy.next(after: attempts, now: .at(0), expires: Self.never, using: &dice))
+      return (due - .at(0)).milliseconds
+    }
+    let (low, high) = (Int64(1_000), Int64(bound) * 1_000)
+    #expect(delays.allSatisfy { (low...high).contains($0) })
+    let tenth = (high - low) / 10
+    #expect(delays.contains { $0 < low + tenth })
+    #expect(delays.contains { $0 > high - tenth })
+  }
+
+  @Test(arguments: [1, 2, 10])
+  func `what the gateway asked for is obeyed`(attempts: Int) throws {
+    var dice = Dice(state: 7)
+    let due = policy.next(
+      after: attempts, retryAfter: .seconds(3_600), now: .at(0), expires: Self.never, using: &dice)
+    #expect(due == .at(3_600_000))
+  }
+
+  @Test func `a gateway that asks for less does not shorten the delay`() {
+    var (dice, same) = (Dice(state: 7), Dice(state: 7))
+    let due = policy.next(after: 9, now: .at(0), expires: Self.never, using: &dice)
+    #expect(policy.next(after: 9, retryAfter: .zero, now: .at(0), expires: Self.never, using: &same) == due)
+  }
+
+  @Test(arguments: [(9_999, false), (10_000, false), (10_001, true)])
+  func `nothing is tried at the expiry or beyond`(expiry: Int64, isTried: Bool) {
+    var dice = Dice(state: 7)
+    let due = policy.next(after: 1, retryAfter: .seconds(10), now: .at(0), expires: .at(expiry), using: &dice)
+    #expect(due == (isTried ? .at(10_000) : nil))
+  }
+
+  @Test func `a gateway may ask for longer than a time can hold`() {
+    var dice = Dice(state: 7)
+    let forever = Duration.seconds(Int64.max)
+    #expect(policy.next(after: 1, retryAfter: forever, now: .at(0), expires: Self.never, using: &dice) == nil)
+  }
+
+  @Test func `a message that has expired is not tried`() {
+    var dice = Dice(state: 7)
+    #expect(policy.next(after: 1, now: .at(0), expires: .at(-1), using: &dice) == nil)
+  }
+}

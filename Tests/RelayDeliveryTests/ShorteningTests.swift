@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import RelayDelivery
+import RelayProtocol
+import Testing
+
+@Suite final class ShorteningTests {
+  private var subject = PayloadSubject(
+    notification: "0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d", sender: User(id: ann, name: "Ann"),
+    room: RoomID(unchecked: "team"), memberCount: 2, epoch: "e1",
+    seq: 42, text: nil, badge: 3, expires: .at(0), topic: "org.example.chat")
+
+  /// Bytes left for the text.
+  private var room: Int {
+    get throws {
+      var short = subject
+      short.text = "x"
+      return try Push.largestPayload - Push(short).payload.count + 1
+    }
+  }
+
+  private func body(of text: String) throws -> String {
+    subject.text = text
+    let payload = try Push(subject).payload
+    #expect(payload.count <= Push.largestPayload)
+    let object = try #require(try JSONSerialization.jsonObject(with: Data(payload)) as? [String: Any])
+    let aps = try #require(object["aps"] as? [String: Any])
+    let alert = try #require(aps["alert"] as? [String: Any])
+    return try #require(alert["body"] as? String)
+  }
+
+  @Test func `a text that just fits is left alone, and a byte more costs three`() throws {
+    let room = try room
+    let full = String(repeating: "a", count: room)
+    #expect(try body(of: full) == full)
+    #expect(try Push(subject).payload.count == 4096)
+    #expect(try body(of: full + "a") == String(repeating: "a", count: room - 3) + "…")
+    #expect(try Push(subject).payload.count == 4096)
+  }
+
+  /// A character, and how many bytes JSON takes for it.
+  @Test(arguments: [
+    ("ä", 2), ("e\u{301}", 3), ("🌻", 4), ("👩🏽‍🚀", 15), ("🇨🇭", 8), ("\n", 2), ("\"", 2), ("\u{1}", 6), ("\r\n", 4),
+  ])
+  func `a character is never cut`(character: String, size: Int) throws {
+    let room = try room
+    let body = try body(of: "a" + String(repeating: character, count: 5_000))
+    #expect(body == "a" + String(repeating: character, count: (room - 3 - 1) / size) + "…")
+  }
+
+  @Test func `the cut is where the room ends, whatever comes before`() throws {
+    let room = try room
+    for lead in 0..<16 {
+      let start = String(repeating: "a", count: lead)
+      let body = try body(of: start + String(repeating: "👩🏽‍🚀", count: 1_000))
+      #expect(body == start + String(repeating: "👩🏽‍🚀", count: (room - 3 - lead) / 15) + "…")
+    }
+  }
+
+  @Test func `a first character that is too long leaves the mark alone`() throws {
+    #expect(try body(of: "e" + String(repeating: "\u{301}", count: 5_000)) == "…")
+  }
+
+  @Test func `a payload that is too large without its text is an error`() throws {
+    subject.text = "Hello"
+    subject.sender.avatar = String(repeating: "a", count: 4_096)
+    let error = try #require(throws: PayloadError.self) { try Push(subject) }
+    #expect(error.code == .tooLarge)
+    #expect(error.size > 4_096)
+    subject.text = nil
+    #expect(throws: PayloadError.self) { try Push(subject) }
+  }
+
+  @Test func `the mark itself has to fit`() throws {
+    subject.text = "Hello"
+    subject.sender.avatar = "a"
+    let room = try room
+    subject.text = "Hello"
+    subject.sender.avatar = String(repeating: "a", count: 1 + room - 3)
+    #expect(try body(of: "Hello") == "…")
+    #expect(try Push(subject).payload.count == 4_096)
+    subject.sender.avatar?.append("a")
+    let error = try #require(throws: PayloadError.self) { try Push(subject) }
+    #expect(error.size == 4_097)
+    #expect(error.description == "the payload needs 4097 bytes, 4096 are allowed")
+    #expect(try body(of: "Hi") == "Hi")
+  }
+}
