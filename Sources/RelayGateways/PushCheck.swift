@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayDelivery
+
+extension Push {
+  /// What Apple's service would refuse it for; nil when it would take it. The texts of the payload are not looked into.
+  ///
+  /// From Apple's "Sending notification requests to APNs" and "Handling notification responses from APNs".
+  var fault: GatewayReason? {
+    if !isLowercaseUUID(id) { return .badMessageID }
+    if headers.topic.isEmpty { return .missingTopic }
+    if headers.collapseID.utf8.count > PushHeaders.longestCollapseID { return .badCollapseID }
+    if headers.expiration < 0 { return .badExpirationDate }
+    if payload.isEmpty { return .payloadEmpty }
+    if payload.count > Push.largestPayload { return .payloadTooLarge }
+    return nil
+  }
+}
+
+private func isLowercaseUUID(_ text: String) -> Bool {
+  let bytes = Array(text.utf8)
+  guard bytes.count == 36 else { return false }
+  return bytes.indices.allSatisfy { index in
+    switch bytes[index] {
+    case UInt8(ascii: "-"): [8, 13, 18, 23].contains(index)
+    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"):
+      ![8, 13, 18, 23].contains(index)
+    default: false
+    }
+  }
+}

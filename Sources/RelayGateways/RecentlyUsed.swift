@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A dictionary of bounded size: when it is full, the value that was not used for longest makes room.
+struct RecentlyUsed<Key: Hashable, Value> {
+  private struct Slot {
+    var key: Key
+    var value: Value
+    /// The slots used next before and next after this one.
+    var older: Int?
+    var newer: Int?
+  }
+
+  private let capacity: Int
+  private var slots: [Slot] = []
+  private var places: [Key: Int] = [:]
+  private var oldest: Int?
+  private var newest: Int?
+
+  init(capacity: Int) {
+    precondition(capacity > 0, "a dictionary without room holds nothing")
+    self.capacity = capacity
+  }
+
+  var count: Int { slots.count }
+
+  /// Uses the value of `key`; nil when there is none.
+  mutating func use<Result>(_ key: Key, _ body: (inout Value) -> Result) -> Result? {
+    guard let place = places[key] else { return nil }
+    unlink(place)
+    link(place)
+    return body(&slots[place].value)
+  }
+
+  /// Adds a value under a key that has none.
+  /// - Returns: What made room for it.
+  mutating func insert(_ value: Value, for key: Key) -> (key: Key, value: Value)? {
+    precondition(places[key] == nil, "a key has one value")
+    guard slots.count == capacity, let place = oldest else {
+      slots.append(Slot(key: key, value: value))
+      places[key] = slots.count - 1
+      link(slots.count - 1)
+      return nil
+    }
+    let former = slots[place]
+    unlink(place)
+    places[former.key] = nil
+    slots[place] = Slot(key: key, value: value)
+    places[key] = place
+    link(place)
+    return (former.key, former.value)
+  }
+
+  private mutating func unlink(_ place: Int) {
+    let (older, newer) = (slots[place].older, slots[place].newer)
+    if let older { slots[older].newer = newer } else { oldest = newer }
+    if let newer { slots[newer].older = older } else { newest = older }
+  }
+
+  private mutating func link(_ place: Int) {
+    slots[place].older = newest
+    slots[place].newer = nil
+    if let newest { slots[newest].newer = place } else { oldest = place }
+    newest = place
+  }
+}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayDelivery
+import RelayProtocol
+import Testing
+
+@testable import RelayGateways
+
+@Suite struct LockScreenEventTests {
+  let gateway = SimulatedGateway { Timestamp(rawValue: 1_000) }
+
+  private func shown(_ push: Push) -> LockScreenEvent {
+    .shown(ShownNotification(push: push, time: Timestamp(rawValue: 1_000)))
+  }
+
+  @Test func `a listener hears what happens on its phone from then on, in order`() async {
+    _ = await gateway.send(push(1), to: phone("a"))
+    var events = gateway.events(of: "a").makeAsyncIterator()
+    _ = await gateway.send(push(2), to: phone("a"))
+    _ = await gateway.send(push(3), to: phone("b"))
+    _ = await gateway.send(push(4, payload: ""), to: phone("a"))
+    _ = await gateway.send(push(5, collapse: "room/1"), to: phone("a"))
+    gateway.clear("a")
+    gateway.clear("a")
+    _ = await gateway.send(push(6), to: phone("a"))
+    #expect(await events.next() == shown(push(2)))
+    #expect(await events.next() == shown(push(5, collapse: "room/1")))
+    #expect(await events.next() == .cleared(count: 2))
+    #expect(await events.next() == shown(push(6)))
+  }
+
+  @Test func `every listener of a phone hears it`() async {
+    var events = [gateway.events(of: "a").makeAsyncIterator(), gateway.events(of: "a").makeAsyncIterator()]
+    _ = await gateway.send(push(1), to: phone("a"))
+    for index in events.indices { #expect(await events[index].next() == shown(push(1))) }
+  }
+
+  @Test func `a listener hears that its phone is forgotten`() async {
+    let gateway = SimulatedGateway(mostPhones: 1) { Timestamp(rawValue: 1_000) }
+    var events = gateway.events(of: "a").makeAsyncIterator()
+    for number in 1...2 { _ = await gateway.send(push(number), to: phone("a")) }
+    _ = await gateway.send(push(3), to: phone("b"))
+    #expect(await events.next() == shown(push(1)))
+    #expect(await events.next() == shown(push(2)))
+    #expect(await events.next() == .cleared(count: 2))
+  }
+
+  @Test func `a listener that does not read keeps the newest 256 events`() async {
+    var events = gateway.events(of: "a").makeAsyncIterator()
+    for number in 1...300 { _ = await gateway.send(push(number), to: phone("a")) }
+    #expect(await events.next() == shown(push(45)))
+  }
+
+  @Test func `a listener that goes is forgotten`() async {
+    let first = gateway.events(of: "a")
+    let listening = Task {
+      for await _ in first {}
+    }
+    #expect(gateway.listenerCounts == ["a": 1])
+    do {
+      let second = gateway.events(of: "a")
+      #expect(gateway.listenerCounts == ["a": 2])
+      _ = consume second
+    }
+    #expect(gateway.listenerCounts == ["a": 1])
+    listening.cancel()
+    await listening.value
+    #expect(gateway.listenerCounts == [:])
+  }
+
+  @Test func `a list is JSON with the payload as it was sent`() async {
+    #expect(gateway.notifications(of: "a").json == Array(#"{"notifications":[]}"#.utf8))
+    _ = await gateway.send(push(1, payload: #"{"aps":{"badge":1.0}}"#), to: phone("a"))
+    _ = await gateway.send(push(2), to: phone("a"))
+    let expected = #"""
+      {"notifications":[
+      {"payload":{"aps":{"badge":1.0}},"headers":{
+      "apns-id":"00000000-0000-4000-8000-000000000001","apns-push-type":"alert","apns-priority":"10",
+      "apns-expiration":"1700000000","apns-collapse-id":"room/1","apns-topic":"org.example.chat"},"time":1000},
+      {"payload":{"n":2},"headers":{
+      "apns-id":"00000000-0000-4000-8000-000000000002","apns-push-type":"alert","apns-priority":"10",
+      "apns-expiration":"1700000000","apns-collapse-id":"room/2","apns-topic":"org.example.chat"},"time":1000}]}
+      """#.replacing("\n", with: "")
+    #expect(String(decoding: gateway.notifications(of: "a").json, as: UTF8.self) == expected)
+  }
+
+  @Test func `an event has a name and JSON`() {
+    let event = shown(push(1))
+    #expect(event.name == "notification")
+    #expect(event.json == ShownNotification(push: push(1), time: Timestamp(rawValue: 1_000)).json)
+    #expect(LockScreenEvent.cleared(count: 3).name == "cleared")
+    #expect(LockScreenEvent.cleared(count: 3).json == Array(#"{"count":3}"#.utf8))
+  }
+}
