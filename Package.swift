@@ -1,0 +1,94 @@
+// swift-tools-version: 6.2
+// SPDX-License-Identifier: Apache-2.0
+import PackageDescription
+
+// Warnings are errors where the environment says CI; a newer compiler's new warning does not
+// stop anybody else from building.
+let isStrict = Context.environment["CI"] != nil
+
+let swift: [SwiftSetting] =
+  [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+  ] + (isStrict ? [.treatAllWarnings(as: .error)] : [])
+
+let package = Package(
+  name: "stillwire",
+  platforms: [.macOS(.v15)],
+  products: [
+    .executable(name: "stillwire", targets: ["stillwire"])
+  ],
+  dependencies: [
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+    .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0"),
+    .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+    .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+    .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+    .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+    .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.1"),
+  ],
+  targets: [
+    .systemLibrary(
+      name: "CLibWebSockets",
+      pkgConfig: "libwebsockets",
+      providers: [.apt(["libwebsockets-dev", "libuv1-dev"])]
+    ),
+    .target(
+      name: "CRelay",
+      dependencies: ["CLibWebSockets"],
+      cSettings: [
+        .define("_GNU_SOURCE"),
+        .unsafeFlags(["-Wall", "-Wextra"] + (isStrict ? ["-Werror"] : [])),
+      ],
+      cxxSettings: [.define("RAPIDJSON_HAS_STDSTRING", to: "0")],
+      linkerSettings: [.linkedLibrary("uv")]
+    ),
+    .target(name: "RelayProtocol", swiftSettings: swift),
+    .target(name: "RelayHub", dependencies: ["CRelay", "RelayProtocol"], swiftSettings: swift),
+    .target(
+      name: "RelayStore",
+      dependencies: ["RelayProtocol", .product(name: "GRDB", package: "GRDB.swift")],
+      swiftSettings: swift
+    ),
+    .target(name: "RelayDelivery", dependencies: ["RelayProtocol"], swiftSettings: swift),
+    .target(name: "RelayGateways", dependencies: ["RelayDelivery", "RelayProtocol"], swiftSettings: swift),
+    .target(
+      name: "RelayServer",
+      dependencies: [
+        "RelayHub", "RelayStore", "RelayDelivery", "RelayGateways", "RelayProtocol",
+        .product(name: "Configuration", package: "swift-configuration"),
+        .product(name: "Crypto", package: "swift-crypto"),
+        .product(name: "JWTKit", package: "jwt-kit"),
+        .product(name: "Logging", package: "swift-log"),
+        .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+      ],
+      swiftSettings: swift
+    ),
+    .executableTarget(
+      name: "stillwire",
+      dependencies: [
+        "RelayServer", "RelayProtocol",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "Configuration", package: "swift-configuration"),
+        .product(name: "Logging", package: "swift-log"),
+        .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+        .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+      ],
+      swiftSettings: swift
+    ),
+    .testTarget(
+      name: "RelayStoreTests",
+      dependencies: ["RelayStore", "RelayProtocol", .product(name: "GRDB", package: "GRDB.swift")],
+      swiftSettings: swift
+    ),
+    .testTarget(
+      name: "RelayDeliveryTests", dependencies: ["RelayDelivery", "RelayProtocol"], swiftSettings: swift),
+    .testTarget(
+      name: "RelayGatewaysTests", dependencies: ["RelayGateways", "RelayDelivery", "RelayProtocol"],
+      swiftSettings: swift),
+  ],
+  cLanguageStandard: .c11,
+  cxxLanguageStandard: .cxx17
+)

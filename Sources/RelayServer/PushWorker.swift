@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+import Logging
+import RelayDelivery
+import RelayGateways
+import RelayHub
+import RelayProtocol
+import RelayStore
+
+/// Hands push jobs to their gateways: claims what is due, sends it, writes down how it went.
+actor PushWorker {
+  private let store: Store
+  private let gateways: [Platform: any Gateway]
+  private let now: @Sendable () -> Timestamp
+  private let policy = RetryPolicy()
+  private let log: Logger
+  private let wakes: AsyncStream<Void>
+  private nonisolated let waker: AsyncStream<Void>.Continuation
+  private let parser = JSONParser(deepest: 1_000)
+
+  /// Jobs that are claimed, and sent, at the same time.
+  static let group = 64
+  /// For how long a claim keeps a job; a crash returns it after that, or at the next start.
+  static let lease = Duration.seconds(60)
+  /// For how long finished jobs are kept for explanations.
+  static let retention = Duration.seconds(3 * 24 * 3600)
+
+  init(store: Store, gateways: [Platform: any Gateway], now: @escaping @Sendable () -> Timestamp, log: Logger) {
+    self.store = store
+    self.gateways = gateways
+    self.now = now
+    self.log = log
+    (wakes, waker) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+  }
+
+  /// There is something to do. Any thread.
+  nonisolated func wake() { waker.yield() }
+
+  /// Works until the task is cancelled.
+  func run() async {
+    do {
+      try await store.write { try $0.releaseLeases() }
+    } catch {
+      log.error("push jobs of an earlier run wait for their leases: \(error)")
+    }
+    wake()
+    for await _ in wakes {
+      while !Task.isCancelled, await work() {}
+      guard !Task.isCancelled else { return }
+      alarm()
+    }
+  }
+
+  /// One group; false when nothing was due.
+  private func work() async -> Bool {
+    let time = now()
+    let claims: [Claim]
+    do {
+      claims = try await store.write {
+        try $0.claim(limit: Self.group, now: time, leaseUntil: time + Self.lease)
+      }
+    } catch {
+      log.error("push jobs cannot be claimed: \(error)")
+      alarm(in: .seconds(1))
+      return false
+    }
+    await withTaskGroup { tasks in
+      for claim in claims { tasks.addTask { await self.push(claim) } }
+    }
+    return !claims.isEmpty
+  }
+
+  private var nextAlarm: Task<Void, Never>?
+
+  /// Wakes the worker when the next job is due.
+  private func alarm(in delay: Duration? = nil) {
+    nextAlarm?.cancel()
+    nextAlarm = Task {
+      let due = delay == nil ? try? await store.read { try $0.nextDue() } : now()
+      guard let due else { return }
+      try? await Task.sleep(for: max(due - now(), delay ?? .milliseconds(10)))
+      if !Task.isCancelled { wake() }
+    }
+  }
+
+  private func push(_ claim: Claim) async {
+    let expires = claim.message.time + Relay.pushLifetime
+    guard now() < expires else { return await finish(claim, .expired, "expired") }
+    guard let gateway = gateways[claim.device.platform] else {
+      return await finish(claim, .dead, "no gateway")
+    }
+    let push: Push
+    do {
+      push = try Push(subject(of: claim, expires: expires))
+    } catch {
+      return await finish(claim, .dead, "\(error)")
+    }
+    switch await gateway.send(push, to: claim.device) {
+    case .sent(let note): await finish(claim, .sent, note.rawValue)
+    case .dead(let reason): await finish(claim, .dead, reason.rawValue)
+    case .forgetDevice(let reason):
+      await forget(claim.device, of: claim.recipient, registeredBefore: claim.created)
+      await finish(claim, .dead, reason.rawValue)
+    case .retry(let after, let reason): await retry(claim, after: after, reason, expires: expires)
+    }
+  }
+
+  private func subject(of claim: Claim, expires: Timestamp) -> PayloadSubject {
+    PayloadSubject(
+      notification: claim.id, sender: claim.sender, room: claim.room, memberCount: claim.roomMemberCount,
+      epoch: claim.epoch, seq: claim.message.seq, text: text(of: claim.message.body), badge: claim.unread,
+      expires: expires, topic: claim.device.app ?? "stillwire")
+  }
+
+  /// What a person reads of a body: the body when it is a string, else its `text`.
+  private func text(of body: [UInt8]) -> String? {
+    let isObject = body.first == UInt8(ascii: "{")
+    let object = isObject ? body : Array("{\"text\":".utf8) + body + Array("}".utf8)
+    guard let fields = try? parser.parse(object), case .string(let text) = fields.members["text"] else { return nil }
+    return text
+  }
+
+  private func forget(_ device: Device, of user: UserID, registeredBefore time: Timestamp) async {
+    do {
+      _ = try await store.write {
+        try $0.forget(token: device.token, platform: device.platform, registeredBefore: time)
+      }
+    } catch {
+      log.error("a dead token cannot be forgotten: \(error)")
+    }
+  }
+
+  private func retry(_ claim: Claim, after: Duration?, _ reason: GatewayReason, expires: Timestamp) async {
+    var generator = SystemRandomNumberGenerator()
+    let time = now()
+    guard
+      let due = policy.next(
+        after: claim.attempts, retryAfter: after, now: time, expires: expires, using: &generator)
+    else { return await finish(claim, .expired, reason.rawValue) }
+    await record("retry") { _ = try $0.retry(claim.id, due: due, note: reason.rawValue) }
+  }
+
+  private func finish(_ claim: Claim, _ state: FinishedState, _ note: String) async {
+    let time = now()
+    await record(state.rawValue) {
+      _ = try $0.finish(claim.id, state: state, note: note, now: time)
+      _ = try $0.purge(finishedBefore: time - Self.retention)
+    }
+  }
+
+  /// A job whose end cannot be written is claimed again after its lease, and sent under the same collapse id.
+  private func record(_ what: String, _ work: @escaping @Sendable (Transaction) throws -> Void) async {
+    do {
+      try await store.write(work)
+    } catch {
+      log.error("the end of a push job (\(what)) cannot be stored: \(error)")
+    }
+  }
+}

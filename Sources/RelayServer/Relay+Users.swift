@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayDelivery
+import RelayHub
+import RelayProtocol
+import RelayStore
+
+/// Users in memory: focus, devices, presence.
+extension Relay {
+  /// A user by name, in memory until the matching `hub.release`.
+  func retain(_ user: UserID) async throws -> UserHandle {
+    if let handle = hub.user(user) {
+      hub.retain(handle)
+      return handle
+    }
+    let record = try await store.read { try $0.user(user) }
+    return adopt(record ?? UserRecord(user: User(id: user), lastSeen: nil, focus: [], devices: []))
+  }
+
+  /// A user as the store has them, unless they are in memory already; retained.
+  func adopt(_ record: UserRecord) -> UserHandle {
+    let isNew = hub.user(record.user.id) == nil
+    let handle = hub.retain(record.user, lastSeen: record.lastSeen)
+    guard isNew else { return handle }
+    set(Person(focus: FocusLedger(record.focus), devices: record.devices), of: handle)
+    return handle
+  }
+
+  /// What the hub shows and knows follows.
+  func set(_ person: Person, of user: UserHandle, cause: SessionHandle? = nil) {
+    people[user] = person.isEmpty ? nil : person
+    hub.setHasDevices(!person.devices.isEmpty, of: user)
+    hub.setFocus(person.focus.isFocused, since: person.focus.focusSince, of: user, cause: cause)
+  }
+
+  // MARK: Focus
+
+  func focus(_ request: HubRequest, _ user: UserHandle) async throws {
+    let report = try FocusReport(request.fields, device: hub.device(of: request.session))
+    let result = try await apply(report, to: user, cause: request.session)
+    finish(request, Replies.focus(applied: result.applied, isFocused: result.isFocused, since: result.since))
+  }
+
+  struct FocusResult {
+    let applied: Bool
+    let isFocused: Bool?
+    let since: Timestamp?
+  }
+
+  /// Takes a report in and shows it once it is stored.
+  func apply(_ report: FocusReport, to user: UserHandle, cause: SessionHandle?) async throws -> FocusResult {
+    guard let name = hub.name(of: user) else { throw HubRefusal.gone }
+    var ledger = people[user]?.focus ?? FocusLedger()
+    let applied = ledger.apply(report, now: hub.now)
+    guard let record = ledger[report.device] else { preconditionFailure("a report left no record") }
+    // Reports of one user are stored in the order in which they were judged, so the next is judged by this one.
+    people[user, default: Person()].focus = ledger
+    do {
+      try await store.write { try $0.save(record, of: name) }
+    } catch {
+      if let stored = try? await store.read({ try $0.user(name) }) {
+        people[user]?.focus = FocusLedger(stored.focus)
+      }
+      throw error
+    }
+    let person = people[user] ?? Person()
+    set(person, of: user, cause: cause)
+    return FocusResult(applied: applied, isFocused: person.focus.isFocused, since: person.focus.focusSince)
+  }
+
+  // MARK: Devices
+
+  func device(_ request: HubRequest, _ user: UserHandle) async throws {
+    try await apply(DeviceRequest(request.fields), to: user)
+    finish(request)
+  }
+
+  func apply(_ request: DeviceRequest, to user: UserHandle) async throws {
+    guard let name = hub.name(of: user) else { throw HubRefusal.gone }
+    let now = hub.now
+    switch request {
+    case .forget(let device):
+      _ = try await store.write { try $0.forget(device, of: name) }
+      forget(device, of: user)
+    case .register(let device):
+      let isKnown = people[user]?.devices.contains { $0.id == device.id } ?? false
+      guard isKnown || isBelow(limits.devicesPerUser, people[user]?.devices.count ?? 0) else {
+        throw RequestError(.tooLarge, "one past the limit `devicesPerUser`")
+      }
+      let displaced = try await store.write { try $0.register(device, of: name, now: now) }
+      for (owner, taken) in displaced {
+        if let owner = hub.user(owner) { forget(taken, of: owner) }
+      }
+      var person = people[user] ?? Person()
+      person.devices.removeAll { $0.id == device.id }
+      person.devices.append(device)
+      person.focus.deviceRegistered(device.id)
+      set(person, of: user)
+    }
+  }
+
+  private func forget(_ device: DeviceID, of user: UserHandle) {
+    guard var person = people[user] else { return }
+    person.devices.removeAll { $0.id == device }
+    set(person, of: user)
+  }
+
+  /// 0 lifts a limit.
+  private func isBelow(_ limit: Int, _ count: Int) -> Bool { limit == 0 || count < limit }
+
+  // MARK: Presence
+
+  func presence(_ request: HubRequest, _ user: UserHandle) async throws {
+    let fields = request.fields
+    let entries: [UInt8]
+    if let users: [UserID] = try fields.names("users", most: 256) {
+      entries = try await self.entries(of: users, seenBy: user)
+    } else {
+      let name: RoomID = try fields.required("room", fields.name("room"))
+      guard let room = hub.room(name), hub.isJoined(request.session, to: room) else { throw HubRefusal.notThere }
+      guard !hub.facts(of: room, for: nil).isLarge else {
+        throw RequestError(.tooLarge, "the room has more members than `memberList`")
+      }
+      entries = hub.entries(of: room)
+    }
+    finish(request, type: "presence") { $0.raw("presence", entries) }
+  }
+
+  private func entries(of users: [UserID], seenBy viewer: UserHandle) async throws -> [UInt8] {
+    var handles: [UserHandle] = []
+    defer { handles.forEach(hub.release) }
+    var list = JSONWriter()
+    var items: [[UInt8]] = []
+    for user in users {
+      let handle = try await retain(user)
+      handles.append(handle)
+      let shares = try await sharesRoom(viewer, handle)
+      if case .tokens = authentication, !shares {
+        throw RequestError(.forbidden, "no room is shared with \(user)")
+      }
+      items.append(hub.entry(of: handle, showsFocus: shares) ?? [])
+    }
+    list.array { list in items.forEach { list.raw($0) } }
+    return list.bytes
+  }
+
+  private func sharesRoom(_ a: UserHandle, _ b: UserHandle) async throws -> Bool {
+    if a == b || hub.sharesRoom(a, b) { return true }
+    guard let one = hub.name(of: a), let other = hub.name(of: b) else { return false }
+    return try await store.read { try $0.shareRoom(one, other) }
+  }
+
+  /// The entry of a user as `viewer` may see it; nil: an API key, which sees all.
+  func entry(of user: UserID, seenBy viewer: UserID?) async throws -> [UInt8] {
+    let handle = try await retain(user)
+    defer { hub.release(handle) }
+    guard let viewer else { return hub.entry(of: handle, showsFocus: true) ?? [] }
+    let other = try await retain(viewer)
+    defer { hub.release(other) }
+    guard try await sharesRoom(other, handle) else {
+      throw RequestError(.forbidden, "no room is shared with \(user)")
+    }
+    return hub.entry(of: handle, showsFocus: true) ?? []
+  }
+
+  func saveLastSeen(_ time: Timestamp, of user: UserID) {
+    store.submit({ try $0.touch(user, lastSeen: time) }) { _ in }
+  }
+}

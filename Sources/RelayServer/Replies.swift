@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayHub
+import RelayProtocol
+
+/// The text of frames and of what several of them share.
+enum Replies {
+  static func ok(
+    _ request: HubRequest, type: String = "ok", always: Bool = false,
+    _ members: (inout JSONWriter.Object) -> Void = { _ in }
+  ) -> [UInt8] {
+    guard request.id != nil || always else { return [] }
+    return JSONWriter.object {
+      $0["type"] = type
+      $0.raw("id", request.id)
+      members(&$0)
+    }
+  }
+
+  static func error(_ id: [UInt8]?, _ error: RequestError) -> [UInt8] {
+    JSONWriter.object {
+      $0["type"] = "error"
+      $0.raw("id", id)
+      $0["code"] = error.code.rawValue
+      $0["message"] = error.message
+      $0.bool("temporary", error.code.isTemporary)
+      $0.decimal("retryAfter", error.retryAfter?.seconds)
+    }
+  }
+
+  static func welcome(_ user: User, _ session: SessionHandle, _ request: HubRequest, limits: Limits, now: Timestamp)
+    -> [UInt8]
+  {
+    ok(request, type: "welcome", always: true) {
+      $0["user"] = user.id.rawValue
+      $0["name"] = user.name
+      $0["session"] = String(session.rawValue, radix: 36)
+      $0.decimal("heartbeat", limits.heartbeat)
+      $0.integer("time", now.rawValue)
+      $0.object("limits") {
+        for entry in Limits.entries { $0.decimal(entry.name, limits[entry.name]) }
+      }
+      $0["server"] = "stillwire/\(version)"
+    }
+  }
+
+  static func focus(applied: Bool, isFocused: Bool?, since: Timestamp?) -> (inout JSONWriter.Object) -> Void {
+    {
+      $0.bool("applied", applied)
+      $0.boolOrNull("isFocused", isFocused)
+      $0.integer("focusSince", since?.rawValue)
+    }
+  }
+
+  static func sent(_ seq: Int64, _ time: Timestamp, in room: RoomID, isDuplicate: Bool) -> (inout JSONWriter.Object) ->
+    Void
+  {
+    {
+      $0["room"] = room.rawValue
+      $0.integer("seq", seq)
+      $0.integer("time", time.rawValue)
+      if isDuplicate { $0.bool("duplicate", true) }
+    }
+  }
+
+  /// Consecutive messages as a reply holds them.
+  static func text(of messages: [StoredMessage]) -> MessagesText {
+    var writer = JSONWriter()
+    for message in messages {
+      writer.object {
+        $0.integer("seq", message.seq)
+        $0["from"] = message.from.rawValue
+        $0.integer("time", message.time.rawValue)
+        $0.raw("body", message.body)
+      }
+    }
+    return MessagesText(text: writer.bytes, count: messages.count)
+  }
+}
+
+extension MessagesText {
+  static let none = MessagesText(text: [], count: 0)
+
+  var array: [UInt8] { [UInt8(ascii: "[")] + text + [UInt8(ascii: "]")] }
+
+  static func + (a: MessagesText, b: MessagesText) -> MessagesText {
+    MessagesText(
+      text: a.text + (a.count > 0 && b.count > 0 ? [UInt8(ascii: ",")] : []) + b.text, count: a.count + b.count)
+  }
+}
+
+/// Of this program.
+public let version = "0.1.0"

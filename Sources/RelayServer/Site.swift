@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+import Crypto
+import Foundation
+import RelayHub
+
+/// The files of the page, read once at start: nothing on the hub's thread waits for a disk.
+struct Site: Sendable {
+  private struct File {
+    let type: String
+    let bytes: [UInt8]
+    let tag: String
+  }
+
+  private var files: [String: File] = [:]
+
+  /// No page.
+  init() {}
+
+  /// All files below `folder` of a type that is known, at most ``mostBytes`` in all. Throws ``StartupError``.
+  init(folder: String) throws(StartupError) {
+    let root = URL(fileURLWithPath: folder, isDirectory: true).standardizedFileURL
+    guard FileManager.default.fileExists(atPath: root.appendingPathComponent("index.html").path) else {
+      throw StartupError("the web folder \(folder) has no index.html")
+    }
+    let names = FileManager.default.enumerator(atPath: root.path)?.compactMap { $0 as? String } ?? []
+    var total = 0
+    for name in names {
+      guard let type = Self.types[(name as NSString).pathExtension] else { continue }
+      guard let data = FileManager.default.contents(atPath: root.appendingPathComponent(name).path) else {
+        throw StartupError("the file \(name) of the web folder cannot be read")
+      }
+      total += data.count
+      guard total <= Self.mostBytes else { throw StartupError("the web folder \(folder) is over 16 MiB") }
+      let tag = SHA256.hash(data: data).prefix(12).map { String(format: "%02x", $0) }.joined()
+      files["/" + name] = File(type: type, bytes: [UInt8](data), tag: "\"\(tag)\"")
+    }
+    files["/"] = files["/index.html"]
+  }
+
+  static let mostBytes = 16 << 20
+
+  private static let types = [
+    "html": "text/html; charset=utf-8", "js": "text/javascript; charset=utf-8", "css": "text/css; charset=utf-8",
+    "svg": "image/svg+xml", "png": "image/png", "json": "application/json", "txt": "text/plain; charset=utf-8",
+    "ico": "image/x-icon", "woff2": "font/woff2", "webmanifest": "application/manifest+json",
+  ]
+
+  /// Only what the page itself serves runs or is shown in it.
+  private static let policy =
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
+    + "font-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+  /// nil when there is no such file.
+  func response(for path: String, ifNoneMatch: String?) -> HTTPResponse? {
+    guard let file = files[path] else { return nil }
+    let headers = [
+      ("Content-Type", file.type), ("ETag", file.tag), ("Cache-Control", "no-cache"),
+      ("Content-Security-Policy", Self.policy), ("X-Content-Type-Options", "nosniff"),
+      ("Referrer-Policy", "no-referrer"),
+    ].map { (name: $0.0, value: $0.1) }
+    if ifNoneMatch == file.tag { return HTTPResponse(status: 304, headers: headers) }
+    return HTTPResponse(status: 200, headers: headers, body: file.bytes)
+  }
+}

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+import ArgumentParser
+import RelayServer
+
+@main
+struct Stillwire: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "stillwire",
+    abstract: "A WebSocket relay that knows when not to disturb.",
+    version: version,
+    subcommands: [Serve.self, Token.self]
+  )
+}
