@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How the relay serves the page: every file, with its type, under a strict policy."""
+
+import unittest
+import urllib.request
+
+from relay import WEB, Relay
+
+TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+POLICY = {
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "connect-src 'self'",
+    "img-src 'self' data:",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+}
+SIZE_LIMIT = 100_000
+
+
+class FileTests(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.relay = Relay()
+        cls.addClassCleanup(cls.relay.stop)
+
+    def fetch(self, path):
+        with urllib.request.urlopen(f"{self.relay.url}/{path}", timeout=10) as response:
+            return response.headers, response.read()
+
+    def test_every_file_is_served_with_its_type(self):
+        for file in sorted(WEB.iterdir()):
+            with self.subTest(file=file.name):
+                headers, content = self.fetch(file.name)
+                self.assertEqual(headers.get_content_type(), TYPES[file.suffix])
+                self.assertEqual(content, file.read_bytes())
+
+    def test_the_page_comes_under_a_strict_policy(self):
+        headers, content = self.fetch("")
+        self.assertEqual(content, (WEB / "index.html").read_bytes())
+        rules = {rule.strip() for rule in headers["Content-Security-Policy"].split(";") if rule.strip()}
+        self.assertEqual(rules, POLICY)
+
+    def test_the_page_is_small(self):
+        self.assertLess(sum(file.stat().st_size for file in WEB.iterdir()), SIZE_LIMIT)
+
+
+if __name__ == "__main__":
+    unittest.main()

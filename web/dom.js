@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/**
+ * An element with attributes and children. Strings become text, never markup, so that what other
+ * people wrote cannot become part of the page. Attributes that are null or false are left out.
+ */
+export function element(name, attributes = {}, ...children) {
+  const node = document.createElement(name)
+  for (const [key, value] of Object.entries(attributes)) {
+    if (value !== null && value !== false) node.setAttribute(key, value === true ? '' : value)
+  }
+  node.append(...children.filter((child) => child !== null))
+  return node
+}
+
+/** One of the drawings that `index.html` defines; decoration, hidden from screen readers. */
+export function icon(name) {
+  const space = 'http://www.w3.org/2000/svg'
+  const svg = document.createElementNS(space, 'svg')
+  svg.setAttribute('class', 'icon')
+  svg.setAttribute('aria-hidden', 'true')
+  const use = document.createElementNS(space, 'use')
+  use.setAttribute('href', `#${name}`)
+  svg.append(use)
+  return svg
+}
+
+/** Sets text only when it differs, so that screen readers do not hear it again. */
+export function setText(node, text) {
+  if (node.textContent !== text) node.textContent = text
+}
+
+/** Makes the children of `parent` the given nodes, moving only what is not in its place. */
+export function arrange(parent, nodes) {
+  nodes.forEach((node, at) => {
+    if (parent.children[at] !== node) parent.insertBefore(node, parent.children[at] ?? null)
+  })
+  while (parent.children.length > nodes.length) parent.lastElementChild.remove()
+}
+
+/** `render`, at most once per drawn picture however often it is asked for. */
+export function perPicture(render) {
+  let isAsked = false
+  return () => {
+    if (isAsked) return
+    isAsked = true
+    requestAnimationFrame(() => {
+      isAsked = false
+      render()
+    })
+  }
+}
+
+/** A round portrait with the initials of a name. */
+export function avatar(name) {
+  const initials = name.split(/\s+/).slice(0, 2).map((word) => [...word][0] ?? '').join('')
+  return element('span', { class: 'avatar', 'aria-hidden': 'true', 'data-hue': hue(name) }, initials.toUpperCase())
+}
+
+function hue(name) {
+  return [...name].reduce((sum, letter) => sum + letter.codePointAt(0), 0) % 6
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+import { element, perPicture } from './dom.js'
+
+const limit = 200
+const arrows = { sent: '→', heard: '←', http: '⇄', push: '◆' }
+const readings = { sent: 'to the relay', heard: 'from the relay', http: 'over HTTP', push: 'push to the phone of' }
+
+/** What both people say to the relay and hear from it: the newest 200 frames, calls and pushes. */
+export class WireLog {
+  #entries
+  #count
+  #total = 0
+  #place
+  #queue = []
+  #flush = perPicture(() => this.#show())
+
+  /** `place` is left out of the short lines, where it would only repeat itself. */
+  constructor(root, place) {
+    this.#place = place
+    const part = (name) => root.querySelector(`[data-part="${name}"]`)
+    this.#entries = part('entries')
+    this.#count = part('count')
+    const fold = root.querySelector('.fold')
+    fold.addEventListener('click', () => unfold(fold.getAttribute('aria-expanded') === 'false'))
+    const unfold = (isOpen) => {
+      fold.setAttribute('aria-expanded', String(isOpen))
+      root.classList.toggle('is-folded', !isOpen)
+    }
+    this.#entries.addEventListener('keydown', (event) => this.#walk(event))
+    unfold(!matchMedia('(max-width: 760px)').matches)
+    part('clear').addEventListener('click', () => {
+      this.#entries.replaceChildren()
+      this.#total = 0
+      this.#count.textContent = ''
+    })
+  }
+
+  /** `entry` is {`kind`, `name`, `text`, `answers`} as a `Person` gives it. */
+  add(person, entry) {
+    this.#queue.push({ person, ...entry, time: new Date() })
+    if (this.#queue.length > limit) this.#queue.shift()
+    this.#total += 1
+    this.#flush()
+  }
+
+  // One stop for the tab key, however long the list; inside it the arrow keys walk.
+  #walk(event) {
+    const step = { ArrowUp: -1, ArrowDown: 1 }[event.key]
+    if (!step) return
+    event.preventDefault()
+    const rows = [...this.#entries.querySelectorAll('summary')]
+    const at = rows.indexOf(document.activeElement)
+    rows.at(at < 0 ? -1 : Math.max(0, Math.min(rows.length - 1, at + step)))?.focus()
+  }
+
+  #show() {
+    const list = this.#entries
+    const isAtEnd = list.scrollHeight - list.scrollTop - list.clientHeight < 48
+    list.append(...this.#queue.splice(0).map((entry) => row(entry, this.#place)))
+    while (list.children.length > limit) list.firstElementChild.remove()
+    this.#count.textContent = this.#total > limit ? `newest ${limit} of ${this.#total}` : String(this.#total)
+    if (isAtEnd) list.scrollTop = list.scrollHeight
+  }
+}
+
+function row({ person, kind, name, text, answers, time }, place) {
+  const short = (full) => full.replaceAll(`-${place}`, '')
+  const summary = element(
+    'summary',
+    { tabindex: '-1' },
+    element('time', {}, time.toTimeString().slice(0, 8)),
+    element('b', { class: 'who' }, person),
+    element('span', { class: 'arrow', 'aria-hidden': 'true' }, arrows[kind]),
+    element('span', { class: 'visually-hidden' }, readings[kind]),
+    element('span', { class: 'type' }, short(name)),
+    answers ? element('span', { class: 'answers' }, answers) : null,
+    element('code', {}, short(gist(text)))
+  )
+  const details = element('details', {}, summary)
+  // Printed in full only when somebody asks for it.
+  details.addEventListener('toggle', () => {
+    if (details.open && details.children.length === 1) details.append(element('pre', {}, full(text)))
+    if (details.open) details.scrollIntoView({ block: 'nearest' })
+  })
+  return element(
+    'li',
+    { 'data-testid': 'wire-entry', 'data-kind': kind, 'data-type': name, 'data-person': person.toLowerCase() },
+    details
+  )
+}
+
+// The type stands beside it, and the room is the same in every line; the whole is a click away.
+function gist(text) {
+  return text
+    .replace(/^\{"type":"[^"]*",?/, '{')
+    .replace(/"(id|room)":("[^"]*"|\d+),?/g, '')
+    .replace(/,\}/g, '}')
+    .slice(0, 240)
+}
+
+function full(text) {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2)
+  } catch {
+    return text
+  }
+}
