@@ -110,7 +110,7 @@ enum Schema {
       finished_at INTEGER,
       note TEXT
     ) STRICT;
-    CREATE UNIQUE INDEX jobs_unfinished ON jobs (user, device, room, seq) WHERE \(unfinished);
+    CREATE UNIQUE INDEX jobs_message ON jobs (user, device, room, seq);
     CREATE INDEX jobs_member ON jobs (room, user, seq) WHERE \(unfinished);
     CREATE INDEX jobs_due ON jobs (due, room, seq) WHERE \(open) AND is_next;
     CREATE INDEX jobs_sending ON jobs (user, device) WHERE state = 'sending';

@@ -4,8 +4,9 @@ import GRDB
 public import RelayProtocol
 
 extension Transaction {
-  /// Stores jobs for a message. Where an unfinished one exists for the same message and device, that one stays; for a
-  /// device that is not registered any more the job is cancelled at once.
+  /// Stores jobs for a message. Where one exists for the same message and device, whatever its state, that one stays:
+  /// a message that is decided again after a crash rings nobody twice. For a device that is not registered any more the
+  /// job is cancelled at once.
   /// - Returns: The ids of the new jobs that are to be sent. Throws ``StoreError/noRoom(_:)``.
   @discardableResult
   public func insert(_ jobs: [JobDraft], room: RoomID, seq: Int64) throws -> [String] {
@@ -26,7 +27,7 @@ extension Transaction {
         INSERT INTO jobs
           (id, room, seq, user, device, platform, token, state, is_next, due, created, reasons, finished_at, note)
         VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?)
-        ON CONFLICT (user, device, room, seq) WHERE \(Schema.unfinished) DO NOTHING
+        ON CONFLICT (user, device, room, seq) DO NOTHING
         """,
         [
           id, room.id, seq, queue.user, queue.device, job.platform.rawValue, job.token, state.rawValue,
