@@ -149,7 +149,7 @@ void relay__outbox_flush(relay_hub_t *hub, relay_session_t *session) {
   while (outbox->count) {
     if (lws_partial_buffered(session->wsi)) {
       session->is_blocked = true;
-      session->drained = 0;
+      if (!session->blocked) session->blocked = hub->now;
       lws_callback_on_writable(session->wsi);
       return;
     }
@@ -174,7 +174,7 @@ void relay__outbox_flush(relay_hub_t *hub, relay_session_t *session) {
   }
   if (lws_partial_buffered(session->wsi)) {
     session->is_blocked = true;
-    session->drained = 0;
+    if (!session->blocked) session->blocked = hub->now;
     return;
   }
   relay__session_drained(hub, session);

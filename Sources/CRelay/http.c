@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 
-enum { BODY_DEADLINE = 10000, STREAM_BOUND = 262144, LONGEST_HEADER = 8192 };
+enum { BODY_DEADLINE = 10000, LOOK = 1000, COMMENT = 15000, STREAM_BOUND = 262144, LONGEST_HEADER = 8192 };
 
 static const char *reason_of(int status) {
   switch (status) {
@@ -322,8 +322,29 @@ int relay__http_body_complete(relay_hub_t *hub, relay_exchange_t *exchange) {
   return 0;
 }
 
+static void cut(relay_exchange_t *exchange) {
+  lws_set_timeout(exchange->wsi, PENDING_TIMEOUT_USER_REASON_BASE, LWS_TO_KILL_ASYNC);
+}
+
+/* The library does not read while it answers, so a stream looks itself whether the client has closed. */
+static void look_after_stream(relay_hub_t *hub, relay_exchange_t *exchange) {
+  char byte;
+  if (recv(lws_get_socket_fd(exchange->wsi), &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0) {
+    cut(exchange);
+    return;
+  }
+  if (hub->clock >= exchange->comment_at) {
+    exchange->comment_at = hub->clock + COMMENT;
+    relay_http_stream_write(hub, exchange->id, (relay_bytes_t){":\n\n", 3});
+  }
+  relay__timer_set(hub, &exchange->timer, RELAY__TIMER_EXCHANGE, hub->clock + LOOK);
+}
+
 void relay__http_timer(relay_hub_t *hub, relay_exchange_t *exchange) {
-  (void)hub;
+  if (exchange->is_stream) {
+    look_after_stream(hub, exchange);
+    return;
+  }
   exchange->closes = true;
   refuse(exchange, 408, "bad_request", "the body did not come within 10 s");
 }
@@ -379,6 +400,8 @@ void relay_http_stream(relay_hub_t *hub, relay_id_t id, const char *headers) {
   relay__puts(&exchange->out, "HTTP/1.1 200 OK\r\n");
   relay__puts(&exchange->out, headers);
   relay__puts(&exchange->out, "Connection: close\r\n\r\n");
+  exchange->comment_at = hub->clock + COMMENT;
+  relay__timer_set(hub, &exchange->timer, RELAY__TIMER_EXCHANGE, hub->clock + LOOK);
   lws_callback_on_writable(exchange->wsi);
 }
 
@@ -386,10 +409,15 @@ bool relay_http_stream_write(relay_hub_t *hub, relay_id_t id, relay_bytes_t byte
   relay_exchange_t *exchange = relay__slots_find(&hub->exchanges, id);
   if (!exchange || !exchange->is_stream) return false;
   if (exchange->out.size - exchange->out_sent + bytes.count > STREAM_BOUND) {
-    shutdown(lws_get_socket_fd(exchange->wsi), SHUT_RDWR);
+    cut(exchange);
     return false;
   }
   relay__put(&exchange->out, bytes.at, bytes.count);
   lws_callback_on_writable(exchange->wsi);
   return true;
+}
+
+void relay_http_stream_end(relay_hub_t *hub, relay_id_t id) {
+  relay_exchange_t *exchange = relay__slots_find(&hub->exchanges, id);
+  if (exchange && exchange->is_stream) cut(exchange);
 }

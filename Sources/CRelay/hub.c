@@ -75,6 +75,7 @@ static int callback(struct lws *wsi, enum lws_callback_reasons reason, void *use
   case LWS_CALLBACK_SERVER_WRITEABLE:
     if (session) {
       session->is_blocked = false;
+      if (session->is_paused) session->heard = hub->clock;
       relay__outbox_flush(hub, session);
     }
     return 0;
@@ -385,6 +386,11 @@ void relay_hub_run(relay_hub_t *hub) {
   uv_prepare_start(&hub->prepare, prepared);
   uv_run(&hub->loop, UV_RUN_DEFAULT);
   shut_down(hub);
+}
+
+void relay_hub_flush(relay_hub_t *hub) {
+  for (uint32_t i = 0; i < hub->rooms.count; i++)
+    if (hub->rooms.items[i]) relay__room_flush(hub, hub->rooms.items[i]);
 }
 
 void relay_hub_stop(relay_hub_t *hub) {

@@ -191,7 +191,8 @@ struct relay_session {
   char *authorization, *device;
   relay__bucket_t send_bucket, request_bucket;
   int64_t heard, ping_at; /* on the loop's clock */
-  int64_t drained;        /* since when nothing waits to be written; 0: something does */
+  int64_t drained;        /* when all that had waited was written last */
+  int64_t blocked;        /* since when something waits to be written; 0: nothing does */
   uint32_t ping_count;
   relay__excess_t *excess;        /* NULL: it has kept to its rates */
   uint32_t stamp;                 /* the last presence announcement that it was given */
@@ -240,6 +241,8 @@ struct relay_user {
   bool is_pending; /* a change waits to be announced */
   int64_t focus_since, last_seen;
   int64_t grace_until;    /* on the loop's clock; 0: none */
+  uint8_t grace_activity; /* the liveliest of the sessions that it is for */
+  uint32_t changed;       /* the stamp of the last change */
   int64_t announced_at;   /* on the loop's clock */
   relay_id_t cause;       /* a session that knows of the pending change */
   relay__list_t sessions; /* relay_session_t */
@@ -257,7 +260,8 @@ struct relay_user {
 relay_user_t *relay__user_find(const relay_hub_t *hub, relay_id_t id);
 bool relay__user_is_online(const relay_user_t *user);
 void relay__user_session_added(relay_hub_t *hub, relay_user_t *user, relay_session_t *session);
-void relay__user_session_removed(relay_hub_t *hub, relay_user_t *user, relay_session_t *session);
+void relay__user_session_removed(relay_hub_t *hub, relay_user_t *user, relay_session_t *session,
+                                 bool is_clean);
 /* Something that others see may have changed. */
 void relay__user_changed(relay_hub_t *hub, relay_user_t *user, relay_id_t cause);
 void relay__user_timer(relay_hub_t *hub, relay_user_t *user);
@@ -277,6 +281,7 @@ struct relay_seat { /* a session in a room */
   relay_session_t *session;
   relay_member_t *member;
   uint32_t room_index;
+  uint32_t stamp; /* the newest when it joined */
   uint8_t rights;
   int64_t joined, given_from, received, pinged;
   int64_t acked_at; /* on the loop's clock: the last `received` or `read` that cost no token */
@@ -316,6 +321,8 @@ struct relay_room {
   relay__timer_t timer;
 };
 
+/* Tells the marks and the cursor that wait. */
+void relay__room_flush(relay_hub_t *hub, relay_room_t *room);
 relay_room_t *relay__room_find(const relay_hub_t *hub, relay_id_t id);
 relay_room_t *relay__room_named(const relay_hub_t *hub, const char *name, size_t size);
 relay_seat_t *relay__seat_find(const relay_session_t *session, const relay_room_t *room);
@@ -358,6 +365,7 @@ struct relay_exchange {
   relay_http_t http;
   relay__timer_t timer;
   int64_t length;
+  int64_t comment_at; /* on the loop's clock: when a stream is sent a comment */
   bool is_told, is_answered, is_stream, closes, is_head;
 };
 

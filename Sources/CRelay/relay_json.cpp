@@ -98,6 +98,7 @@ struct Builder {
   const uint8_t *source;
   const uint32_t deepest;
   relay_json_status_t status = RELAY_JSON_OK;
+  size_t offset = 0; // where `status` was found
   uint32_t depth = 0;
   uint32_t raw_depth = 0; // the depth at which the raw value began; 0: not inside one
   uint32_t key = 0, key_length = 0, key_end = 0;
@@ -136,10 +137,12 @@ struct Builder {
     if (raw_depth) return true;
     const uint64_t hash = hash_of(at, length);
     for (size_t i = parser.first_key.back(); i < parser.keys.size(); i++)
-      if (parser.keys[i] == hash) return fail(RELAY_JSON_TWICE);
+      if (parser.keys[i] == hash) note(RELAY_JSON_TWICE);
     // Comparing each pair costs the square of their number, so that is bounded as well.
-    if (parser.keys.size() - parser.first_key.back() >= 1024) return fail(RELAY_JSON_TOO_MANY);
-    parser.keys.push_back(hash);
+    if (parser.keys.size() - parser.first_key.back() >= 1024)
+      note(RELAY_JSON_TOO_MANY);
+    else
+      parser.keys.push_back(hash);
     key = append(at, length);
     key_length = length;
     key_end = static_cast<uint32_t>(stream.Tell());
@@ -150,7 +153,15 @@ struct Builder {
 private:
   bool fail(relay_json_status_t why) {
     status = why;
+    offset = stream.Tell();
     return false;
+  }
+
+  // What is wrong, but still JSON: the rest is read, for its syntax and for the `id` of the answer.
+  void note(relay_json_status_t why) {
+    if (status != RELAY_JSON_OK) return;
+    status = why;
+    offset = stream.Tell();
   }
 
   uint32_t append(const char *at, size_t length) {
@@ -192,7 +203,10 @@ private:
 
   bool start(relay_json_kind_t kind) {
     if (depth == 0 && kind != RELAY_JSON_OBJECT) return fail(RELAY_JSON_NOT_OBJECT);
-    if (depth >= deepest) return fail(RELAY_JSON_TOO_DEEP);
+    if (depth >= deepest) {
+      note(RELAY_JSON_TOO_DEEP);
+      raw_is_next = !raw_depth; // not looked into any more
+    }
     if (!raw_depth) {
       node(raw_is_next ? RELAY_JSON_RAW : kind);
       parser.open.push_back(static_cast<uint32_t>(parser.nodes.size() - 1));
@@ -243,11 +257,11 @@ static relay_json_status_t read(relay_json_parser_t &parser, const char *bytes, 
                              rapidjson::kParseNumbersAsStringsFlag;
   const rapidjson::ParseResult result = parser.reader.Parse<flags>(stream, builder);
   has_big_number = result.Code() == rapidjson::kParseErrorNumberTooBig;
-  at = stream.Tell();
-  if (builder.status != RELAY_JSON_OK) return builder.status;
-  if (result.IsError()) at = result.Offset();
-  // A NUL ends the stream before its end.
-  return result.IsError() || at != size ? RELAY_JSON_SYNTAX : RELAY_JSON_OK;
+  at = builder.offset;
+  if (result.Code() == rapidjson::kParseErrorTermination) return builder.status;
+  if (!result.IsError() && stream.Tell() == size) return builder.status;
+  at = result.IsError() ? result.Offset() : stream.Tell(); // a NUL ends the stream before its end
+  return RELAY_JSON_SYNTAX;
 }
 
 relay_json_status_t relay_json_parse(relay_json_parser_t *parser, const void *source, size_t size,
@@ -268,8 +282,6 @@ relay_json_status_t relay_json_parse(relay_json_parser_t *parser, const void *so
   json->text = parser->text.data();
   json->nodes = parser->nodes.data();
   json->count = static_cast<uint32_t>(parser->nodes.size());
-  if (status == RELAY_JSON_TWICE) // close what is still open, so that the members read so far can be walked
-    for (uint32_t node : parser->open) parser->nodes[node].next = json->count;
   return status;
 }
 

@@ -338,7 +338,7 @@ bool relay__request(relay_hub_t *hub, relay_session_t *session, const char *fram
   size_t offset;
   const relay_json_status_t status =
       relay_json_parse(hub->parser, frame, size, hub->limits.nesting, &request.json, &offset);
-  const bool is_readable = status == RELAY_JSON_OK || status == RELAY_JSON_TWICE;
+  const bool is_readable = status != RELAY_JSON_SYNTAX && status != RELAY_JSON_NOT_OBJECT;
   const relay_json_node_t *id = is_readable ? relay_json_member(&request.json, "id") : NULL;
   const bool has_bad_id = id && !id_is_valid(&request.json, id);
   if (id && !has_bad_id) request.id = source_of(&request.json, id);
@@ -357,13 +357,14 @@ bool relay__request(relay_hub_t *hub, relay_session_t *session, const char *fram
 
   if (session->user) session->user->last_seen = hub->now;
   if (status != RELAY_JSON_OK) {
-    refuse_broken(&request, status, offset);
+    if (session->state == RELAY__NEW || is_within_rate(&request, false, false))
+      refuse_broken(&request, status, offset);
     return true;
   }
   const bool is_hello = is_text(name, "hello");
   const char *wrong = has_bad_id    ? "id must be a string of 1 to 64 bytes, or an integer below 2^53"
                       : !type       ? "type is missing"
-                      : !name.count ? "type must be a string"
+                      : !name.at ? "type must be a string"
                                     : NULL;
   if (session->state == RELAY__NEW && (wrong || !is_hello)) {
     refuse(&request, "bad_request", wrong ? wrong : "the first request must be hello");

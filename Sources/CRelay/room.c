@@ -152,7 +152,11 @@ void relay__member_remove(relay_hub_t *hub, relay_member_t *member, const char *
       if (relay__seat_find(own, room)) relay__outbox_add(hub, own, frame, false);
     }
   } else {
-    relay__room_send(hub, room, frame, NULL, true);
+    for (uint32_t i = 0; i < room->live_count; i++) {
+      const relay_seat_t *seat = room->live[i];
+      if (seat->member == member || seat->rights & RELAY_RIGHT_PRESENCE)
+        relay__outbox_add(hub, seat->session, frame, false);
+    }
   }
   relay__frame_release(hub, frame);
   member->leaves_at = -1; /* removing its seats ends nothing more */
@@ -162,6 +166,7 @@ void relay__member_remove(relay_hub_t *hub, relay_member_t *member, const char *
   }
   drop_member(hub, member);
   measure(hub, room);
+  if (!room->member_count) room->idle_at = 0; /* sooner than it was to be */
   if (!room->member_count || !room->live_count) arm(hub, room, &room->idle_at, room->member_count ? IDLE : 0);
 }
 
@@ -191,6 +196,12 @@ void relay__member_activity_changed(relay_hub_t *hub, relay_member_t *member, in
   relay__away_changed(hub, member);
 }
 
+/* Ends the membership of a room without a store, unless a session of the member joins. */
+static void leave_after(relay_hub_t *hub, relay_member_t *member, int64_t delay) {
+  member->leaves_at = hub->clock + delay;
+  relay__timer_set_earlier(hub, &member->timer, RELAY__TIMER_MEMBER, member->leaves_at);
+}
+
 void relay__seat_remove(relay_hub_t *hub, relay_seat_t *seat, bool is_clean) {
   relay_session_t *session = seat->session;
   relay_member_t *member = seat->member;
@@ -217,9 +228,7 @@ void relay__seat_remove(relay_hub_t *hub, relay_seat_t *seat, bool is_clean) {
   relay__away_changed(hub, member);
   if (!room->live_count) arm(hub, room, &room->idle_at, IDLE);
   if (member->seats || room->flags & RELAY_ROOM_STORED || member->leaves_at < 0) return;
-  member->leaves_at = is_clean ? hub->clock : hub->clock + hub->limits.presence_grace;
-  if (!member->leaves_at) member->leaves_at = 1;
-  relay__timer_set_earlier(hub, &member->timer, RELAY__TIMER_MEMBER, member->leaves_at);
+  leave_after(hub, member, is_clean ? 0 : hub->limits.presence_grace);
 }
 
 /* The timer of a room: counts, marks and cursor, and forgetting */
@@ -251,6 +260,11 @@ static void flush_marks(relay_hub_t *hub, relay_room_t *room) {
     event->read = member->read;
     event->received = member->received;
   }
+}
+
+void relay__room_flush(relay_hub_t *hub, relay_room_t *room) {
+  flush_marks(hub, room);
+  relay__room_tell_cursor(hub, room);
 }
 
 static void forget_entry(relay_hub_t *hub, relay__entry_t *entry) {
@@ -285,8 +299,7 @@ void relay__room_timer(relay_hub_t *hub, relay_room_t *room) {
   }
   if (room->flush_at && hub->clock >= room->flush_at) {
     room->flush_at = 0;
-    flush_marks(hub, room);
-    relay__room_tell_cursor(hub, room);
+    relay__room_flush(hub, room);
   }
   if (room->idle_at && hub->clock >= room->idle_at) {
     room->idle_at = 0;
@@ -462,8 +475,7 @@ bool relay_room_release(relay_hub_t *hub, relay_id_t id) {
   relay_room_t *room = relay__room_find(hub, id);
   if (!room || room->live_count || is_waited_for(room)) return false;
   const uint32_t events = hub->event_count;
-  flush_marks(hub, room);
-  relay__room_tell_cursor(hub, room);
+  relay__room_flush(hub, room);
   if (hub->event_count != events && !hub->is_over) {
     arm(hub, room, &room->idle_at, FLUSH_INTERVAL);
     return false;
@@ -501,6 +513,7 @@ relay_status_t relay_room_add_member(relay_hub_t *hub, relay_id_t room_id, relay
   if (relay__member_find(user, room)) return RELAY_OK;
   relay_member_t *member = add_member(hub, room, user);
   member->read = member->received = room->seq;
+  if (!(room->flags & RELAY_ROOM_STORED)) leave_after(hub, member, hub->limits.presence_grace);
   measure(hub, room);
   if (room->is_large) return RELAY_OK;
   relay_frame_t *frame = member_frame(hub, room, user, "joined", room->member_count);
@@ -563,6 +576,7 @@ relay_status_t relay_room_join(relay_hub_t *hub, relay_id_t room_id, relay_id_t 
   }
   seat->rights = (uint8_t)rights;
   seat->joined = hub->now;
+  seat->stamp = hub->stamp;
   if (given_from < seat->given_from) seat->given_from = given_from; /* the rest came live */
   member->leaves_at = 0;
   room->idle_at = 0;

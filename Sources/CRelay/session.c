@@ -33,8 +33,7 @@ static void end(relay_hub_t *hub, relay_session_t *session, bool is_clean) {
   session->excess = NULL;
   if (session->user) {
     relay_user_t *user = session->user;
-    if (!is_clean) user->grace_until = hub->clock + hub->limits.presence_grace;
-    relay__user_session_removed(hub, user, session);
+    relay__user_session_removed(hub, user, session, is_clean);
     session->user = NULL;
   }
   for (relay__pending_t *at = session->pending, *next; at; at = next) {
@@ -142,15 +141,22 @@ void relay__session_timer(relay_hub_t *hub, relay_session_t *session) {
   case RELAY__NEW:
     relay__session_close(hub, session, 4502, "no hello in time", -1);
     return;
-  case RELAY__HELLO:
+  case RELAY__HELLO: /* it waits for us: its silence says nothing */
+    session->heard = hub->clock;
     break;
   case RELAY__CLOSING:
     relay__session_cut(session);
     return;
   case RELAY__OPEN:
-    if (session->is_paused) { /* its frames are not read, so its silence says nothing */
-      session->heard = hub->clock;
+    if (session->is_paused) { /* its frames are not read: what it takes is the only sign of life */
       session->ping_is_out = false;
+      if (!session->is_blocked) session->heard = hub->clock;
+      const int64_t due = session->heard + hub->limits.heartbeat, last = due + hub->limits.pong_timeout;
+      if (hub->clock >= last)
+        relay__session_close(hub, session, 4004, "takes no replies", -1);
+      else
+        relay__timer_set(hub, &session->timer, RELAY__TIMER_SESSION, hub->clock < due ? due : last);
+      return;
     }
     if (session->ping_is_out && hub->clock >= session->ping_at + hub->limits.pong_timeout) {
       if (session->heard < session->ping_at) {
@@ -187,7 +193,8 @@ void relay__session_regulate(relay_hub_t *hub, relay_session_t *session) {
 
 void relay__session_drained(relay_hub_t *hub, relay_session_t *session) {
   session->is_blocked = false;
-  if (!session->drained) session->drained = hub->now;
+  if (session->blocked) session->drained = hub->now;
+  session->blocked = 0;
   if (session->is_paused) relay__session_regulate(hub, session);
 }
 
@@ -283,17 +290,20 @@ relay_status_t relay_session_open(relay_hub_t *hub, relay_id_t id, relay_id_t us
   return RELAY_OK;
 }
 
-void relay_session_push(relay_hub_t *hub, relay_id_t id, relay_bytes_t json) {
-  relay_session_t *session = find_live(hub, id);
+static void add_text(relay_hub_t *hub, relay_session_t *session, relay_bytes_t json, bool is_reply) {
   if (!session || !json.count) return;
   relay_frame_t *frame = relay__frame_create(hub, RELAY__TEXT, json.at, json.count);
-  relay__outbox_add(hub, session, frame, true);
+  relay__outbox_add(hub, session, frame, is_reply);
   relay__frame_release(hub, frame);
 }
 
+void relay_session_push(relay_hub_t *hub, relay_id_t id, relay_bytes_t json) {
+  add_text(hub, find_live(hub, id), json, false);
+}
+
 void relay_session_finish(relay_hub_t *hub, relay_id_t id, relay_bytes_t json) {
-  relay_session_push(hub, id, json);
   relay_session_t *session = find_live(hub, id);
+  add_text(hub, session, json, true);
   if (!session || !session->open_requests) return;
   session->open_requests--;
   if (!session->open_requests) session->open_are_sends = false;

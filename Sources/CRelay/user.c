@@ -15,7 +15,8 @@ bool relay__user_is_online(const relay_user_t *user) {
 }
 
 static int activity_of(const relay_user_t *user) {
-  int liveliest = RELAY_BACKGROUND;
+  /* Within the grace nothing shows of what was lost: coming back is no event. */
+  int liveliest = user->grace_until ? user->grace_activity : RELAY_BACKGROUND;
   for (uint32_t i = 0; i < user->sessions.count; i++) {
     const relay_session_t *session = relay__list_at(&user->sessions, i);
     if (session->activity > liveliest) liveliest = session->activity;
@@ -32,7 +33,7 @@ void relay__user_put_entry(const relay_user_t *user, bool shows_focus, relay__te
   relay__puts(text, "\"");
   relay__put(text, user->profile, user->profile_size);
   relay__puts(text, is_online ? ",\"online\":true" : ",\"online\":false");
-  if (user->sessions.count) {
+  if (is_online) {
     relay__puts(text, ",\"activity\":\"");
     relay__puts(text, activities[activity_of(user)]);
     relay__puts(text, "\"");
@@ -64,7 +65,7 @@ static void announce(relay_hub_t *hub, relay_user_t *user) {
   user->is_pending = false;
   user->cause = 0;
   const bool is_online = relay__user_is_online(user);
-  const int8_t activity = (int8_t)(user->sessions.count ? activity_of(user) : -1);
+  const int8_t activity = (int8_t)(is_online ? activity_of(user) : -1);
   const int64_t since = user->focus == 1 ? user->focus_since : 0;
   if (user->shown.online == is_online && user->shown.activity == activity &&
       user->shown.focus == user->focus && user->shown.focus_since == since &&
@@ -89,6 +90,7 @@ static void announce(relay_hub_t *hub, relay_user_t *user) {
     for (uint32_t j = 0; j < room->live_count; j++) {
       const relay_seat_t *seat = room->live[j];
       if (seat->session->stamp == stamp || !(seat->rights & RELAY_RIGHT_PRESENCE)) continue;
+      if ((int32_t)(seat->stamp - user->changed) >= 0) continue; /* the reply to its `join` told it */
       seat->session->stamp = stamp;
       relay__outbox_add(hub, seat->session, frame, false);
     }
@@ -113,6 +115,7 @@ void relay__user_changed(relay_hub_t *hub, relay_user_t *user, relay_id_t cause)
   }
   user->cause = user->is_pending && user->cause != cause ? 0 : cause;
   user->is_pending = true;
+  user->changed = ++hub->stamp;
   const int64_t due = user->announced_at ? user->announced_at + COALESCE : 0;
   relay__timer_set_earlier(hub, &user->timer, RELAY__TIMER_USER, due > hub->clock ? due : hub->clock);
 }
@@ -120,7 +123,7 @@ void relay__user_changed(relay_hub_t *hub, relay_user_t *user, relay_id_t cause)
 void relay__user_timer(relay_hub_t *hub, relay_user_t *user) {
   if (user->grace_until && hub->clock >= user->grace_until) {
     user->grace_until = 0;
-    if (!user->sessions.count) relay__user_changed(hub, user, 0);
+    relay__user_changed(hub, user, 0);
   }
   if (user->is_pending && (!user->announced_at || hub->clock >= user->announced_at + COALESCE))
     announce(hub, user);
@@ -131,12 +134,19 @@ void relay__user_timer(relay_hub_t *hub, relay_user_t *user) {
 }
 
 void relay__user_session_added(relay_hub_t *hub, relay_user_t *user, relay_session_t *session) {
+  user->grace_until = 0; /* it came back */
   relay__list_add(&user->sessions, session);
   session->user = user;
   relay__user_changed(hub, user, session->id);
 }
 
-void relay__user_session_removed(relay_hub_t *hub, relay_user_t *user, relay_session_t *session) {
+void relay__user_session_removed(relay_hub_t *hub, relay_user_t *user, relay_session_t *session,
+                                 bool is_clean) {
+  if (!is_clean) {
+    if (!user->grace_until || user->grace_activity < session->activity)
+      user->grace_activity = session->activity;
+    user->grace_until = hub->clock + hub->limits.presence_grace;
+  }
   for (uint32_t i = 0; i < user->sessions.count; i++)
     if (relay__list_at(&user->sessions, i) == session) {
       relay__list_remove(&user->sessions, i);
@@ -239,7 +249,7 @@ size_t relay_user_entry(const relay_hub_t *hub, relay_id_t id, bool shows_focus,
   relay__puts(&text, "{");
   relay__user_put_entry(user, shows_focus, &text);
   relay__puts(&text, "}");
-  memcpy(at, text.at, text.size < room ? text.size : room);
+  if (room) memcpy(at, text.at, text.size < room ? text.size : room);
   free(text.at);
   return text.size;
 }

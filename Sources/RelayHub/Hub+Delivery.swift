@@ -20,8 +20,10 @@ public struct MemberSession: Sendable {
   /// Up to which seq it has received; of what it was given, when it does not acknowledge.
   public let received: Int64
   public let acknowledges: Bool
-  /// Since when everything for it is written; nil: something is not.
-  public let drained: Timestamp?
+  /// When all that had waited was written last.
+  public let drained: Timestamp
+  /// Since when something waits to be written.
+  public let blocked: Timestamp?
 }
 
 /// What a decision looks at, of a member.
@@ -95,6 +97,7 @@ extension MemberSession {
     givenFrom = facts.given_from
     received = facts.received
     acknowledges = facts.acks
-    drained = facts.drained == 0 ? nil : Timestamp(rawValue: facts.drained)
+    drained = Timestamp(rawValue: facts.drained)
+    blocked = facts.blocked == 0 ? nil : Timestamp(rawValue: facts.blocked)
   }
 }

@@ -32,6 +32,8 @@ extension Hub {
     bytes.withBytes { relay_http_stream_write(hub, exchange.rawValue, $0) }
   }
 
+  public func endStream(_ exchange: ExchangeHandle) { relay_http_stream_end(hub, exchange.rawValue) }
+
   private static func lines(_ headers: [(name: String, value: String)]) -> String {
     headers.map { "\($0.name): \($0.value)\r\n" }.joined()
   }

@@ -171,6 +171,9 @@ public final class Hub {
     let hub: Hub
   }
 
+  /// Events follow for the marks and cursors that would be told within a second.
+  public func flush() { relay_hub_flush(hub) }
+
   /// Ends the loop after this iteration; sessions that are still there are cut. Later calls are harmless.
   public func stop() { relay_hub_stop(hub) }
 

@@ -13,8 +13,8 @@ public enum JSON: Equatable, Sendable {
   case raw([UInt8])
 }
 
-/// A number above 2^53 is not the same in every language, so none is accepted.
-public let largestInteger: Int64 = 1 << 53
+/// A number from 2^53 on is not the same in every language, so none is accepted.
+public let largestInteger: Int64 = 1 << 53 - 1
 
 /// The members of an object, read with their types and bounds; each error says where.
 ///

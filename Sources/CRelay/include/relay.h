@@ -78,6 +78,8 @@ uint16_t relay_hub_port(const relay_hub_t *hub);
 void relay_hub_run(relay_hub_t *hub);
 /* Takes no connection any more. */
 void relay_hub_close_listener(relay_hub_t *hub);
+/* Queues events for the marks and cursors that would be told within a second. */
+void relay_hub_flush(relay_hub_t *hub);
 /* Ends relay_hub_run() after this iteration; sessions that are still there are cut. */
 void relay_hub_stop(relay_hub_t *hub);
 void relay_hub_destroy(relay_hub_t *hub);
@@ -263,7 +265,8 @@ typedef struct relay_presence_facts {
   int64_t given_from; /* from which seq on it was given the messages, in the reply to `join` or live */
   int64_t received;   /* up to which seq; of what it was given, when it does not acknowledge */
   bool acks;
-  int64_t drained; /* since when nothing has waited to be written; 0: something does */
+  int64_t drained; /* when all that had waited was written last */
+  int64_t blocked; /* since when something waits to be written; 0: nothing does */
 } relay_presence_facts_t;
 
 typedef struct relay_member_facts {
@@ -287,9 +290,13 @@ void relay_member_decide(relay_hub_t *hub, relay_id_t room, relay_id_t user, int
 /* `headers` are whole lines ("Name: value\r\n"); Content-Length is added. */
 void relay_http_respond(relay_hub_t *hub, relay_id_t exchange, int status, const char *headers,
                         relay_bytes_t body);
-/* A response without an end (server-sent events); more follows with relay_http_stream_write(). */
+/* A response without an end (server-sent events); more follows with relay_http_stream_write(). A client
+ * that closes is noticed within a second, one that is gone without a word at a comment that it is sent
+ * every 15 s. */
 void relay_http_stream(relay_hub_t *hub, relay_id_t exchange, const char *headers);
 /* false when the client is gone, or was cut because more than 256 KiB waited for it. */
 bool relay_http_stream_write(relay_hub_t *hub, relay_id_t exchange, relay_bytes_t bytes);
+/* Closes the stream. */
+void relay_http_stream_end(relay_hub_t *hub, relay_id_t exchange);
 
 #endif

@@ -60,8 +60,9 @@ typedef struct relay_json_parser relay_json_parser_t;
 relay_json_parser_t *relay_json_parser_create(void);
 void relay_json_parser_destroy(relay_json_parser_t *parser);
 
-/* Parses `size` bytes (less than 2^31) that must be one object. `json` is filled on OK and, as far as
- * the outermost object was read, on TWICE. `offset` is where an error was found. */
+/* Parses `size` bytes (less than 2^31) that must be one object. `json` is filled unless the answer is
+ * SYNTAX or NOT_OBJECT; after another error what was wrong is not in it. `offset` is where an error was
+ * found. */
 relay_json_status_t relay_json_parse(relay_json_parser_t *parser, const void *source, size_t size,
                                      uint32_t deepest, relay_json_t *json, size_t *offset);
 
