@@ -133,10 +133,10 @@ extension SessionFacts {
     let writing: Writing =
       if !wasGiven {
         .missed(joined: session.joined)
-      } else if let drained = session.drained {
-        .written(at: max(message.shown, session.joined, drained))
-      } else {
+      } else if let blocked = session.blocked, message.shown >= blocked {
         .pending
+      } else {
+        .written(at: max(message.shown, session.joined, session.drained))
       }
     self.init(
       activity: session.activity, writing: writing,

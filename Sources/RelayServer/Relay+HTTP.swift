@@ -152,7 +152,10 @@ extension Relay {
     let handle = try await retain(user)
     defer { hub.release(handle) }
     try await apply(wanted, to: handle)
-    guard case .register(let registered) = wanted else { return HTTPResponse(status: 204) }
+    if request.method == "DELETE" { return HTTPResponse(status: 204) }
+    guard case .register(let registered) = wanted else {
+      return .json(200, JSONWriter.object { $0["device"] = device.rawValue })
+    }
     return .json(
       200,
       JSONWriter.object {

@@ -50,6 +50,9 @@ extension Relay {
   func apply(_ report: FocusReport, to user: UserHandle, cause: SessionHandle?) async throws -> FocusResult {
     guard let name = hub.name(of: user) else { throw HubRefusal.gone }
     var ledger = people[user]?.focus ?? FocusLedger()
+    guard ledger[report.device] != nil || isBelow(limits.devicesPerUser, ledger.count) else {
+      throw RequestError(.tooLarge, "one past the limit `devicesPerUser`")
+    }
     let applied = ledger.apply(report, now: hub.now)
     guard let record = ledger[report.device] else { preconditionFailure("a report left no record") }
     // Reports of one user are stored in the order in which they were judged, so the next is judged by this one.

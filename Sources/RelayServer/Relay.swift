@@ -86,9 +86,15 @@ actor Relay {
     isReady = false
     hub.closeListener()
     hub.closeSessions(.shutdown, "the server is shutting down")
-    for stream in streams.values { stream.cancel() }
+    for (exchange, stream) in streams {
+      stream.cancel()
+      hub.endStream(exchange)
+    }
     streams = [:]
   }
+
+  /// What the hub tells late is on its way to the store when the next call of this actor is made.
+  func flush() { hub.flush() }
 
   /// Whether somebody is still connected.
   var hasSessions: Bool { hub.hasSessions }

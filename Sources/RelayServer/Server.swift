@@ -17,12 +17,17 @@ public final class Server: Service {
   private let log: Logger
   /// Where it can be opened.
   public let url: String
+  private let isReady: @Sendable (Server) -> Void
 
   /// For how long clients may take to answer their `bye`.
   static let patience = Duration.seconds(5)
 
   /// Opens the data and binds the port. Throws ``StartupError``, in one line for an operator.
-  public init(_ configuration: ServerConfiguration, log: Logger) async throws(StartupError) {
+  /// - Parameter isReady: Called when it answers, and heeds a shutdown.
+  public init(
+    _ configuration: ServerConfiguration, log: Logger, isReady: @escaping @Sendable (Server) -> Void = { _ in }
+  ) async throws(StartupError) {
+    self.isReady = isReady
     let authentication = try await Self.authentication(configuration)
     let site = try configuration.webFolder.map { folder throws(StartupError) in try Site(folder: folder) } ?? Site()
     let isOpen = configuration.secretFile == nil
@@ -95,12 +100,14 @@ public final class Server: Service {
   public func run() async throws {
     try await relay.start()
     log.notice("ready", metadata: ["url": "\(url)"])
+    isReady(self)
     await withTaskGroup { tasks in
       tasks.addTask { [worker] in await worker.run() }
       try? await gracefulShutdown()  // or cancellation, which ends it as well
       await closeSessions()
       tasks.cancelAll()
     }
+    await relay.flush()
     await relay.stopHub()
     store.close()
     thread.end()

@@ -48,7 +48,7 @@ struct Site: Sendable {
   /// Only what the page itself serves runs or is shown in it.
   private static let policy =
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
-    + "font-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    + "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
   /// nil when there is no such file.
   func response(for path: String, ifNoneMatch: String?) -> HTTPResponse? {

@@ -61,13 +61,14 @@ struct Serve: AsyncParsableCommand {
         handler.logLevel = configuration.logLevel
         return handler
       }
-      server = try await Server(configuration, log: Logger(label: "stillwire"))
+      server = try await Server(configuration, log: Logger(label: "stillwire")) { server in
+        // Unlike print(), this does not wait in a buffer when the output is a pipe.
+        FileHandle.standardOutput.write(Data("Stillwire is at \(server.url)\n".utf8))
+      }
     } catch {
       try? FileHandle.standardError.write(contentsOf: Data("stillwire: \(error)\n".utf8))
       throw ExitCode.failure
     }
-    // Unlike print(), this does not wait in a buffer when the output is a pipe.
-    FileHandle.standardOutput.write(Data("Stillwire is at \(server.url)\n".utf8))
     let group = ServiceGroup(
       configuration: ServiceGroupConfiguration(
         services: [.init(service: server, successTerminationBehavior: .gracefullyShutdownGroup)],
