@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The HTTP side of the relay."""
+
+import http.client
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from relay import DEADLINE, Relay
+
+
+@dataclass
+class Answer:
+    """A response, read to its end."""
+
+    status: int
+    headers: http.client.HTTPMessage
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+    @property
+    def problem(self) -> dict[str, Any]:
+        """The problem document (RFC 9457) of a refusal."""
+        assert self.headers.get_content_type() == "application/problem+json", self
+        document = self.json
+        assert document.get("status", self.status) == self.status, self
+        return document
+
+
+def call(
+    relay: Relay,
+    method: str,
+    path: str,
+    body: Any = None,
+    *,
+    user: str | None = None,
+    token: str | None = None,
+    headers: dict[str, str] | None = None,
+) -> Answer:
+    """One request on a connection of its own; `body` is sent as JSON, or as it is when it is bytes."""
+    sent = dict(headers or {})
+    if user is not None:
+        sent["X-Stillwire-User"] = user
+    if token is not None:
+        sent["Authorization"] = f"Bearer {token}"
+    if body is not None and not isinstance(body, bytes):
+        body = json.dumps(body).encode()
+    if body is not None:
+        sent.setdefault("Content-Type", "application/json")
+    connection = http.client.HTTPConnection("127.0.0.1", relay.port, timeout=DEADLINE)
+    try:
+        connection.request(method, path, body, sent)
+        response = connection.getresponse()
+        return Answer(response.status, response.headers, response.read())
+    finally:
+        connection.close()
+
+
+def history(relay: Relay, room: str, user: str) -> list[dict[str, Any]]:
+    """All messages of a room, page by page."""
+    messages: list[dict[str, Any]] = []
+    while True:
+        after = messages[-1]["seq"] if messages else 0
+        answer = call(relay, "GET", f"/v1/rooms/{room}/messages?after={after}&limit=300", user=user)
+        assert answer.status == 200, answer
+        messages += answer.json["messages"]
+        if not answer.json["more"]:
+            return messages

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One relay for each test file, sessions that are closed after each test, and names that nobody else uses."""
+
+import itertools
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from client import Session
+from phone import Phone
+from relay import Relay
+
+_numbers = itertools.count(1)
+
+
+@pytest.fixture(scope="module")
+def relay(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Relay]:
+    """The relay of the file, started with its `RELAY_OPTIONS`; it must still live after the last test."""
+    options = getattr(request.module, "RELAY_OPTIONS", ())
+    relay = Relay(tmp_path_factory.mktemp("relay"), *options).start()
+    try:
+        yield relay
+        assert relay.stop() == 0
+    finally:
+        relay.kill()
+
+
+@pytest.fixture
+def start(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Relay]]:
+    """Starts relays of the test's own, each with a data folder of its own."""
+    with ExitStack() as ends:
+
+        def start(*options: object, secret: Path | None = None, **settings: str) -> Relay:
+            relay = Relay(tmp_path_factory.mktemp("relay"), *options, secret=secret, **settings)
+            ends.callback(relay.kill)
+            return relay.start()
+
+        yield start
+
+
+@pytest.fixture
+def connect(request: pytest.FixtureRequest) -> Iterator[Callable[..., Session]]:
+    """Connects users, to the relay of the file unless the first argument is another."""
+    with ExitStack() as ends:
+
+        def connect(*arguments: object, **hello: object) -> Session:
+            if not arguments or not isinstance(arguments[0], Relay):
+                arguments = (request.getfixturevalue("relay"), *arguments)
+            session = Session(*arguments, **hello)
+            ends.callback(session.drop)
+            return session
+
+        yield connect
+
+
+@pytest.fixture
+def names() -> Callable[..., list[str]]:
+    """Makes the given names unique."""
+
+    def names(*stems: str) -> list[str]:
+        number = next(_numbers)
+        return [f"{stem}-{number}" for stem in stems]
+
+    return names
+
+
+@pytest.fixture
+def phone(names: Callable[..., list[str]]) -> Callable[..., Phone]:
+    """Registers a phone for a connected user: `phone(relay, session)`."""
+
+    def phone(relay: Relay, session: Session, device: str = "phone") -> Phone:
+        phone = Phone(relay, names(f"{session.user}-{device}")[0])
+        session.request("device", device=device, **phone.registration)
+        return phone
+
+    return phone
+
+
+@pytest.fixture(scope="session")
+def secret(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file with the shared secret of the tokens."""
+    file = tmp_path_factory.mktemp("secret") / "secret"
+    file.write_text("6f1d0c8e4b7a2935d1e0f7a6b5c4d3e2f1a0b9c8d7e6f5a4")
+    return file

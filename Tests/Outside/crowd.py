@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Many senders at once, each of which remembers what it was promised and what it was shown."""
+
+import asyncio
+import json
+from dataclasses import dataclass, field
+
+from websockets.asyncio.client import connect
+from websockets.exceptions import ConnectionClosed
+
+from client import SUBPROTOCOL
+from relay import DEADLINE, Relay
+
+
+@dataclass
+class Sender:
+    """One connection that sends keyed messages to its room, a few of them unanswered at a time."""
+
+    user: str
+    room: str
+    most: int
+    #: The seq that was promised, by body.
+    acknowledged: dict[str, int] = field(default_factory=dict)
+    #: The bodies that may or may not have been stored.
+    unanswered: set[str] = field(default_factory=set)
+    #: What others' messages were shown, by seq.
+    seen: dict[int, str] = field(default_factory=dict)
+
+
+class Crowd:
+    """Senders who talk until the relay dies or everybody has said all."""
+
+    def __init__(self, relay: Relay, senders: list[Sender], window: int = 4):
+        self.senders = senders
+        self._relay = relay
+        self._window = window
+
+    @property
+    def acknowledged(self) -> int:
+        return sum(len(sender.acknowledged) for sender in self.senders)
+
+    async def talk(self, kill_after: int) -> None:
+        """Talks, and kills the relay as soon as this many messages are acknowledged."""
+        talking = [asyncio.create_task(self._talk(sender)) for sender in self.senders]
+        while self.acknowledged < kill_after and not all(task.done() for task in talking):
+            await asyncio.sleep(0.002)
+        self._relay.kill()
+        await asyncio.gather(*talking)
+
+    async def repeat(self) -> None:
+        """Sends everything once more, as a client does that cannot know what arrived."""
+        await asyncio.gather(*(self._repeat(sender) for sender in self.senders))
+
+    def _connection(self):
+        return connect(
+            f"ws://127.0.0.1:{self._relay.port}/v1/connect",
+            subprotocols=[SUBPROTOCOL],
+            compression=None,
+            proxy=None,
+            # Else the answer to a close waits behind events that nobody reads any more.
+            max_queue=None,
+            open_timeout=DEADLINE,
+        )
+
+    async def _talk(self, sender: Sender) -> None:
+        try:
+            async with self._connection() as socket:
+                await _enter(socket, sender)
+                for number in range(self._window):
+                    await _send(socket, sender, f"{sender.user} {number}")
+                next_number = self._window
+                async for text in socket:
+                    frame = json.loads(text)
+                    if frame["type"] == "message":
+                        sender.seen[frame["seq"]] = frame["body"]
+                    elif frame["type"] == "ok":
+                        sender.acknowledged[frame["id"]] = frame["seq"]
+                        sender.unanswered.discard(frame["id"])
+                        if next_number < sender.most:
+                            await _send(socket, sender, f"{sender.user} {next_number}")
+                            next_number += 1
+                        elif not sender.unanswered:
+                            return
+                    else:
+                        assert frame["type"] in ("presence", "member"), frame
+        except (ConnectionClosed, OSError):
+            # The relay was killed; that is what this is for.
+            pass
+
+    async def _repeat(self, sender: Sender) -> None:
+        async with self._connection() as socket:
+            await _enter(socket, sender)
+            for body in [*sender.acknowledged, *sender.unanswered]:
+                await _send(socket, sender, body)
+            while sender.unanswered:
+                frame = json.loads(await asyncio.wait_for(socket.recv(), DEADLINE))
+                if "id" not in frame:
+                    continue
+                assert frame["type"] == "ok", frame
+                promised = sender.acknowledged.setdefault(frame["id"], frame["seq"])
+                assert promised == frame["seq"], f"{frame['id']!r} was {promised} and is {frame}"
+                sender.unanswered.discard(frame["id"])
+
+
+async def _enter(socket, sender: Sender) -> None:
+    await socket.send(json.dumps({"type": "hello", "user": sender.user}))
+    await socket.send(json.dumps({"type": "join", "id": "join", "room": sender.room}))
+    while json.loads(await asyncio.wait_for(socket.recv(), DEADLINE)).get("id") != "join":
+        pass
+
+
+async def _send(socket, sender: Sender, body: str) -> None:
+    sender.unanswered.add(body)
+    await socket.send(json.dumps({"type": "send", "id": body, "room": sender.room, "body": body, "key": body}))

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One relay process: started on a free port, ended cleanly or killed."""
+
+import os
+import re
+import signal
+import subprocess
+import threading
+from pathlib import Path
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+#: Seconds a test waits for what must happen; generous, because two loaded cores are slow.
+DEADLINE = 20.0
+
+_ADDRESS = re.compile(r"http://[^\s/:]+:(\d+)")
+
+
+def binary() -> str:
+    """The path of the relay under test."""
+    return os.path.abspath(os.environ["STILLWIRE_BINARY"])
+
+
+def environment(**settings: str) -> dict[str, str]:
+    """The caller's environment without any setting of a relay but those given."""
+    kept = {key: value for key, value in os.environ.items() if not key.startswith("STILLWIRE_")}
+    return kept | settings
+
+
+def run(*arguments: object, **settings: str) -> subprocess.CompletedProcess[str]:
+    """Runs the binary to its end; fails if it goes on running."""
+    return subprocess.run(
+        [binary(), *map(str, arguments)],
+        env=environment(**settings),
+        cwd=CHECKOUT,
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE,
+    )
+
+
+class Relay:
+    """A relay on 127.0.0.1 whose data outlives its process; `start` again after `stop` or `kill`."""
+
+    def __init__(self, folder: Path, *options: object, secret: Path | None = None, **settings: str):
+        self.data = folder / "data"
+        self.log = folder / "relay.log"
+        self.secret = secret
+        self.port = 0
+        self._options = [str(option) for option in options]
+        self._settings = settings
+        self._process: subprocess.Popen[str] | None = None
+
+    @property
+    def origin(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def is_running(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
+    @property
+    def open_files(self) -> int:
+        """How many descriptors the process has open, its connections among them."""
+        return len(os.listdir(f"/proc/{self._process.pid}/fd"))
+
+    def start(self) -> "Relay":
+        command = [binary(), "serve", "--data", str(self.data), "--web", "web"]
+        if "--address" not in self._options:
+            command += ["--address", "127.0.0.1"]
+        if "--port" not in self._options:
+            command += ["--port", "0"]
+        if self.secret is not None:
+            command += ["--secret-file", str(self.secret)]
+        with self.log.open("a") as log:
+            self._process = subprocess.Popen(
+                command + self._options,
+                env=environment(**self._settings),
+                cwd=CHECKOUT,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
+            )
+        is_ready = threading.Event()
+        threading.Thread(target=self._read_output, args=(is_ready,), daemon=True).start()
+        is_ready.wait(DEADLINE)
+        if self.port == 0:
+            self.kill()
+            raise AssertionError(f"the relay did not start:\n{self.log.read_text()[-2000:]}")
+        return self
+
+    def stop(self) -> int:
+        """Asks the relay to end and returns its exit code."""
+        process = self._process
+        assert process is not None and process.poll() is None, f"the relay died:\n{self.log.read_text()[-2000:]}"
+        process.send_signal(signal.SIGTERM)
+        try:
+            return process.wait(DEADLINE)
+        finally:
+            self.kill()
+
+    def kill(self) -> None:
+        """Ends the process as a power failure would; harmless when it has ended."""
+        self.port = 0
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+
+    def token(self, user: str, *options: object) -> str:
+        """A token for `user` as the command line makes it."""
+        made = run("token", "--secret-file", self.secret, "--user", user, *options)
+        assert made.returncode == 0, made.stderr
+        return made.stdout.strip()
+
+    def _read_output(self, is_ready: threading.Event) -> None:
+        process = self._process
+        for line in process.stdout:
+            found = _ADDRESS.search(line)
+            if found and not is_ready.is_set():
+                self.port = int(found.group(1))
+                is_ready.set()
+        is_ready.set()

@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The HTTP side: posting and reading, the page, and every refusal as a problem document."""
+
+import json
+
+import pytest
+
+from api import call
+from wire import Wire
+
+BROKEN_BODIES = [b"", b"{", b"nonsense", b'{"isFocused":true', b'{"isFocused":true,}', b'{"isFocused":tru}', b"\xff"]
+BROKEN_BODIES += [b'{"isFocused":true}{}', b'{"isFocused":true}\0', b'{"device":"\xff","isFocused":true}']
+
+#: Bodies that are JSON but wrong, by path, with the place that the answer names.
+WRONG_BODIES = [
+    ("PUT", "/v1/users/bob/focus", {"isFocused": "yes"}, "/isFocused"),
+    ("PUT", "/v1/users/bob/focus", {"isFocused": 1}, "/isFocused"),
+    ("PUT", "/v1/users/bob/focus", {"isFocused": True, "number": "1"}, "/number"),
+    ("PUT", "/v1/users/bob/focus", {"isFocused": True, "at": "now"}, "/at"),
+    ("PUT", "/v1/users/bob/focus", {"isFocused": True, "authorization": "maybe"}, "/authorization"),
+    ("PUT", "/v1/users/bob/focus", {"isFocused": True, "source": "hearsay"}, "/source"),
+    ("PUT", "/v1/users/bob/focus", {"isFocused": True, "device": "a b"}, "/device"),
+    ("PUT", "/v1/users/bob/devices/d", {"platform": "pigeon", "token": "t"}, "/platform"),
+    ("PUT", "/v1/users/bob/devices/d", {"platform": "simulator", "token": 5}, "/token"),
+    ("POST", "/v1/rooms/ROOM/messages", {"from": "bob", "body": 1, "key": 5}, "/key"),
+    ("POST", "/v1/rooms/ROOM/messages", {"from": "a b", "body": 1}, "/from"),
+]
+
+INCOMPLETE_BODIES = [
+    ("PUT", "/v1/users/bob/focus", {}),
+    ("PUT", "/v1/users/bob/focus", []),
+    ("PUT", "/v1/users/bob/focus", "x"),
+    ("PUT", "/v1/users/bob/devices/d", {"token": "t"}),
+    ("PUT", "/v1/users/bob/devices/d", {"platform": "simulator"}),
+    ("POST", "/v1/rooms/ROOM/messages", {"from": "bob"}),
+]
+
+WRONG_METHODS = [
+    ("POST", "/live", {"GET"}),
+    ("DELETE", "/ready", {"GET"}),
+    ("PATCH", "/v1/rooms/room/messages", {"GET", "POST"}),
+    ("POST", "/v1/users/bob/focus", {"PUT"}),
+    ("POST", "/v1/users/bob/devices/phone", {"PUT", "DELETE"}),
+    ("PUT", "/v1/users/bob/presence", {"GET"}),
+    ("DELETE", "/v1/simulator/devices/t", {"GET"}),
+    ("POST", "/v1/simulator/devices/t/events", {"GET"}),
+    ("POST", "/", {"GET"}),
+]
+
+UNKNOWN = [
+    "/v1",
+    "/v1/",
+    "/v2/connect",
+    "/v1/nothing",
+    "/v1/users",
+    "/v1/users/bob/shoes",
+    "/v1/rooms/r/messages/1/2/3",
+    "/no-such-page.html",
+    "/live/x",
+]
+
+
+@pytest.fixture
+def alice(connect, names):
+    return connect(names("alice")[0], name="Alice")
+
+
+@pytest.fixture
+def room(alice, names):
+    """A room that Alice has joined."""
+    (room,) = names("room")
+    alice.join(room)
+    return room
+
+
+def assert_problem(answer, status, code):
+    assert (answer.status, answer.problem["code"]) == (status, code), answer
+    return answer.problem
+
+
+def assert_turned_away(wire):
+    """What is hardly HTTP is refused, or cut without an answer."""
+    try:
+        assert 400 <= wire.response().status < 500
+    except ConnectionError:
+        pass
+
+
+def test_a_post_is_a_message(relay, alice, room):
+    answer = call(relay, "POST", f"/v1/rooms/{room}/messages", {"from": "bob", "body": {"n": 1}}, user="bob")
+    assert answer.status == 201
+    assert answer.headers.get_content_type() == "application/json"
+    assert (answer.json["room"], answer.json["seq"]) == (room, 1)
+    message = alice.expect("message")
+    assert (message["seq"], message["from"], message["body"]) == (1, "bob", {"n": 1})
+    assert message["time"] == answer.json["time"]
+
+
+def test_a_posted_body_is_kept_byte_for_byte(relay, alice, room):
+    body = r'{ "a":1.0,"b":1e2,"c":"\u00e9/" }'
+    posted = f'{{"from":"bob","body":{body}}}'.encode()
+    path = f"/v1/rooms/{room}/messages"
+    assert call(relay, "POST", path, posted, user="bob").status == 201
+    assert alice.expect("message").body_text == body
+    assert body.encode() in call(relay, "GET", path, user="bob").body
+
+
+def test_an_idempotency_key_makes_one_message(relay, alice, room):
+    path = f"/v1/rooms/{room}/messages"
+    answers = [
+        call(relay, "POST", path, {"from": "bob", "body": body}, user="bob", headers={"Idempotency-Key": "k"})
+        for body in ("first", "second")
+    ]
+    assert [answer.status for answer in answers] == [201, 200]
+    first, second = (answer.json for answer in answers)
+    assert (second["duplicate"], second["seq"], second["time"]) == (True, first["seq"], first["time"])
+    alice.expect("message", body="first")
+    assert alice.heard("message") == []
+
+
+def test_presence_of_one_user(relay, alice, names):
+    (unknown,) = names("nobody")
+    entry = call(relay, "GET", f"/v1/users/{alice.user}/presence", user="bob").json
+    assert (entry["user"], entry["name"], entry["online"]) == (alice.user, "Alice", True)
+    entry = call(relay, "GET", f"/v1/users/{unknown}/presence", user="bob").json
+    assert (entry["user"], entry["online"], entry["isFocused"]) == (unknown, False, None)
+
+
+def test_it_is_alive_and_ready(relay):
+    for path in ("/live", "/ready"):
+        assert call(relay, "GET", path).status == 200
+
+
+def test_the_page_is_there_and_nothing_beside_it(relay):
+    page = call(relay, "GET", "/")
+    assert (page.status, page.headers.get_content_type()) == (200, "text/html")
+    assert "default-src 'none'" in page.headers["Content-Security-Policy"]
+    for path in ("/../Package.swift", "/%2e%2e/Package.swift", "/..%2fPackage.swift", "//etc/passwd", "/etc/passwd"):
+        with Wire(relay) as wire:
+            wire.send_bytes(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{relay.port}\r\n\r\n".encode())
+            answer = wire.response()
+        assert 400 <= answer.status < 500, path
+
+
+@pytest.mark.parametrize("path", UNKNOWN)
+def test_an_unknown_path_is_not_found(relay, path):
+    assert_problem(call(relay, "GET", path, user="bob"), 404, "not_found")
+
+
+@pytest.mark.parametrize("method, path, allowed", WRONG_METHODS)
+def test_a_wrong_method_is_told_the_right_ones(relay, method, path, allowed):
+    answer = call(relay, method, path, b"{}", user="bob")
+    assert_problem(answer, 405, "unsupported")
+    named = {name.strip() for name in answer.headers["Allow"].split(",")}
+    assert allowed <= named and method not in named
+
+
+@pytest.mark.parametrize("body", BROKEN_BODIES, ids=ascii)
+def test_a_body_that_is_no_json_is_400(relay, body):
+    answer = call(relay, "PUT", "/v1/users/bob/focus", body, user="bob")
+    assert_problem(answer, 400, "bad_request")
+
+
+@pytest.mark.parametrize("method, path, body, at", WRONG_BODIES, ids=lambda value: json.dumps(value)[:60])
+def test_a_wrong_field_is_422_with_its_place(relay, room, method, path, body, at):
+    answer = call(relay, method, path.replace("ROOM", room), body, user="bob")
+    assert assert_problem(answer, 422, "bad_request")["at"] == at
+
+
+@pytest.mark.parametrize("method, path, body", INCOMPLETE_BODIES, ids=lambda value: json.dumps(value)[:60])
+def test_an_incomplete_body_is_422(relay, room, method, path, body):
+    answer = call(relay, method, path.replace("ROOM", room), body, user="bob")
+    assert isinstance(assert_problem(answer, 422, "bad_request")["at"], str)
+
+
+def test_a_key_given_twice_is_422(relay):
+    answer = call(relay, "PUT", "/v1/users/bob/focus", b'{"isFocused":true,"isFocused":false}', user="bob")
+    assert_problem(answer, 422, "bad_request")
+
+
+def test_a_room_that_does_not_exist_is_not_found(relay, names):
+    (room,) = names("nowhere")
+    path = f"/v1/rooms/{room}/messages"
+    assert_problem(call(relay, "GET", path, user="bob"), 404, "not_found")
+    assert_problem(call(relay, "POST", path, {"from": "bob", "body": 1}, user="bob"), 404, "not_found")
+
+
+@pytest.mark.parametrize("query", ["limit=301", "limit=-1", "limit=x", "before=x", "before=2&after=1", "after=1.5"])
+def test_a_wrong_query_is_a_bad_request(relay, room, query):
+    answer = call(relay, "GET", f"/v1/rooms/{room}/messages?{query}", user="bob")
+    assert answer.status in (400, 422)
+    assert answer.problem["code"] == "bad_request"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/v1/users/a%20b/presence",
+        f"/v1/users/{'u' * 129}/presence",
+        f"/v1/rooms/{'r' * 256}/messages",
+        "/v1/rooms/caf%C3%A9/messages",
+    ],
+)
+def test_a_bad_name_in_the_path_is_refused(relay, path):
+    assert 400 <= call(relay, "GET", path, user="bob").status < 500
+
+
+@pytest.mark.parametrize(
+    "headers, body",
+    [
+        (["Transfer-Encoding: chunked"], b"12\r\n" + b'{"isFocused":true}' + b"\r\n0\r\n\r\n"),
+        (["Transfer-Encoding: gzip, chunked"], b"0\r\n\r\n"),
+        (["Transfer-Encoding: chunked", "Content-Length: 18"], b'{"isFocused":true}'),
+        ([], b""),
+    ],
+)
+def test_a_body_without_a_plain_length_is_411(relay, headers, body):
+    lines = ["PUT /v1/users/bob/focus HTTP/1.1", f"Host: 127.0.0.1:{relay.port}", "X-Stillwire-User: bob", *headers]
+    with Wire(relay) as wire:
+        wire.send_bytes("\r\n".join([*lines, "", ""]).encode() + body)
+        assert_problem(wire.response(), 411, "bad_request")
+
+
+@pytest.mark.parametrize("target", ["/v1/rooms/a%00b/messages", "/%", "/%zz", "x", "http://elsewhere.example/", "*"])
+def test_a_broken_target_is_refused(relay, target):
+    with Wire(relay) as wire:
+        wire.send_bytes(f"GET {target} HTTP/1.1\r\nHost: 127.0.0.1:{relay.port}\r\n\r\n".encode())
+        assert_turned_away(wire)
+    assert call(relay, "GET", "/live").status == 200
+
+
+@pytest.mark.parametrize("length", ["-1", "x", "18x", "+18", "99999999999999999999", "0x12"])
+def test_a_length_that_is_no_number_is_refused(relay, length):
+    lines = ["PUT /v1/users/bob/focus HTTP/1.1", f"Host: 127.0.0.1:{relay.port}", f"Content-Length: {length}"]
+    with Wire(relay) as wire:
+        wire.send_bytes("\r\n".join([*lines, "X-Stillwire-User: bob", "", '{"isFocused":true}']).encode())
+        assert_turned_away(wire)
+    assert call(relay, "GET", "/live").status == 200
+
+
+def test_a_body_over_the_limit_is_too_large(relay, room):
+    body = {"from": "bob", "body": "x" * 200_000}
+    assert_problem(call(relay, "POST", f"/v1/rooms/{room}/messages", body, user="bob"), 413, "too_large")
+
+
+def test_connect_without_an_upgrade_is_refused(relay):
+    assert 400 <= call(relay, "GET", "/v1/connect").status < 500

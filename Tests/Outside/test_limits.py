@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Limits: what one session may ask of the relay, and what happens beyond."""
+
+import time
+
+import pytest
+
+from client import Refused
+from wire import PING, PONG, Wire, frame
+
+
+def test_over_the_rate_a_send_says_when_to_try_again(start, connect):
+    relay = start("--limits-send-rate", 2, "--limits-send-burst", 3)
+    alice, bob = connect(relay, "alice"), connect(relay, "bob")
+    alice.join("room")
+    bob.join("room")
+    ids = [alice.begin("send", room="room", body=number) for number in range(10)]
+    errors = []
+    for id in ids:
+        try:
+            alice.reply(id)
+        except Refused as refused:
+            errors.append(refused.error)
+    assert 6 <= len(errors) <= 7
+    for error in errors:
+        assert (error["code"], error["temporary"]) == ("rate_limited", True)
+        assert 0 < error["retryAfter"] <= 10
+    for number in range(10 - len(errors)):
+        assert bob.expect("message")["body"] == number
+    # The other's allowance is untouched, and what waits long enough passes.
+    assert bob.send("room", "mine")["seq"] == 11 - len(errors)
+    time.sleep(errors[-1]["retryAfter"])
+    alice.send("room", "later")
+
+
+def test_a_refused_send_frees_its_key(start, connect):
+    relay = start("--limits-send-rate", 2, "--limits-send-burst", 1)
+    alice = connect(relay, "alice")
+    alice.join("room")
+    alice.send("room", "one")
+    error = alice.refusal("send", room="room", body="two", key="k")
+    assert error["code"] == "rate_limited"
+    time.sleep(error["retryAfter"])
+    assert "duplicate" not in alice.send("room", "two", key="k")
+
+
+def test_who_does_not_stop_is_closed(start):
+    relay = start("--limits-send-rate", 1, "--limits-send-burst", 1)
+    with Wire(relay) as wire:
+        wire.open("alice")
+        wire.send_request("join", id="join", room="room")
+        wire.reply("join")
+        for number in range(1_100):
+            wire.send_request("send", id=number, room="room", body=number)
+        ending = wire.ending()
+    assert ending.code == 4006
+    assert (ending.bye["code"], ending.bye["reconnect"]) == (4006, True)
+    refused = [error for error in ending.errors if error["code"] == "rate_limited"]
+    assert len(refused) >= 990
+
+
+def test_zero_lifts_the_rate(start, connect):
+    relay = start("--limits-send-rate", 0)
+    alice = connect(relay, "alice")
+    alice.join("room")
+    for id in [alice.begin("send", room="room", body=1) for _ in range(1_000)]:
+        last = alice.reply(id)
+    assert last["seq"] == 1_000
+
+
+def test_one_room_too_many_is_too_large(start, connect):
+    relay = start("--limits-rooms-per-session", 2)
+    alice = connect(relay, "alice")
+    for room in ("one", "two", "one"):
+        alice.join(room)
+    error = alice.refusal("join", room="three")
+    assert (error["code"], error["temporary"]) == ("too_large", False)
+    other = connect(relay, "alice")
+    assert other.join("three")["memberCount"] == 1
+    alice.request("leave", room="one")
+    alice.join("three")
+
+
+def test_one_session_too_many_is_not_let_in(start, connect):
+    relay = start("--limits-sessions-per-user", 2)
+    first, _ = connect(relay, "alice"), connect(relay, "alice")
+    with Wire(relay) as wire:
+        wire.open()
+        wire.send_request("hello", id=1, user="alice")
+        ending = wire.ending()
+    assert [one["type"] for one in ending.frames] == ["error", "bye"]
+    assert (ending.bye["code"], ending.bye["reconnect"], ending.code) == (4504, False, 4504)
+    connect(relay, "bob")
+    first.close(1000)
+    connect(relay, "alice")
+
+
+def test_one_device_too_many_is_too_large(start, connect):
+    relay = start("--limits-devices-per-user", 2)
+    alice = connect(relay, "alice")
+
+    def registration(number):
+        return {"device": f"device{number}", "platform": "simulator", "token": f"token{number}"}
+
+    for number in (1, 2, 1):
+        alice.request("device", **registration(number))
+    assert alice.refusal("device", **registration(3))["code"] == "too_large"
+    alice.request("device", **registration(1) | {"token": None})
+    alice.request("device", **registration(3))
+
+
+def test_over_the_rate_any_request_says_when_to_try_again(start, connect):
+    relay = start("--limits-request-rate", 2, "--limits-request-burst", 5)
+    alice = connect(relay, "alice")
+    alice.join("room")
+    ids = [alice.begin("history", room="room") for _ in range(20)]
+    errors = []
+    for id in ids:
+        try:
+            alice.reply(id)
+        except Refused as refused:
+            errors.append(refused.error)
+    assert len(errors) >= 14
+    assert {(error["code"], error["temporary"]) for error in errors} == {("rate_limited", True)}
+    assert all(0 < error["retryAfter"] <= 10 for error in errors)
+    # Sending has an allowance of its own.
+    assert alice.send("room", 1)["seq"] == 1
+
+
+def test_the_frame_limit_can_be_changed(start):
+    relay = start("--limits-frame", 2048)
+    for size, is_served in ((2048, True), (2049, False)):
+        with Wire(relay) as wire:
+            wire.open("alice")
+            text = '{"type":"ping","id":1,"pad":"' + "x" * (size - 31) + '"}'
+            assert len(text) == size
+            wire.send_text(text)
+            if is_served:
+                assert wire.reply(1)["type"] == "pong"
+            else:
+                assert wire.ending().code == 4505
+
+
+def test_the_nesting_limit_can_be_changed(start, connect):
+    relay = start("--limits-nesting", 10)
+    alice = connect(relay, "alice")
+    alice.join("room")
+    assert alice.send_body_text("room", "[" * 8 + "]" * 8)["seq"] == 1
+    with pytest.raises(Refused) as refused:
+        alice.send_body_text("room", "[" * 12 + "]" * 12)
+    assert refused.value.error["code"] == "bad_request"
+
+
+def test_who_reads_too_slowly_is_closed_and_harms_nobody(start, connect):
+    relay = start("--limits-send-rate", 0, "--limits-outgoing-queue", 131_072)
+    alice, bob = connect(relay, "alice"), connect(relay, "bob")
+    alice.join("room")
+    bob.join("room")
+    with Wire(relay, receive_buffer=4096) as slow:
+        slow.open("slow")
+        slow.send_request("join", id="join", room="room")
+        slow.reply("join")
+        body = "x" * 60_000
+        # More than the kernel's buffers and the queue together can hold.
+        for _ in range(150):
+            alice.send("room", body)
+        ending = slow.ending()
+    assert len([one for one in ending.frames if one["type"] == "message"]) < 150
+    assert (ending.bye["code"], ending.bye["reconnect"], ending.code) == (4003, True, 4003)
+    for seq in range(1, 151):
+        assert bob.expect("message")["seq"] == seq
+
+
+def test_a_large_reply_waits_for_a_slow_reader(start, connect):
+    relay = start("--limits-send-rate", 0, "--limits-outgoing-queue", 131_072)
+    alice = connect(relay, "alice")
+    alice.join("room")
+    for _ in range(20):
+        alice.send("room", "x" * 60_000)
+    with Wire(relay, receive_buffer=4096) as slow:
+        slow.open("slow")
+        slow.send_request("join", id="join", room="room")
+        slow.reply("join")
+        for id in range(20):
+            slow.send_request("history", id=id, room="room", limit=20)
+        for id in range(20):
+            assert len(slow.reply(id)["messages"]) == 20
+
+
+def test_a_session_without_a_pong_is_closed_and_one_with_a_pong_lives(start):
+    relay = start("--limits-heartbeat", 0.5, "--limits-pong-timeout", 1)
+    with Wire(relay) as deaf, Wire(relay) as dutiful:
+        deaf.open("deaf")
+        dutiful.open("dutiful")
+        pings = 0
+        while pings < 5:
+            opcode, payload = dutiful.frame()
+            if opcode == PING:
+                pings += 1
+                dutiful.send_bytes(frame(PONG, payload))
+        ending = deaf.ending()
+        assert (ending.bye["code"], ending.bye["reconnect"], ending.code) == (4004, True, 4004)
+        dutiful.send_request("ping", id=1)
+        assert dutiful.reply(1)["type"] == "pong"
+
+
+def test_a_talking_session_needs_no_ping(start):
+    relay = start("--limits-heartbeat", 1, "--limits-pong-timeout", 1)
+    with Wire(relay) as wire:
+        wire.open("alice")
+        end = time.monotonic() + 2.5
+        id = 0
+        while time.monotonic() < end:
+            id += 1
+            wire.send_request("ping", id=id)
+            opcode, _ = wire.frame()
+            assert opcode != PING
+            time.sleep(0.1)

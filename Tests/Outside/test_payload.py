@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a message looks like when it arrives on a phone."""
+
+import json
+import re
+import time
+
+import pytest
+
+APS_KEYS = {
+    "alert",
+    "badge",
+    "sound",
+    "thread-id",
+    "category",
+    "target-content-id",
+    "filter-criteria",
+    "content-available",
+    "mutable-content",
+    "interruption-level",
+    "relevance-score",
+    "timestamp",
+}
+UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+DAY = 86_400
+
+
+@pytest.fixture
+def talk(connect, names, relay, phone):
+    """Alice in a room with Bob, who has said goodbye: her session, the reply to her `join`, and his phone."""
+    alice_name, bob_name, room = names("alice", "bob", "room")
+    alice, bob = connect(alice_name, name="Alice Liddell"), connect(bob_name)
+    joined = alice.join(room)
+    bob.join(room)
+    bobs = phone(relay, bob)
+    bob.close(1000)
+    alice.expect("presence", user=bob_name, online=False)
+    return alice, joined, bobs
+
+
+def pushed(talk, body):
+    """The reply to a `send` of this body and the notification that it became."""
+    alice, joined, phone = talk
+    known = len(phone.notifications())
+    sent = alice.send(joined["room"], body)
+    return sent, phone.nth(known)
+
+
+def test_a_text_becomes_a_communication_notification(talk):
+    alice, joined, _ = talk
+    sent, notification = pushed(talk, "Down the rabbit hole – 🐇")
+    payload = notification["payload"]
+    aps = payload["aps"]
+    assert aps["alert"] == {"title": "Alice Liddell", "body": "Down the rabbit hole – 🐇"}
+    assert aps["thread-id"] == joined["room"]
+    assert aps["mutable-content"] == 1 and aps["mutable-content"] is not True
+    assert aps["badge"] == 1
+    assert aps.get("interruption-level", "active") == "active"
+    assert set(aps) <= APS_KEYS
+    assert payload["message"] == {"room": joined["room"], "epoch": joined["epoch"], "seq": sent["seq"]}
+    communication = payload["communication"]
+    assert communication["kind"] == "message"
+    sender = communication["sender"]
+    assert (sender["id"], sender["name"]) == (alice.user, "Alice Liddell")
+    assert "" not in (sender.get("handle"), sender.get("avatar"))
+    assert communication["conversation"]["id"] == joined["room"]
+    assert communication["conversation"]["group"] is False
+
+
+def test_the_headers_are_apples(talk):
+    before = time.time()
+    _, notification = pushed(talk, "hi")
+    headers = {name: str(value) for name, value in notification["headers"].items()}
+    assert headers["apns-push-type"] == "alert"
+    assert headers["apns-priority"] == "10"
+    assert UUID.fullmatch(headers["apns-id"])
+    assert 0 < len(headers["apns-collapse-id"].encode()) <= 64
+    assert before + 27 * DAY < int(headers["apns-expiration"]) < time.time() + 29 * DAY
+    assert before - 60 < notification["time"] / 1000 < time.time() + 60
+
+
+def test_each_message_is_a_notification_of_its_own_in_one_thread(talk):
+    first, second = (pushed(talk, text)[1] for text in ("one", "two"))
+    for name in ("apns-id", "apns-collapse-id"):
+        assert first["headers"][name] != second["headers"][name]
+    assert first["payload"]["aps"]["thread-id"] == second["payload"]["aps"]["thread-id"]
+
+
+def test_the_badge_counts_what_is_unread(talk):
+    badges = [pushed(talk, text)[1]["payload"]["aps"]["badge"] for text in ("one", "two", "three")]
+    assert badges == [1, 2, 3]
+
+
+def test_a_group_says_how_many_it_reaches(talk, connect, names):
+    _, joined, _ = talk
+    for user in names("carol", "dave"):
+        connect(user).join(joined["room"])
+    _, notification = pushed(talk, "all")
+    conversation = notification["payload"]["communication"]["conversation"]
+    assert conversation["group"] is True
+    assert isinstance(conversation["recipientCount"], int) and conversation["recipientCount"] >= 2
+
+
+@pytest.mark.parametrize("body", [{"text": "from the object", "more": [1]}, "from the object"])
+def test_the_text_is_the_body_or_its_text(talk, body):
+    _, notification = pushed(talk, body)
+    assert notification["payload"]["aps"]["alert"]["body"] == "from the object"
+
+
+@pytest.mark.parametrize("body", [42, None, [], {"cipher": "x"}, {"text": 5}, {"text": None}])
+def test_without_a_text_the_phone_names_it_in_its_own_language(talk, body):
+    _, notification = pushed(talk, body)
+    alert = notification["payload"]["aps"]["alert"]
+    assert alert["title"] == "Alice Liddell"
+    assert isinstance(alert["loc-key"], str) and alert["loc-key"]
+    assert "body" not in alert
+
+
+@pytest.mark.parametrize("letter", ["x", "ж", "🐇", '"', "\u0001"])
+def test_a_long_text_is_shortened_to_what_a_payload_may_hold(talk, letter):
+    _, notification = pushed(talk, letter * 5_000)
+    payload = notification["payload"]
+    text = payload["aps"]["alert"]["body"]
+    assert text.endswith("…") and set(text[:-1]) == {letter}
+    size = len(json.dumps(payload, ensure_ascii=False, separators=(",", ":")).encode())
+    assert size <= 4096
+    assert size > 3900 or letter == "\u0001"
+
+
+def test_a_sender_without_a_name_is_called_by_id(connect, names, relay, phone):
+    alice_name, bob_name, room = names("alice", "bob", "room")
+    alice, bob = connect(alice_name), connect(bob_name)
+    alice.join(room)
+    bob.join(room)
+    bobs = phone(relay, bob)
+    bob.close(1000)
+    alice.expect("presence", user=bob_name, online=False)
+    alice.send(room, "hi")
+    alert = bobs.ring("hi")["payload"]["aps"]["alert"]
+    assert alert["title"] == alice_name

@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who is online, seen by those who share a room."""
+
+import time
+
+import pytest
+
+from wire import Wire
+
+GRACE = 2.0
+RELAY_OPTIONS = ("--presence-grace", GRACE)
+
+
+@pytest.fixture
+def pair(connect, names):
+    """Alice and Bob in a new room, with nothing left to hear."""
+    alice_name, bob_name, room = names("alice", "bob", "room")
+    alice, bob = connect(alice_name), connect(bob_name)
+    alice.join(room)
+    bob.join(room)
+    alice.expect("presence", user=bob_name)
+    alice.inbox.clear()
+    return alice, bob, room
+
+
+def test_goodbye_is_seen_at_once_and_so_is_coming_back(connect, pair):
+    alice, bob, room = pair
+    before = time.time()
+    closed = time.monotonic()
+    bob.close(1000)
+    offline = alice.expect("presence", user=bob.user, online=False)
+    assert time.monotonic() - closed < GRACE
+    assert before - 60 < offline["lastSeen"] / 1000 < time.time() + 60
+    connect(bob.user)
+    assert alice.expect("presence", user=bob.user)["online"] is True
+
+
+@pytest.mark.parametrize("leave", [lambda bob: bob.drop(), lambda bob: bob.close(1001)], ids=["cut", "1001"])
+def test_an_unclean_end_is_seen_after_the_grace_and_not_before(pair, leave):
+    alice, bob, _ = pair
+    ended = time.monotonic()
+    leave(bob)
+    alice.expect("presence", user=bob.user, online=False)
+    assert time.monotonic() - ended > GRACE - 0.1
+
+
+def test_coming_back_within_the_grace_is_no_event(connect, names, pair):
+    alice, bob, room = pair
+    (name,) = names("carol")
+    carol = connect(name)
+    carol.join(room)
+    alice.expect("presence", user=name)
+    alice.forget_events()
+    bob.drop()
+    # Longer than changes are joined, shorter than the grace.
+    time.sleep(GRACE / 2)
+    carol.drop()
+    back = connect(bob.user)
+    assert [member["online"] for member in back.join(room)["members"]] == [True, True, True]
+    alice.expect("presence", user=name, online=False)
+    assert alice.heard("presence", user=bob.user) == [] and alice.heard("member") == []
+
+
+def test_a_lost_connection_is_one_event(connect, pair):
+    """That somebody is gone is told once, when the grace is over."""
+    alice, bob, _ = pair
+    bob.drop()
+    alice.expect("presence", user=bob.user, online=False)
+    assert alice.heard("presence") == []
+
+
+def test_one_of_two_sessions_may_end_unseen(connect, pair):
+    alice, bob, room = pair
+    other = connect(bob.user)
+    other.join(room)
+    bob.close(1000)
+    other.send(room, "still here")
+    alice.expect("message")
+    other.close(1000)
+    assert alice.expect("presence", user=bob.user)["online"] is False
+
+
+def test_the_liveliest_activity_of_the_sessions_counts(connect, pair):
+    alice, bob, room = pair
+    bob.request("activity", state="idle")
+    assert alice.expect("presence", user=bob.user)["activity"] == "idle"
+    other = connect(bob.user, activity="background")
+    other.join(room)
+    bob.request("activity", state="background")
+    assert alice.expect("presence", user=bob.user)["activity"] == "background"
+    other.request("activity", state="active")
+    assert alice.expect("presence", user=bob.user)["activity"] == "active"
+    entries = {entry["user"]: entry for entry in alice.join(room)["members"]}
+    assert entries[bob.user]["activity"] == "active"
+
+
+def test_changes_within_a_moment_are_joined_and_the_newest_wins(pair):
+    alice, bob, _ = pair
+    for _ in range(5):
+        for state in ("idle", "background", "idle", "active", "background"):
+            bob.request("activity", state=state)
+    alice.expect("presence", user=bob.user, activity="background")
+    bob.request("activity", state="active")
+    alice.expect("presence", user=bob.user, activity="active")
+    assert len(alice.heard("presence")) < 20
+
+
+def test_ones_own_other_sessions_hear_it_too(connect, pair):
+    _, bob, room = pair
+    other = connect(bob.user)
+    other.join(room)
+    bob.request("activity", state="background")
+    other.request("activity", state="background")
+    assert other.expect("presence", user=bob.user, activity="background")["online"] is True
+
+
+def test_presence_comes_once_however_many_rooms_are_shared(connect, names, pair):
+    alice, bob, _ = pair
+    for room in names("second", "third", "fourth"):
+        alice.join(room)
+        bob.join(room)
+    alice.forget_events()
+    bob.close(1000)
+    alice.expect("presence", user=bob.user, online=False)
+    assert alice.heard("presence") == []
+
+
+def test_strangers_hear_nothing(connect, names, pair):
+    alice, bob, _ = pair
+    name, room = names("carol", "elsewhere")
+    carol = connect(name)
+    carol.join(room)
+    bob.request("activity", state="idle")
+    alice.expect("presence", user=bob.user)
+    assert carol.heard("presence") == []
+
+
+def test_presence_can_be_asked_for_by_room_and_by_user(names, pair):
+    alice, bob, room = pair
+    (unknown,) = names("nobody")
+    entries = alice.request("presence", room=room)["presence"]
+    assert {entry["user"]: entry["online"] for entry in entries} == {alice.user: True, bob.user: True}
+    entries = alice.request("presence", users=[bob.user, unknown])["presence"]
+    assert {entry["user"]: (entry["online"], entry["isFocused"]) for entry in entries} == {
+        bob.user: (True, None),
+        unknown: (False, None),
+    }
+
+
+def test_a_large_room_counts_instead_of_naming(start, connect):
+    relay = start("--limits-member-list", 3, "--presence-grace", 1)
+    users = [f"user{number}" for number in range(6)]
+    sessions = [connect(relay, user) for user in users]
+    for session in sessions[:3]:
+        assert len(session.join("hall")["members"]) == session.join("hall")["memberCount"]
+    for session in sessions[3:]:
+        joined = session.join("hall")
+        assert "members" not in joined
+    assert (joined["memberCount"], joined["onlineCount"]) == (6, 6)
+    first = sessions[0]
+    counts = first.expect("counts", memberCount=6)
+    assert (counts["room"], counts["onlineCount"]) == ("hall", 6)
+    assert first.refusal("presence", room="hall")["code"] == "too_large"
+    first.forget_events()
+    sessions[5].close(1000)
+    assert first.expect("counts", onlineCount=5)["memberCount"] == 6
+    assert first.heard("presence") == [] and first.heard("member") == []
+    sessions[4].request("leave", room="hall")
+    assert first.expect("counts", memberCount=5)["onlineCount"] == 4
+
+
+def test_a_room_that_is_small_again_names_its_members(start, connect):
+    relay = start("--limits-member-list", 6)
+    sessions = [connect(relay, f"user{number}") for number in range(7)]
+    for session in sessions:
+        session.join("hall")
+    first, last = sessions[0], sessions[-1]
+    first.expect("counts", memberCount=7)
+    first.forget_events()
+    for session in sessions[1:-1]:
+        session.request("leave", room="hall")
+    assert first.expect("presence", user=last.user)["online"] is True
+    assert len(first.join("hall")["members"]) == 2
+    last.close(1000)
+    assert first.expect("presence", user=last.user, online=False)
+
+
+def test_a_silent_connection_is_a_ghost_for_a_bounded_time(start, connect):
+    heartbeat, pong, grace = 0.5, 1.0, 1.0
+    relay = start(
+        *("--limits-heartbeat", heartbeat),
+        *("--limits-pong-timeout", pong),
+        *("--presence-grace", grace),
+    )
+    alice = connect(relay, "alice")
+    alice.join("room")
+    with Wire(relay) as silent:
+        silent.open("bob")
+        silent.send_request("join", id=1, room="room")
+        silent.reply(1)
+        alice.expect("presence", user="bob", online=True)
+        quiet_since = time.monotonic()
+        alice.expect("presence", user="bob", online=False)
+        took = time.monotonic() - quiet_since
+        ending = silent.ending()
+    assert heartbeat + pong + grace - 0.5 < took < heartbeat + pong + grace + 3
+    assert (ending.bye["code"], ending.bye["reconnect"], ending.code) == (4004, True, 4004)
+    assert alice.heard("presence") == []

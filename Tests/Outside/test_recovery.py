@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+"""History and coming back: paged, complete or honestly not, and unharmed by a restart."""
+
+import pytest
+
+from api import call, history
+from wire import Wire
+
+RELAY_OPTIONS = ("--limits-send-rate", "0")
+
+
+@pytest.fixture
+def talk(connect, names):
+    """A session in a room with as many messages as asked for, bodies 1, 2, 3 …"""
+
+    def talk(count: int, body=lambda number: number):
+        user, room = names("alice", "room")
+        alice = connect(user)
+        joined = alice.join(room)
+        for id in [alice.begin("send", room=room, body=body(number)) for number in range(1, count + 1)]:
+            alice.reply(id)
+        return alice, room, joined["epoch"]
+
+    return talk
+
+
+def seqs(reply):
+    return [message["seq"] for message in reply["messages"]]
+
+
+def test_history_pages_backward_from_the_newest(talk):
+    alice, room, epoch = talk(7)
+    newest = alice.request("history", room=room, limit=3)
+    assert (newest["epoch"], newest["first"], seqs(newest), newest["more"]) == (epoch, 1, [5, 6, 7], True)
+    older = alice.request("history", room=room, limit=3, before=5)
+    assert (seqs(older), older["more"]) == ([2, 3, 4], True)
+    oldest = alice.request("history", room=room, limit=3, before=2)
+    assert (seqs(oldest), oldest["more"]) == ([1], False)
+    message = newest["messages"][-1]
+    assert (message["from"], message["body"]) == (alice.user, 7) and "time" in message
+
+
+def test_history_pages_forward(talk):
+    alice, room, _ = talk(5)
+    pages = [alice.request("history", room=room, limit=2, after=after) for after in (0, 2, 4, 5)]
+    assert [(seqs(page), page["more"]) for page in pages] == [
+        ([1, 2], True),
+        ([3, 4], True),
+        ([5], False),
+        ([], False),
+    ]
+
+
+def test_history_is_fifty_unless_told(talk):
+    alice, room, _ = talk(60)
+    assert seqs(alice.request("history", room=room)) == list(range(11, 61))
+
+
+def test_history_of_an_empty_room_is_empty(talk):
+    alice, room, epoch = talk(0)
+    page = alice.request("history", room=room)
+    assert (page["epoch"], page["messages"], page["more"]) == (epoch, [], False)
+
+
+def test_join_gives_the_newest_messages_asked_for(talk):
+    alice, room, _ = talk(4)
+    assert seqs(alice.join(room)) == []
+    assert seqs(alice.join(room, history=3)) == [2, 3, 4]
+    assert seqs(alice.join(room, history=300)) == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("seen", [0, 1, 3, 4])
+def test_coming_back_gives_all_that_was_missed(talk, seen):
+    alice, room, epoch = talk(4)
+    joined = alice.join(room, after={"epoch": epoch, "seq": seen}, history=1)
+    assert joined["recovered"] is True
+    assert seqs(joined) == list(range(seen + 1, 5))
+    assert joined["seq"] == 4
+
+
+@pytest.mark.parametrize("other_epoch, seen", [(True, 2), (False, 5), (False, 2**53 - 1)])
+def test_what_cannot_be_recovered_is_said(talk, other_epoch, seen):
+    alice, room, epoch = talk(4)
+    joined = alice.join(room, after={"epoch": "elsewhere" if other_epoch else epoch, "seq": seen}, history=2)
+    assert joined["recovered"] is False
+    assert (joined["epoch"], seqs(joined)) == (epoch, [3, 4])
+
+
+def test_a_gap_of_three_hundred_messages_is_recovered_and_one_more_is_not(talk):
+    alice, room, epoch = talk(301)
+    assert seqs(alice.join(room, after={"epoch": epoch, "seq": 1})) == list(range(2, 302))
+    joined = alice.join(room, after={"epoch": epoch, "seq": 0})
+    assert (joined["recovered"], joined["messages"], joined["epoch"]) == (False, [], epoch)
+
+
+def test_a_gap_over_512_kibibytes_is_not_recovered(talk):
+    alice, room, epoch = talk(10, lambda number: f"{number}" + "x" * 60_000)
+    assert alice.join(room, after={"epoch": epoch, "seq": 2})["recovered"] is True
+    joined = alice.join(room, after={"epoch": epoch, "seq": 0})
+    assert (joined["recovered"], joined["messages"]) == (False, [])
+
+
+def test_nothing_is_lost_or_doubled_between_the_reply_to_join_and_the_events(talk, connect, names):
+    alice, room, epoch = talk(0)
+    for number in range(1, 201):
+        alice.post("send", room=room, body=number)
+    (user,) = names("bob")
+    bob = connect(user)
+    joined = bob.join(room, after={"epoch": epoch, "seq": 0})
+    seen = seqs(joined)
+    while not seen or seen[-1] < 200:
+        seen.append(bob.expect("message")["seq"])
+    assert joined["recovered"] is True
+    assert seen == list(range(1, 201))
+
+
+def test_the_reply_to_join_precedes_every_event_of_the_room(talk, names, relay):
+    alice, room, _ = talk(0)
+    (user,) = names("bob")
+    with Wire(relay) as bob:
+        bob.open(user)
+        for number in range(100):
+            alice.post("send", room=room, body=number)
+        bob.send_request("join", id="join", room=room)
+        first = bob.text()
+        assert first.get("id") == "join", first
+
+
+def test_history_over_http_is_the_same(talk, relay):
+    alice, room, epoch = talk(5)
+    answer = call(relay, "GET", f"/v1/rooms/{room}/messages?before=5&limit=2", user=alice.user)
+    assert answer.status == 200
+    over_socket = alice.request("history", room=room, before=5, limit=2)
+    assert (answer.json["epoch"], answer.json["first"], answer.json["more"]) == (epoch, 1, True)
+    assert answer.json["messages"] == over_socket["messages"]
+
+
+def test_a_restart_keeps_rooms_members_messages_and_keys(start, connect):
+    relay = start()
+    alice, bob = connect(relay, "alice"), connect(relay, "bob", name="Bob")
+    epoch = alice.join("room")["epoch"]
+    bob.join("room")
+    sent = alice.send("room", {"n": 1}, key="k")
+    bob.request("read", room="room", seq=1)
+    bob.close(1000)
+    assert relay.stop() == 0
+    relay.start()
+    alice = connect(relay, "alice")
+    joined = alice.join("room", after={"epoch": epoch, "seq": 0})
+    assert (joined["recovered"], joined["epoch"], joined["memberCount"], joined["onlineCount"]) == (True, epoch, 2, 1)
+    assert [message["body"] for message in joined["messages"]] == [{"n": 1}]
+    again = alice.send("room", "other", key="k")
+    assert (again["duplicate"], again["seq"], again["time"]) == (True, 1, sent["time"])
+    assert alice.send("room", "next")["seq"] == 2
+    assert [message["seq"] for message in history(relay, "room", "alice")] == [1, 2]
+    bob = connect(relay, "bob")
+    assert bob.join("room")["read"] == 1
+
+
+def test_a_live_room_has_another_epoch_after_a_restart(start, connect):
+    relay = start()
+    alice = connect(relay, "alice")
+    epoch = alice.join("live.stage")["epoch"]
+    alice.send("live.stage", 1)
+    assert relay.stop() == 0
+    relay.start()
+    joined = connect(relay, "alice").join("live.stage", after={"epoch": epoch, "seq": 1})
+    assert (joined["recovered"], joined["seq"]) == (False, 0)
+    assert joined["epoch"] != epoch

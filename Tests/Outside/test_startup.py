@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Starting and ending: one clear line for the operator when it cannot be, and a clean goodbye."""
+
+import socket
+import sqlite3
+
+import pytest
+
+from api import call
+from relay import run
+from wire import Wire
+
+#: What a message for an operator does not contain.
+TRACES = ("Fatal error", "Swift/", ".swift:", "stack dump", "Error Domain", "SQLite error")
+
+
+def assert_failed(ended, *named, code=1):
+    """The relay ended with this code and one line that names what is wrong."""
+    assert ended.returncode == code, ended
+    lines = [line for line in ended.stderr.splitlines() if line.strip()]
+    assert len(lines) == 1, ended.stderr
+    for name in named:
+        assert str(name) in lines[0]
+    assert not [trace for trace in TRACES if trace in ended.stderr]
+
+
+def assert_bad_usage(ended, named):
+    """The relay ended as command lines do that are called wrongly, and named the option."""
+    assert ended.returncode in (1, 64), ended
+    assert named in ended.stderr
+    assert not [trace for trace in TRACES if trace in ended.stderr]
+
+
+def serve(data, *options, **settings):
+    return run("serve", "--address", "127.0.0.1", "--port", 0, "--data", data, "--web", "web", *options, **settings)
+
+
+@pytest.fixture
+def stopped(start):
+    """A relay that has run and has ended, with its data."""
+    relay = start()
+    assert relay.stop() == 0
+    return relay
+
+
+def test_a_port_in_use(tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        ended = run("serve", "--address", "127.0.0.1", "--port", port, "--data", tmp_path / "data", "--web", "web")
+    assert_failed(ended, port)
+
+
+def test_a_port_of_a_running_relay(start, tmp_path):
+    port = start().port
+    ended = run("serve", "--address", "127.0.0.1", "--port", port, "--data", tmp_path / "data", "--web", "web")
+    assert_failed(ended, port)
+
+
+def test_a_data_folder_that_cannot_be_made(tmp_path):
+    file = tmp_path / "file"
+    file.write_text("no folder")
+    for folder in (file, file / "data"):
+        assert_failed(serve(folder), folder)
+
+
+def test_a_data_folder_in_use(start):
+    relay = start()
+    assert_failed(serve(relay.data), relay.data)
+    assert call(relay, "GET", "/live").status == 200
+
+
+def test_a_database_that_is_none(tmp_path):
+    (tmp_path / "stillwire.db").write_bytes(b"this was never a database " * 500)
+    assert_failed(serve(tmp_path), "stillwire.db")
+
+
+def test_a_database_of_a_newer_relay(stopped):
+    with sqlite3.connect(stopped.data / "stillwire.db") as database:
+        database.execute("INSERT INTO grdb_migrations (identifier) VALUES ('of-a-newer-relay')")
+    database.close()
+    assert_failed(serve(stopped.data), "newer")
+
+
+def test_a_secret_that_is_not_there(tmp_path):
+    missing = tmp_path / "missing"
+    assert_failed(serve(tmp_path / "data", "--secret-file", missing), missing)
+    assert_failed(run("token", "--secret-file", missing, "--user", "alice"), missing)
+
+
+def test_a_secret_that_is_empty(tmp_path):
+    empty = tmp_path / "empty"
+    empty.touch()
+    assert_failed(serve(tmp_path / "data", "--secret-file", empty), empty)
+
+
+def test_a_token_for_a_user_that_cannot_be(secret):
+    for user in ("a b", "me", "", ".."):
+        ended = run("token", "--secret-file", secret, "--user", user)
+        assert ended.returncode in (1, 64) and not ended.stdout.strip(), user
+
+
+@pytest.mark.parametrize(
+    "options, named",
+    [
+        (["--no-such-option"], "--no-such-option"),
+        (["--limits-send-rate", "many"], "many"),
+        (["--limits-send-rate", "-1"], "--limits-send-rate"),
+        (["--limits-send-rate=-1"], "-1"),
+        (["--presence-grace", "soon"], "soon"),
+        (["--port", "65536"], "65536"),
+        (["--log-level", "shouting"], "shouting"),
+        (["--address", "not-an-address"], "not-an-address"),
+    ],
+)
+def test_a_bad_option(tmp_path, options, named):
+    command = ["serve", "--data", tmp_path / "data", "--web", "web"]
+    if options[0] != "--port":
+        command += ["--port", 0]
+    assert_bad_usage(run(*command, *options), named)
+
+
+def test_a_bad_setting_of_the_environment(tmp_path):
+    ended = serve(tmp_path / "data", STILLWIRE_LIMITS_SEND_RATE="many")
+    assert ended.returncode in (1, 64), ended
+    assert "many" in ended.stderr
+    assert not [trace for trace in TRACES if trace in ended.stderr]
+
+
+def test_open_mode_stays_on_this_machine_unless_told(tmp_path, start, secret):
+    ended = run("serve", "--address", "0.0.0.0", "--port", 0, "--data", tmp_path / "data", "--web", "web")
+    assert_bad_usage(ended, "--open-to-network")
+    assert call(start("--address", "0.0.0.0", "--open-to-network"), "GET", "/live").status == 200
+    assert call(start("--address", "0.0.0.0", secret=secret), "GET", "/live").status == 200
+
+
+def test_open_mode_is_said_in_the_log(start):
+    relay = start()
+    assert relay.stop() == 0
+    assert "open" in relay.log.read_text().lower()
+
+
+def test_limits_of_the_environment_and_options_that_win(start, connect):
+    relay = start("--limits-history", 20, STILLWIRE_LIMITS_SEND_RATE="7", STILLWIRE_LIMITS_HISTORY="10")
+    limits = connect(relay, "alice").welcome["limits"]
+    assert (limits["sendRate"], limits["history"], limits["frame"]) == (7, 20, 65536)
+
+
+def test_a_fraction_of_a_second_is_a_heartbeat(start, connect):
+    welcome = connect(start("--limits-heartbeat", 0.5), "alice").welcome
+    assert welcome["heartbeat"] == 0.5
+
+
+def test_sigterm_says_goodbye_to_everybody_and_exits_with_zero(start, connect):
+    relay = start()
+    sessions = [connect(relay, f"user{number}") for number in range(20)]
+    for session in sessions:
+        session.join("room")
+    sessions[0].send("room", "last words")
+    assert relay.stop() == 0
+    for session in sessions:
+        assert session.closed() == 4000
+        bye = session.inbox[-1]
+        assert (bye["type"], bye["code"], bye["reconnect"]) == ("bye", 4000, True)
+
+
+def test_sigterm_is_heard_as_soon_as_the_relay_says_that_it_is_ready(start):
+    for _ in range(3):
+        assert start().stop() == 0
+
+
+def test_sigterm_does_not_wait_for_those_who_do_not_answer(start):
+    relay = start()
+    with Wire(relay) as silent, Wire(relay) as ungreeted, Wire(relay) as idle:
+        silent.open("silent")
+        ungreeted.open()
+        idle.send_bytes(b"GET / HT")
+        assert relay.stop() == 0
+
+
+def test_a_second_start_on_the_same_port(start):
+    """A port that was closed a moment ago is no obstacle."""
+    relay = start()
+    port = relay.port
+    call(relay, "GET", "/live")
+    assert relay.stop() == 0
+    again = start("--port", port)
+    assert again.port == port
+
+
+def test_tokens_and_bodies_stay_out_of_the_log(start, connect, secret):
+    relay = start("--log-level", "debug", secret=secret)
+    token = relay.token("alice")
+    alice = connect(relay, token=token)
+    alice.join("room")
+    alice.send("room", "nobody-else-may-read-this")
+    alice.refusal("send", room="room", body="nor-this", key=5)
+    call(relay, "GET", "/v1/users/me/presence", token=token)
+    assert relay.stop() == 0
+    log = relay.log.read_text()
+    for kept_secret in (token, token.split(".")[2], "nobody-else-may-read-this", "nor-this", secret.read_text()):
+        assert kept_secret not in log

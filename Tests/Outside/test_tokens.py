@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Token mode: who one is stands in a signed token, in `hello` or in the Authorization header."""
+
+import base64
+import json
+import time
+
+import pytest
+
+import tokens
+from api import call
+from relay import Relay
+from wire import Wire
+
+HOUR = 3600
+
+
+@pytest.fixture(scope="module")
+def relay(secret, tmp_path_factory):
+    """A relay that knows the shared secret."""
+    relay = Relay(tmp_path_factory.mktemp("relay"), secret=secret).start()
+    try:
+        yield relay
+        assert relay.stop() == 0
+    finally:
+        relay.kill()
+
+
+@pytest.fixture(scope="module")
+def key(secret):
+    return secret.read_text()
+
+
+def bearer(token):
+    return {"Authorization": f"Bearer {token}"}
+
+
+def refused(relay, headers=None, **hello):
+    """The error of a refused `hello` and the code that it closed with."""
+    with Wire(relay) as wire:
+        assert wire.upgrade(headers).status == 101
+        wire.send_request("hello", id=1, **hello)
+        ending = wire.ending()
+    assert [one["type"] for one in ending.frames] == ["error", "bye"]
+    assert ending.errors[0]["id"] == 1
+    assert ending.bye["code"] == ending.code
+    assert ending.bye["reconnect"] is (ending.code < 4500)
+    return ending.errors[0]["code"], ending.code
+
+
+def test_a_token_of_the_command_line_says_who_one_is(relay, connect):
+    alice = connect(relay, token=relay.token("alice", "--name", "Alice Liddell"))
+    assert (alice.welcome["user"], alice.welcome["name"]) == ("alice", "Alice Liddell")
+    (entry,) = alice.join("room-of-alice")["members"]
+    assert (entry["user"], entry["name"]) == ("alice", "Alice Liddell")
+
+
+def test_a_token_made_elsewhere_is_as_good(relay, connect, key):
+    bob = connect(relay, token=tokens.token(key, tokens.claims("bob", name="Bob", unknown={"a": 1})))
+    assert (bob.welcome["user"], bob.welcome["name"]) == ("bob", "Bob")
+
+
+def test_a_token_of_the_command_line_lasts_as_long_as_asked(relay):
+    payload = relay.token("alice", "--expires-in", 120).split(".")[1]
+    claims = json.loads(base64.urlsafe_b64decode(payload + "=="))
+    assert claims["sub"] == "alice"
+    assert time.time() + 60 < claims["exp"] < time.time() + 180
+
+
+def test_the_header_is_judged_at_hello(relay, connect, key):
+    alice = connect(relay, headers=bearer(tokens.token(key, tokens.claims("alice"))))
+    assert alice.welcome["user"] == "alice"
+    assert refused(relay, bearer("no.token.this")) == ("unauthorized", 4501)
+
+
+def test_the_token_of_hello_wins(relay, connect, key):
+    alice, bob = (tokens.token(key, tokens.claims(user)) for user in ("alice", "bob"))
+    assert connect(relay, headers=bearer(alice), token=bob).welcome["user"] == "bob"
+    assert connect(relay, headers=bearer("nonsense"), token=bob).welcome["user"] == "bob"
+    assert refused(relay, bearer(alice), token="nonsense") == ("unauthorized", 4501)
+
+
+def test_without_a_token_nobody_comes_in(relay):
+    assert refused(relay) == ("unauthorized", 4501)
+
+
+INVALID = {
+    "empty": lambda key: "",
+    "no JWT": lambda key: "x",
+    "two parts": lambda key: tokens.token(key, tokens.claims("alice")).rpartition(".")[0],
+    "four parts": lambda key: tokens.token(key, tokens.claims("alice")) + ".x",
+    "another secret": lambda key: tokens.token(key + "x", tokens.claims("alice")),
+    "no algorithm": lambda key: tokens.token(key, tokens.claims("alice"), "none"),
+    "another algorithm": lambda key: tokens.token(key, tokens.claims("alice"), "HS512"),
+    "signature cut": lambda key: tokens.token(key, tokens.claims("alice"))[:-2],
+    "payload changed": lambda key: _forged(key),
+    "payload no object": lambda key: tokens.token(key, ["alice"]),
+    "no sub": lambda key: tokens.token(key, {"exp": int(time.time()) + HOUR}),
+    "sub a number": lambda key: tokens.token(key, tokens.claims("x", sub=5)),
+    "sub no name": lambda key: tokens.token(key, tokens.claims("a b")),
+    "sub me": lambda key: tokens.token(key, tokens.claims("me")),
+    "no exp": lambda key: tokens.token(key, {"sub": "alice"}),
+    "exp a string": lambda key: tokens.token(key, tokens.claims("alice", exp="tomorrow")),
+    "not yet valid": lambda key: tokens.token(key, tokens.claims("alice", nbf=int(time.time()) + HOUR)),
+}
+
+
+def _forged(key):
+    head, _, signature = tokens.token(key, tokens.claims("alice")).split(".")
+    _, payload, _ = tokens.token(key, tokens.claims("root")).split(".")
+    return f"{head}.{payload}.{signature}"
+
+
+@pytest.mark.parametrize("make", INVALID.values(), ids=INVALID.keys())
+def test_an_invalid_token_is_unauthorized(relay, key, make):
+    assert refused(relay, token=make(key)) == ("unauthorized", 4501)
+    answer = call(relay, "GET", "/v1/users/me/presence", token=make(key))
+    assert (answer.status, answer.problem["code"]) == (401, "unauthorized")
+
+
+def test_an_expired_token_says_that_a_new_one_is_needed(relay, key):
+    expired = tokens.token(key, tokens.claims("alice", exp=int(time.time()) - HOUR))
+    assert refused(relay, token=expired) == ("unauthorized", 4002)
+    assert refused(relay, bearer(expired)) == ("unauthorized", 4002)
+    answer = call(relay, "GET", "/v1/users/me/presence", token=expired)
+    assert (answer.status, answer.problem["code"]) == (401, "unauthorized")
+
+
+@pytest.mark.parametrize("fields", [{"user": "alice"}, {"name": "Alice"}, {"avatar": "https://example.org/a.png"}])
+def test_the_fields_of_open_mode_are_forbidden(relay, key, fields):
+    assert refused(relay, token=tokens.token(key, tokens.claims("alice")), **fields) == ("forbidden", 4503)
+
+
+def test_a_user_without_a_token_is_forbidden_or_unauthorized(relay):
+    """Both are wrong here: a field that this mode forbids, and no token."""
+    assert refused(relay, user="alice") in [("forbidden", 4503), ("unauthorized", 4501)]
+
+
+def test_a_token_of_the_wrong_type_is_a_bad_request(relay):
+    assert refused(relay, token=5) == ("bad_request", 4500)
+
+
+def test_http_without_a_token_is_unauthorized(relay):
+    for method, path, body in (
+        ("PUT", "/v1/users/alice/focus", {"isFocused": True}),
+        ("GET", "/v1/users/alice/presence", None),
+        ("GET", "/v1/rooms/room/messages", None),
+        ("POST", "/v1/rooms/room/messages", {"body": 1}),
+        ("PUT", "/v1/users/alice/devices/d", {"platform": "simulator", "token": "t"}),
+        ("DELETE", "/v1/users/alice/devices/d", None),
+    ):
+        answer = call(relay, method, path, body)
+        assert (answer.status, answer.problem["code"]) == (401, "unauthorized"), path
+
+
+def test_http_acts_for_the_user_of_the_token_alone(relay, connect, key):
+    alice = tokens.token(key, tokens.claims("alice"))
+    for user in ("alice", "me"):
+        answer = call(relay, "PUT", f"/v1/users/{user}/focus", {"isFocused": True}, token=alice)
+        assert (answer.status, answer.json["applied"]) == (200, True)
+    connect(relay, token=tokens.token(key, tokens.claims("bob")))
+    for user in ("bob", "nobody-yet"):
+        for method, path, body in (
+            ("PUT", "focus", {"isFocused": True}),
+            ("PUT", "devices/d", {"platform": "simulator", "token": "t"}),
+            ("DELETE", "devices/d", None),
+        ):
+            answer = call(relay, method, f"/v1/users/{user}/{path}", body, token=alice)
+            assert (answer.status, answer.problem["code"]) == (403, "forbidden"), (user, path)
+
+
+def test_http_needs_membership_of_the_room(relay, connect, key):
+    alice, carol = (tokens.token(key, tokens.claims(user)) for user in ("alice", "carol"))
+    connect(relay, token=alice).join("members-only")
+    for room in ("members-only", "no-such-room"):
+        path = f"/v1/rooms/{room}/messages"
+        for answer in (call(relay, "GET", path, token=carol), call(relay, "POST", path, {"body": 1}, token=carol)):
+            assert (answer.status, answer.problem["code"]) == (403, "not_joined")
+    posted = call(relay, "POST", "/v1/rooms/members-only/messages", {"body": 1}, token=alice)
+    assert (posted.status, posted.json["seq"]) == (201, 1)
+    read = call(relay, "GET", "/v1/rooms/members-only/messages", token=alice)
+    assert [message["from"] for message in read.json["messages"]] == ["alice"]
+
+
+def test_the_header_of_open_mode_is_forbidden(relay, key):
+    answer = call(
+        relay,
+        "GET",
+        "/v1/users/me/presence",
+        user="alice",
+        token=tokens.token(key, tokens.claims("alice")),
+    )
+    assert (answer.status, answer.problem["code"]) == (403, "forbidden")
+
+
+def test_presence_of_people_without_a_shared_room_is_forbidden(relay, connect, key):
+    alice, bob, carol = (
+        connect(relay, token=tokens.token(key, tokens.claims(user))) for user in ("alice", "bob", "carol")
+    )
+    alice.join("shared")
+    bob.join("shared")
+    assert alice.request("presence", users=["bob"])["presence"][0]["online"] is True
+    for users in (["carol"], ["bob", "carol"], ["nobody-at-all"]):
+        assert alice.refusal("presence", users=users)["code"] == "forbidden"
+    token = tokens.token(key, tokens.claims("alice"))
+    assert call(relay, "GET", "/v1/users/bob/presence", token=token).status == 200
+    for user in ("carol", "nobody-at-all"):
+        answer = call(relay, "GET", f"/v1/users/{user}/presence", token=token)
+        assert (answer.status, answer.problem["code"]) == (403, "forbidden")
+    carol.request("ping")
+
+
+def test_the_simulated_gateway_needs_an_api_key(relay, key):
+    for path in ("/v1/simulator/devices/t", "/v1/simulator/devices/t/events"):
+        assert call(relay, "GET", path).status == 401
+        answer = call(relay, "GET", path, token=tokens.token(key, tokens.claims("alice")))
+        assert (answer.status, answer.problem["code"]) == (403, "forbidden")
+
+
+def test_any_host_is_answered_in_token_mode(relay):
+    with Wire(relay) as wire:
+        assert wire.upgrade({"Host": "relay.example"}).status == 101

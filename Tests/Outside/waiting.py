@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Waiting for a condition instead of for a time."""
+
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+from relay import DEADLINE
+
+Value = TypeVar("Value")
+
+
+def eventually(condition: Callable[[], Value], within: float = DEADLINE, every: float = 0.03) -> Value:
+    """The first true value of `condition`; fails with its last value when `within` seconds are over."""
+    end = time.monotonic() + within
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() > end:
+            raise AssertionError(f"still {value!r} after {within} s")
+        time.sleep(every)
