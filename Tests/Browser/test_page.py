@@ -99,9 +99,7 @@ class PageTests(unittest.TestCase):
     def test_a_lost_connection_is_not_a_goodbye(self):
         self.bob.press("lose-connection")
         self.alice.say("Did the line drop?")
-        self.eventually(
-            "the relay waits for Bob", lambda: "waiting" in "".join(self.alice.texts("fate"))
-        )
+        self.wait_for_messages(self.alice, "Did the line drop?")
         self.assertTrue(self.alice.sees_online(), "Bob is away before the grace is over")
         self.assertEqual(self.bob.parts("notification"), [], "the phone was told before the grace was over")
         self.wait_for_notifications(self.bob, "Did the line drop?")
