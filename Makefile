@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+# make run and make test do everything, from a clone to the end.
+
+PORT ?= 8080
+VENV := .build/venv
+PYTHON := $(VENV)/bin/python
+
+.PHONY: help run test test-c test-swift test-outside format lint clean
+
+help: ## say what there is
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
+
+run: ## build the release, start it with the page, print its address
+	deploy/install-packages build
+	swift build -c release --product stillwire
+	.build/release/stillwire serve --port $(PORT) --data data --web web
+
+test: test-c test-swift test-outside ## run all tests
+
+test-c: ## the C module under address and undefined-behaviour sanitizers
+	deploy/install-packages test
+	$(MAKE) -C Tests/CRelayTests test
+
+test-swift: ## the Swift targets
+	deploy/install-packages test
+	swift build --build-tests
+	swift test --skip-build
+
+test-outside: $(VENV)/done ## a running relay, by clients that know only the protocol, and the page in a browser
+	deploy/install-packages test
+	swift build --build-tests
+	STILLWIRE_BINARY=$(CURDIR)/.build/debug/stillwire $(PYTHON) -m pytest Tests/Outside
+	STILLWIRE_BINARY=$(CURDIR)/.build/debug/stillwire $(PYTHON) -m pytest Tests/Browser
+
+$(VENV)/done: Tests/requirements.txt
+	deploy/install-packages test
+	python3 -m venv $(VENV)
+	$(PYTHON) -m pip install --quiet --disable-pip-version-check -r Tests/requirements.txt
+	touch $@
+
+C_SOURCES = Sources/CRelay/*.c Sources/CRelay/*.h Sources/CRelay/*.cpp Sources/CRelay/include/*.h \
+  Tests/CRelayTests/*.c Tests/CRelayTests/*.h
+
+format: ## bring all sources into their form
+	swift format --in-place --recursive Package.swift Sources Tests
+	clang-format -i $(C_SOURCES)
+
+lint: ## check the form of all sources
+	deploy/install-packages test
+	swift format lint --strict --recursive Package.swift Sources Tests
+	clang-format --dry-run -Werror $(C_SOURCES)
+
+clean: ## forget what was built
+	rm -rf .build
