@@ -192,8 +192,9 @@ size_t relay_member_undecided(relay_hub_t *hub, relay_id_t room_id, relay_id_t u
     const relay_session_t *session = relay__list_at(&member->user->sessions, i);
     const relay_seat_t *seat = relay__seat_find(session, room);
     if (!seat) continue;
-    facts->session[facts->sessions++] = (relay_presence_facts_t){
-        session->activity, seat->joined, seat->given_from, seat->received, session->acks, session->drained, session->blocked};
+    facts->session[facts->sessions++] =
+        (relay_presence_facts_t){session->activity, seat->joined,     seat->given_from, seat->received,
+                                 session->acks,     session->drained, session->blocked};
   }
   size_t count = 0;
   for (uint32_t i = first_undecided(member); i < room->entry_count; i++, count++) {

@@ -3,11 +3,19 @@
  * when the socket takes it. */
 #include "internal.h"
 
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 
-enum { BODY_DEADLINE = 10000, LOOK = 1000, COMMENT = 15000, STREAM_BOUND = 262144, LONGEST_HEADER = 8192 };
+enum {
+  BODY_DEADLINE = 10000,
+  WRITE_DEADLINE = 30000, /* without progress */
+  LOOK = 1000,
+  COMMENT = 15000,
+  STREAM_BOUND = 262144,
+  LONGEST_HEADER = 8192,
+};
 
 static const char *reason_of(int status) {
   switch (status) {
@@ -172,7 +180,9 @@ static int write_refusal(struct lws *wsi, int status, const char *code, const ch
   return written < 0 ? -1 : 1;
 }
 
-int relay__http_upgrade(relay_hub_t *hub, struct lws *wsi) {
+int relay__http_upgrade(relay_hub_t *hub, struct lws *wsi, const char *protocol) {
+  /* The library would speak HTTP/2, and has answered what it does not know before it asks. */
+  if (!protocol || strcasecmp(protocol, "websocket")) return -1;
   char *path;
   int size;
   const int method = lws_http_get_uri_and_method(wsi, &path, &size);
@@ -190,22 +200,37 @@ int relay__http_upgrade(relay_hub_t *hub, struct lws *wsi) {
 
 /* Requests */
 
+/* The library does not read before the answer is out, but polls on, and would find what it does not read for
+ * ever. Its flow control stops that, and stops writing as well: it is on while there is nothing to write. */
+static void rest(relay_exchange_t *exchange) {
+  lws_rx_flow_control(exchange->wsi, 0);
+}
+
+static void want_to_write(relay_exchange_t *exchange) {
+  lws_rx_flow_control(exchange->wsi, 1);
+  lws_callback_on_writable(exchange->wsi);
+}
+
 static const char *const methods[] = {
     [LWSHUMETH_GET] = "GET",   [LWSHUMETH_POST] = "POST",       [LWSHUMETH_OPTIONS] = "OPTIONS",
     [LWSHUMETH_PUT] = "PUT",   [LWSHUMETH_PATCH] = "PATCH",     [LWSHUMETH_DELETE] = "DELETE",
     [LWSHUMETH_HEAD] = "HEAD", [LWSHUMETH_CONNECT] = "CONNECT",
 };
 
-static void answer(relay_exchange_t *exchange, int status, const char *headers, relay_bytes_t body) {
+static void answer(relay_hub_t *hub, relay_exchange_t *exchange, int status, const char *headers,
+                   relay_bytes_t body) {
   if (exchange->is_answered) return;
   exchange->is_answered = true;
+  exchange->progress = hub->clock;
+  relay__timer_set(hub, &exchange->timer, RELAY__TIMER_EXCHANGE, hub->clock + LOOK);
   put_response(&exchange->out, status, headers, body, exchange->closes, exchange->is_head);
-  lws_callback_on_writable(exchange->wsi);
+  want_to_write(exchange);
 }
 
-static void refuse(relay_exchange_t *exchange, int status, const char *code, const char *detail) {
+static void refuse(relay_hub_t *hub, relay_exchange_t *exchange, int status, const char *code,
+                   const char *detail) {
   char json[256];
-  answer(exchange, status, problem_headers, problem(json, sizeof json, status, code, detail));
+  answer(hub, exchange, status, problem_headers, problem(json, sizeof json, status, code, detail));
 }
 
 /* Copies a text behind the others; its place is an offset until all are there. */
@@ -223,7 +248,8 @@ static void place(const relay_exchange_t *exchange, relay_bytes_t *bytes) {
 
 static void tell(relay_hub_t *hub, relay_exchange_t *exchange) {
   exchange->is_told = true;
-  relay__timer_clear(hub, &exchange->timer);
+  rest(exchange);
+  relay__timer_set(hub, &exchange->timer, RELAY__TIMER_EXCHANGE, hub->clock + LOOK);
   exchange->http.body = (relay_bytes_t){exchange->body.at, exchange->body.size};
   relay_event_t *event = relay__event(hub, RELAY_EVENT_HTTP, NULL);
   event->exchange = exchange->id;
@@ -288,15 +314,15 @@ int relay__http_request(relay_hub_t *hub, struct lws *wsi, relay_exchange_t **at
   lws_set_timeout(wsi, NO_PENDING_TIMEOUT, 0); /* the library's content timeout; ours is the exchange's */
   exchange->closes = true;
   if (lws_hdr_total_length(wsi, WSI_TOKEN_HTTP_TRANSFER_ENCODING) > 0)
-    refuse(exchange, 411, "bad_request", "Transfer-Encoding is not understood: send Content-Length");
+    refuse(hub, exchange, 411, "bad_request", "Transfer-Encoding is not understood: send Content-Length");
   else if (exchange->length < 0)
-    refuse(exchange, 400, "bad_request", "Content-Length must be digits");
+    refuse(hub, exchange, 400, "bad_request", "Content-Length must be digits");
   else if (needs_length && !has_length)
-    refuse(exchange, 411, "bad_request", "Content-Length is missing");
+    refuse(hub, exchange, 411, "bad_request", "Content-Length is missing");
   else if (wrong)
-    refuse(exchange, 403, "forbidden", wrong);
+    refuse(hub, exchange, 403, "forbidden", wrong);
   else if (exchange->length > hub->limits.frame)
-    refuse(exchange, 413, "too_large", "the body is over the limit `frame`");
+    refuse(hub, exchange, 413, "too_large", "the body is over the limit `frame`");
   else
     exchange->closes = false;
   if (exchange->is_answered) return 0;
@@ -322,18 +348,25 @@ int relay__http_body_complete(relay_hub_t *hub, relay_exchange_t *exchange) {
   return 0;
 }
 
+/* The library looks at its timeouts only when something happens; a dead socket is something. */
 static void cut(relay_exchange_t *exchange) {
-  lws_set_timeout(exchange->wsi, PENDING_TIMEOUT_USER_REASON_BASE, LWS_TO_KILL_ASYNC);
+  exchange->is_cut = true;
+  shutdown(lws_get_socket_fd(exchange->wsi), SHUT_RDWR);
+  want_to_write(exchange);
 }
 
-/* The library does not read while it answers, so a stream looks itself whether the client has closed. */
-static void look_after_stream(relay_hub_t *hub, relay_exchange_t *exchange) {
-  char byte;
-  if (recv(lws_get_socket_fd(exchange->wsi), &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0) {
+/* The library does not read while it answers, so whether the client has closed is looked up here. Who only
+ * waits for an answer may have closed its side. */
+static void look_after(relay_hub_t *hub, relay_exchange_t *exchange) {
+  struct pollfd end = {.fd = lws_get_socket_fd(exchange->wsi), .events = exchange->is_stream ? POLLRDHUP : 0};
+  const bool has_ended = poll(&end, 1, 0) > 0;
+  if (exchange->out_sent == exchange->out.size && !lws_partial_buffered(exchange->wsi))
+    exchange->progress = hub->clock;
+  if (has_ended || hub->clock >= exchange->progress + WRITE_DEADLINE) {
     cut(exchange);
     return;
   }
-  if (hub->clock >= exchange->comment_at) {
+  if (exchange->is_stream && hub->clock >= exchange->comment_at) {
     exchange->comment_at = hub->clock + COMMENT;
     relay_http_stream_write(hub, exchange->id, (relay_bytes_t){":\n\n", 3});
   }
@@ -341,17 +374,18 @@ static void look_after_stream(relay_hub_t *hub, relay_exchange_t *exchange) {
 }
 
 void relay__http_timer(relay_hub_t *hub, relay_exchange_t *exchange) {
-  if (exchange->is_stream) {
-    look_after_stream(hub, exchange);
+  if (exchange->is_told || exchange->is_answered) {
+    look_after(hub, exchange);
     return;
   }
   exchange->closes = true;
-  refuse(exchange, 408, "bad_request", "the body did not come within 10 s");
+  refuse(hub, exchange, 408, "bad_request", "the body did not come within 10 s");
 }
 
 int relay__http_writable(relay_hub_t *hub, relay_exchange_t **at) {
   relay_exchange_t *exchange = *at;
   if (!exchange) return 0;
+  if (exchange->is_cut) return -1;
   relay__text_t *out = &exchange->out;
   while (exchange->out_sent < out->size) {
     if (lws_partial_buffered(exchange->wsi)) {
@@ -363,13 +397,23 @@ int relay__http_writable(relay_hub_t *hub, relay_exchange_t **at) {
     if (lws_write(exchange->wsi, (unsigned char *)out->at + exchange->out_sent, size, LWS_WRITE_HTTP) < 0)
       return -1;
     exchange->out_sent += size;
+    exchange->progress = hub->clock;
   }
   out->size = exchange->out_sent = 0;
+  if (lws_partial_buffered(exchange->wsi)) { /* the library has the rest of it */
+    lws_callback_on_writable(exchange->wsi);
+    return 0;
+  }
+  if (exchange->is_stream) rest(exchange);
   if (!exchange->is_answered || exchange->is_stream) return 0;
   const bool closes = exchange->closes;
   struct lws *wsi = exchange->wsi;
   relay__http_closed(hub, at);
-  return closes || lws_http_transaction_completed(wsi) ? -1 : 0;
+  /* What came with the request, behind it, is in the library's buffer, from where 4.1.6 reads the body of a
+   * request wrongly and for ever. Closing makes the client ask again (RFC 9112, section 9.3.2). It says only
+   * whether any connection has something there: others do for no longer than it takes to read on. */
+  const bool has_more = lws_service_adjust_timeout(hub->context, 1, 0) == 0;
+  return closes || has_more || lws_http_transaction_completed(wsi) ? -1 : 0;
 }
 
 void relay__http_closed(relay_hub_t *hub, relay_exchange_t **at) {
@@ -390,7 +434,7 @@ void relay__http_closed(relay_hub_t *hub, relay_exchange_t **at) {
 void relay_http_respond(relay_hub_t *hub, relay_id_t id, int status, const char *headers,
                         relay_bytes_t body) {
   relay_exchange_t *exchange = relay__slots_find(&hub->exchanges, id);
-  if (exchange) answer(exchange, status, headers, body);
+  if (exchange) answer(hub, exchange, status, headers, body);
 }
 
 void relay_http_stream(relay_hub_t *hub, relay_id_t id, const char *headers) {
@@ -400,9 +444,10 @@ void relay_http_stream(relay_hub_t *hub, relay_id_t id, const char *headers) {
   relay__puts(&exchange->out, "HTTP/1.1 200 OK\r\n");
   relay__puts(&exchange->out, headers);
   relay__puts(&exchange->out, "Connection: close\r\n\r\n");
+  exchange->progress = hub->clock;
   exchange->comment_at = hub->clock + COMMENT;
   relay__timer_set(hub, &exchange->timer, RELAY__TIMER_EXCHANGE, hub->clock + LOOK);
-  lws_callback_on_writable(exchange->wsi);
+  want_to_write(exchange);
 }
 
 bool relay_http_stream_write(relay_hub_t *hub, relay_id_t id, relay_bytes_t bytes) {
@@ -412,8 +457,13 @@ bool relay_http_stream_write(relay_hub_t *hub, relay_id_t id, relay_bytes_t byte
     cut(exchange);
     return false;
   }
+  if (exchange->out_sent > STREAM_BOUND) { /* what is out already would stay until all is */
+    exchange->out.size -= exchange->out_sent;
+    memmove(exchange->out.at, exchange->out.at + exchange->out_sent, exchange->out.size);
+    exchange->out_sent = 0;
+  }
   relay__put(&exchange->out, bytes.at, bytes.count);
-  lws_callback_on_writable(exchange->wsi);
+  want_to_write(exchange);
   return true;
 }
 

@@ -54,7 +54,7 @@ static int callback(struct lws *wsi, enum lws_callback_reasons reason, void *use
   relay_session_t *session = connection ? connection->session : NULL;
   switch (reason) {
   case LWS_CALLBACK_HTTP_CONFIRM_UPGRADE:
-    return relay__http_upgrade(hub, wsi);
+    return relay__http_upgrade(hub, wsi, in);
   case LWS_CALLBACK_ESTABLISHED: {
     session = connection->session = relay__session_create(hub, wsi);
     const int length = lws_hdr_total_length(wsi, WSI_TOKEN_HTTP_AUTHORIZATION);
@@ -93,6 +93,8 @@ static int callback(struct lws *wsi, enum lws_callback_reasons reason, void *use
     return relay__http_body_complete(hub, connection->exchange);
   case LWS_CALLBACK_HTTP_WRITEABLE:
     return relay__http_writable(hub, &connection->exchange);
+  case LWS_CALLBACK_RAW_ADOPT: /* after CONNECT */
+    return -1;
   case LWS_CALLBACK_CLOSED_HTTP:
     if (connection) relay__http_closed(hub, &connection->exchange);
     return 0;
@@ -309,6 +311,7 @@ relay_hub_t *relay_hub_create(const relay_config_t *config, const relay_callback
   hub->subprotocol = relay__copy_string(config->subprotocol, strlen(config->subprotocol));
   hub->path = relay__copy_string(config->path, strlen(config->path));
   hub->origins = relay__copy_string(config->origins, strlen(config->origins));
+  if (config->requests) hub->requests = relay__copy_string(config->requests, strlen(config->requests));
   hub->parser = relay_json_parser_create();
   hub->join = relay__allocate(RELAY__WRITE);
   hub->listener_fd = -1;
@@ -345,7 +348,6 @@ relay_hub_t *relay_hub_create(const relay_config_t *config, const relay_callback
       .fd_limit_per_thread = most > 512 ? most - 256 : most,
       .timeout_secs = HEADER_SECONDS,
       .max_http_header_data2 = HEADERS,
-      .max_http_header_pool = 256,
       .server_string = "stillwire",
   };
   hub->context = lws_create_context(&info);
@@ -431,9 +433,9 @@ void relay_hub_destroy(relay_hub_t *hub) {
   relay__names_free(&hub->room_names);
   relay__names_free(&hub->user_names);
   relay_json_parser_destroy(hub->parser);
-  void *const blocks[] = {hub->heap,  hub->dirty,       hub->resuming, hub->events, hub->spare_events,
-                          hub->owned, hub->spare_owned, hub->text.at,  hub->join,   hub->address,
-                          hub->path,  hub->subprotocol, hub->origins};
+  void *const blocks[] = {hub->heap,  hub->dirty,       hub->resuming, hub->events,  hub->spare_events,
+                          hub->owned, hub->spare_owned, hub->text.at,  hub->join,    hub->address,
+                          hub->path,  hub->subprotocol, hub->origins,  hub->requests};
   for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) free(blocks[i]);
   free(hub);
 }

@@ -366,7 +366,8 @@ struct relay_exchange {
   relay__timer_t timer;
   int64_t length;
   int64_t comment_at; /* on the loop's clock: when a stream is sent a comment */
-  bool is_told, is_answered, is_stream, closes, is_head;
+  int64_t progress;   /* the same clock: when something was written last, or nothing was to be */
+  bool is_told, is_answered, is_stream, closes, is_cut, is_head;
 };
 
 int relay__http_request(relay_hub_t *hub, struct lws *wsi, relay_exchange_t **place, const char *path,
@@ -377,13 +378,13 @@ int relay__http_writable(relay_hub_t *hub, relay_exchange_t **place);
 void relay__http_closed(relay_hub_t *hub, relay_exchange_t **place);
 void relay__http_timer(relay_hub_t *hub, relay_exchange_t *exchange);
 /* 0: the upgrade may go on; 1: an answer was written. */
-int relay__http_upgrade(relay_hub_t *hub, struct lws *wsi);
+int relay__http_upgrade(relay_hub_t *hub, struct lws *wsi, const char *protocol);
 
 /* hub.c */
 
 struct relay_hub {
   relay_config_t config;
-  char *address, *subprotocol, *path, *origins;
+  char *address, *subprotocol, *path, *origins, *requests;
   relay_callbacks_t callbacks;
   relay_limits_t limits;
   uv_loop_t loop;

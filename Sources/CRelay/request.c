@@ -332,6 +332,17 @@ static void refuse_broken(request_t *request, relay_json_status_t status, size_t
     relay__session_close(request->hub, request->session, 4500, message, -1);
 }
 
+/* What is answered outside of the hub; all else is refused before anything is copied. */
+static bool is_known(const relay_hub_t *hub, relay_bytes_t type) {
+  if (!hub->requests) return true;
+  for (const char *at = hub->requests; *at;) {
+    const size_t size = strcspn(at, " ");
+    if (size == type.count && !memcmp(at, type.at, size)) return true;
+    at += size + strspn(at + size, " ");
+  }
+  return false;
+}
+
 bool relay__request(relay_hub_t *hub, relay_session_t *session, const char *frame, size_t size) {
   if (session->state == RELAY__HELLO) return false;
   request_t request = {.hub = hub, .session = session};
@@ -362,10 +373,10 @@ bool relay__request(relay_hub_t *hub, relay_session_t *session, const char *fram
     return true;
   }
   const bool is_hello = is_text(name, "hello");
-  const char *wrong = has_bad_id    ? "id must be a string of 1 to 64 bytes, or an integer below 2^53"
-                      : !type       ? "type is missing"
+  const char *wrong = has_bad_id ? "id must be a string of 1 to 64 bytes, or an integer below 2^53"
+                      : !type    ? "type is missing"
                       : !name.at ? "type must be a string"
-                                    : NULL;
+                                 : NULL;
   if (session->state == RELAY__NEW && (wrong || !is_hello)) {
     refuse(&request, "bad_request", wrong ? wrong : "the first request must be hello");
     relay__session_close(hub, session, 4500, "bad request: hello must come first", -1);
@@ -393,7 +404,9 @@ bool relay__request(relay_hub_t *hub, relay_session_t *session, const char *fram
     activity(&request);
   else if (is_hello)
     refuse(&request, "conflict", "hello was said already");
-  else
+  else if (is_known(hub, name))
     hand_over(&request, RELAY_EVENT_REQUEST, NULL);
+  else
+    refuse(&request, "unsupported", "the type is not known");
   return true;
 }

@@ -501,6 +501,10 @@ relay_status_t relay_room_restore_message(relay_hub_t *hub, relay_id_t id, int64
                                           relay_id_t from) {
   relay_room_t *room = relay__room_find(hub, id);
   if (!room) return RELAY_GONE;
+  const int64_t newest = room->entry_count
+                             ? room->entries[(room->first + room->entry_count - 1) % room->entry_capacity].seq
+                             : room->cursor;
+  if (seq <= newest || seq > room->seq || room->tail_count) return RELAY_NOT_THERE;
   const relay__entry_t entry = {seq, time, hub->now, from, NULL};
   keep(hub, room, &entry);
   return RELAY_OK;

@@ -191,18 +191,27 @@ void relay__session_regulate(relay_hub_t *hub, relay_session_t *session) {
   }
 }
 
+static void resume_soon(relay_hub_t *hub, relay_session_t *session) {
+  if (session->resumes || session->state == RELAY__CLOSING) return;
+  session->resumes = true;
+  hub->resuming =
+      relay__grow(hub->resuming, hub->resuming_count, &hub->resuming_capacity, sizeof *hub->resuming, 64);
+  hub->resuming[hub->resuming_count++] = session->id;
+}
+
 void relay__session_drained(relay_hub_t *hub, relay_session_t *session) {
   session->is_blocked = false;
   if (session->blocked) session->drained = hub->now;
   session->blocked = 0;
   if (session->is_paused) relay__session_regulate(hub, session);
+  if (session->pending && !session->open_requests) resume_soon(hub, session);
 }
 
 static void append_pending(relay_session_t *session, const void *frame, size_t size) {
   relay__pending_t *pending = relay__resize(NULL, sizeof *pending + size);
   pending->next = NULL;
   pending->size = (uint32_t)size;
-  memcpy(pending->bytes, frame, size);
+  if (size) memcpy(pending->bytes, frame, size);
   *session->pending_end = pending;
   session->pending_end = &pending->next;
   session->pending_count++;
@@ -210,7 +219,8 @@ static void append_pending(relay_session_t *session, const void *frame, size_t s
 
 void relay__session_resume(relay_hub_t *hub, relay_session_t *session) {
   session->resumes = false;
-  while (session->pending && session->state != RELAY__CLOSING) {
+  while (session->pending && session->state != RELAY__CLOSING &&
+         session->outbox.reply_bytes <= RELAY__REPLIES) {
     relay__pending_t *first = session->pending;
     if (!relay__request(hub, session, first->bytes, first->size)) break;
     if (session->state == RELAY__CLOSING) break; /* what waited is gone */
@@ -307,11 +317,7 @@ void relay_session_finish(relay_hub_t *hub, relay_id_t id, relay_bytes_t json) {
   if (!session || !session->open_requests) return;
   session->open_requests--;
   if (!session->open_requests) session->open_are_sends = false;
-  if (session->resumes || (!session->pending && !session->is_paused)) return;
-  session->resumes = true;
-  hub->resuming =
-      relay__grow(hub->resuming, hub->resuming_count, &hub->resuming_capacity, sizeof *hub->resuming, 64);
-  hub->resuming[hub->resuming_count++] = id;
+  if (session->pending || session->is_paused) resume_soon(hub, session);
 }
 
 void relay_session_close(relay_hub_t *hub, relay_id_t id, uint16_t code, const char *reason,

@@ -14,6 +14,8 @@ public struct HubConfiguration: Sendable {
   public var path: String
   /// Allowed values of `Origin`; empty: the server's own.
   public var origins: [String]
+  /// The types of requests that ``HubEvent/request(_:)`` may bring; `hello` comes in any case.
+  public var requests: [String]
   /// Answer only a `Host` that is loopback.
   public var loopbackHostsOnly: Bool
   public var limits: Limits
@@ -21,7 +23,8 @@ public struct HubConfiguration: Sendable {
   public var grace: Duration
 
   public init(
-    address: String, port: UInt16, subprotocol: String, path: String, origins: [String], loopbackHostsOnly: Bool,
+    address: String, port: UInt16, subprotocol: String, path: String, origins: [String], requests: [String],
+    loopbackHostsOnly: Bool,
     limits: Limits, grace: Duration
   ) {
     self.address = address
@@ -29,6 +32,7 @@ public struct HubConfiguration: Sendable {
     self.subprotocol = subprotocol
     self.path = path
     self.origins = origins
+    self.requests = requests
     self.loopbackHostsOnly = loopbackHostsOnly
     self.limits = limits
     self.grace = grace
@@ -110,22 +114,25 @@ public final class Hub {
       configuration.subprotocol.withCString { subprotocol in
         configuration.path.withCString { path in
           configuration.origins.joined(separator: " ").withCString { origins in
-            var config = relay_config(
-              address: address, port: configuration.port, subprotocol: subprotocol, path: path, origins: origins,
-              loopback_hosts_only: configuration.loopbackHostsOnly,
-              limits: relay_limits(
-                frame: UInt32(limits.frame), nesting: UInt32(limits.nesting),
-                outgoing_queue: UInt32(limits.outgoingQueue), rooms_per_session: UInt32(limits.roomsPerSession),
-                sessions_per_user: UInt32(limits.sessionsPerUser), send_rate: limits.sendRate,
-                request_rate: limits.requestRate, send_burst: UInt32(limits.sendBurst),
-                request_burst: UInt32(limits.requestBurst), hello_timeout: milliseconds(limits.helloTimeout),
-                heartbeat: milliseconds(limits.heartbeat), pong_timeout: milliseconds(limits.pongTimeout),
-                member_list: UInt32(limits.memberList), pushed_members: UInt32(limits.pushedMembersPerRoom),
-                presence_grace: milliseconds(configuration.grace.seconds)))
-            var callbacks = relay_callbacks(
-              context: Unmanaged.passUnretained(box).toOpaque(), woken: Self.woken, happened: Self.happened,
-              log: Self.logged)
-            return relay_hub_create(&config, &callbacks)
+            configuration.requests.joined(separator: " ").withCString { requests in
+              var config = relay_config(
+                address: address, port: configuration.port, subprotocol: subprotocol, path: path, origins: origins,
+                requests: requests,
+                loopback_hosts_only: configuration.loopbackHostsOnly,
+                limits: relay_limits(
+                  frame: UInt32(limits.frame), nesting: UInt32(limits.nesting),
+                  outgoing_queue: UInt32(limits.outgoingQueue), rooms_per_session: UInt32(limits.roomsPerSession),
+                  sessions_per_user: UInt32(limits.sessionsPerUser), send_rate: limits.sendRate,
+                  request_rate: limits.requestRate, send_burst: UInt32(limits.sendBurst),
+                  request_burst: UInt32(limits.requestBurst), hello_timeout: milliseconds(limits.helloTimeout),
+                  heartbeat: milliseconds(limits.heartbeat), pong_timeout: milliseconds(limits.pongTimeout),
+                  member_list: UInt32(limits.memberList), pushed_members: UInt32(limits.pushedMembersPerRoom),
+                  presence_grace: milliseconds(configuration.grace.seconds)))
+              var callbacks = relay_callbacks(
+                context: Unmanaged.passUnretained(box).toOpaque(), woken: Self.woken, happened: Self.happened,
+                log: Self.logged)
+              return relay_hub_create(&config, &callbacks)
+            }
           }
         }
       }

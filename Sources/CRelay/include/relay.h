@@ -52,6 +52,7 @@ typedef struct relay_config {
   const char *subprotocol;
   const char *path;         /* where sessions connect */
   const char *origins;      /* allowed values of Origin, separated by spaces; "": the server's own */
+  const char *requests;     /* the types that RELAY_EVENT_REQUEST may bring, separated by spaces; NULL: all */
   bool loopback_hosts_only; /* answer only a Host that is loopback */
   relay_limits_t limits;
 } relay_config_t;
@@ -194,7 +195,7 @@ bool relay_room_release(relay_hub_t *hub, relay_id_t room);
 /* A durable member of a stored room, from the store: no event. */
 relay_status_t relay_room_restore_member(relay_hub_t *hub, relay_id_t room, relay_id_t user, int64_t read,
                                          int64_t received);
-/* A stored message above the cursor that has to be decided again. */
+/* A stored message above the cursor that has to be decided again; in their order, before any is shown. */
 relay_status_t relay_room_restore_message(relay_hub_t *hub, relay_id_t room, int64_t seq, int64_t time,
                                           relay_id_t from);
 /* Starts the waits of what relay_room_restore_message() brought. */

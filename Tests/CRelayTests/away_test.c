@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The away queue: who is asked about which messages, and when. */
+#include <string.h>
+#include <time.h>
+
+#include "host.h"
+#include "peer.h"
+#include "test.h"
+
+enum { GRACE = 400 };
+
+static int64_t milliseconds(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return (int64_t)time.tv_sec * 1000 + time.tv_nsec / 1000000;
+}
+
+static host_t *start(void) {
+  relay_config_t config = host_config();
+  config.limits.presence_grace = GRACE;
+  return host_start(&config);
+}
+
+static peer_t *enter(host_t *host, const char *user, const char *fields) {
+  peer_t *peer = peer_open(host_port(host), user, fields);
+  EXPECT_CONTAINS(peer_join(peer, "pushed.a"), "\"ok\"");
+  return peer;
+}
+
+static const char *say(peer_t *peer) {
+  peer_say(peer, "{\"type\":\"send\",\"id\":\"say\",\"room\":\"pushed.a\",\"body\":1}");
+  return peer_hear_of(peer, "\"id\":\"say\"");
+}
+
+/* Bob is a member and has left the room, after a close. */
+static void away_bob(host_t *host) {
+  peer_leave(enter(host, "bob", ""));
+  EXPECT(host_noted(host, "away bob"));
+}
+
+TEST(decided_at_once, "away: who left cleanly and has a device is decided with the message, and never due") {
+  host_t *host = start();
+  peer_t *ann = enter(host, "ann", "");
+  away_bob(host);
+  EXPECT_CONTAINS(say(ann), "\"seq\":1,\"push\":1,\"waits\":false");
+  EXPECT_CONTAINS(say(ann), "\"seq\":2,\"push\":1,\"waits\":false");
+  EXPECT(host_noted(host, "cursor pushed.a 2"));
+  EXPECT_INTEGER(host_notes(host, "due"), 0);
+  peer_leave(ann);
+  host_end(host);
+}
+
+static void without_devices(relay_hub_t *hub, void *name) {
+  EXPECT(relay_user_set_has_devices(hub, relay_user_named(hub, name), false));
+}
+
+TEST(no_device, "away: who has no device is not pushed to") {
+  host_t *host = start();
+  peer_t *ann = enter(host, "ann", "");
+  away_bob(host);
+  host_do(host, without_devices, "bob");
+  EXPECT_CONTAINS(say(ann), "\"push\":0,\"waits\":false");
+  EXPECT(host_noted(host, "cursor pushed.a 1"));
+  EXPECT_INTEGER(host_notes(host, "due"), 0);
+  peer_leave(ann);
+  host_end(host);
+}
+
+TEST(clean_leave, "away: what was not received is due at once when the member leaves cleanly") {
+  host_t *host = start();
+  peer_t *ann = enter(host, "ann", ""), *bob = enter(host, "bob", ",\"acks\":true");
+  EXPECT_CONTAINS(say(ann), "\"push\":0,\"waits\":true");
+  say(ann);
+  say(ann);
+  EXPECT(peer_hears_nothing_of(ann, "bye"));
+  EXPECT_INTEGER(host_notes(host, "due"), 0);
+  const int64_t began = milliseconds();
+  peer_leave(bob);
+  EXPECT(host_noted(host, "push pushed.a bob 1"));
+  EXPECT(host_noted(host, "push pushed.a bob 3"));
+  EXPECT(milliseconds() - began < GRACE);
+  EXPECT_INTEGER(host_notes(host, "due pushed.a bob 1 2 3"), 1);
+  EXPECT(host_noted(host, "cursor pushed.a 3"));
+  peer_leave(ann);
+  host_end(host);
+}
+
+TEST(stay, "away: leaving with stay is a clean end here") {
+  host_t *host = start();
+  peer_t *ann = enter(host, "ann", ""), *bob = enter(host, "bob", ",\"acks\":true");
+  say(ann);
+  peer_say(bob, "{\"type\":\"leave\",\"room\":\"pushed.a\",\"stay\":true}");
+  EXPECT(host_noted(host, "push pushed.a bob 1"));
+  EXPECT_CONTAINS(say(ann), "\"push\":1,\"waits\":false");
+  peer_leave(ann);
+  peer_leave(bob);
+  host_end(host);
+}
+
+TEST(lost, "away: when the connection is lost it waits for the grace") {
+  host_t *host = start();
+  peer_t *ann = enter(host, "ann", ""), *bob = enter(host, "bob", ",\"acks\":true");
+  say(ann);
+  const int64_t began = milliseconds();
+  peer_cut(bob);
+  EXPECT(host_noted(host, "push pushed.a bob 1"));
+  EXPECT(milliseconds() - began >= GRACE - 10);
+  peer_leave(ann);
+  host_end(host);
+}
+
+TEST(said_in_the_grace, "away: what is said within the grace waits for its end") {
+  host_t *host = start();
+  peer_t *ann = enter(host, "ann", ""), *bob = enter(host, "bob", ",\"acks\":true");
+  const int64_t began = milliseconds();
+  peer_cut(bob);
+  EXPECT_CONTAINS(peer_hear_of(ann, "\"presence\",\"user\":\"bob\""), "\"online\":true");
+  EXPECT_CONTAINS(say(ann), "\"push\":0,\"waits\":true");
+  EXPECT(host_noted(host, "push pushed.a bob 1"));
+  EXPECT(milliseconds() - began >= GRACE - 10);
+  EXPECT_INTEGER(host_notes(host, "due pushed.a bob"), 1);
+  EXPECT(host_noted(host, "cursor pushed.a 1"));
+  peer_leave(ann);
+  host_end(host);
+}
+
+TEST(back_in_the_grace, "away: who comes back within the grace and receives is not pushed to") {
+  host_t *host = start();
+  peer_t *ann = enter(host, "ann", ""), *bob = enter(host, "bob", ",\"acks\":true");
+  say(ann);
+  peer_cut(bob);
+  bob = enter(host, "bob", ",\"acks\":true");
+  peer_say(bob, "{\"type\":\"received\",\"room\":\"pushed.a\",\"seq\":1}");
+  EXPECT(host_noted(host, "mark pushed.a bob 0 1"));
+  EXPECT(host_noted(host, "cursor pushed.a 1"));
+  EXPECT_INTEGER(host_notes(host, "push"), 0);
+  peer_leave(bob);
+  EXPECT(peer_hears_nothing_of(ann, "bye"));
+  EXPECT_INTEGER(host_notes(host, "push"), 0);
+  peer_leave(ann);
+  host_end(host);
+}
+
+TEST(received_part, "away: what was received is not asked about, the rest is") {
+  host_t *host = start();
+  peer_t *ann = enter(host, "ann", ""), *bob = enter(host, "bob", ",\"acks\":true");
+  for (int i = 0; i < 4; i++) say(ann);
+  peer_say(bob, "{\"type\":\"received\",\"room\":\"pushed.a\",\"seq\":1}");
+  peer_say(bob, "{\"type\":\"read\",\"room\":\"pushed.a\",\"seq\":2}");
+  peer_say(bob, "{\"type\":\"received\",\"room\":\"pushed.a\",\"seq\":1}");
+  peer_leave(bob);
+  EXPECT(host_noted(host, "push pushed.a bob 4"));
+  EXPECT_INTEGER(host_notes(host, "push pushed.a bob 3"), 1);
+  EXPECT_INTEGER(host_notes(host, "push"), 2);
+  EXPECT(host_noted(host, "mark pushed.a bob 2 2"));
+  EXPECT(host_noted(host, "cursor pushed.a 4"));
+  peer_leave(ann);
+  host_end(host);
+}
+
+TEST(pong, "away: without acknowledgements the pong to a ping behind the message receives it") {
+  host_t *host = start();
+  peer_t *ann = enter(host, "ann", ""), *bob = enter(host, "bob", "");
+  say(ann);
+  EXPECT_CONTAINS(peer_hear_of(bob, "\"message\""), "\"seq\":1");
+  EXPECT(peer_hears_nothing_of(bob, "bye"));
+  EXPECT_INTEGER(bob->pings, 1);
+  EXPECT(host_noted(host, "mark pushed.a bob 0 1"));
+  EXPECT(host_noted(host, "cursor pushed.a 1"));
+  peer_leave(bob);
+  EXPECT(peer_hears_nothing_of(ann, "bye"));
+  EXPECT_INTEGER(host_notes(host, "due"), 0);
+  peer_leave(ann);
+  host_end(host);
+}
+
+TEST(no_pong, "away: a ping that is not answered receives nothing") {
+  host_t *host = start();
+  peer_t *ann = enter(host, "ann", ""), *bob = enter(host, "bob", "");
+  bob->answers_pings = false;
+  say(ann);
+  EXPECT_CONTAINS(peer_hear_of(bob, "\"message\""), "\"seq\":1");
+  peer_leave(bob);
+  EXPECT(host_noted(host, "push pushed.a bob 1"));
+  peer_leave(ann);
+  host_end(host);
+}
+
+TEST(idle, "away: what an idle session received counts when it becomes active") {
+  host_t *host = start();
+  peer_t *ann = enter(host, "ann", ""), *bob = enter(host, "bob", ",\"acks\":true,\"activity\":\"idle\"");
+  say(ann);
+  peer_say(bob, "{\"type\":\"received\",\"id\":1,\"room\":\"pushed.a\",\"seq\":1}");
+  EXPECT_CONTAINS(peer_hear_of(bob, "\"id\":1"), "\"ok\"");
+  EXPECT_INTEGER(host_notes(host, "mark pushed.a bob"), 0);
+  peer_say(bob, "{\"type\":\"activity\",\"state\":\"active\"}");
+  EXPECT(host_noted(host, "mark pushed.a bob 0 1"));
+  EXPECT(host_noted(host, "cursor pushed.a 1"));
+  peer_leave(ann);
+  peer_leave(bob);
+  host_end(host);
+}
+
+TEST(background, "away: a session that is put away is away at once, without a grace") {
+  host_t *host = start();
+  peer_t *ann = enter(host, "ann", ""), *bob = enter(host, "bob", ",\"acks\":true");
+  say(ann);
+  const int64_t began = milliseconds();
+  peer_say(bob, "{\"type\":\"activity\",\"state\":\"background\"}");
+  EXPECT(host_noted(host, "push pushed.a bob 1"));
+  EXPECT(milliseconds() - began < GRACE);
+  EXPECT_CONTAINS(say(ann), "\"push\":1,\"waits\":false");
+  peer_cut(bob);
+  EXPECT_CONTAINS(peer_hear_of(ann, "\"online\":false"), "bob");
+  EXPECT_CONTAINS(say(ann), "\"push\":1,\"waits\":false");
+  peer_leave(ann);
+  host_end(host);
+}
+
+TEST(member_removed, "away: who is no member any more is not asked about, and holds nothing up") {
+  host_t *host = start();
+  peer_t *ann = enter(host, "ann", ""), *bob = enter(host, "bob", ",\"acks\":true");
+  say(ann);
+  peer_say(bob, "{\"type\":\"leave\",\"id\":1,\"room\":\"pushed.a\"}");
+  EXPECT_CONTAINS(peer_hear_of(bob, "\"id\":1"), "\"ok\"");
+  EXPECT(host_noted(host, "cursor pushed.a 1"));
+  EXPECT_INTEGER(host_notes(host, "due"), 0);
+  peer_leave(ann);
+  peer_leave(bob);
+  host_end(host);
+}
+
+TEST(two_sessions, "away: while another session of the member is there it is not away") {
+  host_t *host = start();
+  peer_t *ann = enter(host, "ann", ""), *bob = enter(host, "bob", ",\"acks\":true");
+  peer_t *phone = enter(host, "bob", ",\"acks\":true");
+  say(ann);
+  peer_leave(bob);
+  EXPECT(host_noted(host, "due pushed.a bob 1"));
+  peer_say(phone, "{\"type\":\"received\",\"room\":\"pushed.a\",\"seq\":1}");
+  EXPECT(host_noted(host, "cursor pushed.a 1"));
+  EXPECT_INTEGER(host_notes(host, "push"), 0);
+  peer_leave(phone);
+  peer_leave(ann);
+  host_end(host);
+}

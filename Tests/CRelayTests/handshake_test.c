@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Who is let in at the handshake. */
+#include "host.h"
+#include "peer.h"
+#include "test.h"
+
+static const host_t *current;
+
+static peer_t *upgrade(const char *path, const char *headers, int status) {
+  peer_t *peer = peer_dial(host_port(current));
+  EXPECT_INTEGER(peer_upgrade(peer, path, headers), status);
+  return peer;
+}
+
+static void is_refused(const char *path, const char *headers, int status, const char *code) {
+  peer_t *peer = upgrade(path, headers, status);
+  EXPECT_CONTAINS(peer->headers, "application/problem+json");
+  EXPECT_CONTAINS(peer->text, code);
+  EXPECT(peer_sees_end(peer));
+  peer_cut(peer);
+}
+
+static void is_granted(const char *headers, const char *answer) {
+  peer_t *peer = upgrade("/v1/connect", headers, 101);
+  EXPECT_CONTAINS(peer->headers, "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=");
+  if (answer) EXPECT_CONTAINS(peer->headers, answer);
+  peer_leave(peer);
+}
+
+TEST(paths, "handshake: sessions connect at one path, by GET") {
+  host_t *host = host_start(NULL);
+  current = host;
+  is_granted("", NULL);
+  is_refused("/", "", 404, "\"not_found\"");
+  is_refused("/v1/connect/", "", 404, "\"not_found\"");
+  is_refused("/v1/connec", "", 404, "\"not_found\"");
+  host_end(host);
+}
+
+TEST(subprotocols, "handshake: a known subprotocol, or none") {
+  host_t *host = host_start(NULL);
+  current = host;
+  is_granted("Sec-WebSocket-Protocol: stillwire.v1.json\r\n", "stillwire.v1.json");
+  is_granted("Sec-WebSocket-Protocol: other, stillwire.v1.json\r\n", "stillwire.v1.json");
+  is_refused("/v1/connect", "Sec-WebSocket-Protocol: other\r\n", 400, "\"bad_request\"");
+  is_refused("/v1/connect", "Sec-WebSocket-Protocol: stillwire.v1.jso\r\n", 400, "\"bad_request\"");
+  is_refused("/v1/connect", "Sec-WebSocket-Protocol: stillwire.v1.json2, x\r\n", 400, "\"bad_request\"");
+  host_end(host);
+}
+
+TEST(own_origin, "handshake: without a list only the server's own Origin is allowed") {
+  host_t *host = host_start(NULL);
+  current = host;
+  is_granted("Origin: http://127.0.0.1\r\n", NULL);
+  is_granted("Origin: https://127.0.0.1\r\n", NULL);
+  is_refused("/v1/connect", "Origin: http://127.0.0.1:81\r\n", 403, "\"forbidden\"");
+  is_refused("/v1/connect", "Origin: http://evil.example\r\n", 403, "\"forbidden\"");
+  is_refused("/v1/connect", "Origin: null\r\n", 403, "\"forbidden\"");
+  host_end(host);
+}
+
+TEST(listed_origins, "handshake: a listed Origin is allowed, whole and only") {
+  relay_config_t config = host_config();
+  config.origins = "https://a.example https://b.example:8443";
+  host_t *host = host_start(&config);
+  current = host;
+  is_granted("", NULL);
+  is_granted("Origin: https://a.example\r\n", NULL);
+  is_granted("Origin: HTTPS://B.example:8443\r\n", NULL);
+  is_refused("/v1/connect", "Origin: https://a.exampl\r\n", 403, "\"forbidden\"");
+  is_refused("/v1/connect", "Origin: https://a.example.evil\r\n", 403, "\"forbidden\"");
+  is_refused("/v1/connect", "Origin: https://b.example\r\n", 403, "\"forbidden\"");
+  is_refused("/v1/connect", "Origin: http://127.0.0.1\r\n", 403, "\"forbidden\"");
+  host_end(host);
+}
+
+static void asks_as(const char *name, int status) {
+  peer_t *peer = peer_dial(host_port(current));
+  peer_print(peer, "GET /what HTTP/1.1\r\nHost: %s\r\n\r\n", name);
+  if (EXPECT_INTEGER(peer_response(peer, false), status) == false) EXPECT_TEXT(name, "");
+  peer_cut(peer);
+}
+
+TEST(loopback_hosts, "handshake: in open mode only a loopback Host is answered") {
+  relay_config_t config = host_config();
+  config.loopback_hosts_only = true;
+  host_t *host = host_start(&config);
+  current = host;
+  is_granted("", NULL);
+  static const char *const loopback[] = {"localhost",   "LocalHost:80", "127.0.0.1:8080",
+                                         "127.255.0.9", "[::1]",        "[::1]:80"};
+  for (int i = 0; i < 6; i++) asks_as(loopback[i], 200);
+  static const char *const others[] = {"evil.example",
+                                       "localhost.evil.example",
+                                       "127.0.0.1.evil.example",
+                                       "127.0.0.256",
+                                       "128.0.0.1",
+                                       "[::2]",
+                                       "1270.0.0.1",
+                                       "127.0.1",
+                                       ":80",
+                                       "127.0.0.1@evil"};
+  for (int i = 0; i < 10; i++) asks_as(others[i], 403);
+  host_end(host);
+}
+
+TEST(authorization, "handshake: the Authorization header is kept for the hello") {
+  host_t *host = host_start(NULL);
+  peer_t *peer = peer_dial(host_port(host));
+  EXPECT_INTEGER(peer_upgrade(peer, "/v1/connect", "Authorization: Bearer a.b.c\r\n"), 101);
+  peer_say(peer, "{\"type\":\"hello\",\"user\":\"ann\"}");
+  EXPECT_CONTAINS(peer_hear(peer), "\"authorization\":\"Bearer a.b.c\"");
+  peer_leave(peer);
+  host_end(host);
+}
+
+static void close_listener(relay_hub_t *hub, void *unused) {
+  (void)unused;
+  relay_hub_close_listener(hub);
+}
+
+TEST(closed_listener, "handshake: after the listener is closed nobody is let in, and who is there stays") {
+  host_t *host = host_start(NULL);
+  peer_t *peer = peer_open(host_port(host), "ann", ""), *waiting = peer_dial(host_port(host));
+  peer_print(waiting, "GET /nothing HTTP/1.1\r\nHost: a\r\n\r\n");
+  EXPECT_INTEGER(peer_response(waiting, false), 204);
+  host_do(host, close_listener, NULL);
+  host_do(host, close_listener, NULL);
+  EXPECT(peer_hears_nothing_of(peer, "bye"));
+  EXPECT_INTEGER(peer_upgrade(waiting, "/v1/connect", ""), 503);
+  peer_t *late = peer_dial(host_port(host));
+  EXPECT(late->has_ended);
+  peer_cut(late);
+  peer_cut(waiting);
+  peer_leave(peer);
+  host_end(host);
+}
+
+TEST(half_a_handshake, "handshake: who leaves in the middle leaves nothing behind") {
+  host_t *host = host_start(NULL);
+  peer_t *silent = peer_dial(host_port(host)), *half = peer_dial(host_port(host));
+  peer_print(half, "GET /v1/connect HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgra");
+  peer_cut(silent);
+  peer_cut(half);
+  peer_t *no_hello = peer_dial(host_port(host));
+  EXPECT_INTEGER(peer_upgrade(no_hello, "/v1/connect", ""), 101);
+  peer_cut(no_hello);
+  host_end(host);
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Signs of life. */
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+
+#include "host.h"
+#include "peer.h"
+#include "test.h"
+
+static host_t *start(void) {
+  relay_config_t config = host_config();
+  config.limits.heartbeat = config.limits.pong_timeout = 100;
+  return host_start(&config);
+}
+
+TEST(pongs, "heartbeat: who answers pings stays") {
+  host_t *host = start();
+  peer_t *peer = peer_open(host_port(host), "ann", "");
+  EXPECT(peer_hear_within(peer, 550) == NULL);
+  EXPECT_INTEGER(peer->close_code, 0);
+  EXPECT(peer->pings >= 3 && peer->pings <= 6);
+  EXPECT(peer_hears_nothing_of(peer, "bye"));
+  peer_leave(peer);
+  host_end(host);
+}
+
+TEST(no_pong, "heartbeat: who does not answer a ping is closed with 4004") {
+  host_t *host = start();
+  peer_t *peer = peer_open(host_port(host), "ann", "");
+  peer->answers_pings = false;
+  EXPECT_CONTAINS(peer_hear(peer),
+                  "{\"type\":\"bye\",\"code\":4004,\"reason\":\"no pong in time\",\"reconnect\":true}");
+  EXPECT(peer_hear(peer) == NULL);
+  EXPECT_INTEGER(peer->close_code, 4004);
+  EXPECT_INTEGER(peer->pings, 1);
+  peer_leave(peer);
+  host_end(host);
+}
+
+TEST(wrong_pong, "heartbeat: a pong to another ping is a sign of life all the same") {
+  host_t *host = start();
+  peer_t *peer = peer_open(host_port(host), "ann", "");
+  peer->answers_pings = false;
+  for (int i = 0; i < 6; i++) {
+    EXPECT(peer_hear_within(peer, 60) == NULL);
+    peer_frame(peer, true, PEER_PONG, "unasked", 7);
+  }
+  EXPECT_INTEGER(peer->close_code, 0);
+  peer->answers_pings = true;
+  EXPECT(peer_hears_nothing_of(peer, "bye"));
+  peer_leave(peer);
+  host_end(host);
+}
+
+TEST(text_is_life, "heartbeat: any text frame is a sign of life, and needs no ping") {
+  host_t *host = start();
+  peer_t *peer = peer_open(host_port(host), "ann", "");
+  peer->answers_pings = false;
+  for (int i = 0; i < 10; i++) {
+    EXPECT(peer_hear_within(peer, 40) == NULL);
+    EXPECT(peer_hears_nothing_of(peer, "bye"));
+  }
+  EXPECT_INTEGER(peer->pings, 0);
+  peer_leave(peer);
+  host_end(host);
+}
+
+TEST(client_pings, "heartbeat: a client's ping is answered") {
+  host_t *host = host_start(NULL);
+  peer_t *peer = peer_open(host_port(host), "ann", "");
+  peer_frame(peer, true, PEER_PING, "abc", 3);
+  const char *raw = peer_raw_until(peer, "\x8a\x03"
+                                         "abc");
+  EXPECT(raw != NULL);
+  peer_leave(peer);
+  host_end(host);
+}
+
+static bool has_no_seats(relay_hub_t *hub, void *unused) {
+  (void)unused;
+  return !relay_hub_counts(hub).seats;
+}
+
+TEST(paused_ghost, "heartbeat: who asks and takes no replies is closed as well") {
+  host_t *host = start();
+  peer_t *peer = peer_open(host_port(host), "ann", "");
+  peer_join(peer, "live.a");
+  char request[61] = "";
+  memset(request, 'x', 60);
+  /* Until the hub reads no more: what it answers fills the sockets and its queue. */
+  const struct timeval patience = {.tv_usec = 50000};
+  setsockopt(peer->socket, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+  while (peer_say(peer, "{\"type\":\"%s\",\"id\":\"%s\"}", request, request)) continue;
+  EXPECT(host_reaches(host, has_no_seats, NULL));
+  EXPECT_CONTAINS(peer_hear_of(peer, "\"bye\""), "\"code\":4004");
+  peer_cut(peer);
+  host_end(host);
+}

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The first frame of a session. */
+#include <stdio.h>
+#include <sys/resource.h>
+
+#include "host.h"
+#include "peer.h"
+#include "test.h"
+
+static peer_t *dial(const host_t *host) {
+  peer_t *peer = peer_dial(host_port(host));
+  EXPECT_INTEGER(peer_upgrade(peer, "/v1/connect", ""), 101);
+  return peer;
+}
+
+/* Expects `bye`, the close frame and the end. */
+static void is_closed(peer_t *peer, int code) {
+  char bye[32];
+  snprintf(bye, sizeof bye, "\"code\":%d", code);
+  EXPECT_CONTAINS(peer_hear_of(peer, "\"type\":\"bye\""), bye);
+  EXPECT(peer_hear(peer) == NULL);
+  EXPECT_INTEGER(peer->close_code, code);
+  EXPECT(peer_sees_end(peer));
+  peer_cut(peer);
+}
+
+TEST(welcome, "hello: it is welcomed, with and without an id") {
+  host_t *host = host_start(NULL);
+  peer_t *peer = dial(host);
+  peer_say(peer, "{\"type\":\"hello\",\"user\":\"ann\"}");
+  EXPECT_CONTAINS(peer_hear(peer), "{\"type\":\"welcome\",\"user\":\"ann\"");
+  peer_t *other = dial(host);
+  peer_say(other, "{\"type\":\"hello\",\"id\":\"h\",\"user\":\"bob\"}");
+  EXPECT_CONTAINS(peer_hear(other), "{\"type\":\"welcome\",\"id\":\"h\",\"user\":\"bob\"");
+  peer_leave(peer);
+  peer_leave(other);
+  host_end(host);
+}
+
+TEST(not_hello, "hello: another first request closes with 4500") {
+  host_t *host = host_start(NULL);
+  static const char *const firsts[] = {"{\"type\":\"ping\"}",
+                                       "{\"type\":\"Hello\"}",
+                                       "{\"type\":7}",
+                                       "{}",
+                                       "{\"id\":[],\"type\":\"hello\"}",
+                                       "{\"type\":\"hello\",\"type\":\"hello\"}",
+                                       "[]",
+                                       "not JSON",
+                                       "{\"type\":\"hello\""};
+  for (size_t i = 0; i < sizeof firsts / sizeof *firsts; i++) {
+    peer_t *peer = dial(host);
+    peer_frame(peer, true, PEER_TEXT, firsts[i], __builtin_strlen(firsts[i]));
+    EXPECT_CONTAINS(peer_hear(peer), "\"code\":\"bad_request\"");
+    is_closed(peer, 4500);
+  }
+  host_end(host);
+}
+
+TEST(no_hello, "hello: without one in time the session closes with 4502") {
+  relay_config_t config = host_config();
+  config.limits.hello_timeout = 100;
+  host_t *host = host_start(&config);
+  peer_t *peer = dial(host), *pinging = dial(host);
+  peer_frame(pinging, true, PEER_PING, "x", 1);
+  EXPECT_CONTAINS(peer_hear(peer), "\"type\":\"bye\",\"code\":4502");
+  EXPECT(peer_hear(peer) == NULL);
+  EXPECT_INTEGER(peer->close_code, 4502);
+  peer_leave(peer);
+  is_closed(pinging, 4502);
+  host_end(host);
+}
+
+TEST(refused, "hello: a refused one is told why and closed, and what came behind it is dropped") {
+  host_t *host = host_start(NULL);
+  peer_t *peer = dial(host);
+  peer_say(peer, "{\"type\":\"hello\",\"id\":1,\"user\":\"nobody\"}");
+  for (int i = 0; i < 20; i++) peer_say(peer, "{\"type\":\"ping\",\"id\":%d}", i);
+  EXPECT_CONTAINS(peer_hear(peer), "{\"type\":\"error\",\"id\":1,\"code\":\"unauthorized\"");
+  EXPECT_CONTAINS(peer_hear(peer),
+                  "\"type\":\"bye\",\"code\":4501,\"reason\":\"no valid token\",\"reconnect\":false");
+  EXPECT(peer_hear(peer) == NULL);
+  EXPECT_INTEGER(peer->close_code, 4501);
+  peer_leave(peer);
+  host_end(host);
+}
+
+TEST(twice, "hello: a second one is a conflict and changes nothing") {
+  host_t *host = host_start(NULL);
+  peer_t *peer = peer_open(host_port(host), "ann", "");
+  peer_say(peer, "{\"type\":\"hello\",\"id\":2,\"user\":\"bob\"}");
+  EXPECT_CONTAINS(peer_hear(peer), "{\"type\":\"error\",\"id\":2,\"code\":\"conflict\"");
+  EXPECT_CONTAINS(peer_join(peer, "live.a"), "\"user\":\"ann\"");
+  peer_leave(peer);
+  host_end(host);
+}
+
+TEST(pipelined, "hello: frames right behind it are fine, and answered in their order") {
+  host_t *host = host_start(NULL);
+  peer_t *peer = dial(host);
+  peer_say(peer, "{\"type\":\"hello\",\"id\":0,\"user\":\"ann\"}");
+  peer_say(peer, "{\"type\":\"join\",\"id\":1,\"room\":\"live.a\"}");
+  peer_say(peer, "{\"type\":\"send\",\"id\":2,\"room\":\"live.a\",\"body\":1}");
+  peer_say(peer, "{\"type\":\"ping\",\"id\":3}");
+  EXPECT_CONTAINS(peer_hear(peer), "\"type\":\"welcome\",\"id\":0");
+  EXPECT_CONTAINS(peer_hear(peer), "\"type\":\"ok\",\"id\":1");
+  EXPECT_CONTAINS(peer_hear(peer), "\"type\":\"ok\",\"id\":2,\"room\":\"live.a\",\"seq\":1");
+  EXPECT_CONTAINS(peer_hear(peer), "\"type\":\"pong\",\"id\":3");
+  peer_leave(peer);
+  host_end(host);
+}
+
+TEST(sessions_per_user, "hello: one session past the limit of a user is refused") {
+  relay_config_t config = host_config();
+  config.limits.sessions_per_user = 2;
+  host_t *host = host_start(&config);
+  peer_t *one = peer_open(host_port(host), "ann", ""), *two = peer_open(host_port(host), "ann", "");
+  peer_t *other = peer_open(host_port(host), "bob", ""), *three = dial(host);
+  peer_say(three, "{\"type\":\"hello\",\"user\":\"ann\"}");
+  is_closed(three, 4504);
+  peer_leave(one);
+  one = peer_open(host_port(host), "ann", "");
+  EXPECT_CONTAINS(one->text, "welcome");
+  peer_leave(one);
+  peer_leave(two);
+  peer_leave(other);
+  host_end(host);
+}
+
+static void count_rests(relay_hub_t *hub, void *count) {
+  (void)hub;
+  struct rusage usage;
+  getrusage(RUSAGE_THREAD, &usage);
+  *(long *)count = usage.ru_nvcsw;
+}
+
+/* How often the hub's thread went to sleep. */
+static long rests(host_t *host) {
+  long count;
+  host_do(host, count_rests, &count);
+  return count;
+}
+
+TEST(unanswered, "hello: while it is not answered nothing times out, and the client may go") {
+  relay_config_t config = host_config();
+  config.limits.hello_timeout = config.limits.heartbeat = config.limits.pong_timeout = 50;
+  host_t *host = host_start(&config);
+  peer_t *peer = dial(host);
+  peer_say(peer, "{\"type\":\"hello\",\"user\":\"unanswered\"}");
+  peer_say(peer, "{\"type\":\"ping\"}");
+  const long before = rests(host);
+  EXPECT(peer_hear_within(peer, 300) == NULL);
+  EXPECT(rests(host) - before < 60);
+  EXPECT_INTEGER(peer->close_code, 0);
+  EXPECT(!peer->has_ended);
+  peer_leave(peer);
+  host_end(host);
+}

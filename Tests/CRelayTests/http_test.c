@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+/* HTTP requests and their responses. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "host.h"
+#include "peer.h"
+#include "test.h"
+
+static void responds(peer_t *peer, int status, const char *text) {
+  EXPECT_INTEGER(peer_response(peer, false), status);
+  if (text) EXPECT_TEXT(peer->text, text);
+}
+
+TEST(fields, "http: method, path, arguments and headers are told") {
+  host_t *host = host_start(NULL);
+  peer_t *peer = peer_dial(host_port(host));
+  peer_print(peer, "GET /what HTTP/1.1\r\nHost: a\r\n\r\n");
+  responds(peer, 200, "GET /what  - - - -");
+  peer_print(peer, "GET /what?a=1&b=%%20%%26&c HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer t\r\n"
+                   "X-Stillwire-User: ann\r\nIdempotency-Key: k\r\nIf-None-Match: \"e\"\r\n\r\n");
+  responds(peer, 200, "GET /what a=1|b= &|c Bearer t ann k \"e\"");
+  peer_print(peer, "GET /x/../wh%%61t HTTP/1.1\r\nHost: a\r\nx-stillwire-user: bob\r\n\r\n");
+  responds(peer, 200, "GET /what  - bob - -");
+  peer_print(peer, "DELETE /what HTTP/1.1\r\nHost: a\r\n\r\n");
+  responds(peer, 200, "DELETE /what  - - - -");
+  peer_print(peer, "OPTIONS /what HTTP/1.1\r\nHost: a\r\n\r\n");
+  responds(peer, 200, "OPTIONS /what  - - - -");
+  peer_print(peer, "PATCH /what HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n");
+  responds(peer, 200, "PATCH /what  - - - -");
+  peer_cut(peer);
+  host_end(host);
+}
+
+TEST(bodies, "http: bodies of every size come whole, on one connection") {
+  host_t *host = host_start(NULL);
+  peer_t *peer = peer_dial(host_port(host));
+  static const int sizes[] = {0, 1, 511, 512, 513, 1024, 4095, 4096, 4097, 20000, 65535, 65536};
+  char *body = calloc(1, 65537);
+  memset(body, 'b', 65536);
+  static const char *const methods[] = {"POST", "PUT", "PATCH", "DELETE"};
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    body[sizes[i]] = 0;
+    peer_print(peer, "%s /echo HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n%s", methods[i % 4], sizes[i],
+               body);
+    responds(peer, 200, body);
+    body[sizes[i]] = 'b';
+  }
+  free(body);
+  peer_cut(peer);
+  host_end(host);
+}
+
+TEST(pieces, "http: a request one byte a write is one request") {
+  host_t *host = host_start(NULL);
+  peer_t *peer = peer_dial(host_port(host));
+  static const char request[] = "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 11\r\n\r\nhello there";
+  for (size_t i = 0; i < sizeof request - 1; i++) peer_write(peer, request + i, 1);
+  responds(peer, 200, "hello there");
+  peer_cut(peer);
+  host_end(host);
+}
+
+TEST(keep_alive, "http: a connection serves one request after another") {
+  host_t *host = host_start(NULL);
+  peer_t *peer = peer_dial(host_port(host));
+  for (int i = 0; i < 20; i++) {
+    peer_print(peer, "GET /what?%d HTTP/1.1\r\nHost: a\r\n\r\n", i);
+    EXPECT_INTEGER(peer_response(peer, false), 200);
+    EXPECT_INTEGER(atoi(peer->text + strlen("GET /what ")), i);
+    peer_print(peer, "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\n%03d", i);
+    EXPECT_INTEGER(peer_response(peer, false), 200);
+    EXPECT_INTEGER(peer->size, 3);
+    EXPECT_INTEGER(strtol(peer->text, NULL, 10), i);
+    peer_print(peer, "GET /nothing HTTP/1.1\r\nHost: a\r\n\r\n");
+    responds(peer, 204, "");
+  }
+  peer_cut(peer);
+  host_end(host);
+}
+
+TEST(pipelining, "http: the first of requests sent together is answered, and the connection ends") {
+  host_t *host = host_start(NULL);
+  peer_t *peer = peer_dial(host_port(host));
+  peer_print(peer, "GET /what?1 HTTP/1.1\r\nHost: a\r\n\r\n"
+                   "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc"
+                   "GET /nothing HTTP/1.1\r\nHost: a\r\n\r\n");
+  EXPECT_INTEGER(peer_response(peer, false), 200);
+  EXPECT_INTEGER(peer_response(peer, false), 0);
+  peer_cut(peer);
+  host_end(host);
+}
+
+TEST(head, "http: HEAD is answered like GET, without the body") {
+  host_t *host = host_start(NULL);
+  peer_t *peer = peer_dial(host_port(host));
+  peer_print(peer, "HEAD /what HTTP/1.1\r\nHost: a\r\n\r\n");
+  EXPECT_INTEGER(peer_response(peer, true), 200);
+  EXPECT_CONTAINS(peer->headers, "Content-Length: 19\r\n");
+  peer_print(peer, "GET /nothing HTTP/1.1\r\nHost: a\r\n\r\n");
+  responds(peer, 204, "");
+  EXPECT_LACKS(peer->headers, "Content-Length");
+  peer_cut(peer);
+  host_end(host);
+}
+
+TEST(refusals, "http: what cannot be understood is refused with a problem, and the connection ends") {
+  relay_config_t config = host_config();
+  config.limits.frame = 1000;
+  host_t *host = host_start(&config);
+  static const struct {
+    const char *request;
+    int status;
+  } refused[] = {
+      {"POST /echo HTTP/1.1\r\nHost: a\r\n\r\n", 411},
+      {"PUT /echo HTTP/1.1\r\nHost: a\r\n\r\n", 411},
+      {"POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n", 411},
+      {"POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n", 411},
+      {"POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: +1\r\n\r\nx", 400},
+      {"POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: -1\r\n\r\nx", 400},
+      {"POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 1x\r\n\r\nx", 400},
+      {"POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 0x1\r\n\r\nx", 400},
+      {"POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 1 1\r\n\r\nx", 400},
+      {"POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 99999999999999999999\r\n\r\nx", 400},
+      {"POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nx", 400},
+      {"GET /echo HTTP/1.1\r\nHost: a\r\nContent-Length: x\r\n\r\n", 400},
+      {"POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 1001\r\n\r\n", 413},
+      {"POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 999999999999\r\n\r\n", 413},
+      {"GET /what HTTP/1.1\r\nHost: a\r\nOrigin: http://evil.example\r\n\r\n", 403},
+  };
+  for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+    peer_t *peer = peer_dial(host_port(host));
+    peer_print(peer, "%s", refused[i].request);
+    if (!EXPECT_INTEGER(peer_response(peer, false), refused[i].status)) EXPECT_TEXT(refused[i].request, "");
+    EXPECT_CONTAINS(peer->headers, "application/problem+json");
+    EXPECT_CONTAINS(peer->headers, "Connection: close");
+    EXPECT_CONTAINS(peer->text, "\"code\":\"");
+    EXPECT(peer_sees_end(peer));
+    peer_cut(peer);
+  }
+  host_end(host);
+}
+
+TEST(too_large, "http: who sends a body over the limit hears why before the end") {
+  host_t *host = host_start(NULL);
+  peer_t *peer = peer_dial(host_port(host));
+  peer_print(peer, "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 300000\r\n\r\n");
+  char body[3000];
+  memset(body, 'x', sizeof body);
+  for (int i = 0; i < 100; i++) peer_write(peer, body, sizeof body);
+  EXPECT_INTEGER(peer_response(peer, false), 413);
+  peer_cut(peer);
+  host_end(host);
+}
+
+static void answer(relay_hub_t *hub, void *context) {
+  host_t *host = context;
+  relay_http_respond(hub, host->exchange, 201, "X-Late: yes\r\n", (relay_bytes_t){"late", 4});
+  relay_http_respond(hub, host->exchange, 500, "", (relay_bytes_t){"again", 5});
+}
+
+TEST(later, "http: an answer may come later, and only the first counts") {
+  host_t *host = host_start(NULL);
+  peer_t *peer = peer_dial(host_port(host));
+  peer_print(peer, "GET /held HTTP/1.1\r\nHost: a\r\n\r\n");
+  EXPECT(host_noted(host, "held http"));
+  host_do(host, answer, host);
+  responds(peer, 201, "late");
+  EXPECT_CONTAINS(peer->headers, "X-Late: yes\r\n");
+  peer_print(peer, "GET /nothing HTTP/1.1\r\nHost: a\r\n\r\n");
+  responds(peer, 204, "");
+  peer_cut(peer);
+  host_end(host);
+}
+
+TEST(left_early, "http: who leaves before the answer, or within the body, leaves nothing behind") {
+  host_t *host = host_start(NULL);
+  peer_t *waiting = peer_dial(host_port(host)), *half = peer_dial(host_port(host));
+  peer_print(waiting, "GET /held HTTP/1.1\r\nHost: a\r\n\r\n");
+  EXPECT(host_noted(host, "held http"));
+  peer_print(half, "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nhalf");
+  peer_cut(waiting);
+  peer_cut(half);
+  host_do(host, answer, host);
+  host_end(host);
+}
+
+TEST(then_a_session, "http: a connection that carried requests may become a session") {
+  host_t *host = host_start(NULL);
+  peer_t *peer = peer_dial(host_port(host));
+  peer_print(peer, "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nhi");
+  responds(peer, 200, "hi");
+  EXPECT_INTEGER(peer_upgrade(peer, "/v1/connect", ""), 101);
+  peer_say(peer, "{\"type\":\"hello\",\"user\":\"ann\"}");
+  EXPECT_CONTAINS(peer_hear(peer), "welcome");
+  peer_leave(peer);
+  host_end(host);
+}
+
+TEST(not_http, "http: what is not HTTP is turned away") {
+  host_t *host = host_start(NULL);
+  static const char *const noise[] = {"hello\r\n\r\n", "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+                                      "GET\r\n\r\n", "BREW /pot HTTP/1.1\r\nHost: a\r\n\r\n"};
+  for (size_t i = 0; i < sizeof noise / sizeof *noise; i++) {
+    peer_t *peer = peer_dial(host_port(host));
+    peer_print(peer, "%s", noise[i]);
+    shutdown(peer->socket, SHUT_WR);
+    EXPECT(peer_sees_end(peer));
+    peer_cut(peer);
+  }
+  host_end(host);
+}
+
+TEST(other_upgrades, "http: an upgrade to anything but a session ends the connection, and so does a tunnel") {
+  host_t *host = host_start(NULL);
+  static const char *const requests[] = {
+      "GET /v1/connect HTTP/1.1\r\nHost: a\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n"
+      "HTTP2-Settings: AAMAAABkAAQAAP__\r\n\r\n",
+      "GET /v1/connect HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: other\r\n\r\n",
+      "CONNECT /v1/connect HTTP/1.1\r\nHost: a\r\n\r\n",
+      "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+  };
+  for (size_t i = 0; i < sizeof requests / sizeof *requests; i++) {
+    peer_t *peer = peer_dial(host_port(host));
+    peer_print(peer, "%s", requests[i]);
+    if (!EXPECT(peer_response(peer, false) != 101) || !EXPECT(peer_sees_end(peer)))
+      EXPECT_TEXT(requests[i], "");
+    peer_cut(peer);
+  }
+  host_end(host);
+}
+
+/* How much of half a second the hub's thread worked. */
+static double load(const host_t *host) {
+  clockid_t clock;
+  struct timespec before, after;
+  pthread_getcpuclockid(host->thread, &clock);
+  clock_gettime(clock, &before);
+  usleep(500000);
+  clock_gettime(clock, &after);
+  return ((double)(after.tv_sec - before.tv_sec) + (double)(after.tv_nsec - before.tv_nsec) / 1e9) / 0.5;
+}
+
+static const char held_get[] = "GET /held HTTP/1.1\r\nHost: a\r\n\r\n";
+static const char held_post[] = "POST /held HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\nx";
+
+TEST(no_spin, "http: who sends more, or closes a side, while it waits for an answer costs nothing") {
+  host_t *host = host_start(NULL);
+  for (int way = 0; way < 3; way++) {
+    peer_t *peer = peer_dial(host_port(host));
+    peer_print(peer, "%s", way == 2 ? held_post : held_get);
+    while (host_notes(host, "held http") <= way) usleep(1000);
+    if (way == 1)
+      shutdown(peer->socket, SHUT_WR);
+    else
+      peer_print(peer, "GET /nothing HTTP/1.1\r\nHost: a\r\n\r\n");
+    EXPECT(load(host) < 0.2);
+    host_do(host, answer, host);
+    responds(peer, 201, "late");
+    peer_cut(peer);
+  }
+  host_end(host);
+}
+
+TEST(pipelined_bodies, "http: requests with bodies sent together do not hold up the others") {
+  host_t *host = host_start(NULL);
+  peer_t *other = peer_open(host_port(host), "ann", "");
+  for (int way = 0; way < 4; way++) {
+    peer_t *peer = peer_dial(host_port(host));
+    const char *first = way % 2 ? "GET /nothing HTTP/1.1\r\nHost: a\r\n\r\n" : held_post;
+    const char *second =
+        way / 2 ? "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 1x\r\n\r\nx" : held_post;
+    peer_print(peer, "%s%s%s", first, second, second);
+    if (way % 2 == 0) {
+      while (host_notes(host, "held http") <= way / 2) usleep(1000);
+      host_do(host, answer, host);
+    }
+    EXPECT(peer_response(peer, false) != 0);
+    EXPECT(peer_sees_end(peer));
+    EXPECT(peer_hears_nothing_of(other, "bye"));
+    peer_cut(peer);
+  }
+  peer_leave(other);
+  host_end(host);
+}

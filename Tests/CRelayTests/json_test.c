@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What is JSON and what is not: tables, each tried as a member, inside `body`, and in an array. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "relay_json.h"
+#include "test.h"
+
+static const char *const values[] = {
+    "0",
+    "-0",
+    "7",
+    "-12",
+    "0.5",
+    "-0.0",
+    "1e2",
+    "1E+2",
+    "1e-2",
+    "0e0",
+    "12.340E05",
+    "1e9999",
+    "-1e-9999",
+    "123456789012345678901234567890",
+    "0.1000000000000000055511151231257827021181583404541015625",
+    "[1e9999,\"1e9999 \\\" 1e9999\",-1e9999 ]",
+    "null",
+    "true",
+    "false",
+    "\"\"",
+    "\" \"",
+    "\"a\"",
+    "\"\\\"\\\\\\/\\b\\f\\n\\r\\t\"",
+    "\"\\u0041\\u00e9\\u20AC\"",
+    "\"\\ud834\\udd1e\"",
+    "\"\\uDBFF\\uDFFF\"",
+    "\"\\u0000\"",
+    "\"\\u0080\"",
+    "\"\\uFFFF\"",
+    "\"/\"",
+    "\"\x7f\"",
+    "\"\xc2\x80\"",
+    "\"\xdf\xbf\"",
+    "\"\xe0\xa0\x80\"",
+    "\"\xed\x9f\xbf\"",
+    "\"\xee\x80\x80\"",
+    "\"\xef\xbf\xbf\"",
+    "\"\xef\xbb\xbf\"",
+    "\"\xf0\x90\x80\x80\"",
+    "\"\xf4\x8f\xbf\xbf\"",
+    "\"\xe2\x80\xa8\"",
+    "[]",
+    "[ ]",
+    "{}",
+    "{ }",
+    "[1,[2,[3]],{}]",
+    "{\"a\":{\"b\":[]}}",
+    "{\"\":0}",
+    "{\"a\" : 1 , \"b\":2}",
+    "[\t1\n,\r2 ]",
+    "[\"[\",\"]\",\"{\",\"}\",\",\",\":\"]",
+};
+
+static const char *const not_values[] = {
+    /* literals */
+    "",
+    "nul",
+    "nulll",
+    "True",
+    "FALSE",
+    "undefined",
+    "NaN",
+    "Infinity",
+    "-Infinity",
+    "n",
+    "truth",
+    /* numbers */
+    "00",
+    "01",
+    "-01",
+    "+1",
+    "-",
+    ".5",
+    "-.5",
+    "1.",
+    "1.e2",
+    "1e",
+    "1e+",
+    "1E-",
+    "0x10",
+    "1_000",
+    "1,000",
+    "--1",
+    "--1e9999",
+    "1e9999e5",
+    "01e9999",
+    "1e9999a",
+    "1e9999.5",
+    "1e9999 1e",
+    "1e5e9999",
+    "1.2.3",
+    "1e2.5",
+    "1 2",
+    "1a",
+    "-a",
+    "0e",
+    "\xef\xbc\x91",
+    /* strings */
+    "\"",
+    "\"a",
+    "'a'",
+    "\"\\\"",
+    "\"\\x41\"",
+    "\"\\u\"",
+    "\"\\u00\"",
+    "\"\\u00g0\"",
+    "\"\\U0041\"",
+    "\"\\0\"",
+    "\"\\ \"",
+    "\"\t\"",
+    "\"\n\"",
+    "\"\x01\"",
+    "\"\x1f\"",
+    "\"a\"b\"",
+    "\"a\"\"b\"",
+    "a",
+    /* surrogates that are no pair */
+    "\"\\ud800\"",
+    "\"\\udbffx\"",
+    "\"\\ud800\\n\"",
+    "\"\\ud800\\u0041\"",
+    "\"\\ud800\\ud800\"",
+    "\"\\udc00\"",
+    "\"\\udfff\"",
+    "\"a\\udc00\\ud800\"",
+    "\"\\ud834\\udd1e\\udd1e\"",
+    /* UTF-8: alone, overlong, surrogates, too large, truncated */
+    "\"\x80\"",
+    "\"\xbf\"",
+    "\"\xfe\"",
+    "\"\xff\"",
+    "\"\xc0\xaf\"",
+    "\"\xc1\xbf\"",
+    "\"\xe0\x80\xaf\"",
+    "\"\xe0\x9f\xbf\"",
+    "\"\xf0\x80\x80\xaf\"",
+    "\"\xf0\x8f\xbf\xbf\"",
+    "\"\xed\xa0\x80\"",
+    "\"\xed\xbf\xbf\"",
+    "\"\xf4\x90\x80\x80\"",
+    "\"\xf5\x80\x80\x80\"",
+    "\"\xf8\x88\x80\x80\x80\"",
+    "\"\xc2\"",
+    "\"\xe2\x82\"",
+    "\"\xf0\x9d\x84\"",
+    "\"\xc2\x41\"",
+    "\"\xe2\x82\x41\"",
+    "\"\xe2\x28\xa1\"",
+    "\"\xf0\x28\x8c\xbc\"",
+    "\xc3\xa9",
+    /* arrays and objects */
+    "[",
+    "]",
+    "[1",
+    "[1,]",
+    "[,1]",
+    "[,]",
+    "[1,,2]",
+    "[1 2]",
+    "[1}",
+    "{",
+    "}",
+    "{]",
+    "{\"a\"}",
+    "{\"a\":}",
+    "{\"a\":1,}",
+    "{,\"a\":1}",
+    "{\"a\":1 \"b\":2}",
+    "{\"a\" 1}",
+    "{\"a\"::1}",
+    "{\"a\":1:2}",
+    "{a:1}",
+    "{'a':1}",
+    "{1:1}",
+    "{null:1}",
+    "{[]:1}",
+    "{\"a\":1",
+    "[[]",
+    "[]]",
+    "{}}",
+    /* what some take for JSON */
+    "/* */1",
+    "1//",
+    "[1]#",
+    "\"a\"+\"b\"",
+    "\xc2\xa0"
+    "1",
+    "\x0b"
+    "1",
+    "\x0c"
+    "1",
+    "\xef\xbb\xbf"
+    "1",
+};
+
+static relay_json_status_t parse(const char *format, const char *value) {
+  char *text = NULL;
+  const int size = asprintf(&text, format, value);
+  /* An exact copy, so that the sanitizer sees a read past the end. */
+  char *exact = malloc((size_t)size);
+  memcpy(exact, text, (size_t)size);
+  relay_json_parser_t *parser = relay_json_parser_create();
+  relay_json_t json;
+  size_t offset = 0;
+  const relay_json_status_t status = relay_json_parse(parser, exact, (size_t)size, 128, &json, &offset);
+  if (offset > (size_t)size) printf("the offset %zu is behind the end of %s\n", offset, text);
+  EXPECT(offset <= (size_t)size);
+  relay_json_parser_destroy(parser);
+  free(exact);
+  free(text);
+  return status;
+}
+
+static const char *const places[] = {"{\"a\":%s}",       "{\"body\":%s}",   "{ \"body\" :\n%s ,\"b\":0}",
+                                     "{\"a\":[0,%s,0]}", "{\"body\":[%s]}", "{\"body\":{\"x\":%s}}"};
+
+TEST(values_are_accepted, "json: what RFC 8259 allows is accepted, in and out of body") {
+  for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+    for (size_t j = 0; j < sizeof places / sizeof *places; j++)
+      if (!EXPECT_INTEGER(parse(places[j], values[i]), RELAY_JSON_OK))
+        printf("  value %s in %s\n", values[i], places[j]);
+}
+
+TEST(others_are_refused, "json: what RFC 8259 refuses is refused, in and out of body") {
+  for (size_t i = 0; i < sizeof not_values / sizeof *not_values; i++)
+    for (size_t j = 0; j < sizeof places / sizeof *places; j++) {
+      if (!*not_values[i] && places[j][strlen(places[j]) - 2] == ']') continue; /* an empty array is fine */
+      if (!strcmp(not_values[i], "1,000") || !strcmp(not_values[i], "1 2") || !*not_values[i]) {
+        if (strchr(places[j], '[')) continue; /* two items are fine */
+      }
+      if (!EXPECT_INTEGER(parse(places[j], not_values[i]), RELAY_JSON_SYNTAX))
+        printf("  value %s in %s\n", not_values[i], places[j]);
+    }
+}
+
+TEST(keys_are_checked, "json: strings as keys follow the rules of strings") {
+  for (size_t i = 0; i < sizeof not_values / sizeof *not_values; i++) {
+    if (not_values[i][0] != '"') continue;
+    if (!EXPECT_INTEGER(parse("{%s:1}", not_values[i]), RELAY_JSON_SYNTAX))
+      printf("  key %s\n", not_values[i]);
+    if (!EXPECT_INTEGER(parse("{\"body\":{%s:1}}", not_values[i]), RELAY_JSON_SYNTAX))
+      printf("  key %s in body\n", not_values[i]);
+  }
+}
+
+TEST(only_objects, "json: the outermost value must be one object") {
+  static const char *const not_objects[] = {"0",  "null", "true", "false", "\"a\"",
+                                            "[]", "[{}]", " 1 ",  "[1,2]"};
+  for (size_t i = 0; i < sizeof not_objects / sizeof *not_objects; i++)
+    if (!EXPECT_INTEGER(parse("%s", not_objects[i]), RELAY_JSON_NOT_OBJECT)) printf("  %s\n", not_objects[i]);
+  static const char *const broken[] = {"",    " ",        "{}{}",           "{} {}", "{}x",
+                                       "{},", "{}]",      "\xef\xbb\xbf{}", "x{}",   "{}\xc2\xa0",
+                                       "{",   "{\"a\":1", "\xff\xfe{}",     "//\n{}"};
+  for (size_t i = 0; i < sizeof broken / sizeof *broken; i++)
+    if (!EXPECT_INTEGER(parse("%s", broken[i]), RELAY_JSON_SYNTAX)) printf("  %s\n", broken[i]);
+  EXPECT_INTEGER(parse("%s", " \t\r\n{ } \t\r\n"), RELAY_JSON_OK);
+}
+
+static void refuses_with_nul(const char *bytes, size_t size) {
+  relay_json_parser_t *parser = relay_json_parser_create();
+  relay_json_t json;
+  if (!EXPECT_INTEGER(relay_json_parse(parser, bytes, size, 128, &json, NULL), RELAY_JSON_SYNTAX))
+    printf("  %.*s\n", (int)size, bytes);
+  relay_json_parser_destroy(parser);
+}
+
+TEST(nul_bytes, "json: a NUL byte is refused wherever it stands") {
+#define REFUSES(bytes) refuses_with_nul(bytes, sizeof bytes - 1)
+  REFUSES("\0{}");
+  REFUSES("{}\0");
+  REFUSES("{} \0 ");
+  REFUSES("{\0}");
+  REFUSES("{\"a\0\":1}");
+  REFUSES("{\"a\"\0:1}");
+  REFUSES("{\"a\":\0"
+          "1}");
+  REFUSES("{\"a\":1\0}");
+  REFUSES("{\"a\":\"\0\"}");
+  REFUSES("{\"body\":\"\0\"}");
+  REFUSES("{\"body\":[1\0]}");
+  REFUSES("{\"body\":1\0}");
+  REFUSES("{}\0{}");
+}

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The policy of a host: what the hub hands over is answered here, on the hub's thread. */
+#include "host.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { RECEIPT_WAIT = 5000 };
+
+/* A string member of a request; empty when there is none. */
+static const char *text_of(const relay_json_t *json, const char *key, char *at, size_t room) {
+  const relay_json_node_t *node = relay_json_member(json, key);
+  const size_t size = node && node->kind == RELAY_JSON_STRING ? node->length : 0;
+  snprintf(at, room, "%.*s", (int)size, node ? json->text + node->text : "");
+  return at;
+}
+
+static bool is_true(const relay_json_t *json, const char *key) {
+  const relay_json_node_t *node = relay_json_member(json, key);
+  return node && node->kind == RELAY_JSON_TRUE;
+}
+
+static relay_bytes_t bytes(const char *text) {
+  return (relay_bytes_t){text, strlen(text)};
+}
+
+/* Answers with a type, the id of the request, and members that begin with a comma. */
+static void finish(host_t *host, const relay_event_t *event, const char *type, const char *members) {
+  const relay_json_node_t *id = relay_json_member(event->json, "id");
+  char *reply;
+  if (id) {
+    if (asprintf(&reply, "{\"type\":\"%s\",\"id\":%.*s%s}", type, (int)(id->end - id->start),
+                 (const char *)event->json->source + id->start, members) < 0)
+      abort();
+  } else if (asprintf(&reply, "{\"type\":\"%s\"%s}", type, members) < 0) {
+    abort();
+  }
+  relay_session_finish(host->hub, event->session, bytes(reply));
+  free(reply);
+}
+
+static void hello(host_t *host, const relay_event_t *event) {
+  char user[256], device[256], activity[32], members[512];
+  text_of(event->json, "user", user, sizeof user);
+  text_of(event->json, "device", device, sizeof device);
+  text_of(event->json, "activity", activity, sizeof activity);
+  if (!strcmp(user, "unanswered")) return;
+  if (!strcmp(user, "nobody")) {
+    finish(host, event, "error", ",\"code\":\"unauthorized\"");
+    relay_session_close(host->hub, event->session, 4501, "no valid token", -1);
+    return;
+  }
+  const relay_id_t id = relay_user_create(host->hub, user, bytes(",\"name\":\"A person\""), 0);
+  relay_user_set_has_devices(host->hub, id, true);
+  const relay_bytes_t authorization = relay_session_authorization(host->hub, event->session);
+  snprintf(members, sizeof members, ",\"user\":\"%s\",\"session\":%llu,\"authorization\":\"%.*s\"", user,
+           (unsigned long long)event->session, (int)authorization.count,
+           authorization.at ? (const char *)authorization.at : "");
+  const relay_status_t status =
+      relay_session_open(host->hub, event->session, id, *device ? device : NULL, is_true(event->json, "acks"),
+                         !strcmp(activity, "background") ? RELAY_BACKGROUND
+                         : !strcmp(activity, "idle")     ? RELAY_IDLE
+                                                         : RELAY_ACTIVE);
+  if (status == RELAY_OK) {
+    finish(host, event, "welcome", members);
+  } else {
+    finish(host, event, "error", ",\"code\":\"too_large\"");
+    relay_session_close(host->hub, event->session, 4504, "too many sessions", -1);
+  }
+}
+
+static void join(host_t *host, const relay_event_t *event) {
+  char name[256];
+  text_of(event->json, "room", name, sizeof name);
+  relay_hub_t *hub = host->hub;
+  const unsigned flags = !strncmp(name, "live.", 5)     ? 0
+                         : !strncmp(name, "stored.", 7) ? RELAY_ROOM_STORED
+                                                        : RELAY_ROOM_STORED | RELAY_ROOM_PUSHES;
+  const relay_id_t room = relay_room_create(hub, name, "epoch", 0, 0, flags);
+  if (relay_session_may_join(hub, event->session, room) != RELAY_OK) {
+    finish(host, event, "error", ",\"code\":\"too_large\"");
+    return;
+  }
+  relay_room_add_member(hub, room, event->user);
+  const unsigned rights = is_true(event->json, "mute")   ? RELAY_RIGHT_PRESENCE
+                          : is_true(event->json, "hide") ? RELAY_RIGHT_SEND
+                                                         : RELAY_RIGHT_SEND | RELAY_RIGHT_PRESENCE;
+  const int64_t seq = relay_room_seq(hub, room);
+  relay_room_join(hub, room, event->session, rights, seq + 1);
+  const relay_room_facts_t facts = relay_room_facts(hub, room, event->user);
+  size_t size;
+  char *entries = relay_room_entries(hub, room, event->user, &size), *members;
+  if (asprintf(&members,
+               ",\"room\":\"%s\",\"seq\":%lld,\"read\":%lld,\"members\":%.*s,\"memberCount\":%zu,"
+               "\"onlineCount\":%zu",
+               name, (long long)seq, (long long)facts.read, (int)size, entries, facts.members,
+               facts.online) < 0)
+    abort();
+  finish(host, event, "ok", members);
+  free(entries);
+  free(members);
+}
+
+static void leave(host_t *host, const relay_event_t *event) {
+  char name[256];
+  const relay_id_t room = relay_room_named(host->hub, text_of(event->json, "room", name, sizeof name));
+  const relay_status_t status = is_true(event->json, "stay")
+                                    ? relay_room_leave(host->hub, room, event->session)
+                                    : relay_room_remove_member(host->hub, room, event->user);
+  if (status == RELAY_OK)
+    finish(host, event, "ok", "");
+  else
+    finish(host, event, "error", ",\"code\":\"not_joined\"");
+}
+
+static void answer(host_t *host, const relay_event_t *event) {
+  char type[64];
+  text_of(event->json, "type", type, sizeof type);
+  if (!strcmp(type, "hello")) {
+    hello(host, event);
+  } else if (!strcmp(type, "join")) {
+    join(host, event);
+  } else if (!strcmp(type, "leave")) {
+    leave(host, event);
+  } else if (!strcmp(type, "hold")) {
+    host->held[host->held_count++ % 512] = event->session;
+    host_note(host, "held hold");
+  } else {
+    finish(host, event, "error", ",\"code\":\"unsupported\"");
+  }
+}
+
+/* Accepted, stored and shown in one. */
+static void send_(host_t *host, const relay_event_t *event) {
+  relay_hub_t *hub = host->hub;
+  const relay_json_node_t *body = relay_json_member(event->json, "body");
+  const relay_bytes_t slice = {event->json->source + body->start, body->end - body->start};
+  relay_id_t away[64];
+  bool needs_wait;
+  const char *from = relay_user_name(hub, event->user);
+  const size_t count = relay_room_away(hub, event->room, from, away, 64, &needs_wait);
+  int64_t time = relay_hub_now(hub);
+  const int64_t seq = relay_room_publish(hub, event->room, from, event->session, slice,
+                                         relay_room_seq(hub, event->room) + 1, &time, away, count);
+  char members[96];
+  snprintf(members, sizeof members, ",\"seq\":%lld,\"push\":%zu,\"waits\":%s", (long long)seq, count,
+           needs_wait ? "true" : "false");
+  finish(host, event, "ok", members);
+}
+
+/* Rules 4, 7 and 9 of the delivery decision, as far as the hub's facts go. */
+static void decide(host_t *host, const relay_event_t *event) {
+  relay_hub_t *hub = host->hub;
+  const char *room = relay_room_name(hub, event->room), *user = relay_user_name(hub, event->user);
+  if (!room || !user) return;
+  relay_undecided_t messages[64];
+  relay_member_facts_t facts = {0}; /* who left since is no member */
+  size_t count = relay_member_undecided(hub, event->room, event->user, messages, 64, &facts);
+  if (count > 64) count = 64; /* the rest is due again */
+  char seqs[512] = "";
+  for (size_t i = 0; i < count; i++)
+    snprintf(seqs + strlen(seqs), sizeof seqs - strlen(seqs), " %lld", (long long)messages[i].seq);
+  host_note(host, "due %s %s%s", room, user, seqs);
+  const int64_t now = relay_hub_now(hub);
+  int64_t decided = 0, until = 0;
+  bool attends = false;
+  for (size_t i = 0; i < facts.sessions; i++)
+    attends = attends || facts.session[i].activity != RELAY_BACKGROUND;
+  const int64_t grace_end = facts.away_since + host->config.limits.presence_grace;
+  for (size_t i = 0; i < count; i++) {
+    until = attends ? messages[i].shown + RECEIPT_WAIT : facts.is_clean || facts.sessions > 0 ? 0 : grace_end;
+    if (until > now) break;
+    decided = messages[i].seq;
+    if (!messages[i].is_own) host_note(host, "push %s %s %lld", room, user, (long long)messages[i].seq);
+  }
+  relay_member_decide(hub, event->room, event->user, decided, until - now);
+}
+
+static void respond(host_t *host, const relay_event_t *event) {
+  relay_hub_t *hub = host->hub;
+  const relay_http_t *http = event->http;
+  if (!http) return; /* the client has left */
+  const char *path = http->path.at;
+  if (!strcmp(path, "/echo")) {
+    relay_http_respond(hub, event->exchange, 200, "Content-Type: text/plain\r\n", http->body);
+  } else if (!strcmp(path, "/what")) {
+    char query[256] = "", *what;
+    for (size_t i = 0; i < http->query.count && i < sizeof query - 1; i++)
+      query[i] = ((const char *)http->query.at)[i] ? ((const char *)http->query.at)[i] : '|';
+    const int size = asprintf(&what, "%s %s %s %s %s %s %s", (const char *)http->method.at, path, query,
+                              http->authorization.at ? (const char *)http->authorization.at : "-",
+                              http->user.at ? (const char *)http->user.at : "-",
+                              http->idempotency_key.at ? (const char *)http->idempotency_key.at : "-",
+                              http->if_none_match.at ? (const char *)http->if_none_match.at : "-");
+    relay_http_respond(hub, event->exchange, 200, "", (relay_bytes_t){what, (size_t)size});
+    free(what);
+  } else if (!strcmp(path, "/nothing")) {
+    relay_http_respond(hub, event->exchange, 204, "", (relay_bytes_t){0});
+  } else if (!strcmp(path, "/stream")) {
+    relay_http_stream(hub, event->exchange, "Content-Type: text/event-stream\r\n");
+    relay_http_stream_write(hub, event->exchange, bytes("data: first\n\n"));
+    host->exchange = event->exchange;
+    host_note(host, "held stream");
+  } else if (!strcmp(path, "/held")) {
+    host->exchange = event->exchange;
+    host_note(host, "held http");
+  } else {
+    relay_http_respond(hub, event->exchange, 404, "", bytes("no such path"));
+  }
+}
+
+void policy_happened(void *context, const relay_event_t *events, size_t count) {
+  host_t *host = context;
+  for (size_t i = 0; i < count; i++) {
+    const relay_event_t *event = &events[i];
+    const char *room = relay_room_name(host->hub, event->room);
+    const char *user = relay_user_name(host->hub, event->user);
+    switch (event->kind) {
+    case RELAY_EVENT_REQUEST:
+      answer(host, event);
+      break;
+    case RELAY_EVENT_SEND:
+      send_(host, event);
+      break;
+    case RELAY_EVENT_HTTP:
+      respond(host, event);
+      break;
+    case RELAY_EVENT_HTTP_CLOSED:
+      host_note(host, "stream closed");
+      break;
+    case RELAY_EVENT_USER_AWAY:
+      host_note(host, "away %s", event->name);
+      break;
+    case RELAY_EVENT_USER_GONE:
+      break;
+    case RELAY_EVENT_MARK:
+      host_note(host, "mark %s %s %lld %lld", room ? room : "?", user ? user : "?", (long long)event->read,
+                (long long)event->received);
+      break;
+    case RELAY_EVENT_CURSOR:
+      host_note(host, "cursor %s %lld", room ? room : "?", (long long)event->seq);
+      break;
+    case RELAY_EVENT_DUE:
+      decide(host, event);
+      break;
+    case RELAY_EVENT_ROOM_IDLE:
+      host_note(host, "idle %s", room ? room : "?");
+      break;
+    }
+  }
+}

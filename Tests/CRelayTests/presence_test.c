@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Presence from outside. */
+#include <string.h>
+#include <time.h>
+
+#include "host.h"
+#include "peer.h"
+#include "test.h"
+
+enum { GRACE = 200, COALESCE = 250 };
+
+static int64_t milliseconds(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return (int64_t)time.tv_sec * 1000 + time.tv_nsec / 1000000;
+}
+
+/* A member of `live.a` who has heard all there is to hear of the others. */
+static peer_t *watch(host_t *host) {
+  peer_t *watcher = peer_open(host_port(host), "watcher", "");
+  peer_join(watcher, "stored.a");
+  return watcher;
+}
+
+static peer_t *arrive(host_t *host, peer_t *watcher) {
+  peer_t *ann = peer_open(host_port(host), "ann", "");
+  peer_join(ann, "stored.a");
+  EXPECT_CONTAINS(peer_hear_of(watcher, "\"presence\",\"user\":\"ann\""), "\"online\":true");
+  return ann;
+}
+
+TEST(clean_close, "presence: a close with 1000 counts at once") {
+  relay_config_t config = host_config();
+  config.limits.presence_grace = 60000;
+  host_t *host = host_start(&config);
+  peer_t *watcher = watch(host), *ann = arrive(host, watcher);
+  peer_leave(ann);
+  const char *entry =
+      peer_hear_of(watcher, "\"presence\",\"user\":\"ann\",\"name\":\"A person\",\"online\":false");
+  EXPECT_CONTAINS(entry, "\"isFocused\":null,\"lastSeen\":");
+  EXPECT_LACKS(entry, "activity");
+  EXPECT(host_noted(host, "away ann"));
+  peer_leave(watcher);
+  host_end(host);
+}
+
+TEST(grace, "presence: a lost connection and a close with 1001 count after the grace") {
+  relay_config_t config = host_config();
+  config.limits.presence_grace = 500;
+  host_t *host = host_start(&config);
+  peer_t *watcher = watch(host);
+  for (int way = 0; way < 3; way++) {
+    peer_t *ann = peer_open(host_port(host), "ann", "");
+    peer_join(ann, "stored.a");
+    peer_hear_of(watcher, "\"user\":\"ann\",\"name\":\"A person\",\"online\":true");
+    const int64_t lost = milliseconds();
+    if (way == 1) peer_frame(ann, true, PEER_CLOSE, "\x03\xe9", 2);
+    if (way == 2) peer_frame(ann, true, PEER_CLOSE, "", 0);
+    if (way) peer_sees_end(ann);
+    peer_cut(ann);
+    peer_hear_of(watcher, "\"user\":\"ann\",\"name\":\"A person\",\"online\":false");
+    EXPECT(milliseconds() - lost >= 490);
+  }
+  peer_leave(watcher);
+  host_end(host);
+}
+
+TEST(coming_back, "presence: coming back within the grace is no event at all") {
+  host_t *host = host_start(NULL);
+  peer_t *watcher = watch(host), *ann = arrive(host, watcher);
+  while (peer_hear_within(watcher, COALESCE + 50)) continue;
+  peer_cut(ann);
+  ann = peer_open(host_port(host), "ann", "");
+  peer_join(ann, "stored.a");
+  EXPECT(peer_hear_within(watcher, GRACE + COALESCE + 50) == NULL);
+  EXPECT_INTEGER(host_notes(host, "away ann"), 0);
+  peer_leave(ann);
+  peer_leave(watcher);
+  host_end(host);
+}
+
+TEST(grace_is_used_up, "presence: who came back within the grace and closes is away at once") {
+  relay_config_t config = host_config();
+  config.limits.presence_grace = 60000;
+  host_t *host = host_start(&config);
+  peer_t *watcher = watch(host), *ann = arrive(host, watcher);
+  peer_cut(ann);
+  ann = peer_open(host_port(host), "ann", "");
+  EXPECT(peer_hears_nothing_of(ann, "bye"));
+  peer_leave(ann);
+  EXPECT_CONTAINS(peer_hear_of(watcher, "\"online\":false"), "\"user\":\"ann\"");
+  peer_leave(watcher);
+  host_end(host);
+}
+
+TEST(coalescing,
+     "presence: the first change goes out at once, further ones are joined, none when it is back") {
+  host_t *host = host_start(NULL);
+  peer_t *watcher = watch(host), *ann = arrive(host, watcher);
+  while (peer_hear_within(watcher, COALESCE + 50)) continue;
+  const int64_t began = milliseconds();
+  peer_say(ann, "{\"type\":\"activity\",\"state\":\"idle\"}");
+  EXPECT_CONTAINS(peer_hear(watcher), "\"activity\":\"idle\"");
+  EXPECT(milliseconds() - began < COALESCE);
+  peer_say(ann, "{\"type\":\"activity\",\"state\":\"background\"}");
+  peer_say(ann, "{\"type\":\"activity\",\"state\":\"idle\"}");
+  peer_say(ann, "{\"type\":\"activity\",\"state\":\"active\"}");
+  EXPECT_CONTAINS(peer_hear(watcher), "\"activity\":\"active\"");
+  EXPECT(milliseconds() - began >= COALESCE - 10);
+  peer_say(ann, "{\"type\":\"activity\",\"state\":\"idle\"}");
+  peer_say(ann, "{\"type\":\"activity\",\"state\":\"active\"}");
+  EXPECT(peer_hear_within(watcher, COALESCE + 100) == NULL);
+  peer_leave(ann);
+  peer_leave(watcher);
+  host_end(host);
+}
+
+TEST(merged, "presence: the liveliest of a user's sessions counts") {
+  host_t *host = host_start(NULL);
+  peer_t *watcher = watch(host), *ann = arrive(host, watcher);
+  peer_t *phone = peer_open(host_port(host), "ann", ",\"activity\":\"background\"");
+  peer_say(ann, "{\"type\":\"activity\",\"state\":\"idle\"}");
+  EXPECT_CONTAINS(peer_hear_of(watcher, "\"activity\":\"idle\""), "\"online\":true");
+  peer_leave(ann);
+  EXPECT_CONTAINS(peer_hear_of(watcher, "\"activity\":\"background\""), "\"online\":true");
+  peer_leave(phone);
+  EXPECT_CONTAINS(peer_hear_of(watcher, "\"presence\""), "\"online\":false");
+  peer_leave(watcher);
+  host_end(host);
+}
+
+TEST(once, "presence: one event a session, however many rooms are shared, and the own other sessions") {
+  host_t *host = host_start(NULL);
+  peer_t *ann = peer_open(host_port(host), "ann", ""), *tablet = peer_open(host_port(host), "ann", "");
+  peer_t *bob = peer_open(host_port(host), "bob", "");
+  static const char *const rooms[] = {"stored.a", "stored.b", "live.c"};
+  for (int i = 0; i < 3; i++) {
+    peer_join(ann, rooms[i]);
+    peer_join(bob, rooms[i]);
+  }
+  while (peer_hear_within(bob, COALESCE + 50)) continue;
+  while (peer_hear_within(tablet, 1)) continue;
+  while (peer_hear_within(ann, 1)) continue;
+  peer_say(tablet, "{\"type\":\"activity\",\"state\":\"idle\"}");
+  peer_say(ann, "{\"type\":\"activity\",\"state\":\"idle\"}");
+  EXPECT_CONTAINS(peer_hear(bob), "\"activity\":\"idle\"");
+  EXPECT(peer_hear_within(bob, COALESCE + 50) == NULL);
+  EXPECT_CONTAINS(peer_hear_of(tablet, "\"presence\""), "\"activity\":\"idle\"");
+  peer_leave(ann);
+  peer_leave(tablet);
+  peer_leave(bob);
+  host_end(host);
+}
+
+TEST(snapshot, "presence: a joiner hears nothing that the snapshot told") {
+  host_t *host = host_start(NULL);
+  peer_t *ann = peer_open(host_port(host), "ann", "");
+  peer_join(ann, "stored.a");
+  peer_say(ann, "{\"type\":\"activity\",\"state\":\"idle\",\"id\":1}");
+  peer_hear_of(ann, "\"id\":1");
+  /* Bob's arrival and Ann's last change wait to be announced. */
+  peer_t *bob = peer_open(host_port(host), "bob", "");
+  EXPECT_CONTAINS(peer_join(bob, "stored.a"), "\"activity\":\"idle\"");
+  const char *text;
+  while ((text = peer_hear_within(bob, COALESCE + 100))) EXPECT_LACKS(text, "\"presence\"");
+  peer_leave(ann);
+  peer_leave(bob);
+  host_end(host);
+}
+
+TEST(counts, "presence: in a large room there are counts instead, and the lists come back below half") {
+  relay_config_t config = host_config();
+  config.limits.member_list = 4;
+  host_t *host = host_start(&config);
+  peer_t *watcher = watch(host), *others[5];
+  static const char *const name_of[] = {"u0", "u1", "u2", "u3", "u4"};
+  for (int i = 0; i < 5; i++) {
+    others[i] = peer_open(host_port(host), name_of[i], "");
+    peer_join(others[i], "stored.a");
+  }
+  EXPECT_CONTAINS(peer_hear_of(watcher, "\"counts\""), "\"room\":\"stored.a\",\"memberCount\":");
+  while (!strstr(watcher->text, "\"memberCount\":6,\"onlineCount\":6"))
+    if (!EXPECT(peer_hear_of(watcher, "\"counts\"") != NULL)) break;
+  peer_say(others[0], "{\"type\":\"activity\",\"state\":\"idle\"}");
+  EXPECT(peer_hears_nothing_of(watcher, "\"presence\""));
+  peer_cut(others[0]);
+  EXPECT_CONTAINS(peer_hear_of(watcher, "\"counts\""), "\"memberCount\":6,\"onlineCount\":5");
+  for (int i = 1; i < 4; i++) {
+    peer_say(others[i], "{\"type\":\"leave\",\"id\":2,\"room\":\"stored.a\"}");
+    EXPECT_CONTAINS(peer_hear_of(others[i], "\"event\":\"left\""), name_of[i]);
+  }
+  /* Six less three are three; the lists come back below two. */
+  EXPECT_CONTAINS(peer_hear_of(watcher, "\"counts\""), "\"memberCount\":3,\"onlineCount\":2");
+  EXPECT(peer_hears_nothing_of(watcher, "\"presence\""));
+  peer_say(others[4], "{\"type\":\"leave\",\"room\":\"stored.a\"}");
+  EXPECT_CONTAINS(peer_hear_of(watcher, "\"counts\""), "\"memberCount\":2");
+  for (int i = 1; i < 5; i++) peer_leave(others[i]);
+  peer_leave(watcher);
+  host_end(host);
+}

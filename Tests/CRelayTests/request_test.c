@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Requests and what comes back. */
+#include <stdio.h>
+#include <string.h>
+
+#include "host.h"
+#include "peer.h"
+#include "test.h"
+
+TEST(ids, "request: an id is echoed as it was sent") {
+  host_t *host = host_start(NULL);
+  peer_t *peer = peer_open(host_port(host), "ann", "");
+  static const char *const ids[] = {"1",
+                                    "0",
+                                    "-0",
+                                    "-7",
+                                    "9007199254740991",
+                                    "-9007199254740991",
+                                    "\"a\"",
+                                    "\"\\u00e9\\/\\\"\"",
+                                    "\"\xc3\xa9\"",
+                                    "\"0123456789012345678901234567890123456789012345678901234567890123\""};
+  for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
+    char expected[128];
+    peer_say(peer, "{\"id\" : %s ,\"type\":\"ping\"}", ids[i]);
+    snprintf(expected, sizeof expected, "{\"type\":\"pong\",\"id\":%s,\"time\":", ids[i]);
+    EXPECT_CONTAINS(peer_hear(peer), expected);
+  }
+  peer_leave(peer);
+  host_end(host);
+}
+
+TEST(bad_ids, "request: anything else as an id is a bad request, answered without it") {
+  host_t *host = host_start(NULL);
+  peer_t *peer = peer_open(host_port(host), "ann", "");
+  static const char *const ids[] = {"9007199254740992",
+                                    "-9007199254740992",
+                                    "1.0",
+                                    "1e3",
+                                    "99999999999999999999999",
+                                    "\"\"",
+                                    "null",
+                                    "true",
+                                    "[]",
+                                    "{}",
+                                    "\"01234567890123456789012345678901234567890123456789012345678901234\""};
+  for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
+    peer_say(peer, "{\"type\":\"ping\",\"id\":%s}", ids[i]);
+    EXPECT_CONTAINS(peer_hear(peer), "{\"type\":\"error\",\"code\":\"bad_request\"");
+  }
+  peer_leave(peer);
+  host_end(host);
+}
+
+TEST(wrong_fields, "request: a wrong field is answered with its id, and the session lives") {
+  relay_config_t config = host_config();
+  host_t *host = host_start(&config);
+  peer_t *peer = peer_open(host_port(host), "ann", "");
+  peer_join(peer, "live.a");
+  static const char *const requests[][2] = {
+      {"\"type\":\"nonsense\"", "unsupported"},
+      {"\"type\":null", "bad_request"},
+      {"\"type\":[\"ping\"]", "bad_request"},
+      {"\"x\":1", "bad_request"},
+      {"\"type\":\"ping\",\"type\":\"ping\"", "bad_request"},
+      {"\"type\":\"send\",\"body\":1", "bad_request"},
+      {"\"type\":\"send\",\"room\":null,\"body\":1", "bad_request"},
+      {"\"type\":\"send\",\"room\":7,\"body\":1", "bad_request"},
+      {"\"type\":\"send\",\"room\":\"\",\"body\":1", "bad_request"},
+      {"\"type\":\"send\",\"room\":\"..\",\"body\":1", "bad_request"},
+      {"\"type\":\"send\",\"room\":\"a b\",\"body\":1", "bad_request"},
+      {"\"type\":\"send\",\"room\":\"a\\u0000\",\"body\":1", "bad_request"},
+      {"\"type\":\"send\",\"room\":\"live.b\",\"body\":1", "not_joined"},
+      {"\"type\":\"send\",\"room\":\"live.a\"", "bad_request"},
+      {"\"type\":\"send\",\"room\":\"live.a\",\"body\":1,\"key\":\"\"", "bad_request"},
+      {"\"type\":\"send\",\"room\":\"live.a\",\"body\":1,\"key\":7", "bad_request"},
+      {"\"type\":\"signal\",\"room\":\"live.a\"", "bad_request"},
+      {"\"type\":\"signal\",\"room\":\"live.a\",\"name\":\"\"", "bad_request"},
+      {"\"type\":\"read\",\"room\":\"live.a\"", "bad_request"},
+      {"\"type\":\"read\",\"room\":\"live.a\",\"seq\":1", "bad_request"},
+      {"\"type\":\"read\",\"room\":\"live.a\",\"seq\":-1", "bad_request"},
+      {"\"type\":\"read\",\"room\":\"live.a\",\"seq\":0.0", "bad_request"},
+      {"\"type\":\"received\",\"room\":\"live.a\",\"seq\":\"0\"", "bad_request"},
+      {"\"type\":\"received\",\"room\":\"live.b\",\"seq\":0", "not_joined"},
+      {"\"type\":\"activity\",\"state\":\"asleep\"", "bad_request"},
+      {"\"type\":\"activity\",\"state\":1", "bad_request"},
+  };
+  for (size_t i = 0; i < sizeof requests / sizeof *requests; i++) {
+    char expected[96];
+    peer_say(peer, "{\"id\":%zu,%s}", i, requests[i][0]);
+    snprintf(expected, sizeof expected, "{\"type\":\"error\",\"id\":%zu,\"code\":\"%s\"", i, requests[i][1]);
+    EXPECT_CONTAINS(peer_hear(peer), expected);
+  }
+  EXPECT(peer_hears_nothing_of(peer, "error"));
+  peer_leave(peer);
+  host_end(host);
+}
+
+TEST(known_types, "request: with a list of types only these are handed over") {
+  relay_config_t config = host_config();
+  config.requests = "join leave";
+  host_t *host = host_start(&config);
+  peer_t *peer = peer_open(host_port(host), "ann", "");
+  EXPECT_CONTAINS(peer_join(peer, "live.a"), "\"ok\"");
+  static const char *const types[] = {"hold", "joi", "joins", "join leave", "\\u006aoin ", " ", ""};
+  for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+    peer_say(peer, "{\"type\":\"%s\",\"id\":%zu,\"room\":\"live.a\"}", types[i], i);
+    EXPECT_CONTAINS(peer_hear(peer), "\"code\":\"unsupported\"");
+  }
+  EXPECT_INTEGER(host_notes(host, "held"), 0);
+  peer_say(peer, "{\"type\":\"lea\\u0076e\",\"room\":\"live.a\"}");
+  EXPECT_CONTAINS(peer_hear_of(peer, "\"member\""), "\"left\"");
+  peer_leave(peer);
+  host_end(host);
+}
+
+TEST(without_id, "request: without an id only errors are answered, and a ping") {
+  host_t *host = host_start(NULL);
+  peer_t *peer = peer_open(host_port(host), "ann", "");
+  peer_join(peer, "live.a");
+  peer_say(peer, "{\"type\":\"send\",\"room\":\"live.a\",\"body\":1}");
+  peer_say(peer, "{\"type\":\"signal\",\"room\":\"live.a\",\"name\":\"n\"}");
+  peer_say(peer, "{\"type\":\"read\",\"room\":\"live.a\",\"seq\":1}");
+  peer_say(peer, "{\"type\":\"activity\",\"state\":\"active\"}");
+  peer_say(peer, "{\"type\":\"ping\"}");
+  EXPECT_CONTAINS(peer_hear(peer), "{\"type\":\"pong\",\"time\":");
+  peer_say(peer, "{\"type\":\"signal\",\"room\":\"live.a\"}");
+  EXPECT_CONTAINS(peer_hear(peer), "{\"type\":\"error\",\"code\":\"bad_request\"");
+  peer_leave(peer);
+  host_end(host);
+}
+
+TEST(too_deep, "request: a frame that is too deep is a bad request, and the session lives") {
+  relay_config_t config = host_config();
+  config.limits.nesting = 8;
+  host_t *host = host_start(&config);
+  peer_t *peer = peer_open(host_port(host), "ann", "");
+  peer_join(peer, "live.a");
+  peer_say(peer, "{\"type\":\"send\",\"id\":1,\"room\":\"live.a\",\"body\":[[[[[[[0]]]]]]]}");
+  EXPECT_CONTAINS(peer_hear(peer), "\"ok\",\"id\":1");
+  peer_say(peer, "{\"type\":\"send\",\"id\":2,\"room\":\"live.a\",\"body\":[[[[[[[[0]]]]]]]]}");
+  EXPECT_CONTAINS(peer_hear(peer), "\"bad_request\"");
+  EXPECT(peer_hears_nothing_of(peer, "bye"));
+  peer_leave(peer);
+  host_end(host);
+}
+
+static void hears(peer_t *peer, const char *part, int times) {
+  for (int i = 0; i < times; i++) EXPECT_CONTAINS(peer_hear(peer), part);
+}
+
+TEST(request_rate, "rate: past the burst requests are refused for a while, broken ones as well") {
+  relay_config_t config = host_config();
+  config.limits.request_rate = 0.5;
+  config.limits.request_burst = 6;
+  host_t *host = host_start(&config);
+  peer_t *peer = peer_open(host_port(host), "ann", "");
+  for (int i = 0; i < 3; i++) peer_say(peer, "{\"type\":\"ping\"}");
+  for (int i = 0; i < 3; i++) peer_say(peer, "{\"type\":\"x\",\"a\":1,\"a\":2}");
+  peer_say(peer, "{\"type\":\"ping\",\"id\":7}");
+  peer_say(peer, "{\"type\":\"x\",\"a\":1,\"a\":2}");
+  hears(peer, "pong", 3);
+  hears(peer, "bad_request", 3);
+  const char *text = peer_hear(peer);
+  EXPECT_CONTAINS(text, "{\"type\":\"error\",\"id\":7,\"code\":\"rate_limited\"");
+  EXPECT_CONTAINS(text, "\"temporary\":true,\"retryAfter\":");
+  EXPECT_CONTAINS(peer_hear(peer), "rate_limited");
+  peer_leave(peer);
+  host_end(host);
+}
+
+TEST(send_rate, "rate: sends and signals have their own, and acknowledgements now and then are free") {
+  relay_config_t config = host_config();
+  config.limits.send_rate = 0.1;
+  config.limits.send_burst = 3;
+  config.limits.request_rate = 0.1;
+  config.limits.request_burst = 2;
+  host_t *host = host_start(&config);
+  peer_t *peer = peer_open(host_port(host), "ann", "");
+  peer_join(peer, "live.a");
+  peer_say(peer, "{\"type\":\"ping\",\"id\":0}");
+  EXPECT_CONTAINS(peer_hear(peer), "pong");
+  for (int i = 0; i < 2; i++) peer_say(peer, "{\"type\":\"send\",\"id\":1,\"room\":\"live.a\",\"body\":1}");
+  peer_say(peer, "{\"type\":\"signal\",\"id\":1,\"room\":\"live.a\",\"name\":\"n\"}");
+  peer_say(peer, "{\"type\":\"send\",\"id\":2,\"room\":\"live.a\",\"body\":1}");
+  hears(peer, "\"ok\",\"id\":1", 3);
+  EXPECT_CONTAINS(peer_hear(peer), "\"id\":2,\"code\":\"rate_limited\"");
+  peer_say(peer, "{\"type\":\"received\",\"id\":3,\"room\":\"live.a\",\"seq\":2}");
+  peer_say(peer, "{\"type\":\"read\",\"id\":4,\"room\":\"live.a\",\"seq\":2}");
+  EXPECT_CONTAINS(peer_hear(peer), "\"ok\",\"id\":3");
+  EXPECT_CONTAINS(peer_hear(peer), "\"id\":4,\"code\":\"rate_limited\"");
+  peer_leave(peer);
+  host_end(host);
+}
+
+TEST(flood, "rate: a thousand refusals within ten seconds close with 4006") {
+  relay_config_t config = host_config();
+  config.limits.request_rate = 0.1;
+  config.limits.request_burst = 1;
+  host_t *host = host_start(&config);
+  peer_t *peer = peer_open(host_port(host), "ann", "");
+  for (int i = 0; i < 1005; i++) peer_say(peer, "{\"type\":\"ping\"}");
+  int refusals = 0;
+  const char *text;
+  while ((text = peer_hear(peer))) refusals += strstr(text, "rate_limited") != NULL;
+  EXPECT_INTEGER(refusals, 1000);
+  EXPECT_INTEGER(peer->close_code, 4006);
+  peer_leave(peer);
+  host_end(host);
+}

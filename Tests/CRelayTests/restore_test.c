@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What the hub keeps of a stored room: its tail, and what is decided again after a start. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host.h"
+#include "peer.h"
+#include "test.h"
+
+enum { TAIL = 64 };
+
+static void restore(relay_hub_t *hub, void *unused) {
+  (void)unused;
+  const relay_id_t room =
+      relay_room_create(hub, "pushed.a", "epoch", 6, 3, RELAY_ROOM_STORED | RELAY_ROOM_PUSHES);
+  const relay_id_t ann = relay_user_create(hub, "ann", (relay_bytes_t){0}, 0);
+  const relay_id_t bob = relay_user_create(hub, "bob", (relay_bytes_t){0}, 0);
+  const relay_id_t eve = relay_user_create(hub, "eve", (relay_bytes_t){0}, 0);
+  EXPECT_INTEGER(relay_room_restore_member(hub, room, ann, 0, 0), RELAY_OK);
+  EXPECT_INTEGER(relay_room_restore_member(hub, room, bob, 3, 4), RELAY_OK);
+  EXPECT_INTEGER(relay_room_restore_member(hub, room, eve, 6, 6), RELAY_OK);
+  EXPECT_INTEGER(relay_room_restore_message(hub, room, 4, 1, ann), RELAY_OK);
+  EXPECT_INTEGER(relay_room_restore_message(hub, room, 5, 2, bob), RELAY_OK);
+  EXPECT_INTEGER(relay_room_restore_message(hub, room, 6, 3, ann), RELAY_OK);
+  EXPECT_INTEGER(relay_room_restore_message(hub, room + 1, 6, 3, ann), RELAY_GONE);
+  relay_room_resume(hub, room);
+  EXPECT(!relay_room_release(hub, room));
+  size_t size, count;
+  EXPECT(relay_room_tail(hub, room, 5, &size, &count) == NULL);
+}
+
+TEST(restored, "restore: what was undecided is decided again, but what one received or said oneself") {
+  host_t *host = host_start(NULL);
+  host_do(host, restore, NULL);
+  EXPECT(host_noted(host, "due pushed.a ann 5 6"));
+  EXPECT(host_noted(host, "due pushed.a bob 6"));
+  EXPECT(host_noted(host, "cursor pushed.a 6"));
+  EXPECT_INTEGER(host_notes(host, "due pushed.a eve"), 0);
+  EXPECT_INTEGER(host_notes(host, "push pushed.a ann 5"), 1);
+  EXPECT_INTEGER(host_notes(host, "push pushed.a bob 6"), 1);
+  EXPECT_INTEGER(host_notes(host, "push"), 2);
+  host_end(host);
+}
+
+static void expect_tail(relay_hub_t *hub, int64_t after, const char *expected, size_t expected_count) {
+  size_t size, count;
+  char *tail = relay_room_tail(hub, relay_room_named(hub, "stored.a"), after, &size, &count);
+  if (expected)
+    EXPECT_BYTES(tail, size, expected);
+  else
+    EXPECT(tail == NULL);
+  EXPECT_INTEGER(count, expected_count);
+  free(tail);
+}
+
+static void publish(relay_hub_t *hub, int64_t seq, const char *body) {
+  int64_t time = 1000 + seq;
+  EXPECT_INTEGER(relay_room_publish(hub, relay_room_named(hub, "stored.a"), "ann", 0,
+                                    (relay_bytes_t){body, strlen(body)}, seq, &time, NULL, 0),
+                 seq);
+}
+
+static void try_tail(relay_hub_t *hub, void *unused) {
+  (void)unused;
+  relay_room_create(hub, "stored.a", "epoch", 0, 0, RELAY_ROOM_STORED);
+  expect_tail(hub, 0, "", 0);
+  expect_tail(hub, 1, NULL, 0);
+  publish(hub, 1, "[1 ]");
+  publish(hub, 2, "\"two\"");
+#define FIRST "{\"seq\":1,\"from\":\"ann\",\"time\":1001,\"body\":[1 ]}"
+#define SECOND "{\"seq\":2,\"from\":\"ann\",\"time\":1002,\"body\":\"two\"}"
+  expect_tail(hub, 0, FIRST "," SECOND, 2);
+  expect_tail(hub, 1, SECOND, 1);
+  expect_tail(hub, 2, "", 0);
+  expect_tail(hub, 3, NULL, 0);
+  expect_tail(hub, -1, NULL, 0);
+}
+
+TEST(tail, "restore: the tail is the messages after a seq, when all of them are there") {
+  host_t *host = host_start(NULL);
+  host_do(host, try_tail, NULL);
+  host_end(host);
+}
+
+static void try_long_tail(relay_hub_t *hub, void *unused) {
+  (void)unused;
+  relay_room_create(hub, "stored.a", "epoch", 0, 0, RELAY_ROOM_STORED);
+  for (int seq = 1; seq <= 1000; seq++) {
+    char body[300];
+    snprintf(body, sizeof body, "\"%0*d\"", seq % 250 + 5, seq); /* headers of both sizes */
+    publish(hub, seq, body);
+    size_t size, count;
+    const relay_id_t room = relay_room_named(hub, "stored.a");
+    const int64_t kept = seq < TAIL ? seq : TAIL;
+    char *tail = relay_room_tail(hub, room, seq - kept, &size, &count), first[32];
+    EXPECT_INTEGER(count, kept);
+    snprintf(first, sizeof first, "{\"seq\":%d,", (int)(seq - kept + 1));
+    EXPECT(tail && !strncmp(tail, first, strlen(first)));
+    free(tail);
+    if (seq > TAIL) EXPECT(relay_room_tail(hub, room, seq - TAIL - 1, &size, &count) == NULL);
+    EXPECT_INTEGER(relay_hub_counts(hub).frames, kept);
+  }
+}
+
+TEST(long_tail, "restore: the tail is bounded in messages") {
+  host_t *host = host_start(NULL);
+  host_do(host, try_long_tail, NULL);
+  EXPECT(host_noted(host, "cursor stored.a 1000"));
+  host_end(host);
+}
+
+static void try_wide_tail(relay_hub_t *hub, void *unused) {
+  (void)unused;
+  relay_room_create(hub, "stored.a", "epoch", 0, 0, RELAY_ROOM_STORED);
+  char *body = malloc(70001);
+  memset(body, '7', 70000);
+  body[70000] = 0;
+  for (int seq = 1; seq <= 10; seq++) publish(hub, seq, seq % 5 ? "0" : body);
+  size_t size, count;
+  char *tail = relay_room_tail(hub, relay_room_named(hub, "stored.a"), 9, &size, &count);
+  EXPECT(tail && size > 70000 && !strncmp(tail, "{\"seq\":10,", 10));
+  free(tail);
+  expect_tail(hub, 8, NULL, 0);
+  EXPECT(relay_hub_counts(hub).frame_bytes < 71000);
+  free(body);
+}
+
+TEST(wide_tail, "restore: the tail is bounded in bytes") {
+  host_t *host = host_start(NULL);
+  host_do(host, try_wide_tail, NULL);
+  host_end(host);
+}
+
+static void try_stale(relay_hub_t *hub, void *unused) {
+  (void)unused;
+  int64_t time = 0;
+  size_t size, count;
+  bool needs_wait = true;
+  const relay_bytes_t none = {0}, body = {"1", 1};
+  relay_member_facts_t facts;
+  relay_undecided_t messages[1];
+  const relay_id_t stale[] = {0, 1, 1ull << 32 | 77, 2ull << 32, UINT64_MAX};
+  for (int i = 0; i < 5; i++) {
+    const relay_id_t id = stale[i];
+    EXPECT_INTEGER(relay_session_open(hub, id, id, NULL, false, RELAY_ACTIVE), RELAY_GONE);
+    relay_session_finish(hub, id, body);
+    relay_session_push(hub, id, body);
+    relay_session_close(hub, id, 4000, "", -1);
+    EXPECT_INTEGER(relay_session_user(hub, id), 0);
+    EXPECT(!relay_session_is_open(hub, id) && !relay_session_device(hub, id));
+    EXPECT(!relay_session_authorization(hub, id).at);
+    EXPECT(!relay_user_name(hub, id) && !relay_user_profile(hub, id).at);
+    EXPECT(!relay_user_set_profile(hub, id, none, 0) && !relay_user_set_focus(hub, id, 1, 1, 0));
+    EXPECT(!relay_user_shares_room(hub, id, id) && !relay_user_entry(hub, id, true, NULL, 0));
+    relay_user_retain(hub, id);
+    relay_user_release(hub, id);
+    EXPECT(!relay_room_name(hub, id) && !relay_room_epoch(hub, id) && !relay_room_seq(hub, id));
+    EXPECT(!relay_room_release(hub, id));
+    EXPECT_INTEGER(relay_room_add_member(hub, id, id), RELAY_GONE);
+    EXPECT_INTEGER(relay_room_remove_member(hub, id, id), RELAY_GONE);
+    EXPECT_INTEGER(relay_room_join(hub, id, id, 3, 0), RELAY_GONE);
+    EXPECT_INTEGER(relay_room_leave(hub, id, id), RELAY_GONE);
+    EXPECT_INTEGER(relay_session_may_join(hub, id, id), RELAY_GONE);
+    EXPECT_INTEGER(relay_room_facts(hub, id, id).read, -1);
+    EXPECT(!relay_room_tail(hub, id, 0, &size, &count));
+    EXPECT_INTEGER(relay_room_publish(hub, id, "ann", id, body, 1, &time, NULL, 0), 0);
+    EXPECT_INTEGER(relay_room_signal(hub, id, "ann", id, body, none), RELAY_GONE);
+    EXPECT_INTEGER(relay_room_read(hub, id, id, 1), RELAY_NOT_THERE);
+    EXPECT_INTEGER(relay_room_away(hub, id, "ann", NULL, 0, &needs_wait), 0);
+    EXPECT_INTEGER(relay_member_undecided(hub, id, id, messages, 1, &facts), 0);
+    relay_member_decide(hub, id, id, 1, 1);
+    relay_room_resume(hub, id);
+    relay_http_respond(hub, id, 200, "", body);
+    relay_http_stream(hub, id, "");
+    EXPECT(!relay_http_stream_write(hub, id, body));
+    char *entries = relay_room_entries(hub, id, id, &size);
+    EXPECT_BYTES(entries, size, "[]");
+    free(entries);
+  }
+  const relay_id_t user = relay_user_create(hub, "ann", (relay_bytes_t){",\"name\":\"A\"", 11}, 0);
+  static const char entry[] = "{\"user\":\"ann\",\"name\":\"A\",\"online\":false,\"isFocused\":null}";
+  char at[16];
+  EXPECT_INTEGER(relay_user_entry(hub, user, true, NULL, 0), sizeof entry - 1);
+  EXPECT_INTEGER(relay_user_entry(hub, user, true, at, sizeof at), sizeof entry - 1);
+  EXPECT(!memcmp(at, entry, sizeof at));
+}
+
+TEST(stale_ids, "restore: ids of nothing are harmless everywhere") {
+  host_t *host = host_start(NULL);
+  host_do(host, try_stale, NULL);
+  host_end(host);
+}

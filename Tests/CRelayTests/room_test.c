@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Rooms from outside: who hears what, and in which bytes. */
+#include <stdio.h>
+#include <string.h>
+
+#include "host.h"
+#include "peer.h"
+#include "test.h"
+
+TEST(bodies, "room: a body reaches the others byte for byte, live and stored") {
+  host_t *host = host_start(NULL);
+  peer_t *ann = peer_open(host_port(host), "ann", ""), *bob = peer_open(host_port(host), "bob", "");
+  static const char *const rooms[] = {"live.a", "stored.a", "pushed.a"};
+  static const char *const bodies[] = {"1.0",
+                                       "-0",
+                                       "1e2",
+                                       "\"\\u00e9\\/ \xc3\xa9\"",
+                                       "{\"b\" : 1,\t\"a\":2,\"b\":3}",
+                                       "[ ]",
+                                       "null",
+                                       "123456789012345678901234567890.10",
+                                       "1e400",
+                                       "\"\\u0000\""};
+  for (int i = 0; i < 3; i++) {
+    peer_join(ann, rooms[i]);
+    peer_join(bob, rooms[i]);
+    for (size_t j = 0; j < sizeof bodies / sizeof *bodies; j++) {
+      char expected[200];
+      peer_say(ann, "{\"type\":\"send\",\"room\":\"%s\",\"body\": %s ,\"id\":1}", rooms[i], bodies[j]);
+      snprintf(expected, sizeof expected, "\"body\":%s}", bodies[j]);
+      EXPECT_CONTAINS(peer_hear_of(bob, "\"message\""), expected);
+      snprintf(expected, sizeof expected,
+               "{\"type\":\"message\",\"room\":\"%s\",\"seq\":%zu,\"from\":\"ann\",\"time\":", rooms[i],
+               j + 1);
+      EXPECT_CONTAINS(bob->text, expected);
+      snprintf(expected, sizeof expected, "\"seq\":%zu", j + 1);
+      EXPECT_CONTAINS(peer_hear_of(ann, "\"id\":1"), expected);
+    }
+  }
+  peer_leave(ann);
+  peer_leave(bob);
+  host_end(host);
+}
+
+TEST(large_body, "room: a large body reaches the others whole") {
+  host_t *host = host_start(NULL);
+  peer_t *ann = peer_open(host_port(host), "ann", ""), *bob = peer_open(host_port(host), "bob", "");
+  peer_join(ann, "live.a");
+  peer_join(bob, "live.a");
+  char body[65001];
+  for (size_t i = 0; i < sizeof body; i++) body[i] = (char)('a' + i % 26);
+  body[65000] = 0;
+  for (int i = 0; i < 20; i++) peer_say(ann, "{\"type\":\"send\",\"room\":\"live.a\",\"body\":\"%s\"}", body);
+  for (int i = 0; i < 20; i++) EXPECT_CONTAINS(peer_hear_of(bob, "\"message\""), body);
+  peer_leave(ann);
+  peer_leave(bob);
+  host_end(host);
+}
+
+TEST(fan_out, "room: a message goes to every session in the room but the one that sent it") {
+  host_t *host = host_start(NULL);
+  peer_t *ann = peer_open(host_port(host), "ann", ""), *ann_too = peer_open(host_port(host), "ann", "");
+  peer_t *bob = peer_open(host_port(host), "bob", ""), *eve = peer_open(host_port(host), "eve", "");
+  peer_join(ann, "live.a");
+  peer_join(ann_too, "live.a");
+  peer_join(bob, "live.a");
+  peer_join(eve, "live.b");
+  peer_say(ann, "{\"type\":\"send\",\"room\":\"live.a\",\"body\":\"m\"}");
+  peer_say(ann, "{\"type\":\"signal\",\"room\":\"live.a\",\"name\":\"typ\\u0069ng\",\"body\":{ }}");
+  peer_say(ann, "{\"type\":\"signal\",\"room\":\"live.a\",\"name\":\"x\"}");
+  peer_t *const hears[] = {ann_too, bob};
+  for (int i = 0; i < 2; i++) {
+    EXPECT_CONTAINS(peer_hear_of(hears[i], "\"message\""), "\"seq\":1,\"from\":\"ann\"");
+    EXPECT_TEXT(
+        peer_hear_of(hears[i], "\"signal\""),
+        "{\"type\":\"signal\",\"room\":\"live.a\",\"from\":\"ann\",\"name\":\"typ\\u0069ng\",\"body\":{ }}");
+    EXPECT_TEXT(peer_hear_of(hears[i], "\"signal\""),
+                "{\"type\":\"signal\",\"room\":\"live.a\",\"from\":\"ann\",\"name\":\"x\"}");
+  }
+  EXPECT(peer_hears_nothing_of(ann, "\"from\""));
+  EXPECT(peer_hears_nothing_of(eve, "\"from\""));
+  peer_leave(ann);
+  peer_leave(ann_too);
+  peer_leave(bob);
+  peer_leave(eve);
+  host_end(host);
+}
+
+TEST(rights, "room: who may not send is told so, and who may not see presence sees none of others") {
+  host_t *host = host_start(NULL);
+  peer_t *ann = peer_open(host_port(host), "ann", ""), *bob = peer_open(host_port(host), "bob", "");
+  peer_say(ann, "{\"type\":\"join\",\"room\":\"live.a\",\"mute\":true}");
+  peer_say(ann, "{\"type\":\"send\",\"id\":1,\"room\":\"live.a\",\"body\":1}");
+  peer_say(ann, "{\"type\":\"signal\",\"id\":2,\"room\":\"live.a\",\"name\":\"n\"}");
+  EXPECT_CONTAINS(peer_hear_of(ann, "\"id\":1"), "\"forbidden\"");
+  EXPECT_CONTAINS(peer_hear_of(ann, "\"id\":2"), "\"forbidden\"");
+  peer_say(bob, "{\"type\":\"join\",\"id\":1,\"room\":\"live.a\",\"hide\":true}");
+  peer_hear_of(bob, "\"id\":1");
+  peer_say(ann, "{\"type\":\"activity\",\"state\":\"idle\"}");
+  peer_leave(ann);
+  EXPECT(host_noted(host, "away ann"));
+  EXPECT(peer_hears_nothing_of(bob, "ann"));
+  peer_leave(bob);
+  host_end(host);
+}
+
+TEST(members, "room: a new member is announced to the others, with their presence, and so is who leaves") {
+  host_t *host = host_start(NULL);
+  peer_t *ann = peer_open(host_port(host), "ann", ""), *bob = peer_open(host_port(host), "bob", "");
+  peer_join(ann, "live.a");
+  const char *reply = peer_join(bob, "live.a");
+  EXPECT_CONTAINS(reply, "\"user\":\"ann\",\"name\":\"A person\",\"online\":true");
+  EXPECT_CONTAINS(reply, "\"user\":\"bob\"");
+  EXPECT_CONTAINS(reply, "\"memberCount\":2,\"onlineCount\":2");
+  EXPECT_TEXT(peer_hear_of(ann, "\"member\""),
+              "{\"type\":\"member\",\"room\":\"live.a\",\"user\":\"bob\",\"name\":\"A "
+              "person\",\"event\":\"joined\",\"memberCount\":2}");
+  EXPECT_CONTAINS(peer_hear(ann), "{\"type\":\"presence\",\"user\":\"bob\"");
+  peer_join(bob, "live.a");
+  EXPECT(peer_hears_nothing_of(ann, "joined"));
+  peer_say(bob, "{\"type\":\"leave\",\"id\":9,\"room\":\"live.a\"}");
+  EXPECT_CONTAINS(peer_hear_of(ann, "\"member\""),
+                  "\"user\":\"bob\",\"name\":\"A person\",\"event\":\"left\",\"memberCount\":1");
+  EXPECT_CONTAINS(peer_hear_of(bob, "\"member\""), "\"event\":\"left\"");
+  EXPECT_CONTAINS(peer_hear(bob), "\"ok\",\"id\":9");
+  peer_say(bob, "{\"type\":\"send\",\"id\":10,\"room\":\"live.a\",\"body\":1}");
+  EXPECT_CONTAINS(peer_hear_of(bob, "\"id\":10"), "not_joined");
+  peer_leave(ann);
+  peer_leave(bob);
+  host_end(host);
+}
+
+TEST(leave_everywhere,
+     "room: leaving takes all the user's sessions out, and each is told, whatever it may see") {
+  relay_config_t config = host_config();
+  for (int is_large = 0; is_large < 2; is_large++) {
+    config.limits.member_list = is_large ? 1 : 256;
+    host_t *host = host_start(&config);
+    peer_t *one = peer_open(host_port(host), "ann", ""), *two = peer_open(host_port(host), "ann", "");
+    peer_t *bob = peer_open(host_port(host), "bob", "");
+    peer_join(bob, "stored.a");
+    peer_join(one, "stored.a");
+    peer_say(two, "{\"type\":\"join\",\"id\":2,\"room\":\"stored.a\",\"hide\":true}");
+    peer_hear_of(two, "\"id\":2");
+    peer_say(one, "{\"type\":\"leave\",\"id\":3,\"room\":\"stored.a\"}");
+    EXPECT_CONTAINS(peer_hear_of(one, "\"member\""), "\"event\":\"left\"");
+    EXPECT_CONTAINS(peer_hear_of(one, "\"id\":3"), "\"ok\"");
+    EXPECT_INTEGER(host_counts(host).seats, 1);
+    EXPECT(!peer_hears_nothing_of(two, "\"event\":\"left\""));
+    peer_leave(one);
+    peer_leave(two);
+    peer_leave(bob);
+    host_end(host);
+  }
+}
+
+TEST(stay, "room: leaving with stay ends this session's hearing, not the membership") {
+  host_t *host = host_start(NULL);
+  peer_t *one = peer_open(host_port(host), "ann", ""), *two = peer_open(host_port(host), "ann", "");
+  peer_t *bob = peer_open(host_port(host), "bob", "");
+  peer_join(one, "stored.a");
+  peer_join(two, "stored.a");
+  peer_join(bob, "stored.a");
+  peer_say(one, "{\"type\":\"leave\",\"id\":3,\"room\":\"stored.a\",\"stay\":true}");
+  EXPECT_CONTAINS(peer_hear_of(one, "\"id\":3"), "\"ok\"");
+  peer_say(bob, "{\"type\":\"send\",\"room\":\"stored.a\",\"body\":1}");
+  EXPECT_CONTAINS(peer_hear_of(two, "\"message\""), "\"seq\":1");
+  EXPECT(peer_hears_nothing_of(one, "\"message\""));
+  EXPECT(peer_hears_nothing_of(bob, "left"));
+  EXPECT_INTEGER(host_counts(host).members, 2);
+  peer_leave(one);
+  peer_leave(two);
+  peer_leave(bob);
+  host_end(host);
+}
+
+TEST(rooms_per_session, "room: one past the rooms of a session is refused, and leaving makes place") {
+  relay_config_t config = host_config();
+  config.limits.rooms_per_session = 3;
+  host_t *host = host_start(&config);
+  peer_t *ann = peer_open(host_port(host), "ann", "");
+  EXPECT_CONTAINS(peer_join(ann, "live.a"), "\"ok\"");
+  EXPECT_CONTAINS(peer_join(ann, "live.b"), "\"ok\"");
+  EXPECT_CONTAINS(peer_join(ann, "live.c"), "\"ok\"");
+  EXPECT_CONTAINS(peer_join(ann, "live.d"), "too_large");
+  EXPECT_CONTAINS(peer_join(ann, "live.a"), "\"ok\"");
+  peer_say(ann, "{\"type\":\"leave\",\"room\":\"live.b\"}");
+  EXPECT_CONTAINS(peer_join(ann, "live.d"), "\"ok\"");
+  peer_leave(ann);
+  host_end(host);
+}
+
+static bool has_no_rooms(relay_hub_t *hub, void *unused) {
+  (void)unused;
+  return !relay_hub_counts(hub).rooms;
+}
+
+TEST(deserted, "room: a live room is forgotten with its last member, by leaving, closing or vanishing") {
+  host_t *host = host_start(NULL);
+  for (int way = 0; way < 3; way++) {
+    peer_t *ann = peer_open(host_port(host), "ann", "");
+    EXPECT_CONTAINS(peer_join(ann, "live.a"), "\"seq\":0");
+    peer_say(ann, "{\"type\":\"send\",\"id\":5,\"room\":\"live.a\",\"body\":1}");
+    EXPECT_CONTAINS(peer_hear_of(ann, "\"id\":5"), "\"seq\":1");
+    if (way == 0) {
+      peer_say(ann, "{\"type\":\"leave\",\"room\":\"live.a\"}");
+      EXPECT(host_reaches(host, has_no_rooms, NULL));
+    }
+    if (way < 2)
+      peer_leave(ann);
+    else
+      peer_cut(ann);
+    EXPECT(host_reaches(host, has_no_rooms, NULL));
+  }
+  host_end(host);
+}
+
+static void add_member(relay_hub_t *hub, void *unused) {
+  (void)unused;
+  const relay_id_t room = relay_room_create(hub, "live.a", "epoch", 0, 0, 0);
+  const relay_id_t user = relay_user_create(hub, "ann", (relay_bytes_t){0}, 0);
+  relay_room_add_member(hub, room, user);
+}
+
+TEST(member_without_session,
+     "room: who never joins the live room that it is a member of is out after the grace") {
+  host_t *host = host_start(NULL);
+  host_do(host, add_member, NULL);
+  EXPECT_INTEGER(host_counts(host).members, 1);
+  EXPECT(host_reaches(host, has_no_rooms, NULL));
+  EXPECT_INTEGER(host_counts(host).users, 0);
+  host_end(host);
+}

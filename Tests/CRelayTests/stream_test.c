@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Responses without an end. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "host.h"
+#include "internal.h" /* for the size of a buffer that nothing else shows */
+#include "peer.h"
+#include "test.h"
+
+enum { CHUNK = 50000 };
+
+typedef struct more {
+  host_t *host;
+  const char *text;
+  size_t size;
+  bool is_taken;
+} more_t;
+
+static void write_more(relay_hub_t *hub, void *context) {
+  more_t *more = context;
+  more->is_taken =
+      relay_http_stream_write(hub, more->host->exchange, (relay_bytes_t){more->text, more->size});
+}
+
+static bool streams(host_t *host, const char *text, size_t size) {
+  more_t more = {host, text, size, false};
+  host_do(host, write_more, &more);
+  return more.is_taken;
+}
+
+static peer_t *open_stream(host_t *host) {
+  peer_t *peer = peer_dial(host_port(host));
+  peer_print(peer, "GET /stream HTTP/1.1\r\nHost: a\r\n\r\n");
+  EXPECT(host_noted(host, "held stream"));
+  EXPECT_CONTAINS(peer_raw_until(peer, "data: first\n\n"),
+                  "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n");
+  EXPECT_LACKS(peer->in, "Content-Length");
+  return peer;
+}
+
+TEST(stream, "stream: what is written arrives, and its end is told when the client leaves") {
+  host_t *host = host_start(NULL);
+  peer_t *peer = open_stream(host);
+  EXPECT(streams(host, "data: second\n\n", 14));
+  EXPECT(peer_raw_until(peer, "data: second\n\n") != NULL);
+  EXPECT(streams(host, "data: third\n\n", 13));
+  EXPECT(peer_raw_until(peer, "data: third\n\n") != NULL);
+  peer_cut(peer);
+  EXPECT(host_noted(host, "stream closed"));
+  EXPECT(!streams(host, "data: late\n\n", 12));
+  host_end(host);
+}
+
+TEST(slow_stream, "stream: who does not read it is cut") {
+  host_t *host = host_start(NULL);
+  peer_t *peer = open_stream(host);
+  char *chunk = calloc(1, CHUNK);
+  int taken = 0;
+  while (taken < 2000 && streams(host, chunk, CHUNK)) taken++;
+  EXPECT(taken < 2000);
+  EXPECT(!streams(host, chunk, CHUNK));
+  EXPECT(host_noted(host, "stream closed"));
+  EXPECT_INTEGER(host_notes(host, "stream closed"), 1);
+  free(chunk);
+  peer_cut(peer);
+  host_end(host);
+}
+
+TEST(extra_bytes, "stream: a client that sends on is not listened to, and its end is told") {
+  host_t *host = host_start(NULL);
+  peer_t *peer = open_stream(host);
+  peer_print(peer, "GET /nothing HTTP/1.1\r\nHost: a\r\n\r\n");
+  EXPECT(streams(host, "data: second\n\n", 14));
+  EXPECT(peer_raw_until(peer, "data: second\n\n") != NULL);
+  peer_cut(peer);
+  EXPECT(host_noted(host, "stream closed"));
+  host_end(host);
+}
+
+static void end_stream(relay_hub_t *hub, void *context) {
+  relay_http_stream_end(hub, ((host_t *)context)->exchange);
+}
+
+TEST(ended, "stream: it can be ended from here") {
+  host_t *host = host_start(NULL);
+  peer_t *peer = open_stream(host);
+  host_do(host, end_stream, host);
+  EXPECT(peer_sees_end(peer));
+  EXPECT(host_noted(host, "stream closed"));
+  peer_cut(peer);
+  host_end(host);
+}
+
+typedef struct look {
+  host_t *host;
+  size_t pending, capacity;
+} look_t;
+
+static void look(relay_hub_t *hub, void *context) {
+  look_t *look = context;
+  const relay_exchange_t *exchange = relay__slots_find(&hub->exchanges, look->host->exchange);
+  look->pending = exchange ? exchange->out.size - exchange->out_sent : 0;
+  look->capacity = exchange ? exchange->out.capacity : SIZE_MAX;
+}
+
+static bool pull(peer_t *peer) {
+  static char bytes[CHUNK];
+  return recv(peer->socket, bytes, sizeof bytes, MSG_WAITALL) == sizeof bytes;
+}
+
+TEST(late_stream, "stream: of what is out nothing is kept, also when there is always more") {
+  host_t *host = host_start(NULL);
+  peer_t *peer = open_stream(host);
+  char *chunk = calloc(1, CHUNK);
+  look_t now = {.host = host};
+  for (int i = 0; i < 600; i++) {
+    for (host_do(host, look, &now); now.pending < 3 * CHUNK; host_do(host, look, &now))
+      if (!EXPECT(streams(host, chunk, CHUNK))) break;
+    if (!EXPECT(pull(peer))) break;
+  }
+  EXPECT(now.capacity < 4 << 20);
+  free(chunk);
+  peer_cut(peer);
+  host_end(host);
+}
