@@ -53,6 +53,13 @@ public struct FocusLedger: Equatable, Sendable {
     return true
   }
 
+  /// Forgets all that a device has said.
+  public mutating func deviceForgotten(_ device: DeviceID) {
+    guard states.removeValue(forKey: device) != nil else { return }
+    isFocused = merged
+    if isFocused != true { focusSince = nil }
+  }
+
   /// Forgets the number of the device's newest report: an app that was installed anew counts from the start.
   public mutating func deviceRegistered(_ device: DeviceID) {
     states[device]?.number = nil

@@ -42,16 +42,22 @@ actor PushWorker {
     } catch {
       log.error("push jobs of an earlier run wait for their leases: \(error)")
     }
+    defer { nextAlarm?.cancel() }
     wake()
     for await _ in wakes {
-      while !Task.isCancelled, await work() {}
+      var result = Result.some
+      while !Task.isCancelled, result == .some { result = await work() }
       guard !Task.isCancelled else { return }
-      alarm()
+      await setAlarm(after: result)
     }
   }
 
-  /// One group; false when nothing was due.
-  private func work() async -> Bool {
+  private enum Result {
+    case some, none, failed
+  }
+
+  /// One group.
+  private func work() async -> Result {
     let time = now()
     let claims: [Claim]
     do {
@@ -60,24 +66,29 @@ actor PushWorker {
       }
     } catch {
       log.error("push jobs cannot be claimed: \(error)")
-      alarm(in: .seconds(1))
-      return false
+      return .failed
     }
     await withTaskGroup { tasks in
       for claim in claims { tasks.addTask { await self.push(claim) } }
     }
-    return !claims.isEmpty
+    return claims.isEmpty ? .none : .some
   }
 
   private var nextAlarm: Task<Void, Never>?
 
-  /// Wakes the worker when the next job is due.
-  private func alarm(in delay: Duration? = nil) {
+  /// For how long the store is left alone after it has failed.
+  static let pause = Duration.seconds(1)
+
+  /// Wakes the worker when the next job is due, or when the store may have recovered.
+  private func setAlarm(after result: Result) async {
     nextAlarm?.cancel()
+    var delay = Self.pause
+    if result != .failed, let due = try? await store.read({ try $0.nextDue() ?? .distant }) {
+      guard due != .distant else { return }
+      delay = max(due - now(), .milliseconds(10))
+    }
     nextAlarm = Task {
-      let due = delay == nil ? try? await store.read { try $0.nextDue() } : now()
-      guard let due else { return }
-      try? await Task.sleep(for: max(due - now(), delay ?? .milliseconds(10)))
+      try? await Task.sleep(for: delay)
       if !Task.isCancelled { wake() }
     }
   }
@@ -98,7 +109,7 @@ actor PushWorker {
     case .sent(let note): await finish(claim, .sent, note.rawValue)
     case .dead(let reason): await finish(claim, .dead, reason.rawValue)
     case .forgetDevice(let reason):
-      await forget(claim.device, of: claim.recipient, registeredBefore: claim.created)
+      await forget(claim.device, registeredBefore: claim.created)
       await finish(claim, .dead, reason.rawValue)
     case .retry(let after, let reason): await retry(claim, after: after, reason, expires: expires)
     }
@@ -119,7 +130,7 @@ actor PushWorker {
     return text
   }
 
-  private func forget(_ device: Device, of user: UserID, registeredBefore time: Timestamp) async {
+  private func forget(_ device: Device, registeredBefore time: Timestamp) async {
     do {
       _ = try await store.write {
         try $0.forget(token: device.token, platform: device.platform, registeredBefore: time)
@@ -155,4 +166,9 @@ actor PushWorker {
       log.error("the end of a push job (\(what)) cannot be stored: \(error)")
     }
   }
+}
+
+extension Timestamp {
+  /// Later than any job.
+  fileprivate static let distant = Timestamp(rawValue: .max)
 }

@@ -101,7 +101,7 @@ extension Relay {
     let (messages, member) = hub.undecided(room, user)
     var round = Round(room: room, name: name, user: user)
     for message in messages {
-      let verdict = message.isOwn ? Verdict() : verdict(message, member, recipient, user, now: now)
+      let verdict = verdict(message, member, recipient, user, now: now)
       if let wait = verdict.wait {
         round.wait = wait - now
         break
@@ -119,8 +119,8 @@ extension Relay {
       user: recipient, hasRead: member.read >= message.seq, hasReceivedActively: member.received >= message.seq,
       sessions: member.sessions.map { SessionFacts($0, of: message) },
       away: AwayFacts(since: member.awaySince, isClean: member.isClean))
-    // Whose message it is has been answered: the hub knows its own ones by name.
-    let sender = UserID(unchecked: message.isOwn ? recipient.rawValue : "")
+    // The hub tells whether it is the recipient's own, which is all that the decision asks of the sender.
+    let sender = message.isOwn ? recipient : UserID(unchecked: "")
     return decide(
       MessageFacts(sender: sender, time: message.time, expires: message.time + Self.pushLifetime), facts, user,
       now: now)

@@ -121,7 +121,7 @@ extension Relay {
   }
 
   /// The same, of somebody as whom the caller may act.
-  private func self_(_ text: String, _ caller: Caller) throws(RequestError) -> UserID {
+  private func ownUser(_ text: String, _ caller: Caller) throws(RequestError) -> UserID {
     let user = try user(text, caller)
     if case .user(let own) = caller, own.id != user {
       throw RequestError(.forbidden, "this is another user's")
@@ -132,7 +132,7 @@ extension Relay {
   // MARK: Users
 
   private func putFocus(_ request: HTTPRequest, _ name: String) async throws -> HTTPResponse {
-    let user = try self_(name, await caller(request))
+    let user = try ownUser(name, await caller(request))
     let report = try FocusReport(parser.parse(request.body), device: nil)
     let handle = try await retain(user)
     defer { hub.release(handle) }
@@ -143,7 +143,7 @@ extension Relay {
   }
 
   private func device(_ request: HTTPRequest, _ name: String, _ device: String) async throws -> HTTPResponse {
-    let user = try self_(name, await caller(request))
+    let user = try ownUser(name, await caller(request))
     guard let device = DeviceID(rawValue: device) else {
       throw RequestError(.badRequest, "the device in the path \(Fields.badName(DeviceID.self))")
     }

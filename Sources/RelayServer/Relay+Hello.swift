@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import RelayHub
 import RelayProtocol
+import RelayStore
 
 /// Who a session is.
 extension Relay {
@@ -44,9 +45,11 @@ extension Relay {
       return  // the client has left
     }
     if told.name != nil || told.avatar != nil {
-      user.name = told.name
-      user.avatar = told.avatar
+      user.name = told.name ?? user.name
+      user.avatar = told.avatar ?? user.avatar
       hub.setProfile(user, of: handle, cause: request.session)
+      // Who is known to the store is shown there under the new name as well; others are when they join.
+      store.submit({ [user] in try $0.rename(user) }) { _ in }
     }
     hub.finish(
       request.session, with: Replies.welcome(user, request.session, request, limits: limits, now: hub.now))

@@ -30,6 +30,9 @@ extension Relay {
   }
 
   private func read(_ room: RoomID) async throws -> RoomHandle? {
+    beginReading()
+    defer { endReading() }
+    let since = changes
     let found = try await store.read { reader in
       guard let snapshot = try reader.room(room) else { return nil as (RoomSnapshot, [StoredMessage])? }
       var undecided: [StoredMessage] = []
@@ -41,7 +44,12 @@ extension Relay {
       }
       return (snapshot, undecided)
     }
+    // A first join may have made it meanwhile.
+    if let handle = hub.room(room) { return handle }
     guard let (snapshot, undecided) = found else { return nil }
+    guard !snapshot.members.contains(where: { hasChanged($0.user.id, since: since) }) else {
+      return try await read(room)
+    }
     let state = snapshot.state
     let handle = hub.makeRoom(
       room, epoch: state.epoch, seq: state.seq, cursor: state.cursor, traits: RoomPolicy(for: room).traits)
@@ -72,12 +80,13 @@ extension Relay {
     pin(room)
     defer { unpin(room) }
     let handle = try await membership(of: user, in: room, session: request.session)
-    var history: Replay?
-    repeat {
+    var found: Replay?
+    for _ in 0..<Self.mostReplays where found == nil {
       // Messages that were shown while this one was read are in the hub's tail; when that is too short, again.
-      history = try await replay(room, handle, after: after, newest: newest)
-    } while history == nil
-    guard let history, let position = hub.position(of: handle) else { throw HubRefusal.gone }
+      found = try await replay(room, handle, after: after, newest: newest)
+    }
+    let history = found ?? Replay(messages: .none, isComplete: false)
+    guard let position = hub.position(of: handle) else { throw HubRefusal.gone }
     let first = position.seq - Int64(history.messages.count) + 1
     try hub.join(request.session, handle, rights: [.send, .presence], givenFrom: first)
     let facts = hub.facts(of: handle, for: user)
@@ -146,13 +155,21 @@ extension Relay {
     if let tail = hub.tail(of: handle, after: max(0, position.seq - Int64(newest))) {
       return Replay(messages: tail, isComplete: false)
     }
-    guard let page = try await store.read({ try $0.messages(room, before: nil, limit: newest) }) else {
+    guard
+      let page = try await store.read({
+        try $0.messages(room, before: nil, limit: newest).map { $0.bounded(to: Self.mostPaged, keepsNewest: true) }
+      })
+    else {
       return Replay(messages: .none, isComplete: false)
     }
     return rest(of: handle, after: page).map { Replay(messages: $0, isComplete: false) }
   }
 
   static let mostRecovered = 512 << 10
+  /// A room that is busier than its history can be read gives none.
+  static let mostReplays = 3
+  /// Bytes of bodies in a page of history; what is over comes with the next page.
+  static let mostPaged = 4 << 20
 
   /// A page as far as it was shown, and what was shown since it was read.
   private func rest(of room: RoomHandle, after page: MessagePage) -> MessagesText? {
@@ -182,8 +199,11 @@ extension Relay {
       }
     }
     let page = try await store.read { reader in
-      if let after = query.after { return try reader.messages(room, after: after, limit: query.limit) }
-      return try reader.messages(room, before: query.before, limit: query.limit)
+      let page =
+        if let after = query.after { try reader.messages(room, after: after, limit: query.limit) } else {
+          try reader.messages(room, before: query.before, limit: query.limit)
+        }
+      return page.map { $0.bounded(to: Self.mostPaged, keepsNewest: query.after == nil) }
     }
     guard let page else { throw StoreError.noRoom(room) }
     return {
@@ -214,5 +234,22 @@ extension Relay {
       try? hub.removeMember(user, from: handle)  // another session may have left at the same time
     }
     finish(request) { $0["room"] = room.rawValue }
+  }
+}
+
+extension MessagePage {
+  /// Fewer messages, so that their bodies are together at most so many bytes; one at least.
+  func bounded(to bytes: Int, keepsNewest: Bool) -> MessagePage {
+    var room = bytes
+    let ordered = keepsNewest ? messages.reversed() : messages
+    let kept = ordered.enumerated().prefix { index, message in
+      room -= message.body.count
+      return index == 0 || room >= 0
+    }
+    guard kept.count < messages.count else { return self }
+    var page = self
+    page.messages = keepsNewest ? messages.suffix(kept.count) : Array(messages.prefix(kept.count))
+    page.more = true
+    return page
   }
 }

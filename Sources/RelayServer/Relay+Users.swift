@@ -12,8 +12,31 @@ extension Relay {
       hub.retain(handle)
       return handle
     }
-    let record = try await store.read { try $0.user(user) }
-    return adopt(record ?? UserRecord(user: User(id: user), lastSeen: nil, focus: [], devices: []))
+    beginReading()
+    defer { endReading() }
+    while true {
+      let since = changes
+      let record = try await store.read { try $0.user(user) }
+      // Somebody else may have brought the user into memory, changed them and let them go, while this was read.
+      guard !hasChanged(user, since: since) else { continue }
+      return adopt(record ?? UserRecord(user: User(id: user), lastSeen: nil, focus: [], devices: []))
+    }
+  }
+
+  // MARK: What changes while it is read
+
+  func beginReading() { readings += 1 }
+
+  func endReading() {
+    readings -= 1
+    if readings == 0 { changed = [:] }
+  }
+
+  func hasChanged(_ user: UserID, since: Int) -> Bool { changed[user].map { $0 > since } ?? false }
+
+  private func noteChange(of user: UserID) {
+    changes += 1
+    if readings > 0 { changed[user] = changes }
   }
 
   /// A user as the store has them, unless they are in memory already; retained.
@@ -53,6 +76,7 @@ extension Relay {
     guard ledger[report.device] != nil || isBelow(limits.devicesPerUser, ledger.count) else {
       throw RequestError(.tooLarge, "one past the limit `devicesPerUser`")
     }
+    noteChange(of: name)
     let applied = ledger.apply(report, now: hub.now)
     guard let record = ledger[report.device] else { preconditionFailure("a report left no record") }
     // Reports of one user are stored in the order in which they were judged, so the next is judged by this one.
@@ -65,6 +89,7 @@ extension Relay {
       }
       throw error
     }
+    noteChange(of: name)
     let person = people[user] ?? Person()
     set(person, of: user, cause: cause)
     return FocusResult(applied: applied, isFocused: person.focus.isFocused, since: person.focus.focusSince)
@@ -83,14 +108,22 @@ extension Relay {
     switch request {
     case .forget(let device):
       _ = try await store.write { try $0.forget(device, of: name) }
+      noteChange(of: name)
       forget(device, of: user)
     case .register(let device):
-      let isKnown = people[user]?.devices.contains { $0.id == device.id } ?? false
-      guard isKnown || isBelow(limits.devicesPerUser, people[user]?.devices.count ?? 0) else {
+      let most = limits.devicesPerUser
+      // Counted where nothing runs beside it.
+      let registered = try await store.write { transaction -> [(user: UserID, device: DeviceID)]? in
+        let known = try transaction.reader.user(name)?.devices ?? []
+        guard most == 0 || known.count < most || known.contains(where: { $0.id == device.id }) else { return nil }
+        return try transaction.register(device, of: name, now: now)
+      }
+      guard let displaced = registered else {
         throw RequestError(.tooLarge, "one past the limit `devicesPerUser`")
       }
-      let displaced = try await store.write { try $0.register(device, of: name, now: now) }
+      noteChange(of: name)
       for (owner, taken) in displaced {
+        noteChange(of: owner)
         if let owner = hub.user(owner) { forget(taken, of: owner) }
       }
       var person = people[user] ?? Person()
@@ -104,6 +137,7 @@ extension Relay {
   private func forget(_ device: DeviceID, of user: UserHandle) {
     guard var person = people[user] else { return }
     person.devices.removeAll { $0.id == device }
+    person.focus.deviceForgotten(device)
     set(person, of: user)
   }
 

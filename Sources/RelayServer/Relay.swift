@@ -31,6 +31,10 @@ actor Relay {
   var people: [UserHandle: Person] = [:]
   /// Rooms that are being read, by whoever came first.
   var loads: [RoomID: Task<RoomHandle?, any Error>] = [:]
+  /// Reads of users under way, and when in the order of all changes a user changed while there were any.
+  var readings = 0
+  var changes = 0
+  var changed: [UserID: Int] = [:]
   /// How many requests need a room to stay in memory.
   var pins: [RoomID: Int] = [:]
   /// Streams of server-sent events.
@@ -122,6 +126,9 @@ actor Relay {
     if !due.isEmpty { decide(due) }
   }
 
+  /// The types that ``answer(_:)`` knows.
+  static let requests = ["join", "leave", "history", "focus", "presence", "device"]
+
   private func answer(_ request: HubRequest) async {
     let user = request.user
     if let user { hub.retain(user) }
@@ -138,8 +145,7 @@ actor Relay {
       case "focus": try await focus(request, user)
       case "presence": try await presence(request, user)
       case "device": try await device(request, user)
-      default:
-        throw RequestError(.unsupported, "the type \(request.type.prefix(64)) is not known")
+      default: preconditionFailure("the hub handed over a \(request.type)")
       }
     } catch {
       hub.finish(request.session, with: Replies.error(request.id, requestError(error)))

@@ -46,6 +46,7 @@ public final class Server: Service {
         HubConfiguration(
           address: configuration.address, port: configuration.port, subprotocol: "stillwire.v1.json",
           path: "/v1/connect", origins: configuration.origins,
+          requests: Relay.requests,
           loopbackHostsOnly: isOpen && !configuration.isOpenToNetwork, limits: configuration.limits,
           grace: configuration.presenceGrace),
         thread: thread

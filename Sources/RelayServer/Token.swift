@@ -6,8 +6,8 @@ public import RelayProtocol
 /// What a token says (RFC 7519).
 struct TokenClaims: JWTPayload {
   var sub: String
-  var exp: Int64?
-  var nbf: Int64?
+  var exp: Double?
+  var nbf: Double?
   var name: String?
   var avatar: String?
 
@@ -52,7 +52,7 @@ public struct TokenVerifier: Sendable {
     guard claims.name?.utf8.count ?? 0 <= User.longestName, claims.avatar?.utf8.count ?? 0 <= User.longestAvatar else {
       throw .invalid("name or avatar of the token is too long")
     }
-    let seconds = now().rawValue / 1000
+    let seconds = Double(now().rawValue) / 1000
     guard expires > seconds else { throw .expired }
     guard claims.nbf ?? 0 <= seconds else { throw .invalid("the token is not valid yet") }
     return User(id: user, name: claims.name, avatar: claims.avatar)
@@ -68,7 +68,7 @@ public enum TokenSigner {
     await keys.add(hmac: HMACKey(from: Data(secret)), digestAlgorithm: .sha256)
     return try await keys.sign(
       TokenClaims(
-        sub: user.id.rawValue, exp: expires.rawValue / 1000, nbf: nil, name: user.name, avatar: user.avatar))
+        sub: user.id.rawValue, exp: Double(expires.rawValue / 1000), nbf: nil, name: user.name, avatar: user.avatar))
   }
 }
 

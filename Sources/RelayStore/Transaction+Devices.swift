@@ -32,7 +32,7 @@ extension Transaction {
     return former.map { (UserID(unchecked: $0[1]), DeviceID(unchecked: $0[2])) }
   }
 
-  /// Forgets a device and cancels its unfinished jobs; false when it was not registered.
+  /// Forgets a device and what it said of its focus, and cancels its unfinished jobs; false when it was not registered.
   @discardableResult
   public func forget(_ device: DeviceID, of user: UserID) throws -> Bool {
     guard let id = try row(of: user) else { return false }
@@ -58,6 +58,7 @@ extension Transaction {
 
   @discardableResult
   private func remove(_ device: String, ofRow user: Int64) throws -> Bool {
+    try db.run("DELETE FROM focus WHERE user = ? AND device = ?", [user, device])
     try db.run("DELETE FROM devices WHERE user = ? AND device = ?", [user, device])
     guard db.changesCount == 1 else { return false }
     try abandonJobs("user = ? AND device = ?", [user, device], note: "no device")

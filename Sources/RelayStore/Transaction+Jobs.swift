@@ -5,8 +5,8 @@ public import RelayProtocol
 
 extension Transaction {
   /// Stores jobs for a message. Where one exists for the same message and device, whatever its state, that one stays:
-  /// a message that is decided again after a crash rings nobody twice. For a device that is not registered any more the
-  /// job is cancelled at once.
+  /// a message that is decided again after a crash rings nobody twice. For a device that is not registered any
+  /// more, or somebody who has left, the job is cancelled at once.
   /// - Returns: The ids of the new jobs that are to be sent. Throws ``StoreError/noRoom(_:)``.
   @discardableResult
   public func insert(_ jobs: [JobDraft], room: RoomID, seq: Int64) throws -> [String] {
@@ -18,9 +18,8 @@ extension Transaction {
     var ids: [String] = []
     for job in jobs {
       let queue = try JobQueue(user: needRow(of: job.user), device: job.device.rawValue, room: room.id)
-      let isRegistered = try db.has(
-        "SELECT 1 FROM devices WHERE user = ? AND device = ?", [queue.user, queue.device])
-      let state: JobState = !isRegistered ? .cancelled : job.due > now ? .waiting : .ready
+      let obstacle = try obstacle(to: queue)
+      let state: JobState = obstacle != nil ? .cancelled : job.due > now ? .waiting : .ready
       let id = UUID().uuidString.lowercased()
       try db.run(
         """
@@ -31,14 +30,22 @@ extension Transaction {
         """,
         [
           id, room.id, seq, queue.user, queue.device, job.platform.rawValue, job.token, state.rawValue,
-          job.due.rawValue, now.rawValue, Self.text(of: job.reasons), isRegistered ? nil : now.rawValue,
-          isRegistered ? nil : "no device",
+          job.due.rawValue, now.rawValue, Self.text(of: job.reasons), obstacle == nil ? nil : now.rawValue, obstacle,
         ])
-      guard isRegistered, db.changesCount == 1 else { continue }
+      guard obstacle == nil, db.changesCount == 1 else { continue }
       try appoint(in: queue)
       ids.append(id)
     }
     return ids
+  }
+
+  /// What has come between the decision and its transaction.
+  private func obstacle(to queue: JobQueue) throws -> String? {
+    guard try db.has("SELECT 1 FROM devices WHERE user = ? AND device = ?", [queue.user, queue.device]) else {
+      return "no device"
+    }
+    let isMember = try db.has("SELECT 1 FROM members WHERE room = ? AND user = ?", [queue.room, queue.user])
+    return isMember ? nil : "not a member"
   }
 
   /// Cancels the user's jobs for messages of the room up to `seq` that are not being sent.

@@ -55,6 +55,12 @@ extension Transaction {
       [known.id, id, min(read ?? 0, known.seq), min(received ?? 0, known.seq)])
   }
 
+  /// Keeps a user's new name and avatar; nil keeps what is stored. No effect on who is unknown.
+  public func rename(_ user: User) throws {
+    guard try row(of: user.id) != nil else { return }
+    _ = try needRow(of: user)
+  }
+
   /// Raises the time at which the user was last seen.
   public func touch(_ user: UserID, lastSeen: Timestamp) throws {
     try db.run(
