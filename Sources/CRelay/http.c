@@ -14,7 +14,7 @@ enum {
   LOOK = 1000,
   COMMENT = 15000,
   STREAM_BOUND = 262144,
-  LONGEST_HEADER = 8192,
+  LONGEST_HEADER = 16384, /* the library takes no more in all */
 };
 
 static const char *reason_of(int status) {
@@ -85,7 +85,7 @@ static relay_bytes_t problem(char *at, size_t room, int status, const char *code
 
 static const char problem_headers[] = "Content-Type: application/problem+json\r\nCache-Control: no-store\r\n";
 
-/* A copy of a header, NUL-terminated; at: NULL when it is absent, and `is_too_long` is set when it is. */
+/* A copy of a header, NUL-terminated; at: NULL when it is absent, or does not fit. */
 static relay_bytes_t header(struct lws *wsi, enum lws_token_indexes token, char *at, size_t room) {
   const int length = lws_hdr_total_length(wsi, token);
   if (length <= 0 || (size_t)length >= room || lws_hdr_copy(wsi, at, (int)room, token) < 0)
@@ -271,7 +271,7 @@ static int64_t content_length(struct lws *wsi) {
 
 static void read_fields(relay_exchange_t *exchange, struct lws *wsi, int method, const char *path,
                         size_t size) {
-  char text[LONGEST_HEADER];
+  char text[LONGEST_HEADER + 1];
   relay_http_t *http = &exchange->http;
   const char *name = method >= 0 && method < (int)LWS_ARRAY_SIZE(methods) ? methods[method] : NULL;
   if (!name) name = "?";

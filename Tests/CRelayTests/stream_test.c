@@ -105,6 +105,13 @@ static void look(relay_hub_t *hub, void *context) {
   look->capacity = exchange ? exchange->out.capacity : SIZE_MAX;
 }
 
+/* A network that takes little at a time. */
+static void narrow(relay_hub_t *hub, void *context) {
+  const relay_exchange_t *exchange = relay__slots_find(&hub->exchanges, ((host_t *)context)->exchange);
+  const int little = 32768;
+  if (exchange) setsockopt(lws_get_socket_fd(exchange->wsi), SOL_SOCKET, SO_SNDBUF, &little, sizeof little);
+}
+
 static bool pull(peer_t *peer) {
   static char bytes[CHUNK];
   return recv(peer->socket, bytes, sizeof bytes, MSG_WAITALL) == sizeof bytes;
@@ -113,6 +120,7 @@ static bool pull(peer_t *peer) {
 TEST(late_stream, "stream: of what is out nothing is kept, also when there is always more") {
   host_t *host = host_start(NULL);
   peer_t *peer = open_stream(host);
+  host_do(host, narrow, host);
   char *chunk = calloc(1, CHUNK);
   look_t now = {.host = host};
   for (int i = 0; i < 600; i++) {

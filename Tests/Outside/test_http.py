@@ -105,6 +105,15 @@ def test_a_posted_body_is_kept_byte_for_byte(relay, alice, room):
     assert body.encode() in call(relay, "GET", path, user="bob").body
 
 
+@pytest.mark.parametrize("size", [129, 9_000])
+def test_an_idempotency_key_that_is_too_long_is_refused(relay, room, size):
+    answer = call(
+        relay, "POST", f"/v1/rooms/{room}/messages", {"from": "bob", "body": 1}, user="bob",
+        headers={"Idempotency-Key": "k" * size},
+    )
+    assert_problem(answer, 422, "bad_request")
+
+
 def test_an_idempotency_key_makes_one_message(relay, alice, room):
     path = f"/v1/rooms/{room}/messages"
     answers = [
