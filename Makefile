@@ -20,6 +20,7 @@ test: test-c test-swift test-outside ## run all tests
 test-c: ## the C module under address and undefined-behaviour sanitizers
 	deploy/install-packages test
 	$(MAKE) -C Tests/CRelayTests test
+	$(MAKE) -C Tests/CRelayTests test-thread ONLY=wake
 
 test-swift: ## the Swift targets
 	deploy/install-packages test

@@ -64,6 +64,8 @@ let package = Package(
         .product(name: "Logging", package: "swift-log"),
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
       ],
+      // So that the program stays one file.
+      resources: [.embedInCode("Documents/openapi.json"), .embedInCode("Documents/asyncapi.json")],
       swiftSettings: swift
     ),
     .executableTarget(
@@ -78,6 +80,16 @@ let package = Package(
       ],
       swiftSettings: swift
     ),
+    .testTarget(name: "RelayProtocolTests", dependencies: ["RelayProtocol"], swiftSettings: swift),
+    .testTarget(
+      name: "RelayServerTests",
+      dependencies: [
+        "RelayServer", "RelayDelivery", "RelayGateways", "RelayHub", "RelayProtocol", "RelayStore",
+        .product(name: "JWTKit", package: "jwt-kit"),
+        .product(name: "Logging", package: "swift-log"),
+        .product(name: "Crypto", package: "swift-crypto"),
+      ],
+      swiftSettings: swift),
     .testTarget(
       name: "RelayStoreTests",
       dependencies: ["RelayStore", "RelayProtocol", .product(name: "GRDB", package: "GRDB.swift")],

@@ -34,10 +34,7 @@ static void wait_for(relay_hub_t *hub, relay_member_t *member, int64_t seq, int6
 
 static void stop_waiting(relay_hub_t *hub, relay_member_t *member) {
   member->ask_at = 0;
-  relay_room_t *room = member->room;
-  if (room->flush_at) return;
-  room->flush_at = hub->clock + 1000;
-  relay__timer_set_earlier(hub, &room->timer, RELAY__TIMER_ROOM, room->flush_at);
+  relay__room_arm(hub, member->room, &member->room->flush_at, RELAY__ROOM_FLUSH);
 }
 
 void relay__away_published(relay_hub_t *hub, relay_room_t *room, const relay__entry_t *entry) {
@@ -48,7 +45,7 @@ void relay__away_published(relay_hub_t *hub, relay_room_t *room, const relay__en
     if (member->user->id == entry->from) continue;
     if (i < room->attended)
       wait_for(hub, member, entry->seq, hub->clock + RECEIPT_WAIT);
-    else if (member->stamp == stamp)
+    else if (member->user->decided == stamp)
       continue;
     else if (!member->seats && is_in_grace(hub, member))
       wait_for(hub, member, entry->seq, member->away_since_loop + hub->limits.presence_grace);

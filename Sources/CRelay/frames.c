@@ -45,9 +45,13 @@ static void mark_dirty(relay_hub_t *hub, relay_session_t *session) {
   hub->dirty[hub->dirty_count++] = session->id;
 }
 
+static const uintptr_t *entries_of(const relay__outbox_t *outbox) {
+  return outbox->capacity ? outbox->many : &outbox->one;
+}
+
 /* Takes the first frame off the queue. */
 static void pop(relay_hub_t *hub, relay__outbox_t *outbox) {
-  const uintptr_t entry = outbox->queue[outbox->head];
+  const uintptr_t entry = entries_of(outbox)[outbox->head];
   relay_frame_t *frame = frame_of(entry);
   if (entry & 1)
     outbox->reply_bytes -= frame->size;
@@ -58,24 +62,19 @@ static void pop(relay_hub_t *hub, relay__outbox_t *outbox) {
   outbox->sent = 0;
   if (--outbox->count) return;
   outbox->head = 0;
-  if (outbox->capacity > 2) { /* an idle session keeps none of a busy one's memory */
-    free(outbox->queue);
-    outbox->queue = NULL;
-    outbox->capacity = 0;
-  }
+  if (outbox->capacity) free(outbox->many); /* an idle session keeps none of a busy one's memory */
+  outbox->capacity = 0;
 }
 
 void relay__outbox_drop(relay_hub_t *hub, relay__outbox_t *outbox, bool keeps_begun) {
   const uint32_t sent = outbox->sent;
   const bool keeps = keeps_begun && sent && outbox->count;
-  const uintptr_t begun = keeps ? outbox->queue[outbox->head] : 0;
+  const uintptr_t begun = keeps ? entries_of(outbox)[outbox->head] : 0;
   if (keeps) frame_of(begun)->references++;
   while (outbox->count) pop(hub, outbox);
-  free(outbox->queue);
   *outbox = (relay__outbox_t){0};
   if (!keeps) return;
-  outbox->queue = relay__grow(NULL, 0, &outbox->capacity, sizeof *outbox->queue, 4);
-  outbox->queue[0] = begun;
+  outbox->one = begun;
   outbox->count = 1;
   outbox->sent = sent;
   if (begun & 1)
@@ -84,19 +83,32 @@ void relay__outbox_drop(relay_hub_t *hub, relay__outbox_t *outbox, bool keeps_be
     outbox->event_bytes = frame_of(begun)->size;
 }
 
+/* One alone needs no block: most sessions wait for no more. */
+static void make_room(relay__outbox_t *outbox) {
+  if (outbox->head + outbox->count < (outbox->capacity ? outbox->capacity : 1)) return;
+  if (outbox->head) {
+    memmove(outbox->many, outbox->many + outbox->head, outbox->count * sizeof *outbox->many);
+    outbox->head = 0;
+    return;
+  }
+  const uintptr_t alone = outbox->one;
+  const bool was_alone = !outbox->capacity;
+  outbox->many =
+      relay__grow(was_alone ? NULL : outbox->many, outbox->count, &outbox->capacity, sizeof *outbox->many, 8);
+  if (was_alone) outbox->many[0] = alone;
+}
+
 void relay__outbox_add(relay_hub_t *hub, relay_session_t *session, relay_frame_t *frame, bool is_reply) {
   relay__outbox_t *outbox = &session->outbox;
   if (session->has_overflowed && session->state != RELAY__CLOSING) return;
-  if (outbox->head + outbox->count == outbox->capacity) {
-    if (outbox->head) {
-      memmove(outbox->queue, outbox->queue + outbox->head, outbox->count * sizeof *outbox->queue);
-      outbox->head = 0;
-    } else {
-      outbox->queue = relay__grow(outbox->queue, outbox->count, &outbox->capacity, sizeof *outbox->queue, 2);
-    }
-  }
+  make_room(outbox);
   frame->references++;
-  outbox->queue[outbox->head + outbox->count++] = (uintptr_t)frame | (is_reply ? 1 : 0);
+  const uintptr_t entry = (uintptr_t)frame | (is_reply ? 1 : 0);
+  if (outbox->capacity)
+    outbox->many[outbox->head + outbox->count] = entry;
+  else
+    outbox->one = entry;
+  outbox->count++;
   if (is_reply) {
     outbox->reply_bytes += frame->size;
     if (outbox->reply_bytes > RELAY__REPLIES) relay__session_regulate(hub, session);
@@ -121,13 +133,14 @@ void relay__send_text(relay_hub_t *hub, relay_session_t *session, const relay__t
 /* The bytes of one write: as many frames as fit, joined; a single one, or a part of a large one, from
  * where it lies. */
 static size_t gather(relay_hub_t *hub, const relay__outbox_t *outbox, const uint8_t **at) {
-  const relay_frame_t *first = frame_of(outbox->queue[outbox->head]);
+  const relay_frame_t *first = frame_of(entries_of(outbox)[outbox->head]);
   const size_t rest = first->size - outbox->sent;
   *at = first->bytes + outbox->sent;
   if (outbox->count == 1 || rest >= RELAY__WRITE / 2) return rest < RELAY__WRITE ? rest : RELAY__WRITE;
   size_t size = 0;
+  const uintptr_t *entries = entries_of(outbox) + outbox->head;
   for (uint32_t i = 0; i < outbox->count; i++) {
-    const relay_frame_t *frame = frame_of(outbox->queue[outbox->head + i]);
+    const relay_frame_t *frame = frame_of(entries[i]);
     const size_t skip = i ? 0 : outbox->sent;
     if (size + frame->size - skip > RELAY__WRITE) break;
     memcpy(hub->join + size, frame->bytes + skip, frame->size - skip);
@@ -161,8 +174,10 @@ void relay__outbox_flush(relay_hub_t *hub, relay_session_t *session) {
       relay__outbox_drop(hub, outbox, false);
       return;
     }
+    hub->stats.bytes_sent += size;
+    const uint32_t waiting = outbox->count;
     while (size) {
-      const relay_frame_t *frame = frame_of(outbox->queue[outbox->head]);
+      const relay_frame_t *frame = frame_of(entries_of(outbox)[outbox->head]);
       const size_t rest = frame->size - outbox->sent;
       if (size < rest) {
         outbox->sent += (uint32_t)size;
@@ -171,6 +186,7 @@ void relay__outbox_flush(relay_hub_t *hub, relay_session_t *session) {
       size -= rest;
       pop(hub, outbox);
     }
+    hub->stats.frames_sent += waiting - outbox->count;
   }
   if (lws_partial_buffered(session->wsi)) {
     session->is_blocked = true;
@@ -178,14 +194,4 @@ void relay__outbox_flush(relay_hub_t *hub, relay_session_t *session) {
     return;
   }
   relay__session_drained(hub, session);
-}
-
-int64_t relay__bucket_take(relay__bucket_t *bucket, double rate, uint32_t burst, int64_t now) {
-  if (rate <= 0) return 0;
-  double tokens = bucket->at ? bucket->tokens + (double)(now - bucket->at) * rate / 1000 : burst;
-  if (tokens > burst) tokens = burst;
-  const bool has_one = tokens >= 1;
-  bucket->tokens = (float)(has_one ? tokens - 1 : tokens);
-  bucket->at = now;
-  return has_one ? 0 : (int64_t)((1 - tokens) * 1000 / rate) + 1;
 }

@@ -14,10 +14,9 @@ enum {
   LOOK = 1000,
   COMMENT = 15000,
   STREAM_BOUND = 262144,
-  LONGEST_HEADER = 16384, /* the library takes no more in all */
 };
 
-static const char *reason_of(int status) {
+const char *relay_http_reason(int status) {
   switch (status) {
   case 200:
     return "OK";
@@ -60,15 +59,29 @@ static const char *reason_of(int status) {
   }
 }
 
-static void put_response(relay__text_t *out, int status, const char *headers, relay_bytes_t body, bool closes,
-                         bool is_head) {
+static void put_status(relay__text_t *out, int status) {
   char line[128];
-  int size = snprintf(line, sizeof line, "HTTP/1.1 %d %s\r\n", status, reason_of(status));
+  const int size = snprintf(line, sizeof line, "HTTP/1.1 %d %s\r\n", status, relay_http_reason(status));
   relay__put(out, line, (size_t)size);
+}
+
+/* What is answered differs by origin where origins are listed, which caches have to know. */
+static void put_sharing(relay__text_t *out, const relay_hub_t *hub, const relay_exchange_t *exchange) {
+  if (!*hub->origins) return;
+  relay__puts(out, "Vary: Origin\r\n");
+  if (!exchange->origin) return;
+  relay__puts(out, "Access-Control-Allow-Origin: ");
+  relay__puts(out, exchange->origin);
+  relay__puts(out, "\r\nAccess-Control-Expose-Headers: Allow, ETag, Retry-After, WWW-Authenticate\r\n");
+}
+
+static void put_rest(relay__text_t *out, int status, const char *headers, relay_bytes_t body, bool closes,
+                     bool is_head) {
+  char line[64];
   relay__puts(out, headers);
   if (closes) relay__puts(out, "Connection: close\r\n");
   if (status != 204 && status != 304) {
-    size = snprintf(line, sizeof line, "Content-Length: %zu\r\n", body.count);
+    const int size = snprintf(line, sizeof line, "Content-Length: %zu\r\n", body.count);
     relay__put(out, line, (size_t)size);
   }
   relay__puts(out, "\r\n");
@@ -79,7 +92,7 @@ static relay_bytes_t problem(char *at, size_t room, int status, const char *code
   const int size = snprintf(at, room,
                             "{\"type\":\"about:blank\",\"title\":\"%s\",\"status\":%d,\"code\":\"%s\","
                             "\"detail\":\"%s\"}",
-                            reason_of(status), status, code, detail);
+                            relay_http_reason(status), status, code, detail);
   return (relay_bytes_t){at, (size_t)size};
 }
 
@@ -153,6 +166,13 @@ static const char *refusal(const relay_hub_t *hub, struct lws *wsi) {
   return "this Origin is not allowed";
 }
 
+/* The Origin of a request that is not refused, where origins are listed; NULL when it has none. */
+static char *listed_origin(const relay_hub_t *hub, struct lws *wsi) {
+  char origin[512];
+  if (!*hub->origins || !header(wsi, WSI_TOKEN_ORIGIN, origin, sizeof origin).at) return NULL;
+  return relay__copy_string(origin, strlen(origin));
+}
+
 /* The upgrade */
 
 static bool offers_subprotocol(const relay_hub_t *hub, struct lws *wsi) {
@@ -170,10 +190,21 @@ static bool offers_subprotocol(const relay_hub_t *hub, struct lws *wsi) {
   return false;
 }
 
-static int write_refusal(struct lws *wsi, int status, const char *code, const char *detail) {
-  char json[256];
+static int write_refusal(relay_hub_t *hub, struct lws *wsi, int status, const char *code,
+                         const char *detail) {
+  char json[256], headers[160];
+  relay__count_error(hub, code);
+  relay__count_response(hub, status);
   relay__text_t out = {0};
-  put_response(&out, status, problem_headers, problem(json, sizeof json, status, code, detail), true, false);
+  snprintf(headers, sizeof headers, "%s", problem_headers);
+  if (status == 503)
+    snprintf(headers, sizeof headers, "%sRetry-After: %d\r\n", problem_headers,
+             1 + (int)relay__drain_retry_after(hub));
+  if (status == 426) /* RFC 6455, section 4.4 */
+    snprintf(headers, sizeof headers, "%sUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n",
+             problem_headers);
+  put_status(&out, status);
+  put_rest(&out, status, headers, problem(json, sizeof json, status, code, detail), true, false);
   /* Small enough for the socket's buffer, and the library keeps what does not fit. */
   const int written = lws_write(wsi, (unsigned char *)out.at, out.size, LWS_WRITE_HTTP);
   free(out.at);
@@ -187,14 +218,22 @@ int relay__http_upgrade(relay_hub_t *hub, struct lws *wsi, const char *protocol)
   int size;
   const int method = lws_http_get_uri_and_method(wsi, &path, &size);
   const char *wrong = refusal(hub, wsi);
-  if (wrong) return write_refusal(wsi, 403, "forbidden", wrong);
+  if (wrong) return write_refusal(hub, wsi, 403, "forbidden", wrong);
   if (method != LWSHUMETH_GET || (size_t)size != strlen(hub->path) || memcmp(path, hub->path, (size_t)size))
-    return write_refusal(wsi, 404, "not_found", "sessions connect elsewhere");
+    return write_refusal(hub, wsi, 404, "not_found", "sessions connect elsewhere");
+  char version[8];
+  if (!header(wsi, WSI_TOKEN_VERSION, version, sizeof version).at || strcmp(version, "13"))
+    return write_refusal(hub, wsi, 426, "unsupported", "Sec-WebSocket-Version must be 13");
   if (!offers_subprotocol(hub, wsi))
-    return write_refusal(wsi, 400, "bad_request", "none of the offered subprotocols is known");
+    return write_refusal(hub, wsi, 400, "bad_request", "none of the offered subprotocols is known");
   if (lws_hdr_total_length(wsi, WSI_TOKEN_HTTP_AUTHORIZATION) >= LONGEST_HEADER)
-    return write_refusal(wsi, 400, "bad_request", "the Authorization header is too long");
-  if (!hub->is_listening) return write_refusal(wsi, 503, "unavailable", "the server is shutting down");
+    return write_refusal(hub, wsi, 400, "bad_request", "the Authorization header is too long");
+  relay__client_t *client;
+  if (!relay__client_admit(hub, wsi, &client))
+    return write_refusal(hub, wsi, 429, "rate_limited", "too many connections from this address");
+  relay__client_release(hub, client); /* the session takes it again when it is there */
+  if (!hub->is_listening || hub->drain.is_on)
+    return write_refusal(hub, wsi, 503, "unavailable", "the server is shutting down");
   return 0;
 }
 
@@ -217,19 +256,40 @@ static const char *const methods[] = {
     [LWSHUMETH_HEAD] = "HEAD", [LWSHUMETH_CONNECT] = "CONNECT",
 };
 
+static bool has_buffered(const relay_hub_t *hub) {
+  return lws_service_adjust_timeout(hub->context, 1, 0) == 0;
+}
+
+/* Whether something came behind the request. While others have something to be read, as few have for longer
+ * than an iteration, it cannot be told. What is under flow control does not count. */
+static bool is_followed(const relay_hub_t *hub, const relay_exchange_t *exchange) {
+  lws_rx_flow_control(exchange->wsi, 0);
+  const bool others_are = has_buffered(hub);
+  lws_rx_flow_control(exchange->wsi, 1);
+  return !others_are && has_buffered(hub);
+}
+
 static void answer(relay_hub_t *hub, relay_exchange_t *exchange, int status, const char *headers,
                    relay_bytes_t body) {
   if (exchange->is_answered) return;
   exchange->is_answered = true;
+  relay__count_response(hub, status);
   exchange->progress = hub->clock;
   relay__timer_set(hub, &exchange->timer, RELAY__TIMER_EXCHANGE, hub->clock + LOOK);
-  put_response(&exchange->out, status, headers, body, exchange->closes, exchange->is_head);
+  /* What came with the request, behind it, is in the library's buffer, from where 4.1.6 reads the body of a
+   * request wrongly and for ever. Closing makes the client ask again (RFC 9112, section 9.3.2). It says only
+   * whether any connection has something there, so that one may be closed for another's sake; it is told. */
+  if (hub->drain.is_on || has_buffered(hub)) exchange->closes = true;
+  put_status(&exchange->out, status);
+  put_sharing(&exchange->out, hub, exchange);
+  put_rest(&exchange->out, status, headers, body, exchange->closes, exchange->is_head);
   want_to_write(exchange);
 }
 
 static void refuse(relay_hub_t *hub, relay_exchange_t *exchange, int status, const char *code,
                    const char *detail) {
   char json[256];
+  relay__count_error(hub, code);
   answer(hub, exchange, status, problem_headers, problem(json, sizeof json, status, code, detail));
 }
 
@@ -276,12 +336,19 @@ static void read_fields(relay_exchange_t *exchange, struct lws *wsi, int method,
   const char *name = method >= 0 && method < (int)LWS_ARRAY_SIZE(methods) ? methods[method] : NULL;
   if (!name) name = "?";
   http->method = keep(exchange, (relay_bytes_t){name, strlen(name)});
-  http->path = keep(exchange, (relay_bytes_t){path, size});
+  char *whole = relay__copy_string(path, size);
+  /* The library decodes a plus like a form does, so that it cannot be told from a space, which no name has.
+   */
+  for (size_t i = 0; i < size; i++)
+    if (whole[i] == ' ') whole[i] = '+';
+  http->path = keep(exchange, (relay_bytes_t){whole, size});
+  free(whole);
   relay__text_t query = {0};
   int length;
-  for (int i = 0; (length = lws_hdr_copy_fragment(wsi, text, sizeof text, WSI_TOKEN_HTTP_URI_ARGS, i)) > 0;
+  for (int i = 0; (length = lws_hdr_copy_fragment(wsi, text, sizeof text, WSI_TOKEN_HTTP_URI_ARGS, i)) >= 0;
        i++) {
-    if (i) relay__put(&query, "", 1); /* decoded, so a NUL is what cannot be part of one */
+    if (!length) continue;
+    if (query.size) relay__put(&query, "", 1); /* decoded, so a NUL is what cannot be part of one */
     relay__put(&query, text, (size_t)length);
   }
   http->query = keep(exchange, (relay_bytes_t){query.at, query.size});
@@ -290,9 +357,10 @@ static void read_fields(relay_exchange_t *exchange, struct lws *wsi, int method,
   http->if_none_match = keep(exchange, header(wsi, WSI_TOKEN_HTTP_IF_NONE_MATCH, text, sizeof text));
   http->user = keep(exchange, custom_header(wsi, "x-stillwire-user:", text, sizeof text));
   http->idempotency_key = keep(exchange, custom_header(wsi, "idempotency-key:", text, sizeof text));
-  relay_bytes_t *const all[] = {&http->method,         &http->path,          &http->query,
-                                &http->authorization,  &http->if_none_match, &http->user,
-                                &http->idempotency_key};
+  http->content_type = keep(exchange, header(wsi, WSI_TOKEN_HTTP_CONTENT_TYPE, text, sizeof text));
+  relay_bytes_t *const all[] = {&http->method,          &http->path,          &http->query,
+                                &http->authorization,   &http->if_none_match, &http->user,
+                                &http->idempotency_key, &http->content_type};
   for (size_t i = 0; i < LWS_ARRAY_SIZE(all); i++) place(exchange, all[i]);
 }
 
@@ -311,6 +379,7 @@ int relay__http_request(relay_hub_t *hub, struct lws *wsi, relay_exchange_t **at
   const bool has_length = lws_hdr_total_length(wsi, WSI_TOKEN_HTTP_CONTENT_LENGTH) > 0;
   const bool needs_length = method == LWSHUMETH_POST || method == LWSHUMETH_PUT || method == LWSHUMETH_PATCH;
   const char *wrong = refusal(hub, wsi);
+  if (!wrong) exchange->origin = listed_origin(hub, wsi);
   lws_set_timeout(wsi, NO_PENDING_TIMEOUT, 0); /* the library's content timeout; ours is the exchange's */
   exchange->closes = true;
   if (lws_hdr_total_length(wsi, WSI_TOKEN_HTTP_TRANSFER_ENCODING) > 0)
@@ -319,6 +388,8 @@ int relay__http_request(relay_hub_t *hub, struct lws *wsi, relay_exchange_t **at
     refuse(hub, exchange, 400, "bad_request", "Content-Length must be digits");
   else if (needs_length && !has_length)
     refuse(hub, exchange, 411, "bad_request", "Content-Length is missing");
+  else if (!relay__client_admit(hub, wsi, &exchange->client))
+    refuse(hub, exchange, 429, "rate_limited", "too many connections from this address");
   else if (wrong)
     refuse(hub, exchange, 403, "forbidden", wrong);
   else if (exchange->length > hub->limits.frame)
@@ -362,7 +433,10 @@ static void look_after(relay_hub_t *hub, relay_exchange_t *exchange) {
   const bool has_ended = poll(&end, 1, 0) > 0;
   if (exchange->out_sent == exchange->out.size && !lws_partial_buffered(exchange->wsi))
     exchange->progress = hub->clock;
-  if (has_ended || hub->clock >= exchange->progress + WRITE_DEADLINE) {
+  /* The library would want to write for the sake of what it cannot read, and never come to it. */
+  const bool spins = exchange->is_stream && is_followed(hub, exchange);
+  if (exchange->is_stream && exchange->out_sent == exchange->out.size) rest(exchange);
+  if (has_ended || spins || hub->clock >= exchange->progress + WRITE_DEADLINE) {
     cut(exchange);
     return;
   }
@@ -382,38 +456,42 @@ void relay__http_timer(relay_hub_t *hub, relay_exchange_t *exchange) {
   refuse(hub, exchange, 408, "bad_request", "the body did not come within 10 s");
 }
 
-int relay__http_writable(relay_hub_t *hub, relay_exchange_t **at) {
-  relay_exchange_t *exchange = *at;
-  if (!exchange) return 0;
-  if (exchange->is_cut) return -1;
-  relay__text_t *out = &exchange->out;
-  while (exchange->out_sent < out->size) {
-    if (lws_partial_buffered(exchange->wsi)) {
-      lws_callback_on_writable(exchange->wsi);
-      return 0;
-    }
+/* Whether nothing more will come; answers may still go. */
+static bool has_closed_side(const relay_exchange_t *exchange) {
+  struct pollfd side = {.fd = lws_get_socket_fd(exchange->wsi), .events = POLLRDHUP};
+  return poll(&side, 1, 0) > 0;
+}
+
+/* Until the socket is full. false: it is broken. */
+static bool write_out(const relay_hub_t *hub, relay_exchange_t *exchange) {
+  const relay__text_t *out = &exchange->out;
+  while (exchange->out_sent < out->size && !lws_partial_buffered(exchange->wsi)) {
     size_t size = out->size - exchange->out_sent;
     if (size > RELAY__WRITE) size = RELAY__WRITE;
     if (lws_write(exchange->wsi, (unsigned char *)out->at + exchange->out_sent, size, LWS_WRITE_HTTP) < 0)
-      return -1;
+      return false;
     exchange->out_sent += size;
     exchange->progress = hub->clock;
   }
-  out->size = exchange->out_sent = 0;
-  if (lws_partial_buffered(exchange->wsi)) { /* the library has the rest of it */
+  return true;
+}
+
+int relay__http_writable(relay_hub_t *hub, relay_exchange_t **at) {
+  relay_exchange_t *exchange = *at;
+  if (!exchange) return 0;
+  if (exchange->is_cut || !write_out(hub, exchange)) return -1;
+  if (lws_partial_buffered(exchange->wsi)) { /* the library has a part of it */
     lws_callback_on_writable(exchange->wsi);
     return 0;
   }
+  exchange->out.size = exchange->out_sent = 0;
   if (exchange->is_stream) rest(exchange);
   if (!exchange->is_answered || exchange->is_stream) return 0;
   const bool closes = exchange->closes;
   struct lws *wsi = exchange->wsi;
   relay__http_closed(hub, at);
-  /* What came with the request, behind it, is in the library's buffer, from where 4.1.6 reads the body of a
-   * request wrongly and for ever. Closing makes the client ask again (RFC 9112, section 9.3.2). It says only
-   * whether any connection has something there: others do for no longer than it takes to read on. */
-  const bool has_more = lws_service_adjust_timeout(hub->context, 1, 0) == 0;
-  return closes || has_more || lws_http_transaction_completed(wsi) ? -1 : 0;
+  /* Something may have come since the answer was begun. */
+  return closes || has_buffered(hub) || lws_http_transaction_completed(wsi) ? -1 : 0;
 }
 
 void relay__http_closed(relay_hub_t *hub, relay_exchange_t **at) {
@@ -423,9 +501,11 @@ void relay__http_closed(relay_hub_t *hub, relay_exchange_t **at) {
   if (exchange->is_stream) relay__event(hub, RELAY_EVENT_HTTP_CLOSED, NULL)->exchange = exchange->id;
   relay__timer_clear(hub, &exchange->timer);
   relay__slots_remove(&hub->exchanges, exchange->id);
+  relay__client_release(hub, exchange->client);
   free(exchange->body.at);
   free(exchange->out.at);
   free(exchange->fields.at);
+  free(exchange->origin);
   free(exchange);
 }
 
@@ -434,14 +514,27 @@ void relay__http_closed(relay_hub_t *hub, relay_exchange_t **at) {
 void relay_http_respond(relay_hub_t *hub, relay_id_t id, int status, const char *headers,
                         relay_bytes_t body) {
   relay_exchange_t *exchange = relay__slots_find(&hub->exchanges, id);
-  if (exchange) answer(hub, exchange, status, headers, body);
+  if (!exchange) return;
+  /* After a body the library reads before it lets us write, and closes when it reads an end: who has only
+   * closed its side is written to here and now. Others are not, as they would go on before the library knows
+   * that this request is done. */
+  const bool is_half_closed = exchange->is_told && exchange->length && has_closed_side(exchange);
+  if (is_half_closed) exchange->closes = true;
+  answer(hub, exchange, status, headers, body);
+  if (is_half_closed) write_out(hub, exchange);
 }
 
 void relay_http_stream(relay_hub_t *hub, relay_id_t id, const char *headers) {
   relay_exchange_t *exchange = relay__slots_find(&hub->exchanges, id);
   if (!exchange || exchange->is_answered) return;
+  if (is_followed(hub, exchange)) {
+    refuse(hub, exchange, 400, "bad_request", "nothing can follow the request of a stream");
+    return;
+  }
   exchange->is_answered = exchange->is_stream = true;
-  relay__puts(&exchange->out, "HTTP/1.1 200 OK\r\n");
+  relay__count_response(hub, 200);
+  put_status(&exchange->out, 200);
+  put_sharing(&exchange->out, hub, exchange);
   relay__puts(&exchange->out, headers);
   relay__puts(&exchange->out, "Connection: close\r\n\r\n");
   exchange->progress = hub->clock;

@@ -8,17 +8,27 @@
 #include "internal.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <netdb.h>
 #include <netinet/tcp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { ROUNDS = 16, POSTPONED = 16, ACCEPTS = 64, HEADERS = 16384, HEADER_SECONDS = 10 };
+enum {
+  LATE = 200,
+  CHURN = 1000,
+  QUIET = 1000,
+  ROUNDS = 16,
+  POSTPONED = 16,
+  ACCEPTS = 64,
+  HEADERS = 16384,
+  HEADER_SECONDS = 10,
+  STARVED_LOG = 10000,
+};
 
 typedef struct connection { /* what the library keeps for us per connection */
   relay_session_t *session;
@@ -44,6 +54,17 @@ static void read_clock(relay_hub_t *hub) {
   hub->now = (int64_t)time.tv_sec * 1000 + time.tv_nsec / 1000000;
 }
 
+/* Many connections that came and went leave holes between those that stay; when it is quiet again, whole
+ * pages of them are given back. */
+static void give_back(uv_timer_t *timer) {
+  ((relay_hub_t *)timer->data)->churn = 0;
+  malloc_trim(0);
+}
+
+static void note_churn(relay_hub_t *hub) {
+  if (++hub->churn >= CHURN && !hub->is_over) uv_timer_start(&hub->quiet, give_back, QUIET, 0);
+}
+
 /* The library's calls */
 
 static int callback(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in, size_t size) {
@@ -53,10 +74,19 @@ static int callback(struct lws *wsi, enum lws_callback_reasons reason, void *use
   read_clock(hub);
   relay_session_t *session = connection ? connection->session : NULL;
   switch (reason) {
+  case LWS_CALLBACK_WSI_CREATE:
+    hub->connections.count++;
+    return 0;
+  case LWS_CALLBACK_WSI_DESTROY:
+    relay__connection_ended(hub, wsi);
+    return 0;
   case LWS_CALLBACK_HTTP_CONFIRM_UPGRADE:
     return relay__http_upgrade(hub, wsi, in);
   case LWS_CALLBACK_ESTABLISHED: {
+    note_churn(hub);
     session = connection->session = relay__session_create(hub, wsi);
+    hub->stats.sessions++;
+    relay__client_admit(hub, wsi, &session->client); /* as it was at the handshake, a moment ago */
     const int length = lws_hdr_total_length(wsi, WSI_TOKEN_HTTP_AUTHORIZATION);
     if (length > 0) {
       session->authorization = relay__allocate((size_t)length + 1);
@@ -82,6 +112,7 @@ static int callback(struct lws *wsi, enum lws_callback_reasons reason, void *use
   case LWS_CALLBACK_WS_PEER_INITIATED_CLOSE:
     return session && relay__session_peer_closed(hub, session, in, size) ? 0 : -1;
   case LWS_CALLBACK_CLOSED:
+    note_churn(hub);
     if (session) relay__session_disconnected(hub, session);
     connection->session = NULL;
     return 0;
@@ -96,6 +127,7 @@ static int callback(struct lws *wsi, enum lws_callback_reasons reason, void *use
   case LWS_CALLBACK_RAW_ADOPT: /* after CONNECT */
     return -1;
   case LWS_CALLBACK_CLOSED_HTTP:
+    note_churn(hub);
     if (connection) relay__http_closed(hub, &connection->exchange);
     return 0;
   default:
@@ -145,6 +177,9 @@ static void flush(relay_hub_t *hub) {
     if (session && session->is_dirty) relay__outbox_flush(hub, session);
   }
   hub->dirty_count = 0;
+  if (!hub->round_began) return;
+  relay__observe(&hub->stats.fan_out, uv_hrtime() - hub->round_began, hub->round_messages);
+  hub->round_began = hub->round_messages = 0;
 }
 
 static void idle(uv_idle_t *handle) {
@@ -152,7 +187,10 @@ static void idle(uv_idle_t *handle) {
 } /* that it runs is its use */
 
 void relay__tick(relay_hub_t *hub) {
-  relay__timers_run(hub);
+  /* After a pause of the whole process what came meanwhile is read before anybody is found to be silent. */
+  const bool is_late = hub->heap_count && hub->clock - hub->heap[0]->due > LATE && !hub->was_late;
+  hub->was_late = is_late;
+  if (!is_late) relay__timers_run(hub);
   int rounds = 0;
   while ((hub->event_count || hub->resuming_count) && rounds++ < ROUNDS) {
     if (hub->event_count) deliver(hub);
@@ -162,6 +200,7 @@ void relay__tick(relay_hub_t *hub) {
     }
     hub->resuming_count = 0;
   }
+  relay__receipts_tell(hub);
   if (hub->has_more && hub->postponed++ < POSTPONED) {
     uv_idle_start(&hub->again, idle);
   } else {
@@ -198,20 +237,26 @@ static void acceptable(uv_poll_t *poll, int status, int events) {
   (void)events;
   if (status < 0) return;
   for (int i = 0; i < ACCEPTS; i++) {
-    const int socket = accept4(hub->listener_fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    struct sockaddr_storage from;
+    socklen_t size = sizeof from;
+    const int socket =
+        accept4(hub->listener_fd, (struct sockaddr *)&from, &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (socket >= 0) {
       const int on = 1;
       setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-      lws_adopt_socket_vhost(hub->vhost, socket); /* closes it when it fails */
+      relay__connection_accepted(hub, socket, (struct sockaddr *)&from);
       continue;
     }
-    if (errno == EMFILE || errno == ENFILE) {
+    if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
       /* The connection stays in the backlog and the poll would spin: turn this one away, and rest. */
-      relay__log(hub, true, "no file descriptor is left for a new connection");
+      if (!hub->starved || hub->clock - hub->starved > STARVED_LOG) {
+        relay__log(hub, true, "no file descriptor is left for a new connection");
+        hub->starved = hub->clock;
+      }
       if (hub->spare_fd >= 0) {
         close(hub->spare_fd);
         const int turned_away = accept4(hub->listener_fd, NULL, NULL, SOCK_CLOEXEC);
-        if (turned_away >= 0) close(turned_away);
+        if (turned_away >= 0) relay__connection_refuse(hub, turned_away);
         hub->spare_fd = dup(2);
       }
       uv_poll_stop(&hub->listener);
@@ -280,15 +325,6 @@ void relay_hub_close_listener(relay_hub_t *hub) {
 
 /* Life */
 
-/* The library sizes its tables by the limit and assumes too few when it is huge. */
-static unsigned descriptors(void) {
-  struct rlimit limit;
-  if (getrlimit(RLIMIT_NOFILE, &limit)) return 1024;
-  limit.rlim_cur = limit.rlim_max < 1000000 ? limit.rlim_max : 1000000;
-  if (setrlimit(RLIMIT_NOFILE, &limit) && getrlimit(RLIMIT_NOFILE, &limit)) return 1024;
-  return (unsigned)limit.rlim_cur;
-}
-
 /* The library's log has no context, so its lines go where an operator looks anyway; a client can provoke
  * some of them, so there are at most ten a second. */
 static void library_logged(int level, const char *line) {
@@ -312,6 +348,7 @@ relay_hub_t *relay_hub_create(const relay_config_t *config, const relay_callback
   hub->path = relay__copy_string(config->path, strlen(config->path));
   hub->origins = relay__copy_string(config->origins, strlen(config->origins));
   if (config->requests) hub->requests = relay__copy_string(config->requests, strlen(config->requests));
+  relay__connections_create(&hub->connections, config);
   hub->parser = relay_json_parser_create();
   hub->join = relay__allocate(RELAY__WRITE);
   hub->listener_fd = -1;
@@ -322,7 +359,8 @@ relay_hub_t *relay_hub_create(const relay_config_t *config, const relay_callback
   uv_timer_init(&hub->loop, &hub->timer);
   uv_idle_init(&hub->loop, &hub->again);
   uv_timer_init(&hub->loop, &hub->accept_again);
-  hub->prepare.data = hub->wake.data = hub->timer.data = hub->accept_again.data = hub;
+  uv_timer_init(&hub->loop, &hub->quiet);
+  hub->prepare.data = hub->wake.data = hub->timer.data = hub->accept_again.data = hub->quiet.data = hub;
   read_clock(hub);
   hub->started = hub->now;
   hub->started_clock = hub->clock;
@@ -335,7 +373,7 @@ relay_hub_t *relay_hub_create(const relay_config_t *config, const relay_callback
                                              .tx_packet_size = RELAY__WRITE};
   static const lws_retry_bo_t no_pings = {0}; /* ours are made in session.c */
   void *loops[] = {&hub->loop};
-  const unsigned most = descriptors();
+  relay__descriptors();
   struct lws_context_creation_info info = {
       .port = CONTEXT_PORT_NO_LISTEN_SERVER,
       .options = LWS_SERVER_OPTION_LIBUV | LWS_SERVER_OPTION_EXPLICIT_VHOSTS |
@@ -345,7 +383,6 @@ relay_hub_t *relay_hub_create(const relay_config_t *config, const relay_callback
       .gid = (gid_t)-1,
       .uid = (uid_t)-1,
       .count_threads = 1,
-      .fd_limit_per_thread = most > 512 ? most - 256 : most,
       .timeout_secs = HEADER_SECONDS,
       .max_http_header_data2 = HEADERS,
       .server_string = "stillwire",
@@ -378,14 +415,19 @@ static void shut_down(relay_hub_t *hub) {
   uv_close((uv_handle_t *)&hub->timer, NULL);
   uv_close((uv_handle_t *)&hub->again, NULL);
   uv_close((uv_handle_t *)&hub->accept_again, NULL);
+  uv_close((uv_handle_t *)&hub->quiet, NULL);
   uv_run(&hub->loop, UV_RUN_DEFAULT);
   /* The first call closed its handles; on a loop of ours the second, after the loop, frees. */
   if (hub->context) lws_context_destroy(hub->context);
   hub->context = NULL;
 }
 
-void relay_hub_run(relay_hub_t *hub) {
+void relay__hub_begin(relay_hub_t *hub) {
   uv_prepare_start(&hub->prepare, prepared);
+}
+
+void relay_hub_run(relay_hub_t *hub) {
+  relay__hub_begin(hub);
   uv_run(&hub->loop, UV_RUN_DEFAULT);
   shut_down(hub);
 }
@@ -393,6 +435,13 @@ void relay_hub_run(relay_hub_t *hub) {
 void relay_hub_flush(relay_hub_t *hub) {
   for (uint32_t i = 0; i < hub->rooms.count; i++)
     if (hub->rooms.items[i]) relay__room_flush(hub, hub->rooms.items[i]);
+}
+
+void relay_hub_set_limits(relay_hub_t *hub, const relay_limits_t *limits) {
+  const relay_limits_t before = hub->limits;
+  hub->limits = *limits;
+  hub->limits.connections = before.connections;
+  hub->limits.connections_per_address = before.connections_per_address;
 }
 
 void relay_hub_stop(relay_hub_t *hub) {
@@ -414,6 +463,8 @@ static void free_rooms_and_users(relay_hub_t *hub) {
     user->grace_until = 0;
     user->is_pending = false;
     user->holds = 0;
+    free(user->buckets);
+    user->buckets = NULL;
     relay__user_release(hub, user);
   }
 }
@@ -430,12 +481,13 @@ void relay_hub_destroy(relay_hub_t *hub) {
   relay__slots_free(&hub->rooms);
   relay__slots_free(&hub->users);
   relay__slots_free(&hub->exchanges);
+  relay__connections_destroy(&hub->connections);
   relay__names_free(&hub->room_names);
   relay__names_free(&hub->user_names);
   relay_json_parser_destroy(hub->parser);
-  void *const blocks[] = {hub->heap,  hub->dirty,       hub->resuming, hub->events,  hub->spare_events,
-                          hub->owned, hub->spare_owned, hub->text.at,  hub->join,    hub->address,
-                          hub->path,  hub->subprotocol, hub->origins,  hub->requests};
+  void *const blocks[] = {hub->heap,  hub->dirty,       hub->resuming, hub->events,   hub->spare_events,
+                          hub->owned, hub->spare_owned, hub->text.at,  hub->join,     hub->address,
+                          hub->path,  hub->subprotocol, hub->origins,  hub->requests, hub->receipts};
   for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) free(blocks[i]);
   free(hub);
 }
@@ -450,11 +502,13 @@ int64_t relay_hub_now(const relay_hub_t *hub) {
 
 relay_counts_t relay_hub_counts(const relay_hub_t *hub) {
   return (relay_counts_t){
+      .connections = hub->connections.count,
       .sessions = hub->sessions.alive,
       .users = hub->users.alive,
       .rooms = hub->rooms.alive,
       .members = hub->members,
       .seats = hub->seats,
+      .watches = hub->watches,
       .timers = hub->heap_count,
       .exchanges = hub->exchanges.alive,
       .events = hub->event_count,

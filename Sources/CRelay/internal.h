@@ -7,6 +7,7 @@
 #include <string.h>
 #include <uv.h>
 
+#include "address.h"
 #include "relay.h"
 
 typedef struct relay_session relay_session_t;
@@ -14,10 +15,12 @@ typedef struct relay_room relay_room_t;
 typedef struct relay_user relay_user_t;
 typedef struct relay_member relay_member_t;
 typedef struct relay_seat relay_seat_t;
+typedef struct relay_watch relay_watch_t;
+typedef struct relay_receipt relay_receipt_t;
 typedef struct relay_exchange relay_exchange_t;
 typedef struct relay_frame relay_frame_t;
 
-/* memory.c: allocation that ends the process when there is none, growable text, ids, names */
+/* memory.c: allocation that ends the process when there is none, growable text, lists, ids */
 
 void *relay__allocate(size_t size); /* zeroed */
 void *relay__resize(void *block, size_t size);
@@ -71,7 +74,9 @@ void relay__slots_remove(relay__slots_t *slots, relay_id_t id);
 void *relay__slots_find(const relay__slots_t *slots, relay_id_t id);
 void relay__slots_free(relay__slots_t *slots);
 
-/* First field of what a name table holds. */
+/* names.c */
+
+/* First field of what a name table holds; the name itself stands behind the rest of that. */
 typedef struct relay__named {
   struct relay__named *next;
   uint32_t hash, length;
@@ -81,9 +86,15 @@ typedef struct relay__named {
 typedef struct relay__names {
   relay__named_t **buckets;
   uint32_t count, capacity;
+  uint64_t key[2];
 } relay__names_t;
 
-void relay__names_add(relay__names_t *names, relay__named_t *item, const char *name, size_t length);
+/* SipHash-1-3. */
+uint64_t relay__hash(const uint64_t key[2], const void *bytes, size_t size);
+
+/* Zeroed memory for what has a name. */
+void *relay__named_allocate(size_t size, const char *name, size_t length);
+void relay__names_add(relay__names_t *names, relay__named_t *item);
 void relay__names_remove(relay__names_t *names, relay__named_t *item);
 void *relay__names_find(const relay__names_t *names, const char *name, size_t length);
 void relay__names_free(relay__names_t *names);
@@ -96,6 +107,7 @@ typedef enum relay__timer_kind {
   RELAY__TIMER_MEMBER,
   RELAY__TIMER_ROOM,
   RELAY__TIMER_EXCHANGE,
+  RELAY__TIMER_DRAIN,
 } relay__timer_kind_t;
 
 typedef struct relay__timer {
@@ -128,11 +140,17 @@ void relay__frame_release(relay_hub_t *hub, relay_frame_t *frame);
 static inline size_t relay__frame_header(size_t payload) {
   return payload < 126 ? 2 : payload < 65536 ? 4 : 10;
 }
+static inline size_t relay__frame_header_of(const relay_frame_t *frame) {
+  return frame->bytes[1] < 126 ? 2 : frame->bytes[1] == 126 ? 4 : 10;
+}
 
 typedef struct relay__outbox {
-  uintptr_t *queue; /* frames; the lowest bit marks a reply */
-  uint32_t head, count, capacity;
-  uint32_t sent; /* bytes of the first frame that are out already */
+  union { /* frames; the lowest bit marks a reply */
+    uintptr_t one;
+    uintptr_t *many;
+  };
+  uint32_t head, count, capacity; /* capacity 0: `one` */
+  uint32_t sent;                  /* bytes of the first frame that are out already */
   uint32_t event_bytes, reply_bytes;
 } relay__outbox_t;
 
@@ -141,14 +159,54 @@ void relay__outbox_flush(relay_hub_t *hub, relay_session_t *session);
 void relay__outbox_drop(relay_hub_t *hub, relay__outbox_t *outbox, bool keeps_begun);
 void relay__send_text(relay_hub_t *hub, relay_session_t *session, const relay__text_t *text, bool is_reply);
 
-/* Token bucket: whole and part tokens at `at`. */
-typedef struct relay__bucket {
-  float tokens;
-  int64_t at;
-} relay__bucket_t;
+/* rates.c: 0 when a token was there, else the ms until one is */
 
-/* 0 when a token was there, else the ms until one is. */
-int64_t relay__bucket_take(relay__bucket_t *bucket, double rate, uint32_t burst, int64_t now);
+/* Microseconds on the loop's clock at which the bucket is full again. */
+typedef int64_t relay__bucket_t;
+
+typedef struct relay__rate {
+  double tokens; /* a second; 0: no limit */
+  uint32_t burst;
+} relay__rate_t;
+
+enum { RELAY__RATES = 3 };
+
+int64_t relay__session_take_token(relay_hub_t *hub, relay_session_t *session, relay_rate_t kind);
+int64_t relay__room_take_token(relay_hub_t *hub, relay_room_t *room);
+/* When all of the user's buckets are full again, on the loop's clock. */
+int64_t relay__user_rates_full_at(const relay_user_t *user);
+
+/* connections.c */
+
+/* What comes from one address: connections, or behind a trusted proxy sessions and requests. */
+typedef struct relay__client {
+  relay__named_t named; /* relay__address_client() */
+  uint32_t count;
+} relay__client_t;
+
+typedef struct relay__connections {
+  uint32_t count;
+  relay__names_t clients; /* none while there is no limit */
+  relay__network_t *trusted;
+  uint32_t trusted_count, trusted_capacity;
+  bool has_released; /* the client of the socket that is being adopted */
+} relay__connections_t;
+
+enum { LONGEST_HEADER = 16384 /* the library takes no more in all */ };
+
+/* How many descriptors the process may have, after asking for as many as are allowed. */
+unsigned relay__descriptors(void);
+void relay__connections_create(relay__connections_t *connections, const relay_config_t *config);
+void relay__connections_destroy(relay__connections_t *connections);
+/* Gives the socket to the library, or closes it. */
+void relay__connection_accepted(relay_hub_t *hub, int socket, const struct sockaddr *from);
+/* Tells a socket that all connections are taken, and closes it. */
+void relay__connection_refuse(relay_hub_t *hub, int socket);
+void relay__connection_ended(relay_hub_t *hub, struct lws *wsi);
+/* false: too many come from where this one does, behind a trusted proxy. `client`, or NULL, is to be
+ * released. */
+bool relay__client_admit(relay_hub_t *hub, struct lws *wsi, relay__client_t **client);
+void relay__client_release(relay_hub_t *hub, relay__client_t *client);
 
 /* session.c */
 
@@ -165,6 +223,11 @@ typedef struct relay__pending {
   char bytes[];
 } relay__pending_t;
 
+typedef struct relay__gathered {
+  uint32_t size, capacity;
+  char bytes[];
+} relay__gathered_t;
+
 /* Of a session that asks for more than its rates allow; times are of the loop's clock. */
 typedef struct relay__excess {
   int64_t since, last; /* it has gone on, without a pause of a second */
@@ -178,23 +241,32 @@ struct relay_session {
   relay_user_t *user;
   relay__outbox_t outbox;
   relay__timer_t timer;
-  relay__list_t seats; /* relay_seat_t: the rooms that it hears */
+  relay__list_t seats;   /* relay_seat_t: the rooms that it hears */
+  relay__list_t watches; /* relay_watch_t */
   uint8_t state;
   uint8_t activity;
-  bool acks;
-  bool is_dirty, is_blocked, is_paused, is_over, has_overflowed, needs_ping, ping_is_out, resumes;
-  bool open_are_sends; /* what is open are stored sends, behind which another may start */
+  bool acks : 1;
+  bool is_dirty : 1, is_blocked : 1, is_paused : 1, is_over : 1, has_overflowed : 1;
+  bool needs_ping : 1, ping_is_out : 1, resumes : 1;
+  bool open_are_sends : 1; /* what is open are stored sends, behind which another may start */
+  bool tells_end : 1;      /* somebody keeps something of it, see relay_session_tell_end() */
   uint16_t open_requests, pending_count;
-  relay__pending_t *pending, **pending_end; /* frames that wait for an open request */
-  char *gathered;                           /* a message that came in pieces */
-  uint32_t gathered_size, gathered_capacity;
-  char *authorization, *device;
+  uint32_t open_bytes;       /* about what the open requests take */
+  uint32_t held_bytes;       /* of the frames that wait for one */
+  uint32_t expires;          /* seconds since 1970, when it is closed; 0: never */
+  relay__pending_t *pending; /* the last of the frames that wait for an open request; its next is the first */
+  relay__gathered_t *gathered; /* a message that comes in pieces */
+  union {
+    char *authorization; /* until `hello` is answered */
+    char *device;
+  };
+  relay__client_t *client; /* NULL: not counted here */
   relay__bucket_t send_bucket, request_bucket;
-  int64_t heard, ping_at; /* on the loop's clock */
-  int64_t drained;        /* when all that had waited was written last */
-  int64_t blocked;        /* since when something waits to be written; 0: nothing does */
+  int64_t heard, ping_at;  /* on the loop's clock */
+  int64_t drained;         /* when all that had waited was written last */
+  int64_t blocked;         /* since when something waits to be written; 0: nothing does */
+  relay__excess_t *excess; /* NULL: it has kept to its rates */
   uint32_t ping_count;
-  relay__excess_t *excess;        /* NULL: it has kept to its rates */
   uint32_t stamp;                 /* the last presence announcement that it was given */
   uint32_t iteration, read_bytes; /* what was read in that iteration of the loop */
 };
@@ -240,13 +312,17 @@ struct relay_user {
   bool has_devices, is_counted /* as online, in its rooms */;
   bool is_pending; /* a change waits to be announced */
   int64_t focus_since, last_seen;
-  int64_t grace_until;    /* on the loop's clock; 0: none */
-  uint8_t grace_activity; /* the liveliest of the sessions that it is for */
-  uint32_t changed;       /* the stamp of the last change */
-  int64_t announced_at;   /* on the loop's clock */
-  relay_id_t cause;       /* a session that knows of the pending change */
-  relay__list_t sessions; /* relay_session_t */
-  relay__list_t members;  /* relay_member_t, of the rooms in memory */
+  int64_t grace_until;      /* on the loop's clock; 0: none */
+  uint8_t grace_activity;   /* the liveliest of the sessions that it is for */
+  uint32_t changed;         /* the stamp of the last change */
+  uint32_t pending_since;   /* and of the first that waits to be announced */
+  uint32_t decided;         /* of the last message that was decided with its push to this user */
+  int64_t announced_at;     /* on the loop's clock */
+  relay_id_t cause;         /* a session that knows of the pending change */
+  relay__list_t sessions;   /* relay_session_t */
+  relay__list_t members;    /* relay_member_t, of the rooms in memory */
+  relay__list_t watchers;   /* relay_watch_t, of sessions of others */
+  relay__bucket_t *buckets; /* by relay_rate_t; NULL until one is used */
   relay__timer_t timer;
   struct { /* what the others were told */
     bool online;
@@ -266,8 +342,31 @@ void relay__user_session_removed(relay_hub_t *hub, relay_user_t *user, relay_ses
 void relay__user_changed(relay_hub_t *hub, relay_user_t *user, relay_id_t cause);
 void relay__user_timer(relay_hub_t *hub, relay_user_t *user);
 void relay__user_put_entry(const relay_user_t *user, bool shows_focus, relay__text_t *text);
-relay_frame_t *relay__user_frame(relay_hub_t *hub, const relay_user_t *user);
+relay_frame_t *relay__user_frame(relay_hub_t *hub, const relay_user_t *user, bool shows_focus);
+/* What waits to be announced. */
+void relay__user_announce_now(relay_hub_t *hub, relay_user_t *user);
 void relay__user_release(relay_hub_t *hub, relay_user_t *user);
+
+/* watch.c */
+
+struct relay_watch {
+  relay_session_t *session;
+  relay_user_t *user;
+  uint32_t user_index; /* in the user's watchers */
+  uint32_t stamp;      /* the newest when it began */
+  bool is_related;     /* they share a stored room, which need not be in memory */
+  bool is_judged;      /* whether they share a room is the caller's to say alone */
+  bool shows_focus;    /* what the session was told last does */
+};
+
+/* A presence event for who watches. `is_back`: only for whom the reply to `watch` gave a state in between;
+ * `shows_more`: something else than the focus has changed. */
+void relay__watch_tell(relay_hub_t *hub, relay_user_t *user, relay_frame_t *whole, bool is_back,
+                       bool shows_more, uint32_t stamp, relay_id_t cause);
+/* The user has become, or ceased to be, a member: who may see whose focus changes. */
+void relay__watch_joined(relay_hub_t *hub, const relay_user_t *user, const relay_room_t *room);
+void relay__watch_left(relay_hub_t *hub, const relay_user_t *user, const relay_room_t *room);
+void relay__watch_end_all(relay_hub_t *hub, relay_session_t *session);
 
 /* room.c */
 
@@ -297,9 +396,9 @@ struct relay_member { /* a user in a room */
   bool is_asked, has_changed; /* its undecided messages are being decided; and something changed since */
   int64_t read, received, decided;
   int64_t away_since, away_since_loop;
-  int64_t leaves_at; /* when its membership of a room without a store ends; 0: it does not */
-  int64_t ask_at;    /* when its undecided messages are to be decided; 0: there are none */
-  uint32_t stamp;
+  int64_t leaves_at;        /* when its membership of a room without a store ends; 0: it does not */
+  int64_t ask_at;           /* when its undecided messages are to be decided; 0: there are none */
+  relay_receipt_t *receipt; /* NULL until there was one to tell */
   relay__timer_t timer;
 };
 
@@ -308,6 +407,7 @@ struct relay_room {
   relay_id_t id;
   char *epoch;
   int64_t seq, cursor, stored_cursor;
+  uint32_t member_list, most_members; /* 0: no bound */
   uint8_t flags;
   bool is_large;
   relay_seat_t **live;
@@ -316,30 +416,48 @@ struct relay_room {
   relay__entry_t *entries; /* a ring, oldest at `first` */
   uint32_t first, entry_count, entry_capacity;
   uint32_t tail_count, tail_bytes;      /* of the newest entries, those with a frame */
+  relay__bucket_t bucket;               /* of sends */
   int64_t told_counts;                  /* when `counts` went out last */
   int64_t counts_at, flush_at, idle_at; /* on the loop's clock; 0: not set */
   relay__timer_t timer;
 };
 
+enum { RELAY__ROOM_FLUSH = 1000, RELAY__ROOM_IDLE = 60000 };
+
+/* Sets what is due to so many ms from now, unless it is set. */
+void relay__room_arm(relay_hub_t *hub, relay_room_t *room, int64_t *what, int64_t delay);
+/* A large room becomes one that lists its members, or the other way. */
+void relay__room_measure(relay_hub_t *hub, relay_room_t *room);
 /* Tells the marks and the cursor that wait. */
 void relay__room_flush(relay_hub_t *hub, relay_room_t *room);
 relay_room_t *relay__room_find(const relay_hub_t *hub, relay_id_t id);
 relay_room_t *relay__room_named(const relay_hub_t *hub, const char *name, size_t size);
-relay_seat_t *relay__seat_find(const relay_session_t *session, const relay_room_t *room);
-relay_member_t *relay__member_find(const relay_user_t *user, const relay_room_t *room);
-void relay__seat_remove(relay_hub_t *hub, relay_seat_t *seat, bool is_clean);
-void relay__member_activity_changed(relay_hub_t *hub, relay_member_t *member, int before, int after);
 void relay__room_timer(relay_hub_t *hub, relay_room_t *room);
 void relay__room_online_changed(relay_hub_t *hub, relay_room_t *room, int by);
-void relay__member_timer(relay_hub_t *hub, relay_member_t *member);
 void relay__room_send(relay_hub_t *hub, relay_room_t *room, relay_frame_t *frame,
                       const relay_session_t *except, bool needs_presence);
+
+/* member.c */
+
+relay_seat_t *relay__seat_find(const relay_session_t *session, const relay_room_t *room);
+void relay__seat_remove(relay_hub_t *hub, relay_seat_t *seat, bool is_clean);
+relay_member_t *relay__member_find(const relay_user_t *user, const relay_room_t *room);
+relay_member_t *relay__member_add(relay_hub_t *hub, relay_room_t *room, relay_user_t *user);
+/* Ends a membership, of which all are told: `left` or `removed`. */
+void relay__member_remove(relay_hub_t *hub, relay_member_t *member, const char *event);
+/* Takes a member without a seat out of its room and its user. */
+void relay__member_drop(relay_hub_t *hub, relay_member_t *member);
+void relay__member_activity_changed(relay_hub_t *hub, relay_member_t *member, int before, int after);
+void relay__member_timer(relay_hub_t *hub, relay_member_t *member);
+
+/* message.c */
+
 int64_t relay__room_publish(relay_hub_t *hub, relay_room_t *room, const char *from, relay_session_t *sender,
                             relay_bytes_t body, int64_t seq, int64_t time, const relay_id_t *decided,
                             size_t decided_count);
 void relay__room_signal(relay_hub_t *hub, relay_room_t *room, const char *from, relay_session_t *sender,
                         relay_bytes_t name, relay_bytes_t body);
-void relay__member_remove(relay_hub_t *hub, relay_member_t *member, const char *event);
+void relay__entry_forget(relay_hub_t *hub, relay__entry_t *entry);
 
 /* away.c */
 
@@ -354,15 +472,25 @@ void relay__away_attended(relay_hub_t *hub, relay_seat_t *seat);
 void relay__member_mark(relay_hub_t *hub, relay_member_t *member, int64_t read, int64_t received);
 void relay__room_tell_cursor(relay_hub_t *hub, relay_room_t *room);
 
+/* receipts.c */
+
+/* The member has read, or one of its devices has, up to seq; `cause` is the session that said so, or 0. */
+void relay__receipt_read(relay_hub_t *hub, relay_member_t *member, int64_t seq, relay_id_t cause);
+void relay__receipt_received(relay_hub_t *hub, relay_member_t *member, int64_t seq, relay_id_t cause);
+void relay__receipts_tell(relay_hub_t *hub);
+void relay__receipt_forget(relay_hub_t *hub, relay_member_t *member);
+
 /* http.c */
 
 struct relay_exchange {
   struct lws *wsi;
   relay_id_t id;
+  relay__client_t *client; /* NULL: not counted here */
   relay__text_t body, out;
   size_t out_sent;
   relay__text_t fields; /* the texts of `http`, one after another */
   relay_http_t http;
+  char *origin; /* of a page elsewhere that may read the answer; NULL: there is none */
   relay__timer_t timer;
   int64_t length;
   int64_t comment_at; /* on the loop's clock: when a stream is sent a comment */
@@ -380,6 +508,29 @@ void relay__http_timer(relay_hub_t *hub, relay_exchange_t *exchange);
 /* 0: the upgrade may go on; 1: an answer was written. */
 int relay__http_upgrade(relay_hub_t *hub, struct lws *wsi, const char *protocol);
 
+/* drain.c */
+
+typedef struct relay__drain {
+  relay__timer_t timer;
+  bool is_on;
+  uint16_t code;
+  char reason[64];
+  uint32_t sessions; /* when it began */
+  int64_t began;     /* on the loop's clock */
+} relay__drain_t;
+
+void relay__drain_timer(relay_hub_t *hub);
+/* Seconds after which a client that leaves now should come back. */
+double relay__drain_retry_after(const relay_hub_t *hub);
+
+/* stats.c */
+
+/* How a session ended; each is counted once. */
+void relay__count_close(relay_hub_t *hub, uint16_t code);
+void relay__count_error(relay_hub_t *hub, const char *name);
+void relay__count_response(relay_hub_t *hub, int status);
+void relay__observe(relay_histogram_t *histogram, uint64_t nanoseconds, uint64_t times);
+
 /* hub.c */
 
 struct relay_hub {
@@ -394,6 +545,8 @@ struct relay_hub {
   uv_idle_t again; /* while it runs, the loop polls without waiting */
   uv_poll_t listener;
   uv_timer_t accept_again;
+  uv_timer_t quiet; /* due when no connection has come or gone for a while */
+  uint32_t churn;   /* connections that have, since memory was given back last */
   int listener_fd, spare_fd;
   uint16_t port;
   bool stops, is_listening, is_over;
@@ -408,6 +561,8 @@ struct relay_hub {
   uint32_t heap_count, heap_capacity;
   relay_id_t *dirty, *resuming;
   uint32_t dirty_count, dirty_capacity, resuming_count, resuming_capacity;
+  relay_member_t **receipts; /* members with some to tell; NULL: it is gone */
+  uint32_t receipt_count, receipt_capacity;
   relay_event_t *events, *spare_events;
   void **owned, **spare_owned;
   uint32_t event_count, event_capacity, owned_capacity, spare_event_capacity, spare_owned_capacity;
@@ -417,16 +572,31 @@ struct relay_hub {
   int64_t started, started_clock; /* the same, of the start */
   uint32_t stamp;
   uint32_t iteration;
+  bool was_late;      /* timers were left to this iteration, see relay__tick() */
   bool has_more;      /* some session probably has more to be read, see relay__session_received() */
   uint32_t postponed; /* iterations since the last write */
-  size_t frames, frame_bytes, members, seats;
+  size_t frames, frame_bytes, members, seats, watches;
+  relay_stats_t stats;
+  relay__drain_t drain;
+  relay__connections_t connections;
+  int64_t starved;      /* on the loop's clock: when the lack of descriptors was logged last; 0: never */
+  uint64_t round_began; /* ns: when the first message that is not written yet was shown; 0: there is none */
+  uint32_t round_messages;
 };
 
-enum { RELAY__READ = 512, RELAY__WRITE = 65536, RELAY__REPLIES = 262144, RELAY__OPEN_REQUESTS = 64 };
+enum {
+  RELAY__READ = 512,
+  RELAY__WRITE = 65536,
+  RELAY__REPLIES = 262144,
+  RELAY__HELD = 262144,
+  RELAY__OPEN_REQUESTS = 64
+};
 
 /* Queues an event; `owned` is freed after its delivery. */
 relay_event_t *relay__event(relay_hub_t *hub, relay_event_kind_t kind, void *owned);
 void relay__tick(relay_hub_t *hub);
+/* Before the first iteration of `loop`, which others than relay_hub_run() may run step by step. */
+void relay__hub_begin(relay_hub_t *hub);
 void relay__log(const relay_hub_t *hub, bool is_error, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

@@ -19,6 +19,7 @@ static const char limited_message[] = "too many requests";
 
 void relay__refuse(relay_hub_t *hub, relay_session_t *session, const relay_bytes_t *id, const char *code,
                    const char *message, double retry_after) {
+  relay__count_error(hub, code);
   relay__text_t *text = &hub->text;
   text->size = 0;
   relay__puts(text, "{\"type\":\"error\"");
@@ -159,11 +160,24 @@ static void hand_over(request_t *request, relay_event_kind_t kind, relay_room_t 
   session->open_are_sends = kind == RELAY_EVENT_SEND;
   relay_json_t *copy = relay_json_copy(&request->json);
   if (!copy) abort();
+  session->open_bytes += (uint32_t)(copy->size + copy->count * sizeof *copy->nodes);
   relay_event_t *event = relay__event(request->hub, kind, copy);
   event->session = session->id;
   event->user = session->user ? session->user->id : 0;
   event->room = room ? room->id : 0;
   event->json = copy;
+}
+
+static void limit(const request_t *request, int64_t delay) {
+  relay__refuse(request->hub, request->session, &request->id, "rate_limited", limited_message,
+                (double)delay / 1000);
+}
+
+/* Takes a token of the room, and tells when there is none: that others fill it closes nobody's session. */
+static bool room_takes(const request_t *request, relay_room_t *room) {
+  const int64_t delay = relay__room_take_token(request->hub, room);
+  if (delay) limit(request, delay);
+  return !delay;
 }
 
 static void send_(request_t *request) {
@@ -180,12 +194,14 @@ static void send_(request_t *request) {
   }
   const relay_json_node_t *key = relay_json_member(&request->json, "key");
   if (key && key->kind != RELAY_JSON_NULL &&
-      (key->kind != RELAY_JSON_STRING || key->length < 1 || key->length > 128)) {
-    refuse(request, "bad_request", "key must be a string of 1 to 128 bytes");
+      (key->kind != RELAY_JSON_STRING || key->length < 1 || key->length > 128 ||
+       memchr(request->json.text + key->text, 0, key->length))) {
+    refuse(request, "bad_request", "key must be a string of 1 to 128 bytes without NUL");
     return;
   }
   relay_room_t *room = seat->member->room;
-  if (room->flags & RELAY_ROOM_STORED) {
+  if (!room_takes(request, room)) return;
+  if (room->flags & RELAY_ROOM_STORED || (key && key->kind == RELAY_JSON_STRING)) {
     hand_over(request, RELAY_EVENT_SEND, room);
     return;
   }
@@ -219,6 +235,7 @@ static void signal_(const request_t *request) {
     refuse(request, "bad_request", "name must be a string of 1 to 128 bytes");
     return;
   }
+  if (!room_takes(request, seat->member->room)) return;
   relay__room_signal(request->hub, seat->member->room, request->session->user->named.name, request->session,
                      source_of(&request->json, name), body_of(request));
   acknowledge(request);
@@ -233,10 +250,15 @@ static void mark(const request_t *request, bool is_read) {
     refuse(request, "bad_request", "seq is above the newest of the room");
     return;
   }
-  if (is_read)
-    relay__member_mark(request->hub, member, seq, seq);
-  else
-    relay__away_received(request->hub, seat, seq);
+  relay_hub_t *hub = request->hub;
+  if (is_read) {
+    const int64_t before = member->read;
+    relay__member_mark(hub, member, seq, seq);
+    if (member->read > before) relay__receipt_read(hub, member, seq, request->session->id);
+  } else {
+    relay__away_received(hub, seat, seq);
+    relay__receipt_received(hub, member, seq, request->session->id);
+  }
   acknowledge(request);
 }
 
@@ -272,7 +294,7 @@ static void ping(const request_t *request) {
 }
 
 /* Takes a token. false after `rate_limited`, or the close of who goes on regardless. */
-static bool is_within_rate(request_t *request, bool sends, bool marks) {
+static bool is_within_rate(request_t *request, relay_rate_t kind, bool marks) {
   relay_hub_t *hub = request->hub;
   relay_session_t *session = request->session;
   if (marks) { /* an acknowledgement now and then costs nothing */
@@ -286,13 +308,11 @@ static bool is_within_rate(request_t *request, bool sends, bool marks) {
       return true;
     }
   }
-  const relay_limits_t *limits = &hub->limits;
-  const int64_t delay =
-      sends ? relay__bucket_take(&session->send_bucket, limits->send_rate, limits->send_burst, hub->clock)
-            : relay__bucket_take(&session->request_bucket, limits->request_rate, limits->request_burst,
-                                 hub->clock);
+  int64_t delay =
+      relay__session_take_token(hub, session, kind == RELAY_RATE_SEND ? kind : RELAY_RATE_REQUEST);
+  if (!delay && kind == RELAY_RATE_FOCUS) delay = relay_user_take_token(hub, session->user->id, kind);
   if (!delay) return true;
-  relay__refuse(hub, session, &request->id, "rate_limited", limited_message, (double)delay / 1000);
+  limit(request, delay);
   if (!session->excess) session->excess = relay__allocate(sizeof *session->excess);
   relay__excess_t *excess = session->excess;
   if (!excess->since || hub->clock - excess->last > 1000) excess->since = hub->clock;
@@ -368,7 +388,7 @@ bool relay__request(relay_hub_t *hub, relay_session_t *session, const char *fram
 
   if (session->user) session->user->last_seen = hub->now;
   if (status != RELAY_JSON_OK) {
-    if (session->state == RELAY__NEW || is_within_rate(&request, false, false))
+    if (session->state == RELAY__NEW || is_within_rate(&request, RELAY_RATE_REQUEST, false))
       refuse_broken(&request, status, offset);
     return true;
   }
@@ -389,7 +409,10 @@ bool relay__request(relay_hub_t *hub, relay_session_t *session, const char *fram
   }
   const bool sends = is_text(name, "send") || is_text(name, "signal");
   const bool reads = is_text(name, "read");
-  if (!is_within_rate(&request, sends, reads || is_text(name, "received"))) return true;
+  const relay_rate_t kind = sends                    ? RELAY_RATE_SEND
+                            : is_text(name, "focus") ? RELAY_RATE_FOCUS
+                                                     : RELAY_RATE_REQUEST;
+  if (!is_within_rate(&request, kind, reads || is_text(name, "received"))) return true;
   if (wrong)
     refuse(&request, "bad_request", wrong);
   else if (is_text(name, "send"))

@@ -17,9 +17,20 @@ relay_session_t *relay__session_create(relay_hub_t *hub, struct lws *wsi) {
   session->id = relay__slots_add(&hub->sessions, session);
   session->heard = hub->clock;
   session->drained = hub->now;
-  session->pending_end = &session->pending;
   relay__timer_set(hub, &session->timer, RELAY__TIMER_SESSION, hub->clock + hub->limits.hello_timeout);
   return session;
+}
+
+/* Takes the first of the frames that wait. */
+static relay__pending_t *take_pending(relay_session_t *session) {
+  relay__pending_t *first = session->pending->next;
+  if (first == session->pending)
+    session->pending = NULL;
+  else
+    session->pending->next = first->next;
+  session->pending_count--;
+  session->held_bytes -= first->size;
+  return first;
 }
 
 /* Nothing that it still sends or hears counts any more. */
@@ -29,6 +40,7 @@ static void end(relay_hub_t *hub, relay_session_t *session, bool is_clean) {
   while (session->seats.count)
     relay__seat_remove(hub, relay__list_at(&session->seats, session->seats.count - 1), is_clean);
   relay__list_free(&session->seats);
+  relay__watch_end_all(hub, session);
   free(session->excess);
   session->excess = NULL;
   if (session->user) {
@@ -36,19 +48,11 @@ static void end(relay_hub_t *hub, relay_session_t *session, bool is_clean) {
     relay__user_session_removed(hub, user, session, is_clean);
     session->user = NULL;
   }
-  for (relay__pending_t *at = session->pending, *next; at; at = next) {
-    next = at->next;
-    free(at);
-  }
-  session->pending = NULL;
-  session->pending_end = &session->pending;
-  session->pending_count = 0;
+  while (session->pending) free(take_pending(session));
   free(session->gathered);
   session->gathered = NULL;
-  session->gathered_size = session->gathered_capacity = 0;
-  free(session->authorization);
-  free(session->device);
-  session->authorization = session->device = NULL;
+  free(session->device); /* or the authorization */
+  session->device = NULL;
 }
 
 void relay__session_cut(relay_session_t *session) {
@@ -62,6 +66,7 @@ void relay__session_close(relay_hub_t *hub, relay_session_t *session, uint16_t c
                           double retry_after) {
   if (session->state == RELAY__CLOSING) return;
   session->state = RELAY__CLOSING;
+  relay__count_close(hub, code);
   end(hub, session, false);
   relay__text_t *text = &hub->text;
   text->size = 0;
@@ -91,6 +96,8 @@ bool relay__session_peer_closed(relay_hub_t *hub, relay_session_t *session, cons
   if (session->state == RELAY__CLOSING) return false;
   const bool is_clean = size >= 2 && at[0] == (1000 >> 8) && at[1] == (1000 & 0xff);
   session->state = RELAY__CLOSING;
+  const uint16_t code = size >= 2 ? (uint16_t)(at[0] << 8 | at[1]) : 0;
+  relay__count_close(hub, code < 4000 ? code : 0);
   end(hub, session, is_clean);
   relay__outbox_drop(hub, &session->outbox, false);
   relay__timer_set(hub, &session->timer, RELAY__TIMER_SESSION, hub->clock + CLOSE_DEADLINE);
@@ -98,11 +105,14 @@ bool relay__session_peer_closed(relay_hub_t *hub, relay_session_t *session, cons
 }
 
 void relay__session_disconnected(relay_hub_t *hub, relay_session_t *session) {
+  if (session->tells_end) relay__event(hub, RELAY_EVENT_SESSION_ENDED, NULL)->session = session->id;
+  if (session->state != RELAY__CLOSING) relay__count_close(hub, 1006);
   end(hub, session, false);
   session->wsi = NULL;
   relay__timer_clear(hub, &session->timer);
   relay__outbox_drop(hub, &session->outbox, false);
   relay__slots_remove(&hub->sessions, session->id);
+  relay__client_release(hub, session->client);
   free(session);
 }
 
@@ -136,6 +146,15 @@ void relay__session_ponged(relay_hub_t *hub, relay_session_t *session, const voi
   if (session->needs_ping) relay__session_ping(hub, session);
 }
 
+/* For its heartbeat, or for the end of its token if that is sooner. */
+static void set_timer(relay_hub_t *hub, relay_session_t *session, int64_t due) {
+  if (session->expires) {
+    const int64_t end = hub->clock + (int64_t)session->expires * 1000 - hub->now;
+    if (end < due) due = end;
+  }
+  relay__timer_set(hub, &session->timer, RELAY__TIMER_SESSION, due > hub->clock ? due : hub->clock + 1);
+}
+
 void relay__session_timer(relay_hub_t *hub, relay_session_t *session) {
   switch ((relay__state_t)session->state) {
   case RELAY__NEW:
@@ -148,6 +167,10 @@ void relay__session_timer(relay_hub_t *hub, relay_session_t *session) {
     relay__session_cut(session);
     return;
   case RELAY__OPEN:
+    if (session->expires && hub->now >= (int64_t)session->expires * 1000) {
+      relay__session_close(hub, session, 4002, "the token has expired", -1);
+      return;
+    }
     if (session->is_paused) { /* its frames are not read: what it takes is the only sign of life */
       session->ping_is_out = false;
       if (!session->is_blocked) session->heard = hub->clock;
@@ -155,7 +178,7 @@ void relay__session_timer(relay_hub_t *hub, relay_session_t *session) {
       if (hub->clock >= last)
         relay__session_close(hub, session, 4004, "takes no replies", -1);
       else
-        relay__timer_set(hub, &session->timer, RELAY__TIMER_SESSION, hub->clock < due ? due : last);
+        set_timer(hub, session, hub->clock < due ? due : last);
       return;
     }
     if (session->ping_is_out && hub->clock >= session->ping_at + hub->limits.pong_timeout) {
@@ -165,13 +188,20 @@ void relay__session_timer(relay_hub_t *hub, relay_session_t *session) {
       }
       session->ping_is_out = false; /* it lives, and answers no pings */
     }
-    if (!session->ping_is_out && hub->clock >= session->heard + hub->limits.heartbeat)
+    /* Who was heard since a ping and is silent again gets another, be its pong there or not. */
+    if (hub->clock >= session->heard + hub->limits.heartbeat &&
+        (!session->ping_is_out || session->heard >= session->ping_at))
       relay__session_ping(hub, session);
     break;
   }
-  const int64_t due = session->ping_is_out ? session->ping_at + hub->limits.pong_timeout
-                                           : session->heard + hub->limits.heartbeat;
-  relay__timer_set(hub, &session->timer, RELAY__TIMER_SESSION, due > hub->clock ? due : hub->clock + 1);
+  int64_t due = session->heard + hub->limits.heartbeat;
+  if (session->ping_is_out) {
+    const int64_t last = session->ping_at + hub->limits.pong_timeout;
+    /* What is heard sets no timer: with a heartbeat below the pong's time, look before the latter is over. */
+    if (due <= hub->clock) due = session->ping_at + hub->limits.heartbeat;
+    if (due <= hub->clock || due > last) due = last;
+  }
+  set_timer(hub, session, due);
 }
 
 void relay__session_regulate(relay_hub_t *hub, relay_session_t *session) {
@@ -179,8 +209,10 @@ void relay__session_regulate(relay_hub_t *hub, relay_session_t *session) {
   if (!session->wsi) return;
   const bool is_closing = session->state == RELAY__CLOSING;
   const bool is_full = session->open_requests + session->pending_count >= RELAY__OPEN_REQUESTS ||
+                       session->held_bytes + session->open_bytes > RELAY__HELD ||
                        session->outbox.reply_bytes > RELAY__REPLIES;
   const bool has_room = session->open_requests + session->pending_count <= RELAY__OPEN_REQUESTS / 2 &&
+                        session->held_bytes + session->open_bytes <= RELAY__HELD / 2 &&
                         session->outbox.reply_bytes <= RELAY__REPLIES / 2;
   if (!session->is_paused && is_full && !is_closing) {
     session->is_paused = true;
@@ -209,32 +241,48 @@ void relay__session_drained(relay_hub_t *hub, relay_session_t *session) {
 
 static void append_pending(relay_session_t *session, const void *frame, size_t size) {
   relay__pending_t *pending = relay__resize(NULL, sizeof *pending + size);
-  pending->next = NULL;
   pending->size = (uint32_t)size;
   if (size) memcpy(pending->bytes, frame, size);
-  *session->pending_end = pending;
-  session->pending_end = &pending->next;
+  pending->next = session->pending ? session->pending->next : pending;
+  if (session->pending) session->pending->next = pending;
+  session->pending = pending;
   session->pending_count++;
+  session->held_bytes += pending->size;
 }
 
 void relay__session_resume(relay_hub_t *hub, relay_session_t *session) {
   session->resumes = false;
   while (session->pending && session->state != RELAY__CLOSING &&
          session->outbox.reply_bytes <= RELAY__REPLIES) {
-    relay__pending_t *first = session->pending;
+    const relay__pending_t *first = session->pending->next;
     if (!relay__request(hub, session, first->bytes, first->size)) break;
     if (session->state == RELAY__CLOSING) break; /* what waited is gone */
-    session->pending = first->next;
-    if (!session->pending) session->pending_end = &session->pending;
-    session->pending_count--;
-    free(first);
+    free(take_pending(session));
   }
   relay__session_regulate(hub, session);
 }
 
 static void received_whole(relay_hub_t *hub, relay_session_t *session, const char *at, size_t size) {
+  hub->stats.frames_received++;
+  hub->stats.bytes_received += size;
   if (session->pending || !relay__request(hub, session, at, size)) append_pending(session, at, size);
   relay__session_regulate(hub, session);
+}
+
+/* Adds a piece to the message that is coming. */
+static void gather(relay_session_t *session, const void *at, size_t size) {
+  relay__gathered_t *gathered = session->gathered;
+  const uint32_t before = gathered ? gathered->size : 0;
+  uint32_t capacity = gathered ? gathered->capacity : 0;
+  if (!gathered || before + size > capacity) {
+    if (!capacity) capacity = 2048;
+    while (capacity < before + size) capacity *= 2;
+    gathered = relay__resize(gathered, sizeof *gathered + capacity);
+    gathered->capacity = capacity;
+    session->gathered = gathered;
+  }
+  if (size) memcpy(gathered->bytes + before, at, size);
+  gathered->size = before + (uint32_t)size;
 }
 
 void relay__session_received(relay_hub_t *hub, relay_session_t *session, const void *at, size_t size,
@@ -251,7 +299,8 @@ void relay__session_received(relay_hub_t *hub, relay_session_t *session, const v
     relay__session_close(hub, session, 4500, "bad request: binary frame", -1);
     return;
   }
-  if (session->gathered_size + size > hub->limits.frame) {
+  const size_t gathered = session->gathered ? session->gathered->size : 0;
+  if (gathered + size > hub->limits.frame) {
     relay__refuse(hub, session, NULL, "too_large", "the message is over the limit `frame`", -1);
     relay__session_close(hub, session, 4505, "message over the limit", -1);
     return;
@@ -260,17 +309,11 @@ void relay__session_received(relay_hub_t *hub, relay_session_t *session, const v
     received_whole(hub, session, at, size);
     return;
   }
-  while (session->gathered_capacity < session->gathered_size + size)
-    session->gathered =
-        relay__grow(session->gathered, session->gathered_capacity, &session->gathered_capacity, 1, 2048);
-  if (size) memcpy(session->gathered + session->gathered_size, at, size);
-  session->gathered_size += (uint32_t)size;
+  gather(session, at, size);
   if (!is_final) return;
-  char *whole = session->gathered;
-  const size_t whole_size = session->gathered_size;
+  relay__gathered_t *whole = session->gathered;
   session->gathered = NULL;
-  session->gathered_size = session->gathered_capacity = 0;
-  received_whole(hub, session, whole, whole_size);
+  received_whole(hub, session, whole->bytes, whole->size);
   free(whole);
 }
 
@@ -291,9 +334,8 @@ relay_status_t relay_session_open(relay_hub_t *hub, relay_id_t id, relay_id_t us
   session->state = RELAY__OPEN;
   session->acks = acks;
   session->activity = (uint8_t)activity;
-  if (device) session->device = relay__copy_string(device, strlen(device));
   free(session->authorization);
-  session->authorization = NULL;
+  session->device = device ? relay__copy_string(device, strlen(device)) : NULL;
   user->last_seen = hub->now;
   relay__user_session_added(hub, user, session);
   relay__timer_set(hub, &session->timer, RELAY__TIMER_SESSION, session->heard + hub->limits.heartbeat);
@@ -315,9 +357,32 @@ void relay_session_finish(relay_hub_t *hub, relay_id_t id, relay_bytes_t json) {
   relay_session_t *session = find_live(hub, id);
   add_text(hub, session, json, true);
   if (!session || !session->open_requests) return;
+  session->open_bytes -= session->open_bytes / session->open_requests; /* which one it was is not known */
   session->open_requests--;
   if (!session->open_requests) session->open_are_sends = false;
   if (session->pending || session->is_paused) resume_soon(hub, session);
+}
+
+void relay_session_set_expiry(relay_hub_t *hub, relay_id_t id, int64_t time) {
+  relay_session_t *session = find_live(hub, id);
+  if (!session || session->state != RELAY__OPEN) return;
+  const int64_t seconds = (time + 999) / 1000;
+  session->expires = !time ? 0 : seconds < 1 ? 1 : seconds > UINT32_MAX ? UINT32_MAX : (uint32_t)seconds;
+  if (session->timer.index) set_timer(hub, session, session->timer.due);
+}
+
+bool relay_session_tell_end(relay_hub_t *hub, relay_id_t id) {
+  relay_session_t *session = find_live(hub, id);
+  if (session) session->tells_end = true;
+  return session;
+}
+
+size_t relay_session_rooms(const relay_hub_t *hub, relay_id_t id, relay_id_t *rooms, size_t room_for) {
+  const relay_session_t *session = find_live(hub, id);
+  if (!session) return 0;
+  for (uint32_t i = 0; i < session->seats.count && i < room_for; i++)
+    rooms[i] = ((relay_seat_t *)relay__list_at(&session->seats, i))->member->room->id;
+  return session->seats.count;
 }
 
 void relay_session_close(relay_hub_t *hub, relay_id_t id, uint16_t code, const char *reason,
@@ -326,9 +391,17 @@ void relay_session_close(relay_hub_t *hub, relay_id_t id, uint16_t code, const c
   if (session) relay__session_close(hub, session, code, reason, retry_after);
 }
 
-void relay_hub_close_sessions(relay_hub_t *hub, uint16_t code, const char *reason) {
-  for (uint32_t i = 0; i < hub->sessions.count; i++)
-    if (hub->sessions.items[i]) relay__session_close(hub, hub->sessions.items[i], code, reason, -1);
+size_t relay_user_close_sessions(relay_hub_t *hub, relay_id_t id, uint16_t code, const char *reason) {
+  const relay_user_t *user = relay__user_find(hub, id);
+  size_t count = 0;
+  /* From the last: one that begins to close may leave the list. */
+  for (uint32_t i = user ? user->sessions.count : 0; i-- > 0;) {
+    relay_session_t *session = relay__list_at(&user->sessions, i);
+    if (!relay__session_is_live(session)) continue;
+    relay__session_close(hub, session, code, reason, -1);
+    count++;
+  }
+  return count;
 }
 
 relay_id_t relay_session_user(const relay_hub_t *hub, relay_id_t id) {
@@ -343,11 +416,11 @@ bool relay_session_is_open(const relay_hub_t *hub, relay_id_t id) {
 
 const char *relay_session_device(const relay_hub_t *hub, relay_id_t id) {
   const relay_session_t *session = relay__session_find(hub, id);
-  return session ? session->device : NULL;
+  return session && session->state == RELAY__OPEN ? session->device : NULL;
 }
 
 relay_bytes_t relay_session_authorization(const relay_hub_t *hub, relay_id_t id) {
   const relay_session_t *session = relay__session_find(hub, id);
-  if (!session || !session->authorization) return (relay_bytes_t){0};
+  if (!session || session->state >= RELAY__OPEN || !session->authorization) return (relay_bytes_t){0};
   return (relay_bytes_t){session->authorization, strlen(session->authorization)};
 }

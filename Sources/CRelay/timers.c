@@ -63,6 +63,9 @@ void relay__timers_run(relay_hub_t *hub) {
     case RELAY__TIMER_EXCHANGE:
       relay__http_timer(hub, OWNER(timer, relay_exchange_t));
       break;
+    case RELAY__TIMER_DRAIN:
+      relay__drain_timer(hub);
+      break;
     }
   }
 }

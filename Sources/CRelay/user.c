@@ -51,11 +51,11 @@ void relay__user_put_entry(const relay_user_t *user, bool shows_focus, relay__te
   }
 }
 
-relay_frame_t *relay__user_frame(relay_hub_t *hub, const relay_user_t *user) {
+relay_frame_t *relay__user_frame(relay_hub_t *hub, const relay_user_t *user, bool shows_focus) {
   relay__text_t *text = &hub->text;
   text->size = 0;
   relay__puts(text, "{\"type\":\"presence\",");
-  relay__user_put_entry(user, true, text);
+  relay__user_put_entry(user, shows_focus, text);
   relay__puts(text, "}");
   return relay__frame_create(hub, RELAY__TEXT, text->at, text->size);
 }
@@ -67,19 +67,25 @@ static void announce(relay_hub_t *hub, relay_user_t *user) {
   const bool is_online = relay__user_is_online(user);
   const int8_t activity = (int8_t)(is_online ? activity_of(user) : -1);
   const int64_t since = user->focus == 1 ? user->focus_since : 0;
-  if (user->shown.online == is_online && user->shown.activity == activity &&
-      user->shown.focus == user->focus && user->shown.focus_since == since &&
-      user->shown.profile == user->profile_version)
-    return; /* back where it was */
+  /* Back where it was: news only for who was given a state in between, in the reply to `join` or `watch`. */
+  const bool is_back = user->shown.online == is_online && user->shown.activity == activity &&
+                       user->shown.focus == user->focus && user->shown.focus_since == since &&
+                       user->shown.profile == user->profile_version;
+  if (is_back && user->pending_since == user->changed) return;
+  const bool shows_more = is_back || user->shown.online != is_online || user->shown.activity != activity ||
+                          user->shown.profile != user->profile_version;
   user->shown.online = is_online;
   user->shown.activity = activity;
   user->shown.focus = user->focus;
   user->shown.focus_since = since;
   user->shown.profile = user->profile_version;
-  user->announced_at = hub->clock;
+  if (!is_back) { /* else hardly anybody is told, and the next change need not wait for it */
+    user->announced_at = hub->clock;
+    hub->stats.announcements++;
+  }
   const uint32_t stamp = ++hub->stamp;
-  relay_frame_t *frame = relay__user_frame(hub, user);
-  for (uint32_t i = 0; i < user->sessions.count; i++) {
+  relay_frame_t *frame = relay__user_frame(hub, user, true);
+  for (uint32_t i = 0; i < user->sessions.count && !is_back; i++) {
     relay_session_t *own = relay__list_at(&user->sessions, i);
     own->stamp = stamp;
     if (own->id != cause) relay__outbox_add(hub, own, frame, false);
@@ -91,17 +97,27 @@ static void announce(relay_hub_t *hub, relay_user_t *user) {
       const relay_seat_t *seat = room->live[j];
       if (seat->session->stamp == stamp || !(seat->rights & RELAY_RIGHT_PRESENCE)) continue;
       if ((int32_t)(seat->stamp - user->changed) >= 0) continue; /* the reply to its `join` told it */
+      if (is_back && (int32_t)(seat->stamp - user->pending_since) < 0) continue;
       seat->session->stamp = stamp;
       relay__outbox_add(hub, seat->session, frame, false);
     }
   }
+  relay__watch_tell(hub, user, frame, is_back, shows_more, stamp, cause);
   relay__frame_release(hub, frame);
+}
+
+void relay__user_announce_now(relay_hub_t *hub, relay_user_t *user) {
+  if (user->is_pending) announce(hub, user);
 }
 
 void relay__user_changed(relay_hub_t *hub, relay_user_t *user, relay_id_t cause) {
   const bool is_online = relay__user_is_online(user);
   if (is_online != user->is_counted) {
     user->is_counted = is_online;
+    if (is_online)
+      hub->stats.went_online++;
+    else
+      hub->stats.went_offline++;
     for (uint32_t i = 0; i < user->members.count; i++) {
       relay_member_t *member = relay__list_at(&user->members, i);
       relay__room_online_changed(hub, member->room, is_online ? 1 : -1);
@@ -114,8 +130,9 @@ void relay__user_changed(relay_hub_t *hub, relay_user_t *user, relay_id_t cause)
     }
   }
   user->cause = user->is_pending && user->cause != cause ? 0 : cause;
-  user->is_pending = true;
   user->changed = ++hub->stamp;
+  if (!user->is_pending) user->pending_since = user->changed;
+  user->is_pending = true;
   const int64_t due = user->announced_at ? user->announced_at + COALESCE : 0;
   relay__timer_set_earlier(hub, &user->timer, RELAY__TIMER_USER, due > hub->clock ? due : hub->clock);
 }
@@ -157,15 +174,23 @@ void relay__user_session_removed(relay_hub_t *hub, relay_user_t *user, relay_ses
 }
 
 void relay__user_release(relay_hub_t *hub, relay_user_t *user) {
-  if (user->sessions.count || user->members.count || user->grace_until || user->is_pending || user->holds)
+  if (user->sessions.count || user->members.count || user->watchers.count || user->grace_until ||
+      user->is_pending || user->holds)
     return;
+  const int64_t full_at = relay__user_rates_full_at(user);
+  if (full_at > hub->clock) { /* forgotten sooner, who comes back would have spent nothing */
+    relay__timer_set_earlier(hub, &user->timer, RELAY__TIMER_USER, full_at);
+    return;
+  }
   relay__event(hub, RELAY_EVENT_USER_GONE, NULL)->user = user->id;
   relay__timer_clear(hub, &user->timer);
   relay__names_remove(&hub->user_names, &user->named);
   relay__slots_remove(&hub->users, user->id);
   free(user->profile);
+  free(user->buckets);
   relay__list_free(&user->sessions);
   relay__list_free(&user->members);
+  relay__list_free(&user->watchers);
   free(user);
 }
 
@@ -175,8 +200,8 @@ relay_id_t relay_user_create(relay_hub_t *hub, const char *name, relay_bytes_t p
   const size_t length = strlen(name);
   relay_user_t *user = relay__names_find(&hub->user_names, name, length);
   if (user) return user->id;
-  user = relay__allocate(sizeof *user);
-  relay__names_add(&hub->user_names, &user->named, name, length);
+  user = relay__named_allocate(sizeof *user, name, length);
+  relay__names_add(&hub->user_names, &user->named);
   user->id = relay__slots_add(&hub->users, user);
   user->profile = profile.count ? relay__copy_string(profile.at, profile.count) : NULL;
   user->profile_size = (uint32_t)profile.count;
@@ -230,16 +255,6 @@ bool relay_user_set_has_devices(relay_hub_t *hub, relay_id_t id, bool has_device
   if (!user) return false;
   user->has_devices = has_devices;
   return true;
-}
-
-bool relay_user_shares_room(const relay_hub_t *hub, relay_id_t a, relay_id_t b) {
-  const relay_user_t *one = relay__user_find(hub, a), *other = relay__user_find(hub, b);
-  if (!one || !other) return false;
-  for (uint32_t i = 0; i < one->members.count; i++) {
-    const relay_member_t *member = relay__list_at(&one->members, i);
-    if (relay__member_find(other, member->room)) return true;
-  }
-  return false;
 }
 
 size_t relay_user_entry(const relay_hub_t *hub, relay_id_t id, bool shows_focus, char *at, size_t room) {

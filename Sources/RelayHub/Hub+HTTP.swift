@@ -13,6 +13,9 @@ public struct HTTPResponse: Sendable {
     self.headers = headers
     self.body = body
   }
+
+  /// What stands behind a status in its line (RFC 9110, section 15). Any thread.
+  public static func reason(of status: Int) -> String { String(cString: relay_http_reason(Int32(status))) }
 }
 
 extension Hub {

@@ -19,6 +19,8 @@ public struct RoomTraits: OptionSet, Sendable {
   public static let stored = RoomTraits(rawValue: UInt32(RELAY_ROOM_STORED))
   /// Away members are pushed to.
   public static let pushes = RoomTraits(rawValue: UInt32(RELAY_ROOM_PUSHES))
+  /// Members hear how far others have received and read, unless the room is large.
+  public static let receipts = RoomTraits(rawValue: UInt32(RELAY_ROOM_RECEIPTS))
 }
 
 /// A room as it is now, seen by one user.
@@ -51,6 +53,14 @@ extension Hub {
   /// The room of this name, made when there is none.
   public func makeRoom(_ name: RoomID, epoch: String, seq: Int64, cursor: Int64, traits: RoomTraits) -> RoomHandle {
     RoomHandle(rawValue: relay_room_create(hub, name.rawValue, epoch, seq, cursor, traits.rawValue))
+  }
+
+  /// Changes what the room was made with, except whether it is stored.
+  /// - Parameters:
+  ///   - memberList: The members above which it is large; 0: it never is.
+  ///   - mostMembers: How many it takes if it is not stored; 0: no bound.
+  public func configure(_ room: RoomHandle, traits: RoomTraits, memberList: Int, mostMembers: Int) {
+    relay_room_configure(hub, room.rawValue, traits.rawValue, UInt32(memberList), UInt32(mostMembers))
   }
 
   /// Forgets a room that nobody is in; false when it is needed.
@@ -88,8 +98,8 @@ extension Hub {
   }
 
   /// Ends a membership; everybody is told, the user's own sessions as well.
-  public func removeMember(_ user: UserHandle, from room: RoomHandle) throws(HubRefusal) {
-    try HubRefusal.check(relay_room_remove_member(hub, room.rawValue, user.rawValue))
+  public func removeMember(_ user: UserHandle, from room: RoomHandle, byOthers: Bool) throws(HubRefusal) {
+    try HubRefusal.check(relay_room_remove_member(hub, room.rawValue, user.rawValue, byOthers))
   }
 
   public func isMember(_ user: UserHandle, of room: RoomHandle) -> Bool {
@@ -113,6 +123,35 @@ extension Hub {
     try HubRefusal.check(relay_room_join(hub, room.rawValue, session.rawValue, rights.rawValue, seq))
   }
 
+  /// Other rights for a session that has joined.
+  public func setRights(_ rights: RoomRights, of session: SessionHandle, in room: RoomHandle) {
+    _ = relay_room_set_rights(hub, room.rawValue, session.rawValue, rights.rawValue)
+  }
+
+  /// The rooms that a session hears.
+  public func rooms(of session: SessionHandle) -> [RoomHandle] {
+    handles { relay_session_rooms(hub, session.rawValue, $0, $1) }
+  }
+
+  /// The sessions that hear a room.
+  public func sessions(in room: RoomHandle) -> [SessionHandle] {
+    handles { relay_room_sessions(hub, room.rawValue, $0, $1) }
+  }
+
+  /// The rooms in memory that both are members of.
+  public func rooms(sharedBy a: UserHandle, _ b: UserHandle) -> [RoomHandle] {
+    handles { relay_user_shared_rooms(hub, a.rawValue, b.rawValue, $0, $1) }
+  }
+
+  /// - Parameter write: Writes at most so many ids, and returns how many there are.
+  private func handles<H: Handle>(_ write: (UnsafeMutablePointer<UInt64>?, Int) -> Int) -> [H] {
+    let count = write(nil, 0)
+    let ids = [UInt64](unsafeUninitializedCapacity: count) { buffer, filled in
+      filled = write(buffer.baseAddress, count)
+    }
+    return ids.map(H.init(rawValue:))
+  }
+
   /// The session, but not the user, leaves.
   public func leave(_ session: SessionHandle, _ room: RoomHandle) throws(HubRefusal) {
     try HubRefusal.check(relay_room_leave(hub, room.rawValue, session.rawValue))
@@ -121,9 +160,20 @@ extension Hub {
   /// The presence entries of all members, as a JSON array.
   public func entries(of room: RoomHandle) -> [UInt8] {
     var size = 0
-    guard let text = relay_room_entries(hub, room.rawValue, 0, &size) else { return Array("[]".utf8) }
+    guard let text = relay_room_entries(hub, room.rawValue, &size) else { return Array("[]".utf8) }
     defer { free(text) }
     return [UInt8](UnsafeRawBufferPointer(start: text, count: size))
+  }
+
+  /// The same of at most `limit` members in the order of their names, of those behind `after`.
+  public func entries(of room: RoomHandle, after: UserID?, limit: Int) -> (entries: [UInt8], hasMore: Bool) {
+    var size = 0
+    var hasMore = false
+    guard let text = relay_room_entries_after(hub, room.rawValue, after?.rawValue, limit, &size, &hasMore) else {
+      return (Array("[]".utf8), false)
+    }
+    defer { free(text) }
+    return ([UInt8](UnsafeRawBufferPointer(start: text, count: size)), hasMore)
   }
 
   /// All messages after `seq`, when the hub still has them.
@@ -134,6 +184,9 @@ extension Hub {
     defer { free(text) }
     return MessagesText(text: [UInt8](UnsafeRawBufferPointer(start: text, count: size)), count: count)
   }
+
+  /// The tail no longer has the messages before `first`.
+  public func trim(_ room: RoomHandle, before first: Int64) { relay_room_trim(hub, room.rawValue, first) }
 
   /// Shows a message that the store has numbered, and queues the waits of who may have to be pushed to.
   /// - Parameters:
@@ -153,9 +206,14 @@ extension Hub {
   }
 
   /// Shows a message in a room without a store, where the hub numbers it. nil: there is no such room.
-  public func publish(from: UserID, body: [UInt8], in room: RoomHandle) -> (seq: Int64, time: Timestamp)? {
+  /// - Parameter sender: The session that sent it, which is not shown it.
+  public func publish(
+    from: UserID, sender: SessionHandle?, body: [UInt8], in room: RoomHandle
+  ) -> (seq: Int64, time: Timestamp)? {
     var time: Int64 = 0
-    let seq = body.withBytes { relay_room_publish(hub, room.rawValue, from.rawValue, 0, $0, 0, &time, nil, 0) }
+    let seq = body.withBytes {
+      relay_room_publish(hub, room.rawValue, from.rawValue, sender?.rawValue ?? 0, $0, 0, &time, nil, 0)
+    }
     return seq == 0 ? nil : (seq, Timestamp(rawValue: time))
   }
 }

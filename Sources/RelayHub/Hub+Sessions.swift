@@ -40,6 +40,14 @@ extension Hub {
       relay_session_open(hub, session.rawValue, user.rawValue, device?.rawValue, acks, activity))
   }
 
+  /// Closes the session with 4002 at this time, to the second; nil: never.
+  public func setExpiry(_ time: Timestamp?, of session: SessionHandle) {
+    relay_session_set_expiry(hub, session.rawValue, time?.rawValue ?? 0)
+  }
+
+  /// ``HubEvent/sessionEnded(_:)`` comes when the session is gone; false: it is already.
+  public func tellEnd(of session: SessionHandle) -> Bool { relay_session_tell_end(hub, session.rawValue) }
+
   /// Answers a request, with nothing where the client expects nothing; what waited behind it goes on.
   public func finish(_ session: SessionHandle, with json: [UInt8]) {
     json.withBytes { relay_session_finish(hub, session.rawValue, $0) }
@@ -55,8 +63,10 @@ extension Hub {
     relay_session_close(hub, session.rawValue, code.rawValue, reason, -1)
   }
 
-  public func closeSessions(_ code: CloseCode, _ reason: String) {
-    relay_hub_close_sessions(hub, code.rawValue, reason)
+  /// Ends all sessions of a user likewise.
+  /// - Returns: How many were open.
+  public func closeSessions(of user: UserHandle, _ code: CloseCode, _ reason: String) -> Int {
+    relay_user_close_sessions(hub, user.rawValue, code.rawValue, reason)
   }
 
   public func isOpen(_ session: SessionHandle) -> Bool { relay_session_is_open(hub, session.rawValue) }

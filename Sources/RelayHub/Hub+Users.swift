@@ -2,6 +2,9 @@
 import CRelay
 public import RelayProtocol
 
+/// What has a rate of its own.
+public enum Rate: Sendable { case send, request, focus }
+
 extension Hub {
   /// The user of this name, made when there is none, and kept until the matching ``release(_:)``.
   public func retain(_ user: User, lastSeen: Timestamp?) -> UserHandle {
@@ -44,6 +47,24 @@ extension Hub {
   public func setFocus(_ isFocused: Bool?, since: Timestamp?, of user: UserHandle, cause: SessionHandle? = nil) {
     _ = relay_user_set_focus(
       hub, user.rawValue, isFocused.map { $0 ? 1 : 0 } ?? -1, since?.rawValue ?? 0, cause?.rawValue ?? 0)
+  }
+
+  /// For what a user asks without a session: nil when it is within the rate, else when it will be.
+  public func takeToken(_ kind: Rate, of user: UserHandle) -> Duration? {
+    let kind =
+      switch kind {
+      case .send: RELAY_RATE_SEND
+      case .request: RELAY_RATE_REQUEST
+      case .focus: RELAY_RATE_FOCUS
+      }
+    let delay = relay_user_take_token(hub, user.rawValue, kind)
+    return delay == 0 ? nil : .milliseconds(delay)
+  }
+
+  /// The same for a message to a room.
+  public func takeToken(of room: RoomHandle) -> Duration? {
+    let delay = relay_room_take_token(hub, room.rawValue)
+    return delay == 0 ? nil : .milliseconds(delay)
   }
 
   public func setHasDevices(_ hasDevices: Bool, of user: UserHandle) {

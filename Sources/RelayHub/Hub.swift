@@ -21,11 +21,12 @@ public struct HubConfiguration: Sendable {
   public var limits: Limits
   /// For how long a user whose session ended without a close is still shown as online.
   public var grace: Duration
+  public var connections: ConnectionLimits
 
   public init(
     address: String, port: UInt16, subprotocol: String, path: String, origins: [String], requests: [String],
     loopbackHostsOnly: Bool,
-    limits: Limits, grace: Duration
+    limits: Limits, grace: Duration, connections: ConnectionLimits = ConnectionLimits()
   ) {
     self.address = address
     self.port = port
@@ -36,6 +37,7 @@ public struct HubConfiguration: Sendable {
     self.loopbackHostsOnly = loopbackHostsOnly
     self.limits = limits
     self.grace = grace
+    self.connections = connections
   }
 }
 
@@ -108,35 +110,52 @@ public final class Hub {
   }
 
   private static func create(_ configuration: HubConfiguration, _ box: CallbackBox) -> OpaquePointer? {
-    let limits = configuration.limits
-    func milliseconds(_ seconds: Double) -> UInt32 { UInt32((seconds * 1000).rounded()) }
     return configuration.address.withCString { address in
       configuration.subprotocol.withCString { subprotocol in
         configuration.path.withCString { path in
           configuration.origins.joined(separator: " ").withCString { origins in
             configuration.requests.joined(separator: " ").withCString { requests in
-              var config = relay_config(
-                address: address, port: configuration.port, subprotocol: subprotocol, path: path, origins: origins,
-                requests: requests,
-                loopback_hosts_only: configuration.loopbackHostsOnly,
-                limits: relay_limits(
-                  frame: UInt32(limits.frame), nesting: UInt32(limits.nesting),
-                  outgoing_queue: UInt32(limits.outgoingQueue), rooms_per_session: UInt32(limits.roomsPerSession),
-                  sessions_per_user: UInt32(limits.sessionsPerUser), send_rate: limits.sendRate,
-                  request_rate: limits.requestRate, send_burst: UInt32(limits.sendBurst),
-                  request_burst: UInt32(limits.requestBurst), hello_timeout: milliseconds(limits.helloTimeout),
-                  heartbeat: milliseconds(limits.heartbeat), pong_timeout: milliseconds(limits.pongTimeout),
-                  member_list: UInt32(limits.memberList), pushed_members: UInt32(limits.pushedMembersPerRoom),
-                  presence_grace: milliseconds(configuration.grace.seconds)))
-              var callbacks = relay_callbacks(
-                context: Unmanaged.passUnretained(box).toOpaque(), woken: Self.woken, happened: Self.happened,
-                log: Self.logged)
-              return relay_hub_create(&config, &callbacks)
+              configuration.connections.trustedProxies.joined(separator: " ").withCString { proxies in
+                var config = relay_config(
+                  address: address, port: configuration.port, subprotocol: subprotocol, path: path, origins: origins,
+                  requests: requests, trusted_proxies: proxies,
+                  loopback_hosts_only: configuration.loopbackHostsOnly,
+                  limits: Self.limits(
+                    configuration.limits, grace: configuration.grace, connections: configuration.connections))
+                var callbacks = relay_callbacks(
+                  context: Unmanaged.passUnretained(box).toOpaque(), woken: Self.woken, happened: Self.happened,
+                  log: Self.logged)
+                return relay_hub_create(&config, &callbacks)
+              }
             }
           }
         }
       }
     }
+  }
+
+  private static func limits(_ limits: Limits, grace: Duration, connections: ConnectionLimits) -> relay_limits {
+    func milliseconds(_ seconds: Double) -> UInt32 { UInt32((seconds * 1000).rounded()) }
+    return relay_limits(
+      frame: UInt32(limits.frame), nesting: UInt32(limits.nesting),
+      outgoing_queue: UInt32(limits.outgoingQueue), rooms_per_session: UInt32(limits.roomsPerSession),
+      sessions_per_user: UInt32(limits.sessionsPerUser), send_rate: limits.sendRate,
+      request_rate: limits.requestRate, focus_rate: limits.focusRate,
+      send_burst: UInt32(limits.sendBurst),
+      request_burst: UInt32(limits.requestBurst), focus_burst: UInt32(limits.focusBurst),
+      watched: UInt32(limits.watched), hello_timeout: milliseconds(limits.helloTimeout),
+      heartbeat: milliseconds(limits.heartbeat), pong_timeout: milliseconds(limits.pongTimeout),
+      member_list: UInt32(limits.memberList), pushed_members: UInt32(limits.pushedMembersPerRoom),
+      presence_grace: milliseconds(grace.seconds),
+      connections: UInt32(connections.most),
+      connections_per_address: UInt32(connections.perAddress))
+  }
+
+  /// Bounds everybody by other limits from now on, but for connections. A room keeps its `memberList` until
+  /// ``configure(_:traits:memberList:mostMembers:)``.
+  public func setLimits(_ limits: Limits, grace: Duration) {
+    var limits = Self.limits(limits, grace: grace, connections: ConnectionLimits())
+    relay_hub_set_limits(hub, &limits)
   }
 
   // Nonisolated functions: a closure made in isolated code would check its isolation when C calls it.
@@ -184,14 +203,17 @@ public final class Hub {
   /// Ends the loop after this iteration; sessions that are still there are cut. Later calls are harmless.
   public func stop() { relay_hub_stop(hub) }
 
+  /// Takes no session any more and closes all there are within some seconds, each told when to come back.
+  /// - Parameter reason: At most 63 bytes.
+  public func drain(_ code: CloseCode, _ reason: String) { relay_hub_drain(hub, code.rawValue, reason) }
+
   /// Takes no connection any more.
   public func closeListener() { relay_hub_close_listener(hub) }
 
-  /// Whether a session or an HTTP exchange is still there.
-  public var hasSessions: Bool {
-    let counts = relay_hub_counts(hub)
-    return counts.sessions > 0 || counts.exchanges > 0
-  }
+  public var hasSessions: Bool { relay_hub_counts(hub).sessions > 0 }
+
+  /// Whether an HTTP request is still being answered.
+  public var hasExchanges: Bool { relay_hub_counts(hub).exchanges > 0 }
 
   public var now: Timestamp { Timestamp(rawValue: relay_hub_now(hub)) }
 }

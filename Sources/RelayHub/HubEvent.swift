@@ -22,8 +22,12 @@ public enum HubEvent: Sendable {
   case cursor(RoomHandle, Int64)
   /// Messages wait to be decided for this member: ``Hub/undecided(_:_:)``.
   case due(RoomHandle, UserHandle)
+  /// A session of ``Hub/tellEnd(of:)`` is gone.
+  case sessionEnded(SessionHandle)
   /// Nobody has been in the room for a while.
   case roomIdle(RoomHandle)
+  /// The room is no longer in memory.
+  case roomGone(RoomHandle)
 }
 
 /// A request that the hub hands over.
@@ -60,6 +64,7 @@ public struct HTTPRequest: Sendable {
   public let user: String?
   public let idempotencyKey: String?
   public let ifNoneMatch: String?
+  public let contentType: String?
   public let body: [UInt8]
 }
 
@@ -95,7 +100,9 @@ extension HubEvent {
         received: event.received)
     case RELAY_EVENT_CURSOR: self = .cursor(RoomHandle(rawValue: event.room), event.seq)
     case RELAY_EVENT_DUE: self = .due(RoomHandle(rawValue: event.room), UserHandle(rawValue: event.user))
+    case RELAY_EVENT_SESSION_ENDED: self = .sessionEnded(SessionHandle(rawValue: event.session))
     case RELAY_EVENT_ROOM_IDLE: self = .roomIdle(RoomHandle(rawValue: event.room))
+    case RELAY_EVENT_ROOM_GONE: self = .roomGone(RoomHandle(rawValue: event.room))
     default: preconditionFailure("an event of a kind that this side does not know: \(event.kind)")
     }
   }
@@ -114,6 +121,7 @@ extension HTTPRequest {
     user = String(http.user)
     idempotencyKey = String(http.idempotency_key)
     ifNoneMatch = String(http.if_none_match)
+    contentType = String(http.content_type)
     body = [UInt8](http.body)
   }
 }

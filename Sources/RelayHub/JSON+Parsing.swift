@@ -18,23 +18,43 @@ public final class JSONParser {
   /// The members of an object. What is no JSON is a `bad_request` with status 400, what is JSON of the wrong form
   /// one with 422.
   public func parse(_ bytes: [UInt8]) throws(RequestError) -> Fields {
+    do {
+      return try read(bytes)
+    } catch {
+      let place = error.offset.map { error.isJSON ? ", before byte \($0)" : ", at byte \($0)" } ?? ""
+      throw RequestError(
+        .badRequest, error.reason + place, at: error.isJSON ? "" : nil, status: error.isJSON ? nil : 400)
+    }
+  }
+
+  /// The members of an object, or what is wrong and where.
+  public func read(_ bytes: [UInt8]) throws(JSONFailure) -> Fields {
     var json = relay_json()
     var offset = 0
     // The tree is made while the bytes stay where they are: nodes point into them.
-    let result: Result<Fields, RequestError> = bytes.withUnsafeBytes { source in
+    let result: Result<Fields, JSONFailure> = bytes.withUnsafeBytes { source in
       let status = relay_json_parse(parser, source.baseAddress, source.count, UInt32(deepest), &json, &offset)
       return switch status {
       case RELAY_JSON_OK: .success(Fields(JSON.members(of: json)))
       case RELAY_JSON_TOO_DEEP:
-        .failure(.init(.badRequest, "more than \(deepest) arrays and objects inside each other", at: ""))
-      case RELAY_JSON_TWICE: .failure(.init(.badRequest, "a key is given twice, before byte \(offset)", at: ""))
-      case RELAY_JSON_TOO_MANY: .failure(.init(.badRequest, "an object has more than 1024 keys", at: ""))
-      case RELAY_JSON_NOT_OBJECT: .failure(.init(.badRequest, "must be an object", at: ""))
-      default: .failure(.init(.badRequest, "not JSON, at byte \(offset)", status: 400))
+        .failure(JSONFailure(reason: "more than \(deepest) arrays and objects inside each other"))
+      case RELAY_JSON_TWICE: .failure(JSONFailure(reason: "a key is given twice", offset: offset))
+      case RELAY_JSON_TOO_MANY: .failure(JSONFailure(reason: "an object has more than 1024 keys"))
+      case RELAY_JSON_NOT_OBJECT: .failure(JSONFailure(reason: "must be an object"))
+      default: .failure(JSONFailure(reason: "not JSON", offset: offset, isJSON: false))
       }
     }
     return try result.get()
   }
+}
+
+/// Why bytes are not the JSON that they must be.
+public struct JSONFailure: Error {
+  public let reason: String
+  /// The byte at which it was found, where that is known.
+  public var offset: Int?
+  /// Whether it is JSON, of the wrong form.
+  public var isJSON = true
 }
 
 extension JSON {

@@ -26,15 +26,18 @@ extension Name {
   static func isValid(_ text: String) -> Bool {
     let bytes = text.utf8
     guard !bytes.isEmpty, bytes.count <= longest, text != ".", text != ".." else { return false }
-    return bytes.allSatisfy { byte in
-      switch byte {
-      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-        UInt8(ascii: "0")...UInt8(ascii: "9"):
-        true
-      default:
-        "-_.:@!|+=~".utf8.contains(byte)
-      }
-    }
+    return bytes.allSatisfy(isNameByte)
+  }
+}
+
+/// What names are made of.
+func isNameByte(_ byte: UInt8) -> Bool {
+  switch byte {
+  case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+    UInt8(ascii: "0")...UInt8(ascii: "9"):
+    true
+  default:
+    "-_.:@!|+=~".utf8.contains(byte)
   }
 }
 

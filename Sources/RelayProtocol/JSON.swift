@@ -42,6 +42,8 @@ public struct Fields: Sendable {
     guard let value = present(key) else { return nil }
     guard case .string(let text) = value else { throw wrong(key, "must be a string") }
     guard text.utf8.count <= longest else { throw wrong(key, "must be at most \(longest) bytes long") }
+    // SQLite's text ends there.
+    guard !text.utf8.contains(0) else { throw wrong(key, "must not contain NUL") }
     return text
   }
 

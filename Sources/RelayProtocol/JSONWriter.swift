@@ -16,6 +16,13 @@ public struct JSONWriter: Sendable {
     return writer.bytes
   }
 
+  /// An array of what is JSON already.
+  public static func array(_ items: [[UInt8]]) -> [UInt8] {
+    var writer = JSONWriter()
+    writer.array { list in items.forEach { list.raw($0) } }
+    return writer.bytes
+  }
+
   public mutating func object(_ members: (inout Object) -> Void) {
     open("{")
     // The buffer moves into the object and back, so that it is never copied.

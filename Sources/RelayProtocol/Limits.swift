@@ -2,18 +2,23 @@
 
 /// Every bound of the protocol that an operator can change, under the name that `welcome` reports.
 ///
-/// Rates are per second, sizes in bytes, times in seconds. 0 lifts a limit, except of `history`,
-/// `helloTimeout`, `heartbeat` and `pongTimeout`, which have none.
+/// Rates are per second, sizes in bytes, times in seconds. 0 lifts a limit, except of `frame`, `outgoingQueue`,
+/// `nesting`, `history`, the bursts, `helloTimeout`, `heartbeat` and `pongTimeout`, which cannot be 0.
 public struct Limits: Equatable, Sendable {
   public var frame = 65_536
   public var outgoingQueue = 1_048_576
   public var roomsPerSession = 128
+  public var roomsPerUser = 1_000
   public var sessionsPerUser = 32
   public var devicesPerUser = 16
+  public var membersPerRoom = 10_000
   public var sendRate = 50.0
   public var sendBurst = 100
   public var requestRate = 50.0
   public var requestBurst = 200
+  public var focusRate = 1.0
+  public var focusBurst = 10
+  public var watched = 1_024
   public var nesting = 128
   public var helloTimeout = 10.0
   public var heartbeat = 25.0
@@ -57,12 +62,19 @@ public struct Limits: Equatable, Sendable {
     .count("frame", "bytes of a frame from a client", \.frame, 256...1_048_576),
     .count("outgoingQueue", "bytes of events that may wait for a session", \.outgoingQueue, 4_096...268_435_456),
     .count("roomsPerSession", "rooms that a session may hear", \.roomsPerSession, 0...65_535),
+    .count("roomsPerUser", "rooms that keep something and have a user as a member", \.roomsPerUser, 0...100_000),
     .count("sessionsPerUser", "sessions of a user", \.sessionsPerUser, 0...100_000),
     .count("devicesPerUser", "devices of a user", \.devicesPerUser, 0...1_000),
-    .decimal("sendRate", "send and signal a second and session", \.sendRate, 0...1_000_000),
+    .count("membersPerRoom", "members of a room", \.membersPerRoom, 0...1_000_000),
+    .decimal(
+      "sendRate", "send and signal a second and session (twice that per user, four times per room)", \.sendRate,
+      0...1_000_000),
     .count("sendBurst", "send and signal at once", \.sendBurst, 1...1_000_000),
     .decimal("requestRate", "other requests a second and session", \.requestRate, 0...1_000_000),
     .count("requestBurst", "other requests at once", \.requestBurst, 1...1_000_000),
+    .decimal("focusRate", "reports of a user's focus a second", \.focusRate, 0...1_000_000),
+    .count("focusBurst", "reports of a user's focus at once", \.focusBurst, 1...1_000_000),
+    .count("watched", "users that a session may watch", \.watched, 0...100_000),
     .count("nesting", "depth of arrays and objects in a frame", \.nesting, 4...1_000),
     .decimal("helloTimeout", "seconds until `hello` must have come", \.helloTimeout, 0.1...300),
     .decimal("heartbeat", "seconds of silence before a ping", \.heartbeat, 0.1...3_600),

@@ -16,6 +16,11 @@ actor PushWorker {
   private let wakes: AsyncStream<Void>
   private nonisolated let waker: AsyncStream<Void>.Continuation
   private let parser = JSONParser(deepest: 1_000)
+  private(set) var tally = PushTally()
+  /// Whether jobs could not be claimed the last time.
+  private var isFailing = false
+  /// Between lines about what could not be stored of single pushes.
+  private var logPause = LogPause()
 
   /// Jobs that are claimed, and sent, at the same time.
   static let group = 64
@@ -65,9 +70,12 @@ actor PushWorker {
         try $0.claim(limit: Self.group, now: time, leaseUntil: time + Self.lease)
       }
     } catch {
-      log.error("push jobs cannot be claimed: \(error)")
+      if !isFailing { log.error("push jobs cannot be claimed: \(error)") }
+      isFailing = true
       return .failed
     }
+    if isFailing { log.notice("push jobs are claimed again") }
+    isFailing = false
     await withTaskGroup { tasks in
       for claim in claims { tasks.addTask { await self.push(claim) } }
     }
@@ -136,7 +144,7 @@ actor PushWorker {
         try $0.forget(token: device.token, platform: device.platform, registeredBefore: time)
       }
     } catch {
-      log.error("a dead token cannot be forgotten: \(error)")
+      if logPause.isOver() { log.error("a dead token cannot be forgotten: \(error)") }
     }
   }
 
@@ -147,10 +155,17 @@ actor PushWorker {
       let due = policy.next(
         after: claim.attempts, retryAfter: after, now: time, expires: expires, using: &generator)
     else { return await finish(claim, .expired, reason.rawValue) }
+    tally.count(.retried)
     await record("retry") { _ = try $0.retry(claim.id, due: due, note: reason.rawValue) }
   }
 
   private func finish(_ claim: Claim, _ state: FinishedState, _ note: String) async {
+    switch state {
+    case .sent: tally.count(.sent)
+    case .expired: tally.count(.expired)
+    case .dead: tally.count(.dead)
+    case .cancelled: break  // by whoever read it, not here
+    }
     let time = now()
     await record(state.rawValue) {
       _ = try $0.finish(claim.id, state: state, note: note, now: time)
@@ -163,7 +178,9 @@ actor PushWorker {
     do {
       try await store.write(work)
     } catch {
-      log.error("the end of a push job (\(what)) cannot be stored: \(error)")
+      if !isFailing, logPause.isOver() {
+        log.error("the end of a push job (\(what)) cannot be stored: \(error)")
+      }
     }
   }
 }

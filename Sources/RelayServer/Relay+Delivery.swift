@@ -35,6 +35,7 @@ extension Relay {
       let decision = RelayDelivery.decide(
         DeliveryCase(message: message, recipient: recipient, device: device.map { _ in DeviceFacts() }, now: now),
         policy: policy)
+      tally.count(decision.outcome)
       switch (decision.outcome, device) {
       case (.wait(let until), _): verdict.wait = until
       case (.push, .some(let device)):
@@ -91,7 +92,7 @@ extension Relay {
     }
     switch result {
     case .success: worker.wake()
-    case .failure(let error): log.error("pushes wait for the store: \(error)")
+    case .failure(let error): logFailure(of: error)
     }
   }
 

@@ -15,7 +15,7 @@ extension Relay {
     do {
       try await welcome(request)
     } catch {
-      hub.push(Replies.error(request.id, error.error), to: request.session)
+      hub.push(refusal(request.id, error.error), to: request.session)
       hub.close(request.session, error.close, error.error.message)
     }
   }
@@ -27,7 +27,8 @@ extension Relay {
     } catch {
       throw Refusal(error: error, close: .badRequest)
     }
-    let told = try await identify(request)
+    let identity = try await identify(request)
+    let told = identity.user
     let handle: UserHandle
     do {
       handle = try await retain(told.id)
@@ -44,18 +45,47 @@ extension Relay {
     } catch {
       return  // the client has left
     }
-    if told.name != nil || told.avatar != nil {
-      user.name = told.name ?? user.name
-      user.avatar = told.avatar ?? user.avatar
-      hub.setProfile(user, of: handle, cause: request.session)
-      // Who is known to the store is shown there under the new name as well; others are when they join.
-      store.submit({ [user] in try $0.rename(user) }) { _ in }
-    }
+    admit(request.session, as: identity)
+    user = show(told, of: handle, cause: request.session) ?? user
     hub.finish(
       request.session, with: Replies.welcome(user, request.session, request, limits: limits, now: hub.now))
   }
 
-  private func identify(_ request: HubRequest) async throws(Refusal) -> User {
+  /// What is told of a user shows; nil when nothing is.
+  private func show(_ told: User, of handle: UserHandle, cause: SessionHandle) -> User? {
+    guard told.name != nil || told.avatar != nil else { return nil }
+    var user = hub.profile(of: handle) ?? told
+    user.name = told.name ?? user.name
+    user.avatar = told.avatar ?? user.avatar
+    hub.setProfile(user, of: handle, cause: cause)
+    // Who is known to the store is shown there under the new name as well; others are when they join.
+    saveProfile(user)
+    return user
+  }
+
+  /// A newer token for the same user: what it allows counts from now on.
+  func refresh(_ request: HubRequest, _ user: UserHandle) async throws {
+    guard case .tokens(let verifier) = authentication else {
+      throw RequestError(.unsupported, "there are no tokens in open mode", at: "/token")
+    }
+    let fields = request.fields
+    let token = try fields.required("token", fields.string("token", longest: CompactToken.longest))
+    let identity: Identity
+    do {
+      identity = try await verifier.verify(token)
+    } catch {
+      throw error.requestError
+    }
+    guard identity.id == hub.name(of: user) else {
+      throw RequestError(.forbidden, "the token is another user's", at: "/token")
+    }
+    admit(request.session, as: identity)
+    withdraw(from: request.session, identity.permissions, user)
+    _ = show(identity.user, of: user, cause: request.session)
+    finish(request) { $0.integer("expires", identity.expires?.rawValue) }
+  }
+
+  private func identify(_ request: HubRequest) async throws(Refusal) -> Identity {
     let fields = request.fields
     switch authentication {
     case .open:
@@ -65,7 +95,7 @@ extension Relay {
         throw Refusal(error: error, close: .badRequest)
       }
       do {
-        return try fields.openUser
+        return Identity(user: try fields.openUser)
       } catch {
         throw Refusal(error: error, close: .badRequest)
       }
@@ -77,10 +107,10 @@ extension Relay {
     }
   }
 
-  private func verify(_ request: HubRequest, _ verifier: TokenVerifier) async throws(Refusal) -> User {
+  private func verify(_ request: HubRequest, _ verifier: TokenVerifier) async throws(Refusal) -> Identity {
     let told: String?
     do {
-      told = try request.fields.string("token", longest: TokenVerifier.longest)
+      told = try request.fields.string("token", longest: CompactToken.longest)
     } catch {
       throw Refusal(error: error, close: .badRequest)
     }

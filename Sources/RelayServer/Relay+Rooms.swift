@@ -34,28 +34,21 @@ extension Relay {
     defer { endReading() }
     let since = changes
     let found = try await store.read { reader in
-      guard let snapshot = try reader.room(room) else { return nil as (RoomSnapshot, [StoredMessage])? }
-      var undecided: [StoredMessage] = []
-      var last = snapshot.state.cursor
-      while last < snapshot.state.seq, let page = try reader.messages(room, after: last, limit: 1000) {
-        undecided += page.messages
-        guard let newest = page.messages.last?.seq else { break }
-        last = newest
-      }
-      return (snapshot, undecided)
+      guard let snapshot = try reader.room(room) else { return nil as (RoomSnapshot, [UndecidedRecord])? }
+      return (snapshot, try reader.undecided(in: room))
     }
     // A first join may have made it meanwhile.
     if let handle = hub.room(room) { return handle }
     guard let (snapshot, undecided) = found else { return nil }
-    guard !snapshot.members.contains(where: { hasChanged($0.user.id, since: since) }) else {
-      return try await read(room)
-    }
+    let newer = try await newerRecords(of: snapshot.members.map(\.user.id), since: since)
+    // Once more: a first join, or another load, may have come meanwhile.
+    if let handle = hub.room(room) { return handle }
     let state = snapshot.state
-    let handle = hub.makeRoom(
-      room, epoch: state.epoch, seq: state.seq, cursor: state.cursor, traits: RoomPolicy(for: room).traits)
+    let handle = makeRoom(room, epoch: state.epoch, seq: state.seq, cursor: state.cursor)
     for member in snapshot.members {
       let user = adopt(
-        UserRecord(user: member.user, lastSeen: member.lastSeen, focus: member.focus, devices: member.devices))
+        newer[member.user.id]
+          ?? UserRecord(user: member.user, lastSeen: member.lastSeen, focus: member.focus, devices: member.devices))
       hub.restoreMember(user, of: handle, read: member.read, received: member.received)
       hub.release(user)
     }
@@ -66,8 +59,27 @@ extension Relay {
     return handle
   }
 
+  /// Who came into memory, changed and went again while something was read, as they are now.
+  private func newerRecords(of users: [UserID], since: Int) async throws -> [UserID: UserRecord] {
+    var newer: [UserID: UserRecord] = [:]
+    var stale = users.filter { hub.user($0) == nil && hasChanged($0, since: since) }
+    while !stale.isEmpty {
+      let since = changes
+      for record in try await store.read({ [stale] in try $0.users(stale) }) { newer[record.user.id] = record }
+      stale = stale.filter { hub.user($0) == nil && hasChanged($0, since: since) }
+    }
+    return newer
+  }
+
   static func newEpoch() -> String {
     String(UInt64.random(in: 1...UInt64.max), radix: 36)
+  }
+
+  /// The room in memory; one that is not is loaded only for a member. The caller has pinned it.
+  func room(_ room: RoomID, for member: UserID) async throws -> RoomHandle? {
+    if let handle = hub.room(room) { return handle }
+    guard policy(of: room).isStored, try await store.read({ try $0.isMember(member, of: room) }) else { return nil }
+    return try await load(room)
   }
 
   // MARK: Joining
@@ -76,19 +88,25 @@ extension Relay {
     let room = try request.fields.room
     let after = try request.fields.position
     let newest = Int(try request.fields.integer("history", 0...Int64(limits.history)) ?? 0)
+    let asked = rights(of: request.session, in: room)
+    try check(.join, of: asked, in: room, at: "/room")
     try hub.checkMayJoin(request.session, hub.room(room))
     pin(room)
     defer { unpin(room) }
-    let handle = try await membership(of: user, in: room, session: request.session)
-    var found: Replay?
+    let handle = try await membership(of: user, in: room, session: request.session).room
+    var found = asked.contains(.history) ? nil : Replay(messages: .none, isComplete: false)
     for _ in 0..<Self.mostReplays where found == nil {
       // Messages that were shown while this one was read are in the hub's tail; when that is too short, again.
       found = try await replay(room, handle, after: after, newest: newest)
     }
     let history = found ?? Replay(messages: .none, isComplete: false)
+    // The configuration may have been read again since.
+    let rights = self.rights(of: request.session, in: room)
+    try check(.join, of: rights, in: room, at: "/room")
     guard let position = hub.position(of: handle) else { throw HubRefusal.gone }
     let first = position.seq - Int64(history.messages.count) + 1
-    try hub.join(request.session, handle, rights: [.send, .presence], givenFrom: first)
+    try hub.join(request.session, handle, rights: RoomRights(rights), givenFrom: first)
+    tally.count(after == nil ? .notAsked : history.isComplete ? .recovered : .notRecovered)
     let facts = hub.facts(of: handle, for: user)
     finish(request) {
       $0["room"] = room.rawValue
@@ -97,32 +115,51 @@ extension Relay {
       $0.integer("read", facts.read)
       if after != nil { $0.bool("recovered", history.isComplete) }
       $0.raw("messages", history.messages.array)
-      if !facts.isLarge { $0.raw("members", hub.entries(of: handle)) }
+      if !facts.isLarge, rights.contains(.presence) { $0.raw("members", hub.entries(of: handle)) }
       $0.integer("memberCount", facts.memberCount)
       $0.integer("onlineCount", facts.onlineCount)
     }
   }
 
-  /// The room with the user as a member of it.
-  private func membership(of user: UserHandle, in room: RoomID, session: SessionHandle) async throws -> RoomHandle {
-    guard RoomPolicy(for: room).isStored else {
+  /// The room with the user as a member of it. The caller has pinned it.
+  /// - Parameter session: Who joins; nil: nobody hears the room for it.
+  func membership(
+    of user: UserHandle, in room: RoomID, session: SessionHandle?
+  ) async throws -> (room: RoomHandle, isNew: Bool) {
+    let policy = policy(of: room)
+    guard policy.isStored else {
+      guard let session else {
+        throw RequestError(
+          .unsupported, "a room that keeps nothing has members only while they are connected", status: 422)
+      }
       guard hub.isOpen(session) else { throw HubRefusal.gone }
-      let handle = hub.room(room) ?? hub.makeRoom(room, epoch: Self.newEpoch(), seq: 0, cursor: 0, traits: [])
-      try hub.addMember(user, to: handle)
-      return handle
+      let handle = makeRoom(room, epoch: Self.newEpoch())
+      let isNew = !hub.isMember(user, of: handle)
+      do {
+        try hub.addMember(user, to: handle)
+      } catch .tooMany {
+        throw StoreError.tooMany(.membersPerRoom)
+      }
+      if isNew { judgeWatches(of: user) }
+      return (handle, isNew)
     }
     let loaded = try await load(room)
-    if let loaded, hub.isMember(user, of: loaded) { return loaded }
+    if let loaded, hub.isMember(user, of: loaded) { return (loaded, false) }
     guard let profile = hub.profile(of: user) else { throw HubRefusal.gone }
     let now = hub.now
-    let joined = try await store.write { try $0.join(profile, room: room, epoch: Self.newEpoch(), now: now) }
+    let bounds = MembershipBounds(
+      membersPerRoom: policy.members ?? limits.membersPerRoom, roomsPerUser: limits.roomsPerUser)
+    // One in memory whose last member has left is no longer in the store, and goes on there as it is here.
+    let epoch = hub.room(room).flatMap { hub.position(of: $0)?.epoch } ?? Self.newEpoch()
+    let joined = try await store.write {
+      try $0.join(profile, room: room, epoch: epoch, now: now, within: bounds)
+    }
+    noteChange(of: profile.id)
     let state = joined.record
-    let handle =
-      hub.room(room)
-      ?? hub.makeRoom(
-        room, epoch: state.epoch, seq: state.seq, cursor: state.cursor, traits: RoomPolicy(for: room).traits)
+    let handle = makeRoom(room, epoch: state.epoch, seq: state.seq, cursor: state.cursor)
     try hub.addMember(user, to: handle)
-    return handle
+    judgeWatches(of: user)
+    return (handle, joined.isNewMember)
   }
 
   // MARK: History
@@ -137,19 +174,21 @@ extension Relay {
   /// hub's tail holds.
   private func replay(_ room: RoomID, _ handle: RoomHandle, after: Position?, newest: Int) async throws -> Replay? {
     guard let position = hub.position(of: handle) else { throw HubRefusal.gone }
+    let kept = policy(of: room).history.count
     if let after, after.epoch == position.epoch, after.seq <= position.seq,
-      position.seq - after.seq <= Int64(limits.history)
+      position.seq - after.seq <= Int64(min(limits.history, kept))
     {
       if let tail = hub.tail(of: handle, after: after.seq) { return Replay(messages: tail, isComplete: true) }
       let from = after.seq
       let page = try await store.read { [limits] in
-        try $0.messages(room, after: from, limit: limits.history, mostBytes: Self.mostRecovered)
+        try $0.messages(room, after: from, limit: limits.history, kept: kept, mostBytes: Self.mostRecovered)
       }
       if let page, !page.exceeds, !page.more, page.first <= from + 1 || page.newest == from {
         return rest(of: handle, after: page).map { Replay(messages: $0, isComplete: true) }
       }
     }
-    guard newest > 0, position.seq > 0, RoomPolicy(for: room).isStored else {
+    let newest = min(newest, kept)
+    guard newest > 0, position.seq > 0 else {
       return Replay(messages: .none, isComplete: false)
     }
     if let tail = hub.tail(of: handle, after: max(0, position.seq - Int64(newest))) {
@@ -157,7 +196,7 @@ extension Relay {
     }
     guard
       let page = try await store.read({
-        try $0.messages(room, before: nil, limit: newest).map { $0.bounded(to: Self.mostPaged, keepsNewest: true) }
+        try $0.messages(room, before: nil, limit: newest, kept: kept, pageBytes: Self.mostPaged)
       })
     else {
       return Replay(messages: .none, isComplete: false)
@@ -183,13 +222,15 @@ extension Relay {
     let room = try request.fields.room
     let query = try HistoryQuery(request.fields, most: limits.history)
     guard let handle = hub.room(room), hub.isJoined(request.session, to: handle) else { throw HubRefusal.notThere }
+    try check(.history, of: rights(of: request.session, in: room), in: room, at: "/room")
     let members = try await historyMembers(room, query)
     finish(request, members)
   }
 
   /// The members of a reply with history; the caller has checked who asks. Throws ``StoreError/noRoom(_:)``.
   func historyMembers(_ room: RoomID, _ query: HistoryQuery) async throws -> (inout JSONWriter.Object) -> Void {
-    guard RoomPolicy(for: room).isStored else {
+    let kept = policy(of: room).history.count
+    guard kept > 0 else {
       guard let handle = hub.room(room), let position = hub.position(of: handle) else { throw StoreError.noRoom(room) }
       return {
         $0["epoch"] = position.epoch
@@ -199,11 +240,11 @@ extension Relay {
       }
     }
     let page = try await store.read { reader in
-      let page =
-        if let after = query.after { try reader.messages(room, after: after, limit: query.limit) } else {
-          try reader.messages(room, before: query.before, limit: query.limit)
-        }
-      return page.map { $0.bounded(to: Self.mostPaged, keepsNewest: query.after == nil) }
+      if let after = query.after {
+        try reader.messages(room, after: after, limit: query.limit, kept: kept, pageBytes: Self.mostPaged)
+      } else {
+        try reader.messages(room, before: query.before, limit: query.limit, kept: kept, pageBytes: Self.mostPaged)
+      }
     }
     guard let page else { throw StoreError.noRoom(room) }
     return {
@@ -216,40 +257,33 @@ extension Relay {
 
   // MARK: Leaving
 
+  /// Ends a membership, if it is one. The caller has pinned the room.
+  func remove(_ user: UserHandle, from room: RoomID, _ handle: RoomHandle, byOthers: Bool = false) async throws {
+    guard let name = hub.name(of: user) else { throw HubRefusal.gone }
+    if policy(of: room).isStored {
+      noteChange(of: name)
+      _ = try await store.write { try $0.leave(name, room: room) }
+      noteChange(of: name)
+    }
+    try? hub.removeMember(user, from: handle, byOthers: byOthers)  // another session may have left at the same time
+    judgeWatches(of: user)
+  }
+
   func leave(_ request: HubRequest, _ user: UserHandle) async throws {
     let room = try request.fields.room
     let stays = try request.fields.bool("stay") ?? false
     pin(room)
     defer { unpin(room) }
-    let policy = RoomPolicy(for: room)
-    guard let handle = policy.isStored ? try await load(room) : hub.room(room), hub.isMember(user, of: handle) else {
+    guard let name = hub.name(of: user), let handle = try await self.room(room, for: name),
+      hub.isMember(user, of: handle)
+    else {
       throw HubRefusal.notThere
     }
     if stays {
       try hub.leave(request.session, handle)
     } else {
-      if policy.isStored, let name = hub.name(of: user) {
-        _ = try await store.write { try $0.leave(name, room: room) }
-      }
-      try? hub.removeMember(user, from: handle)  // another session may have left at the same time
+      try await remove(user, from: room, handle)
     }
     finish(request) { $0["room"] = room.rawValue }
-  }
-}
-
-extension MessagePage {
-  /// Fewer messages, so that their bodies are together at most so many bytes; one at least.
-  func bounded(to bytes: Int, keepsNewest: Bool) -> MessagePage {
-    var room = bytes
-    let ordered = keepsNewest ? messages.reversed() : messages
-    let kept = ordered.enumerated().prefix { index, message in
-      room -= message.body.count
-      return index == 0 || room >= 0
-    }
-    guard kept.count < messages.count else { return self }
-    var page = self
-    page.messages = keepsNewest ? messages.suffix(kept.count) : Array(messages.prefix(kept.count))
-    page.more = true
-    return page
   }
 }

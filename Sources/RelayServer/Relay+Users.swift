@@ -8,18 +8,42 @@ import RelayStore
 extension Relay {
   /// A user by name, in memory until the matching `hub.release`.
   func retain(_ user: UserID) async throws -> UserHandle {
-    if let handle = hub.user(user) {
+    try await retain([user])[0]
+  }
+
+  /// Users by name, in their order, each in memory until it is released; one read for all that are not.
+  func retain(_ users: [UserID]) async throws -> [UserHandle] {
+    var handles: [UserID: UserHandle] = [:]
+    for user in users where handles[user] == nil {
+      guard let handle = hub.user(user) else { continue }
       hub.retain(handle)
-      return handle
+      handles[user] = handle
     }
     beginReading()
     defer { endReading() }
-    while true {
+    var missing = Array(Set(users.filter { handles[$0] == nil }))
+    while !missing.isEmpty {
       let since = changes
-      let record = try await store.read { try $0.user(user) }
-      // Somebody else may have brought the user into memory, changed them and let them go, while this was read.
-      guard !hasChanged(user, since: since) else { continue }
-      return adopt(record ?? UserRecord(user: User(id: user), lastSeen: nil, focus: [], devices: []))
+      let records: [UserRecord]
+      do {
+        records = try await store.read { [missing] in try $0.users(missing) }
+      } catch {
+        handles.values.forEach(hub.release)
+        throw error
+      }
+      let known = Dictionary(uniqueKeysWithValues: records.map { ($0.user.id, $0) })
+      // Somebody else may have brought a user into memory, changed them and let them go, while this was read.
+      for user in missing where hub.user(user) != nil || !hasChanged(user, since: since) {
+        handles[user] = adopt(
+          known[user] ?? UserRecord(user: User(id: user), lastSeen: nil, focus: [], devices: []))
+      }
+      missing.removeAll { handles[$0] != nil }
+    }
+    var isFirst: Set<UserID> = []
+    return users.compactMap { user in
+      guard let handle = handles[user] else { return nil }
+      if !isFirst.insert(user).inserted { hub.retain(handle) }
+      return handle
     }
   }
 
@@ -32,12 +56,22 @@ extension Relay {
     if readings == 0 { changed = [:] }
   }
 
-  func hasChanged(_ user: UserID, since: Int) -> Bool { changed[user].map { $0 > since } ?? false }
-
-  private func noteChange(of user: UserID) {
-    changes += 1
-    if readings > 0 { changed[user] = changes }
+  /// Whether the user may have changed; what began long ago is told of changes that were none.
+  func hasChanged(_ user: UserID, since: Int) -> Bool {
+    changed[user].map { $0 > since } ?? false || since < changesForgotten
   }
+
+  func noteChange(of user: UserID) {
+    changes += 1
+    guard readings > 0 else { return }
+    if changed.count >= Self.mostChanged {
+      changed = [:]
+      changesForgotten = changes
+    }
+    changed[user] = changes
+  }
+
+  private static let mostChanged = 10_000
 
   /// A user as the store has them, unless they are in memory already; retained.
   func adopt(_ record: UserRecord) -> UserHandle {
@@ -90,6 +124,7 @@ extension Relay {
       throw error
     }
     noteChange(of: name)
+    tally.countFocusReport(applied: applied)
     let person = people[user] ?? Person()
     set(person, of: user, cause: cause)
     return FocusResult(applied: applied, isFocused: person.focus.isFocused, since: person.focus.focusSince)
@@ -150,56 +185,33 @@ extension Relay {
     let fields = request.fields
     let entries: [UInt8]
     if let users: [UserID] = try fields.names("users", most: 256) {
-      entries = try await self.entries(of: users, seenBy: user)
+      entries = JSONWriter.array(
+        try await self.entries(of: users, seenBy: user, permissions[request.session] ?? .standard))
     } else {
       let name: RoomID = try fields.required("room", fields.name("room"))
       guard let room = hub.room(name), hub.isJoined(request.session, to: room) else { throw HubRefusal.notThere }
+      try check(.presence, of: rights(of: request.session, in: name), in: name, at: "/room")
       guard !hub.facts(of: room, for: nil).isLarge else {
         throw RequestError(.tooLarge, "the room has more members than `memberList`")
       }
       entries = hub.entries(of: room)
     }
-    finish(request, type: "presence") { $0.raw("presence", entries) }
+    finish(request) { $0.raw("presence", entries) }
   }
 
-  private func entries(of users: [UserID], seenBy viewer: UserHandle) async throws -> [UInt8] {
-    var handles: [UserHandle] = []
+  /// The users' entries as `viewer` may see them; nil: an API key, which sees all. Throws `forbidden` for one with whom
+  /// no room is shared and who may not be watched.
+  func entries(
+    of users: [UserID], seenBy viewer: UserHandle?, _ permissions: Permissions
+  ) async throws -> [[UInt8]] {
+    let handles = try await retain(users)
     defer { handles.forEach(hub.release) }
-    var list = JSONWriter()
-    var items: [[UInt8]] = []
-    for user in users {
-      let handle = try await retain(user)
-      handles.append(handle)
-      let shares = try await sharesRoom(viewer, handle)
-      if case .tokens = authentication, !shares {
-        throw RequestError(.forbidden, "no room is shared with \(user)")
-      }
-      items.append(hub.entry(of: handle, showsFocus: shares) ?? [])
+    guard let viewer else { return handles.map { hub.entry(of: $0, showsFocus: true) ?? [] } }
+    let relatives = try await relatives(of: viewer, permissions, among: users)
+    return try zip(users, handles).map { name, handle in
+      let isSeen = sees(handle, name, by: viewer, relatives)
+      if !isSeen { try checkMayWatch(name, permissions) }
+      return hub.entry(of: handle, showsFocus: isSeen) ?? []
     }
-    list.array { list in items.forEach { list.raw($0) } }
-    return list.bytes
-  }
-
-  private func sharesRoom(_ a: UserHandle, _ b: UserHandle) async throws -> Bool {
-    if a == b || hub.sharesRoom(a, b) { return true }
-    guard let one = hub.name(of: a), let other = hub.name(of: b) else { return false }
-    return try await store.read { try $0.shareRoom(one, other) }
-  }
-
-  /// The entry of a user as `viewer` may see it; nil: an API key, which sees all.
-  func entry(of user: UserID, seenBy viewer: UserID?) async throws -> [UInt8] {
-    let handle = try await retain(user)
-    defer { hub.release(handle) }
-    guard let viewer else { return hub.entry(of: handle, showsFocus: true) ?? [] }
-    let other = try await retain(viewer)
-    defer { hub.release(other) }
-    guard try await sharesRoom(other, handle) else {
-      throw RequestError(.forbidden, "no room is shared with \(user)")
-    }
-    return hub.entry(of: handle, showsFocus: true) ?? []
-  }
-
-  func saveLastSeen(_ time: Timestamp, of user: UserID) {
-    store.submit({ try $0.touch(user, lastSeen: time) }) { _ in }
   }
 }

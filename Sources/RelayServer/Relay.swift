@@ -18,29 +18,51 @@ actor Relay {
 
   let hub: Hub
   let store: Store
-  let authentication: Authentication
-  let limits: Limits
-  let policy: DeliveryPolicy
   let simulator: SimulatedGateway
   let site: Site
   let worker: PushWorker
   let log: Logger
-  let parser: JSONParser
+  /// Replaced in one step, see ``reload(_:)``.
+  var settings: Settings
+  var parser: JSONParser
 
   /// What the hub does not hold of users in memory; only of those who have any of it.
   var people: [UserHandle: Person] = [:]
+  /// What the tokens of sessions allow, where it is not what everybody may.
+  var permissions: [SessionHandle: Permissions] = [:]
   /// Rooms that are being read, by whoever came first.
   var loads: [RoomID: Task<RoomHandle?, any Error>] = [:]
   /// Reads of users under way, and when in the order of all changes a user changed while there were any.
   var readings = 0
   var changes = 0
   var changed: [UserID: Int] = [:]
+  /// Up to which change it is no longer known whose they were.
+  var changesForgotten = 0
+  /// What the rooms in memory do.
+  var policies: [RoomHandle: RoomPolicy] = [:]
+  /// Idempotency keys of rooms that keep nothing.
+  var liveKeys = LiveKeys()
   /// How many requests need a room to stay in memory.
   var pins: [RoomID: Int] = [:]
   /// Streams of server-sent events.
   var streams: [ExchangeHandle: Task<Void, Never>] = [:]
-  /// Whether new work is welcome.
-  var isReady = false
+  /// What is counted here; the rest of ``metrics(_:)`` is counted where it happens.
+  var tally = Tally()
+  var lateWrites = LateWrites()
+  /// The next try of late writes that have failed.
+  var lateRetry: Task<Void, Never>?
+  /// Between lines about a failing store.
+  var storeLogPause = LogPause()
+  var stage = Stage.starting
+
+  /// What `/ready` says.
+  enum Stage: String {
+    /// Clients are served, but rooms with undecided messages are still being loaded.
+    case starting
+    case ready
+    /// Others should be asked.
+    case stopping
+  }
 
   /// Who may say who they are.
   enum Authentication: Sendable {
@@ -56,40 +78,66 @@ actor Relay {
   }
 
   init(
-    hub: sending Hub, store: Store, authentication: Authentication, limits: Limits, policy: DeliveryPolicy,
-    simulator: SimulatedGateway, site: Site, worker: PushWorker, log: Logger
+    hub: sending Hub, store: Store, settings: Settings, simulator: SimulatedGateway, site: Site, worker: PushWorker,
+    log: Logger
   ) {
     thread = hub.thread
     hub.start()
     self.hub = hub
     self.store = store
-    self.authentication = authentication
-    self.limits = limits
-    self.policy = policy
+    self.settings = settings
     self.simulator = simulator
     self.site = site
     self.worker = worker
     self.log = log
-    parser = JSONParser(deepest: limits.nesting)
+    parser = JSONParser(deepest: settings.limits.nesting)
   }
 
-  /// Decides again what an earlier run left undecided, and takes what clients ask.
+  /// Takes what clients ask, and decides again what an earlier run left undecided; returns when all of it is loaded.
   func start() async throws {
-    for room in try await store.read({ try $0.undecided() }) {
-      pin(room)
-      defer { unpin(room) }
-      _ = try await load(room)
-    }
-    isReady = true
+    let undecided = try await leaveUnstored(store.read { try $0.undecided() })
     // Unowned is safe: the relay ends the hub's loop before it goes.
     hub.receive = { [unowned self] events in assumeIsolated { $0.handle(events) } }
+    // Who joins a room before its turn has come loads it first, as on every other day.
+    try await withThrowingTaskGroup(of: Void.self) { tasks in
+      for (index, room) in undecided.enumerated() {
+        if index >= Self.mostLoads { try await tasks.next() }
+        tasks.addTask { try await self.decideAgain(in: room) }
+      }
+      try await tasks.waitForAll()
+    }
+    if stage == .starting { stage = .ready }
   }
 
-  /// Takes no more work and asks every client to come back.
-  func closeSessions() {
-    isReady = false
-    hub.closeListener()
-    hub.closeSessions(.shutdown, "the server is shutting down")
+  /// Rooms that are loaded at the same time at the start: enough to keep the store busy, and few beside what clients
+  /// ask.
+  private static let mostLoads = 8
+
+  /// In rooms that keep nothing any more nobody is pushed to; the others are left. Before clients are there, so that
+  /// none of these rooms is in use.
+  private func leaveUnstored(_ rooms: [RoomID]) async throws -> [RoomID] {
+    let unstored = rooms.filter { !settings.rooms.policy(for: $0).isStored }
+    guard !unstored.isEmpty else { return rooms }
+    try await store.write { for room in unstored { try $0.advanceCursor(room, to: .max) } }
+    let gone = Set(unstored)
+    return rooms.filter { !gone.contains($0) }
+  }
+
+  private func decideAgain(in room: RoomID) async throws {
+    // The patterns may be others by now; the next start takes care of it then.
+    guard policy(of: room).isStored else { return }
+    pin(room)
+    defer { unpin(room) }
+    _ = try await load(room)
+  }
+
+  /// `/ready` says from now on that others should be asked.
+  func retire() { stage = .stopping }
+
+  /// Takes no more sessions, asks every client to come back, and ends the streams.
+  func drain() {
+    stage = .stopping
+    hub.drain(.shutdown, "the server is shutting down")
     for (exchange, stream) in streams {
       stream.cancel()
       hub.endStream(exchange)
@@ -98,10 +146,18 @@ actor Relay {
   }
 
   /// What the hub tells late is on its way to the store when the next call of this actor is made.
-  func flush() { hub.flush() }
+  func flush() {
+    lateRetry?.cancel()
+    submitFailedLateWrites()
+    hub.flush()
+  }
 
-  /// Whether somebody is still connected.
+  /// Takes no connection any more.
+  func closeListener() { hub.closeListener() }
+
   var hasSessions: Bool { hub.hasSessions }
+
+  var hasExchanges: Bool { hub.hasExchanges }
 
   /// Ends the hub's loop.
   func stopHub() { hub.stop() }
@@ -120,14 +176,18 @@ actor Relay {
         saveMarks(room, user, read: read, received: received)
       case .cursor(let room, let seq): saveCursor(seq, of: room)
       case .due(let room, let user): due.append((room, user))
+      case .sessionEnded(let session): permissions[session] = nil
       case .roomIdle(let room): forgetIdle(room)
+      case .roomGone(let room): policies[room] = nil
       }
     }
     if !due.isEmpty { decide(due) }
   }
 
+  /// The types that the hub answers by itself, or hands over as ``HubEvent/send(_:)``.
+  static let hubRequests = ["hello", "send", "signal", "received", "read", "activity", "ping"]
   /// The types that ``answer(_:)`` knows.
-  static let requests = ["join", "leave", "history", "focus", "presence", "device"]
+  static let requests = ["join", "leave", "history", "focus", "presence", "watch", "unwatch", "device", "refresh"]
 
   private func answer(_ request: HubRequest) async {
     let user = request.user
@@ -144,16 +204,25 @@ actor Relay {
       case "history": try await history(request)
       case "focus": try await focus(request, user)
       case "presence": try await presence(request, user)
+      case "watch": try await watch(request, user)
+      case "unwatch": try unwatch(request)
       case "device": try await device(request, user)
+      case "refresh": try await refresh(request, user)
       default: preconditionFailure("the hub handed over a \(request.type)")
       }
     } catch {
-      hub.finish(request.session, with: Replies.error(request.id, requestError(error)))
+      hub.finish(request.session, with: refusal(request.id, requestError(error)))
     }
   }
 
   func finish(_ request: HubRequest, type: String = "ok", _ members: (inout JSONWriter.Object) -> Void = { _ in }) {
     hub.finish(request.session, with: Replies.ok(request, type: type, members))
+  }
+
+  /// An `error` frame, which counts as told.
+  func refusal(_ id: [UInt8]?, _ error: RequestError, room: RoomID? = nil) -> [UInt8] {
+    tally.count(error.code)
+    return Replies.error(id, error, room: room)
   }
 
   /// What a client is told of an error.
@@ -164,10 +233,10 @@ actor Relay {
     case HubRefusal.notThere: return RequestError(.notJoined, "this session has not joined the room")
     case HubRefusal.tooMany: return RequestError(.tooLarge, "one past the limit `roomsPerSession`")
     case HubRefusal.gone: return RequestError(.notFound, "it is no longer there")
-    case StoreError.noRoom: return RequestError(.notFound, "there is no such room")
     case let error as StoreError:
-      log.error("\(error)", metadata: ["code": "\(error.code.rawValue)"])
-      return RequestError(.unavailable, "the store cannot be reached", retryAfter: .seconds(1))
+      let told = RequestError(error)
+      if told.code.isTemporary { logFailure(of: error) }
+      return told
     default:
       log.error("an unexpected error: \(type(of: error))")
       return RequestError(.internal, "something went wrong here")

@@ -16,10 +16,12 @@ enum Replies {
     }
   }
 
-  static func error(_ id: [UInt8]?, _ error: RequestError) -> [UInt8] {
+  /// - Parameter room: Of an error that answers no request.
+  static func error(_ id: [UInt8]?, _ error: RequestError, room: RoomID? = nil) -> [UInt8] {
     JSONWriter.object {
       $0["type"] = "error"
       $0.raw("id", id)
+      $0["room"] = room?.rawValue
       $0["code"] = error.code.rawValue
       $0["message"] = error.message
       $0.bool("temporary", error.code.isTemporary)

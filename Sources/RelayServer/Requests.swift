@@ -80,18 +80,18 @@ enum DeviceRequest {
   init(_ fields: Fields, device: DeviceID? = nil) throws(RequestError) {
     let id: DeviceID
     if let device { id = device } else { id = try fields.required("device", fields.name("device")) }
+    let app = try fields.string("app", longest: 255)
+    let told: Platform? = try fields.choice("platform")
+    if let told, told != .simulator {
+      throw RequestError(.unsupported, "no gateway for \(told.rawValue) is configured", at: "/platform", status: 422)
+    }
     if fields.isNull("token") {
       self = .forget(id)
       return
     }
-    let platform: Platform = try fields.required("platform", fields.choice("platform"))
-    guard platform == .simulator else {
-      throw RequestError(
-        .unsupported, "no gateway for \(platform.rawValue) is configured", at: "/platform", status: 422)
-    }
+    let platform = try fields.required("platform", told)
     // The simulated gateway's tokens are parts of paths, so they are spelled like names.
     let token: DeviceID = try fields.required("token", fields.name("token"))
-    self = .register(
-      Device(id: id, app: try fields.string("app", longest: 255), platform: platform, token: token.rawValue))
+    self = .register(Device(id: id, app: app, platform: platform, token: token.rawValue))
   }
 }

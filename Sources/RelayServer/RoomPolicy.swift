@@ -1,15 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 import RelayHub
 import RelayProtocol
+import RelayStore
 
-/// What a room does, by its name.
-struct RoomPolicy {
-  let traits: RoomTraits
+/// What a room does, as its name says.
+struct RoomPolicy: Equatable, Sendable {
+  /// The messages that are kept; none: the room is relayed without the store, and its members are not durable.
+  var history = Retention(count: 1_000, age: .seconds(30 * 24 * 3600))
+  /// Away members are pushed to; only where messages are kept, because a push has to find its message.
+  var pushes = true
+  /// Members hear how far others have received and read.
+  var tellsReceipts = false
+  /// Members above which it is large; nil: as the limits say.
+  var memberList: Int?
+  /// The most members; nil: as the limits say.
+  var members: Int?
 
-  var isStored: Bool { traits.contains(.stored) }
+  /// What everybody may whose token does not say otherwise.
+  var can = Rights.standard
 
-  /// Rooms whose name begins with `live.` keep nothing; all others keep their messages and push.
-  init(for room: RoomID) {
-    traits = room.rawValue.hasPrefix("live.") ? [] : [.stored, .pushes]
+  /// Nothing is kept.
+  static let live = RoomPolicy(history: Retention(count: 0), pushes: false)
+
+  var isStored: Bool { history.count > 0 }
+
+  var traits: RoomTraits {
+    var traits: RoomTraits = []
+    if isStored { traits.insert(.stored) }
+    if pushes { traits.insert(.pushes) }
+    if tellsReceipts { traits.insert(.receipts) }
+    return traits
   }
 }

@@ -7,20 +7,30 @@ import RelayHub
 import RelayProtocol
 import RelayStore
 public import ServiceLifecycle
+import Synchronization
 
 /// A whole relay: hub, store, push worker and page, as one service.
 public final class Server: Service {
   private let relay: Relay
   private let store: Store
   private let worker: PushWorker
+  private let sweep: RetentionSweep
+  private let probe: StoreProbe
   private let thread: HubThread
+  private let drainDelay: Duration
+  /// As it is in force.
+  private let configuration: Mutex<ServerConfiguration>
   private let log: Logger
   /// Where it can be opened.
   public let url: String
   private let isReady: @Sendable (Server) -> Void
 
-  /// For how long clients may take to answer their `bye`.
-  static let patience = Duration.seconds(5)
+  /// For how long, after the delay, sessions and requests under way may take to end: all are asked within 5 s, a
+  /// session is cut 5 s later, and a body has 10 s to come.
+  static let patience = Duration.seconds(20)
+
+  /// Enough for a load balancer that looks every few seconds; on loopback there is none that would route around.
+  static let defaultDrainDelay = Duration.seconds(5)
 
   /// Opens the data and binds the port. Throws ``StartupError``, in one line for an operator.
   /// - Parameter isReady: Called when it answers, and heeds a shutdown.
@@ -28,12 +38,13 @@ public final class Server: Service {
     _ configuration: ServerConfiguration, log: Logger, isReady: @escaping @Sendable (Server) -> Void = { _ in }
   ) async throws(StartupError) {
     self.isReady = isReady
-    let authentication = try await Self.authentication(configuration)
+    self.configuration = Mutex(configuration)
+    let settings = try await Self.settings(configuration, log)
     let site = try configuration.webFolder.map { folder throws(StartupError) in try Site(folder: folder) } ?? Site()
-    let isOpen = configuration.secretFile == nil
+    let isOpen = configuration.identity.isOpen
     let thread = HubThread()
     do {
-      store = try Store(folder: configuration.dataFolder) { completions in
+      store = try Store(folder: configuration.dataFolder, synchronous: configuration.synchronous) { completions in
         // In one hop to where they are waited for.
         thread.perform { for completion in completions { completion() } }
       }
@@ -48,7 +59,7 @@ public final class Server: Service {
           path: "/v1/connect", origins: configuration.origins,
           requests: Relay.requests,
           loopbackHostsOnly: isOpen && !configuration.isOpenToNetwork, limits: configuration.limits,
-          grace: configuration.presenceGrace),
+          grace: configuration.presenceGrace, connections: configuration.connections),
         thread: thread
       ) { isError, line in
         log.log(level: isError ? .error : .info, "\(line)")
@@ -62,11 +73,13 @@ public final class Server: Service {
     let simulator = SimulatedGateway(now: Store.timeOfDay)
     worker = PushWorker(
       store: store, gateways: [.simulator: simulator], now: Store.timeOfDay, log: log)
-    var policy = DeliveryPolicy()
-    policy.grace = configuration.presenceGrace
     relay = Relay(
-      hub: hub, store: store, authentication: authentication, limits: configuration.limits, policy: policy,
-      simulator: simulator, site: site, worker: worker, log: log)
+      hub: hub, store: store, settings: settings, simulator: simulator,
+      site: site, worker: worker, log: log)
+    sweep = RetentionSweep(relay: relay, store: store, now: Store.timeOfDay, log: log)
+    probe = StoreProbe(store: store)
+    drainDelay =
+      configuration.drainDelay ?? (Self.isLoopback(configuration.address) ? .zero : Self.defaultDrainDelay)
     self.log = log
     self.thread = thread
     if isOpen {
@@ -79,47 +92,114 @@ public final class Server: Service {
     log.info("a client that is gone without a word is shown as online for at most \(ghost) s")
   }
 
+  /// Throws what ``init(_:log:isReady:)`` would of the files that the configuration names, without data or port.
+  public static func check(_ configuration: ServerConfiguration) async throws(StartupError) {
+    _ = try await checked(configuration, Logger(label: "stillwire.check"))
+  }
+
+  private static func checked(_ configuration: ServerConfiguration, _ log: Logger) async throws(StartupError)
+    -> Relay.Settings
+  {
+    if let folder = configuration.webFolder { _ = try Site(folder: folder) }
+    return try await settings(configuration, log)
+  }
+
+  /// Goes on with what can change at run time, keys included; says in the log what cannot. Throws ``StartupError``
+  /// when a key cannot be used; nothing has changed then.
+  public func reload(_ configuration: ServerConfiguration) async throws(StartupError) {
+    // Also what waits for a restart: a mistake is found now.
+    var settings = try await Self.checked(configuration, log)
+    var configuration = configuration
+    let before = self.configuration.withLock { $0 }
+    let fixed = configuration.keep(fixedOf: before)
+    if fixed.contains("tokens") { settings = try await Self.settings(configuration, log) }
+    await relay.reload(settings)
+    self.configuration.withLock { [configuration] in $0 = configuration }
+    if !fixed.isEmpty {
+      log.warning("these changes need a restart", metadata: ["keys": "\(fixed.joined(separator: ", "))"])
+    }
+    log.notice("the configuration was read again")
+  }
+
+  private static func settings(
+    _ configuration: ServerConfiguration, _ log: Logger
+  ) async throws(StartupError) -> Relay.Settings {
+    var policy = DeliveryPolicy()
+    policy.grace = configuration.presenceGrace
+    return Relay.Settings(
+      authentication: try await authentication(configuration, log), apiKeys: try configuration.identity.readAPIKeys(),
+      identityGrace: configuration.identity.grace, limits: configuration.limits, policy: policy,
+      rooms: configuration.rooms,
+      isMetricsOpen: configuration.isMetricsOpen)
+  }
+
   private static func authentication(
-    _ configuration: ServerConfiguration
+    _ configuration: ServerConfiguration, _ log: Logger
   ) async throws(StartupError) -> Relay.Authentication {
-    guard let path = configuration.secretFile else {
+    let identity = configuration.identity
+    guard !identity.isOpen else {
       guard configuration.isOpenToNetwork || isLoopback(configuration.address) else {
         throw StartupError(
-          "without --secret-file everybody is who they say, so \(configuration.address) is refused: "
+          "without keys for tokens everybody is who they say, so \(configuration.address) is refused: "
             + "listen on 127.0.0.1, require tokens, or give --open-to-network")
       }
       return .open
     }
-    return .tokens(await TokenVerifier(secret: try SecretFile(path: path).secret, now: Store.timeOfDay))
+    return .tokens(
+      TokenVerifier(
+        keys: try await identity.readKeys(), file: try await identity.readKeySet(), policy: identity.policy,
+        now: Store.timeOfDay, log: log))
   }
 
+  /// Of a name like 127.example.org only its server knows where it leads.
   static func isLoopback(_ address: String) -> Bool {
-    address == "localhost" || address == "::1" || address.hasPrefix("127.")
+    if address == "localhost" || address == "::1" { return true }
+    let parts = address.split(separator: ".", omittingEmptySubsequences: false)
+    return parts.count == 4 && parts[0] == "127"
+      && parts.allSatisfy { $0.allSatisfy { ("0"..."9").contains($0) } && UInt8($0) != nil }
   }
 
   /// Serves until a graceful shutdown or cancellation; then clients are asked to come back, and all is written.
   public func run() async throws {
-    try await relay.start()
+    do {
+      try await relay.start()
+    } catch {
+      await end()
+      throw error
+    }
     log.notice("ready", metadata: ["url": "\(url)"])
     isReady(self)
     await withTaskGroup { tasks in
       tasks.addTask { [worker] in await worker.run() }
+      tasks.addTask { [sweep] in await sweep.run() }
+      tasks.addTask { [probe] in await probe.run() }
       try? await gracefulShutdown()  // or cancellation, which ends it as well
-      await closeSessions()
+      await drain()
       tasks.cancelAll()
     }
+    await end()
+    log.notice("stopped")
+  }
+
+  /// What was told late is written, and nothing runs any more.
+  private func end() async {
     await relay.flush()
     await relay.stopHub()
     store.close()
     thread.end()
-    log.notice("stopped")
   }
 
-  private func closeSessions() async {
-    await relay.closeSessions()
-    let deadline = ContinuousClock.now + Self.patience
-    while await relay.hasSessions, ContinuousClock.now < deadline {
-      try? await Task.sleep(for: .milliseconds(20))
+  /// In the order in which others notice: probes, newcomers, sessions, requests under way.
+  private func drain() async {
+    await relay.retire()
+    if drainDelay > .zero {
+      log.notice("draining", metadata: ["delay": "\(drainDelay)"])
+      try? await Task.sleep(for: drainDelay)
     }
+    let deadline = ContinuousClock.now + Self.patience
+    await relay.drain()
+    while await relay.hasSessions, ContinuousClock.now < deadline { try? await Task.sleep(for: .milliseconds(20)) }
+    await relay.closeListener()
+    while await relay.hasExchanges, ContinuousClock.now < deadline { try? await Task.sleep(for: .milliseconds(20)) }
   }
 }

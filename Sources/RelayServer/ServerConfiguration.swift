@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 public import Configuration
 public import Logging
+public import RelayHub
 public import RelayProtocol
+public import RelayStore
 
-/// What an operator can set. Keys are those of the configuration: `limits.sendRate` is `--limits-send-rate` and
-/// `STILLWIRE_LIMITS_SEND_RATE`.
+/// What an operator can set. Keys are those of the configuration: `limits.sendRate` is `--limits-send-rate`,
+/// `STILLWIRE_LIMITS_SEND_RATE`, and in the file {"limits": {"sendRate": …}}, where ``ConfigurationKey`` lists it.
 public struct ServerConfiguration: Sendable {
   public var address = "127.0.0.1"
   public var port: UInt16 = 8080
@@ -12,30 +14,38 @@ public struct ServerConfiguration: Sendable {
   public var dataFolder = "data"
   /// Where the page lives; nil: no page.
   public var webFolder: String?
-  /// A shared secret for tokens; nil: open mode.
-  public var secretFile: String?
+  /// How clients prove who they are; with nothing set everybody is who they say.
+  public var identity = IdentitySettings()
   /// Allows open mode on an address that is not loopback.
   public var isOpenToNetwork = false
   /// Allowed values of `Origin`; empty: the server's own.
   public var origins: [String] = []
+  /// Lets everybody read `/metrics`; otherwise that takes an API key.
+  public var isMetricsOpen = false
+  /// For how long `/ready` says no before sessions are refused and closed; nil: 0 on loopback, else 5 s.
+  public var drainDelay: Duration?
+  public var connections = ConnectionLimits()
+  /// When a commit counts as done.
+  public var synchronous = Synchronous.full
   public var logLevel = Logger.Level.info
   public var limits = Limits()
+  /// What rooms do, by their names.
+  var rooms = RoomPatterns()
   /// For how long a user whose session ended without a close is still shown as online, and not pushed to.
   public var presenceGrace = Duration.seconds(10)
 
   public init() {}
 
   /// Reads what is set and checks it. Throws ``StartupError`` that names the key.
-  public init(_ config: ConfigReader) throws(StartupError) {
+  /// - Parameter file: Where lists come from, which no option can hold.
+  public init(_ config: ConfigReader, file: ConfigurationFile? = nil) throws(StartupError) {
     if let value = config.string(forKey: "address") { address = value }
     if let value = try config.number("port", 0...65_535, isWhole: true) { port = UInt16(value) }
     if let value = config.string(forKey: "data") { dataFolder = value }
     if let value = config.string(forKey: "web") { webFolder = value }
-    secretFile = config.string(forKey: "secretFile")
-    if let value = config.string(forKey: "openToNetwork") {
-      guard let flag = Bool(value) else { throw StartupError("openToNetwork must be true or false, not \(value)") }
-      isOpenToNetwork = flag
-    }
+    identity = try IdentitySettings(config, file: file)
+    if let value = try config.flag("openToNetwork") { isOpenToNetwork = value }
+    if let value = try config.flag("metrics.open") { isMetricsOpen = value }
     if let value = config.string(forKey: "origins") { origins = value.split(separator: " ").map(String.init) }
     if let value = config.string(forKey: "logLevel") {
       guard let level = Logger.Level(rawValue: value) else {
@@ -44,8 +54,39 @@ public struct ServerConfiguration: Sendable {
       }
       logLevel = level
     }
+    if let value = config.string(forKey: "store.synchronous") {
+      guard let known = Synchronous(rawValue: value) else {
+        throw StartupError("store.synchronous must be full or normal, not \(value)")
+      }
+      synchronous = known
+    }
     if let value = try config.number("presence.grace", 0...3_600, isWhole: false) {
       presenceGrace = .milliseconds(Int64(value * 1000))
+    }
+    if let value = try config.number("drain.delay", 0...3_600, isWhole: false) {
+      drainDelay = .milliseconds(Int64(value * 1000))
+    }
+    if let value = try config.number("connections.most", 1...1_000_000, isWhole: true) {
+      let possible = ConnectionLimits.possible
+      guard Int(value) <= possible else {
+        throw StartupError(
+          "connections.most is \(Int(value)), but the limit of open files leaves room for \(possible): raise ulimit -n")
+      }
+      connections.most = Int(value)
+    }
+    if let value = try config.number("connections.perAddress", 0...1_000_000, isWhole: true) {
+      connections.perAddress = Int(value)
+    }
+    if let value = config.string(forKey: "trustedProxies") {
+      connections.trustedProxies = value.split(separator: " ").map(String.init)
+      for network in connections.trustedProxies where !ConnectionLimits.isNetwork(network) {
+        throw StartupError("trustedProxies: \(network) is no address or network like 10.0.0.0/8")
+      }
+    }
+    do {
+      if let list = file?.lists["rooms"] { rooms = try RoomPatterns(list) }
+    } catch {
+      throw file?.failure(error) ?? StartupError(error.message)
     }
     for entry in Limits.entries {
       guard let value = try config.number("limits.\(entry.name)", nil, isWhole: entry.isWhole) else { continue }
@@ -59,8 +100,14 @@ public struct ServerConfiguration: Sendable {
 }
 
 extension ConfigReader {
+  func flag(_ key: String) throws(StartupError) -> Bool? {
+    guard let text = string(forKey: ConfigKey(key)) else { return nil }
+    guard let flag = Bool(text) else { throw StartupError("\(key) must be true or false, not \(text)") }
+    return flag
+  }
+
   /// A number as it was spelled, so that a wrong one is an error and not the default.
-  fileprivate func number(
+  func number(
     _ key: String, _ allowed: ClosedRange<Double>?, isWhole: Bool
   ) throws(StartupError) -> Double? {
     guard let text = string(forKey: ConfigKey(key)) else { return nil }

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-import Crypto
 import Foundation
 import RelayHub
 
@@ -31,8 +30,7 @@ struct Site: Sendable {
       }
       total += data.count
       guard total <= Self.mostBytes else { throw StartupError("the web folder \(folder) is over 16 MiB") }
-      let tag = SHA256.hash(data: data).prefix(12).map { String(format: "%02x", $0) }.joined()
-      files["/" + name] = File(type: type, bytes: [UInt8](data), tag: "\"\(tag)\"")
+      files["/" + name] = File(type: type, bytes: [UInt8](data), tag: entityTag(of: data))
     }
     files["/"] = files["/index.html"]
   }

@@ -24,15 +24,25 @@ final class GroupCommit: Sendable {
   static let largestGroup = 1_000
 
   private let queue = Mutex(Queue())
+  private let counted = Mutex(StoreStatistics())
   private let now: @Sendable () -> Timestamp
   private let onCommit: @Sendable ([Completion]) -> Void
   // Safe: used in `drain` alone, which GRDB's serial writer queue calls.
   nonisolated(unsafe) private let cache = WriterCache()
 
-  init(now: @escaping @Sendable () -> Timestamp, onCommit: @escaping @Sendable ([Completion]) -> Void) {
+  // Safe: as the cache.
+  nonisolated(unsafe) private let log: LogBound
+
+  init(
+    log: sending LogBound, now: @escaping @Sendable () -> Timestamp,
+    onCommit: @escaping @Sendable ([Completion]) -> Void
+  ) {
+    self.log = log
     self.now = now
     self.onCommit = onCommit
   }
+
+  var statistics: StoreStatistics { counted.withLock { $0 } }
 
   /// Whether the caller has to see to a drain.
   func append(_ work: Work) -> Bool {
@@ -58,6 +68,7 @@ final class GroupCommit: Sendable {
   func drain(_ db: Database) {
     while case let works = take(), !works.isEmpty {
       onCommit(commit(works, db))
+      log.check(db)
     }
   }
 
@@ -77,6 +88,7 @@ final class GroupCommit: Sendable {
 
   private func commit(_ works: [Work], _ db: Database) -> [Completion] {
     let transaction = Transaction(db: db, cache: cache, now: now())
+    let began = ContinuousClock.now
     var completions: [Completion] = []
     completions.reserveCapacity(works.count)
     do {
@@ -84,12 +96,24 @@ final class GroupCommit: Sendable {
         for work in works { completions.append(try perform(work, transaction)) }
         return .commit
       }
+      count(works.count, since: began, hasFailed: false)
       return completions
     } catch {
       // The rooms are again as they are on disk: what is sent next gets the seqs of what failed.
       cache.removeAll()
+      count(works.count, since: began, hasFailed: true)
       let error = StoreError(ofCommit: error)
       return works.map { $0.failed(error) }
+    }
+  }
+
+  private func count(_ works: Int, since began: ContinuousClock.Instant, hasFailed: Bool) {
+    let time = ContinuousClock.now - began
+    counted.withLock { statistics in
+      statistics.commits.observe(time.seconds)
+      statistics.groups.observe(Double(works))
+      statistics.isAvailable = !hasFailed
+      if hasFailed { statistics.failures += 1 }
     }
   }
 

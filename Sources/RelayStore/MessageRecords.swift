@@ -14,10 +14,12 @@ public struct MessageDraft: Equatable, Sendable {
   public var jobs: [JobDraft]
   /// Nobody has to be waited for: the room's cursor moves over this message, if it stands right before it.
   public var cursorFollows: Bool
+  /// What the room keeps.
+  public var retention: Retention
 
   public init(
     room: RoomID, from: User, time: Timestamp, body: [UInt8], key: String? = nil, jobs: [JobDraft] = [],
-    cursorFollows: Bool = false
+    cursorFollows: Bool = false, retention: Retention = .everything
   ) {
     self.room = room
     self.from = from
@@ -26,6 +28,7 @@ public struct MessageDraft: Equatable, Sendable {
     self.key = key
     self.jobs = jobs
     self.cursorFollows = cursorFollows
+    self.retention = retention
   }
 
   /// For how long a key is remembered.
@@ -49,6 +52,13 @@ public struct Appended: Equatable, Sendable {
     self.isDuplicate = isDuplicate
     self.jobs = jobs
   }
+}
+
+/// A message of which not every member's push is decided.
+public struct UndecidedRecord: Equatable, Sendable {
+  public let seq: Int64
+  public let from: UserID
+  public let time: Timestamp
 }
 
 /// Some consecutive messages of a room, oldest first.

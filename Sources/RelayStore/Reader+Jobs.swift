@@ -38,6 +38,20 @@ extension Reader {
     return counts
   }
 
+  /// How many jobs are not finished, by state, and when the oldest of all was created; quick however many are finished.
+  public func unfinishedJobs() throws -> (counts: [JobState: Int], oldest: Timestamp?) {
+    var counts: [JobState: Int] = [:]
+    var oldest: Int64?
+    let rows = try db.all(
+      "SELECT state, count(*), min(created) FROM jobs INDEXED BY jobs_member WHERE \(Schema.unfinished) GROUP BY state")
+    for row in rows {
+      counts[try row.choice(0)] = row[1]
+      let created: Int64 = row[2]
+      oldest = min(oldest ?? created, created)
+    }
+    return (counts, oldest.map(Timestamp.init(rawValue:)))
+  }
+
   /// A condition on `job`: it can be claimed once it is due.
   static let isClaimable = """
     job.\(Schema.open) AND job.is_next AND NOT EXISTS (

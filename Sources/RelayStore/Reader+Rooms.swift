@@ -35,14 +35,44 @@ extension Reader {
       [room.rawValue, user.rawValue])
   }
 
-  /// Whether the two are members of a room in common.
-  public func shareRoom(_ a: UserID, _ b: UserID) throws -> Bool {
-    try db.has(
+  /// The rooms that the user is a member of.
+  public func rooms(of user: UserID) throws -> [RoomID] {
+    try db.all(
       """
-      SELECT 1 FROM members AS a JOIN members AS b ON b.room = a.room
-      WHERE a.user = (SELECT id FROM users WHERE name = ?) AND b.user = (SELECT id FROM users WHERE name = ?)
+      SELECT rooms.name FROM members JOIN rooms ON rooms.id = members.room
+      WHERE members.user = (SELECT id FROM users WHERE name = ?)
       """,
-      [a.rawValue, b.rawValue])
+      [user.rawValue]
+    ).map { RoomID(unchecked: $0[0]) }
+  }
+
+  /// Who of `others` is a member of one of these rooms.
+  public func members(of rooms: [RoomID], among others: [UserID]) throws -> Set<UserID> {
+    // Names need no escape in JSON.
+    let names = "[" + others.map { "\"\($0.rawValue)\"" }.joined(separator: ",") + "]"
+    let places = "[" + rooms.map { "\"\($0.rawValue)\"" }.joined(separator: ",") + "]"
+    let rows = try db.all(
+      """
+      SELECT DISTINCT users.name FROM rooms JOIN users JOIN members
+      ON members.room = rooms.id AND members.user = users.id
+      WHERE rooms.name IN (SELECT value FROM json_each(?)) AND users.name IN (SELECT value FROM json_each(?))
+      """,
+      [places, names])
+    return Set(rows.map { UserID(unchecked: $0[0]) })
+  }
+
+  /// Who of `others` is a member of a room of the user's.
+  public func relatives(of user: UserID, among others: [UserID]) throws -> Set<UserID> {
+    // Names need no escape in JSON.
+    let names = "[" + others.map { "\"\($0.rawValue)\"" }.joined(separator: ",") + "]"
+    let rows = try db.all(
+      """
+      SELECT name FROM users WHERE name IN (SELECT value FROM json_each(?)) AND EXISTS (
+        SELECT 1 FROM members AS theirs JOIN members AS own ON own.room = theirs.room
+        WHERE theirs.user = users.id AND own.user = (SELECT id FROM users WHERE name = ?))
+      """,
+      [names, user.rawValue])
+    return Set(rows.map { UserID(unchecked: $0[0]) })
   }
 
   /// The rooms with messages above their cursor.

@@ -7,8 +7,4 @@ import RelayProtocol
 /// Its methods throw errors of SQLite, which ``Store`` turns into ``StoreError``.
 public struct Reader {
   let db: Database
-
-  func row(of room: RoomID) throws -> Int64? {
-    try db.first("SELECT id FROM rooms WHERE name = ?", [room.rawValue])?[0]
-  }
 }

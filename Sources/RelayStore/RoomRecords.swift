@@ -18,6 +18,20 @@ public struct RoomState: Equatable, Sendable {
   }
 }
 
+/// How many memberships there may be; 0 lifts a bound.
+public struct MembershipBounds: Equatable, Sendable {
+  public var membersPerRoom: Int
+  public var roomsPerUser: Int
+
+  /// Which of them was reached.
+  public enum Limit: String, Sendable { case membersPerRoom, roomsPerUser }
+
+  public init(membersPerRoom: Int = 0, roomsPerUser: Int = 0) {
+    self.membersPerRoom = membersPerRoom
+    self.roomsPerUser = roomsPerUser
+  }
+}
+
 /// What a join has led to.
 public struct JoinedRoom: Equatable, Sendable {
   public var record: RoomState

@@ -10,6 +10,12 @@ enum Schema {
       try db.execute(sql: messages)
       try db.execute(sql: jobs)
     }
+    migrator.registerMigration("2") { db in
+      try db.execute(sql: retention)
+    }
+    migrator.registerMigration("3") { db in
+      try db.execute(sql: unusedRooms)
+    }
     return migrator
   }
 
@@ -18,6 +24,33 @@ enum Schema {
   static let unfinished = "state IN ('waiting', 'ready', 'retrying', 'sending')"
   /// A job that may be claimed.
   static let open = "state IN ('waiting', 'ready', 'retrying')"
+
+  /// A condition on a row of `messages`: a push is made of it that is not finished.
+  static func isNeeded(_ message: String) -> String {
+    """
+    EXISTS (
+      SELECT 1 FROM jobs INDEXED BY jobs_of_message
+      WHERE \(unfinished) AND jobs.room = \(message).room AND jobs.seq = \(message).seq)
+    """
+  }
+
+  private static let retention = """
+    -- The oldest message of the history. Older ones are there only while a push needs them.
+    ALTER TABLE rooms ADD COLUMN first INTEGER NOT NULL DEFAULT 1;
+    CREATE INDEX jobs_of_message ON jobs (room, seq) WHERE \(unfinished);
+
+    -- Counted from the commit, not from the message's time.
+    ALTER TABLE keys ADD COLUMN expires INTEGER NOT NULL DEFAULT 0;
+    UPDATE keys SET expires = time + 300000;
+    DROP INDEX keys_time;
+    CREATE INDEX keys_expires ON keys (expires);
+    """
+
+  private static let unusedRooms = """
+    -- Of all jobs: when a room is deleted, SQLite looks for those that refer to it.
+    DROP INDEX jobs_of_message;
+    CREATE INDEX jobs_of_message ON jobs (room, seq);
+    """
 
   private static let people = """
     CREATE TABLE users (

@@ -12,6 +12,8 @@ public enum StoreError: Error, Equatable, Sendable {
   case inUse(path: String)
   /// The room does not exist.
   case noRoom(RoomID)
+  /// One more would be past a limit.
+  case tooMany(MembershipBounds.Limit)
   /// The disk is full or failed; nothing was changed, and the same may succeed later.
   case unavailable(reason: String)
   /// A row does not hold what it must.
@@ -27,6 +29,7 @@ public enum StoreError: Error, Equatable, Sendable {
     case newerSchema = "newer_schema"
     case inUse = "in_use"
     case noRoom = "no_room"
+    case tooMany = "too_many"
     case unavailable, damaged, failed, closed
   }
 
@@ -36,6 +39,7 @@ public enum StoreError: Error, Equatable, Sendable {
     case .newerSchema: .newerSchema
     case .inUse: .inUse
     case .noRoom: .noRoom
+    case .tooMany: .tooMany
     case .unavailable: .unavailable
     case .damaged: .damaged
     case .failed: .failed
@@ -52,6 +56,7 @@ extension StoreError: CustomStringConvertible {
     case .newerSchema(let path): "\(path) was written by a newer release of stillwire; start that one"
     case .inUse(let path): "another stillwire has \(path) open"
     case .noRoom(let room): "there is no room \(room)"
+    case .tooMany(let limit): "one past the limit \(limit.rawValue)"
     case .unavailable(let reason): "the database cannot be written: \(reason)"
     case .damaged(let reason): "the database is damaged: \(reason)"
     case .failed(let reason): "the database refused a change: \(reason)"

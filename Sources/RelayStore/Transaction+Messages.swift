@@ -17,7 +17,11 @@ extension Transaction {
     try db.run(
       "INSERT INTO messages (room, seq, sender, time, body) VALUES (?, ?, ?, ?, ?)",
       [room.id, room.seq, sender, draft.time.rawValue, Data(draft.body)])
-    try db.run("UPDATE rooms SET seq = ?, cursor = ? WHERE id = ?", [room.seq, room.cursor, room.id])
+    if let first = room.firstToKeep(draft.retention), first - room.first >= Self.trimmedAtOnce {
+      try trim(&room, from: room.first, to: min(first, room.first + 2 * Self.trimmedAtOnce))
+    }
+    try db.run(
+      "UPDATE rooms SET seq = ?, cursor = ?, first = ? WHERE id = ?", [room.seq, room.cursor, room.first, room.id])
     try db.run("UPDATE members SET read = ? WHERE room = ? AND user = ?", [room.seq, room.id, sender])
     cache[draft.room] = room
     if let key = draft.key { try remember(key, room, sender, at: draft.time) }
@@ -27,23 +31,24 @@ extension Transaction {
 
   private func seen(_ key: String, _ room: WriterCache.Room, _ sender: Int64, at time: Timestamp) throws -> Appended? {
     let row = try db.first(
-      "SELECT seq, time FROM keys WHERE room = ? AND user = ? AND key = ? AND time > ?",
-      [room.id, sender, key, (time - MessageDraft.keyLifetime).rawValue])
+      "SELECT seq, time FROM keys WHERE room = ? AND user = ? AND key = ? AND expires > ?",
+      [room.id, sender, key, max(now, time).rawValue])
     guard let row else { return nil }
     return Appended(seq: row[0], time: Timestamp(rawValue: row[1]), epoch: room.epoch, isDuplicate: true)
   }
 
   private func remember(_ key: String, _ room: WriterCache.Room, _ sender: Int64, at time: Timestamp) throws {
+    let commit = max(now, time)
     try db.run(
-      "INSERT OR REPLACE INTO keys (room, user, key, seq, time) VALUES (?, ?, ?, ?, ?)",
-      [room.id, sender, key, room.seq, time.rawValue])
+      "INSERT OR REPLACE INTO keys (room, user, key, seq, time, expires) VALUES (?, ?, ?, ?, ?, ?)",
+      [room.id, sender, key, room.seq, time.rawValue, (commit + MessageDraft.keyLifetime).rawValue])
     guard cache.isKeySweepDue() else { return }
     // Twice as many as came since the last sweep, so that it keeps up and no message waits long for it.
     try db.run(
       """
-      DELETE FROM keys WHERE time <= ?1
-        AND time <= coalesce((SELECT time FROM keys ORDER BY time LIMIT 1 OFFSET ?2), ?1)
+      DELETE FROM keys WHERE expires <= ?1
+        AND expires <= coalesce((SELECT expires FROM keys ORDER BY expires LIMIT 1 OFFSET ?2), ?1)
       """,
-      [(time - MessageDraft.keyLifetime).rawValue, 2 * WriterCache.keysPerSweep])
+      [commit.rawValue, 2 * WriterCache.keysPerSweep])
   }
 }

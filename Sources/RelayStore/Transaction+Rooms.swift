@@ -6,9 +6,12 @@ extension Transaction {
   /// Makes the user a member; the room and the user's row come into being if need be.
   ///
   /// A new member has read and received everything so far. A name or an avatar that `user` does not tell stays.
-  /// - Parameter epoch: The epoch of a room that is new.
+  /// - Parameters:
+  ///   - epoch: The epoch of a room that is new.
+  ///   - bounds: One past them throws ``StoreError/tooMany(_:)``.
   public func join(
-    _ user: User, room: RoomID, epoch: @autoclosure () -> String, now: Timestamp
+    _ user: User, room: RoomID, epoch: @autoclosure () -> String, now: Timestamp,
+    within bounds: MembershipBounds = MembershipBounds()
   ) throws -> JoinedRoom {
     let state = try createRoom(room, epoch: epoch())
     let id = try needRow(of: user)
@@ -17,18 +20,65 @@ extension Transaction {
     try db.run(
       "INSERT INTO members (room, user, read, received) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
       [known.id, id, state.seq, state.seq])
-    if db.changesCount == 1 { return JoinedRoom(record: state, isNewMember: true, read: state.seq) }
+    if db.changesCount == 1 {
+      try check(bounds, room, known, id)
+      return JoinedRoom(record: state, isNewMember: true, read: state.seq)
+    }
     let member = try db.first("SELECT read FROM members WHERE room = ? AND user = ?", [known.id, id])
     return JoinedRoom(record: state, isNewMember: false, read: member?[0] ?? 0)
   }
 
+  /// Counts a new member; the counts hold it already.
+  private func check(_ bounds: MembershipBounds, _ room: RoomID, _ row: WriterCache.Room, _ user: Int64) throws {
+    var row = row
+    let members =
+      try row.members.map { $0 + 1 } ?? count("SELECT count(*) FROM members WHERE room = ?", row.id)
+    row.members = members
+    cache[room] = row
+    if bounds.membersPerRoom > 0, members > bounds.membersPerRoom { throw StoreError.tooMany(.membersPerRoom) }
+    guard bounds.roomsPerUser > 0 else { return }
+    if try count("SELECT count(*) FROM members WHERE user = ?", user) > bounds.roomsPerUser {
+      throw StoreError.tooMany(.roomsPerUser)
+    }
+  }
+
+  private func count(_ query: String, _ id: Int64) throws -> Int { try db.first(query, [id])?[0] ?? 0 }
+
   /// Ends the membership, and cancels the member's unfinished jobs for the room; false when there was none.
+  ///
+  /// A room that never had a message goes with its last member, so that joining and leaving new names fills no disk.
   @discardableResult
   public func leave(_ user: UserID, room: RoomID) throws -> Bool {
     guard let known = try row(of: room), let id = try row(of: user) else { return false }
     try db.run("DELETE FROM members WHERE room = ? AND user = ?", [known.id, id])
     guard db.changesCount == 1 else { return false }
+    if let members = known.members {
+      var left = known
+      left.members = members - 1
+      cache[room] = left
+    }
     try abandonJobs("room = ? AND user = ?", [known.id, id], note: "not a member")
+    try forgetIfUnused(room)
+    return true
+  }
+
+  /// Deletes the room if it has no members and never had a message; false when it stays.
+  ///
+  /// Its epoch and seq are promises as soon as there was one.
+  @discardableResult
+  public func forgetIfUnused(_ room: RoomID) throws -> Bool {
+    guard let known = try row(of: room), known.seq == 0 else { return false }
+    try db.run(
+      """
+      DELETE FROM rooms WHERE id = ?1 AND seq = 0
+        AND NOT EXISTS (SELECT 1 FROM members WHERE room = ?1)
+        AND NOT EXISTS (SELECT 1 FROM messages WHERE room = ?1)
+        AND NOT EXISTS (SELECT 1 FROM keys WHERE room = ?1)
+        AND NOT EXISTS (SELECT 1 FROM jobs WHERE room = ?1)
+      """,
+      [known.id])
+    guard db.changesCount == 1 else { return false }
+    cache[room] = nil
     return true
   }
 
@@ -38,7 +88,7 @@ extension Transaction {
     if let known = try row(of: room) { return RoomState(room: room, known) }
     let epoch = epoch()
     try db.run("INSERT INTO rooms (name, epoch) VALUES (?, ?)", [room.rawValue, epoch])
-    let created = WriterCache.Room(id: db.lastInsertedRowID, epoch: epoch, seq: 0, cursor: 0)
+    let created = WriterCache.Room(id: db.lastInsertedRowID, epoch: epoch, seq: 0, cursor: 0, first: 1)
     cache[room] = created
     return RoomState(room: room, created)
   }

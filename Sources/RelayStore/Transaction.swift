@@ -14,13 +14,18 @@ public struct Transaction {
   /// Reads what this transaction has changed, too.
   public var reader: Reader { Reader(db: db) }
 
+  /// Writes a page as it is: the commit tells whether the disk takes anything.
+  public func touchDisk() throws {
+    // SQLite writes the page of the header whether or not the number changes.
+    try db.execute(sql: "PRAGMA user_version = 0")
+  }
+
   /// The room's row; nil when there is no such room.
   func row(of room: RoomID) throws -> WriterCache.Room? {
     if let known = cache[room] { return known }
-    guard let row = try db.first("SELECT id, epoch, seq, cursor FROM rooms WHERE name = ?", [room.rawValue]) else {
-      return nil
-    }
-    let found = WriterCache.Room(id: row[0], epoch: row[1], seq: row[2], cursor: row[3])
+    guard let row = try db.first("SELECT id, epoch, seq, cursor, first FROM rooms WHERE name = ?", [room.rawValue])
+    else { return nil }
+    let found = WriterCache.Room(id: row[0], epoch: row[1], seq: row[2], cursor: row[3], first: row[4])
     cache[room] = found
     return found
   }

@@ -10,6 +10,10 @@ final class WriterCache {
     let epoch: String
     var seq: Int64
     var cursor: Int64
+    /// The oldest message of the history; `seq` + 1 when there is none.
+    var first: Int64
+    /// How many; nil: not counted yet.
+    var members: Int?
   }
 
   struct Person {
@@ -18,8 +22,8 @@ final class WriterCache {
     var avatar: String?
   }
 
-  /// Above this many entries a table starts anew.
-  private static let mostEntries = 100_000
+  /// Above this many entries a table starts anew. A miss costs a query of some microseconds.
+  private static let mostEntries = 8_192
   /// Once in so many messages with a key, old keys are deleted.
   static let keysPerSweep = 64
 

@@ -12,13 +12,20 @@ struct Serve: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Start the relay.",
     discussion: """
-      Every option can also be set in the environment: --limits-send-rate is STILLWIRE_LIMITS_SEND_RATE. The command \
-      line wins.
+      Every option can also be set in the environment, --limits-send-rate is STILLWIRE_LIMITS_SEND_RATE, and in a \
+      configuration file: {"limits": {"sendRate": 50}}. The command line wins, then the environment. SIGHUP has \
+      the file, limits, keys and room patterns read again.
 
       Without --secret-file everybody is who they say: fit for a look and for development, and refused on an address \
       that others reach.
       """
   )
+
+  @Option(help: ArgumentHelp("What else is set, as JSON (default: nothing).", valueName: "file"))
+  var config: String?
+
+  @Flag(help: "Only say what is set and by whom, or what is wrong with it.")
+  var check = false
 
   @Option(help: "Where to listen (default: 127.0.0.1).")
   var address: String?
@@ -29,11 +36,20 @@ struct Serve: AsyncParsableCommand {
   @Option(help: ArgumentHelp("Where the database lives (default: data).", valueName: "folder"))
   var data: String?
 
+  @Option(
+    help: ArgumentHelp(
+      "When a message counts as stored: full, or normal, which survives a crash but not a loss of power (default: full).",
+      valueName: "mode"))
+  var storeSynchronous: String?
+
   @Option(help: ArgumentHelp("Where the page lives (default: no page).", valueName: "folder"))
   var web: String?
 
   @Option(help: ArgumentHelp("A shared secret: clients then need tokens (HS256).", valueName: "file"))
   var secretFile: String?
+
+  @OptionGroup(title: "Identity")
+  var identity: IdentityOptions
 
   @Flag(help: "Allow open mode on an address that others reach.")
   var openToNetwork = false
@@ -42,6 +58,9 @@ struct Serve: AsyncParsableCommand {
     help: ArgumentHelp("Allowed values of Origin, with spaces between (default: the server's own).", valueName: "list"))
   var origins: String?
 
+  @Flag(help: "Let everybody read /metrics, not only who has an API key.")
+  var metricsOpen = false
+
   @Option(
     help: ArgumentHelp("trace, debug, info, notice, warning, error or critical (default: info).", valueName: "level"))
   var logLevel: String?
@@ -49,13 +68,40 @@ struct Serve: AsyncParsableCommand {
   @Option(help: ArgumentHelp("How long a lost connection still counts as there (default: 10).", valueName: "seconds"))
   var presenceGrace: String?
 
+  @Option(
+    help: ArgumentHelp(
+      "How long /ready says no before sessions are closed at the end (default: 0 on loopback, else 5).",
+      valueName: "seconds"))
+  var drainDelay: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "Connections in all, one more gets 503 (default: what the limit of open files allows).", valueName: "n"))
+  var connectionsMost: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "Connections from an IPv4 address or an IPv6 /64, one more gets 429; 0 lifts it (default: 0).", valueName: "n"))
+  var connectionsPerAddress: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "Networks whose X-Forwarded-For says who is behind them, with spaces between (default: none).",
+      valueName: "list"))
+  var trustedProxies: String?
+
   @OptionGroup(title: "Limits")
   var limits: LimitOptions
 
   func run() async throws {
+    // A file that must not grow is an error of that write, not the end.
+    signal(SIGXFSZ, SIG_IGN)
+    guard !check else { return try await report() }
+    // From the start: what is not trapped ends the process.
+    let hangups = await UnixSignalsSequence(trapping: .sighup)
     let server: Server
     do {
-      let configuration = try ServerConfiguration(reader())
+      let configuration = try read()
       LoggingSystem.bootstrap { label in
         var handler = StreamLogHandler.standardError(label: label)
         handler.logLevel = configuration.logLevel
@@ -66,30 +112,86 @@ struct Serve: AsyncParsableCommand {
         FileHandle.standardOutput.write(Data("Stillwire is at \(server.url)\n".utf8))
       }
     } catch {
-      try? FileHandle.standardError.write(contentsOf: Data("stillwire: \(error)\n".utf8))
-      throw ExitCode.failure
+      throw ExitCode.failure(error)
     }
     let group = ServiceGroup(
       configuration: ServiceGroupConfiguration(
         services: [.init(service: server, successTerminationBehavior: .gracefullyShutdownGroup)],
         gracefulShutdownSignals: [.sigterm, .sigint], logger: Logger(label: "stillwire.service")))
+    let rereading = Task {
+      for await _ in hangups { await reread(server) }
+    }
+    defer { rereading.cancel() }
+    let impatience = Task { await endAtOnceWhenAskedAgain() }
+    defer { impatience.cancel() }
     try await group.run()
   }
 
-  /// The command line before the environment.
-  private func reader() -> ConfigReader {
-    var told: [String: String?] = [
-      "address": address, "port": port, "data": data, "web": web, "secretFile": secretFile, "origins": origins,
-      "logLevel": logLevel, "presence.grace": presenceGrace,
-    ]
-    if openToNetwork { told["openToNetwork"] = "true" }
-    for (name, value) in limits.told { told["limits.\(name)"] = value }
-    let values = told.compactMapValues { $0 }.map {
-      (AbsoluteConfigKey(ConfigKey($0.key)), ConfigValue(stringLiteral: $0.value))
+  /// A second signal does not wait for anybody: what was acknowledged is on disk anyway.
+  private func endAtOnceWhenAskedAgain() async {
+    var count = 0
+    for await signal in await UnixSignalsSequence(trapping: .sigterm, .sigint) {
+      count += 1
+      guard count > 1 else { continue }
+      try? FileHandle.standardError.write(contentsOf: Data("stillwire: ended at once\n".utf8))
+      _exit(128 + (signal == .sigint ? SIGINT : SIGTERM))
     }
-    return ConfigReader(providers: [
-      InMemoryProvider(name: "command line", values: Dictionary(uniqueKeysWithValues: values)),
+  }
+
+  /// A configuration that is wrong is logged and changes nothing.
+  private func reread(_ server: Server) async {
+    do {
+      try await server.reload(read())
+    } catch {
+      Logger(label: "stillwire").error("the configuration is not changed: \(error)")
+    }
+  }
+
+  /// Prints what is set, one key a line, if a start would accept it.
+  private func report() async throws {
+    let trace = ConfigurationTrace()
+    do {
+      let configuration = try read(trace)
+      try await Server.check(configuration)
+      for line in trace.lines { print(line) }
+    } catch {
+      throw ExitCode.failure(error)
+    }
+  }
+
+  /// The command line before the environment before the file.
+  private func read(_ trace: ConfigurationTrace? = nil) throws -> ServerConfiguration {
+    var providers: [any ConfigProvider] = [
+      InMemoryProvider(name: "command line", values: told),
       KeyMappingProvider(upstream: EnvironmentVariablesProvider()) { $0.prepending(["stillwire"]) },
-    ])
+    ]
+    let path = ConfigReader(providers: providers).string(forKey: "config")
+    let file = try path.map { path throws(StartupError) in try ConfigurationFile(path: path) }
+    if let file {
+      trace?.note(file)
+      providers.append(InMemoryProvider(name: file.path, values: Self.values(file.values)))
+    }
+    return try ServerConfiguration(ConfigReader(providers: providers, accessReporter: trace), file: file)
+  }
+
+  private var told: [AbsoluteConfigKey: ConfigValue] {
+    var told: [String: String?] = [
+      "config": config, "address": address, "port": port, "data": data, "web": web, "secretFile": secretFile,
+      "origins": origins,
+      "logLevel": logLevel, "presence.grace": presenceGrace, "drain.delay": drainDelay,
+      "store.synchronous": storeSynchronous,
+      "connections.most": connectionsMost, "connections.perAddress": connectionsPerAddress,
+      "trustedProxies": trustedProxies,
+    ]
+    told.merge(identity.told) { $1 }
+    if openToNetwork { told["openToNetwork"] = "true" }
+    if metricsOpen { told["metrics.open"] = "true" }
+    for (name, value) in limits.told { told["limits.\(name)"] = value }
+    return Self.values(told.compactMapValues { $0 })
+  }
+
+  private static func values(_ texts: [String: String]) -> [AbsoluteConfigKey: ConfigValue] {
+    Dictionary(
+      uniqueKeysWithValues: texts.map { (AbsoluteConfigKey(ConfigKey($0.key)), ConfigValue(stringLiteral: $0.value)) })
   }
 }

@@ -6,12 +6,21 @@ import RelayServer
 
 struct Token: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Print a token for a user (HS256).",
+    abstract: "Print a token for a user.",
     discussion: "For development, and for backends that would rather call a command than a library."
   )
 
-  @Option(help: ArgumentHelp("The secret that the relay was started with.", valueName: "file"))
-  var secretFile: String
+  @Option(help: ArgumentHelp("Sign with the secret that the relay was started with (HS256).", valueName: "file"))
+  var secretFile: String?
+
+  @Option(help: ArgumentHelp("Sign with a private key as PEM.", valueName: "file"))
+  var keyFile: String?
+
+  @Option(help: "What the key is for: ES256, RS256 or EdDSA.")
+  var algorithm: String?
+
+  @Option(help: ArgumentHelp("The name of the key, for a relay that has several.", valueName: "text"))
+  var kid: String?
 
   @Option(help: "Who the token is for.")
   var user: String
@@ -25,6 +34,22 @@ struct Token: AsyncParsableCommand {
   @Option(help: ArgumentHelp("For how long it is valid.", valueName: "seconds"))
   var expiresIn: Int = 3600
 
+  @Option(help: ArgumentHelp("Who it is meant for.", valueName: "text"))
+  var audience: String?
+
+  @Option(help: ArgumentHelp("Who made it.", valueName: "text"))
+  var issuer: String?
+
+  @Option(
+    name: .customLong("room"),
+    help: ArgumentHelp(
+      "What it allows in which rooms, as PATTERN=RIGHT,RIGHT; repeat it for more, the first that fits counts.",
+      valueName: "grant"))
+  var rooms: [String] = []
+
+  @Option(help: ArgumentHelp("A pattern of people who may be watched; repeat it for more.", valueName: "pattern"))
+  var watch: [String] = []
+
   func validate() throws {
     guard UserID(rawValue: user) != nil else {
       throw ValidationError("--user \(Fields.badName(UserID.self))")
@@ -35,18 +60,66 @@ struct Token: AsyncParsableCommand {
     guard (1...315_360_000).contains(expiresIn) else {
       throw ValidationError("--expires-in must be from 1 second to ten years")
     }
+    guard (secretFile == nil) != (keyFile == nil) else {
+      throw ValidationError("give --secret-file, or --key-file with --algorithm")
+    }
+    guard (keyFile == nil) == (algorithm == nil) else {
+      throw ValidationError("--key-file and --algorithm belong together")
+    }
+    _ = try grants
+    _ = try globs
+  }
+
+  private var grants: [Grant] {
+    get throws {
+      try rooms.map { text in
+        // A name may have a `=` in it, a right has none.
+        guard let split = text.lastIndex(of: "="), let match = Glob(String(text[..<split])) else {
+          throw ValidationError("--room \(text) is not PATTERN=RIGHT,RIGHT")
+        }
+        let can = try text[text.index(after: split)...].split(separator: ",").reduce(into: Rights()) { rights, name in
+          guard let right = Rights(name: String(name)) else {
+            throw ValidationError("--room may give \(Rights.named.map(\.name).joined(separator: ", ")), not \(name)")
+          }
+          rights.formUnion(right)
+        }
+        return Grant(match: match, can: can)
+      }
+    }
+  }
+
+  private var globs: [Glob] {
+    get throws {
+      try watch.map { text in
+        guard let glob = Glob(text) else { throw ValidationError("--watch \(text) is no pattern") }
+        return glob
+      }
+    }
   }
 
   func run() async throws {
+    let expires = Timestamp(rawValue: Int64(Date().timeIntervalSince1970 * 1000)) + .seconds(expiresIn)
+    var claims = TokenSigner.Claims(
+      user: User(id: UserID(unchecked: user), name: name, avatar: avatar), expires: expires)
+    claims.audience = audience
+    claims.issuer = issuer
+    claims.grants = rooms.isEmpty ? nil : try grants
+    claims.watch = watch.isEmpty ? nil : try globs
     do {
-      let secret = try SecretFile(path: secretFile).secret
-      let expires = Timestamp(rawValue: Int64(Date().timeIntervalSince1970 * 1000)) + .seconds(expiresIn)
-      print(
-        try await TokenSigner.sign(
-          User(id: UserID(unchecked: user), name: name, avatar: avatar), secret: secret, expires: expires))
+      print(try await signer().sign(claims))
     } catch let error as StartupError {
-      try? FileHandle.standardError.write(contentsOf: Data("stillwire: \(error)\n".utf8))
-      throw ExitCode.failure
+      throw ExitCode.failure(error)
     }
+  }
+
+  private func signer() async throws(StartupError) -> TokenSigner {
+    if let secretFile { return await TokenSigner(secret: try SecretFile(path: secretFile).secret, keyID: kid) }
+    guard let keyFile, let algorithm = algorithm.flatMap(TokenAlgorithm.init) else {
+      throw StartupError("--algorithm must be ES256, RS256 or EdDSA")
+    }
+    guard let data = FileManager.default.contents(atPath: keyFile) else {
+      throw StartupError("the key \(keyFile) cannot be read")
+    }
+    return try await TokenSigner(algorithm, pem: String(decoding: data, as: UTF8.self), keyID: kid)
   }
 }

@@ -4,7 +4,7 @@
 import unittest
 import urllib.request
 
-from relay import WEB, Relay
+from served import WEB, Served
 
 TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 POLICY = {
@@ -23,7 +23,7 @@ SIZE_LIMIT = 100_000
 class FileTests(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.relay = Relay()
+        cls.relay = Served()
         cls.addClassCleanup(cls.relay.stop)
 
     def fetch(self, path):

@@ -4,7 +4,7 @@
 import unittest
 
 from page import start_browser
-from relay import Relay
+from served import Served
 
 OPENING = {"epoch": "e1", "seq": 2, "read": 0, "messages": [{"seq": 1, "from": "a"}, {"seq": 2, "from": "b"}]}
 
@@ -12,7 +12,7 @@ OPENING = {"epoch": "e1", "seq": 2, "read": 0, "messages": [{"seq": 1, "from": "
 class ModuleTests(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.relay = Relay()
+        cls.relay = Served()
         cls.addClassCleanup(cls.relay.stop)
         cls.driver = start_browser()
         cls.addClassCleanup(cls.driver.quit)

@@ -4,7 +4,7 @@
 import unittest
 
 from page import Page, start_browser
-from relay import Relay
+from served import Served
 
 # Shorter than the relay's grace of 10 s: who is away this soon has left cleanly.
 AT_ONCE = 7
@@ -14,7 +14,7 @@ MARKUP = '<img src=x onerror="document.title=1"><b>hi</b>'
 class PageTests(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.relay = Relay()
+        cls.relay = Served()
         cls.addClassCleanup(cls.relay.stop)
         cls.driver = start_browser()
         cls.addClassCleanup(cls.driver.quit)

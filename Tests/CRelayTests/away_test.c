@@ -66,6 +66,28 @@ TEST(no_device, "away: who has no device is not pushed to") {
   host_end(host);
 }
 
+static bool has_due(relay_hub_t *hub, void *host) {
+  (void)hub;
+  return host_notes(host, "due pushed.a bob 1");
+}
+
+TEST(no_receipt, "away: what who is there does not acknowledge is due after 5 s, and not before") {
+  host_t *host = start();
+  peer_t *ann = enter(host, "ann", ""), *bob = enter(host, "bob", ",\"acks\":true");
+  peer_t *eve = enter(host, "eve", ",\"acks\":true");
+  const int64_t before = milliseconds();
+  EXPECT_CONTAINS(say(ann), "\"waits\":true");
+  peer_hear_of(eve, "\"message\"");
+  peer_say(eve, "{\"type\":\"received\",\"room\":\"pushed.a\",\"seq\":1}");
+  EXPECT(host_reaches(host, has_due, host));
+  EXPECT(milliseconds() - before >= 4990);
+  EXPECT_INTEGER(host_notes(host, "due pushed.a eve"), 0);
+  peer_leave(ann);
+  peer_leave(bob);
+  peer_leave(eve);
+  host_end(host);
+}
+
 TEST(clean_leave, "away: what was not received is due at once when the member leaves cleanly") {
   host_t *host = start();
   peer_t *ann = enter(host, "ann", ""), *bob = enter(host, "bob", ",\"acks\":true");

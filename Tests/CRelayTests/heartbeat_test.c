@@ -25,6 +25,27 @@ TEST(pongs, "heartbeat: who answers pings stays") {
   host_end(host);
 }
 
+TEST(long_patience, "heartbeat: a pong's time above it delays no further ping") {
+  relay_config_t config = host_config();
+  config.limits.heartbeat = 100;
+  config.limits.pong_timeout = 2000;
+  host_t *host = host_start(&config);
+  peer_t *peer = peer_open(host_port(host), "ann", "");
+  EXPECT(peer_hear_within(peer, 550) == NULL);
+  EXPECT(peer->pings >= 3 && peer->pings <= 6);
+  /* Who says something instead of the pong is asked again as well. */
+  peer->answers_pings = false;
+  peer->pings = 0;
+  while (!peer->pings) EXPECT(peer_hear_within(peer, 10) == NULL);
+  EXPECT(peer_hears_nothing_of(peer, "bye"));
+  EXPECT(peer_hear_within(peer, 550) == NULL);
+  EXPECT_INTEGER(peer->pings, 2);
+  EXPECT_CONTAINS(peer_hear(peer), "\"code\":4004");
+  EXPECT_INTEGER(peer->pings, 2);
+  peer_leave(peer);
+  host_end(host);
+}
+
 TEST(no_pong, "heartbeat: who does not answer a ping is closed with 4004") {
   host_t *host = start();
   peer_t *peer = peer_open(host_port(host), "ann", "");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,7 +75,11 @@ host_t *host_start(const relay_config_t *config) {
   host->notes = strdup("");
   const relay_callbacks_t callbacks = {.context = host, .woken = woken, .happened = policy_happened};
   host->hub = relay_hub_create(&host->config, &callbacks);
-  if (!host->hub || relay_hub_listen(host->hub)) abort();
+  const int error = host->hub ? relay_hub_listen(host->hub) : ENOMEM;
+  if (error) {
+    fprintf(stderr, "no hub: %s\n", strerror(error));
+    abort();
+  }
   pthread_create(&host->thread, NULL, run, host);
   return host;
 }
@@ -177,13 +182,13 @@ static bool is_deserted(relay_hub_t *hub, void *unused) {
 /* Ends every membership, and with it every wait. */
 static void dismiss(relay_hub_t *hub, relay_id_t room) {
   size_t size;
-  char *entries = relay_room_entries(hub, room, 0, &size);
+  char *entries = relay_room_entries(hub, room, &size);
   entries[size - 1] = 0;
   static const char begin[] = "{\"user\":\"";
   for (char *at = entries; (at = strstr(at, begin));) {
     char *name = at += sizeof begin - 1;
     *(at = strchr(at, '"')) = 0;
-    relay_room_remove_member(hub, room, relay_user_named(hub, name));
+    relay_room_remove_member(hub, room, relay_user_named(hub, name), true);
     at++;
   }
   free(entries);
@@ -212,6 +217,7 @@ void host_cut(host_t *host) {
   const relay_counts_t counts = relay_hub_counts(host->hub);
   EXPECT_INTEGER(counts.sessions, 0);
   EXPECT_INTEGER(counts.seats, 0);
+  EXPECT_INTEGER(counts.watches, 0);
   EXPECT_INTEGER(counts.exchanges, 0);
   relay_hub_destroy(host->hub);
   pthread_mutex_destroy(&host->lock);
@@ -226,6 +232,7 @@ void host_end(host_t *host) {
   const relay_counts_t counts = host_counts(host);
   EXPECT_INTEGER(counts.sessions, 0);
   EXPECT_INTEGER(counts.seats, 0);
+  EXPECT_INTEGER(counts.watches, 0);
   EXPECT_INTEGER(counts.exchanges, 0);
   EXPECT_INTEGER(counts.frames, 0);
   EXPECT_INTEGER(counts.frame_bytes, 0);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* host.h -- a hub on a thread of its own, with the smallest policy that exercises all of it.
  *
- * Rooms whose names begin with `live.` keep nothing, with `stored.` are stored, with `pushed.` are
- * stored and push; a message to a stored room is shown at once. Every hello is opened, but that of the
- * users `nobody` (refused with 4501) and `unanswered`. What the policy sees is noted, one line each:
+ * Rooms whose names begin with `live.` keep nothing, with `stored.` are stored, with `told.` are
+ * stored and tell receipts, with `pushed.` are stored and push; a message to a stored room is shown at once.
+ * Every hello is opened, but that of the users `nobody` (refused with 4501) and `unanswered`. What the policy
+ * sees is noted, one line each:
  *
  *   due ROOM USER SEQ...    undecided messages      push ROOM USER SEQ   its decision
  *   mark ROOM USER READ RECEIVED    cursor ROOM SEQ    away USER    stream closed    held TYPE

@@ -176,6 +176,40 @@ TEST(later, "http: an answer may come later, and only the first counts") {
   host_end(host);
 }
 
+TEST(half_closed, "http: who has sent all and closed its side gets the answer") {
+  host_t *host = host_start(NULL);
+  for (int i = 0; i < 3; i++) {
+    peer_t *peer = peer_dial(host_port(host));
+    if (i == 0) peer_print(peer, "GET /what HTTP/1.1\r\nHost: a\r\n\r\n");
+    if (i == 1) peer_print(peer, "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nbody");
+    if (i == 2) peer_print(peer, "POST /what HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n");
+    shutdown(peer->socket, SHUT_WR);
+    EXPECT_INTEGER(peer_response(peer, false), 200);
+    if (i == 1) EXPECT_TEXT(peer->text, "body");
+    EXPECT(peer_sees_end(peer));
+    peer_cut(peer);
+  }
+  host_end(host);
+}
+
+TEST(kept_for_others, "http: while another connection waits to be read, an end is told in the answer") {
+  host_t *host = host_start(NULL);
+  peer_t *paused = peer_open(host_port(host), "ann", ""), *peer = peer_dial(host_port(host));
+  for (int i = 0; i < 300; i++) peer_say(paused, "{\"type\":\"hold\"}");
+  EXPECT(host_noted(host, "held hold"));
+  for (int i = 0; i < 5; i++) {
+    peer_print(peer, "GET /echo HTTP/1.1\r\nHost: a\r\n\r\n");
+    EXPECT_INTEGER(peer_response(peer, false), 200);
+    if (!strstr(peer->headers, "Connection: close")) continue;
+    EXPECT(peer_sees_end(peer));
+    peer_cut(peer);
+    peer = peer_dial(host_port(host));
+  }
+  host_cut(host); /* the paused session would not notice that its client leaves */
+  peer_cut(peer);
+  peer_cut(paused);
+}
+
 TEST(left_early, "http: who leaves before the answer, or within the body, leaves nothing behind") {
   host_t *host = host_start(NULL);
   peer_t *waiting = peer_dial(host_port(host)), *half = peer_dial(host_port(host));

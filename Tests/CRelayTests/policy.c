@@ -16,6 +16,12 @@ static const char *text_of(const relay_json_t *json, const char *key, char *at, 
   return at;
 }
 
+/* What is written into answers as it is. */
+static bool is_name(const char *text) {
+  return *text &&
+         !text[strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.:@!|+=~")];
+}
+
 static bool is_true(const relay_json_t *json, const char *key) {
   const relay_json_node_t *node = relay_json_member(json, key);
   return node && node->kind == RELAY_JSON_TRUE;
@@ -51,7 +57,13 @@ static void hello(host_t *host, const relay_event_t *event) {
     relay_session_close(host->hub, event->session, 4501, "no valid token", -1);
     return;
   }
+  if (!is_name(user)) {
+    finish(host, event, "error", ",\"code\":\"bad_request\"");
+    relay_session_close(host->hub, event->session, 4500, "bad request: user", -1);
+    return;
+  }
   const relay_id_t id = relay_user_create(host->hub, user, bytes(",\"name\":\"A person\""), 0);
+  relay_user_retain(host->hub, id); /* the session may be gone */
   relay_user_set_has_devices(host->hub, id, true);
   const relay_bytes_t authorization = relay_session_authorization(host->hub, event->session);
   snprintf(members, sizeof members, ",\"user\":\"%s\",\"session\":%llu,\"authorization\":\"%.*s\"", user,
@@ -62,6 +74,7 @@ static void hello(host_t *host, const relay_event_t *event) {
                          !strcmp(activity, "background") ? RELAY_BACKGROUND
                          : !strcmp(activity, "idle")     ? RELAY_IDLE
                                                          : RELAY_ACTIVE);
+  relay_user_release(host->hub, id);
   if (status == RELAY_OK) {
     finish(host, event, "welcome", members);
   } else {
@@ -74,8 +87,13 @@ static void join(host_t *host, const relay_event_t *event) {
   char name[256];
   text_of(event->json, "room", name, sizeof name);
   relay_hub_t *hub = host->hub;
+  if (!is_name(name)) {
+    finish(host, event, "error", ",\"code\":\"bad_request\"");
+    return;
+  }
   const unsigned flags = !strncmp(name, "live.", 5)     ? 0
                          : !strncmp(name, "stored.", 7) ? RELAY_ROOM_STORED
+                         : !strncmp(name, "told.", 5)   ? RELAY_ROOM_STORED | RELAY_ROOM_RECEIPTS
                                                         : RELAY_ROOM_STORED | RELAY_ROOM_PUSHES;
   const relay_id_t room = relay_room_create(hub, name, "epoch", 0, 0, flags);
   if (relay_session_may_join(hub, event->session, room) != RELAY_OK) {
@@ -90,7 +108,7 @@ static void join(host_t *host, const relay_event_t *event) {
   relay_room_join(hub, room, event->session, rights, seq + 1);
   const relay_room_facts_t facts = relay_room_facts(hub, room, event->user);
   size_t size;
-  char *entries = relay_room_entries(hub, room, event->user, &size), *members;
+  char *entries = relay_room_entries(hub, room, &size), *members;
   if (asprintf(&members,
                ",\"room\":\"%s\",\"seq\":%lld,\"read\":%lld,\"members\":%.*s,\"memberCount\":%zu,"
                "\"onlineCount\":%zu",
@@ -107,7 +125,7 @@ static void leave(host_t *host, const relay_event_t *event) {
   const relay_id_t room = relay_room_named(host->hub, text_of(event->json, "room", name, sizeof name));
   const relay_status_t status = is_true(event->json, "stay")
                                     ? relay_room_leave(host->hub, room, event->session)
-                                    : relay_room_remove_member(host->hub, room, event->user);
+                                    : relay_room_remove_member(host->hub, room, event->user, false);
   if (status == RELAY_OK)
     finish(host, event, "ok", "");
   else
@@ -243,6 +261,11 @@ void policy_happened(void *context, const relay_event_t *events, size_t count) {
       break;
     case RELAY_EVENT_DUE:
       decide(host, event);
+      break;
+    case RELAY_EVENT_SESSION_ENDED:
+      host_note(host, "ended");
+      break;
+    case RELAY_EVENT_ROOM_GONE:
       break;
     case RELAY_EVENT_ROOM_IDLE:
       host_note(host, "idle %s", room ? room : "?");

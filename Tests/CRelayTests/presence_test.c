@@ -198,3 +198,27 @@ TEST(counts, "presence: in a large room there are counts instead, and the lists 
   peer_leave(watcher);
   host_end(host);
 }
+
+static void set_focus(relay_hub_t *hub, void *argument) {
+  relay_user_set_focus(hub, relay_user_named(hub, "ann"), *(int *)argument, 5000 * *(int *)argument, 0);
+}
+
+TEST(seam, "presence: who joins between a change and its end hears of the end") {
+  host_t *host = host_start(NULL);
+  peer_t *watcher = watch(host), *ann = arrive(host, watcher);
+  int focus = 0;
+  host_do(host, set_focus, &focus);
+  EXPECT_CONTAINS(peer_hear_of(watcher, "\"user\":\"ann\""), "\"isFocused\":false");
+  focus = 1;
+  host_do(host, set_focus, &focus); /* waits, as the last was just now */
+  peer_t *late = peer_open(host_port(host), "late", "");
+  EXPECT_CONTAINS(peer_join(late, "stored.a"), "\"isFocused\":true,\"focusSince\":5000");
+  focus = 0;
+  host_do(host, set_focus, &focus);
+  EXPECT_CONTAINS(peer_hear_of(late, "\"presence\",\"user\":\"ann\""), "\"isFocused\":false");
+  EXPECT(peer_hears_nothing_of(watcher, "\"presence\",\"user\":\"ann\""));
+  peer_leave(late);
+  peer_leave(ann);
+  peer_leave(watcher);
+  host_end(host);
+}

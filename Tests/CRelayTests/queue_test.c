@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 
 #include "host.h"
+#include "internal.h" /* for what waits, that nothing else shows */
 #include "peer.h"
 #include "test.h"
 
@@ -113,15 +114,15 @@ TEST(replies, "queue: replies that are read late never close, and come in order"
   host_end(host);
 }
 
-/* So many pings of 60,000 bytes, as they are written. */
-static char *pings(int count, size_t *size) {
-  enum { PAYLOAD = 60000, FRAME = PAYLOAD + 8 };
-  char *frames = malloc((size_t)count * FRAME);
-  *size = (size_t)count * FRAME;
+/* So many pings with spaces behind them, as they are written. */
+static char *pings(int count, size_t payload, size_t *size) {
+  const size_t frame = payload + 8;
+  char *frames = malloc((size_t)count * frame);
+  *size = (size_t)count * frame;
   memset(frames, ' ', *size);
   for (int i = 0; i < count; i++) {
-    char *at = frames + (size_t)i * FRAME, text[64];
-    memcpy(at, "\x81\xfe\xea\x60\0\0\0\0", 8);
+    char *at = frames + (size_t)i * frame, text[64];
+    memcpy(at, (char[]){(char)0x81, (char)0xfe, (char)(payload >> 8), (char)payload, 0, 0, 0, 0}, 8);
     memcpy(at + 8, text, (size_t)snprintf(text, sizeof text, "{\"type\":\"ping\",\"id\":%d}", i));
   }
   return frames;
@@ -139,8 +140,23 @@ static size_t write_some(peer_t *peer, const char *at, size_t size) {
   return sent;
 }
 
-TEST(unfinished,
-     "queue: behind an unfinished request 64 wait, then reading pauses, and all are answered in order") {
+typedef struct waiting {
+  uint32_t frames, bytes;
+  bool is_paused;
+} waiting_t;
+
+static void look(relay_hub_t *hub, void *context) {
+  const relay_session_t *session = hub->sessions.items[0];
+  *(waiting_t *)context = (waiting_t){session->pending_count, session->held_bytes, session->is_paused};
+}
+
+static bool is_paused(relay_hub_t *hub, void *context) {
+  look(hub, context);
+  return ((waiting_t *)context)->is_paused;
+}
+
+/* Writes pings behind an unfinished request, and returns what waits when reading has paused. */
+static waiting_t fill(int count, size_t payload) {
   host_t *host = host_start(NULL);
   peer_t *peer = peer_open(host_port(host), "ann", "");
   const int size_of_buffer = 65536;
@@ -148,20 +164,33 @@ TEST(unfinished,
   peer_say(peer, "{\"type\":\"hold\"}");
   EXPECT(host_noted(host, "held hold"));
   size_t size;
-  char *frames = pings(400, &size);
+  char *frames = pings(count, payload, &size);
   const size_t sent = write_some(peer, frames, size);
-  EXPECT(sent > 64 * 60000 && sent < size);
+  waiting_t waiting = {0};
+  EXPECT(host_reaches(host, is_paused, &waiting));
   host_finish_held(host);
   EXPECT_CONTAINS(peer_hear(peer), "\"held\"");
   EXPECT(peer_write(peer, frames + sent, size - sent));
   free(frames);
-  for (int i = 0; i < 400; i++) {
+  for (int i = 0; i < count; i++) {
     char id[32];
     snprintf(id, sizeof id, "\"id\":%d,", i);
     if (!EXPECT_CONTAINS(peer_hear(peer), id)) break;
   }
   peer_leave(peer);
   host_end(host);
+  return waiting;
+}
+
+TEST(unfinished,
+     "queue: behind an unfinished request 63 wait, then reading pauses, and all are answered in order") {
+  const waiting_t waiting = fill(400, 126);
+  EXPECT(waiting.frames >= 63 && waiting.frames < 63 + 16); /* what was read already comes as well */
+}
+
+TEST(unfinished_bytes, "queue: behind an unfinished request 256 KiB wait, then reading pauses") {
+  const waiting_t waiting = fill(200, 60000);
+  EXPECT(waiting.bytes > 256 * 1024 && waiting.bytes < 256 * 1024 + 2 * 65536);
 }
 
 TEST(held_and_gone, "queue: who leaves with requests unfinished and waiting leaves nothing behind") {

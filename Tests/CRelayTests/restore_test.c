@@ -158,7 +158,7 @@ static void try_stale(relay_hub_t *hub, void *unused) {
     EXPECT(!relay_room_name(hub, id) && !relay_room_epoch(hub, id) && !relay_room_seq(hub, id));
     EXPECT(!relay_room_release(hub, id));
     EXPECT_INTEGER(relay_room_add_member(hub, id, id), RELAY_GONE);
-    EXPECT_INTEGER(relay_room_remove_member(hub, id, id), RELAY_GONE);
+    EXPECT_INTEGER(relay_room_remove_member(hub, id, id, false), RELAY_GONE);
     EXPECT_INTEGER(relay_room_join(hub, id, id, 3, 0), RELAY_GONE);
     EXPECT_INTEGER(relay_room_leave(hub, id, id), RELAY_GONE);
     EXPECT_INTEGER(relay_session_may_join(hub, id, id), RELAY_GONE);
@@ -174,7 +174,7 @@ static void try_stale(relay_hub_t *hub, void *unused) {
     relay_http_respond(hub, id, 200, "", body);
     relay_http_stream(hub, id, "");
     EXPECT(!relay_http_stream_write(hub, id, body));
-    char *entries = relay_room_entries(hub, id, id, &size);
+    char *entries = relay_room_entries(hub, id, &size);
     EXPECT_BYTES(entries, size, "[]");
     free(entries);
   }

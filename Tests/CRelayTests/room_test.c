@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Rooms from outside: who hears what, and in which bytes. */
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "host.h"
@@ -229,5 +231,106 @@ TEST(member_without_session,
   EXPECT_INTEGER(host_counts(host).members, 1);
   EXPECT(host_reaches(host, has_no_rooms, NULL));
   EXPECT_INTEGER(host_counts(host).users, 0);
+  host_end(host);
+}
+
+static void try_three_members(relay_hub_t *hub, void *statuses) {
+  const relay_id_t room = relay_room_create(hub, "live.a", "epoch", 0, 0, 0);
+  relay_room_configure(hub, room, 0, 0, 2);
+  static const char *const names[] = {"ann", "bob", "cid", "bob"};
+  for (int i = 0; i < 4; i++) {
+    const relay_id_t user = relay_user_create(hub, names[i], (relay_bytes_t){0}, 0);
+    ((relay_status_t *)statuses)[i] = relay_room_add_member(hub, room, user);
+    relay_user_release(hub, user);
+  }
+}
+
+TEST(most_members, "room: a live room takes as many members as it was told, and those who are there again") {
+  host_t *host = host_start(NULL);
+  relay_status_t statuses[4];
+  host_do(host, try_three_members, statuses);
+  EXPECT_INTEGER(statuses[0], RELAY_OK);
+  EXPECT_INTEGER(statuses[1], RELAY_OK);
+  EXPECT_INTEGER(statuses[2], RELAY_TOO_MANY);
+  EXPECT_INTEGER(statuses[3], RELAY_OK);
+  EXPECT_INTEGER(host_counts(host).members, 2);
+  host_end(host);
+}
+
+typedef struct list {
+  const char *room;
+  uint32_t most;
+} list_t;
+
+static void list_members(relay_hub_t *hub, void *list) {
+  const list_t *told = list;
+  relay_room_configure(hub, relay_room_named(hub, told->room), 0, told->most, 0);
+}
+
+TEST(own_member_list, "room: each room is large by its own bound, which may change while it is there") {
+  host_t *host = host_start(NULL);
+  peer_t *ann = peer_open(host_port(host), "ann", ""), *bob = peer_open(host_port(host), "bob", "");
+  peer_join(ann, "live.a");
+  peer_join(bob, "live.a");
+  host_do(host, list_members, &(list_t){"live.a", 1});
+  EXPECT_CONTAINS(peer_hear_of(ann, "\"counts\""), "\"memberCount\":2");
+  host_do(host, list_members, &(list_t){"live.a", 0});
+  EXPECT_CONTAINS(peer_hear_of(ann, "\"presence\""), "\"user\":");
+  peer_leave(ann);
+  peer_leave(bob);
+  host_end(host);
+}
+
+static void allow_one_room(relay_hub_t *hub, void *host) {
+  relay_limits_t limits = ((host_t *)host)->config.limits;
+  limits.rooms_per_session = 1;
+  relay_hub_set_limits(hub, &limits);
+}
+
+TEST(limits_at_run_time, "hub: other limits count at once, also for who is connected") {
+  host_t *host = host_start(NULL);
+  peer_t *ann = peer_open(host_port(host), "ann", "");
+  EXPECT_CONTAINS(peer_join(ann, "live.a"), "\"ok\"");
+  host_do(host, allow_one_room, host);
+  EXPECT_CONTAINS(peer_join(ann, "live.b"), "too_large");
+  peer_leave(ann);
+  host_end(host);
+}
+
+typedef struct tails {
+  size_t counts[4]; /* after each seq; SIZE_MAX: the hub has not all of them */
+} tails_t;
+
+static void measure_tails(relay_hub_t *hub, void *tails) {
+  for (size_t after = 0; after < 4; after++) {
+    size_t size, count;
+    char *text = relay_room_tail(hub, relay_room_named(hub, "stored.a"), (int64_t)after, &size, &count);
+    ((tails_t *)tails)->counts[after] = text ? count : SIZE_MAX;
+    free(text);
+  }
+}
+
+static void trim_before_three(relay_hub_t *hub, void *unused) {
+  (void)unused;
+  relay_room_trim(hub, relay_room_named(hub, "stored.a"), 3);
+}
+
+TEST(trimmed_tail, "room: messages that are trimmed are in the tail no longer, and newer ones are") {
+  host_t *host = host_start(NULL);
+  peer_t *ann = peer_open(host_port(host), "ann", "");
+  peer_join(ann, "stored.a");
+  for (int i = 0; i < 3; i++) {
+    peer_say(ann, "{\"type\":\"send\",\"id\":1,\"room\":\"stored.a\",\"body\":1}");
+    peer_hear_of(ann, "\"id\":1");
+  }
+  tails_t tails;
+  host_do(host, measure_tails, &tails);
+  for (size_t after = 0; after < 4; after++) EXPECT_INTEGER(tails.counts[after], 3 - after);
+  host_do(host, trim_before_three, NULL);
+  host_do(host, measure_tails, &tails);
+  EXPECT_INTEGER(tails.counts[1], SIZE_MAX);
+  EXPECT_INTEGER(tails.counts[2], 1);
+  EXPECT_INTEGER(tails.counts[3], 0);
+  peer_leave(ann);
   host_end(host);
 }

@@ -133,3 +133,14 @@ TEST(late_stream, "stream: of what is out nothing is kept, also when there is al
   peer_cut(peer);
   host_end(host);
 }
+
+TEST(stream_followed, "stream: a request with something behind it is refused, and nothing spins") {
+  host_t *host = host_start(NULL);
+  peer_t *peer = peer_dial(host_port(host));
+  peer_print(peer, "GET /stream HTTP/1.1\r\nHost: a\r\n\r\n[");
+  EXPECT_INTEGER(peer_response(peer, false), 400);
+  EXPECT_CONTAINS(peer->headers, "Connection: close\r\n");
+  EXPECT(peer_sees_end(peer));
+  peer_cut(peer);
+  host_end(host);
+}

@@ -11,6 +11,7 @@ from typing import Any
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
+import documents
 from relay import DEADLINE, Relay
 
 SUBPROTOCOL = "stillwire.v1.json"
@@ -19,11 +20,12 @@ _decoder = json.JSONDecoder()
 
 
 class Frame(dict):
-    """A parsed frame that remembers the text it came as."""
+    """A parsed frame that remembers the text it came as, and is as the relay's document says."""
 
     def __init__(self, text: str):
         super().__init__(json.loads(text))
         self.text = text
+        documents.check_frame(self)
 
     @property
     def body_text(self) -> str:
@@ -51,6 +53,7 @@ class Session:
         self.inbox: list[Frame] = []
         self.user = user
         self._ids = itertools.count(1)
+        self._types: dict[int, str] = {}
         self._socket = connect(
             f"ws://127.0.0.1:{relay.port}/v1/connect",
             subprotocols=[SUBPROTOCOL],
@@ -84,6 +87,7 @@ class Session:
     def begin(self, type: str, **fields: Any) -> int:
         """Sends a request and returns its id; `reply` waits for the answer."""
         id = next(self._ids)
+        self._types[id] = type
         self.send_text(json.dumps({"type": type, "id": id} | fields))
         return id
 
@@ -91,10 +95,18 @@ class Session:
         reply = self._next(lambda frame: frame.get("id") == id, f"a reply to {id!r}")
         if reply["type"] == "error":
             raise Refused(reply)
+        documents.check_reply(self._types.pop(id, ""), reply)
         return reply
 
     def request(self, type: str, **fields: Any) -> Frame:
         return self.reply(self.begin(type, **fields))
+
+    def outcome(self, type: str, **fields: Any) -> Frame:
+        """The reply, or the `error` in its place."""
+        try:
+            return self.request(type, **fields)
+        except Refused as refused:
+            return refused.error
 
     def refusal(self, type: str, **fields: Any) -> Frame:
         """The `error` that answers a request which must not succeed."""

@@ -32,8 +32,8 @@ def start(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Re
     """Starts relays of the test's own, each with a data folder of its own."""
     with ExitStack() as ends:
 
-        def start(*options: object, secret: Path | None = None, **settings: str) -> Relay:
-            relay = Relay(tmp_path_factory.mktemp("relay"), *options, secret=secret, **settings)
+        def start(*options: object, secret: Path | None = None, under: tuple[str, ...] = (), **settings: str) -> Relay:
+            relay = Relay(tmp_path_factory.mktemp("relay"), *options, secret=secret, under=under, **settings)
             ends.callback(relay.kill)
             return relay.start()
 

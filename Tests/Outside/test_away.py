@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """When the phone of somebody who is away rings, and when it stays still."""
 
+import json
 import time
 
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from api import call
 from phone import Phone
 from waiting import eventually
-from wire import Wire
+from wire import PING, PONG, Wire, frame
 
 GRACE = 2.0
 #: Seconds that a live session has for saying that it received a message (rule 7 of the decision).
@@ -132,6 +133,35 @@ def test_a_live_session_that_says_nothing_gets_a_ring(alice, room, member, names
             assert time.monotonic() - sent > ANSWER - 0.1
         afterwards()
     assert [phone.texts() for _, phone in quiet] == [[], [], []]
+
+
+def test_one_ping_is_out_at_a_time_and_the_next_follows_its_pong(alice, room, names, relay):
+    with Wire(relay) as wire:
+        wire.open(*names("quiet"))
+        wire.send_request("join", id="join", room=room)
+        wire.reply("join")
+
+        def pings():
+            """What was pinged before the reply to a request sent now."""
+            wire.send_request("ping", id="here")
+            payloads, text = [], {}
+            while text.get("id") != "here":
+                opcode, payload = wire.frame()
+                if opcode == PING:
+                    payloads.append(payload)
+                else:
+                    text = json.loads(payload)
+            return payloads
+
+        for number in range(3):
+            alice.send(room, number)
+        (first,) = pings()
+        alice.send(room, 3)
+        assert pings() == []
+        wire.send_bytes(frame(PONG, first))
+        (second,) = pings()
+        wire.send_bytes(frame(PONG, second))
+        assert pings() == []
 
 
 def test_reading_on_one_session_answers_for_a_silent_one(alice, room, connect, member, names, relay, afterwards):
@@ -258,6 +288,28 @@ def test_a_live_room_pushes_nothing(alice, member, names, afterwards):
     alice.send(f"live.{stem}", "only now")
     afterwards()
     assert phone.texts() == ["afterwards"]
+
+
+def test_a_room_with_more_members_than_are_pushed_to_pushes_nothing(start, connect, phone):
+    relay = start("--limits-pushed-members-per-room", 3, "--presence-grace", 0)
+    alice, bob, carol = (connect(relay, user) for user in ("alice", "bob", "carol"))
+    bobs = phone(relay, bob)
+    for session in (alice, bob, carol):
+        session.join("room")
+        session.join("small")
+    bob.close(1000)
+    alice.expect("presence", user="bob", online=False)
+    alice.send("room", "at the limit")
+    bobs.ring("at the limit")
+    dave = connect(relay, "dave")
+    dave.join("room")
+    alice.send("room", "one past it")
+    alice.send("small", "in a smaller room")
+    bobs.ring("in a smaller room")
+    dave.request("leave", room="room")
+    alice.send("room", "at the limit again")
+    bobs.ring("at the limit again")
+    assert bobs.texts() == ["at the limit", "in a smaller room", "at the limit again"]
 
 
 def test_what_waits_for_the_grace_survives_a_restart(start, connect, phone):

@@ -73,6 +73,15 @@ def test_me_is_the_user_of_the_request(pair, relay):
     alice.expect("presence", user=bob.user, isFocused=True)
 
 
+def test_ones_own_is_seen_without_any_room(connect, names, relay):
+    (user,) = names("alone")
+    alone = connect(user)
+    since = alone.request("focus", isFocused=True)["focusSince"]
+    (entry,) = alone.request("presence", users=[user])["presence"]
+    for seen in (entry, call(relay, "GET", "/v1/users/me/presence", user=user).json):
+        assert (seen["isFocused"], seen["focusSince"]) == (True, since)
+
+
 def test_it_can_be_reported_over_the_socket(pair):
     alice, bob, _ = pair
     reply = bob.request("focus", isFocused=True, source="manual")

@@ -130,6 +130,24 @@ def test_another_origin_is_forbidden(relay, origin):
         assert wire.upgrade({"Origin": origin.replace("PORT", str(relay.port))}).status == 403
 
 
+@pytest.mark.parametrize(
+    "origin, status",
+    [
+        ("https://chat.example", 101),
+        ("https://other.example:8443", 101),
+        ("http://chat.example", 403),
+        ("https://chat.example:444", 403),
+        ("https://chat.example.evil.example", 403),
+        ("http://127.0.0.1:PORT", 403),
+        (None, 101),
+    ],
+)
+def test_with_a_list_the_origins_on_it_are_allowed(start, origin, status):
+    relay = start("--origins", "https://chat.example https://other.example:8443")
+    with Wire(relay) as wire:
+        assert wire.upgrade({"Origin": origin and origin.replace("PORT", str(relay.port))}).status == status
+
+
 @pytest.mark.parametrize("host", ["127.0.0.1:PORT", "localhost:PORT", "LOCALHOST:PORT", "[::1]:PORT", "127.0.0.1"])
 def test_a_loopback_host_is_answered_in_open_mode(relay, host):
     with Wire(relay) as wire:
@@ -154,3 +172,11 @@ def test_any_other_host_is_not_answered_in_open_mode(relay, host):
         with Wire(relay) as wire:
             wire.send_bytes(f"GET {path} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
             assert 400 <= wire.response().status < 500
+
+
+@pytest.mark.parametrize("version", ["8", "12", "14", "x"])
+def test_another_version_of_the_protocol_is_refused_with_the_right_one(relay, version):
+    with Wire(relay) as wire:
+        answer = wire.upgrade({"Sec-WebSocket-Version": version})
+    assert answer.status == 426
+    assert answer.headers["Sec-WebSocket-Version"] == "13"

@@ -2,6 +2,7 @@
 """The HTTP side: posting and reading, the page, and every refusal as a problem document."""
 
 import json
+from http import HTTPStatus
 
 import pytest
 
@@ -73,8 +74,13 @@ def room(alice, names):
     return room
 
 
+#: Where RFC 9110 has another phrase than Python.
+PHRASES = {413: "Content Too Large", 422: "Unprocessable Content"}
+
+
 def assert_problem(answer, status, code):
     assert (answer.status, answer.problem["code"]) == (status, code), answer
+    assert answer.problem["title"] == PHRASES.get(status, HTTPStatus(status).phrase)
     return answer.problem
 
 
@@ -112,6 +118,13 @@ def test_an_idempotency_key_that_is_too_long_is_refused(relay, room, size):
         headers={"Idempotency-Key": "k" * size},
     )
     assert_problem(answer, 422, "bad_request")
+
+
+@pytest.mark.parametrize("key", ["", "k" * 129, 5])
+def test_a_wrong_key_beside_a_right_header_is_refused(relay, room, key):
+    body, headers = {"from": "bob", "body": 1, "key": key}, {"Idempotency-Key": "k"}
+    answer = call(relay, "POST", f"/v1/rooms/{room}/messages", body, user="bob", headers=headers)
+    assert assert_problem(answer, 422, "bad_request")["at"] == "/key"
 
 
 def test_an_idempotency_key_makes_one_message(relay, alice, room):
@@ -182,6 +195,14 @@ def test_an_incomplete_body_is_422(relay, room, method, path, body):
     assert isinstance(assert_problem(answer, 422, "bad_request")["at"], str)
 
 
+def test_fields_that_are_not_known_are_ignored(relay, alice, room):
+    body = {"isFocused": True, "mode": "work", "later": [{}]}
+    assert call(relay, "PUT", "/v1/users/bob/focus", body, user="bob").status == 200
+    body = {"from": "bob", "body": 1, "color": {"red": 1}}
+    assert call(relay, "POST", f"/v1/rooms/{room}/messages", body, user="bob").status == 201
+    assert "color" not in alice.expect("message")
+
+
 def test_a_key_given_twice_is_422(relay):
     answer = call(relay, "PUT", "/v1/users/bob/focus", b'{"isFocused":true,"isFocused":false}', user="bob")
     assert_problem(answer, 422, "bad_request")
@@ -204,7 +225,7 @@ def test_a_wrong_query_is_a_bad_request(relay, room, query):
 @pytest.mark.parametrize(
     "path",
     [
-        "/v1/users/a%20b/presence",
+        "/v1/users/a%2Cb/presence",
         f"/v1/users/{'u' * 129}/presence",
         f"/v1/rooms/{'r' * 256}/messages",
         "/v1/rooms/caf%C3%A9/messages",
@@ -254,3 +275,37 @@ def test_a_body_over_the_limit_is_too_large(relay, room):
 
 def test_connect_without_an_upgrade_is_refused(relay):
     assert 400 <= call(relay, "GET", "/v1/connect").status < 500
+
+
+def test_whatever_a_name_is_made_of_may_stand_in_a_path(relay, connect, names):
+    alice, room = names("alice-_.:@!|+=~", "room-_.:@!|+=~")
+    connect(alice).join(room)
+
+    def coded(name):
+        return "".join(f"%{ord(letter):02x}" for letter in name)
+
+    for spell in (str, coded):
+        assert call(relay, "GET", f"/v1/rooms/{spell(room)}/messages").json["messages"] == []
+        member = call(relay, "PUT", f"/v1/rooms/{spell(room)}/members/{spell(alice)}", b"").json
+        assert (member["room"], member["user"], member["memberCount"]) == (room, alice, 1)
+
+
+def test_who_is_taken_out_of_a_room_is_removed_and_who_goes_has_left(relay, connect, names):
+    alice, bob, room = names("alice", "bob", "room")
+    session, other = connect(alice), connect(bob)
+    session.join(room)
+    for headers, event in (({}, "removed"), ({"X-Stillwire-User": bob}, "left")):
+        other.join(room)
+        assert call(relay, "DELETE", f"/v1/rooms/{room}/members/{bob}", headers=headers).status == 204
+        session.expect("member", user=bob, event=event)
+        other.expect("member", user=bob, event=event)
+
+
+@pytest.mark.parametrize("query", ["&limit=1", "after=0&&limit=1", "limit=1&"])
+def test_an_empty_argument_hides_none_behind_it(relay, connect, names, query):
+    alice, room = names("alice", "room")
+    session = connect(alice)
+    session.join(room)
+    for number in range(3):
+        session.send(room, number)
+    assert len(call(relay, "GET", f"/v1/rooms/{room}/messages?{query}").json["messages"]) == 1

@@ -216,3 +216,56 @@ def test_a_talking_session_needs_no_ping(start):
             opcode, _ = wire.frame()
             assert opcode != PING
             time.sleep(0.1)
+
+
+def test_the_limit_of_history_bounds_joins_and_pages(start, connect):
+    relay = start("--limits-history", 2)
+    alice = connect(relay, "alice")
+    epoch = alice.join("room")["epoch"]
+    for number in range(3):
+        alice.send("room", number)
+    for type, field in (("join", "history"), ("history", "limit")):
+        assert len(alice.request(type, room="room", **{field: 2})["messages"]) == 2
+        assert alice.refusal(type, room="room", **{field: 3})["code"] == "bad_request"
+    assert len(alice.request("history", room="room")["messages"]) == 2
+    for seen, recovered in ((1, True), (0, False)):
+        joined = alice.join("room", after={"epoch": epoch, "seq": seen})
+        assert (joined["recovered"], len(joined["messages"])) == (recovered, 2 if recovered else 0)
+
+
+def test_devices_that_only_report_a_focus_count_as_devices(start, connect):
+    relay = start("--limits-devices-per-user", 2)
+    alice = connect(relay, "alice")
+    for device in ("one", "two", "one"):
+        assert alice.request("focus", isFocused=True, device=device)["applied"] is True
+    assert alice.refusal("focus", isFocused=True, device="three")["code"] == "too_large"
+    connect(relay, "bob").request("focus", isFocused=True, device="three")
+
+
+def test_zero_lifts_other_limits_as_well(start, connect):
+    names = ("rooms-per-session", "rooms-per-user", "sessions-per-user", "devices-per-user", "watched")
+    rates = ("request-rate", "focus-rate")
+    relay = start(*(option for name in names + rates for option in (f"--limits-{name}", 0)))
+    alice = connect(relay, "alice")
+    for id in [alice.begin("join", room=f"room{number}") for number in range(1_001)]:
+        alice.reply(id)
+    assert len([connect(relay, "alice") for _ in range(32)]) == 32
+    for number in range(17):
+        alice.request("device", device=f"device{number}", platform="simulator", token=f"token{number}")
+        alice.request("focus", isFocused=True, device=f"device{number}")
+    assert len(alice.request("watch", users=[f"user{number}" for number in range(1_025)])["presence"]) == 1_025
+
+
+def test_marks_every_quarter_of_a_second_cost_nothing(start, connect):
+    relay = start("--limits-request-rate", 0.01, "--limits-request-burst", 2)
+    alice, bob = connect(relay, "alice"), connect(relay, "bob")
+    bob.join("room")
+    alice.join("room")
+    for seq in range(1, 6):
+        bob.send("room", seq)
+    for seq in range(1, 6):
+        alice.request("read" if seq % 2 else "received", room="room", seq=seq)
+        time.sleep(0.26)
+    # One was left of the burst.
+    assert alice.request("ping")["type"] == "pong"
+    assert alice.refusal("ping")["code"] == "rate_limited"

@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Who is online, seen by those who share a room."""
 
+import contextlib
+import struct
 import time
 
 import pytest
+from websockets.exceptions import ConnectionClosed
 
-from wire import Wire
+from api import call
+from relay import Relay
+from wire import CLOSE, PING, PONG, Wire, frame
 
 GRACE = 2.0
 RELAY_OPTIONS = ("--presence-grace", GRACE)
@@ -206,3 +211,70 @@ def test_a_silent_connection_is_a_ghost_for_a_bounded_time(start, connect):
     assert heartbeat + pong + grace - 0.5 < took < heartbeat + pong + grace + 3
     assert (ending.bye["code"], ending.bye["reconnect"], ending.code) == (4004, True, 4004)
     assert alice.heard("presence") == []
+
+
+def test_last_seen_is_the_last_request_and_no_pong(start, connect):
+    heartbeat = 0.3
+    relay = start("--limits-heartbeat", heartbeat)
+    alice = connect(relay, "alice")
+    alice.join("room")
+    with Wire(relay) as bob:
+        bob.open("bob")
+        bob.send_request("join", id=1, room="room")
+        bob.reply(1)
+        bob.send_request("ping", id=2)
+        asked = bob.reply(2)["time"]
+        pongs = 0
+        while pongs * heartbeat < 2:
+            opcode, payload = bob.frame()
+            if opcode == PING:
+                bob.send_bytes(frame(PONG, payload))
+                pongs += 1
+        bob.send_bytes(frame(CLOSE, struct.pack("!H", 1000)))
+        assert alice.expect("presence", user="bob", online=False)["lastSeen"] == asked // 1000 * 1000
+
+
+@pytest.mark.parametrize("end", [Relay.stop, Relay.kill], ids=["stop", "kill"])
+def test_last_seen_outlives_the_relay(start, connect, end):
+    relay = start()
+    alice, bob = connect(relay, "alice"), connect(relay, "bob")
+    alice.join("room")
+    bob.join("room")
+    asked = bob.request("ping")["time"]
+    bob.close(1000)
+    assert alice.expect("presence", user="bob", online=False)["lastSeen"] == asked // 1000 * 1000
+    # What is stored in the order of its coming: bob's leaving is before this.
+    alice.send("room", 1)
+    end(relay)
+    relay.start()
+    entries = {entry["user"]: entry for entry in connect(relay, "alice").join("room")["members"]}
+    assert (entries["bob"]["online"], entries["bob"]["lastSeen"]) == (False, asked // 1000 * 1000)
+
+
+def flood(relay, bob):
+    # The last of these may find the connection closed already.
+    with contextlib.suppress(ConnectionClosed):
+        for _ in range(1_100):
+            bob.post("ping")
+
+
+ENDS = {
+    4006: flood,
+    4500: lambda relay, bob: bob.send_text("no JSON"),
+    4506: lambda relay, bob: call(relay, "POST", f"/v1/users/{bob.user}/disconnect", b""),
+}
+
+
+@pytest.mark.parametrize("code, end", ENDS.items(), ids=ENDS)
+def test_whom_the_server_sends_away_has_the_grace(start, connect, code, end):
+    relay = start("--presence-grace", GRACE, "--limits-request-rate", 1, "--limits-request-burst", 5)
+    alice, bob = connect(relay, "alice"), connect(relay, "bob")
+    alice.join("room")
+    bob.join("room")
+    alice.expect("presence", user="bob")
+    end(relay, bob)
+    assert bob.closed() == code
+    ended = time.monotonic()
+    alice.expect("presence", user="bob", online=False)
+    # Its close began a little before it was heard of.
+    assert time.monotonic() - ended > GRACE - 0.5

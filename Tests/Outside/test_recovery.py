@@ -100,6 +100,26 @@ def test_a_gap_over_512_kibibytes_is_not_recovered(talk):
     assert (joined["recovered"], joined["messages"]) == (False, [])
 
 
+@pytest.mark.parametrize("excess", [0, 1])
+def test_a_gap_of_512_kibibytes_is_recovered_and_one_byte_more_is_not(talk, excess):
+    sizes = [60_000] * 8 + [(512 << 10) - 8 * 60_000 + excess]
+    alice, room, epoch = talk(9, lambda number: "x" * (sizes[number - 1] - len('""')))
+    joined = alice.join(room, after={"epoch": epoch, "seq": 0})
+    assert (joined["recovered"], len(joined["messages"])) == ((True, 9) if not excess else (False, 0))
+
+
+def test_what_was_sent_since_the_first_join_of_a_silent_room_is_recovered(talk, connect, names):
+    alice, room, epoch = talk(0)
+    assert alice.join(room)["seq"] == 0
+    (user,) = names("bob")
+    bob = connect(user)
+    bob.join(room)
+    for number in (1, 2):
+        bob.send(room, number)
+    joined = alice.join(room, after={"epoch": epoch, "seq": 0})
+    assert (joined["recovered"], seqs(joined)) == (True, [1, 2])
+
+
 def test_nothing_is_lost_or_doubled_between_the_reply_to_join_and_the_events(talk, connect, names):
     alice, room, epoch = talk(0)
     for number in range(1, 201):

@@ -28,11 +28,14 @@ BAD_REQUESTS = {
     "join, room with NUL": {"type": "join", "room": "a\0b"},
     "join, room dot": {"type": "join", "room": "."},
     "join, room dot dot": {"type": "join", "room": ".."},
+    "send, key with NUL": {"type": "send", "room": "ROOM", "body": 1, "key": "a\0b"},
+    "device, app with NUL": {"type": "device", "device": "d", "platform": "simulator", "token": "t", "app": "a\0b"},
     "join, after a string": {"type": "join", "room": "ROOM", "after": "x"},
     "join, after a list": {"type": "join", "room": "ROOM", "after": ["x", 1]},
     "join, after without epoch": {"type": "join", "room": "ROOM", "after": {"seq": 0}},
     "join, after without seq": {"type": "join", "room": "ROOM", "after": {"epoch": "x"}},
     "join, epoch a number": {"type": "join", "room": "ROOM", "after": {"epoch": 5, "seq": 0}},
+    "join, epoch too long": {"type": "join", "room": "ROOM", "after": {"epoch": "e" * 33, "seq": 0}},
     "join, seq negative": {"type": "join", "room": "ROOM", "after": {"epoch": "x", "seq": -1}},
     "join, seq a string": {"type": "join", "room": "ROOM", "after": {"epoch": "x", "seq": "1"}},
     "join, seq a fraction": {"type": "join", "room": "ROOM", "after": {"epoch": "x", "seq": 1.5}},
@@ -219,8 +222,10 @@ def test_names_at_their_bounds_are_fine(connect, names):
     (unique,) = names("n")
     user = (unique + "-_.:@!|+=~" + "u" * 128)[:128]
     room = (unique + "-_.:@!|+=~" + "r" * 255)[:255]
-    session = connect(user, name="é" * 128)
-    session.join(room, history=300)
+    session = connect(user, name="é" * 128, avatar="a" * 2048)
+    (me,) = session.join(room, history=300)["members"]
+    assert (me["name"], me["avatar"]) == ("é" * 128, "a" * 2048)
+    assert session.join(room, after={"epoch": "e" * 32, "seq": 2**53 - 1})["recovered"] is False
     assert session.send(room, 1, key="k" * 128)["seq"] == 1
     session.request("signal", room=room, name="n" * 128)
     session.request("device", device="d" * 128, platform="simulator", token=unique)

@@ -3,11 +3,14 @@
 
 import socket
 import sqlite3
+import threading
+from contextlib import closing
 
 import pytest
 
 from api import call
-from relay import run
+from relay import Relay, run
+from waiting import eventually
 from wire import Wire
 
 #: What a message for an operator does not contain.
@@ -139,6 +142,17 @@ def test_open_mode_is_said_in_the_log(start):
     assert "open" in relay.log.read_text().lower()
 
 
+@pytest.mark.parametrize(
+    "options, seconds",
+    [((), 45), (("--limits-heartbeat", 1, "--limits-pong-timeout", 0.5, "--presence-grace", 2), 3.5)],
+)
+def test_how_long_the_dead_show_as_online_is_said_at_start(start, options, seconds):
+    relay = start(*options)
+    assert relay.stop() == 0
+    (line,) = [line for line in relay.log.read_text().splitlines() if "shown as online for at most" in line]
+    assert float(line.split("at most ")[1].split()[0]) == seconds
+
+
 def test_limits_of_the_environment_and_options_that_win(start, connect):
     relay = start("--limits-history", 20, STILLWIRE_LIMITS_SEND_RATE="7", STILLWIRE_LIMITS_HISTORY="10")
     limits = connect(relay, "alice").welcome["limits"]
@@ -199,3 +213,32 @@ def test_tokens_and_bodies_stay_out_of_the_log(start, connect, secret):
     log = relay.log.read_text()
     for kept_secret in (token, token.split(".")[2], "nobody-else-may-read-this", "nor-this", secret.read_text()):
         assert kept_secret not in log
+
+
+def test_it_serves_while_it_loads_what_was_left_undecided(stopped, connect):
+    with closing(sqlite3.connect(stopped.data / "stillwire.db")) as database, database:
+        rooms = [(number, f"room{number}") for number in range(1, 5001)]
+        database.executemany("INSERT INTO rooms (id, name, epoch, seq) VALUES (?, ?, 'epoch', 1)", rooms)
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    relay = Relay(stopped.data.parent, "--port", port)
+    starting = threading.Thread(target=relay.start)
+    starting.start()
+    try:
+        relay.port = port
+        first = eventually(lambda: answered(relay, "/ready"))
+        assert (first.status, first.json["status"]) == (503, "starting")
+        assert call(relay, "GET", "/live").status == 200
+        assert connect(relay, "ann").join("room5000")["seq"] == 1
+        eventually(lambda: call(relay, "GET", "/ready").status == 200)
+        assert relay.stop() == 0
+    finally:
+        relay.kill()
+        starting.join()
+
+
+def answered(relay, path):
+    try:
+        return call(relay, "GET", path)
+    except OSError:
+        return None

@@ -60,6 +60,17 @@ def test_a_token_made_elsewhere_is_as_good(relay, connect, key):
     assert (bob.welcome["user"], bob.welcome["name"]) == ("bob", "Bob")
 
 
+def test_an_avatar_comes_from_the_token(relay, connect, key):
+    avatar = "https://example.org/carol.png"
+    carol = connect(relay, token=tokens.token(key, tokens.claims("carol", avatar=avatar)))
+    assert carol.join("room-of-carol")["members"][0]["avatar"] == avatar
+
+
+def test_a_token_without_exp_lasts_where_the_configuration_says_so(start, connect, secret):
+    relay = start("--tokens-require-expiry", "false", secret=secret)
+    assert connect(relay, token=tokens.token(secret.read_text(), {"sub": "alice"})).welcome["user"] == "alice"
+
+
 def test_a_token_of_the_command_line_lasts_as_long_as_asked(relay):
     payload = relay.token("alice", "--expires-in", 120).split(".")[1]
     claims = json.loads(base64.urlsafe_b64decode(payload + "=="))
@@ -78,6 +89,21 @@ def test_the_token_of_hello_wins(relay, connect, key):
     assert connect(relay, headers=bearer(alice), token=bob).welcome["user"] == "bob"
     assert connect(relay, headers=bearer("nonsense"), token=bob).welcome["user"] == "bob"
     assert refused(relay, bearer(alice), token="nonsense") == ("unauthorized", 4501)
+
+
+def test_a_token_in_the_url_or_among_the_subprotocols_is_none(relay, key):
+    token = tokens.token(key, tokens.claims("alice"))
+    for path, offered in (
+        (f"/v1/connect?token={token}", "stillwire.v1.json"),
+        (f"/v1/connect?access_token={token}", "stillwire.v1.json"),
+        ("/v1/connect", "stillwire.v1.json, bearer.alice"),
+    ):
+        with Wire(relay) as wire:
+            assert wire.upgrade({"Sec-WebSocket-Protocol": offered}, path).status == 101
+            wire.send_request("hello")
+            assert wire.ending().code == 4501, path
+    for name in ("token", "access_token"):
+        assert call(relay, "GET", f"/v1/users/me/presence?{name}={token}").status == 401
 
 
 def test_without_a_token_nobody_comes_in(relay):
@@ -207,6 +233,8 @@ def test_presence_of_people_without_a_shared_room_is_forbidden(relay, connect, k
     for user in ("carol", "nobody-at-all"):
         answer = call(relay, "GET", f"/v1/users/{user}/presence", token=token)
         assert (answer.status, answer.problem["code"]) == (403, "forbidden")
+    for users, status in ((["bob"], 200), (["bob", "alice"], 200), (["bob", "carol"], 403), (["nobody-at-all"], 403)):
+        assert call(relay, "POST", "/v1/presence", {"users": users}, token=token).status == status, users
     carol.request("ping")
 
 

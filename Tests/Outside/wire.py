@@ -82,8 +82,8 @@ class Wire:
 
     # Opening
 
-    def upgrade(self, headers: dict[str, str | None] | None = None) -> Answer:
-        """Asks for `/v1/connect`; a header whose value is None is left out."""
+    def upgrade(self, headers: dict[str, str | None] | None = None, path: str = "/v1/connect") -> Answer:
+        """Asks for a session; a header whose value is None is left out."""
         wanted = {
             "Host": f"127.0.0.1:{self.relay.port}",
             "Connection": "Upgrade",
@@ -93,7 +93,7 @@ class Wire:
             "Sec-WebSocket-Protocol": "stillwire.v1.json",
         } | (headers or {})
         lines = [f"{name}: {value}" for name, value in wanted.items() if value is not None]
-        self.send_bytes("\r\n".join(["GET /v1/connect HTTP/1.1", *lines, "", ""]).encode())
+        self.send_bytes("\r\n".join([f"GET {path} HTTP/1.1", *lines, "", ""]).encode())
         return self.response()
 
     def response(self) -> Answer:

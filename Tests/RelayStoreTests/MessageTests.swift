@@ -32,6 +32,16 @@ import Testing
     #expect(try await append(draft()).seq == 2)
   }
 
+  @Test func `what is undecided is all above the room's cursor`() async throws {
+    try await test.write { try $0.prepareRoom() }
+    for _ in 1...3 { _ = try await append(draft()) }
+    try await test.write { try $0.advanceCursor(room, to: 1) }
+    let undecided = try await test.read { try $0.undecided(in: room) }
+    #expect(undecided.map(\.seq) == [2, 3])
+    #expect(undecided.allSatisfy { $0.from == alice.id })
+    #expect(try await test.read { try $0.undecided(in: RoomID(unchecked: "elsewhere")) }.isEmpty)
+  }
+
   @Test func `a room that does not exist takes no message`() async throws {
     await #expect(throws: StoreError.noRoom(room)) { try await append(draft()) }
   }
@@ -156,6 +166,22 @@ import Testing
       try await test.read { try $0.messages(room, before: nil, limit: 2, mostBytes: 6) })
     #expect(newest.messages.map(\.seq) == [8, 9])
     #expect(newest.more)
+  }
+
+  @Test func `a page ends before its bodies are too long, but has one`() async throws {
+    // Bodies of 3 bytes each.
+    try await fill(9)
+    for (bytes, after, before) in [(6, [1, 2], [8, 9]), (8, [1, 2], [8, 9]), (1, [1], [9])] as [(Int, [Int64], [Int64])]
+    {
+      let first = try await test.read { try $0.messages(room, after: 0, limit: 9, pageBytes: bytes) }
+      #expect(first?.messages.map(\.seq) == after)
+      let last = try await test.read { try $0.messages(room, before: nil, limit: 9, pageBytes: bytes) }
+      #expect(last?.messages.map(\.seq) == before)
+      #expect(first?.more == true && last?.more == true)
+    }
+    let whole = try await test.read { try $0.messages(room, after: 0, limit: 9, pageBytes: 27) }
+    #expect(whole?.messages.count == 9)
+    #expect(whole?.more == false)
   }
 
   @Test func `a transaction reads what it has written`() async throws {

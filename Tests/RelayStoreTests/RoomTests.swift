@@ -64,6 +64,39 @@ import Testing
     #expect(jobs[1].finishedAt == .at(0))
   }
 
+  @Test func `a room without a message goes with its last member and comes again as new`() async throws {
+    try await test.write { try $0.prepareRoom() }
+    try await test.write { _ = try $0.leave(alice.id, room: room) }
+    #expect(try await test.read { try $0.room(room) } != nil)
+    try await test.write { _ = try $0.leave(bob.id, room: room) }
+    #expect(try await test.read { try $0.room(room) } == nil)
+    let again = try await test.write { try $0.join(bob, room: room, epoch: "next", now: .at(5)) }
+    #expect(again.record == RoomState(room: room, epoch: "next", seq: 0, cursor: 0))
+    #expect(again.isNewMember)
+    #expect(try await test.write { try $0.append(draft(from: bob)) }.seq == 1)
+  }
+
+  @Test func `a room with a message keeps its epoch and seq without members`() async throws {
+    try await test.write { try $0.prepareRoom() }
+    try await test.write { _ = try $0.append(draft(jobs: [job()])) }
+    _ = try await test.write { try $0.trim(room, to: Retention(count: 0), mostDeleted: 9) }
+    try await test.write { for user in [alice, bob] { try $0.leave(user.id, room: room) } }
+    #expect(try await test.read { try $0.room(room) }?.state.seq == 1)
+    #expect(try await test.write { try $0.forgetIfUnused(room) } == false)
+  }
+
+  @Test func `a leave that is undone leaves the room`() async throws {
+    struct Undone: Error {}
+    try await test.write { _ = try $0.join(alice, room: room, epoch: "one", now: .at(5)) }
+    await #expect(throws: StoreError.self) {
+      try await test.write {
+        try $0.leave(alice.id, room: room)
+        throw Undone()
+      }
+    }
+    #expect(try await test.write { try $0.append(draft()) }.epoch == "one")
+  }
+
   @Test func `who is unknown cannot leave`() async throws {
     #expect(try await test.write { try $0.leave(alice.id, room: room) } == false)
   }
@@ -113,9 +146,11 @@ import Testing
     let carol = User(id: UserID(unchecked: "carol"))
     try await test.write { try $0.prepareRoom() }
     try await test.write { _ = try $0.join(carol, room: RoomID(unchecked: "other"), epoch: "e", now: .at(0)) }
-    #expect(try await test.read { try $0.shareRoom(alice.id, bob.id) })
-    #expect(try await test.read { try $0.shareRoom(alice.id, carol.id) } == false)
-    #expect(try await test.read { try $0.shareRoom(alice.id, UserID(unchecked: "nobody")) } == false)
+    let others = [bob.id, carol.id, UserID(unchecked: "nobody")]
+    #expect(try await test.read { try $0.relatives(of: alice.id, among: others) } == [bob.id])
+    #expect(try await test.read { try $0.rooms(of: alice.id) } == [room])
+    #expect(try await test.read { try $0.members(of: [room], among: others) } == [bob.id])
+    #expect(try await test.read { try $0.members(of: [], among: others) } == [])
   }
 
   @Test func `a snapshot brings each member's focus and devices`() async throws {
@@ -156,5 +191,32 @@ import Testing
     #expect(users.map(\.user) == [bob, alice])
     #expect(users.map(\.devices.count) == [1, 0])
     #expect(try await test.read { try $0.user(UserID(unchecked: "nobody")) } == nil)
+  }
+}
+
+extension RoomTests {
+  private func join(_ user: String, _ name: String, _ bounds: MembershipBounds) async throws(StoreError) {
+    let user = User(id: UserID(unchecked: user))
+    let room = RoomID(unchecked: name)
+    _ = try await test.store.write { try $0.join(user, room: room, epoch: "e", now: .at(0), within: bounds) }
+  }
+
+  @Test func `one member past the bound of a room is refused and leaves nothing behind`() async throws {
+    let bounds = MembershipBounds(membersPerRoom: 2)
+    for user in ["a", "b"] { try await join(user, "one", bounds) }
+    await #expect(throws: StoreError.tooMany(.membersPerRoom)) { try await join("c", "one", bounds) }
+    #expect(try await test.read { try $0.user(UserID(unchecked: "c")) } == nil)
+    try await join("b", "one", bounds)
+    try await test.write { _ = try $0.leave(UserID(unchecked: "a"), room: RoomID(unchecked: "one")) }
+    try await join("c", "one", bounds)
+    await #expect(throws: StoreError.tooMany(.membersPerRoom)) { try await join("a", "one", bounds) }
+  }
+
+  @Test func `one room past the bound of a user is refused, and the room does not come into being`() async throws {
+    let bounds = MembershipBounds(roomsPerUser: 2)
+    for room in ["one", "two"] { try await join("a", room, bounds) }
+    await #expect(throws: StoreError.tooMany(.roomsPerUser)) { try await join("a", "three", bounds) }
+    #expect(try await test.read { try $0.room(RoomID(unchecked: "three")) } == nil)
+    try await join("b", "three", bounds)
   }
 }

@@ -131,3 +131,63 @@ import Testing
     #expect(!error.description.contains("\n"))
   }
 }
+
+@Suite struct LogBoundTests {
+  /// Two readers of whom each stays until the other has begun again: without them SQLite would begin its log anew by
+  /// itself.
+  private final class EndlessReads: Sendable {
+    private let isOver = Mutex(false)
+    private let begun = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    private let ended = DispatchGroup()
+
+    init(_ store: Store) {
+      read(store, isFirst: true, own: begun.0, other: begun.1)
+      read(store, isFirst: false, own: begun.1, other: begun.0)
+    }
+
+    private func read(_ store: Store, isFirst: Bool, own: DispatchSemaphore, other: DispatchSemaphore) {
+      DispatchQueue.global().async(group: ended) { [self] in
+        var isFirst = isFirst
+        while !isOver.withLock({ $0 }) {
+          try? store.pool.read { db in
+            _ = try Int.fetchOne(db, sql: "SELECT count(*) FROM rooms")
+            if !isFirst { own.signal() }
+            isFirst = false
+            other.wait()
+          }
+        }
+        own.signal()
+      }
+    }
+
+    func end() {
+      isOver.withLock { $0 = true }
+      ended.wait()
+    }
+  }
+
+  @Test func `the log is begun anew although somebody always reads`() async throws {
+    let folder = temporaryPath()
+    let bound = 4 << 20
+    let store = try Store(folder: folder, synchronous: .normal, largestLog: bound, now: { TestStore.time }) {
+      for completion in $0 { completion() }
+    }
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    try await store.write { try $0.prepareRoom() }
+    let reads = EndlessReads(store)
+    var largest = 0
+    for _ in 0..<300 {
+      try await store.write { transaction in
+        var message = draft(cursorFollows: true)
+        message.body = [UInt8](repeating: UInt8(ascii: "1"), count: 60_000)
+        _ = try transaction.append(message)
+      }
+      let facts = try FileManager.default.attributesOfItem(atPath: folder + "/stillwire.db-wal")
+      largest = max(largest, (facts[.size] as? NSNumber)?.intValue ?? 0)
+    }
+    reads.end()
+    store.close()
+    // Unbounded it would be six times as much; a reader that a loaded machine holds up lets it grow beyond the bound.
+    #expect(largest < 4 * bound)
+  }
+}

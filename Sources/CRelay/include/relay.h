@@ -11,7 +11,7 @@
  *           end of the loop's iteration.
  * TIME      Milliseconds. `now` is since 1970, delays are relative.
  *
- * If it is not in this file or in relay_json.h, it is not published.
+ * If it is not in this file, in relay_json.h or in relay_stats.h, it is not published.
  */
 #ifndef RELAY_H
 #define RELAY_H
@@ -21,6 +21,7 @@
 #include <stdint.h>
 
 #include "relay_json.h"
+#include "relay_stats.h"
 
 typedef struct relay_hub relay_hub_t;
 
@@ -38,21 +39,26 @@ typedef struct relay_limits {
   uint32_t frame, nesting;
   uint32_t outgoing_queue;
   uint32_t rooms_per_session, sessions_per_user;
-  double send_rate, request_rate; /* a second; 0: no limit */
-  uint32_t send_burst, request_burst;
+  double send_rate, request_rate, focus_rate; /* a second; 0: no limit */
+  uint32_t send_burst, request_burst, focus_burst;
+  uint32_t watched;                                /* users that a session may watch */
   uint32_t hello_timeout, heartbeat, pong_timeout; /* milliseconds */
   uint32_t member_list;
   uint32_t pushed_members;
-  uint32_t presence_grace; /* milliseconds */
+  uint32_t presence_grace;          /* milliseconds */
+  uint32_t connections;             /* in all; 0: no limit, see relay_connections_possible() */
+  uint32_t connections_per_address; /* an IPv4 address or an IPv6 /64; 0: no limit */
 } relay_limits_t;
 
 typedef struct relay_config {
   const char *address; /* an IPv4 or IPv6 address, or a name of an interface */
   uint16_t port;       /* 0: any free one, see relay_hub_port() */
   const char *subprotocol;
-  const char *path;         /* where sessions connect */
-  const char *origins;      /* allowed values of Origin, separated by spaces; "": the server's own */
-  const char *requests;     /* the types that RELAY_EVENT_REQUEST may bring, separated by spaces; NULL: all */
+  const char *path;     /* where sessions connect */
+  const char *origins;  /* allowed values of Origin, separated by spaces; "": the server's own */
+  const char *requests; /* the types that RELAY_EVENT_REQUEST may bring, separated by spaces; NULL: all */
+  const char
+      *trusted_proxies;     /* networks ("10.0.0.0/8"), separated by spaces, whose X-Forwarded-For counts */
   bool loopback_hosts_only; /* answer only a Host that is loopback */
   relay_limits_t limits;
 } relay_config_t;
@@ -69,6 +75,11 @@ typedef struct relay_callbacks {
   void (*log)(void *context, bool is_error, const char *line);
 } relay_callbacks_t;
 
+/* How many connections the limit of open files leaves room for. */
+uint32_t relay_connections_possible(void);
+/* Whether it may be one of `trusted_proxies`. */
+bool relay_network_is_valid(const char *network);
+
 /* NULL when out of memory. */
 relay_hub_t *relay_hub_create(const relay_config_t *config, const relay_callbacks_t *callbacks);
 /* Binds the port. 0, or an errno: EADDRINUSE, EACCES, EADDRNOTAVAIL ... */
@@ -77,10 +88,17 @@ uint16_t relay_hub_port(const relay_hub_t *hub);
 /* Runs until relay_hub_stop(). Then sessions and HTTP exchanges are gone and nothing is sent any more;
  * other calls still find their rooms and users, until relay_hub_destroy(). */
 void relay_hub_run(relay_hub_t *hub);
+/* Takes no session any more (503 at the handshake) and closes all there are within some seconds: each gets
+ * `bye` with a time to come back, spread so that 1,000 do each second. HTTP goes on, on connections that are
+ * closed with the answer. */
+void relay_hub_drain(relay_hub_t *hub, uint16_t code, const char *reason);
 /* Takes no connection any more. */
 void relay_hub_close_listener(relay_hub_t *hub);
 /* Queues events for the marks and cursors that would be told within a second. */
 void relay_hub_flush(relay_hub_t *hub);
+/* What is bounded from now on, but for connections. A room keeps its `member_list`, see
+ * relay_room_configure(); a time that is running out keeps its end. */
+void relay_hub_set_limits(relay_hub_t *hub, const relay_limits_t *limits);
 /* Ends relay_hub_run() after this iteration; sessions that are still there are cut. */
 void relay_hub_stop(relay_hub_t *hub);
 void relay_hub_destroy(relay_hub_t *hub);
@@ -90,29 +108,34 @@ void relay_hub_wake(relay_hub_t *hub);
 int64_t relay_hub_now(const relay_hub_t *hub);
 
 typedef struct relay_counts {
-  size_t sessions, users, rooms, members, seats, timers, exchanges, events;
+  size_t connections, sessions, users, rooms, members, seats, watches, timers, exchanges, events;
   size_t frames, frame_bytes; /* alive, however many sessions wait for them */
 } relay_counts_t;
 relay_counts_t relay_hub_counts(const relay_hub_t *hub);
+relay_stats_t relay_hub_stats(const relay_hub_t *hub);
+/* That sessions wait for; a frame counts once for each of them. Asks every session. */
+size_t relay_hub_outbox_bytes(const relay_hub_t *hub);
 
 /* Events */
 
 typedef enum relay_event_kind {
-  RELAY_EVENT_REQUEST,     /* session, user, json: a request to answer with relay_session_finish() */
-  RELAY_EVENT_SEND,        /* session, user, room, json: a `send` to a room that the store keeps; same */
-  RELAY_EVENT_HTTP,        /* exchange, http: answer with relay_http_respond() or relay_http_stream() */
-  RELAY_EVENT_HTTP_CLOSED, /* exchange: a stream that the client left */
-  RELAY_EVENT_USER_AWAY,   /* name, time: this user is offline, last seen at `time` */
-  RELAY_EVENT_USER_GONE,   /* user: forgotten, nothing refers to it any more */
-  RELAY_EVENT_MARK,        /* room, user, read, received: marks to store */
-  RELAY_EVENT_CURSOR,      /* room, seq: all up to it is decided */
-  RELAY_EVENT_DUE,         /* room, user: undecided messages, see relay_member_undecided() */
-  RELAY_EVENT_ROOM_IDLE,   /* room: nobody has been in it for a while */
+  RELAY_EVENT_REQUEST,       /* session, user, json: a request to answer with relay_session_finish() */
+  RELAY_EVENT_SEND,          /* session, user, room, json: a `send` that is stored or has a key; same */
+  RELAY_EVENT_HTTP,          /* exchange, http: answer with relay_http_respond() or relay_http_stream() */
+  RELAY_EVENT_HTTP_CLOSED,   /* exchange: a stream that the client left */
+  RELAY_EVENT_USER_AWAY,     /* name, time: this user is offline, last seen at `time` */
+  RELAY_EVENT_USER_GONE,     /* user: forgotten, nothing refers to it any more */
+  RELAY_EVENT_MARK,          /* room, user, read, received: marks to store */
+  RELAY_EVENT_CURSOR,        /* room, seq: all up to it is decided */
+  RELAY_EVENT_DUE,           /* room, user: undecided messages, see relay_member_undecided() */
+  RELAY_EVENT_SESSION_ENDED, /* session: see relay_session_tell_end() */
+  RELAY_EVENT_ROOM_IDLE,     /* room: nobody has been in it for a while */
+  RELAY_EVENT_ROOM_GONE,     /* room: forgotten */
 } relay_event_kind_t;
 
 typedef struct relay_http {
   relay_bytes_t method, path, query, body;
-  relay_bytes_t authorization, user, idempotency_key, if_none_match; /* at: NULL when absent */
+  relay_bytes_t authorization, user, idempotency_key, if_none_match, content_type; /* at: NULL when absent */
 } relay_http_t;
 
 struct relay_event {
@@ -146,10 +169,15 @@ void relay_session_push(relay_hub_t *hub, relay_id_t session, relay_bytes_t json
 /* `bye`, a close frame, and at most 5 s until the socket is cut. `retry_after` < 0: not told. */
 void relay_session_close(relay_hub_t *hub, relay_id_t session, uint16_t code, const char *reason,
                          double retry_after);
-void relay_hub_close_sessions(relay_hub_t *hub, uint16_t code, const char *reason);
 relay_id_t relay_session_user(const relay_hub_t *hub, relay_id_t session);
 /* NULL when `hello` told none. */
 const char *relay_session_device(const relay_hub_t *hub, relay_id_t session);
+/* Closes the session with 4002 at this time, to the second; 0: never. */
+void relay_session_set_expiry(relay_hub_t *hub, relay_id_t session, int64_t time);
+/* RELAY_EVENT_SESSION_ENDED will tell when it is gone. false: it is already. */
+bool relay_session_tell_end(relay_hub_t *hub, relay_id_t session);
+/* The rooms that it hears; writes at most `room_for`, returns how many there are. */
+size_t relay_session_rooms(const relay_hub_t *hub, relay_id_t session, relay_id_t *rooms, size_t room_for);
 bool relay_session_is_open(const relay_hub_t *hub, relay_id_t session);
 /* The Authorization header of the handshake, until relay_session_open(); at: NULL when absent. */
 relay_bytes_t relay_session_authorization(const relay_hub_t *hub, relay_id_t session);
@@ -168,22 +196,64 @@ bool relay_user_set_profile(relay_hub_t *hub, relay_id_t user, relay_bytes_t pro
 /* focus: -1 unknown, 0, 1. `since` is when it became 1. */
 bool relay_user_set_focus(relay_hub_t *hub, relay_id_t user, int focus, int64_t since, relay_id_t cause);
 bool relay_user_set_has_devices(relay_hub_t *hub, relay_id_t user, bool has_devices);
+/* Whether they are members of one room in memory. */
 bool relay_user_shares_room(const relay_hub_t *hub, relay_id_t a, relay_id_t b);
+/* Which; writes at most `room_for`, returns how many there are. */
+size_t relay_user_shared_rooms(const relay_hub_t *hub, relay_id_t a, relay_id_t b, relay_id_t *rooms,
+                               size_t room_for);
+/* Closes all sessions of the user, as relay_session_close() does; returns how many were open. */
+size_t relay_user_close_sessions(relay_hub_t *hub, relay_id_t user, uint16_t code, const char *reason);
 /* The presence entry, as JSON; returns its size, and writes at most `room` bytes. */
 size_t relay_user_entry(const relay_hub_t *hub, relay_id_t user, bool shows_focus, char *at, size_t room);
+typedef enum relay_rate { RELAY_RATE_SEND, RELAY_RATE_REQUEST, RELAY_RATE_FOCUS } relay_rate_t;
+
+/* For what a user asks without a session: 0 when it is within the rate, else the ms until it is. Sends have
+ * twice the rate of a session and count together with those of the user's sessions. */
+int64_t relay_user_take_token(relay_hub_t *hub, relay_id_t user, relay_rate_t kind);
+/* The same for a message to a room: four times the rate of a session, for all who send there. */
+int64_t relay_room_take_token(relay_hub_t *hub, relay_id_t room);
 /* Keeps a user until the matching release, which forgets one that nothing else needs. */
 void relay_user_retain(relay_hub_t *hub, relay_id_t user);
 void relay_user_release(relay_hub_t *hub, relay_id_t user);
 
+/* Watching: presence events without a shared room. Focus is shown to who shares one. */
+
+/* TOO_MANY: with these users the session would watch more than `watched`. */
+relay_status_t relay_session_may_watch(const relay_hub_t *hub, relay_id_t session, const relay_id_t *users,
+                                       size_t count);
+/* The session hears of the user from now on, what it is told in reply included. `is_related`: they share a
+ * stored room, as the store says; with `is_judged` any room in which the session may see who is there, and
+ * rooms in memory are not looked at. */
+relay_status_t relay_session_watch(relay_hub_t *hub, relay_id_t session, relay_id_t user, bool is_related,
+                                   bool is_judged);
+/* Harmless when it does not watch. */
+void relay_session_unwatch(relay_hub_t *hub, relay_id_t session, relay_id_t user);
+/* Corrects these. Unless it is judged, `is_related` becomes true with a first shared stored room; it is false
+ * when one of the two has left a stored room, or any if it is judged. false: it does not watch. */
+bool relay_session_watch_relate(relay_hub_t *hub, relay_id_t session, relay_id_t user, bool is_related,
+                                bool is_judged);
+
+typedef struct relay_watching {
+  relay_id_t session, viewer, user; /* the session, whose it is, and whom it watches */
+} relay_watching_t;
+/* Who watches the user, and whom the user's sessions watch; writes at most `room`, returns how many. */
+size_t relay_user_watches(const relay_hub_t *hub, relay_id_t user, relay_watching_t *at, size_t room);
+
 /* Rooms */
 
 enum {
-  RELAY_ROOM_STORED = 1, /* messages pass the store before they are shown; members are durable */
-  RELAY_ROOM_PUSHES = 2, /* away members are pushed to */
+  RELAY_ROOM_STORED = 1,   /* messages pass the store before they are shown; members are durable */
+  RELAY_ROOM_PUSHES = 2,   /* away members are pushed to */
+  RELAY_ROOM_RECEIPTS = 4, /* members hear how far others have received and read, unless it is large */
 };
 
 relay_id_t relay_room_create(relay_hub_t *hub, const char *name, const char *epoch, int64_t seq,
                              int64_t cursor, unsigned flags);
+/* Changes what it was created with: `flags`, of which RELAY_ROOM_STORED stays as it was; the members above
+ * which it is large (0: it never is; a new room has that of the limits); and, in a room that is not stored,
+ * how many it takes (0: no bound, as in a new room). */
+void relay_room_configure(relay_hub_t *hub, relay_id_t room, unsigned flags, uint32_t member_list,
+                          uint32_t most_members);
 relay_id_t relay_room_named(const relay_hub_t *hub, const char *name);
 const char *relay_room_name(const relay_hub_t *hub, relay_id_t room);
 const char *relay_room_epoch(const relay_hub_t *hub, relay_id_t room);
@@ -200,10 +270,10 @@ relay_status_t relay_room_restore_message(relay_hub_t *hub, relay_id_t room, int
                                           relay_id_t from);
 /* Starts the waits of what relay_room_restore_message() brought. */
 void relay_room_resume(relay_hub_t *hub, relay_id_t room);
-/* A new member: `member` and `presence` to the others. */
+/* A new member: `member` and `presence` to the others. TOO_MANY: past what relay_room_configure() said. */
 relay_status_t relay_room_add_member(relay_hub_t *hub, relay_id_t room, relay_id_t user);
-/* Ends a membership, and what its sessions hear of the room: `member` `left` to all. */
-relay_status_t relay_room_remove_member(relay_hub_t *hub, relay_id_t room, relay_id_t user);
+/* Ends a membership, and what its sessions hear of the room: `member` `left`, or `removed`, to all. */
+relay_status_t relay_room_remove_member(relay_hub_t *hub, relay_id_t room, relay_id_t user, bool by_others);
 bool relay_room_has_member(const relay_hub_t *hub, relay_id_t room, relay_id_t user);
 
 enum {
@@ -215,6 +285,10 @@ enum {
  * messages from `given_from` up to the newest (none: the newest seq + 1). */
 relay_status_t relay_room_join(relay_hub_t *hub, relay_id_t room, relay_id_t session, unsigned rights,
                                int64_t given_from);
+/* Other rights for a session that has joined. */
+relay_status_t relay_room_set_rights(relay_hub_t *hub, relay_id_t room, relay_id_t session, unsigned rights);
+/* The sessions that hear it; writes at most `room_for`, returns how many there are. */
+size_t relay_room_sessions(const relay_hub_t *hub, relay_id_t room, relay_id_t *sessions, size_t room_for);
 /* The session no longer hears it. */
 relay_status_t relay_room_leave(relay_hub_t *hub, relay_id_t room, relay_id_t session);
 bool relay_room_is_joined(const relay_hub_t *hub, relay_id_t room, relay_id_t session);
@@ -228,10 +302,16 @@ typedef struct relay_room_facts {
 } relay_room_facts_t;
 relay_room_facts_t relay_room_facts(const relay_hub_t *hub, relay_id_t room, relay_id_t user);
 /* Presence entries of all members, as a JSON array. Freed by the caller. */
-char *relay_room_entries(const relay_hub_t *hub, relay_id_t room, relay_id_t viewer, size_t *size);
+char *relay_room_entries(const relay_hub_t *hub, relay_id_t room, size_t *size);
+/* The same of at most `limit` members, in the order of their names' bytes, of those behind `after` (NULL:
+ * from the first). `has_more`: there are others behind. Freed by the caller. */
+char *relay_room_entries_after(const relay_hub_t *hub, relay_id_t room, const char *after, size_t limit,
+                               size_t *size, bool *has_more);
 /* The messages after `after` up to the newest, as JSON objects with commas between, when the hub
  * still has all of them; NULL otherwise. `count` is how many. Freed by the caller. */
 char *relay_room_tail(const relay_hub_t *hub, relay_id_t room, int64_t after, size_t *size, size_t *count);
+/* relay_room_tail() no longer has the messages before `first`. */
+void relay_room_trim(relay_hub_t *hub, relay_id_t room, int64_t first);
 
 /* Shows a message: a frame to every session in the room but `sender`, and a wait for each member who
  * may have to be pushed to. In a room that is not stored the hub numbers it and `seq` and `time` are
@@ -288,9 +368,12 @@ void relay_member_decide(relay_hub_t *hub, relay_id_t room, relay_id_t user, int
 
 /* HTTP */
 
-/* `headers` are whole lines ("Name: value\r\n"); Content-Length is added. */
+/* `headers` are whole lines ("Name: value\r\n"); Content-Length is added, and what a page of another of the
+ * listed origins needs to read the answer (Fetch, "HTTP CORS protocol"). */
 void relay_http_respond(relay_hub_t *hub, relay_id_t exchange, int status, const char *headers,
                         relay_bytes_t body);
+/* The reason phrase of a status (RFC 9110, section 15), for good. [any thread] */
+const char *relay_http_reason(int status);
 /* A response without an end (server-sent events); more follows with relay_http_stream_write(). A client
  * that closes is noticed within a second, one that is gone without a word at a comment that it is sent
  * every 15 s. */

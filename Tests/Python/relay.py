@@ -9,8 +9,10 @@ import threading
 from pathlib import Path
 
 CHECKOUT = Path(__file__).resolve().parents[2]
+#: How many times slower than usual the relay or the machine is, as under sanitizers.
+SLOW = float(os.environ.get("STILLWIRE_SLOW", "1"))
 #: Seconds a test waits for what must happen; generous, because two loaded cores are slow.
-DEADLINE = 20.0
+DEADLINE = 20.0 * SLOW
 
 _ADDRESS = re.compile(r"http://[^\s/:]+:(\d+)")
 
@@ -39,13 +41,19 @@ def run(*arguments: object, **settings: str) -> subprocess.CompletedProcess[str]
 
 
 class Relay:
-    """A relay on 127.0.0.1 whose data outlives its process; `start` again after `stop` or `kill`."""
+    """A relay on 127.0.0.1 whose data outlives its process; `start` again after `stop` or `kill`.
 
-    def __init__(self, folder: Path, *options: object, secret: Path | None = None, **settings: str):
+    `under` is a command that replaces itself by the relay, like `prlimit`.
+    """
+
+    def __init__(
+        self, folder: Path, *options: object, secret: Path | None = None, under: tuple[str, ...] = (), **settings: str
+    ):
         self.data = folder / "data"
         self.log = folder / "relay.log"
         self.secret = secret
         self.port = 0
+        self._under = under
         self._options = [str(option) for option in options]
         self._settings = settings
         self._process: subprocess.Popen[str] | None = None
@@ -59,12 +67,28 @@ class Relay:
         return self._process is not None and self._process.poll() is None
 
     @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
     def open_files(self) -> int:
         """How many descriptors the process has open, its connections among them."""
         return len(os.listdir(f"/proc/{self._process.pid}/fd"))
 
+    @property
+    def open_sockets(self) -> int:
+        """How many of them are sockets: files come and go with the readers of the database."""
+        folder, count = f"/proc/{self._process.pid}/fd", 0
+        for name in os.listdir(folder):
+            try:
+                count += os.readlink(f"{folder}/{name}").startswith("socket:")
+            except FileNotFoundError:
+                # Closed since it was listed.
+                pass
+        return count
+
     def start(self) -> "Relay":
-        command = [binary(), "serve", "--data", str(self.data), "--web", "web"]
+        command = [*self._under, binary(), "serve", "--data", str(self.data), "--web", "web"]
         if "--address" not in self._options:
             command += ["--address", "127.0.0.1"]
         if "--port" not in self._options:
@@ -88,15 +112,23 @@ class Relay:
             raise AssertionError(f"the relay did not start:\n{self.log.read_text()[-2000:]}")
         return self
 
-    def stop(self) -> int:
-        """Asks the relay to end and returns its exit code."""
+    def signal(self, number: signal.Signals = signal.SIGTERM) -> None:
+        """Sends a signal and waits for nothing."""
         process = self._process
         assert process is not None and process.poll() is None, f"the relay died:\n{self.log.read_text()[-2000:]}"
-        process.send_signal(signal.SIGTERM)
+        process.send_signal(number)
+
+    def ended(self, within: float = DEADLINE) -> int:
+        """Waits for the process to end and returns its exit code, negative for a signal that it died of."""
         try:
-            return process.wait(DEADLINE)
+            return self._process.wait(within)
         finally:
             self.kill()
+
+    def stop(self) -> int:
+        """Asks the relay to end and returns its exit code."""
+        self.signal()
+        return self.ended()
 
     def kill(self) -> None:
         """Ends the process as a power failure would; harmless when it has ended."""

@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+import documents
 from relay import DEADLINE, Relay
 
 
@@ -54,7 +55,9 @@ def call(
     try:
         connection.request(method, path, body, sent)
         response = connection.getresponse()
-        return Answer(response.status, response.headers, response.read())
+        answer = Answer(response.status, response.headers, response.read())
+        documents.check_answer(method, path, answer.status, answer.headers.get_content_type(), answer.body)
+        return answer
     finally:
         connection.close()
 

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "address.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <string.h>
+
+static const uint8_t mapped[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+
+relay__address_t relay__address_of(const struct sockaddr *socket) {
+  relay__address_t address = {{0}};
+  if (socket->sa_family == AF_INET6) {
+    memcpy(address.bytes, &((const struct sockaddr_in6 *)(const void *)socket)->sin6_addr, 16);
+  } else {
+    memcpy(address.bytes, mapped, sizeof mapped);
+    memcpy(address.bytes + 12, &((const struct sockaddr_in *)(const void *)socket)->sin_addr, 4);
+  }
+  return address;
+}
+
+static bool parse(const char *text, size_t size, relay__address_t *address) {
+  char copy[INET6_ADDRSTRLEN];
+  if (!size || size >= sizeof copy) return false;
+  memcpy(copy, text, size);
+  copy[size] = 0;
+  if (inet_pton(AF_INET6, copy, address->bytes) == 1) return true;
+  memcpy(address->bytes, mapped, sizeof mapped);
+  return inet_pton(AF_INET, copy, address->bytes + 12) == 1;
+}
+
+bool relay__address_parse(const char *text, size_t size, relay__address_t *address) {
+  if (size && text[0] == '[') {
+    const char *end = memchr(text, ']', size);
+    return end && parse(text + 1, (size_t)(end - text) - 1, address);
+  }
+  if (parse(text, size, address)) return true;
+  const char *port = memchr(text, ':', size);
+  return port && parse(text, (size_t)(port - text), address);
+}
+
+static bool is_mapped(const relay__address_t *address) {
+  return !memcmp(address->bytes, mapped, sizeof mapped);
+}
+
+relay__address_t relay__address_client(relay__address_t address) {
+  if (!is_mapped(&address)) memset(address.bytes + 8, 0, 8);
+  return address;
+}
+
+bool relay__network_parse(const char *text, size_t size, relay__network_t *network) {
+  const char *slash = memchr(text, '/', size);
+  if (!parse(text, slash ? (size_t)(slash - text) : size, &network->address)) return false;
+  const unsigned longest = is_mapped(&network->address) && memchr(text, '.', size) ? 32 : 128;
+  unsigned bits = longest;
+  if (slash) {
+    const char *const end = text + size;
+    bits = 0;
+    if (slash + 1 == end || end - slash > 4) return false;
+    for (const char *at = slash + 1; at < end; at++) {
+      if (*at < '0' || *at > '9') return false;
+      bits = bits * 10 + (unsigned)(*at - '0');
+    }
+    if (bits > longest) return false;
+  }
+  network->bits = (uint8_t)(128 - longest + bits);
+  return true;
+}
+
+bool relay__network_has(const relay__network_t *network, const relay__address_t *address) {
+  const size_t whole = network->bits / 8, rest = network->bits % 8;
+  if (memcmp(network->address.bytes, address->bytes, whole)) return false;
+  return !rest || (network->address.bytes[whole] ^ address->bytes[whole]) >> (8 - rest) == 0;
+}
+
+static bool is_trusted(const relay__network_t *trusted, size_t count, const relay__address_t *address) {
+  for (size_t i = 0; i < count; i++)
+    if (relay__network_has(&trusted[i], address)) return true;
+  return false;
+}
+
+/* Each hop appends where it was asked from; what an untrusted one wrote before may be invented. */
+bool relay__address_forwarded(const char *header, const relay__network_t *trusted, size_t count,
+                              relay__address_t *address) {
+  bool is_known = false;
+  for (const char *end = header + strlen(header);;) {
+    const char *begin = end;
+    while (begin > header && begin[-1] != ',') begin--;
+    const char *first = begin, *last = end;
+    while (first < last && (*first == ' ' || *first == '\t')) first++;
+    while (last > first && (last[-1] == ' ' || last[-1] == '\t')) last--;
+    relay__address_t found;
+    if (first < last) { /* an empty item is none (RFC 9110, section 5.6.1) */
+      if (!relay__address_parse(first, (size_t)(last - first), &found)) return is_known;
+      *address = found;
+      is_known = true;
+      if (!is_trusted(trusted, count, &found)) return true;
+    }
+    if (begin == header) return is_known;
+    end = begin - 1;
+  }
+}

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Watching: a session hears of users with whom its own shares no room. Such a one is shown whether they are
+ * online, and never their focus. */
+#include "internal.h"
+
+#include <stdlib.h>
+
+static relay_watch_t *find(const relay_session_t *session, const relay_user_t *user) {
+  const bool is_shorter = session->watches.count < user->watchers.count;
+  const relay__list_t *list = is_shorter ? &session->watches : &user->watchers;
+  for (uint32_t i = 0; i < list->count; i++) {
+    relay_watch_t *watch = relay__list_at(list, i);
+    if (watch->session == session && watch->user == user) return watch;
+  }
+  return NULL;
+}
+
+static bool shares_room(const relay_user_t *one, const relay_user_t *other) {
+  if (one->members.count > other->members.count) return shares_room(other, one);
+  for (uint32_t i = 0; i < one->members.count; i++) {
+    const relay_member_t *member = relay__list_at(&one->members, i);
+    if (relay__member_find(other, member->room)) return true;
+  }
+  return false;
+}
+
+static bool sees_focus(const relay_watch_t *watch) {
+  const relay_user_t *viewer = watch->session->user;
+  if (watch->is_related || viewer == watch->user) return true;
+  return !watch->is_judged && shares_room(viewer, watch->user);
+}
+
+void relay__watch_tell(relay_hub_t *hub, relay_user_t *user, relay_frame_t *whole, bool is_back,
+                       bool shows_more, uint32_t stamp, relay_id_t cause) {
+  relay_frame_t *part = NULL;
+  for (uint32_t i = 0; i < user->watchers.count; i++) {
+    relay_watch_t *watch = relay__list_at(&user->watchers, i);
+    relay_session_t *session = watch->session;
+    if (session->stamp == stamp || session->id == cause) continue;
+    if ((int32_t)(watch->stamp - user->changed) >= 0) continue; /* the reply to `watch` told it */
+    if (is_back && (int32_t)(watch->stamp - user->pending_since) < 0) continue;
+    watch->shows_focus = sees_focus(watch);
+    if (!watch->shows_focus && !shows_more) continue; /* an event without news would tell of the focus */
+    session->stamp = stamp;
+    if (!watch->shows_focus && !part) part = relay__user_frame(hub, user, false);
+    relay__outbox_add(hub, session, watch->shows_focus ? whole : part, false);
+  }
+  if (part) relay__frame_release(hub, part);
+}
+
+static void reconsider(relay_hub_t *hub, relay_watch_t *watch) {
+  const bool shows = sees_focus(watch);
+  if (shows == watch->shows_focus) return;
+  watch->shows_focus = shows;
+  if (watch->user->focus < 0) return; /* it looks the same */
+  relay_frame_t *frame = relay__user_frame(hub, watch->user, shows);
+  relay__outbox_add(hub, watch->session, frame, false);
+  relay__frame_release(hub, frame);
+}
+
+/* Calls it for each watch between the user and another. */
+static void each(const relay_user_t *user, void (*call)(relay_hub_t *, relay_watch_t *, const relay_room_t *),
+                 relay_hub_t *hub, const relay_room_t *room) {
+  for (uint32_t i = 0; i < user->watchers.count; i++) call(hub, relay__list_at(&user->watchers, i), room);
+  for (uint32_t i = 0; i < user->sessions.count; i++) {
+    const relay_session_t *session = relay__list_at(&user->sessions, i);
+    for (uint32_t j = 0; j < session->watches.count; j++)
+      call(hub, relay__list_at(&session->watches, j), room);
+  }
+}
+
+static bool concerns(const relay_watch_t *watch, const relay_room_t *room) {
+  return relay__member_find(watch->session->user, room) && relay__member_find(watch->user, room);
+}
+
+static void joined(relay_hub_t *hub, relay_watch_t *watch, const relay_room_t *room) {
+  if (!concerns(watch, room)) return;
+  if (room->flags & RELAY_ROOM_STORED && !watch->is_judged)
+    watch->is_related = true; /* and stays so when the room is forgotten */
+  reconsider(hub, watch);
+}
+
+static void left(relay_hub_t *hub, relay_watch_t *watch, const relay_room_t *room) {
+  /* The one who left is in it no more; with somebody who is not either, nothing was shared there. */
+  if (!relay__member_find(watch->session->user, room) && !relay__member_find(watch->user, room)) return;
+  /* Until the caller says that another stored room is shared. */
+  if (room->flags & RELAY_ROOM_STORED || watch->is_judged) watch->is_related = false;
+  reconsider(hub, watch);
+}
+
+void relay__watch_joined(relay_hub_t *hub, const relay_user_t *user, const relay_room_t *room) {
+  each(user, joined, hub, room);
+}
+
+void relay__watch_left(relay_hub_t *hub, const relay_user_t *user, const relay_room_t *room) {
+  each(user, left, hub, room);
+}
+
+static void end(relay_hub_t *hub, relay_session_t *session, uint32_t index) {
+  relay_watch_t *watch = relay__list_at(&session->watches, index);
+  relay_user_t *user = watch->user;
+  relay_watch_t *last = relay__list_at(&user->watchers, user->watchers.count - 1);
+  last->user_index = watch->user_index;
+  relay__list_remove(&user->watchers, watch->user_index);
+  relay__list_remove(&session->watches, index);
+  free(watch);
+  hub->watches--;
+  relay__user_release(hub, user);
+}
+
+void relay__watch_end_all(relay_hub_t *hub, relay_session_t *session) {
+  while (session->watches.count) end(hub, session, session->watches.count - 1);
+  relay__list_free(&session->watches);
+}
+
+/* What relay.h publishes */
+
+static relay_session_t *find_live(const relay_hub_t *hub, relay_id_t id) {
+  relay_session_t *session = relay__session_find(hub, id);
+  return session && relay__session_is_live(session) ? session : NULL;
+}
+
+relay_status_t relay_session_may_watch(const relay_hub_t *hub, relay_id_t id, const relay_id_t *users,
+                                       size_t count) {
+  const relay_session_t *session = find_live(hub, id);
+  if (!session) return RELAY_GONE;
+  size_t total = session->watches.count;
+  for (size_t i = 0; i < count; i++) {
+    const relay_user_t *user = relay__user_find(hub, users[i]);
+    if (user && !find(session, user)) total++;
+  }
+  return hub->limits.watched && total > hub->limits.watched ? RELAY_TOO_MANY : RELAY_OK;
+}
+
+relay_status_t relay_session_watch(relay_hub_t *hub, relay_id_t id, relay_id_t user_id, bool is_related,
+                                   bool is_judged) {
+  relay_session_t *session = find_live(hub, id);
+  relay_user_t *user = relay__user_find(hub, user_id);
+  if (!session || !user) return RELAY_GONE;
+  relay_watch_t *watch = find(session, user);
+  if (!watch) {
+    if (hub->limits.watched && session->watches.count >= hub->limits.watched) return RELAY_TOO_MANY;
+    watch = relay__allocate(sizeof *watch);
+    watch->session = session;
+    watch->user = user;
+    watch->user_index = user->watchers.count;
+    relay__list_add(&session->watches, watch);
+    relay__list_add(&user->watchers, watch);
+    hub->watches++;
+  }
+  watch->is_related = is_related;
+  watch->is_judged = is_judged;
+  watch->shows_focus = sees_focus(watch);
+  watch->stamp = hub->stamp;
+  return RELAY_OK;
+}
+
+bool relay_session_watch_relate(relay_hub_t *hub, relay_id_t id, relay_id_t user_id, bool is_related,
+                                bool is_judged) {
+  const relay_session_t *session = find_live(hub, id);
+  const relay_user_t *user = relay__user_find(hub, user_id);
+  relay_watch_t *watch = session && user ? find(session, user) : NULL;
+  if (!watch) return false;
+  watch->is_related = is_related;
+  watch->is_judged = is_judged;
+  reconsider(hub, watch);
+  return true;
+}
+
+void relay_session_unwatch(relay_hub_t *hub, relay_id_t id, relay_id_t user_id) {
+  relay_session_t *session = find_live(hub, id);
+  for (uint32_t i = 0; session && i < session->watches.count; i++)
+    if (((relay_watch_t *)relay__list_at(&session->watches, i))->user->id == user_id) {
+      end(hub, session, i);
+      return;
+    }
+}
+
+size_t relay_user_watches(const relay_hub_t *hub, relay_id_t id, relay_watching_t *at, size_t room) {
+  const relay_user_t *user = relay__user_find(hub, id);
+  if (!user) return 0;
+  size_t count = 0;
+  for (uint32_t i = 0; i < user->watchers.count; i++, count++) {
+    const relay_watch_t *watch = relay__list_at(&user->watchers, i);
+    if (count < room) at[count] = (relay_watching_t){watch->session->id, watch->session->user->id, id};
+  }
+  for (uint32_t i = 0; i < user->sessions.count; i++) {
+    const relay_session_t *session = relay__list_at(&user->sessions, i);
+    for (uint32_t j = 0; j < session->watches.count; j++, count++) {
+      const relay_watch_t *watch = relay__list_at(&session->watches, j);
+      if (count < room) at[count] = (relay_watching_t){session->id, id, watch->user->id};
+    }
+  }
+  return count;
+}
+
+size_t relay_user_shared_rooms(const relay_hub_t *hub, relay_id_t a, relay_id_t b, relay_id_t *rooms,
+                               size_t room_for) {
+  const relay_user_t *one = relay__user_find(hub, a), *other = relay__user_find(hub, b);
+  size_t count = 0;
+  for (uint32_t i = 0; one && other && i < one->members.count; i++) {
+    const relay_member_t *member = relay__list_at(&one->members, i);
+    if (!relay__member_find(other, member->room)) continue;
+    if (count < room_for) rooms[count] = member->room->id;
+    count++;
+  }
+  return count;
+}
+
+bool relay_user_shares_room(const relay_hub_t *hub, relay_id_t a, relay_id_t b) {
+  const relay_user_t *one = relay__user_find(hub, a), *other = relay__user_find(hub, b);
+  return one && other && shares_room(one, other);
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+import CRelay
+
+/// That a session hears of a user without sharing a room.
+public struct Watching: Hashable, Sendable {
+  public let session: SessionHandle
+  /// Whose session it is.
+  public let viewer: UserHandle
+  /// Whom it watches.
+  public let user: UserHandle
+}
+
+extension Hub {
+  /// Throws ``HubRefusal/tooMany`` when the session would then watch more users than the limit `watched`.
+  public func checkMayWatch(_ session: SessionHandle, _ users: [UserHandle]) throws(HubRefusal) {
+    try HubRefusal.check(
+      users.map(\.rawValue).withUnsafeBufferPointer {
+        relay_session_may_watch(hub, session.rawValue, $0.baseAddress, $0.count)
+      })
+  }
+
+  /// The session hears of the user from now on; what it is told in reply is not told again.
+  /// - Parameters:
+  ///   - isRelated: Whether they share a stored room, and so the session may see the focus.
+  ///   - isJudged: ``isRelated`` says it of all rooms, because the session may not see who is in each.
+  public func watch(
+    _ session: SessionHandle, _ user: UserHandle, isRelated: Bool, isJudged: Bool
+  ) throws(HubRefusal) {
+    try HubRefusal.check(relay_session_watch(hub, session.rawValue, user.rawValue, isRelated, isJudged))
+  }
+
+  public func unwatch(_ session: SessionHandle, _ user: UserHandle) {
+    relay_session_unwatch(hub, session.rawValue, user.rawValue)
+  }
+
+  /// Corrects what was said in ``watch(_:_:isRelated:isJudged:)``; what the session may see follows.
+  public func relate(_ watching: Watching, isRelated: Bool, isJudged: Bool) {
+    _ = relay_session_watch_relate(hub, watching.session.rawValue, watching.user.rawValue, isRelated, isJudged)
+  }
+
+  /// Who watches the user, and whom the user's sessions watch.
+  public func watches(of user: UserHandle) -> [Watching] {
+    let count = relay_user_watches(hub, user.rawValue, nil, 0)
+    guard count > 0 else { return [] }
+    let found = [relay_watching](unsafeUninitializedCapacity: count) { buffer, filled in
+      filled = relay_user_watches(hub, user.rawValue, buffer.baseAddress, count)
+    }
+    return found.map {
+      Watching(
+        session: SessionHandle(rawValue: $0.session), viewer: UserHandle(rawValue: $0.viewer),
+        user: UserHandle(rawValue: $0.user))
+    }
+  }
+}

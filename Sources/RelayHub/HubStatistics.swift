@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+import CRelay
+public import RelayProtocol
+
+/// What a hub holds now, and what it has done since it was made.
+public struct HubStatistics: Sendable {
+  /// What is there now, by name.
+  public let gauges: [(name: String, help: String, value: Int)]
+
+  public let connections, refusedFull, refusedAddress, sessions, framesReceived, bytesReceived, framesSent,
+    bytesSent: UInt64
+  public let messagesStored, messagesLive, signals, deliveries, wentOnline, wentOffline, announcements: UInt64
+  /// How sessions ended; nil: with a code of the client's that is not told apart.
+  public let closes: [(code: Int?, count: UInt64)]
+  /// The hub's own refusals, by the name of the error.
+  public let errors: [String: UInt64]
+  /// HTTP answers, by the first digit of the status.
+  public let responses: [(digit: Int, count: UInt64)]
+  /// Of each message, from when it was shown until every session of its round was written to once, in seconds.
+  public let fanOut: Histogram
+}
+
+extension Hub {
+  public var statistics: HubStatistics {
+    HubStatistics(relay_hub_stats(hub), relay_hub_counts(hub), outboxBytes: relay_hub_outbox_bytes(hub))
+  }
+}
+
+extension HubStatistics {
+  fileprivate init(_ stats: relay_stats, _ counts: relay_counts, outboxBytes: Int) {
+    gauges = [
+      ("connections", "Connections, before and after a handshake.", counts.connections),
+      ("sessions", "Connections upgraded to WebSocket.", counts.sessions),
+      ("users", "Users in memory.", counts.users),
+      ("rooms", "Rooms in memory.", counts.rooms),
+      ("members", "Members of the rooms in memory, away ones included.", counts.members),
+      ("seats", "Sessions in rooms: a session counts once for each room it hears.", counts.seats),
+      ("frames", "Frames in memory, each shared by all sessions it is for.", counts.frames),
+      ("frame_bytes", "Bytes of the frames in memory.", counts.frame_bytes),
+      ("outbox_bytes", "Bytes that wait to be written, a shared frame once for each session.", outboxBytes),
+      ("timers", "Timers of the hub that are set.", counts.timers),
+      ("exchanges", "HTTP requests under way, streams included.", counts.exchanges),
+    ]
+    connections = stats.connections
+    refusedFull = stats.refused_full
+    refusedAddress = stats.refused_address
+    sessions = stats.sessions
+    framesReceived = stats.frames_received
+    bytesReceived = stats.bytes_received
+    framesSent = stats.frames_sent
+    bytesSent = stats.bytes_sent
+    messagesStored = stats.messages_stored
+    messagesLive = stats.messages_live
+    signals = stats.signals
+    deliveries = stats.deliveries
+    wentOnline = stats.went_online
+    wentOffline = stats.went_offline
+    announcements = stats.announcements
+    closes = Array(zip(Self.array(relay_close_codes, of: UInt16.self), Self.array(stats.closes, of: UInt64.self)))
+      .map { code, count in (code == 0 ? nil : Int(code), count) }
+    errors = Dictionary(
+      uniqueKeysWithValues: zip(
+        Self.array(relay_error_names, of: UnsafePointer<CChar>?.self).map { $0.map { String(cString: $0) } ?? "" },
+        Self.array(stats.errors, of: UInt64.self)))
+    responses = Self.array(stats.responses, of: UInt64.self).enumerated().dropFirst().map { ($0.offset, $0.element) }
+    fanOut = Histogram(
+      bounds: Self.array(relay_bucket_bounds, of: UInt32.self).map { Double($0) / 1_000_000 },
+      counts: Self.array(stats.fan_out.counts, of: UInt64.self), sum: Double(stats.fan_out.microseconds) / 1_000_000)
+  }
+
+  /// The elements of a C array, which Swift sees as a tuple.
+  private static func array<Tuple, Element>(_ tuple: Tuple, of type: Element.Type) -> [Element] {
+    withUnsafeBytes(of: tuple) { Array($0.bindMemory(to: type)) }
+  }
+}

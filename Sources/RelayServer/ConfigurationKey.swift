@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayProtocol
+
+/// What a configuration file may hold under a key.
+///
+/// ``ServerConfiguration`` judges the values; here stands which keys there are and of which type, so that a
+/// misspelled one is an error.
+indirect enum ConfigurationKey: Sendable {
+  case text, number, flag
+  /// A file or a folder, relative to the configuration file.
+  case path
+  /// A list of texts without spaces.
+  case texts
+  /// A list of objects.
+  case objects([String: ConfigurationKey])
+
+  /// Every key, with dots between the names of objects.
+  static let all: [String: ConfigurationKey] = {
+    var keys: [String: ConfigurationKey] = [
+      "address": .text, "port": .number, "data": .path, "web": .path, "origins": .texts, "logLevel": .text,
+      "openToNetwork": .flag, "metrics.open": .flag, "presence.grace": .number, "drain.delay": .number,
+      "store.synchronous": .text,
+      "connections.most": .number, "connections.perAddress": .number, "trustedProxies": .texts,
+      "tokens.secretFile": .path, "tokens.keys": .objects(["algorithm": .text, "kid": .text, "file": .path]),
+      "tokens.jwksFile": .path, "tokens.audience": .text, "tokens.issuer": .text, "tokens.requireExpiry": .flag,
+      "tokens.grace": .number, "apiKeysFile": .path,
+      "rooms": .objects(RoomPatterns.keys),
+    ]
+    for entry in Limits.entries { keys["limits.\(entry.name)"] = .number }
+    return keys
+  }()
+
+  var noun: String {
+    switch self {
+    case .text, .path: "a string"
+    case .number: "a number"
+    case .flag: "true or false"
+    case .texts: "a list of strings"
+    case .objects: "a list of objects"
+    }
+  }
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayHub
+import RelayProtocol
+
+/// What a user is pushed to.
+extension Relay {
+  static let deviceRoutes = [
+    Route(
+      "/v1/users/{user}/devices/{device}",
+      .called("GET") { relay, call in try await relay.getDevice(call) },
+      .called("PUT") { relay, call in try await relay.putDevice(call) },
+      .called("DELETE") { relay, call in try await relay.deleteDevice(call) })
+  ]
+
+  private func getDevice(_ call: HTTPCall) async throws -> HTTPResponse {
+    let device: DeviceID = try call.name("device")
+    let handle = try await retain(try call.user)
+    defer { hub.release(handle) }
+    guard let found = people[handle]?.devices.first(where: { $0.id == device }) else {
+      throw RequestError(.notFound, "there is no such device", at: "/path/device")
+    }
+    return .device(found)
+  }
+
+  private func putDevice(_ call: HTTPCall) async throws -> HTTPResponse {
+    let user = try call.user
+    let request = try DeviceRequest(parser.parse(call.request.body), device: call.name("device"))
+    let handle = try await retain(user)
+    defer { hub.release(handle) }
+    try await apply(request, to: handle)
+    switch request {
+    case .register(let device): return .device(device)
+    case .forget(let device): return .json(200) { $0["device"] = device.rawValue }
+    }
+  }
+
+  private func deleteDevice(_ call: HTTPCall) async throws -> HTTPResponse {
+    let device: DeviceID = try call.name("device")
+    let handle = try await retain(try call.user)
+    defer { hub.release(handle) }
+    try await apply(.forget(device), to: handle)
+    return HTTPResponse(status: 204)
+  }
+}
+
+extension HTTPResponse {
+  /// A device; its token, which lets others push to it, is never shown.
+  fileprivate static func device(_ device: Device) -> HTTPResponse {
+    .json(200) {
+      $0["device"] = device.id.rawValue
+      $0["app"] = device.app
+      $0["platform"] = device.platform.rawValue
+    }
+  }
+}

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayDelivery
+import RelayHub
+import RelayProtocol
+
+/// What a device reports of its Focus, without a session.
+extension Relay {
+  static let focusRoutes = [
+    Route(
+      "/v1/users/{user}/focus",
+      .called("PUT", by: .anyone(.focus)) { relay, call in try await relay.putFocus(call) })
+  ]
+
+  private func putFocus(_ call: HTTPCall) async throws -> HTTPResponse {
+    let user = try call.user
+    let report = try FocusReport(parser.parse(call.request.body), device: nil)
+    let handle = try await retain(user)
+    defer { hub.release(handle) }
+    let result = try await apply(report, to: handle, cause: nil)
+    return .json(200, Replies.focus(applied: result.applied, isFocused: result.isFocused, since: result.since))
+  }
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayHub
+import RelayProtocol
+import RelayStore
+
+/// The messages of a room.
+extension Relay {
+  static let messageRoutes = [
+    Route(
+      "/v1/rooms/{room}/messages",
+      .called("GET") { relay, call in try await relay.messages(call) },
+      .called("POST", by: .anyone(.send)) { relay, call in try await relay.post(call) })
+  ]
+
+  /// The room for whoever may ask: with a token, a member with these rights.
+  func withRoom<Answer>(_ call: HTTPCall, needs rights: Rights, _ work: (RoomID, RoomHandle) async throws -> Answer)
+    async throws -> Answer
+  {
+    let room = try call.room
+    pin(room)
+    defer { unpin(room) }
+    let handle: RoomHandle?
+    if case .user(let user) = call.caller {
+      handle = try await self.room(room, for: user.id)
+      guard let handle, let member = hub.user(user.id), hub.isMember(member, of: handle) else {
+        throw RequestError(.notJoined, "you are no member of the room", at: "/path/room")
+      }
+    } else {
+      handle = try await policy(of: room).isStored ? load(room) : hub.room(room)
+    }
+    guard let handle else { throw StoreError.noRoom(room) }
+    try check(rights, of: self.rights(of: call.caller, in: room), in: room, at: "/path/room")
+    return try await work(room, handle)
+  }
+
+  private func messages(_ call: HTTPCall) async throws -> HTTPResponse {
+    let arguments = try call.request.arguments(numbers: ["before", "after", "limit"])
+    let query = try HistoryQuery(arguments, most: limits.history)
+    return try await withRoom(call, needs: .history) { room, _ in
+      .json(200, JSONWriter.object(try await historyMembers(room, query)))
+    }
+  }
+
+  private func post(_ call: HTTPCall) async throws -> HTTPResponse {
+    try await withRoom(call, needs: .send) { room, handle in
+      let message = try PostedMessage(call, parser.parse(call.request.body))
+      if case .user = call.caller, let delay = hub.takeToken(of: handle) {
+        throw RequestError(.rateLimited, "too many messages to the room", retryAfter: delay)
+      }
+      let sent =
+        if policy(of: room).isStored {
+          try await withCheckedContinuation { continuation in
+            append(
+              message.body, key: message.key, to: room, handle, from: User(id: message.sender), session: nil
+            ) { continuation.resume(returning: $1) }
+          }.get()
+        } else {
+          try publish(message.body, key: message.key, to: handle, from: message.sender, session: nil)
+        }
+      return .json(
+        sent.isDuplicate ? 200 : 201, Replies.sent(sent.seq, sent.time, in: room, isDuplicate: sent.isDuplicate))
+    }
+  }
+}
+
+/// A message that is sent with one request.
+private struct PostedMessage {
+  let sender: UserID
+  let body: [UInt8]
+  let key: String?
+
+  static let longestKey = 128
+
+  init(_ call: HTTPCall, _ fields: Fields) throws(RequestError) {
+    body = try fields.required("body", fields.raw("body"))
+    key = try Self.key(call, fields)
+    switch call.caller {
+    case .user(let user):
+      guard !fields.has("from") else { throw RequestError(.forbidden, "from comes from the token", at: "/from") }
+      sender = user.id
+    case .backend(let acting):
+      sender = try fields.required("from", fields.name("from") ?? acting)
+    }
+  }
+
+  /// The header's, else the field's; both have to be right.
+  private static func key(_ call: HTTPCall, _ fields: Fields) throws(RequestError) -> String? {
+    let key = try fields.string("key", longest: longestKey)
+    guard key?.isEmpty != true else { throw fields.wrong("key", "must not be empty") }
+    guard let header = call.request.idempotencyKey else { return key }
+    guard (1...longestKey).contains(header.utf8.count) else {
+      throw RequestError(
+        .badRequest, "Idempotency-Key must be 1 to \(longestKey) bytes long", at: "/headers/idempotency-key")
+    }
+    return header
+  }
+}

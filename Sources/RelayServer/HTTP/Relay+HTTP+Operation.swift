@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayHub
+import RelayProtocol
+import RelayStore
+
+/// What operators, tools and clients without a caller's name ask for.
+extension Relay {
+  static let operationRoutes = [
+    Route("/live", .open("GET") { _, _ in .json(200) { $0["status"] = "live" } }),
+    Route("/ready", .open("GET") { relay, _ in relay.readiness }),
+    Route("/openapi.json", .open("GET") { _, request in Document.openAPI.response(to: request) }),
+    Route("/asyncapi.json", .open("GET") { _, request in Document.asyncAPI.response(to: request) }),
+    Route("/metrics", .open("GET") { relay, request in try await relay.metrics(request) }),
+    Route(
+      "/v1/connect",
+      .open("GET") { _, _ in
+        throw RequestError(.unsupported, "sessions connect here with a WebSocket upgrade", status: 426)
+      }),
+  ]
+
+  private var readiness: HTTPResponse {
+    let stage = stage
+    let storeWorks = store.statistics.isAvailable
+    return .json(stage == .ready ? 200 : 503) {
+      $0["status"] = stage.rawValue
+      // Still ready: who is sent elsewhere finds nobody there, and rooms that keep nothing go on here.
+      $0["store"] = storeWorks ? "available" : "unavailable"
+    }
+  }
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import JWTKit
+
+/// A JWK Set in a file (RFC 7517, section 5), which whoever signs the tokens may replace at any time.
+struct KeySetFile: Sendable {
+  let path: String
+  private(set) var keys: [VerificationKey] = []
+  private var version: Version?
+
+  /// What tells that a file is another.
+  private struct Version: Equatable {
+    let modified: Date?
+    let size: Int?
+    let number: Int?
+  }
+
+  static let mostBytes = 1 << 20
+  static let mostKeys = 100
+
+  /// Throws ``StartupError``.
+  init(path: String) async throws(StartupError) {
+    self.path = path
+    version = Self.version(of: path)
+    keys = try await Self.keys(in: path)
+  }
+
+  /// Reads it again if it has changed; true when it has. Throws ``StartupError`` once for a file that is wrong, and
+  /// keeps the keys that it had.
+  mutating func refresh() async throws(StartupError) -> Bool {
+    let now = Self.version(of: path)
+    guard now != version else { return false }
+    version = now
+    keys = try await Self.keys(in: path)
+    return true
+  }
+
+  private static func version(of path: String) -> Version {
+    let attributes = try? FileManager.default.attributesOfItem(atPath: path)
+    return Version(
+      modified: attributes?[.modificationDate] as? Date, size: attributes?[.size] as? Int,
+      number: attributes?[.systemFileNumber] as? Int)
+  }
+
+  /// Keys of a kind that is not known are passed over (RFC 7517, section 5).
+  private struct Known: Decodable {
+    let keys: [Entry]
+
+    struct Entry: Decodable {
+      let key: JWK?
+      init(from decoder: any Decoder) { key = try? JWK(from: decoder) }
+    }
+  }
+
+  private static func keys(in path: String) async throws(StartupError) -> [VerificationKey] {
+    guard let data = FileManager.default.contents(atPath: path) else {
+      throw StartupError("the key set \(path) cannot be read")
+    }
+    guard data.count <= mostBytes else { throw StartupError("the key set \(path) is over 1 MiB") }
+    guard let set = try? JSONDecoder().decode(Known.self, from: data) else {
+      throw StartupError("the key set \(path) is no JWK Set: an object with an array keys")
+    }
+    guard set.keys.count <= mostKeys else { throw StartupError("the key set \(path) has more than \(mostKeys) keys") }
+    var keys: [VerificationKey] = []
+    for (index, entry) in set.keys.enumerated() {
+      guard let jwk = entry.key else { continue }
+      do {
+        if let key = try await VerificationKey(jwk) { keys.append(key) }
+      } catch {
+        throw StartupError("the key set \(path) has a key that is wrong: /keys/\(index)")
+      }
+    }
+    guard !keys.isEmpty else {
+      throw StartupError("the key set \(path) has no key for ES256, RS256 or EdDSA")
+    }
+    return keys
+  }
+}

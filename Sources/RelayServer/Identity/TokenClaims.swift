@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayHub
+import RelayProtocol
+
+/// Why a token is not accepted.
+enum TokenFailure: Error, Equatable {
+  case invalid(String)
+  case expired
+
+  var requestError: RequestError {
+    switch self {
+    case .expired: RequestError(.unauthorized, "the token has expired")
+    case .invalid(let why): RequestError(.unauthorized, why)
+    }
+  }
+}
+
+/// What a token must say besides who it is for.
+struct TokenPolicy: Sendable, Equatable {
+  /// Accepted values of `aud`; nil: it is not looked at.
+  var audience: String?
+  /// The value of `iss`; nil: it is not looked at.
+  var issuer: String?
+  /// Whether a token without `exp` is refused.
+  var requiresExpiry = true
+}
+
+/// The claims of a token (RFC 7519, section 4) as an identity.
+struct TokenClaims {
+  private let fields: Fields
+
+  init(_ fields: Fields) { self.fields = fields }
+
+  /// Entries of `rooms` and of `watch` at most.
+  static let mostEntries = 100
+
+  func identity(_ policy: TokenPolicy, now: Timestamp) throws(TokenFailure) -> Identity {
+    do {
+      guard let user = UserID(rawValue: try fields.string("sub", longest: UserID.longest) ?? "") else {
+        throw TokenFailure.invalid("sub of the token is no user name")
+      }
+      let expires = try times(policy, now: now)
+      try check(policy)
+      _ = try fields.string("handle", longest: 256)
+      _ = try fields.string("handleType", longest: 256)
+      return Identity(
+        user: User(
+          id: user, name: try fields.string("name", longest: User.longestName),
+          avatar: try fields.string("avatar", longest: User.longestAvatar)),
+        permissions: Permissions(grants: try grants(), watch: try globs("watch") ?? []), expires: expires)
+    } catch let failure as TokenFailure {
+      throw failure
+    } catch let error as RequestError {
+      throw .invalid("of the token, \(error.message)")
+    } catch {
+      throw .invalid("the token is not valid")
+    }
+  }
+
+  /// `nbf` and `exp` are seconds, perhaps with a fraction.
+  private func times(_ policy: TokenPolicy, now: Timestamp) throws -> Timestamp? {
+    guard try milliseconds("nbf") ?? 0 <= now.rawValue else { throw TokenFailure.invalid("the token is not valid yet") }
+    guard let expires = try milliseconds("exp") else {
+      guard !policy.requiresExpiry else { throw TokenFailure.invalid("the token has no exp") }
+      return nil
+    }
+    guard expires > now.rawValue else { throw TokenFailure.expired }
+    return Timestamp(rawValue: expires)
+  }
+
+  private func milliseconds(_ key: String) throws -> Int64? {
+    guard let value = fields.members[key] else { return nil }
+    guard case .number(let spelling) = value, let seconds = Double(spelling), seconds.isFinite else {
+      throw TokenFailure.invalid("\(key) of the token is no time")
+    }
+    return Int64(min(max(seconds * 1000, 0), Double(largestInteger)))
+  }
+
+  private func check(_ policy: TokenPolicy) throws {
+    if let issuer = policy.issuer, try fields.string("iss", longest: .max) != issuer {
+      throw TokenFailure.invalid("the token is of another issuer")
+    }
+    guard let audience = policy.audience else { return }
+    let isMeant =
+      switch fields.members["aud"] {
+      case .string(let text): text == audience
+      case .array(let items): items.contains(.string(audience))
+      default: false
+      }
+    guard isMeant else { throw TokenFailure.invalid("the token is for another audience") }
+  }
+
+  private func grants() throws -> [Grant]? {
+    guard let entries = try list("rooms") else { return nil }
+    return try entries.enumerated().map { index, entry in
+      let grant = try Fields(entry, at: "/rooms/\(index)")
+      guard let match = Glob(try grant.required("match", grant.string("match", longest: .max))) else {
+        throw grant.wrong("match", "of rooms is no pattern")
+      }
+      return Grant(match: match, can: try grant.rights("can"))
+    }
+  }
+
+  private func globs(_ key: String) throws -> [Glob]? {
+    try list(key)?.map { item in
+      guard case .string(let text) = item, let glob = Glob(text) else {
+        throw fields.wrong(key, "has an entry that is no pattern")
+      }
+      return glob
+    }
+  }
+
+  private func list(_ key: String) throws -> [JSON]? {
+    guard let value = fields.members[key], value != .null else { return nil }
+    guard case .array(let items) = value else { throw fields.wrong(key, "must be an array") }
+    guard items.count <= Self.mostEntries else {
+      throw fields.wrong(key, "must have at most \(Self.mostEntries) entries")
+    }
+    return items
+  }
+}
+
+extension Fields {
+  /// A list of rights, each by its name.
+  func rights(_ key: String) throws(RequestError) -> Rights {
+    guard case .array(let items) = members[key] else { throw wrong(key, "must be an array of rights") }
+    var rights: Rights = []
+    for item in items {
+      guard case .string(let name) = item, let right = Rights(name: name) else {
+        throw wrong(key, "may have \(Rights.named.map(\.name).joined(separator: ", "))")
+      }
+      rights.formUnion(right)
+    }
+    return rights
+  }
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import JWTKit
+public import RelayProtocol
+
+/// Makes tokens, for development and for `stillwire token`.
+public struct TokenSigner: Sendable {
+  private let keys: JWTKeyCollection
+  private let keyID: String?
+
+  /// Signs with a shared secret (HS256).
+  public init(secret: [UInt8], keyID: String? = nil) async {
+    keys = JWTKeyCollection()
+    self.keyID = keyID
+    await keys.add(hmac: HMACKey(from: Data(secret)), digestAlgorithm: .sha256)
+  }
+
+  /// Signs with a private key as PEM. Throws ``StartupError``.
+  public init(_ algorithm: TokenAlgorithm, pem: String, keyID: String? = nil) async throws(StartupError) {
+    keys = JWTKeyCollection()
+    self.keyID = keyID
+    do {
+      switch algorithm {
+      case .hs256: throw StartupError("HS256 needs a secret, not a key")
+      case .es256: await keys.add(ecdsa: try ES256PrivateKey(pem: pem))
+      case .rs256: await keys.add(rsa: try Insecure.RSA.PrivateKey(pem: pem), digestAlgorithm: .sha256)
+      case .eddsa: await keys.add(eddsa: try EdDSA.PrivateKey(pem: pem))
+      }
+    } catch let error as StartupError {
+      throw error
+    } catch {
+      throw StartupError("the key is no private key for \(algorithm.rawValue) as PEM")
+    }
+  }
+
+  /// What a token says, as protocol and RFC 7519 name it.
+  public struct Claims: Sendable {
+    public var user: User
+    public var expires: Timestamp
+    public var audience: String?
+    public var issuer: String?
+    public var grants: [Grant]?
+    public var watch: [Glob]?
+
+    public init(user: User, expires: Timestamp) {
+      self.user = user
+      self.expires = expires
+    }
+  }
+
+  public func sign(_ claims: Claims) async throws -> String {
+    try await keys.sign(
+      Payload(
+        sub: claims.user.id.rawValue, exp: Double(claims.expires.rawValue / 1000), name: claims.user.name,
+        avatar: claims.user.avatar, aud: claims.audience, iss: claims.issuer,
+        rooms: claims.grants?.map { Payload.Room(match: $0.match.description, can: $0.can.names) },
+        watch: claims.watch?.map(\.description)),
+      header: keyID.map { ["kid": .string($0)] } ?? [:])
+  }
+
+  private struct Payload: JWTPayload {
+    let sub: String
+    let exp: Double
+    let name: String?
+    let avatar: String?
+    let aud: String?
+    let iss: String?
+    let rooms: [Room]?
+    let watch: [String]?
+
+    struct Room: Codable, Sendable {
+      let match: String
+      let can: [String]
+    }
+
+    func verify(using _: some JWTAlgorithm) {}
+  }
+}

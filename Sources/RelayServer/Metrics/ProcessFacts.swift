@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+
+/// What the system says of this process. Where there is no `/proc`, what only that tells is nil.
+struct ProcessFacts: Sendable {
+  /// User and system time, in seconds.
+  let processorTime: Double
+  let residentBytes: Int?
+  let openDescriptors: Int?
+  let mostDescriptors: Int
+
+  /// When this process began to count, in seconds since 1970.
+  static let start = Date().timeIntervalSince1970
+
+  /// Not for the hub's thread: it reads files.
+  @concurrent static func current() async -> ProcessFacts {
+    var usage = rusage()
+    getrusage(Self.own, &usage)
+    func seconds(_ time: timeval) -> Double { Double(time.tv_sec) + Double(time.tv_usec) / 1_000_000 }
+    let memory = try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8).split(separator: " ")
+    var limit = rlimit()
+    getrlimit(Self.descriptors, &limit)
+    return ProcessFacts(
+      processorTime: seconds(usage.ru_utime) + seconds(usage.ru_stime),
+      residentBytes: memory.flatMap { $0.count > 1 ? Int($0[1]) : nil }.map { $0 * sysconf(Int32(_SC_PAGESIZE)) },
+      // One is the folder itself, while it is read.
+      openDescriptors: (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")).map { $0.count - 1 },
+      mostDescriptors: Int(clamping: limit.rlim_cur))
+  }
+
+  #if os(Linux)
+    private static let own = RUSAGE_SELF.rawValue
+    private static let descriptors = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+  #else
+    private static let own = RUSAGE_SELF
+    private static let descriptors = RLIMIT_NOFILE
+  #endif
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayHub
+import RelayProtocol
+import RelayStore
+
+/// `/metrics`. No label names a user, a room or a message, so the number of series is fixed.
+extension Relay {
+  func metrics(_ request: HTTPRequest) async throws -> HTTPResponse {
+    if !isMetricsOpen { try await backendOnly(request) }
+    let process = await ProcessFacts.current()
+    let pushes = await worker.tally
+    // Without the store there is the more reason to look at the rest.
+    let jobs = try? await store.read { try $0.unfinishedJobs() }
+    var text = MetricsText()
+    write(hub.statistics, to: &text)
+    write(store.statistics, to: &text)
+    writeTally(to: &text)
+    text.family(
+      "stillwire_pushes_total", "Push jobs that left the queue or go back to it, by how.", .counter, by: "result",
+      PushTally.Result.allCases.map { ($0.rawValue, pushes[$0]) })
+    if let jobs {
+      let states: [JobState] = [.waiting, .ready, .sending, .retrying]
+      text.family(
+        "stillwire_push_jobs", "Push jobs that are not finished, by state.", .gauge, by: "state",
+        states.map { ($0.rawValue, jobs.counts[$0] ?? 0) })
+      let age = jobs.oldest.map { max(.zero, hub.now - $0) } ?? .zero
+      text.gauge(
+        "stillwire_push_job_oldest_age_seconds", "Age of the oldest push job that is not finished; 0: there is none.",
+        seconds: age.seconds)
+    }
+    write(process, to: &text)
+    return HTTPResponse(
+      status: 200, headers: [("Content-Type", MetricsText.contentType), ("Cache-Control", "no-store")],
+      body: Array(text.text.utf8))
+  }
+
+  private func write(_ hub: HubStatistics, to text: inout MetricsText) {
+    for gauge in hub.gauges { text.gauge("stillwire_\(gauge.name)", gauge.help, gauge.value) }
+    text.counter("stillwire_connections_accepted_total", "Connections accepted.", hub.connections)
+    text.family(
+      "stillwire_connections_refused_total", "Connections past a limit: of all, or of their address.", .counter,
+      by: "limit", [("most", hub.refusedFull), ("perAddress", hub.refusedAddress)])
+    text.counter("stillwire_sessions_accepted_total", "WebSocket handshakes granted.", hub.sessions)
+    text.family(
+      "stillwire_session_closes_total", "Sessions that ended, by close code; 1006: without a close.", .counter,
+      by: "code", hub.closes.map { ($0.code.map(String.init) ?? "other", $0.count) })
+    text.counter("stillwire_frames_received_total", "Text frames of clients.", hub.framesReceived)
+    text.counter("stillwire_received_bytes_total", "Bytes of the text frames of clients.", hub.bytesReceived)
+    text.counter("stillwire_frames_sent_total", "Frames written whole, of every kind.", hub.framesSent)
+    text.counter("stillwire_sent_bytes_total", "Bytes written to sessions.", hub.bytesSent)
+    text.family(
+      "stillwire_messages_total", "Messages shown, by whether the room keeps them.", .counter, by: "kept",
+      [("true", hub.messagesStored), ("false", hub.messagesLive)])
+    text.counter("stillwire_signals_total", "Signals shown.", hub.signals)
+    text.counter(
+      "stillwire_deliveries_total", "Messages and signals, once for each session they were queued for.", hub.deliveries)
+    text.histogram(
+      "stillwire_fan_out_seconds", "From a message being shown until each session was written to once.", hub.fanOut)
+    text.family(
+      "stillwire_presence_transitions_total", "Users that came online or went offline.", .counter, by: "to",
+      [("online", hub.wentOnline), ("offline", hub.wentOffline)])
+    text.counter(
+      "stillwire_presence_announcements_total", "Presence entries that were announced, once for all who heard it.",
+      hub.announcements)
+    text.family(
+      "stillwire_http_responses_total", "Answers to HTTP requests, refused handshakes included.", .counter,
+      by: "status", hub.responses.map { ("\($0.digit)xx", $0.count) })
+    text.family(
+      "stillwire_errors_total", "Errors told, over WebSocket and HTTP, by code.", .counter, by: "code",
+      ErrorCode.allCases.map { ($0.rawValue, (hub.errors[$0.rawValue] ?? 0) + (tally.errors[$0] ?? 0)) })
+  }
+
+  private func write(_ store: StoreStatistics, to text: inout MetricsText) {
+    text.histogram("stillwire_store_commit_seconds", "Time of a transaction, failed ones included.", store.commits)
+    text.histogram("stillwire_store_group_size", "Works in a transaction.", store.groups)
+    text.counter("stillwire_store_failures_total", "Transactions that failed as a whole.", store.failures)
+    text.gauge("stillwire_store_available", "1 when the last transaction reached the disk.", store.isAvailable ? 1 : 0)
+  }
+
+  private func writeTally(to text: inout MetricsText) {
+    text.histogram(
+      "stillwire_acknowledgement_seconds", "From a message being accepted until its sender was told it is stored.",
+      tally.acknowledgements)
+    text.family(
+      "stillwire_recoveries_total", "Joins, by whether what was missed could be given.", .counter, by: "result",
+      Tally.Recovery.allCases.map { ($0.rawValue, tally.recoveries[$0] ?? 0) })
+    text.family(
+      "stillwire_decisions_total", "Decisions on a message for a device, by outcome; a wait is decided again.",
+      .counter, by: "outcome", Tally.Outcome.allCases.map { ($0.rawValue, tally.decisions[$0] ?? 0) })
+    text.family(
+      "stillwire_focus_reports_total", "Focus reports stored, by whether they were newer than what was known.",
+      .counter, by: "applied",
+      [true, false].map { ("\($0)", tally.focusReports[$0] ?? 0) })
+  }
+
+  private func write(_ process: ProcessFacts, to text: inout MetricsText) {
+    text.family(
+      "stillwire_build_info", "Always 1; the label says which release runs.", .gauge, by: "version", [(version, 1)])
+    text.gauge("process_start_time_seconds", "When it was started, since 1970.", seconds: ProcessFacts.start)
+    text.counter("process_cpu_seconds_total", "Processor time, user and system.", seconds: process.processorTime)
+    if let bytes = process.residentBytes { text.gauge("process_resident_memory_bytes", "Resident memory.", bytes) }
+    if let count = process.openDescriptors { text.gauge("process_open_fds", "Open file descriptors.", count) }
+    text.gauge("process_max_fds", "Most file descriptors.", process.mostDescriptors)
+  }
+}

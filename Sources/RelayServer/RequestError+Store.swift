@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayProtocol
+import RelayStore
+
+extension RequestError {
+  /// What a client is told when the store did not do its work.
+  init(_ error: StoreError) {
+    self =
+      switch error {
+      case .tooMany(let limit): RequestError(.tooLarge, "one past the limit `\(limit.rawValue)`")
+      case .noRoom: RequestError(.notFound, "there is no such room")
+      // Waiting mends neither.
+      case .failed, .damaged: RequestError(.internal, "something went wrong here")
+      case .unavailable, .closed, .unusable, .newerSchema, .inUse:
+        RequestError(.unavailable, "the store cannot be reached", retryAfter: .seconds(1))
+      }
+  }
+}

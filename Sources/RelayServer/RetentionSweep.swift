@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+import Logging
+import RelayHub
+import RelayProtocol
+import RelayStore
+
+/// Ends messages that are older than their rooms keep them, also where nobody writes any more, and rooms that nobody
+/// is in and nobody ever wrote to.
+struct RetentionSweep: Sendable {
+  let relay: Relay
+  let store: Store
+  let now: @Sendable () -> Timestamp
+  let log: Logger
+
+  /// Rooms in one read.
+  static let page = 500
+  /// Messages in one transaction, so that no send waits long for it.
+  static let mostDeleted = 1_000
+  static let longestPause = Duration.seconds(60)
+  static let shortestPause = Duration.seconds(1)
+
+  /// Goes over all rooms every minute, or more often where messages are kept for minutes, until it is cancelled.
+  func run() async {
+    while !Task.isCancelled {
+      let patterns = await relay.settings.rooms
+      let pause = (patterns.shortestAge ?? Self.longestPause) / 10
+      try? await Task.sleep(for: min(max(pause, Self.shortestPause), Self.longestPause))
+      do {
+        try await sweep(patterns)
+      } catch {
+        log.error("old messages are not deleted: \(error)")
+      }
+    }
+  }
+
+  private func sweep(_ patterns: RoomPatterns) async throws {
+    var position: Int64? = 0
+    while let after = position, !Task.isCancelled {
+      let found = try await store.read { try $0.aging(after: after, limit: Self.page) }
+      let unused = found.rooms.filter(\.isUnused).map(\.room)
+      if !unused.isEmpty { try await store.write { for room in unused { try $0.forgetIfUnused(room) } } }
+      for aging in found.rooms where !aging.isUnused {
+        var retention = patterns.policy(for: aging.room).history
+        // A room in memory goes on keeping messages.
+        if retention.count == 0 { retention = await relay.policy(of: aging.room).history }
+        if aging.isDue(retention, now: now()) { try await trim(aging.room, to: retention) }
+      }
+      position = found.next
+    }
+  }
+
+  private func trim(_ room: RoomID, to retention: Retention) async throws {
+    while !Task.isCancelled {
+      let trimmed = try await store.write { try $0.trim(room, to: retention, mostDeleted: Self.mostDeleted) }
+      guard let trimmed else { return }
+      await relay.forget(room, before: trimmed.first)
+      guard trimmed.more else { return }
+    }
+  }
+}
+
+extension Relay {
+  /// The messages before `first` are no longer given to anybody.
+  func forget(_ room: RoomID, before first: Int64) {
+    if let handle = hub.room(room) { hub.trim(handle, before: first) }
+  }
+}

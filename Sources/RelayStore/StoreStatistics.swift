@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+public import RelayProtocol
+
+/// What the writer has done since the store was opened.
+public struct StoreStatistics: Sendable {
+  /// How long transactions took, in seconds, from their begin until they were on disk or had failed.
+  public internal(set) var commits = Histogram.seconds
+  /// How many works each of them held.
+  public internal(set) var groups = Histogram(bounds: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000])
+  /// Transactions that failed as a whole.
+  public internal(set) var failures: UInt64 = 0
+  /// Whether the last transaction reached the disk.
+  public internal(set) var isAvailable = true
+}
+
+extension Store {
+  /// Any thread.
+  public var statistics: StoreStatistics { writer.statistics }
+}

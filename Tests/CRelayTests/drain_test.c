@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The end of all sessions at once. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host.h"
+#include "peer.h"
+#include "test.h"
+
+enum { CROWD = 450 };
+
+static void drain(relay_hub_t *hub, void *unused) {
+  (void)unused;
+  relay_hub_drain(hub, 4000, "the server is shutting down");
+}
+
+static bool has_no_sessions(relay_hub_t *hub, void *unused) {
+  (void)unused;
+  return !relay_hub_counts(hub).sessions;
+}
+
+TEST(spread, "drain: all are asked to come back, within a second and not at the same time") {
+  host_t *host = host_start(NULL);
+  peer_t *peers[CROWD];
+  for (int i = 0; i < CROWD; i++) {
+    char name[16];
+    snprintf(name, sizeof name, "user%d", i);
+    peers[i] = peer_open(host_port(host), name, "");
+  }
+  host_do(host, drain, NULL);
+  host_do(host, drain, NULL);
+  int tenths[10] = {0};
+  for (int i = 0; i < CROWD; i++) {
+    const char *bye = peer_hear_of(peers[i], "\"bye\"");
+    EXPECT_CONTAINS(bye, "\"code\":4000,\"reason\":\"the server is shutting down\",\"reconnect\":true");
+    const char *told = bye ? strstr(bye, "\"retryAfter\":") : NULL;
+    if (!EXPECT(told != NULL)) break;
+    const double seconds = strtod(told + strlen("\"retryAfter\":"), NULL);
+    EXPECT(seconds >= 0 && seconds <= 1);
+    tenths[seconds < 1 ? (int)(seconds * 10) : 9]++;
+    EXPECT(peer_hear(peers[i]) == NULL);
+    EXPECT_INTEGER(peers[i]->close_code, 4000);
+    peer_leave(peers[i]);
+  }
+  for (int i = 0; i < 10; i++) EXPECT(tenths[i] > 0);
+  EXPECT(host_reaches(host, has_no_sessions, NULL));
+  host_end(host);
+}
+
+TEST(newcomers, "drain: a session is refused with 503 and a time to come back, HTTP is answered") {
+  host_t *host = host_start(NULL);
+  host_do(host, drain, NULL);
+  peer_t *peer = peer_dial(host_port(host));
+  EXPECT_INTEGER(peer_upgrade(peer, "/v1/connect", ""), 503);
+  EXPECT_CONTAINS(peer->headers, "Retry-After: ");
+  EXPECT(peer_sees_end(peer));
+  peer_cut(peer);
+  peer = peer_dial(host_port(host));
+  peer_print(peer, "GET /echo HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  EXPECT_INTEGER(peer_response(peer, false), 200);
+  EXPECT_CONTAINS(peer->headers, "Connection: close");
+  EXPECT(peer_sees_end(peer));
+  peer_cut(peer);
+  host_end(host);
+}
+
+TEST(unfinished, "drain: a request that is open is answered before its session is closed") {
+  host_t *host = host_start(NULL);
+  peer_t *ann = peer_open(host_port(host), "ann", "");
+  peer_t *bob = peer_open(host_port(host), "bob", "");
+  peer_say(ann, "{\"type\":\"hold\",\"id\":1}");
+  EXPECT(host_noted(host, "held hold"));
+  host_do(host, drain, NULL);
+  EXPECT_CONTAINS(peer_hear_of(bob, "\"bye\""), "\"code\":4000");
+  EXPECT(peer_hear_within(ann, 50) == NULL);
+  EXPECT_INTEGER(ann->close_code, 0);
+  host_finish_held(host);
+  EXPECT_CONTAINS(peer_hear(ann), "\"held\":true");
+  EXPECT_CONTAINS(peer_hear(ann), "\"bye\"");
+  peer_leave(ann);
+  peer_leave(bob);
+  host_end(host);
+}

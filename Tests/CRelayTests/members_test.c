@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Members of a room, page by page, and the end of all sessions of a user. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host.h"
+#include "peer.h"
+#include "test.h"
+
+enum { MEMBERS = 50 };
+
+typedef struct page {
+  const char *after;
+  size_t limit;
+  char users[2048]; /* each followed by a space */
+  bool has_more;
+} page_t;
+
+static void read_page(relay_hub_t *hub, void *argument) {
+  page_t *page = argument;
+  size_t size;
+  char *entries = relay_room_entries_after(hub, relay_room_named(hub, "stored.a"), page->after, page->limit,
+                                           &size, &page->has_more);
+  char *json = strndup(entries, size);
+  static const char key[] = "\"user\":\"";
+  page->users[0] = 0;
+  for (const char *at = json; (at = strstr(at, key)) != NULL;) {
+    at += strlen(key);
+    strncat(page->users, at, strcspn(at, "\""));
+    strcat(page->users, " ");
+  }
+  free(json);
+  free(entries);
+}
+
+/* In an order that is not that of their names: 7 and 50 have no common divisor. */
+static void fill(relay_hub_t *hub, void *argument) {
+  (void)argument;
+  const relay_id_t room = relay_room_create(hub, "stored.a", "e", 0, 0, RELAY_ROOM_STORED);
+  for (int i = 0; i < MEMBERS; i++) {
+    char name[16];
+    snprintf(name, sizeof name, "u%02d", i * 7 % MEMBERS);
+    relay_room_add_member(hub, room, relay_user_create(hub, name, (relay_bytes_t){0}, 0));
+  }
+}
+
+TEST(pages, "members: pages in the order of names hold each member once") {
+  host_t *host = host_start(NULL);
+  host_do(host, fill, NULL);
+  static const size_t limits[] = {1, 7, 25, 49, 50, 51, 100};
+  for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+    char all[2048] = "", expected[2048] = "", last[16];
+    page_t page = {.limit = limits[i]};
+    do {
+      host_do(host, read_page, &page);
+      const size_t count = strlen(page.users) / 4;
+      EXPECT(count == limits[i] || !page.has_more);
+      strcat(all, page.users);
+      snprintf(last, sizeof last, "%.3s", page.users + (count - 1) * 4);
+      page.after = last;
+    } while (page.has_more);
+    for (int j = 0; j < MEMBERS; j++) sprintf(expected + strlen(expected), "u%02d ", j);
+    EXPECT_TEXT(all, expected);
+  }
+  page_t rest = {.after = "u48x", .limit = 10};
+  host_do(host, read_page, &rest);
+  EXPECT_TEXT(rest.users, "u49 ");
+  EXPECT(!rest.has_more);
+  rest.after = "u49";
+  host_do(host, read_page, &rest);
+  EXPECT_TEXT(rest.users, "");
+  host_cut(host);
+}
+
+static void close_ann(relay_hub_t *hub, void *count) {
+  *(size_t *)count = relay_user_close_sessions(hub, relay_user_named(hub, "ann"), 4506, "enough");
+}
+
+TEST(closed_sessions, "members: all sessions of one user are closed, and nobody else's") {
+  host_t *host = host_start(NULL);
+  peer_t *ann[5], *bob = peer_open(host_port(host), "bob", "");
+  for (int i = 0; i < 5; i++) ann[i] = peer_open(host_port(host), "ann", "");
+  size_t count = 0, again = 0;
+  host_do(host, close_ann, &count);
+  host_do(host, close_ann, &again);
+  EXPECT_INTEGER(count, 5);
+  EXPECT_INTEGER(again, 0);
+  for (int i = 0; i < 5; i++) {
+    EXPECT_CONTAINS(peer_hear_of(ann[i], "\"bye\""), "\"code\":4506,\"reason\":\"enough\"");
+    EXPECT(!peer_hear(ann[i]));
+    EXPECT_INTEGER(ann[i]->close_code, 4506);
+    peer_cut(ann[i]);
+  }
+  EXPECT(peer_hears_nothing_of(bob, "bye"));
+  peer_leave(bob);
+  host_end(host);
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Receipts from outside. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host.h"
+#include "peer.h"
+#include "test.h"
+
+static void say_mark(peer_t *peer, const char *type, const char *room, int seq) {
+  peer_say(peer, "{\"type\":\"%s\",\"id\":9,\"room\":\"%s\",\"seq\":%d}", type, room, seq);
+}
+
+static void fill(peer_t *peer, const char *room, int count) {
+  for (int i = 0; i < count; i++) {
+    peer_say(peer, "{\"type\":\"send\",\"id\":8,\"room\":\"%s\",\"body\":1}", room);
+    EXPECT_CONTAINS(peer_hear_of(peer, "\"id\":8"), "\"ok\"");
+  }
+}
+
+TEST(told, "receipt: others hear what was received and read, and the own sessions what was read") {
+  host_t *host = host_start(NULL);
+  peer_t *ann = peer_open(host_port(host), "ann", ""), *bob = peer_open(host_port(host), "bob", ""),
+         *other = peer_open(host_port(host), "bob", "");
+  peer_join(ann, "told.a");
+  peer_join(bob, "told.a");
+  fill(ann, "told.a", 3);
+  say_mark(bob, "received", "told.a", 2);
+  EXPECT_CONTAINS(
+      peer_hear_of(ann, "receipt"),
+      "{\"type\":\"receipt\",\"room\":\"told.a\",\"user\":\"bob\",\"seq\":2,\"kind\":\"received\"}");
+  say_mark(bob, "read", "told.a", 3);
+  EXPECT_CONTAINS(peer_hear_of(ann, "receipt"), "\"user\":\"bob\",\"seq\":3,\"kind\":\"read\"");
+  EXPECT_CONTAINS(peer_hear_of(other, "receipt"), "\"seq\":3,\"kind\":\"read\"");
+  say_mark(bob, "read", "told.a", 2); /* back is no news */
+  say_mark(bob, "received", "told.a", 3);
+  EXPECT(peer_hears_nothing_of(bob, "receipt"));
+  EXPECT(peer_hears_nothing_of(ann, "receipt"));
+  EXPECT(peer_hears_nothing_of(other, "receipt"));
+  peer_leave(ann);
+  peer_leave(bob);
+  peer_leave(other);
+  host_end(host);
+}
+
+TEST(joined, "receipt: several in one iteration are one of each kind, with the newest seq") {
+  host_t *host = host_start(NULL);
+  peer_t *ann = peer_open(host_port(host), "ann", ""), *bob = peer_open(host_port(host), "bob", "");
+  peer_join(ann, "told.a");
+  peer_join(bob, "told.a");
+  fill(ann, "told.a", 6);
+  char frames[1024];
+  size_t size = 0;
+  for (int seq = 1; seq <= 6; seq++) { /* one write: they are read at once */
+    char text[100];
+    const int length = snprintf(text, sizeof text, "{\"type\":\"%s\",\"room\":\"told.a\",\"seq\":%d}",
+                                seq > 4 ? "received" : "read", seq);
+    frames[size++] = (char)0x81;
+    frames[size++] = (char)(0x80 | length);
+    for (int i = 0; i < 4; i++) frames[size++] = 0;
+    for (int i = 0; i < length; i++) frames[size++] = text[i];
+  }
+  peer_write(bob, frames, size);
+  int received = 0, read = 0, newest_received = 0, newest_read = 0;
+  while (newest_received < 6 || newest_read < 4) {
+    const char *text = peer_hear_of(ann, "receipt");
+    EXPECT(text != NULL);
+    if (!text) break;
+    const int seq = atoi(strstr(text, "\"seq\":") + 6);
+    const bool is_read = strstr(text, "\"read\"");
+    *(is_read ? &read : &received) += 1;
+    EXPECT(seq > (is_read ? newest_read : newest_received));
+    *(is_read ? &newest_read : &newest_received) = seq;
+  }
+  EXPECT(read + received < 6);
+  EXPECT(peer_hears_nothing_of(ann, "receipt"));
+  peer_leave(ann);
+  peer_leave(bob);
+  host_end(host);
+}
+
+TEST(quiet_rooms, "receipt: rooms that do not ask for them tell only the reader's other sessions") {
+  host_t *host = host_start(NULL);
+  peer_t *ann = peer_open(host_port(host), "ann", ""), *bob = peer_open(host_port(host), "bob", ""),
+         *other = peer_open(host_port(host), "bob", "");
+  peer_join(ann, "stored.a");
+  peer_join(bob, "stored.a");
+  fill(ann, "stored.a", 1);
+  say_mark(bob, "received", "stored.a", 1);
+  say_mark(bob, "read", "stored.a", 1);
+  EXPECT_CONTAINS(peer_hear_of(other, "receipt"), "\"kind\":\"read\"");
+  EXPECT(peer_hears_nothing_of(ann, "receipt"));
+  peer_leave(ann);
+  peer_leave(bob);
+  peer_leave(other);
+  host_end(host);
+}
+
+TEST(large_rooms, "receipt: large rooms tell only the reader's other sessions") {
+  relay_config_t config = host_config();
+  config.limits.member_list = 2;
+  host_t *host = host_start(&config);
+  peer_t *peers[3], *other = peer_open(host_port(host), "c", "");
+  const char *const names[] = {"a", "b", "c"};
+  for (int i = 0; i < 3; i++) {
+    peers[i] = peer_open(host_port(host), names[i], "");
+    peer_join(peers[i], "told.a");
+  }
+  fill(peers[0], "told.a", 1);
+  say_mark(peers[2], "read", "told.a", 1);
+  EXPECT_CONTAINS(peer_hear_of(other, "receipt"), "\"user\":\"c\"");
+  EXPECT(peer_hears_nothing_of(peers[0], "receipt"));
+  for (int i = 0; i < 3; i++) peer_leave(peers[i]);
+  peer_leave(other);
+  host_end(host);
+}
+
+TEST(gone, "receipt: who leaves in the same iteration tells nothing and breaks nothing") {
+  host_t *host = host_start(NULL);
+  peer_t *ann = peer_open(host_port(host), "ann", ""), *bob = peer_open(host_port(host), "bob", "");
+  peer_join(ann, "told.a");
+  peer_join(bob, "told.a");
+  fill(ann, "told.a", 1);
+  peer_say(bob, "{\"type\":\"read\",\"room\":\"told.a\",\"seq\":1}");
+  peer_say(bob, "{\"type\":\"leave\",\"id\":1,\"room\":\"told.a\"}");
+  EXPECT_CONTAINS(peer_hear_of(bob, "\"id\":1"), "\"ok\"");
+  EXPECT_CONTAINS(peer_hear_of(ann, "\"left\""), "bob");
+  peer_leave(ann);
+  peer_leave(bob);
+  host_end(host);
+}

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Watching people with whom no room is shared. */
+#include <string.h>
+
+#include "host.h"
+#include "peer.h"
+#include "test.h"
+
+typedef struct order {
+  relay_id_t session;
+  const char *user;
+  bool is_related, is_judged;
+  relay_status_t status;
+} order_t;
+
+static void watch(relay_hub_t *hub, void *argument) {
+  order_t *order = argument;
+  const relay_id_t user = relay_user_create(hub, order->user, (relay_bytes_t){0}, 0);
+  order->status = relay_session_may_watch(hub, order->session, &user, 1);
+  if (order->status == RELAY_OK)
+    order->status = relay_session_watch(hub, order->session, user, order->is_related, order->is_judged);
+  else
+    relay_user_release(hub, user);
+}
+
+static void unwatch(relay_hub_t *hub, void *argument) {
+  const order_t *order = argument;
+  relay_session_unwatch(hub, order->session, relay_user_named(hub, order->user));
+}
+
+static void relate(relay_hub_t *hub, void *argument) {
+  const order_t *order = argument;
+  relay_session_watch_relate(hub, order->session, relay_user_named(hub, order->user), order->is_related,
+                             order->is_judged);
+}
+
+static void focus(relay_hub_t *hub, void *argument) {
+  relay_user_set_focus(hub, relay_user_named(hub, argument), 1, 5000, 0);
+}
+
+static void unfocus(relay_hub_t *hub, void *argument) {
+  relay_user_set_focus(hub, relay_user_named(hub, argument), 0, 0, 0);
+}
+
+/* A client that watches bob; its session goes to `session`. */
+static peer_t *watcher_of_bob(host_t *host, relay_id_t *session, bool is_related) {
+  peer_t *watcher = peer_dial(host_port(host));
+  peer_upgrade(watcher, "/v1/connect", "");
+  peer_say(watcher, "{\"type\":\"hello\",\"id\":0,\"user\":\"watcher\"}");
+  *session = host_session(peer_hear(watcher));
+  order_t order = {.session = *session, .user = "bob", .is_related = is_related};
+  host_do(host, watch, &order);
+  EXPECT_INTEGER(order.status, RELAY_OK);
+  return watcher;
+}
+
+TEST(hears, "watch: who watches hears of coming and going, once") {
+  host_t *host = host_start(NULL);
+  relay_id_t session;
+  peer_t *watcher = watcher_of_bob(host, &session, false), *bob = peer_open(host_port(host), "bob", "");
+  EXPECT_CONTAINS(peer_hear_of(watcher, "\"user\":\"bob\""), "\"online\":true");
+  peer_join(bob, "live.a");
+  peer_join(watcher, "live.a");
+  EXPECT(peer_hears_nothing_of(watcher, "\"type\":\"presence\",\"user\":\"bob\""));
+  peer_leave(bob);
+  EXPECT_CONTAINS(peer_hear_of(watcher, "\"type\":\"presence\",\"user\":\"bob\""), "\"online\":false");
+  EXPECT(peer_hears_nothing_of(watcher, "\"type\":\"presence\",\"user\":\"bob\""));
+  peer_leave(watcher);
+  host_end(host);
+}
+
+TEST(focus_is_hidden,
+     "watch: the focus of one with whom no room is shared is not shown, nor that it changed") {
+  host_t *host = host_start(NULL);
+  relay_id_t session;
+  peer_t *bob = peer_open(host_port(host), "bob", ""), *watcher = watcher_of_bob(host, &session, false);
+  host_do(host, focus, "bob");
+  EXPECT(peer_hears_nothing_of(watcher, "presence"));
+  peer_say(bob, "{\"type\":\"activity\",\"state\":\"idle\"}");
+  const char *entry = peer_hear_of(watcher, "\"user\":\"bob\"");
+  EXPECT_CONTAINS(entry, "\"activity\":\"idle\",\"isFocused\":null");
+  EXPECT_LACKS(entry, "focusSince");
+  peer_leave(bob);
+  peer_leave(watcher);
+  host_end(host);
+}
+
+TEST(focus_follows, "watch: the focus shows while a room is shared, and no longer") {
+  host_t *host = host_start(NULL);
+  relay_id_t session;
+  peer_t *bob = peer_open(host_port(host), "bob", ""), *watcher = watcher_of_bob(host, &session, false);
+  peer_t *second = peer_open(host_port(host), "watcher", ""); /* the room is not heard by the first session */
+  peer_join(bob, "stored.a");
+  host_do(host, focus, "bob");
+  EXPECT(peer_hears_nothing_of(watcher, "presence"));
+  peer_join(second, "stored.a");
+  EXPECT_CONTAINS(peer_hear_of(watcher, "\"presence\",\"user\":\"bob\""),
+                  "\"isFocused\":true,\"focusSince\":5000");
+  host_do(host, unfocus, "bob");
+  EXPECT_CONTAINS(peer_hear_of(watcher, "\"presence\",\"user\":\"bob\""), "\"isFocused\":false");
+  peer_say(second, "{\"type\":\"leave\",\"room\":\"stored.a\"}");
+  EXPECT_CONTAINS(peer_hear_of(watcher, "\"presence\",\"user\":\"bob\""), "\"isFocused\":null");
+  order_t order = {.session = session, .user = "bob", .is_related = true};
+  host_do(host, relate, &order); /* another stored room is shared */
+  EXPECT_CONTAINS(peer_hear_of(watcher, "\"presence\",\"user\":\"bob\""), "\"isFocused\":false");
+  peer_leave(bob);
+  peer_leave(second);
+  peer_leave(watcher);
+  host_end(host);
+}
+
+TEST(judged, "watch: where the caller judges, a shared room alone shows no focus") {
+  host_t *host = host_start(NULL);
+  relay_id_t session;
+  peer_t *bob = peer_open(host_port(host), "bob", ""), *watcher = watcher_of_bob(host, &session, false);
+  order_t order = {.session = session, .user = "bob", .is_judged = true};
+  host_do(host, relate, &order);
+  peer_join(bob, "stored.a");
+  peer_say(watcher, "{\"type\":\"join\",\"id\":1,\"room\":\"stored.a\",\"hide\":true}");
+  EXPECT_CONTAINS(peer_hear_of(watcher, "\"id\":1"), "\"ok\"");
+  host_do(host, focus, "bob");
+  EXPECT(peer_hears_nothing_of(watcher, "\"isFocused\":true"));
+  order.is_related = true;
+  host_do(host, relate, &order);
+  EXPECT_CONTAINS(peer_hear_of(watcher, "\"presence\",\"user\":\"bob\""), "\"isFocused\":true");
+  peer_leave(bob);
+  peer_leave(watcher);
+  host_end(host);
+}
+
+TEST(ends, "watch: it ends when it is told to, and with its session") {
+  host_t *host = host_start(NULL);
+  relay_id_t session;
+  peer_t *watcher = watcher_of_bob(host, &session, true);
+  order_t order = {.session = session, .user = "bob"};
+  host_do(host, unwatch, &order);
+  host_do(host, unwatch, &order); /* harmless */
+  peer_t *bob = peer_open(host_port(host), "bob", "");
+  EXPECT(peer_hears_nothing_of(watcher, "presence"));
+  order.user = "carol";
+  host_do(host, watch, &order);
+  EXPECT_INTEGER(host_counts(host).watches, 1);
+  peer_leave(watcher);
+  peer_leave(bob);
+  host_end(host); /* nothing is left */
+}
+
+TEST(watched_limit, "watch: at the limit, and one past it") {
+  relay_config_t config = host_config();
+  config.limits.watched = 2;
+  host_t *host = host_start(&config);
+  relay_id_t session;
+  peer_t *watcher = watcher_of_bob(host, &session, false);
+  order_t order = {.session = session, .user = "carol"};
+  host_do(host, watch, &order);
+  EXPECT_INTEGER(order.status, RELAY_OK);
+  order.user = "dave";
+  host_do(host, watch, &order);
+  EXPECT_INTEGER(order.status, RELAY_TOO_MANY);
+  order.user = "bob"; /* again is no other */
+  host_do(host, watch, &order);
+  EXPECT_INTEGER(order.status, RELAY_OK);
+  peer_leave(watcher);
+  host_end(host);
+}

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The configuration file: what it sets, what wins over it, and how it is refused."""
+
+import json
+
+import pytest
+
+from relay import run
+
+
+@pytest.fixture
+def check(tmp_path):
+    """Checks a configuration, given as a value or as text; returns the ended process."""
+
+    def check(told, *options, **settings):
+        file = tmp_path / "stillwire.json"
+        file.write_text(told if isinstance(told, str) else json.dumps(told))
+        return run("serve", "--config", file, "--check", *options, **settings)
+
+    return check
+
+
+@pytest.fixture
+def refusal(check):
+    """The one line with which a configuration is refused."""
+
+    def refusal(told):
+        ended = check(told)
+        assert (ended.returncode, ended.stdout, ended.stderr.count("\n")) == (1, "", 1), ended
+        return ended.stderr
+
+    return refusal
+
+
+def test_a_file_sets_what_options_set(start, connect, tmp_path):
+    file = tmp_path / "stillwire.json"
+    file.write_text(json.dumps({"limits": {"sendRate": 7, "heartbeat": 2.5}, "origins": ["https://a.example"]}))
+    welcome = connect(start("--config", file), "alice").welcome
+    assert (welcome["limits"]["sendRate"], welcome["heartbeat"]) == (7, 2.5)
+
+
+def test_the_command_line_wins_then_the_environment_then_the_file(check):
+    told = {"limits": {"sendRate": 1, "history": 1, "watched": 1}}
+    ended = check(told, "--limits-send-rate", 3, STILLWIRE_LIMITS_SEND_RATE="2", STILLWIRE_LIMITS_HISTORY="2")
+    assert ended.returncode == 0, ended.stderr
+    lines = ended.stdout.splitlines()
+    assert "limits.sendRate = 3  (command line)" in lines
+    assert "limits.history = 2  (environment)" in lines
+    assert any(line.startswith("limits.watched = 1  (") and "stillwire.json" in line for line in lines)
+
+
+def test_the_environment_names_the_file(tmp_path):
+    file = tmp_path / "stillwire.json"
+    file.write_text('{"limits":{"watched":5}}')
+    ended = run("serve", "--check", STILLWIRE_CONFIG=str(file))
+    assert ended.returncode == 0 and "limits.watched = 5" in ended.stdout
+
+
+def test_the_check_tells_the_entries_of_lists(check, tmp_path):
+    (tmp_path / "secret").write_text("6f1d0c8e4b7a2935d1e0f7a6b5c4d3e2f1a0b9c8d7e6f5a4")
+    key = {"kid": "a", "algorithm": "HS256", "file": "secret"}
+    rooms = [{"match": "b*", "history": {"count": 5}, "can": ["join"]}, {"match": "a", "push": False}]
+    told = {"tokens": {"keys": [key]}, "rooms": rooms}
+    by = f"  ({tmp_path}/stillwire.json)"
+    assert check(told).stdout.splitlines() == [
+        'rooms = {"can":["join"],"history":{"count":5},"match":"b*"}' + by,
+        'rooms = {"match":"a","push":false}' + by,
+        f'tokens.keys = {{"algorithm":"HS256","file":"{tmp_path}/secret","kid":"a"}}' + by,
+    ]
+    ended = check(told, "--tokens-keys", f"HS256:b:{tmp_path}/secret")
+    assert ended.stdout.count("tokens.keys") == 1 and f"HS256:b:{tmp_path}" in ended.stdout
+
+
+def test_paths_are_relative_to_the_file(check, tmp_path):
+    (tmp_path / "secret").write_text("6f1d0c8e4b7a2935d1e0f7a6b5c4d3e2f1a0b9c8d7e6f5a4")
+    ended = check({"data": "here", "tokens": {"secretFile": "secret"}})
+    assert ended.returncode == 0, ended.stderr
+    assert f"data = {tmp_path}/here " in ended.stdout
+    assert not (tmp_path / "here").exists()
+
+
+@pytest.mark.parametrize(
+    "told, place, words",
+    [
+        ({"adress": "::1"}, "/adress", "did you mean address?"),
+        ({"limits": {"sendrate": 1}}, "/limits/sendrate", "did you mean sendRate?"),
+        ({"limits": {"completelyElse": 1}}, "/limits/completelyElse", "not known"),
+        ({"port": "80"}, "/port", "must be a number"),
+        ({"port": None}, "/port", "must be a number"),
+        ({"address": 5}, "/address", "must be a string"),
+        ({"openToNetwork": 1}, "/openToNetwork", "must be true or false"),
+        ({"origins": "https://a.example"}, "/origins", "must be a list of strings"),
+        ({"origins": ["a", "b c"]}, "/origins/1", "without spaces"),
+        ({"limits": 5}, "/limits", "must be an object"),
+        ({"data": ""}, "/data", "must not be empty"),
+        ({"limits": {"sendRate": -1}}, "limits.sendRate", "-1"),
+        ({"port": 70000}, "port", "65535"),
+        ({"tokens": {"secretFile": "nowhere"}}, "nowhere", ""),
+        ('{\n  "port": 1, // no\n}', "stillwire.json:2:14", "not JSON"),
+        ('{"port":1,"port":2}', "stillwire.json:1:", "twice"),
+        ("[]", "stillwire.json", "must be an object"),
+        ("", "stillwire.json", "not JSON"),
+        (" " * (1 << 20) + "{}", "stillwire.json", "1048576"),
+    ],
+)
+def test_what_is_wrong_is_named_with_its_place(refusal, told, place, words):
+    line = refusal(told)
+    assert place in line and words in line, line
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    ended = run("serve", "--config", tmp_path / "none.json", "--data", tmp_path / "data")
+    assert ended.returncode == 1 and "none.json" in ended.stderr
+    assert not (tmp_path / "data").exists()

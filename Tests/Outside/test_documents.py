@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The documents of the relay: served as they are, valid, and every example in them is true."""
+
+import json
+import re
+
+import pytest
+from openapi_spec_validator import validate
+
+import documents
+from api import call
+from documents import ASYNCAPI, FOLDER, METHODS, OPENAPI
+
+OPERATIONS = [
+    (method, template)
+    for template, item in documents.document(OPENAPI)["paths"].items()
+    for method in METHODS
+    if method in item and template not in ("/v1/connect", "/v1/simulator/devices/{token}/events")
+]
+WITH_BODY = [
+    (method, template)
+    for method, template in OPERATIONS
+    if "requestBody" in documents.document(OPENAPI)["paths"][template][method]
+]
+MESSAGES = list(documents.document(ASYNCAPI)["components"]["messages"])
+#: `join` comes before what needs it, `leave` after it.
+REQUESTS = sorted(set(documents.requests()) - {"hello"}, key=lambda type: (type != "join", type == "leave"))
+
+
+def references(item):
+    if isinstance(item, dict):
+        if isinstance(item.get("$ref"), str):
+            yield item
+        for value in item.values():
+            yield from references(value)
+    elif isinstance(item, list):
+        for value in item:
+            yield from references(value)
+
+
+@pytest.mark.parametrize("name", [OPENAPI, ASYNCAPI])
+def test_a_document_is_served_as_it_is(relay, name):
+    answer = call(relay, "GET", f"/{name}")
+    assert (answer.status, answer.headers.get_content_type()) == (200, "application/json")
+    assert answer.body == (FOLDER / name).read_bytes()
+    again = call(relay, "GET", f"/{name}", headers={"If-None-Match": answer.headers["ETag"]})
+    assert (again.status, again.body, again.headers["ETag"]) == (304, b"", answer.headers["ETag"])
+    assert call(relay, "GET", f"/{name}", headers={"If-None-Match": '"other"'}).status == 200
+    assert call(relay, "HEAD", f"/{name}").status == 200
+
+
+@pytest.mark.parametrize("name", [OPENAPI, ASYNCAPI])
+def test_a_document_tells_the_version_that_runs(start, connect, name):
+    assert connect(start(), "ann").welcome["server"] == f"stillwire/{documents.document(name)['info']['version']}"
+
+
+def test_the_openapi_document_is_valid():
+    validate(documents.document(OPENAPI))
+
+
+@pytest.mark.parametrize("name", [OPENAPI, ASYNCAPI])
+def test_every_reference_leads_somewhere(name):
+    for item in references(documents.document(name)):
+        assert documents.resolve(name, item), item
+
+
+@pytest.mark.parametrize("name", [OPENAPI, ASYNCAPI])
+def test_nothing_is_described_that_is_not_used(name):
+    used = {item["$ref"] for item in references(documents.document(name))}
+    for kind, items in documents.document(name)["components"].items():
+        for key in items if kind != "securitySchemes" else ():
+            path = f"#/components/{kind}/{key}"
+            assert any(reference == path or reference.startswith(f"{path}/") for reference in used), path
+
+
+@pytest.mark.parametrize("key", MESSAGES)
+def test_every_example_of_a_message_is_one(key):
+    message = documents.document(ASYNCAPI)["components"]["messages"][key]
+    assert message["examples"]
+    for example in message["examples"]:
+        assert documents.problem(ASYNCAPI, message["payload"], example["payload"]) is None, example
+
+
+def test_every_example_of_an_answer_is_one():
+    for method, template in OPERATIONS:
+        for status, response in documents.document(OPENAPI)["paths"][template][method]["responses"].items():
+            for content in documents.resolve(OPENAPI, response).get("content", {}).values():
+                for example in content.get("examples", {}).values():
+                    wrong = documents.problem(OPENAPI, content["schema"], example["value"])
+                    assert wrong is None, (method, template, status, wrong)
+
+
+@pytest.fixture
+def room(connect):
+    """The room of the examples, with a message in it and the members whom they name."""
+    ann = connect("ann", name="Ann")
+    ann.join("tea")
+    connect("bob").join("tea")
+    ann.send("tea", {"text": "Kettle is on"})
+    return ann
+
+
+@pytest.mark.parametrize("type", ["hello", *REQUESTS])
+def test_every_example_of_a_request_is_answered_as_described(relay, connect, room, secret, start, type):
+    for example in documents.requests()[type][0]["examples"]:
+        payload = dict(example["payload"])
+        server, needs_token = relay, isinstance(payload.get("token"), str) and type in ("hello", "refresh")
+        if needs_token:
+            server = start(secret=secret)
+            payload["token"] = server.token("ann")
+        del payload["type"]
+        payload.pop("id", None)
+        if type == "hello":
+            connect(server, **payload)
+            continue
+        session = connect(server, token=server.token("ann")) if needs_token else connect("ann")
+        if not needs_token and type != "join":
+            session.join("tea")
+        session.request(type, **payload)
+
+
+def path_of(template, item):
+    """The path with the examples of its parameters."""
+    parameters = [documents.resolve(OPENAPI, parameter) for parameter in item.get("parameters", [])]
+    values = {parameter["name"]: parameter["example"] for parameter in parameters}
+    return re.sub(r"{(\w+)}", lambda name: values[name[1]], template)
+
+
+@pytest.mark.parametrize("method, template", OPERATIONS)
+def test_every_example_of_a_call_is_answered_as_described(relay, room, method, template):
+    item = documents.document(OPENAPI)["paths"][template]
+    bodies = [
+        example["value"]
+        for content in item[method].get("requestBody", {}).get("content", {}).values()
+        for example in content["examples"].values()
+    ]
+    if method == "get" and "{device}" in template:
+        room.request("device", device="phone", platform="simulator", token="ann-phone")
+    for body in bodies or [None if method in ("get", "delete") else b""]:
+        answer = call(relay, method.upper(), path_of(template, item), body, user="ann")
+        assert 200 <= answer.status < 300, answer
+
+
+@pytest.mark.parametrize("method, template", WITH_BODY)
+def test_every_body_that_is_described_is_checked(relay, room, method, template):
+    """What the schema of a body refuses, the relay refuses."""
+    item = documents.document(OPENAPI)["paths"][template]
+    content = item[method]["requestBody"]["content"]["application/json"]
+    schema, good = content["schema"], next(iter(content["examples"].values()))["value"]
+    properties = documents.resolve(OPENAPI, schema)["properties"]
+    for key in properties:
+        for value in (None, True, -1, 1.5, "", "a b", "x" * 5000, [], ["a b"], {}, {"a": 1}):
+            body = good | {key: value}
+            if documents.problem(OPENAPI, schema, body) is not None:
+                answer = call(relay, method.upper(), path_of(template, item), body, user="ann")
+                assert answer.status == 422 and answer.problem["at"].startswith(f"/{key}"), (body, answer)
+
+
+def test_a_frame_that_is_not_described_fails(relay):
+    for text in ('{"type":"counts","room":"tea"}', '{"type":"pong","time":1,"more":2}', '{"type":"ok"}'):
+        with pytest.raises(AssertionError):
+            documents.check_frame(json.loads(text))
+    with pytest.raises(AssertionError):
+        documents.check_reply("join", {"type": "ok", "id": 1})
+    for answer in ((200, b"{}"), (418, b""), (200, b'{"status":"live","more":1}')):
+        with pytest.raises(AssertionError):
+            documents.check_answer("GET", "/live", answer[0], "application/json", answer[1])
+
+
+def test_the_schemas_that_both_documents_have_are_the_same():
+    """But for names that are the same everywhere, each is described where it is used."""
+    both = (documents.document(name)["components"]["schemas"] for name in (OPENAPI, ASYNCAPI))
+    http, socket = both
+    for key in ("RoomName", "UserName", "DeviceName", "Seq", "Time", "ErrorCode"):
+        assert http[key] == socket[key]
+    for key in ("Presence", "Message"):
+        assert set(http[key]["properties"]) == set(socket[key]["properties"])
+        assert http[key]["required"] == socket[key]["required"]

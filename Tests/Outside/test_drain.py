@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The end of a relay: who is told what, in which order, and that nothing keeps it for long."""
+
+import asyncio
+import http.client
+import json
+import signal
+import socket
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from websockets.asyncio.client import connect as dial
+from websockets.exceptions import ConnectionClosed
+
+from api import call, history
+from client import SUBPROTOCOL, Session
+from metrics import metrics
+from relay import DEADLINE, Relay
+from waiting import eventually
+from wire import Wire
+
+#: Longest until a relay has ended, whoever is connected.
+LONGEST = 30.0
+
+
+def test_probes_notice_before_sessions_do(start, connect):
+    relay = start("--drain-delay", "2")
+    ann = connect(relay, "ann")
+    ann.join("tea")
+    relay.signal()
+    eventually(lambda: call(relay, "GET", "/ready").status == 503)
+    assert call(relay, "GET", "/live").status == 200
+    # Who comes before a load balancer has noticed is served like the others.
+    bob = connect(relay, "bob")
+    bob.join("tea")
+    ann.send("tea", "still here")
+    assert bob.expect("message")["body"] == "still here"
+    assert (ann.closed(), bob.closed()) == (4000, 4000)
+    for session in (ann, bob):
+        bye = session.inbox[-1]
+        assert (bye["type"], bye["code"], bye["reconnect"]) == ("bye", 4000, True)
+        assert 0 <= bye["retryAfter"] <= 1
+    assert relay.ended() == 0
+
+
+def test_a_request_under_way_is_answered(start, connect):
+    relay = start()
+    ann = connect(relay, "ann")
+    ann.join("tea")
+    with socket.create_connection(("127.0.0.1", relay.port), DEADLINE) as slow:
+        body = b'{"body":"late","from":"ann"}'
+        head = (
+            f"POST /v1/rooms/tea/messages HTTP/1.1\r\nHost: 127.0.0.1:{relay.port}\r\n"
+            f"Content-Length: {len(body)}\r\n\r\n"
+        )
+        slow.sendall(head.encode() + body[:5])
+        # The answer to this comes after the head of the other was read.
+        assert call(relay, "GET", "/live").status == 200
+        relay.signal()
+        assert ann.closed() == 4000
+        slow.sendall(body[5:])
+        answer = http.client.HTTPResponse(slow)
+        answer.begin()
+        assert (answer.status, answer.headers["Connection"]) == (201, "close")
+        assert json.loads(answer.read())["seq"] == 1
+        assert relay.ended() == 0
+    relay.start()
+    assert [message["body"] for message in history(relay, "tea", "ann")] == ["late"]
+
+
+def test_a_second_signal_ends_it_at_once(start, connect):
+    relay = start("--drain-delay", "600")
+    ann = connect(relay, "ann")
+    ann.join("tea")
+    ann.send("tea", "stored")
+    relay.signal()
+    eventually(lambda: call(relay, "GET", "/ready").status == 503)
+    relay.signal(signal.SIGINT)
+    assert relay.ended() == 128 + signal.SIGINT
+    relay.start()
+    assert [message["body"] for message in history(relay, "tea", "ann")] == ["stored"]
+
+
+def connecting(relay: Relay):
+    return dial(
+        f"ws://127.0.0.1:{relay.port}/v1/connect",
+        subprotocols=[SUBPROTOCOL],
+        compression=None,
+        proxy=None,
+        max_queue=None,
+        open_timeout=DEADLINE,
+    )
+
+
+def test_a_crowd_under_load_ends_and_what_was_acknowledged_is_kept(start):
+    relay = start()
+
+    async def talk(number: int, acknowledged: dict[str, int]) -> int | None:
+        """Sends until the relay closes; returns the close code."""
+        room, body = f"room-{number % 10}", 0
+        async with connecting(relay) as socket:
+            try:
+                await socket.send(json.dumps({"type": "hello", "user": f"user-{number}"}))
+                await socket.send(json.dumps({"type": "join", "room": room}))
+                await socket.send(json.dumps({"type": "send", "id": 1, "room": room, "body": body}))
+                async for text in socket:
+                    frame = json.loads(text)
+                    if "id" not in frame:
+                        continue
+                    if frame["type"] == "ok":
+                        acknowledged[f"{room} {frame['seq']}"] = body
+                        body += 1
+                    else:
+                        await asyncio.sleep(frame["retryAfter"])
+                    await socket.send(json.dumps({"type": "send", "id": 1, "room": room, "body": body}))
+            except ConnectionClosed:
+                pass
+            return socket.close_code
+
+    async def run() -> dict[str, int]:
+        acknowledged: dict[str, int] = {}
+        talking = [asyncio.create_task(talk(number, acknowledged)) for number in range(60)]
+        while len(acknowledged) < 300:
+            await asyncio.sleep(0.01)
+        relay.signal()
+        assert await asyncio.gather(*talking) == [4000] * 60
+        return acknowledged
+
+    acknowledged = asyncio.run(run())
+    assert relay.ended() == 0
+    relay.start()
+    kept = {
+        f"room-{room} {message['seq']}": message["body"]
+        for room in range(10)
+        for message in history(relay, f"room-{room}", "user-0")
+    }
+    assert {place: kept.get(place) for place in acknowledged} == acknowledged
+
+
+def test_who_does_not_read_and_who_only_listens_keep_it_for_a_few_seconds_at_most(start, connect):
+    relay = start()
+    ann = connect(relay, "ann")
+    ann.join("live.a")
+    stream = socket.create_connection(("127.0.0.1", relay.port), DEADLINE)
+    with Wire(relay, receive_buffer=4096) as stuck, stream, Wire(relay) as silent:
+        stuck.open("stuck")
+        stuck.send_request("join", id=1, room="live.a")
+        assert stuck.reply(1)["type"] == "ok"
+        silent.upgrade()
+        stream.sendall(
+            f"GET /v1/simulator/devices/phone/events HTTP/1.1\r\nHost: 127.0.0.1:{relay.port}\r\n\r\n".encode()
+        )
+        assert stream.recv(100)
+        # More than the sockets take.
+        blocked(relay, ann)
+        began = time.monotonic()
+        relay.signal()
+        assert relay.ended(LONGEST) == 0
+        assert time.monotonic() - began < LONGEST
+        ending = b""
+        while got := stream.recv(65536):
+            ending += got
+
+
+@contextmanager
+def stuck_store(relay: Relay) -> Iterator[sqlite3.Connection]:
+    """Holds the database's write lock, so that no commit gets on until `rollback`."""
+    database = sqlite3.connect(relay.data / "stillwire.db", isolation_level=None)
+    try:
+        database.execute("BEGIN IMMEDIATE")
+        yield database
+    finally:
+        database.close()
+
+
+def begin(session: Session, relay: Relay, body: str) -> int:
+    """Sends to `tea` and waits until that was read, not until it is answered."""
+    read = metrics(relay)["stillwire_frames_received_total"]
+    id = session.begin("send", room="tea", body=body)
+    eventually(lambda: metrics(relay)["stillwire_frames_received_total"] > read)
+    return id
+
+
+def test_a_message_on_its_way_to_a_slow_store_is_acknowledged_before_the_end(start, connect):
+    relay = start()
+    ann, bob = connect(relay, "ann"), connect(relay, "bob")
+    ann.join("tea")
+    bob.join("tea")
+    with stuck_store(relay) as database:
+        id = begin(ann, relay, "late")
+        relay.signal()
+        assert bob.closed() == 4000
+        database.rollback()
+        assert ann.reply(id)["seq"] == 1
+        assert ann.closed() == 4000
+    assert relay.ended() == 0
+    relay.start()
+    assert [message["body"] for message in history(relay, "tea", "ann")] == ["late"]
+
+
+def test_a_store_that_does_not_come_back_keeps_it_for_a_while_only(start, connect):
+    relay = start()
+    ann = connect(relay, "ann")
+    ann.join("tea")
+    ann.send("tea", "before")
+    with stuck_store(relay):
+        begin(ann, relay, "never acknowledged")
+        relay.signal()
+        assert ann.closed() == 4000
+        assert relay.ended(LONGEST) == 0
+    relay.start()
+    assert [message["body"] for message in history(relay, "tea", "ann")] == ["before"]
+
+
+def blocked(relay: Relay, sender: Session) -> None:
+    """Sends to `live.a` until something waits for a reader."""
+    def waits() -> bool:
+        for _ in range(20):
+            sender.send("live.a", "x" * 30_000)
+        return metrics(relay)["stillwire_outbox_bytes"] > 100_000
+
+    eventually(waits)

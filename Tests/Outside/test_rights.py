@@ -1,0 +1,395 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What tokens allow, how they are renewed, and the keys of backends."""
+
+import base64
+import json
+import itertools
+import subprocess
+import time
+
+import pytest
+
+import tokens
+from api import call
+from client import Refused
+from relay import Relay, run
+from waiting import eventually
+
+
+@pytest.fixture(scope="module")
+def api_keys(tmp_path_factory):
+    return tmp_path_factory.mktemp("keys") / "api-keys"
+
+
+@pytest.fixture(scope="module")
+def backend(api_keys):
+    """The key of a backend, as the command line makes it."""
+    made = run("api-key", "tests", "--file", api_keys)
+    assert made.returncode == 0, made.stderr
+    return made.stdout.strip()
+
+
+@pytest.fixture(scope="module")
+def relay(secret, api_keys, backend, tmp_path_factory):
+    options = ("--api-keys-file", api_keys, "--tokens-grace", "0.5", "--presence-grace", "0.5")
+    relay = Relay(tmp_path_factory.mktemp("relay"), *options, secret=secret).start()
+    try:
+        yield relay
+        assert relay.stop() == 0
+    finally:
+        relay.kill()
+
+
+@pytest.fixture
+def key(secret):
+    return secret.read_text()
+
+
+@pytest.fixture
+def enter(relay, connect, key):
+    """Connects a user whose token has more claims."""
+
+    def enter(user, **claims):
+        return connect(relay, token=tokens.token(key, tokens.claims(user, **claims)))
+
+    return enter
+
+
+def bearer(token):
+    return {"Authorization": f"Bearer {token}"}
+
+
+def only(*rooms):
+    """The claim `rooms` from pairs of a pattern and its rights."""
+    return {"rooms": [{"match": match, "can": can.split()} for match, can in rooms]}
+
+
+# What a token allows
+
+
+def test_a_room_that_no_entry_matches_is_closed(enter, names):
+    alice, room = names("alice", "room")
+    session = enter(alice, **only(("other.*", "join send")))
+    assert session.refusal("join", room=room)["code"] == "forbidden"
+    assert session.join(f"other.{room}")["room"] == f"other.{room}"
+
+
+def test_the_first_entry_that_matches_counts(enter, names):
+    alice, room = names("alice", "room")
+    session = enter(alice, **only((f"{room}.a", "send"), (f"{room}.*", "join")))
+    assert session.refusal("join", room=f"{room}.a")["code"] == "forbidden"
+    session.join(f"{room}.b")
+
+
+def test_without_the_right_send_one_listens(enter, names):
+    for prefix in ("", "live."):
+        alice, bob, room = names("alice", "bob", prefix + "room")
+        other = enter(bob)
+        other.join(room)
+        session = enter(alice, **only(("*", "join presence history")))
+        session.join(room)
+        assert session.refusal("send", room=room, body=1)["code"] == "forbidden"
+        assert session.refusal("signal", room=room, name="typing")["code"] == "forbidden"
+        other.send(room, "hello")
+        session.expect("message", body="hello")
+
+
+def test_without_the_right_history_nothing_of_the_past_shows(relay, enter, names, key):
+    alice, bob, room = names("alice", "bob", "room")
+    other = enter(bob)
+    position = other.join(room)
+    other.send(room, "before")
+    claims = only(("*", "join send presence"))
+    session = enter(alice, **claims)
+    reply = session.join(room, history=10, after={"epoch": position["epoch"], "seq": 0})
+    assert (reply["messages"], reply["recovered"]) == ([], False)
+    assert session.refusal("history", room=room)["code"] == "forbidden"
+    answer = call(
+        relay, "GET", f"/v1/rooms/{room}/messages", headers=bearer(tokens.token(key, tokens.claims(alice, **claims)))
+    )
+    assert (answer.status, answer.json["code"]) == (403, "forbidden")
+    other.send(room, "live")
+    session.expect("message", body="live")
+
+
+def test_without_the_right_presence_nobody_shows(enter, names):
+    alice, bob, carol, room = names("alice", "bob", "carol", "room")
+    other = enter(bob)
+    other.join(room)
+    session = enter(alice, **only(("*", "join send history")))
+    reply = session.join(room)
+    assert "members" not in reply
+    assert reply["memberCount"] == 2
+    assert session.refusal("presence", room=room)["code"] == "forbidden"
+    enter(carol).join(room)
+    other.request("focus", isFocused=True)
+    assert not session.heard("member") and not session.heard("presence", user=bob)
+
+
+def test_over_http_the_same_rights_count(relay, enter, names, key):
+    alice, bob, room = names("alice", "bob", "room")
+    enter(bob).join(room)
+
+    def answer(can, method, path, body=None):
+        token = tokens.token(key, tokens.claims(alice, **only(("*", can))))
+        answer = call(relay, method, f"/v1/rooms/{path}", body, token=token)
+        return answer.status, answer.json.get("code")
+
+    assert answer("send create", "PUT", f"{room}/members/me", b"") == (403, "forbidden")
+    assert answer("join", "PUT", f"{room}/members/me", b"") == (201, None)
+    assert answer("join history", "POST", f"{room}/messages", {"body": 1}) == (403, "forbidden")
+    assert answer("send", "POST", f"{room}/messages", {"body": 1}) == (201, None)
+    assert answer("join send history", "GET", f"{room}/members") == (403, "forbidden")
+    assert answer("presence", "GET", f"{room}/members") == (200, None)
+
+
+def test_with_a_token_one_sends_as_oneself_alone(relay, enter, names, key):
+    alice, room = names("alice", "room")
+    enter(alice).join(room)
+    token = tokens.token(key, tokens.claims(alice))
+    for sender in (alice, "somebody"):
+        answer = call(relay, "POST", f"/v1/rooms/{room}/messages", {"from": sender, "body": 1}, token=token)
+        assert (answer.status, answer.problem["code"], answer.problem["at"]) == (403, "forbidden", "/from")
+
+
+def test_a_token_that_names_no_rooms_has_what_the_configuration_gives(start, connect, secret, tmp_path):
+    file = tmp_path / "stillwire.json"
+    file.write_text(json.dumps({"rooms": [{"match": "news.*", "can": ["join", "create", "history"]}]}))
+    relay, key = start("--config", file, secret=secret), secret.read_text()
+    alice = connect(relay, token=tokens.token(key, tokens.claims("alice")))
+    alice.join("news.a")
+    assert alice.refusal("send", room="news.a", body=1)["code"] == "forbidden"
+    alice.join("other")
+    assert alice.send("other", 1)["seq"] == 1
+    editor = connect(relay, token=tokens.token(key, tokens.claims("bob", **only(("news.*", "join send")))))
+    editor.join("news.a")
+    assert editor.send("news.a", 1)["seq"] == 1
+
+
+def test_the_claim_watch_names_who_may_be_seen(enter, relay, names, key):
+    alice, bob, carol = names("alice", "bob", "carol")
+    claims = {"watch": ["bob*"]}
+    session = enter(alice, **claims)
+    enter(bob)
+    assert session.request("watch", users=[bob])["presence"][0]["online"] is True
+    assert session.refusal("watch", users=[carol])["code"] == "forbidden"
+    headers = bearer(tokens.token(key, tokens.claims(alice, **claims)))
+    assert call(relay, "GET", f"/v1/users/{bob}/presence", headers=headers).status == 200
+    assert call(relay, "GET", f"/v1/users/{carol}/presence", headers=headers).status == 403
+
+
+def test_a_room_shared_without_the_right_presence_shows_nobody(relay, enter, names, key):
+    alice, bob, room, open_room = names("alice", "bob", "room", "open")
+    claims = only((open_room, "join presence"), ("*", "join send history"))
+    other, session = enter(bob), enter(alice, **claims)
+    other.request("focus", isFocused=True)
+    for one in (other, session):
+        one.join(room)
+    assert session.refusal("presence", users=[bob])["code"] == "forbidden"
+    assert session.refusal("watch", users=[bob])["code"] == "forbidden"
+    headers = bearer(tokens.token(key, tokens.claims(alice, **claims)))
+    assert call(relay, "GET", f"/v1/users/{bob}/presence", headers=headers).status == 403
+    for one in (other, session):
+        one.join(open_room)
+    assert session.request("presence", users=[bob])["presence"][0]["isFocused"] is True
+    # Who may watch sees that somebody is there, and of the Focus only what a room shows.
+    watcher = enter(alice, watch=["*"], **only(("*", "join send")))
+    watcher.join(room)
+    (entry,) = watcher.request("watch", users=[bob])["presence"]
+    assert (entry["online"], entry["isFocused"]) == (True, None)
+    other.request("focus", isFocused=False)
+    other.request("activity", state="idle")
+    assert watcher.expect("presence", user=bob, activity="idle")["isFocused"] is None
+
+
+def test_a_watch_ends_with_the_shared_room_that_allowed_it(enter, names):
+    alice, bob, carol, room, kept = names("alice", "bob", "carol", "room", "kept")
+    session, other, friend = enter(alice), enter(bob), enter(carol)
+    for one in (session, other):
+        one.join(room)
+    for one in (session, friend):
+        one.join(kept)
+    session.request("watch", users=[bob, carol])
+    session.request("leave", room=room)
+    states = itertools.cycle(["idle", "active"])
+
+    def bob_is_heard_of():
+        """Of two who change at once the watched friend shows when the other must have."""
+        state = next(states)
+        other.request("activity", state=state)
+        friend.request("activity", state=state)
+        session.expect("presence", user=carol, activity=state)
+        seen = session.heard("presence", user=bob)
+        session.forget_events()
+        return bool(seen)
+
+    eventually(lambda: not bob_is_heard_of())
+    assert not bob_is_heard_of()
+
+
+# Renewal
+
+
+def test_a_session_ends_with_its_token(enter, names):
+    (alice,) = names("alice")
+    session = enter(alice, exp=int(time.time()) + 2)
+    assert session.closed() == 4002
+    (bye,) = [frame for frame in session.inbox if frame["type"] == "bye"]
+    assert (bye["code"], bye["reconnect"]) == (4002, True)
+
+
+def test_a_refreshed_session_goes_on(enter, names, key):
+    (alice,) = names("alice")
+    session = enter(alice, exp=int(time.time()) + 2)
+    later = int(time.time()) + 3600
+    reply = session.request("refresh", token=tokens.token(key, tokens.claims(alice, exp=later)))
+    assert (reply["type"], reply["expires"]) == ("ok", later * 1000)
+    witness = enter(alice, exp=int(time.time()) + 2)
+    assert witness.closed() == 4002  # by now the first token would have ended the first session too
+    session.request("ping")
+
+
+def test_refresh_takes_only_a_good_token_of_the_same_user(enter, names, key):
+    alice, bob = names("alice", "bob")
+    session = enter(alice)
+    assert session.refusal("refresh", token=tokens.token(key, tokens.claims(bob)))["code"] == "forbidden"
+    assert session.refusal("refresh", token="nonsense")["code"] == "unauthorized"
+    expired = tokens.token(key, tokens.claims(alice, exp=int(time.time()) - 60))
+    assert session.refusal("refresh", token=expired)["code"] == "unauthorized"
+    assert session.refusal("refresh")["code"] == "bad_request"
+    session.request("ping")
+
+
+def test_in_open_mode_there_is_nothing_to_refresh(start, connect, names):
+    (alice,) = names("alice")
+    assert connect(start(), alice).refusal("refresh", token="a")["code"] == "unsupported"
+
+
+def test_what_a_newer_token_no_longer_gives_ends_at_once(enter, names, key):
+    alice, bob, room, kept = names("alice", "bob", "room", "kept")
+    other, session = enter(bob), enter(alice)
+    for name in (room, kept):
+        other.join(name)
+        session.join(name)
+    session.send(kept, "mine")
+    claims = tokens.claims(alice, **only((kept, "join")))
+    session.request("refresh", token=tokens.token(key, claims))
+    assert session.expect("error", room=room)["code"] == "forbidden"
+    assert session.refusal("send", room=room, body=1)["code"] == "not_joined"
+    assert session.refusal("send", room=kept, body=1)["code"] == "forbidden"
+    other.send(room, "unheard")
+    other.send(kept, "heard")
+    session.expect("message", room=kept, body="heard")
+    assert not session.heard("message", room=room)
+    assert session.refusal("history", room=kept)["code"] == "forbidden"
+
+
+def test_who_may_no_longer_be_watched_is_not_heard_of(enter, names, key):
+    alice, bob, carol, room = names("alice", "bob", "carol", "room")
+    session, friend = enter(alice, watch=["*"]), enter(carol)
+    session.join(room)
+    friend.join(room)
+    session.request("watch", users=[bob, carol])
+    session.request("refresh", token=tokens.token(key, tokens.claims(alice)))
+    session.request("presence", users=[carol])  # a read of the store later
+    session.forget_events()
+    stranger = enter(bob)
+    stranger.request("ping")
+    friend.request("activity", state="idle")
+    session.expect("presence", user=carol, activity="idle")
+    assert not session.heard("presence", user=bob)
+
+
+# Backends
+
+
+def test_an_api_key_acts_for_any_user(relay, backend, enter, names):
+    alice, bob, room = names("alice", "bob", "room")
+    session = enter(alice)
+    session.join(room)
+    answer = call(
+        relay, "POST", f"/v1/rooms/{room}/messages", {"from": bob, "body": "from a backend"}, headers=bearer(backend)
+    )
+    assert answer.status == 201
+    assert session.expect("message", body="from a backend")["from"] == bob
+    assert call(relay, "GET", f"/v1/users/{alice}/presence", headers=bearer(backend)).json["online"] is True
+
+
+def test_an_api_key_opens_no_session_and_a_wrong_one_nothing(relay, backend, connect, names):
+    (alice,) = names("alice")
+    with pytest.raises(Refused) as refused:
+        connect(relay, token=backend)
+    assert refused.value.error["code"] == "unauthorized"
+    wrong = backend[:-2] + ("AA" if not backend.endswith("AA") else "BB")
+    assert call(relay, "GET", f"/v1/users/{alice}/presence", headers=bearer(wrong)).status == 401
+    assert call(relay, "GET", f"/v1/users/{alice}/presence").status == 401
+
+
+def test_a_revoked_key_is_no_longer_in_the_file(api_keys):
+    made = run("api-key", "passing", "--file", api_keys)
+    assert made.returncode == 0 and made.stdout.startswith("sw_")
+    assert run("api-key", "passing", "--file", api_keys).returncode == 1
+    assert run("api-key", "passing", "--file", api_keys, "--revoke").returncode == 0
+    assert run("api-key", "passing", "--file", api_keys, "--revoke").returncode == 1
+    assert "passing" not in api_keys.read_text()
+
+
+# Keys of each kind
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "kind"),
+    [("ES256", "EC -pkeyopt ec_paramgen_curve:P-256"), ("RS256", "RSA -pkeyopt rsa_keygen_bits:2048"), ("EdDSA", "ED25519")],
+)
+def test_a_token_signed_with_a_private_key_is_accepted(start, connect, names, tmp_path, algorithm, kind):
+    private, public = tmp_path / "private.pem", tmp_path / "public.pem"
+    subprocess.run(["openssl", "genpkey", "-algorithm", *kind.split(), "-out", private], check=True, capture_output=True)
+    subprocess.run(["openssl", "pkey", "-in", private, "-pubout", "-out", public], check=True, capture_output=True)
+    relay = start("--tokens-keys", f"{algorithm}:one:{public}", "--tokens-audience", "chat", "--tokens-issuer", "login")
+    (alice,) = names("alice")
+    options = ["token", "--key-file", private, "--algorithm", algorithm, "--kid", "one", "--user", alice]
+    made = run(*options, "--audience", "chat", "--issuer", "login", "--room", "a*=join", "--watch", "b*")
+    assert made.returncode == 0, made.stderr
+    session = connect(relay, token=made.stdout.strip())
+    assert session.welcome["user"] == alice
+    assert session.refusal("join", room="b")["code"] == "forbidden"
+    session.join("abc")
+    with pytest.raises(Refused):
+        connect(relay, token=run(*options).stdout.strip())
+
+
+def test_the_keys_of_a_set_are_used_by_their_names(start, connect, tmp_path):
+    keys = []
+    for kid in ("old", "new"):
+        private = tmp_path / f"{kid}.pem"
+        subprocess.run(["openssl", "genpkey", "-algorithm", "ED25519", "-out", private], check=True)
+        public = subprocess.run(
+            ["openssl", "pkey", "-in", private, "-pubout", "-outform", "DER"], check=True, capture_output=True
+        ).stdout
+        # The key itself ends the SubjectPublicKeyInfo (RFC 8410).
+        x = base64.urlsafe_b64encode(public[-32:]).decode().rstrip("=")
+        keys.append({"kty": "OKP", "crv": "Ed25519", "alg": "EdDSA", "use": "sig", "kid": kid, "x": x})
+    file = tmp_path / "keys.json"
+    file.write_text(json.dumps({"keys": keys}))
+    relay = start("--tokens-jwks-file", file)
+
+    def token(signed_with, kid):
+        options = ["--key-file", tmp_path / f"{signed_with}.pem", "--algorithm", "EdDSA", "--kid", kid]
+        made = run("token", *options, "--user", "alice")
+        assert made.returncode == 0, made.stderr
+        return made.stdout.strip()
+
+    for kid in ("old", "new"):
+        assert connect(relay, token=token(kid, kid)).welcome["user"] == "alice"
+    for signed_with, kid in (("old", "new"), ("new", "unknown")):
+        with pytest.raises(Refused):
+            connect(relay, token=token(signed_with, kid))
+
+
+def test_a_small_rsa_key_is_refused_at_start(start, tmp_path):
+    private, public = tmp_path / "private.pem", tmp_path / "public.pem"
+    subprocess.run(["openssl", "genrsa", "-out", private, "1024"], check=True, capture_output=True)
+    subprocess.run(["openssl", "pkey", "-in", private, "-pubout", "-out", public], check=True, capture_output=True)
+    refused = run("serve", "--port", "0", "--data", tmp_path / "data", "--tokens-keys", f"RS256::{public}")
+    assert refused.returncode == 1
+    assert "is no public key for RS256" in refused.stderr

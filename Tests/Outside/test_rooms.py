@@ -1,0 +1,244 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What rooms do by the patterns of a configuration file, and how it changes while the relay runs."""
+
+import json
+import signal
+
+import pytest
+
+from client import Refused
+from relay import Relay, run
+from waiting import eventually
+
+
+@pytest.fixture
+def configured(start, tmp_path):
+    """Starts a relay with a configuration; `reload` gives it another, and returns what the log says of it."""
+
+    def configured(told, *options, **settings):
+        file = tmp_path / "stillwire.json"
+        file.write_text(json.dumps(told))
+        relay = start("--config", file, *options, **settings)
+
+        def reload(told):
+            before = relay.log.read_text()
+            file.write_text(told if isinstance(told, str) else json.dumps(told))
+            relay.signal(signal.SIGHUP)
+            words = ("the configuration was read again", "the configuration is not changed")
+            eventually(lambda: any(word in relay.log.read_text()[len(before) :] for word in words))
+            return relay.log.read_text()[len(before) :]
+
+        relay.reload = reload
+        return relay
+
+    return configured
+
+
+def too_large(session, room, limit):
+    error = session.refusal("join", room=room)
+    assert (error["code"], limit in error["message"]) == ("too_large", True), error
+
+
+def test_a_room_that_keeps_nothing_by_its_pattern(configured, connect):
+    relay = configured({"rooms": [{"match": "chat.*", "history": {"count": 0}}]})
+    alice = connect(relay, "alice")
+    epoch = alice.join("chat.a")["epoch"]
+    alice.send("chat.a", 1)
+    assert alice.request("history", room="chat.a")["messages"] == []
+    relay.kill()
+    relay.start()
+    assert connect(relay, "alice").join("chat.a")["epoch"] != epoch
+
+
+def test_the_first_pattern_that_fits_counts_and_the_defaults_stand_behind(configured, connect):
+    relay = configured({"rooms": [{"match": "live.kept*"}, {"match": "live.k*", "history": {"count": 0}}]})
+    alice = connect(relay, "alice")
+    kept = {}
+    for room in ("live.kept-1", "live.k", "live.other", "else"):
+        alice.join(room)
+        alice.send(room, 1)
+        kept[room] = len(alice.request("history", room=room)["messages"])
+    assert kept == {"live.kept-1": 1, "live.k": 0, "live.other": 0, "else": 1}
+
+
+def test_a_room_without_push_waits_for_nobody(configured, connect, phone):
+    relay = configured({"rooms": [{"match": "quiet.*", "push": False}]}, "--presence-grace", 0)
+    alice, bob = connect(relay, "alice"), connect(relay, "bob")
+    phones = phone(relay, bob)
+    for session in (alice, bob):
+        session.join("quiet.a")
+        session.join("loud")
+    bob.close(1000)
+    alice.send("quiet.a", {"text": "quiet"})
+    alice.send("loud", {"text": "loud"})
+    eventually(phones.notifications)
+    assert all("loud" in json.dumps(notification) for notification in phones.notifications())
+
+
+def test_receipts_where_the_pattern_asks_for_them(configured, connect):
+    relay = configured({"rooms": [{"match": "told.*", "receipts": True}]})
+    alice, bob = connect(relay, "alice"), connect(relay, "bob")
+    for room in ("told.a", "untold"):
+        alice.join(room)
+        bob.join(room)
+        alice.send(room, 1)
+    bob.request("read", room="untold", seq=1)
+    bob.request("read", room="told.a", seq=1)
+    assert alice.expect("receipt")["room"] == "told.a"
+
+
+@pytest.mark.parametrize("room", ["small.a", "live.small"])
+def test_members_and_the_list_of_them_are_bounded_by_the_pattern(configured, connect, room):
+    relay = configured(
+        {
+            "rooms": [
+                {"match": "small.*", "members": 3, "memberList": 2},
+                {"match": "live.small", "history": {"count": 0}, "members": 3, "memberList": 2},
+            ]
+        }
+    )
+    sessions = [connect(relay, f"user{number}") for number in range(4)]
+    assert "members" in sessions[0].join(room) and "members" in sessions[1].join(room)
+    assert "members" not in sessions[2].join(room)
+    too_large(sessions[3], room, "membersPerRoom")
+    assert "members" not in connect(relay, "user2").join(room)
+    sessions[0].request("leave", room=room)
+    assert sessions[3].join(room)["memberCount"] == 3
+
+
+@pytest.mark.parametrize("room", ["room", "live.room"])
+def test_members_per_room_is_a_limit(start, connect, room):
+    relay = start("--limits-members-per-room", 2)
+    alice, bob, cid = (connect(relay, name) for name in ("alice", "bob", "cid"))
+    alice.join(room)
+    bob.join(room)
+    too_large(cid, room, "membersPerRoom")
+    bob.join(room)
+    bob.request("leave", room=room)
+    assert cid.join(room)["memberCount"] == 2
+
+
+def test_rooms_per_user_counts_memberships_of_rooms_that_keep_something(start, connect):
+    relay = start("--limits-rooms-per-user", 2)
+    alice = connect(relay, "alice")
+    alice.join("a")
+    alice.join("b")
+    alice.join("live.c")
+    too_large(alice, "c", "roomsPerUser")
+    too_large(connect(relay, "alice"), "c", "roomsPerUser")
+    alice.join("a")
+    alice.request("leave", room="a")
+    alice.join("c")
+    assert connect(relay, "bob").join("c")["memberCount"] == 2
+
+
+def test_what_everybody_may_by_the_pattern(configured, connect):
+    relay = configured({"rooms": [{"match": "news.*", "can": ["join", "history", "create"]}]})
+    alice, bob = connect(relay, "alice"), connect(relay, "bob")
+    assert "members" not in alice.join("news.a")
+    assert alice.refusal("send", room="news.a", body=1)["code"] == "forbidden"
+    bob.join("news.a")
+    assert alice.heard("presence") == []
+
+
+@pytest.mark.parametrize(
+    "pattern, place",
+    [
+        ({}, "/rooms/0/match"),
+        ({"match": ""}, "/rooms/0/match"),
+        ({"match": "a b"}, "/rooms/0/match"),
+        ({"match": "a", "history": {"count": -1}}, "/rooms/0/history/count"),
+        ({"match": "a", "history": {"count": 1.5}}, "/rooms/0/history/count"),
+        ({"match": "a", "history": {"age": -1}}, "/rooms/0/history/age"),
+        ({"match": "a", "history": {"cuont": 1}}, "/rooms/0/history/cuont"),
+        ({"match": "a", "history": {"count": 0}, "push": True}, "/rooms/0/push"),
+        ({"match": "a", "memberList": -1}, "/rooms/0/memberList"),
+        ({"match": "a", "members": "5"}, "/rooms/0/members"),
+        ({"match": "a", "recipts": True}, "/rooms/0/recipts"),
+        ({"match": "a", "can": ["fly"]}, "/rooms/0/can"),
+    ],
+)
+def test_a_wrong_pattern_is_named(tmp_path, pattern, place):
+    file = tmp_path / "stillwire.json"
+    file.write_text(json.dumps({"rooms": [pattern]}))
+    ended = run("serve", "--check", "--config", file)
+    assert ended.returncode == 1 and place in ended.stderr, ended.stderr
+
+
+def test_a_pattern_that_never_counts_is_an_error(tmp_path):
+    file = tmp_path / "stillwire.json"
+    file.write_text(json.dumps({"rooms": [{"match": "a*"}, {"match": "b"}, {"match": "a*"}]}))
+    ended = run("serve", "--check", "--config", file)
+    assert ended.returncode == 1 and "/rooms/2/match" in ended.stderr, ended.stderr
+
+
+def test_sighup_brings_other_limits_and_patterns_to_who_is_there(configured, connect):
+    relay = configured({"limits": {"roomsPerSession": 2}, "rooms": [{"match": "r*", "members": 1}]})
+    alice, bob = connect(relay, "alice"), connect(relay, "bob")
+    alice.join("room")
+    too_large(bob, "room", "membersPerRoom")
+    relay.reload({"limits": {"roomsPerSession": 1}, "rooms": [{"match": "r*", "members": 2, "memberList": 1}]})
+    bob.join("room")
+    assert alice.expect("counts")["memberCount"] == 2
+    too_large(alice, "second", "roomsPerSession")
+    assert connect(relay, "cid").welcome["limits"]["roomsPerSession"] == 1
+
+
+def test_sighup_keeps_whether_a_room_in_memory_is_stored(configured, connect):
+    relay = configured({})
+    alice = connect(relay, "alice")
+    alice.join("room")
+    alice.send("room", 1)
+    relay.reload({"rooms": [{"match": "*", "history": {"count": 0}}]})
+    assert alice.send("room", 2)["seq"] == 2
+    assert len(alice.request("history", room="room")["messages"]) == 2
+    alice.join("later")
+    alice.send("later", 1)
+    assert alice.request("history", room="later")["messages"] == []
+
+
+@pytest.mark.parametrize("told", ["{", '{"limits":{"history":0}}', '{"rooms":[{}]}', '{"tokens":{"secretFile":"no"}}'])
+def test_a_configuration_that_is_wrong_changes_nothing(configured, connect, told):
+    relay = configured({"limits": {"history": 7}})
+    assert "not changed" in relay.reload(told)
+    assert connect(relay, "alice").welcome["limits"]["history"] == 7
+
+
+def test_what_needs_a_restart_is_said(configured, connect):
+    relay = configured({"drain": {"delay": 0}})
+    said = relay.reload({"drain": {"delay": 1}, "origins": ["https://a.example"], "limits": {"history": 7}})
+    assert "restart" in said and "drain.delay" in said and "origins" in said
+    assert connect(relay, "alice").welcome["limits"]["history"] == 7
+
+
+def test_another_secret_counts_from_the_next_hello_on(start, connect, tmp_path, secret):
+    own = tmp_path / "secret"
+    own.write_text(secret.read_text())
+    relay: Relay = start(secret=own)
+    before = relay.token("alice")
+    session = connect(relay, token=before)
+    own.write_text("another-secret-of-more-than-32-bytes-length")
+    relay.signal(signal.SIGHUP)
+    eventually(lambda: "read again" in relay.log.read_text())
+    with pytest.raises(Refused):
+        connect(relay, token=before)
+    assert connect(relay, token=relay.token("alice")).welcome["user"] == "alice"
+    session.join("room")
+
+
+@pytest.mark.parametrize("mode", ["full", "normal"])
+def test_the_store_says_when_a_commit_is_done(configured, connect, mode):
+    relay = configured({"store": {"synchronous": mode}})
+    alice = connect(relay, "alice")
+    alice.join("room")
+    assert alice.send("room", 1)["seq"] == 1
+    ended = run("serve", "--check", "--store-synchronous", "off")
+    assert ended.returncode == 1 and "store.synchronous" in ended.stderr
+
+
+def test_rights_are_withdrawn_also_where_a_room_is_to_keep_nothing(configured, connect):
+    relay = configured({"rooms": [{"match": "r*", "history": {"count": 10}}]})
+    session = connect(relay, "alice")
+    session.join("room")
+    relay.reload({"rooms": [{"match": "r*", "history": {"count": 0}, "can": ["join"]}]})
+    assert session.refusal("send", room="room", body=1)["code"] == "forbidden"

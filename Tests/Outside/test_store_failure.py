@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A disk that is full or fails: who sends is told, nothing acknowledged is lost, and it ends by itself."""
+
+import resource
+import sqlite3
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import closing
+
+import pytest
+
+from api import call, history
+from client import Session
+from metrics import metrics
+from relay import Relay
+from waiting import eventually
+from wire import Wire
+
+#: A body that needs more than the pages which are there already.
+BODY = "x" * 20_000
+
+
+class Disk:
+    """The disk under a relay's data, which can fail and recover."""
+
+    def __init__(self, fail: Callable[[Relay], None], recover: Callable[[Relay], None]):
+        self.fail = fail
+        self.recover = recover
+
+
+def set_largest_file(relay: Relay, size: int) -> None:
+    resource.prlimit(relay.pid, resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
+
+
+def refuse_growth(relay: Relay) -> None:
+    set_largest_file(relay, 4096)
+
+
+def allow_growth(relay: Relay) -> None:
+    if relay.is_running:
+        set_largest_file(relay, resource.RLIM_INFINITY)
+
+
+@pytest.fixture(params=["no space", "no growth"])
+def failing(request, tmp_path) -> Iterator[tuple[Relay, Disk]]:
+    """A relay and its disk."""
+    options = ("--presence-grace", "0", "--limits-send-rate", "0")
+    relay = Relay(tmp_path, *options)
+    if request.param == "no growth":
+        yield relay.start(), Disk(refuse_growth, allow_growth)
+        relay.kill()
+        return
+    relay.data.mkdir()
+    mounted = mount("-t", "tmpfs", "-o", "size=1m", "none", relay.data)
+    if mounted.returncode:
+        pytest.skip(f"no file system can be mounted here: {mounted.stderr.strip()}")
+    filler = relay.data / "filler"
+
+    def fill(_: Relay) -> None:
+        with filler.open("wb", buffering=0) as file:
+            try:
+                while file.write(b"x" * 4096):
+                    pass
+            except OSError:
+                pass
+
+    try:
+        yield relay.start(), Disk(fill, lambda _: mount("-o", "remount,size=32m", relay.data).check_returncode())
+    finally:
+        relay.kill()
+        subprocess.run(["umount", str(relay.data)], check=True)
+
+
+def mount(*arguments: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(["mount", *map(str, arguments)], capture_output=True, text=True)
+
+
+def stored_mark(relay, room, user):
+    """The read mark on disk, which is told to nobody."""
+    with closing(sqlite3.connect(f"file:{relay.data}/stillwire.db?mode=ro", uri=True)) as database:
+        query = """SELECT read FROM members JOIN rooms ON rooms.id = room JOIN users ON users.id = user
+                   WHERE rooms.name = ? AND users.name = ?"""
+        return database.execute(query, (room, user)).fetchone()[0]
+
+
+def sent(session: Session, room: str, body: str) -> int | None:
+    """The seq of a message, or None when the store could not take it."""
+    answer = session.outcome("send", room=room, body=body)
+    if answer["type"] == "ok":
+        return answer["seq"]
+    assert (answer["code"], answer["temporary"]) == ("unavailable", True), answer
+    assert answer["retryAfter"] > 0
+    return None
+
+
+def test_a_failing_disk_is_told_and_survived(failing, connect):
+    relay, disk = failing
+    ann, bob = connect(relay, "ann"), connect(relay, "bob")
+    for session in (ann, bob):
+        session.join("tea")
+        session.join("live.tea")
+    acknowledged = {ann.send("tea", "before")["seq"]: "before"}
+    bob.expect("message", body="before")
+
+    disk.fail(relay)
+    for number in range(200):
+        body = f"{number} {BODY}"
+        seq = sent(ann, "tea", body)
+        if seq is None:
+            break
+        acknowledged[seq] = body
+    else:
+        raise AssertionError("the disk takes everything")
+    # What was refused was shown to nobody, and what the store is not needed for goes on.
+    assert not bob.heard("message", body=body)
+    ann.send("live.tea", "live")
+    assert bob.expect("message", room="live.tea")["body"] == "live"
+    assert metrics(relay)["stillwire_store_available"] == 0
+    assert metrics(relay)["stillwire_store_failures_total"] >= 1
+    ready = call(relay, "GET", "/ready")
+    assert (ready.status, ready.json) == (200, {"status": "ready", "store": "unavailable"})
+    answer = call(relay, "POST", "/v1/rooms/tea/messages", {"body": BODY, "from": "ann"})
+    assert (answer.status, answer.problem["code"]) == (503, "unavailable")
+    assert int(answer.headers["Retry-After"]) >= 1
+    # A mark that cannot be stored now.
+    newest = max(acknowledged)
+    failures = metrics(relay)["stillwire_store_failures_total"]
+    bob.request("read", room="tea", seq=newest)
+    eventually(lambda: metrics(relay)["stillwire_store_failures_total"] > failures)
+
+    disk.recover(relay)
+    # By itself: the mark is tried again.
+    eventually(lambda: metrics(relay)["stillwire_store_available"] == 1)
+    assert call(relay, "GET", "/ready").json["store"] == "available"
+    seq = ann.send("tea", "after")["seq"]
+    assert seq == newest + 1
+    acknowledged[seq] = "after"
+    assert bob.expect("message", body="after")["seq"] == seq
+    eventually(lambda: stored_mark(relay, "tea", "bob") == newest)
+    relay.kill()
+    relay.start()
+    assert {message["seq"]: message["body"] for message in history(relay, "tea", "ann")} == acknowledged
+    assert connect(relay, "bob").join("tea")["read"] == newest
+
+
+def test_a_disk_that_is_well_again_is_noticed_where_nobody_writes(failing, connect):
+    relay, disk = failing
+    ann = connect(relay, "ann")
+    ann.join("tea")
+    disk.fail(relay)
+    while sent(ann, "tea", BODY) is not None:
+        pass
+    eventually(lambda: metrics(relay)["stillwire_store_available"] == 0)
+    disk.recover(relay)
+    eventually(lambda: metrics(relay)["stillwire_store_available"] == 1)
+
+
+def test_a_stop_with_a_failing_disk_ends_and_keeps_what_was_acknowledged(failing, connect):
+    relay, disk = failing
+    ann = connect(relay, "ann")
+    ann.join("tea")
+    ann.send("tea", "before")
+    disk.fail(relay)
+    while sent(ann, "tea", BODY) is not None:
+        pass
+    kept = ann.request("history", room="tea", limit=300)["messages"]
+    assert relay.stop() == 0
+    disk.recover(relay)
+    relay.start()
+    assert history(relay, "tea", "ann") == kept
+
+
+def test_who_comes_while_the_store_cannot_be_read_is_asked_to_come_back(start, connect):
+    relay = start()
+    ann, bob = connect(relay, "ann"), connect(relay, "bob")
+    for session in (ann, bob):
+        session.join("live.tea")
+    for file in relay.data.glob("stillwire.db*"):
+        with file.open("r+b") as opened:
+            opened.write(b"\xff" * file.stat().st_size)
+    with Wire(relay) as stranger:
+        stranger.open().send_request("hello", id=1, user="stranger")
+        ending = stranger.ending()
+    (error,) = ending.errors
+    assert (error["id"], error["code"], error["temporary"]) == (1, "internal", True)
+    assert (ending.bye["code"], ending.bye["reconnect"], ending.code) == (4001, True, 4001)
+    # Those who are there need no store for this.
+    ann.send("live.tea", "still here")
+    assert bob.expect("message")["body"] == "still here"

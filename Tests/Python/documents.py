@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the relay's own documents promise, held against what it says.
+
+A client ignores fields that it does not know. These checks do not: a field that no document names fails them.
+"""
+
+import json
+from functools import cache
+from typing import Any
+
+from jsonschema import Draft202012Validator
+from referencing import Registry, Resource
+from referencing.jsonschema import DRAFT202012
+
+from relay import CHECKOUT
+
+FOLDER = CHECKOUT / "Sources" / "RelayServer" / "Documents"
+OPENAPI, ASYNCAPI = "openapi.json", "asyncapi.json"
+METHODS = ("get", "put", "post", "delete")
+
+
+@cache
+def document(name: str) -> dict[str, Any]:
+    return json.loads((FOLDER / name).read_text())
+
+
+def resolve(name: str, item: dict[str, Any]) -> dict[str, Any]:
+    """What a `$ref` within the document leads to."""
+    while "$ref" in item:
+        found: Any = document(name)
+        for part in item["$ref"].removeprefix("#/").split("/"):
+            found = found[part.replace("~1", "/").replace("~0", "~")]
+        item = found
+    return item
+
+
+def problem(name: str, schema: dict[str, Any], value: Any) -> str | None:
+    """What is wrong with the value, or None."""
+    validator = Draft202012Validator(
+        _strict(_anchored(name, schema)), registry=_registry(name), format_checker=Draft202012Validator.FORMAT_CHECKER
+    )
+    error = next(validator.iter_errors(value), None)
+    return error and f"{error.json_path}: {error.message}"
+
+
+# Frames
+
+
+@cache
+def requests() -> dict[str, tuple[dict[str, Any], dict[str, Any]]]:
+    """By type the messages of a request and of the reply to it."""
+    return {
+        operation["messages"][0]["$ref"].rsplit("/", 1)[1]: (
+            resolve(ASYNCAPI, operation["messages"][0]),
+            resolve(ASYNCAPI, operation["reply"]["messages"][0]),
+        )
+        for operation in document(ASYNCAPI)["operations"].values()
+        if operation["action"] == "receive"
+    }
+
+
+@cache
+def told() -> dict[str, list[dict[str, Any]]]:
+    """By type the messages that the relay sends."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for operation in document(ASYNCAPI)["operations"].values():
+        sends = operation["action"] == "send"
+        for message in operation["messages"] if sends else operation["reply"]["messages"]:
+            message = resolve(ASYNCAPI, message)
+            same = found.setdefault(message["payload"]["properties"]["type"]["const"], [])
+            if message not in same:
+                same.append(message)
+    return found
+
+
+def check_frame(frame: dict[str, Any]) -> None:
+    """Fails when no message of the frame's type is like it; a type that is not described passes."""
+    messages = told().get(frame.get("type"))
+    if not messages:
+        return
+    likely = [message["payload"] for message in messages if _is_like(message["payload"], frame)]
+    problems = [problem(ASYNCAPI, payload, frame) for payload in likely]
+    assert None in problems, f"not as {ASYNCAPI} says, {problems or 'in its fields'}: {json.dumps(frame)[:500]}"
+
+
+def check_reply(type: str, frame: dict[str, Any]) -> None:
+    """Fails when the frame is no reply to a request of this type."""
+    if type in requests():
+        wrong = problem(ASYNCAPI, requests()[type][1]["payload"], frame)
+        assert wrong is None, f"not as {ASYNCAPI} says of {type}, {wrong}: {json.dumps(frame)[:500]}"
+
+
+def _is_like(payload: dict[str, Any], frame: dict[str, Any]) -> bool:
+    return set(payload["required"]) <= set(frame) <= set(payload["properties"])
+
+
+# Answers
+
+
+def operation(method: str, path: str) -> tuple[str, dict[str, Any]] | None:
+    """The path's template and what is said of the method there."""
+    parts = path.partition("?")[0].split("/")
+    method = "get" if method == "HEAD" else method.lower()
+    for template, item in document(OPENAPI)["paths"].items():
+        pattern = template.split("/")
+        if len(pattern) == len(parts) and all(
+            want.startswith("{") or want == have for want, have in zip(pattern, parts, strict=True)
+        ):
+            return (template, item[method]) if method in item else None
+    return None
+
+
+def check_answer(method: str, path: str, status: int, content_type: str, body: bytes) -> None:
+    """Fails when an answer's status or body is not what the document says."""
+    found = operation(method, path)
+    if found is None:
+        if content_type == "application/problem+json" and method != "HEAD":
+            wrong = problem(OPENAPI, {"$ref": "#/components/schemas/Problem"}, json.loads(body))
+            assert wrong is None, f"{method} {path}: {wrong}: {body[:500]!r}"
+        return
+    template, operation_ = found
+    place = f"not as {OPENAPI} says of {method} {template}"
+    response = operation_["responses"].get(str(status))
+    assert response is not None, f"{place}: {status} {body[:500]!r}"
+    content = resolve(OPENAPI, response).get("content", {})
+    if not content or method == "HEAD":
+        assert not body, f"{place}: a body with {status}"
+        return
+    assert content_type in content, f"{place}: {content_type}"
+    if content_type.endswith("json"):
+        wrong = problem(OPENAPI, content[content_type]["schema"], json.loads(body))
+        assert wrong is None, f"{place}: {status}, {wrong}: {body[:500]!r}"
+
+
+# Schemas
+
+
+def _anchored(name: str, schema: Any) -> Any:
+    """The same with references that lead into the document."""
+    if isinstance(schema, dict):
+        return {
+            key: f"{name}{value}" if key == "$ref" else _anchored(name, value) for key, value in schema.items()
+        }
+    return [_anchored(name, item) for item in schema] if isinstance(schema, list) else schema
+
+
+def _strict(schema: Any) -> Any:
+    """The same, of objects that have no fields but those described."""
+    if isinstance(schema, list):
+        return [_strict(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    closed = {key: _strict(value) for key, value in schema.items()}
+    if schema.get("type") == "object" and isinstance(schema.get("properties"), dict):
+        closed.setdefault("additionalProperties", False)
+    return closed
+
+
+@cache
+def _registry(name: str) -> Registry:
+    contents = _strict(document(name))
+    return Registry().with_resource(name, Resource(contents=contents, specification=DRAFT202012))

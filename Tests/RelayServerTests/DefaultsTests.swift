@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+import Testing
+
+@testable import RelayServer
+
+@Suite struct DefaultsTests {
+  @Test func `times are those of the protocol unless told otherwise`() {
+    let configuration = ServerConfiguration()
+    #expect(configuration.presenceGrace == .seconds(10))
+    #expect(configuration.identity.grace == .seconds(25))
+    #expect(configuration.identity.requiresExpiry)
+  }
+}

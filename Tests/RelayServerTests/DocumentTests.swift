@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import RelayProtocol
+import Testing
+
+@testable import RelayServer
+
+/// The documents name exactly what the code has.
+struct DocumentTests {
+  let openAPI: [String: Any]
+  let asyncAPI: [String: Any]
+
+  init() throws {
+    openAPI = try Self.object(Document.openAPI.text)
+    asyncAPI = try Self.object(Document.asyncAPI.text)
+  }
+
+  private static func object(_ text: [UInt8]) throws -> [String: Any] {
+    try #require(try JSONSerialization.jsonObject(with: Data(text)) as? [String: Any])
+  }
+
+  private func schema(_ name: String, of document: [String: Any]) throws -> [String: Any] {
+    let components = try #require(document["components"] as? [String: Any])
+    let schemas = try #require(components["schemas"] as? [String: Any])
+    return try #require(schemas[name] as? [String: Any])
+  }
+
+  @Test func `every route is described with exactly its methods`() throws {
+    let paths = try #require(openAPI["paths"] as? [String: [String: Any]])
+    let described = paths.mapValues { item in Set(item.keys).subtracting(["parameters"]) }
+    var served: [String: Set<String>] = [:]
+    for route in Relay.routes {
+      #expect(served[route.path.description] == nil, "\(route.path) stands in the table twice")
+      served[route.path.description] = Set(route.actions.map { $0.method.lowercased() })
+    }
+    #expect(described == served)
+  }
+
+  @Test func `what takes an API key is described so`() throws {
+    let paths = try #require(openAPI["paths"] as? [String: [String: Any]])
+    for route in Relay.routes {
+      for action in route.actions {
+        let operation = try #require(paths[route.path.description]?[action.method.lowercased()] as? [String: Any])
+        let security = (operation["security"] as? [[String: Any]])?.flatMap(\.keys)
+        switch action.work {
+        case .called(.backend, _): #expect(security == ["apiKey", "openMode"], "\(route.path)")
+        case .called(.anyone, _): #expect(security == nil, "\(route.path)")
+        case .open: #expect(security == [] || route.path.description == "/metrics", "\(route.path)")
+        }
+      }
+    }
+  }
+
+  @Test func `every type of request is described`() throws {
+    let operations = try #require(asyncAPI["operations"] as? [String: [String: Any]])
+    let described = operations.filter { $0.value["action"] as? String == "receive" }.keys
+    #expect(Set(described) == Set(Relay.requests + Relay.hubRequests))
+  }
+
+  @Test func `the limits are described with their defaults`() throws {
+    let schema = try schema("Limits", of: asyncAPI)
+    let properties = try #require(schema["properties"] as? [String: [String: Any]])
+    let described = properties.compactMapValues { ($0["default"] as? NSNumber)?.doubleValue }
+    let limits = Limits()
+    #expect(described == Dictionary(uniqueKeysWithValues: Limits.entries.map { ($0.name, limits[$0.name] ?? .nan) }))
+    #expect(try Set(#require(schema["required"] as? [String])) == Set(Limits.entries.map(\.name)))
+  }
+
+  @Test func `every error code is described`() throws {
+    for document in [openAPI, asyncAPI] {
+      #expect(try schema("ErrorCode", of: document)["enum"] as? [String] == ErrorCode.allCases.map(\.rawValue))
+    }
+  }
+
+  @Test func `every close code is described`() throws {
+    let codes = try schema("CloseCode", of: asyncAPI)["enum"] as? [Int]
+    #expect(codes == CloseCode.allCases.map { Int($0.rawValue) })
+  }
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayHub
+import RelayProtocol
+import Testing
+
+@testable import RelayServer
+
+@Suite struct LiveKeysTests {
+  private var keys = LiveKeys()
+
+  private func key(_ number: Int, room: UInt64 = 1, user: String = "a") -> LiveKeys.Key {
+    LiveKeys.Key(room: RoomHandle(rawValue: room), user: UserID(unchecked: user), key: String(number))
+  }
+
+  private func at(_ milliseconds: Int64) -> Timestamp { Timestamp(rawValue: milliseconds) }
+
+  @Test mutating func `a key is remembered for five minutes to the millisecond`() {
+    keys.remember(key(1), seq: 7, time: at(99), at: at(100))
+    #expect(keys.first(key(1), at: at(300_099))?.seq == 7)
+    #expect(keys.first(key(1), at: at(300_099))?.time == at(99))
+    #expect(keys.first(key(1), at: at(300_100)) == nil)
+    keys.remember(key(1), seq: 8, time: at(300_100), at: at(300_100))
+    #expect(keys.first(key(1), at: at(600_099))?.seq == 8)
+  }
+
+  @Test mutating func `a key is one user's in one room`() {
+    keys.remember(key(1), seq: 7, time: at(0), at: at(0))
+    #expect(keys.first(key(1, room: 2), at: at(1)) == nil)
+    #expect(keys.first(key(1, user: "b"), at: at(1)) == nil)
+  }
+
+  @Test mutating func `one more than the most forgets the oldest`() {
+    for number in 0...LiveKeys.most { keys.remember(key(number), seq: 1, time: at(0), at: at(Int64(number % 1_000))) }
+    #expect(keys.count == LiveKeys.most)
+    #expect(keys.first(key(0), at: at(1_000)) == nil)
+    #expect(keys.first(key(1), at: at(1_000)) != nil)
+    #expect(keys.first(key(LiveKeys.most), at: at(1_000)) != nil)
+  }
+
+  @Test mutating func `old keys are forgotten while new ones come`() {
+    for number in 0..<10_000 { keys.remember(key(number), seq: 1, time: at(0), at: at(0)) }
+    for number in 10_000..<13_000 { keys.remember(key(number), seq: 1, time: at(0), at: at(400_000)) }
+    #expect(keys.count < 4_000)
+    #expect(keys.first(key(12_999), at: at(400_000)) != nil)
+  }
+}

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+import Testing
+
+@testable import RelayServer
+
+@Suite struct LoopbackTests {
+  @Test(arguments: ["localhost", "::1", "127.0.0.1", "127.255.255.255"])
+  func `only this machine reaches it`(address: String) {
+    #expect(Server.isLoopback(address))
+  }
+
+  @Test(arguments: [
+    "127.example.org", "127.0.0.1.example.org", "127.0.0.256", "127.0.0", "127..0.1", "127.0.0.+1", "127.", "0.0.0.0",
+    "::", "192.168.127.1", "",
+  ])
+  func `others may reach it`(address: String) {
+    #expect(!Server.isLoopback(address))
+  }
+}
