@@ -17,10 +17,11 @@ run: ## build the release, start it with the page, print its address
 
 test: test-c test-swift test-outside ## run all tests
 
-test-c: ## the C module under address and undefined-behaviour sanitizers
+test-c: ## the C modules under address and undefined-behaviour sanitizers
 	deploy/install-packages test
 	$(MAKE) -C Tests/CRelayTests test
 	$(MAKE) -C Tests/CRelayTests test-thread ONLY=wake
+	$(MAKE) -C Tests/CLoadTests test
 
 test-swift: ## the Swift targets
 	deploy/install-packages test
@@ -40,7 +41,8 @@ $(VENV)/done: Tests/requirements.txt
 	touch $@
 
 C_SOURCES = Sources/CRelay/*.c Sources/CRelay/*.h Sources/CRelay/*.cpp Sources/CRelay/include/*.h \
-  Tests/CRelayTests/*.c Tests/CRelayTests/*.h
+  Sources/CLoad/*.c Sources/CLoad/*.h Sources/CLoad/include/*.h \
+  Tests/CRelayTests/*.c Tests/CRelayTests/*.h Tests/CLoadTests/*.c
 
 format: ## bring all sources into their form
 	swift format --in-place --recursive Package.swift Sources Tests

@@ -45,6 +45,14 @@ let package = Package(
       cxxSettings: [.define("RAPIDJSON_HAS_STDSTRING", to: "0")],
       linkerSettings: [.linkedLibrary("uv")]
     ),
+    .target(
+      name: "CLoad",
+      cSettings: [
+        .define("_GNU_SOURCE"),
+        .unsafeFlags(["-Wall", "-Wextra"] + (isStrict ? ["-Werror"] : [])),
+      ],
+      linkerSettings: [.linkedLibrary("sqlite3")]
+    ),
     .target(name: "RelayProtocol", swiftSettings: swift),
     .target(name: "RelayHub", dependencies: ["CRelay", "RelayProtocol"], swiftSettings: swift),
     .target(
@@ -71,7 +79,7 @@ let package = Package(
     .executableTarget(
       name: "stillwire",
       dependencies: [
-        "RelayServer", "RelayProtocol",
+        "CLoad", "RelayServer", "RelayProtocol",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Configuration", package: "swift-configuration"),
         .product(name: "Logging", package: "swift-log"),

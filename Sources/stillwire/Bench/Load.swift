@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+import CLoad
+import Foundation
+
+/// The sessions of a load; the work is in C. Not for more than one thread.
+final class Load {
+  private let load: OpaquePointer
+  /// Sessions added.
+  private(set) var sessions: UInt32 = 0
+
+  /// Connects once. Throws ``BenchError`` when there is no relay.
+  init(address: String, port: UInt16) throws {
+    var why = [CChar](repeating: 0, count: 256)
+    guard let load = load_create(address, port, &why, why.count) else {
+      throw BenchError(text(why))
+    }
+    self.load = load
+  }
+
+  deinit { load_destroy(load) }
+
+  var isLocal: Bool { load_is_local(load) }
+  var counts: load_counts_t { load_counts(load) }
+  var latency: Quantiles { Quantiles(load_latency(load)) }
+  var opening: Quantiles { Quantiles(load_opening(load)) }
+
+  func addRoom(_ name: String) -> UInt32 { load_room(load, name) }
+
+  func addSession(hello: String, room: UInt32) {
+    load_session(load, hello, room)
+    sessions += 1
+  }
+
+  /// Opens the sessions that are closed, so many a second (0: at once).
+  func open(_ range: Range<UInt32>, rate: Double) {
+    load_open(load, range.lowerBound, UInt32(range.count), rate)
+  }
+
+  func cut(_ range: Range<UInt32>) { load_cut(load, range.lowerBound, UInt32(range.count)) }
+  func flap(_ range: Range<UInt32>, rate: Double) { load_flap(load, range.lowerBound, UInt32(range.count), rate) }
+
+  func publish(_ publish: load_publish_t) { withUnsafePointer(to: publish) { load_publish(load, $0) } }
+  func stopPublishing() { load_publish(load, nil) }
+  func measure(_ isOn: Bool) { load_measure(load, isOn) }
+  func forgetOpenings() { load_forget_openings(load) }
+
+  /// Works until that has come or the time is over, and says whether it has come.
+  @discardableResult
+  func run(until: load_until_t = LOAD_TIME, atMost time: Duration) -> Bool { load_run(load, until, time.seconds) }
+
+  func misinformed(_ range: Range<UInt32>, memberCount: UInt64) -> UInt32 {
+    load_misinformed(load, range.lowerBound, UInt32(range.count), memberCount)
+  }
+
+  /// What was refused and how sessions were closed, and how often.
+  var problems: [(text: String, times: UInt64)] {
+    var found: [(text: String, times: UInt64)] = []
+    var times: UInt64 = 0
+    while let text = load_problem(load, UInt32(found.count), &times) { found.append((String(cString: text), times)) }
+    return found
+  }
+
+  /// What the relay said of itself; nil before the first session is open.
+  var welcome: Welcome? {
+    guard let text = load_welcome(load) else { return nil }
+    return try? JSONDecoder().decode(Welcome.self, from: Data(String(cString: text).utf8))
+  }
+
+  struct Welcome: Decodable {
+    struct Limits: Decodable {
+      var sendRate: Double?
+    }
+    var server: String?
+    var heartbeat: Double?
+    var limits: Limits?
+  }
+}
+
+/// How long things took, in seconds.
+struct Quantiles {
+  let count: UInt64
+  let p50, p90, p99, p999, largest: Double
+
+  init(_ histogram: UnsafePointer<load_histogram_t>) {
+    func quantile(_ quantile: Double) -> Double { Double(load_histogram_quantile(histogram, quantile)) / 1e9 }
+    count = histogram.pointee.count
+    p50 = quantile(0.5)
+    p90 = quantile(0.9)
+    p99 = quantile(0.99)
+    p999 = quantile(0.999)
+    largest = Double(histogram.pointee.largest) / 1e9
+  }
+}
+
+extension Duration {
+  var seconds: Double { Double(components.seconds) + Double(components.attoseconds) / 1e18 }
+}
+
+/// What C wrote into a buffer, up to its end.
+func text(_ buffer: [CChar]) -> String {
+  String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+}

@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`stillwire bench`: what it reports, and what it says when it cannot measure."""
+
+import json
+import subprocess
+
+import pytest
+
+from metrics import metrics
+from relay import DEADLINE, binary, environment, run
+from waiting import eventually
+
+RELAY_OPTIONS = ("--limits-send-rate", "0")
+
+
+def bench(relay, load, *options):
+    return run("bench", load, "--port", relay.port, *options)
+
+
+def measured(relay, load, *options):
+    """The report of a load that went well."""
+    ended = bench(relay, load, "--json", *options)
+    assert ended.returncode == 0, ended
+    report = json.loads(ended.stdout)
+    assert report["load"] == load
+    assert set(report["faults"].values()) == {0}
+    assert report["problems"] == []
+    return report
+
+
+def assert_refused(ended, *named, code=64):
+    assert ended.returncode == code, ended
+    assert ended.stdout == ""
+    for name in named:
+        assert str(name) in ended.stderr
+
+
+def test_fanout_in_a_closed_loop(relay):
+    report = measured(relay, "fanout", "--sessions", 50, "--window", 8, "--body", 64, "--seconds", 1)
+    assert report["options"] == {"sessions": 50, "rooms": 1, "publishers": 1, "body": 64, "window": 8}
+    messages, latency = report["messages"], report["latency"]
+    assert messages["seconds"] >= 1
+    assert messages["delivered"] == pytest.approx(50 * messages["published"], rel=0.2)
+    assert 0 < latency["p50"] <= latency["p90"] <= latency["p99"] <= latency["p999"] <= latency["largest"] < 20
+    assert report["relay"]["processor"] > 0
+    assert report["relay"]["memory"] > 1024 * 1024
+    assert report["server"].startswith("stillwire/")
+
+
+def test_fanout_in_an_open_loop(relay):
+    report = measured(
+        relay, "fanout", "--sessions", 20, "--rooms", 4, "--publishers", 4, "--rate", 200, "--seconds", 1
+    )
+    assert report["options"]["rate"] == 200
+    assert "window" not in report["options"]
+    assert report["messages"]["published"] == pytest.approx(200, rel=0.2)
+
+
+def test_rooms(relay):
+    report = measured(relay, "rooms", "--sessions", 20, "--rooms", 10, "--publishers", 5, "--seconds", 0.5)
+    assert report["messages"]["delivered"] > 0
+
+
+def test_idle(relay):
+    report = measured(relay, "idle", "--sessions", 100, "--seconds", 0.5)
+    assert report["opening"]["p50"] > 0
+    assert "processor" in report["session"]
+
+
+def test_durable_with_a_baseline(relay, tmp_path):
+    report = measured(
+        relay, "durable", "--publishers", 8, "--window", 2, "--seconds", 0.5, "--warm-up", 0.2, "--baseline", tmp_path
+    )
+    assert report["messages"]["acknowledged"] > 0
+    assert 0 < report["latency"]["p50"] <= report["latency"]["p999"]
+    baseline = report["baseline"]
+    assert baseline["rows"] > 0
+    assert baseline["ratio"] == pytest.approx(report["messages"]["acknowledged"] / baseline["rows"])
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_durable_in_an_open_loop(relay):
+    report = measured(relay, "durable", "--publishers", 4, "--rate", 100, "--seconds", 1, "--warm-up", 0)
+    assert report["messages"]["acknowledged"] == pytest.approx(100, rel=0.3)
+
+
+def test_presence(relay):
+    report = measured(
+        relay, "presence", "--sessions", 30, "--within", 0.5, "--flapping", 5, "--rate", 50, "--seconds", 0.5
+    )
+    # Who is there already sees each who joins.
+    assert report["joinEvents"]["member"] == 30 * 29 / 2
+    assert report["flaps"]["flaps"] > 5
+    assert report["flapEvents"]["presence"] > 0
+    assert report["faults"]["misinformed"] == 0
+
+
+def test_reconnect(relay):
+    report = measured(
+        relay, "reconnect", "--sessions", 40, "--rooms", 4, "--rate", 100, "--away", 0.5
+    )
+    # 50 messages at least, each missed by the ten sessions of a room.
+    assert report["recovery"]["messages"] >= 500
+    assert report["opening"]["largest"] > 0
+    assert report["latency"]["p50"] > 0
+
+
+def test_what_cannot_be_recovered_is_a_fault(relay):
+    ended = bench(
+        relay, "reconnect", "--json", "--sessions", 4, "--rooms", 1, "--rate", 20, "--away", 1, "--prefix", "live.b"
+    )
+    assert ended.returncode == 1, ended
+    assert json.loads(ended.stdout)["faults"]["unrecovered"] == 4
+
+
+def test_the_table_says_what_the_json_says(relay):
+    ended = bench(relay, "fanout", "--sessions", 10, "--seconds", 0.5)
+    assert ended.returncode == 0, ended
+    assert ended.stdout.startswith("fanout on stillwire/")
+    for word in ("messages", "latency", "relay", "generator", "faults        none"):
+        assert word in ended.stdout
+
+
+def test_tokens(secret, start):
+    relay = start("--limits-send-rate", 0, secret=secret)
+    measured(relay, "fanout", "--sessions", 5, "--seconds", 0.5, "--secret-file", secret)
+    assert_refused(bench(relay, "fanout", "--sessions", 5), "no session could be opened: error: forbidden", code=1)
+    assert_refused(bench(relay, "fanout", "--token-file", "LICENSE"), "error: unauthorized", code=1)
+
+
+def test_sessions_that_the_relay_closes_are_faults(start):
+    relay = start()
+    command = [binary(), "bench", "idle", "--json", "--port", relay.port, "--sessions", 20, "--seconds", DEADLINE]
+    with subprocess.Popen([str(word) for word in command], env=environment(), stdout=subprocess.PIPE) as running:
+        eventually(lambda: metrics(relay)["stillwire_seats"] == 20)
+        relay.stop()
+        output, _ = running.communicate(timeout=DEADLINE)
+    assert running.returncode == 1
+    report = json.loads(output)
+    assert report["faults"]["closed"] == 20
+    assert report["problems"][0]["text"].startswith("close: 4000")
+
+
+def test_rates_are_not_measured_for_the_relay(start):
+    relay = start()
+    assert_refused(bench(relay, "fanout"), "50 sends a second", "--limits-send-rate 0", code=1)
+    assert_refused(bench(relay, "fanout", "--rate", 51), "50 sends a second", code=1)
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        (("--window", 0), "--window must be from 1 to 65536, not 0"),
+        (("--rate", -1), "--rate"),
+        (("--rate", 5, "--window", 5), "exclude each other"),
+        (("--sessions", 10, "--rooms", 11), "--rooms"),
+        (("--body", 10), "--body must be from 37"),
+        (("--prefix", "a b"), "--prefix"),
+        (("--prefix", "x" * 129), "--prefix"),
+        (("--pid", 0), "--pid 0"),
+        (("--port", 65536), "--port"),
+        (("--secret-file", "a", "--token-file", "b"), "exclude each other"),
+    ],
+)
+def test_wrong_options_are_refused(options, named):
+    assert_refused(run("bench", "fanout", *options), named)
+
+
+@pytest.mark.parametrize(
+    ("load", "options", "named"),
+    [
+        ("durable", ("--window", 65), "--window must be from 1 to 64"),
+        ("durable", ("--rate", 10, "--baseline", "."), "--baseline"),
+        ("presence", ("--sessions", 10, "--flapping", 10), "--flapping must be from 1 to 9"),
+        ("reconnect", ("--sessions", 10, "--rooms", 11), "--rooms must be from 1 to 10"),
+        ("idle", ("--seconds", 0), "--seconds"),
+        ("none", (), "none"),
+    ],
+)
+def test_wrong_options_of_other_loads_are_refused(load, options, named):
+    assert_refused(run("bench", load, *options), named)
+
+
+def test_what_cannot_be_had_is_told_in_one_line(relay, tmp_path):
+    missing = tmp_path / "missing"
+    ended = bench(relay, "durable", "--seconds", 0.1, "--warm-up", 0, "--baseline", missing)
+    assert_refused(ended, "stillwire: --baseline", missing, code=1)
+    for options, named in [
+        (("--address", "127.0.0.1", "--port", 1), "no relay at 127.0.0.1 port 1"),
+        (("--secret-file", missing), missing),
+        (("--token-file", missing), missing),
+        (("--sessions", 1_000_000), "open files"),
+    ]:
+        ended = bench(relay, "fanout", *options)
+        assert_refused(ended, "stillwire: ", named, code=1)
+        assert len(ended.stderr.splitlines()) == 1
+
+
+def test_ten_thousand_join_one_room_and_nobody_is_told_of_each(relay):
+    command = [binary(), "bench", "presence", "--json", "--port", relay.port]
+    command += ["--sessions", 10_000, "--within", 10, "--seconds", 0, "--prefix", "stored.bench"]
+    ended = subprocess.run(
+        [str(word) for word in command], env=environment(), capture_output=True, text=True, timeout=10 * DEADLINE
+    )
+    assert ended.returncode == 0, ended
+    report = json.loads(ended.stdout)
+    told = report["joinEvents"]
+    # Up to the limit `memberList` each hears of each; from then on there is a count a second.
+    assert told["member"] <= 256 * 255 / 2
+    assert told["presence"] <= 256 * 256
+    assert told["perSession"] < 200
+    assert report["faults"]["misinformed"] == 0
