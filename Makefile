@@ -5,7 +5,7 @@ PORT ?= 8080
 VENV := .build/venv
 PYTHON := $(VENV)/bin/python
 
-.PHONY: help run test test-c test-swift test-outside format lint clean
+.PHONY: help run test test-c test-fuzz test-swift test-outside fuzz format lint clean
 
 help: ## say what there is
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -15,13 +15,21 @@ run: ## build the release, start it with the page, print its address
 	swift build -c release --product stillwire
 	.build/release/stillwire serve --port $(PORT) --data data --web web
 
-test: test-c test-swift test-outside ## run all tests
+test: test-c test-fuzz test-swift test-outside ## run all tests
 
 test-c: ## the C modules under address and undefined-behaviour sanitizers
 	deploy/install-packages test
 	$(MAKE) -C Tests/CRelayTests test
 	$(MAKE) -C Tests/CRelayTests test-thread ONLY=wake
 	$(MAKE) -C Tests/CLoadTests test
+
+test-fuzz: ## a minute of what `make fuzz` does
+	deploy/install-packages test
+	$(MAKE) -C Tests/Fuzz smoke
+
+fuzz: ## look for inputs that break the C module, until one is found: TARGET=envelope, JOBS=2
+	deploy/install-packages test
+	$(MAKE) -C Tests/Fuzz $(or $(TARGET),envelope) JOBS=$(or $(JOBS),1)
 
 test-swift: ## the Swift targets
 	deploy/install-packages test
@@ -42,7 +50,7 @@ $(VENV)/done: Tests/requirements.txt
 
 C_SOURCES = Sources/CRelay/*.c Sources/CRelay/*.h Sources/CRelay/*.cpp Sources/CRelay/include/*.h \
   Sources/CLoad/*.c Sources/CLoad/*.h Sources/CLoad/include/*.h \
-  Tests/CRelayTests/*.c Tests/CRelayTests/*.h Tests/CLoadTests/*.c
+  Tests/CRelayTests/*.c Tests/CRelayTests/*.h Tests/CLoadTests/*.c Tests/Fuzz/*.c Tests/Fuzz/*.h
 
 format: ## bring all sources into their form
 	swift format --in-place --recursive Package.swift Sources Tests
