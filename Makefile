@@ -5,7 +5,7 @@ PORT ?= 8080
 VENV := .build/venv
 PYTHON := $(VENV)/bin/python
 
-.PHONY: help run test test-c test-fuzz test-swift test-outside fuzz format lint clean
+.PHONY: help run test test-sanitized test-c test-fuzz test-swift test-outside fuzz format lint clean
 
 help: ## say what there is
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -40,7 +40,18 @@ test-outside: $(VENV)/done ## a running relay, by clients that know only the pro
 	deploy/install-packages test
 	swift build --build-tests
 	STILLWIRE_BINARY=$(CURDIR)/.build/debug/stillwire $(PYTHON) -m pytest Tests/Outside
+	STILLWIRE_BINARY=$(CURDIR)/.build/debug/stillwire $(PYTHON) -m pytest Tests/Stress
 	STILLWIRE_BINARY=$(CURDIR)/.build/debug/stillwire $(PYTHON) -m pytest Tests/Browser
+
+# Builds of their own, so this is not part of `test`. Leaks are the hub's tests' business: Swift's runtime keeps some.
+test-sanitized: $(VENV)/done ## the stress suite on a relay under address, then thread sanitizer
+	deploy/install-packages test
+	swift build --product stillwire --sanitize=address --scratch-path .build/address
+	cd Tests/Stress && ASAN_OPTIONS=detect_leaks=0 STILLWIRE_SLOW=6 \
+	  $(CURDIR)/$(PYTHON) -m stress --at-once 4 --binary $(CURDIR)/.build/address/debug/stillwire
+	swift build --product stillwire --sanitize=thread --scratch-path .build/thread
+	cd Tests/Stress && TSAN_OPTIONS=suppressions=$(CURDIR)/Tests/Stress/thread.supp STILLWIRE_SLOW=6 \
+	  $(CURDIR)/$(PYTHON) -m stress --at-once 4 --binary $(CURDIR)/.build/thread/debug/stillwire
 
 $(VENV)/done: Tests/requirements.txt
 	deploy/install-packages test

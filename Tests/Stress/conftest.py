@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Plays the chosen scenarios at once, behind the tests that wait for their outcomes."""
+
+import asyncio
+import os
+import random
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+
+import pytest
+
+from stress.registry import load
+from stress.run import Outcome, play_all
+
+SEED = int(os.environ.get("STILLWIRE_SEED") or random.randrange(1 << 32))
+
+
+def pytest_report_header() -> str:
+    return f"seed: {SEED} (STILLWIRE_SEED)"
+
+
+@pytest.fixture(scope="session")
+def outcome(request: pytest.FixtureRequest) -> Iterator[Callable[[str], Outcome]]:
+    """Waits for a scenario's outcome; all that were chosen are being played."""
+    scenarios = load()
+    chosen = {item.callspec.params["name"] for item in request.session.items if hasattr(item, "callspec")}
+    outcomes: dict[str, Future[Outcome]] = {name: Future() for name in [*chosen, "the_shared_relays"]}
+
+    def told(outcome: Outcome) -> None:
+        outcomes[outcome.name].set_result(outcome)
+
+    def play() -> None:
+        try:
+            asyncio.run(play_all([scenarios[name] for name in sorted(chosen)], SEED, told))
+        finally:
+            for waiting in outcomes.values():
+                waiting.cancel()
+
+    playing = threading.Thread(target=play, name="scenarios")
+    playing.start()
+    yield lambda name: outcomes[name].result()
+    playing.join()

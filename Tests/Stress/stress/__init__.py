@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Scenarios that a relay must survive, played over real sockets and checked frame by frame."""
+
+import sys
+from pathlib import Path
+
+_SHARED = str(Path(__file__).resolve().parents[2] / "Python")
+if _SHARED not in sys.path:
+    sys.path.insert(0, _SHARED)

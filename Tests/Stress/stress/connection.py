@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A TCP connection that speaks as much WebSocket as a scenario wants, right or wrong."""
+
+import asyncio
+import base64
+import os
+import socket
+import struct
+from collections.abc import Callable
+
+from relay import DEADLINE
+
+CONTINUATION, TEXT, BINARY, CLOSE, PING, PONG = 0, 1, 2, 8, 9, 10
+
+
+def frame(
+    opcode: int, payload: bytes = b"", *, is_final: bool = True, reserved: int = 0, is_masked: bool = True
+) -> bytes:
+    """One frame as a client sends it, unless told otherwise."""
+    length, masked_bit = len(payload), 0x80 if is_masked else 0
+    head = bytes([(0x80 if is_final else 0) | reserved << 4 | opcode])
+    if length < 126:
+        head += bytes([masked_bit | length])
+    elif length < 65536:
+        head += bytes([masked_bit | 126]) + struct.pack("!H", length)
+    else:
+        head += bytes([masked_bit | 127]) + struct.pack("!Q", length)
+    if not is_masked:
+        return head + payload
+    mask = os.urandom(4)
+    pattern = (mask * (length // 4 + 1))[:length]
+    return head + mask + (int.from_bytes(payload) ^ int.from_bytes(pattern)).to_bytes(length)
+
+
+def upgrade_request(port: int, headers: dict[str, str | None] | None = None, path: str = "/v1/connect") -> bytes:
+    """The request that begins a WebSocket; a header whose value is None is left out."""
+    wanted = {
+        "Host": f"127.0.0.1:{port}",
+        "Connection": "Upgrade",
+        "Upgrade": "websocket",
+        "Sec-WebSocket-Version": "13",
+        "Sec-WebSocket-Key": base64.b64encode(os.urandom(16)).decode(),
+        "Sec-WebSocket-Protocol": "stillwire.v1.json",
+    } | (headers or {})
+    lines = [f"{name}: {value}" for name, value in wanted.items() if value is not None]
+    return "\r\n".join([f"GET {path} HTTP/1.1", *lines, "", ""]).encode()
+
+
+class Connection(asyncio.Protocol):
+    """Answers pings while `answers_pings`, and the server's close; everything else is the scenario's."""
+
+    def __init__(self, on_text: Callable[[str], None] = lambda text: None):
+        self.on_text = on_text
+        self.answers_pings = True
+        #: Status of the answer to the upgrade, once it came.
+        self.status: int | None = None
+        #: The server's close code: 1005 for a close frame without, None for a cut, or not yet.
+        self.code: int | None = None
+        self.pings = 0
+        #: What the newest ping said.
+        self.ping = b""
+        self.has_said_close = False
+        self.is_closed_by_server = False
+        #: The end is this side's doing, or one that the scenario brought about.
+        self.may_be_cut = False
+        self.ended = asyncio.get_running_loop().create_future()
+        self._answered = asyncio.get_running_loop().create_future()
+        self._bytes = bytearray()
+        self._pieces = bytearray()
+        self._transport: asyncio.Transport = None
+
+    @classmethod
+    async def dial(cls, port: int, receive_buffer: int | None = None) -> "Connection":
+        """A bare TCP connection, on which nothing was said yet."""
+        bare = socket.socket()
+        bare.setblocking(False)
+        if receive_buffer is not None:
+            bare.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
+        loop = asyncio.get_running_loop()
+        async with asyncio.timeout(DEADLINE):
+            await loop.sock_connect(bare, ("127.0.0.1", port))
+            _, connection = await loop.create_connection(cls, sock=bare)
+        return connection
+
+    @classmethod
+    async def open(cls, port: int, headers: dict[str, str | None] | None = None, **dial: int | None) -> "Connection":
+        """A connection that has been upgraded."""
+        connection = await cls.dial(port, **dial)
+        connection.write(upgrade_request(port, headers))
+        assert (status := await connection.answer()) == 101, f"the upgrade was answered by {status}"
+        return connection
+
+    async def answer(self) -> int | None:
+        """The status of the answer to the upgrade, or None when the connection ended before."""
+        async with asyncio.timeout(DEADLINE):
+            return await asyncio.shield(self._answered)
+
+    async def end(self, within: float = DEADLINE) -> int | None:
+        """Waits until the connection has ended; the close code."""
+        async with asyncio.timeout(within):
+            await asyncio.shield(self.ended)
+        return self.code
+
+    # Writing
+
+    def write(self, text: bytes) -> None:
+        self._transport.write(text)
+
+    def send_text(self, text: str | bytes) -> None:
+        self.write(frame(TEXT, text.encode() if isinstance(text, str) else text))
+
+    def close(self, code: int = 1000) -> None:
+        """Says goodbye; the server then ends the connection."""
+        self.has_said_close = True
+        self.write(frame(CLOSE, struct.pack("!H", code)))
+
+    def cut(self) -> None:
+        """Ends the connection without a close frame."""
+        self.may_be_cut = True
+        self._transport.abort()
+
+    def reset(self) -> None:
+        """Ends the connection by RST, as a crashed machine or a firewall does."""
+        self.may_be_cut = True
+        bare = self._transport.get_extra_info("socket")
+        bare.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self._transport.abort()
+
+    def pause(self) -> None:
+        """Reads nothing more, so that what the server writes piles up at its side."""
+        self._transport.pause_reading()
+
+    def resume(self) -> None:
+        self._transport.resume_reading()
+
+    # Reading
+
+    def connection_made(self, transport: asyncio.Transport) -> None:
+        self._transport = transport
+
+    def connection_lost(self, error: Exception | None) -> None:
+        if not self._answered.done():
+            self._answered.set_result(self.status)
+        if not self.ended.done():
+            self.ended.set_result(None)
+
+    def data_received(self, text: bytes) -> None:
+        self._bytes += text
+        if self.status is None and not self._read_answer():
+            return
+        while self.status == 101 and (got := self._next_frame()) is not None:
+            self._frame_came(*got)
+
+    def _read_answer(self) -> bool:
+        head, found, rest = self._bytes.partition(b"\r\n\r\n")
+        if not found:
+            return False
+        self.status = int(head.split()[1])
+        self._bytes = rest
+        if not self._answered.done():
+            self._answered.set_result(self.status)
+        return True
+
+    def _next_frame(self) -> tuple[int, bool, bytes] | None:
+        head = self._bytes
+        if len(head) < 2:
+            return None
+        assert not head[1] & 0x80, "the server masks its frames"
+        assert not head[0] & 0x70, "the server sets reserved bits"
+        length, start = head[1] & 0x7F, 2
+        if length == 126:
+            length, start = int.from_bytes(head[2:4]), 4
+        elif length == 127:
+            length, start = int.from_bytes(head[2:10]), 10
+        if len(head) < start or len(head) < start + length:
+            return None
+        opcode, is_final = head[0] & 0x0F, bool(head[0] & 0x80)
+        payload = bytes(head[start : start + length])
+        del head[: start + length]
+        return opcode, is_final, payload
+
+    def _frame_came(self, opcode: int, is_final: bool, payload: bytes) -> None:
+        if opcode == PING:
+            self.pings += 1
+            self.ping = payload
+            if self.answers_pings:
+                self.write(frame(PONG, payload))
+        elif opcode == CLOSE and self.code is None:
+            self.code = int.from_bytes(payload[:2]) if payload else 1005
+            if not self.has_said_close:
+                self.is_closed_by_server = True
+                self.close(self.code if self.code != 1005 else 1000)
+        elif opcode in (TEXT, CONTINUATION):
+            self._pieces += payload
+            if is_final:
+                text, self._pieces = self._pieces.decode(), bytearray()
+                self.on_text(text)

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Frames that remember how they were spelled."""
+
+import json
+import re
+from typing import Any
+
+_decoder = json.JSONDecoder()
+_BODY = re.compile(r'"body"\s*:\s*')
+_MESSAGES = re.compile(r'"messages"\s*:\s*\[\s*')
+_COMMA = re.compile(r"\s*,\s*")
+
+
+class Frame(dict):
+    """A JSON object and the text it came as."""
+
+    def __init__(self, text: str):
+        super().__init__(json.loads(text))
+        self.text = text
+
+    @property
+    def body_text(self) -> str | None:
+        """The value of the first `body` exactly as it stands in the text."""
+        found = _BODY.search(self.text)
+        if found is None:
+            return None
+        _, end = _decoder.raw_decode(self.text, found.end())
+        return self.text[found.end() : end]
+
+    @property
+    def messages(self) -> list["Frame"]:
+        """The objects of `messages`, each with its own text."""
+        found = _MESSAGES.search(self.text)
+        parts: list[Frame] = []
+        position = found.end() if found else len(self.text)
+        while position < len(self.text) and self.text[position] == "{":
+            _, end = _decoder.raw_decode(self.text, position)
+            parts.append(Frame(self.text[position:end]))
+            comma = _COMMA.match(self.text, end)
+            if comma is None:
+                break
+            position = comma.end()
+        return parts
+
+    def fits(self, type: str, fields: dict[str, Any]) -> bool:
+        return self.get("type") == type and all(key in self and self[key] == value for key, value in fields.items())
+
+
+def body_spelled(body: Any) -> str:
+    """The text of a body; a `Spelled` one keeps its own."""
+    return body.text if isinstance(body, Spelled) else json.dumps(body, separators=(",", ":"))
+
+
+class Spelled:
+    """A body with a spelling of its own: numbers, escapes and spaces as they are."""
+
+    def __init__(self, text: str):
+        self.text = text
+
+
+def request_spelled(type: str, fields: dict[str, Any]) -> str:
+    """The text of a request whose `body` is spelled by the caller."""
+    parts = [f'"type":{json.dumps(type)}']
+    for key, value in fields.items():
+        parts.append(f"{json.dumps(key)}:{body_spelled(value) if key == 'body' else json.dumps(value)}")
+    return "{" + ",".join(parts) + "}"

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Plays scenarios, several at once, on relays that they share where they can."""
+
+import asyncio
+import random
+import tempfile
+import time
+import traceback
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from relay import SLOW, Relay
+
+from stress.registry import Scenario
+from stress.stage import Stage, blocking, started
+
+#: Seconds that a scenario may take in all.
+PATIENCE = 150.0 * SLOW
+#: Scenarios that are played at once.
+AT_ONCE = 8
+
+
+@dataclass
+class Outcome:
+    name: str
+    seconds: float
+    #: What went wrong, or None.
+    failure: str | None
+
+
+class Houses:
+    """The shared relays, started when they are first asked for."""
+
+    def __init__(self, folder: Path):
+        self._folder = folder
+        self._relays: dict[object, asyncio.Task[Relay]] = {}
+
+    async def relay(self, scenario: Scenario) -> Relay | None:
+        if scenario.options is None:
+            return None
+        kind = (scenario.options, scenario.is_guarded)
+        if kind not in self._relays:
+            home = self._folder / str(len(self._relays))
+            home.mkdir()
+            starting = started(home, *scenario.options, guarded=scenario.is_guarded)
+            self._relays[kind] = asyncio.create_task(starting)
+        return await asyncio.shield(self._relays[kind])
+
+    async def close(self) -> str | None:
+        """Ends all relays; what went wrong with them, or None."""
+        faults = []
+        for starting in self._relays.values():
+            try:
+                relay = await starting
+                if (code := await blocking(relay.stop)) != 0:
+                    faults.append(f"a shared relay ended with {code}:\n{relay.log.read_text()[-4000:]}")
+            except AssertionError as failure:
+                faults.append(str(failure))
+        return "\n".join(faults) or None
+
+
+async def play(scenario: Scenario, seed: int, houses: Houses) -> Outcome:
+    """Plays one scenario to its end."""
+    begun = time.monotonic()
+    stage = None
+    failures = []
+    try:
+        stage = Stage(scenario.name, seed, await houses.relay(scenario))
+        async with asyncio.timeout(PATIENCE):
+            await scenario.play(stage)
+            await stage.settle()
+    except Exception as error:
+        failures.append("".join(traceback.format_exception(_first(error), limit=-6)))
+    if stage is not None:
+        try:
+            await stage.end()
+        except Exception as error:
+            failures.append(f"at the end: {error!r}")
+        failures += stage.witness.faults
+    return Outcome(scenario.name, time.monotonic() - begun, "\n".join(failures) or None)
+
+
+def _first(error: BaseException) -> BaseException:
+    """The cause within groups, which hide it."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
+
+
+async def play_all(
+    scenarios: Iterable[Scenario], seed: int, told: Callable[[Outcome], None], at_once: int = AT_ONCE
+) -> None:
+    """Plays all in an order of chance and tells each outcome, and last that of the shared relays themselves."""
+    order = list(scenarios)
+    random.Random(seed).shuffle(order)
+    gate = asyncio.Semaphore(at_once)
+    begun = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="stillwire-stress-") as folder:
+        houses = Houses(Path(folder))
+
+        async def one(scenario: Scenario) -> None:
+            async with gate:
+                told(await play(scenario, seed, houses))
+
+        await asyncio.gather(*(one(scenario) for scenario in order))
+        told(Outcome("the_shared_relays", time.monotonic() - begun, await houses.close()))

@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who is there, and whose Focus silences notifications."""
+
+import asyncio
+
+from stress.registry import UNLIMITED, scenario
+from stress.session import Session
+from stress.stage import Stage
+
+
+async def pair(stage: Stage, **hello: object) -> tuple[str, Session, Session]:
+    """A room with a watcher and somebody else, both heard of."""
+    room = stage.name("room")
+    watcher, ann = await stage.session(stage.name("watcher")), await stage.session(stage.name("ann"), **hello)
+    await watcher.join(room)
+    await ann.join(room)
+    await watcher.expect("presence", user=ann.user, online=True)
+    return room, watcher, ann
+
+
+async def newest(watcher: Session, user: str, **fields: object) -> None:
+    """Waits until the last that the watcher was told of a user has these fields."""
+
+    def told() -> bool:
+        entries = [frame for frame in watcher.inbox if frame.fits("presence", {"user": user})]
+        return bool(entries) and entries[-1].fits("presence", fields)
+
+    await watcher.until(told, f"{user} to be {fields}")
+
+
+@scenario(*UNLIMITED)
+async def flapping_focus_ends_in_its_newest_state(stage: Stage) -> None:
+    """A Focus that goes on and off many times is told few times, and last as it is."""
+    _, watcher, ann = await pair(stage)
+    for last in (True, False):
+        await watcher.forget_events()
+        for turn in range(40):
+            ann.post("focus", isFocused=turn % 2 == 0)
+        assert (await ann.request("focus", isFocused=last))["isFocused"] is last
+        await newest(watcher, ann.user, isFocused=last)
+        told = [frame for frame in watcher.inbox if frame.fits("presence", {"user": ann.user})]
+        assert len(told) < 20, f"{len(told)} events for 41 reports"
+
+
+@scenario(*UNLIMITED)
+async def flapping_activity_is_coalesced(stage: Stage) -> None:
+    """Fifty changes of activity in a moment reach others as a few, the newest last."""
+    _, watcher, ann = await pair(stage)
+    await watcher.forget_events()
+    states = ["active", "idle", "background"]
+    for turn in range(50):
+        ann.post("activity", state=states[turn % 3])
+    await ann.request("activity", state="idle")
+    await newest(watcher, ann.user, activity="idle")
+    told = [frame["activity"] for frame in watcher.inbox if frame.fits("presence", {"user": ann.user})]
+    assert len(told) < 20, told
+    assert all(one != other for one, other in zip(told, told[1:])), f"told twice: {told}"
+
+
+@scenario(*UNLIMITED)
+async def back_where_it_was_is_no_event(stage: Stage) -> None:
+    """A change that is taken back before it is told again is none."""
+    _, watcher, ann = await pair(stage)
+    await ann.request("activity", state="idle")
+    await watcher.expect("presence", user=ann.user, activity="idle")
+    await asyncio.sleep(0.5)
+    for _ in range(5):
+        await watcher.forget_events()
+        # The first change goes out at once; the rest within the next quarter of a second end where that one was.
+        for state in ("active", "background", "idle", "active"):
+            ann.post("activity", state=state)
+        await ann.request("ping")
+        await watcher.expect("presence", user=ann.user, activity="active")
+        ann.post("activity", state="idle")
+        await watcher.expect("presence", user=ann.user, activity="idle")
+        told = [frame["activity"] for frame in watcher.inbox if frame.fits("presence", {"user": ann.user})]
+        assert not [one for one, other in zip(["active", *told], told) if one == other], told
+        await asyncio.sleep(0.3)
+
+
+@scenario(*UNLIMITED)
+async def focus_reports_are_ordered_by_number(stage: Stage) -> None:
+    """Reports of a device that come late are answered and ignored, by number and, without numbers, by time."""
+    _, watcher, ann = await pair(stage, device="phone")
+    numbers = list(range(1, 30))
+    stage.random.shuffle(numbers)
+    newest_number = 0
+    for number in numbers:
+        reply = await ann.request("focus", isFocused=number % 2 == 1, number=number)
+        assert reply["applied"] is (number > newest_number), f"{number} after {newest_number}: {reply.text}"
+        newest_number = max(newest_number, number)
+    assert reply["isFocused"] is True
+    await newest(watcher, ann.user, isFocused=True)
+    now = ann.welcome["time"]
+    for at, applied in ((now - 5000, True), (now - 9000, False), (now - 4000, True), (now - 4001, False)):
+        reply = await ann.request("focus", isFocused=True, device="tablet", at=at)
+        assert reply["applied"] is applied, f"{at - now}: {reply.text}"
+
+
+@scenario(*UNLIMITED)
+async def focus_of_several_devices_is_merged(stage: Stage) -> None:
+    """One fresh yes is yes; else one fresh no is no; denied authorization makes a device's state unknown."""
+    _, watcher, ann = await pair(stage)
+    steps = [
+        ("phone", {"isFocused": False}, False),
+        ("laptop", {"isFocused": True}, True),
+        ("phone", {"isFocused": None}, True),
+        ("tablet", {"isFocused": True}, True),
+        ("laptop", {"isFocused": True, "authorization": "denied"}, True),
+        ("tablet", {"isFocused": True, "authorization": "restricted"}, None),
+        ("phone", {"isFocused": False}, False),
+        ("phone", {"isFocused": True}, True),
+    ]
+    for device, report, merged in steps:
+        reply = await ann.request("focus", device=device, **report)
+        assert reply["isFocused"] is merged, f"{device} {report}: {reply.text}"
+        assert ("focusSince" in reply) is (merged is True), reply.text
+        await newest(watcher, ann.user, isFocused=merged)
+
+
+@scenario(*UNLIMITED)
+async def focus_over_http_reaches_sockets(stage: Stage) -> None:
+    """What an intent handler PUTs is told to everybody in a shared room, in the order of its numbers."""
+    _, watcher, ann = await pair(stage)
+
+    async def put(number: int):
+        report = {"isFocused": number % 2 == 1, "number": number, "device": "phone"}
+        return await stage.http("PUT", f"/v1/users/{ann.user}/focus", report, user=ann.user)
+
+    answers = await stage.all(put(number) for number in range(1, 8))
+    assert {answer.status for answer in answers} == {200}, answers
+    await newest(watcher, ann.user, isFocused=True)
+    await ann.expect("presence", user=ann.user, isFocused=True)
+
+
+@scenario(*UNLIMITED)
+async def two_devices_of_one_user_are_one_person(stage: Stage) -> None:
+    """The liveliest session counts, the user is online until the last session ends, and both devices hear messages."""
+    room, watcher, phone = await pair(stage, activity="background")
+    tablet = await stage.session(phone.user, activity="idle")
+    await tablet.join(room)
+    await newest(watcher, phone.user, activity="idle", online=True)
+    await phone.request("activity", state="active")
+    await newest(watcher, phone.user, activity="active", online=True)
+    await phone.send(room, "from the phone")
+    await tablet.expect("message", body="from the phone")
+    await phone.close(1000)
+    await newest(watcher, phone.user, activity="idle", online=True)
+    await tablet.close(1000)
+    await newest(watcher, phone.user, online=False)
+    offline = [frame for frame in watcher.inbox if frame.fits("presence", {"user": phone.user, "online": False})]
+    assert len(offline) == 1, offline
+    joined = [frame for frame in watcher.inbox if frame.fits("member", {"user": phone.user})]
+    assert len(joined) == 1, f"a user became a member {len(joined)} times"
+
+
+@scenario(*UNLIMITED)
+async def a_shared_presence_is_told_once(stage: Stage) -> None:
+    """Two people who share twenty rooms hear of each other's change once."""
+    watcher, ann = [await stage.session(name) for name in stage.names("watcher", "ann")]
+    for number in range(20):
+        room = stage.name(f"room{number}")
+        await watcher.join(room)
+        await ann.join(room)
+    await watcher.expect("presence", user=ann.user, online=True)
+    await asyncio.sleep(0.4)
+    await watcher.forget_events()
+    await ann.request("focus", isFocused=True)
+    await watcher.expect("presence", user=ann.user, isFocused=True)
+    await ann.request("activity", state="idle")
+    await watcher.expect("presence", user=ann.user, activity="idle")
+    told = await watcher.heard("presence", user=ann.user)
+    assert not told, [frame.text for frame in told]
+
+
+@scenario(*UNLIMITED)
+async def a_snapshot_and_its_events_have_no_seam(stage: Stage) -> None:
+    """Joining while everybody's Focus changes: snapshot and events together give each one's last state."""
+    room = stage.name("room")
+    members = await stage.sessions_of(10)
+    for member in members:
+        await member.join(room)
+    states = {member.user: None for member in members}
+
+    async def flap(member: Session) -> None:
+        for _ in range(15):
+            states[member.user] = stage.random.random() < 0.5
+            await member.request("focus", isFocused=states[member.user])
+            await asyncio.sleep(0.01)
+
+    flapping = asyncio.gather(*(flap(member) for member in members))
+    views = []
+    for number in range(6):
+        late = await stage.session(stage.name(f"late{number}"))
+        joined = await late.join(room)
+        views.append((late, {entry["user"]: entry["isFocused"] for entry in joined["members"]}))
+    await flapping
+    for late, view in views:
+
+        def agrees() -> bool:
+            now = dict(view)
+            for frame in late.inbox:
+                if frame["type"] == "presence":
+                    now[frame["user"]] = frame["isFocused"]
+            return all(now.get(user) == state for user, state in states.items())
+
+        await late.until(agrees, "the same view as everybody's")

@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Connections that do not read, do not answer, or die without a word."""
+
+import asyncio
+
+from relay import DEADLINE, SLOW
+
+from stress.people import Follower, Writer
+from stress.registry import BRISK, PONG, UNLIMITED, scenario
+from stress.stage import Stage
+
+#: A queue that a few messages fill, and no other reason to end a session that does not read.
+NARROW = ("--limits-outgoing-queue", 262144, "--limits-send-rate", 0, "--limits-pong-timeout", 60)
+
+
+@scenario(*NARROW)
+async def a_slow_reader_is_sent_away_and_recovers_all(stage: Stage) -> None:
+    """Who does not read is closed with 4003, nobody else waits for it, and it recovers everything it missed."""
+    room = stage.name("room")
+    follower, quick = Follower(stage, room), Follower(stage, room)
+    await follower.connect()
+    await quick.connect()
+    writer = Writer(stage, room, 0)
+    writer.waiting = [f"{number} " + "x" * 15000 for number in range(400)]
+    await writer.connect()
+    follower.session.connection.pause()
+    # More than the kernel's buffers and the queue together hold.
+    bodies = writer.waiting
+    await writer.write(len(bodies), at_once=8)
+    sent = max(writer.seqs.values())
+    await quick.until(sent)
+    follower.session.connection.may_be_cut = True
+    follower.session.connection.resume()
+    assert await follower.session.closed() in (4003, None), follower.session.connection.code
+    if follower.session.bye is not None:
+        assert follower.session.bye["code"] == 4003 and follower.session.bye["reconnect"] is True
+    # A gap of over 512 KiB is not recovered but paged.
+    session = await stage.session(follower.user)
+    joined = await session.join(room, after={"epoch": follower.epoch, "seq": 0})
+    assert (joined["recovered"], joined["seq"]) == (False, sent)
+    paged: list[str] = []
+    while len(paged) < sent:
+        page = await session.request("history", room=room, after=len(paged), limit=20)
+        assert page["messages"], "a page without messages"
+        paged += [message["body"] for message in page["messages"]]
+    assert paged == bodies
+
+
+@scenario(*NARROW)
+async def slow_readers_of_a_relayed_room_end_alone(stage: Stage) -> None:
+    """Ten stalled listeners are closed with 4003 while the others hear every message."""
+    room = f"live.{stage.name('room')}"
+    writer, reader = [await stage.session(name) for name in stage.names("writer", "reader")]
+    await writer.join(room)
+    await reader.join(room)
+    stalled = [await stage.session(stage.name("stalled")) for _ in range(10)]
+    for session in stalled:
+        await session.join(room)
+        session.connection.pause()
+        session.connection.may_be_cut = True
+    for number in range(600):
+        await writer.send(room, f"{number} " + "x" * 15000)
+    await reader.hears(room, 600)
+    for session in stalled:
+        session.connection.resume()
+        assert await session.closed() in (4003, None), session.connection.code
+
+
+@scenario(*BRISK)
+async def no_pong_ends_with_4004(stage: Stage) -> None:
+    """Who ignores pings is closed with 4004 after heartbeat and pong time, not before; who answers stays."""
+    clock = asyncio.get_running_loop().time
+    begun = clock()
+    deaf = await stage.session(stage.name("deaf"), answers_pings=False)
+    well = await stage.session(stage.name("well"))
+    assert await deaf.closed() == 4004
+    assert clock() - begun > PONG + 0.9, f"after {clock() - begun:.2f} s"
+    assert deaf.bye["reconnect"] is True
+    await well.request("ping")
+    assert well.connection.pings > 0
+
+
+@scenario(*BRISK)
+async def text_is_life_though_pings_go_unanswered(stage: Stage) -> None:
+    """A client that answers no ping but goes on talking is not closed."""
+    deaf = await stage.session(stage.name("deaf"), answers_pings=False)
+    end = asyncio.get_running_loop().time() + PONG + 3
+    while asyncio.get_running_loop().time() < end:
+        await deaf.request("ping")
+        await asyncio.sleep(0.2)
+    assert deaf.is_open
+
+
+@scenario(*BRISK)
+async def a_ghost_is_gone_within_its_bound(stage: Stage) -> None:
+    """A half-open client is seen offline after heartbeat, pong time and grace, and not before."""
+    room = stage.name("room")
+    watcher, ghost = [await stage.session(name) for name in stage.names("watcher", "ghost")]
+    await watcher.join(room)
+    clock = asyncio.get_running_loop().time
+    begun = clock()
+    await ghost.join(room)
+    ghost.abandon()
+    await watcher.expect("presence", user=ghost.user, online=True)
+    await watcher.expect("presence", user=ghost.user, online=False)
+    took = clock() - begun
+    bound = 1 + PONG + 1
+    assert bound - 0.2 < took < bound + 4 * SLOW, f"offline after {took:.2f} s of {bound}"
+
+
+@scenario(*BRISK)
+async def a_killed_client_is_gone_after_the_grace(stage: Stage) -> None:
+    """After a cut, a reset, a 1001 or another code the user stays for the grace; after a 1000 not."""
+    room = stage.name("room")
+    watcher = await stage.session(stage.name("watcher"))
+    await watcher.join(room)
+    clock = asyncio.get_running_loop().time
+
+    async def one(stem: str, end) -> float:
+        ghost = await stage.session(stage.name(stem))
+        await ghost.join(room)
+        await watcher.expect("presence", user=ghost.user, online=True)
+        begun = clock()
+        await end(ghost)
+        await watcher.expect("presence", user=ghost.user, online=False)
+        return clock() - begun
+
+    for stem, end in {
+        "cut": lambda ghost: ghost.cut(),
+        "reset": lambda ghost: ghost.reset(),
+        "reload": lambda ghost: ghost.close(1001),
+        "other": lambda ghost: ghost.close(3000),
+    }.items():
+        assert (took := await one(stem, end)) > 0.9, f"{stem}: offline after {took:.2f} s of the grace of 1 s"
+
+
+@scenario("--presence-grace", 600)
+async def a_goodbye_needs_no_grace(stage: Stage) -> None:
+    """A close with 1000 is seen at once, however long the grace is."""
+    room = stage.name("room")
+    watcher, ann = [await stage.session(name) for name in stage.names("watcher", "ann")]
+    await watcher.join(room)
+    await ann.join(room)
+    await watcher.expect("presence", user=ann.user, online=True)
+    await ann.close(1000)
+    entry = await watcher.expect("presence", user=ann.user, online=False)
+    assert entry["lastSeen"] % 1000 == 0, entry.text
+
+
+@scenario("--presence-grace", 600)
+async def back_within_the_grace_is_no_event(stage: Stage) -> None:
+    """A reconnect storm within the grace reaches nobody: neither presence nor member."""
+    room = stage.name("room")
+    watcher = await stage.session(stage.name("watcher"))
+    users = [stage.name(f"user{number}") for number in range(15)]
+    await watcher.join(room)
+    sessions = [await stage.session(user) for user in users]
+    for session in sessions:
+        await session.join(room)
+    for user in users:
+        await watcher.expect("presence", user=user, online=True)
+    await watcher.forget_events()
+    for _ in range(3):
+        for number, session in enumerate(sessions):
+            await (session.cut if stage.random.random() < 0.5 else session.reset)()
+            sessions[number] = await stage.session(users[number])
+            await sessions[number].join(room)
+    # An event of a stranger's arrival comes after all that could have been told before it.
+    marker = await stage.session(stage.name("marker"))
+    await marker.join(room)
+    await watcher.expect("presence", user=marker.user, online=True)
+    told = [frame for frame in watcher.inbox if frame["type"] in ("presence", "member") and frame["user"] in users]
+    assert not told, [frame.text for frame in told[:5]]
+
+
+@scenario(*UNLIMITED)
+async def dying_in_the_middle_of_a_frame_harms_nobody(stage: Stage) -> None:
+    """Clients that vanish in the middle of frames and of handshakes leave a relay that works."""
+    from stress.connection import TEXT, Connection, frame, upgrade_request
+
+    room = stage.name("room")
+    ann, bob = [await stage.session(name) for name in stage.names("ann", "bob")]
+    await ann.join(room)
+    await bob.join(room)
+    request = upgrade_request(stage.relay.port)
+    for turn in range(30):
+        connection = await Connection.dial(stage.relay.port)
+        connection.write(request[: stage.random.randrange(1, len(request))])
+        connection.reset()
+        session = await stage.session(stage.name("dying"))
+        text = frame(TEXT, b'{"type":"send","room":"x","body":"' + b"y" * 3000 + b'"}')
+        session.connection.write(text[: stage.random.randrange(1, len(text))])
+        await asyncio.sleep(0)
+        await session.reset()
+        if turn % 10 == 0:
+            await ann.send(room, turn)
+    await bob.hears(room, 3)
+    async with asyncio.timeout(DEADLINE):
+        await ann.request("ping")

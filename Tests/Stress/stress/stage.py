@@ -1,0 +1,290 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a scenario plays with: a relay, names that nobody else uses, chance, and a witness."""
+
+import asyncio
+import itertools
+import json
+import random
+import signal
+import tempfile
+from collections.abc import Awaitable, Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import tokens
+from api import Answer, call
+from metrics import Metrics
+from relay import DEADLINE, Relay
+
+from stress.connection import Connection
+from stress.frames import Frame
+from stress.session import Session
+from stress.witness import Witness
+
+#: Blocking calls (HTTP, the start and end of processes) wait here and not in the loop.
+_threads = ThreadPoolExecutor(32, "blocking")
+_numbers = itertools.count(1)
+
+#: The shared secret of all relays in token mode.
+SECRET = "6f1d0c8e4b7a2935d1e0f7a6b5c4d3e2f1a0b9c8d7e6f5a4"
+
+
+async def blocking(function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+    """The outcome of a blocking call, made on another thread."""
+    return await asyncio.get_running_loop().run_in_executor(_threads, lambda: function(*arguments, **named))
+
+
+def secret_file(folder: Path) -> Path:
+    file = folder / "secret"
+    file.write_text(SECRET)
+    return file
+
+
+async def started(folder: Path, *options: object, guarded: bool = False, **settings: str) -> Relay:
+    """A running relay with its data in this folder."""
+    relay = Relay(folder, *options, secret=secret_file(folder) if guarded else None, **settings)
+    return await blocking(relay.start)
+
+
+class Stage:
+    """One scenario's own part of a relay; `relay` is the shared one, if the scenario asked for it."""
+
+    def __init__(self, name: str, seed: int, relay: Relay | None):
+        self.random = random.Random(f"{name} {seed}")
+        self.relay = relay
+        self.witness = Witness()
+        self.sessions: list[Session] = []
+        self._relay_of: dict[int, Relay] = {}
+        self._number = next(_numbers)
+        self._own: list[Relay] = []
+        self._folders: list[tempfile.TemporaryDirectory] = []
+
+    # Relays
+
+    async def start(self, *options: object, guarded: bool = False, config: dict[str, Any] | None = None) -> Relay:
+        """A relay of the scenario's own, which becomes `relay`; it must end cleanly."""
+        folder = tempfile.TemporaryDirectory(prefix="stillwire-stress-")
+        self._folders.append(folder)
+        if config is not None:
+            file = Path(folder.name) / "config.json"
+            file.write_text(json.dumps(config))
+            options += ("--config", file)
+        self.relay = await started(Path(folder.name), *options, guarded=guarded)
+        self._own.append(self.relay)
+        return self.relay
+
+    def configure(self, config: dict[str, Any]) -> None:
+        """Writes the configuration of the present relay anew and asks it to read that."""
+        (self.relay.data.parent / "config.json").write_text(json.dumps(config))
+        self.relay.signal(signal.SIGHUP)
+
+    def kill(self) -> None:
+        """Ends the present relay as a power failure would."""
+        for session in self.sessions:
+            if self._relay_of[id(session)] is self.relay:
+                session.connection.may_be_cut = True
+        self.relay.kill()
+
+    async def stop(self) -> None:
+        """Ends the present relay cleanly."""
+        code = await blocking(self.relay.stop)
+        assert code == 0, f"ended with {code}:\n{self.relay.log.read_text()[-2000:]}"
+
+    async def restart(self) -> None:
+        """Starts the relay again that has ended."""
+        await blocking(self.relay.start)
+
+    async def metrics(self) -> Metrics:
+        answer = await self.http("GET", "/metrics")
+        assert answer.status == 200, answer
+        return Metrics(answer.body.decode())
+
+    # People and places
+
+    def name(self, stem: str) -> str:
+        return f"{stem}-{self._number}-{self.random.randrange(1 << 20):x}"
+
+    def names(self, *stems: str) -> list[str]:
+        return [self.name(stem) for stem in stems]
+
+    def token(self, user: str, **claims: Any) -> str:
+        return tokens.token(SECRET, tokens.claims(user, **claims))
+
+    async def session(
+        self,
+        user: str,
+        *,
+        token: str | None = None,
+        answers_pings: bool = True,
+        receive_buffer: int | None = None,
+        **hello: Any,
+    ) -> Session:
+        """A session of this user that has been welcomed."""
+        session = await self.stranger(user, receive_buffer=receive_buffer)
+        session.connection.answers_pings = answers_pings
+        if self.relay.secret is not None:
+            hello["token"] = token or self.token(user)
+        else:
+            hello["user"] = user
+        await session.request("hello", **hello)
+        return session
+
+    async def stranger(self, user: str, **dial: Any) -> Session:
+        """A connection that has said nothing yet."""
+        connection = await Connection.open(self.relay.port, **dial)
+        session = Session(self.witness, connection, user)
+        session.name = f"{user}#{len(self.sessions)}"
+        self.belongs(session)
+        return session
+
+    def belongs(self, session: Session) -> None:
+        """Takes in a session that the scenario opened in its own way."""
+        self.sessions.append(session)
+        self._relay_of[id(session)] = self.relay
+
+    def forget_ended(self) -> None:
+        """Lets go of sessions that have ended, of which no more is to be asked."""
+        self.sessions = [session for session in self.sessions if session.is_open]
+
+    async def sessions_of(self, count: int, stem: str = "guest", **hello: Any) -> list[Session]:
+        """So many sessions of as many users, a few of them connecting at a time."""
+        gate = asyncio.Semaphore(16)
+
+        async def one(user: str) -> Session:
+            async with gate:
+                return await self.session(user, **hello)
+
+        return await self.all(one(self.name(f"{stem}{number}")) for number in range(count))
+
+    async def http(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        user: str | None = None,
+        token: str | None = None,
+        **headers: str,
+    ) -> Answer:
+        """One HTTP request; header names are written with `_` for `-`."""
+        headers = {name.replace("_", "-"): value for name, value in headers.items()}
+        return await blocking(call, self.relay, method, path, body, user=user, token=token, headers=headers)
+
+    async def post(self, room: str, body: Any, user: str, key: str | None = None, **fields: Any) -> Answer:
+        """Sends a message over HTTP in open mode."""
+        named = {} if key is None else {"Idempotency_Key": key}
+        answer = await self.http(
+            "POST", f"/v1/rooms/{quote(room, safe='')}/messages", {"body": body} | fields, user=user, **named
+        )
+        if answer.status == 201:
+            for hearing in [session.rooms[room] for session in self.sessions if room in session.rooms][:1]:
+                seq = answer.json["seq"]
+                self.witness.promised("http", room, hearing.epoch, seq, user, json.dumps(body))
+        return answer
+
+    async def history(self, room: str, user: str = "auditor") -> tuple[str, list[Frame]]:
+        """The epoch and all messages of a room, page by page over HTTP."""
+        messages: list[Frame] = []
+        credential = {"user": user} if self.relay.secret is None else {"token": self.token(user)}
+        while True:
+            after = messages[-1]["seq"] if messages else 0
+            path = f"/v1/rooms/{quote(room, safe='')}/messages?after={after}&limit=200"
+            answer = await self.http("GET", path, **credential)
+            assert answer.status == 200, answer
+            page = Frame(answer.body.decode())
+            messages += page.messages
+            if not page["more"]:
+                return page["epoch"], messages
+
+    async def eventually(self, condition: Callable[[], Awaitable[Any]], wanted: str, within: float = DEADLINE) -> Any:
+        """The first true value of an asynchronous condition."""
+        end = asyncio.get_running_loop().time() + within
+        while not (value := await condition()):
+            assert asyncio.get_running_loop().time() < end, f"{wanted}: still {value!r}"
+            await asyncio.sleep(0.05)
+        return value
+
+    async def all(self, parts: Any) -> list[Any]:
+        """What all of these coroutines return; the first that fails ends the others."""
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(part) for part in parts]
+        return [task.result() for task in tasks]
+
+    def background(self, part: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+        return asyncio.create_task(part)
+
+    # The end
+
+    async def settle(self) -> None:
+        """Holds every promise and everything that was shown against what the relay keeps."""
+        rooms: dict[tuple[str, str], list[tuple[Session, Any]]] = {}
+        for session in self.sessions:
+            if self._relay_of[id(session)] is self.relay:
+                for hearing in session.hearings:
+                    rooms.setdefault((hearing.room, hearing.epoch), []).append((session, hearing))
+        if self.relay is None or not self.relay.is_running:
+            return
+        for (room, epoch), hearings in rooms.items():
+            newest = await self._settle_history(room, epoch, hearings)
+            for session, hearing in hearings:
+                await self._settle_hearing(session, hearing, newest)
+
+    async def _settle_history(self, room: str, epoch: str, hearings: list[tuple[Session, Any]]) -> int:
+        newest = max((seq for name, of, seq in self.witness.acknowledged if (name, of) == (room, epoch)), default=0)
+        if room.startswith("live."):
+            return newest
+        try:
+            kept_epoch, messages = await self.history(room, hearings[0][0].user)
+        except AssertionError:
+            # In token mode the rights may be gone; then the promises are all there is.
+            if self.relay.secret is None:
+                raise
+            return newest
+        if kept_epoch != epoch:
+            return newest
+        for message in messages:
+            if (room, epoch, message["seq"]) not in self.witness.acknowledged and not message.get("deleted"):
+                for session, _ in hearings:
+                    if session.user == message["from"] and session.claims_unnumbered(room, message.body_text):
+                        self.witness.unanswered[room, session.user, message.body_text] += 1
+                        session_hearing = session.rooms.get(room)
+                        if session_hearing and message["seq"] not in session_hearing.heard:
+                            session_hearing.own.add(message["seq"])
+                        break
+        self.witness.stored(room, epoch, messages)
+        return max(newest, messages[-1]["seq"] if messages else 0)
+
+    async def _settle_hearing(self, session: Session, hearing: Any, newest: int) -> None:
+        is_current = session.is_open and not session.is_abandoned and session.rooms.get(hearing.room) is hearing
+        if is_current:
+            try:
+                await session.until(lambda: not hearing.lacks(newest), "the rest")
+            except AssertionError:
+                lacks = sorted(hearing.lacks(newest))
+                self.witness.fault(session.name, f"{hearing.room}: never heard {lacks[:10]} ({len(lacks)})")
+        elif lost := hearing.lacks(hearing.end or hearing.position):
+            # What was open when a session ended may have been its own.
+            own = {
+                seq
+                for seq in lost
+                if (message := self.witness.message(hearing.room, hearing.epoch, seq))
+                and message.sender == session.user
+            }
+            if lost - own:
+                self.witness.fault(session.name, f"{hearing.room}: has not heard {sorted(lost - own)[:10]}")
+
+    async def end(self) -> None:
+        """Ends the scenario's sessions and relays; its own relays must end cleanly."""
+        for session in self.sessions:
+            if session.is_open:
+                session.connection.cut()
+        for relay in self._own:
+            if relay.is_running:
+                code = await blocking(relay.stop)
+                if code != 0:
+                    self.witness.fault("relay", f"ended with {code}:\n{relay.log.read_text()[-2000:]}")
+            relay.kill()
+        for folder in self._folders:
+            folder.cleanup()
