@@ -12,12 +12,34 @@ public struct Device: Equatable, Sendable {
   public var platform: Platform
   /// What the gateway knows it by; at most ``longestToken`` bytes.
   public var token: String
+  /// What the gateway knows it by for calls; as long at most.
+  public var voipToken: String?
+  /// The account's label, by which a Focus filter tells pushes apart.
+  public var criteria: String?
+  /// false: it said that alerts are off for the app.
+  public var allowsAlerts: Bool
+  /// false: it said that time-sensitive notifications are off for the app.
+  public var allowsTimeSensitive: Bool
+  /// The language and region of its texts, as the device spells them.
+  public var locale: String?
+  /// An IANA name.
+  public var timeZone: String?
 
-  public init(id: DeviceID, app: String? = nil, platform: Platform, token: String) {
+  public init(
+    id: DeviceID, app: String? = nil, platform: Platform, token: String, voipToken: String? = nil,
+    criteria: String? = nil, allowsAlerts: Bool = true, allowsTimeSensitive: Bool = true, locale: String? = nil,
+    timeZone: String? = nil
+  ) {
     self.id = id
     self.app = app
     self.platform = platform
     self.token = token
+    self.voipToken = voipToken
+    self.criteria = criteria
+    self.allowsAlerts = allowsAlerts
+    self.allowsTimeSensitive = allowsTimeSensitive
+    self.locale = locale
+    self.timeZone = timeZone
   }
 
   public static let longestToken = 4096

@@ -12,10 +12,14 @@ public struct FocusRecord: Equatable, Sendable {
   public var source: FocusSource?
   /// When a report of this device last arrived.
   public var heard: Timestamp
+  /// When the unbroken truth began that this device is a part of; nil unless it counts as true.
+  public var since: Timestamp?
+  /// ``isFocused`` is false, but until this time it still counts as true; nil: it counts as it is.
+  public var settles: Timestamp?
 
   public init(
     device: DeviceID, isFocused: Bool?, authorization: FocusAuthorization, at: Timestamp, number: Int64?,
-    source: FocusSource?, heard: Timestamp
+    source: FocusSource?, heard: Timestamp, since: Timestamp? = nil, settles: Timestamp? = nil
   ) {
     self.device = device
     self.isFocused = isFocused
@@ -24,5 +28,7 @@ public struct FocusRecord: Equatable, Sendable {
     self.number = number
     self.source = source
     self.heard = heard
+    self.since = since
+    self.settles = settles
   }
 }

@@ -2,8 +2,10 @@
 
 /// A name that a client chose: letters and digits of ASCII and `-_.:@!|+=~`, but not `.` or `..`.
 ///
-/// The set needs no escape in JSON, in a URL path or in a file name, so a name is written as it is.
-public protocol Name: RawRepresentable, Hashable, Comparable, Sendable, CustomStringConvertible
+/// The set needs no escape in JSON, in a URL path or in a file name, so a name is written as it is. A dictionary by names
+/// is coded as an object.
+public protocol Name: RawRepresentable, Hashable, Comparable, Sendable, CustomStringConvertible, Codable,
+  CodingKeyRepresentable
 where RawValue == String {
   /// The length in bytes at most.
   static var longest: Int { get }

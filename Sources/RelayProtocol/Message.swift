@@ -19,13 +19,26 @@ public struct StoredMessage: Equatable, Sendable {
   public var seq: Int64
   public var from: UserID
   public var time: Timestamp
-  /// Valid JSON, byte for byte as it was sent.
+  /// Valid JSON, byte for byte as it was sent; empty when the message was deleted.
   public var body: [UInt8]
+  public var mentions: [UserID]
+  /// The seq of the message that it answers.
+  public var replyTo: Int64?
+  public var isDeleted: Bool
+  /// The `push` of its request as JSON, `false` or an object; nil: none was given.
+  public var push: [UInt8]?
 
-  public init(seq: Int64, from: UserID, time: Timestamp, body: [UInt8]) {
+  public init(
+    seq: Int64, from: UserID, time: Timestamp, body: [UInt8], mentions: [UserID] = [], replyTo: Int64? = nil,
+    isDeleted: Bool = false, push: [UInt8]? = nil
+  ) {
     self.seq = seq
     self.from = from
     self.time = time
     self.body = body
+    self.mentions = mentions
+    self.replyTo = replyTo
+    self.isDeleted = isDeleted
+    self.push = push
   }
 }

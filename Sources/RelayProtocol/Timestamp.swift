@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// A point in time: milliseconds since 1970, as the protocol writes times.
-public struct Timestamp: RawRepresentable, Hashable, Comparable, Sendable {
+public struct Timestamp: RawRepresentable, Hashable, Comparable, Sendable, Codable {
   public var rawValue: Int64
   public init(rawValue: Int64) { self.rawValue = rawValue }
 

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayProtocol
+import Testing
+
+@Suite struct PreferencesTests {
+  private static let team = RoomID(unchecked: "team")
+  private static let news = RoomID(unchecked: "news")
+
+  private static let defaults =
+    #"{"onFocus":"deliver","rooms":{},"shareFocus":"rooms","shareOnline":"watchers"}"#
+
+  private static let all = """
+    {"onFocus":"hold",\
+    "quietHours":{"days":[1,2,7],"from":"22:00","mode":"passive","timeZone":"Europe/Zurich","to":"06:30"},\
+    "rooms":{"news":{"level":"none","until":1700000000000},"team":{"criteria":"work","level":"mentions"}},\
+    "shareFocus":"none","shareOnline":"rooms"}
+    """
+
+  @Test(arguments: [defaults, all])
+  func `preferences are coded as the protocol spells them`(json: String) throws {
+    #expect(try coded(decoded(json, Preferences.self)) == json)
+  }
+
+  @Test func `who has said nothing has the defaults`() throws {
+    #expect(try decoded("{}") == Preferences())
+    #expect(try coded(Preferences()) == Self.defaults)
+  }
+
+  @Test func `what is said is what is read`() throws {
+    let preferences: Preferences = try decoded(Self.all)
+    #expect(preferences.onFocus == .hold)
+    #expect(preferences.shareFocus == .none)
+    #expect(preferences.shareOnline == .rooms)
+    #expect(preferences[Self.team] == RoomPreference(level: .mentions, criteria: "work"))
+    #expect(preferences[Self.news] == RoomPreference(level: .none, until: Timestamp(rawValue: 1_700_000_000_000)))
+    let hours = try #require(preferences.quietHours)
+    #expect(hours.from == TimeOfDay("22:00"))
+    #expect(hours.to == TimeOfDay("06:30"))
+    #expect(hours.days == [1, 2, 7])
+    #expect(hours.timeZone == "Europe/Zurich")
+    #expect(hours.mode == .passive)
+  }
+
+  @Test(arguments: [
+    #"{"onFocus":"loud"}"#, #"{"rooms":{"a room":{}}}"#, #"{"rooms":{"team":{"level":"some"}}}"#,
+    #"{"shareFocus":true}"#, #"{"quietHours":{"from":"22:00"}}"#,
+  ])
+  func `other spellings are an error`(json: String) {
+    #expect(throws: DecodingError.self) { try decoded(json, Preferences.self) }
+  }
+
+  @Test func `an entry that says no more than nothing is dropped`() throws {
+    var preferences: Preferences = try decoded(#"{"rooms":{"team":{},"news":{"level":"all","until":5}}}"#)
+    #expect(preferences == Preferences())
+    preferences[Self.team].level = .none
+    preferences[Self.news].criteria = "news"
+    #expect(preferences.rooms.count == 2)
+    preferences[Self.team].level = .all
+    #expect(preferences.rooms == [Self.news: RoomPreference(criteria: "news")])
+    preferences.rooms[Self.news]?.criteria = nil
+    #expect(preferences == Preferences())
+    preferences.rooms = [Self.team: RoomPreference(), Self.news: RoomPreference(level: .mentions)]
+    #expect(preferences.rooms.keys.map(\.rawValue) == ["news"])
+  }
+
+  @Test(arguments: [
+    (Int64?.none, Int64(0), RoomLevel.none), (10, 9, .none), (10, 10, .all), (10, 11, .all),
+  ])
+  func `a level lasts until its time`(until: Int64?, now: Int64, level: RoomLevel) {
+    let preference = RoomPreference(level: .none, until: until.map(Timestamp.init(rawValue:)))
+    #expect(preference.level(at: Timestamp(rawValue: now)) == level)
+  }
+
+  @Test func `of several modes the stronger wins`() {
+    #expect(SilenceMode.allCases == SilenceMode.allCases.sorted())
+    #expect(SilenceMode.allCases.max() == .hold)
+    #expect([SilenceMode.deliver, .passive].max() == .passive)
+  }
+
+  @Test func `equal quiet hours are written equally`() throws {
+    for _ in 0..<20 {
+      let hours: QuietHours = try decoded(
+        #"{"from":"00:00","to":"00:00","days":[7,3,1,6,5,2,4],"timeZone":"UTC","mode":"hold"}"#)
+      #expect(
+        try coded(hours) == #"{"days":[1,2,3,4,5,6,7],"from":"00:00","mode":"hold","timeZone":"UTC","to":"00:00"}"#)
+    }
+  }
+}
