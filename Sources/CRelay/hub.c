@@ -46,6 +46,7 @@ void relay__log(const relay_hub_t *hub, bool is_error, const char *format, ...) 
 
 /* The loop's clock stands still while its callbacks run; the wall clock is read when that moves. */
 static void read_clock(relay_hub_t *hub) {
+  if (hub->is_told_time) return;
   const int64_t clock = (int64_t)uv_now(&hub->loop) + 1; /* 0 means "not set" */
   if (clock == hub->clock) return;
   struct timespec time;
@@ -498,6 +499,20 @@ void relay_hub_wake(relay_hub_t *hub) {
 
 int64_t relay_hub_now(const relay_hub_t *hub) {
   return hub->now;
+}
+
+void relay_hub_set_clock(relay_hub_t *hub, int64_t now) {
+  if (!hub->is_told_time) {
+    hub->is_told_time = true;
+    hub->started = hub->now = now;
+  }
+  hub->clock += now - hub->now;
+  hub->now = now;
+  hub->armed_for = 0; /* the loop's own timer goes by another clock: it is set anew */
+}
+
+int64_t relay_hub_next_due(const relay_hub_t *hub) {
+  return hub->heap_count ? hub->now + hub->heap[0]->due - hub->clock : INT64_MAX;
 }
 
 relay_counts_t relay_hub_counts(const relay_hub_t *hub) {

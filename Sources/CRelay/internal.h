@@ -550,6 +550,7 @@ struct relay_hub {
   int listener_fd, spare_fd;
   uint16_t port;
   bool stops, is_listening, is_over;
+  bool is_told_time; /* see relay_hub_set_clock() */
   struct lws_context *context;
   struct lws_vhost *vhost;
   struct lws_protocols protocols[2]; /* the second ends the list */

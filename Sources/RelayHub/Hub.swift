@@ -210,10 +210,23 @@ public final class Hub {
   /// Takes no connection any more.
   public func closeListener() { relay_hub_close_listener(hub) }
 
-  public var hasSessions: Bool { relay_hub_counts(hub).sessions > 0 }
+  public var hasSessions: Bool { sessionCount > 0 }
+
+  /// Those that are closing included.
+  public var sessionCount: Int { relay_hub_counts(hub).sessions }
 
   /// Whether an HTTP request is still being answered.
   public var hasExchanges: Bool { relay_hub_counts(hub).exchanges > 0 }
 
   public var now: Timestamp { Timestamp(rawValue: relay_hub_now(hub)) }
+
+  /// For simulations: from the first call on, which comes before there are sessions, time goes by only when this is called.
+  /// - Parameter now: Never before the time of an earlier call.
+  public func setClock(_ now: Timestamp) { relay_hub_set_clock(hub, now.rawValue) }
+
+  /// When the next timer of the hub is due; nil: none is set.
+  public var nextDue: Timestamp? {
+    let due = relay_hub_next_due(hub)
+    return due == .max ? nil : Timestamp(rawValue: due)
+  }
 }

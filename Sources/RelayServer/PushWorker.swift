@@ -11,7 +11,7 @@ actor PushWorker {
   private let store: Store
   private let gateways: [Platform: any Gateway]
   private let now: @Sendable () -> Timestamp
-  private let policy = RetryPolicy()
+  private let policy: RetryPolicy
   private let log: Logger
   private let wakes: AsyncStream<Void>
   private nonisolated let waker: AsyncStream<Void>.Continuation
@@ -29,9 +29,13 @@ actor PushWorker {
   /// For how long finished jobs are kept for explanations.
   static let retention = Duration.seconds(3 * 24 * 3600)
 
-  init(store: Store, gateways: [Platform: any Gateway], now: @escaping @Sendable () -> Timestamp, log: Logger) {
+  init(
+    store: Store, gateways: [Platform: any Gateway], policy: RetryPolicy = RetryPolicy(),
+    now: @escaping @Sendable () -> Timestamp, log: Logger
+  ) {
     self.store = store
     self.gateways = gateways
+    self.policy = policy
     self.now = now
     self.log = log
     (wakes, waker) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
@@ -42,23 +46,35 @@ actor PushWorker {
 
   /// Works until the task is cancelled.
   func run() async {
-    do {
-      try await store.write { try $0.releaseLeases() }
-    } catch {
-      log.error("push jobs of an earlier run wait for their leases: \(error)")
-    }
+    await takeOver()
     defer { nextAlarm?.cancel() }
     wake()
     for await _ in wakes {
-      var result = Result.some
-      while !Task.isCancelled, result == .some { result = await work() }
+      let result = await workOff()
       guard !Task.isCancelled else { return }
       await setAlarm(after: result)
     }
   }
 
-  private enum Result {
+  /// Frees what an earlier run had claimed.
+  func takeOver() async {
+    do {
+      try await store.write { try $0.releaseLeases() }
+    } catch {
+      log.error("push jobs of an earlier run wait for their leases: \(error)")
+    }
+  }
+
+  enum Result {
     case some, none, failed
+  }
+
+  /// Group after group, until nothing is due.
+  @discardableResult
+  func workOff() async -> Result {
+    var result = Result.some
+    while !Task.isCancelled, result == .some { result = await work() }
+    return result
   }
 
   /// One group.

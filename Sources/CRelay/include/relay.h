@@ -106,6 +106,12 @@ void relay_hub_destroy(relay_hub_t *hub);
  * over; many calls may become one. */
 void relay_hub_wake(relay_hub_t *hub);
 int64_t relay_hub_now(const relay_hub_t *hub);
+/* For simulations: from now on time goes by only when this is called, for the wall clock and for timers.
+ * The first call comes before there are sessions and rooms. What is due then runs in the next iteration,
+ * or the one after it, as after any pause of the process. `now` never goes back. */
+void relay_hub_set_clock(relay_hub_t *hub, int64_t now);
+/* When the next timer is due, on the clock of relay_hub_now(); INT64_MAX: none is set. */
+int64_t relay_hub_next_due(const relay_hub_t *hub);
 
 typedef struct relay_counts {
   size_t connections, sessions, users, rooms, members, seats, watches, timers, exchanges, events;

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Time that goes by when it is told. */
+#include "host.h"
+#include "peer.h"
+#include "test.h"
+
+enum { NOON = 43200000, HEARTBEAT = 25000, PATIENCE = 10000 };
+
+static void set(relay_hub_t *hub, void *now) {
+  relay_hub_set_clock(hub, *(const int64_t *)now);
+}
+
+static void set_clock(host_t *host, int64_t now) {
+  host_do(host, set, &now);
+}
+
+static void ask_next(relay_hub_t *hub, void *due) {
+  *(int64_t *)due = relay_hub_next_due(hub);
+}
+
+static int64_t next_due(host_t *host) {
+  int64_t due;
+  host_do(host, ask_next, &due);
+  return due;
+}
+
+TEST(told_time, "clock: a hub that is told the time sends pings and closes by it") {
+  host_t *host = host_start(NULL);
+  set_clock(host, NOON);
+  EXPECT_INTEGER(next_due(host), INT64_MAX);
+  peer_t *peer = peer_open(host_port(host), "ann", "");
+  peer->answers_pings = false;
+  peer_say(peer, "{\"type\":\"ping\"}");
+  EXPECT_CONTAINS(peer_hear_of(peer, "\"pong\""), "\"time\":43200000");
+  EXPECT(next_due(host) <= NOON + HEARTBEAT);
+  set_clock(host, NOON + HEARTBEAT);
+  set_clock(host, NOON + HEARTBEAT + PATIENCE);
+  EXPECT_CONTAINS(peer_hear_of(peer, "\"bye\""), "\"code\":4004");
+  EXPECT_INTEGER(peer->pings, 1);
+  peer_leave(peer);
+  host_end(host);
+}
+
+TEST(jump, "clock: a jump is a pause, in which nobody was silent") {
+  host_t *host = host_start(NULL);
+  set_clock(host, NOON);
+  peer_t *peer = peer_open(host_port(host), "ann", "");
+  set_clock(host, 2 * NOON);
+  EXPECT(peer_hears_nothing_of(peer, "\"bye\""));
+  EXPECT(next_due(host) <= 2 * NOON + HEARTBEAT);
+  peer_leave(peer);
+  host_end(host);
+}
