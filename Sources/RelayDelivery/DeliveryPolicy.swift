@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How long a push waits for a sign that it is not needed.
+/// How long a push waits for a sign that it is not needed, or for the end of a silence.
 public struct DeliveryPolicy: Equatable, Sendable {
   /// For a session to say that it has a message that was written to it.
   public var receiptWait: Duration
@@ -10,14 +10,17 @@ public struct DeliveryPolicy: Equatable, Sendable {
   public var grace: Duration
   /// All waits together, from the message's time.
   public var longestWait: Duration
+  /// The age from which a message is neither held nor softened.
+  public var longestHold: Duration
 
   public init(
     receiptWait: Duration = .seconds(5), idleWait: Duration = .seconds(30), grace: Duration = .seconds(10),
-    longestWait: Duration = .seconds(45)
+    longestWait: Duration = .seconds(45), longestHold: Duration = .seconds(12 * 3600)
   ) {
     self.receiptWait = receiptWait
     self.idleWait = idleWait
     self.grace = grace
     self.longestWait = longestWait
+    self.longestHold = longestHold
   }
 }

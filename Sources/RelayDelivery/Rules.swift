@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 import RelayProtocol
 
-/// The order is the meaning: the first rule that matches decides. Numbers are kept for good, so some are free.
+/// The order is the meaning: the first rule that matches decides. Numbers are kept for good.
 let rules: [Rule<Ruling?>] = [
   Rule(1, "the recipient is the sender") { $0.isOwn ? .end(.ownMessage) : nil },
 
   Rule(2, "the message or its room asks for no push") { $0.message.isPushAsked ? nil : .end(.noPushAsked) },
+
+  Rule(3, "the recipient has blocked the sender") { $0.recipient.hasBlockedSender ? .end(.blocked) : nil },
 
   Rule(4, "read, or received by a session that was active then or since") {
     if $0.recipient.hasRead { return .end(.read) }
@@ -17,6 +19,8 @@ let rules: [Rule<Ruling?>] = [
     if $0.now >= $0.message.expires { return .end(.expired) }
     return $0.recipient.isMember ? nil : .end(.notMember)
   },
+
+  Rule(6, "the recipient has muted the room, or all of it but mentions") { $0.isMuted ? .end(.muted) : nil },
 
   Rule(7, "a session that is not in the background may yet receive it") {
     $0.wait(until: $0.lastReceiptExpected, .notReceivedYet)
@@ -31,6 +35,24 @@ let rules: [Rule<Ruling?>] = [
   },
 
   Rule(10, "no device is registered") { $0.device == nil ? .end(.noDevice) : nil },
+
+  Rule(11, "the device reports that alerts are off for the app") { $0.isRefusedByDevice ? .end(.notAllowed) : nil },
+
+  Rule(12, "the device is silenced, and the recipient wants that to hold pushes") { question in
+    guard let (codes, end) = question.silence(.hold), question.now < end else { return nil }
+    return .hold(until: end, codes)
+  },
+
+  Rule(13, "the device is silenced, and the recipient wants that to soften pushes") { question in
+    question.silence(.passive).map { .push(.passive, $0.codes) }
+  },
 ]
 
-let otherwise = Rule<Ruling>(14, "nothing speaks against it") { .push($0.message.level, .nothingAgainst) }
+let otherwise = Rule<Ruling>(14, "nothing speaks against it") { .push($0.level, [.nothingAgainst]) }
+
+/// What is to be said beside what decides.
+func remarks(_ question: Question) -> [Reason] {
+  guard question.level < question.message.level else { return [] }
+  let words = "the level is lowered to what the sender may ask for and the device and its app allow"
+  return [Reason(rule: otherwise.number, code: .levelLowered, words: words)]
+}

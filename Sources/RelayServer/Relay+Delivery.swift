@@ -44,6 +44,7 @@ extension Relay {
             user: recipient.user, device: device.id, token: device.token, platform: device.platform, due: now,
             reasons: decision.reasons.map(\.code.rawValue)))
       case (.push, nil): preconditionFailure("a push was decided for no device")
+      case (.hold, _): preconditionFailure("a push was held without a silence")
       case (.none, _): break
       }
     }

@@ -3,7 +3,7 @@ import RelayDelivery
 import RelayProtocol
 import Testing
 
-/// What holds for every combination of facts, whatever the rules say.
+/// Every combination of the facts that waits are about.
 @Suite struct DecisionInvariantTests {
   private static let sessions = Activity.allCases.flatMap { activity in
     let writings: [SessionFacts.Writing] = [.pending, .written(at: .at(3_000)), .missed(joined: .at(43_000))]
@@ -61,42 +61,5 @@ import Testing
         }
       }
     }
-  }
-
-  private func brokenPromise(_ decision: Decision, of facts: DeliveryCase) -> String? {
-    if decide(facts) != decision { return "the same facts gave another decision" }
-    let rules = decision.reasons.map(\.rule)
-    guard let first = decision.reasons.first else { return "no reason" }
-    if rules != rules.sorted() || Set(rules).count != rules.count { return "the reasons are not in order" }
-    let (message, recipient) = (facts.message, facts.recipient)
-    switch decision.outcome {
-    case .none(let code):
-      return code == first.code ? nil : "another reason than the outcome's"
-    case .push:
-      let isFit =
-        recipient.user != message.sender && message.isPushAsked && !recipient.hasRead && !message.isDeleted
-        && recipient.isMember && facts.now < message.expires && facts.device != nil
-        && (message.kind == .call || !recipient.hasReceivedActively)
-      return isFit ? nil : "pushed against a fact"
-    case .wait(let end):
-      if message.kind == .call { return "a call waits" }
-      if end <= facts.now { return "waits for the past" }
-      if end > message.time + .seconds(45) { return "waits for longer than 45 s" }
-      if end > message.expires { return "outlives the message" }
-      if !recipient.sessions.isEmpty, recipient.sessions.allSatisfy({ $0.activity == .background }) {
-        return "waits for the background"
-      }
-      return endsBySilence(facts, end) ? nil : "waits for ever"
-    }
-  }
-
-  /// Whether it is decided in the end when nothing ever happens.
-  private func endsBySilence(_ facts: DeliveryCase, _ end: Timestamp) -> Bool {
-    var facts = facts.with { $0.now = end }
-    for _ in 0..<20 {
-      guard case .wait(let later) = decide(facts).outcome else { return true }
-      facts.now = later
-    }
-    return false
   }
 }

@@ -24,7 +24,7 @@ struct Row: CustomTestStringConvertible, Sendable {
   private static let plain = DeliveryCase.plain
   private static let push = Decision.Outcome.push(.active)
 
-  @Test(arguments: endings + receipts + idleness + graces + bounds + calls)
+  @Test(arguments: endings + receipts + idleness + graces + bounds + calls + mutes + alerts)
   func `a case is decided as its row says`(row: Row) {
     let decision = decide(row.facts)
     #expect(decision.outcome == row.outcome)
@@ -35,6 +35,7 @@ struct Row: CustomTestStringConvertible, Sendable {
     Row("nothing speaks against it", plain, push, .nothingAgainst),
     Row("own message", plain.with { $0.message.sender = bob }, .none(.ownMessage)),
     Row("no push asked", plain.with { $0.message.isPushAsked = false }, .none(.noPushAsked)),
+    Row("blocked", plain.with { $0.recipient.hasBlockedSender = true }, .none(.blocked)),
     Row("read", plain.with { $0.recipient.hasRead = true }, .none(.read)),
     Row("received, by the mark", plain.with { $0.recipient.hasReceivedActively = true }, .none(.received)),
     Row("received by an active session", plain.with(.received(.active)), .none(.received)),
@@ -132,6 +133,38 @@ struct Row: CustomTestStringConvertible, Sendable {
     Row("a call, read", plain.with { $0.recipient.hasRead = true }.asCall, .none(.read)),
     Row("a call, expired", plain.with { $0.message.expires = .at(0) }.asCall, .none(.expired)),
     Row("a call, no device", plain.with { $0.device = nil }.asCall, .none(.noDevice)),
+  ]
+
+  private static func leveled(_ level: RoomLevel, isMentioned: Bool = false) -> DeliveryCase {
+    plain.with {
+      $0.recipient.roomLevel = level
+      $0.recipient.isMentioned = isMentioned
+    }
+  }
+
+  private static let mutes = [
+    Row("a room of which nothing is wanted", leveled(.none), .none(.muted)),
+    Row("not even a mention", leveled(.none, isMentioned: true), .none(.muted)),
+    Row("a room of which mentions are wanted", leveled(.mentions), .none(.muted)),
+    Row("a mention", leveled(.mentions, isMentioned: true), push, .nothingAgainst),
+    Row("a mention where all is wanted", leveled(.all, isMentioned: true), push, .nothingAgainst),
+    Row("a call of a muted room", leveled(.none).asCall, .none(.muted)),
+    Row("a call of a blocked sender", plain.with { $0.recipient.hasBlockedSender = true }.asCall, .none(.blocked)),
+  ]
+
+  private static func silent(hasVoIPToken: Bool = false) -> DeliveryCase {
+    plain.with {
+      $0.device?.allowsAlerts = false
+      $0.device?.hasVoIPToken = hasVoIPToken
+    }
+  }
+
+  private static let alerts = [
+    Row("alerts are off", silent(), .none(.notAllowed)),
+    Row("alerts are off, and it could ring", silent(hasVoIPToken: true), .none(.notAllowed)),
+    Row("alerts are off, and it cannot ring", silent().asCall, .none(.notAllowed)),
+    Row("alerts are off, and it rings", silent(hasVoIPToken: true).asCall, push, .nothingAgainst),
+    Row("it rings, and alerts are on", plain.with { $0.device?.hasVoIPToken = true }.asCall, push, .nothingAgainst),
   ]
 
   private static let background = SessionFacts.unreceived(.background, .written(at: .at(0)))

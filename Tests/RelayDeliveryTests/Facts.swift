@@ -4,6 +4,11 @@ import RelayProtocol
 
 let ann = UserID(unchecked: "ann")
 let bob = UserID(unchecked: "bob")
+let phone = DeviceID(unchecked: "phone")
+let laptop = DeviceID(unchecked: "laptop")
+
+let hour: Int64 = 3_600_000
+let day = 24 * hour
 
 extension Timestamp {
   /// Milliseconds after the time of the message that the tests decide.
@@ -13,8 +18,8 @@ extension Timestamp {
 extension DeliveryCase {
   /// A message of Ann's, a second ago, for Bob, who has a device and has long been away: it is pushed.
   static let plain = DeliveryCase(
-    message: MessageFacts(sender: ann, time: .at(0), expires: .at(28 * 86_400_000)),
-    recipient: RecipientFacts(user: bob, away: AwayFacts(since: .at(-3_600_000), isClean: false)),
+    message: MessageFacts(sender: ann, time: .at(0), expires: .at(28 * day)),
+    recipient: RecipientFacts(user: bob, away: AwayFacts(since: .at(-hour), isClean: false)),
     device: DeviceFacts(),
     now: .at(1_000))
 
@@ -29,6 +34,28 @@ extension DeliveryCase {
   func at(_ milliseconds: Int64) -> DeliveryCase { with { $0.now = .at(milliseconds) } }
 
   var asCall: DeliveryCase { with { $0.message.kind = .call } }
+
+  /// The device says that a Focus is on.
+  func focused(_ mode: SilenceMode, until: Int64 = hour) -> DeliveryCase {
+    with {
+      $0.recipient.onFocus = mode
+      $0.device?.focusedUntil = .at(until)
+    }
+  }
+
+  /// The device says that a filter is on, and the message is not among what it lets through.
+  func filtered(_ mode: SilenceMode, until: Int64 = hour) -> DeliveryCase {
+    with {
+      $0.recipient.onFocus = mode
+      $0.message.criteria = "work"
+      $0.device?.filter = FilterFacts(allow: ["home"], until: .at(until))
+    }
+  }
+
+  /// It is in the recipient's quiet hours.
+  func quiet(_ mode: SilenceMode, until: Int64 = hour) -> DeliveryCase {
+    with { $0.recipient.quiet = QuietFacts(mode: mode, until: .at(until)) }
+  }
 }
 
 extension SessionFacts {

@@ -4,19 +4,6 @@ import Testing
 
 @testable import RelayDelivery
 
-/// SplitMix64: https://prng.di.unimi.it/splitmix64.c
-private struct Dice: RandomNumberGenerator {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9e37_79b9_7f4a_7c15
-    var z = state
-    z = (z ^ (z >> 30)) &* 0xbf58_476d_1ce4_e5b9
-    z = (z ^ (z >> 27)) &* 0x94d0_49bb_1331_11eb
-    return z ^ (z >> 31)
-  }
-}
-
 @Suite struct RetryPolicyTests {
   private static let never = Timestamp(rawValue: 1 << 53)
   private let policy = RetryPolicy()

@@ -3,28 +3,89 @@ import RelayDelivery
 import RelayProtocol
 import Testing
 
-/// A rule, what makes it speak, and what it then says.
+/// A reason, what makes a rule give it, and what comes out when nothing else speaks.
 struct Speaker: CustomTestStringConvertible, Sendable {
   let rule: Int
+  let code: Reason.Code
   let outcome: Decision.Outcome
+  /// What it does not speak of.
+  let spares: Set<Exception>
   let provoke: @Sendable (inout DeliveryCase) -> Void
 
-  var testDescription: String { "rule \(rule)" }
+  var testDescription: String { "rule \(rule), \(code.rawValue)" }
+
+  enum Exception: CaseIterable {
+    case call, ringingCall, notifyAnyway, timeSensitive
+
+    func make(_ facts: inout DeliveryCase) {
+      switch self {
+      case .call: facts.message.kind = .call
+      case .ringingCall:
+        facts.message.kind = .call
+        facts.device?.hasVoIPToken = true
+      case .notifyAnyway: facts.message.isNotifyAnyway = true
+      case .timeSensitive: facts.message.level = .timeSensitive
+      }
+    }
+  }
+
+  /// - Parameter code: Also what it comes to, where no outcome is given.
+  init(
+    _ rule: Int, _ code: Reason.Code, _ outcome: Decision.Outcome? = nil, spares: Set<Exception> = [],
+    _ provoke: @escaping @Sendable (inout DeliveryCase) -> Void
+  ) {
+    self.rule = rule
+    self.code = code
+    self.outcome = outcome ?? .none(code)
+    self.spares = spares
+    self.provoke = provoke
+  }
+
+  private static let calls: Set<Exception> = [.call, .ringingCall]
+  private static let silences = Set(Exception.allCases)
 
   static let all = [
-    Speaker(rule: 1, outcome: .none(.ownMessage)) { $0.message.sender = $0.recipient.user },
-    Speaker(rule: 2, outcome: .none(.noPushAsked)) { $0.message.isPushAsked = false },
-    Speaker(rule: 4, outcome: .none(.read)) { $0.recipient.hasRead = true },
-    Speaker(rule: 5, outcome: .none(.deleted)) { $0.message.isDeleted = true },
-    Speaker(rule: 7, outcome: .wait(until: .at(5_000))) {
+    Speaker(1, .ownMessage) { $0.message.sender = $0.recipient.user },
+    Speaker(2, .noPushAsked) { $0.message.isPushAsked = false },
+    Speaker(3, .blocked) { $0.recipient.hasBlockedSender = true },
+    Speaker(4, .read) { $0.recipient.hasRead = true },
+    Speaker(4, .received, spares: calls) { $0.recipient.hasReceivedActively = true },
+    Speaker(5, .deleted) { $0.message.isDeleted = true },
+    Speaker(5, .expired) { $0.message.expires = $0.now },
+    Speaker(5, .notMember) { $0.recipient.isMember = false },
+    Speaker(6, .muted) { $0.recipient.roomLevel = .none },
+    Speaker(7, .notReceivedYet, .wait(until: .at(5_000)), spares: calls) {
       $0.recipient.sessions.append(.unreceived(.active, .written(at: .at(0))))
     },
-    Speaker(rule: 8, outcome: .wait(until: .at(30_000))) { $0.recipient.sessions.append(.received(.idle)) },
-    Speaker(rule: 9, outcome: .wait(until: .at(9_000))) {
+    Speaker(8, .receivedIdle, .wait(until: .at(30_000)), spares: calls) {
+      $0.recipient.sessions.append(.received(.idle))
+    },
+    Speaker(9, .withinGrace, .wait(until: .at(9_000)), spares: calls) {
       $0.recipient.away = AwayFacts(since: .at(-1_000), isClean: false)
     },
-    Speaker(rule: 10, outcome: .none(.noDevice)) { $0.device = nil },
+    Speaker(10, .noDevice) { $0.device = nil },
+    Speaker(11, .notAllowed, spares: [.ringingCall]) { $0.device?.allowsAlerts = false },
+    Speaker(12, .focused, .hold(until: .at(hour)), spares: silences) { $0 = $0.focused(.hold) },
+    Speaker(13, .quietHours, .push(.passive), spares: silences) { $0 = $0.quiet(.passive) },
   ]
+
+  /// Whether a fact that one needs keeps the other silent: then only the earlier is heard.
+  static func exclude(_ first: Speaker, _ second: Speaker) -> Bool {
+    if first.rule == second.rule { return true }
+    return switch (first.code, second.code) {
+    // Who has it need not be waited for.
+    case (.received, .receivedIdle): true
+    // Nothing outlives the message.
+    case (.expired, .notReceivedYet), (.expired, .receivedIdle), (.expired, .withinGrace), (.expired, .focused): true
+    // Who has a session is not away.
+    case (.notReceivedYet, .withinGrace), (.receivedIdle, .withinGrace): true
+    // They speak of a device.
+    case (.noDevice, .notAllowed), (.noDevice, .focused), (.noDevice, .quietHours): true
+    // Of several preferences one counts.
+    case (.focused, .quietHours): true
+    default: false
+    }
+  }
 }
 
 @Suite struct RuleOrderTests {
@@ -32,30 +93,56 @@ struct Speaker: CustomTestStringConvertible, Sendable {
     Speaker.all[(first + 1)...].map { (Speaker.all[first], $0) }
   }
 
+  /// A message that is a second old, so that what speaks of its age can be told from what does not.
+  private static func facts(_ provoke: (inout DeliveryCase) -> Void...) -> DeliveryCase {
+    DeliveryCase.plain.with { facts in
+      for change in provoke { change(&facts) }
+    }
+  }
+
+  @Test func `every rule of the table has its speaker`() {
+    #expect(Set(Speaker.all.map(\.rule)) == Set(1...13))
+  }
+
   @Test(arguments: Speaker.all)
   func `a rule that speaks alone decides`(speaker: Speaker) {
-    let decision = decide(.plain.with(speaker.provoke))
+    let decision = decide(Self.facts(speaker.provoke))
     #expect(decision.outcome == speaker.outcome)
     #expect(decision.reasons.map(\.rule) == [speaker.rule])
+    #expect(decision.reasons.map(\.code) == [speaker.code])
+  }
+
+  @Test(arguments: Speaker.all, Speaker.Exception.allCases)
+  func `some rules spare calls, Notify Anyway or urgent levels`(
+    speaker: Speaker, exception: Speaker.Exception
+  ) {
+    let facts = Self.facts(speaker.provoke, exception.make)
+    let decision = decide(facts)
+    if speaker.spares.contains(exception) {
+      #expect(decision.outcome == .push(facts.message.level))
+      #expect(decision.reasons.map(\.rule) == [14])
+    } else {
+      #expect(decision.outcome == speaker.outcome)
+      #expect(decision.reasons.map(\.code) == [speaker.code])
+    }
   }
 
   @Test(arguments: pairs)
   func `of two rules the earlier decides and both are told`(first: Speaker, second: Speaker) {
-    let facts = DeliveryCase.plain.with {
-      second.provoke(&$0)
-      first.provoke(&$0)
+    for facts in [Self.facts(first.provoke, second.provoke), Self.facts(second.provoke, first.provoke)] {
+      let decision = decide(facts)
+      #expect(decision.outcome == first.outcome)
+      let expected = Speaker.exclude(first, second) ? [first.code] : [first.code, second.code]
+      #expect(decision.reasons.map(\.code) == expected)
     }
-    let decision = decide(facts)
-    #expect(decision.outcome == first.outcome)
-    // Who has a session is not away: of rules 7 and 9, and of 8 and 9, only one can ever speak.
-    let isEither = [7, 8].contains(first.rule) && second.rule == 9
-    #expect(decision.reasons.map(\.rule) == (isEither ? [first.rule] : [first.rule, second.rule]))
   }
 
   @Test func `all that can speak at once are told in order`() {
     let facts = DeliveryCase.plain.with { facts in
-      for speaker in Speaker.all { speaker.provoke(&facts) }
+      for speaker in Speaker.all where ![.received, .expired, .noDevice].contains(speaker.code) {
+        speaker.provoke(&facts)
+      }
     }
-    #expect(decide(facts).reasons.map(\.rule) == [1, 2, 4, 5, 7, 8, 10])
+    #expect(decide(facts).reasons.map(\.rule) == [1, 2, 3, 4, 5, 6, 7, 8, 11, 12])
   }
 }

@@ -11,7 +11,7 @@ struct Tally {
     case notAsked = "not_asked"
   }
 
-  enum Outcome: String, CaseIterable { case push, wait, none }
+  enum Outcome: String, CaseIterable { case push, wait, hold, none }
 
   private(set) var errors: [ErrorCode: UInt64] = [:]
   private(set) var recoveries: [Recovery: UInt64] = [:]
@@ -30,6 +30,7 @@ struct Tally {
       switch outcome {
       case .push: .push
       case .wait: .wait
+      case .hold: .hold
       case .none: .none
       }
     decisions[outcome, default: 0] += 1

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// How much a push may disturb, from least to most: `UNNotificationInterruptionLevel`.
+public enum Level: String, Sendable, CaseIterable, Codable, Comparable {
+  case passive, active, timeSensitive, critical
+
+  public static func < (a: Self, b: Self) -> Bool { a.rank < b.rank }
+
+  private var rank: Int {
+    switch self {
+    case .passive: 0
+    case .active: 1
+    case .timeSensitive: 2
+    case .critical: 3
+    }
+  }
+}

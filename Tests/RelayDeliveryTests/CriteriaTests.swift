@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayDelivery
+import Testing
+
+@Suite struct CriteriaTests {
+  @Test(
+    arguments: [
+      (nil, nil, nil, nil), ("a", "b", "c", "a"), ("a", nil, nil, "a"), (nil, "b", "c", "b"), (nil, "b", nil, "b"),
+      (nil, nil, "c", "c"), ("a", nil, "c", "a"), ("", "b", "c", ""),
+    ] as [(String?, String?, String?, String?)])
+  func `the recipient's labels come before the sender's`(
+    room: String?, device: String?, sender: String?, expected: String?
+  ) {
+    #expect(Criteria.of(room: room, device: device, sender: sender) == expected)
+  }
+
+  @Test(
+    arguments: [
+      ([], nil, true), (["a"], nil, true), ([], "a", false), (["a"], "a", true), (["a", "b"], "b", true),
+      (["a"], "A", false), (["a"], "", false), ([""], "", true), (["ab"], "a", false),
+    ] as [([String], String?, Bool)])
+  func `a filter lets through what it names, and what has no label`(allow: [String], criteria: String?, passes: Bool) {
+    #expect(FilterFacts(allow: allow, until: .at(0)).passes(criteria) == passes)
+  }
+}

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import RelayProtocol
+import Testing
+
+@testable import RelayDelivery
+
+/// What holds for any case. A failure names the seed and the case.
+@Suite struct DecisionPropertyTests {
+  private static let seeds: Range<UInt64> = 0..<8
+
+  private func forCases(_ seed: UInt64, _ check: (DeliveryCase) throws -> String?) rethrows {
+    var dice = Dice(state: seed)
+    for _ in 0..<500 {
+      let facts = DeliveryCase.random(using: &dice)
+      guard let broken = try check(facts) else { continue }
+      Issue.record("\(broken): \(facts) gave \(decide(facts))")
+      return
+    }
+  }
+
+  @Test(arguments: seeds)
+  func `every promise is kept`(seed: UInt64) {
+    forCases(seed) { brokenPromise(decide($0), of: $0) }
+  }
+
+  @Test func `the cases are of all kinds`() {
+    var dice = Dice(state: 1)
+    var counts: [Reason.Code: Int] = [:]
+    for _ in 0..<20_000 {
+      let decision = decide(.random(using: &dice))
+      // What decides, not what else is said.
+      counts[decision.reasons[0].code, default: 0] += 1
+      if decision.reasons.last?.code == .levelLowered { counts[.levelLowered, default: 0] += 1 }
+    }
+    for code in Reason.Code.allCases { #expect(counts[code] ?? 0 > 50, "\(code)") }
+  }
+
+  /// How much a decision lets through: the less, the quieter.
+  private static func loudness(_ outcome: Decision.Outcome) -> Int {
+    switch outcome {
+    case .none, .wait, .hold: 0
+    case .push(let level): 1 + (Level.allCases.firstIndex(of: level) ?? 0)
+    }
+  }
+
+  /// A fact that could hold or soften is not known, or not any more.
+  private static let doubts: [(String, @Sendable (inout DeliveryCase) -> Void)] = [
+    ("no Focus is known", { $0.device?.focusedUntil = nil }),
+    ("the Focus is stale", { $0.device?.focusedUntil = $0.now }),
+    ("no filter is known", { $0.device?.filter = nil }),
+    ("the filter is stale", { $0.device?.filter?.until = $0.now }),
+    (
+      "no criteria are known",
+      {
+        $0.message.criteria = nil
+        $0.recipient.roomCriteria = nil
+        $0.device?.criteria = nil
+      }
+    ),
+    ("no quiet hours are known", { $0.recipient.quiet = nil }),
+    ("the quiet hours are over", { $0.recipient.quiet?.until = $0.now }),
+    ("nothing is preferred", { $0.recipient.onFocus = .deliver }),
+    ("alerts are on for all that is known", { $0.device?.allowsAlerts = true }),
+    ("the room is not muted", { $0.recipient.roomLevel = .all }),
+    ("nobody is blocked", { $0.recipient.hasBlockedSender = false }),
+    ("nobody knows how the last session ended", { $0.recipient.away = nil }),
+    (
+      "no session is there",
+      {
+        $0.recipient.sessions = []; $0.recipient.away = nil
+      }
+    ),
+    ("it was not received", { $0.recipient.hasReceivedActively = false }),
+    ("it was not read", { $0.recipient.hasRead = false }),
+  ]
+
+  @Test(arguments: doubts.indices)
+  func `a doubt never holds, softens or silences`(index: Int) {
+    let (name, doubt) = Self.doubts[index]
+    for seed in Self.seeds {
+      forCases(seed) { facts in
+        let (known, doubted) = (decide(facts).outcome, decide(facts.with(doubt)).outcome)
+        if Self.loudness(doubted) < Self.loudness(known) { return "\(name), and it is quieter: \(doubted)" }
+        return nil
+      }
+    }
+  }
+
+  @Test(arguments: seeds)
+  func `a stale fact is as none`(seed: UInt64) {
+    forCases(seed) { facts in
+      let stale = facts.with {
+        $0.device?.focusedUntil = $0.now
+        $0.device?.filter?.until = $0.now
+        $0.recipient.quiet?.until = $0.now
+      }
+      let none = facts.with {
+        $0.device?.focusedUntil = nil
+        $0.device?.filter = nil
+        $0.recipient.quiet = nil
+      }
+      let decision = decide(none)
+      if decide(stale) != decision { return "what is stale counts" }
+      if case .hold = decision.outcome { return "held without a silence" }
+      return decision.reasons.contains { $0.rule == 12 || $0.rule == 13 } ? "a silence without a cause" : nil
+    }
+  }
+
+  @Test(arguments: seeds)
+  func `rules 1 to 10 do not look at the device`(seed: UInt64) {
+    var dice = Dice(state: seed)
+    forCases(seed) { facts in
+      let other = DeliveryCase.random(using: &dice).device
+      guard facts.device != nil, let other else { return nil }
+      func rules(_ facts: DeliveryCase) -> [Reason] { decide(facts).reasons.filter { $0.rule <= 10 } }
+      if rules(facts) != rules(facts.with { $0.device = other }) { return "another device, other reasons" }
+      let decision = decide(facts)
+      return decision.reasons[0].rule <= 10 && decide(facts.with { $0.device = other }).outcome != decision.outcome
+        ? "another device, another outcome" : nil
+    }
+  }
+
+  @Test(arguments: seeds)
+  func `a call never waits, and of the receipts only a read ends it`(seed: UInt64) {
+    forCases(seed) { facts in
+      let call = facts.with {
+        $0.message.kind = .call
+        $0.device = $0.device ?? DeviceFacts()
+        $0.device?.hasVoIPToken = true
+      }
+      let codes = decide(call).reasons.map(\.code)
+      let allowed: Set<Reason.Code> = [
+        .ownMessage, .noPushAsked, .blocked, .read, .deleted, .expired, .notMember, .muted, .nothingAgainst,
+        .levelLowered,
+      ]
+      return allowed.isSuperset(of: codes) ? nil : "a call minds \(codes)"
+    }
+  }
+
+  @Test(arguments: seeds)
+  func `facts and decisions are coded without loss`(seed: UInt64) throws {
+    let (encoder, decoder) = (JSONEncoder(), JSONDecoder())
+    try forCases(seed) { facts in
+      let again = try decoder.decode(DeliveryCase.self, from: encoder.encode(facts))
+      let decision = decide(facts)
+      let same = try decoder.decode(Decision.self, from: encoder.encode(decision))
+      return again == facts && same == decision ? nil : "it came back as \(again), \(same)"
+    }
+  }
+
+  @Test(arguments: [
+    (
+      Decision(outcome: .none(.read), reasons: [Reason(rule: 4, code: .read, words: "w")]),
+      #"{"outcome":{"kind":"none","reason":"read"},"reasons":[{"code":"read","rule":4,"words":"w"}]}"#
+    ),
+    (
+      Decision(outcome: .push(.timeSensitive), reasons: []),
+      #"{"outcome":{"kind":"push","level":"timeSensitive"},"reasons":[]}"#
+    ),
+    (
+      Decision(outcome: .wait(until: Timestamp(rawValue: 5)), reasons: []),
+      #"{"outcome":{"kind":"wait","until":5},"reasons":[]}"#
+    ),
+    (
+      Decision(outcome: .hold(until: Timestamp(rawValue: 6)), reasons: []),
+      #"{"outcome":{"kind":"hold","until":6},"reasons":[]}"#
+    ),
+  ])
+  func `a decision reads well as JSON`(decision: Decision, json: String) throws {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = .sortedKeys
+    #expect(String(decoding: try encoder.encode(decision), as: UTF8.self) == json)
+  }
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayProtocol
+import Testing
+
+@testable import RelayDelivery
+
+/// What lowers the level of a push, and what follows from that.
+@Suite struct LevelTests {
+  struct Case: Sendable {
+    let asked: Level
+    var maySender = true
+    var mayTimeSensitive = true
+    var mayCritical = true
+    let given: Level
+
+    var facts: DeliveryCase {
+      .plain.with {
+        $0.message.level = asked
+        $0.message.isUrgentAllowed = maySender
+        $0.device?.allowsTimeSensitive = mayTimeSensitive
+        $0.device?.allowsCritical = mayCritical
+      }
+    }
+  }
+
+  @Test(arguments: [
+    Case(asked: .passive, given: .passive),
+    Case(asked: .passive, maySender: false, mayTimeSensitive: false, mayCritical: false, given: .passive),
+    Case(asked: .active, given: .active),
+    Case(asked: .active, maySender: false, mayTimeSensitive: false, mayCritical: false, given: .active),
+    Case(asked: .timeSensitive, given: .timeSensitive),
+    Case(asked: .timeSensitive, maySender: false, given: .active),
+    Case(asked: .timeSensitive, mayTimeSensitive: false, given: .active),
+    Case(asked: .timeSensitive, mayCritical: false, given: .timeSensitive),
+    Case(asked: .critical, given: .critical),
+    Case(asked: .critical, maySender: false, given: .active),
+    Case(asked: .critical, mayTimeSensitive: false, given: .critical),
+    Case(asked: .critical, mayCritical: false, given: .timeSensitive),
+    Case(asked: .critical, mayTimeSensitive: false, mayCritical: false, given: .active),
+  ])
+  func `a level that is not allowed is lowered, and that is said`(row: Case) {
+    let decision = decide(row.facts)
+    #expect(decision.outcome == .push(row.given))
+    #expect(
+      decision.reasons.map(\.code) == (row.given < row.asked ? [.nothingAgainst, .levelLowered] : [.nothingAgainst]))
+    #expect(decision.reasons.allSatisfy { $0.rule == 14 && !$0.words.isEmpty })
+  }
+
+  @Test func `what is lowered is held and softened as what it is`() {
+    let lowered = Case(asked: .timeSensitive, mayTimeSensitive: false, given: .active).facts
+    let held = decide(lowered.quiet(.hold))
+    #expect(held.outcome == .hold(until: .at(hour)))
+    #expect(held.reasons.map(\.code) == [.quietHours, .levelLowered])
+    let softened = decide(lowered.quiet(.passive))
+    #expect(softened.outcome == .push(.passive))
+    #expect(softened.reasons.map(\.code) == [.quietHours, .levelLowered])
+  }
+
+  @Test func `critical that is lowered to time-sensitive is not held`() {
+    let lowered = Case(asked: .critical, mayCritical: false, given: .timeSensitive).facts
+    #expect(decide(lowered.quiet(.hold)).outcome == .push(.timeSensitive))
+  }
+
+  @Test func `without a device there is nothing to lower`() {
+    let facts = Case(asked: .critical, maySender: false, given: .active).facts.with { $0.device = nil }
+    #expect(decide(facts).reasons.map(\.code) == [.noDevice])
+  }
+
+  @Test func `a Notify Anyway never raises the level`() {
+    let facts = DeliveryCase.plain.with {
+      $0.message.level = .passive
+      $0.message.isNotifyAnyway = true
+    }
+    #expect(decide(facts).outcome == .push(.passive))
+  }
+
+  @Test func `levels are in order`() {
+    for (lower, higher) in zip(Level.allCases, Level.allCases.dropFirst()) {
+      #expect(lower < higher)
+      #expect(!(higher < lower))
+    }
+  }
+}
