@@ -2,23 +2,25 @@
 public import RelayProtocol
 
 /// What a user's devices say about their Focus, and what it comes to.
+///
+/// It is its records and nothing else: one that is made from the records of another, by the same policy, is equal to it.
+/// So a restart changes nothing but the time, to which a new ledger has to be advanced.
 public struct FocusLedger: Equatable, Sendable {
-  /// true when any device says so, else false when any does, else nil.
+  /// true when any device says so, or said so until a moment ago; else false when any does, else nil. As of the last
+  /// change or ``advance(to:)``.
   public private(set) var isFocused: Bool?
-  /// Since when ``isFocused`` is true; nil when it is not.
-  ///
-  /// A ledger made from records takes the oldest of the reports that say so, which is later than the truth when a
-  /// device has renewed its report.
+  /// Since when ``isFocused`` is true without a break; nil when it is not.
   public private(set) var focusSince: Timestamp?
   private var states: [DeviceID: FocusRecord] = [:]
+  private let policy: FocusPolicy
 
-  /// How far ahead of the relay's a device's clock may be before its time is not believed.
-  public static let clockSkew: Duration = .seconds(60)
-
-  public init(_ records: some Sequence<FocusRecord> = []) {
-    for record in records { states[record.device] = record }
-    isFocused = merged
-    if isFocused == true { focusSince = states.values.filter { $0.isFocused == true }.map(\.at).min() }
+  public init(_ records: some Sequence<FocusRecord> = [], policy: FocusPolicy = FocusPolicy()) {
+    self.policy = policy
+    for var record in records {
+      if record.countsAsTrue { record.since = record.since ?? record.at }
+      states[record.device] = record
+    }
+    merge()
   }
 
   /// What the device said last; nil when it never did.
@@ -27,37 +29,42 @@ public struct FocusLedger: Equatable, Sendable {
   /// How many devices have said anything.
   public var count: Int { states.count }
 
+  /// All that there is to store, by device.
+  public var records: [FocusRecord] { states.values.sorted { $0.device < $1.device } }
+
   /// Takes a report, unless the device has made a newer one.
   /// - Returns: Whether it was applied. When it was not, only ``FocusRecord/heard`` is new.
   public mutating func apply(_ report: FocusReport, now: Timestamp) -> Bool {
-    let at = report.at.flatMap { $0 > now + Self.clockSkew ? nil : $0 } ?? now
+    advance(to: now)
+    defer { advance(to: now) }
+    let at = policy.time(of: report.at, now: now)
     let former = states[report.device]
-    if let former, !isNewer(report, at: at, than: former) {
+    if let former, !former.precedes(number: report.number, at: at) {
       states[report.device]?.heard = now
       return false
     }
-    states[report.device] = FocusRecord(
-      device: report.device,
-      isFocused: report.authorization == .authorized ? report.isFocused : nil,
-      authorization: report.authorization,
-      at: at,
-      number: report.number ?? former?.number,
-      source: report.source,
+    var record = FocusRecord(
+      device: report.device, isFocused: report.authorization == .authorized ? report.isFocused : nil,
+      authorization: report.authorization, at: at, number: report.number ?? former?.number, source: report.source,
       heard: now)
-    isFocused = merged
-    if isFocused != true {
-      focusSince = nil
-    } else if states[report.device]?.isFocused == true {
-      focusSince = min(focusSince ?? now, at)
+    switch record.isFocused {
+    case true?:
+      // Who is focused on one device already stays so on the next.
+      record.since = min(focusSince ?? now, at)
+    case false?:
+      guard let former, former.countsAsTrue else { break }
+      record.since = former.since
+      record.settles = former.settles ?? min(now + policy.settle, former.end(policy))
+    case nil: break
     }
+    states[report.device] = record
     return true
   }
 
   /// Forgets all that a device has said.
   public mutating func deviceForgotten(_ device: DeviceID) {
-    guard states.removeValue(forKey: device) != nil else { return }
-    isFocused = merged
-    if isFocused != true { focusSince = nil }
+    states[device] = nil
+    merge()
   }
 
   /// Forgets the number of the device's newest report: an app that was installed anew counts from the start.
@@ -65,13 +72,64 @@ public struct FocusLedger: Equatable, Sendable {
     states[device]?.number = nil
   }
 
-  private func isNewer(_ report: FocusReport, at: Timestamp, than former: FocusRecord) -> Bool {
-    if let number = report.number, let newest = former.number { return number > newest }
-    return at >= former.at
+  /// What has settled or decayed by `now` is so.
+  /// - Returns: The records that are not as before, by device.
+  @discardableResult
+  public mutating func advance(to now: Timestamp) -> [FocusRecord] {
+    let changed = records.compactMap { record in
+      let advanced = record.advanced(to: now, policy)
+      return advanced == record ? nil : advanced
+    }
+    for record in changed { states[record.device] = record }
+    merge()
+    return changed
   }
 
-  private var merged: Bool? {
-    let told = states.values.compactMap(\.isFocused)
-    return told.isEmpty ? nil : told.contains(true)
+  /// When ``advance(to:)`` has something to do that is shown or decided by; nil: never, if nothing more is said.
+  public var nextChange: Timestamp? {
+    states.values.compactMap { $0.nextChange(policy) }.min()
+  }
+
+  /// When the device's own true counts no more by itself; nil: it does not count as true.
+  public func focusedUntil(_ device: DeviceID) -> Timestamp? {
+    guard let record = states[device], record.countsAsTrue else { return nil }
+    return record.nextChange(policy)
+  }
+
+  private mutating func merge() {
+    let told = states.values.filter { $0.isFocused != nil }
+    let focused = told.filter(\.countsAsTrue)
+    isFocused = told.isEmpty ? nil : !focused.isEmpty
+    focusSince = focused.compactMap(\.since).min()
+  }
+}
+
+extension FocusRecord {
+  /// A false that has not settled is still a true.
+  fileprivate var countsAsTrue: Bool { isFocused == true || settles != nil }
+
+  fileprivate func nextChange(_ policy: FocusPolicy) -> Timestamp? {
+    if let settles { return settles }
+    switch isFocused {
+    case true?: return end(policy)
+    case false?: return heard + policy.silence
+    case nil: return nil
+    }
+  }
+
+  fileprivate func advanced(to now: Timestamp, _ policy: FocusPolicy) -> FocusRecord {
+    var record = self
+    if let settles, settles <= now {
+      record.settles = nil
+      record.since = nil
+    }
+    let isExpired = record.isFocused == true && record.at + policy.lifetime <= now
+    if isExpired || record.heard + policy.silence <= now {
+      record.isFocused = nil
+      record.number = nil
+      record.since = nil
+      record.settles = nil
+    }
+    return record
   }
 }

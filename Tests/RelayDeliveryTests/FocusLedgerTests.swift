@@ -3,9 +3,7 @@ import RelayDelivery
 import RelayProtocol
 import Testing
 
-private let phone = DeviceID(unchecked: "phone")
-private let laptop = DeviceID(unchecked: "laptop")
-
+/// What devices report, and what it comes to.
 @Suite final class FocusLedgerTests {
   private var ledger = FocusLedger()
 
@@ -15,11 +13,9 @@ private let laptop = DeviceID(unchecked: "laptop")
     FocusReport(device: device, isFocused: isFocused, at: at.map(Timestamp.at), number: number)
   }
 
-  private static func record(
-    _ device: DeviceID, _ isFocused: Bool?, at: Int64 = 0, number: Int64? = nil
-  ) -> FocusRecord {
+  private static func record(_ device: DeviceID, _ isFocused: Bool?, at: Int64 = 0) -> FocusRecord {
     FocusRecord(
-      device: device, isFocused: isFocused, authorization: .authorized, at: .at(at), number: number, source: nil,
+      device: device, isFocused: isFocused, authorization: .authorized, at: .at(at), number: nil, source: nil,
       heard: .at(at))
   }
 
@@ -33,8 +29,9 @@ private let laptop = DeviceID(unchecked: "laptop")
       ledger[phone]
         == FocusRecord(
           device: phone, isFocused: true, authorization: .authorized, at: .at(7), number: 3, source: .intent,
-          heard: .at(10)))
+          heard: .at(10), since: .at(7)))
     #expect(ledger.count == 1)
+    #expect(ledger.records == [ledger[phone]])
   }
 
   struct Pair: Sendable {
@@ -44,22 +41,22 @@ private let laptop = DeviceID(unchecked: "laptop")
   }
 
   @Test(arguments: [
-    Pair(first: report(true, at: 5, number: 4), second: report(false, at: 9, number: 3), isApplied: false),
-    Pair(first: report(true, at: 5, number: 4), second: report(false, at: 9, number: 4), isApplied: false),
-    Pair(first: report(true, at: 5, number: 4), second: report(false, at: 1, number: 5), isApplied: true),
-    Pair(first: report(true, at: 5), second: report(false, at: 4), isApplied: false),
-    Pair(first: report(true, at: 5), second: report(false, at: 5), isApplied: true),
-    Pair(first: report(true, at: 5), second: report(false, at: 6), isApplied: true),
-    Pair(first: report(true, at: 5, number: 4), second: report(false, at: 4), isApplied: false),
-    Pair(first: report(true, at: 5, number: 4), second: report(false, at: 5), isApplied: true),
-    Pair(first: report(true, at: 5), second: report(false, at: 4, number: 9), isApplied: false),
-    Pair(first: report(true, at: 5), second: report(false, at: 6, number: 9), isApplied: true),
-    Pair(first: report(true, at: 5), second: report(false), isApplied: true),
+    Pair(first: report(false, at: 5, number: 4), second: report(true, at: 9, number: 3), isApplied: false),
+    Pair(first: report(false, at: 5, number: 4), second: report(true, at: 9, number: 4), isApplied: false),
+    Pair(first: report(false, at: 5, number: 4), second: report(true, at: 1, number: 5), isApplied: true),
+    Pair(first: report(false, at: 5), second: report(true, at: 4), isApplied: false),
+    Pair(first: report(false, at: 5), second: report(true, at: 5), isApplied: true),
+    Pair(first: report(false, at: 5), second: report(true, at: 6), isApplied: true),
+    Pair(first: report(false, at: 5, number: 4), second: report(true, at: 4), isApplied: false),
+    Pair(first: report(false, at: 5, number: 4), second: report(true, at: 5), isApplied: true),
+    Pair(first: report(false, at: 5), second: report(true, at: 4, number: 9), isApplied: false),
+    Pair(first: report(false, at: 5), second: report(true, at: 6, number: 9), isApplied: true),
+    Pair(first: report(false, at: 5), second: report(true), isApplied: true),
   ])
   func `a number orders reports, and else the device's time`(pair: Pair) {
     #expect(apply(pair.first, now: 100))
     #expect(apply(pair.second, now: 200) == pair.isApplied)
-    #expect(ledger.isFocused == !pair.isApplied)
+    #expect(ledger.isFocused == pair.isApplied)
     #expect(ledger[phone]?.heard == .at(200))
   }
 
@@ -93,8 +90,21 @@ private let laptop = DeviceID(unchecked: "laptop")
     #expect(!apply(Self.report(false, of: laptop, number: 1), now: 1))
   }
 
+  @Test func `a device that is forgotten has said nothing`() {
+    #expect(apply(Self.report(true, at: 1, number: 9), now: 1))
+    #expect(apply(Self.report(false, of: laptop), now: 1))
+    ledger.deviceForgotten(phone)
+    #expect(ledger[phone] == nil)
+    #expect(ledger.count == 1)
+    #expect(ledger.isFocused == false)
+    #expect(ledger.focusSince == nil)
+    ledger.deviceForgotten(laptop)
+    #expect(ledger == FocusLedger())
+    #expect(apply(Self.report(true, at: 0, number: 1), now: 2))
+  }
+
   @Test(arguments: [
-    (Int64?.none, Int64(1_000)), (-86_400_000, -86_400_000), (1_000, 1_000), (60_999, 60_999), (61_000, 61_000),
+    (Int64?.none, Int64(1_000)), (-hour, -hour), (1_000, 1_000), (60_999, 60_999), (61_000, 61_000),
     (61_001, 1_000), (1 << 52, 1_000),
   ])
   func `a time more than 60 s ahead, or none, counts as now`(told: Int64?, kept: Int64) {
@@ -104,9 +114,8 @@ private let laptop = DeviceID(unchecked: "laptop")
 
   @Test(arguments: FocusAuthorization.allCases, [true, false, nil])
   func `only an authorized device has a state`(authorization: FocusAuthorization, isFocused: Bool?) {
-    #expect(apply(Self.report(true), now: 0))
-    let report = FocusReport(device: phone, isFocused: isFocused, authorization: authorization)
-    #expect(apply(report, now: 1))
+    #expect(apply(Self.report(false), now: 0))
+    #expect(apply(FocusReport(device: phone, isFocused: isFocused, authorization: authorization), now: 1))
     #expect(ledger[phone]?.isFocused == (authorization == .authorized ? isFocused : nil))
     #expect(ledger[phone]?.authorization == authorization)
   }
@@ -120,11 +129,11 @@ private let laptop = DeviceID(unchecked: "laptop")
   func `any true is true, else any false is false, else nothing is told`(states: [Bool?], expected: Bool?) {
     let records = zip([phone, laptop], states).map { Self.record($0, $1) }
     #expect(FocusLedger(records).isFocused == expected)
-    for record in records {
-      #expect(apply(Self.report(record.isFocused, of: record.device), now: 0))
-    }
+    for record in records { #expect(apply(Self.report(record.isFocused, of: record.device), now: 0)) }
     #expect(ledger.isFocused == expected)
   }
+
+  // MARK: Since when
 
   @Test func `true lasts since the first report of it, through renewals and other devices`() {
     #expect(ledger.focusSince == nil)
@@ -132,11 +141,10 @@ private let laptop = DeviceID(unchecked: "laptop")
     #expect(ledger.focusSince == .at(10))
     #expect(apply(Self.report(true, at: 30), now: 30))
     #expect(apply(Self.report(true, of: laptop, at: 40), now: 40))
-    #expect(apply(Self.report(false, at: 50), now: 50))
+    #expect(apply(Self.report(nil, at: 50), now: 50))
     #expect(ledger.focusSince == .at(10))
     #expect(apply(Self.report(nil, of: laptop, at: 60), now: 60))
     #expect(ledger.focusSince == nil)
-    #expect(ledger.isFocused == false)
     #expect(apply(Self.report(true, of: laptop, at: 70), now: 70))
     #expect(ledger.focusSince == .at(70))
   }
@@ -158,7 +166,7 @@ private let laptop = DeviceID(unchecked: "laptop")
     #expect(ledger.focusSince == .at(0))
   }
 
-  @Test func `stored records are true since the oldest of them that is`() {
+  @Test func `records of an older store are true since their reports`() {
     let records = [
       Self.record(phone, true, at: 8), Self.record(laptop, true, at: 6),
       Self.record(DeviceID(unchecked: "watch"), false, at: 2),
@@ -166,6 +174,7 @@ private let laptop = DeviceID(unchecked: "laptop")
     let ledger = FocusLedger(records)
     #expect(ledger.focusSince == .at(6))
     #expect(ledger.count == 3)
-    #expect(ledger[laptop] == records[1])
+    #expect(ledger[laptop]?.since == .at(6))
+    #expect(ledger.records.map(\.device.rawValue) == ["laptop", "phone", "watch"])
   }
 }

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+public import RelayProtocol
+
+extension QuietHours {
+  /// The hours that are on; nil: none are, or the time zone does not exist.
+  public func facts(at now: Timestamp) -> QuietFacts? {
+    guard let clock = TimeZone(identifier: timeZone).map(WallClock.init) else { return nil }
+    let second = floored(now.rawValue, by: 1000).quotient
+    let today = clock.day(at: second)
+    let ends = (today - 1...today + 1).compactMap { day -> Int64? in
+      guard days.contains(WallClock.weekday(of: day)), clock.second(of: from, on: day) <= second else { return nil }
+      let end = clock.second(of: to, on: to > from ? day : day + 1)
+      return second < end ? end : nil
+    }
+    return ends.max().map { QuietFacts(mode: mode, until: Timestamp(rawValue: $0 * 1000)) }
+  }
+
+  /// Whether this is the name of a time zone in the IANA's database, spelled as there.
+  public static func isTimeZone(_ name: String) -> Bool {
+    // Foundation knows others as well: offsets, and abbreviations that mean several places.
+    let isPlace = name.contains("/") && !name.hasPrefix("SystemV/")
+    return (isPlace || placeless.contains(name)) && TimeZone(identifier: name) != nil
+  }
+
+  /// The names without an area, most of them old.
+  static let placeless: Set<String> = [
+    "CET", "CST6CDT", "Cuba", "EET", "EST", "EST5EDT", "Egypt", "Eire", "Factory", "GB", "GB-Eire", "GMT", "GMT+0",
+    "GMT-0", "GMT0", "Greenwich", "HST", "Hongkong", "Iceland", "Iran", "Israel", "Jamaica", "Japan", "Kwajalein",
+    "Libya", "MET", "MST", "MST7MDT", "NZ", "NZ-CHAT", "Navajo", "PRC", "PST8PDT", "Poland", "Portugal", "ROC", "ROK",
+    "Singapore", "Turkey", "UCT", "UTC", "Universal", "W-SU", "WET", "Zulu",
+  ]
+}
+
+/// What clocks on walls show in one place. Days are counted from 1970-01-01 there, seconds from 1970 everywhere.
+private struct WallClock {
+  let zone: TimeZone
+
+  private static let day: Int64 = 24 * 3600
+
+  /// 1 is Monday; day 0 was a Thursday.
+  static func weekday(of day: Int64) -> Int {
+    Int(floored(day + 3, by: 7).remainder) + 1
+  }
+
+  func day(at second: Int64) -> Int64 {
+    floored(second + offset(at: second), by: Self.day).quotient
+  }
+
+  /// When the clock shows `time` on `day` for the first time; where it jumps over that, when it jumps.
+  func second(of time: TimeOfDay, on day: Int64) -> Int64 {
+    let shown = day * Self.day + Int64(time.minutes) * 60
+    // No place is a day away from Greenwich, so the one is before, and the other after.
+    let (before, after) = (offset(at: shown - Self.day), offset(at: shown + Self.day))
+    guard before != after else { return shown - before }
+    let change = firstSecond(after: shown - Self.day, upTo: shown + Self.day) { offset(at: $0) != before }
+    return shown - before < change ? shown - before : max(shown - after, change)
+  }
+
+  private func offset(at second: Int64) -> Int64 {
+    Int64(zone.secondsFromGMT(for: Date(timeIntervalSince1970: Double(second))))
+  }
+
+  /// Of a condition that holds from some second on, which `end` is beyond.
+  private func firstSecond(after begin: Int64, upTo end: Int64, _ holds: (Int64) -> Bool) -> Int64 {
+    var (begin, end) = (begin, end)
+    while end - begin > 1 {
+      let middle = begin + (end - begin) / 2
+      if holds(middle) { end = middle } else { begin = middle }
+    }
+    return end
+  }
+}
+
+/// Division whose remainder is never negative, for times before 1970.
+private func floored(_ number: Int64, by divisor: Int64) -> (quotient: Int64, remainder: Int64) {
+  let (quotient, remainder) = number.quotientAndRemainder(dividingBy: divisor)
+  return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)
+}

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayDelivery
+import RelayProtocol
+import Testing
+
+@Suite final class FilterLedgerTests {
+  private var ledger = FilterLedger()
+
+  private func apply(
+    _ allow: [String]?, of device: DeviceID = phone, at: Int64? = nil, number: Int64? = nil, now: Int64
+  ) -> Bool {
+    let report = FilterReport(
+      device: device, isActive: allow != nil, allow: allow ?? [], at: at.map(Timestamp.at), number: number)
+    return ledger.apply(report, now: .at(now))
+  }
+
+  private func advance(_ now: Int64) -> [DeviceID] { ledger.advance(to: .at(now)).map(\.device) }
+
+  @Test func `an active filter is applied as it came`() {
+    #expect(apply(["home", "x"], at: 5, number: 3, now: 10))
+    #expect(
+      ledger[phone]
+        == FilterRecord(
+          device: phone, isActive: true, allow: ["home", "x"], at: .at(5), number: 3, heard: .at(10)))
+    #expect(ledger.filter(of: phone) == FilterFacts(allow: ["home", "x"], until: .at(5 + 12 * hour)))
+    #expect(ledger.filter(of: laptop) == nil)
+    #expect(ledger.count == 1)
+    #expect(ledger.records == [ledger[phone]])
+  }
+
+  @Test func `an inactive filter lets all through, whatever it names`() {
+    let isApplied = ledger.apply(FilterReport(device: phone, isActive: false, allow: ["home"]), now: .at(0))
+    #expect(isApplied)
+    #expect(ledger.filter(of: phone) == nil)
+    #expect(ledger[phone]?.allow == [])
+    #expect(ledger.nextChange == nil)
+  }
+
+  @Test func `a filter can let nothing through`() {
+    #expect(apply([], now: 0))
+    #expect(ledger.filter(of: phone)?.allow == [])
+  }
+
+  @Test func `a newer report takes the place of an older one`() {
+    #expect(apply(["a"], at: 1, number: 4, now: 1))
+    #expect(!apply(["b"], at: 2, number: 4, now: 2))
+    #expect(!apply(["b"], at: 0, now: 3))
+    #expect(ledger[phone]?.heard == .at(3))
+    #expect(ledger.filter(of: phone)?.allow == ["a"])
+    #expect(apply(["b"], at: 1, now: 4))
+    #expect(ledger[phone]?.number == 4)
+    #expect(!apply(nil, number: 4, now: 5))
+    #expect(apply(nil, at: 0, number: 5, now: 5))
+    #expect(ledger.filter(of: phone) == nil)
+  }
+
+  @Test func `a device registers anew, another is forgotten`() {
+    #expect(apply(["a"], number: 9, now: 0))
+    #expect(apply(["b"], of: laptop, number: 9, now: 0))
+    ledger.deviceRegistered(phone)
+    #expect(apply(["c"], number: 1, now: 0))
+    #expect(!apply(["c"], of: laptop, number: 1, now: 0))
+    ledger.deviceForgotten(laptop)
+    #expect(ledger.filter(of: laptop) == nil)
+    #expect(ledger.records.map(\.device) == [phone])
+  }
+
+  @Test func `a time far ahead counts as now`() {
+    #expect(apply(["a"], at: 60_001, now: 0))
+    #expect(ledger[phone]?.at == .at(0))
+    #expect(apply(["a"], of: laptop, at: 60_000, now: 0))
+    #expect(ledger[laptop]?.at == .at(60_000))
+  }
+
+  @Test func `an active filter that is not renewed is over after 12 h`() {
+    #expect(apply(["a"], at: 5, number: 9, now: 10))
+    #expect(apply(["b"], of: laptop, at: hour, now: hour))
+    #expect(ledger.nextChange == .at(5 + 12 * hour))
+    #expect(advance(4 + 12 * hour) == [])
+    #expect(advance(5 + 12 * hour) == [phone])
+    #expect(ledger.filter(of: phone) == nil)
+    #expect(ledger[phone]?.allow == [])
+    #expect(ledger[phone]?.number == nil)
+    #expect(ledger.filter(of: laptop)?.allow == ["b"])
+    #expect(ledger.nextChange == .at(13 * hour))
+    #expect(apply(["c"], number: 1, now: 12 * hour + 6))
+    #expect(ledger.filter(of: phone)?.allow == ["c"])
+  }
+
+  @Test func `a filter that was told too late is over at once`() {
+    #expect(apply(["a"], at: -12 * hour, now: 0))
+    #expect(ledger.filter(of: phone) == nil)
+    #expect(apply(["a"], at: 1 - 12 * hour, now: 0))
+    #expect(ledger.filter(of: phone)?.until == .at(1))
+  }
+
+  @Test func `what has decayed when a report comes has, though nobody looked`() {
+    #expect(apply(["a"], number: 9, now: 0))
+    #expect(apply(["b"], number: 1, now: 12 * hour))
+    #expect(ledger.filter(of: phone)?.allow == ["b"])
+  }
+
+  @Test func `a device that is not heard of for 7 days counts from the start`() {
+    #expect(apply(nil, number: 9, now: 0))
+    #expect(advance(7 * day - 1) == [])
+    #expect(advance(7 * day) == [phone])
+    #expect(ledger[phone]?.number == nil)
+    #expect(advance(8 * day) == [])
+  }
+
+  @Test func `silence ends a filter that would live longer`() {
+    ledger = FilterLedger(policy: FocusPolicy(lifetime: .milliseconds(100), silence: .milliseconds(10)))
+    #expect(apply(["a"], now: 0))
+    #expect(ledger.filter(of: phone)?.until == .at(10))
+    #expect(ledger.nextChange == .at(10))
+    #expect(advance(10) == [phone])
+    #expect(ledger.filter(of: phone) == nil)
+  }
+
+  @Test(arguments: 0..<20)
+  func `a history keeps the promises of the ledger`(seed: UInt64) {
+    var dice = Dice(state: seed)
+    var now: Int64 = 0
+    for _ in 0..<200 {
+      now += dice.pick([0, 1, 60_000, hour, 12 * hour, 3 * day, 8 * day])
+      if dice.isOne(in: 3) {
+        ledger.advance(to: .at(now))
+      } else {
+        _ = apply(
+          dice.pick([nil, [], ["a"]]), of: dice.pick([phone, laptop]),
+          at: dice.isOne(in: 3) ? nil : now - dice.pick([-70_000, -60_000, 0, 5_000, hour, 12 * hour]),
+          number: dice.isOne(in: 2) ? Int64.random(in: 0..<10, using: &dice) : nil, now: now)
+      }
+      #expect(FilterLedger(ledger.records) == ledger)
+      let filters = [phone, laptop].compactMap { ledger.filter(of: $0) }
+      #expect(filters.map(\.until).min() == ledger.nextChange)
+      for filter in filters { #expect(.at(now) < filter.until && filter.until <= .at(now + 12 * hour + 60_000)) }
+    }
+  }
+}

@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayDelivery
+import RelayProtocol
+import Testing
+
+/// What time does to reports of Focus: the settle window of 3 s, the 12 h of a true, the 7 days of a silent device.
+@Suite final class FocusDecayTests {
+  private var ledger = FocusLedger()
+
+  private func apply(
+    _ isFocused: Bool?, of device: DeviceID = phone, at: Int64? = nil, number: Int64? = nil,
+    _ authorization: FocusAuthorization = .authorized, now: Int64
+  ) -> Bool {
+    let report = FocusReport(
+      device: device, isFocused: isFocused, authorization: authorization, at: at.map(Timestamp.at), number: number)
+    return ledger.apply(report, now: .at(now))
+  }
+
+  private func advance(_ now: Int64) -> [DeviceID] { ledger.advance(to: .at(now)).map(\.device) }
+
+  // MARK: The settle window
+
+  @Test func `true is shown at once, and false after 3 s`() {
+    #expect(apply(true, now: 0))
+    #expect(ledger.isFocused == true)
+    #expect(apply(false, now: 10_000))
+    #expect(ledger.isFocused == true)
+    #expect(ledger[phone]?.isFocused == false)
+    #expect(ledger.focusSince == .at(0))
+    #expect(ledger.nextChange == .at(13_000))
+    #expect(ledger.focusedUntil(phone) == .at(13_000))
+    #expect(advance(12_999) == [])
+    #expect(ledger.isFocused == true)
+    #expect(advance(13_000) == [phone])
+    #expect(ledger.isFocused == false)
+    #expect(ledger.focusSince == nil)
+    #expect(ledger.focusedUntil(phone) == nil)
+    #expect(ledger[phone]?.since == nil)
+    #expect(ledger[phone]?.settles == nil)
+    #expect(advance(13_001) == [])
+  }
+
+  @Test func `a true in the window cancels it`() {
+    #expect(apply(true, now: 0))
+    #expect(apply(false, now: 10_000))
+    #expect(apply(true, now: 12_999))
+    #expect(ledger[phone]?.settles == nil)
+    #expect(advance(20_000) == [])
+    #expect(ledger.isFocused == true)
+    #expect(ledger.focusSince == .at(0))
+  }
+
+  @Test func `a true right after the window is a new one`() {
+    #expect(apply(true, now: 0))
+    #expect(apply(false, now: 10_000))
+    #expect(apply(true, now: 13_000))
+    #expect(ledger.focusSince == .at(13_000))
+  }
+
+  @Test func `another false does not lengthen the window`() {
+    #expect(apply(true, now: 0))
+    #expect(apply(false, now: 10_000))
+    #expect(apply(false, now: 12_000))
+    #expect(ledger.nextChange == .at(13_000))
+    #expect(advance(13_000) == [phone])
+    #expect(ledger.isFocused == false)
+  }
+
+  @Test func `a false of a device that was not focused has no window`() {
+    #expect(apply(false, now: 0))
+    #expect(ledger.isFocused == false)
+    #expect(apply(true, of: laptop, now: 0))
+    #expect(apply(false, now: 1))
+    #expect(ledger[phone]?.settles == nil)
+    #expect(ledger.focusedUntil(phone) == nil)
+  }
+
+  @Test func `null is at once, and ends a window`() {
+    #expect(apply(true, now: 0))
+    #expect(apply(nil, now: 1))
+    #expect(ledger.isFocused == nil)
+    #expect(apply(true, now: 2))
+    #expect(apply(false, now: 3))
+    #expect(apply(nil, now: 4))
+    #expect(ledger.isFocused == nil)
+    #expect(ledger.focusSince == nil)
+    #expect(ledger.nextChange == nil)
+  }
+
+  @Test(arguments: FocusAuthorization.allCases.filter { $0 != .authorized })
+  func `a lost authorization is at once, and ends a window`(authorization: FocusAuthorization) {
+    #expect(apply(true, now: 0))
+    #expect(apply(false, now: 1))
+    #expect(apply(true, authorization, now: 2))
+    #expect(ledger.isFocused == nil)
+    #expect(ledger[phone]?.since == nil)
+    #expect(ledger[phone]?.settles == nil)
+    #expect(apply(false, now: 3))
+    #expect(ledger.isFocused == false)
+  }
+
+  @Test func `a device in its window counts among others`() {
+    #expect(apply(true, at: 10, now: 10))
+    #expect(apply(false, of: laptop, now: 10))
+    #expect(apply(false, now: 20))
+    #expect(ledger.isFocused == true)
+    #expect(apply(true, of: laptop, now: 30))
+    #expect(ledger.focusSince == .at(10))
+    #expect(advance(3_020) == [phone])
+    #expect(ledger.isFocused == true)
+    #expect(ledger.focusSince == .at(10))
+    #expect(ledger.focusedUntil(phone) == nil)
+    #expect(ledger.focusedUntil(laptop) != nil)
+  }
+
+  @Test func `no window reaches beyond the end of its true`() {
+    #expect(apply(true, at: 0, now: 0))
+    #expect(apply(false, now: 12 * hour - 1_000))
+    #expect(ledger.nextChange == .at(12 * hour))
+    #expect(advance(12 * hour) == [phone])
+    #expect(ledger.isFocused == false)
+  }
+
+  @Test func `a policy without a window has none`() {
+    ledger = FocusLedger(policy: FocusPolicy(settle: .zero))
+    #expect(apply(true, now: 0))
+    #expect(apply(false, now: 1))
+    #expect(ledger.isFocused == false)
+  }
+
+  // MARK: Expiry
+
+  @Test func `a true that is not renewed is over after 12 h of the device's time`() {
+    #expect(apply(true, at: 5_000, number: 7, now: 9_000))
+    #expect(ledger.nextChange == .at(12 * hour + 5_000))
+    #expect(ledger.focusedUntil(phone) == .at(12 * hour + 5_000))
+    #expect(advance(12 * hour + 4_999) == [])
+    #expect(advance(12 * hour + 5_000) == [phone])
+    #expect(ledger.isFocused == nil)
+    #expect(ledger.focusSince == nil)
+    #expect(ledger.focusedUntil(phone) == nil)
+    #expect(ledger.nextChange == nil)
+    #expect(ledger[phone]?.isFocused == nil)
+    #expect(ledger[phone]?.since == nil)
+  }
+
+  @Test func `a true that is renewed goes on, since it began`() {
+    #expect(apply(true, at: 0, now: 0))
+    #expect(apply(true, at: 11 * hour, now: 11 * hour))
+    #expect(advance(23 * hour - 1) == [])
+    #expect(ledger.focusSince == .at(0))
+    #expect(advance(23 * hour) == [phone])
+    #expect(ledger.isFocused == nil)
+  }
+
+  @Test func `a true that was told too late is over at once`() {
+    #expect(apply(true, at: -12 * hour, number: 5, now: 0))
+    #expect(ledger.isFocused == nil)
+    #expect(ledger.focusSince == nil)
+    #expect(ledger[phone]?.number == nil)
+    #expect(apply(true, at: 1 - 12 * hour, now: 0))
+    #expect(ledger.isFocused == true)
+    #expect(ledger.focusSince == .at(1 - 12 * hour))
+    #expect(ledger.nextChange == .at(1))
+  }
+
+  @Test func `a false lasts longer than a true`() {
+    #expect(apply(false, at: -day, now: 0))
+    #expect(ledger.isFocused == false)
+    #expect(ledger.nextChange == .at(7 * day))
+    #expect(advance(7 * day - 1) == [])
+    #expect(advance(7 * day) == [phone])
+    #expect(ledger.isFocused == nil)
+    #expect(ledger.nextChange == nil)
+  }
+
+  @Test func `any report of a device keeps its state, an ignored one as well`() {
+    #expect(apply(false, number: 5, now: 0))
+    #expect(!apply(true, number: 5, now: day))
+    #expect(ledger.nextChange == .at(8 * day))
+    #expect(advance(8 * day - 1) == [])
+    #expect(ledger.isFocused == false)
+  }
+
+  @Test func `an ignored report does not renew a true`() {
+    #expect(apply(true, at: 0, number: 5, now: 0))
+    #expect(!apply(true, at: 11 * hour, number: 5, now: 11 * hour))
+    #expect(advance(12 * hour) == [phone])
+  }
+
+  @Test(arguments: [(true, 12 * hour), (false, 7 * day), (nil, 7 * day)] as [(Bool?, Int64)])
+  func `what decays forgets its number`(isFocused: Bool?, end: Int64) {
+    #expect(apply(isFocused, number: 9, now: 0))
+    #expect(advance(end - 1) == [])
+    #expect(!apply(isFocused, number: 1, now: 0))
+    #expect(advance(end) == [phone])
+    #expect(ledger[phone]?.number == nil)
+    #expect(apply(true, number: 1, now: end))
+    #expect(ledger.isFocused == true)
+  }
+
+  @Test func `what has decayed when a report comes has, though nobody looked`() {
+    #expect(apply(true, number: 9, now: 0))
+    #expect(apply(true, number: 1, now: 12 * hour))
+    #expect(ledger.focusSince == .at(12 * hour))
+  }
+
+  @Test func `a report of one device lets those of others decay`() {
+    #expect(apply(true, now: 0))
+    #expect(apply(false, of: laptop, now: 12 * hour))
+    #expect(ledger.isFocused == false)
+    #expect(ledger[phone]?.isFocused == nil)
+  }
+
+  @Test func `of several changes the next is the first`() {
+    #expect(apply(false, now: 0))
+    #expect(apply(true, of: laptop, at: hour, now: hour))
+    #expect(ledger.nextChange == .at(13 * hour))
+    #expect(advance(13 * hour) == [laptop])
+    #expect(ledger.isFocused == false)
+    #expect(ledger.nextChange == .at(7 * day))
+    #expect(advance(30 * day) == [phone])
+    #expect(ledger.isFocused == nil)
+  }
+
+  @Test func `nothing is to change of an empty ledger, nor of one that was told nothing`() {
+    #expect(ledger.nextChange == nil)
+    #expect(apply(nil, now: 0))
+    #expect(ledger.nextChange == nil)
+    #expect(ledger.focusedUntil(phone) == nil)
+    #expect(ledger.focusedUntil(laptop) == nil)
+  }
+
+  @Test func `for how long things count is the policy's`() {
+    ledger = FocusLedger(
+      policy: FocusPolicy(
+        settle: .milliseconds(1), lifetime: .milliseconds(20), silence: .milliseconds(300),
+        clockSkew: .milliseconds(4_000)))
+    #expect(apply(true, at: 4_001, now: 0))
+    #expect(ledger.nextChange == .at(20))
+    #expect(apply(false, at: 2, now: 2))
+    #expect(ledger.nextChange == .at(3))
+    #expect(advance(3) == [phone])
+    #expect(ledger.nextChange == .at(302))
+  }
+
+  // MARK: Restarts and chance
+
+  @Test func `a window goes on after a restart`() {
+    #expect(apply(true, at: 0, now: 0))
+    #expect(apply(false, now: 10_000))
+    ledger = FocusLedger(ledger.records)
+    #expect(ledger.isFocused == true)
+    #expect(ledger.focusSince == .at(0))
+    #expect(ledger.nextChange == .at(13_000))
+    #expect(advance(13_000) == [phone])
+    #expect(ledger.isFocused == false)
+  }
+
+  /// Many histories of reports, restarts and lapses of time.
+  @Test(arguments: 0..<50)
+  func `a history keeps the promises of the ledger`(seed: UInt64) {
+    var dice = Dice(state: seed)
+    var now: Int64 = 0
+    for _ in 0..<200 {
+      now += dice.pick([0, 1, 999, 2_999, 3_000, 3_001, 60_000, hour, 12 * hour, 3 * day, 8 * day])
+      var looked = ledger
+      looked.advance(to: .at(now))
+      // Nothing happens before it was announced.
+      if let next = ledger.nextChange, .at(now) < next {
+        #expect(looked.isFocused == ledger.isFocused)
+        #expect(looked.focusSince == ledger.focusSince)
+      }
+      switch dice.pick([0, 0, 0, 1, 2, 3, 4]) {
+      case 0:
+        let at = dice.isOne(in: 3) ? nil : now - dice.pick([-70_000, -60_000, 0, 1, 5_000, hour, 11 * hour, 12 * hour])
+        _ = apply(
+          dice.pick([true, true, false, nil]), of: dice.pick([phone, laptop]), at: at,
+          number: dice.isOne(in: 2) ? Int64.random(in: 0..<10, using: &dice) : nil,
+          dice.isOne(in: 8) ? .denied : .authorized, now: now)
+      case 1: ledger.advance(to: .at(now))
+      case 2: ledger.deviceForgotten(dice.pick([phone, laptop]))
+      case 3: ledger.deviceRegistered(dice.pick([phone, laptop]))
+      default: #expect(FocusLedger(ledger.records) == ledger)
+      }
+      check(now, looked: ledger)
+    }
+  }
+
+  private func check(_ now: Int64, looked: FocusLedger) {
+    var ledger = looked
+    ledger.advance(to: .at(now))
+    var again = ledger
+    let changed = again.advance(to: .at(now))
+    #expect(changed == [])
+    #expect(again == ledger)
+    #expect((ledger.focusSince != nil) == (ledger.isFocused == true))
+    if let since = ledger.focusSince { #expect(since <= .at(now)) }
+    if let next = ledger.nextChange { #expect(.at(now) < next) }
+    let ends = ledger.records.compactMap { ledger.focusedUntil($0.device) }
+    #expect(ends.isEmpty == (ledger.isFocused != true))
+    for end in ends { #expect(.at(now) < end && end <= .at(now + 12 * hour + 60_000)) }
+    // In the end nothing is known.
+    again.advance(to: .at(now + 7 * day))
+    #expect(again.isFocused == nil)
+    #expect(again.records.allSatisfy { $0.number == nil && $0.since == nil && $0.settles == nil })
+  }
+}
