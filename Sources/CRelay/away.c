@@ -43,10 +43,9 @@ void relay__away_published(relay_hub_t *hub, relay_room_t *room, const relay__en
   for (uint32_t i = 0; i < room->member_count; i++) {
     relay_member_t *member = room->members[i];
     if (member->user->id == entry->from) continue;
+    if (member->user->decided == stamp) continue;
     if (i < room->attended)
       wait_for(hub, member, entry->seq, hub->clock + RECEIPT_WAIT);
-    else if (member->user->decided == stamp)
-      continue;
     else if (!member->seats && is_in_grace(hub, member))
       wait_for(hub, member, entry->seq, member->away_since_loop + hub->limits.presence_grace);
     else if (member->user->has_devices)
@@ -157,8 +156,40 @@ void relay_room_resume(relay_hub_t *hub, relay_id_t id) {
     wait_for(hub, room->members[i], entry_at(room, 0)->seq, hub->started_clock + hub->limits.presence_grace);
 }
 
-size_t relay_room_away(const relay_hub_t *hub, relay_id_t id, const char *sender, relay_id_t *users,
-                       size_t room_for, bool *needs_wait) {
+bool relay_room_pushes(const relay_hub_t *hub, relay_id_t id) {
+  const relay_room_t *room = relay__room_find(hub, id);
+  return room && pushes(hub, room);
+}
+
+size_t relay_room_delivery(const relay_hub_t *hub, relay_id_t room_id, relay_id_t sender_id,
+                           relay_delivery_t *delivery, relay_id_t *quiet, size_t room_for) {
+  *delivery = (relay_delivery_t){0};
+  const relay_room_t *room = relay__room_find(hub, room_id);
+  const relay_user_t *sender = relay__user_find(hub, sender_id);
+  if (!room || !sender) return 0;
+  size_t count = 0;
+  for (uint32_t i = 0; i < room->member_count; i++) {
+    const relay_member_t *member = room->members[i];
+    const relay_user_t *user = member->user;
+    if (user == sender) continue;
+    const relay__view_t view = relay__view(user, sender, true);
+    if (!(view & RELAY__SEES_ONLINE))
+      delivery->away++;
+    else if (i < room->attended)
+      delivery->live++;
+    else if (!member->seats && is_in_grace(hub, member))
+      delivery->waiting++;
+    else
+      delivery->away++;
+    if (room->is_large || !(view & RELAY__SEES_FOCUS) || !(user->focus == 1 || user->has_filter)) continue;
+    if (count < room_for) quiet[count] = user->id;
+    count++;
+  }
+  return count;
+}
+
+size_t relay_room_away(const relay_hub_t *hub, relay_id_t id, const char *sender, bool rings,
+                       relay_id_t *users, size_t room_for, bool *needs_wait) {
   const relay_room_t *room = relay__room_find(hub, id);
   *needs_wait = false;
   if (!room || !pushes(hub, room)) return 0;
@@ -166,7 +197,7 @@ size_t relay_room_away(const relay_hub_t *hub, relay_id_t id, const char *sender
   for (uint32_t i = 0; i < room->member_count; i++) {
     const relay_member_t *member = room->members[i];
     if (!strcmp(member->user->named.name, sender)) continue;
-    if (i < room->attended || (!member->seats && is_in_grace(hub, member))) {
+    if (!rings && (i < room->attended || (!member->seats && is_in_grace(hub, member)))) {
       *needs_wait = true;
     } else if (member->user->has_devices) {
       if (count < room_for) users[count] = member->user->id;
@@ -197,8 +228,8 @@ size_t relay_member_undecided(relay_hub_t *hub, relay_id_t room_id, relay_id_t u
   for (uint32_t i = first_undecided(member); i < room->entry_count; i++, count++) {
     const relay__entry_t *entry = entry_at(room, i);
     if (count < room_for)
-      messages[count] =
-          (relay_undecided_t){entry->seq, entry->time, entry->shown, entry->from == member->user->id};
+      messages[count] = (relay_undecided_t){entry->seq, entry->time, entry->shown, entry->from,
+                                            entry->from == member->user->id};
   }
   return count;
 }

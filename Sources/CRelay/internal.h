@@ -302,6 +302,11 @@ void relay__refuse(relay_hub_t *hub, relay_session_t *session, const relay_bytes
 
 /* user.c */
 
+/* With whom, relay_audience_t. */
+typedef struct relay__sharing {
+  uint8_t focus, online;
+} relay__sharing_t;
+
 struct relay_user {
   relay__named_t named;
   relay_id_t id;
@@ -309,7 +314,9 @@ struct relay_user {
   uint32_t profile_size;
   uint32_t holds; /* of callers */
   int8_t focus;
-  bool has_devices, is_counted /* as online, in its rooms */;
+  relay__sharing_t sharing;
+  bool has_devices, has_filter;
+  bool was_online, is_counted /* as online, in its rooms */;
   bool is_pending; /* a change waits to be announced */
   int64_t focus_since, last_seen;
   int64_t grace_until;      /* on the loop's clock; 0: none */
@@ -322,6 +329,7 @@ struct relay_user {
   relay__list_t sessions;   /* relay_session_t */
   relay__list_t members;    /* relay_member_t, of the rooms in memory */
   relay__list_t watchers;   /* relay_watch_t, of sessions of others */
+  relay__names_t *blocked;  /* whom the user has blocked; NULL: nobody */
   relay__bucket_t *buckets; /* by relay_rate_t; NULL until one is used */
   relay__timer_t timer;
   struct { /* what the others were told */
@@ -333,6 +341,10 @@ struct relay_user {
   uint32_t profile_version;
 };
 
+/* What a viewer sees of a user. Without RELAY__SEES_PERSON it is nothing but the name that was asked for. */
+typedef uint8_t relay__view_t;
+enum { RELAY__SEES_PERSON = 1, RELAY__SEES_ONLINE = 2, RELAY__SEES_FOCUS = 4, RELAY__SEES_ALL = 7 };
+
 relay_user_t *relay__user_find(const relay_hub_t *hub, relay_id_t id);
 bool relay__user_is_online(const relay_user_t *user);
 void relay__user_session_added(relay_hub_t *hub, relay_user_t *user, relay_session_t *session);
@@ -341,11 +353,46 @@ void relay__user_session_removed(relay_hub_t *hub, relay_user_t *user, relay_ses
 /* Something that others see may have changed. */
 void relay__user_changed(relay_hub_t *hub, relay_user_t *user, relay_id_t cause);
 void relay__user_timer(relay_hub_t *hub, relay_user_t *user);
-void relay__user_put_entry(const relay_user_t *user, bool shows_focus, relay__text_t *text);
-relay_frame_t *relay__user_frame(relay_hub_t *hub, const relay_user_t *user, bool shows_focus);
+/* Counts in its rooms whether it is to be seen online. */
+void relay__user_count(relay_hub_t *hub, relay_user_t *user);
+void relay__user_put_entry(const relay_user_t *user, relay__view_t view, relay__text_t *text);
+relay_frame_t *relay__user_frame(relay_hub_t *hub, const relay_user_t *user, relay__view_t view);
 /* What waits to be announced. */
 void relay__user_announce_now(relay_hub_t *hub, relay_user_t *user);
 void relay__user_release(relay_hub_t *hub, relay_user_t *user);
+
+/* view.c */
+
+/* `is_related`: they share a room in which the viewer may see who is there. */
+relay__view_t relay__view(const relay_user_t *user, const relay_user_t *viewer, bool is_related);
+/* The same by id; 0 sees all, and a stale one nothing. */
+relay__view_t relay__view_by(const relay_hub_t *hub, const relay_user_t *user, relay_id_t viewer,
+                             bool is_related);
+/* Whether the user's entry looks different. */
+bool relay__view_differs(const relay_user_t *user, relay__view_t one, relay__view_t other);
+
+/* Presence events of one user as it is now, for each view one, made when it is needed. */
+typedef struct relay__views {
+  const relay_user_t *user;
+  relay_frame_t *frame[RELAY__SEES_ALL + 1];
+} relay__views_t;
+
+relay_frame_t *relay__views_frame(relay_hub_t *hub, relay__views_t *views, relay__view_t view);
+void relay__views_release(relay_hub_t *hub, relay__views_t *views);
+void relay__unblock_all(relay_user_t *user);
+
+/* What is announced of a user. */
+typedef struct relay__news {
+  relay__views_t views;
+  relay__view_t parts; /* that have changed */
+  bool is_back;     /* it is as it was announced last: news only for whom a reply gave a state in between */
+  uint32_t stamp;   /* of the sessions that have been told */
+  relay_id_t cause; /* a session that knows */
+} relay__news_t;
+
+/* Tells a session that was given the user's state last when the newest stamp was `given`. */
+void relay__news_tell(relay_hub_t *hub, relay__news_t *news, relay_session_t *session, relay__view_t view,
+                      uint32_t given);
 
 /* watch.c */
 
@@ -356,13 +403,13 @@ struct relay_watch {
   uint32_t stamp;      /* the newest when it began */
   bool is_related;     /* they share a stored room, which need not be in memory */
   bool is_judged;      /* whether they share a room is the caller's to say alone */
-  bool shows_focus;    /* what the session was told last does */
+  relay__view_t view;  /* of what the session was told last */
 };
 
-/* A presence event for who watches. `is_back`: only for whom the reply to `watch` gave a state in between;
- * `shows_more`: something else than the focus has changed. */
-void relay__watch_tell(relay_hub_t *hub, relay_user_t *user, relay_frame_t *whole, bool is_back,
-                       bool shows_more, uint32_t stamp, relay_id_t cause);
+/* A presence event for who watches. */
+void relay__watch_tell(relay_hub_t *hub, relay_user_t *user, relay__news_t *news);
+/* Tells who watches the user and sees something else of them than before; `stamp` marks who has been told. */
+void relay__watches_reconsider(relay_hub_t *hub, const relay_user_t *user, uint32_t stamp);
 /* The user has become, or ceased to be, a member: who may see whose focus changes. */
 void relay__watch_joined(relay_hub_t *hub, const relay_user_t *user, const relay_room_t *room);
 void relay__watch_left(relay_hub_t *hub, const relay_user_t *user, const relay_room_t *room);
@@ -434,6 +481,8 @@ relay_room_t *relay__room_find(const relay_hub_t *hub, relay_id_t id);
 relay_room_t *relay__room_named(const relay_hub_t *hub, const char *name, size_t size);
 void relay__room_timer(relay_hub_t *hub, relay_room_t *room);
 void relay__room_online_changed(relay_hub_t *hub, relay_room_t *room, int by);
+/* The user's presence event to each session there, as its user may see it. */
+void relay__room_show(relay_hub_t *hub, const relay_room_t *room, const relay_user_t *user);
 void relay__room_send(relay_hub_t *hub, relay_room_t *room, relay_frame_t *frame,
                       const relay_session_t *except, bool needs_presence);
 
@@ -452,9 +501,9 @@ void relay__member_timer(relay_hub_t *hub, relay_member_t *member);
 
 /* message.c */
 
-int64_t relay__room_publish(relay_hub_t *hub, relay_room_t *room, const char *from, relay_session_t *sender,
-                            relay_bytes_t body, int64_t seq, int64_t time, const relay_id_t *decided,
-                            size_t decided_count);
+/* `sender`, and not what the message says, is the session that sent it. */
+int64_t relay__room_publish(relay_hub_t *hub, relay_room_t *room, relay_message_t *message,
+                            relay_session_t *sender);
 void relay__room_signal(relay_hub_t *hub, relay_room_t *room, const char *from, relay_session_t *sender,
                         relay_bytes_t name, relay_bytes_t body);
 void relay__entry_forget(relay_hub_t *hub, relay__entry_t *entry);

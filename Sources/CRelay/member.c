@@ -229,9 +229,7 @@ relay_status_t relay_room_add_member(relay_hub_t *hub, relay_id_t room_id, relay
   relay_frame_t *frame = member_frame(hub, room, user, "joined", room->member_count);
   relay__room_send(hub, room, frame, NULL, true);
   relay__frame_release(hub, frame);
-  frame = relay__user_frame(hub, user, true);
-  relay__room_send(hub, room, frame, NULL, true);
-  relay__frame_release(hub, frame);
+  relay__room_show(hub, room, user);
   return RELAY_OK;
 }
 

@@ -22,8 +22,8 @@ static size_t place_of(relay_user_t *const *users, size_t count, const relay_use
   return low;
 }
 
-char *relay_room_entries_after(const relay_hub_t *hub, relay_id_t room_id, const char *after, size_t limit,
-                               size_t *size, bool *has_more) {
+char *relay_room_entries_after(const relay_hub_t *hub, relay_id_t room_id, relay_id_t viewer,
+                               const char *after, size_t limit, size_t *size, bool *has_more) {
   const relay_room_t *room = relay__room_find(hub, room_id);
   const size_t after_length = after ? strlen(after) : 0;
   relay_user_t **page = relay__allocate((limit + 1) * sizeof(relay_user_t *)); /* sorted */
@@ -47,7 +47,7 @@ char *relay_room_entries_after(const relay_hub_t *hub, relay_id_t room_id, const
   relay__puts(&text, "[");
   for (size_t i = 0; i < count; i++) {
     relay__puts(&text, i ? ",{" : "{");
-    relay__user_put_entry(page[i], true, &text);
+    relay__user_put_entry(page[i], relay__view_by(hub, page[i], viewer, true), &text);
     relay__puts(&text, "}");
   }
   relay__puts(&text, "]");

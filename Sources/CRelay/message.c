@@ -52,26 +52,51 @@ static void fan_out(relay_hub_t *hub, relay_room_t *room, relay_frame_t *frame,
   if (sender && relay__seat_find(sender, room)) hub->stats.deliveries--;
 }
 
-int64_t relay__room_publish(relay_hub_t *hub, relay_room_t *room, const char *from, relay_session_t *sender,
-                            relay_bytes_t body, int64_t seq, int64_t time, const relay_id_t *decided,
-                            size_t decided_count) {
+/* Keeps it for who joins meanwhile, and for the decisions that are still to be made. */
+static void await(relay_hub_t *hub, relay_room_t *room, const relay_message_t *message,
+                  relay_frame_t *frame) {
+  relay_user_t *author = relay__names_find(&hub->user_names, message->from, strlen(message->from));
+  const relay__entry_t entry = {message->seq, message->time, hub->now, author ? author->id : 0, frame};
+  relay_member_t *own = author ? relay__member_find(author, room) : NULL;
+  if (own) { /* the store raised the marks with the message */
+    if (own->read < message->seq) own->read = message->seq;
+    if (own->received < message->seq) own->received = message->seq;
+  }
+  const uint32_t stamp = ++hub->stamp;
+  for (size_t i = 0; i < message->decided_count; i++) {
+    relay_user_t *user = relay__user_find(hub, message->decided[i]);
+    if (user) user->decided = stamp;
+  }
+  if (!message->is_silent) relay__away_published(hub, room, &entry);
+  keep(hub, room, &entry);
+  relay__room_arm(hub, room, &room->flush_at, RELAY__ROOM_FLUSH);
+  if (!room->live_count) {
+    room->idle_at = 0;
+    relay__room_arm(hub, room, &room->idle_at, RELAY__ROOM_IDLE);
+  }
+}
+
+int64_t relay__room_publish(relay_hub_t *hub, relay_room_t *room, relay_message_t *message,
+                            relay_session_t *sender) {
   const bool is_stored = room->flags & RELAY_ROOM_STORED;
-  if (is_stored)
-    room->seq = seq;
-  else
-    room->seq++, time = hub->now;
+  if (!is_stored) {
+    message->seq = room->seq + 1;
+    message->time = hub->now;
+  }
+  room->seq = message->seq;
   relay__text_t *text = &hub->text;
   text->size = 0;
   relay__puts(text, "{\"type\":\"message\",\"room\":\"");
   relay__put(text, room->named.name, room->named.length);
   relay__puts(text, "\",\"seq\":");
-  relay__put_integer(text, room->seq);
+  relay__put_integer(text, message->seq);
   relay__puts(text, ",\"from\":\"");
-  relay__puts(text, from);
+  relay__puts(text, message->from);
   relay__puts(text, "\",\"time\":");
-  relay__put_integer(text, time);
+  relay__put_integer(text, message->time);
   relay__puts(text, ",\"body\":");
-  relay__put(text, body.at, body.count);
+  relay__put(text, message->body.at, message->body.count);
+  relay__put(text, message->more.at, message->more.count);
   relay__puts(text, "}");
   relay_frame_t *frame = relay__frame_create(hub, RELAY__TEXT, text->at, text->size);
   fan_out(hub, room, frame, sender);
@@ -81,27 +106,7 @@ int64_t relay__room_publish(relay_hub_t *hub, relay_room_t *room, const char *fr
     hub->stats.messages_live++;
   if (!hub->round_began) hub->round_began = uv_hrtime();
   hub->round_messages++;
-  if (is_stored) {
-    relay_user_t *author = relay__names_find(&hub->user_names, from, strlen(from));
-    const relay__entry_t entry = {room->seq, time, hub->now, author ? author->id : 0, frame};
-    relay_member_t *own = author ? relay__member_find(author, room) : NULL;
-    if (own) { /* the store raised the marks with the message */
-      if (own->read < seq) own->read = seq;
-      if (own->received < seq) own->received = seq;
-    }
-    const uint32_t stamp = ++hub->stamp;
-    for (size_t i = 0; i < decided_count; i++) {
-      relay_user_t *user = relay__user_find(hub, decided[i]);
-      if (user) user->decided = stamp;
-    }
-    relay__away_published(hub, room, &entry);
-    keep(hub, room, &entry);
-    relay__room_arm(hub, room, &room->flush_at, RELAY__ROOM_FLUSH);
-    if (!room->live_count) {
-      room->idle_at = 0;
-      relay__room_arm(hub, room, &room->idle_at, RELAY__ROOM_IDLE);
-    }
-  }
+  if (is_stored) await(hub, room, message, frame);
   relay__frame_release(hub, frame);
   return room->seq;
 }
@@ -171,15 +176,18 @@ void relay_room_trim(relay_hub_t *hub, relay_id_t id, int64_t first) {
   relay__away_trim(hub, room);
 }
 
-int64_t relay_room_publish(relay_hub_t *hub, relay_id_t id, const char *from, relay_id_t sender,
-                           relay_bytes_t body, int64_t seq, int64_t *time, const relay_id_t *decided,
-                           size_t decided_count) {
+int64_t relay_room_publish(relay_hub_t *hub, relay_id_t id, relay_message_t *message) {
   relay_room_t *room = relay__room_find(hub, id);
-  if (!room) return 0;
-  const bool is_stored = room->flags & RELAY_ROOM_STORED;
-  if (!is_stored) *time = hub->now;
-  relay_session_t *session = relay__session_find(hub, sender);
-  return relay__room_publish(hub, room, from, session, body, seq, *time, decided, decided_count);
+  return room ? relay__room_publish(hub, room, message, relay__session_find(hub, message->sender)) : 0;
+}
+
+relay_status_t relay_room_tell(relay_hub_t *hub, relay_id_t id, relay_id_t sender, relay_bytes_t json) {
+  relay_room_t *room = relay__room_find(hub, id);
+  if (!room) return RELAY_GONE;
+  relay_frame_t *frame = relay__frame_create(hub, RELAY__TEXT, json.at, json.count);
+  relay__room_send(hub, room, frame, relay__session_find(hub, sender), false);
+  relay__frame_release(hub, frame);
+  return RELAY_OK;
 }
 
 relay_status_t relay_room_signal(relay_hub_t *hub, relay_id_t id, const char *from, relay_id_t sender,

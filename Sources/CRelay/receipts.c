@@ -73,7 +73,8 @@ static void tell_others(relay_hub_t *hub, const relay_member_t *member, relay_fr
   if (!tells_others(room)) return;
   for (uint32_t i = 0; i < room->live_count; i++) {
     const relay_seat_t *seat = room->live[i];
-    if (seat->member != member && seat->rights & RELAY_RIGHT_PRESENCE)
+    if (seat->member != member && seat->rights & RELAY_RIGHT_PRESENCE &&
+        relay__view(member->user, seat->member->user, true) & RELAY__SEES_PERSON)
       relay__outbox_add(hub, seat->session, frame, false);
   }
 }

@@ -180,6 +180,14 @@ static bool room_takes(const request_t *request, relay_room_t *room) {
   return !delay;
 }
 
+/* Whether a `send` has fields that are judged outside of the hub. */
+static bool asks_more(const relay_json_t *json) {
+  static const char *const fields[] = {"mentions", "replyTo", "push", "report"};
+  for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+    if (relay_json_member(json, fields[i])) return true;
+  return false;
+}
+
 static void send_(request_t *request) {
   relay_seat_t *seat = seat_of(request);
   if (!seat) return;
@@ -201,13 +209,14 @@ static void send_(request_t *request) {
   }
   relay_room_t *room = seat->member->room;
   if (!room_takes(request, room)) return;
-  if (room->flags & RELAY_ROOM_STORED || (key && key->kind == RELAY_JSON_STRING)) {
+  if (room->flags & RELAY_ROOM_STORED || (key && key->kind == RELAY_JSON_STRING) ||
+      asks_more(&request->json)) {
     hand_over(request, RELAY_EVENT_SEND, room);
     return;
   }
   relay_hub_t *hub = request->hub;
-  const int64_t seq = relay__room_publish(hub, room, request->session->user->named.name, request->session,
-                                          body, 0, 0, NULL, 0);
+  relay_message_t message = {.from = request->session->user->named.name, .body = body};
+  const int64_t seq = relay__room_publish(hub, room, &message, request->session);
   if (!request->id.count) return;
   relay__text_t *text = &hub->text;
   text->size = 0;

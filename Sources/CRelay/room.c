@@ -39,6 +39,17 @@ void relay__room_send(relay_hub_t *hub, relay_room_t *room, relay_frame_t *frame
   }
 }
 
+void relay__room_show(relay_hub_t *hub, const relay_room_t *room, const relay_user_t *user) {
+  relay__views_t views = {.user = user};
+  for (uint32_t i = 0; i < room->live_count; i++) {
+    const relay_seat_t *seat = room->live[i];
+    if (!(seat->rights & RELAY_RIGHT_PRESENCE)) continue;
+    const relay__view_t view = relay__view(user, seat->member->user, true);
+    relay__outbox_add(hub, seat->session, relay__views_frame(hub, &views, view), false);
+  }
+  relay__views_release(hub, &views);
+}
+
 /* A large room becomes one that lists its members, or the other way. */
 void relay__room_measure(relay_hub_t *hub, relay_room_t *room) {
   const uint32_t most = room->member_list;
@@ -47,11 +58,7 @@ void relay__room_measure(relay_hub_t *hub, relay_room_t *room) {
   } else if (room->is_large && (!most || room->member_count < (most + 1) / 2)) {
     room->is_large = false;
     room->counts_at = 0;
-    for (uint32_t i = 0; i < room->member_count; i++) {
-      relay_frame_t *frame = relay__user_frame(hub, room->members[i]->user, true);
-      relay__room_send(hub, room, frame, NULL, true);
-      relay__frame_release(hub, frame);
-    }
+    for (uint32_t i = 0; i < room->member_count; i++) relay__room_show(hub, room, room->members[i]->user);
   }
   if (room->is_large) arm_counts(hub, room);
 }
@@ -199,22 +206,34 @@ bool relay_room_release(relay_hub_t *hub, relay_id_t id) {
   return true;
 }
 
+/* What the viewer would count from the entries; in a large room, which lists none, as in its `counts`. */
+static uint32_t online_for(const relay_hub_t *hub, const relay_room_t *room, relay_id_t viewer) {
+  if (room->is_large) return room->online;
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < room->member_count; i++) {
+    const relay_user_t *user = room->members[i]->user;
+    if (relay__user_is_online(user) && relay__view_by(hub, user, viewer, true) & RELAY__SEES_ONLINE) count++;
+  }
+  return count;
+}
+
 relay_room_facts_t relay_room_facts(const relay_hub_t *hub, relay_id_t room_id, relay_id_t user_id) {
   const relay_room_t *room = relay__room_find(hub, room_id);
   const relay_user_t *user = relay__user_find(hub, user_id);
   if (!room) return (relay_room_facts_t){.read = -1, .received = -1};
   const relay_member_t *member = user ? relay__member_find(user, room) : NULL;
-  return (relay_room_facts_t){room->member_count, room->online, room->is_large, member ? member->read : -1,
-                              member ? member->received : -1};
+  return (relay_room_facts_t){room->member_count, online_for(hub, room, user_id), room->is_large,
+                              member ? member->read : -1, member ? member->received : -1};
 }
 
-char *relay_room_entries(const relay_hub_t *hub, relay_id_t room_id, size_t *size) {
+char *relay_room_entries(const relay_hub_t *hub, relay_id_t room_id, relay_id_t viewer, size_t *size) {
   const relay_room_t *room = relay__room_find(hub, room_id);
   relay__text_t text = {0};
   relay__puts(&text, "[");
   for (uint32_t i = 0; room && i < room->member_count; i++) {
     relay__puts(&text, i ? ",{" : "{");
-    relay__user_put_entry(room->members[i]->user, true, &text);
+    const relay_user_t *user = room->members[i]->user;
+    relay__user_put_entry(user, relay__view_by(hub, user, viewer, true), &text);
     relay__puts(&text, "}");
   }
   relay__puts(&text, "]");

@@ -24,14 +24,14 @@ static int activity_of(const relay_user_t *user) {
   return liveliest;
 }
 
-void relay__user_put_entry(const relay_user_t *user, bool shows_focus, relay__text_t *text) {
+void relay__user_put_entry(const relay_user_t *user, relay__view_t view, relay__text_t *text) {
   static const char *const activities[] = {"background", "idle", "active"};
-  const bool is_online = relay__user_is_online(user);
-  const int focus = shows_focus ? user->focus : -1;
+  const bool is_online = view & RELAY__SEES_ONLINE && relay__user_is_online(user);
+  const int focus = view & RELAY__SEES_FOCUS ? user->focus : -1;
   relay__puts(text, "\"user\":\"");
   relay__put(text, user->named.name, user->named.length);
   relay__puts(text, "\"");
-  relay__put(text, user->profile, user->profile_size);
+  if (view & RELAY__SEES_PERSON) relay__put(text, user->profile, user->profile_size);
   relay__puts(text, is_online ? ",\"online\":true" : ",\"online\":false");
   if (is_online) {
     relay__puts(text, ",\"activity\":\"");
@@ -45,83 +45,83 @@ void relay__user_put_entry(const relay_user_t *user, bool shows_focus, relay__te
     relay__puts(text, ",\"focusSince\":");
     relay__put_integer(text, user->focus_since);
   }
-  if (user->last_seen) {
+  if (view & RELAY__SEES_ONLINE && user->last_seen) {
     relay__puts(text, ",\"lastSeen\":");
     relay__put_integer(text, user->last_seen / 1000 * 1000);
   }
 }
 
-relay_frame_t *relay__user_frame(relay_hub_t *hub, const relay_user_t *user, bool shows_focus) {
+relay_frame_t *relay__user_frame(relay_hub_t *hub, const relay_user_t *user, relay__view_t view) {
   relay__text_t *text = &hub->text;
   text->size = 0;
   relay__puts(text, "{\"type\":\"presence\",");
-  relay__user_put_entry(user, shows_focus, text);
+  relay__user_put_entry(user, view, text);
   relay__puts(text, "}");
   return relay__frame_create(hub, RELAY__TEXT, text->at, text->size);
 }
 
 static void announce(relay_hub_t *hub, relay_user_t *user) {
-  const relay_id_t cause = user->cause;
+  relay__news_t news = {.views.user = user, .cause = user->cause, .stamp = ++hub->stamp};
   user->is_pending = false;
   user->cause = 0;
   const bool is_online = relay__user_is_online(user);
   const int8_t activity = (int8_t)(is_online ? activity_of(user) : -1);
   const int64_t since = user->focus == 1 ? user->focus_since : 0;
-  /* Back where it was: news only for who was given a state in between, in the reply to `join` or `watch`. */
-  const bool is_back = user->shown.online == is_online && user->shown.activity == activity &&
-                       user->shown.focus == user->focus && user->shown.focus_since == since &&
-                       user->shown.profile == user->profile_version;
-  if (is_back && user->pending_since == user->changed) return;
-  const bool shows_more = is_back || user->shown.online != is_online || user->shown.activity != activity ||
-                          user->shown.profile != user->profile_version;
+  const uint32_t profile = user->profile_version;
+  if (user->shown.online != is_online || user->shown.activity != activity) news.parts |= RELAY__SEES_ONLINE;
+  if (user->shown.focus != user->focus || user->shown.focus_since != since) news.parts |= RELAY__SEES_FOCUS;
+  if (user->shown.profile != profile) news.parts |= RELAY__SEES_PERSON;
+  news.is_back = !news.parts;
+  if (news.is_back && user->pending_since == user->changed) return;
   user->shown.online = is_online;
   user->shown.activity = activity;
   user->shown.focus = user->focus;
   user->shown.focus_since = since;
-  user->shown.profile = user->profile_version;
-  if (!is_back) { /* else hardly anybody is told, and the next change need not wait for it */
+  user->shown.profile = profile;
+  if (!news.is_back) { /* else hardly anybody is told, and the next change need not wait for it */
     user->announced_at = hub->clock;
     hub->stats.announcements++;
   }
-  const uint32_t stamp = ++hub->stamp;
-  relay_frame_t *frame = relay__user_frame(hub, user, true);
-  for (uint32_t i = 0; i < user->sessions.count && !is_back; i++) {
-    relay_session_t *own = relay__list_at(&user->sessions, i);
-    own->stamp = stamp;
-    if (own->id != cause) relay__outbox_add(hub, own, frame, false);
-  }
+  /* Before all others: whether a room shows it or not, they have seen all of it. */
+  for (uint32_t i = 0; i < user->sessions.count && !news.is_back; i++)
+    relay__news_tell(hub, &news, relay__list_at(&user->sessions, i), RELAY__SEES_ALL, user->changed - 1);
   for (uint32_t i = 0; i < user->members.count; i++) {
     const relay_room_t *room = ((relay_member_t *)relay__list_at(&user->members, i))->room;
     if (room->is_large) continue;
     for (uint32_t j = 0; j < room->live_count; j++) {
       const relay_seat_t *seat = room->live[j];
-      if (seat->session->stamp == stamp || !(seat->rights & RELAY_RIGHT_PRESENCE)) continue;
-      if ((int32_t)(seat->stamp - user->changed) >= 0) continue; /* the reply to its `join` told it */
-      if (is_back && (int32_t)(seat->stamp - user->pending_since) < 0) continue;
-      seat->session->stamp = stamp;
-      relay__outbox_add(hub, seat->session, frame, false);
+      relay_session_t *session = seat->session;
+      if (session->stamp == news.stamp || !(seat->rights & RELAY_RIGHT_PRESENCE)) continue;
+      relay__news_tell(hub, &news, session, relay__view(user, session->user, true), seat->stamp);
     }
   }
-  relay__watch_tell(hub, user, frame, is_back, shows_more, stamp, cause);
-  relay__frame_release(hub, frame);
+  relay__watch_tell(hub, user, &news);
+  relay__views_release(hub, &news.views);
 }
 
 void relay__user_announce_now(relay_hub_t *hub, relay_user_t *user) {
   if (user->is_pending) announce(hub, user);
 }
 
+void relay__user_count(relay_hub_t *hub, relay_user_t *user) {
+  const bool is_counted = relay__user_is_online(user) && user->sharing.online != RELAY_SHARE_NONE;
+  if (is_counted == user->is_counted) return;
+  user->is_counted = is_counted;
+  for (uint32_t i = 0; i < user->members.count; i++) {
+    relay_member_t *member = relay__list_at(&user->members, i);
+    relay__room_online_changed(hub, member->room, is_counted ? 1 : -1);
+  }
+}
+
 void relay__user_changed(relay_hub_t *hub, relay_user_t *user, relay_id_t cause) {
   const bool is_online = relay__user_is_online(user);
-  if (is_online != user->is_counted) {
-    user->is_counted = is_online;
+  relay__user_count(hub, user);
+  if (is_online != user->was_online) {
+    user->was_online = is_online;
     if (is_online)
       hub->stats.went_online++;
     else
       hub->stats.went_offline++;
-    for (uint32_t i = 0; i < user->members.count; i++) {
-      relay_member_t *member = relay__list_at(&user->members, i);
-      relay__room_online_changed(hub, member->room, is_online ? 1 : -1);
-    }
     if (!is_online) {
       char *name = relay__copy_string(user->named.name, user->named.length);
       relay_event_t *event = relay__event(hub, RELAY_EVENT_USER_AWAY, name);
@@ -188,6 +188,7 @@ void relay__user_release(relay_hub_t *hub, relay_user_t *user) {
   relay__slots_remove(&hub->users, user->id);
   free(user->profile);
   free(user->buckets);
+  relay__unblock_all(user);
   relay__list_free(&user->sessions);
   relay__list_free(&user->members);
   relay__list_free(&user->watchers);
@@ -206,6 +207,7 @@ relay_id_t relay_user_create(relay_hub_t *hub, const char *name, relay_bytes_t p
   user->profile = profile.count ? relay__copy_string(profile.at, profile.count) : NULL;
   user->profile_size = (uint32_t)profile.count;
   user->focus = user->shown.focus = -1;
+  user->sharing = (relay__sharing_t){RELAY_SHARE_ROOMS, RELAY_SHARE_WATCHERS};
   user->shown.activity = -1;
   user->last_seen = last_seen;
   return user->id;
@@ -257,12 +259,20 @@ bool relay_user_set_has_devices(relay_hub_t *hub, relay_id_t id, bool has_device
   return true;
 }
 
-size_t relay_user_entry(const relay_hub_t *hub, relay_id_t id, bool shows_focus, char *at, size_t room) {
+bool relay_user_set_has_filter(relay_hub_t *hub, relay_id_t id, bool has_filter) {
+  relay_user_t *user = relay__user_find(hub, id);
+  if (!user) return false;
+  user->has_filter = has_filter;
+  return true;
+}
+
+size_t relay_user_entry(const relay_hub_t *hub, relay_id_t id, relay_id_t viewer, bool is_related, char *at,
+                        size_t room) {
   const relay_user_t *user = relay__user_find(hub, id);
   if (!user) return 0;
   relay__text_t text = {0};
   relay__puts(&text, "{");
-  relay__user_put_entry(user, shows_focus, &text);
+  relay__user_put_entry(user, relay__view_by(hub, user, viewer, is_related), &text);
   relay__puts(&text, "}");
   if (room) memcpy(at, text.at, text.size < room ? text.size : room);
   free(text.at);

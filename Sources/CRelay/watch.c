@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Watching: a session hears of users with whom its own shares no room. Such a one is shown whether they are
- * online, and never their focus. */
+/* Watching: a session hears of users with whom its own shares no room, as far as they share it with such. */
 #include "internal.h"
 
 #include <stdlib.h>
@@ -24,36 +23,37 @@ static bool shares_room(const relay_user_t *one, const relay_user_t *other) {
   return false;
 }
 
-static bool sees_focus(const relay_watch_t *watch) {
+static relay__view_t view_of(const relay_watch_t *watch) {
   const relay_user_t *viewer = watch->session->user;
-  if (watch->is_related || viewer == watch->user) return true;
-  return !watch->is_judged && shares_room(viewer, watch->user);
+  const bool is_related = watch->is_related || (!watch->is_judged && shares_room(viewer, watch->user));
+  return relay__view(watch->user, viewer, is_related);
 }
 
-void relay__watch_tell(relay_hub_t *hub, relay_user_t *user, relay_frame_t *whole, bool is_back,
-                       bool shows_more, uint32_t stamp, relay_id_t cause) {
-  relay_frame_t *part = NULL;
+void relay__watch_tell(relay_hub_t *hub, relay_user_t *user, relay__news_t *news) {
   for (uint32_t i = 0; i < user->watchers.count; i++) {
     relay_watch_t *watch = relay__list_at(&user->watchers, i);
-    relay_session_t *session = watch->session;
-    if (session->stamp == stamp || session->id == cause) continue;
-    if ((int32_t)(watch->stamp - user->changed) >= 0) continue; /* the reply to `watch` told it */
-    if (is_back && (int32_t)(watch->stamp - user->pending_since) < 0) continue;
-    watch->shows_focus = sees_focus(watch);
-    if (!watch->shows_focus && !shows_more) continue; /* an event without news would tell of the focus */
-    session->stamp = stamp;
-    if (!watch->shows_focus && !part) part = relay__user_frame(hub, user, false);
-    relay__outbox_add(hub, session, watch->shows_focus ? whole : part, false);
+    watch->view = view_of(watch);
+    relay__news_tell(hub, news, watch->session, watch->view, watch->stamp);
   }
-  if (part) relay__frame_release(hub, part);
+}
+
+void relay__watches_reconsider(relay_hub_t *hub, const relay_user_t *user, uint32_t stamp) {
+  relay__views_t views = {.user = user};
+  for (uint32_t i = 0; i < user->watchers.count; i++) {
+    relay_watch_t *watch = relay__list_at(&user->watchers, i);
+    const relay__view_t before = watch->view;
+    watch->view = view_of(watch);
+    if (watch->session->stamp == stamp || !relay__view_differs(user, before, watch->view)) continue;
+    relay__outbox_add(hub, watch->session, relay__views_frame(hub, &views, watch->view), false);
+  }
+  relay__views_release(hub, &views);
 }
 
 static void reconsider(relay_hub_t *hub, relay_watch_t *watch) {
-  const bool shows = sees_focus(watch);
-  if (shows == watch->shows_focus) return;
-  watch->shows_focus = shows;
-  if (watch->user->focus < 0) return; /* it looks the same */
-  relay_frame_t *frame = relay__user_frame(hub, watch->user, shows);
+  const relay__view_t before = watch->view;
+  watch->view = view_of(watch);
+  if (!relay__view_differs(watch->user, before, watch->view)) return;
+  relay_frame_t *frame = relay__user_frame(hub, watch->user, watch->view);
   relay__outbox_add(hub, watch->session, frame, false);
   relay__frame_release(hub, frame);
 }
@@ -150,7 +150,7 @@ relay_status_t relay_session_watch(relay_hub_t *hub, relay_id_t id, relay_id_t u
   }
   watch->is_related = is_related;
   watch->is_judged = is_judged;
-  watch->shows_focus = sees_focus(watch);
+  watch->view = view_of(watch);
   watch->stamp = hub->stamp;
   return RELAY_OK;
 }

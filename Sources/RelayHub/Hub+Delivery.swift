@@ -8,6 +8,8 @@ public struct UndecidedMessage: Sendable {
   public let time: Timestamp
   /// When it was written to the sessions in the room.
   public let shown: Timestamp
+  /// nil: the hub does not know the sender any more.
+  public let from: UserHandle?
   public let isOwn: Bool
 }
 
@@ -38,12 +40,16 @@ public struct MemberFacts: Sendable {
 
 extension Hub {
   /// Who is pushed to with the message itself: members with a device, whom nothing is waited for.
+  /// - Parameter rings: The message waits for nobody.
   /// - Returns: These, and whether somebody else but the sender has to be waited for.
-  public func away(in room: RoomHandle, sender: UserID) -> (users: [UserHandle], needsWait: Bool) {
+  public func away(
+    in room: RoomHandle, sender: UserID, rings: Bool
+  ) -> (users: [UserHandle], needsWait: Bool) {
     var needsWait = false
     let members = relay_room_facts(hub, room.rawValue, 0).members
     let users = [UInt64](unsafeUninitializedCapacity: members) { buffer, count in
-      count = relay_room_away(hub, room.rawValue, sender.rawValue, buffer.baseAddress, members, &needsWait)
+      count = relay_room_away(
+        hub, room.rawValue, sender.rawValue, rings, buffer.baseAddress, members, &needsWait)
     }
     return (users.map(UserHandle.init(rawValue:)), needsWait)
   }
@@ -65,7 +71,8 @@ extension Hub {
     return (
       messages.map {
         UndecidedMessage(
-          seq: $0.seq, time: Timestamp(rawValue: $0.time), shown: Timestamp(rawValue: $0.shown), isOwn: $0.is_own)
+          seq: $0.seq, time: Timestamp(rawValue: $0.time), shown: Timestamp(rawValue: $0.shown),
+          from: UserHandle(id: $0.from), isOwn: $0.is_own)
       },
       MemberFacts(
         read: facts.read, received: facts.received, awaySince: Timestamp(rawValue: facts.away_since),

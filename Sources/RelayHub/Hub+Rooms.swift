@@ -157,19 +157,26 @@ extension Hub {
     try HubRefusal.check(relay_room_leave(hub, room.rawValue, session.rawValue))
   }
 
-  /// The presence entries of all members, as a JSON array.
-  public func entries(of room: RoomHandle) -> [UInt8] {
+  /// The presence entries of all members as `viewer` may see them, as a JSON array; nil sees all.
+  public func entries(of room: RoomHandle, seenBy viewer: UserHandle?) -> [UInt8] {
     var size = 0
-    guard let text = relay_room_entries(hub, room.rawValue, &size) else { return Array("[]".utf8) }
+    guard let text = relay_room_entries(hub, room.rawValue, viewer?.rawValue ?? 0, &size) else {
+      return Array("[]".utf8)
+    }
     defer { free(text) }
     return [UInt8](UnsafeRawBufferPointer(start: text, count: size))
   }
 
   /// The same of at most `limit` members in the order of their names, of those behind `after`.
-  public func entries(of room: RoomHandle, after: UserID?, limit: Int) -> (entries: [UInt8], hasMore: Bool) {
+  public func entries(
+    of room: RoomHandle, seenBy viewer: UserHandle?, after: UserID?, limit: Int
+  ) -> (entries: [UInt8], hasMore: Bool) {
     var size = 0
     var hasMore = false
-    guard let text = relay_room_entries_after(hub, room.rawValue, after?.rawValue, limit, &size, &hasMore) else {
+    guard
+      let text = relay_room_entries_after(
+        hub, room.rawValue, viewer?.rawValue ?? 0, after?.rawValue, limit, &size, &hasMore)
+    else {
       return (Array("[]".utf8), false)
     }
     defer { free(text) }
@@ -187,33 +194,4 @@ extension Hub {
 
   /// The tail no longer has the messages before `first`.
   public func trim(_ room: RoomHandle, before first: Int64) { relay_room_trim(hub, room.rawValue, first) }
-
-  /// Shows a message that the store has numbered, and queues the waits of who may have to be pushed to.
-  /// - Parameters:
-  ///   - sender: The session that sent it, which is not shown it.
-  ///   - decided: Whose push was decided with the message.
-  public func publish(
-    _ seq: Int64, time: Timestamp, from: UserID, sender: SessionHandle?, body: [UInt8], decided: [UserHandle],
-    in room: RoomHandle
-  ) {
-    var time = time.rawValue
-    _ = body.withBytes { body in
-      decided.map(\.rawValue).withUnsafeBufferPointer {
-        relay_room_publish(
-          hub, room.rawValue, from.rawValue, sender?.rawValue ?? 0, body, seq, &time, $0.baseAddress, $0.count)
-      }
-    }
-  }
-
-  /// Shows a message in a room without a store, where the hub numbers it. nil: there is no such room.
-  /// - Parameter sender: The session that sent it, which is not shown it.
-  public func publish(
-    from: UserID, sender: SessionHandle?, body: [UInt8], in room: RoomHandle
-  ) -> (seq: Int64, time: Timestamp)? {
-    var time: Int64 = 0
-    let seq = body.withBytes {
-      relay_room_publish(hub, room.rawValue, from.rawValue, sender?.rawValue ?? 0, $0, 0, &time, nil, 0)
-    }
-    return seq == 0 ? nil : (seq, Timestamp(rawValue: time))
-  }
 }

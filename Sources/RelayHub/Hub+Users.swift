@@ -71,18 +71,37 @@ extension Hub {
     _ = relay_user_set_has_devices(hub, user.rawValue, hasDevices)
   }
 
+  /// That some message may be refused by a filter of the user's: ``delivery(in:from:)`` names them.
+  public func setHasFilter(_ hasFilter: Bool, of user: UserHandle) {
+    _ = relay_user_set_has_filter(hub, user.rawValue, hasFilter)
+  }
+
+  /// Who sees the user's focus, and whether they are online; those for whom it changes are told at once.
+  public func setSharing(focus: Audience, online: Audience, of user: UserHandle) {
+    _ = relay_user_set_sharing(hub, user.rawValue, relay_audience_t(focus), relay_audience_t(online))
+  }
+
+  /// The other, who need not be in memory, sees nothing of the user any more, or does again.
+  public func setBlocked(_ isBlocked: Bool, _ other: UserID, by user: UserHandle) {
+    _ = relay_user_set_blocked(hub, user.rawValue, other.rawValue, isBlocked)
+  }
+
   /// Whether they are members of one room in memory.
   public func sharesRoom(_ a: UserHandle, _ b: UserHandle) -> Bool {
     relay_user_shares_room(hub, a.rawValue, b.rawValue)
   }
 
-  /// A user's presence entry, as JSON.
-  public func entry(of user: UserHandle, showsFocus: Bool) -> [UInt8]? {
-    let size = relay_user_entry(hub, user.rawValue, showsFocus, nil, 0)
+  /// A user's presence entry as `viewer` may see it, as JSON.
+  /// - Parameters:
+  ///   - viewer: nil sees all.
+  ///   - isRelated: They share a room.
+  public func entry(of user: UserHandle, seenBy viewer: UserHandle?, isRelated: Bool) -> [UInt8]? {
+    let viewer = viewer?.rawValue ?? 0
+    let size = relay_user_entry(hub, user.rawValue, viewer, isRelated, nil, 0)
     guard size > 0 else { return nil }
     return [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
       count = buffer.withMemoryRebound(to: CChar.self) {
-        relay_user_entry(hub, user.rawValue, showsFocus, $0.baseAddress, size)
+        relay_user_entry(hub, user.rawValue, viewer, isRelated, $0.baseAddress, size)
       }
     }
   }
@@ -97,5 +116,16 @@ extension Hub {
     object[0] = UInt8(ascii: ",")
     object.removeLast()
     return object
+  }
+}
+
+extension relay_audience_t {
+  init(_ audience: Audience) {
+    self =
+      switch audience {
+      case .none: RELAY_SHARE_NONE
+      case .rooms: RELAY_SHARE_ROOMS
+      case .watchers: RELAY_SHARE_WATCHERS
+      }
   }
 }

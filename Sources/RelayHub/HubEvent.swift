@@ -6,7 +6,8 @@ public import RelayProtocol
 public enum HubEvent: Sendable {
   /// To be answered with ``Hub/finish(_:with:)``.
   case request(HubRequest)
-  /// A `send` to a room that the store keeps; to be answered likewise.
+  /// A `send` that the hub cannot answer: its room is stored, or it has a key or further fields; to be answered
+  /// likewise.
   case send(HubSend)
   /// To be answered with ``Hub/respond(to:with:)`` or ``Hub/stream(to:headers:)``.
   case http(HTTPRequest)
@@ -41,7 +42,8 @@ public struct HubRequest: Sendable {
   public let fields: Fields
 }
 
-/// A message for a room that keeps history. Its rights, its rate and its fields have been checked.
+/// A message that is stored, or has more to it than its body. Its right to be sent, its rate, its key and its body have
+/// been checked.
 public struct HubSend: Sendable {
   public let session: SessionHandle
   public let user: UserHandle
@@ -49,6 +51,8 @@ public struct HubSend: Sendable {
   public let id: [UInt8]?
   public let key: String?
   public let body: [UInt8]
+  /// All fields, when there are some that the hub does not look at: `mentions`, `replyTo`, `push`, `report`.
+  public let fields: Fields?
 }
 
 /// An HTTP request whose body is there.
@@ -85,7 +89,8 @@ extension HubEvent {
       self = .send(
         HubSend(
           session: SessionHandle(rawValue: event.session), user: UserHandle(rawValue: event.user),
-          room: RoomHandle(rawValue: event.room), id: json.source(of: "id"), key: json.string("key"), body: body))
+          room: RoomHandle(rawValue: event.room), id: json.source(of: "id"), key: json.string("key"), body: body,
+          fields: json.hasAny(of: ["mentions", "replyTo", "push", "report"]) ? Fields(JSON.members(of: json)) : nil))
     case RELAY_EVENT_HTTP:
       guard let http = event.http?.pointee else { return nil }
       self = .http(HTTPRequest(exchange: ExchangeHandle(rawValue: event.exchange), http))

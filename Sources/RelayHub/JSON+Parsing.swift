@@ -111,6 +111,11 @@ extension relay_json {
     withUnsafePointer(to: self) { relay_json_member($0, key) }.map { source($0.pointee.start, $0.pointee.end) }
   }
 
+  /// Whether the outermost object has one of these members.
+  func hasAny(of keys: [String]) -> Bool {
+    withUnsafePointer(to: self) { json in keys.contains { relay_json_member(json, $0) != nil } }
+  }
+
   /// A member of the outermost object that is a string.
   func string(_ key: String) -> String? {
     guard let node = withUnsafePointer(to: self, { relay_json_member($0, key) })?.pointee,

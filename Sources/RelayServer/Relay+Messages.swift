@@ -51,7 +51,7 @@ extension Relay {
     if let key, let first = liveKeys.first(key, at: now) {
       return Appended(seq: first.seq, time: first.time, epoch: epoch, isDuplicate: true)
     }
-    guard let sent = hub.publish(from: sender, sender: session, body: body, in: room) else { throw .gone }
+    guard let sent = hub.publish(ShownMessage(from: sender, sender: session, body: body), in: room) else { throw .gone }
     if let key { liveKeys.remember(key, seq: sent.seq, time: sent.time, at: now) }
     return Appended(seq: sent.seq, time: sent.time, epoch: epoch)
   }
@@ -63,7 +63,7 @@ extension Relay {
   ) {
     let accepted = ContinuousClock.now
     let now = hub.now
-    let away = hub.away(in: handle, sender: sender.id)
+    let away = hub.away(in: handle, sender: sender.id, rings: false)
     let draft = MessageDraft(
       room: room, from: sender, time: now, body: body, key: key, jobs: jobs(for: away.users, at: now, from: sender.id),
       cursorFollows: !away.needsWait, retention: policies[handle]?.history ?? .everything)
@@ -73,8 +73,8 @@ extension Relay {
         relay.unpin(room)
         if case .success(let stored) = result, !stored.isDuplicate {
           relay.hub.publish(
-            stored.seq, time: stored.time, from: sender.id, sender: session, body: body, decided: away.users,
-            in: handle)
+            ShownMessage(from: sender.id, sender: session, body: body, decided: away.users), seq: stored.seq,
+            time: stored.time, in: handle)
           if !stored.jobs.isEmpty { relay.worker.wake() }
         }
         tell(relay, result)

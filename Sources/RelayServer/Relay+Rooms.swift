@@ -115,7 +115,7 @@ extension Relay {
       $0.integer("read", facts.read)
       if after != nil { $0.bool("recovered", history.isComplete) }
       $0.raw("messages", history.messages.array)
-      if !facts.isLarge, rights.contains(.presence) { $0.raw("members", hub.entries(of: handle)) }
+      if !facts.isLarge, rights.contains(.presence) { $0.raw("members", hub.entries(of: handle, seenBy: user)) }
       $0.integer("memberCount", facts.memberCount)
       $0.integer("onlineCount", facts.onlineCount)
     }

@@ -194,7 +194,7 @@ extension Relay {
       guard !hub.facts(of: room, for: nil).isLarge else {
         throw RequestError(.tooLarge, "the room has more members than `memberList`")
       }
-      entries = hub.entries(of: room)
+      entries = hub.entries(of: room, seenBy: user)
     }
     finish(request) { $0.raw("presence", entries) }
   }
@@ -206,12 +206,12 @@ extension Relay {
   ) async throws -> [[UInt8]] {
     let handles = try await retain(users)
     defer { handles.forEach(hub.release) }
-    guard let viewer else { return handles.map { hub.entry(of: $0, showsFocus: true) ?? [] } }
+    guard let viewer else { return handles.map { hub.entry(of: $0, seenBy: nil, isRelated: true) ?? [] } }
     let relatives = try await relatives(of: viewer, permissions, among: users)
     return try zip(users, handles).map { name, handle in
       let isSeen = sees(handle, name, by: viewer, relatives)
       if !isSeen { try checkMayWatch(name, permissions) }
-      return hub.entry(of: handle, showsFocus: isSeen) ?? []
+      return hub.entry(of: handle, seenBy: viewer, isRelated: isSeen) ?? []
     }
   }
 }

@@ -27,7 +27,7 @@ extension Relay {
       }
     }
     let entries = zip(names, users).map { name, handle in
-      hub.entry(of: handle, showsFocus: sees(handle, name, by: user, relatives)) ?? []
+      hub.entry(of: handle, seenBy: user, isRelated: sees(handle, name, by: user, relatives)) ?? []
     }
     finish(request) { $0.raw("presence", JSONWriter.array(entries)) }
   }

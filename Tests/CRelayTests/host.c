@@ -182,7 +182,7 @@ static bool is_deserted(relay_hub_t *hub, void *unused) {
 /* Ends every membership, and with it every wait. */
 static void dismiss(relay_hub_t *hub, relay_id_t room) {
   size_t size;
-  char *entries = relay_room_entries(hub, room, &size);
+  char *entries = relay_room_entries(hub, room, 0, &size);
   entries[size - 1] = 0;
   static const char begin[] = "{\"user\":\"";
   for (char *at = entries; (at = strstr(at, begin));) {

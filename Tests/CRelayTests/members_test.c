@@ -20,8 +20,8 @@ typedef struct page {
 static void read_page(relay_hub_t *hub, void *argument) {
   page_t *page = argument;
   size_t size;
-  char *entries = relay_room_entries_after(hub, relay_room_named(hub, "stored.a"), page->after, page->limit,
-                                           &size, &page->has_more);
+  char *entries = relay_room_entries_after(hub, relay_room_named(hub, "stored.a"), 0, page->after,
+                                           page->limit, &size, &page->has_more);
   char *json = strndup(entries, size);
   static const char key[] = "\"user\":\"";
   page->users[0] = 0;

@@ -108,7 +108,7 @@ static void join(host_t *host, const relay_event_t *event) {
   relay_room_join(hub, room, event->session, rights, seq + 1);
   const relay_room_facts_t facts = relay_room_facts(hub, room, event->user);
   size_t size;
-  char *entries = relay_room_entries(hub, room, &size), *members;
+  char *entries = relay_room_entries(hub, room, event->user, &size), *members;
   if (asprintf(&members,
                ",\"room\":\"%s\",\"seq\":%lld,\"read\":%lld,\"members\":%.*s,\"memberCount\":%zu,"
                "\"onlineCount\":%zu",
@@ -157,10 +157,15 @@ static void send_(host_t *host, const relay_event_t *event) {
   relay_id_t away[64];
   bool needs_wait;
   const char *from = relay_user_name(hub, event->user);
-  const size_t count = relay_room_away(hub, event->room, from, away, 64, &needs_wait);
-  int64_t time = relay_hub_now(hub);
-  const int64_t seq = relay_room_publish(hub, event->room, from, event->session, slice,
-                                         relay_room_seq(hub, event->room) + 1, &time, away, count);
+  const size_t count = relay_room_away(hub, event->room, from, false, away, 64, &needs_wait);
+  relay_message_t message = {.from = from,
+                             .sender = event->session,
+                             .body = slice,
+                             .seq = relay_room_seq(hub, event->room) + 1,
+                             .time = relay_hub_now(hub),
+                             .decided = away,
+                             .decided_count = count};
+  const int64_t seq = relay_room_publish(hub, event->room, &message);
   char members[96];
   snprintf(members, sizeof members, ",\"seq\":%lld,\"push\":%zu,\"waits\":%s", (long long)seq, count,
            needs_wait ? "true" : "false");

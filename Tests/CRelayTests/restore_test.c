@@ -55,10 +55,8 @@ static void expect_tail(relay_hub_t *hub, int64_t after, const char *expected, s
 }
 
 static void publish(relay_hub_t *hub, int64_t seq, const char *body) {
-  int64_t time = 1000 + seq;
-  EXPECT_INTEGER(relay_room_publish(hub, relay_room_named(hub, "stored.a"), "ann", 0,
-                                    (relay_bytes_t){body, strlen(body)}, seq, &time, NULL, 0),
-                 seq);
+  relay_message_t message = {.from = "ann", .body = {body, strlen(body)}, .seq = seq, .time = 1000 + seq};
+  EXPECT_INTEGER(relay_room_publish(hub, relay_room_named(hub, "stored.a"), &message), seq);
 }
 
 static void try_tail(relay_hub_t *hub, void *unused) {
@@ -134,10 +132,11 @@ TEST(wide_tail, "restore: the tail is bounded in bytes") {
 
 static void try_stale(relay_hub_t *hub, void *unused) {
   (void)unused;
-  int64_t time = 0;
   size_t size, count;
   bool needs_wait = true;
   const relay_bytes_t none = {0}, body = {"1", 1};
+  relay_message_t message = {.from = "ann", .sender = 77, .body = body, .seq = 1};
+  relay_delivery_t delivery;
   relay_member_facts_t facts;
   relay_undecided_t messages[1];
   const relay_id_t stale[] = {0, 1, 1ull << 32 | 77, 2ull << 32, UINT64_MAX};
@@ -152,7 +151,7 @@ static void try_stale(relay_hub_t *hub, void *unused) {
     EXPECT(!relay_session_authorization(hub, id).at);
     EXPECT(!relay_user_name(hub, id) && !relay_user_profile(hub, id).at);
     EXPECT(!relay_user_set_profile(hub, id, none, 0) && !relay_user_set_focus(hub, id, 1, 1, 0));
-    EXPECT(!relay_user_shares_room(hub, id, id) && !relay_user_entry(hub, id, true, NULL, 0));
+    EXPECT(!relay_user_shares_room(hub, id, id) && !relay_user_entry(hub, id, 0, true, NULL, 0));
     relay_user_retain(hub, id);
     relay_user_release(hub, id);
     EXPECT(!relay_room_name(hub, id) && !relay_room_epoch(hub, id) && !relay_room_seq(hub, id));
@@ -164,25 +163,29 @@ static void try_stale(relay_hub_t *hub, void *unused) {
     EXPECT_INTEGER(relay_session_may_join(hub, id, id), RELAY_GONE);
     EXPECT_INTEGER(relay_room_facts(hub, id, id).read, -1);
     EXPECT(!relay_room_tail(hub, id, 0, &size, &count));
-    EXPECT_INTEGER(relay_room_publish(hub, id, "ann", id, body, 1, &time, NULL, 0), 0);
+    EXPECT_INTEGER(relay_room_publish(hub, id, &message), 0);
+    EXPECT_INTEGER(relay_room_tell(hub, id, id, body), RELAY_GONE);
+    EXPECT(!relay_room_pushes(hub, id) && !relay_room_delivery(hub, id, id, &delivery, NULL, 0));
+    EXPECT(!relay_user_set_sharing(hub, id, RELAY_SHARE_NONE, RELAY_SHARE_NONE));
+    EXPECT(!relay_user_set_blocked(hub, id, "ann", true) && !relay_user_set_has_filter(hub, id, true));
     EXPECT_INTEGER(relay_room_signal(hub, id, "ann", id, body, none), RELAY_GONE);
     EXPECT_INTEGER(relay_room_read(hub, id, id, 1), RELAY_NOT_THERE);
-    EXPECT_INTEGER(relay_room_away(hub, id, "ann", NULL, 0, &needs_wait), 0);
+    EXPECT_INTEGER(relay_room_away(hub, id, "ann", false, NULL, 0, &needs_wait), 0);
     EXPECT_INTEGER(relay_member_undecided(hub, id, id, messages, 1, &facts), 0);
     relay_member_decide(hub, id, id, 1, 1);
     relay_room_resume(hub, id);
     relay_http_respond(hub, id, 200, "", body);
     relay_http_stream(hub, id, "");
     EXPECT(!relay_http_stream_write(hub, id, body));
-    char *entries = relay_room_entries(hub, id, &size);
+    char *entries = relay_room_entries(hub, id, id, &size);
     EXPECT_BYTES(entries, size, "[]");
     free(entries);
   }
   const relay_id_t user = relay_user_create(hub, "ann", (relay_bytes_t){",\"name\":\"A\"", 11}, 0);
   static const char entry[] = "{\"user\":\"ann\",\"name\":\"A\",\"online\":false,\"isFocused\":null}";
   char at[16];
-  EXPECT_INTEGER(relay_user_entry(hub, user, true, NULL, 0), sizeof entry - 1);
-  EXPECT_INTEGER(relay_user_entry(hub, user, true, at, sizeof at), sizeof entry - 1);
+  EXPECT_INTEGER(relay_user_entry(hub, user, 0, true, NULL, 0), sizeof entry - 1);
+  EXPECT_INTEGER(relay_user_entry(hub, user, 0, true, at, sizeof at), sizeof entry - 1);
   EXPECT(!memcmp(at, entry, sizeof at));
 }
 

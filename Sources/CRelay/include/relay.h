@@ -126,7 +126,7 @@ size_t relay_hub_outbox_bytes(const relay_hub_t *hub);
 
 typedef enum relay_event_kind {
   RELAY_EVENT_REQUEST,       /* session, user, json: a request to answer with relay_session_finish() */
-  RELAY_EVENT_SEND,          /* session, user, room, json: a `send` that is stored or has a key; same */
+  RELAY_EVENT_SEND,          /* session, user, room, json: a `send` that the hub cannot answer; same */
   RELAY_EVENT_HTTP,          /* exchange, http: answer with relay_http_respond() or relay_http_stream() */
   RELAY_EVENT_HTTP_CLOSED,   /* exchange: a stream that the client left */
   RELAY_EVENT_USER_AWAY,     /* name, time: this user is offline, last seen at `time` */
@@ -202,6 +202,17 @@ bool relay_user_set_profile(relay_hub_t *hub, relay_id_t user, relay_bytes_t pro
 /* focus: -1 unknown, 0, 1. `since` is when it became 1. */
 bool relay_user_set_focus(relay_hub_t *hub, relay_id_t user, int focus, int64_t since, relay_id_t cause);
 bool relay_user_set_has_devices(relay_hub_t *hub, relay_id_t user, bool has_devices);
+/* That some message may be refused by a filter of the user's, see relay_room_delivery(). */
+bool relay_user_set_has_filter(relay_hub_t *hub, relay_id_t user, bool has_filter);
+
+/* Who may see something of a user: nobody else; who shares a room; these and who watches. */
+typedef enum relay_audience { RELAY_SHARE_NONE, RELAY_SHARE_ROOMS, RELAY_SHARE_WATCHERS } relay_audience_t;
+/* With whom the user shares their focus, and whether they are online. Who sees something else from now on is
+ * told at once. */
+bool relay_user_set_sharing(relay_hub_t *hub, relay_id_t user, relay_audience_t focus,
+                            relay_audience_t online);
+/* The user of this name, who need not be in memory, sees nothing of the user any more, or does again. */
+bool relay_user_set_blocked(relay_hub_t *hub, relay_id_t user, const char *name, bool is_blocked);
 /* Whether they are members of one room in memory. */
 bool relay_user_shares_room(const relay_hub_t *hub, relay_id_t a, relay_id_t b);
 /* Which; writes at most `room_for`, returns how many there are. */
@@ -209,8 +220,10 @@ size_t relay_user_shared_rooms(const relay_hub_t *hub, relay_id_t a, relay_id_t 
                                size_t room_for);
 /* Closes all sessions of the user, as relay_session_close() does; returns how many were open. */
 size_t relay_user_close_sessions(relay_hub_t *hub, relay_id_t user, uint16_t code, const char *reason);
-/* The presence entry, as JSON; returns its size, and writes at most `room` bytes. */
-size_t relay_user_entry(const relay_hub_t *hub, relay_id_t user, bool shows_focus, char *at, size_t room);
+/* The presence entry as `viewer` (0: who sees all) may see it, as JSON; `is_related`: they share a room.
+ * Returns its size, and writes at most `room` bytes. */
+size_t relay_user_entry(const relay_hub_t *hub, relay_id_t user, relay_id_t viewer, bool is_related, char *at,
+                        size_t room);
 typedef enum relay_rate { RELAY_RATE_SEND, RELAY_RATE_REQUEST, RELAY_RATE_FOCUS } relay_rate_t;
 
 /* For what a user asks without a session: 0 when it is within the rate, else the ms until it is. Sends have
@@ -222,7 +235,7 @@ int64_t relay_room_take_token(relay_hub_t *hub, relay_id_t room);
 void relay_user_retain(relay_hub_t *hub, relay_id_t user);
 void relay_user_release(relay_hub_t *hub, relay_id_t user);
 
-/* Watching: presence events without a shared room. Focus is shown to who shares one. */
+/* Watching: presence events without a shared room, of what is shared with watchers. */
 
 /* TOO_MANY: with these users the session would watch more than `watched`. */
 relay_status_t relay_session_may_watch(const relay_hub_t *hub, relay_id_t session, const relay_id_t *users,
@@ -307,24 +320,35 @@ typedef struct relay_room_facts {
   int64_t read, received; /* the user's marks; -1 when not a member */
 } relay_room_facts_t;
 relay_room_facts_t relay_room_facts(const relay_hub_t *hub, relay_id_t room, relay_id_t user);
-/* Presence entries of all members, as a JSON array. Freed by the caller. */
-char *relay_room_entries(const relay_hub_t *hub, relay_id_t room, size_t *size);
+/* Presence entries of all members as `viewer` (0: who sees all) may see them, as a JSON array. Freed by the
+ * caller. */
+char *relay_room_entries(const relay_hub_t *hub, relay_id_t room, relay_id_t viewer, size_t *size);
 /* The same of at most `limit` members, in the order of their names' bytes, of those behind `after` (NULL:
  * from the first). `has_more`: there are others behind. Freed by the caller. */
-char *relay_room_entries_after(const relay_hub_t *hub, relay_id_t room, const char *after, size_t limit,
-                               size_t *size, bool *has_more);
+char *relay_room_entries_after(const relay_hub_t *hub, relay_id_t room, relay_id_t viewer, const char *after,
+                               size_t limit, size_t *size, bool *has_more);
 /* The messages after `after` up to the newest, as JSON objects with commas between, when the hub
  * still has all of them; NULL otherwise. `count` is how many. Freed by the caller. */
 char *relay_room_tail(const relay_hub_t *hub, relay_id_t room, int64_t after, size_t *size, size_t *count);
 /* relay_room_tail() no longer has the messages before `first`. */
 void relay_room_trim(relay_hub_t *hub, relay_id_t room, int64_t first);
 
+typedef struct relay_message {
+  const char *from;          /* the user */
+  relay_id_t sender;         /* the session, which is not shown it; 0: none */
+  relay_bytes_t body;        /* JSON */
+  relay_bytes_t more;        /* further members of the event, which begin with a comma, or nothing */
+  int64_t seq, time;         /* in a room that is not stored the hub gives both */
+  bool is_silent;            /* nobody is pushed to for it */
+  const relay_id_t *decided; /* members whose push was decided with the message */
+  size_t decided_count;
+} relay_message_t;
+
 /* Shows a message: a frame to every session in the room but `sender`, and a wait for each member who
- * may have to be pushed to. In a room that is not stored the hub numbers it and `seq` and `time` are
- * ignored. `decided` are members whose push was decided with the message. Returns the seq; 0: gone. */
-int64_t relay_room_publish(relay_hub_t *hub, relay_id_t room, const char *from, relay_id_t sender,
-                           relay_bytes_t body, int64_t seq, int64_t *time, const relay_id_t *decided,
-                           size_t decided_count);
+ * may have to be pushed to. Returns the seq; 0: gone. */
+int64_t relay_room_publish(relay_hub_t *hub, relay_id_t room, relay_message_t *message);
+/* An event to every session in the room but `sender`. */
+relay_status_t relay_room_tell(relay_hub_t *hub, relay_id_t room, relay_id_t sender, relay_bytes_t json);
 /* A signal, to whom a message would go. `body` may be empty. */
 relay_status_t relay_room_signal(relay_hub_t *hub, relay_id_t room, const char *from, relay_id_t sender,
                                  relay_bytes_t name, relay_bytes_t body);
@@ -333,15 +357,29 @@ relay_status_t relay_room_read(relay_hub_t *hub, relay_id_t room, relay_id_t use
 
 /* The away queue: messages for which rules 7 to 9 of the delivery decision say `wait`. */
 
-/* Members who have a device, no session that waits for them and no grace: decided with the message.
- * `needs_wait` tells whether anybody else but the sender has to be waited for. Writes at most
- * `room_for` ids, returns how many there are. 0 in rooms that push nothing. */
-size_t relay_room_away(const relay_hub_t *hub, relay_id_t room, const char *sender, relay_id_t *users,
-                       size_t room_for, bool *needs_wait);
+/* Members who have a device, no session that waits for them and no grace: decided with the message; of a
+ * message that waits for nobody (`rings`) all who have a device. `needs_wait` tells whether anybody else but
+ * the sender has to be waited for. Writes at most `room_for` ids, returns how many there are. 0 in rooms that
+ * push nothing. */
+size_t relay_room_away(const relay_hub_t *hub, relay_id_t room, const char *sender, bool rings,
+                       relay_id_t *users, size_t room_for, bool *needs_wait);
+
+/* Each member but the sender, as the sender may see them: with a session that is not in the background, away
+ * within the grace, or else. */
+typedef struct relay_delivery {
+  size_t live, waiting, away;
+} relay_delivery_t;
+/* Whom a message to the room would reach now. `quiet`: who lets the sender see their focus, and has it on or
+ * a filter; none in large rooms. Writes at most `room_for` ids, returns how many there are. */
+size_t relay_room_delivery(const relay_hub_t *hub, relay_id_t room, relay_id_t sender,
+                           relay_delivery_t *delivery, relay_id_t *quiet, size_t room_for);
+/* Whether messages to the room push at all: it is one that does, and not too many are in it. */
+bool relay_room_pushes(const relay_hub_t *hub, relay_id_t room);
 
 typedef struct relay_undecided {
   int64_t seq, time; /* the message's */
   int64_t shown;     /* when it was written to the sessions in the room */
+  relay_id_t from;   /* the user; 0 or stale: not in memory when it was shown, or not any more */
   bool is_own;
 } relay_undecided_t;
 

@@ -26,8 +26,10 @@ extension Relay {
     let limit = try arguments.integer("limit", 1...Int64(Self.mostMembers)).map(Int.init) ?? Self.mostMembers
     let after: UserID? = try arguments.name("after")
     return try await withRoom(call, needs: .presence) { _, handle in
-      let page = hub.entries(of: handle, after: after, limit: limit)
-      let facts = hub.facts(of: handle, for: nil)
+      var viewer: UserHandle?
+      if case .user(let identity) = call.caller { viewer = hub.user(identity.id) }
+      let page = hub.entries(of: handle, seenBy: viewer, after: after, limit: limit)
+      let facts = hub.facts(of: handle, for: viewer)
       return .json(200) {
         $0.raw("members", page.entries)
         $0.bool("more", page.hasMore)

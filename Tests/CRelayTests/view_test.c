@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What one user sees of another who shares less than all. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "host.h"
+#include "peer.h"
+#include "test.h"
+
+typedef struct order {
+  const char *user, *other;
+  relay_audience_t focus, online;
+  bool is_blocked;
+  relay_id_t session; /* that watches the user */
+} order_t;
+
+static void share(relay_hub_t *hub, void *argument) {
+  const order_t *order = argument;
+  EXPECT(relay_user_set_sharing(hub, relay_user_named(hub, order->user), order->focus, order->online));
+}
+
+static void block(relay_hub_t *hub, void *argument) {
+  const order_t *order = argument;
+  EXPECT(relay_user_set_blocked(hub, relay_user_named(hub, order->user), order->other, order->is_blocked));
+}
+
+static void watch(relay_hub_t *hub, void *argument) {
+  const order_t *order = argument;
+  const relay_id_t user = relay_user_named(hub, order->user);
+  EXPECT_INTEGER(relay_session_watch(hub, order->session, user, false, false), RELAY_OK);
+}
+
+static void focus(relay_hub_t *hub, void *user) {
+  relay_user_set_focus(hub, relay_user_named(hub, user), 1, 5000, 0);
+}
+
+static void unfocus(relay_hub_t *hub, void *user) {
+  relay_user_set_focus(hub, relay_user_named(hub, user), 0, 0, 0);
+}
+
+typedef struct question {
+  const char *room, *sender;
+  relay_delivery_t delivery;
+  char quiet[256]; /* names, each followed by a space */
+} question_t;
+
+static void ask_delivery(relay_hub_t *hub, void *argument) {
+  question_t *question = argument;
+  relay_id_t quiet[8];
+  const size_t count =
+      relay_room_delivery(hub, relay_room_named(hub, question->room), relay_user_named(hub, question->sender),
+                          &question->delivery, quiet, 8);
+  question->quiet[0] = 0;
+  for (size_t i = 0; i < count && i < 8; i++) {
+    strcat(question->quiet, relay_user_name(hub, quiet[i]));
+    strcat(question->quiet, " ");
+  }
+}
+
+static peer_t *dial_as(host_t *host, const char *user, relay_id_t *session) {
+  peer_t *peer = peer_dial(host_port(host));
+  peer_upgrade(peer, "/v1/connect", "");
+  peer_say(peer, "{\"type\":\"hello\",\"id\":0,\"user\":\"%s\"}", user);
+  *session = host_session(peer_hear(peer));
+  return peer;
+}
+
+static const char of_bob[] = "\"presence\",\"user\":\"bob\"";
+
+TEST(hides_focus, "view: a focus that is shared with nobody is not shown, nor that it changes") {
+  host_t *host = host_start(NULL);
+  peer_t *ann = peer_open(host_port(host), "ann", ""), *bob = peer_open(host_port(host), "bob", "");
+  peer_join(ann, "stored.a");
+  peer_join(bob, "stored.a");
+  host_do(host, focus, "bob");
+  EXPECT_CONTAINS(peer_hear_of(ann, "\"isFocused\":true"), of_bob);
+  order_t order = {.user = "bob", .focus = RELAY_SHARE_NONE, .online = RELAY_SHARE_WATCHERS};
+  host_do(host, share, &order);
+  EXPECT_CONTAINS(peer_hear_of(ann, of_bob), "\"online\":true,\"activity\":\"active\",\"isFocused\":null");
+  host_do(host, unfocus, "bob");
+  EXPECT_CONTAINS(peer_hear_of(bob, "\"isFocused\":false"), of_bob); /* one's own sessions see it */
+  host_do(host, focus, "bob");
+  EXPECT_CONTAINS(peer_hear_of(bob, "\"isFocused\":true"), of_bob);
+  EXPECT(peer_hears_nothing_of(ann, of_bob));
+  EXPECT_LACKS(peer_join(ann, "stored.a"), "\"isFocused\":true");
+  order.focus = RELAY_SHARE_ROOMS;
+  host_do(host, share, &order);
+  EXPECT_CONTAINS(peer_hear_of(ann, of_bob), "\"isFocused\":true");
+  peer_leave(ann);
+  peer_leave(bob);
+  host_end(host);
+}
+
+TEST(hides_online, "view: who shares with nobody that they are online looks gone, and is not counted") {
+  host_t *host = host_start(NULL);
+  peer_t *ann = peer_open(host_port(host), "ann", ""), *bob = peer_open(host_port(host), "bob", "");
+  peer_join(ann, "stored.a");
+  peer_join(bob, "stored.a");
+  order_t order = {.user = "bob", .focus = RELAY_SHARE_ROOMS, .online = RELAY_SHARE_NONE};
+  host_do(host, share, &order);
+  const char *entry = peer_hear_of(ann, "\"online\":false");
+  EXPECT_CONTAINS(entry, of_bob);
+  EXPECT_LACKS(entry, "activity");
+  EXPECT_LACKS(entry, "lastSeen");
+  peer_say(bob, "{\"type\":\"activity\",\"state\":\"idle\"}");
+  EXPECT(peer_hears_nothing_of(bob, "error"));
+  EXPECT(peer_hears_nothing_of(ann, of_bob));
+  EXPECT_CONTAINS(peer_join(ann, "stored.a"), "\"onlineCount\":1");
+  EXPECT_CONTAINS(peer_join(bob, "stored.a"), "\"onlineCount\":2");
+  host_do(host, focus, "bob"); /* that is shared */
+  EXPECT_CONTAINS(peer_hear_of(ann, of_bob), "\"online\":false,\"isFocused\":true");
+  peer_leave(bob);
+  EXPECT(peer_hears_nothing_of(ann, of_bob));
+  peer_leave(ann);
+  host_end(host);
+}
+
+TEST(counts, "view: a large room counts only who may be seen") {
+  relay_config_t config = host_config();
+  config.limits.member_list = 2;
+  host_t *host = host_start(&config);
+  peer_t *ann = peer_open(host_port(host), "ann", ""), *bob = peer_open(host_port(host), "bob", ""),
+         *carol = peer_open(host_port(host), "carol", "");
+  peer_join(ann, "stored.a");
+  peer_join(bob, "stored.a");
+  peer_join(carol, "stored.a");
+  EXPECT_CONTAINS(peer_hear_of(ann, "\"counts\""), "\"onlineCount\":3");
+  order_t order = {.user = "bob", .focus = RELAY_SHARE_ROOMS, .online = RELAY_SHARE_NONE};
+  host_do(host, share, &order);
+  EXPECT_CONTAINS(peer_hear_of(ann, "\"counts\""), "\"onlineCount\":2");
+  peer_leave(ann);
+  peer_leave(bob);
+  peer_leave(carol);
+  host_end(host);
+}
+
+TEST(watchers, "view: who watches sees what is shared with watchers") {
+  host_t *host = host_start(NULL);
+  relay_id_t session;
+  peer_t *bob = peer_open(host_port(host), "bob", ""), *watcher = dial_as(host, "watcher", &session);
+  order_t order = {
+      .user = "bob", .session = session, .focus = RELAY_SHARE_WATCHERS, .online = RELAY_SHARE_ROOMS};
+  host_do(host, focus, "bob");
+  host_do(host, watch, &order);
+  host_do(host, share, &order);
+  EXPECT_CONTAINS(peer_hear_of(watcher, of_bob), "\"online\":false,\"isFocused\":true");
+  host_do(host, unfocus, "bob");
+  EXPECT_CONTAINS(peer_hear_of(watcher, of_bob), "\"isFocused\":false");
+  peer_say(bob, "{\"type\":\"activity\",\"state\":\"idle\"}");
+  EXPECT(peer_hears_nothing_of(bob, "error"));
+  EXPECT(peer_hears_nothing_of(watcher, of_bob));
+  peer_join(bob, "stored.a");
+  peer_say(watcher, "{\"type\":\"join\",\"room\":\"stored.a\"}"); /* who shares a room sees more */
+  EXPECT_CONTAINS(peer_hear_of(watcher, of_bob), "\"online\":true");
+  peer_leave(bob);
+  peer_leave(watcher);
+  host_end(host);
+}
+
+TEST(blocked,
+     "view: whom one blocks sees nobody there, in rooms and when watching, and is told no receipts") {
+  host_t *host = host_start(NULL);
+  relay_id_t session;
+  peer_t *ann = dial_as(host, "ann", &session), *bob = peer_open(host_port(host), "bob", ""),
+         *carol = peer_open(host_port(host), "carol", "");
+  peer_join(ann, "told.a");
+  peer_join(carol, "told.a");
+  peer_join(bob, "told.a");
+  peer_say(ann, "{\"type\":\"send\",\"id\":1,\"room\":\"told.a\",\"body\":1}");
+  EXPECT_CONTAINS(peer_hear_of(bob, "\"message\""), "\"seq\":1");
+  EXPECT_CONTAINS(peer_hear_of(ann, "\"id\":1"), "ok");
+  order_t order = {.user = "bob", .other = "ann", .is_blocked = true, .session = session};
+  host_do(host, block, &order);
+  EXPECT_CONTAINS(peer_hear_of(ann, of_bob),
+                  "{\"type\":\"presence\",\"user\":\"bob\",\"online\":false,\"isFocused\":null}");
+  EXPECT(peer_hears_nothing_of(carol, "\"online\":false"));
+  peer_say(bob, "{\"type\":\"read\",\"room\":\"told.a\",\"seq\":1}");
+  EXPECT_CONTAINS(peer_hear_of(carol, "receipt"), "\"user\":\"bob\"");
+  host_do(host, focus, "bob");
+  EXPECT_CONTAINS(peer_hear_of(carol, of_bob), "\"isFocused\":true");
+  host_do(host, watch, &order);
+  peer_leave(bob);
+  EXPECT(peer_hears_nothing_of(ann, "bob"));
+  EXPECT_CONTAINS(peer_join(ann, "told.a"), "{\"user\":\"bob\",\"online\":false,\"isFocused\":null}");
+  order.is_blocked = false;
+  host_do(host, block, &order);
+  EXPECT_CONTAINS(peer_hear_of(ann, of_bob), "\"isFocused\":true");
+  EXPECT(peer_hears_nothing_of(ann, of_bob)); /* once, although it watches as well */
+  peer_leave(ann);
+  peer_leave(carol);
+  host_end(host);
+}
+
+TEST(delivery, "view: whom a message would reach is told as its sender may see them") {
+  host_t *host = host_start(NULL);
+  peer_t *ann = peer_open(host_port(host), "ann", ""), *bob = peer_open(host_port(host), "bob", ""),
+         *carol = peer_open(host_port(host), "carol", ""), *dave = peer_open(host_port(host), "dave", "");
+  peer_join(ann, "pushed.a");
+  peer_join(bob, "pushed.a");
+  peer_join(carol, "pushed.a");
+  peer_join(dave, "pushed.a");
+  peer_say(carol, "{\"type\":\"activity\",\"id\":1,\"state\":\"background\"}");
+  EXPECT_CONTAINS(peer_hear_of(carol, "\"id\":1"), "ok");
+  host_do(host, focus, "bob");
+  host_do(host, focus, "carol");
+  question_t question = {.room = "pushed.a", .sender = "ann"};
+  host_do(host, ask_delivery, &question);
+  EXPECT_INTEGER(question.delivery.live, 2);
+  EXPECT_INTEGER(question.delivery.away, 1);
+  EXPECT_TEXT(question.quiet, "bob carol ");
+  order_t order = {.user = "bob", .other = "ann", .is_blocked = true};
+  host_do(host, block, &order);
+  order = (order_t){.user = "carol", .focus = RELAY_SHARE_NONE, .online = RELAY_SHARE_WATCHERS};
+  host_do(host, share, &order);
+  host_do(host, ask_delivery, &question);
+  EXPECT_INTEGER(question.delivery.live, 1);
+  EXPECT_INTEGER(question.delivery.away, 2);
+  EXPECT_TEXT(question.quiet, "");
+  peer_leave(ann);
+  peer_leave(bob);
+  peer_leave(carol);
+  peer_leave(dave);
+  host_end(host);
+}
