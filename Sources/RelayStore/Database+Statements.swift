@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import GRDB
+import RelayProtocol
 
 extension Database {
   /// Runs a statement that is prepared once and kept.
@@ -25,6 +26,17 @@ extension Row {
   /// The bytes of a column that is never NULL.
   func bytes(_ index: Int) throws -> [UInt8] {
     try withUnsafeData(atIndex: index) { $0.map { [UInt8]($0) } ?? [] }
+  }
+
+  /// The same; nil where it is NULL.
+  func bytesIfAny(_ index: Int) throws -> [UInt8]? {
+    hasNull(atIndex: index) ? nil : try bytes(index)
+  }
+
+  /// A column of milliseconds since 1970; nil where it is NULL.
+  func time(_ index: Int) -> Timestamp? {
+    let time: Int64? = self[index]
+    return time.map(Timestamp.init(rawValue:))
   }
 
   /// The choice whose name a column holds.

@@ -7,27 +7,54 @@ public struct JobDraft: Equatable, Sendable {
   public var device: DeviceID
   public var token: String
   public var platform: Platform
-  /// Not before this time.
+  public var state: State
+  /// Not before this time; of a job that is held, when it is decided again, at most ``longestHold`` from now.
   public var due: Timestamp
+  /// How much it may disturb, as it was decided; nil: as the message says.
+  public var level: String?
   /// Why it is made, for explanations.
   public var reasons: [String]
+  /// The same at length, as JSON: the decision and its facts.
+  public var explanation: [UInt8]?
+  /// The sender wants the recipient notified in spite of their Focus; see ``Transaction/insert(_:room:seq:)``.
+  public var isNotifyAnyway: Bool
+
+  /// How a job begins.
+  public enum State: Equatable, Sendable {
+    /// To be pushed when it is due; ``JobState/waiting`` until then.
+    case ready
+    /// To be decided again when it is due, or when what silences the device ends.
+    case held
+  }
 
   public init(
-    user: UserID, device: DeviceID, token: String, platform: Platform, due: Timestamp, reasons: [String] = []
+    user: UserID, device: DeviceID, token: String, platform: Platform, state: State = .ready, due: Timestamp,
+    level: String? = nil, reasons: [String] = [], explanation: [UInt8]? = nil, isNotifyAnyway: Bool = false
   ) {
     self.user = user
     self.device = device
     self.token = token
     self.platform = platform
+    self.state = state
     self.due = due
+    self.level = level
     self.reasons = reasons
+    self.explanation = explanation
+    self.isNotifyAnyway = isNotifyAnyway
   }
+
+  /// Whatever is asked for, a hold is asked again after this time, so that none is for ever.
+  public static let longestHold = Duration.seconds(12 * 3600)
 }
 
 /// Where a push job stands.
 public enum JobState: String, Sendable, CaseIterable {
   /// To be pushed when its time has come.
   case waiting
+  /// To be decided again when its time has come, or sooner.
+  case held
+  /// Told by the push of another job, with which it ends.
+  case merged
   case ready
   /// Claimed, under a lease.
   case sending
@@ -41,39 +68,28 @@ public enum FinishedState: String, Sendable, CaseIterable {
   case sent, cancelled, expired, dead
 }
 
-/// A job that is to be sent now, with all that its payload is made of.
-public struct Claim: Equatable, Sendable {
-  /// A lower-case UUID, the same at every attempt.
-  public var id: String
-  /// How often it was claimed, this time included.
-  public var attempts: Int
+/// The name of a stored message.
+public struct MessageReference: Hashable, Sendable {
   public var room: RoomID
-  public var epoch: String
-  public var message: StoredMessage
-  public var sender: User
-  public var recipient: UserID
-  /// As it is registered now.
-  public var device: Device
-  public var created: Timestamp
-  public var roomMemberCount: Int
-  /// The recipient's unread messages, over all their rooms.
-  public var unread: Int
+  public var seq: Int64
 
-  public init(
-    id: String, attempts: Int, room: RoomID, epoch: String, message: StoredMessage, sender: User, recipient: UserID,
-    device: Device, created: Timestamp, roomMemberCount: Int, unread: Int
-  ) {
-    self.id = id
-    self.attempts = attempts
+  public init(room: RoomID, seq: Int64) {
     self.room = room
-    self.epoch = epoch
-    self.message = message
-    self.sender = sender
-    self.recipient = recipient
-    self.device = device
-    self.created = created
-    self.roomMemberCount = roomMemberCount
-    self.unread = unread
+    self.seq = seq
+  }
+}
+
+/// How many messages of a room a push tells of.
+public struct DigestCount: Equatable, Sendable, Codable {
+  public var room: RoomID
+  /// The newest of them, or that of the job itself.
+  public var seq: Int64
+  public var count: Int
+
+  public init(room: RoomID, seq: Int64, count: Int) {
+    self.room = room
+    self.seq = seq
+    self.count = count
   }
 }
 
@@ -96,4 +112,15 @@ public struct JobRecord: Equatable, Sendable {
   public var finishedAt: Timestamp?
   /// What the last attempt, or the end, was about.
   public var note: String?
+  /// 1: a Notify Anyway, made when the first push of the message had left.
+  public var round = 0
+  public var isNotifyAnyway = false
+  /// As it was decided; nil: as the message says.
+  public var level: String?
+  /// JSON: the decision and its facts; nil where only ``reasons`` are known.
+  public var explanation: [UInt8]?
+  /// The job whose push tells of this one's message.
+  public var mergedInto: String?
+  /// What the push told at the last attempt, the job's own room first; empty: its own message alone.
+  public var digest: [DigestCount] = []
 }

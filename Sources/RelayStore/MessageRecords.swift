@@ -8,6 +8,18 @@ public struct MessageDraft: Equatable, Sendable {
   public var time: Timestamp
   /// Valid JSON.
   public var body: [UInt8]
+  /// Members whom it names.
+  public var mentions: [UserID]
+  /// The seq of the message that it answers.
+  public var replyTo: Int64?
+  /// What was asked of its pushes as JSON, `false` or an object; nil: nothing.
+  public var push: [UInt8]?
+  /// false: nobody has it unread.
+  public var isCounted: Bool
+  /// The sender asked to hear how it goes.
+  public var reports: Bool
+  /// Whom the reply names as quiet: the sender may have them notified anyway.
+  public var quiet: [UserID]
   /// Makes a second attempt at the same message harmless, for ``keyLifetime``.
   public var key: String?
   /// The pushes that are known to be needed already.
@@ -18,17 +30,29 @@ public struct MessageDraft: Equatable, Sendable {
   public var retention: Retention
 
   public init(
-    room: RoomID, from: User, time: Timestamp, body: [UInt8], key: String? = nil, jobs: [JobDraft] = [],
-    cursorFollows: Bool = false, retention: Retention = .everything
+    room: RoomID, from: User, time: Timestamp, body: [UInt8], mentions: [UserID] = [], replyTo: Int64? = nil,
+    push: [UInt8]? = nil, isCounted: Bool = true, reports: Bool = false, quiet: [UserID] = [], key: String? = nil,
+    jobs: [JobDraft] = [], cursorFollows: Bool = false, retention: Retention = .everything
   ) {
     self.room = room
     self.from = from
     self.time = time
     self.body = body
+    self.mentions = mentions
+    self.replyTo = replyTo
+    self.push = push
+    self.isCounted = isCounted
+    self.reports = reports
+    self.quiet = quiet
     self.key = key
     self.jobs = jobs
     self.cursorFollows = cursorFollows
     self.retention = retention
+  }
+
+  /// It has a body and nothing else.
+  var isPlain: Bool {
+    mentions.isEmpty && replyTo == nil && push == nil && isCounted && !reports
   }
 
   /// For how long a key is remembered.
@@ -56,9 +80,44 @@ public struct Appended: Equatable, Sendable {
 
 /// A message of which not every member's push is decided.
 public struct UndecidedRecord: Equatable, Sendable {
-  public let seq: Int64
-  public let from: UserID
-  public let time: Timestamp
+  public var seq: Int64
+  public var from: UserID
+  public var time: Timestamp
+  public var mentions: [UserID]
+  /// What was asked of its pushes as JSON, `false` or an object; nil: nothing.
+  public var push: [UInt8]?
+  public var isDeleted: Bool
+  /// The sender asked to hear how it goes.
+  public var reports: Bool
+
+  public init(
+    seq: Int64, from: UserID, time: Timestamp, mentions: [UserID] = [], push: [UInt8]? = nil, isDeleted: Bool = false,
+    reports: Bool = false
+  ) {
+    self.seq = seq
+    self.from = from
+    self.time = time
+    self.mentions = mentions
+    self.push = push
+    self.isDeleted = isDeleted
+    self.reports = reports
+  }
+}
+
+/// A message that was edited or deleted, or would have been.
+public struct Edited: Equatable, Sendable {
+  /// Who sent it.
+  public var from: UserID
+  /// When it was sent.
+  public var time: Timestamp
+  /// false: nothing was changed, because somebody else sent it or it had been deleted.
+  public var isChanged: Bool
+
+  public init(from: UserID, time: Timestamp, isChanged: Bool) {
+    self.from = from
+    self.time = time
+    self.isChanged = isChanged
+  }
 }
 
 /// Some consecutive messages of a room, oldest first.

@@ -1,26 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
-import Foundation
 import GRDB
 public import RelayProtocol
 
 extension Reader {
   /// The newest jobs, of one user or of all, newest first.
   public func jobs(of user: UserID? = nil, limit: Int) throws -> [JobRecord] {
-    let columns = """
-      SELECT jobs.id, rooms.name, jobs.seq, users.name, device, platform, token, state, due, lease, attempts, created,
-        reasons, finished_at, note
-      FROM jobs JOIN rooms ON rooms.id = jobs.room JOIN users ON users.id = jobs.user
-      """
     let order = "ORDER BY jobs.rowid DESC LIMIT ?"
     let rows =
       if let user {
         try db.all(
-          "\(columns) WHERE jobs.user = (SELECT id FROM users WHERE name = ?) \(order)", [user.rawValue, limit])
+          "\(Self.records) WHERE jobs.user = (SELECT id FROM users WHERE name = ?) \(order)", [user.rawValue, limit])
       } else {
-        try db.all("\(columns) \(order)", [limit])
+        try db.all("\(Self.records) \(order)", [limit])
       }
     return try rows.map(JobRecord.init(_:))
   }
+
+  /// nil: there is no such job, or not any more.
+  public func job(_ id: String) throws -> JobRecord? {
+    try db.first("\(Self.records) WHERE jobs.id = ?", [id]).map(JobRecord.init(_:))
+  }
+
+  private static let records = """
+    SELECT jobs.id, rooms.name, jobs.seq, users.name, device, platform, token, state, due, lease, attempts, created,
+      reasons, finished_at, note, round, is_notify_anyway, level, explanation, merged_into, digest
+    FROM jobs JOIN rooms ON rooms.id = jobs.room JOIN users ON users.id = jobs.user
+    """
 
   /// When there is next something to claim, by itself: the earliest due time of a job that nothing is ahead of, or end
   /// of a lease. A device's further jobs can be claimed when the one being sent is finished. nil: nothing waits.
@@ -38,18 +43,22 @@ extension Reader {
     return counts
   }
 
-  /// How many jobs are not finished, by state, and when the oldest of all was created; quick however many are finished.
+  /// How many jobs are not finished, by state, and when the oldest of those was created that are neither held nor
+  /// merged; quick however many are finished.
   public func unfinishedJobs() throws -> (counts: [JobState: Int], oldest: Timestamp?) {
     var counts: [JobState: Int] = [:]
-    var oldest: Int64?
-    let rows = try db.all(
-      "SELECT state, count(*), min(created) FROM jobs INDEXED BY jobs_member WHERE \(Schema.unfinished) GROUP BY state")
-    for row in rows {
+    var oldest: Timestamp?
+    let queued = try db.all(
+      "SELECT state, count(*), min(created) FROM jobs INDEXED BY jobs_member WHERE \(Schema.queued) GROUP BY state")
+    for row in queued {
       counts[try row.choice(0)] = row[1]
-      let created: Int64 = row[2]
+      let created = Timestamp(rawValue: row[2])
       oldest = min(oldest ?? created, created)
     }
-    return (counts, oldest.map(Timestamp.init(rawValue:)))
+    let aside = try db.all(
+      "SELECT state, count(*) FROM jobs INDEXED BY jobs_aside WHERE \(Schema.aside) GROUP BY state")
+    for row in aside { counts[try row.choice(0)] = row[1] }
+    return (counts, oldest)
   }
 
   /// A condition on `job`: it can be claimed once it is due.
@@ -62,14 +71,13 @@ extension Reader {
 
 extension JobRecord {
   fileprivate init(_ row: Row) throws {
-    let lease: Int64? = row[9]
-    let finishedAt: Int64? = row[13]
-    let reasons: String = row[12]
+    let explanation: String? = row[18]
     self.init(
       id: row[0], room: RoomID(unchecked: row[1]), seq: row[2], user: UserID(unchecked: row[3]),
       device: DeviceID(unchecked: row[4]), platform: try row.choice(5), token: row[6], state: try row.choice(7),
-      due: Timestamp(rawValue: row[8]), lease: lease.map(Timestamp.init(rawValue:)), attempts: row[10],
-      created: Timestamp(rawValue: row[11]), reasons: try JSONDecoder().decode([String].self, from: Data(reasons.utf8)),
-      finishedAt: finishedAt.map(Timestamp.init(rawValue:)), note: row[14])
+      due: Timestamp(rawValue: row[8]), lease: row.time(9), attempts: row[10], created: Timestamp(rawValue: row[11]),
+      reasons: try row.json(12, "a job's reasons") ?? [], finishedAt: row.time(13), note: row[14], round: row[15],
+      isNotifyAnyway: row[16], level: row[17], explanation: explanation.map { Array($0.utf8) }, mergedInto: row[19],
+      digest: try row.json(20, "a job's digest") ?? [])
   }
 }

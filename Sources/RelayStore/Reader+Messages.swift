@@ -6,15 +6,15 @@ extension Reader {
   /// The oldest messages above `seq`; `more` says that newer ones follow. nil: there is no such room.
   /// - Parameters:
   ///   - kept: So many of the newest are the history, whatever else is still there.
-  ///   - mostBytes: With longer bodies together there are none, and `exceeds` is true.
-  ///   - pageBytes: No more bodies are read than are together so long, and `more` is true; one at least.
+  ///   - mostBytes: With longer bodies and pushes together there are none, and `exceeds` is true.
+  ///   - pageBytes: No more is read than bodies and pushes of so many bytes, and `more` is true; one message at least.
   public func messages(
     _ room: RoomID, after seq: Int64, limit: Int, kept: Int = .max, mostBytes: Int? = nil, pageBytes: Int = .max
   ) throws -> MessagePage? {
     try page(
       room,
       """
-      SELECT seq, users.name, time, body FROM messages JOIN users ON users.id = sender
+      SELECT \(StoredMessage.columns) FROM messages JOIN users AS sender ON sender.id = messages.sender
       WHERE room = ?1 AND seq > max(?3, ?2 - 1) ORDER BY seq
       """,
       from: seq, limit: limit, kept: kept, mostBytes: mostBytes, pageBytes: pageBytes)
@@ -23,15 +23,15 @@ extension Reader {
   /// The newest messages below `seq`, or of all; `more` says that older ones precede. nil: there is no such room.
   /// - Parameters:
   ///   - kept: So many of the newest are the history, whatever else is still there.
-  ///   - mostBytes: With longer bodies together there are none, and `exceeds` is true.
-  ///   - pageBytes: No more bodies are read than are together so long, and `more` is true; one at least.
+  ///   - mostBytes: With longer bodies and pushes together there are none, and `exceeds` is true.
+  ///   - pageBytes: No more is read than bodies and pushes of so many bytes, and `more` is true; one message at least.
   public func messages(
     _ room: RoomID, before seq: Int64?, limit: Int, kept: Int = .max, mostBytes: Int? = nil, pageBytes: Int = .max
   ) throws -> MessagePage? {
     var page = try page(
       room,
       """
-      SELECT seq, users.name, time, body FROM messages JOIN users ON users.id = sender
+      SELECT \(StoredMessage.columns) FROM messages JOIN users AS sender ON sender.id = messages.sender
       WHERE room = ?1 AND seq >= ?2 AND seq < ?3 ORDER BY seq DESC
       """,
       from: seq ?? .max, limit: limit, kept: kept, mostBytes: mostBytes, pageBytes: pageBytes)
@@ -39,17 +39,28 @@ extension Reader {
     return page
   }
 
+  /// A message that is stored, in the history or for a push that needs it; nil: there is none.
+  public func message(_ room: RoomID, _ seq: Int64) throws -> StoredMessage? {
+    try db.first(
+      """
+      SELECT \(StoredMessage.columns) FROM messages JOIN users AS sender ON sender.id = messages.sender
+      WHERE room = (SELECT id FROM rooms WHERE name = ?) AND seq = ?
+      """,
+      [room.rawValue, seq]
+    ).map { try StoredMessage($0, at: 0) }
+  }
+
   /// What the decision needs of the messages above the room's cursor, oldest first: no bodies.
   public func undecided(in room: RoomID) throws -> [UndecidedRecord] {
     try db.all(
       """
-      SELECT messages.seq, users.name, time FROM rooms
+      SELECT \(UndecidedRecord.columns) FROM rooms
       JOIN messages ON messages.room = rooms.id AND messages.seq > rooms.cursor
-      JOIN users ON users.id = sender
+      JOIN users AS sender ON sender.id = messages.sender
       WHERE rooms.name = ? ORDER BY messages.seq
       """,
       [room.rawValue]
-    ).map { UndecidedRecord(seq: $0[0], from: UserID(unchecked: $0[1]), time: Timestamp(rawValue: $0[2])) }
+    ).map { try UndecidedRecord($0, at: 0) }
   }
 
   private func page(
@@ -68,9 +79,8 @@ extension Reader {
         page.more = true
         break
       }
-      let message = StoredMessage(
-        seq: row[0], from: UserID(unchecked: row[1]), time: Timestamp(rawValue: row[2]), body: try row.bytes(3))
-      bytes += message.body.count
+      let message = try StoredMessage(row, at: 0)
+      bytes += message.body.count + (message.push?.count ?? 0)
       if let mostBytes, bytes > mostBytes {
         page.messages = []
         page.exceeds = true
@@ -84,4 +94,39 @@ extension Reader {
     }
     return page
   }
+}
+
+extension StoredMessage {
+  /// Of `messages` and its `sender` in `users`.
+  static let columns = """
+    messages.seq, sender.name, messages.time, messages.body, messages.mentions, messages.reply_to, messages.is_deleted,
+    messages.push
+    """
+
+  /// - Parameter first: Where the columns begin.
+  init(_ row: Row, at first: Int) throws {
+    self.init(
+      seq: row[first], from: UserID(unchecked: row[first + 1]), time: Timestamp(rawValue: row[first + 2]),
+      body: try row.bytes(first + 3), mentions: try row.mentions(first + 4), replyTo: row[first + 5],
+      isDeleted: row[first + 6], push: try row.bytesIfAny(first + 7))
+  }
+}
+
+extension UndecidedRecord {
+  /// Of `messages` and its `sender` in `users`.
+  static let columns = """
+    messages.seq, sender.name, messages.time, messages.mentions, messages.push, messages.is_deleted, messages.reports
+    """
+
+  /// - Parameter first: Where the columns begin.
+  init(_ row: Row, at first: Int) throws {
+    self.init(
+      seq: row[first], from: UserID(unchecked: row[first + 1]), time: Timestamp(rawValue: row[first + 2]),
+      mentions: try row.mentions(first + 3), push: try row.bytesIfAny(first + 4), isDeleted: row[first + 5],
+      reports: row[first + 6])
+  }
+}
+
+extension Row {
+  fileprivate func mentions(_ index: Int) throws -> [UserID] { try json(index, "a message's mentions") ?? [] }
 }

@@ -12,15 +12,16 @@ extension Reader {
     let belongings = try Belongings(db, of: "SELECT user FROM members WHERE room = ?", [id])
     let members = try db.all(
       """
-      SELECT users.id, users.name, users.display_name, users.avatar, users.last_seen, read, received
+      SELECT users.id, users.name, users.display_name, users.avatar, users.last_seen, users.preferences,
+        read, received
       FROM members JOIN users ON users.id = members.user WHERE members.room = ?
       """,
       [id]
     ).map { row in
-      let user = belongings.user(row)
+      let user = try belongings.user(row)
       return MemberRecord(
-        user: user.user, lastSeen: user.lastSeen, read: row[5], received: row[6], focus: user.focus,
-        devices: user.devices)
+        user: user.user, lastSeen: user.lastSeen, read: row[6], received: row[7], focus: user.focus,
+        devices: user.devices, filters: user.filters, preferences: user.preferences, blocks: user.blocks)
     }
     return RoomSnapshot(
       state: RoomState(room: room, epoch: row[1], seq: row[2], cursor: row[3]), members: members)
@@ -48,30 +49,25 @@ extension Reader {
 
   /// Who of `others` is a member of one of these rooms.
   public func members(of rooms: [RoomID], among others: [UserID]) throws -> Set<UserID> {
-    // Names need no escape in JSON.
-    let names = "[" + others.map { "\"\($0.rawValue)\"" }.joined(separator: ",") + "]"
-    let places = "[" + rooms.map { "\"\($0.rawValue)\"" }.joined(separator: ",") + "]"
     let rows = try db.all(
       """
       SELECT DISTINCT users.name FROM rooms JOIN users JOIN members
       ON members.room = rooms.id AND members.user = users.id
       WHERE rooms.name IN (SELECT value FROM json_each(?)) AND users.name IN (SELECT value FROM json_each(?))
       """,
-      [places, names])
+      [rooms.asJSON, others.asJSON])
     return Set(rows.map { UserID(unchecked: $0[0]) })
   }
 
   /// Who of `others` is a member of a room of the user's.
   public func relatives(of user: UserID, among others: [UserID]) throws -> Set<UserID> {
-    // Names need no escape in JSON.
-    let names = "[" + others.map { "\"\($0.rawValue)\"" }.joined(separator: ",") + "]"
     let rows = try db.all(
       """
       SELECT name FROM users WHERE name IN (SELECT value FROM json_each(?)) AND EXISTS (
         SELECT 1 FROM members AS theirs JOIN members AS own ON own.room = theirs.room
         WHERE theirs.user = users.id AND own.user = (SELECT id FROM users WHERE name = ?))
       """,
-      [names, user.rawValue])
+      [others.asJSON, user.rawValue])
     return Set(rows.map { UserID(unchecked: $0[0]) })
   }
 

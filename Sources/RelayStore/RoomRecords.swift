@@ -23,8 +23,12 @@ public struct MembershipBounds: Equatable, Sendable {
   public var membersPerRoom: Int
   public var roomsPerUser: Int
 
-  /// Which of them was reached.
-  public enum Limit: String, Sendable { case membersPerRoom, roomsPerUser }
+  /// Which bound was reached.
+  public enum Limit: String, Sendable {
+    case membersPerRoom, roomsPerUser
+    /// ``Transaction/mostBlocked``.
+    case blockedUsers
+  }
 
   public init(membersPerRoom: Int = 0, roomsPerUser: Int = 0) {
     self.membersPerRoom = membersPerRoom
@@ -67,9 +71,14 @@ public struct MemberRecord: Equatable, Sendable {
   public var received: Int64
   public var focus: [FocusRecord]
   public var devices: [Device]
+  public var filters: [FilterRecord]
+  public var preferences: Preferences
+  /// Whom this user has blocked.
+  public var blocks: Set<UserID>
 
   public init(
-    user: User, lastSeen: Timestamp?, read: Int64, received: Int64, focus: [FocusRecord], devices: [Device]
+    user: User, lastSeen: Timestamp?, read: Int64, received: Int64, focus: [FocusRecord], devices: [Device],
+    filters: [FilterRecord] = [], preferences: Preferences = Preferences(), blocks: Set<UserID> = []
   ) {
     self.user = user
     self.lastSeen = lastSeen
@@ -77,20 +86,8 @@ public struct MemberRecord: Equatable, Sendable {
     self.received = received
     self.focus = focus
     self.devices = devices
-  }
-}
-
-/// A user, whatever rooms they are in.
-public struct UserRecord: Equatable, Sendable {
-  public var user: User
-  public var lastSeen: Timestamp?
-  public var focus: [FocusRecord]
-  public var devices: [Device]
-
-  public init(user: User, lastSeen: Timestamp?, focus: [FocusRecord], devices: [Device]) {
-    self.user = user
-    self.lastSeen = lastSeen
-    self.focus = focus
-    self.devices = devices
+    self.filters = filters
+    self.preferences = preferences
+    self.blocks = blocks
   }
 }

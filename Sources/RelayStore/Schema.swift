@@ -16,28 +16,37 @@ enum Schema {
     migrator.registerMigration("3") { db in
       try db.execute(sql: unusedRooms)
     }
+    migrator.registerMigration("4") { db in
+      try db.execute(sql: wishes)
+      try db.execute(sql: editedMessages)
+      try db.execute(sql: heldJobs)
+    }
     return migrator
   }
 
-  /// A job that is not finished. The conditions of queries repeat it word for word, else SQLite does not see that
-  /// the partial indexes serve them.
-  static let unfinished = "state IN ('waiting', 'ready', 'retrying', 'sending')"
+  /// A job that is on its way to its device, in the order of its room. The conditions of queries repeat this and the
+  /// following word for word, else SQLite does not see that the partial indexes serve them.
+  static let queued = "state IN ('waiting', 'ready', 'retrying', 'sending')"
   /// A job that may be claimed.
   static let open = "state IN ('waiting', 'ready', 'retrying')"
+  /// A job that is not finished and stands in nobody's way.
+  static let aside = "state IN ('held', 'merged') AND finished_at IS NULL"
+  /// A job that is not finished: each of the above.
+  static let unfinished = "finished_at IS NULL"
 
   /// A condition on a row of `messages`: a push is made of it that is not finished.
   static func isNeeded(_ message: String) -> String {
     """
     EXISTS (
       SELECT 1 FROM jobs INDEXED BY jobs_of_message
-      WHERE \(unfinished) AND jobs.room = \(message).room AND jobs.seq = \(message).seq)
+      WHERE jobs.\(unfinished) AND jobs.room = \(message).room AND jobs.seq = \(message).seq)
     """
   }
 
   private static let retention = """
     -- The oldest message of the history. Older ones are there only while a push needs them.
     ALTER TABLE rooms ADD COLUMN first INTEGER NOT NULL DEFAULT 1;
-    CREATE INDEX jobs_of_message ON jobs (room, seq) WHERE \(unfinished);
+    CREATE INDEX jobs_of_message ON jobs (room, seq) WHERE \(queued);
 
     -- Counted from the commit, not from the message's time.
     ALTER TABLE keys ADD COLUMN expires INTEGER NOT NULL DEFAULT 0;
@@ -144,7 +153,7 @@ enum Schema {
       note TEXT
     ) STRICT;
     CREATE UNIQUE INDEX jobs_message ON jobs (user, device, room, seq);
-    CREATE INDEX jobs_member ON jobs (room, user, seq) WHERE \(unfinished);
+    CREATE INDEX jobs_member ON jobs (room, user, seq) WHERE \(queued);
     CREATE INDEX jobs_due ON jobs (due, room, seq) WHERE \(open) AND is_next;
     CREATE INDEX jobs_sending ON jobs (user, device) WHERE state = 'sending';
     CREATE INDEX jobs_finished ON jobs (finished_at) WHERE finished_at IS NOT NULL;

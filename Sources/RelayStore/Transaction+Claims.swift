@@ -6,21 +6,22 @@ extension Transaction {
   /// Takes jobs that are due, the longest due first, and gives the caller until `leaseUntil` to finish each.
   ///
   /// A device has one job claimed at a time, and the messages of a room go to it in their order. A claim whose lease is
-  /// over is taken again, with the same id. Jobs whose device or message is gone are cancelled here.
+  /// over is taken again, with the same id. Jobs whose device or message is gone, was deleted or read, are cancelled
+  /// here.
   public func claim(limit: Int, now: Timestamp, leaseUntil: Timestamp) throws -> [Claim] {
     try db.run(
       "UPDATE jobs SET state = 'ready', lease = NULL WHERE state = 'sending' AND lease <= ?", [now.rawValue])
-    var counts = ClaimCounts(db: db)
+    var counts = ClaimCounts(db: db, now: now)
     var claims: [Claim] = []
     for id in try dueJobs(limit: limit, now: now) {
-      guard let claim = try claim(id, &counts) else {
-        try finish(id, state: .cancelled, note: "no device or message", now: now)
-        continue
+      switch try claim(id, &counts) {
+      case .failure(let obstacle): try finish(id, state: .cancelled, note: obstacle.note, now: now)
+      case .success(let claim):
+        try db.run(
+          "UPDATE jobs SET state = 'sending', lease = ?, attempts = ?, platform = ?, token = ? WHERE id = ?",
+          [leaseUntil.rawValue, claim.attempts, claim.device.platform.rawValue, claim.device.token, id])
+        claims.append(claim)
       }
-      try db.run(
-        "UPDATE jobs SET state = 'sending', lease = ?, attempts = ?, platform = ?, token = ? WHERE id = ?",
-        [leaseUntil.rawValue, claim.attempts, claim.device.platform.rawValue, claim.device.token, id])
-      claims.append(claim)
     }
     return claims
   }
@@ -44,41 +45,95 @@ extension Transaction {
     return ids
   }
 
-  private func claim(_ id: String, _ counts: inout ClaimCounts) throws -> Claim? {
+  private func claim(_ id: String, _ counts: inout ClaimCounts) throws -> Result<Claim, Obstacle> {
     let row = try db.first(
       """
-      SELECT job.room, job.user, job.seq, job.attempts, job.created, rooms.name, rooms.epoch, recipient.name,
-        messages.time, messages.body, sender.name, sender.display_name, sender.avatar,
-        devices.device, devices.app, devices.platform, devices.token
+      SELECT job.room, job.user, job.attempts, job.created, job.level, job.is_notify_anyway, job.digest IS NOT NULL,
+        rooms.name, rooms.epoch, recipient.name, members.read, collapsed.name, job.collapse_seq,
+        coalesce(original.sender = job.user, 0), sender.display_name, sender.avatar, messages.reports,
+        \(Device.columns), \(StoredMessage.columns)
       FROM jobs AS job
       JOIN rooms ON rooms.id = job.room
       JOIN users AS recipient ON recipient.id = job.user
-      JOIN devices ON devices.user = job.user AND devices.device = job.device
-      JOIN messages ON messages.room = job.room AND messages.seq = job.seq
-      JOIN users AS sender ON sender.id = messages.sender
+      LEFT JOIN members ON members.room = job.room AND members.user = job.user
+      LEFT JOIN devices ON devices.user = job.user AND devices.device = job.device
+      LEFT JOIN messages ON messages.room = job.room AND messages.seq = job.seq
+      LEFT JOIN users AS sender ON sender.id = messages.sender
+      LEFT JOIN messages AS original ON original.room = job.room AND original.seq = messages.reply_to
+      LEFT JOIN rooms AS collapsed ON collapsed.id = job.collapse_room
       WHERE job.id = ?
       """,
       [id])
-    guard let row else { return nil }
-    let sender = User(id: UserID(unchecked: row[10]), name: row[11], avatar: row[12])
-    return try Claim(
-      id: id, attempts: row[3] + 1, room: RoomID(unchecked: row[5]), epoch: row[6],
-      message: StoredMessage(
-        seq: row[2], from: sender.id, time: Timestamp(rawValue: row[8]), body: row.bytes(9)),
-      sender: sender, recipient: UserID(unchecked: row[7]),
-      device: Device(id: DeviceID(unchecked: row[13]), app: row[14], platform: row.choice(15), token: row[16]),
-      created: Timestamp(rawValue: row[4]), roomMemberCount: counts.members(of: row[0]),
-      unread: counts.unread(of: row[1]))
+    guard let row else { return .failure(.noMessage) }
+    if let obstacle = Obstacle(read: row[10], device: row[17], message: row[27], isDeleted: row[33]) {
+      return .failure(obstacle)
+    }
+    let message = try StoredMessage(row, at: 27)
+    let room = RoomID(unchecked: row[7])
+    let collapsed: String? = row[11]
+    var claim = Claim(
+      id: id, attempts: row[2] + 1, room: room, epoch: row[8], message: message,
+      sender: User(id: message.from, name: row[14], avatar: row[15]), recipient: UserID(unchecked: row[9]),
+      device: try Device(row, at: 17), created: Timestamp(rawValue: row[3]),
+      roomMemberCount: try counts.members(of: row[0]), unread: try counts.unread(of: row[1]), level: row[4],
+      isReply: row[13], isNotifyAnyway: row[5], reports: row[16],
+      collapse: collapsed.map { MessageReference(room: RoomID(unchecked: $0), seq: row[12]) })
+    if row[6] { try addDigest(to: &claim, in: row[0]) }
+    return .success(claim)
+  }
+
+  /// Has a claim tell of what is merged into it, and writes that down.
+  private func addDigest(to claim: inout Claim, in room: Int64) throws {
+    (claim.count, claim.others) = try digest(of: claim.id, in: room)
+    let own = DigestCount(room: claim.room, seq: claim.message.seq, count: claim.count)
+    let told = [own] + claim.others.map { DigestCount(room: $0.room, seq: $0.message.seq, count: $0.count) }
+    try db.run("UPDATE jobs SET digest = ? WHERE id = ?", [StoredJSON.text(of: told), claim.id])
+  }
+}
+
+/// Why a job that is due is not to be sent.
+private enum Obstacle: Error {
+  case noDevice, noMessage, notMember, read, deleted
+
+  /// - Parameters:
+  ///   - read: The recipient's mark; nil: no member.
+  ///   - device: nil: not registered.
+  ///   - message: nil: not stored.
+  init?(read: Int64?, device: String?, message: Int64?, isDeleted: Bool?) {
+    if device == nil {
+      self = .noDevice
+    } else if isDeleted == true {
+      self = .deleted
+    } else if let message, let read {
+      guard read >= message else { return nil }
+      self = .read
+    } else {
+      self = message == nil ? .noMessage : .notMember
+    }
+  }
+
+  var note: String {
+    switch self {
+    case .noDevice: "no device"
+    case .noMessage: "no message"
+    case .notMember: "not a member"
+    case .read: "read"
+    case .deleted: "deleted"
+    }
   }
 }
 
 /// The counts that many claims of one call have in common.
 private struct ClaimCounts {
   let db: Database
+  let now: Timestamp
   private var members: [Int64: Int] = [:]
   private var unread: [Int64: Int] = [:]
 
-  init(db: Database) { self.db = db }
+  init(db: Database, now: Timestamp) {
+    self.db = db
+    self.now = now
+  }
 
   mutating func members(of room: Int64) throws -> Int {
     if let known = members[room] { return known }
@@ -87,16 +142,9 @@ private struct ClaimCounts {
     return count
   }
 
-  /// Every message above the read mark. None of them is the user's own, because sending raises the mark.
   mutating func unread(of user: Int64) throws -> Int {
     if let known = unread[user] { return known }
-    let row = try db.first(
-      """
-      SELECT coalesce(sum(rooms.seq - members.read), 0) FROM members JOIN rooms ON rooms.id = members.room
-      WHERE members.user = ?
-      """,
-      [user])
-    let count: Int = row?[0] ?? 0
+    let count = try Reader(db: db).badge(of: user, now: now)
     unread[user] = count
     return count
   }

@@ -5,9 +5,9 @@ public import RelayProtocol
 extension Transaction {
   /// Registers a device, or renews its registration.
   ///
-  /// A token belongs to one device of one user: whoever had it loses that device and its unfinished jobs. Jobs of the
-  /// device itself go to its new token. The number of its newest focus report is forgotten, because an app that was
-  /// installed anew counts from the start.
+  /// A token, for calls or not, belongs to one device of one user: whoever had it loses that device and its unfinished
+  /// jobs. Jobs of the device itself go to its new token. The numbers of its newest reports of its focus and its filter
+  /// are forgotten, because an app that was installed anew counts from the start.
   /// - Returns: The devices that lost the token.
   @discardableResult
   public func register(
@@ -17,22 +17,33 @@ extension Transaction {
     let former = try db.all(
       """
       SELECT users.id, users.name, device FROM devices JOIN users ON users.id = user
-      WHERE token = ? AND platform = ? AND NOT (user = ? AND device = ?)
+      WHERE (token = ?1 AND platform = ?2 OR voip_token = ?3 AND platform = ?2) AND NOT (user = ?4 AND device = ?5)
       """,
-      [device.token, device.platform.rawValue, id, device.id.rawValue])
+      [device.token, device.platform.rawValue, device.voipToken, id, device.id.rawValue])
     for row in former { try remove(row[2], ofRow: row[0]) }
     try db.run(
       """
-      INSERT INTO devices (user, device, app, platform, token, registered) VALUES (?, ?, ?, ?, ?, ?)
+      INSERT INTO devices
+        (user, device, app, platform, token, registered, voip_token, criteria, allows_alerts, allows_time_sensitive,
+          locale, time_zone)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       ON CONFLICT (user, device) DO UPDATE SET app = excluded.app, platform = excluded.platform,
-        token = excluded.token, registered = excluded.registered
+        token = excluded.token, registered = excluded.registered, voip_token = excluded.voip_token,
+        criteria = excluded.criteria, allows_alerts = excluded.allows_alerts,
+        allows_time_sensitive = excluded.allows_time_sensitive, locale = excluded.locale,
+        time_zone = excluded.time_zone
       """,
-      [id, device.id.rawValue, device.app, device.platform.rawValue, device.token, now.rawValue])
-    try db.run("UPDATE focus SET number = NULL WHERE user = ? AND device = ?", [id, device.id.rawValue])
+      [
+        id, device.id.rawValue, device.app, device.platform.rawValue, device.token, now.rawValue, device.voipToken,
+        device.criteria, device.allowsAlerts, device.allowsTimeSensitive, device.locale, device.timeZone,
+      ])
+    for table in ["focus", "filters"] {
+      try db.run("UPDATE \(table) SET number = NULL WHERE user = ? AND device = ?", [id, device.id.rawValue])
+    }
     return former.map { (UserID(unchecked: $0[1]), DeviceID(unchecked: $0[2])) }
   }
 
-  /// Forgets a device and what it said of its focus, and cancels its unfinished jobs; false when it was not registered.
+  /// Forgets a device and what it said of its focus and filter, and cancels its unfinished jobs; false when it was not registered.
   @discardableResult
   public func forget(_ device: DeviceID, of user: UserID) throws -> Bool {
     guard let id = try row(of: user) else { return false }
@@ -58,7 +69,9 @@ extension Transaction {
 
   @discardableResult
   private func remove(_ device: String, ofRow user: Int64) throws -> Bool {
-    try db.run("DELETE FROM focus WHERE user = ? AND device = ?", [user, device])
+    for table in ["focus", "filters"] {
+      try db.run("DELETE FROM \(table) WHERE user = ? AND device = ?", [user, device])
+    }
     try db.run("DELETE FROM devices WHERE user = ? AND device = ?", [user, device])
     guard db.changesCount == 1 else { return false }
     try abandonJobs("user = ? AND device = ?", [user, device], note: "no device")

@@ -3,16 +3,46 @@ import GRDB
 public import RelayProtocol
 
 extension Transaction {
-  /// Stores what one device of the user says now, in place of what it said before.
+  /// Stores what one device of the user says of its focus now, in place of what it said before.
   public func save(_ focus: FocusRecord, of user: UserID) throws {
-    try db.run(
-      """
-      INSERT OR REPLACE INTO focus (user, device, is_focused, authorization, at, number, source, heard)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-      """,
-      [
-        needRow(of: user), focus.device.rawValue, focus.isFocused, focus.authorization.rawValue, focus.at.rawValue,
-        focus.number, focus.source?.rawValue, focus.heard.rawValue,
-      ])
+    try save([focus], of: user)
+  }
+
+  /// Stores what devices of the user say of their focus now.
+  public func save(_ focus: [FocusRecord], of user: UserID) throws {
+    guard !focus.isEmpty else { return }
+    let user = try needRow(of: user)
+    for record in focus {
+      try db.run(
+        """
+        INSERT OR REPLACE INTO focus
+          (user, device, is_focused, authorization, at, number, source, heard, since, settles)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        """,
+        [
+          user, record.device.rawValue, record.isFocused, record.authorization.rawValue, record.at.rawValue,
+          record.number, record.source?.rawValue, record.heard.rawValue, record.since?.rawValue,
+          record.settles?.rawValue,
+        ])
+    }
+  }
+
+  /// Stores what one device of the user says of its filter now, in place of what it said before.
+  public func save(_ filter: FilterRecord, of user: UserID) throws {
+    try save([filter], of: user)
+  }
+
+  /// Stores what devices of the user say of their filters now.
+  public func save(_ filters: [FilterRecord], of user: UserID) throws {
+    guard !filters.isEmpty else { return }
+    let user = try needRow(of: user)
+    for record in filters {
+      try db.run(
+        "INSERT OR REPLACE INTO filters (user, device, is_active, allow, at, number, heard) VALUES (?, ?, ?, ?, ?, ?, ?)",
+        [
+          user, record.device.rawValue, record.isActive, StoredJSON.text(of: record.allow), record.at.rawValue,
+          record.number, record.heard.rawValue,
+        ])
+    }
   }
 }

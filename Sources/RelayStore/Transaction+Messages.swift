@@ -14,9 +14,7 @@ extension Transaction {
 
     room.seq += 1
     if draft.cursorFollows, room.cursor == room.seq - 1 { room.cursor = room.seq }
-    try db.run(
-      "INSERT INTO messages (room, seq, sender, time, body) VALUES (?, ?, ?, ?, ?)",
-      [room.id, room.seq, sender, draft.time.rawValue, Data(draft.body)])
+    try insert(draft, room, sender)
     if let first = room.firstToKeep(draft.retention), first - room.first >= Self.trimmedAtOnce {
       try trim(&room, from: room.first, to: min(first, room.first + 2 * Self.trimmedAtOnce))
     }
@@ -25,8 +23,29 @@ extension Transaction {
     try db.run("UPDATE members SET read = ? WHERE room = ? AND user = ?", [room.seq, room.id, sender])
     cache[draft.room] = room
     if let key = draft.key { try remember(key, room, sender, at: draft.time) }
+    if !draft.quiet.isEmpty { try remember(draft.quiet, room, sender, at: draft.time) }
     let jobs = try insert(draft.jobs, room, seq: room.seq, now: draft.time)
     return Appended(seq: room.seq, time: draft.time, epoch: room.epoch, jobs: jobs)
+  }
+
+  private func insert(_ draft: MessageDraft, _ room: WriterCache.Room, _ sender: Int64) throws {
+    // Most messages have no more, and a value that is not bound costs nothing.
+    guard !draft.isPlain else {
+      try db.run(
+        "INSERT INTO messages (room, seq, sender, time, body) VALUES (?, ?, ?, ?, ?)",
+        [room.id, room.seq, sender, draft.time.rawValue, Data(draft.body)])
+      return
+    }
+    try db.run(
+      """
+      INSERT INTO messages (room, seq, sender, time, body, mentions, reply_to, push, is_uncounted, reports)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      """,
+      [
+        room.id, room.seq, sender, draft.time.rawValue, Data(draft.body),
+        draft.mentions.isEmpty ? nil : draft.mentions.asJSON, draft.replyTo, draft.push.map { Data($0) },
+        !draft.isCounted, draft.reports,
+      ])
   }
 
   private func seen(_ key: String, _ room: WriterCache.Room, _ sender: Int64, at time: Timestamp) throws -> Appended? {

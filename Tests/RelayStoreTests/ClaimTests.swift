@@ -187,7 +187,75 @@ import Testing
     }
     #expect(try await claim().map(\.device.id.rawValue) == ["tablet"])
     let cancelled = try await test.read { try $0.jobs(limit: 9).first { $0.state == .cancelled } }
-    #expect(cancelled?.note == "no device or message")
+    #expect(cancelled?.note == "no message")
+  }
+
+  @Test func `a claim tells what was decided and what the message says`() async throws {
+    try await prepare { transaction in
+      _ = try transaction.append(draft("question", from: bob))
+      var message = draft("answer")
+      message.mentions = [bob.id]
+      message.replyTo = 1
+      message.push = Array("{}".utf8)
+      message.reports = true
+      message.jobs = [job()]
+      message.jobs[0].level = "passive"
+      _ = try transaction.append(message)
+    }
+    let claim = try #require(try await claim().first)
+    #expect(
+      claim.message
+        == StoredMessage(
+          seq: 2, from: alice.id, time: .at(0), body: Array("\"answer\"".utf8), mentions: [bob.id], replyTo: 1,
+          push: Array("{}".utf8)))
+    #expect(claim.isReply)
+    #expect(claim.reports)
+    #expect(claim.level == "passive")
+    #expect(claim.collapse == MessageReference(room: room, seq: 2))
+    #expect(claim.count == 1)
+    #expect(claim.others == [])
+  }
+
+  @Test func `an answer to somebody else is no reply`() async throws {
+    try await prepare { transaction in
+      _ = try transaction.append(draft("question"))
+      var message = draft("answer", jobs: [job()])
+      message.replyTo = 1
+      _ = try transaction.append(message)
+    }
+    #expect(try await claim().map(\.isReply) == [false])
+  }
+
+  @Test func `what was read or deleted in the meantime is not claimed`() async throws {
+    try await prepare { transaction in
+      for _ in 1...3 { _ = try transaction.append(draft()) }
+      // Decided before, stored after.
+      try transaction.mark(room, bob.id, read: 1)
+      _ = try transaction.delete(room, 2)
+      for seq in 1...3 as ClosedRange<Int64> { try transaction.insert([job()], room: room, seq: seq) }
+    }
+    for _ in 1...2 { #expect(try await claim() == []) }
+    #expect(try await claim().map(\.message.seq) == [3])
+    #expect(try await test.read { try $0.jobs(limit: 9).map(\.note) } == [nil, "deleted", "read"])
+  }
+
+  @Test(arguments: [("read", true), ("deleted", false)])
+  func `what was read or deleted while it was sent is not tried again`(note: String, isRead: Bool) async throws {
+    try await prepare { transaction in for _ in 1...2 { _ = try transaction.append(draft(jobs: [job()])) } }
+    let first = try await claim()
+    try await test.write { transaction in
+      if isRead {
+        try transaction.mark(room, bob.id, read: 1)
+        #expect(try transaction.cancel(room, bob.id, upTo: 1, reason: "read") == 0)
+      } else {
+        _ = try transaction.delete(room, 1)
+      }
+      #expect(try transaction.retry(first[0].id, due: .at(5)) == false)
+    }
+    let ended = try await test.read { try $0.job(first[0].id) }
+    #expect(ended?.state == .cancelled)
+    #expect(ended?.note == note)
+    #expect(try await claim().map(\.message.seq) == [2])
   }
 
   @Test func `nothing is due where nothing waits`() async throws {
@@ -227,8 +295,8 @@ import Testing
         try Int.fetchOne(
           reader.db,
           sql: """
-            SELECT count(*) FROM jobs AS job WHERE \(Schema.unfinished) AND is_next <> NOT EXISTS (
-              SELECT 1 FROM jobs AS earlier WHERE earlier.\(Schema.unfinished) AND earlier.user = job.user
+            SELECT count(*) FROM jobs AS job WHERE \(Schema.queued) AND is_next <> NOT EXISTS (
+              SELECT 1 FROM jobs AS earlier WHERE earlier.\(Schema.queued) AND earlier.user = job.user
                 AND earlier.device = job.device AND earlier.room = job.room AND earlier.seq < job.seq)
             """)
       }

@@ -102,4 +102,35 @@ import Testing
     _ = try await register(phone(), of: bob, now: .at(300))
     #expect(try await forget("token", .simulator, before: nil) == ["bob", "phone"])
   }
+
+  @Test func `all that a device says is kept, and replaced by what it says next`() async throws {
+    var device = phone()
+    device.voipToken = "voip"
+    device.criteria = "work"
+    device.allowsAlerts = false
+    device.allowsTimeSensitive = false
+    device.locale = "de_AT"
+    device.timeZone = "Europe/Vienna"
+    _ = try await register(device, of: bob)
+    #expect(try await devices(of: bob) == [device])
+    _ = try await register(phone(), of: bob)
+    #expect(try await devices(of: bob) == [phone()])
+  }
+
+  @Test func `a token for calls goes to whoever registers it last, and takes the device with it`() async throws {
+    var former = phone()
+    former.voipToken = "voip"
+    var next = phone("next", token: "next")
+    next.voipToken = "voip"
+    _ = try await register(former, of: bob)
+    #expect(try await register(former, of: bob) == [])
+    #expect(try await register(next, of: alice) == [["bob", "phone"]])
+    #expect(try await devices(of: bob) == [])
+    #expect(try await devices(of: alice) == [next])
+  }
+
+  @Test func `devices without a token for calls do not share it`() async throws {
+    _ = try await register(phone(), of: bob)
+    #expect(try await register(phone("next", token: "next"), of: alice) == [])
+  }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import GRDB
 import RelayProtocol
 import Testing
 
@@ -47,5 +48,64 @@ import Testing
       try await test.read { try $0.user(bob.id)?.focus } == [
         Self.record("phone", true, source: .intent), Self.record("tablet", false, number: 5),
       ])
+  }
+
+  @Test func `when a truth began and when it settles comes back`() async throws {
+    var record = Self.record("a", false)
+    record.since = .at(-50)
+    record.settles = .at(3)
+    var other = Self.record("b", true)
+    other.since = .at(-9)
+    let records = [record, other]
+    try await test.write { try $0.save(records, of: alice.id) }
+    #expect(try await test.read { try $0.user(alice.id)?.focus } == records)
+  }
+}
+
+@Suite struct FilterTests {
+  let test: TestStore
+  init() throws { test = try TestStore() }
+
+  private static func record(
+    _ device: String, isActive: Bool = true, allow: [String] = [], number: Int64? = nil
+  ) -> FilterRecord {
+    FilterRecord(
+      device: DeviceID(unchecked: device), isActive: isActive, allow: allow, at: .at(-5), number: number, heard: .at(3))
+  }
+
+  @Test func `filters come back as they were saved, each device's last one`() async throws {
+    let most = (0..<FilterReport.mostCriteria).map { "\"\($0)/é\n" }
+    let records = [
+      Self.record("a", allow: most, number: 1 << 53), Self.record("b", isActive: false), Self.record("c"),
+    ]
+    try await test.write { transaction in
+      try transaction.save(Self.record("a", allow: ["old"]), of: alice.id)
+      try transaction.save(records, of: alice.id)
+    }
+    #expect(try await test.read { try $0.user(alice.id)?.filters } == records)
+    #expect(try await test.read { try $0.user(alice.id)?.focus } == [])
+  }
+
+  @Test func `registering a device forgets the number of its filters, forgetting it the filter`() async throws {
+    try await test.write { transaction in
+      try transaction.save([Self.record("phone", allow: ["a"], number: 9), Self.record("tablet")], of: bob.id)
+      try transaction.register(phone(), of: bob.id, now: .at(0))
+    }
+    #expect(
+      try await test.read { try $0.user(bob.id)?.filters } == [
+        Self.record("phone", allow: ["a"]), Self.record("tablet"),
+      ])
+    try await test.write { try $0.forget(phone().id, of: bob.id) }
+    #expect(try await test.read { try $0.user(bob.id)?.filters } == [Self.record("tablet")])
+  }
+
+  @Test func `a filter that cannot be read is an error that does not tell it`() async throws {
+    try await test.write { transaction in
+      try transaction.save(Self.record("a", allow: ["secret"]), of: alice.id)
+      try transaction.db.execute(sql: "UPDATE filters SET allow = '[\"secret\"'")
+    }
+    await #expect(throws: StoreError.damaged(reason: "the stored JSON of a filter's criteria cannot be read")) {
+      try await test.read { try $0.user(alice.id) }
+    }
   }
 }

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+import GRDB
+public import RelayProtocol
+
+/// A job that is neither finished nor being sent, with what the decision is asked again with.
+public struct OpenJob: Equatable, Sendable {
+  public var id: String
+  public var room: RoomID
+  /// ``JobState/waiting``, `held`, `merged`, `ready` or `retrying`.
+  public var state: JobState
+  public var due: Timestamp
+  public var created: Timestamp
+  public var attempts: Int
+  public var level: String?
+  public var isNotifyAnyway: Bool
+  public var message: UndecidedRecord
+  /// The recipient's marks in the room; nil: no member.
+  public var marks: Marks?
+  /// As it is registered now; nil: it is not.
+  public var device: Device?
+
+  /// How far a member is.
+  public struct Marks: Equatable, Sendable {
+    public var read: Int64
+    public var received: Int64
+
+    public init(read: Int64, received: Int64) {
+      self.read = read
+      self.received = received
+    }
+  }
+
+  public init(
+    id: String, room: RoomID, state: JobState, due: Timestamp, created: Timestamp, attempts: Int = 0,
+    level: String? = nil, isNotifyAnyway: Bool = false, message: UndecidedRecord, marks: Marks?, device: Device?
+  ) {
+    self.id = id
+    self.room = room
+    self.state = state
+    self.due = due
+    self.created = created
+    self.attempts = attempts
+    self.level = level
+    self.isNotifyAnyway = isNotifyAnyway
+    self.message = message
+    self.marks = marks
+    self.device = device
+  }
+}
+
+extension Reader {
+  /// A user's jobs that can be decided again, the last made first, and where the next page goes on; nil: nowhere.
+  /// - Parameter before: Where this page begins, as the page before it said; nil: with the newest.
+  public func openJobs(
+    of user: UserID, before: Int64? = nil, limit: Int = 1_000
+  ) throws -> (jobs: [OpenJob], next: Int64?) {
+    guard let id = try db.first("SELECT id FROM users WHERE name = ?", [user.rawValue])?[0] as Int64? else {
+      return ([], nil)
+    }
+    // Without their names SQLite takes the index of all the user's jobs, of which most are finished.
+    let rows = try db.all(
+      """
+      SELECT job.rowid, job.id, rooms.name, job.state, job.due, job.created, job.attempts, job.level,
+        job.is_notify_anyway, members.read, members.received, \(UndecidedRecord.columns), \(Device.columns)
+      FROM jobs AS job
+      JOIN rooms ON rooms.id = job.room
+      JOIN messages ON messages.room = job.room AND messages.seq = job.seq
+      JOIN users AS sender ON sender.id = messages.sender
+      LEFT JOIN members ON members.room = job.room AND members.user = job.user
+      LEFT JOIN devices ON devices.user = job.user AND devices.device = job.device
+      WHERE job.rowid < ?2 AND job.rowid IN (
+        SELECT rowid FROM jobs INDEXED BY jobs_aside WHERE user = ?1 AND \(Schema.aside)
+        UNION ALL
+        SELECT rowid FROM jobs INDEXED BY jobs_member WHERE user = ?1 AND \(Schema.queued) AND state <> 'sending')
+      ORDER BY job.rowid DESC LIMIT ?3
+      """,
+      [id, before ?? .max, limit])
+    return (try rows.map(OpenJob.init(_:)), rows.count < limit ? nil : rows.last?[0])
+  }
+
+  /// When the next held job is to be decided again by itself; nil: none is held.
+  public func nextHeldDue() throws -> Timestamp? {
+    try db.first("SELECT min(due) FROM jobs WHERE state = 'held'")?.time(0)
+  }
+
+  /// Users with held jobs that are due at `time` or before, the longest due first.
+  public func heldUsers(dueBy time: Timestamp, limit: Int) throws -> [UserID] {
+    let statement = try db.cachedStatement(
+      sql: """
+        SELECT users.id, users.name FROM jobs JOIN users ON users.id = jobs.user
+        WHERE state = 'held' AND due <= ? ORDER BY due
+        """)
+    var known: Set<Int64> = []
+    var users: [UserID] = []
+    let rows = try Row.fetchCursor(statement, arguments: [time.rawValue])
+    while users.count < limit, let row = try rows.next() {
+      if known.insert(row[0]).inserted { users.append(UserID(unchecked: row[1])) }
+    }
+    return users
+  }
+}
+
+extension OpenJob {
+  /// The columns of ``Reader/openJobs(of:before:limit:)``.
+  fileprivate init(_ row: Row) throws {
+    let read: Int64? = row[9]
+    self.init(
+      id: row[1], room: RoomID(unchecked: row[2]), state: try row.choice(3), due: Timestamp(rawValue: row[4]),
+      created: Timestamp(rawValue: row[5]), attempts: row[6], level: row[7], isNotifyAnyway: row[8],
+      message: try UndecidedRecord(row, at: 11), marks: read.map { Marks(read: $0, received: row[10]) },
+      device: row.hasNull(atIndex: 18) ? nil : try Device(row, at: 18))
+  }
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+import GRDB
+public import RelayProtocol
+
+/// Messages above a user's read mark that are in the history and count. A user's own are never among them, because
+/// sending raises the mark.
+public struct Unread: Equatable, Sendable {
+  public var messages: Int
+  /// Those of them that mention the user.
+  public var mentions: Int
+
+  public init(messages: Int = 0, mentions: Int = 0) {
+    self.messages = messages
+    self.mentions = mentions
+  }
+}
+
+extension Reader {
+  /// What the user has unread: in each room that has any, muted ones too, and in all that are not muted.
+  /// - Parameter now: A room may be muted until a time.
+  public func unread(of user: UserID, now: Timestamp) throws -> (rooms: [RoomID: Unread], total: Unread) {
+    guard let row = try db.first("SELECT id, preferences FROM users WHERE name = ?", [user.rawValue]) else {
+      return ([:], Unread())
+    }
+    let preferences = try row.preferences(1)
+    var rooms: [RoomID: Unread] = [:]
+    var total = Unread()
+    let counts = try db.all(
+      """
+      SELECT rooms.name, \(Self.unreadMessages), (
+        SELECT count(*) FROM messages INDEXED BY messages_mentions
+        WHERE room = rooms.id AND seq > \(Self.readOrGone) AND mentions IS NOT NULL AND NOT is_uncounted
+          AND instr(mentions, ?2))
+      FROM members JOIN rooms ON rooms.id = members.room
+      WHERE members.user = ?1 AND rooms.seq > members.read
+      """,
+      [row[0] as Int64, "\"\(user.rawValue)\""])
+    for count in counts where count[1] > 0 {
+      let room = RoomID(unchecked: count[0])
+      let unread = Unread(messages: count[1], mentions: count[2])
+      rooms[room] = unread
+      guard preferences[room].level(at: now) != .none else { continue }
+      total.messages += unread.messages
+      total.mentions += unread.mentions
+    }
+    return (rooms, total)
+  }
+
+  /// The messages of the total alone, by the user's row.
+  func badge(of user: Int64, now: Timestamp) throws -> Int {
+    let preferences = try db.first("SELECT preferences FROM users WHERE id = ?", [user])?.preferences(0)
+    let muted = preferences?.rooms.filter { $0.value.level(at: now) == .none }.map(\.key) ?? []
+    let row = try db.first(
+      """
+      SELECT coalesce(sum(\(Self.unreadMessages)), 0) FROM members JOIN rooms ON rooms.id = members.room
+      WHERE members.user = ? AND rooms.seq > members.read AND rooms.name NOT IN (SELECT value FROM json_each(?))
+      """,
+      [user, muted.asJSON])
+    return row?[0] ?? 0
+  }
+
+  /// The newest message that the member has read, or that is not in the history any more.
+  private static let readOrGone = "max(members.read, rooms.first - 1)"
+
+  /// Without reading messages: what is not counted is counted.
+  private static let unreadMessages = """
+    (rooms.seq - \(readOrGone) - (
+      SELECT count(*) FROM messages INDEXED BY messages_uncounted
+      WHERE room = rooms.id AND seq > \(readOrGone) AND is_uncounted))
+    """
+}

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import GRDB
+import RelayProtocol
+
+/// JSON in columns: the same value is always the same text.
+enum StoredJSON {
+  static func text(of value: some Encodable) throws -> String {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    return String(decoding: try encoder.encode(value), as: UTF8.self)
+  }
+}
+
+extension Row {
+  /// The value of a column of JSON; nil where it is NULL. Throws ``StoreError/damaged(reason:)``.
+  /// - Parameter subject: What the column holds, in words for an operator.
+  func json<Value: Decodable>(_ index: Int, _ subject: String, as: Value.Type = Value.self) throws -> Value? {
+    guard let text: String = self[index] else { return nil }
+    do {
+      return try JSONDecoder().decode(Value.self, from: Data(text.utf8))
+    } catch {
+      // What it says may be a person's own words.
+      throw StoreError.damaged(reason: "the stored JSON of \(subject) cannot be read")
+    }
+  }
+}
+
+extension Collection where Element: Name {
+  /// A JSON array. Names need no escape.
+  var asJSON: String { "[" + map { "\"\($0.rawValue)\"" }.joined(separator: ",") + "]" }
+}

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+import GRDB
+public import RelayProtocol
+
+/// Jobs that have lost their reason.
+extension Transaction {
+  /// Cancels the user's jobs for messages of the room up to `seq` that are not being sent, held ones too.
+  /// - Returns: How many there were.
+  @discardableResult
+  public func cancel(_ room: RoomID, _ user: UserID, upTo seq: Int64, reason: String) throws -> Int {
+    guard let known = try row(of: room), let id = try row(of: user) else { return 0 }
+    return try cancelJobs("user = ? AND room = ? AND seq <= ?", [id, known.id, seq], note: reason)
+  }
+
+  /// Cancels unfinished jobs, but those that are being sent.
+  /// - Parameter condition: Served by an index.
+  @discardableResult
+  func cancelJobs(_ condition: String, _ arguments: StatementArguments, note: String) throws -> Int {
+    try cancel(queued: "\(Schema.queued) AND state <> 'sending'", condition, arguments, note)
+  }
+
+  /// Cancels unfinished jobs, those being sent as well: they must not be tried again.
+  /// - Parameter condition: Served by an index.
+  func abandonJobs(_ condition: String, _ arguments: StatementArguments, note: String) throws {
+    try cancel(queued: Schema.queued, condition, arguments, note)
+  }
+
+  @discardableResult
+  private func cancel(
+    queued: String, _ condition: String, _ arguments: StatementArguments, _ note: String
+  ) throws -> Int {
+    // One statement each, because different indexes serve them.
+    let cancelled = try [Schema.aside, queued].map { states in
+      try db.all(
+        """
+        UPDATE jobs SET state = 'cancelled', note = ?, finished_at = ?, lease = NULL WHERE \(states) AND \(condition)
+        RETURNING id, digest IS NOT NULL, user, device, room
+        """,
+        [note, now.rawValue] + arguments)
+    }
+    for (isHeld, rows) in zip([true, false], cancelled) {
+      for row in rows where row[1] { try bequeath(row[0], isHeld: isHeld) }
+    }
+    for queue in Set(cancelled[1].map { JobQueue(user: $0[2], device: $0[3], room: $0[4]) }) {
+      try appoint(in: queue)
+    }
+    return cancelled.reduce(0) { $0 + $1.count }
+  }
+}

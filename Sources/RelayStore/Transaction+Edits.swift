@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import GRDB
+public import RelayProtocol
+
+extension Transaction {
+  /// Gives a message another body. Pushes that are not sent yet will tell it.
+  /// - Parameters:
+  ///   - user: Nothing is changed when somebody else sent it; nil: whoever sent it.
+  ///   - body: Valid JSON.
+  /// - Returns: What it is; nil when it is not stored.
+  public func edit(_ room: RoomID, _ seq: Int64, by user: UserID? = nil, body: [UInt8]) throws -> Edited? {
+    try change(room, seq, by: user) { room in
+      try db.run("UPDATE messages SET body = ? WHERE room = ? AND seq = ?", [Data(body), room, seq])
+    }
+  }
+
+  /// Takes all that a message said, and cancels its pushes; one that is being sent may arrive. Its place stays.
+  /// - Parameter user: Nothing is changed when somebody else sent it; nil: whoever sent it.
+  /// - Returns: What it was; nil when it is not stored.
+  public func delete(_ room: RoomID, _ seq: Int64, by user: UserID? = nil) throws -> Edited? {
+    try change(room, seq, by: user) { room in
+      try db.run(
+        """
+        UPDATE messages
+        SET is_deleted = 1, is_uncounted = 1, body = x'', mentions = NULL, reply_to = NULL, push = NULL
+        WHERE room = ? AND seq = ?
+        """,
+        [room, seq])
+      try cancelJobs("room = ? AND seq = ?", [room, seq], note: "deleted")
+    }
+  }
+
+  private func change(
+    _ room: RoomID, _ seq: Int64, by user: UserID?, _ change: (_ room: Int64) throws -> Void
+  ) throws -> Edited? {
+    guard let known = try row(of: room) else { return nil }
+    let row = try db.first(
+      """
+      SELECT users.name, time, is_deleted FROM messages JOIN users ON users.id = sender WHERE room = ? AND seq = ?
+      """,
+      [known.id, seq])
+    guard let row else { return nil }
+    let from = UserID(unchecked: row[0])
+    let isDeleted: Bool = row[2]
+    let isChanged = !isDeleted && (user == nil || user == from)
+    if isChanged { try change(known.id) }
+    return Edited(from: from, time: Timestamp(rawValue: row[1]), isChanged: isChanged)
+  }
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+import GRDB
+import RelayProtocol
+
+/// Jobs that go out with another one's push: a digest.
+///
+/// They are `merged` and refer to the job that carries them. They end with it, unless it is cancelled or expires, which
+/// only concerns its own message: then one of them carries the others.
+extension Transaction {
+  /// Merges an open job, and what was merged into it, into another one of the same device.
+  ///
+  /// Nothing is merged that may have reached the phone, because it would stand there twice, and nothing that is to
+  /// notify anyway, because the others are not to.
+  func merge(_ job: StoredJob, into carrier: StoredJob) throws -> Bool {
+    let isSame = carrier.queue.user == job.queue.user && carrier.queue.device == job.queue.device
+    guard isSame, carrier.id != job.id, carrier.isOpen, carrier.state != .merged, !carrier.isNotifyAnyway,
+      job.state != .merged, !job.isNotifyAnyway, job.attempts == 0, job.collapse == nil
+    else { return false }
+    try db.run(
+      "UPDATE jobs SET state = 'merged', merged_into = ?, is_next = 0, digest = NULL WHERE rowid = ?",
+      [carrier.id, job.row])
+    try rebase(from: job.id, to: carrier.id)
+    try db.run("UPDATE jobs SET digest = coalesce(digest, '[]') WHERE rowid = ?", [carrier.row])
+    try appoint(in: job.queue)
+    return true
+  }
+
+  /// Has a merged job go its own way again.
+  /// - Parameter due: When, in its new state.
+  func separate(_ job: StoredJob, as state: JobState, due: Timestamp) throws {
+    try db.run(
+      """
+      UPDATE jobs SET state = ?, due = ?, merged_into = NULL, (collapse_room, collapse_seq) = (
+        SELECT \(Self.collapseOfHeir) FROM jobs AS carrier WHERE carrier.id = jobs.merged_into)
+      WHERE rowid = ?
+      """,
+      [state.rawValue, due.rawValue, job.row])
+  }
+
+  /// Makes the newest message that a cancelled job was to carry the carrier of the others.
+  /// - Parameter isHeld: Whether the job was.
+  func bequeath(_ id: String, isHeld: Bool) throws {
+    let newest = try db.first(
+      """
+      SELECT job.id, job.user, job.device, job.room FROM jobs AS job
+      LEFT JOIN messages ON messages.room = job.room AND messages.seq = job.seq
+      WHERE \(Self.isMerged("job")) ORDER BY messages.time DESC, job.rowid DESC LIMIT 1
+      """,
+      [id])
+    guard let newest else { return }
+    let heir: String = newest[0]
+    try db.run(
+      """
+      UPDATE jobs SET state = ?, merged_into = NULL, (due, collapse_room, collapse_seq) = (
+        SELECT due, \(Self.collapseOfHeir) FROM jobs AS carrier WHERE carrier.id = jobs.merged_into)
+      WHERE id = ?
+      """,
+      [(isHeld ? JobState.held : .ready).rawValue, heir])
+    if try rebase(from: id, to: heir) { try db.run("UPDATE jobs SET digest = '[]' WHERE id = ?", [heir]) }
+    if !isHeld { try appoint(in: JobQueue(user: newest[1], device: newest[2], room: newest[3])) }
+  }
+
+  func finishMerged(into id: String, now: Timestamp) throws {
+    try db.run("UPDATE jobs SET finished_at = ?2 WHERE \(Self.isMerged("jobs"))", [id, now.rawValue])
+  }
+
+  /// Whether there was any.
+  @discardableResult
+  private func rebase(from id: String, to carrier: String) throws -> Bool {
+    try db.run("UPDATE jobs SET merged_into = ?2 WHERE \(Self.isMerged("jobs"))", [id, carrier])
+    return db.changesCount > 0
+  }
+
+  /// A condition on a job: it is merged into ?1, which is not finished.
+  private static func isMerged(_ job: String) -> String {
+    "\(job).merged_into = ?1 AND \(job).state = 'merged' AND \(job).\(Schema.unfinished)"
+  }
+
+  /// What a `carrier` may have put on the phone, its heirs replace.
+  private static let collapseOfHeir = """
+    CASE WHEN attempts > 0 THEN coalesce(collapse_room, room) END,
+    CASE WHEN attempts > 0 THEN coalesce(collapse_seq, seq) END
+    """
+
+  /// What the push of a job tells of beside its own message, without what was read or deleted meanwhile.
+  func digest(of id: String, in room: Int64) throws -> (count: Int, others: [Claim.Other]) {
+    let rows = try db.all(
+      """
+      SELECT job.room, rooms.name, max(job.seq), count(*), messages.time FROM jobs AS job
+      JOIN rooms ON rooms.id = job.room
+      JOIN messages ON messages.room = job.room AND messages.seq = job.seq AND NOT messages.is_deleted
+      JOIN members ON members.room = job.room AND members.user = job.user AND members.read < job.seq
+      WHERE \(Self.isMerged("job")) GROUP BY job.room ORDER BY messages.time DESC
+      """,
+      [id])
+    let own = rows.first { $0[0] == room }
+    let others = try rows.filter { $0[0] != room }.prefix(Claim.mostOthers).compactMap { row in
+      try db.first(
+        """
+        SELECT sender.display_name, sender.avatar, \(StoredMessage.columns)
+        FROM messages JOIN users AS sender ON sender.id = messages.sender
+        WHERE messages.room = ? AND messages.seq = ?
+        """,
+        [row[0] as Int64, row[2] as Int64]
+      ).map { found in
+        let message = try StoredMessage(found, at: 2)
+        return Claim.Other(
+          room: RoomID(unchecked: row[1]), message: message,
+          sender: User(id: message.from, name: found[0], avatar: found[1]), count: row[3])
+      }
+    }
+    return (1 + (own?[3] ?? 0), others)
+  }
+}

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+import GRDB
+public import RelayProtocol
+
+/// What a Notify Anyway comes to.
+public enum Notified: Equatable, Sendable {
+  /// Those of the named who were quiet when the message was sent and are notified for the first time.
+  case users([UserID])
+  /// Somebody else sent it.
+  case notSender
+  /// ``Transaction/notifyWindow`` is over.
+  case tooLate
+  /// The sender has notified one of them ``Transaction/mostNotified`` times within ``Transaction/notifyRateWindow``, and
+  /// may again at this time. Nobody was notified.
+  case tooMany(until: Timestamp)
+}
+
+extension Transaction {
+  /// From the message's time.
+  public static let notifyWindow = Duration.seconds(600)
+  public static let notifyRateWindow = Duration.seconds(60)
+  /// By one sender, of one recipient.
+  public static let mostNotified = 5
+
+  /// Notes that the sender of a message wants users notified who were quiet when it was sent. Their pushes are jobs that
+  /// ``insert(_:room:seq:)`` is given in the same transaction.
+  /// - Parameter users: nil: all who were quiet.
+  /// - Returns: nil when the message is not stored, or was deleted.
+  public func notify(
+    _ room: RoomID, _ seq: Int64, by sender: UserID, users: [UserID]? = nil, now: Timestamp
+  ) throws -> Notified? {
+    guard let known = try row(of: room) else { return nil }
+    let message = try db.first(
+      """
+      SELECT users.id, users.name, time FROM messages JOIN users ON users.id = sender
+      WHERE room = ? AND seq = ? AND NOT is_deleted
+      """,
+      [known.id, seq])
+    guard let message else { return nil }
+    guard message[1] == sender.rawValue else { return .notSender }
+    guard now < Timestamp(rawValue: message[2]) + Self.notifyWindow else { return .tooLate }
+    let named = try db.all(
+      """
+      SELECT users.id, users.name FROM quiet JOIN users ON users.id = quiet.user
+      WHERE room = ?1 AND seq = ?2 AND notified IS NULL
+        AND (?3 IS NULL OR users.name IN (SELECT value FROM json_each(?3))) ORDER BY users.name
+      """,
+      [known.id, seq, users?.asJSON])
+    let refusals = try named.compactMap { try endOfRate(from: message[0], to: $0[0], now: now) }
+    if let last = refusals.max() { return .tooMany(until: last) }
+    for user in named {
+      try db.run(
+        "UPDATE quiet SET notified = ? WHERE room = ? AND seq = ? AND user = ?",
+        [now.rawValue, known.id, seq, user[0] as Int64])
+    }
+    return .users(named.map { UserID(unchecked: $0[1]) })
+  }
+
+  /// When the sender may notify the recipient again; nil: now.
+  private func endOfRate(from sender: Int64, to user: Int64, now: Timestamp) throws -> Timestamp? {
+    let oldest = try db.first(
+      """
+      SELECT notified FROM quiet WHERE sender = ? AND user = ? AND notified > ? ORDER BY notified DESC LIMIT 1 OFFSET ?
+      """,
+      [sender, user, (now - Self.notifyRateWindow).rawValue, Self.mostNotified - 1])
+    return oldest.map { Timestamp(rawValue: $0[0]) + Self.notifyRateWindow }
+  }
+
+  func remember(
+    _ quiet: [UserID], _ room: WriterCache.Room, _ sender: Int64, at time: Timestamp
+  ) throws {
+    try db.run(
+      """
+      INSERT INTO quiet (room, seq, user, sender, time)
+      SELECT ?, ?, id, ?, ? FROM users WHERE name IN (SELECT value FROM json_each(?))
+      """,
+      [room.id, room.seq, sender, time.rawValue, quiet.asJSON])
+    // More than come, so that it keeps up and no message waits long for it.
+    try purgeQuiet(most: 2 * quiet.count)
+  }
+
+  /// Forgets who was quiet at messages whose sender cannot notify them any more, at most so many.
+  /// - Returns: How many.
+  @discardableResult
+  public func purgeQuiet(most: Int = mostPurged) throws -> Int {
+    // What was notified in the last moment counts for its rate.
+    let end = now - Self.notifyWindow - Self.notifyRateWindow
+    try db.run(
+      """
+      DELETE FROM quiet WHERE (room, seq, user) IN
+        (SELECT room, seq, user FROM quiet WHERE time <= ? ORDER BY time LIMIT ?)
+      """,
+      [end.rawValue, most])
+    return db.changesCount
+  }
+
+  /// Stores a job that is to notify anyway.
+  func insertAnyway(_ job: JobDraft, _ queue: JobQueue, seq: Int64, now: Timestamp) throws -> String? {
+    let known = try db.all(
+      """
+      SELECT \(StoredJob.columns) FROM jobs WHERE user = ? AND device = ? AND room = ? AND seq = ? ORDER BY round
+      """,
+      [queue.user, queue.device, queue.room, seq]
+    ).map(StoredJob.init(_:))
+    guard let first = known.first else { return try insert(job, queue, seq: seq, now: now) }
+    guard known.count == 1, !first.isNotifyAnyway else { return nil }
+    let carrier = try first.mergedInto.flatMap { try storedJob($0) }
+    let hasLeft = !first.isOpen || carrier.map { $0.attempts > 0 } ?? (first.isDigest && first.attempts > 0)
+    guard !hasLeft else {
+      let target = (first.state == .merged ? carrier : nil)?.target ?? first.collapse
+      return try insert(job, queue, seq: seq, round: 1, collapse: target, now: now)
+    }
+    try notifyAnyway(first, as: job)
+    return first.id
+  }
+
+  /// A job that was not sent yet notifies anyway, and by itself: what it was to be told with is not to.
+  private func notifyAnyway(_ known: StoredJob, as job: JobDraft) throws {
+    if known.isDigest {
+      try bequeath(known.id, isHeld: known.state == .held)
+      try db.run("UPDATE jobs SET digest = NULL WHERE rowid = ?", [known.row])
+    }
+    try db.run(
+      "UPDATE jobs SET is_notify_anyway = 1, level = ?, explanation = coalesce(?, explanation) WHERE rowid = ?",
+      [job.level, job.explanation.map { String(decoding: $0, as: UTF8.self) }, known.row])
+    switch known.state {
+    case .merged:
+      try separate(known, as: .ready, due: now)
+      try appoint(in: known.queue)
+    // A gateway told when it may be tried again.
+    case .retrying: break
+    default: try release(known)
+    }
+  }
+}
+
+extension Reader {
+  /// Who was quiet when a message was sent and was not notified since, by name.
+  public func quiet(_ room: RoomID, _ seq: Int64) throws -> [UserID] {
+    try db.all(
+      """
+      SELECT users.name FROM quiet JOIN users ON users.id = quiet.user
+      WHERE room = (SELECT id FROM rooms WHERE name = ?) AND seq = ? AND notified IS NULL ORDER BY users.name
+      """,
+      [room.rawValue, seq]
+    ).map { UserID(unchecked: $0[0]) }
+  }
+}

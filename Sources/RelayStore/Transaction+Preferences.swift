@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+import GRDB
+public import RelayProtocol
+
+extension Transaction {
+  /// Stores what the user wants, in place of what they wanted before.
+  public func save(_ preferences: Preferences, of user: UserID) throws {
+    let text = preferences == Preferences() ? nil : try StoredJSON.text(of: preferences)
+    try db.run("UPDATE users SET preferences = ? WHERE id = ?", [text, needRow(of: user)])
+  }
+
+  /// Somebody may have blocked so many.
+  public static let mostBlocked = 1_000
+
+  /// Has the user block somebody, of whom nothing needs to be known yet.
+  ///
+  /// One past ``mostBlocked`` throws ``StoreError/tooMany(_:)``.
+  /// - Returns: false when they were blocked already.
+  @discardableResult
+  public func block(_ other: UserID, by user: UserID) throws -> Bool {
+    let id = try needRow(of: user)
+    try db.run("INSERT INTO blocks (user, other) VALUES (?, ?) ON CONFLICT DO NOTHING", [id, needRow(of: other)])
+    guard db.changesCount == 1 else { return false }
+    let count: Int = try db.first("SELECT count(*) FROM blocks WHERE user = ?", [id])?[0] ?? 0
+    if count > Self.mostBlocked { throw StoreError.tooMany(.blockedUsers) }
+    return true
+  }
+
+  /// Ends that; false when they were not blocked.
+  @discardableResult
+  public func unblock(_ other: UserID, by user: UserID) throws -> Bool {
+    guard let id = try row(of: user), let other = try row(of: other) else { return false }
+    try db.run("DELETE FROM blocks WHERE user = ? AND other = ?", [id, other])
+    return db.changesCount == 1
+  }
+}

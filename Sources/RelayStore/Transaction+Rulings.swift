@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+import GRDB
+public import RelayProtocol
+
+/// What becomes of a job that was decided again.
+public enum JobRuling: Equatable, Sendable {
+  /// To be pushed, at this level: at once when it was held, else when it would have been.
+  case push(level: String)
+  /// To be decided again at this time, or when what silences the device ends; at most ``JobDraft/longestHold`` after the
+  /// job was made.
+  case hold(until: Timestamp)
+  /// Not to be pushed, with the reason.
+  case cancel(String)
+  /// To be told by the push of this job, which should be that of the newest message.
+  case merge(into: String)
+}
+
+extension Transaction {
+  /// Applies a ruling to a job that is neither finished nor being sent.
+  ///
+  /// Into a job that is merged, finished, being sent, of another device or to notify anyway, none is merged; and none is
+  /// that is merged already, was attempted, or is to notify anyway.
+  /// - Parameter explanation: JSON: the decision and its facts; nil: as it was.
+  /// - Returns: false when the job has moved on, or cannot be merged so. Nothing was changed.
+  @discardableResult
+  public func rule(_ id: String, _ ruling: JobRuling, explanation: [UInt8]? = nil) throws -> Bool {
+    guard let job = try storedJob(id), job.isOpen else { return false }
+    switch ruling {
+    case .push(let level):
+      try db.run("UPDATE jobs SET level = ? WHERE rowid = ?", [level, job.row])
+      if job.state == .held { try release(job) }
+    case .hold(let until): try hold(job, until: until)
+    case .cancel(let reason): try cancelJobs("rowid = ?", [job.row], note: reason)
+    case .merge(let carrier):
+      guard let carrier = try storedJob(carrier), try merge(job, into: carrier) else { return false }
+    }
+    if let explanation {
+      try db.run(
+        "UPDATE jobs SET explanation = ? WHERE rowid = ?", [String(decoding: explanation, as: UTF8.self), job.row])
+    }
+    return true
+  }
+
+  /// Ends a hold.
+  func release(_ job: StoredJob) throws {
+    try db.run("UPDATE jobs SET state = 'ready', due = ? WHERE rowid = ?", [now.rawValue, job.row])
+    try appoint(in: job.queue)
+  }
+
+  private func hold(_ job: StoredJob, until time: Timestamp) throws {
+    if job.state == .merged { try separate(job, as: .held, due: time) }
+    try db.run(
+      "UPDATE jobs SET state = 'held', is_next = 0, due = min(?, created + ?) WHERE rowid = ?",
+      [time.rawValue, JobDraft.longestHold.milliseconds, job.row])
+    try appoint(in: job.queue)
+  }
+}

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+import GRDB
+import RelayProtocol
+import Synchronization
+import Testing
+
+@testable import RelayStore
+
+@Suite struct QueryPlanTests {
+  let test: TestStore
+  init() throws { test = try TestStore() }
+
+  /// Runs `work` on the writer and returns the plan of each statement that it ran, line by line.
+  private func plans(_ work: @escaping @Sendable (Transaction) throws -> Void) async throws -> [String: [String]] {
+    try await test.write { transaction in
+      let seen = Mutex<Set<String>>([])
+      transaction.db.trace { event in
+        guard case .statement(let statement) = event else { return }
+        _ = seen.withLock { $0.insert(statement.sql) }
+      }
+      try work(transaction)
+      transaction.db.trace(nil)
+      var plans: [String: [String]] = [:]
+      // Others are triggers' comments, and savepoints.
+      for sql in seen.withLock({ $0 }) where sql.wholeMatch(of: /(?s)(SELECT|WITH|INSERT|UPDATE|DELETE).*/) != nil {
+        plans[sql] = try Row.fetchAll(transaction.db, sql: "EXPLAIN QUERY PLAN \(sql)", arguments: nothing(for: sql))
+          .map { $0["detail"] }
+      }
+      return plans
+    }
+  }
+
+  /// What is walked whole on purpose: partial indexes of what is under way, and the newest rows up to a limit.
+  private static let walks: Set<String> = [
+    "SCAN job USING INDEX jobs_due", "SCAN jobs USING INDEX jobs_aside", "SCAN jobs USING INDEX jobs_member",
+    "SCAN jobs USING INDEX jobs_sending", "SCAN jobs", "SCAN keys USING COVERING INDEX keys_expires",
+    // At the start.
+    "SCAN rooms",
+    // A parameter.
+    "SCAN json_each VIRTUAL TABLE INDEX 1:",
+  ]
+
+  @Test func `no statement walks a table`() async throws {
+    let plans = try await plans { try $0.tour() }
+    #expect(plans.count > 80)
+    #expect(Set(plans.values.joined().filter { $0.hasPrefix("SCAN") }) == Self.walks)
+    let walksAllJobs = plans.filter { $0.value.contains("SCAN jobs") }.keys
+    #expect(walksAllJobs.allSatisfy { $0.hasSuffix("ORDER BY jobs.rowid DESC LIMIT ?") })
+    // Of which most are finished.
+    let walksJobsOfUser = plans.filter { $0.value.contains("SEARCH jobs USING INDEX jobs_user (user=?)") }.keys
+    #expect(walksJobsOfUser.allSatisfy { $0.hasSuffix("ORDER BY jobs.rowid DESC LIMIT ?") })
+  }
+
+  @Test func `a message that has nothing but a body is three statements`() async throws {
+    try await test.write { try $0.prepareRoom() }
+    let plans = try await plans { _ = try $0.append(draft()) }
+    let verbs = plans.keys.map { $0.split(separator: " ").prefix(3).joined(separator: " ") }
+    #expect(Set(verbs) == ["INSERT INTO messages", "UPDATE rooms SET", "UPDATE members SET"])
+    #expect(verbs.count == 3)
+  }
+}
+
+/// NULL for every parameter.
+private func nothing(for sql: String) -> StatementArguments {
+  let numbered = sql.matches(of: /\?(\d+)/).compactMap { Int($0.1) }.max()
+  return StatementArguments([DatabaseValue](repeating: .null, count: numbered ?? sql.count { $0 == "?" }))
+}
+
+extension Transaction {
+  /// Calls everything that reads or writes, in all its ways.
+  fileprivate func tour() throws {
+    try prepareRoom()
+    let tablet = phone("tablet", token: "other")
+    try register(tablet, of: bob.id, now: .at(0))
+    try writePeople()
+    try writeMessages(tablet)
+    try writeJobs(tablet)
+    try read()
+    try end()
+  }
+
+  private func writePeople() throws {
+    var preferences = Preferences()
+    preferences.onFocus = .hold
+    try save(preferences, of: bob.id)
+    try block(alice.id, by: bob.id)
+    try unblock(alice.id, by: bob.id)
+    try save(
+      FocusRecord(
+        device: .default, isFocused: true, authorization: .authorized, at: .at(0), number: 1, source: nil,
+        heard: .at(0)), of: bob.id)
+    try save(
+      FilterRecord(device: .default, isActive: true, allow: ["a"], at: .at(0), number: nil, heard: .at(0)), of: bob.id)
+    try touch(bob.id, lastSeen: .at(1))
+    try rename(User(id: bob.id, name: "Bobby"))
+    _ = try join(
+      bob, room: room, epoch: "e", now: .at(0), within: MembershipBounds(membersPerRoom: 9, roomsPerUser: 9))
+    _ = try join(
+      User(id: UserID(unchecked: "carol")), room: room, epoch: "e", now: .at(0),
+      within: MembershipBounds(membersPerRoom: 9, roomsPerUser: 9))
+    try mark(room, bob.id, read: 0, received: 0)
+  }
+
+  private func writeMessages(_ tablet: Device) throws {
+    for number in 1...70 {
+      _ = try append(
+        MessageDraft(
+          room: room, from: alice, time: .at(0), body: Array("1".utf8), mentions: [bob.id], replyTo: 1,
+          push: Array("{}".utf8), reports: true, quiet: [bob.id], key: "key\(number)",
+          jobs: number > 60 ? [job(), job(tablet)] : [], cursorFollows: true, retention: Retention(count: 5)))
+    }
+    _ = try append(draft())
+    _ = try edit(room, 69, by: alice.id, body: [])
+    _ = try delete(room, 70)
+    try advanceCursor(room, to: 71)
+    _ = try trim(room, to: Retention(count: 4, age: .seconds(1)), mostDeleted: 2)
+  }
+
+  private func writeJobs(_ tablet: Device) throws {
+    let claims = try claim(limit: 9, now: .at(1), leaseUntil: .at(2))
+    try retry(claims[0].id, due: .at(1))
+    try releaseLeases()
+    let open = try reader.openJobs(of: bob.id).jobs.filter { $0.device == tablet && $0.attempts == 0 }.map(\.id)
+    try rule(open[0], .hold(until: .at(9)))
+    try rule(open[1], .merge(into: open[0]))
+    try rule(open[2], .merge(into: open[0]))
+    try rule(open[0], .push(level: "active"), explanation: [])
+    _ = try cancel(room, bob.id, upTo: 62, reason: "read")
+    let other = try claim(limit: 9, now: .at(3), leaseUntil: .at(4))
+    for claim in other { try finish(claim.id, state: .sent, now: .at(3)) }
+    try rule(open[0], .cancel("why"))
+    try rule(open[1], .hold(until: .at(9)))
+    _ = try notify(room, 69, by: alice.id, users: [bob.id], now: .at(0))
+    var anyway = job()
+    anyway.isNotifyAnyway = true
+    try insert([anyway], room: room, seq: 69)
+    for claim in try claim(limit: 9, now: .at(3), leaseUntil: .at(4)) {
+      try finish(claim.id, state: .expired, now: .at(3))
+    }
+  }
+
+  private func read() throws {
+    _ = try reader.room(room)
+    _ = try reader.isMember(bob.id, of: room)
+    _ = try reader.rooms(of: bob.id)
+    _ = try reader.members(of: [room], among: [bob.id])
+    _ = try reader.relatives(of: bob.id, among: [alice.id])
+    _ = try reader.undecided()
+    _ = try reader.undecided(in: room)
+    _ = try reader.messages(room, after: 0, limit: 9)
+    _ = try reader.messages(room, before: nil, limit: 9)
+    _ = try reader.message(room, 69)
+    _ = try reader.quiet(room, 69)
+    _ = try reader.unread(of: bob.id, now: .at(0))
+    _ = try reader.aging(after: 0, limit: 9)
+    _ = try reader.jobs(of: bob.id, limit: 9)
+    _ = try reader.jobs(limit: 9)
+    _ = try reader.job("")
+    _ = try reader.nextDue()
+    _ = try reader.nextHeldDue()
+    _ = try reader.heldUsers(dueBy: .at(99), limit: 9)
+    _ = try reader.unfinishedJobs()
+  }
+
+  private func end() throws {
+    try purge(finishedBefore: .at(99))
+    try purgeQuiet()
+    try forget(token: "other", platform: .simulator, registeredBefore: .at(9))
+    try forget(phone().id, of: bob.id)
+    try leave(bob.id, room: room)
+    try createRoom(RoomID(unchecked: "empty"), epoch: "e")
+    try forgetIfUnused(RoomID(unchecked: "empty"))
+  }
+}

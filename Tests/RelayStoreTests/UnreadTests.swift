@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayProtocol
+import Testing
+
+@testable import RelayStore
+
+@Suite struct UnreadTests {
+  let test: TestStore
+  init() async throws {
+    test = try TestStore()
+    try await test.write { transaction in
+      try transaction.prepareRoom()
+      try transaction.prepareRoom(Self.other)
+    }
+  }
+
+  private static let other = RoomID(unchecked: "other")
+
+  private func append(
+    _ count: Int = 1, in room: RoomID = room, mentions: [UserID] = [], isCounted: Bool = true,
+    _ retention: Retention = .everything
+  ) async throws {
+    try await test.write { transaction in
+      for _ in 0..<count {
+        var message = draft(in: room, cursorFollows: true)
+        message.mentions = mentions
+        message.isCounted = isCounted
+        message.retention = retention
+        _ = try transaction.append(message)
+      }
+    }
+  }
+
+  private func unread(now: Timestamp = .at(0)) async throws -> (rooms: [RoomID: Unread], total: Unread) {
+    try await test.read { try $0.unread(of: bob.id, now: now) }
+  }
+
+  /// What a push would show.
+  private func badge(now: Timestamp = .at(0)) async throws -> Int? {
+    try await test.write { transaction in
+      let message = draft(in: Self.other, jobs: [job(due: .at(-9))])
+      _ = try transaction.append(message)
+      let claims = try transaction.claim(limit: 9, now: now, leaseUntil: .at(9))
+      for claim in claims { try transaction.finish(claim.id, state: .sent, now: .at(0)) }
+      return claims.first.map { $0.unread - 1 }
+    }
+  }
+
+  @Test func `each room is counted from its read mark`() async throws {
+    #expect(try await unread().rooms == [:])
+    try await append(5)
+    try await append(2, in: Self.other)
+    try await test.write { try $0.mark(room, bob.id, read: 2, received: 5) }
+    #expect(try await unread().rooms == [room: Unread(messages: 3), Self.other: Unread(messages: 2)])
+    #expect(try await unread().total == Unread(messages: 5))
+    #expect(try await badge() == 5)
+    // Their own are not among them.
+    #expect(try await test.read { try $0.unread(of: alice.id, now: .at(0)) }.rooms == [:])
+  }
+
+  @Test func `mentions are counted apart`() async throws {
+    try await append(2)
+    try await append(3, mentions: [alice.id, bob.id])
+    // Names that hold others.
+    try await append(1, mentions: [UserID(unchecked: "bobby"), UserID(unchecked: "b.ob"), alice.id])
+    #expect(try await unread().rooms == [room: Unread(messages: 6, mentions: 3)])
+    try await test.write { try $0.mark(room, bob.id, read: 3) }
+    #expect(try await unread().total == Unread(messages: 3, mentions: 2))
+  }
+
+  @Test func `neither what asks for nothing nor what was deleted counts`() async throws {
+    try await append(3, mentions: [bob.id])
+    try await append(2, mentions: [bob.id], isCounted: false)
+    try await test.write { _ = try $0.delete(room, 2) }
+    #expect(try await unread().rooms == [room: Unread(messages: 2, mentions: 2)])
+    #expect(try await badge() == 2)
+    // What is read is not taken off twice.
+    try await test.write { try $0.mark(room, bob.id, read: 2) }
+    #expect(try await unread().rooms[room] == Unread(messages: 1, mentions: 1))
+    try await test.write { try $0.mark(room, bob.id, read: 3) }
+    #expect(try await unread().rooms[room] == nil)
+  }
+
+  @Test func `what the history has lost is not unread`() async throws {
+    try await append(1, mentions: [bob.id])
+    try await append(99, isCounted: false)
+    try await append(100)
+    _ = try await test.write { try $0.trim(room, to: Retention(count: 10), mostDeleted: 1_000) }
+    #expect(try await unread().rooms == [room: Unread(messages: 10)])
+    #expect(try await badge() == 10)
+    _ = try await test.write { try $0.trim(room, to: Retention(count: 0), mostDeleted: 1_000) }
+    #expect(try await unread().rooms[room] == nil)
+    #expect(try await badge() == 1)
+  }
+
+  @Test func `a muted room is counted, but not in the total, until it is muted no more`() async throws {
+    try await append(3, mentions: [bob.id])
+    try await append(2, in: Self.other)
+    for (level, until, total, mentions) in [
+      (.none, nil, 2, 0), (.none, .at(1), 2, 0), (.none, .at(0), 5, 3), (.mentions, nil, 5, 3), (.all, nil, 5, 3),
+    ] as [(RoomLevel, Timestamp?, Int, Int)] {
+      try await test.write { transaction in
+        var preferences = Preferences()
+        preferences[room] = RoomPreference(level: level, until: until, criteria: "label")
+        try transaction.save(preferences, of: bob.id)
+      }
+      let unread = try await unread()
+      #expect(unread.rooms == [room: Unread(messages: 3, mentions: 3), Self.other: Unread(messages: 2)])
+      #expect(unread.total == Unread(messages: total, mentions: mentions))
+    }
+  }
+
+  @Test func `a badge leaves muted rooms out`() async throws {
+    try await append(3)
+    try await test.write { transaction in
+      var preferences = Preferences()
+      preferences[room] = RoomPreference(level: .none, until: .at(5))
+      try transaction.save(preferences, of: bob.id)
+    }
+    #expect(try await badge(now: .at(4)) == 0)
+    #expect(try await badge(now: .at(5)) == 3 + 1)
+  }
+
+  @Test func `nothing is unread for who is unknown`() async throws {
+    let unread = try await test.read { try $0.unread(of: UserID(unchecked: "nobody"), now: .at(0)) }
+    #expect(unread.rooms == [:])
+    #expect(unread.total == Unread())
+  }
+}
