@@ -20,6 +20,11 @@ extension Push {
   ///
   /// Text that is too long is shortened at a character with `…`; the rest of the payload never is.
   public init(_ subject: PayloadSubject) throws(PayloadError) {
+    self.init(subject, payload: try fittedPayload(of: subject))
+  }
+
+  /// The push of a message, or of several the newest of which it is.
+  init(_ subject: PayloadSubject, payload: [UInt8]) {
     self.init(
       id: subject.notification,
       headers: PushHeaders(
@@ -29,86 +34,69 @@ extension Push {
         expiration: max(1, subject.expires.rawValue / 1000),
         collapseID: collapseID(room: subject.room, seq: subject.seq),
         topic: subject.topic),
-      payload: try fittedPayload(of: subject))
+      payload: payload)
   }
 }
 
 private func fittedPayload(of subject: PayloadSubject) throws(PayloadError) -> [UInt8] {
-  guard let text = subject.text, !text.allSatisfy(\.isWhitespace) else {
-    return try checked(render(subject, body: nil))
-  }
-  let whole = render(subject, body: text)
-  if whole.count <= Push.largestPayload { return whole }
-  let room = Push.largestPayload - render(subject, body: "").count
-  return try checked(render(subject, body: shortened(text, toFit: room)))
-}
-
-private func checked(_ payload: [UInt8]) throws(PayloadError) -> [UInt8] {
-  guard payload.count <= Push.largestPayload else { throw PayloadError(code: .tooLarge, size: payload.count) }
-  return payload
-}
-
-/// The longest beginning of whole characters that takes, with `…` and as JSON writes it, at most `room` bytes.
-private func shortened(_ text: String, toFit room: Int) -> String {
-  let mark = "…"
-  var left = room - mark.utf8.count
-  let end = text.indices.first { index in
-    left -= escapedSize(of: text[index])
-    return left < 0
-  }
-  return text[..<(end ?? text.endIndex)] + mark
-}
-
-private func escapedSize(of character: Character) -> Int {
-  var json = JSONWriter()
-  json.string(String(character))
-  return json.bytes.count - 2
-}
-
-private func render(_ subject: PayloadSubject, body: String?) -> [UInt8] {
-  let sender = subject.sender
-  let name = sender.name.nonEmpty ?? sender.id.rawValue
-  let title = subject.roomTitle.nonEmpty
-  let isGroup = subject.memberCount > 2
-  return JSONWriter.object { payload in
-    payload.object("aps") { aps in
-      aps.object("alert") { alert in
-        alert["title"] = name
-        alert["subtitle"] = title
-        alert["body"] = body
-        // An app that has no text under a key shows the key itself, so the key is the English text.
-        if body == nil { alert["loc-key"] = "New message" }
+  try fitted(subject.text.flatMap { $0.isBlank ? nil : $0 }) { body in
+    JSONWriter.object { payload in
+      payload.object("aps") { aps in
+        aps.object("alert") { alert in
+          alert["title"] = subject.sender.shownName
+          alert["subtitle"] = subject.roomTitle.nonEmpty
+          alert["body"] = body
+          // An app that has no text under a key shows the key itself, so the key is the English text.
+          if body == nil { alert["loc-key"] = "New message" }
+        }
+        subject.writeManner(to: &aps, thread: subject.room.rawValue)
       }
-      aps.integer("badge", max(0, subject.badge))
-      aps["thread-id"] = subject.room.rawValue
-      aps.integer("mutable-content", 1)
-      aps["interruption-level"] = subject.level.inPayload
+      subject.writeOrigin(to: &payload)
     }
+  }
+}
+
+extension PayloadSubject {
+  /// What of `aps` is beside the texts.
+  func writeManner(to aps: inout JSONWriter.Object, thread: String) {
+    aps.integer("badge", max(0, badge))
+    aps["thread-id"] = thread
+    aps.integer("mutable-content", 1)
+    aps["interruption-level"] = level.inPayload
+  }
+
+  /// What the app's extension makes an intent of, and by what it fetches the message.
+  func writeOrigin(to payload: inout JSONWriter.Object) {
+    let isGroup = memberCount > 2
     payload.object("communication") { communication in
       communication["kind"] = MessageKind.message.rawValue
       communication.object("sender") { person in
         person["id"] = sender.id.rawValue
-        person["name"] = name
+        person["name"] = sender.shownName
         person["avatar"] = sender.avatar.nonEmpty
       }
       communication.object("conversation") { conversation in
-        conversation["id"] = subject.room.rawValue
-        conversation["name"] = title
+        conversation["id"] = room.rawValue
+        conversation["name"] = roomTitle.nonEmpty
         conversation.bool("group", isGroup)
         // An intent's recipients contain neither its sender nor the user whom it tells.
-        if isGroup { conversation.integer("recipientCount", subject.memberCount - 2) }
+        if isGroup { conversation.integer("recipientCount", memberCount - 2) }
       }
-      communication.bool("mentionsMe", subject.isMention)
-      communication.bool("replyToMe", subject.isReply)
-      communication.bool("notifyAnyway", subject.isNotifyAnyway)
-      communication["notification"] = subject.notification
+      communication.bool("mentionsMe", isMention)
+      communication.bool("replyToMe", isReply)
+      communication.bool("notifyAnyway", isNotifyAnyway)
+      communication["notification"] = notification
     }
     payload.object("message") { message in
-      message["room"] = subject.room.rawValue
-      message["epoch"] = subject.epoch
-      message.integer("seq", subject.seq)
+      message["room"] = room.rawValue
+      message["epoch"] = epoch
+      message.integer("seq", seq)
     }
   }
+}
+
+extension User {
+  var shownName: String { name.nonEmpty ?? id.rawValue }
 }
 
 extension Level {

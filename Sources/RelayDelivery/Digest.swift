@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayProtocol
+
+extension Push {
+  /// The push of a digest: how many messages, and of each room the newest. A single message is pushed as itself.
+  ///
+  /// When not all rooms fit, those with the oldest messages are left out, of all but the counts. Where not even one does,
+  /// the newest message is pushed as itself.
+  public init(_ digest: DigestSubject) throws(PayloadError) {
+    guard digest.total > 1, let payload = fittedPayload(of: digest) else {
+      try self.init(digest.newest)
+      return
+    }
+    self.init(digest.newest, payload: payload)
+  }
+}
+
+/// Nobody reads on a lock screen beyond this many characters of one message among others.
+private let longestLine = 160
+/// One room takes more than 32 bytes, in a line and in the list, so that no more can fit.
+private let mostRooms = Push.largestPayload / 32
+
+private func fittedPayload(of digest: DigestSubject) -> [UInt8]? {
+  let newest = digest.newest
+  let own = DigestRoom(
+    room: newest.room, count: digest.count, seq: newest.seq, sender: newest.sender, text: newest.text)
+  let told = ([own] + digest.others).prefix(mostRooms).map { (room: $0, line: $0.line) }
+  func payload(rooms count: Int, body: String?) -> [UInt8] {
+    render(digest, told.prefix(count).map(\.room), body: body)
+  }
+  func body(rooms count: Int) -> String { told.prefix(count).map(\.line).joined(separator: "\n") }
+  // The more rooms, the larger.
+  var (fitting, beyond) = (1, told.count + 1)
+  while beyond - fitting > 1 {
+    let count = (fitting + beyond) / 2
+    let fits = payload(rooms: count, body: body(rooms: count)).count <= Push.largestPayload
+    if fits { fitting = count } else { beyond = count }
+  }
+  return try? fitted(body(rooms: fitting)) { payload(rooms: fitting, body: $0) }
+}
+
+private func render(_ digest: DigestSubject, _ rooms: [DigestRoom], body: String?) -> [UInt8] {
+  JSONWriter.object { payload in
+    payload.object("aps") { aps in
+      aps.object("alert") { alert in
+        let (key, arguments) = digest.title
+        alert["title-loc-key"] = key
+        alert.array("title-loc-args") { list in arguments.forEach { list.string($0) } }
+        alert["body"] = body
+      }
+      digest.newest.writeManner(to: &aps, thread: digest.thread)
+    }
+    digest.newest.writeOrigin(to: &payload)
+    payload.array("digest") { list in
+      for room in rooms {
+        list.object { item in
+          item["room"] = room.room.rawValue
+          item.integer("seq", room.seq)
+          item.integer("count", room.count)
+        }
+      }
+    }
+  }
+}
+
+extension DigestSubject {
+  /// English, because an app that has no text under a key shows the key itself. The counts are above 1.
+  fileprivate var title: (key: String, arguments: [String]) {
+    if !others.isEmpty { return ("%@ messages in %@ rooms", ["\(total)", "\(others.count + 1)"]) }
+    if let title = newest.roomTitle, !title.isEmpty { return ("%@ messages in %@", ["\(total)", title]) }
+    return ("%@ messages", ["\(total)"])
+  }
+
+  /// A room's messages stack with its others. Those of several rooms have a thread that no room can be.
+  fileprivate var thread: String { others.isEmpty ? newest.room.rawValue : "/digest" }
+}
+
+extension DigestRoom {
+  /// `Ann: text`; the name alone where there is no text.
+  fileprivate var line: String {
+    guard let text, !text.isBlank else { return sender.shownName }
+    return "\(sender.shownName): \(text)".onOneLine(longest: longestLine)
+  }
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayProtocol
+
+/// The payload with as much of a text as fits: all of it, or its beginning and `…`.
+///
+/// - Parameter render: The payload around a text.
+func fitted(_ text: String?, _ render: (String?) -> [UInt8]) throws(PayloadError) -> [UInt8] {
+  guard let text else { return try checked(render(nil)) }
+  let whole = render(text)
+  if whole.count <= Push.largestPayload { return whole }
+  let room = Push.largestPayload - render("").count
+  return try checked(render(text.shortened(toFit: room)))
+}
+
+private func checked(_ payload: [UInt8]) throws(PayloadError) -> [UInt8] {
+  guard payload.count <= Push.largestPayload else { throw PayloadError(code: .tooLarge, size: payload.count) }
+  return payload
+}
+
+extension String {
+  var isBlank: Bool { allSatisfy(\.isWhitespace) }
+
+  /// The text on one line; of a long one the beginning: with `…` at most `count` characters.
+  func onOneLine(longest count: Int) -> String {
+    var line: [Character] = []
+    for character in self where !character.isWhitespace || !(line.last ?? " ").isWhitespace {
+      line.append(character.isWhitespace ? " " : character)
+      // Two more than are shown tell whether there is more.
+      if line.count == count + 2 { break }
+    }
+    if line.last == " " { line.removeLast() }
+    return line.count <= count ? String(line) : String(line.prefix(count - 1)) + "…"
+  }
+
+  /// The longest beginning of whole characters that takes, with `…` and as JSON writes it, at most `room` bytes.
+  fileprivate func shortened(toFit room: Int) -> String {
+    let mark = "…"
+    var left = room - mark.utf8.count
+    let end = indices.first { index in
+      left -= escapedSize(of: self[index])
+      return left < 0
+    }
+    return self[..<(end ?? endIndex)] + mark
+  }
+}
+
+private func escapedSize(of character: Character) -> Int {
+  var json = JSONWriter()
+  json.string(String(character))
+  return json.bytes.count - 2
+}

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import RelayProtocol
+import Testing
+
+@testable import RelayDelivery
+
+@Suite struct DigestTests {
+  private static let newest = PayloadSubject(
+    notification: "0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d", sender: User(id: ann, name: "Ann"),
+    room: RoomID(unchecked: "team"), roomTitle: "Team", memberCount: 4, epoch: "e1", seq: 42, text: "Lunch?",
+    level: .passive, badge: 7, isMention: true, expires: .at(999), topic: "org.example.chat")
+
+  private static func room(
+    _ name: String, count: Int = 1, seq: Int64 = 1, sender: String? = "Bob", text: String? = "Hi"
+  ) -> DigestRoom {
+    DigestRoom(
+      room: RoomID(unchecked: name), count: count, seq: seq, sender: User(id: bob, name: sender), text: text)
+  }
+
+  private func text(_ digest: DigestSubject) throws -> String {
+    String(decoding: try Push(digest).payload, as: UTF8.self)
+  }
+
+  private func object(_ digest: DigestSubject) throws -> [String: Any] {
+    let payload = try Push(digest).payload
+    #expect(payload.count <= Push.largestPayload)
+    return try #require(try JSONSerialization.jsonObject(with: Data(payload)) as? [String: Any])
+  }
+
+  private func alert(_ digest: DigestSubject) throws -> [String: Any] {
+    let aps = try #require(try object(digest)["aps"] as? [String: Any])
+    return try #require(aps["alert"] as? [String: Any])
+  }
+
+  private func body(_ digest: DigestSubject) throws -> String { try #require(try alert(digest)["body"] as? String) }
+
+  private func listed(_ digest: DigestSubject) throws -> [String] {
+    let list = try #require(try object(digest)["digest"] as? [[String: Any]])
+    return list.compactMap { $0["room"] as? String }
+  }
+
+  @Test func `messages of several rooms`() throws {
+    let digest = DigestSubject(
+      newest: Self.newest, count: 3, others: [Self.room("d:ann:bob", count: 4, seq: 9, sender: nil)])
+    #expect(
+      try text(digest)
+        == #"""
+        {"aps":{"alert":{"title-loc-key":"%@ messages in %@ rooms","title-loc-args":["7","2"],
+        "body":"Ann: Lunch?\nbob: Hi"},"badge":7,"thread-id":"/digest","mutable-content":1,
+        "interruption-level":"passive"},
+        "communication":{"kind":"message","sender":{"id":"ann","name":"Ann"},
+        "conversation":{"id":"team","name":"Team","group":true,"recipientCount":2},
+        "mentionsMe":true,"replyToMe":false,"notifyAnyway":false,
+        "notification":"0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d"},
+        "message":{"room":"team","epoch":"e1","seq":42},
+        "digest":[{"room":"team","seq":42,"count":3},{"room":"d:ann:bob","seq":9,"count":4}]}
+        """#.replacing("\n", with: ""))
+  }
+
+  @Test func `messages of one room stack with its others`() throws {
+    let digest = DigestSubject(newest: Self.newest, count: 3)
+    let text = try text(digest)
+    #expect(text.contains(#""title-loc-key":"%@ messages in %@","title-loc-args":["3","Team"],"body":"Ann: Lunch?""#))
+    #expect(text.contains(#""thread-id":"team""#))
+    #expect(text.hasSuffix(#","digest":[{"room":"team","seq":42,"count":3}]}"#))
+  }
+
+  @Test(arguments: [nil, ""])
+  func `a room without a title is not named`(title: String?) throws {
+    var digest = DigestSubject(newest: Self.newest, count: 3)
+    digest.newest.roomTitle = title
+    #expect(try text(digest).contains(#""title-loc-key":"%@ messages","title-loc-args":["3"],"#))
+  }
+
+  @Test func `two rooms with a message each are a digest`() throws {
+    let digest = DigestSubject(newest: Self.newest, others: [Self.room("x")])
+    #expect(try alert(digest)["title-loc-args"] as? [String] == ["2", "2"])
+  }
+
+  @Test func `a single message is pushed as itself`() throws {
+    #expect(try Push(DigestSubject(newest: Self.newest)) == Push(Self.newest))
+  }
+
+  @Test func `all but the payload is the newest message's`() throws {
+    let digest = DigestSubject(newest: Self.newest, count: 2)
+    let (push, alone) = (try Push(digest), try Push(Self.newest))
+    #expect(push.id == alone.id)
+    #expect(push.headers == alone.headers)
+    #expect(push.headers.collapseID == "team/42")
+    #expect(push.headers.priority == .low)
+  }
+
+  @Test(arguments: zip(Level.allCases, ["passive", "active", "time-sensitive", "critical"]))
+  func `the level is the decided one`(level: Level, spelling: String) throws {
+    var digest = DigestSubject(newest: Self.newest, count: 2)
+    digest.newest.level = level
+    #expect(try text(digest).contains(#""interruption-level":"\#(spelling)""#))
+  }
+
+  @Test(
+    arguments: [
+      ("two\nlines \r\n and\t tabs ", "Ann: two lines and tabs"), ("", "Ann"), (" \n ", "Ann"), (nil, "Ann"),
+      ("\u{1}", "Ann: \u{1}"), (String(repeating: "a", count: 155), "Ann: " + String(repeating: "a", count: 155)),
+      (String(repeating: "a", count: 155) + " \n ", "Ann: " + String(repeating: "a", count: 155)),
+      (String(repeating: "a", count: 155) + " b", "Ann: " + String(repeating: "a", count: 154) + "…"),
+      (String(repeating: "a", count: 156), "Ann: " + String(repeating: "a", count: 154) + "…"),
+      (String(repeating: "👩🏽‍🚀", count: 300), "Ann: " + String(repeating: "👩🏽‍🚀", count: 154) + "…"),
+    ] as [(String?, String)])
+  func `each room has one line`(text: String?, line: String) throws {
+    var digest = DigestSubject(newest: Self.newest, count: 2)
+    digest.newest.text = text
+    #expect(try body(digest) == line)
+  }
+
+  @Test func `the rooms with the oldest messages are left out of what does not fit`() throws {
+    let others = (1...500).map { Self.room("room\($0)", count: 2, text: String(repeating: "a", count: 100)) }
+    let digest = DigestSubject(newest: Self.newest, count: 3, others: others)
+    let rooms = try listed(digest)
+    #expect(rooms == (["team"] + others.map(\.room.rawValue)).prefix(rooms.count).map { $0 })
+    #expect(rooms.count > 15)
+    #expect(try body(digest).split(separator: "\n").count == rooms.count)
+    #expect(try alert(digest)["title-loc-args"] as? [String] == ["1003", "501"])
+    // One more would not have fitted.
+    #expect(try Push(digest).payload.count > Push.largestPayload - 160)
+  }
+
+  @Test func `no more rooms fit than are tried`() throws {
+    var newest = Self.newest
+    (newest.text, newest.roomTitle, newest.epoch) = (nil, nil, "")
+    newest.sender = User(id: UserID(unchecked: "a"))
+    let others = (1...500).map { _ in
+      DigestRoom(room: RoomID(unchecked: "r"), count: 1, seq: 1, sender: newest.sender, text: nil)
+    }
+    let rooms = try listed(DigestSubject(newest: newest, others: others))
+    #expect((90..<Push.largestPayload / 32).contains(rooms.count))
+  }
+
+  @Test func `the last room that is left is shortened`() throws {
+    var digest = DigestSubject(newest: Self.newest, count: 3, others: [Self.room("x")])
+    digest.newest.sender.avatar = String(repeating: "a", count: 3_400)
+    digest.newest.text = String(repeating: "\u{1}", count: 150)
+    #expect(try listed(digest) == ["team"])
+    let body = try body(digest)
+    #expect(body.hasPrefix("Ann: \u{1}"))
+    #expect(body.hasSuffix("\u{1}…"))
+    #expect((Push.largestPayload - 5...Push.largestPayload).contains(try Push(digest).payload.count))
+  }
+
+  @Test func `where no digest fits the newest message is pushed as itself`() throws {
+    var digest = DigestSubject(newest: Self.newest, count: 3, others: [Self.room("x")])
+    let rest = try Push(Self.newest).payload.count
+    digest.newest.sender.avatar = String(repeating: "a", count: Push.largestPayload - rest - 40)
+    #expect(try Push(digest) == Push(digest.newest))
+    digest.newest.sender.avatar = String(repeating: "a", count: Push.largestPayload)
+    #expect(throws: PayloadError.self) { try Push(digest) }
+  }
+
+  @Test(arguments: 0..<20)
+  func `whatever the messages, it fits and is the same again`(seed: UInt64) throws {
+    var dice = Dice(state: seed)
+    for _ in 0..<5 {
+      let others = (0..<dice.pick([0, 1, 2, 5, 60])).map { number in
+        Self.room(
+          String(repeating: "r", count: dice.pick([1, 20, 255])), count: dice.pick([1, 2, 1 << 40]), seq: Int64(number),
+          sender: dice.pick([nil, "", "Ann", String(repeating: "\u{1}", count: 256)]),
+          text: dice.pick([nil, "", "Hi", String(repeating: "🌻", count: 5_000), String(repeating: "\"", count: 170)]))
+      }
+      var digest = DigestSubject(newest: Self.newest, count: dice.pick([1, 2]), others: others)
+      digest.newest.text = dice.pick([nil, "Hi", String(repeating: "\u{2}", count: 5_000)])
+      let push = try Push(digest)
+      #expect(push.payload.count <= Push.largestPayload)
+      #expect(try Push(digest) == push)
+      _ = try object(digest)
+    }
+  }
+}
