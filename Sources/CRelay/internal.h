@@ -108,6 +108,7 @@ typedef enum relay__timer_kind {
   RELAY__TIMER_ROOM,
   RELAY__TIMER_EXCHANGE,
   RELAY__TIMER_DRAIN,
+  RELAY__TIMER_ALARM,
 } relay__timer_kind_t;
 
 typedef struct relay__timer {
@@ -319,6 +320,7 @@ struct relay_user {
   bool was_online, is_counted /* as online, in its rooms */;
   bool is_pending; /* a change waits to be announced */
   int64_t focus_since, last_seen;
+  int64_t alarm;            /* since 1970; 0: none */
   int64_t grace_until;      /* on the loop's clock; 0: none */
   uint8_t grace_activity;   /* the liveliest of the sessions that it is for */
   uint32_t changed;         /* the stamp of the last change */
@@ -557,6 +559,17 @@ void relay__http_timer(relay_hub_t *hub, relay_exchange_t *exchange);
 /* 0: the upgrade may go on; 1: an answer was written. */
 int relay__http_upgrade(relay_hub_t *hub, struct lws *wsi, const char *protocol);
 
+/* alarm.c */
+
+typedef struct relay__alarm {
+  relay__timer_t timer;
+  int64_t time; /* since 1970; 0: none */
+} relay__alarm_t;
+
+/* Takes an alarm whose time has come; else `due` is its time on the loop's clock, if there is one. */
+bool relay__alarm_has_come(const relay_hub_t *hub, int64_t *alarm, int64_t *due);
+void relay__alarm_timer(relay_hub_t *hub);
+
 /* drain.c */
 
 typedef struct relay__drain {
@@ -628,6 +641,7 @@ struct relay_hub {
   size_t frames, frame_bytes, members, seats, watches;
   relay_stats_t stats;
   relay__drain_t drain;
+  relay__alarm_t alarm;
   relay__connections_t connections;
   int64_t starved;      /* on the loop's clock: when the lack of descriptors was logged last; 0: never */
   uint64_t round_began; /* ns: when the first message that is not written yet was shown; 0: there is none */

@@ -250,6 +250,17 @@ bool relay_room_has_member(const relay_hub_t *hub, relay_id_t room_id, relay_id_
   return room && user && relay__member_find(user, room);
 }
 
+bool relay_room_marks(const relay_hub_t *hub, relay_id_t room_id, relay_id_t user_id, int64_t *read,
+                      int64_t *received) {
+  const relay_room_t *room = relay__room_find(hub, room_id);
+  const relay_user_t *user = relay__user_find(hub, user_id);
+  const relay_member_t *member = room && user ? relay__member_find(user, room) : NULL;
+  if (!member) return false;
+  *read = member->read;
+  *received = member->received;
+  return true;
+}
+
 relay_status_t relay_session_may_join(const relay_hub_t *hub, relay_id_t session_id, relay_id_t room_id) {
   const relay_session_t *session = relay__session_find(hub, session_id);
   const relay_room_t *room = relay__room_find(hub, room_id);

@@ -217,6 +217,11 @@ static uint32_t online_for(const relay_hub_t *hub, const relay_room_t *room, rel
   return count;
 }
 
+size_t relay_room_member_count(const relay_hub_t *hub, relay_id_t id) {
+  const relay_room_t *room = relay__room_find(hub, id);
+  return room ? room->member_count : 0;
+}
+
 relay_room_facts_t relay_room_facts(const relay_hub_t *hub, relay_id_t room_id, relay_id_t user_id) {
   const relay_room_t *room = relay__room_find(hub, room_id);
   const relay_user_t *user = relay__user_find(hub, user_id);

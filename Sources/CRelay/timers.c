@@ -66,6 +66,9 @@ void relay__timers_run(relay_hub_t *hub) {
     case RELAY__TIMER_DRAIN:
       relay__drain_timer(hub);
       break;
+    case RELAY__TIMER_ALARM:
+      relay__alarm_timer(hub);
+      break;
     }
   }
 }

@@ -147,6 +147,11 @@ void relay__user_timer(relay_hub_t *hub, relay_user_t *user) {
   if (user->is_pending)
     relay__timer_set_earlier(hub, &user->timer, RELAY__TIMER_USER, user->announced_at + COALESCE);
   if (user->grace_until) relay__timer_set_earlier(hub, &user->timer, RELAY__TIMER_USER, user->grace_until);
+  int64_t due;
+  if (relay__alarm_has_come(hub, &user->alarm, &due))
+    relay__event(hub, RELAY_EVENT_USER_DUE, NULL)->user = user->id;
+  else if (user->alarm)
+    relay__timer_set_earlier(hub, &user->timer, RELAY__TIMER_USER, due);
   relay__user_release(hub, user);
 }
 
@@ -277,6 +282,15 @@ size_t relay_user_entry(const relay_hub_t *hub, relay_id_t id, relay_id_t viewer
   if (room) memcpy(at, text.at, text.size < room ? text.size : room);
   free(text.at);
   return text.size;
+}
+
+void relay_user_push(relay_hub_t *hub, relay_id_t id, relay_bytes_t json) {
+  const relay_user_t *user = relay__user_find(hub, id);
+  if (!user || !user->sessions.count) return;
+  relay_frame_t *frame = relay__frame_create(hub, RELAY__TEXT, json.at, json.count);
+  for (uint32_t i = 0; i < user->sessions.count; i++)
+    relay__outbox_add(hub, relay__list_at(&user->sessions, i), frame, false);
+  relay__frame_release(hub, frame);
 }
 
 void relay_user_retain(relay_hub_t *hub, relay_id_t id) {

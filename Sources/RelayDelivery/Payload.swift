@@ -32,7 +32,7 @@ extension Push {
         priority: subject.level == .passive ? .low : .high,
         // 0 would mean "try once", which nobody asked for.
         expiration: max(1, subject.expires.rawValue / 1000),
-        collapseID: collapseID(room: subject.room, seq: subject.seq),
+        collapseID: collapseID(room: subject.replaces?.room ?? subject.room, seq: subject.replaces?.seq ?? subject.seq),
         topic: subject.topic),
       payload: payload)
   }
@@ -63,13 +63,14 @@ extension PayloadSubject {
     aps["thread-id"] = thread
     aps.integer("mutable-content", 1)
     aps["interruption-level"] = level.inPayload
+    aps["filter-criteria"] = criteria
   }
 
   /// What the app's extension makes an intent of, and by what it fetches the message.
   func writeOrigin(to payload: inout JSONWriter.Object) {
     let isGroup = memberCount > 2
     payload.object("communication") { communication in
-      communication["kind"] = MessageKind.message.rawValue
+      communication["kind"] = kind.rawValue
       communication.object("sender") { person in
         person["id"] = sender.id.rawValue
         person["name"] = sender.shownName

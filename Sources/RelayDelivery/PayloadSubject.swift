@@ -12,6 +12,7 @@ public struct PayloadSubject: Equatable, Sendable {
   public var memberCount: Int
   public var epoch: String
   public var seq: Int64
+  public var kind: MessageKind
   /// What a person reads; nil when the body holds no text.
   public var text: String?
   public var level: Level
@@ -21,14 +22,19 @@ public struct PayloadSubject: Equatable, Sendable {
   public var isReply: Bool
   /// The sender asked to be heard although the recipient's Focus is on.
   public var isNotifyAnyway: Bool
+  /// The label by which a Focus filter tells it apart.
+  public var criteria: String?
   public var expires: Timestamp
   /// The bundle id of the app on the device.
   public var topic: String
+  /// The message whose push it replaces on the phone; nil: its own.
+  public var replaces: MessageReference?
 
   public init(
     notification: String, sender: User, room: RoomID, roomTitle: String? = nil, memberCount: Int, epoch: String,
-    seq: Int64, text: String?, level: Level = .active, badge: Int, isMention: Bool = false, isReply: Bool = false,
-    isNotifyAnyway: Bool = false, expires: Timestamp, topic: String
+    seq: Int64, kind: MessageKind = .message, text: String?, level: Level = .active, badge: Int,
+    isMention: Bool = false, isReply: Bool = false, isNotifyAnyway: Bool = false, criteria: String? = nil,
+    expires: Timestamp, topic: String, replaces: MessageReference? = nil
   ) {
     self.notification = notification
     self.sender = sender
@@ -37,13 +43,16 @@ public struct PayloadSubject: Equatable, Sendable {
     self.memberCount = memberCount
     self.epoch = epoch
     self.seq = seq
+    self.kind = kind
     self.text = text
     self.level = level
     self.badge = badge
     self.isMention = isMention
     self.isReply = isReply
     self.isNotifyAnyway = isNotifyAnyway
+    self.criteria = criteria
     self.expires = expires
     self.topic = topic
+    self.replaces = replaces
   }
 }

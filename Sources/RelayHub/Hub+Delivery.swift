@@ -46,7 +46,7 @@ extension Hub {
     in room: RoomHandle, sender: UserID, rings: Bool
   ) -> (users: [UserHandle], needsWait: Bool) {
     var needsWait = false
-    let members = relay_room_facts(hub, room.rawValue, 0).members
+    let members = memberCount(of: room)
     let users = [UInt64](unsafeUninitializedCapacity: members) { buffer, count in
       count = relay_room_away(
         hub, room.rawValue, sender.rawValue, rings, buffer.baseAddress, members, &needsWait)

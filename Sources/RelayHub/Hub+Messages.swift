@@ -79,7 +79,7 @@ extension Hub {
   /// in large rooms.
   public func delivery(in room: RoomHandle, from sender: UserHandle) -> (counts: DeliveryCounts, quiet: [UserHandle]) {
     var counts = relay_delivery()
-    let members = relay_room_facts(hub, room.rawValue, 0).members
+    let members = memberCount(of: room)
     let quiet = [UInt64](unsafeUninitializedCapacity: members) { buffer, count in
       count = relay_room_delivery(hub, room.rawValue, sender.rawValue, &counts, buffer.baseAddress, members)
     }

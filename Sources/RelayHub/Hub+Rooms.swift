@@ -80,6 +80,16 @@ extension Hub {
       read: facts.read < 0 ? nil : facts.read)
   }
 
+  /// nil: no member.
+  public func marks(of user: UserHandle, in room: RoomHandle) -> Marks? {
+    var read: Int64 = 0
+    var received: Int64 = 0
+    guard relay_room_marks(hub, room.rawValue, user.rawValue, &read, &received) else { return nil }
+    return Marks(read: read, received: received)
+  }
+
+  public func memberCount(of room: RoomHandle) -> Int { relay_room_member_count(hub, room.rawValue) }
+
   /// A durable member, from the store: nobody is told.
   public func restoreMember(_ user: UserHandle, of room: RoomHandle, read: Int64, received: Int64) {
     _ = relay_room_restore_member(hub, room.rawValue, user.rawValue, read, received)

@@ -86,6 +86,16 @@ extension Hub {
     _ = relay_user_set_blocked(hub, user.rawValue, other.rawValue, isBlocked)
   }
 
+  /// ``HubEvent/userDue(_:)`` at this time, once, if the user is in memory then; nil: not at all.
+  public func setAlarm(_ time: Timestamp?, of user: UserHandle) {
+    _ = relay_user_set_alarm(hub, user.rawValue, time?.rawValue ?? 0)
+  }
+
+  /// An event to each session of the user.
+  public func push(_ json: [UInt8], to user: UserHandle) {
+    json.withBytes { relay_user_push(hub, user.rawValue, $0) }
+  }
+
   /// Whether they are members of one room in memory.
   public func sharesRoom(_ a: UserHandle, _ b: UserHandle) -> Bool {
     relay_user_shares_room(hub, a.rawValue, b.rawValue)

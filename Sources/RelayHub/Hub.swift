@@ -220,6 +220,9 @@ public final class Hub {
 
   public var now: Timestamp { Timestamp(rawValue: relay_hub_now(hub)) }
 
+  /// ``HubEvent/alarm`` at this time, once; nil: not at all.
+  public func setAlarm(_ time: Timestamp?) { relay_hub_set_alarm(hub, time?.rawValue ?? 0) }
+
   /// For simulations: from the first call on, which comes before there are sessions, time goes by only when this is called.
   /// - Parameter now: Never before the time of an earlier call.
   public func setClock(_ now: Timestamp) { relay_hub_set_clock(hub, now.rawValue) }

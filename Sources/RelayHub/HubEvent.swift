@@ -17,6 +17,10 @@ public enum HubEvent: Sendable {
   case userAway(UserID, lastSeen: Timestamp)
   /// Forgotten: the handle will never be valid again.
   case userGone(UserHandle)
+  /// The time of ``Hub/setAlarm(_:of:)`` has come.
+  case userDue(UserHandle)
+  /// The time of ``Hub/setAlarm(_:)`` has come.
+  case alarm
   /// Marks that changed, to be stored.
   case marked(RoomHandle, UserHandle, read: Int64, received: Int64)
   /// Every message of the room up to this one is decided for everybody.
@@ -99,6 +103,8 @@ extension HubEvent {
       let user = UserID(unchecked: String(cString: event.name))
       self = .userAway(user, lastSeen: Timestamp(rawValue: event.time))
     case RELAY_EVENT_USER_GONE: self = .userGone(UserHandle(rawValue: event.user))
+    case RELAY_EVENT_USER_DUE: self = .userDue(UserHandle(rawValue: event.user))
+    case RELAY_EVENT_ALARM: self = .alarm
     case RELAY_EVENT_MARK:
       self = .marked(
         RoomHandle(rawValue: event.room), UserHandle(rawValue: event.user), read: event.read,

@@ -64,6 +64,17 @@ public struct Fields: Sendable {
     return number
   }
 
+  public func decimal(_ key: String, _ allowed: ClosedRange<Double>) throws(RequestError) -> Double? {
+    guard let value = present(key) else { return nil }
+    guard case .number(let spelling) = value, let number = Double(spelling) else {
+      throw wrong(key, "must be a number")
+    }
+    guard allowed.contains(number) else {
+      throw wrong(key, "must be from \(allowed.lowerBound.formattedShort) to \(allowed.upperBound.formattedShort)")
+    }
+    return number
+  }
+
   public func choice<Choice>(_ key: String, _: Choice.Type = Choice.self) throws(RequestError) -> Choice?
   where Choice: RawRepresentable & CaseIterable, Choice.RawValue == String {
     guard let text = try string(key, longest: 256) else { return nil }
@@ -92,6 +103,32 @@ public struct Fields: Sendable {
       names.append(name)
     }
     return names
+  }
+
+  public func strings(_ key: String, most: Int, longest: Int) throws(RequestError) -> [String]? {
+    var strings: [String] = []
+    guard let items = try items(key, most: most) else { return nil }
+    for item in items {
+      strings.append(try required("\(key)/\(strings.count)", item.string("\(key)/\(strings.count)", longest: longest)))
+    }
+    return strings
+  }
+
+  public func integers(_ key: String, most: Int, _ allowed: ClosedRange<Int64>) throws(RequestError) -> [Int64]? {
+    var numbers: [Int64] = []
+    guard let items = try items(key, most: most) else { return nil }
+    for item in items {
+      numbers.append(try required("\(key)/\(numbers.count)", item.integer("\(key)/\(numbers.count)", allowed)))
+    }
+    return numbers
+  }
+
+  /// The items of an array, each as the only member of an object, under its place.
+  private func items(_ key: String, most: Int) throws(RequestError) -> [Fields]? {
+    guard let value = present(key) else { return nil }
+    guard case .array(let items) = value else { throw wrong(key, "must be an array") }
+    guard items.count <= most else { throw wrong(key, "must have at most \(most) items") }
+    return items.enumerated().map { Fields(["\(key)/\($0)": $1], at: place) }
   }
 
   public func object(_ key: String) throws(RequestError) -> Fields? {
@@ -123,4 +160,9 @@ public struct Fields: Sendable {
     guard let value = members[key], value != .null else { return nil }
     return value
   }
+}
+
+extension Double {
+  /// Whole values without a fraction.
+  fileprivate var formattedShort: String { self == rounded() && abs(self) < 1e15 ? String(Int64(self)) : String(self) }
 }

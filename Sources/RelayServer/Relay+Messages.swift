@@ -1,9 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
+import RelayDelivery
 import RelayHub
 import RelayProtocol
 import RelayStore
 
-/// Messages of rooms that the store keeps, and those with a key of all others.
+/// A message that is to be sent.
+struct OutgoingMessage {
+  var from: User
+  /// The session that sends it, which is not shown it.
+  var session: SessionHandle?
+  var body: [UInt8]
+  var key: String?
+  var request = SendRequest()
+  /// Whether the sender may know who is there.
+  var showsPresence = true
+
+  var traits: MessageTraits { MessageTraits(from: from.id, mentions: request.mentions, push: request.push) }
+
+  func shown(to decided: [UserHandle] = []) -> ShownMessage {
+    ShownMessage(
+      from: from.id, sender: session, body: body, more: request.members, isSilent: !request.push.isAsked,
+      decided: decided)
+  }
+}
+
+/// How a message was taken.
+struct SentMessage: Sendable {
+  var stored: Appended
+  /// nil: a duplicate, or a room that pushes nothing.
+  var delivery: DeliveryReport?
+}
+
+/// Messages of rooms that the store keeps, and those of all others that have a key or more to them than a body.
 extension Relay {
   /// A `send`: accepted here, answered when it is on disk and shown.
   func send(_ message: HubSend) {
@@ -11,19 +39,26 @@ extension Relay {
       hub.finish(message.session, with: refusal(message.id, requestError(HubRefusal.gone)))
       return
     }
-    guard policies[message.room]?.isStored ?? true else {
-      tell(
-        message, room,
-        Result { try publish(message.body, key: message.key, to: message.room, from: sender, session: message.session) }
-      )
-      return
+    let isStored = policies[message.room]?.isStored ?? true
+    var outgoing = OutgoingMessage(
+      from: User(id: sender), session: message.session, body: message.body, key: message.key)
+    let rights = rights(of: message.session, in: room)
+    outgoing.showsPresence = rights.contains(.presence)
+    do {
+      if let fields = message.fields {
+        outgoing.request = try SendRequest(
+          fields, rights: rights, newest: hub.position(of: message.room)?.seq ?? 0, isStored: isStored)
+      }
+      guard isStored else {
+        return tell(message, room, .success(SentMessage(stored: try publish(outgoing, in: message.room))))
+      }
+    } catch {
+      return tell(message, room, .failure(error))
     }
-    append(message.body, key: message.key, to: room, message.room, from: User(id: sender), session: message.session) {
-      $0.tell(message, room, $1.mapError { $0 })
-    }
+    append(outgoing, to: room, message.room) { $0.tell(message, room, $1.mapError { $0 }) }
   }
 
-  private func tell(_ message: HubSend, _ room: RoomID, _ result: Result<Appended, any Error>) {
+  private func tell(_ message: HubSend, _ room: RoomID, _ result: Result<SentMessage, any Error>) {
     switch result {
     case .success(let sent):
       let reply =
@@ -32,7 +67,7 @@ extension Relay {
         : JSONWriter.object {
           $0["type"] = "ok"
           $0.raw("id", message.id)
-          Replies.sent(sent.seq, sent.time, in: room, isDuplicate: sent.isDuplicate)(&$0)
+          Replies.sent(sent, in: room)(&$0)
         }
       hub.finish(message.session, with: reply)
     case .failure(let error):
@@ -40,48 +75,64 @@ extension Relay {
     }
   }
 
-  /// Shows a message in a room that keeps nothing, unless its key was seen. What has no key does not come here from
+  /// Shows a message in a room that keeps nothing, unless its key was seen. What is but a body does not come here from
   /// sessions: the hub shows it by itself.
-  func publish(
-    _ body: [UInt8], key: String?, to room: RoomHandle, from sender: UserID, session: SessionHandle?
-  ) throws(HubRefusal) -> Appended {
+  func publish(_ message: OutgoingMessage, in room: RoomHandle) throws(HubRefusal) -> Appended {
     guard let epoch = hub.position(of: room)?.epoch else { throw .gone }
-    let key = key.map { LiveKeys.Key(room: room, user: sender, key: $0) }
+    let key = message.key.map { LiveKeys.Key(room: room, user: message.from.id, key: $0) }
     let now = hub.now
     if let key, let first = liveKeys.first(key, at: now) {
       return Appended(seq: first.seq, time: first.time, epoch: epoch, isDuplicate: true)
     }
-    guard let sent = hub.publish(ShownMessage(from: sender, sender: session, body: body), in: room) else { throw .gone }
+    guard let sent = hub.publish(message.shown(), in: room) else { throw .gone }
     if let key { liveKeys.remember(key, seq: sent.seq, time: sent.time, at: now) }
     return Appended(seq: sent.seq, time: sent.time, epoch: epoch)
   }
 
   /// Stores a message with the pushes that are known at once, shows it, and only then tells.
   func append(
-    _ body: [UInt8], key: String?, to room: RoomID, _ handle: RoomHandle, from sender: User, session: SessionHandle?,
-    then tell: @escaping @Sendable (isolated Relay, Result<Appended, StoreError>) -> Void
+    _ message: OutgoingMessage, to room: RoomID, _ handle: RoomHandle,
+    then tell: @escaping @Sendable (isolated Relay, Result<SentMessage, StoreError>) -> Void
   ) {
     let accepted = ContinuousClock.now
     let now = hub.now
-    let away = hub.away(in: handle, sender: sender.id, rings: false)
+    let traits = message.traits
+    let request = message.request
+    let isAsked = request.push.isAsked
+    let away =
+      isAsked
+      ? hub.away(in: handle, sender: message.from.id, rings: request.push.kind == .call) : (users: [], needsWait: false)
+    let delivery = delivery(of: traits, in: handle, room, showsPresence: message.showsPresence)
+    let decided = decide(traits, at: now, for: away.users, in: room)
     let draft = MessageDraft(
-      room: room, from: sender, time: now, body: body, key: key, jobs: jobs(for: away.users, at: now, from: sender.id),
-      cursorFollows: !away.needsWait, retention: policies[handle]?.history ?? .everything)
+      room: room, from: message.from, time: now, body: message.body, mentions: request.mentions,
+      replyTo: request.replyTo, push: request.push.json, isCounted: isAsked, reports: request.reports,
+      quiet: delivery?.quiet ?? [], key: message.key, cursorFollows: !away.needsWait,
+      retention: policies[handle]?.history ?? .everything)
     pin(room)
-    store.submit({ try $0.append(draft) }) { [self] result in
+    store.submit({ transaction in
+      var draft = draft
+      draft.jobs = decided.pushes.map(\.draft)
+      return try transaction.append(draft)
+    }) { [self] result in
       assumeIsolated { relay in
         relay.unpin(room)
         if case .success(let stored) = result, !stored.isDuplicate {
-          relay.hub.publish(
-            ShownMessage(from: sender.id, sender: session, body: body, decided: away.users), seq: stored.seq,
-            time: stored.time, in: handle)
-          if !stored.jobs.isEmpty { relay.worker.wake() }
+          relay.note(traits, stored, in: handle, reports: request.reports)
+          relay.hub.publish(message.shown(to: away.users), seq: stored.seq, time: stored.time, in: handle)
+          relay.conclude(decided, stored.seq, in: handle)
         }
-        tell(relay, result)
+        tell(relay, result.map { SentMessage(stored: $0, delivery: $0.isDuplicate ? nil : delivery) })
         if case .success = result {
           relay.tally.acknowledgements.observe((ContinuousClock.now - accepted).seconds)
         }
       }
     }
+  }
+
+  /// Keeps what the decisions that are still to be made need of a message, and who waits to hear how it went.
+  private func note(_ traits: MessageTraits, _ stored: Appended, in room: RoomHandle, reports: Bool) {
+    if !traits.isPlain || hub.user(traits.from) == nil { undecided[room, stored.seq] = traits }
+    if reports { self.reports[room, stored.seq] = traits.from }
   }
 }

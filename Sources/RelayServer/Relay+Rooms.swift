@@ -46,14 +46,15 @@ extension Relay {
     let state = snapshot.state
     let handle = makeRoom(room, epoch: state.epoch, seq: state.seq, cursor: state.cursor)
     for member in snapshot.members {
-      let user = adopt(
-        newer[member.user.id]
-          ?? UserRecord(user: member.user, lastSeen: member.lastSeen, focus: member.focus, devices: member.devices))
+      let user = adopt(newer[member.user.id] ?? member.record)
       hub.restoreMember(user, of: handle, read: member.read, received: member.received)
       hub.release(user)
     }
     for message in undecided {
       hub.restoreMessage(message.seq, time: message.time, from: hub.user(message.from), in: handle)
+      let traits = MessageTraits(message, parser)
+      if !traits.isPlain || hub.user(message.from) == nil { self.undecided[handle, message.seq] = traits }
+      if message.reports { reports[handle, message.seq] = message.from }
     }
     hub.resume(handle)
     return handle

@@ -38,6 +38,13 @@ actor Relay {
   var changed: [UserID: Int] = [:]
   /// Up to which change it is no longer known whose they were.
   var changesForgotten = 0
+  /// Of messages that wait to be decided.
+  var undecided = UndecidedTraits()
+  var reports = ReportedMessages()
+  /// Users whose pushes are being decided again, and whether something has changed since that began.
+  var reconsidered: [UserID: Bool] = [:]
+  /// When ``endHolds()`` is called next; nil: nothing is held, as far as is known.
+  var holdAlarm: Timestamp?
   /// What the rooms in memory do.
   var policies: [RoomHandle: RoomPolicy] = [:]
   /// Idempotency keys of rooms that keep nothing.
@@ -71,12 +78,6 @@ actor Relay {
     case tokens(TokenVerifier)
   }
 
-  struct Person {
-    var focus = FocusLedger()
-    var devices: [Device] = []
-    var isEmpty: Bool { focus.count == 0 && devices.isEmpty }
-  }
-
   init(
     hub: sending Hub, store: Store, settings: Settings, simulator: SimulatedGateway, site: Site, worker: PushWorker,
     log: Logger
@@ -98,6 +99,8 @@ actor Relay {
     let undecided = try await leaveUnstored(store.read { try $0.undecided() })
     // Unowned is safe: the relay ends the hub's loop before it goes.
     hub.receive = { [unowned self] events in assumeIsolated { $0.handle(events) } }
+    // Unowned is safe: the worker ends before the relay does.
+    await worker.listen { [unowned self] in await heard($0) }
     // Who joins a room before its turn has come loads it first, as on every other day.
     try await withThrowingTaskGroup(of: Void.self) { tasks in
       for (index, room) in undecided.enumerated() {
@@ -107,6 +110,7 @@ actor Relay {
       try await tasks.waitForAll()
     }
     if stage == .starting { stage = .ready }
+    endHolds()
   }
 
   /// Rooms that are loaded at the same time at the start: enough to keep the store busy, and few beside what clients
@@ -172,13 +176,21 @@ actor Relay {
       case .streamClosed(let exchange): streams.removeValue(forKey: exchange)?.cancel()
       case .userAway(let user, let lastSeen): saveLastSeen(lastSeen, of: user)
       case .userGone(let user): people[user] = nil
+      case .userDue(let user): userDue(user)
+      case .alarm: endHolds()
       case .marked(let room, let user, let read, let received):
         saveMarks(room, user, read: read, received: received)
-      case .cursor(let room, let seq): saveCursor(seq, of: room)
+        reportReceived(room, user, upTo: max(read, received))
+      case .cursor(let room, let seq):
+        saveCursor(seq, of: room)
+        undecided.forget(room, upTo: seq)
       case .due(let room, let user): due.append((room, user))
       case .sessionEnded(let session): permissions[session] = nil
       case .roomIdle(let room): forgetIdle(room)
-      case .roomGone(let room): policies[room] = nil
+      case .roomGone(let room):
+        policies[room] = nil
+        undecided.forget(room)
+        reports.forget(room)
       }
     }
     if !due.isEmpty { decide(due) }
@@ -187,7 +199,19 @@ actor Relay {
   /// The types that the hub answers by itself, or hands over as ``HubEvent/send(_:)``.
   static let hubRequests = ["hello", "send", "signal", "received", "read", "activity", "ping"]
   /// The types that ``answer(_:)`` knows.
-  static let requests = ["join", "leave", "history", "focus", "presence", "watch", "unwatch", "device", "refresh"]
+  static let requests = [
+    "join", "leave", "history", "edit", "delete", "notify", "focus", "filter", "preferences", "block", "unblock",
+    "presence", "watch", "unwatch", "device", "refresh",
+  ]
+
+  private func heard(_ news: PushWorker.News) {
+    switch news {
+    case .ended(let state, let message, let sender, let user): reportPush(state, of: message, from: sender, to: user)
+    case .deviceForgotten(let device, let user):
+      noteChange(of: user)
+      if let user = hub.user(user) { forget(device, of: user) }
+    }
+  }
 
   private func answer(_ request: HubRequest) async {
     let user = request.user
@@ -202,7 +226,14 @@ actor Relay {
       case "join": try await join(request, user)
       case "leave": try await leave(request, user)
       case "history": try await history(request)
+      case "edit": try await edit(request, user)
+      case "delete": try await delete(request, user)
+      case "notify": try await notify(request, user)
       case "focus": try await focus(request, user)
+      case "filter": try await filter(request, user)
+      case "preferences": try await preferences(request, user)
+      case "block": try await block(request, user, true)
+      case "unblock": try await block(request, user, false)
       case "presence": try await presence(request, user)
       case "watch": try await watch(request, user)
       case "unwatch": try unwatch(request)

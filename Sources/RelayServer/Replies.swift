@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import RelayHub
 import RelayProtocol
+import RelayStore
 
 /// The text of frames and of what several of them share.
 enum Replies {
@@ -53,14 +54,50 @@ enum Replies {
     }
   }
 
-  static func sent(_ seq: Int64, _ time: Timestamp, in room: RoomID, isDuplicate: Bool) -> (inout JSONWriter.Object) ->
-    Void
-  {
+  /// What the user wants, as they said it.
+  static func preferences(_ preferences: Preferences) -> (inout JSONWriter.Object) -> Void {
+    {
+      $0.object("rooms") {
+        for (room, wish) in preferences.rooms.sorted(by: { $0.key < $1.key }) {
+          $0.object(room.rawValue) {
+            $0["level"] = wish.level.rawValue
+            $0.integer("until", wish.until?.rawValue)
+            $0["criteria"] = wish.criteria
+          }
+        }
+      }
+      $0["onFocus"] = preferences.onFocus.rawValue
+      if let hours = preferences.quietHours {
+        $0.object("quietHours") {
+          $0["from"] = hours.from.description
+          $0["to"] = hours.to.description
+          $0.array("days") { list in hours.days.sorted().forEach { list.raw(String($0).utf8) } }
+          $0["timeZone"] = hours.timeZone
+          $0["mode"] = hours.mode.rawValue
+        }
+      } else {
+        $0.raw("quietHours", "null".utf8)
+      }
+      $0["shareFocus"] = preferences.shareFocus.rawValue
+      $0["shareOnline"] = preferences.shareOnline.rawValue
+    }
+  }
+
+  static func sent(_ sent: SentMessage, in room: RoomID) -> (inout JSONWriter.Object) -> Void {
     {
       $0["room"] = room.rawValue
-      $0.integer("seq", seq)
-      $0.integer("time", time.rawValue)
-      if isDuplicate { $0.bool("duplicate", true) }
+      $0.integer("seq", sent.stored.seq)
+      $0.integer("time", sent.stored.time.rawValue)
+      if sent.stored.isDuplicate { $0.bool("duplicate", true) }
+      if let delivery = sent.delivery { $0.object("delivery") { $0.members(of: delivery) } }
+    }
+  }
+
+  /// Whom a message names, and what it answers.
+  static func address(_ mentions: [UserID], _ replyTo: Int64?) -> (inout JSONWriter.Object) -> Void {
+    {
+      if !mentions.isEmpty { $0.array("mentions") { list in mentions.forEach { list.string($0.rawValue) } } }
+      $0.integer("replyTo", replyTo)
     }
   }
 
@@ -70,9 +107,11 @@ enum Replies {
     for message in messages {
       writer.object {
         $0.integer("seq", message.seq)
+        guard !message.isDeleted else { return $0.bool("deleted", true) }
         $0["from"] = message.from.rawValue
         $0.integer("time", message.time.rawValue)
         $0.raw("body", message.body)
+        address(message.mentions, message.replyTo)(&$0)
       }
     }
     return MessagesText(text: writer.bytes, count: messages.count)

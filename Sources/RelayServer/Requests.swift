@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import RelayDelivery
 import RelayProtocol
 
 /// The fields of requests, read with their types and bounds.
@@ -92,6 +93,92 @@ enum DeviceRequest {
     let platform = try fields.required("platform", told)
     // The simulated gateway's tokens are parts of paths, so they are spelled like names.
     let token: DeviceID = try fields.required("token", fields.name("token"))
-    self = .register(Device(id: id, app: app, platform: platform, token: token.rawValue))
+    let settings = try fields.object("settings")
+    self = .register(
+      Device(
+        id: id, app: app, platform: platform, token: token.rawValue,
+        voipToken: try fields.string("voipToken", longest: Device.longestToken),
+        criteria: try fields.string("criteria", longest: FilterReport.longestCriteria),
+        allowsAlerts: try settings?.bool("alerts") ?? true,
+        allowsTimeSensitive: try settings?.bool("timeSensitive") ?? true,
+        locale: try fields.string("locale", longest: 64), timeZone: try Self.timeZone(fields)))
+  }
+
+  private static func timeZone(_ fields: Fields) throws(RequestError) -> String? {
+    guard let name = try fields.string("timeZone", longest: 64) else { return nil }
+    guard QuietHours.isTimeZone(name) else {
+      throw fields.wrong("timeZone", "is not a time zone, such as Europe/Berlin")
+    }
+    return name
+  }
+}
+
+extension FilterReport {
+  /// - Parameter device: Whose report it is, unless it says so itself.
+  init(_ fields: Fields, device: DeviceID?) throws(RequestError) {
+    let isActive = try fields.required("active", fields.bool("active"))
+    let allow = try fields.strings("allow", most: Self.mostCriteria, longest: Self.longestCriteria)
+    self.init(
+      device: try fields.name("device") ?? device ?? .default, isActive: isActive, allow: allow ?? [],
+      at: try fields.integer("at", 0...largestInteger).map(Timestamp.init(rawValue:)),
+      number: try fields.integer("number", 0...largestInteger))
+  }
+}
+
+extension Preferences {
+  /// Longest label of a room or an account.
+  static let longestCriteria = FilterReport.longestCriteria
+
+  /// Takes what the fields say; what they do not name stays.
+  mutating func change(_ fields: Fields, now: Timestamp) throws(RequestError) {
+    if let rooms = try fields.object("rooms") {
+      for name in rooms.members.keys.sorted() {
+        guard let room = RoomID(rawValue: name) else { throw rooms.wrong(name, Fields.badName(RoomID.self)) }
+        guard let wish = try rooms.object(name) else {
+          self[room] = RoomPreference()
+          continue
+        }
+        try self[room].change(wish)
+      }
+    }
+    onFocus = try fields.choice("onFocus") ?? onFocus
+    shareFocus = try fields.choice("shareFocus") ?? shareFocus
+    shareOnline = try fields.choice("shareOnline") ?? shareOnline
+    if fields.isNull("quietHours") { quietHours = nil }
+    if let hours = try fields.object("quietHours") { quietHours = try QuietHours(hours) }
+  }
+}
+
+extension RoomPreference {
+  fileprivate mutating func change(_ fields: Fields) throws(RequestError) {
+    if let level: RoomLevel = try fields.choice("level") {
+      self.level = level
+      until = nil
+    }
+    if fields.has("until") { until = try fields.integer("until", 0...largestInteger).map(Timestamp.init(rawValue:)) }
+    if fields.has("criteria") { criteria = try fields.string("criteria", longest: Preferences.longestCriteria) }
+  }
+}
+
+extension QuietHours {
+  fileprivate init(_ fields: Fields) throws(RequestError) {
+    self.init(
+      from: try Self.time("from", fields), to: try Self.time("to", fields), days: try Self.days(fields),
+      timeZone: try fields.required("timeZone", fields.string("timeZone", longest: 64)),
+      mode: try fields.required("mode", fields.choice("mode")))
+    guard Self.isTimeZone(timeZone) else { throw fields.wrong("timeZone", "is not a time zone, such as Europe/Berlin") }
+    guard mode != .deliver else { throw fields.wrong("mode", "must be one of passive, hold") }
+  }
+
+  private static func time(_ key: String, _ fields: Fields) throws(RequestError) -> TimeOfDay {
+    let text = try fields.required(key, fields.string(key, longest: 5))
+    guard let time = TimeOfDay(text) else { throw fields.wrong(key, "must be a time of day, 00:00 to 23:59") }
+    return time
+  }
+
+  private static func days(_ fields: Fields) throws(RequestError) -> Set<Int> {
+    guard let days = try fields.integers("days", most: 7, 1...7) else { return Set(allDays) }
+    guard !days.isEmpty else { throw fields.wrong("days", "must name a day, 1 (Monday) to 7") }
+    return Set(days.map(Int.init))
   }
 }

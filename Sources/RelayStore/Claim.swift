@@ -23,6 +23,8 @@ public struct Claim: Equatable, Sendable {
   /// The message answers one of the recipient's.
   public var isReply: Bool
   public var isNotifyAnyway: Bool
+  /// The recipient's own label of the room, or that of the account on the device.
+  public var criteria: String?
   /// The sender of the message asked to hear how it goes.
   public var reports: Bool
   /// The message under whose collapse id the push goes out: what was pushed under it may tell of the same.
@@ -55,7 +57,8 @@ public struct Claim: Equatable, Sendable {
   public init(
     id: String, attempts: Int, room: RoomID, epoch: String, message: StoredMessage, sender: User, recipient: UserID,
     device: Device, created: Timestamp, roomMemberCount: Int, unread: Int, level: String? = nil, isReply: Bool = false,
-    isNotifyAnyway: Bool = false, reports: Bool = false, collapse: MessageReference? = nil, count: Int = 1,
+    isNotifyAnyway: Bool = false, criteria: String? = nil, reports: Bool = false, collapse: MessageReference? = nil,
+    count: Int = 1,
     others: [Other] = []
   ) {
     self.id = id
@@ -72,6 +75,7 @@ public struct Claim: Equatable, Sendable {
     self.level = level
     self.isReply = isReply
     self.isNotifyAnyway = isNotifyAnyway
+    self.criteria = criteria
     self.reports = reports
     self.collapse = collapse ?? MessageReference(room: room, seq: message.seq)
     self.count = count

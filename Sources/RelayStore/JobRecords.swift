@@ -68,17 +68,6 @@ public enum FinishedState: String, Sendable, CaseIterable {
   case sent, cancelled, expired, dead
 }
 
-/// The name of a stored message.
-public struct MessageReference: Hashable, Sendable {
-  public var room: RoomID
-  public var seq: Int64
-
-  public init(room: RoomID, seq: Int64) {
-    self.room = room
-    self.seq = seq
-  }
-}
-
 /// How many messages of a room a push tells of.
 public struct DigestCount: Equatable, Sendable, Codable {
   public var room: RoomID

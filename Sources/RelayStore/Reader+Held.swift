@@ -19,17 +19,6 @@ public struct OpenJob: Equatable, Sendable {
   /// As it is registered now; nil: it is not.
   public var device: Device?
 
-  /// How far a member is.
-  public struct Marks: Equatable, Sendable {
-    public var read: Int64
-    public var received: Int64
-
-    public init(read: Int64, received: Int64) {
-      self.read = read
-      self.received = received
-    }
-  }
-
   public init(
     id: String, room: RoomID, state: JobState, due: Timestamp, created: Timestamp, attempts: Int = 0,
     level: String? = nil, isNotifyAnyway: Bool = false, message: UndecidedRecord, marks: Marks?, device: Device?

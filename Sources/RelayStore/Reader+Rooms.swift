@@ -36,6 +36,17 @@ extension Reader {
       [room.rawValue, user.rawValue])
   }
 
+  /// nil: no member.
+  public func marks(of user: UserID, in room: RoomID) throws -> Marks? {
+    try db.first(
+      """
+      SELECT read, received FROM members WHERE room = (SELECT id FROM rooms WHERE name = ?)
+        AND user = (SELECT id FROM users WHERE name = ?)
+      """,
+      [room.rawValue, user.rawValue]
+    ).map { Marks(read: $0[0], received: $0[1]) }
+  }
+
   /// The rooms that the user is a member of.
   public func rooms(of user: UserID) throws -> [RoomID] {
     try db.all(

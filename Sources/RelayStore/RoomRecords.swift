@@ -90,4 +90,11 @@ public struct MemberRecord: Equatable, Sendable {
     self.preferences = preferences
     self.blocks = blocks
   }
+
+  /// Of the user alone.
+  public var record: UserRecord {
+    UserRecord(
+      user: user, lastSeen: lastSeen, focus: focus, devices: devices, filters: filters, preferences: preferences,
+      blocks: blocks)
+  }
 }

@@ -51,7 +51,8 @@ extension Transaction {
       SELECT job.room, job.user, job.attempts, job.created, job.level, job.is_notify_anyway, job.digest IS NOT NULL,
         rooms.name, rooms.epoch, recipient.name, members.read, collapsed.name, job.collapse_seq,
         coalesce(original.sender = job.user, 0), sender.display_name, sender.avatar, messages.reports,
-        \(Device.columns), \(StoredMessage.columns)
+        \(Device.columns), \(StoredMessage.columns),
+        json_extract(recipient.preferences, '$.rooms."' || rooms.name || '".criteria') AS label
       FROM jobs AS job
       JOIN rooms ON rooms.id = job.room
       JOIN users AS recipient ON recipient.id = job.user
@@ -71,12 +72,13 @@ extension Transaction {
     let message = try StoredMessage(row, at: 27)
     let room = RoomID(unchecked: row[7])
     let collapsed: String? = row[11]
+    let device = try Device(row, at: 17)
     var claim = Claim(
       id: id, attempts: row[2] + 1, room: room, epoch: row[8], message: message,
       sender: User(id: message.from, name: row[14], avatar: row[15]), recipient: UserID(unchecked: row[9]),
-      device: try Device(row, at: 17), created: Timestamp(rawValue: row[3]),
+      device: device, created: Timestamp(rawValue: row[3]),
       roomMemberCount: try counts.members(of: row[0]), unread: try counts.unread(of: row[1]), level: row[4],
-      isReply: row[13], isNotifyAnyway: row[5], reports: row[16],
+      isReply: row[13], isNotifyAnyway: row[5], criteria: row["label"] ?? device.criteria, reports: row[16],
       collapse: collapsed.map { MessageReference(room: RoomID(unchecked: $0), seq: row[12]) })
     if row[6] { try addDigest(to: &claim, in: row[0]) }
     return .success(claim)

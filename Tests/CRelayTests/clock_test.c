@@ -51,3 +51,49 @@ TEST(jump, "clock: a jump is a pause, in which nobody was silent") {
   peer_leave(peer);
   host_end(host);
 }
+
+static void set_alarm(relay_hub_t *hub, void *time) {
+  relay_hub_set_alarm(hub, *(const int64_t *)time);
+}
+
+static void set_alarm_of_ann(relay_hub_t *hub, void *time) {
+  EXPECT(relay_user_set_alarm(hub, relay_user_named(hub, "ann"), *(const int64_t *)time));
+}
+
+/* And waits until what is due then has happened. */
+static void pass(host_t *host, peer_t *peer, int64_t now) {
+  set_clock(host, now);
+  EXPECT(peer_hears_nothing_of(peer, "\"bye\""));
+}
+
+TEST(alarms, "clock: an alarm comes once, at its time and not before, unless it was put off") {
+  host_t *host = host_start(NULL);
+  set_clock(host, NOON);
+  peer_t *peer = peer_open(host_port(host), "ann", "");
+  int64_t time = NOON + 1000;
+  host_do(host, set_alarm, &time);
+  host_do(host, set_alarm_of_ann, &time);
+  pass(host, peer, NOON + 999);
+  EXPECT_INTEGER(host_notes(host, "alarm"), 0);
+  pass(host, peer, NOON + 1000);
+  EXPECT(host_noted(host, "alarm") && host_noted(host, "alarm ann"));
+  pass(host, peer, NOON + 5000);
+  EXPECT_INTEGER(host_notes(host, "alarm"), 2);
+  time = NOON + 6000;
+  host_do(host, set_alarm, &time);
+  host_do(host, set_alarm_of_ann, &time);
+  time = 0;
+  host_do(host, set_alarm, &time);
+  time = NOON + 7000;
+  host_do(host, set_alarm_of_ann, &time);
+  pass(host, peer, NOON + 6999);
+  EXPECT_INTEGER(host_notes(host, "alarm"), 2);
+  pass(host, peer, NOON + 7000);
+  EXPECT_INTEGER(host_notes(host, "alarm"), 3);
+  time = 1; /* long past: at once */
+  host_do(host, set_alarm, &time);
+  pass(host, peer, NOON + 7001);
+  EXPECT_INTEGER(host_notes(host, "alarm"), 4);
+  peer_leave(peer);
+  host_end(host);
+}

@@ -257,6 +257,12 @@ void policy_happened(void *context, const relay_event_t *events, size_t count) {
       break;
     case RELAY_EVENT_USER_GONE:
       break;
+    case RELAY_EVENT_USER_DUE:
+      host_note(host, "alarm %s", user ? user : "?");
+      break;
+    case RELAY_EVENT_ALARM:
+      host_note(host, "alarm");
+      break;
     case RELAY_EVENT_MARK:
       host_note(host, "mark %s %s %lld %lld", room ? room : "?", user ? user : "?", (long long)event->read,
                 (long long)event->received);

@@ -106,6 +106,8 @@ void relay_hub_destroy(relay_hub_t *hub);
  * over; many calls may become one. */
 void relay_hub_wake(relay_hub_t *hub);
 int64_t relay_hub_now(const relay_hub_t *hub);
+/* RELAY_EVENT_ALARM at this time, once; 0: not at all. */
+void relay_hub_set_alarm(relay_hub_t *hub, int64_t time);
 /* For simulations: from now on time goes by only when this is called, for the wall clock and for timers.
  * The first call comes before there are sessions and rooms. What is due then runs in the next iteration,
  * or the one after it, as after any pause of the process. `now` never goes back. */
@@ -131,6 +133,8 @@ typedef enum relay_event_kind {
   RELAY_EVENT_HTTP_CLOSED,   /* exchange: a stream that the client left */
   RELAY_EVENT_USER_AWAY,     /* name, time: this user is offline, last seen at `time` */
   RELAY_EVENT_USER_GONE,     /* user: forgotten, nothing refers to it any more */
+  RELAY_EVENT_USER_DUE,      /* user: the time of relay_user_set_alarm() has come */
+  RELAY_EVENT_ALARM,         /* the time of relay_hub_set_alarm() has come */
   RELAY_EVENT_MARK,          /* room, user, read, received: marks to store */
   RELAY_EVENT_CURSOR,        /* room, seq: all up to it is decided */
   RELAY_EVENT_DUE,           /* room, user: undecided messages, see relay_member_undecided() */
@@ -211,6 +215,8 @@ typedef enum relay_audience { RELAY_SHARE_NONE, RELAY_SHARE_ROOMS, RELAY_SHARE_W
  * told at once. */
 bool relay_user_set_sharing(relay_hub_t *hub, relay_id_t user, relay_audience_t focus,
                             relay_audience_t online);
+/* RELAY_EVENT_USER_DUE at this time, once, if the user is in memory then; 0: not at all. */
+bool relay_user_set_alarm(relay_hub_t *hub, relay_id_t user, int64_t time);
 /* The user of this name, who need not be in memory, sees nothing of the user any more, or does again. */
 bool relay_user_set_blocked(relay_hub_t *hub, relay_id_t user, const char *name, bool is_blocked);
 /* Whether they are members of one room in memory. */
@@ -218,6 +224,8 @@ bool relay_user_shares_room(const relay_hub_t *hub, relay_id_t a, relay_id_t b);
 /* Which; writes at most `room_for`, returns how many there are. */
 size_t relay_user_shared_rooms(const relay_hub_t *hub, relay_id_t a, relay_id_t b, relay_id_t *rooms,
                                size_t room_for);
+/* Text that answers no request, to each session of the user. */
+void relay_user_push(relay_hub_t *hub, relay_id_t user, relay_bytes_t json);
 /* Closes all sessions of the user, as relay_session_close() does; returns how many were open. */
 size_t relay_user_close_sessions(relay_hub_t *hub, relay_id_t user, uint16_t code, const char *reason);
 /* The presence entry as `viewer` (0: who sees all) may see it, as JSON; `is_related`: they share a room.
@@ -319,6 +327,10 @@ typedef struct relay_room_facts {
   bool is_large;
   int64_t read, received; /* the user's marks; -1 when not a member */
 } relay_room_facts_t;
+size_t relay_room_member_count(const relay_hub_t *hub, relay_id_t room);
+/* A member's marks; false: no member. */
+bool relay_room_marks(const relay_hub_t *hub, relay_id_t room, relay_id_t user, int64_t *read,
+                      int64_t *received);
 relay_room_facts_t relay_room_facts(const relay_hub_t *hub, relay_id_t room, relay_id_t user);
 /* Presence entries of all members as `viewer` (0: who sees all) may see them, as a JSON array. Freed by the
  * caller. */

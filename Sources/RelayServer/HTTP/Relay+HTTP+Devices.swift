@@ -50,6 +50,13 @@ extension HTTPResponse {
       $0["device"] = device.id.rawValue
       $0["app"] = device.app
       $0["platform"] = device.platform.rawValue
+      $0["criteria"] = device.criteria
+      $0.object("settings") {
+        $0.bool("alerts", device.allowsAlerts)
+        $0.bool("timeSensitive", device.allowsTimeSensitive)
+      }
+      $0["locale"] = device.locale
+      $0["timeZone"] = device.timeZone
     }
   }
 }

@@ -43,22 +43,27 @@ extension Relay {
 
   private func post(_ call: HTTPCall) async throws -> HTTPResponse {
     try await withRoom(call, needs: .send) { room, handle in
-      let message = try PostedMessage(call, parser.parse(call.request.body))
+      let fields = try parser.parse(call.request.body)
+      let posted = try PostedMessage(call, fields)
+      let isStored = policy(of: room).isStored
+      let rights = rights(of: call.caller, in: room)
+      let message = OutgoingMessage(
+        from: User(id: posted.sender), body: posted.body, key: posted.key,
+        request: try SendRequest(
+          fields, rights: rights, newest: hub.position(of: handle)?.seq ?? 0, isStored: isStored),
+        showsPresence: rights.contains(.presence))
       if case .user = call.caller, let delay = hub.takeToken(of: handle) {
         throw RequestError(.rateLimited, "too many messages to the room", retryAfter: delay)
       }
       let sent =
-        if policy(of: room).isStored {
+        if isStored {
           try await withCheckedContinuation { continuation in
-            append(
-              message.body, key: message.key, to: room, handle, from: User(id: message.sender), session: nil
-            ) { continuation.resume(returning: $1) }
+            append(message, to: room, handle) { continuation.resume(returning: $1) }
           }.get()
         } else {
-          try publish(message.body, key: message.key, to: handle, from: message.sender, session: nil)
+          SentMessage(stored: try publish(message, in: handle))
         }
-      return .json(
-        sent.isDuplicate ? 200 : 201, Replies.sent(sent.seq, sent.time, in: room, isDuplicate: sent.isDuplicate))
+      return .json(sent.stored.isDuplicate ? 200 : 201, Replies.sent(sent, in: room))
     }
   }
 }

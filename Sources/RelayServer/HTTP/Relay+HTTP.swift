@@ -6,8 +6,8 @@ import RelayProtocol
 extension Relay {
   /// All resources; `/openapi.json` describes exactly these.
   static let routes: [Route] =
-    operationRoutes + messageRoutes + memberRoutes + presenceRoutes + focusRoutes + deviceRoutes + sessionRoutes
-    + simulatorRoutes
+    operationRoutes + messageRoutes + sentMessageRoutes + memberRoutes + presenceRoutes + focusRoutes
+    + preferenceRoutes + deviceRoutes + sessionRoutes + decisionRoutes + simulatorRoutes
 
   func answer(_ request: HTTPRequest) async {
     do {

@@ -41,6 +41,18 @@ actor PushWorker {
     (wakes, waker) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
   }
 
+  /// What others have to know of.
+  enum News: Sendable {
+    /// How the push of a message ended whose sender asked.
+    case ended(DeliveryState, MessageReference, from: UserID, to: UserID)
+    /// Its gateway knows it no more.
+    case deviceForgotten(DeviceID, of: UserID)
+  }
+
+  private var listener: (@Sendable (News) async -> Void)?
+
+  func listen(_ listener: @escaping @Sendable (News) async -> Void) { self.listener = listener }
+
   /// There is something to do. Any thread.
   nonisolated func wake() { waker.yield() }
 
@@ -118,32 +130,58 @@ actor PushWorker {
   }
 
   private func push(_ claim: Claim) async {
-    let expires = claim.message.time + Relay.pushLifetime
+    let request = PushRequest(stored: claim.message.push, parser)
+    let expires = request.expires(from: claim.message.time)
     guard now() < expires else { return await finish(claim, .expired, "expired") }
     guard let gateway = gateways[claim.device.platform] else {
       return await finish(claim, .dead, "no gateway")
     }
     let push: Push
     do {
-      push = try Push(subject(of: claim, expires: expires))
+      push = try Push(digest(of: claim, request, expires: expires))
     } catch {
       return await finish(claim, .dead, "\(error)")
     }
     switch await gateway.send(push, to: claim.device) {
-    case .sent(let note): await finish(claim, .sent, note.rawValue)
-    case .dead(let reason): await finish(claim, .dead, reason.rawValue)
+    case .sent(let note):
+      await finish(claim, .sent, note.rawValue)
+      await tell(claim, .pushed)
+    case .dead(let reason):
+      await finish(claim, .dead, reason.rawValue)
+      await tell(claim, .failed)
     case .forgetDevice(let reason):
       await forget(claim.device, registeredBefore: claim.created)
       await finish(claim, .dead, reason.rawValue)
+      await tell(claim, .failed)
     case .retry(let after, let reason): await retry(claim, after: after, reason, expires: expires)
     }
   }
 
-  private func subject(of claim: Claim, expires: Timestamp) -> PayloadSubject {
+  /// Of one message, unless others were held back with it.
+  private func digest(of claim: Claim, _ request: PushRequest, expires: Timestamp) -> DigestSubject {
+    DigestSubject(
+      newest: subject(of: claim, request, expires: expires), count: claim.count,
+      others: claim.others.map { other in
+        DigestRoom(
+          room: other.room, count: other.count, seq: other.message.seq, sender: other.sender,
+          text: text(of: other.message.body))
+      })
+  }
+
+  private func subject(of claim: Claim, _ request: PushRequest, expires: Timestamp) -> PayloadSubject {
     PayloadSubject(
       notification: claim.id, sender: claim.sender, room: claim.room, memberCount: claim.roomMemberCount,
-      epoch: claim.epoch, seq: claim.message.seq, text: text(of: claim.message.body), badge: claim.unread,
-      expires: expires, topic: claim.device.app ?? "stillwire")
+      epoch: claim.epoch, seq: claim.message.seq, kind: request.kind, text: text(of: claim.message.body),
+      level: claim.level.flatMap(Level.init(rawValue:)) ?? request.level, badge: claim.unread,
+      isMention: claim.message.mentions.contains(claim.recipient), isReply: claim.isReply,
+      isNotifyAnyway: claim.isNotifyAnyway, criteria: claim.criteria ?? request.criteria, expires: expires,
+      topic: claim.device.app ?? "stillwire", replaces: claim.collapse)
+  }
+
+  private func tell(_ claim: Claim, _ state: DeliveryState) async {
+    guard claim.reports, let listener else { return }
+    let message = MessageReference(room: claim.room, seq: claim.message.seq)
+    await listener(.ended(state, message, from: claim.sender.id, to: claim.recipient))
   }
 
   /// What a person reads of a body: the body when it is a string, else its `text`.
@@ -156,9 +194,10 @@ actor PushWorker {
 
   private func forget(_ device: Device, registeredBefore time: Timestamp) async {
     do {
-      _ = try await store.write {
+      let forgotten = try await store.write {
         try $0.forget(token: device.token, platform: device.platform, registeredBefore: time)
       }
+      if let forgotten { await listener?(.deviceForgotten(forgotten.device, of: forgotten.user)) }
     } catch {
       if logPause.isOver() { log.error("a dead token cannot be forgotten: \(error)") }
     }

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The name of a stored message.
+public struct MessageReference: Hashable, Sendable {
+  public var room: RoomID
+  public var seq: Int64
+
+  public init(room: RoomID, seq: Int64) {
+    self.room = room
+    self.seq = seq
+  }
+}

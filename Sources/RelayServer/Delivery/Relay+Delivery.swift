@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import Logging
+import RelayDelivery
+import RelayHub
+import RelayProtocol
+import RelayStore
+
+/// A push to one device that was decided, now or once its silence ends.
+struct DecidedPush: Sendable {
+  private let job: JobDraft
+  private let explanation: Explanation
+
+  init(_ decision: Decision, _ facts: DeliveryCase, to device: Device) {
+    let level: Level
+    switch decision.outcome {
+    case .push(let decided): level = decided
+    case .hold: level = facts.message.level
+    case .none, .wait: preconditionFailure("no push was decided")
+    }
+    job = JobDraft(
+      user: facts.recipient.user, device: device.id, token: device.token, platform: device.platform,
+      state: decision.holdEnd == nil ? .ready : .held, due: decision.holdEnd ?? facts.now, level: level.rawValue,
+      reasons: decision.reasons.map(\.code.rawValue), isNotifyAnyway: facts.message.isNotifyAnyway)
+    explanation = Explanation(decision: decision, facts: facts)
+  }
+
+  /// With what explains it as JSON, which takes too long for the hub's thread.
+  var draft: JobDraft {
+    var draft = job
+    draft.explanation = explanation.json
+    return draft
+  }
+
+  var holdEnd: Timestamp? { explanation.decision.holdEnd }
+}
+
+/// What is kept with a push job, to answer why it is there.
+struct Explanation: Codable, Sendable {
+  let decision: Decision
+  /// As they were then.
+  let facts: DeliveryCase
+
+  var json: [UInt8] { Self.json(of: self) }
+
+  static func json(of value: some Encodable) -> [UInt8] {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    guard let data = try? encoder.encode(value) else { preconditionFailure("facts are JSON") }
+    return Array(data)
+  }
+}
+
+extension Decision {
+  /// Until when it is held; nil: it is not.
+  var holdEnd: Timestamp? {
+    guard case .hold(let until) = outcome else { return nil }
+    return until
+  }
+}
+
+/// What was decided of one message.
+struct DecidedMessage: Sendable {
+  var pushes: [DecidedPush] = []
+  /// Of whose pushes the sender is told nothing else than that they might be on their way.
+  var untold: [UserID] = []
+  /// When to ask again; nil: decided.
+  var wait: Timestamp?
+
+  mutating func add(_ other: DecidedMessage) {
+    pushes += other.pushes
+    untold += other.untold
+  }
+}
+
+/// Who is pushed to: what the hub and the people are like goes through the decision, and what comes out becomes jobs.
+extension Relay {
+  /// What becomes of a message that is not stored yet for members whom nothing is waited for.
+  func decide(_ message: MessageTraits, at time: Timestamp, for users: [UserHandle], in room: RoomID) -> DecidedMessage
+  {
+    var decided = DecidedMessage()
+    for user in users {
+      guard let name = hub.name(of: user) else { continue }
+      let person = people[user] ?? Person()
+      // Nobody is there, and no grace runs: the hub has said so.
+      let recipient = person.facts(name, of: message, in: room, now: time)
+      decided.add(decide(message.facts(at: time), recipient, person, now: time))
+    }
+    return decided
+  }
+
+  /// For each device, or once where there is none.
+  private func decide(
+    _ message: MessageFacts, _ recipient: RecipientFacts, _ person: Person, now: Timestamp
+  ) -> DecidedMessage {
+    var decided = DecidedMessage()
+    for device in person.devices.isEmpty ? [nil] : person.devices.map(Optional.some) {
+      let facts = DeliveryCase(
+        message: message, recipient: recipient, device: device.map(person.facts(of:)), now: now)
+      let decision = RelayDelivery.decide(facts, policy: policy)
+      tally.count(decision.outcome)
+      switch (decision.outcome, device) {
+      case (.wait(let until), _): decided.wait = until
+      case (.push, .some(let device)), (.hold, .some(let device)):
+        decided.pushes.append(DecidedPush(decision, facts, to: device))
+      case (.push, nil), (.hold, nil): preconditionFailure("a push was decided for no device")
+      case (.none, _): break
+      }
+    }
+    if isUntold(message, recipient, person, now: now) { decided.untold = [recipient.user] }
+    return decided
+  }
+
+  /// Whether the sender may not know what becomes of the push, and one would be on its way if the recipient had nothing
+  /// to hide.
+  private func isUntold(
+    _ message: MessageFacts, _ recipient: RecipientFacts, _ person: Person, now: Timestamp
+  ) -> Bool {
+    let isMuted = recipient.roomLevel == .none || recipient.roomLevel == .mentions && !recipient.isMentioned
+    guard recipient.hasBlockedSender || isMuted || person.preferences.shareFocus == .none else { return false }
+    var open = recipient
+    open.hasBlockedSender = false
+    open.roomLevel = .all
+    let facts = DeliveryCase(message: message, recipient: open, device: DeviceFacts(), now: now)
+    guard case .push = RelayDelivery.decide(facts, policy: policy).outcome else { return false }
+    return true
+  }
+
+  /// The pushes of a message are on disk.
+  func conclude(_ decided: DecidedMessage, _ seq: Int64, in room: RoomHandle) {
+    for user in decided.untold { report(.pushed, of: seq, to: user, in: room) }
+    guard !decided.pushes.isEmpty else { return }
+    worker.wake()
+    if let end = decided.pushes.compactMap(\.holdEnd).min() { expectHoldEnd(by: end) }
+  }
+
+  // MARK: What waits
+
+  /// What was decided for one member, to be stored.
+  private struct Round: Sendable {
+    let room: RoomHandle
+    let name: RoomID
+    let user: UserHandle
+    var decided: Int64 = 0
+    var wait: Duration = .zero
+    var messages: [(seq: Int64, decided: DecidedMessage)] = []
+  }
+
+  /// Decides what waits for these members, and stores the pushes in one transaction for all.
+  func decide(_ due: [(RoomHandle, UserHandle)]) {
+    var rounds: [Round] = []
+    for (room, user) in due {
+      guard let round = round(room, user) else { continue }
+      if round.messages.isEmpty {
+        hub.decide(room, user, upTo: round.decided, askAgain: round.wait)
+      } else {
+        rounds.append(round)
+      }
+    }
+    guard !rounds.isEmpty else { return }
+    for round in rounds { pin(round.name) }
+    store.submit({ [rounds] transaction in
+      for round in rounds {
+        for message in round.messages {
+          _ = try transaction.insert(message.decided.pushes.map(\.draft), room: round.name, seq: message.seq)
+        }
+      }
+    }) { [self, rounds] result in
+      assumeIsolated { $0.conclude(rounds, result) }
+    }
+  }
+
+  private func conclude(_ rounds: [Round], _ result: Result<Void, StoreError>) {
+    for round in rounds {
+      unpin(round.name)
+      switch result {
+      case .success:
+        hub.decide(round.room, round.user, upTo: round.decided, askAgain: round.wait)
+        for message in round.messages { conclude(message.decided, message.seq, in: round.room) }
+      case .failure: hub.decide(round.room, round.user, upTo: 0, askAgain: .seconds(1))
+      }
+    }
+    if case .failure(let error) = result { logFailure(of: error) }
+  }
+
+  private func round(_ room: RoomHandle, _ user: UserHandle) -> Round? {
+    guard let name = hub.name(of: room), let recipient = hub.name(of: user) else { return nil }
+    let now = hub.now
+    let person = people[user] ?? Person()
+    let (messages, member) = hub.undecided(room, user)
+    var round = Round(room: room, name: name, user: user)
+    for message in messages {
+      let traits = traits(of: message, in: room, to: recipient)
+      var facts = person.facts(recipient, of: traits, in: name, now: now)
+      facts.hasRead = member.read >= message.seq
+      facts.hasReceivedActively = member.received >= message.seq
+      facts.sessions = member.sessions.map { SessionFacts($0, of: message) }
+      facts.away = AwayFacts(since: member.awaySince, isClean: member.isClean)
+      let decided = decide(traits.facts(at: message.time), facts, person, now: now)
+      if let wait = decided.wait {
+        round.wait = wait - now
+        break
+      }
+      round.decided = message.seq
+      if !decided.pushes.isEmpty || !decided.untold.isEmpty { round.messages.append((message.seq, decided)) }
+    }
+    return round
+  }
+
+  private func traits(of message: UndecidedMessage, in room: RoomHandle, to recipient: UserID) -> MessageTraits {
+    if let traits = undecided[room, message.seq] { return traits }
+    let sender = message.isOwn ? recipient : message.from.flatMap(hub.name(of:))
+    // Nobody's name: who is not known can neither be blocked nor be the recipient.
+    return MessageTraits(from: sender ?? UserID(unchecked: ""))
+  }
+}
+
+extension SessionFacts {
+  init(_ session: MemberSession, of message: UndecidedMessage) {
+    let wasGiven = message.seq >= session.givenFrom
+    let writing: Writing =
+      if !wasGiven {
+        .missed(joined: session.joined)
+      } else if let blocked = session.blocked, message.shown >= blocked {
+        .pending
+      } else {
+        .written(at: max(message.shown, session.joined, session.drained))
+      }
+    self.init(
+      activity: session.activity, writing: writing,
+      hasReceived: session.received >= message.seq && (session.acknowledges || wasGiven))
+  }
+}

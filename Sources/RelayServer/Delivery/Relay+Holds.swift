@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayDelivery
+import RelayHub
+import RelayProtocol
+import RelayStore
+
+/// Pushes that are decided again, because a fact has changed or a hold is over.
+extension Relay {
+  // MARK: By time
+
+  /// A hold ends at this time at the latest.
+  func expectHoldEnd(by time: Timestamp) {
+    if let alarm = holdAlarm, alarm <= time { return }
+    holdAlarm = time
+    hub.setAlarm(time)
+  }
+
+  /// Users whose pushes are decided again at the same time.
+  private static let mostReconsidered = 100
+
+  /// Decides again what is due, and looks when there is next something.
+  func endHolds() {
+    holdAlarm = nil
+    Task {
+      let now = hub.now
+      do {
+        let users = try await store.read { try $0.heldUsers(dueBy: now, limit: Self.mostReconsidered) }
+        for user in users {
+          let handle = try await retain(user)
+          defer { hub.release(handle) }
+          try await decideAgain(handle, user)
+        }
+        // Where something is due still, a moment is left for others.
+        guard let next = try await store.read({ try $0.nextHeldDue() }) else { return }
+        expectHoldEnd(by: max(next, hub.now + .milliseconds(10)))
+      } catch {
+        _ = requestError(error)  // says so in the log
+        expectHoldEnd(by: hub.now + Self.storePause)
+      }
+    }
+  }
+
+  // MARK: Because something has changed
+
+  /// Decides again what is held for the user, or not sent yet: something that the decision looks at has changed.
+  func reconsider(_ user: UserHandle) {
+    guard let name = hub.name(of: user) else { return }
+    // Whoever is at it begins anew: what was read may be older than the change.
+    guard reconsidered.updateValue(true, forKey: name) == nil else { return }
+    hub.retain(user)
+    Task {
+      defer { hub.release(user) }
+      while reconsidered[name] == true {
+        reconsidered[name] = false
+        do {
+          try await decideAgain(user, name)
+        } catch {
+          _ = requestError(error)
+          expectHoldEnd(by: hub.now + Self.storePause)
+        }
+      }
+      reconsidered[name] = nil
+    }
+  }
+
+  private struct Rulings: Sendable {
+    var made: [(id: String, ruling: JobRuling, explanation: Explanation?)] = []
+    var isPushed = false
+    var nextEnd: Timestamp?
+  }
+
+  private func decideAgain(_ user: UserHandle, _ name: UserID) async throws {
+    var page: Int64?
+    repeat {
+      let (jobs, next) = try await store.read { [page] in try $0.openJobs(of: name, before: page) }
+      page = next
+      let rulings = rulings(on: jobs, of: name, people[user] ?? Person())
+      guard !rulings.made.isEmpty else { continue }
+      try await store.write { transaction in
+        for (id, ruling, explanation) in rulings.made {
+          _ = try transaction.rule(id, ruling, explanation: explanation?.json)
+        }
+      }
+      if rulings.isPushed { worker.wake() }
+      if let end = rulings.nextEnd { expectHoldEnd(by: end) }
+    } while page != nil
+  }
+
+  private func rulings(on jobs: [OpenJob], of user: UserID, _ person: Person) -> Rulings {
+    let now = hub.now
+    var rulings = Rulings()
+    var released: [DeviceID: [(job: OpenJob, level: Level, explanation: Explanation)]] = [:]
+    for job in jobs {
+      guard let device = job.device else { continue }  // the store has ended it
+      let facts = facts(of: job, device, user, person, now: now)
+      let decision = RelayDelivery.decide(facts, policy: policy)
+      let explanation = Explanation(decision: decision, facts: facts)
+      switch decision.outcome {
+      // Waits are over when there is a job.
+      case .wait: continue
+      case .none(let reason): rulings.made.append((job.id, .cancel(reason.rawValue), explanation))
+      case .hold(let end):
+        // What may be on the phone already is not taken back.
+        guard job.attempts == 0, !job.isNotifyAnyway else { continue }
+        rulings.made.append((job.id, .hold(until: end), explanation))
+        rulings.nextEnd = min(rulings.nextEnd ?? end, end)
+      case .push(let level):
+        if job.state == .held {
+          released[device.id, default: []].append((job, level, explanation))
+        } else if job.level != level.rawValue {
+          rulings.made.append((job.id, .push(level: level.rawValue), explanation))
+        }
+      }
+    }
+    for jobs in released.values { digest(jobs, into: &rulings) }
+    return rulings
+  }
+
+  /// One push for all that is released at once for a device: that of the newest message carries the others.
+  private func digest(
+    _ jobs: [(job: OpenJob, level: Level, explanation: Explanation)], into rulings: inout Rulings
+  ) {
+    let ordered = jobs.sorted {
+      ($0.job.message.time, $0.job.room, $0.job.message.seq) < ($1.job.message.time, $1.job.room, $1.job.message.seq)
+    }
+    guard let newest = ordered.last else { return }
+    let level = jobs.map(\.level).max() ?? newest.level
+    rulings.made.append((newest.job.id, .push(level: level.rawValue), newest.explanation))
+    for other in ordered.dropLast() {
+      rulings.made.append((other.job.id, .merge(into: newest.job.id), other.explanation))
+    }
+    rulings.isPushed = true
+  }
+
+  private func facts(
+    of job: OpenJob, _ device: Device, _ user: UserID, _ person: Person, now: Timestamp
+  ) -> DeliveryCase {
+    let message = job.message
+    let traits = MessageTraits(message, parser)
+    var recipient = person.facts(user, of: traits, in: job.room, now: now)
+    recipient.stand(newest(job.marks, of: user, in: job.room), at: message.seq)
+    return DeliveryCase(
+      message: traits.facts(at: message.time, isNotifyAnyway: job.isNotifyAnyway), recipient: recipient,
+      device: person.facts(of: device), now: now)
+  }
+}
+
+extension Relay {
+  /// A member's stored marks, or those that are not stored yet.
+  func newest(_ stored: Marks?, of user: UserID, in room: RoomID) -> Marks? {
+    guard let stored else { return nil }
+    guard let room = hub.room(room), let user = hub.user(user), let known = hub.marks(of: user, in: room) else {
+      return stored
+    }
+    return Marks(read: max(stored.read, known.read), received: max(stored.received, known.received))
+  }
+}
+
+extension RecipientFacts {
+  /// - Parameter marks: nil: no member.
+  mutating func stand(_ marks: Marks?, at seq: Int64) {
+    isMember = marks != nil
+    hasRead = marks.map { $0.read >= seq } ?? false
+    hasReceivedActively = marks.map { $0.received >= seq } ?? false
+  }
+}
+
+extension MessageTraits {
+  init(_ record: UndecidedRecord, _ parser: JSONParser) {
+    self.init(
+      from: record.from, mentions: record.mentions, push: PushRequest(stored: record.push, parser),
+      isDeleted: record.isDeleted)
+  }
+}

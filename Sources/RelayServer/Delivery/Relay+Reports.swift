@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayDelivery
+import RelayHub
+import RelayProtocol
+import RelayStore
+
+/// How a message went for a recipient, as a sender hears it who asked.
+enum DeliveryState: String, Sendable {
+  /// Read, or received by a session that was looked at.
+  case received
+  /// Handed to the gateway; or, of who does not let the sender know, might have been.
+  case pushed
+  case failed
+}
+
+/// Whose messages are reported on, while their rooms are in memory.
+struct ReportedMessages {
+  private struct Report {
+    let sender: UserID
+    var told: [UserID: DeliveryState] = [:]
+  }
+
+  private var rooms: [RoomHandle: [Int64: Report]] = [:]
+  /// Reported on in one room at the same time; the oldest are given up.
+  static let mostInRoom = 256
+
+  subscript(room: RoomHandle, seq: Int64) -> UserID? {
+    get { rooms[room]?[seq]?.sender }
+    set {
+      rooms[room, default: [:]][seq] = newValue.map { Report(sender: $0) }
+      guard let reports = rooms[room], reports.count > Self.mostInRoom, let oldest = reports.keys.min() else { return }
+      rooms[room]?[oldest] = nil
+    }
+  }
+
+  /// The messages up to `seq` of others, on which something may be told of the user.
+  func messages(in room: RoomHandle, upTo seq: Int64, for user: UserID) -> [Int64] {
+    rooms[room]?.filter { $0.key <= seq && $0.value.sender != user }.keys.sorted() ?? []
+  }
+
+  /// The sender to tell; nil: there is none, or the same was told. What was received is not pushed any more.
+  mutating func tell(_ state: DeliveryState, of seq: Int64, to user: UserID, in room: RoomHandle) -> UserID? {
+    guard var report = rooms[room]?[seq], report.told[user] != state, report.told[user] != .received else { return nil }
+    report.told[user] = state
+    rooms[room]?[seq] = report
+    return report.sender
+  }
+
+  mutating func forget(_ room: RoomHandle) { rooms[room] = nil }
+}
+
+extension Relay {
+  func report(_ state: DeliveryState, of seq: Int64, to user: UserID, in room: RoomHandle) {
+    guard let name = hub.name(of: room), let sender = reports.tell(state, of: seq, to: user, in: room),
+      let sessions = hub.user(sender)
+    else { return }
+    hub.push(
+      JSONWriter.object {
+        $0["type"] = "delivery"
+        $0["room"] = name.rawValue
+        $0.integer("seq", seq)
+        $0["user"] = user.rawValue
+        $0["state"] = state.rawValue
+      }, to: sessions)
+  }
+
+  /// A member's marks have moved.
+  func reportReceived(_ room: RoomHandle, _ user: UserHandle, upTo seq: Int64) {
+    guard let name = hub.name(of: user) else { return }
+    for message in reports.messages(in: room, upTo: seq, for: name) {
+      // Whom the recipient has blocked learns of no receipt.
+      guard let sender = reports[room, message], people[user]?.blocked.contains(sender) != true else { continue }
+      report(.received, of: message, to: name, in: room)
+    }
+  }
+
+  /// How the push of a message ended that is reported on.
+  func reportPush(_ state: DeliveryState, of message: MessageReference, from sender: UserID, to user: UserID) {
+    guard let room = hub.room(message.room), reports[room, message.seq] != nil else { return }
+    let person = hub.user(user).flatMap { people[$0] } ?? Person()
+    let level = person.preferences[message.room].level(at: hub.now)
+    // Of who does not let the sender know, it was told when it was decided.
+    guard person.preferences.shareFocus != .none, level == .all, !person.blocked.contains(sender) else { return }
+    report(state, of: message.seq, to: user, in: room)
+  }
+}

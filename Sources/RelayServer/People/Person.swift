@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayDelivery
+import RelayProtocol
+import RelayStore
+
+/// What the relay keeps of a user in memory beside what the hub holds: all that a decision asks of a recipient.
+struct Person: Sendable {
+  var focus = FocusLedger()
+  var filters = FilterLedger()
+  var devices: [Device] = []
+  var preferences = Preferences()
+  /// Whom the user has blocked.
+  var blocked: Set<UserID> = []
+
+  init() {}
+
+  /// As the store has them, with what came about by itself since.
+  init(_ record: UserRecord, now: Timestamp) {
+    focus = FocusLedger(record.focus)
+    filters = FilterLedger(record.filters)
+    devices = record.devices
+    preferences = record.preferences
+    blocked = record.blocks
+    advance(to: now)
+  }
+
+  /// Whether it says no more than nothing would.
+  var isEmpty: Bool {
+    focus.count == 0 && filters.count == 0 && devices.isEmpty && preferences == Preferences() && blocked.isEmpty
+  }
+
+  /// When something that is shown or decided by changes by itself.
+  var nextChange: Timestamp? { [focus.nextChange, filters.nextChange].compactMap { $0 }.min() }
+
+  mutating func advance(to now: Timestamp) {
+    focus.advance(to: now)
+    filters.advance(to: now)
+  }
+
+  mutating func forget(_ device: DeviceID) {
+    devices.removeAll { $0.id == device }
+    focus.deviceForgotten(device)
+    filters.deviceForgotten(device)
+  }
+
+  mutating func register(_ device: Device) {
+    devices.removeAll { $0.id == device.id }
+    devices.append(device)
+    focus.deviceRegistered(device.id)
+    filters.deviceRegistered(device.id)
+  }
+}
+
+extension Person {
+  /// What a decision asks of the user as the recipient of a message; where they stand in its room is for the caller to add.
+  func facts(_ user: UserID, of message: MessageTraits, in room: RoomID, now: Timestamp) -> RecipientFacts {
+    let wish = preferences[room]
+    return RecipientFacts(
+      user: user, hasBlockedSender: blocked.contains(message.from), roomLevel: wish.level(at: now),
+      isMentioned: message.mentions.contains(user), roomCriteria: wish.criteria, onFocus: preferences.onFocus,
+      quiet: preferences.quietHours?.facts(at: now))
+  }
+
+  func facts(of device: Device) -> DeviceFacts {
+    DeviceFacts(
+      allowsAlerts: device.allowsAlerts, hasVoIPToken: device.voipToken != nil,
+      allowsTimeSensitive: device.allowsTimeSensitive, focusedUntil: focus.focusedUntil(device.id),
+      filter: filters.filter(of: device.id), criteria: device.criteria)
+  }
+
+  /// Whether the filter of one of the devices refuses the message now.
+  func filters(out message: MessageTraits, in room: RoomID, now: Timestamp) -> Bool {
+    devices.contains { device in
+      guard let filter = filters.filter(of: device.id), now < filter.until else { return false }
+      let label = preferences[room].criteria
+      return !filter.passes(Criteria.of(room: label, device: device.criteria, sender: message.push.criteria))
+    }
+  }
+}

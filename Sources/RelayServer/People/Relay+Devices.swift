@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayHub
+import RelayProtocol
+import RelayStore
+
+/// What users are pushed to on.
+extension Relay {
+  func device(_ request: HubRequest, _ user: UserHandle) async throws {
+    try await apply(DeviceRequest(request.fields), to: user)
+    finish(request)
+  }
+
+  func apply(_ request: DeviceRequest, to user: UserHandle) async throws {
+    guard let name = hub.name(of: user) else { throw HubRefusal.gone }
+    let now = hub.now
+    switch request {
+    case .forget(let device):
+      _ = try await store.write { try $0.forget(device, of: name) }
+      noteChange(of: name)
+      forget(device, of: user)
+    case .register(let device):
+      let most = limits.devicesPerUser
+      // Counted where nothing runs beside it.
+      let registered = try await store.write { transaction -> [(user: UserID, device: DeviceID)]? in
+        let known = try transaction.reader.user(name)?.devices ?? []
+        guard most == 0 || known.count < most || known.contains(where: { $0.id == device.id }) else { return nil }
+        return try transaction.register(device, of: name, now: now)
+      }
+      guard let displaced = registered else {
+        throw RequestError(.tooLarge, "one past the limit `devicesPerUser`")
+      }
+      noteChange(of: name)
+      for (owner, taken) in displaced {
+        noteChange(of: owner)
+        if let owner = hub.user(owner) { forget(taken, of: owner) }
+      }
+      var person = people[user] ?? Person()
+      person.register(device)
+      show(person, of: user)
+      reconsider(user)
+    }
+  }
+
+  /// A device that the store does not know any more.
+  func forget(_ device: DeviceID, of user: UserHandle) {
+    guard var person = people[user] else { return }
+    person.forget(device)
+    show(person, of: user)
+  }
+}

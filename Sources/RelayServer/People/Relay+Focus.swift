@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayDelivery
+import RelayHub
+import RelayProtocol
+import RelayStore
+
+/// What devices report of their Focus and of its filter.
+extension Relay {
+  func focus(_ request: HubRequest, _ user: UserHandle) async throws {
+    let report = try FocusReport(request.fields, device: hub.device(of: request.session))
+    let result = try await apply(report, to: user, cause: request.session)
+    finish(request, Replies.focus(applied: result.applied, isFocused: result.isFocused, since: result.since))
+  }
+
+  func filter(_ request: HubRequest, _ user: UserHandle) async throws {
+    let report = try FilterReport(request.fields, device: hub.device(of: request.session))
+    let applied = try await apply(report, to: user)
+    finish(request) { $0.bool("applied", applied) }
+  }
+
+  struct FocusResult {
+    let applied: Bool
+    let isFocused: Bool?
+    let since: Timestamp?
+  }
+
+  /// Takes a report in and shows it once it is stored.
+  func apply(_ report: FocusReport, to user: UserHandle, cause: SessionHandle?) async throws -> FocusResult {
+    var person = people[user] ?? Person()
+    guard person.focus[report.device] != nil || isBelow(limits.devicesPerUser, person.focus.count) else {
+      throw tooManyDevices
+    }
+    let applied = person.focus.apply(report, now: hub.now)
+    let records = person.focus.records
+    try await change(user, to: person, cause: cause) { try $0.save(records, of: $1) }
+    tally.countFocusReport(applied: applied)
+    let shown = people[user]?.focus
+    return FocusResult(applied: applied, isFocused: shown?.isFocused, since: shown?.focusSince)
+  }
+
+  /// - Returns: Whether it was the newest of the device.
+  func apply(_ report: FilterReport, to user: UserHandle) async throws -> Bool {
+    var person = people[user] ?? Person()
+    guard person.filters[report.device] != nil || isBelow(limits.devicesPerUser, person.filters.count) else {
+      throw tooManyDevices
+    }
+    let applied = person.filters.apply(report, now: hub.now)
+    let records = person.filters.records
+    try await change(user, to: person, cause: nil) { try $0.save(records, of: $1) }
+    return applied
+  }
+
+  private var tooManyDevices: RequestError { RequestError(.tooLarge, "one past the limit `devicesPerUser`") }
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayDelivery
+import RelayHub
+import RelayProtocol
+import RelayStore
+
+/// How users want to be told, what they share, and whom they have blocked.
+extension Relay {
+  func preferences(_ request: HubRequest, _ user: UserHandle) async throws {
+    let preferences = try await change(preferences: request.fields, of: user)
+    finish(request, Replies.preferences(preferences))
+  }
+
+  /// Changes what the fields say and leaves the rest.
+  func change(preferences fields: Fields, of user: UserHandle) async throws -> Preferences {
+    var person = people[user] ?? Person()
+    try person.preferences.change(fields, now: hub.now)
+    guard limits.roomsPerUser == 0 || person.preferences.rooms.count <= limits.roomsPerUser else {
+      throw RequestError(.tooLarge, "one past the limit `roomsPerUser`", at: "\(fields.place)/rooms")
+    }
+    guard person.preferences != (people[user] ?? Person()).preferences else { return person.preferences }
+    let preferences = person.preferences
+    try await change(user, to: person, cause: nil) { try $0.save(preferences, of: $1) }
+    return people[user]?.preferences ?? preferences
+  }
+
+  func block(_ request: HubRequest, _ user: UserHandle, _ isBlocked: Bool) async throws {
+    let others: [UserID] = try request.fields.required("users", request.fields.names("users", most: 256))
+    guard let name = hub.name(of: user) else { throw HubRefusal.gone }
+    guard !isBlocked || !others.contains(name) else {
+      throw RequestError(.badRequest, "nobody can block themselves", at: "/users")
+    }
+    try await block(others, by: user, isBlocked)
+    finish(request)
+  }
+
+  func block(_ others: [UserID], by user: UserHandle, _ isBlocked: Bool) async throws {
+    var person = people[user] ?? Person()
+    if isBlocked { person.blocked.formUnion(others) } else { person.blocked.subtract(others) }
+    try await change(user, to: person, cause: nil) { transaction, name in
+      for other in others {
+        _ = try isBlocked ? transaction.block(other, by: name) : transaction.unblock(other, by: name)
+      }
+    }
+    for other in others { hub.setBlocked(isBlocked, other, by: user) }
+  }
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayDelivery
+import RelayHub
+import RelayProtocol
+import RelayStore
+
+/// Users: into memory, and what is kept of them there.
+extension Relay {
+  /// A user by name, in memory until the matching `hub.release`.
+  func retain(_ user: UserID) async throws -> UserHandle {
+    try await retain([user])[0]
+  }
+
+  /// Users by name, in their order, each in memory until it is released; one read for all that are not.
+  func retain(_ users: [UserID]) async throws -> [UserHandle] {
+    var handles: [UserID: UserHandle] = [:]
+    for user in users where handles[user] == nil {
+      guard let handle = hub.user(user) else { continue }
+      hub.retain(handle)
+      handles[user] = handle
+    }
+    beginReading()
+    defer { endReading() }
+    var missing = Array(Set(users.filter { handles[$0] == nil }))
+    while !missing.isEmpty {
+      let since = changes
+      let records: [UserRecord]
+      do {
+        records = try await store.read { [missing] in try $0.users(missing) }
+      } catch {
+        handles.values.forEach(hub.release)
+        throw error
+      }
+      let known = Dictionary(uniqueKeysWithValues: records.map { ($0.user.id, $0) })
+      // Somebody else may have brought a user into memory, changed them and let them go, while this was read.
+      for user in missing where hub.user(user) != nil || !hasChanged(user, since: since) {
+        handles[user] = adopt(
+          known[user] ?? UserRecord(user: User(id: user), lastSeen: nil, focus: [], devices: []))
+      }
+      missing.removeAll { handles[$0] != nil }
+    }
+    var isFirst: Set<UserID> = []
+    return users.compactMap { user in
+      guard let handle = handles[user] else { return nil }
+      if !isFirst.insert(user).inserted { hub.retain(handle) }
+      return handle
+    }
+  }
+
+  // MARK: What changes while it is read
+
+  func beginReading() { readings += 1 }
+
+  func endReading() {
+    readings -= 1
+    if readings == 0 { changed = [:] }
+  }
+
+  /// Whether the user may have changed; what began long ago is told of changes that were none.
+  func hasChanged(_ user: UserID, since: Int) -> Bool {
+    changed[user].map { $0 > since } ?? false || since < changesForgotten
+  }
+
+  func noteChange(of user: UserID) {
+    changes += 1
+    guard readings > 0 else { return }
+    if changed.count >= Self.mostChanged {
+      changed = [:]
+      changesForgotten = changes
+    }
+    changed[user] = changes
+  }
+
+  private static let mostChanged = 10_000
+
+  /// A user as the store has them, unless they are in memory already; retained.
+  func adopt(_ record: UserRecord) -> UserHandle {
+    let isNew = hub.user(record.user.id) == nil
+    let handle = hub.retain(record.user, lastSeen: record.lastSeen)
+    guard isNew else { return handle }
+    for other in record.blocks { hub.setBlocked(true, other, by: handle) }
+    show(Person(record, now: hub.now), of: handle)
+    return handle
+  }
+
+  /// What the hub shows and knows follows; and when something changes by itself, it tells.
+  func show(_ person: Person, of user: UserHandle, cause: SessionHandle? = nil) {
+    people[user] = person.isEmpty ? nil : person
+    let preferences = person.preferences
+    hub.setHasDevices(!person.devices.isEmpty, of: user)
+    hub.setHasFilter(person.filters.nextChange != nil, of: user)
+    hub.setSharing(focus: preferences.shareFocus, online: preferences.shareOnline, of: user)
+    hub.setFocus(person.focus.isFocused, since: person.focus.focusSince, of: user, cause: cause)
+    hub.setAlarm(person.nextChange, of: user)
+  }
+
+  /// Something that devices have said has settled or decayed.
+  func userDue(_ user: UserHandle) {
+    guard var person = people[user] else { return }
+    person.advance(to: hub.now)
+    show(person, of: user)
+    reconsider(user)
+  }
+
+  /// Changes what is kept of a user: what is asked next builds on it, and it is shown, and decided by again, once it is
+  /// stored. Where it cannot be, it is as it was.
+  func change(
+    _ user: UserHandle, to person: Person, cause: SessionHandle?,
+    storing work: @escaping @Sendable (Transaction, UserID) throws -> Void
+  ) async throws {
+    guard let name = hub.name(of: user) else { throw HubRefusal.gone }
+    noteChange(of: name)
+    people[user] = person
+    do {
+      try await store.write { try work($0, name) }
+    } catch {
+      let stored = try? await store.read { try $0.user(name) }
+      people[user] = stored.map { Person($0, now: hub.now) }
+      throw error
+    }
+    noteChange(of: name)
+    // Others may have changed more of it meanwhile.
+    show(people[user] ?? Person(), of: user, cause: cause)
+    reconsider(user)
+  }
+
+  /// 0 lifts a limit.
+  func isBelow(_ limit: Int, _ count: Int) -> Bool { limit == 0 || count < limit }
+}

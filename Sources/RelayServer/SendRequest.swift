@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayDelivery
+import RelayHub
+import RelayProtocol
+
+/// What a `send` says beside its room, its body and its key.
+struct SendRequest: Equatable, Sendable {
+  var mentions: [UserID] = []
+  /// The seq of the message that it answers.
+  var replyTo: Int64?
+  var push = PushRequest()
+  /// The sender wants `delivery` events.
+  var reports = false
+
+  static let mostMentions = 256
+
+  init() {}
+
+  /// - Parameters:
+  ///   - newest: The newest message of the room.
+  ///   - isStored: Rooms that keep nothing push nothing.
+  init(_ fields: Fields, rights: Rights, newest: Int64, isStored: Bool) throws(RequestError) {
+    var seen: Set<UserID> = []
+    mentions = (try fields.names("mentions", most: Self.mostMentions) ?? []).filter { seen.insert($0).inserted }
+    replyTo = try fields.integer("replyTo", 1...largestInteger)
+    if let replyTo, replyTo > newest { throw fields.wrong("replyTo", "is above the newest of the room") }
+    reports = try fields.bool("report") ?? false
+    guard let push = try PushRequest(fields, rights: rights) else { return }
+    guard isStored else {
+      throw RequestError(
+        .unsupported, "a room that keeps nothing pushes nothing", at: "\(fields.place)/push", status: 422)
+    }
+    self.push = push
+  }
+
+  /// The members of a `message` event, which begin with a comma, or nothing.
+  var members: [UInt8] {
+    guard !mentions.isEmpty || replyTo != nil else { return [] }
+    var object = JSONWriter.object { Replies.address(mentions, replyTo)(&$0) }
+    object[0] = UInt8(ascii: ",")
+    object.removeLast()
+    return object
+  }
+}
+
+extension PushRequest {
+  /// nil: there is no `push`.
+  init?(_ fields: Fields, rights: Rights) throws(RequestError) {
+    if case .bool(let isAsked)? = fields.members["push"] {
+      self.init(isAsked: isAsked)
+      return
+    }
+    guard let fields = try fields.object("push") else { return nil }
+    try self.init(object: fields)
+    isUrgentAllowed = level <= .active || rights.contains(.urgent)
+    guard kind == .message || rights.contains(.urgent) else {
+      throw RequestError(.forbidden, "the right urgent is needed to call", at: "\(fields.place)/kind")
+    }
+  }
+
+  /// What ``json`` has made of a request.
+  init(stored json: [UInt8]?, _ parser: JSONParser) {
+    self.init()
+    guard let json else { return }
+    guard json != Array("false".utf8) else {
+      isAsked = false
+      return
+    }
+    guard let fields = try? parser.parse(json), let push = try? PushRequest(object: fields) else { return }
+    self = push
+    isUrgentAllowed = (try? fields.bool(Self.urgentKey)) ?? true
+  }
+
+  private init(object fields: Fields) throws(RequestError) {
+    self.init()
+    kind = try fields.choice("kind") ?? .message
+    level = try fields.choice("level") ?? .active
+    criteria = try fields.string("criteria", longest: FilterReport.longestCriteria)
+    let longest = Double(Self.longestLifetime.components.seconds)
+    lifetime = try fields.decimal("expires", 1...longest).map { .milliseconds(Int64($0 * 1000)) }
+  }
+}
