@@ -21,6 +21,25 @@ extension Reader {
     try db.first("\(Self.records) WHERE jobs.id = ?", [id]).map(JobRecord.init(_:))
   }
 
+  /// The messages that a job's push tells of whose senders asked to hear how it goes, and these senders; the job's own
+  /// and what is merged into it.
+  public func reported(by id: String, limit: Int) throws -> [(message: MessageReference, sender: UserID)] {
+    try db.all(
+      """
+      SELECT rooms.name, messages.seq, users.name FROM jobs
+      JOIN rooms ON rooms.id = jobs.room
+      JOIN messages ON messages.room = jobs.room AND messages.seq = jobs.seq AND messages.reports
+      JOIN users ON users.id = messages.sender
+      WHERE jobs.rowid IN (
+        SELECT rowid FROM jobs WHERE id = ?1
+        UNION ALL
+        SELECT rowid FROM jobs WHERE merged_into = ?1 AND state = 'merged')
+      ORDER BY jobs.rowid LIMIT ?2
+      """,
+      [id, limit]
+    ).map { (MessageReference(room: RoomID(unchecked: $0[0]), seq: $0[1]), UserID(unchecked: $0[2])) }
+  }
+
   private static let records = """
     SELECT jobs.id, rooms.name, jobs.seq, users.name, device, platform, token, state, due, lease, attempts, created,
       reasons, finished_at, note, round, is_notify_anyway, level, explanation, merged_into, digest

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-import GRDB
 import RelayProtocol
 import Testing
 
@@ -261,59 +260,5 @@ import Testing
   @Test func `nothing is due where nothing waits`() async throws {
     #expect(try await test.read { try $0.nextDue() } == nil)
     #expect(try await claim() == [])
-  }
-
-  /// Every way in which jobs come and go, in an order that a seed decides.
-  @Test(arguments: 1...8) func `exactly the first unfinished job of a room and device is the next`(
-    seed: UInt64
-  ) async throws {
-    var random = SplitMix(state: seed)
-    try await prepare { transaction in
-      try transaction.register(phone("tablet", token: "other"), of: bob.id, now: .at(0))
-      for _ in 1...20 { _ = try transaction.append(draft()) }
-    }
-    var claimed: [Claim] = []
-    for step in 0..<120 {
-      let now = Timestamp.at(Int64(step))
-      switch Int.random(in: 0..<6, using: &random) {
-      case 0, 1:
-        let device = Bool.random(using: &random) ? phone() : phone("tablet", token: "other")
-        let seq = Int64.random(in: 1...20, using: &random)
-        try await test.write { _ = try $0.insert([job(device)], room: room, seq: seq) }
-      case 2: claimed += try await claim(1, now: now)
-      case 3:
-        guard let claim = claimed.popLast() else { continue }
-        try await finish([claim])
-      case 4:
-        guard let claim = claimed.popLast() else { continue }
-        try await test.write { _ = try $0.retry(claim.id, due: now + .milliseconds(9)) }
-      default:
-        let seq = Int64.random(in: 1...6, using: &random)
-        try await test.write { _ = try $0.cancel(room, bob.id, upTo: seq, reason: "read") }
-      }
-      let wrong = try await test.read { reader in
-        try Int.fetchOne(
-          reader.db,
-          sql: """
-            SELECT count(*) FROM jobs AS job WHERE \(Schema.queued) AND is_next <> NOT EXISTS (
-              SELECT 1 FROM jobs AS earlier WHERE earlier.\(Schema.queued) AND earlier.user = job.user
-                AND earlier.device = job.device AND earlier.room = job.room AND earlier.seq < job.seq)
-            """)
-      }
-      #expect(wrong == 0)
-    }
-  }
-}
-
-/// Steele, Lea and Flood's SplitMix64: the same numbers for the same seed.
-private struct SplitMix: RandomNumberGenerator {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ (mixed >> 31)
   }
 }

@@ -156,6 +156,7 @@ extension Transaction {
     _ = try reader.jobs(of: bob.id, limit: 9)
     _ = try reader.jobs(limit: 9)
     _ = try reader.job("")
+    _ = try reader.reported(by: "", limit: 9)
     _ = try reader.nextDue()
     _ = try reader.nextHeldDue()
     _ = try reader.heldUsers(dueBy: .at(99), limit: 9)

@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayProtocol
+import Testing
+
+@testable import RelayStore
+
+@Suite struct HeldJobTests {
+  let test: TestStore
+  init() async throws {
+    test = try TestStore()
+    try await test.write { try $0.prepareRoom() }
+  }
+
+  private static let hour: Int64 = 3_600_000
+
+  private static func held(due: Int64 = 5_000, to user: User = bob, _ device: Device = phone()) -> JobDraft {
+    var draft = job(to: user, device, due: .at(due))
+    draft.state = .held
+    return draft
+  }
+
+  /// A message for each draft, with it; returns the jobs' ids.
+  private func append(_ drafts: [JobDraft]) async throws -> [String] {
+    try await test.write { transaction in
+      for draft in drafts { _ = try transaction.append(RelayStoreTests.draft(jobs: [draft])) }
+    }
+    return try await test.read { try $0.jobs(limit: drafts.count).reversed().map(\.id) }
+  }
+
+  private func claim(now: Timestamp = .at(0)) async throws -> [Claim] {
+    try await test.write { try $0.claim(limit: 99, now: now, leaseUntil: now + .seconds(60)) }
+  }
+
+  private func record(_ id: String) async throws -> JobRecord {
+    try #require(try await test.read { try $0.job(id) })
+  }
+
+  private func rule(_ id: String, _ ruling: JobRuling, explanation: [UInt8]? = nil) async throws -> Bool {
+    try await test.write { try $0.rule(id, ruling, explanation: explanation) }
+  }
+
+  @Test func `a held job waits to be decided again, and is not sent by itself`() async throws {
+    var draft = Self.held()
+    draft.level = "active"
+    draft.explanation = Array(#"{"outcome":"hold"}"#.utf8)
+    let appended = try await test.write { [draft] in try $0.append(RelayStoreTests.draft(jobs: [draft])) }
+    #expect(appended.jobs == [])
+    #expect(try await claim(now: .at(9_000)) == [])
+    #expect(try await test.read { try $0.nextDue() } == nil)
+    #expect(try await test.read { try $0.nextHeldDue() } == .at(5_000))
+    let stored = try #require(try await test.read { try $0.jobs(limit: 9).first })
+    #expect(stored.state == .held)
+    #expect(stored.level == "active")
+    #expect(stored.explanation == draft.explanation)
+    let unfinished = try await test.read { try $0.unfinishedJobs() }
+    #expect(unfinished.counts == [.held: 1])
+    #expect(unfinished.oldest == nil)
+  }
+
+  @Test(arguments: [12 * hour - 1, 12 * hour, 12 * hour + 1, .max / 2] as [Int64])
+  func `no hold is longer than twelve hours`(asked: Int64) async throws {
+    let due = min(asked, 12 * Self.hour)
+    let ids = try await append([Self.held(due: asked), job()])
+    #expect(try await record(ids[0]).due == .at(due))
+    #expect(try await rule(ids[1], .hold(until: .at(asked))))
+    #expect(try await record(ids[1]).due == .at(due))
+  }
+
+  @Test func `a held job stands in nobody's way`() async throws {
+    let ids = try await append([Self.held(), job(), Self.held(), job()])
+    let first = try await claim()
+    #expect(first.map(\.id) == [ids[1]])
+    try await test.write { try $0.finish(ids[1], state: .sent, now: .at(0)) }
+    #expect(try await claim().map(\.id) == [ids[3]])
+  }
+
+  @Test func `a hold for what is not there is cancelled at once`() async throws {
+    try await test.write { transaction in
+      try transaction.insert([Self.held()], room: room, seq: 7)
+      try transaction.insert([Self.held(phone("lost"))], room: room, seq: 7)
+      _ = try transaction.append(draft(jobs: [Self.held(to: User(id: UserID(unchecked: "carol")), phone())]))
+    }
+    let notes = try await test.read { try $0.jobs(limit: 9).map(\.note) }
+    #expect(notes == ["no device", "no device", "no message"])
+    #expect(try await test.read { try $0.nextHeldDue() } == nil)
+  }
+
+  @Test func `a message that is decided again after a crash is held once`() async throws {
+    let ids = try await append([Self.held()])
+    try await test.write { transaction in
+      try transaction.insert([job(), Self.held(due: 9)], room: room, seq: 1)
+      try transaction.releaseLeases()
+    }
+    #expect(try await test.read { try $0.jobs(limit: 9).map(\.id) } == ids)
+    #expect(try await record(ids[0]).state == .held)
+    #expect(try await record(ids[0]).due == .at(5_000))
+  }
+
+  @Test func `users are asked for when their holds are due, the longest due first`() async throws {
+    let users = ["a", "b", "c", "d"].map { User(id: UserID(unchecked: $0)) }
+    try await test.write { transaction in
+      for (index, user) in users.enumerated() {
+        _ = try transaction.join(user, room: room, epoch: "e", now: .at(0))
+        let device = phone(token: user.id.rawValue)
+        try transaction.register(device, of: user.id, now: .at(0))
+        for due in [10, 20] {
+          _ = try transaction.append(draft(jobs: [Self.held(due: Int64(due - index), to: user, device)]))
+        }
+      }
+    }
+    func held(_ time: Int64, _ limit: Int = 9) async throws -> [String] {
+      try await test.read { try $0.heldUsers(dueBy: .at(time), limit: limit).map(\.rawValue) }
+    }
+    #expect(try await held(6) == [])
+    #expect(try await held(7) == ["d"])
+    #expect(try await held(9) == ["d", "c", "b"])
+    #expect(try await held(99) == ["d", "c", "b", "a"])
+    #expect(try await held(99, 2) == ["d", "c"])
+    #expect(try await test.read { try $0.nextHeldDue() } == .at(7))
+  }
+
+  @Test func `an open job comes with all that it is decided with`() async throws {
+    try await test.write { transaction in
+      var message = draft(at: .at(-9))
+      message.mentions = [bob.id]
+      message.push = Array("{}".utf8)
+      message.reports = true
+      message.jobs = [Self.held()]
+      message.jobs[0].level = "passive"
+      _ = try transaction.append(message)
+      _ = try transaction.append(draft())
+      try transaction.mark(room, bob.id, read: 0, received: 2)
+      var device = phone(token: "refreshed")
+      device.allowsAlerts = false
+      try transaction.register(device, of: bob.id, now: .at(0))
+    }
+    var device = phone(token: "refreshed")
+    device.allowsAlerts = false
+    let open = try await test.read { try $0.openJobs(of: bob.id) }
+    #expect(
+      open.jobs == [
+        OpenJob(
+          id: open.jobs.first?.id ?? "", room: room, state: .held, due: .at(5_000), created: .at(-9), level: "passive",
+          message: UndecidedRecord(
+            seq: 1, from: alice.id, time: .at(-9), mentions: [bob.id], push: Array("{}".utf8), reports: true),
+          marks: .init(read: 0, received: 2), device: device)
+      ])
+    #expect(open.next == nil)
+  }
+
+  @Test func `open are those of the user that are neither finished nor being sent`() async throws {
+    let ids = try await append([job(), job(), Self.held(), job(due: .at(9)), job(), job()])
+    try await test.write { transaction in
+      _ = try transaction.claim(limit: 9, now: .at(0), leaseUntil: .at(9))
+      try transaction.retry(ids[0], due: .at(0))
+      _ = try transaction.claim(limit: 9, now: .at(0), leaseUntil: .at(9))
+      try transaction.finish(ids[1], state: .dead, now: .at(0))
+      try transaction.rule(ids[4], .merge(into: ids[5]))
+    }
+    let states = try await test.read { try $0.openJobs(of: bob.id).jobs.map(\.state) }
+    #expect(states == [.ready, .merged, .waiting, .held])
+    for user in [alice.id, UserID(unchecked: "nobody")] {
+      #expect(try await test.read { try $0.openJobs(of: user).jobs } == [])
+    }
+    try await test.write { try $0.retry(ids[0], due: .at(9)) }
+    #expect(try await test.read { try $0.openJobs(of: bob.id).jobs.last?.state } == .retrying)
+  }
+
+  @Test func `open jobs are read by pages, none twice`() async throws {
+    let ids = try await append((0..<7).map { $0.isMultiple(of: 2) ? Self.held() : job() })
+    var found: [String] = []
+    var next: Int64?
+    repeat {
+      let page = try await test.read { [next] in try $0.openJobs(of: bob.id, before: next, limit: 3) }
+      #expect(page.jobs.count <= 3)
+      found += page.jobs.map(\.id)
+      next = page.next
+    } while next != nil
+    #expect(found == ids.reversed())
+  }
+}
+
+/// What becomes of jobs that are decided again.
+extension HeldJobTests {
+  @Test func `a hold that ends with a push goes out in the order of its room`() async throws {
+    let ids = try await append([Self.held(), job(), job()])
+    #expect(try await claim().map(\.id) == [ids[1]])
+    #expect(try await rule(ids[0], .push(level: "passive"), explanation: Array("{}".utf8)))
+    try await test.write { try $0.finish(ids[1], state: .sent, now: .at(0)) }
+    let claims = try await claim()
+    #expect(claims.map(\.id) == [ids[0]])
+    #expect(claims.map(\.level) == ["passive"])
+    #expect(try await record(ids[0]).explanation == Array("{}".utf8))
+    try await test.write { try $0.finish(ids[0], state: .sent, now: .at(0)) }
+    #expect(try await claim().map(\.id) == [ids[2]])
+  }
+
+  @Test func `a push that waits for a gateway goes on waiting`() async throws {
+    let ids = try await append([job(), job(due: .at(900))])
+    _ = try await claim()
+    try await test.write { try $0.retry(ids[0], due: .at(500)) }
+    for id in ids { #expect(try await rule(id, .push(level: "active"))) }
+    #expect(try await record(ids[0]).state == .retrying)
+    #expect(try await record(ids[0]).due == .at(500))
+    #expect(try await record(ids[1]).state == .waiting)
+    #expect(try await record(ids[1]).due == .at(900))
+    #expect(try await record(ids[1]).level == "active")
+  }
+
+  @Test(arguments: [0, 1, 2]) func `what was on its way is held, and lets others pass`(kind: Int) async throws {
+    let ids = try await append([job(due: .at(kind == 1 ? 900 : 0)), job()])
+    if kind == 2 {
+      _ = try await claim()
+      try await test.write { try $0.retry(ids[0], due: .at(900)) }
+    }
+    #expect(try await rule(ids[0], .hold(until: .at(7))))
+    #expect(try await record(ids[0]).state == .held)
+    #expect(try await record(ids[0]).due == .at(7))
+    #expect(try await claim().map(\.id) == [ids[1]])
+  }
+
+  @Test func `a hold is moved`() async throws {
+    let ids = try await append([Self.held()])
+    #expect(try await rule(ids[0], .hold(until: .at(8)), explanation: Array("1".utf8)))
+    #expect(try await record(ids[0]).due == .at(8))
+    #expect(try await rule(ids[0], .hold(until: .at(9))))
+    #expect(try await record(ids[0]).explanation == Array("1".utf8))
+    #expect(try await test.read { try $0.nextHeldDue() } == .at(9))
+  }
+
+  @Test func `a job that is not to be pushed any more ends with the reason`() async throws {
+    let ids = try await append([Self.held(), job(), job()])
+    for id in ids.prefix(2) { #expect(try await rule(id, .cancel("blocked"), explanation: Array("{}".utf8))) }
+    for id in ids.prefix(2) {
+      let record = try await record(id)
+      #expect(record.state == .cancelled)
+      #expect(record.note == "blocked")
+      #expect(record.finishedAt == .at(0))
+      #expect(record.explanation == Array("{}".utf8))
+    }
+    #expect(try await claim().map(\.id) == [ids[2]])
+  }
+
+  @Test(arguments: [JobRuling.push(level: "active"), .hold(until: .at(9)), .cancel("late"), .merge(into: "")])
+  func `what has moved on is not ruled`(ruling: JobRuling) async throws {
+    let ids = try await append([job(), job()])
+    _ = try await claim()
+    try await test.write { try $0.finish(ids[1], state: .expired, now: .at(0)) }
+    for id in ids {
+      let before = try await record(id)
+      #expect(try await rule(id, ruling, explanation: Array("1".utf8)) == false)
+      #expect(try await record(id) == before)
+    }
+    #expect(try await rule("none", ruling) == false)
+  }
+}
+
+/// A hold always ends.
+extension HeldJobTests {
+  @Test func `reading past a message ends its hold`() async throws {
+    let ids = try await append([Self.held(), Self.held(), job(), Self.held()])
+    #expect(try await test.write { try $0.cancel(room, bob.id, upTo: 3, reason: "read") } == 3)
+    for id in ids.prefix(3) { #expect(try await record(id).note == "read") }
+    #expect(try await record(ids[3]).state == .held)
+  }
+
+  @Test func `leaving, a lost device and a taken token end holds`() async throws {
+    let other = RoomID(unchecked: "other")
+    let devices = ["kept", "forgotten", "taken"].map { phone($0, token: $0) }
+    try await test.write { transaction in
+      try transaction.prepareRoom(other)
+      for device in devices { try transaction.register(device, of: bob.id, now: .at(0)) }
+      for room in [room, other] {
+        _ = try transaction.append(draft(in: room, jobs: devices.map { Self.held($0) }))
+      }
+      try transaction.leave(bob.id, room: other)
+      try transaction.forget(devices[1].id, of: bob.id)
+      try transaction.register(phone("alices", token: "taken"), of: alice.id, now: .at(0))
+    }
+    let jobs = try await test.read { try $0.jobs(of: bob.id, limit: 9) }
+    let held = jobs.filter { $0.state == .held }
+    #expect(held.map(\.device) == [devices[0].id])
+    #expect(held.map(\.room) == [room])
+    #expect(
+      jobs.filter { $0.state == .cancelled }.map(\.note).sorted { $0 ?? "" < $1 ?? "" } == [
+        "no device", "no device", "not a member", "not a member", "not a member",
+      ])
+  }
+
+  @Test func `a held push finds its message after the history has passed it`() async throws {
+    let ids = try await append([Self.held(), job()])
+    _ = try await test.write { transaction in
+      try transaction.advanceCursor(room, to: 2)
+      return try transaction.trim(room, to: Retention(count: 0), mostDeleted: 9)
+    }
+    #expect(try await test.read { try $0.openJobs(of: bob.id).jobs.map(\.message.seq) } == [2, 1])
+    #expect(try await rule(ids[0], .push(level: "active")))
+    #expect(try await claim().map(\.message.seq) == [1])
+  }
+}
+
+extension HeldJobTests {
+  private static func held(_ device: Device) -> JobDraft { held(to: bob, device) }
+}

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+import GRDB
+import RelayProtocol
+import Testing
+
+@testable import RelayStore
+
+/// Every way in which jobs come and go, in an order that a seed decides.
+@Suite struct JobPropertyTests {
+  let test: TestStore
+  init() throws { test = try TestStore() }
+
+  private static let rooms = ["a", "b"].map { RoomID(unchecked: $0) }
+  private static let devices = [phone(), phone("tablet", token: "other")]
+  private static let messages: ClosedRange<Int64> = 1...20
+
+  /// What must hold between any two transactions, as queries of rows that break it.
+  private static let laws = [
+    "exactly the first queued job of a room and device is the next": """
+    SELECT * FROM jobs AS job WHERE \(Schema.queued) AND is_next <> NOT EXISTS (
+      SELECT 1 FROM jobs AS earlier WHERE earlier.\(Schema.queued) AND earlier.user = job.user
+        AND earlier.device = job.device AND earlier.room = job.room
+        AND (earlier.seq, earlier.round) < (job.seq, job.round))
+    """,
+    "what is set aside is not the next": "SELECT * FROM jobs WHERE \(Schema.aside) AND is_next",
+    "what has ended has a time, and nothing else": """
+    SELECT * FROM jobs WHERE state <> 'merged'
+      AND (finished_at IS NULL) = (state IN ('sent', 'cancelled', 'expired', 'dead'))
+    """,
+    "what is merged goes with a job of its device that is under way and not merged itself": """
+    SELECT * FROM jobs AS job WHERE state = 'merged' AND finished_at IS NULL AND NOT EXISTS (
+      SELECT 1 FROM jobs AS carrier
+      WHERE carrier.id = job.merged_into AND carrier.finished_at IS NULL AND carrier.state <> 'merged'
+        AND carrier.user = job.user AND carrier.device = job.device AND carrier.digest IS NOT NULL)
+    """,
+    "what was merged and has ended was sent or is dead": """
+    SELECT * FROM jobs AS job WHERE state = 'merged' AND finished_at IS NOT NULL AND NOT EXISTS (
+      SELECT 1 FROM jobs AS carrier
+      WHERE carrier.id = job.merged_into AND carrier.state IN ('sent', 'dead'))
+    """,
+    "a lease belongs to what is being sent": "SELECT * FROM jobs WHERE (lease IS NULL) = (state = 'sending')",
+    "a hold has an end": "SELECT * FROM jobs WHERE state = 'held' AND due > created + 43200000",
+  ]
+
+  private func checkLaws() async throws {
+    for (law, violations) in Self.laws {
+      let count = try await test.read { try Int.fetchOne($0.db, sql: "SELECT count(*) FROM (\(violations))") }
+      #expect(count == 0, "\(law)")
+    }
+  }
+
+  @Test(arguments: 1...12) func `jobs come and go, and none is lost`(seed: UInt64) async throws {
+    var random = SplitMix(state: seed)
+    try await test.write { transaction in
+      for room in Self.rooms { try transaction.prepareRoom(room) }
+      for device in Self.devices { try transaction.register(device, of: bob.id, now: .at(0)) }
+      for room in Self.rooms { for _ in Self.messages { _ = try transaction.append(draft(in: room)) } }
+    }
+    var claimed: [Claim] = []
+    for step in 0..<200 {
+      let now = Timestamp.at(Int64(step))
+      let change = Change(now: now, random: &random)
+      claimed += try await test.write { [claimed] in try change.apply(to: $0, claimed) }
+      if change.endsClaim, !claimed.isEmpty { claimed.removeFirst() }
+      try await checkLaws()
+    }
+    try await drain()
+    try await checkLaws()
+  }
+
+  /// Ends all holds and sends all there is.
+  private func drain() async throws {
+    let end = Timestamp.at(99_999)
+    try await test.write { transaction in
+      try transaction.releaseLeases()
+      for job in try transaction.reader.openJobs(of: bob.id).jobs {
+        try transaction.rule(job.id, .push(level: "active"))
+      }
+    }
+    while try await test.read({ try $0.nextDue() }) != nil {
+      try await test.write { transaction in
+        for claim in try transaction.claim(limit: 9, now: end, leaseUntil: end + .seconds(1)) {
+          try transaction.finish(claim.id, state: .sent, now: end)
+        }
+      }
+    }
+    #expect(try await test.read { try $0.unfinishedJobs().counts } == [:])
+  }
+
+  private struct Change {
+    let now: Timestamp
+    let kind: Int
+    let room: RoomID
+    let device: Device
+    let seq: Int64
+    let flag: Bool
+    /// Picks jobs.
+    let picks: [Int]
+
+    init(now: Timestamp, random: inout SplitMix) {
+      self.now = now
+      kind = Int.random(in: 0..<14, using: &random)
+      room = rooms.randomElement(using: &random) ?? rooms[0]
+      device = devices.randomElement(using: &random) ?? devices[0]
+      seq = Int64.random(in: messages, using: &random)
+      flag = Bool.random(using: &random)
+      picks = (0..<3).map { _ in Int.random(in: 0..<1_000, using: &random) }
+    }
+
+    var endsClaim: Bool { kind == 3 || kind == 4 || kind == 5 }
+
+    /// Returns what it has claimed.
+    func apply(to transaction: Transaction, _ claimed: [Claim]) throws -> [Claim] {
+      switch kind {
+      case 0, 1, 2:
+        var draft = job(device, due: now)
+        draft.state = flag ? .held : .ready
+        draft.isNotifyAnyway = kind == 2
+        try transaction.insert([draft], room: room, seq: seq)
+      case 3:
+        if let claim = claimed.first { try transaction.finish(claim.id, state: flag ? .sent : .dead, now: now) }
+      case 4:
+        if let claim = claimed.first { try transaction.finish(claim.id, state: .expired, now: now) }
+      case 5:
+        if let claim = claimed.first { try transaction.retry(claim.id, due: now + .milliseconds(9)) }
+      case 6, 7: return try transaction.claim(limit: 1, now: now, leaseUntil: now + .milliseconds(30))
+      case 8: try transaction.cancel(room, bob.id, upTo: min(seq, 4), reason: "read")
+      case 9: if flag { _ = try transaction.delete(room, seq) }
+      default:
+        let open = try transaction.reader.openJobs(of: bob.id).jobs.map(\.id)
+        guard !open.isEmpty else { break }
+        let ids = picks.map { open[$0 % open.count] }
+        switch kind {
+        case 10: try transaction.rule(ids[0], .push(level: "active"))
+        case 11: try transaction.rule(ids[0], .hold(until: flag ? now + .milliseconds(20) : .at(.max / 2)))
+        case 12: try transaction.rule(ids[0], flag ? .cancel("muted") : .merge(into: ids[1]))
+        default: for id in ids.dropLast() { try transaction.rule(id, .merge(into: ids[2])) }
+        }
+      }
+      return []
+    }
+  }
+}
+
+/// Steele, Lea and Flood's SplitMix64: the same numbers for the same seed.
+private struct SplitMix: RandomNumberGenerator {
+  var state: UInt64
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var mixed = state
+    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+    return mixed ^ (mixed >> 31)
+  }
+}

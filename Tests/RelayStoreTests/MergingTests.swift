@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayProtocol
+import Testing
+
+@testable import RelayStore
+
+@Suite struct MergingTests {
+  let test: TestStore
+  init() async throws {
+    test = try TestStore()
+    try await test.write { transaction in for room in Self.rooms { try transaction.prepareRoom(room) } }
+  }
+
+  private static let rooms = ["a", "b", "c"].map { RoomID(unchecked: $0) }
+  private static let held: JobDraft = {
+    var draft = job(due: .at(9_000))
+    draft.state = .held
+    return draft
+  }()
+
+  /// Messages, a millisecond apart, each with a held job; returns the jobs' ids.
+  private func hold(_ rooms: [RoomID]) async throws -> [String] {
+    try await test.write { transaction in
+      for (index, room) in rooms.enumerated() {
+        _ = try transaction.append(
+          draft("\(index)", in: room, from: alice, at: .at(Int64(index) - 1_000), jobs: [Self.held]))
+      }
+      return try transaction.reader.jobs(limit: rooms.count).reversed().map(\.id)
+    }
+  }
+
+  /// Everything is merged into the last one, which is to be pushed.
+  private func release(_ ids: [String]) async throws {
+    let newest = ids[ids.count - 1]
+    let rulings = try await test.write { transaction in
+      try ids.dropLast().map { try transaction.rule($0, .merge(into: newest)) }
+        + [transaction.rule(newest, .push(level: "active"))]
+    }
+    #expect(!rulings.contains(false))
+  }
+
+  private func claim(now: Timestamp = .at(0)) async throws -> [Claim] {
+    try await test.write { try $0.claim(limit: 99, now: now, leaseUntil: now + .seconds(60)) }
+  }
+
+  private func record(_ id: String) async throws -> JobRecord {
+    try #require(try await test.read { try $0.job(id) })
+  }
+
+  private func states(_ ids: [String]) async throws -> [JobState] {
+    try await test.read { reader in try ids.compactMap { try reader.job($0)?.state } }
+  }
+
+  private static let (a, b, c) = (rooms[0], rooms[1], rooms[2])
+
+  @Test func `a digest tells the newest message of each room and how many there are`() async throws {
+    let ids = try await hold([Self.a, Self.a, Self.b, Self.c, Self.b, Self.a, Self.c, Self.a])
+    try await release(ids)
+    let claims = try await claim()
+    #expect(claims.map(\.id) == [ids[7]])
+    let claim = claims[0]
+    #expect(claim.room == Self.a)
+    #expect(claim.message.seq == 4)
+    #expect(claim.count == 4)
+    func message(_ seq: Int64, _ index: Int) -> StoredMessage {
+      StoredMessage(seq: seq, from: alice.id, time: .at(Int64(index) - 1_000), body: Array("\"\(index)\"".utf8))
+    }
+    #expect(
+      claim.others == [
+        .init(room: Self.c, message: message(2, 6), sender: alice, count: 2),
+        .init(room: Self.b, message: message(2, 4), sender: alice, count: 2),
+      ])
+    let record = try await record(ids[7])
+    #expect(
+      record.digest == [
+        DigestCount(room: Self.a, seq: 4, count: 4), DigestCount(room: Self.c, seq: 2, count: 2),
+        DigestCount(room: Self.b, seq: 2, count: 2),
+      ])
+    #expect(try await self.record(ids[0]).mergedInto == ids[7])
+    #expect(try await self.record(ids[0]).digest == [])
+  }
+
+  @Test(arguments: [FinishedState.sent, .dead])
+  func `what is merged ends with the push`(state: FinishedState) async throws {
+    let ids = try await hold([Self.a, Self.b])
+    try await release(ids)
+    #expect(try await record(ids[0]).finishedAt == nil)
+    let claims = try await claim()
+    try await test.write { _ = try $0.finish(claims[0].id, state: state, now: .at(3)) }
+    let merged = try await record(ids[0])
+    #expect(merged.state == .merged)
+    #expect(merged.finishedAt == .at(3))
+    #expect(try await test.write { try $0.purge(finishedBefore: .at(4)) } == 2)
+  }
+
+  @Test func `a single message that is left is told by itself`() async throws {
+    let ids = try await hold([Self.a, Self.b])
+    try await release(ids)
+    try await test.write { _ = try $0.cancel(Self.a, bob.id, upTo: 1, reason: "read") }
+    let claim = try #require(try await claim().first)
+    #expect(claim.id == ids[1])
+    #expect(claim.others == [])
+    #expect(claim.count == 1)
+  }
+
+  @Test func `neither what was read nor what was deleted is told`() async throws {
+    let ids = try await hold([Self.a, Self.a, Self.b, Self.b, Self.c, Self.c])
+    try await release(ids)
+    try await test.write { transaction in
+      // The mark alone, as sending raises it.
+      try transaction.mark(Self.a, bob.id, read: 1)
+      _ = try transaction.delete(Self.b, 2)
+    }
+    let claim = try #require(try await claim().first)
+    #expect(claim.others.map(\.room) == [Self.b, Self.a])
+    #expect(claim.others.map(\.message.seq) == [1, 2])
+    #expect(claim.others.map(\.count) == [1, 1])
+    #expect(try await states([ids[3]]) == [.cancelled])
+  }
+
+  /// The ways in which the newest message leaves a digest.
+  private static let ends: [@Sendable (Transaction, String) throws -> Void] = [
+    { transaction, _ in _ = try transaction.cancel(c, bob.id, upTo: 9, reason: "read") },
+    { transaction, _ in _ = try transaction.delete(c, 1) },
+    { transaction, _ in try transaction.leave(bob.id, room: c) },
+    { transaction, id in try transaction.rule(id, .cancel("blocked")) },
+  ]
+
+  @Test(arguments: ends.indices) func `the others go on when the newest message leaves`(way: Int) async throws {
+    let ids = try await hold([Self.a, Self.b, Self.b, Self.c])
+    try await release(ids)
+    try await test.write { try Self.ends[way]($0, ids[3]) }
+    #expect(try await states(ids) == [.merged, .merged, .ready, .cancelled])
+    let claims = try await claim(now: .at(9_000))
+    #expect(claims.map(\.id) == [ids[2]])
+    #expect(claims[0].message.seq == 2)
+    #expect(claims[0].count == 2)
+    #expect(claims[0].others.map(\.room) == [Self.a])
+    // Never shown under another one.
+    #expect(claims[0].collapse == MessageReference(room: Self.b, seq: 2))
+  }
+
+  @Test func `a held digest that loses its newest message stays held`() async throws {
+    let ids = try await hold([Self.a, Self.b, Self.c])
+    try await release(ids)
+    try await test.write { transaction in
+      try transaction.rule(ids[2], .hold(until: .at(77)))
+      _ = try transaction.cancel(Self.c, bob.id, upTo: 1, reason: "read")
+    }
+    #expect(try await states(ids) == [.merged, .held, .cancelled])
+    #expect(try await record(ids[1]).due == .at(77))
+    #expect(try await claim(now: .at(9_999)) == [])
+  }
+
+  @Test(arguments: [0, 1]) func `what may stand on the phone is replaced there`(way: Int) async throws {
+    let ids = try await hold([Self.a, Self.b, Self.c])
+    try await release(ids)
+    #expect(try await claim().map(\.id) == [ids[2]])
+    try await test.write { transaction in
+      if way == 0 {
+        _ = try transaction.finish(ids[2], state: .expired, now: .at(0))
+      } else {
+        // Its reply is awaited; afterwards it must not be tried again.
+        _ = try transaction.delete(Self.c, 1)
+        #expect(try transaction.retry(ids[2], due: .at(5)) == false)
+      }
+    }
+    let heir = try await claim(now: .at(9_000))
+    #expect(heir.map(\.id) == [ids[1]])
+    #expect(heir.map(\.collapse) == [MessageReference(room: Self.c, seq: 1)])
+    #expect(heir.map(\.attempts) == [1])
+    #expect(heir[0].others.map(\.room) == [Self.a])
+
+    // And so on.
+    try await test.write { _ = try $0.finish(ids[1], state: .cancelled, now: .at(0)) }
+    let last = try await claim(now: .at(9_000))
+    #expect(last.map(\.id) == [ids[0]])
+    #expect(last.map(\.collapse) == [MessageReference(room: Self.c, seq: 1)])
+    #expect(last[0].others == [])
+  }
+
+  @Test func `a lost device ends a digest whole`() async throws {
+    let ids = try await hold([Self.a, Self.b, Self.c])
+    try await release(ids)
+    try await test.write { try $0.forget(phone().id, of: bob.id) }
+    #expect(try await states(ids) == [.cancelled, .cancelled, .cancelled])
+  }
+
+  @Test func `a digest is merged into a newer message with all that it has`() async throws {
+    let ids = try await hold([Self.a, Self.b, Self.c])
+    try await release(Array(ids.prefix(2)))
+    try await release(Array(ids.suffix(2)))
+    #expect(try await claim().map { $0.others.map(\.room) } == [[Self.b, Self.a]])
+    #expect(try await record(ids[0]).mergedInto == ids[2])
+  }
+
+  @Test func `nothing is merged that was tried, or into what is gone, or into itself`() async throws {
+    let tablet = phone("tablet", token: "tablet")
+    let ids = try await hold([Self.a, Self.b, Self.c, Self.a, Self.b, Self.c])
+    let merged = try await test.write { transaction in
+      try transaction.register(tablet, of: bob.id, now: .at(0))
+      func merges(_ id: String, into carrier: String) throws -> Bool {
+        try transaction.rule(id, .merge(into: carrier))
+      }
+      try transaction.rule(ids[5], .push(level: "active"))
+      _ = try transaction.claim(limit: 1, now: .at(0), leaseUntil: .at(1))
+      var merged = ["being sent": try merges(ids[0], into: ids[5])]
+      try transaction.retry(ids[5], due: .at(5))
+      merged["was tried"] = try merges(ids[5], into: ids[0])
+      merged["itself"] = try merges(ids[0], into: ids[0])
+      merged["nothing"] = try merges(ids[0], into: "none")
+      try transaction.insert([job(tablet)], room: Self.a, seq: 1)
+      let others = try transaction.reader.jobs(limit: 1).map(\.id)
+      merged["another device"] = try merges(ids[0], into: others[0])
+      try transaction.finish(ids[1], state: .dead, now: .at(0))
+      merged["finished"] = try merges(ids[0], into: ids[1])
+      merged["held"] = try merges(ids[2], into: ids[3])
+      merged["merged"] = try merges(ids[0], into: ids[2])
+      merged["merged already"] = try merges(ids[2], into: ids[0])
+      merged["held, too"] = try merges(ids[0], into: ids[3])
+      return merged
+    }
+    #expect(Set(merged.filter(\.value).keys) == ["held", "held, too"])
+    #expect(try await states(ids) == [.merged, .dead, .merged, .held, .held, .retrying])
+  }
+
+  @Test func `a part of a digest that is to wait again is told later`() async throws {
+    let ids = try await hold([Self.a, Self.b])
+    try await release(ids)
+    #expect(try await test.write { try $0.rule(ids[0], .push(level: "passive")) })
+    #expect(try await states(ids) == [.merged, .ready])
+    #expect(try await test.write { try $0.rule(ids[0], .hold(until: .at(70))) })
+    let record = try await record(ids[0])
+    #expect(record.state == .held)
+    #expect(record.due == .at(70))
+    #expect(record.mergedInto == nil)
+    #expect(try await claim().map { $0.others } == [[]])
+  }
+
+  @Test func `the messages of a digest stay until it is sent`() async throws {
+    let ids = try await hold([Self.a, Self.b])
+    try await release(ids)
+    @Sendable func trim(_ transaction: Transaction) throws -> Int {
+      try [Self.a, Self.b].reduce(0) { sum, room in
+        try transaction.advanceCursor(room, to: 1)
+        return sum + (try transaction.trim(room, to: Retention(count: 0), mostDeleted: 9)?.deleted ?? 0)
+      }
+    }
+    #expect(try await test.write { try trim($0) } == 0)
+    let claims = try await claim()
+    #expect(claims.map { $0.others.map(\.room) } == [[Self.a]])
+    try await test.write { _ = try $0.finish(claims[0].id, state: .sent, now: .at(0)) }
+    #expect(try await test.write { try trim($0) } == 2)
+  }
+
+  @Test func `senders who asked hear of each message that a push tells`() async throws {
+    let ids = try await test.write { transaction in
+      for (index, room) in [Self.a, Self.b, Self.b, Self.c].enumerated() {
+        var message = draft(in: room, jobs: [Self.held])
+        message.reports = index != 1
+        _ = try transaction.append(message)
+      }
+      return try transaction.reader.jobs(limit: 4).reversed().map(\.id)
+    }
+    try await release(Array(ids.dropFirst()))
+    func reported(_ id: String, _ limit: Int = 9) async throws -> [MessageReference] {
+      try await test.read { reader in
+        let reported = try reader.reported(by: id, limit: limit)
+        #expect(reported.allSatisfy { $0.sender == alice.id })
+        return reported.map(\.message)
+      }
+    }
+    let all = [MessageReference(room: Self.b, seq: 2), MessageReference(room: Self.c, seq: 1)]
+    #expect(try await reported(ids[3]) == all)
+    #expect(try await reported(ids[3], 1) == Array(all.prefix(1)))
+    _ = try await claim()
+    try await test.write { _ = try $0.finish(ids[3], state: .sent, now: .at(0)) }
+    #expect(try await reported(ids[3]) == all)
+    #expect(try await reported(ids[0]) == [MessageReference(room: Self.a, seq: 1)])
+    #expect(try await reported(ids[1]) == [])
+  }
+
+  @Test func `a digest has a bound`() async throws {
+    let rooms = (0...Claim.mostOthers + 1).map { RoomID(unchecked: "room\($0)") }
+    try await test.write { transaction in for room in rooms { try transaction.prepareRoom(room) } }
+    let ids = try await hold(rooms)
+    try await release(ids)
+    let claim = try #require(try await claim().first)
+    #expect(claim.others.map(\.room) == Array(rooms.dropLast().reversed().prefix(Claim.mostOthers)))
+    #expect(try await record(ids.last ?? "").digest.count == Claim.mostOthers + 1)
+  }
+}

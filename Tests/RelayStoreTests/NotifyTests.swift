@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0
+import GRDB
+import RelayProtocol
+import Testing
+
+@testable import RelayStore
+
+@Suite struct NotifyTests {
+  let test: TestStore
+  init() async throws {
+    test = try TestStore()
+    try await test.write { transaction in
+      try transaction.prepareRoom()
+      _ = try transaction.join(Self.carol, room: room, epoch: "e", now: .at(0))
+    }
+  }
+
+  private static let carol = User(id: UserID(unchecked: "carol"))
+
+  private func send(
+    from user: User = alice, quiet: [UserID] = [bob.id], at time: Timestamp = .at(0), jobs: [JobDraft] = []
+  ) async throws -> Int64 {
+    try await test.write { transaction in
+      var message = draft(from: user, at: time, jobs: jobs)
+      message.quiet = quiet
+      return try transaction.append(message).seq
+    }
+  }
+
+  private func notify(
+    _ seq: Int64, by user: User = alice, users: [UserID]? = nil, now: Timestamp = .at(0)
+  ) async throws -> Notified? {
+    try await test.write { try $0.notify(room, seq, by: user.id, users: users, now: now) }
+  }
+
+  private func quiet(_ seq: Int64) async throws -> [UserID] {
+    try await test.read { try $0.quiet(room, seq) }
+  }
+
+  @Test func `who was quiet is kept with the message`() async throws {
+    let seq = try await send(quiet: [Self.carol.id, UserID(unchecked: "nobody"), bob.id])
+    #expect(try await quiet(seq) == [bob.id, Self.carol.id])
+    let other = try await send(quiet: [])
+    #expect(try await quiet(other) == [])
+    #expect(try await test.read { try $0.quiet(RoomID(unchecked: "none"), seq) } == [])
+  }
+
+  @Test func `a message that is not stored leaves nobody quiet`() async throws {
+    struct Undone: Error {}
+    await #expect(throws: StoreError.self) {
+      try await test.write { transaction in
+        var message = draft()
+        message.quiet = [bob.id]
+        _ = try transaction.append(message)
+        throw Undone()
+      }
+    }
+    let seq = try await send(quiet: [])
+    #expect(try await quiet(seq) == [])
+  }
+
+  @Test func `everybody is notified once for a message`() async throws {
+    let seq = try await send(quiet: [bob.id, Self.carol.id])
+    let nobody = UserID(unchecked: "nobody")
+    #expect(try await notify(seq, users: []) == .users([]))
+    #expect(try await notify(seq, users: [bob.id, alice.id, nobody]) == .users([bob.id]))
+    #expect(try await notify(seq, users: [bob.id]) == .users([]))
+    #expect(try await notify(seq) == .users([Self.carol.id]))
+    #expect(try await notify(seq) == .users([]))
+    let next = try await send()
+    #expect(try await notify(next) == .users([bob.id]))
+  }
+
+  @Test func `only the sender notifies, and only of what is there`() async throws {
+    let seq = try await send()
+    #expect(try await notify(seq, by: bob) == .notSender)
+    #expect(try await notify(seq, by: User(id: UserID(unchecked: "nobody"))) == .notSender)
+    #expect(try await notify(seq + 1) == nil)
+    #expect(try await test.write { try $0.notify(RoomID(unchecked: "none"), seq, by: alice.id, now: .at(0)) } == nil)
+    try await test.write { _ = try $0.delete(room, seq) }
+    #expect(try await notify(seq) == nil)
+    #expect(try await quiet(seq) == [bob.id])
+  }
+
+  @Test func `ten minutes after the message it is too late, to the millisecond`() async throws {
+    let seq = try await send(at: .at(5))
+    #expect(try await notify(seq, now: .at(600_005)) == .tooLate)
+    #expect(try await notify(seq, now: .at(600_004)) == .users([bob.id]))
+  }
+
+  @Test func `a sender notifies a recipient five times a minute`() async throws {
+    for time in [0, 10, 20, 30, 40] as [Int64] {
+      #expect(try await notify(send(), now: .at(time)) == .users([bob.id]))
+    }
+    let seq = try await send(quiet: [bob.id, Self.carol.id])
+    #expect(try await notify(seq, now: .at(59_999)) == .tooMany(until: .at(60_000)))
+    // Nobody was, so another one may be alone.
+    #expect(try await notify(seq, users: [Self.carol.id], now: .at(59_999)) == .users([Self.carol.id]))
+    // Others have their own count.
+    let other = try await send(from: Self.carol)
+    #expect(try await notify(other, by: Self.carol, now: .at(59_999)) == .users([bob.id]))
+    #expect(try await notify(seq, now: .at(60_000)) == .users([bob.id]))
+    #expect(try await notify(send(), now: .at(60_001)) == .tooMany(until: .at(60_010)))
+  }
+
+  @Test func `who was quiet is forgotten when nobody can be notified any more`() async throws {
+    // The clock stands at 0.
+    let young = try await send(at: .at(-659_999))
+    #expect(try await test.write { try $0.purgeQuiet() } == 0)
+    #expect(try await quiet(young) == [bob.id])
+    let old = try await send(at: .at(-660_000))
+    #expect(try await quiet(old) == [])
+    #expect(try await quiet(young) == [bob.id])
+  }
+
+  @Test func `what is forgotten keeps up with what comes, by bounded steps`() async throws {
+    try await test.write { transaction in
+      try transaction.db.execute(
+        sql: """
+          WITH RECURSIVE seqs(seq) AS (SELECT 1001 UNION ALL SELECT seq + 1 FROM seqs WHERE seq < 1020)
+          INSERT INTO quiet SELECT rooms.id, seqs.seq, users.id, users.id, 0, NULL FROM rooms, users, seqs
+          WHERE users.name = 'bob'
+          """)
+    }
+    _ = try await send(quiet: [bob.id, Self.carol.id])
+    let left = try await test.read { try Int.fetchOne($0.db, sql: "SELECT count(*) FROM quiet") }
+    #expect(left == 20 - 4 + 2)
+    let purged = try await test.write { transaction in try (0..<3).map { _ in try transaction.purgeQuiet(most: 15) } }
+    #expect(purged == [15, 1, 0])
+  }
+}
+
+/// The pushes of a Notify Anyway.
+@Suite struct NotifyAnywayTests {
+  let test: TestStore
+  init() async throws {
+    test = try TestStore()
+    try await test.write { try $0.prepareRoom() }
+  }
+
+  private static let anyway: JobDraft = {
+    var draft = job()
+    draft.isNotifyAnyway = true
+    draft.level = "active"
+    draft.explanation = Array("{}".utf8)
+    return draft
+  }()
+
+  private static func held(_ device: Device = phone()) -> JobDraft {
+    var draft = job(device, due: .at(9_000))
+    draft.state = .held
+    draft.level = "passive"
+    return draft
+  }
+
+  private func append(_ drafts: [JobDraft]) async throws -> [String] {
+    try await test.write { transaction in
+      for draft in drafts { _ = try transaction.append(RelayStoreTests.draft(jobs: [draft])) }
+      return try transaction.reader.jobs(limit: drafts.count).reversed().map(\.id)
+    }
+  }
+
+  private func insert(_ seq: Int64) async throws -> [String] {
+    try await test.write { try $0.insert([Self.anyway], room: room, seq: seq) }
+  }
+
+  private func claim(now: Timestamp = .at(0)) async throws -> [Claim] {
+    try await test.write { try $0.claim(limit: 99, now: now, leaseUntil: now + .seconds(60)) }
+  }
+
+  private func record(_ id: String) async throws -> JobRecord {
+    try #require(try await test.read { try $0.job(id) })
+  }
+
+  @Test func `a hold ends with the push`() async throws {
+    let ids = try await append([Self.held()])
+    #expect(try await insert(1) == ids)
+    let claims = try await claim()
+    #expect(claims.map(\.id) == ids)
+    #expect(claims.map(\.isNotifyAnyway) == [true])
+    #expect(claims.map(\.level) == ["active"])
+    #expect(try await record(ids[0]).explanation == Array("{}".utf8))
+  }
+
+  @Test func `a push that was not sent yet notifies anyway`() async throws {
+    let ids = try await append([job(due: .at(900))])
+    #expect(try await insert(1) == ids)
+    #expect(try await claim().map(\.isNotifyAnyway) == [true])
+  }
+
+  @Test func `a push that a gateway could not take waits as it was told`() async throws {
+    let ids = try await append([job()])
+    _ = try await claim()
+    try await test.write { try $0.retry(ids[0], due: .at(500)) }
+    #expect(try await insert(1) == ids)
+    #expect(try await claim(now: .at(499)) == [])
+    #expect(try await claim(now: .at(500)).map(\.isNotifyAnyway) == [true])
+  }
+
+  @Test(arguments: [FinishedState.sent, .dead, .expired, .cancelled])
+  func `a second push follows one that is finished, and replaces it`(state: FinishedState) async throws {
+    let ids = try await append([job()])
+    _ = try await claim()
+    try await test.write { try $0.finish(ids[0], state: state, now: .at(0)) }
+    let second = try await insert(1)
+    #expect(second.count == 1 && second != ids)
+    let claims = try await claim()
+    #expect(claims.map(\.id) == second)
+    #expect(claims.map(\.isNotifyAnyway) == [true])
+    #expect(claims.map(\.collapse) == [MessageReference(room: room, seq: 1)])
+    #expect(try await record(second[0]).round == 1)
+    #expect(try await record(ids[0]).state.rawValue == state.rawValue)
+  }
+
+  @Test func `a second push follows one that is on its way`() async throws {
+    let ids = try await append([job(), job()])
+    #expect(try await claim().map(\.id) == [ids[0]])
+    let second = try await insert(1)
+    #expect(try await claim() == [])
+    try await test.write { try $0.finish(ids[0], state: .sent, now: .at(0)) }
+    #expect(try await claim().map(\.id) == second)
+    try await test.write { try $0.finish(second[0], state: .sent, now: .at(0)) }
+    #expect(try await claim().map(\.id) == [ids[1]])
+  }
+
+  @Test func `there is no third push`() async throws {
+    let ids = try await append([job(), Self.held()])
+    _ = try await claim()
+    let second = try await insert(1)
+    #expect(try await insert(1) == [])
+    try await test.write { transaction in
+      for id in ids + second { try transaction.finish(id, state: .sent, now: .at(0)) }
+    }
+    #expect(try await insert(1) == [])
+    #expect(try await test.read { try $0.jobs(limit: 9).count } == 3)
+  }
+
+  @Test func `where nothing was decided yet it is the first push`() async throws {
+    try await test.write { _ = try $0.append(draft()) }
+    let ids = try await insert(1)
+    #expect(try await claim().map(\.id) == ids)
+    #expect(try await record(ids[0]).round == 0)
+    #expect(try await insert(1) == [])
+  }
+
+  @Test func `a device that is gone is notified of nothing`() async throws {
+    let ids = try await append([job()])
+    try await test.write { transaction in
+      try transaction.finish(ids[0], state: .sent, now: .at(0))
+      try transaction.forget(phone().id, of: bob.id)
+    }
+    #expect(try await insert(1) == [])
+    #expect(try await claim() == [])
+  }
+
+  @Test func `a part of a digest that was not sent goes by itself`() async throws {
+    let ids = try await append([Self.held(), Self.held(), Self.held()])
+    try await test.write { transaction in
+      for id in ids.prefix(2) { try transaction.rule(id, .merge(into: ids[2])) }
+    }
+    #expect(try await insert(1) == [ids[0]])
+    #expect(try await record(ids[0]).mergedInto == nil)
+    let claim = try #require(try await claim().first)
+    #expect(claim.id == ids[0])
+    #expect(claim.collapse == MessageReference(room: room, seq: 1))
+    #expect(try await record(ids[2]).state == .held)
+    #expect(try await record(ids[1]).mergedInto == ids[2])
+  }
+
+  @Test func `the newest message of a digest that was not sent leaves the others behind`() async throws {
+    let ids = try await append([Self.held(), Self.held(), Self.held()])
+    try await test.write { transaction in
+      for id in ids.prefix(2) { try transaction.rule(id, .merge(into: ids[2])) }
+    }
+    #expect(try await insert(3) == [ids[2]])
+    let claims = try await claim()
+    #expect(claims.map(\.id) == [ids[2]])
+    #expect(claims.map(\.count) == [1])
+    #expect(try await record(ids[1]).state == .held)
+    #expect(try await record(ids[1]).due == .at(9_000))
+    #expect(try await record(ids[0]).mergedInto == ids[1])
+  }
+
+  @Test(arguments: [true, false], [1, 2] as [Int64])
+  func `the push of a digest that has left is replaced`(isFinished: Bool, seq: Int64) async throws {
+    let ids = try await append([Self.held(), Self.held()])
+    try await test.write { transaction in
+      try transaction.rule(ids[0], .merge(into: ids[1]))
+      try transaction.rule(ids[1], .push(level: "active"))
+    }
+    _ = try await claim()
+    if isFinished { try await test.write { try $0.finish(ids[1], state: .sent, now: .at(0)) } }
+    let second = try await insert(seq)
+    #expect(second.count == 1)
+    if !isFinished { try await test.write { try $0.finish(ids[1], state: .sent, now: .at(0)) } }
+    let claims = try await claim()
+    #expect(claims.map(\.id) == second)
+    #expect(claims.map(\.message.seq) == [seq])
+    #expect(claims.map(\.collapse) == [MessageReference(room: room, seq: 2)])
+  }
+
+  @Test func `what notifies anyway is neither merged nor merged into`() async throws {
+    let ids = try await append([Self.held(), Self.held()])
+    let rulings = try await test.write { transaction in
+      try transaction.insert([Self.anyway], room: room, seq: 1)
+      return try [transaction.rule(ids[0], .merge(into: ids[1])), transaction.rule(ids[1], .merge(into: ids[0]))]
+    }
+    #expect(rulings == [false, false])
+  }
+}
