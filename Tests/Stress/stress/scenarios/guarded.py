@@ -62,8 +62,9 @@ async def a_refreshed_session_goes_on(stage: Stage) -> None:
     ann = await stage.session(user)
     await ann.join(room)
     begun = time.time()
-    while time.time() < begun + SOON + 3:
-        expires = int(time.time()) + SOON
+    life = SOON + 3  # a machine that is busy with others has its pauses
+    while time.time() < begun + life + 2:
+        expires = int(time.time()) + life
         reply = await ann.request("refresh", token=stage.token(user, exp=expires))
         assert reply["expires"] == expires * 1000, reply.text
         await ann.send(room, "still here")
