@@ -120,12 +120,12 @@ extension Relay {
         if case .success(let stored) = result, !stored.isDuplicate {
           relay.note(traits, stored, in: handle, reports: request.reports)
           relay.hub.publish(message.shown(to: away.users), seq: stored.seq, time: stored.time, in: handle)
-          relay.conclude(decided, stored.seq, in: handle)
         }
         tell(relay, result.map { SentMessage(stored: $0, delivery: $0.isDuplicate ? nil : delivery) })
-        if case .success = result {
-          relay.tally.acknowledgements.observe((ContinuousClock.now - accepted).seconds)
-        }
+        guard case .success(let stored) = result else { return }
+        relay.tally.acknowledgements.observe((ContinuousClock.now - accepted).seconds)
+        // After the reply, as where the gateway has to be heard first.
+        if !stored.isDuplicate { relay.conclude(decided, stored.seq, in: handle) }
       }
     }
   }

@@ -110,6 +110,9 @@ actor Relay {
       try await tasks.waitForAll()
     }
     if stage == .starting { stage = .ready }
+    // What was to end a hold may have been stored by the earlier run, and no more.
+    let now = hub.now
+    try await store.write { try $0.decideHeldAgain(by: now) }
     endHolds()
   }
 

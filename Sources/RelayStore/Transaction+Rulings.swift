@@ -41,6 +41,11 @@ extension Transaction {
     return true
   }
 
+  /// Has all held jobs decided again at `time` at the latest.
+  public func decideHeldAgain(by time: Timestamp) throws {
+    try db.run("UPDATE jobs SET due = ?1 WHERE state = 'held' AND due > ?1", [time.rawValue])
+  }
+
   /// Ends a hold.
   func release(_ job: StoredJob) throws {
     try db.run("UPDATE jobs SET state = 'ready', due = ? WHERE rowid = ?", [now.rawValue, job.row])

@@ -66,6 +66,14 @@ import Testing
     #expect(try await record(ids[1]).due == .at(due))
   }
 
+  @Test func `all that is held is decided again at once when it is asked for`() async throws {
+    _ = try await append([Self.held(due: 9_000_000)])
+    try await test.write { try $0.decideHeldAgain(by: .at(2_000)) }
+    #expect(try await test.read { try $0.nextHeldDue() } == .at(2_000))
+    try await test.write { try $0.decideHeldAgain(by: .at(3_000)) }
+    #expect(try await test.read { try $0.nextHeldDue() } == .at(2_000), "none is put off")
+  }
+
   @Test func `a held job stands in nobody's way`() async throws {
     let ids = try await append([Self.held(), job(), Self.held(), job()])
     let first = try await claim()

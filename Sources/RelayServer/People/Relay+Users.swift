@@ -114,6 +114,8 @@ extension Relay {
     do {
       try await store.write { try work($0, name) }
     } catch {
+      // Behind what others have changed meanwhile, which may have been stored.
+      try? await store.write { _ in }
       let stored = try? await store.read { try $0.user(name) }
       people[user] = stored.map { Person($0, now: hub.now) }
       throw error
