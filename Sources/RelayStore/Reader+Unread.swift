@@ -47,9 +47,8 @@ extension Reader {
   }
 
   /// The messages of the total alone, by the user's row.
-  func badge(of user: Int64, now: Timestamp) throws -> Int {
-    let preferences = try db.first("SELECT preferences FROM users WHERE id = ?", [user])?.preferences(0)
-    let muted = preferences?.rooms.filter { $0.value.level(at: now) == .none }.map(\.key) ?? []
+  func badge(of user: Int64, _ preferences: Preferences, now: Timestamp) throws -> Int {
+    let muted = preferences.rooms.filter { $0.value.level(at: now) == .none }.map(\.key)
     let row = try db.first(
       """
       SELECT coalesce(sum(\(Self.unreadMessages)), 0) FROM members JOIN rooms ON rooms.id = members.room

@@ -7,20 +7,24 @@ extension Transaction {
   ///
   /// A device has one job claimed at a time, and the messages of a room go to it in their order. A claim whose lease is
   /// over is taken again, with the same id. Jobs whose device or message is gone, was deleted or read, are cancelled
-  /// here.
+  /// here, and those whose rows cannot be read are dead.
   public func claim(limit: Int, now: Timestamp, leaseUntil: Timestamp) throws -> [Claim] {
     try db.run(
       "UPDATE jobs SET state = 'ready', lease = NULL WHERE state = 'sending' AND lease <= ?", [now.rawValue])
-    var counts = ClaimCounts(db: db, now: now)
+    var shared = Shared(db: db, now: now)
     var claims: [Claim] = []
     for id in try dueJobs(limit: limit, now: now) {
-      switch try claim(id, &counts) {
-      case .failure(let obstacle): try finish(id, state: .cancelled, note: obstacle.note, now: now)
-      case .success(let claim):
+      do {
+        let claim = try claim(id, &shared)
         try db.run(
           "UPDATE jobs SET state = 'sending', lease = ?, attempts = ?, platform = ?, token = ? WHERE id = ?",
           [leaseUntil.rawValue, claim.attempts, claim.device.platform.rawValue, claim.device.token, id])
         claims.append(claim)
+      } catch let obstacle as Obstacle {
+        try finish(id, state: .cancelled, note: obstacle.note, now: now)
+      } catch StoreError.damaged(let reason) {
+        // The pushes of others are not to wait for it.
+        try finish(id, state: .dead, note: reason, now: now)
       }
     }
     return claims
@@ -45,14 +49,13 @@ extension Transaction {
     return ids
   }
 
-  private func claim(_ id: String, _ counts: inout ClaimCounts) throws -> Result<Claim, Obstacle> {
+  private func claim(_ id: String, _ shared: inout Shared) throws -> Claim {
     let row = try db.first(
       """
       SELECT job.room, job.user, job.attempts, job.created, job.level, job.is_notify_anyway, job.digest IS NOT NULL,
         rooms.name, rooms.epoch, recipient.name, members.read, collapsed.name, job.collapse_seq,
         coalesce(original.sender = job.user, 0), sender.display_name, sender.avatar, messages.reports,
-        \(Device.columns), \(StoredMessage.columns),
-        json_extract(recipient.preferences, '$.rooms."' || rooms.name || '".criteria') AS label
+        \(Device.columns), \(StoredMessage.columns)
       FROM jobs AS job
       JOIN rooms ON rooms.id = job.room
       JOIN users AS recipient ON recipient.id = job.user
@@ -65,23 +68,24 @@ extension Transaction {
       WHERE job.id = ?
       """,
       [id])
-    guard let row else { return .failure(.noMessage) }
+    guard let row else { throw Obstacle.noMessage }
     if let obstacle = Obstacle(read: row[10], device: row[17], message: row[27], isDeleted: row[33]) {
-      return .failure(obstacle)
+      throw obstacle
     }
     let message = try StoredMessage(row, at: 27)
     let room = RoomID(unchecked: row[7])
     let collapsed: String? = row[11]
     let device = try Device(row, at: 17)
+    let recipient = try shared.recipient(row[1])
     var claim = Claim(
       id: id, attempts: row[2] + 1, room: room, epoch: row[8], message: message,
       sender: User(id: message.from, name: row[14], avatar: row[15]), recipient: UserID(unchecked: row[9]),
-      device: device, created: Timestamp(rawValue: row[3]),
-      roomMemberCount: try counts.members(of: row[0]), unread: try counts.unread(of: row[1]), level: row[4],
-      isReply: row[13], isNotifyAnyway: row[5], criteria: row["label"] ?? device.criteria, reports: row[16],
+      device: device, created: Timestamp(rawValue: row[3]), roomMemberCount: try shared.members(of: row[0]),
+      unread: recipient.unread, level: row[4], isReply: row[13], isNotifyAnyway: row[5],
+      criteria: recipient.preferences[room].criteria ?? device.criteria, reports: row[16],
       collapse: collapsed.map { MessageReference(room: RoomID(unchecked: $0), seq: row[12]) })
     if row[6] { try addDigest(to: &claim, in: row[0]) }
-    return .success(claim)
+    return claim
   }
 
   /// Has a claim tell of what is merged into it, and writes that down.
@@ -125,12 +129,12 @@ private enum Obstacle: Error {
   }
 }
 
-/// The counts that many claims of one call have in common.
-private struct ClaimCounts {
+/// What many claims of one call have in common.
+private struct Shared {
   let db: Database
   let now: Timestamp
   private var members: [Int64: Int] = [:]
-  private var unread: [Int64: Int] = [:]
+  private var recipients: [Int64: (preferences: Preferences, unread: Int)] = [:]
 
   init(db: Database, now: Timestamp) {
     self.db = db
@@ -144,10 +148,12 @@ private struct ClaimCounts {
     return count
   }
 
-  mutating func unread(of user: Int64) throws -> Int {
-    if let known = unread[user] { return known }
-    let count = try Reader(db: db).badge(of: user, now: now)
-    unread[user] = count
-    return count
+  mutating func recipient(_ user: Int64) throws -> (preferences: Preferences, unread: Int) {
+    if let known = recipients[user] { return known }
+    let row = try db.first("SELECT preferences FROM users WHERE id = ?", [user])
+    let preferences = try row?.preferences(0) ?? Preferences()
+    let unread = try Reader(db: db).badge(of: user, preferences, now: now)
+    recipients[user] = (preferences, unread)
+    return (preferences, unread)
   }
 }

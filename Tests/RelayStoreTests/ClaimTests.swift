@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import GRDB
 import RelayProtocol
 import Testing
 
@@ -255,6 +256,42 @@ import Testing
     #expect(ended?.state == .cancelled)
     #expect(ended?.note == note)
     #expect(try await claim().map(\.message.seq) == [2])
+  }
+
+  @Test func `the recipient's label of the room wins over that of the account`() async throws {
+    try await prepare { transaction in
+      var device = phone()
+      device.criteria = "account"
+      try transaction.register(device, of: bob.id, now: .at(0))
+      for _ in 1...2 { _ = try transaction.append(draft(jobs: [job()])) }
+    }
+    let first = try await claim()
+    #expect(first.map(\.criteria) == ["account"])
+    try await finish(first)
+    try await test.write { transaction in
+      var preferences = Preferences()
+      preferences[room] = RoomPreference(criteria: "work")
+      try transaction.save(preferences, of: bob.id)
+    }
+    #expect(try await claim().map(\.criteria) == ["work"])
+  }
+
+  @Test(arguments: [
+    "UPDATE users SET preferences = '{' WHERE name = 'bob'",
+    "UPDATE devices SET platform = 'pager' WHERE device = 'phone'",
+  ])
+  func `a row that cannot be read stops nobody else's pushes`(damage: String) async throws {
+    let carol = User(id: UserID(unchecked: "carol"))
+    try await prepare { transaction in
+      _ = try transaction.join(carol, room: room, epoch: "e", now: .at(0))
+      try transaction.register(phone("carols", token: "carol"), of: carol.id, now: .at(0))
+      _ = try transaction.append(draft(jobs: [job(), job(to: carol, phone("carols", token: "carol"))]))
+      try transaction.db.execute(sql: damage)
+    }
+    #expect(try await claim().map(\.recipient) == [carol.id])
+    let dead = try await test.read { try $0.jobs(of: bob.id, limit: 9) }
+    #expect(dead.map(\.state) == [.dead])
+    #expect(dead.first?.note?.isEmpty == false)
   }
 
   @Test func `nothing is due where nothing waits`() async throws {

@@ -43,13 +43,13 @@ import Testing
   ]
 
   private func checkLaws() async throws {
-    for (law, violations) in Self.laws {
-      let count = try await test.read { try Int.fetchOne($0.db, sql: "SELECT count(*) FROM (\(violations))") }
-      #expect(count == 0, "\(law)")
+    let broken = try await test.read { reader in
+      try Self.laws.filter { try Row.fetchOne(reader.db.cachedStatement(sql: "\($0.value) LIMIT 1")) != nil }
     }
+    #expect(broken.keys.sorted() == [])
   }
 
-  @Test(arguments: 1...12) func `jobs come and go, and none is lost`(seed: UInt64) async throws {
+  @Test(arguments: 1...8) func `jobs come and go, and none is lost`(seed: UInt64) async throws {
     var random = SplitMix(state: seed)
     try await test.write { transaction in
       for room in Self.rooms { try transaction.prepareRoom(room) }
@@ -77,7 +77,8 @@ import Testing
         try transaction.rule(job.id, .push(level: "active"))
       }
     }
-    while try await test.read({ try $0.nextDue() }) != nil {
+    // Each round ends at least one job of each device that has any.
+    for _ in 0..<400 where try await test.read({ try $0.nextDue() }) != nil {
       try await test.write { transaction in
         for claim in try transaction.claim(limit: 9, now: end, leaseUntil: end + .seconds(1)) {
           try transaction.finish(claim.id, state: .sent, now: end)
