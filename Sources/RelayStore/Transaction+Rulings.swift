@@ -46,6 +46,13 @@ extension Transaction {
     try db.run("UPDATE jobs SET due = ?1 WHERE state = 'held' AND due > ?1", [time.rawValue])
   }
 
+  /// Has the user's held jobs that are due decided again at `time`, because they could not be now.
+  public func postponeHeld(of user: UserID, to time: Timestamp) throws {
+    guard let id = try row(of: user) else { return }
+    try db.run(
+      "UPDATE jobs SET due = ? WHERE state = 'held' AND user = ? AND due <= ?", [time.rawValue, id, now.rawValue])
+  }
+
   /// Ends a hold.
   func release(_ job: StoredJob) throws {
     try db.run("UPDATE jobs SET state = 'ready', due = ? WHERE rowid = ?", [now.rawValue, job.row])

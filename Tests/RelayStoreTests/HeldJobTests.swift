@@ -74,6 +74,14 @@ import Testing
     #expect(try await test.read { try $0.nextHeldDue() } == .at(2_000), "none is put off")
   }
 
+  @Test func `what could not be decided is put off, and nothing that is not due`() async throws {
+    let ids = try await append([Self.held(due: -1), Self.held(due: 9_000_000), Self.held(due: -1, to: alice)])
+    try await test.write { try $0.postponeHeld(of: bob.id, to: .at(60_000)) }
+    #expect(try await record(ids[0]).due == .at(60_000))
+    #expect(try await record(ids[1]).due == .at(9_000_000))
+    #expect(try await record(ids[2]).due == .at(-1))
+  }
+
   @Test func `a held job stands in nobody's way`() async throws {
     let ids = try await append([Self.held(), job(), Self.held(), job()])
     let first = try await claim()

@@ -26,6 +26,8 @@ actor PushWorker {
   static let group = 64
   /// For how long a claim keeps a job; a crash returns it after that, or at the next start.
   static let lease = Duration.seconds(60)
+  /// Messages of one digest whose senders are told.
+  static let mostReported = 256
   /// For how long finished jobs are kept for explanations.
   static let retention = Duration.seconds(3 * 24 * 3600)
 
@@ -161,7 +163,9 @@ actor PushWorker {
   private func digest(of claim: Claim, _ request: PushRequest, expires: Timestamp) -> DigestSubject {
     DigestSubject(
       newest: subject(of: claim, request, expires: expires), count: claim.count,
-      others: claim.others.map { other in
+      others: claim.others.filter {
+        now() < PushRequest(stored: $0.message.push, parser).expires(from: $0.message.time)
+      }.map { other in
         DigestRoom(
           room: other.room, count: other.count, seq: other.message.seq, sender: other.sender,
           text: text(of: other.message.body))
@@ -179,9 +183,9 @@ actor PushWorker {
   }
 
   private func tell(_ claim: Claim, _ state: DeliveryState) async {
-    guard claim.reports, let listener else { return }
-    let message = MessageReference(room: claim.room, seq: claim.message.seq)
-    await listener(.ended(state, message, from: claim.sender.id, to: claim.recipient))
+    guard let listener, claim.reports || claim.count > 1 || !claim.others.isEmpty else { return }
+    let told = try? await store.read { try $0.reported(by: claim.id, limit: Self.mostReported) }
+    for (message, sender) in told ?? [] { await listener(.ended(state, message, from: sender, to: claim.recipient)) }
   }
 
   /// What a person reads of a body: the body when it is a string, else its `text`.

@@ -25,11 +25,7 @@ extension Relay {
       let now = hub.now
       do {
         let users = try await store.read { try $0.heldUsers(dueBy: now, limit: Self.mostReconsidered) }
-        for user in users {
-          let handle = try await retain(user)
-          defer { hub.release(handle) }
-          try await decideAgain(handle, user)
-        }
+        for user in users { await endHolds(of: user) }
         // Where something is due still, a moment is left for others.
         guard let next = try await store.read({ try $0.nextHeldDue() }) else { return }
         expectHoldEnd(by: max(next, hub.now + .milliseconds(10)))
@@ -39,6 +35,22 @@ extension Relay {
       }
     }
   }
+
+  /// One user's rows that cannot be read stop nobody else's.
+  private func endHolds(of user: UserID) async {
+    do {
+      let handle = try await retain(user)
+      defer { hub.release(handle) }
+      try await decideAgain(handle, user)
+    } catch {
+      _ = requestError(error)  // says so in the log
+      let later = hub.now + Self.failedHoldPause
+      try? await store.write { try $0.postponeHeld(of: user, to: later) }
+    }
+  }
+
+  /// For how long pushes are left alone that could not be decided.
+  private static let failedHoldPause = Duration.seconds(60)
 
   // MARK: Because something has changed
 
