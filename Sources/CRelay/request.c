@@ -418,9 +418,8 @@ bool relay__request(relay_hub_t *hub, relay_session_t *session, const char *fram
   }
   const bool sends = is_text(name, "send") || is_text(name, "signal");
   const bool reads = is_text(name, "read");
-  const relay_rate_t kind = sends                    ? RELAY_RATE_SEND
-                            : is_text(name, "focus") ? RELAY_RATE_FOCUS
-                                                     : RELAY_RATE_REQUEST;
+  const bool reports = is_text(name, "focus") || is_text(name, "filter");
+  const relay_rate_t kind = sends ? RELAY_RATE_SEND : reports ? RELAY_RATE_FOCUS : RELAY_RATE_REQUEST;
   if (!is_within_rate(&request, kind, reads || is_text(name, "received"))) return true;
   if (wrong)
     refuse(&request, "bad_request", wrong);

@@ -73,7 +73,8 @@ TEST(room_rate, "rate: a room takes four times the sends of a session, from all 
   host_end(host);
 }
 
-TEST(focus_rate, "rate: reports of focus have a rate of their own, for all sessions of a user") {
+TEST(focus_rate,
+     "rate: reports of focus and of filters have a rate of their own, for all sessions of a user") {
   relay_config_t config = host_config();
   config.limits.focus_rate = 0.001;
   config.limits.focus_burst = 3;
@@ -81,7 +82,8 @@ TEST(focus_rate, "rate: reports of focus have a rate of their own, for all sessi
   peer_t *one = peer_open(host_port(host), "ann", ""), *other = peer_open(host_port(host), "ann", "");
   for (int i = 0; i < 4; i++) {
     peer_t *peer = i % 2 ? one : other;
-    peer_say(peer, "{\"type\":\"focus\",\"id\":1,\"isFocused\":true}");
+    peer_say(peer, i % 2 ? "{\"type\":\"focus\",\"id\":1,\"isFocused\":true}"
+                         : "{\"type\":\"filter\",\"id\":1,\"active\":false}");
     EXPECT_CONTAINS(peer_hear_of(peer, "\"id\":1"), i < 3 ? "unsupported" /* here */ : limited);
   }
   peer_leave(one);
