@@ -43,7 +43,7 @@ extension Relay {
   ) async throws {
     let now = hub.now
     let edited = try await store.write { try $0.edit(room, seq, by: sender, body: body) }
-    try check(edited, isBy: sender)
+    guard try check(edited, isBy: sender) else { throw noMessage }  // it was deleted
     show("edited", seq, at: now, body: body, in: room, handle, cause)
   }
 
@@ -61,10 +61,11 @@ extension Relay {
     show("deleted", seq, at: now, body: nil, in: room, handle, cause)
   }
 
+  private var noMessage: RequestError { RequestError(.notFound, "there is no such message", at: "/seq") }
+
   /// - Returns: Whether anything was changed.
-  @discardableResult
   private func check(_ edited: Edited?, isBy sender: UserID?) throws(RequestError) -> Bool {
-    guard let edited else { throw RequestError(.notFound, "there is no such message", at: "/seq") }
+    guard let edited else { throw noMessage }
     guard sender == nil || edited.from == sender else {
       throw RequestError(.forbidden, "somebody else sent this message", at: "/seq")
     }

@@ -195,6 +195,13 @@ def test_an_incomplete_body_is_422(relay, room, method, path, body):
     assert isinstance(assert_problem(answer, 422, "bad_request")["at"], str)
 
 
+@pytest.mark.parametrize("seq, status, code", [(1, 403, "forbidden"), (9, 404, "not_found"), ("x", 422, "bad_request")])
+def test_a_message_that_is_not_to_be_edited_is_named_by_its_place(relay, alice, room, seq, status, code):
+    alice.send(room, 1)
+    answer = call(relay, "PUT", f"/v1/rooms/{room}/messages/{seq}", {"from": "bob", "body": 2})
+    assert (answer.status, answer.problem["code"], answer.problem["at"]) == (status, code, "/path/seq")
+
+
 def test_fields_that_are_not_known_are_ignored(relay, alice, room):
     body = {"isFocused": True, "mode": "work", "later": [{}]}
     assert call(relay, "PUT", "/v1/users/bob/focus", body, user="bob").status == 200

@@ -218,6 +218,15 @@ def test_nothing_refused_has_left_a_trace(alice, room, names):
     assert [message["body"] for message in alice.request("history", room=room)["messages"]] == [1, 3]
 
 
+def test_a_deleted_message_is_not_edited(alice, connect, room, names):
+    bob = connect(*names("bob"))
+    bob.join(room)
+    alice.request("delete", room=room, seq=1)
+    assert alice.refusal("edit", room=room, seq=1, body=2)["code"] == "not_found"
+    assert len(bob.heard("deleted")) == 1
+    assert bob.heard("edited") == []
+
+
 def test_names_at_their_bounds_are_fine(connect, names):
     (unique,) = names("n")
     user = (unique + "-_.:@!|+=~" + "u" * 128)[:128]

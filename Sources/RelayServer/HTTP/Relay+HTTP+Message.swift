@@ -16,7 +16,7 @@ extension Relay {
   ]
 
   private func putMessage(_ call: HTTPCall) async throws -> HTTPResponse {
-    try await withRoom(call, needs: .send) { room, handle in
+    try await withMessage(call, needs: .send) { room, handle in
       try checkKeeps(room)
       let seq = try call.seq
       let fields = try parser.parse(call.request.body)
@@ -30,7 +30,7 @@ extension Relay {
   }
 
   private func deleteMessage(_ call: HTTPCall) async throws -> HTTPResponse {
-    try await withRoom(call, needs: []) { room, handle in
+    try await withMessage(call, needs: []) { room, handle in
       try checkKeeps(room)
       let isModerator = rights(of: call.caller, in: room).contains(.moderate)
       var sender: UserID?
@@ -45,11 +45,23 @@ extension Relay {
   }
 
   private func postNotify(_ call: HTTPCall) async throws -> HTTPResponse {
-    try await withRoom(call, needs: []) { room, _ in
+    try await withMessage(call, needs: []) { room, _ in
       let fields = call.request.body.isEmpty ? Fields([:]) : try parser.parse(call.request.body)
       let request = try NotifyRequest(seq: try call.seq, fields)
       let count = try await notify(request, in: room, by: try sender(call, fields))
       return .json(200) { $0.integer("push", count) }
+    }
+  }
+
+  /// Does what a session asks for with `room` and `seq`, which are parts of the path here.
+  private func withMessage(
+    _ call: HTTPCall, needs rights: Rights, _ work: (RoomID, RoomHandle) async throws -> HTTPResponse
+  ) async throws -> HTTPResponse {
+    do {
+      return try await withRoom(call, needs: rights, work)
+    } catch var error as RequestError where ["/room", "/seq"].contains(error.at) {
+      error.at = error.at.map { "/path\($0)" }
+      throw error
     }
   }
 
