@@ -11,12 +11,18 @@ import documents
 from api import call
 from documents import ASYNCAPI, FOLDER, METHODS, OPENAPI
 
-OPERATIONS = [
-    (method, template)
-    for template, item in documents.document(OPENAPI)["paths"].items()
-    for method in METHODS
-    if method in item and template not in ("/v1/connect", "/v1/simulator/devices/{token}/events")
-]
+RELAY_OPTIONS = ("--limits-focus-rate", 0)
+
+#: What is deleted is gone, so that comes last.
+OPERATIONS = sorted(
+    [
+        (method, template)
+        for template, item in documents.document(OPENAPI)["paths"].items()
+        for method in METHODS
+        if method in item and template not in ("/v1/connect", "/v1/simulator/devices/{token}/events")
+    ],
+    key=lambda operation: operation[0] == "delete",
+)
 WITH_BODY = [
     (method, template)
     for method, template in OPERATIONS
@@ -25,6 +31,8 @@ WITH_BODY = [
 MESSAGES = list(documents.document(ASYNCAPI)["components"]["messages"])
 #: `join` comes before what needs it, `leave` after it.
 REQUESTS = sorted(set(documents.requests()) - {"hello"}, key=lambda type: (type != "join", type == "leave"))
+#: Each is wrong for most fields.
+VALUES = (None, True, -1, 1.5, "", "a b", "x" * 5000, [], ["a b"], {}, {"a": 1})
 
 
 def references(item):
@@ -92,11 +100,12 @@ def test_every_example_of_an_answer_is_one():
 
 @pytest.fixture
 def room(connect):
-    """The room of the examples, with a message in it and the members whom they name."""
+    """The room of the examples, with the messages and the members whom they name."""
     ann = connect("ann", name="Ann")
     ann.join("tea")
     connect("bob").join("tea")
     ann.send("tea", {"text": "Kettle is on"})
+    ann.send("tea", {"text": "The kettle is off"})
     return ann
 
 
@@ -119,15 +128,31 @@ def test_every_example_of_a_request_is_answered_as_described(relay, connect, roo
         session.request(type, **payload)
 
 
-def path_of(template, item):
-    """The path with the examples of its parameters."""
+def path_of(template, item, **known):
+    """The path with the examples of its parameters, where none is known that there is."""
     parameters = [documents.resolve(OPENAPI, parameter) for parameter in item.get("parameters", [])]
-    values = {parameter["name"]: parameter["example"] for parameter in parameters}
+    values = {parameter["name"]: parameter["example"] for parameter in parameters} | known
     return re.sub(r"{(\w+)}", lambda name: values[name[1]], template)
 
 
+@pytest.fixture
+def push(relay, connect, phone):
+    """Makes a push in the room, and tells its id."""
+
+    def push(sender):
+        carol = connect("carol")
+        carol.join("tea")
+        ringing = phone(relay, carol)
+        carol.close()
+        sender.expect("presence", user="carol", online=False)
+        sender.send("tea", {"text": "Tea is ready"})
+        return ringing.ring("Tea is ready")["payload"]["communication"]["notification"]
+
+    return push
+
+
 @pytest.mark.parametrize("method, template", OPERATIONS)
-def test_every_example_of_a_call_is_answered_as_described(relay, room, method, template):
+def test_every_example_of_a_call_is_answered_as_described(relay, room, push, method, template):
     item = documents.document(OPENAPI)["paths"][template]
     bodies = [
         example["value"]
@@ -136,9 +161,21 @@ def test_every_example_of_a_call_is_answered_as_described(relay, room, method, t
     ]
     if method == "get" and "{device}" in template:
         room.request("device", device="phone", platform="simulator", token="ann-phone")
+    known = {"id": push(room)} if "{id}" in template else {}
     for body in bodies or [None if method in ("get", "delete") else b""]:
-        answer = call(relay, method.upper(), path_of(template, item), body, user="ann")
+        answer = call(relay, method.upper(), path_of(template, item, **known), body, user="ann")
         assert 200 <= answer.status < 300, answer
+
+
+def variants(name, schema, good):
+    """Objects with one field that may be wrong, at any depth, and the name of the outermost one."""
+    for key, described in documents.resolve(name, schema).get("properties", {}).items():
+        for value in VALUES:
+            yield key, good | {key: value}
+        for inner in described.get("anyOf", [described]):
+            own = good.get(key)
+            for _, value in variants(name, inner, own if isinstance(own, dict) else {}):
+                yield key, good | {key: value}
 
 
 @pytest.mark.parametrize("method, template", WITH_BODY)
@@ -147,13 +184,21 @@ def test_every_body_that_is_described_is_checked(relay, room, method, template):
     item = documents.document(OPENAPI)["paths"][template]
     content = item[method]["requestBody"]["content"]["application/json"]
     schema, good = content["schema"], next(iter(content["examples"].values()))["value"]
-    properties = documents.resolve(OPENAPI, schema)["properties"]
-    for key in properties:
-        for value in (None, True, -1, 1.5, "", "a b", "x" * 5000, [], ["a b"], {}, {"a": 1}):
-            body = good | {key: value}
-            if documents.problem(OPENAPI, schema, body) is not None:
-                answer = call(relay, method.upper(), path_of(template, item), body, user="ann")
-                assert answer.status == 422 and answer.problem["at"].startswith(f"/{key}"), (body, answer)
+    for key, body in variants(OPENAPI, schema, good):
+        if documents.problem(OPENAPI, schema, body, is_strict=False) is not None:
+            answer = call(relay, method.upper(), path_of(template, item), body, user="ann")
+            assert answer.status == 422 and answer.problem["at"].startswith(f"/{key}"), (body, answer)
+
+
+@pytest.mark.parametrize("type", sorted(set(REQUESTS) - {"refresh"}))
+def test_every_request_that_is_described_is_checked(connect, room, type):
+    """What the schema of a request refuses, the relay refuses, and the session goes on."""
+    message = documents.requests()[type][0]
+    for key, frame in variants(ASYNCAPI, message["payload"], message["examples"][0]["payload"]):
+        if key not in ("type", "id") and documents.problem(ASYNCAPI, message["payload"], frame, is_strict=False):
+            del frame["type"], frame["id"]
+            error = room.refusal(type, **frame)
+            assert error["code"] == "bad_request", (frame, error)
 
 
 def test_a_frame_that_is_not_described_fails(relay):
@@ -168,11 +213,11 @@ def test_a_frame_that_is_not_described_fails(relay):
 
 
 def test_the_schemas_that_both_documents_have_are_the_same():
-    """But for names that are the same everywhere, each is described where it is used."""
+    """But for what `body` and the fields of an entry mean, which is described where it is used."""
     both = (documents.document(name)["components"]["schemas"] for name in (OPENAPI, ASYNCAPI))
     http, socket = both
-    for key in ("RoomName", "UserName", "DeviceName", "Seq", "Time", "ErrorCode"):
-        assert http[key] == socket[key]
+    for key in set(http) & set(socket) - {"Presence", "Message"}:
+        assert http[key] == socket[key], key
     for key in ("Presence", "Message"):
         assert set(http[key]["properties"]) == set(socket[key]["properties"])
         assert http[key]["required"] == socket[key]["required"]

@@ -34,10 +34,13 @@ def resolve(name: str, item: dict[str, Any]) -> dict[str, Any]:
     return item
 
 
-def problem(name: str, schema: dict[str, Any], value: Any) -> str | None:
-    """What is wrong with the value, or None."""
+def problem(name: str, schema: dict[str, Any], value: Any, *, is_strict: bool = True) -> str | None:
+    """What is wrong with the value, or None; unless `is_strict`, fields that are not described are fine."""
+    schema = _anchored(name, schema)
     validator = Draft202012Validator(
-        _strict(_anchored(name, schema)), registry=_registry(name), format_checker=Draft202012Validator.FORMAT_CHECKER
+        _strict(schema) if is_strict else schema,
+        registry=_registry(name, is_strict),
+        format_checker=Draft202012Validator.FORMAT_CHECKER,
     )
     error = next(validator.iter_errors(value), None)
     return error and f"{error.json_path}: {error.message}"
@@ -157,6 +160,6 @@ def _strict(schema: Any) -> Any:
 
 
 @cache
-def _registry(name: str) -> Registry:
-    contents = _strict(document(name))
+def _registry(name: str, is_strict: bool) -> Registry:
+    contents = _strict(document(name)) if is_strict else document(name)
     return Registry().with_resource(name, Resource(contents=contents, specification=DRAFT202012))

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
+import RelayDelivery
 import RelayProtocol
+import RelayStore
 import Testing
 
 @testable import RelayServer
@@ -69,6 +71,30 @@ struct DocumentTests {
   @Test func `every error code is described`() throws {
     for document in [openAPI, asyncAPI] {
       #expect(try schema("ErrorCode", of: document)["enum"] as? [String] == ErrorCode.allCases.map(\.rawValue))
+    }
+  }
+
+  @Test func `every word of an explanation is described`() throws {
+    let push = try #require(try schema("Push", of: openAPI)["properties"] as? [String: [String: Any]])
+    #expect(push["state"]?["enum"] as? [String] == JobState.allCases.map(\.rawValue))
+    #expect(push["platform"]?["enum"] as? [String] == Platform.allCases.map(\.rawValue))
+    #expect(try schema("ReasonCode", of: openAPI)["enum"] as? [String] == Reason.Code.allCases.map(\.rawValue))
+    #expect(try schema("Level", of: openAPI)["enum"] as? [String] == Level.allCases.map(\.rawValue))
+  }
+
+  @Test func `every state of a delivery is described`() throws {
+    let messages = try #require((asyncAPI["components"] as? [String: Any])?["messages"] as? [String: [String: Any]])
+    let payload = try #require(messages["event.delivery"]?["payload"] as? [String: Any])
+    let state = (payload["properties"] as? [String: [String: Any]])?["state"]?["enum"] as? [String]
+    #expect(state == DeliveryState.allCases.map(\.rawValue))
+  }
+
+  @Test func `every preference is described`() throws {
+    for document in [openAPI, asyncAPI] {
+      #expect(try schema("SilenceMode", of: document)["enum"] as? [String] == SilenceMode.allCases.map(\.rawValue))
+      #expect(try schema("Audience", of: document)["enum"] as? [String] == Audience.allCases.map(\.rawValue))
+      let room = try #require(try schema("RoomPreference", of: document)["properties"] as? [String: [String: Any]])
+      #expect(room["level"]?["enum"] as? [String] == RoomLevel.allCases.map(\.rawValue))
     }
   }
 

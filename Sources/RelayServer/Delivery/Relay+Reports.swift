@@ -5,7 +5,7 @@ import RelayProtocol
 import RelayStore
 
 /// How a message went for a recipient, as a sender hears it who asked.
-enum DeliveryState: String, Sendable {
+enum DeliveryState: String, Sendable, CaseIterable {
   /// Read, or received by a session that was looked at.
   case received
   /// Handed to the gateway; or, of who does not let the sender know, might have been.
