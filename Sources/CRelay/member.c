@@ -75,7 +75,7 @@ void relay__member_drop(relay_hub_t *hub, relay_member_t *member) {
 }
 
 static relay_frame_t *member_frame(relay_hub_t *hub, const relay_room_t *room, const relay_user_t *user,
-                                   const char *event, uint32_t count) {
+                                   const char *event, uint32_t count, bool shows_person) {
   relay__text_t *text = &hub->text;
   text->size = 0;
   relay__puts(text, "{\"type\":\"member\",\"room\":\"");
@@ -83,7 +83,7 @@ static relay_frame_t *member_frame(relay_hub_t *hub, const relay_room_t *room, c
   relay__puts(text, "\",\"user\":\"");
   relay__put(text, user->named.name, user->named.length);
   relay__puts(text, "\"");
-  relay__put(text, user->profile, user->profile_size);
+  if (shows_person) relay__put(text, user->profile, user->profile_size);
   relay__puts(text, ",\"event\":\"");
   relay__puts(text, event);
   relay__puts(text, "\",\"memberCount\":");
@@ -92,23 +92,30 @@ static relay_frame_t *member_frame(relay_hub_t *hub, const relay_room_t *room, c
   return relay__frame_create(hub, RELAY__TEXT, text->at, text->size);
 }
 
+/* To the others there as they may see the user; in a large room, where no member is told of, to the user. */
+static void tell(relay_hub_t *hub, const relay_room_t *room, const relay_member_t *member, const char *event,
+                 uint32_t count) {
+  const relay_user_t *user = member->user;
+  relay_frame_t *whole = member_frame(hub, room, user, event, count, true), *part = NULL;
+  for (uint32_t i = 0; i < user->sessions.count && room->is_large; i++) {
+    relay_session_t *own = relay__list_at(&user->sessions, i);
+    if (relay__seat_find(own, room)) relay__outbox_add(hub, own, whole, false);
+  }
+  for (uint32_t i = 0; i < room->live_count && !room->is_large; i++) {
+    const relay_seat_t *seat = room->live[i];
+    if (seat->member != member && !(seat->rights & RELAY_RIGHT_PRESENCE)) continue;
+    const bool is_shown = relay__view(user, seat->member->user, true) & RELAY__SEES_PERSON;
+    if (!is_shown && !part) part = member_frame(hub, room, user, event, count, false);
+    relay__outbox_add(hub, seat->session, is_shown ? whole : part, false);
+  }
+  relay__frame_release(hub, whole);
+  if (part) relay__frame_release(hub, part);
+}
+
 void relay__member_remove(relay_hub_t *hub, relay_member_t *member, const char *event) {
   relay_room_t *room = member->room;
   relay_user_t *user = member->user;
-  relay_frame_t *frame = member_frame(hub, room, user, event, room->member_count - 1);
-  if (room->is_large) {
-    for (uint32_t i = 0; i < user->sessions.count; i++) {
-      relay_session_t *own = relay__list_at(&user->sessions, i);
-      if (relay__seat_find(own, room)) relay__outbox_add(hub, own, frame, false);
-    }
-  } else {
-    for (uint32_t i = 0; i < room->live_count; i++) {
-      const relay_seat_t *seat = room->live[i];
-      if (seat->member == member || seat->rights & RELAY_RIGHT_PRESENCE)
-        relay__outbox_add(hub, seat->session, frame, false);
-    }
-  }
-  relay__frame_release(hub, frame);
+  tell(hub, room, member, event, room->member_count - 1);
   member->leaves_at = -1; /* removing its seats ends nothing more */
   for (uint32_t i = 0; i < user->sessions.count; i++) {
     relay_seat_t *seat = relay__seat_find(relay__list_at(&user->sessions, i), room);
@@ -226,9 +233,7 @@ relay_status_t relay_room_add_member(relay_hub_t *hub, relay_id_t room_id, relay
   if (!is_stored) leave_after(hub, member, hub->limits.presence_grace);
   relay__room_measure(hub, room);
   if (room->is_large) return RELAY_OK;
-  relay_frame_t *frame = member_frame(hub, room, user, "joined", room->member_count);
-  relay__room_send(hub, room, frame, NULL, true);
-  relay__frame_release(hub, frame);
+  tell(hub, room, member, "joined", room->member_count);
   relay__room_show(hub, room, user);
   return RELAY_OK;
 }

@@ -217,6 +217,11 @@ static uint32_t online_for(const relay_hub_t *hub, const relay_room_t *room, rel
   return count;
 }
 
+bool relay_room_is_large(const relay_hub_t *hub, relay_id_t id) {
+  const relay_room_t *room = relay__room_find(hub, id);
+  return room && room->is_large;
+}
+
 size_t relay_room_member_count(const relay_hub_t *hub, relay_id_t id) {
   const relay_room_t *room = relay__room_find(hub, id);
   return room ? room->member_count : 0;

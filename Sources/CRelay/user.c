@@ -78,10 +78,11 @@ static void announce(relay_hub_t *hub, relay_user_t *user) {
   user->shown.focus = user->focus;
   user->shown.focus_since = since;
   user->shown.profile = profile;
-  if (!news.is_back) { /* else hardly anybody is told, and the next change need not wait for it */
-    user->announced_at = hub->clock;
-    hub->stats.announcements++;
-  }
+  if (!news.is_back) hub->stats.announcements++;
+  /* Where nobody else is told, the next change need not wait for it: a delay would tell of what is not
+   * shared. */
+  const bool is_private = news.parts == RELAY__SEES_FOCUS && user->sharing.focus == RELAY_SHARE_NONE;
+  if (!news.is_back && !is_private) user->announced_at = hub->clock;
   /* Before all others: whether a room shows it or not, they have seen all of it. */
   for (uint32_t i = 0; i < user->sessions.count && !news.is_back; i++)
     relay__news_tell(hub, &news, relay__list_at(&user->sessions, i), RELAY__SEES_ALL, user->changed - 1);

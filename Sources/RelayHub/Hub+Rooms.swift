@@ -88,6 +88,9 @@ extension Hub {
     return Marks(read: read, received: received)
   }
 
+  /// Whether it tells counts, and not who its members are.
+  public func isLarge(_ room: RoomHandle) -> Bool { relay_room_is_large(hub, room.rawValue) }
+
   public func memberCount(of room: RoomHandle) -> Int { relay_room_member_count(hub, room.rawValue) }
 
   /// A durable member, from the store: nobody is told.

@@ -4,9 +4,7 @@
 /// is absent there is as in ``init()``.
 public struct Preferences: Equatable, Sendable {
   /// Rooms that are not as all others; an entry that is default is dropped.
-  public var rooms: [RoomID: RoomPreference] {
-    didSet { if rooms.values.contains(where: \.isDefault) { rooms = rooms.filter { !$0.value.isDefault } } }
-  }
+  public private(set) var rooms: [RoomID: RoomPreference]
   /// What becomes of pushes to a device on which a Focus silences, or filters them out.
   public var onFocus: SilenceMode
   public var quietHours: QuietHours?
@@ -26,7 +24,7 @@ public struct Preferences: Equatable, Sendable {
   /// What holds for a room, named or not.
   public subscript(room: RoomID) -> RoomPreference {
     get { rooms[room] ?? RoomPreference() }
-    set { rooms[room] = newValue }
+    set { rooms[room] = newValue.isDefault ? nil : newValue }
   }
 }
 

@@ -77,6 +77,7 @@ extension Relay {
     _ cause: SessionHandle?
   ) {
     // Who joins meanwhile is given it as it is now.
+    edits += 1
     hub.trim(handle, before: seq + 1)
     hub.tell(
       JSONWriter.object {

@@ -118,7 +118,8 @@ extension Relay {
     guard let room = hub.name(of: room), let user = hub.name(of: user) else { return }
     saveLate(.marks(room, user)) {
       try $0.mark(room, user, read: read, received: received)
-      _ = try $0.cancel(room, user, upTo: max(read, received), reason: "read or received")
+      _ = try $0.cancel(room, user, upTo: read, reason: "read")
+      if received > read { _ = try $0.cancel(room, user, upTo: received, sparesCalls: true, reason: "received") }
     }
   }
 

@@ -118,21 +118,28 @@ extension Relay {
       assumeIsolated { relay in
         relay.unpin(room)
         if case .success(let stored) = result, !stored.isDuplicate {
-          relay.note(traits, stored, in: handle, reports: request.reports)
+          relay.note(
+            traits, stored, in: handle, waits: away.needsWait, reports: request.reports && message.showsPresence)
           relay.hub.publish(message.shown(to: away.users), seq: stored.seq, time: stored.time, in: handle)
         }
         tell(relay, result.map { SentMessage(stored: $0, delivery: $0.isDuplicate ? nil : delivery) })
         guard case .success(let stored) = result else { return }
         relay.tally.acknowledgements.observe((ContinuousClock.now - accepted).seconds)
         // After the reply, as where the gateway has to be heard first.
-        if !stored.isDuplicate { relay.conclude(decided, stored.seq, in: handle) }
+        guard !stored.isDuplicate else { return }
+        relay.conclude(decided, stored.seq, in: handle)
+        // Who answers has read.
+        if let sender = relay.hub.user(traits.from) { relay.reportReceived(handle, sender, upTo: stored.seq) }
       }
     }
   }
 
   /// Keeps what the decisions that are still to be made need of a message, and who waits to hear how it went.
-  private func note(_ traits: MessageTraits, _ stored: Appended, in room: RoomHandle, reports: Bool) {
-    if !traits.isPlain || hub.user(traits.from) == nil { undecided[room, stored.seq] = traits }
-    if reports { self.reports[room, stored.seq] = traits.from }
+  private func note(
+    _ traits: MessageTraits, _ stored: Appended, in room: RoomHandle, waits: Bool, reports: Bool
+  ) {
+    // The sender as well, who may be gone from memory when the others are decided.
+    if waits || !traits.isPlain { undecided[room, stored.seq] = traits }
+    if reports { self.report(on: stored.seq, traits, in: room) }
   }
 }

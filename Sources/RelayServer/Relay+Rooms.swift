@@ -53,8 +53,8 @@ extension Relay {
     for message in undecided {
       hub.restoreMessage(message.seq, time: message.time, from: hub.user(message.from), in: handle)
       let traits = MessageTraits(message, parser)
-      if !traits.isPlain || hub.user(message.from) == nil { self.undecided[handle, message.seq] = traits }
-      if message.reports { reports[handle, message.seq] = message.from }
+      self.undecided[handle, message.seq] = traits
+      if message.reports { report(on: message.seq, traits, in: handle) }
     }
     hub.resume(handle)
     return handle
@@ -98,7 +98,9 @@ extension Relay {
     var found = asked.contains(.history) ? nil : Replay(messages: .none, isComplete: false)
     for _ in 0..<Self.mostReplays where found == nil {
       // Messages that were shown while this one was read are in the hub's tail; when that is too short, again.
+      let edits = edits
       found = try await replay(room, handle, after: after, newest: newest)
+      if edits != self.edits { found = nil }
     }
     let history = found ?? Replay(messages: .none, isComplete: false)
     // The configuration may have been read again since.

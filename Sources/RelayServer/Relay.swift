@@ -10,8 +10,8 @@ import RelayStore
 /// The policy above the hub: it answers what the hub hands over, with the store behind it.
 ///
 /// It lives on the hub's thread, so that hub and relay change together without a lock. A message takes three steps
-/// that stay apart: accept (``send(_:)``), store (one transaction with its push jobs), show
-/// (``show(_:_:in:from:sender:decided:)``).
+/// that stay apart: accept (``send(_:)``), store (``append(_:to:_:then:)``, one transaction with its push jobs), show
+/// (`Hub.publish`).
 actor Relay {
   nonisolated let thread: HubThread
   nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
@@ -41,8 +41,11 @@ actor Relay {
   /// Of messages that wait to be decided.
   var undecided = UndecidedTraits()
   var reports = ReportedMessages()
+  /// Counts edits and deletions: what was read before one may be older than what was told.
+  var edits = 0
   /// Users whose pushes are being decided again, and whether something has changed since that began.
   var reconsidered: [UserID: Bool] = [:]
+  var isEndingHolds = false
   /// When ``endHolds()`` is called next; nil: nothing is held, as far as is known.
   var holdAlarm: Timestamp?
   /// What the rooms in memory do.
@@ -99,6 +102,10 @@ actor Relay {
     let undecided = try await leaveUnstored(store.read { try $0.undecided() })
     // Unowned is safe: the relay ends the hub's loop before it goes.
     hub.receive = { [unowned self] events in assumeIsolated { $0.handle(events) } }
+    // What was to end a hold may have been stored by the earlier run, and no more.
+    let now = hub.now
+    try await store.write { try $0.decideHeldAgain(by: now) }
+    endHolds()
     // Unowned is safe: the worker ends before the relay does.
     await worker.listen { [unowned self] in await heard($0) }
     // Who joins a room before its turn has come loads it first, as on every other day.
@@ -110,10 +117,6 @@ actor Relay {
       try await tasks.waitForAll()
     }
     if stage == .starting { stage = .ready }
-    // What was to end a hold may have been stored by the earlier run, and no more.
-    let now = hub.now
-    try await store.write { try $0.decideHeldAgain(by: now) }
-    endHolds()
   }
 
   /// Rooms that are loaded at the same time at the start: enough to keep the store busy, and few beside what clients
@@ -209,7 +212,7 @@ actor Relay {
 
   private func heard(_ news: PushWorker.News) {
     switch news {
-    case .ended(let state, let message, let sender, let user): reportPush(state, of: message, from: sender, to: user)
+    case .ended(let state, let message, let user): reportPush(state, of: message, to: user)
     case .deviceForgotten(let device, let user):
       noteChange(of: user)
       if let user = hub.user(user) { forget(device, of: user) }

@@ -81,14 +81,14 @@ enum DeviceRequest {
   init(_ fields: Fields, device: DeviceID? = nil) throws(RequestError) {
     let id: DeviceID
     if let device { id = device } else { id = try fields.required("device", fields.name("device")) }
+    if fields.isNull("token") {
+      self = .forget(id)
+      return
+    }
     let app = try fields.string("app", longest: 255)
     let told: Platform? = try fields.choice("platform")
     if let told, told != .simulator {
       throw RequestError(.unsupported, "no gateway for \(told.rawValue) is configured", at: "/platform", status: 422)
-    }
-    if fields.isNull("token") {
-      self = .forget(id)
-      return
     }
     let platform = try fields.required("platform", told)
     // The simulated gateway's tokens are parts of paths, so they are spelled like names.
@@ -177,7 +177,7 @@ extension QuietHours {
   }
 
   private static func days(_ fields: Fields) throws(RequestError) -> Set<Int> {
-    guard let days = try fields.integers("days", most: 7, 1...7) else { return Set(allDays) }
+    let days = try fields.required("days", fields.integers("days", most: 7, 1...7))
     guard !days.isEmpty else { throw fields.wrong("days", "must name a day, 1 (Monday) to 7") }
     return Set(days.map(Int.init))
   }

@@ -85,7 +85,11 @@ public final class Store: Sendable {
   }
 
   /// Runs `work` in the next transaction and returns when that is on disk, or has failed.
-  public func write<T: Sendable>(_ work: @escaping @Sendable (Transaction) throws -> T) async throws(StoreError) -> T {
+  ///
+  /// It is submitted before the caller's actor does anything else, so that its calls are stored in their order.
+  public nonisolated(nonsending) func write<T: Sendable>(
+    _ work: @escaping @Sendable (Transaction) throws -> T
+  ) async throws(StoreError) -> T {
     let result = await withCheckedContinuation { continuation in
       submit(work) { continuation.resume(returning: $0) }
     }
@@ -93,7 +97,9 @@ public final class Store: Sendable {
   }
 
   /// Runs `work` on a reader: one consistent view of everything committed so far.
-  public func read<T: Sendable>(_ work: @escaping @Sendable (Reader) throws -> T) async throws(StoreError) -> T {
+  public nonisolated(nonsending) func read<T: Sendable>(
+    _ work: @escaping @Sendable (Reader) throws -> T
+  ) async throws(StoreError) -> T {
     let result: Result<T, StoreError> = await withCheckedContinuation { continuation in
       reads.append { database in
         continuation.resume(

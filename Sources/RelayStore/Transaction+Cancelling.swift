@@ -5,11 +5,20 @@ public import RelayProtocol
 /// Jobs that have lost their reason.
 extension Transaction {
   /// Cancels the user's jobs for messages of the room up to `seq` that are not being sent, held ones too.
+  /// - Parameter sparesCalls: A call goes on ringing, because only who reads it has answered.
   /// - Returns: How many there were.
   @discardableResult
-  public func cancel(_ room: RoomID, _ user: UserID, upTo seq: Int64, reason: String) throws -> Int {
+  public func cancel(
+    _ room: RoomID, _ user: UserID, upTo seq: Int64, sparesCalls: Bool = false, reason: String
+  ) throws -> Int {
     guard let known = try row(of: room), let id = try row(of: user) else { return 0 }
-    return try cancelJobs("user = ? AND room = ? AND seq <= ?", [id, known.id, seq], note: reason)
+    let isSpared = """
+      AND NOT EXISTS (
+        SELECT 1 FROM messages WHERE messages.room = jobs.room AND messages.seq = jobs.seq
+          AND json_extract(CAST(push AS TEXT), '$.kind') = 'call')
+      """
+    return try cancelJobs(
+      "user = ? AND room = ? AND seq <= ? \(sparesCalls ? isSpared : "")", [id, known.id, seq], note: reason)
   }
 
   /// Cancels unfinished jobs, but those that are being sent.

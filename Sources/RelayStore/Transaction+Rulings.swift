@@ -27,7 +27,8 @@ extension Transaction {
     guard let job = try storedJob(id), job.isOpen else { return false }
     switch ruling {
     case .push(let level):
-      try db.run("UPDATE jobs SET level = ? WHERE rowid = ?", [level, job.row])
+      // A digest has the level of the most urgent message in it.
+      try db.run("UPDATE jobs SET level = ? WHERE rowid = ? AND digest IS NULL", [level, job.row])
       if job.state == .held { try release(job) }
     case .hold(let until): try hold(job, until: until)
     case .cancel(let reason): try cancelJobs("rowid = ?", [job.row], note: reason)

@@ -57,9 +57,10 @@ import Testing
     #expect(preferences.rooms.count == 2)
     preferences[Self.team].level = .all
     #expect(preferences.rooms == [Self.news: RoomPreference(criteria: "news")])
-    preferences.rooms[Self.news]?.criteria = nil
+    preferences[Self.news].criteria = nil
     #expect(preferences == Preferences())
-    preferences.rooms = [Self.team: RoomPreference(), Self.news: RoomPreference(level: .mentions)]
+    preferences[Self.team] = RoomPreference()
+    preferences[Self.news] = RoomPreference(level: .mentions)
     #expect(preferences.rooms.keys.map(\.rawValue) == ["news"])
   }
 

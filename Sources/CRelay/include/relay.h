@@ -327,6 +327,7 @@ typedef struct relay_room_facts {
   bool is_large;
   int64_t read, received; /* the user's marks; -1 when not a member */
 } relay_room_facts_t;
+bool relay_room_is_large(const relay_hub_t *hub, relay_id_t room);
 size_t relay_room_member_count(const relay_hub_t *hub, relay_id_t room);
 /* A member's marks; false: no member. */
 bool relay_room_marks(const relay_hub_t *hub, relay_id_t room, relay_id_t user, int64_t *read,

@@ -18,7 +18,7 @@ struct MessageTraits: Equatable, Sendable {
       isNotifyAnyway: isNotifyAnyway)
   }
 
-  /// The hub knows the sender of a message that waits, and no more of it.
+  /// Whether its body is all that there is to it.
   var isPlain: Bool { mentions.isEmpty && push == PushRequest() && !isDeleted }
 }
 

@@ -46,7 +46,7 @@ actor PushWorker {
   /// What others have to know of.
   enum News: Sendable {
     /// How the push of a message ended whose sender asked.
-    case ended(DeliveryState, MessageReference, from: UserID, to: UserID)
+    case ended(DeliveryState, MessageReference, to: UserID)
     /// Its gateway knows it no more.
     case deviceForgotten(DeviceID, of: UserID)
   }
@@ -145,16 +145,11 @@ actor PushWorker {
       return await finish(claim, .dead, "\(error)")
     }
     switch await gateway.send(push, to: claim.device) {
-    case .sent(let note):
-      await finish(claim, .sent, note.rawValue)
-      await tell(claim, .pushed)
-    case .dead(let reason):
-      await finish(claim, .dead, reason.rawValue)
-      await tell(claim, .failed)
+    case .sent(let note): await finish(claim, .sent, note.rawValue)
+    case .dead(let reason): await finish(claim, .dead, reason.rawValue)
     case .forgetDevice(let reason):
       await forget(claim.device, registeredBefore: claim.created)
       await finish(claim, .dead, reason.rawValue)
-      await tell(claim, .failed)
     case .retry(let after, let reason): await retry(claim, after: after, reason, expires: expires)
     }
   }
@@ -185,7 +180,7 @@ actor PushWorker {
   private func tell(_ claim: Claim, _ state: DeliveryState) async {
     guard let listener, claim.reports || claim.count > 1 || !claim.others.isEmpty else { return }
     let told = try? await store.read { try $0.reported(by: claim.id, limit: Self.mostReported) }
-    for (message, sender) in told ?? [] { await listener(.ended(state, message, from: sender, to: claim.recipient)) }
+    for (message, _) in told ?? [] { await listener(.ended(state, message, to: claim.recipient)) }
   }
 
   /// What a person reads of a body: the body when it is a string, else its `text`.
@@ -230,6 +225,7 @@ actor PushWorker {
       _ = try $0.finish(claim.id, state: state, note: note, now: time)
       _ = try $0.purge(finishedBefore: time - Self.retention)
     }
+    await tell(claim, state == .sent ? .pushed : .failed)
   }
 
   /// A job whose end cannot be written is claimed again after its lease, and sent under the same collapse id.

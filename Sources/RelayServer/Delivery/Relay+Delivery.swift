@@ -116,11 +116,13 @@ extension Relay {
   private func isUntold(
     _ message: MessageFacts, _ recipient: RecipientFacts, _ person: Person, now: Timestamp
   ) -> Bool {
-    let isMuted = recipient.roomLevel == .none || recipient.roomLevel == .mentions && !recipient.isMentioned
-    guard recipient.hasBlockedSender || isMuted || person.preferences.shareFocus == .none else { return false }
+    guard recipient.hasBlockedSender || recipient.isMuted || person.preferences.shareFocus == .none else {
+      return false
+    }
     var open = recipient
     open.hasBlockedSender = false
     open.roomLevel = .all
+    open.quiet = nil
     let facts = DeliveryCase(message: message, recipient: open, device: DeviceFacts(), now: now)
     guard case .push = RelayDelivery.decide(facts, policy: policy).outcome else { return false }
     return true
@@ -188,10 +190,11 @@ extension Relay {
     let now = hub.now
     let person = people[user] ?? Person()
     let (messages, member) = hub.undecided(room, user)
+    let quiet = person.preferences.quietHours?.facts(at: now)
     var round = Round(room: room, name: name, user: user)
     for message in messages {
       let traits = traits(of: message, in: room, to: recipient)
-      var facts = person.facts(recipient, of: traits, in: name, now: now)
+      var facts = person.facts(recipient, of: traits, in: name, now: now, quiet: .some(quiet))
       facts.hasRead = member.read >= message.seq
       facts.hasReceivedActively = member.received >= message.seq
       facts.sessions = member.sessions.map { SessionFacts($0, of: message) }
@@ -209,10 +212,14 @@ extension Relay {
 
   private func traits(of message: UndecidedMessage, in room: RoomHandle, to recipient: UserID) -> MessageTraits {
     if let traits = undecided[room, message.seq] { return traits }
+    // Whose traits are not kept waits for nobody, or was decided.
     let sender = message.isOwn ? recipient : message.from.flatMap(hub.name(of:))
-    // Nobody's name: who is not known can neither be blocked nor be the recipient.
     return MessageTraits(from: sender ?? UserID(unchecked: ""))
   }
+}
+
+extension RecipientFacts {
+  var isMuted: Bool { roomLevel == .none || roomLevel == .mentions && !isMentioned }
 }
 
 extension SessionFacts {

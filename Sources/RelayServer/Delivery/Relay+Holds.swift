@@ -15,17 +15,27 @@ extension Relay {
     hub.setAlarm(time)
   }
 
-  /// Users whose pushes are decided again at the same time.
-  private static let mostReconsidered = 100
+  /// Users that are looked for at once, and of these so many are at work at the same time.
+  private static let holdPage = 256
+  private static let mostAtOnce = 16
 
   /// Decides again what is due, and looks when there is next something.
   func endHolds() {
     holdAlarm = nil
+    guard !isEndingHolds else { return }
+    isEndingHolds = true
     Task {
-      let now = hub.now
+      defer { isEndingHolds = false }
       do {
-        let users = try await store.read { try $0.heldUsers(dueBy: now, limit: Self.mostReconsidered) }
-        for user in users { await endHolds(of: user) }
+        let now = hub.now
+        let users = try await store.read { try $0.heldUsers(dueBy: now, limit: Self.holdPage) }
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+          for (index, user) in users.enumerated() {
+            if index >= Self.mostAtOnce { try await tasks.next() }
+            tasks.addTask { try await self.endHolds(of: user) }
+          }
+          try await tasks.waitForAll()
+        }
         // Where something is due still, a moment is left for others.
         guard let next = try await store.read({ try $0.nextHeldDue() }) else { return }
         expectHoldEnd(by: max(next, hub.now + .milliseconds(10)))
@@ -36,75 +46,88 @@ extension Relay {
     }
   }
 
-  /// One user's rows that cannot be read stop nobody else's.
-  private func endHolds(of user: UserID) async {
+  /// One user's rows that cannot be read stop nobody else's. Throws only where the store fails as a whole.
+  private func endHolds(of user: UserID) async throws {
     do {
       let handle = try await retain(user)
       defer { hub.release(handle) }
       try await decideAgain(handle, user)
-    } catch {
-      _ = requestError(error)  // says so in the log
-      let later = hub.now + Self.failedHoldPause
-      try? await store.write { try $0.postponeHeld(of: user, to: later) }
+    } catch StoreError.damaged(let reason) {
+      logFailure(of: .damaged(reason: reason))
+      let later = hub.now + Self.damagedPause
+      try await store.write { try $0.postponeHeld(of: user, to: later) }
     }
   }
 
-  /// For how long pushes are left alone that could not be decided.
-  private static let failedHoldPause = Duration.seconds(60)
+  /// For how long pushes are left alone that cannot be read.
+  private static let damagedPause = Duration.seconds(60)
 
   // MARK: Because something has changed
 
   /// Decides again what is held for the user, or not sent yet: something that the decision looks at has changed.
   func reconsider(_ user: UserHandle) {
     guard let name = hub.name(of: user) else { return }
-    // Whoever is at it begins anew: what was read may be older than the change.
-    guard reconsidered.updateValue(true, forKey: name) == nil else { return }
     hub.retain(user)
     Task {
       defer { hub.release(user) }
-      while reconsidered[name] == true {
-        reconsidered[name] = false
-        do {
-          try await decideAgain(user, name)
-        } catch {
-          _ = requestError(error)
-          expectHoldEnd(by: hub.now + Self.storePause)
-        }
+      do {
+        try await decideAgain(user, name)
+      } catch StoreError.damaged(let reason) {
+        logFailure(of: .damaged(reason: reason))
+      } catch {
+        // Until the store works again: what has changed is not told a second time.
+        _ = requestError(error)
+        try? await Task.sleep(for: Self.storePause)
+        if stage != .stopping { reconsider(user) }
       }
-      reconsidered[name] = nil
     }
   }
 
   private struct Rulings: Sendable {
-    var made: [(id: String, ruling: JobRuling, explanation: Explanation?)] = []
+    var made: [(id: String, ruling: JobRuling, explanation: Explanation)] = []
     var isPushed = false
     var nextEnd: Timestamp?
   }
 
+  /// One at a time for each user. Whoever is at it begins anew, because what was read may be older than the change.
   private func decideAgain(_ user: UserHandle, _ name: UserID) async throws {
+    guard reconsidered.updateValue(true, forKey: name) == nil else { return }
+    defer { reconsidered[name] = nil }
+    while reconsidered[name] == true {
+      reconsidered[name] = false
+      try await decideOnce(user, name)
+    }
+  }
+
+  private func decideOnce(_ user: UserHandle, _ name: UserID) async throws {
     var page: Int64?
     repeat {
       let (jobs, next) = try await store.read { [page] in try $0.openJobs(of: name, before: page) }
       page = next
       let rulings = rulings(on: jobs, of: name, people[user] ?? Person())
+      if let end = rulings.nextEnd { expectHoldEnd(by: end) }
       guard !rulings.made.isEmpty else { continue }
       try await store.write { transaction in
         for (id, ruling, explanation) in rulings.made {
-          _ = try transaction.rule(id, ruling, explanation: explanation?.json)
+          let isRuled = try transaction.rule(id, ruling, explanation: explanation.json)
+          // Whom it was to go with is gone, so it goes by itself.
+          if !isRuled, case .merge = ruling, case .push(let level) = explanation.decision.outcome {
+            _ = try transaction.rule(id, .push(level: level.rawValue), explanation: explanation.json)
+          }
         }
       }
       if rulings.isPushed { worker.wake() }
-      if let end = rulings.nextEnd { expectHoldEnd(by: end) }
     } while page != nil
   }
 
   private func rulings(on jobs: [OpenJob], of user: UserID, _ person: Person) -> Rulings {
     let now = hub.now
+    let quiet = person.preferences.quietHours?.facts(at: now)
     var rulings = Rulings()
     var released: [DeviceID: [(job: OpenJob, level: Level, explanation: Explanation)]] = [:]
     for job in jobs {
       guard let device = job.device else { continue }  // the store has ended it
-      let facts = facts(of: job, device, user, person, now: now)
+      let facts = facts(of: job, device, user, person, quiet, now: now)
       let decision = RelayDelivery.decide(facts, policy: policy)
       let explanation = Explanation(decision: decision, facts: facts)
       switch decision.outcome {
@@ -114,8 +137,9 @@ extension Relay {
       case .hold(let end):
         // What may be on the phone already is not taken back.
         guard job.attempts == 0, !job.isNotifyAnyway else { continue }
-        rulings.made.append((job.id, .hold(until: end), explanation))
         rulings.nextEnd = min(rulings.nextEnd ?? end, end)
+        guard job.state != .held || job.due != end else { continue }
+        rulings.made.append((job.id, .hold(until: end), explanation))
       case .push(let level):
         if job.state == .held {
           released[device.id, default: []].append((job, level, explanation))
@@ -145,11 +169,11 @@ extension Relay {
   }
 
   private func facts(
-    of job: OpenJob, _ device: Device, _ user: UserID, _ person: Person, now: Timestamp
+    of job: OpenJob, _ device: Device, _ user: UserID, _ person: Person, _ quiet: QuietFacts?, now: Timestamp
   ) -> DeliveryCase {
     let message = job.message
     let traits = MessageTraits(message, parser)
-    var recipient = person.facts(user, of: traits, in: job.room, now: now)
+    var recipient = person.facts(user, of: traits, in: job.room, now: now, quiet: .some(quiet))
     recipient.stand(newest(job.marks, of: user, in: job.room), at: message.seq)
     return DeliveryCase(
       message: traits.facts(at: message.time, isNotifyAnyway: job.isNotifyAnyway), recipient: recipient,

@@ -16,7 +16,7 @@ enum DeliveryState: String, Sendable, CaseIterable {
 /// Whose messages are reported on, while their rooms are in memory.
 struct ReportedMessages {
   private struct Report {
-    let sender: UserID
+    let message: MessageTraits
     var told: [UserID: DeliveryState] = [:]
   }
 
@@ -24,10 +24,10 @@ struct ReportedMessages {
   /// Reported on in one room at the same time; the oldest are given up.
   static let mostInRoom = 256
 
-  subscript(room: RoomHandle, seq: Int64) -> UserID? {
-    get { rooms[room]?[seq]?.sender }
+  subscript(room: RoomHandle, seq: Int64) -> MessageTraits? {
+    get { rooms[room]?[seq]?.message }
     set {
-      rooms[room, default: [:]][seq] = newValue.map { Report(sender: $0) }
+      rooms[room, default: [:]][seq] = newValue.map { Report(message: $0) }
       guard let reports = rooms[room], reports.count > Self.mostInRoom, let oldest = reports.keys.min() else { return }
       rooms[room]?[oldest] = nil
     }
@@ -35,7 +35,7 @@ struct ReportedMessages {
 
   /// The messages up to `seq` of others, on which something may be told of the user.
   func messages(in room: RoomHandle, upTo seq: Int64, for user: UserID) -> [Int64] {
-    rooms[room]?.filter { $0.key <= seq && $0.value.sender != user }.keys.sorted() ?? []
+    rooms[room]?.filter { $0.key <= seq && $0.value.message.from != user }.keys.sorted() ?? []
   }
 
   /// The sender to tell; nil: there is none, or the same was told. What was received is not pushed any more.
@@ -43,13 +43,18 @@ struct ReportedMessages {
     guard var report = rooms[room]?[seq], report.told[user] != state, report.told[user] != .received else { return nil }
     report.told[user] = state
     rooms[room]?[seq] = report
-    return report.sender
+    return report.message.from
   }
 
   mutating func forget(_ room: RoomHandle) { rooms[room] = nil }
 }
 
 extension Relay {
+  /// The sender hears how it goes; not in large rooms, where nobody is told who is there.
+  func report(on seq: Int64, _ message: MessageTraits, in room: RoomHandle) {
+    if !hub.isLarge(room) { reports[room, seq] = message }
+  }
+
   func report(_ state: DeliveryState, of seq: Int64, to user: UserID, in room: RoomHandle) {
     guard let name = hub.name(of: room), let sender = reports.tell(state, of: seq, to: user, in: room),
       let sessions = hub.user(sender)
@@ -69,18 +74,18 @@ extension Relay {
     guard let name = hub.name(of: user) else { return }
     for message in reports.messages(in: room, upTo: seq, for: name) {
       // Whom the recipient has blocked learns of no receipt.
-      guard let sender = reports[room, message], people[user]?.blocked.contains(sender) != true else { continue }
+      guard let sender = reports[room, message]?.from, people[user]?.blocked.contains(sender) != true else { continue }
       report(.received, of: message, to: name, in: room)
     }
   }
 
   /// How the push of a message ended that is reported on.
-  func reportPush(_ state: DeliveryState, of message: MessageReference, from sender: UserID, to user: UserID) {
-    guard let room = hub.room(message.room), reports[room, message.seq] != nil else { return }
+  func reportPush(_ state: DeliveryState, of message: MessageReference, to user: UserID) {
+    guard let room = hub.room(message.room), let traits = reports[room, message.seq] else { return }
     let person = hub.user(user).flatMap { people[$0] } ?? Person()
-    let level = person.preferences[message.room].level(at: hub.now)
+    let recipient = person.facts(user, of: traits, in: message.room, now: hub.now)
     // Of who does not let the sender know, it was told when it was decided.
-    guard person.preferences.shareFocus != .none, level == .all, !person.blocked.contains(sender) else { return }
+    guard person.preferences.shareFocus != .none, !recipient.isMuted, !recipient.hasBlockedSender else { return }
     report(state, of: message.seq, to: user, in: room)
   }
 }

@@ -53,12 +53,15 @@ struct Person: Sendable {
 
 extension Person {
   /// What a decision asks of the user as the recipient of a message; where they stand in its room is for the caller to add.
-  func facts(_ user: UserID, of message: MessageTraits, in room: RoomID, now: Timestamp) -> RecipientFacts {
+  /// - Parameter quiet: The quiet hours that are on, where they are known already.
+  func facts(
+    _ user: UserID, of message: MessageTraits, in room: RoomID, now: Timestamp, quiet: QuietFacts?? = nil
+  ) -> RecipientFacts {
     let wish = preferences[room]
     return RecipientFacts(
       user: user, hasBlockedSender: blocked.contains(message.from), roomLevel: wish.level(at: now),
       isMentioned: message.mentions.contains(user), roomCriteria: wish.criteria, onFocus: preferences.onFocus,
-      quiet: preferences.quietHours?.facts(at: now))
+      quiet: quiet ?? preferences.quietHours?.facts(at: now))
   }
 
   func facts(of device: Device) -> DeviceFacts {

@@ -109,15 +109,20 @@ extension Relay {
     storing work: @escaping @Sendable (Transaction, UserID) throws -> Void
   ) async throws {
     guard let name = hub.name(of: user) else { throw HubRefusal.gone }
+    let before = people[user] ?? Person()
     noteChange(of: name)
     people[user] = person
     do {
       try await store.write { try work($0, name) }
     } catch {
-      // Behind what others have changed meanwhile, which may have been stored.
-      try? await store.write { _ in }
-      let stored = try? await store.read { try $0.user(name) }
-      people[user] = stored.map { Person($0, now: hub.now) }
+      // What others have changed meanwhile may have been stored; where that cannot be known, it is as it was.
+      do {
+        let stored = try await store.read { try $0.user(name) }
+        people[user] = stored.map { Person($0, now: hub.now) }
+      } catch {
+        people[user] = before
+      }
+      reconsider(user)
       throw error
     }
     noteChange(of: name)
