@@ -96,6 +96,20 @@ class PageTests(unittest.TestCase):
         self.assertTrue(self.bob.shows("silenced"))
         self.page.picture("5-delivered-quietly")
 
+    def test_notify_anyway_breaks_through(self):
+        self.bob.press("focus-switch")
+        self.eventually("Alice learns of Bob's Focus", lambda: self.alice.shows("focus-notice"))
+        self.send_away(self.bob, self.alice)
+        self.assertFalse(self.alice.shows("notify-anyway"), "offered for no message")
+        self.alice.say("It is on fire")
+        self.eventually("it was delivered quietly", lambda: self.bob.shows("silenced"))
+        self.eventually("Alice may notify anyway", lambda: self.alice.shows("notify-anyway"))
+        self.alice.press("notify-anyway")
+        self.eventually("it lit up the screen", lambda: not self.bob.shows("silenced"))
+        self.wait_for_notifications(self.bob, "It is on fire")
+        self.assertFalse(self.alice.shows("notify-anyway"), "offered twice")
+        self.eventually("Alice knows", lambda: self.alice.texts("fate") == ["Pushed to the phone"])
+
     def test_a_lost_connection_is_not_a_goodbye(self):
         self.bob.press("lose-connection")
         self.alice.say("Did the line drop?")
