@@ -19,13 +19,14 @@ extension Relay {
       "stillwire_pushes_total", "Push jobs that left the queue or go back to it, by how.", .counter, by: "result",
       PushTally.Result.allCases.map { ($0.rawValue, pushes[$0]) })
     if let jobs {
-      let states: [JobState] = [.waiting, .ready, .sending, .retrying]
+      let states: [JobState] = [.waiting, .held, .merged, .ready, .sending, .retrying]
       text.family(
         "stillwire_push_jobs", "Push jobs that are not finished, by state.", .gauge, by: "state",
         states.map { ($0.rawValue, jobs.counts[$0] ?? 0) })
       let age = jobs.oldest.map { max(.zero, hub.now - $0) } ?? .zero
       text.gauge(
-        "stillwire_push_job_oldest_age_seconds", "Age of the oldest push job that is not finished; 0: there is none.",
+        "stillwire_push_job_oldest_age_seconds",
+        "Age of the oldest push job that is neither finished, held nor merged; 0: there is none.",
         seconds: age.seconds)
     }
     write(process, to: &text)
