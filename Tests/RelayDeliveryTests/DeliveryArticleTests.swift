@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import RelayProtocol
+import Testing
+
+@testable import RelayDelivery
+
+/// The table of the article says what the rules say.
+@Suite struct DeliveryArticleTests {
+  private struct Row: Equatable {
+    let number: Int
+    let codes: Set<Reason.Code>
+  }
+
+  /// `| number | when | outcome | codes |`
+  private let rows: [Row]
+
+  init() throws {
+    let checkout = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..")
+    let article = checkout.appending(path: "Sources/RelayProtocol/RelayProtocol.docc/Delivery.md")
+    rows = try String(contentsOf: article, encoding: .utf8).split(separator: "\n").compactMap { line in
+      let cells = line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
+      guard cells.count == 4, let number = Int(cells[0]) else { return nil }
+      let codes = try cells[3].split(separator: " ").map { code in
+        try #require(Reason.Code(rawValue: code.trimmingCharacters(in: ["`"])), "\(code)")
+      }
+      return Row(number: number, codes: Set(codes))
+    }
+  }
+
+  @Test func `it has every rule, in order`() {
+    #expect(rows.map(\.number) == rules.map(\.number) + [otherwise.number])
+  }
+
+  @Test func `each rule has the codes that it gives`() {
+    var dice = Dice(state: 1)
+    var given: [Int: Set<Reason.Code>] = [:]
+    for _ in 0..<20_000 {
+      for reason in decide(.random(using: &dice)).reasons { given[reason.rule, default: []].insert(reason.code) }
+    }
+    for row in rows { #expect(given[row.number] == row.codes, "rule \(row.number)") }
+  }
+}
