@@ -135,6 +135,10 @@ class Session:
         expected = {"type": type} | fields
         return self._next(lambda frame: frame.fits(expected), repr(expected), within)
 
+    def next_frame(self, within: float = DEADLINE) -> Frame:
+        """The first frame that nobody has asked for yet, whatever it is."""
+        return self._next(lambda _: True, "anything", within)
+
     def heard(self, type: str, **fields: Any) -> list[Frame]:
         """The matching frames that arrived before the reply to a ping sent now."""
         self.request("ping")

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from client import Session
+from people import Circle
 from phone import Phone
 from relay import Relay
 
@@ -76,6 +77,20 @@ def phone(names: Callable[..., list[str]]) -> Callable[..., Phone]:
         return phone
 
     return phone
+
+
+@pytest.fixture
+def circle(connect: Callable[..., Session], names: Callable[..., list[str]], relay: Relay) -> Circle:
+    """Alice in a room of the relay of the file."""
+    return Circle(connect, names, relay)
+
+
+@pytest.fixture
+def gather(
+    connect: Callable[..., Session], names: Callable[..., list[str]], start: Callable[..., Relay]
+) -> Callable[..., Circle]:
+    """Starts a relay with these options, and has Alice in a room of it."""
+    return lambda *options: Circle(connect, names, start(*options))
 
 
 @pytest.fixture(scope="session")

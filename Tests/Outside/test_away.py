@@ -8,12 +8,15 @@ import pytest
 
 from api import call
 from phone import Phone
+from relay import DEADLINE
 from waiting import eventually
 from wire import PING, PONG, Wire, frame
 
 GRACE = 2.0
 #: Seconds that a live session has for saying that it received a message (rule 7 of the decision).
 ANSWER = 5.0
+#: Seconds from a message's time that an idle session has for somebody to come back to it (rule 8).
+IDLE = 30.0
 RELAY_OPTIONS = ("--presence-grace", GRACE)
 
 
@@ -197,6 +200,74 @@ def test_background_is_away(start, connect, phone):
     alice.send("room", "taken up")
     phones[1].ring("taken up")
     assert phones[0].texts() == ["put away"]
+
+
+def test_a_desktop_that_was_left_gets_a_ring_on_the_phone(alice, room, member, afterwards):
+    """A tab that receives by itself is no attention, unless somebody comes back to it."""
+    left, left_phone = member("bob", acks=True, activity="idle")
+    ponging, ponging_phone = member("carol", activity="idle")
+    touched, touched_phone = member("dave", acks=True, activity="idle")
+    reading, reading_phone = member("erin", acks=True, activity="idle")
+    sent = alice.send(room, "anybody there?")
+    for session in (left, touched, reading):
+        session.request("received", room=room, seq=sent["seq"])
+    touched.request("activity", state="active")
+    reading.request("read", room=room, seq=sent["seq"])
+    ponging.expect("message")
+    for phone in (left_phone, ponging_phone):
+        # By the relay's clock, from the message's time.
+        assert phone.ring("anybody there?", within=IDLE + DEADLINE)["time"] - sent["time"] >= IDLE * 1000
+    afterwards()
+    assert (touched_phone.texts(), reading_phone.texts()) == ([], [])
+
+
+def test_a_call_waits_for_nobody(start, connect, phone):
+    relay = start("--presence-grace", 600)
+    alice = connect(relay, "alice")
+    alice.join("room")
+    hellos = {"active": {"acks": True}, "idle": {"acks": True, "activity": "idle"}, "cut": {}}
+    members = {}
+    for user, hello in hellos.items():
+        session = connect(relay, user, **hello)
+        session.join("room")
+        members[user] = session, phone(relay, session)
+    members["cut"][0].drop()
+    alice.send("room", "before the call")
+    seq = alice.send("room", "ring ring", push={"kind": "call"})["seq"]
+    for user in ("active", "idle"):
+        members[user][0].request("received", room="room", seq=seq)
+    for _, rung in members.values():
+        # A machine that receives it is nobody who answers, so it rings; and long before an idle one is given up.
+        rung.ring("ring ring")
+    assert members["cut"][1].texts() == ["ring ring"]
+
+
+def test_who_is_there_in_another_room_only_is_pushed_to(start, connect, phone):
+    """Whatever they look at, it is not this room: nobody is waited for who is not in it."""
+    relay = start("--presence-grace", 600)
+    alice, stayed, came = connect(relay, "alice"), connect(relay, "stayed"), connect(relay, "came")
+    phones = [phone(relay, session) for session in (stayed, came)]
+    for session in (alice, stayed, came):
+        session.join("room")
+        session.join("other")
+    stayed.request("leave", room="room", stay=True)
+    came.close(1000)
+    alice.expect("presence", user="came", online=False)
+    connect(relay, "came").join("other")
+    alice.send("room", "over here")
+    for each in phones:
+        each.ring("over here")
+    assert stayed.heard("message") == []
+
+
+def test_who_was_cut_off_from_this_room_has_the_grace_though_in_another(alice, room, member, connect, names):
+    bob, phone = member("bob")
+    (other,) = names("other")
+    connect(bob.user).join(other)
+    bob.drop()
+    sent = alice.send(room, "hello")
+    assert sent["delivery"]["waiting"] == 1
+    phone.ring("hello")
 
 
 def test_nobody_is_pushed_to_for_their_own_message(alice, room, member, relay):

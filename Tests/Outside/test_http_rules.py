@@ -120,7 +120,9 @@ def test_a_device_is_shown_without_its_token(relay, names):
     assert call(relay, "GET", path).status == 404
     put = call(relay, "PUT", path, {"platform": "simulator", "token": f"secret-{ann}", "app": "org.example"})
     get = call(relay, "GET", path)
-    assert get.json == put.json == {"device": "phone", "app": "org.example", "platform": "simulator"}
+    settings = {"alerts": True, "timeSensitive": True}
+    shown = {"device": "phone", "app": "org.example", "platform": "simulator", "settings": settings}
+    assert get.json == put.json == shown
     assert call(relay, "PUT", path, {"token": None, "platform": "pigeon"}).problem["at"] == "/platform"
     assert call(relay, "PUT", path, {"token": None}).json == {"device": "phone"}
     assert call(relay, "GET", path).status == 404

@@ -1,0 +1,246 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whom somebody has blocked sees them like an unknown user, rings nobody, and is not told."""
+
+import json
+
+import pytest
+
+from api import call
+from relay import Relay
+from waiting import eventually
+
+RELAY_OPTIONS = ("--presence-grace", "0")
+
+
+@pytest.fixture
+def pair(circle):
+    """Alice's circle, with Bob in the room who has a Focus on."""
+    bob = circle.live("bob", name="Bob")
+    bob.focus(True)
+    circle.alice.expect("presence", user=bob.user, isFocused=True)
+    circle.alice.forget_events()
+    return circle, bob
+
+
+def entry(session, user):
+    return session.request("presence", users=[user])["presence"][0]
+
+
+def unknown(user):
+    """The entry of somebody who was never there."""
+    return {"user": user, "online": False, "isFocused": None}
+
+
+def test_who_is_blocked_sees_nobody(pair):
+    circle, bob = pair
+    alice = circle.alice
+    assert entry(alice, bob.user)["online"] is True
+    bob.block(alice)
+    seen = alice.expect("presence", user=bob.user)
+    assert {key: seen[key] for key in seen if key != "type"} == unknown(bob.user)
+    assert entry(alice, bob.user) == unknown(bob.user)
+    assert alice.request("watch", users=[bob.user])["presence"] == [unknown(bob.user)]
+    entries = {entry["user"]: entry for entry in alice.join(circle.room)["members"]}
+    assert entries[bob.user] == unknown(bob.user)
+    entries = {entry["user"]: entry for entry in alice.request("presence", room=circle.room)["presence"]}
+    assert entries[bob.user] == unknown(bob.user)
+
+
+def test_who_blocks_goes_on_seeing(pair):
+    circle, bob = pair
+    bob.block(circle.alice)
+    assert entry(bob.session, circle.alice.user)["online"] is True
+    bob.session.forget_events()
+    circle.alice.request("activity", state="idle")
+    assert bob.session.expect("presence", user=circle.alice.user)["activity"] == "idle"
+
+
+def test_nothing_that_changes_is_told_to_who_is_blocked(pair):
+    circle, bob = pair
+    carol = circle.live("carol")
+    bob.block(circle.alice)
+    circle.alice.expect("presence", user=bob.user, online=False)
+    for is_focused in (None, True):
+        bob.focus(is_focused)
+        carol.session.expect("presence", user=bob.user, isFocused=is_focused)
+    bob.session.request("activity", state="idle")
+    carol.session.expect("presence", user=bob.user, activity="idle")
+    bob.prefer(shareFocus="none")
+    carol.session.expect("presence", user=bob.user, isFocused=None)
+    bob.session.close(1000)
+    carol.session.expect("presence", user=bob.user, online=False)
+    circle.back(bob)
+    carol.session.expect("presence", user=bob.user, online=True)
+    assert circle.alice.heard("presence", user=bob.user) == []
+
+
+def test_the_messages_of_both_arrive(pair):
+    circle, bob = pair
+    bob.block(circle.alice)
+    circle.send("to bob", mentions=[bob.user])
+    assert bob.session.expect("message", body="to bob")["from"] == circle.alice.user
+    bob.session.send(circle.room, "to alice")
+    circle.alice.expect("message", body="to alice")
+    circle.alice.request("signal", room=circle.room, name="typing")
+    bob.session.expect("signal", name="typing")
+
+
+@pytest.mark.parametrize("push", [{}, {"kind": "call"}, {"level": "critical"}], ids=str)
+def test_who_is_blocked_rings_nobody(circle, push):
+    bob, carol = circle.away("bob"), circle.live("carol")
+    bob.block(circle.alice)
+    circle.send("unheard", push=push, mentions=[bob.user])
+    carol.session.send(circle.room, "heard")
+    bob.phone.ring("heard")
+    circle.pass_due()
+    assert bob.phone.texts() == ["heard"]
+
+
+def test_who_blocks_rings_the_other_still(circle):
+    bob = circle.away("bob")
+    circle.alice.request("block", users=[bob.user])
+    circle.send("hi")
+    bob.phone.ring("hi")
+
+
+def test_a_block_ends(pair):
+    circle, bob = pair
+    before = entry(circle.alice, bob.user)
+    bob.block(circle.alice)
+    circle.alice.expect("presence", user=bob.user, online=False)
+    bob.unblock(circle.alice)
+    again = circle.alice.expect("presence", user=bob.user)
+    assert again["name"] == "Bob" and again["isFocused"] is True
+    assert entry(circle.alice, bob.user) == before
+    bob.session.close(1000)
+    circle.alice.expect("presence", user=bob.user, online=False)
+    circle.send("hi")
+    bob.phone.ring("hi")
+
+
+def test_what_is_done_twice_is_done_once(pair):
+    circle, bob = pair
+    for _ in range(2):
+        bob.session.request("block", users=[circle.alice.user, circle.alice.user])
+    assert entry(circle.alice, bob.user) == unknown(bob.user)
+    for _ in range(2):
+        bob.session.request("unblock", users=[circle.alice.user, "never-blocked"])
+    assert entry(circle.alice, bob.user)["online"] is True
+
+
+def test_the_blocked_and_the_unknown_look_the_same(circle):
+    """To whoever asks, over both ways, and in what is refused."""
+    bob = circle.stranger("bob", name="Bob")
+    bob.block(circle.alice)
+    bob.session.close(1000)
+    alice, unknown_user = circle.alice, f"x{bob.user[1:]}"
+    for ask in (
+        lambda user: entry(alice, user),
+        lambda user: alice.request("watch", users=[user])["presence"][0],
+        lambda user: alice.request("block", users=[user])["type"],
+        lambda user: alice.refusal("presence", users=[user, "no name"])["message"],
+    ):
+        seen = [json.dumps(ask(user)).replace(unknown_user, bob.user) for user in (bob.user, unknown_user)]
+        assert seen[0] == seen[1]
+    alice.forget_events()
+    circle.back(bob)
+    carol = circle.stranger("carol")
+    alice.request("watch", users=[carol.user])
+    carol.session.request("activity", state="idle")
+    alice.expect("presence", user=carol.user, activity="idle")
+    assert alice.heard("presence", user=bob.user) == []
+
+
+def test_a_number_of_who_is_there_does_not_tell(pair):
+    circle, bob = pair
+    counts = [circle.alice.join(circle.room)["onlineCount"]]
+    bob.block(circle.alice)
+    counts.append(circle.alice.join(circle.room)["onlineCount"])
+    assert counts == [2, 1]
+
+
+def test_who_is_blocked_hears_of_no_receipt(gather, tmp_path):
+    file = tmp_path / "relay.json"
+    file.write_text(json.dumps({"rooms": [{"match": "*", "receipts": True}]}))
+    circle = gather("--config", file)
+    bob, carol = circle.live("bob", acks=True), circle.live("carol", acks=True)
+    bob.block(circle.alice)
+    seq = circle.send("hi")["seq"]
+    for person in (bob, carol):
+        person.session.request("received", room=circle.room, seq=seq)
+        person.session.request("read", room=circle.room, seq=seq)
+    circle.alice.expect("receipt", user=carol.user, kind="read")
+    assert circle.alice.heard("receipt", user=bob.user) == []
+    # Nor does it show in what others are told.
+    carol.session.expect("receipt", user=bob.user, kind="read")
+
+
+def test_over_http_it_is_the_same(pair):
+    circle, bob = pair
+    path = f"/v1/users/{bob.user}/blocks/{circle.alice.user}"
+    for _ in range(2):
+        answer = call(circle.relay, "PUT", path, user=bob.user, body=b"")
+        assert (answer.status, answer.json) == (200, {"user": bob.user, "blocked": circle.alice.user})
+    assert entry(circle.alice, bob.user) == unknown(bob.user)
+    for _ in range(2):
+        assert call(circle.relay, "DELETE", path, user=bob.user).status == 204
+    assert entry(circle.alice, bob.user)["online"] is True
+    answer = call(circle.relay, "PUT", f"/v1/users/{bob.user}/blocks/{bob.user}", b"", user=bob.user)
+    assert (answer.status, answer.problem["at"]) == (422, "/path/other")
+    answer = call(circle.relay, "PUT", f"/v1/users/{bob.user}/blocks/a%2Cb", b"", user=bob.user)
+    assert (answer.status, answer.problem["at"]) == (422, "/path/other")
+
+
+# Bounds
+
+
+@pytest.mark.parametrize("type", ["block", "unblock"])
+@pytest.mark.parametrize("users", [None, "bob", [7], ["no name"], ["me"], {}, [f"u{n}" for n in range(257)]], ids=lambda _: "")
+def test_wrong_users_are_refused(circle, type, users):
+    assert circle.alice.refusal(type, users=users)["code"] == "bad_request"
+
+
+def test_nobody_blocks_themselves(circle):
+    bob = circle.stranger("bob")
+    assert bob.session.refusal("block", users=[circle.alice.user, bob.user])["code"] == "bad_request"
+    # Refused whole.
+    assert entry(circle.alice, bob.user)["online"] is True
+    bob.session.request("unblock", users=[bob.user])
+
+
+@pytest.mark.parametrize("end", [Relay.stop, Relay.kill], ids=["stop", "kill"])
+def test_a_thousand_blocks_outlive_the_relay(gather, end):
+    circle = gather("--presence-grace", 0)
+    bob = circle.live("bob")
+    users = [f"user-{number}" for number in range(999)] + [circle.alice.user]
+    for first in range(0, 1_000, 250):
+        bob.session.request("block", users=users[first : first + 250])
+    bob.unblock(circle.stranger("carol"))
+    bob.session.close(1000)
+    circle.restart(end)
+    session = circle.back(bob)
+    session.join(circle.room)
+    assert entry(circle.alice, bob.user) == unknown(bob.user)
+    late = circle.back(type("", (), {"user": "user-500"}))
+    late.join(circle.room)
+    assert entry(late, bob.user) == unknown(bob.user)
+    session.request("unblock", users=["user-500"])
+    assert eventually(lambda: entry(late, bob.user)["online"])
+    assert entry(circle.alice, bob.user) == unknown(bob.user)
+    session.close(1000)
+    late.expect("presence", user=bob.user, online=False)
+    circle.send("unheard")
+    late.send(circle.room, "heard")
+    bob.phone.ring("heard")
+    circle.pass_due()
+    assert bob.phone.texts() == ["heard"]
+
+
+def test_anothers_blocks_are_not_to_be_had(start, secret):
+    relay = start(secret=secret)
+    token = relay.token("bob")
+    assert call(relay, "PUT", "/v1/users/me/blocks/alice", b"", token=token).status == 200
+    for method in ("PUT", "DELETE"):
+        for other in ("alice", "nobody"):
+            answer = call(relay, method, f"/v1/users/{other}/blocks/bob", b"" if method == "PUT" else None, token=token)
+            assert (answer.status, answer.problem["code"]) == (403, "forbidden")

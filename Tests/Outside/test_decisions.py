@@ -1,0 +1,263 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Why somebody is pushed to, or not: asked beforehand, and of a push that was made."""
+
+import pytest
+
+from api import call, history
+from people import HOUR, now
+from waiting import eventually
+
+GRACE = 3600
+RELAY_OPTIONS = ("--presence-grace", GRACE)
+
+
+def ask(circle, person, **fields):
+    """What the dry run says of a message of Alice's, by device."""
+    body = {"room": circle.room, "from": circle.alice.user, "user": person.user} | fields
+    answer = call(circle.relay, "POST", "/v1/decisions", body)
+    assert answer.status == 200, answer
+    assert {key: answer.json[key] for key in ("room", "from", "user")} == {key: body[key] for key in ("room", "from", "user")}
+    return {one.get("device"): one for one in answer.json["devices"]}
+
+
+def decided(circle, person, device="phone", **fields):
+    """The outcome for a device and the rules and codes of its reasons."""
+    decision = ask(circle, person, **fields)[device]["decision"]
+    assert all(reason["words"] for reason in decision["reasons"])
+    return decision["outcome"], [(reason["rule"], reason["code"]) for reason in decision["reasons"]]
+
+
+def test_rule_1_the_recipient_is_the_sender(circle):
+    bob = circle.away("bob")
+    outcome, reasons = decided(circle, bob, **{"from": bob.user})
+    assert outcome == {"kind": "none", "reason": "own_message"}
+    assert reasons[0] == (1, "own_message")
+
+
+def test_rule_2_no_push_is_asked_for(circle, names):
+    bob = circle.away("bob")
+    assert decided(circle, bob, push=False)[0] == {"kind": "none", "reason": "no_push_asked"}
+    (room,) = names("live.room")
+    circle.alice.join(room)
+    live = circle.live("carol", room)
+    assert decided(circle, live, room=room)[1][0] == (2, "no_push_asked")
+
+
+def test_rule_3_the_recipient_has_blocked_the_sender(circle):
+    bob = circle.away("bob")
+    bob.block(circle.alice)
+    assert decided(circle, bob)[0] == {"kind": "none", "reason": "blocked"}
+
+
+def test_rule_5_the_recipient_is_no_member(circle):
+    bob = circle.stranger("bob")
+    bob.register()
+    assert decided(circle, bob)[0] == {"kind": "none", "reason": "not_a_member"}
+
+
+def test_rule_6_the_room_is_muted(circle):
+    bob = circle.away("bob", rooms={circle.room: {"level": "mentions"}})
+    assert decided(circle, bob)[0] == {"kind": "none", "reason": "muted"}
+    assert decided(circle, bob, mentions=[bob.user])[0] == {"kind": "push", "level": "active"}
+    bob.prefer(rooms={circle.room: {"level": "none"}})
+    assert decided(circle, bob, mentions=[bob.user])[1] == [(6, "muted")]
+
+
+def test_rule_7_a_session_may_yet_receive_it(circle):
+    bob = circle.live("bob", acks=True)
+    asked = now()
+    outcome, reasons = decided(circle, bob)
+    assert (outcome["kind"], reasons) == ("wait", [(7, "not_received_yet")])
+    assert asked + 5_000 <= outcome["until"] <= now() + 5_000
+    assert decided(circle, bob, push={"kind": "call"})[0]["kind"] == "push"
+
+
+def test_rule_9_the_recipient_may_come_back(circle):
+    bob = circle.live("bob")
+    bob.session.drop()
+    eventually(lambda: decided(circle, bob)[1] == [(9, "within_grace")])
+    assert decided(circle, bob)[0]["kind"] == "wait"
+
+
+def test_rule_10_there_is_no_device(circle):
+    bob = circle.away("bob")
+    bob.forget()
+    assert decided(circle, bob, device=None)[0] == {"kind": "none", "reason": "no_device"}
+
+
+def test_rule_11_alerts_are_off(circle):
+    bob = circle.away("bob")
+    bob.register(settings={"alerts": False})
+    assert decided(circle, bob)[0] == {"kind": "none", "reason": "not_allowed"}
+    assert decided(circle, bob, push={"kind": "call"})[0]["kind"] == "none"
+    bob.register(settings={"alerts": False}, voipToken="voip")
+    assert decided(circle, bob, push={"kind": "call"})[0] == {"kind": "push", "level": "active"}
+    assert decided(circle, bob)[0]["kind"] == "none"
+
+
+def test_rule_12_the_silence_holds(circle):
+    bob = circle.away("bob", onFocus="hold")
+    at = now()
+    bob.focus(True, at=at)
+    outcome, reasons = decided(circle, bob)
+    assert (outcome, reasons) == ({"kind": "hold", "until": at + 12 * HOUR}, [(12, "focused")])
+    bob.filter("home")
+    assert decided(circle, bob, push={"criteria": "work"})[1] == [(12, "focused"), (12, "filtered")]
+    asked = now()
+    until = decided(circle, bob, push={"expires": 60})[0]["until"]
+    assert asked + 60_000 <= until <= now() + 60_000
+    assert decided(circle, bob, push={"level": "timeSensitive"})[0] == {"kind": "push", "level": "timeSensitive"}
+
+
+def test_rule_13_the_silence_softens(circle):
+    bob = circle.silenced("bob", onFocus="passive")
+    assert decided(circle, bob) == ({"kind": "push", "level": "passive"}, [(13, "focused")])
+
+
+def test_rule_14_nothing_speaks_against_it(circle):
+    bob = circle.away("bob")
+    for level in ("passive", "active", "timeSensitive", "critical"):
+        assert decided(circle, bob, push={"level": level}) == (
+            {"kind": "push", "level": level},
+            [(14, "nothing_against")],
+        )
+    bob.register(settings={"timeSensitive": False})
+    outcome, reasons = decided(circle, bob, push={"level": "timeSensitive"})
+    assert outcome == {"kind": "push", "level": "active"}
+    assert reasons == [(14, "nothing_against"), (14, "level_lowered")]
+
+
+def test_every_rule_that_spoke_is_told_the_deciding_one_first(circle):
+    bob = circle.silenced("bob")
+    bob.block(circle.alice)
+    bob.prefer(rooms={circle.room: {"level": "none"}})
+    bob.register(settings={"alerts": False})
+    outcome, reasons = decided(circle, bob, push=False)
+    assert outcome == {"kind": "none", "reason": "no_push_asked"}
+    assert [rule for rule, _ in reasons] == [2, 3, 6, 11, 12]
+
+
+def test_each_device_is_decided_for_itself(circle):
+    bob = circle.away("bob", onFocus="hold")
+    bob.register("mac")
+    bob.focus(True, device="mac")
+    kinds = {device: one["decision"]["outcome"]["kind"] for device, one in ask(circle, bob).items()}
+    assert kinds == {"phone": "push", "mac": "hold"}
+
+
+def test_the_same_facts_are_decided_the_same(circle):
+    bob = circle.silenced("bob")
+    first, second = (ask(circle, bob)["phone"] for _ in range(2))
+    for one in (first, second):
+        for facts in (one["facts"], one["facts"]["message"]):
+            for key in ("now", "time", "expires"):
+                facts.pop(key, None)
+    assert first == second
+
+
+def test_the_facts_are_those_of_the_moment(circle):
+    bob = circle.away("bob", onFocus="hold")
+    bob.register(criteria="home", settings={"timeSensitive": False}, voipToken="voip")
+    bob.filter("home")
+    facts = ask(circle, bob, mentions=[bob.user], push={"criteria": "work"})["phone"]["facts"]
+    assert (facts["message"]["criteria"], facts["recipient"]["isMentioned"]) == ("work", True)
+    assert facts["recipient"]["onFocus"] == "hold"
+    assert (facts["device"]["criteria"], facts["device"]["allowsTimeSensitive"]) == ("home", False)
+    assert facts["device"]["hasVoIPToken"] is True and facts["device"]["filter"]["allow"] == ["home"]
+
+
+def test_a_dry_run_does_nothing(circle):
+    bob, carol = circle.away("bob"), circle.live("carol")
+    for _ in range(3):
+        assert decided(circle, bob)[0]["kind"] == "push"
+    circle.pass_due()
+    assert bob.phone.texts() == []
+    assert history(circle.relay, circle.room, bob.user) == []
+    assert carol.session.heard("message") == []
+    assert circle.send("first")["seq"] == 1
+    assert bob.phone.ring("first")["payload"]["aps"]["badge"] == 1
+
+
+WRONG = [
+    ({"room": None}, "/room"),
+    ({"room": "no room"}, "/room"),
+    ({"from": None}, "/from"),
+    ({"from": "me"}, "/from"),
+    ({"user": None}, "/user"),
+    ({"user": 7}, "/user"),
+    ({"mentions": "bob"}, "/mentions"),
+    ({"replyTo": 99}, "/replyTo"),
+    ({"push": {"level": "loud"}}, "/push/level"),
+]
+
+
+@pytest.mark.parametrize("wrong, at", WRONG, ids=str)
+def test_what_is_wrong_is_refused(circle, wrong, at):
+    body = {"room": circle.room, "from": circle.alice.user, "user": "bob"} | wrong
+    answer = call(circle.relay, "POST", "/v1/decisions", body)
+    assert (answer.status, answer.problem["code"], answer.problem["at"]) == (422, "bad_request", at)
+
+
+def test_of_a_room_that_is_not_there_nothing_is_decided(circle):
+    body = {"room": "nowhere-at-all", "from": circle.alice.user, "user": "bob"}
+    assert call(circle.relay, "POST", "/v1/decisions", body).status == 404
+
+
+def test_both_are_for_backends(start, secret):
+    relay = start(secret=secret)
+    token = relay.token("alice")
+    for method, path, body in ("POST", "/v1/decisions", {}), ("GET", "/v1/pushes/1", None):
+        assert call(relay, method, path, body).status == 401
+        assert call(relay, method, path, body, token=token).status == 403
+
+
+# Explanations
+
+
+def explained(circle, notification):
+    answer = call(circle.relay, "GET", f"/v1/pushes/{notification['payload']['communication']['notification']}")
+    assert answer.status == 200, answer
+    return answer.json
+
+
+def test_a_push_explains_itself(circle):
+    bob = circle.away("bob")
+    sent = circle.send("hi")
+    notification = bob.phone.ring("hi")
+    push = eventually(lambda: (found := explained(circle, notification))["state"] == "sent" and found)
+    assert (push["room"], push["seq"], push["user"], push["device"]) == (circle.room, sent["seq"], bob.user, "phone")
+    assert (push["level"], push["attempts"], push["platform"]) == ("active", 1, "simulator")
+    assert [reason["rule"] for reason in push["explanation"]["decision"]["reasons"]] == [14]
+    assert push["explanation"]["facts"]["message"]["time"] == sent["time"]
+    assert push["summary"]
+
+
+def test_a_push_that_was_held_says_why_it_came(circle):
+    bob = circle.silenced("bob")
+    sent = [circle.send(text)["seq"] for text in ("one", "two")]
+    bob.prefer(onFocus="deliver")
+    push = explained(circle, bob.phone.nth(0))
+    assert (push["seq"], push["explanation"]["facts"]["recipient"]["onFocus"]) == (sent[1], "deliver")
+    assert push["digest"] == [{"room": circle.room, "seq": sent[1], "count": 2}]
+
+
+def test_a_push_that_notifies_anyway_says_so(circle):
+    bob = circle.silenced("bob")
+    seq = circle.send("hi")["seq"]
+    circle.alice.request("notify", room=circle.room, seq=seq)
+    push = explained(circle, bob.phone.ring("hi"))
+    assert push["notifyAnyway"] is True and push["explanation"]["facts"]["message"]["isNotifyAnyway"] is True
+
+
+@pytest.mark.parametrize("id", ["nothing", "00000000-0000-0000-0000-000000000000", "1", "%00", "'"])
+def test_of_an_unknown_push_nothing_is_said(circle, id):
+    assert call(circle.relay, "GET", f"/v1/pushes/{id}").status in (400, 404)
+
+
+def test_explanations_name_no_text_and_no_token(circle):
+    bob = circle.away("bob")
+    circle.send("a secret")
+    notification = bob.phone.ring("a secret")
+    id = notification["payload"]["communication"]["notification"]
+    text = call(circle.relay, "GET", f"/v1/pushes/{id}").body
+    assert b"a secret" not in text and bob.phone.token.encode() not in text

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a device says of itself when it is registered: each field by what it changes, and its bounds."""
+
+import json
+
+import pytest
+
+RELAY_OPTIONS = ("--presence-grace", "0")
+
+
+@pytest.fixture
+def bob(circle):
+    return circle.away("bob")
+
+
+def rings(circle, bob, **fields):
+    """Whether a message is pushed to Bob's phone now."""
+    seq = circle.send("ring", **fields)["seq"]
+    circle.pass_due()
+    return seq in [one["payload"]["message"]["seq"] for one in bob.phone.notifications()]
+
+
+def test_a_device_without_alerts_is_not_pushed_to(circle, bob):
+    tablet = bob.register("tablet")
+    bob.register(settings={"alerts": False})
+    circle.send("hi")
+    tablet.ring("hi")
+    assert not rings(circle, bob)
+    bob.register(settings={"alerts": True})
+    assert rings(circle, bob)
+
+
+def test_a_call_rings_without_alerts_where_the_phone_shows_it_itself(circle, bob):
+    bob.register(settings={"alerts": False})
+    assert not rings(circle, bob, push={"kind": "call"})
+    bob.register(settings={"alerts": False}, voipToken="voip")
+    assert rings(circle, bob, push={"kind": "call"})
+    assert not rings(circle, bob)
+
+
+def test_a_device_may_refuse_what_is_time_sensitive(circle, bob):
+    for settings, level in ({}, "time-sensitive"), ({"timeSensitive": False}, "active"), ({"timeSensitive": True}, "time-sensitive"):
+        bob.register(settings=settings)
+        text = f"{settings}"
+        circle.send(text, push={"level": "timeSensitive"})
+        assert bob.phone.ring(text)["payload"]["aps"]["interruption-level"] == level
+
+
+def test_what_is_not_said_anew_is_as_if_it_never_was(circle, bob):
+    fields = {"criteria": "home", "locale": "de", "timeZone": "Europe/Berlin", "app": "org.example"}
+    bob.register(settings={"alerts": False, "timeSensitive": False}, voipToken="voip", **fields)
+    shown = bob.ask("GET", "devices/phone").json
+    assert shown.items() >= fields.items()
+    assert shown["settings"] == {"alerts": False, "timeSensitive": False}
+    bob.register()
+    shown = bob.ask("GET", "devices/phone").json
+    assert shown == {"device": "phone", "platform": "simulator", "settings": {"alerts": True, "timeSensitive": True}}
+    assert rings(circle, bob)
+
+
+def test_over_the_socket_it_is_the_same(circle, bob):
+    session = circle.back(bob)
+    fields = bob.phone.registration | {"criteria": "home", "settings": {"alerts": False}, "timeZone": "UTC"}
+    session.request("device", device="phone", **fields)
+    shown = bob.ask("GET", "devices/phone").json
+    assert (shown["criteria"], shown["settings"]["alerts"], shown["timeZone"]) == ("home", False, "UTC")
+    assert not rings(circle, bob)
+
+
+WRONG = [
+    ({"device": None}, None),
+    ({"device": "a phone"}, None),
+    ({"platform": None}, "/platform"),
+    ({"platform": "pigeon"}, "/platform"),
+    ({"token": 7}, "/token"),
+    ({"voipToken": 7}, "/voipToken"),
+    ({"voipToken": "x" * 4_097}, "/voipToken"),
+    ({"criteria": "x" * 129}, "/criteria"),
+    ({"criteria": ["home"]}, "/criteria"),
+    ({"settings": "all"}, "/settings"),
+    ({"settings": {"alerts": "yes"}}, "/settings/alerts"),
+    ({"settings": {"timeSensitive": 1}}, "/settings/timeSensitive"),
+    ({"locale": "x" * 65}, "/locale"),
+    ({"timeZone": "Mars/Olympus"}, "/timeZone"),
+    ({"timeZone": "x" * 65}, "/timeZone"),
+    ({"app": "x" * 256}, "/app"),
+]
+
+
+@pytest.mark.parametrize("wrong, at", WRONG, ids=[json.dumps(wrong)[:50] for wrong, _ in WRONG])
+def test_what_is_wrong_is_refused_and_changes_nothing(circle, bob, wrong, at):
+    kept = bob.ask("GET", "devices/phone").json
+    body = bob.phone.registration | {"settings": {"alerts": False}} | wrong
+    if at is not None:
+        answer = bob.ask("PUT", "devices/phone", body)
+        assert (answer.status, answer.problem["code"]) == (422, "bad_request")
+        assert answer.problem["at"].startswith(at)
+    assert circle.back(bob).refusal("device", **{"device": "phone"} | body)["code"] == "bad_request"
+    assert bob.ask("GET", "devices/phone").json == kept
+    assert rings(circle, bob)
+
+
+def test_what_is_just_right_is_taken(bob):
+    fields = {"criteria": "ü" * 64, "locale": "x" * 64, "timeZone": "America/Argentina/Buenos_Aires", "app": "x" * 255}
+    bob.register(voipToken="v", **fields)
+    assert bob.ask("GET", "devices/phone").json.items() >= fields.items()
+
+
+def test_a_device_that_is_forgotten_says_nothing_any_more(circle, bob):
+    bob.prefer(onFocus="hold")
+    bob.register("tablet")
+    bob.focus(True)
+    bob.filter("home")
+    assert circle.send("hi", push={"criteria": "work"})["delivery"]["quiet"] == [bob.user]
+    bob.forget()
+    assert circle.send("hi", push={"criteria": "work"})["delivery"]["quiet"] == []
+    assert circle.alice.request("presence", users=[bob.user])["presence"][0]["isFocused"] is None

@@ -1,0 +1,340 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Messages that are changed or taken back after they were sent."""
+
+import json
+
+import pytest
+
+import tokens
+from api import call, history
+from people import now
+from relay import Relay
+
+RELAY_OPTIONS = ("--presence-grace", "0")
+
+
+def edit(circle, seq, body, **fields):
+    return circle.alice.request("edit", room=circle.room, seq=seq, body=body, **fields)
+
+
+def delete(circle, seq):
+    return circle.alice.request("delete", room=circle.room, seq=seq)
+
+
+def messages(circle, session=None):
+    return (session or circle.alice).request("history", room=circle.room)["messages"]
+
+
+# Editing
+
+
+def test_an_edit_is_told_to_all_others_and_kept(circle):
+    bob, own = circle.live("bob"), circle.back(circle.alice)
+    own.join(circle.room)
+    seq = circle.send("wrong", mentions=[bob.user])["seq"]
+    before = now()
+    assert edit(circle, seq, {"text": "right"})["seq"] == seq
+    for session in (bob.session, own):
+        event = session.expect("edited")
+        assert (event["room"], event["seq"], event["body"]) == (circle.room, seq, {"text": "right"})
+        assert before - 60_000 < event["time"] < now() + 60_000
+    assert circle.alice.heard("edited") == []
+    for kept in (
+        messages(circle),
+        circle.alice.join(circle.room, history=1)["messages"],
+        history(circle.relay, circle.room, bob.user),
+    ):
+        assert [(message["seq"], message["body"]) for message in kept] == [(seq, {"text": "right"})]
+        assert kept[0]["mentions"] == [bob.user]
+
+
+@pytest.mark.parametrize("body", ['{"a":1.0,"b":[1e2,"\\u00e9"]}', "null", '""', "[]", "12345678901234567890"])
+def test_an_edited_body_is_kept_byte_for_byte(circle, body):
+    bob = circle.live("bob")
+    seq = circle.send("wrong")["seq"]
+    circle.alice.send_text(f'{{"type":"edit","id":"e","room":"{circle.room}","seq":{seq},"body":{body}}}')
+    circle.alice.reply("e")
+    assert bob.session.expect("edited").body_text == body
+    assert f'"body":{body}' in circle.alice.request("history", room=circle.room).text
+
+
+def test_who_was_away_catches_up_with_what_it_is_now(circle):
+    bob = circle.live("bob")
+    joined = bob.session.join(circle.room)
+    bob.session.close(1000)
+    sent = [circle.send(text)["seq"] for text in ("one", "two", "three")]
+    edit(circle, sent[0], "uno")
+    delete(circle, sent[1])
+    again = circle.back(bob).join(circle.room, after={"epoch": joined["epoch"], "seq": 0})
+    assert again["recovered"] is True
+    assert [message.get("body") for message in again["messages"]] == ["uno", None, "three"]
+    assert again["messages"][1] == {"seq": sent[1], "deleted": True}
+
+
+def test_an_edit_is_no_news_to_a_phone(circle):
+    """Neither unread anew nor a push of its own."""
+    bob = circle.away("bob")
+    seq = circle.send("wrong")["seq"]
+    bob.phone.ring("wrong")
+    edit(circle, seq, "right")
+    circle.send("next")
+    assert bob.phone.ring("next")["payload"]["aps"]["badge"] == 2
+    circle.pass_due()
+    assert len(bob.phone.notifications()) == 2
+
+
+def test_edits_follow_each_other(circle):
+    bob = circle.live("bob")
+    seq = circle.send(0)["seq"]
+    for number in range(1, 20):
+        circle.alice.post("edit", room=circle.room, seq=seq, body=number)
+    edit(circle, seq, "last")
+    assert [bob.session.expect("edited")["body"] for _ in range(20)] == [*range(1, 20), "last"]
+    assert messages(circle)[0]["body"] == "last"
+
+
+# Deleting
+
+
+def test_a_deletion_is_told_to_all_others_and_leaves_the_place(circle):
+    bob = circle.live("bob")
+    first, second = circle.send("secret", mentions=[bob.user])["seq"], circle.send("kept", replyTo=1)["seq"]
+    assert delete(circle, first)["seq"] == first
+    event = bob.session.expect("deleted")
+    assert (event["room"], event["seq"]) == (circle.room, first) and "body" not in event
+    assert circle.alice.heard("deleted") == []
+    kept = messages(circle, bob.session)
+    assert kept[0] == {"seq": first, "deleted": True}
+    assert (kept[1]["seq"], kept[1]["replyTo"]) == (second, first)
+
+
+def test_what_is_deleted_is_nowhere_any_more(start, connect):
+    relay = start()
+    alice = connect(relay, "alice")
+    alice.join("room")
+    seq = alice.send("room", "a very secret word")["seq"]
+    alice.request("delete", room="room", seq=seq)
+    assert relay.stop() == 0
+    for file in relay.data.iterdir():
+        assert b"a very secret word" not in file.read_bytes(), file
+
+
+def test_what_is_deleted_counts_for_no_badge(circle):
+    bob = circle.silenced("bob")
+    sent = [circle.send(text)["seq"] for text in ("one", "two", "three")]
+    delete(circle, sent[0])
+    delete(circle, sent[2])
+    bob.prefer(onFocus="deliver")
+    notification = bob.phone.ring("two")
+    assert notification["payload"]["aps"]["badge"] == 1
+
+
+def test_what_is_deleted_while_it_waits_is_not_pushed(gather):
+    circle = gather("--presence-grace", 3)
+    bob, carol = circle.live("bob"), circle.live("carol", acks=True)
+    bob.session.drop()
+    sent = [circle.send(text)["seq"] for text in ("deleted", "kept")]
+    delete(circle, sent[0])
+    for person in (bob, carol):
+        person.phone.ring("kept")
+    circle.pass_due()
+    assert bob.phone.texts() == carol.phone.texts() == ["kept"]
+
+
+def test_to_delete_twice_is_to_delete_once(circle):
+    bob = circle.live("bob")
+    seq = circle.send("hi")["seq"]
+    for _ in range(2):
+        assert delete(circle, seq)["seq"] == seq
+    bob.session.expect("deleted")
+    assert bob.session.heard("deleted") == []
+
+
+def test_what_is_deleted_is_not_edited(circle):
+    bob = circle.live("bob")
+    seq = circle.send("hi")["seq"]
+    delete(circle, seq)
+    assert circle.alice.refusal("edit", room=circle.room, seq=seq, body="back again")["code"] == "not_found"
+    assert messages(circle) == [{"seq": seq, "deleted": True}]
+    assert bob.session.heard("edited") == []
+
+
+def test_the_key_of_a_deleted_message_is_still_seen(circle):
+    sent = circle.send("hi", key="k")
+    delete(circle, sent["seq"])
+    again = circle.send("hi", key="k")
+    assert (again["duplicate"], again["seq"]) == (True, sent["seq"])
+
+
+# Who may
+
+
+@pytest.mark.parametrize("type", ["edit", "delete"])
+def test_only_the_sender_may(circle, type):
+    bob = circle.live("bob")
+    seq = circle.send("hi")["seq"]
+    assert bob.session.refusal(type, room=circle.room, seq=seq, body="mine")["code"] == "forbidden"
+    assert [message["body"] for message in messages(circle)] == ["hi"]
+
+
+@pytest.fixture
+def rights(start, connect, secret):
+    """Enters a room of a relay with tokens as somebody who may do this there."""
+    relay = start(secret=secret)
+
+    def enter(user, *can):
+        claims = {"rooms": [{"match": "*", "can": list(can)}]} if can else {}
+        token = tokens.token(secret.read_text(), tokens.claims(user, **claims))
+        session = connect(relay, token=token)
+        session.join("room")
+        return session, token
+
+    enter.relay = relay
+    return enter
+
+
+def test_a_moderator_deletes_and_does_not_edit(rights):
+    alice, _ = rights("alice")
+    moderator, _ = rights("mod", "join", "send", "history", "presence", "moderate")
+    seq = alice.send("room", "rude")["seq"]
+    assert moderator.refusal("edit", room="room", seq=seq, body="polite")["code"] == "forbidden"
+    moderator.request("delete", room="room", seq=seq)
+    alice.expect("deleted", seq=seq)
+
+
+def test_without_the_right_send_one_does_not_edit(rights):
+    alice, _ = rights("alice")
+    seq = alice.send("room", "hi")["seq"]
+    muted, _ = rights("alice", "join", "history", "presence")
+    assert muted.refusal("edit", room="room", seq=seq, body="ho")["code"] == "forbidden"
+    muted.request("delete", room="room", seq=seq)
+
+
+def test_over_http_it_is_the_same(rights):
+    alice, token = rights("alice")
+    bob, bobs = rights("bob")
+    _, moderators = rights("mod", "join", "moderate")
+    path = "/v1/rooms/room/messages"
+    sent = [alice.send("room", text)["seq"] for text in ("one", "two", "three")]
+
+    def ask(method, seq, body=None, by=token):
+        return call(rights.relay, method, f"{path}/{seq}", body, token=by)
+
+    answer = ask("PUT", sent[0], {"body": "uno"})
+    assert (answer.status, answer.json) == (200, {"room": "room", "seq": sent[0]})
+    assert bob.expect("edited", seq=sent[0])["body"] == "uno"
+    # Over HTTP there is no session that would know already.
+    alice.expect("edited", seq=sent[0])
+    for method, body in ("PUT", {"body": "mine"}), ("DELETE", None):
+        answer = ask(method, sent[0], body, by=bobs)
+        assert (answer.status, answer.problem["code"]) == (403, "forbidden")
+    assert ask("PUT", sent[0], {}).problem["at"] == "/body"
+    assert ask("PUT", sent[0], {"body": 1, "from": "bob"}).status == 403
+    assert ask("PUT", 99, {"body": 1}).status == 404
+    for seq in ("0", "x", "-1", "1.0"):
+        assert ask("PUT", seq, {"body": 1}).problem["at"] == "/path/seq"
+    for _ in range(2):
+        assert ask("DELETE", sent[1]).status == 204
+    assert ask("DELETE", 99).status == 204
+    bob.expect("deleted", seq=sent[1])
+    assert ask("DELETE", sent[2], by=moderators).status == 204
+    bob.expect("deleted", seq=sent[2])
+
+
+# Wrong requests
+
+
+@pytest.mark.parametrize("type", ["edit", "delete"])
+def test_what_is_wrong_is_refused(circle, names, type):
+    seq = circle.send("hi")["seq"]
+    for wrong in (None, 0, -1, 1.5, "1", 2**53):
+        assert circle.alice.refusal(type, room=circle.room, seq=wrong, body=1)["code"] == "bad_request"
+    assert circle.alice.refusal(type, room=circle.room, seq=seq + 1, body=1)["code"] == "not_found"
+    assert circle.alice.refusal(type, room="elsewhere", seq=seq, body=1)["code"] == "not_joined"
+    (live,) = names("live.room")
+    circle.alice.join(live)
+    circle.alice.send(live, "hi")
+    assert circle.alice.refusal(type, room=live, seq=1, body=1)["code"] == "unsupported"
+    if type == "edit":
+        assert circle.alice.refusal(type, room=circle.room, seq=seq)["code"] == "bad_request"
+    assert [message["body"] for message in messages(circle)] == ["hi"]
+
+
+@pytest.mark.parametrize("end", [Relay.stop, Relay.kill], ids=["stop", "kill"])
+def test_both_outlive_the_relay(gather, end):
+    circle = gather()
+    sent = [circle.send(text)["seq"] for text in ("one", "two")]
+    edit(circle, sent[0], "uno")
+    delete(circle, sent[1])
+    circle.restart(end)
+    kept = messages(circle)
+    assert (kept[0]["body"], kept[1]) == ("uno", {"seq": sent[1], "deleted": True})
+
+
+# Mentions and answers
+
+
+def test_mentions_and_answers_reach_everybody(circle):
+    bob = circle.live("bob")
+    first = circle.send("question")["seq"]
+    circle.send("answer", mentions=[bob.user, "nobody", bob.user], replyTo=first)
+    event = bob.session.expect("message", body="answer")
+    assert (event["mentions"], event["replyTo"]) == ([bob.user, "nobody"], first)
+    kept = messages(circle)[-1]
+    assert (kept["mentions"], kept["replyTo"]) == (event["mentions"], first)
+    plain = messages(circle)[0]
+    assert "mentions" not in plain and "replyTo" not in plain
+
+
+def test_the_phone_is_told_of_mentions_and_answers(circle):
+    bob, carol = circle.live("bob"), circle.away("carol")
+    theirs = bob.session.send(circle.room, "question")["seq"]
+    bob.session.close(1000)
+    circle.alice.expect("presence", user=bob.user, online=False)
+    circle.send("answer", replyTo=theirs, mentions=[carol.user])
+    for person, is_mention, is_reply in (bob, False, True), (carol, True, False):
+        communication = person.phone.ring("answer")["payload"]["communication"]
+        assert (communication["mentionsMe"], communication["replyToMe"]) == (is_mention, is_reply)
+
+
+WRONG = [
+    ({"mentions": "bob"}, "/mentions"),
+    ({"mentions": [7]}, "/mentions"),
+    ({"mentions": ["no name"]}, "/mentions"),
+    ({"mentions": ["x" * 129]}, "/mentions"),
+    ({"mentions": [f"user-{number}" for number in range(257)]}, "/mentions"),
+    ({"replyTo": 0}, "/replyTo"),
+    ({"replyTo": 2}, "/replyTo"),
+    ({"replyTo": "1"}, "/replyTo"),
+    ({"report": 1}, "/report"),
+    ({"push": "yes"}, "/push"),
+    ({"push": {"kind": "letter"}}, "/push/kind"),
+    ({"push": {"level": "loud"}}, "/push/level"),
+    ({"push": {"level": "time-sensitive"}}, "/push/level"),
+    ({"push": {"criteria": "x" * 129}}, "/push/criteria"),
+    ({"push": {"expires": 0}}, "/push/expires"),
+    ({"push": {"expires": -1}}, "/push/expires"),
+    ({"push": {"expires": "1"}}, "/push/expires"),
+    ({"push": {"expires": 28 * 86_400 + 1}}, "/push/expires"),
+]
+
+
+@pytest.mark.parametrize("wrong, at", WRONG, ids=[json.dumps(wrong)[:60] for wrong, _ in WRONG])
+def test_what_is_wrong_of_a_message_is_refused(circle, wrong, at):
+    circle.send("one")
+    assert circle.alice.refusal("send", room=circle.room, body=2, **wrong)["code"] == "bad_request"
+    path = f"/v1/rooms/{circle.room}/messages"
+    answer = call(circle.relay, "POST", path, {"from": "bob", "body": 2} | wrong, user="bob")
+    assert (answer.status, answer.problem["code"]) == (422, "bad_request")
+    assert answer.problem["at"].startswith(at)
+    assert len(messages(circle)) == 1
+
+
+def test_what_is_just_right_of_a_message_is_taken(circle):
+    bob = circle.away("bob")
+    users = [f"{number:0128}" for number in range(255)] + [bob.user]
+    push = {"criteria": "ü" * 64, "expires": 28 * 86_400, "level": "passive"}
+    sent = circle.send("hi", mentions=users, push=push)
+    assert circle.send("answer", replyTo=sent["seq"])["seq"] == sent["seq"] + 1
+    assert messages(circle)[0]["mentions"] == users
+    assert bob.phone.ring("hi")["payload"]["aps"]["filter-criteria"] == "ü" * 64

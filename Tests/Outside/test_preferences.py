@@ -1,0 +1,304 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What users wish for: each field by what it changes, and its bounds."""
+
+import itertools
+import json
+import zoneinfo
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from api import call
+from people import HOUR, now
+from relay import Relay
+from waiting import eventually
+
+RELAY_OPTIONS = ("--presence-grace", "0")
+
+DEFAULT = {"rooms": {}, "onFocus": "deliver", "quietHours": None, "shareFocus": "rooms", "shareOnline": "watchers"}
+WEEK = [1, 2, 3, 4, 5, 6, 7]
+
+
+@pytest.fixture
+def bob(circle):
+    return circle.away("bob")
+
+
+def hours(**fields):
+    return {"from": "22:00", "to": "07:30", "days": [1, 5], "timeZone": "Europe/Berlin", "mode": "hold"} | fields
+
+
+def is_pushed(circle, bob, **fields):
+    """Whether a message is pushed to Bob now."""
+    text = f"text {circle.alice.request('ping')['time']} {len(bob.phone.notifications())}"
+    circle.send(text, **fields)
+    circle.pass_due()
+    return text in bob.phone.texts()
+
+
+# What is kept
+
+
+def test_everybody_begins_with_the_same(circle, bob):
+    assert bob.ask("GET", "preferences").json == DEFAULT
+    assert bob.prefer() == DEFAULT
+    reply = circle.back(bob).request("preferences")
+    assert {key: reply[key] for key in DEFAULT} == DEFAULT
+
+
+@pytest.mark.parametrize("over", ["http", "socket"])
+def test_what_is_not_named_stays(circle, bob, over):
+    session = circle.back(bob)
+
+    def prefer(**fields):
+        if over == "http":
+            return bob.prefer(**fields)
+        reply = session.request("preferences", **fields)
+        return {key: reply[key] for key in DEFAULT}
+
+    wanted = dict(DEFAULT)
+    steps = [
+        {"onFocus": "hold"},
+        {"rooms": {"tea": {"level": "mentions", "criteria": "home"}}},
+        {"quietHours": hours()},
+        {"shareFocus": "watchers"},
+        {"shareOnline": "none"},
+        {"onFocus": "passive"},
+        {"quietHours": None},
+    ]
+    for step in steps:
+        wanted |= step
+        assert prefer(**step) == wanted
+    assert bob.ask("GET", "preferences").json == wanted
+
+
+def test_of_a_room_what_is_not_named_stays(bob):
+    def rooms(**wish):
+        return bob.prefer(rooms={"tea": wish})["rooms"]
+
+    until = now() + HOUR
+    assert rooms(level="mentions", until=until) == {"tea": {"level": "mentions", "until": until}}
+    assert rooms(criteria="home")["tea"] == {"level": "mentions", "until": until, "criteria": "home"}
+    assert bob.prefer(rooms={"other": {"level": "none"}})["rooms"].keys() == {"tea", "other"}
+    assert rooms(until=None)["tea"] == {"level": "mentions", "criteria": "home"}
+    # Another level is for ever, unless it says otherwise.
+    rooms(until=until)
+    assert rooms(level="none")["tea"] == {"level": "none", "criteria": "home"}
+    assert rooms(criteria=None)["tea"] == {"level": "none"}
+    # What says no more than nothing is not kept.
+    assert rooms(level="all").keys() == {"other"}
+    assert bob.prefer(rooms={"other": None})["rooms"] == {}
+
+
+# What each field does
+
+
+@pytest.mark.parametrize("level, pushed", {"all": (True, True), "mentions": (False, True), "none": (False, False)}.items())
+def test_the_level_of_a_room(circle, bob, level, pushed):
+    bob.prefer(rooms={circle.room: {"level": level}, "another": {"level": "none"}})
+    assert is_pushed(circle, bob) is pushed[0]
+    assert is_pushed(circle, bob, mentions=["somebody", bob.user]) is pushed[1]
+
+
+def test_a_level_ends_at_its_time(circle, bob):
+    bob.prefer(rooms={circle.room: {"level": "none", "until": now() - 1}})
+    assert is_pushed(circle, bob)
+    end = now() + 3_000
+    bob.prefer(rooms={circle.room: {"level": "none", "until": end}})
+    circle.send("muted")
+    eventually(lambda: circle.alice.request("ping")["time"] >= end)
+    circle.send("heard")
+    bob.phone.ring("heard")
+    assert "muted" not in bob.phone.texts()
+
+
+def test_a_call_does_not_ring_in_a_muted_room(circle, bob):
+    bob.prefer(rooms={circle.room: {"level": "none"}})
+    assert not is_pushed(circle, bob, push={"kind": "call"})
+    assert not is_pushed(circle, bob, push={"level": "critical"})
+
+
+def test_what_is_muted_counts_for_no_badge(circle, bob):
+    other = f"{circle.room}-other"
+    circle.alice.join(other)
+    circle.back(bob).join(other)
+    bob.prefer(rooms={other: {"level": "none"}})
+    for _ in range(3):
+        circle.send("unheard", other)
+    circle.send("unheard", push=False)
+    circle.send("heard")
+    assert bob.phone.ring("heard")["payload"]["aps"]["badge"] == 1
+
+
+QUIET_NOW = {"from": "00:00", "to": "00:00", "days": WEEK, "timeZone": "UTC", "mode": "hold"}
+
+
+def clock(hours_from_now, zone=UTC):
+    return f"{datetime.now(zone) + timedelta(hours=hours_from_now):%H:%M}"
+
+
+def day(days_from_now):
+    return (datetime.now(UTC) + timedelta(days=days_from_now)).isoweekday()
+
+
+def test_the_days_of_quiet_hours(circle, bob):
+    bob.prefer(quietHours=QUIET_NOW | {"days": [day(-1), day(0), day(1)]})
+    assert not is_pushed(circle, bob)
+    bob.prefer(quietHours=QUIET_NOW | {"days": [day(2), day(3), day(4)]})
+    assert is_pushed(circle, bob)
+
+
+def test_the_days_of_quiet_hours_are_those_on_which_they_begin(circle, bob):
+    # From in an hour for 23 hours: it is yesterday's hours that are on, or, after 23:00, those of the day before.
+    span = {"from": clock(1), "to": clock(0.5)}
+    begin = datetime.now(UTC) - timedelta(hours=23)
+    bob.prefer(quietHours=QUIET_NOW | span | {"days": [begin.isoweekday()]})
+    assert not is_pushed(circle, bob)
+    bob.prefer(quietHours=QUIET_NOW | span | {"days": [number for number in WEEK if number != begin.isoweekday()]})
+    assert is_pushed(circle, bob)
+
+
+@pytest.mark.parametrize(
+    "begin, end, is_quiet", [(-1, 1, True), (-2, -1, False), (1, 2, False), (1, -1, False), (2, 1, True), (-1, -2, True)]
+)
+def test_the_times_of_quiet_hours(circle, bob, begin, end, is_quiet):
+    """All of these may pass midnight."""
+    bob.prefer(quietHours=QUIET_NOW | {"from": clock(begin), "to": clock(end)})
+    assert is_pushed(circle, bob) is not is_quiet
+
+
+@pytest.mark.parametrize("zone", ["Pacific/Kiritimati", "Pacific/Pago_Pago", "Asia/Kathmandu", "America/New_York"])
+def test_the_time_zone_of_quiet_hours(circle, bob, zone):
+    there = zoneinfo.ZoneInfo(zone)
+    span = {"from": clock(-1, there), "to": clock(1, there)}
+    bob.prefer(quietHours=QUIET_NOW | span | {"timeZone": zone})
+    assert not is_pushed(circle, bob)
+    bob.prefer(quietHours=QUIET_NOW | span | {"timeZone": "UTC"})
+    assert is_pushed(circle, bob)
+
+
+def test_the_mode_of_quiet_hours(circle, bob):
+    bob.prefer(quietHours=QUIET_NOW)
+    assert not is_pushed(circle, bob)
+    bob.prefer(quietHours=QUIET_NOW | {"mode": "passive"})
+    circle.send("softly")
+    assert bob.phone.ring("softly")["payload"]["aps"]["interruption-level"] == "passive"
+
+
+# Bounds
+
+WRONG = [
+    ({"onFocus": "never"}, "/onFocus"),
+    ({"onFocus": True}, "/onFocus"),
+    ({"shareFocus": "all"}, "/shareFocus"),
+    ({"shareOnline": "friends"}, "/shareOnline"),
+    ({"rooms": []}, "/rooms"),
+    ({"rooms": {"no room": {}}}, "/rooms"),
+    ({"rooms": {"": {}}}, "/rooms"),
+    ({"rooms": {"r" * 256: {}}}, "/rooms"),
+    ({"rooms": {"tea": "none"}}, "/rooms/tea"),
+    ({"rooms": {"tea": {"level": "some"}}}, "/rooms/tea/level"),
+    ({"rooms": {"tea": {"level": "none", "until": "later"}}}, "/rooms/tea/until"),
+    ({"rooms": {"tea": {"level": "none", "until": -1}}}, "/rooms/tea/until"),
+    ({"rooms": {"tea": {"level": "none", "until": 2**53}}}, "/rooms/tea/until"),
+    ({"rooms": {"tea": {"criteria": "x" * 129}}}, "/rooms/tea/criteria"),
+    ({"rooms": {"tea": {"criteria": 7}}}, "/rooms/tea/criteria"),
+    ({"quietHours": True}, "/quietHours"),
+    ({"quietHours": {}}, "/quietHours"),
+    *(({"quietHours": hours(**{"from": text})}, "/quietHours/from") for text in ("24:00", "7:00", "07:60", "0700", "")),
+    *(({"quietHours": hours(to=text)}, "/quietHours/to") for text in ("-1:00", "07:00:00", 7, None, "०७:००")),
+    *(({"quietHours": hours(days=days)}, "/quietHours/days") for days in ([], [0], [8], [1.5], "1", WEEK + [1])),
+    *(
+        ({"quietHours": hours(timeZone=zone)}, "/quietHours/timeZone")
+        for zone in ("Mars/Olympus", "europe/berlin", "+02:00", "", "CEST", "../etc/passwd", "x" * 65, None, 1)
+    ),
+    *(({"quietHours": hours(mode=mode)}, "/quietHours/mode") for mode in ("deliver", "silent", None)),
+]
+
+
+@pytest.mark.parametrize("wrong, at", WRONG, ids=[json.dumps(wrong)[:60] for wrong, _ in WRONG])
+def test_what_is_wrong_is_refused_whole(circle, bob, wrong, at):
+    kept = bob.prefer(onFocus="passive", quietHours=hours(), rooms={"kept": {"level": "none"}})
+    answer = bob.ask("PUT", "preferences", {"onFocus": "hold", "shareFocus": "none"} | wrong)
+    assert (answer.status, answer.problem["code"]) == (422, "bad_request")
+    assert answer.problem["at"].startswith(at)
+    assert circle.back(bob).refusal("preferences", **wrong)["code"] == "bad_request"
+    assert bob.ask("GET", "preferences").json == kept
+
+
+def test_what_is_just_right_is_taken(bob):
+    wanted = {
+        "rooms": {
+            "r" * 255: {"level": "none", "until": 2**53 - 1, "criteria": "ü" * 64},
+            "other": {"level": "mentions", "until": 0},
+        },
+        "quietHours": hours(**{"from": "00:00"}, to="23:59", days=WEEK, timeZone="America/Argentina/ComodRivadavia"),
+    }
+    assert bob.prefer(**wanted) == DEFAULT | wanted
+
+
+def test_wishes_for_more_rooms_than_one_may_be_in_are_refused(gather):
+    circle = gather("--limits-rooms-per-user", 10)
+    bob = circle.away("bob")
+    bob.prefer(rooms={f"room-{number}": {"level": "none"} for number in range(10)})
+    answer = bob.ask("PUT", "preferences", {"rooms": {"one-more": {"level": "none"}}})
+    assert (answer.status, answer.problem["code"], answer.problem["at"]) == (413, "too_large", "/rooms")
+    changed = bob.prefer(rooms={"room-0": None, "one-more": {"level": "none"}, "room-1": {"level": "mentions"}})
+    assert len(changed["rooms"]) == 10 and changed["rooms"]["room-1"] == {"level": "mentions"}
+
+
+def test_anothers_preferences_are_not_to_be_had(start, secret):
+    relay = start(secret=secret)
+    token = relay.token("bob")
+    assert call(relay, "PUT", "/v1/users/me/preferences", {"onFocus": "hold"}, token=token).json["onFocus"] == "hold"
+    for method, body in ("GET", None), ("PUT", {"onFocus": "hold"}):
+        answers = [
+            call(relay, method, f"/v1/users/{other}/preferences", body, token=token) for other in ("alice", "nobody")
+        ]
+        assert [(answer.status, answer.problem["code"]) for answer in answers] == [(403, "forbidden")] * 2
+        assert len({answer.body.replace(b"alice", b"nobody") for answer in answers}) == 1
+
+
+# Many at once
+
+
+def test_of_a_storm_of_changes_the_last_stands(circle, bob):
+    session = circle.back(bob)
+    levels = itertools.cycle(["none", "mentions", "all"])
+    wishes = itertools.cycle(["hold", "passive", "deliver"])
+    bob.focus(True)
+    ids = [
+        session.begin("preferences", onFocus=next(wishes), rooms={circle.room: {"level": next(levels)}})
+        for _ in range(150)
+    ]
+    replies = [session.reply(id) for id in ids]
+    assert (replies[-1]["onFocus"], replies[-1]["rooms"]) == ("deliver", {})
+    assert bob.ask("GET", "preferences").json == DEFAULT
+    assert is_pushed(circle, bob)
+
+
+def test_changes_that_come_at_once_are_all_kept(gather):
+    circle = gather()
+    bob = circle.away("bob")
+    wishes = {f"room-{number}": {"level": "none", "criteria": f"label {number}"} for number in range(200)}
+    with ThreadPoolExecutor(16) as threads:
+        list(threads.map(lambda wish: bob.prefer(rooms=dict([wish])), wishes.items()))
+    assert bob.ask("GET", "preferences").json["rooms"] == wishes
+    circle.relay.kill()
+    circle.relay.start()
+    assert bob.ask("GET", "preferences").json["rooms"] == wishes
+
+
+@pytest.mark.parametrize("end", [Relay.stop, Relay.kill], ids=["stop", "kill"])
+def test_they_outlive_the_relay(gather, end):
+    circle = gather("--presence-grace", 0)
+    bob = circle.away("bob")
+    kept = bob.prefer(onFocus="hold", shareFocus="none", rooms={circle.room: {"level": "mentions", "criteria": "home"}})
+    circle.restart(end)
+    assert bob.ask("GET", "preferences").json == kept
+    circle.send("unheard")
+    circle.send("heard", mentions=[bob.user])
+    bob.phone.ring("heard")
+    circle.pass_due()
+    assert bob.phone.texts() == ["heard"]

@@ -1,0 +1,253 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the reply to `send` tells of the recipients: how many it reaches how, and who is quiet."""
+
+import pytest
+
+from people import HOUR, now, without_ids
+from waiting import eventually
+
+#: Longer than any test: who was cut off stays within it, who said goodbye never was.
+RELAY_OPTIONS = ("--presence-grace", "3600")
+
+
+def quiet(circle, body="hi", **fields):
+    return circle.send(body, **fields)["delivery"]["quiet"]
+
+
+def counts(circle):
+    delivery = circle.send("hi")["delivery"]
+    return delivery["live"], delivery["push"], delivery["waiting"]
+
+
+# Who is quiet
+
+
+def test_who_is_silenced_is_named_and_pushed_to_as_usual(circle):
+    silenced, other = circle.away("bob"), circle.away("carol")
+    silenced.focus(True)
+    assert circle.send("hi")["delivery"] == {"live": 0, "push": 2, "waiting": 0, "quiet": [silenced.user]}
+    pushed = [without_ids(person.phone.ring("hi")) for person in (silenced, other)]
+    assert pushed[0] == pushed[1]
+    assert pushed[0]["payload"]["aps"]["interruption-level"] == "active"
+
+
+REPORTS = {
+    "yes": ({"isFocused": True}, True),
+    "no": ({"isFocused": False}, False),
+    "not told": ({"isFocused": None}, False),
+    "not authorized": ({"isFocused": True, "authorization": "denied"}, False),
+    "of a device without pushes": ({"isFocused": True, "device": "mac"}, True),
+    "just fresh": ({"isFocused": True, "at": "12 h ago, but for a minute"}, True),
+    "stale": ({"isFocused": True, "at": "12 h ago"}, False),
+}
+
+
+@pytest.mark.parametrize("report, is_quiet", REPORTS.values(), ids=REPORTS)
+def test_a_fresh_yes_is_quiet(circle, report, is_quiet):
+    bob = circle.away("bob")
+    if "at" in report:
+        report = report | {"at": now() - 12 * HOUR + (60_000 if is_quiet else 0)}
+    bob.put("focus", {"device": "phone"} | report)
+    assert quiet(circle) == ([bob.user] if is_quiet else [])
+
+
+def test_who_is_there_is_quiet_too(circle):
+    bob = circle.live("bob")
+    bob.focus(True)
+    assert circle.send("hi")["delivery"] == {"live": 1, "push": 0, "waiting": 0, "quiet": [bob.user]}
+
+
+def test_the_sender_is_not_among_the_quiet(circle):
+    circle.alice.request("focus", isFocused=True)
+    bob = circle.away("bob")
+    bob.focus(True)
+    assert quiet(circle) == [bob.user]
+
+
+def test_all_are_named_once_whatever_they_have(circle):
+    bob, carol = circle.away("bob"), circle.away("carol")
+    bob.register("tablet")
+    for device in ("phone", "tablet", "mac"):
+        bob.focus(True, device=device)
+    bob.filter()
+    carol.filter()
+    assert sorted(quiet(circle, push={"criteria": "work"})) == sorted([bob.user, carol.user])
+
+
+def test_a_yes_stays_one_until_it_has_settled(circle):
+    bob = circle.away("bob")
+    bob.focus(True)
+    bob.focus(False)
+    assert quiet(circle) == [bob.user]
+    eventually(lambda: quiet(circle) == [])
+
+
+FILTERS = {
+    "refuses the sender's": ({"allow": ["home"]}, {}, "work", True),
+    "passes the sender's": ({"allow": ["home", "work"]}, {}, "work", False),
+    "passes what has none": ({"allow": []}, {}, None, False),
+    "is not active": ({"active": False, "allow": ["home"]}, {}, "work", False),
+    "refuses the room's own": ({"allow": ["work"]}, {"criteria": "home"}, "work", True),
+    "passes the room's own": ({"allow": ["home"]}, {"criteria": "home"}, "work", False),
+}
+
+
+@pytest.mark.parametrize("filter, label, criteria, is_quiet", FILTERS.values(), ids=FILTERS)
+def test_whose_filter_refuses_is_quiet(circle, filter, label, criteria, is_quiet):
+    bob = circle.away("bob")
+    bob.filter(**filter)
+    if label:
+        bob.prefer(rooms={circle.room: label})
+    push = {} if criteria is None else {"criteria": criteria}
+    assert quiet(circle, push=push) == ([bob.user] if is_quiet else [])
+
+
+def test_the_label_of_the_device_counts_before_the_senders(circle):
+    bob = circle.away("bob")
+    bob.register(criteria="work")
+    bob.filter("home")
+    assert quiet(circle, push={"criteria": "home"}) == [bob.user]
+    bob.prefer(rooms={circle.room: {"criteria": "home"}})
+    assert quiet(circle, push={"criteria": "other"}) == []
+
+
+#: What makes no difference to the sender of a message to somebody who is quiet, and how they would see it.
+SAME = {
+    "muted": lambda bob, circle: bob.prefer(rooms={circle.room: {"level": "none"}}),
+    "held": lambda bob, circle: bob.prefer(onFocus="hold"),
+    "without a device": lambda bob, circle: bob.forget("phone"),
+    "without alerts": lambda bob, circle: bob.register(settings={"alerts": False}),
+    "shared with who shares a room": lambda bob, circle: bob.prefer(shareFocus="rooms"),
+    "shared with who watches": lambda bob, circle: bob.prefer(shareFocus="watchers"),
+}
+#: What keeps the sender from knowing.
+HIDDEN = {
+    "not shared": lambda bob, circle: bob.prefer(shareFocus="none"),
+    "blocked": lambda bob, circle: bob.block(circle.alice),
+}
+
+
+@pytest.mark.parametrize("change", SAME.values(), ids=SAME)
+def test_who_lets_the_sender_know_is_named(circle, change):
+    bob = circle.away("bob")
+    change(bob, circle)
+    bob.focus(True, device="mac")
+    assert quiet(circle) == [bob.user]
+
+
+@pytest.mark.parametrize("change", HIDDEN.values(), ids=HIDDEN)
+def test_who_does_not_let_the_sender_know_is_not_named(circle, change):
+    bob, carol = circle.away("bob"), circle.away("carol")
+    for person in (bob, carol):
+        person.focus(True)
+        person.filter("home")
+    change(bob, circle)
+    assert quiet(circle, push={"criteria": "work"}) == [carol.user]
+
+
+def test_in_a_large_room_nobody_is_named(gather):
+    circle = gather("--limits-member-list", 2, "--presence-grace", 0)
+    bob = circle.live("bob")
+    bob.focus(True)
+    assert quiet(circle) == [bob.user]
+    circle.live("carol")
+    assert circle.send("hi")["delivery"] == {"live": 2, "push": 0, "waiting": 0, "quiet": []}
+
+
+def test_the_reply_to_a_post_tells_the_same(circle):
+    bob = circle.away("bob")
+    bob.focus(True)
+    posted = circle.post("hi")
+    assert posted["delivery"] == {"live": 0, "push": 1, "waiting": 0, "quiet": [bob.user]}
+
+
+def test_a_duplicate_tells_nothing_of_its_delivery(circle):
+    circle.away("bob").focus(True)
+    assert "delivery" in circle.send("hi", key="k")
+    again = circle.send("hi", key="k")
+    assert again["duplicate"] is True and "delivery" not in again
+
+
+def test_a_room_that_pushes_nothing_tells_of_no_delivery(circle, names):
+    (room,) = names("live.room")
+    circle.alice.join(room)
+    circle.live("bob", room)
+    assert "delivery" not in circle.send("hi", room)
+    circle.send("hi")
+
+
+# How many are reached, and how
+
+
+def place(circle, where):
+    """Somebody who is live, away, within the grace …"""
+    if where == "away":
+        return circle.away("bob")
+    bob = circle.live("bob")
+    if where == "waiting":
+        bob.session.drop()
+        # Seen by the relay: a push cannot be on its way before.
+        eventually(lambda: counts(circle)[0] == 0)
+    elif where != "live":
+        bob.session.request("activity", state=where)
+    return bob
+
+
+PLACES = {"live": (1, 0, 0), "idle": (1, 0, 0), "background": (0, 1, 0), "waiting": (0, 0, 1), "away": (0, 1, 0)}
+
+
+@pytest.mark.parametrize("where", PLACES)
+def test_each_member_is_counted_where_they_are(circle, where):
+    place(circle, where)
+    assert counts(circle) == PLACES[where]
+
+
+@pytest.mark.parametrize("change", SAME.values(), ids=SAME)
+@pytest.mark.parametrize("where", ["live", "waiting", "away"])
+def test_what_becomes_of_the_push_does_not_show(circle, where, change):
+    bob = place(circle, where)
+    bob.focus(True)
+    change(bob, circle)
+    assert counts(circle) == PLACES[where]
+
+
+UNSEEN = HIDDEN | {"offline": lambda bob, circle: bob.prefer(shareOnline="none")}
+del UNSEEN["not shared"]
+
+
+@pytest.mark.parametrize("change", UNSEEN.values(), ids=UNSEEN)
+@pytest.mark.parametrize("where", PLACES)
+def test_who_is_not_seen_to_be_there_is_counted_as_away(circle, where, change):
+    bob = place(circle, where)
+    change(bob, circle)
+    assert counts(circle) == PLACES["away"]
+
+
+def test_everybody_but_the_sender_is_counted_once(circle):
+    bob, carol = circle.live("bob"), circle.away("carol")
+    circle.back(bob).join(circle.room)
+    circle.back(carol)
+    carol.register("tablet")
+    assert counts(circle) == (1, 1, 0)
+    circle.alice.request("leave", room=circle.room, stay=True)
+    circle.alice.join(circle.room)
+    assert counts(circle) == (1, 1, 0)
+
+
+def test_who_is_only_in_another_room_is_pushed_to(circle, names):
+    (elsewhere,) = names("elsewhere")
+    stayed, came = circle.live("bob"), circle.away("carol")
+    stayed.session.join(elsewhere)
+    stayed.session.request("leave", room=circle.room, stay=True)
+    circle.back(came).join(elsewhere)
+    assert counts(circle) == (0, 2, 0)
+    for person in (stayed, came):
+        person.phone.ring("hi")
+
+
+def test_a_message_without_pushes_counts_like_any_other(circle):
+    bob, carol = circle.live("bob"), circle.away("carol")
+    carol.focus(True)
+    assert circle.send("hi", push=False)["delivery"] == {"live": 1, "push": 1, "waiting": 0, "quiet": [carol.user]}
+    circle.pass_due()
+    assert (bob.phone.texts(), carol.phone.texts()) == ([], [])

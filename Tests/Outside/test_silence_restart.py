@@ -1,0 +1,240 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What outlives the relay of silences, wishes and waits: nothing is lost, nothing is pushed twice."""
+
+import sqlite3
+from contextlib import closing
+
+import pytest
+
+from api import call
+from people import HOUR, now
+from relay import Relay
+from waiting import eventually
+
+ENDS = pytest.mark.parametrize("end", [Relay.stop, Relay.kill], ids=["stop", "kill"])
+
+
+def entry(circle, person):
+    return circle.alice.request("presence", users=[person.user])["presence"][0]
+
+
+@ENDS
+def test_a_hold_outlives_the_relay(gather, end):
+    circle = gather("--presence-grace", 0)
+    bob = circle.silenced("bob")
+    circle.send("held")
+    circle.restart(end)
+    circle.pass_due()
+    assert bob.phone.texts() == []
+    # Nor does what is sent now change anything about it.
+    circle.send("held too")
+    circle.pass_due()
+    assert bob.phone.texts() == []
+    bob.focus(False)
+    payload = bob.phone.nth(0)["payload"]
+    assert [part["count"] for part in payload["digest"]] == [2]
+    circle.pass_due()
+    assert len(bob.phone.notifications()) == 1
+    circle.restart(end)
+    circle.pass_due()
+    assert bob.phone.texts() == []
+
+
+@ENDS
+@pytest.mark.parametrize("report", ["focus", "filter"])
+def test_what_expires_while_the_relay_is_down_ends_its_hold(gather, end, report):
+    circle = gather("--presence-grace", 0)
+    bob = circle.away("bob", onFocus="hold")
+    expiry = now() + 4_000
+    if report == "focus":
+        bob.focus(True, at=expiry - 12 * HOUR)
+    else:
+        bob.filter("home", at=expiry - 12 * HOUR)
+    circle.send("held", push={"criteria": "work"})
+    circle.pass_due()
+    assert bob.phone.texts() == []
+    end(circle.relay)
+    eventually(lambda: now() > expiry)
+    circle.relay.start()
+    bob.phone.ring("held")
+    circle.alice = circle.back(circle.alice)
+    circle.alice.join(circle.room)
+    assert entry(circle, bob)["isFocused"] is None
+
+
+@ENDS
+def test_what_expires_after_a_restart_ends_its_hold(gather, end):
+    circle = gather("--presence-grace", 0)
+    bob = circle.away("bob", onFocus="hold")
+    expiry = now() + 6_000
+    bob.focus(True, at=expiry - 12 * HOUR)
+    circle.send("held")
+    circle.restart(end)
+    circle.alice.expect("presence", user=bob.user, isFocused=None)
+    assert bob.phone.ring("held")["time"] >= expiry
+
+
+@ENDS
+def test_a_no_settles_after_a_restart(gather, end):
+    """Also where the report was stored, and nothing more could be done with it."""
+    circle = gather("--presence-grace", 0)
+    people = [circle.silenced(f"bob{number}") for number in range(10)]
+    circle.send("held")
+    for person in people:
+        person.focus(False)
+    circle.restart(end)
+    for person in people:
+        person.phone.ring("held")
+    eventually(lambda: {entry(circle, person)["isFocused"] for person in people} == {False})
+    circle.pass_due()
+    assert {len(person.phone.notifications()) for person in people} == {1}
+
+
+@ENDS
+def test_a_yes_within_the_settle_window_holds_after_a_restart(gather, end):
+    circle = gather("--presence-grace", 0)
+    flickering, ending = circle.silenced("bob"), circle.silenced("carol")
+    circle.send("held")
+    flickering.focus(False)
+    ending.focus(False)
+    flickering.focus(True)
+    circle.restart(end)
+    ending.phone.ring("held")
+    circle.pass_due()
+    assert flickering.phone.texts() == []
+    assert entry(circle, flickering)["isFocused"] is True
+
+
+def states(circle):
+    """How many push jobs are in which state."""
+    with closing(sqlite3.connect(f"file:{circle.relay.data}/stillwire.db?mode=ro", uri=True, timeout=20)) as database:
+        return dict(database.execute("SELECT state, count(*) FROM jobs GROUP BY state"))
+
+
+WISHES = {
+    "a wish": lambda circle, bob: bob.prefer(onFocus="deliver"),
+    "quiet hours": lambda circle, bob: bob.prefer(quietHours=None, onFocus="deliver"),
+    "a filter": lambda circle, bob: (bob.filter(active=False), bob.focus(None)),
+}
+
+
+@pytest.mark.parametrize("wish", WISHES.values(), ids=WISHES)
+def test_a_wish_that_was_taken_counts_after_a_kill(gather, wish):
+    circle = gather("--presence-grace", 0)
+    people = [circle.silenced(f"bob{number}") for number in range(10)]
+    for person in people:
+        person.filter("home")
+    circle.send("held", push={"criteria": "work"})
+    for person in people:
+        wish(circle, person)
+    circle.restart()
+    # Some may have been sent before the end, and the phones' memory began anew.
+    eventually(lambda: states(circle) == {"sent": 10})
+
+
+NEEDLESS = {
+    "blocked": lambda circle, bob: bob.block(circle.alice),
+    "muted": lambda circle, bob: bob.prefer(rooms={circle.room: {"level": "none"}}),
+    "forgotten": lambda circle, bob: bob.forget(),
+}
+
+
+@pytest.mark.parametrize("change", NEEDLESS.values(), ids=NEEDLESS)
+def test_what_was_needless_before_a_kill_is_so_afterwards(gather, change):
+    circle = gather("--presence-grace", 0)
+    people = [circle.silenced(f"bob{number}") for number in range(10)]
+    circle.send("held")
+    for person in people:
+        change(circle, person)
+    circle.restart()
+    for person in people:
+        person.prefer(onFocus="deliver")
+    circle.pass_due()
+    assert [person.phone.texts() for person in people] == [[]] * 10
+
+
+@ENDS
+def test_what_waits_is_decided_after_a_restart_as_it_was_asked(gather, end):
+    """Mentions, criteria, level, kind and what asks for no push are not forgotten while a push waits."""
+    circle = gather("--presence-grace", 4)
+    plain = circle.live("plain")
+    filtered, mentioned, muted = (circle.live(stem) for stem in ("filtered", "mentioned", "muted"))
+    filtered.filter("home")
+    filtered.prefer(onFocus="hold")
+    for person in (mentioned, muted):
+        person.prefer(rooms={circle.room: {"level": "mentions"}})
+    for person in (plain, filtered, mentioned, muted):
+        person.session.drop()
+    circle.send("unasked", push=False)
+    circle.send("work", mentions=[mentioned.user], push={"criteria": "work", "level": "passive"})
+    circle.send("home", push={"criteria": "home"})
+    deleted = circle.send("deleted")["seq"]
+    circle.alice.request("delete", room=circle.room, seq=deleted)
+    blocked = circle.live("blocked")
+    blocked.block(circle.alice)
+    blocked.session.drop()
+    circle.send("last")
+    circle.restart(end)
+    plain.phone.ring("last")
+    filtered.phone.ring("last")
+    mentioned.phone.ring("work")
+    circle.pass_due()
+    assert plain.phone.texts() == ["work", "home", "last"]
+    assert plain.phone.ring("work")["payload"]["aps"]["interruption-level"] == "passive"
+    assert filtered.phone.texts() == ["home", "last"]
+    assert mentioned.phone.texts() == ["work"]
+    assert mentioned.phone.ring("work")["payload"]["communication"]["mentionsMe"] is True
+    assert muted.phone.texts() == blocked.phone.texts() == []
+
+
+@ENDS
+def test_who_was_quiet_can_be_notified_after_a_restart_once(gather, end):
+    circle = gather("--presence-grace", 0)
+    bob, carol = circle.silenced("bob"), circle.silenced("carol")
+    seq = circle.send("hi")["seq"]
+    circle.restart(end)
+    assert circle.alice.request("notify", room=circle.room, seq=seq, users=[bob.user])["push"] == 1
+    bob.phone.ring("hi")
+    circle.restart(end)
+    assert circle.alice.request("notify", room=circle.room, seq=seq, users=[bob.user])["push"] == 0
+    assert circle.alice.request("notify", room=circle.room, seq=seq)["push"] == 1
+    carol.phone.ring("hi")
+    bob.focus(None)
+    circle.pass_due()
+    assert bob.phone.texts() == []
+
+
+def test_the_rate_of_notify_anyway_outlives_a_kill(gather):
+    circle = gather("--presence-grace", 0)
+    bob = circle.silenced("bob")
+    sent = [circle.send(number)["seq"] for number in range(6)]
+    for seq in sent[:5]:
+        circle.alice.request("notify", room=circle.room, seq=seq)
+    circle.restart()
+    assert circle.alice.refusal("notify", room=circle.room, seq=sent[5])["code"] == "rate_limited"
+    assert bob.user
+
+
+@ENDS
+def test_reports_outlive_the_relay(gather, end):
+    circle = gather("--presence-grace", 0)
+    bob = circle.away("bob")
+    bob.focus(True, number=7)
+    bob.filter("home", number=9)
+    bob.register("tablet", criteria="work", settings={"alerts": False}, voipToken="voip", locale="de", timeZone="UTC")
+    device = bob.ask("GET", "devices/tablet").json
+    before = entry(circle, bob)
+    circle.restart(end)
+    assert entry(circle, bob) == before
+    assert bob.focus(None, number=7)["applied"] is False
+    assert bob.filter("work", number=9)["applied"] is False
+    assert bob.ask("GET", "devices/tablet").json == device
+    assert circle.send("hi", push={"criteria": "work"})["delivery"]["quiet"] == [bob.user]
+    answer = call(
+        circle.relay,
+        "POST",
+        "/v1/decisions",
+        {"room": circle.room, "from": circle.alice.user, "user": bob.user, "push": {"kind": "call"}},
+    )
+    kinds = {one["device"]: one["decision"]["outcome"]["kind"] for one in answer.json["devices"]}
+    assert kinds == {"phone": "push", "tablet": "push"}
