@@ -128,7 +128,6 @@ extension FocusRecord {
       record.isFocused = nil
       record.number = nil
       record.since = nil
-      record.settles = nil
     }
     return record
   }

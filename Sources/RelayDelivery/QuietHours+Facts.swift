@@ -8,12 +8,14 @@ extension QuietHours {
     guard let clock = TimeZone(identifier: timeZone).map(WallClock.init) else { return nil }
     let second = floored(now.rawValue, by: 1000).quotient
     let today = clock.day(at: second)
-    let ends = (today - 1...today + 1).compactMap { day -> Int64? in
-      guard days.contains(WallClock.weekday(of: day)), clock.second(of: from, on: day) <= second else { return nil }
+    // Those of different days never overlap.
+    for day in today - 1...today + 1 where days.contains(WallClock.weekday(of: day)) {
       let end = clock.second(of: to, on: to > from ? day : day + 1)
-      return second < end ? end : nil
+      if clock.second(of: from, on: day) <= second, second < end {
+        return QuietFacts(mode: mode, until: Timestamp(rawValue: end * 1000))
+      }
     }
-    return ends.max().map { QuietFacts(mode: mode, until: Timestamp(rawValue: $0 * 1000)) }
+    return nil
   }
 
   /// Whether this is the name of a time zone in the IANA's database, spelled as there.

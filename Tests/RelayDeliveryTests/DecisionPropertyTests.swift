@@ -27,13 +27,13 @@ import Testing
   @Test func `the cases are of all kinds`() {
     var dice = Dice(state: 1)
     var counts: [Reason.Code: Int] = [:]
-    for _ in 0..<20_000 {
+    for _ in 0..<10_000 {
       let decision = decide(.random(using: &dice))
       // What decides, not what else is said.
       counts[decision.reasons[0].code, default: 0] += 1
       if decision.reasons.last?.code == .levelLowered { counts[.levelLowered, default: 0] += 1 }
     }
-    for code in Reason.Code.allCases { #expect(counts[code] ?? 0 > 50, "\(code)") }
+    for code in Reason.Code.allCases { #expect(counts[code] ?? 0 > 25, "\(code)") }
   }
 
   /// How much a decision lets through: the less, the quieter.
@@ -78,7 +78,7 @@ import Testing
   @Test(arguments: doubts.indices)
   func `a doubt never holds, softens or silences`(index: Int) {
     let (name, doubt) = Self.doubts[index]
-    for seed in Self.seeds {
+    for seed in Self.seeds.prefix(2) {
       forCases(seed) { facts in
         let (known, doubted) = (decide(facts).outcome, decide(facts.with(doubt)).outcome)
         if Self.loudness(doubted) < Self.loudness(known) { return "\(name), and it is quieter: \(doubted)" }

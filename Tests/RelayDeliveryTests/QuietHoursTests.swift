@@ -130,6 +130,9 @@ import Testing
     Row("23:30-06:00", days: [6], in: "America/Sao_Paulo", at: "2019-02-17T01:30:00Z", until: "2019-02-17T09:00:00Z"),
     Row("00:00-06:00", days: [7], in: "America/Sao_Paulo", at: "2019-02-17T02:00:00Z", until: nil),
     Row("00:00-06:00", days: [7], in: "America/Sao_Paulo", at: "2019-02-17T03:00:00Z", until: "2019-02-17T09:00:00Z"),
+    // At a minute past midnight: after that minute of Sunday it is Saturday again.
+    Row("00:00-06:00", days: [7], in: "America/St_Johns", at: "2010-11-07T02:29:59Z", until: nil),
+    Row("00:00-06:00", days: [7], in: "America/St_Johns", at: "2010-11-07T02:45:00Z", until: "2010-11-07T09:30:00Z"),
   ]
 
   @Test func `milliseconds count`() throws {
@@ -184,6 +187,32 @@ import Testing
         [.hour, .minute, .second], from: Date(timeIntervalSince1970: Double(end.rawValue) / 1000))
       #expect([ending.hour, ending.minute, ending.second] == [to / 60, to % 60, 0])
     }
+  }
+
+  @Test(arguments: ["Europe/Zurich", "America/New_York", "Australia/Lord_Howe", "America/St_Johns", "Asia/Tehran"])
+  func `a time that the clock jumps over is when it jumps`(name: String) throws {
+    let zone = try #require(TimeZone(identifier: name))
+    var jump = Date(timeIntervalSince1970: 0)
+    var count = 0
+    while let next = zone.nextDaylightSavingTimeTransition(after: jump), next < Date(timeIntervalSince1970: 2e9) {
+      jump = next
+      let (before, after) = (zone.secondsFromGMT(for: jump - 1), zone.secondsFromGMT(for: jump))
+      guard before < after else { continue }
+      count += 1
+      let second = Int64(jump.timeIntervalSince1970)
+      let now = Timestamp(rawValue: second * 1000)
+      for minutes in stride(from: 1, to: (after - before) / 60, by: 7) {
+        let skipped = (Int(second) + before) / 60 + minutes
+        let hours = QuietHours(
+          from: try #require(TimeOfDay(minutes: skipped % 1_440)),
+          to: try #require(TimeOfDay(minutes: skipped % 1_440)),
+          timeZone: name, mode: .hold)
+        // The whole day: one ends where the next begins.
+        #expect(hours.facts(at: now - .milliseconds(1))?.until == now)
+        #expect(try #require(hours.facts(at: now)).until > now)
+      }
+    }
+    #expect(count > 20)
   }
 
   @Test(arguments: [

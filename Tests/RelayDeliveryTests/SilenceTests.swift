@@ -79,7 +79,7 @@ import Testing
   private static func labeled(room: String? = nil, device: String? = nil, sender: String? = nil) -> DeliveryCase {
     plain.filtered(.hold).with {
       $0.recipient.roomCriteria = room
-      $0.device?.criteria = device
+      $0.device = DeviceFacts(filter: $0.device?.filter, criteria: device)
       $0.message.criteria = sender
     }
   }

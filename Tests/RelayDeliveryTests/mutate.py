@@ -1,0 +1,321 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Breaks the decision and its ledgers in one place at a time, and expects the tests to notice.
+
+    python3 Tests/RelayDeliveryTests/mutate.py [--list] [--only PATTERN] [--jobs 2]
+
+Each mutation is made in a copy of the package's pure part, which builds in seconds; the sources are never touched.
+It ends with 1 when a mutation survives that is not known to change nothing.
+"""
+
+import argparse
+import concurrent.futures
+import dataclasses
+import os
+import pathlib
+import queue
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SOURCES = ROOT / "Sources/RelayDelivery"
+RULES = "Rules.swift"
+FILES = [
+    RULES, "Question.swift", "Decision.swift", "DeliveryPolicy.swift", "DeviceFacts.swift", "Criteria.swift",
+    "Level.swift", "FocusPolicy.swift", "DeviceRecord.swift", "FocusLedger.swift", "FilterLedger.swift",
+    "QuietHours+Facts.swift", "Digest.swift",
+]  # fmt: skip
+
+SETTINGS = """\
+// swift-tools-version: 6.2
+import PackageDescription
+
+let swift: [SwiftSetting] = [
+  .swiftLanguageMode(.v6), .enableUpcomingFeature("ExistentialAny"), .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+]
+"""
+
+# A dynamic library, so that a change within it builds neither the tests nor their program again.
+PURE = """
+let package = Package(
+  name: "pure",
+  products: [.library(name: "RelayPure", type: .dynamic, targets: ["RelayProtocol", "RelayDelivery"])],
+  targets: [
+    .target(name: "RelayProtocol", swiftSettings: swift),
+    .target(name: "RelayDelivery", dependencies: ["RelayProtocol"], swiftSettings: swift),
+  ])
+"""
+TESTS = """
+let package = Package(
+  name: "mutants", dependencies: [.package(path: "pure")],
+  targets: [
+    .testTarget(
+      name: "RelayDeliveryTests", dependencies: [.product(name: "RelayPure", package: "pure")],
+      exclude: ["mutate.py"], swiftSettings: swift)
+  ])
+"""
+
+# Those that try many cases and take longest; asked when no other has noticed.
+SLOW = ["DecisionPropertyTests", "DecisionInvariantTests"]
+
+# What stands for what, where it is code. Generics and arrows have no spaces around their angles.
+SWAPS = [
+    (r" < ", " <= "), (r" <= ", " < "), (r" > ", " >= "), (r" >= ", " > "), (r" == ", " != "), (r" != ", " == "),
+    (r" && ", " || "), (r" \|\| ", " && "), (r"(?<![\w.])!(?=[$\w(])", ""), (r"\.max\(\)", ".min()"),
+    (r"\.min\(\)", ".max()"), (r"(?<![\w.])min\(", "max("), (r"(?<![\w.])max\(", "min("), (r" \+ (?=[\w(])", " - "),
+    (r" - (?=[\w(])", " + "), (r"\.contains \{", ".allSatisfy {"), (r"\.allSatisfy \{", ".contains {"),
+    (r"(?<![\w.])true(?![\w?])", "false"), (r"(?<![\w.])false(?![\w?])", "true"),
+    (r"\.zero", ".seconds(1)"), (r"(?<=[(* .])(\d+)(?=[):,* ;]|$)", lambda m: str(int(m[1]) + 1)),
+]  # fmt: skip
+
+# Statements that can be left out.
+STATEMENTS = re.compile(
+    r"^\s+(?:(?:record|states|self|isFocused|focusSince)\b.* = .*|merge\(\)|advance\(to: now\)|defer \{ .* \}"
+    r"|if .* \{ return .* \}|guard .* else \{ return .* \})$"
+)
+
+# What changes nothing that anybody could see, and why.
+EQUIVALENT = {
+    # They never speak together: who has a session is not away, without a device there is none to ask, and of several
+    # preferences one counts.
+    "Rules.swift: rule 8 after rule 9",
+    "Rules.swift: rule 10 after rule 11",
+    "Rules.swift: rule 12 after rule 13",
+    # No device is there twice.
+    "FocusLedger.swift: `<` is `<=` in `public var records: [FocusRecord] { states.values.sorted { $0.device < $1.device } }`",
+    "FilterLedger.swift: `<` is `<=` in `public var records: [FilterRecord] { states.values.sorted { $0.device < $1.device } }`",
+    # It is only slower.
+    "QuietHours+Facts.swift: without `guard before != after else { return shown - before }`",
+    # That day has not begun.
+    "QuietHours+Facts.swift: `1` is `2` in `for day in today - 1...today + 1 where days.contains(WallClock.weekday(of: day)) {`",
+    # The order is the same.
+    "Level.swift: `3` is `4` in `case .critical: 3`",
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Mutation:
+    file: str
+    what: str
+    text: str  # of the whole file, mutated
+
+    @property
+    def name(self) -> str:
+        return f"{self.file}: {self.what}"
+
+    @property
+    def key(self) -> str:
+        """The name without the line's number."""
+        return re.sub(r": \d+: ", ": ", self.name, count=1)
+
+
+def structural(text: str) -> list[Mutation]:
+    """Rules that are left out, swapped, inverted, or numbered wrongly."""
+    head, list_text, tail = re.fullmatch(r"(.*= \[\n)(.*?\n)(\]\n.*)", text, re.S).groups()
+    rules = list_text.rstrip("\n").split("\n\n")
+    numbers = [re.match(r"\s*Rule\((\d+),", rule)[1] for rule in rules]
+
+    def made(what: str, changed: list[str]) -> Mutation:
+        return Mutation(RULES, what, head + "\n\n".join(changed) + "\n" + tail)
+
+    mutations = []
+    for at, (number, rule) in enumerate(zip(numbers, rules)):
+        before, after = rules[:at], rules[at + 1 :]
+        mutations.append(made(f"rule {number} is left out", before + after))
+        if after:
+            mutations.append(
+                made(f"rule {number} after rule {numbers[at + 1]}", before + [after[0], rule] + after[1:])
+            )
+        inverted = re.sub(r"\? (.+) : nil", r"? nil : \1", rule)
+        if inverted == rule:
+            inverted = re.sub(r"\? nil : (\S+)", r"? \1 : nil", rule)
+        if inverted != rule:
+            mutations.append(made(f"rule {number} says the opposite", before + [inverted] + after))
+        mutations.append(
+            made(f"rule {number} under another number", before + [rule.replace(number, str(int(number) + 20), 1)] + after)
+        )
+    return mutations
+
+
+def textual(file: str, text: str) -> list[Mutation]:
+    lines = text.split("\n")
+    mutations = []
+    for at, line in enumerate(lines):
+        code = line.split("//")[0]
+        if not code.strip() or re.match(r"\s*(import|public import|///)", line) or " func <" in code and "rank" not in code:
+            continue
+
+        def made(what: str, new: str | None) -> None:
+            changed = lines[:at] + ([] if new is None else [new]) + lines[at + 1 :]
+            mutations.append(Mutation(file, f"{at + 1}: {what}", "\n".join(changed)))
+
+        # Quoted text is for people; its place is kept.
+        masked = re.sub(r'"[^"]*"', lambda m: '"' + "_" * (len(m[0]) - 2) + '"', code)
+        for pattern, swap in SWAPS:
+            for match in re.finditer(pattern, masked):
+                if file == RULES and re.match(r"\s*Rule\(", line) and match.start() < line.index('"'):
+                    continue
+                put = swap(match) if callable(swap) else swap
+                made(f"`{match[0].strip()}` is `{put.strip()}` in `{line.strip()}`",
+                     line[: match.start()] + put + line[match.end() :])  # fmt: skip
+        for what, new in shortened_lists(masked, line):
+            made(what, new)
+        if STATEMENTS.match(code):
+            made(f"without `{line.strip()}`", None)
+    return mutations
+
+
+def shortened_lists(masked: str, line: str) -> list[tuple[str, str]]:
+    """The line without one of its conditions, or without one of the values of which the least or largest counts."""
+    shortened = []
+    for match in re.finditer(r"(?:\b(?:guard|if) |(?<![\w.])(?:min|max)\()", masked):
+        isCall, parts, depth, begin = match[0].endswith("("), [], 0, match.end()
+        for at in range(match.end(), len(masked)):
+            depth += {"(": 1, "[": 1, ")": -1, "]": -1}.get(masked[at], 0)
+            ends = depth < 0 if isCall else depth == 0 and re.match(r" (?:else )?\{", masked[at:])
+            if ends or masked[at] == "," and depth == 0:
+                parts.append(line[begin:at].strip())
+                begin = at + 1
+            if ends:
+                break
+        end = at
+        for number, part in enumerate(parts if len(parts) > 1 else []):
+            if re.match(r"(let|var) ", part):
+                continue
+            rest = parts[:number] + parts[number + 1 :]
+            put = line[: match.end()] + ", ".join(rest) + line[end:]
+            if isCall and len(rest) == 1:
+                put = line[: match.start()] + rest[0] + line[end + 1 :]
+            shortened.append((f"without `{part}` in `{line.strip()}`", put))
+    return shortened
+
+
+def all_mutations() -> list[Mutation]:
+    mutations = []
+    for file in FILES:
+        text = (SOURCES / file).read_text()
+        if file == RULES:
+            mutations += structural(text)
+        mutations += textual(file, text)
+    return mutations
+
+
+class Bench:
+    """A package of its own, in which one mutation is tried at a time."""
+
+    def __init__(self, folder: pathlib.Path):
+        self.folder = folder
+        self.sources = folder / "pure/Sources/RelayDelivery"
+        (folder / "pure/Sources").mkdir(parents=True)
+        (folder / "Tests").mkdir()
+        (folder / "pure/Package.swift").write_text(SETTINGS + PURE)
+        (folder / "Package.swift").write_text(SETTINGS + TESTS)
+        (folder / "pure/Sources/RelayProtocol").symlink_to(ROOT / "Sources/RelayProtocol")
+        (folder / "Tests/RelayDeliveryTests").symlink_to(ROOT / "Tests/RelayDeliveryTests")
+        shutil.copytree(SOURCES, self.sources)
+
+    def run(self, *command: str, seconds: int = 1200) -> tuple[bool, str]:
+        try:
+            done = subprocess.run(
+                command, cwd=self.folder, capture_output=True, text=True, errors="replace", timeout=seconds
+            )
+        except subprocess.TimeoutExpired:
+            return False, "no end"
+        return done.returncode == 0, re.sub(r"\x1b\[[0-9;]*m", "", done.stdout + done.stderr)
+
+    def build(self, *what: str) -> tuple[bool, str]:
+        return self.run("swift", "build", *what)
+
+    def test(self, *which: str) -> tuple[bool, str]:
+        # Not by `swift test`, which would leave a program that has no end to itself.
+        program = self.folder / ".build/debug/mutantsPackageTests.xctest"
+        return self.run(str(program), "--testing-library", "swift-testing", *which, seconds=60)
+
+    def check(self) -> tuple[bool, str]:
+        """Whether all is well without any mutation."""
+        built, output = self.build("--build-tests")
+        return self.test() if built else (False, output)
+
+    def verdict(self, mutation: Mutation) -> str:
+        file = self.sources / mutation.file
+        original = file.read_text()
+        try:
+            file.write_text(mutation.text)
+            if not self.build("--product", "RelayPure")[0]:
+                return "no program"
+            others = [part for name in SLOW for part in ("--skip", name)]
+            verdict = self.asked(others) or self.asked(["--filter", "|".join(SLOW)])
+            # Default arguments are compiled into those who call.
+            if not verdict and self.build("--build-tests")[0]:
+                verdict = self.asked([])
+                file.write_text(original)
+                self.build("--build-tests")
+            return verdict or "SURVIVED"
+        finally:
+            file.write_text(original)
+
+    def asked(self, which: list[str]) -> str | None:
+        """How these tests notice; None: they do not."""
+        passed, output = self.test(*which)
+        if passed:
+            return None
+        failed = len(re.findall(r"^✘ Test \".*\" (?:with .*)?failed", output, re.M))
+        return f"caught by {failed}" if failed else "caught, no end" if output == "no end" else "caught, crash"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--list", action="store_true", help="say what would be broken")
+    parser.add_argument("--only", default="", help="mutations whose name has this (a regular expression)")
+    parser.add_argument("--jobs", type=int, default=min(2, os.cpu_count() or 1))
+    options = parser.parse_args()
+
+    mutations = [mutation for mutation in all_mutations() if re.search(options.only, mutation.name)]
+    if options.list:
+        for mutation in mutations:
+            print(mutation.name)
+        return 0
+
+    with tempfile.TemporaryDirectory(prefix="mutants.") as scratch:
+        benches: queue.Queue[Bench] = queue.Queue()
+        for number in range(options.jobs):
+            bench = Bench(pathlib.Path(scratch) / str(number))
+            works, output = bench.check()
+            if not works:
+                print(output[-4000:], "\nThe tests fail without any mutation.", file=sys.stderr)
+                return 2
+            benches.put(bench)
+
+        def judge(mutation: Mutation) -> tuple[Mutation, str, float]:
+            bench = benches.get()
+            try:
+                start = time.monotonic()
+                return mutation, bench.verdict(mutation), time.monotonic() - start
+            finally:
+                benches.put(bench)
+
+        survivors, counts = [], {"caught": 0, "no program": 0, "equal": 0}
+        with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+            for mutation, verdict, took in pool.map(judge, mutations):
+                if verdict == "SURVIVED" and mutation.key in EQUIVALENT:
+                    verdict = "equal"
+                if verdict == "SURVIVED":
+                    survivors.append(mutation)
+                else:
+                    counts[next(kind for kind in counts if verdict.startswith(kind))] += 1
+                print(f"{verdict:<14} {took:5.1f} s  {mutation.name}", flush=True)
+
+    print(f"\n{counts['caught']} caught, {counts['no program']} that are no program, {counts['equal']} that change nothing, "
+          f"{len(survivors)} survived")  # fmt: skip
+    for mutation in survivors:
+        print(f"  {mutation.name}")
+    return 1 if survivors else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
