@@ -63,13 +63,17 @@ static int64_t received_by(const relay_member_t *member) {
   return member->read > member->received ? member->read : member->received;
 }
 
+/* Up to which seq nothing is to be decided; marks are told before a cursor that builds on them. */
+static int64_t done_by(const relay_member_t *member) {
+  return received_by(member) > member->decided ? received_by(member) : member->decided;
+}
+
 /* Where the first undecided message is; `entry_count` when there is none. */
 static uint32_t first_undecided(const relay_member_t *member) {
   const relay_room_t *room = member->room;
-  const int64_t done = received_by(member) > member->decided ? received_by(member) : member->decided;
   uint32_t i = 0;
   if (room->entry_count) { /* seqs are contiguous */
-    const int64_t skip = done + 1 - entry_at(room, 0)->seq;
+    const int64_t skip = done_by(member) + 1 - entry_at(room, 0)->seq;
     if (skip > 0) i = skip < room->entry_count ? (uint32_t)skip : room->entry_count;
   }
   while (i < room->entry_count && entry_at(room, i)->from == member->user->id) i++;
@@ -109,15 +113,25 @@ void relay__away_received(relay_hub_t *hub, relay_seat_t *seat, int64_t seq) {
 
 void relay__away_attended(relay_hub_t *hub, relay_seat_t *seat) {
   /* A pong tells of what was given; where something before that was not, the mark would tell of it too. */
-  if (!seat->session->acks && seat->given_from > received_by(seat->member) + 1) return;
-  relay__member_mark(hub, seat->member, 0, seat->received);
+  if (!seat->session->acks && seat->given_from > received_by(seat->member) + 1)
+    relay__away_changed(hub, seat->member); /* what it can tell is decided while it is there */
+  else
+    relay__member_mark(hub, seat->member, 0, seat->received);
+}
+
+void relay__away_gap_closed(relay_hub_t *hub, relay_member_t *member) {
+  for (uint32_t i = 0; i < member->user->sessions.count; i++) {
+    relay_session_t *session = relay__list_at(&member->user->sessions, i);
+    relay_seat_t *seat = session->activity == RELAY_ACTIVE ? relay__seat_find(session, member->room) : NULL;
+    if (seat && seat->received > member->received) relay__away_attended(hub, seat);
+  }
 }
 
 /* The highest seq up to which nobody waits. */
 static int64_t decided_by_all(const relay_room_t *room) {
   int64_t decided = room->seq;
   for (uint32_t i = 0; i < room->member_count; i++)
-    if (room->members[i]->ask_at && room->members[i]->decided < decided) decided = room->members[i]->decided;
+    if (room->members[i]->ask_at && done_by(room->members[i]) < decided) decided = done_by(room->members[i]);
   return decided;
 }
 
@@ -238,7 +252,10 @@ void relay_member_decide(relay_hub_t *hub, relay_id_t room_id, relay_id_t user_i
                          int64_t delay) {
   relay_member_t *member = find(hub, room_id, user_id);
   if (!member || !member->ask_at) return;
-  if (seq > member->decided) member->decided = seq;
+  if (seq > member->decided) {
+    member->decided = seq;
+    relay__room_arm(hub, member->room, &member->room->flush_at, RELAY__ROOM_FLUSH);
+  }
   const bool has_changed = member->has_changed;
   member->is_asked = member->has_changed = false;
   if (first_undecided(member) == member->room->entry_count) {

@@ -520,6 +520,8 @@ void relay__away_trim(relay_hub_t *hub, relay_room_t *room);
 void relay__away_received(relay_hub_t *hub, relay_seat_t *seat, int64_t seq);
 /* An active session's receipts count for the member: they are stored, and end waits. */
 void relay__away_attended(relay_hub_t *hub, relay_seat_t *seat);
+/* The member's marks have reached further: what a session received behind them may count now. */
+void relay__away_gap_closed(relay_hub_t *hub, relay_member_t *member);
 void relay__member_mark(relay_hub_t *hub, relay_member_t *member, int64_t read, int64_t received);
 void relay__room_tell_cursor(relay_hub_t *hub, relay_room_t *room);
 

@@ -195,12 +195,14 @@ void relay__seat_remove(relay_hub_t *hub, relay_seat_t *seat, bool is_clean) {
 void relay__member_mark(relay_hub_t *hub, relay_member_t *member, int64_t read, int64_t received) {
   if (received < read) received = read;
   if (read <= member->read && received <= member->received) return;
+  const bool may_close_gap = read > member->read || member->seats > 1;
   if (read > member->read) member->read = read;
   if (received > member->received) member->received = received;
   if (member->room->flags & RELAY_ROOM_STORED) {
     member->has_marks = true;
     relay__room_arm(hub, member->room, &member->room->flush_at, RELAY__ROOM_FLUSH);
   }
+  if (may_close_gap) relay__away_gap_closed(hub, member);
   relay__away_changed(hub, member);
 }
 

@@ -208,6 +208,61 @@ TEST(no_pong, "away: a ping that is not answered receives nothing") {
   host_end(host);
 }
 
+TEST(cursor_in_between, "away: the cursor is told while a later message still waits") {
+  host_t *host = host_start(NULL);
+  const int64_t noon = 43200000;
+  host_set_clock(host, noon);
+  peer_t *ann = enter(host, "ann", ""), *bob = enter(host, "bob", ",\"acks\":true");
+  say(ann);
+  host_set_clock(host, noon + 3000);
+  say(ann);
+  host_set_clock(host, noon + 4000);
+  host_set_clock(host, noon + 5000);
+  EXPECT(host_noted(host, "push pushed.a bob 1"));
+  host_set_clock(host, noon + 6000);
+  EXPECT(host_noted(host, "cursor pushed.a 1"));
+  EXPECT_INTEGER(host_notes(host, "push pushed.a bob 2"), 0);
+  peer_leave(ann);
+  peer_leave(bob);
+  host_end(host);
+}
+
+TEST(cursor_read, "away: the cursor is told over what was read while a later message still waits") {
+  host_t *host = host_start(NULL);
+  const int64_t noon = 43200000;
+  host_set_clock(host, noon);
+  peer_t *ann = enter(host, "ann", ""), *bob = enter(host, "bob", ",\"acks\":true");
+  say(ann);
+  say(ann);
+  peer_say(bob, "{\"type\":\"read\",\"id\":1,\"room\":\"pushed.a\",\"seq\":1}");
+  EXPECT_CONTAINS(peer_hear_of(bob, "\"id\":1"), "\"ok\"");
+  host_set_clock(host, noon + 1000);
+  EXPECT(host_noted(host, "mark pushed.a bob 1 1"));
+  EXPECT(host_noted(host, "cursor pushed.a 1"));
+  peer_leave(ann);
+  peer_leave(bob);
+  host_end(host);
+}
+
+TEST(gap, "away: what was received behind a gap counts once the gap was read") {
+  host_t *host = start();
+  peer_t *ann = enter(host, "ann", "");
+  away_bob(host);
+  say(ann);
+  peer_t *bob = enter(host, "bob", "");
+  say(ann);
+  EXPECT_CONTAINS(peer_hear_of(bob, "\"message\""), "\"seq\":2");
+  EXPECT(peer_hears_nothing_of(bob, "bye"));
+  EXPECT_INTEGER(bob->pings, 1);
+  EXPECT_INTEGER(host_notes(host, "mark pushed.a bob"), 0);
+  peer_say(bob, "{\"type\":\"read\",\"room\":\"pushed.a\",\"seq\":1}");
+  EXPECT(host_noted(host, "mark pushed.a bob 1 2"));
+  peer_leave(bob);
+  EXPECT_INTEGER(host_notes(host, "push pushed.a bob"), 0);
+  peer_leave(ann);
+  host_end(host);
+}
+
 TEST(idle, "away: what an idle session received counts when it becomes active") {
   host_t *host = start();
   peer_t *ann = enter(host, "ann", ""), *bob = enter(host, "bob", ",\"acks\":true,\"activity\":\"idle\"");

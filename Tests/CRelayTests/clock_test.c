@@ -6,14 +6,6 @@
 
 enum { NOON = 43200000, HEARTBEAT = 25000, PATIENCE = 10000 };
 
-static void set(relay_hub_t *hub, void *now) {
-  relay_hub_set_clock(hub, *(const int64_t *)now);
-}
-
-static void set_clock(host_t *host, int64_t now) {
-  host_do(host, set, &now);
-}
-
 static void ask_next(relay_hub_t *hub, void *due) {
   *(int64_t *)due = relay_hub_next_due(hub);
 }
@@ -26,15 +18,15 @@ static int64_t next_due(host_t *host) {
 
 TEST(told_time, "clock: a hub that is told the time sends pings and closes by it") {
   host_t *host = host_start(NULL);
-  set_clock(host, NOON);
+  host_set_clock(host, NOON);
   EXPECT_INTEGER(next_due(host), INT64_MAX);
   peer_t *peer = peer_open(host_port(host), "ann", "");
   peer->answers_pings = false;
   peer_say(peer, "{\"type\":\"ping\"}");
   EXPECT_CONTAINS(peer_hear_of(peer, "\"pong\""), "\"time\":43200000");
   EXPECT(next_due(host) <= NOON + HEARTBEAT);
-  set_clock(host, NOON + HEARTBEAT);
-  set_clock(host, NOON + HEARTBEAT + PATIENCE);
+  host_set_clock(host, NOON + HEARTBEAT);
+  host_set_clock(host, NOON + HEARTBEAT + PATIENCE);
   EXPECT_CONTAINS(peer_hear_of(peer, "\"bye\""), "\"code\":4004");
   EXPECT_INTEGER(peer->pings, 1);
   peer_leave(peer);
@@ -43,9 +35,9 @@ TEST(told_time, "clock: a hub that is told the time sends pings and closes by it
 
 TEST(jump, "clock: a jump is a pause, in which nobody was silent") {
   host_t *host = host_start(NULL);
-  set_clock(host, NOON);
+  host_set_clock(host, NOON);
   peer_t *peer = peer_open(host_port(host), "ann", "");
-  set_clock(host, 2 * NOON);
+  host_set_clock(host, 2 * NOON);
   EXPECT(peer_hears_nothing_of(peer, "\"bye\""));
   EXPECT(next_due(host) <= 2 * NOON + HEARTBEAT);
   peer_leave(peer);
@@ -62,13 +54,13 @@ static void set_alarm_of_ann(relay_hub_t *hub, void *time) {
 
 /* And waits until what is due then has happened. */
 static void pass(host_t *host, peer_t *peer, int64_t now) {
-  set_clock(host, now);
+  host_set_clock(host, now);
   EXPECT(peer_hears_nothing_of(peer, "\"bye\""));
 }
 
 TEST(alarms, "clock: an alarm comes once, at its time and not before, unless it was put off") {
   host_t *host = host_start(NULL);
-  set_clock(host, NOON);
+  host_set_clock(host, NOON);
   peer_t *peer = peer_open(host_port(host), "ann", "");
   int64_t time = NOON + 1000;
   host_do(host, set_alarm, &time);

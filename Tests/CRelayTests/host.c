@@ -107,6 +107,14 @@ relay_counts_t host_counts(host_t *host) {
   return counts;
 }
 
+static void set_clock(relay_hub_t *hub, void *now) {
+  relay_hub_set_clock(hub, *(const int64_t *)now);
+}
+
+void host_set_clock(host_t *host, int64_t now) {
+  host_do(host, set_clock, &now);
+}
+
 static int noted(const char *notes, const char *line, bool is_whole) {
   const size_t size = strlen(line);
   int found = 0;

@@ -45,6 +45,8 @@ uint16_t host_port(const host_t *host);
 /* Calls `work` on the hub's thread and waits for it. */
 void host_do(host_t *host, void (*work)(relay_hub_t *hub, void *argument), void *argument);
 relay_counts_t host_counts(host_t *host);
+/* Time goes by only in this call from now on; the first comes before there are sessions. */
+void host_set_clock(host_t *host, int64_t now);
 /* Whether the line is noted within 5 s. */
 bool host_noted(host_t *host, const char *line);
 /* How many of the lines so far begin with this. */
