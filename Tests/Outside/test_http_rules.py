@@ -123,7 +123,7 @@ def test_a_device_is_shown_without_its_token(relay, names):
     settings = {"alerts": True, "timeSensitive": True}
     shown = {"device": "phone", "app": "org.example", "platform": "simulator", "settings": settings}
     assert get.json == put.json == shown
-    assert call(relay, "PUT", path, {"token": None, "platform": "pigeon"}).problem["at"] == "/platform"
+    assert call(relay, "PUT", path, {"token": "t", "platform": "pigeon"}).problem["at"] == "/platform"
     assert call(relay, "PUT", path, {"token": None}).json == {"device": "phone"}
     assert call(relay, "GET", path).status == 404
 

@@ -71,12 +71,14 @@ extension Person {
       filter: filters.filter(of: device.id), criteria: device.criteria)
   }
 
-  /// Whether the filter of one of the devices refuses the message now.
+  /// Whether the filter of one of the devices refuses the message now; pushed to or not, which is not for the sender to
+  /// know.
   func filters(out message: MessageTraits, in room: RoomID, now: Timestamp) -> Bool {
-    devices.contains { device in
-      guard let filter = filters.filter(of: device.id), now < filter.until else { return false }
-      let label = preferences[room].criteria
-      return !filter.passes(Criteria.of(room: label, device: device.criteria, sender: message.push.criteria))
+    let label = preferences[room].criteria
+    return filters.records.contains { record in
+      guard let filter = filters.filter(of: record.device), now < filter.until else { return false }
+      let device = devices.first { $0.id == record.device }
+      return !filter.passes(Criteria.of(room: label, device: device?.criteria, sender: message.push.criteria))
     }
   }
 }
