@@ -5,7 +5,7 @@ PORT ?= 8080
 VENV := .build/venv
 PYTHON := $(VENV)/bin/python
 
-.PHONY: help run test test-sanitized test-c test-fuzz test-swift test-outside fuzz format lint clean
+.PHONY: help run test test-sanitized test-c test-fuzz test-swift test-outside fuzz simulate format lint clean
 
 help: ## say what there is
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -30,6 +30,12 @@ test-fuzz: ## a minute of what `make fuzz` does
 fuzz: ## look for inputs that break the C module, until one is found: TARGET=envelope, JOBS=2
 	deploy/install-packages test
 	$(MAKE) -C Tests/Fuzz $(or $(TARGET),envelope) JOBS=$(or $(JOBS),1)
+
+simulate: ## the relay under a virtual clock, crashing and restarting: STEPS=20000, SEED=1
+	deploy/install-packages test
+	swift build --build-tests
+	SIMULATION_STEPS=$(or $(STEPS),20000) SIMULATION_SEED=$(or $(SEED),1) \
+	  swift test --skip-build --filter RelaySimulationTests
 
 test-swift: ## the Swift targets
 	deploy/install-packages test

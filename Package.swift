@@ -99,6 +99,15 @@ let package = Package(
       ],
       swiftSettings: swift),
     .testTarget(
+      name: "RelaySimulationTests",
+      dependencies: [
+        "RelayServer", "RelayDelivery", "RelayGateways", "RelayHub", "RelayProtocol", "RelayStore",
+        .product(name: "GRDB", package: "GRDB.swift"),
+        .product(name: "Logging", package: "swift-log"),
+      ],
+      swiftSettings: swift
+    ),
+    .testTarget(
       name: "RelayStoreTests",
       dependencies: ["RelayStore", "RelayProtocol", .product(name: "GRDB", package: "GRDB.swift")],
       swiftSettings: swift

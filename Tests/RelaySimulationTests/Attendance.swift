@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayProtocol
+
+/// Who is there, and who went away when: all that the rules 7 to 9 of the delivery decision look at, written down
+/// once more, from the specification.
+struct Attendance {
+  /// A session in a room.
+  struct Seat {
+    var joined: Timestamp
+    /// From which seq on the session was given the messages.
+    var givenFrom: Int64
+    var received: Int64 = 0
+  }
+
+  struct Session {
+    let acks: Bool
+    var activity: Activity
+    var seats: [RoomID: Seat] = [:]
+
+    func hasReceived(_ place: Place) -> Bool {
+      guard let seat = seats[place.room] else { return false }
+      return seat.received >= place.seq && (acks || seat.givenFrom <= place.seq)
+    }
+  }
+
+  struct Leave {
+    let time: Timestamp
+    let isClean: Bool
+  }
+
+  /// When the relay started: everybody went away then, not cleanly.
+  var start: Timestamp
+  /// When the process last went on after it had stood still.
+  var pause: Timestamp?
+  private(set) var sessions: [Slot: Session] = [:]
+  private var leaves: [Membership: Leave] = [:]
+  /// When a session last ended that is not waited for.
+  private var graceless: [Membership: Timestamp] = [:]
+
+  static let receiptWait = Duration.seconds(5)
+  static let idleWait = Duration.seconds(30)
+  static let grace = Duration.seconds(10)
+  static let longestWait = Duration.seconds(45)
+
+  init(start: Timestamp) { self.start = start }
+
+  // MARK: What happens
+
+  mutating func open(_ slot: Slot, acks: Bool, activity: Activity) {
+    sessions[slot] = Session(acks: acks, activity: activity)
+  }
+
+  mutating func close(_ slot: Slot, isClean: Bool, now: Timestamp) {
+    for room in World.rooms { leave(slot, room, isClean: isClean, now: now) }
+    sessions[slot] = nil
+  }
+
+  mutating func join(_ slot: Slot, _ room: RoomID, givenFrom seq: Int64, now: Timestamp) {
+    // What came between an earlier join and this one was given as well.
+    let before = sessions[slot]?.seats[room]
+    sessions[slot]?.seats[room] = Seat(
+      joined: now, givenFrom: min(seq, before?.givenFrom ?? seq), received: before?.received ?? 0)
+  }
+
+  mutating func leave(_ slot: Slot, _ room: RoomID, isClean: Bool, now: Timestamp) {
+    guard let session = sessions[slot], session.seats[room] != nil else { return }
+    sessions[slot]?.seats[room] = nil
+    // Who had put the app away was away already, without grace.
+    let membership = Membership(room: room, user: slot.user)
+    let isGraceless = isClean || session.activity == .background
+    if isGraceless { graceless[membership] = now }
+    guard seats(of: membership).isEmpty else { return }
+    // Of several that end at the same time any may be the last.
+    leaves[membership] = Leave(time: now, isClean: isGraceless || graceless[membership] == now)
+  }
+
+  mutating func setActivity(_ activity: Activity, of slot: Slot) { sessions[slot]?.activity = activity }
+
+  mutating func received(_ slot: Slot, _ room: RoomID, upTo seq: Int64) {
+    guard let seat = sessions[slot]?.seats[room] else { return }
+    sessions[slot]?.seats[room]?.received = max(seat.received, seq)
+  }
+
+  // MARK: What follows
+
+  func seats(of membership: Membership) -> [Session] {
+    World.slots.compactMap { slot in
+      guard slot.user == membership.user else { return nil }
+      return sessions[slot].flatMap { $0.seats[membership.room] == nil ? nil : $0 }
+    }
+  }
+
+  func isActivelyReceived(_ place: Place, by user: UserID) -> Bool {
+    seats(of: Membership(room: place.room, user: user)).contains { $0.activity == .active && $0.hasReceived(place) }
+  }
+
+  /// When the rules 7 to 9 end that speak now; nil: none does.
+  func endOfWait(for place: Place, of time: Timestamp, to user: UserID) -> Timestamp? {
+    let membership = Membership(room: place.room, user: user)
+    let seats = seats(of: membership)
+    var ends = seats.compactMap { session -> Timestamp? in
+      guard session.activity != .background, !session.hasReceived(place), let seat = session.seats[place.room] else {
+        return nil
+      }
+      return max(time, seat.joined) + Self.receiptWait
+    }
+    if seats.contains(where: { $0.activity == .idle && $0.hasReceived(place) }) { ends.append(time + Self.idleWait) }
+    if seats.isEmpty {
+      let leave = leaves[membership] ?? Leave(time: start, isClean: false)
+      if !leave.isClean { ends.append(leave.time + Self.grace) }
+    }
+    return ends.max().map { min($0, time + Self.longestWait) }
+  }
+
+  /// When a message is decided at the latest, whatever happens.
+  func deadline(of time: Timestamp) -> Timestamp {
+    max(time + Self.longestWait, start + Self.grace, pause ?? start)
+  }
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import RelayStore
+import Synchronization
+
+/// Where a relay is cut off as if its process were killed: what it does afterwards reaches nobody, and its files are
+/// copied as they are at that moment. Any thread.
+final class Fuse: Sendable {
+  /// Counted from when the fuse is armed.
+  enum Point: Hashable, Sendable {
+    /// After this many commits, before or after those who wait for the last are told.
+    case commit(Int, isTold: Bool)
+    /// At this many pushes, before or after the gateway has the last.
+    case handing(Int, isTaken: Bool)
+  }
+
+  private struct State {
+    var point: Point?
+    var isBlown = false
+    /// Whether somebody sees to the copies.
+    var isCopied = false
+    var isReleased = false
+    var held: [Completion] = []
+  }
+
+  private let state = Mutex(State())
+  private let copied = DispatchSemaphore(value: 0)
+  /// Where the writer waits once the files are copied.
+  private let gate = DispatchSemaphore(value: 0)
+  private let folder: String
+  private let image: String
+
+  /// - Parameter image: A folder that is not there yet, for the copies.
+  init(folder: String, image: String) {
+    self.folder = folder
+    self.image = image
+  }
+
+  var isBlown: Bool { state.withLock(\.isBlown) }
+
+  func arm(_ point: Point) { state.withLock { $0.point = point } }
+
+  /// Does something that does not count.
+  func spare(_ body: () throws -> Void) rethrows {
+    let point = state.withLock { state in
+      defer { state.point = nil }
+      return state.point
+    }
+    defer { state.withLock { $0.point = point } }
+    try body()
+  }
+
+  // MARK: Where it blows
+
+  /// To be called for every group, on the writer's thread.
+  func pass(_ completions: [Completion], deliver: ([Completion]) -> Void) {
+    enum Verdict { case deliver, hold, blow(isTold: Bool) }
+    let verdict = state.withLock { state -> Verdict in
+      if state.isReleased { return .deliver }
+      if state.isBlown {
+        state.held += completions
+        return .hold
+      }
+      guard case .commit(let count, let isTold) = state.point else { return .deliver }
+      state.point = count > 1 ? .commit(count - 1, isTold: isTold) : nil
+      guard count <= 1 else { return .deliver }
+      state.isBlown = true
+      state.isCopied = true
+      if !isTold { state.held = completions }
+      return .blow(isTold: isTold)
+    }
+    switch verdict {
+    case .deliver: deliver(completions)
+    case .hold: break
+    case .blow(let isTold):
+      if isTold { deliver(completions) }
+      copy()
+      gate.wait()
+    }
+  }
+
+  /// Whether a gateway takes the next push.
+  func takesPush() -> Bool {
+    state.withLock { state in
+      guard !state.isBlown else { return false }
+      guard case .handing(let count, let isTaken) = state.point else { return true }
+      state.point = count > 1 ? .handing(count - 1, isTaken: isTaken) : nil
+      guard count <= 1 else { return true }
+      state.isBlown = true
+      return isTaken
+    }
+  }
+
+  // MARK: The end
+
+  /// Blows now, unless it has, and returns when the files are copied.
+  func blow(_ store: Store) {
+    let isCopied = state.withLock { state in
+      state.isBlown = true
+      defer { state.isCopied = true }
+      return state.isCopied
+    }
+    if !isCopied {
+      store.submit({ [self] _ in
+        // Within a transaction: nobody writes beside it, and what it holds is lost.
+        copy()
+        gate.wait()
+      }) { _ in }
+    }
+    copied.wait()
+  }
+
+  /// Lets the writer go on, when nobody can see any more what comes of it.
+  /// - Returns: What was not told to those who wait for it.
+  func release() -> [Completion] {
+    defer { gate.signal() }
+    return state.withLock { state in
+      state.isReleased = true
+      return state.held
+    }
+  }
+
+  private func copy() {
+    do {
+      let files = FileManager.default
+      try files.createDirectory(atPath: image, withIntermediateDirectories: true)
+      for name in ["stillwire.db", "stillwire.db-wal"] where files.fileExists(atPath: "\(folder)/\(name)") {
+        try files.copyItem(atPath: "\(folder)/\(name)", toPath: "\(image)/\(name)")
+      }
+    } catch {
+      preconditionFailure("the files of a store cannot be copied: \(error)")
+    }
+    copied.signal()
+  }
+}

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayHub
+import RelayProtocol
+
+@testable import RelayServer
+
+/// What clients are told.
+extension Simulation {
+  func take(_ json: [UInt8], for client: Client) throws {
+    let fields = Fields(try parser.read(json).members)
+    switch try fields.string("type", longest: 64) ?? "" {
+    case "message": try hear(fields, client)
+    case "member": try hearOfMember(fields, client)
+    case "bye": try part(fields, client)
+    case "presence", "receipt": break
+    case let type where fields.has("id"): try take(reply: fields, type, client)
+    default: throw Violation(.answered, "\(client.slot) hears \(String(decoding: json, as: UTF8.self))")
+    }
+  }
+
+  private func hear(_ fields: Fields, _ client: Client) throws {
+    let told = try message(fields, in: fields.room)
+    try model.see(told.message, at: told.place)
+    try pass(told.place, client)
+  }
+
+  /// A message in an event or a reply.
+  private func message(_ fields: Fields, in room: RoomID) throws -> (place: Place, message: RoomLog.Message) {
+    let seq = try fields.required("seq", fields.integer("seq", 1...largestInteger))
+    let time = try fields.required("time", fields.integer("time", 0...largestInteger))
+    let from: UserID = try fields.required("from", fields.name("from"))
+    // Not looked into where it stands outermost.
+    let body =
+      try fields.raw("body").map { Int64(String(decoding: $0, as: UTF8.self)) }
+      ?? fields.integer("body", 0...largestInteger)
+    let message = RoomLog.Message(from: from, time: Timestamp(rawValue: time), body: body.map(Int.init) ?? 0)
+    let place = Place(room: room, seq: seq)
+    guard drafts[message.body]?.membership == Membership(room: room, user: from) else {
+      throw Violation(.ordered, "\(place) is \(message), which nobody sent")
+    }
+    return (place, message)
+  }
+
+  /// The next message of a room on a connection, its own included.
+  private func pass(_ place: Place, _ client: Client) throws {
+    guard let heard = client.heard[place.room] else {
+      throw Violation(.ordered, "\(client.slot) hears \(place), and has not joined")
+    }
+    guard place.seq == heard + 1 else { throw Violation(.ordered, "\(client.slot) hears \(place) after \(heard)") }
+    move(client, to: place)
+  }
+
+  private func move(_ client: Client, to place: Place) {
+    client.heard[place.room] = place.seq
+    positions[client.slot, default: [:]][place.room] = Position(
+      epoch: model.log(of: place.room).epoch ?? "", seq: place.seq)
+  }
+
+  private func hearOfMember(_ fields: Fields, _ client: Client) throws {
+    // One's own: another connection has left the room for all.
+    guard try fields.string("event", longest: 16) == "left", try fields.name("user") == client.slot.user else { return }
+    client.heard[try fields.room] = nil
+  }
+
+  private func part(_ fields: Fields, _ client: Client) throws {
+    let code = try fields.integer("code", 0...65_535) ?? 0
+    guard code == 4000 || code == 4004 && client.isFrozen else {
+      throw Violation(.answered, "\(client.slot) is told to go with \(code)")
+    }
+    if code == 4004 { audit.tally.count(.closedGhost) }
+    model.attendance.close(client.slot, isClean: false, now: clock.now)
+    client.isEnding = true
+  }
+
+  // MARK: Replies
+
+  private func take(reply fields: Fields, _ type: String, _ client: Client) throws {
+    let id = Int(try fields.required("id", fields.integer("id", 0...largestInteger)))
+    guard let question = client.questions.removeValue(forKey: id) else {
+      throw Violation(.answered, "\(client.slot) has a second reply to \(id)")
+    }
+    guard type != "error" else {
+      let words = try fields.string("message", longest: 1_000) ?? ""
+      throw Violation(.answered, "\(client.slot) is refused \(question): \(words)")
+    }
+    switch question {
+    case .barrier: break
+    case .hello(let acks, let activity): model.attendance.open(client.slot, acks: acks, activity: activity)
+    case .ask(let asking): try take(fields, to: asking, client)
+    }
+  }
+
+  private func take(_ fields: Fields, to asking: Asking, _ client: Client) throws {
+    let (slot, user, now) = (client.slot, client.slot.user, clock.now)
+    switch asking.ask {
+    case .join(let room, _, let history):
+      try joined(room, fields, after: asking.after, history: history, client)
+    case .leave(let room, let stays):
+      client.heard[room] = nil
+      let leaving = stays ? [slot] : World.slots.filter { $0.user == user }
+      for slot in leaving { model.attendance.leave(slot, room, isClean: true, now: now) }
+      if !stays { model.leave(Membership(room: room, user: user)) }
+    case .send(let room, let key): try sent(room, key, fields, body: asking.body, client)
+    case .received(let room, _): model.received(slot, room, upTo: asking.seq, now: now)
+    case .read(let room, _): model.read(Membership(room: room, user: user), upTo: asking.seq, now: now)
+    case .activity(let activity): model.setActivity(activity, of: slot, now: now)
+    case .history(let room, _, let limit): try paged(room, fields, upTo: asking.seq, limit: limit, client)
+    case .register(let device, let token):
+      model.register(Target(user: user, device: device), token: World.tokens[token])
+      audit.refused.remove(World.tokens[token])
+    case .forget(let device): model.forget(Target(user: user, device: device))
+    }
+  }
+
+  private func joined(_ room: RoomID, _ fields: Fields, after: Position?, history: Int, _ client: Client) throws {
+    let epoch = try fields.string("epoch", longest: Position.longestEpoch) ?? ""
+    let seq = try fields.required("seq", fields.integer("seq", 0...largestInteger))
+    let read = try fields.required("read", fields.integer("read", 0...largestInteger))
+    try model.see(epoch: epoch, of: room)
+    let membership = Membership(room: room, user: client.slot.user)
+    let log = model.log(of: room)
+    guard seq >= before.log(of: room).newest else {
+      throw Violation(.ordered, "\(client.slot) joins \(room) at \(seq), and \(log.newest) was shown")
+    }
+    if let member = model.members[membership] {
+      guard read == member.read.latest else {
+        throw Violation(.kept, "\(membership) has read \(read), and said \(member.read.latest)")
+      }
+    } else {
+      guard read >= before.log(of: room).newest, read <= seq else {
+        throw Violation(.kept, "\(membership) is new, and has read \(read) of \(seq)")
+      }
+      model.members[membership] = Model.Member(read: read, now: clock.now)
+      audit.tally.count(.newMember)
+    }
+    let messages = try messages(fields, in: room)
+    let isKnown = after.map { $0.epoch == epoch && $0.seq <= seq && seq - $0.seq <= 300 } ?? false
+    guard try fields.bool("recovered") == after.map({ _ in isKnown }) else {
+      throw Violation(
+        .ordered, "\(client.slot) recovers \(room) from \(String(describing: after)) to \(seq): \(!isKnown)")
+    }
+    if after != nil { audit.tally.count(isKnown ? .recovery : .noRecovery) }
+    let count = isKnown ? seq - (after?.seq ?? 0) : try newest(history, of: seq, messages.count)
+    try expect(messages, from: seq - count + 1, to: seq, in: room, of: client)
+    model.attendance.join(client.slot, room, givenFrom: seq - count + 1, now: clock.now)
+    move(client, to: Place(room: room, seq: seq))
+  }
+
+  /// How many messages a reply without recovery may hold: what is sent in the same step may be one of them or not.
+  private func newest(_ history: Int, of seq: Int64, _ count: Int) throws -> Int64 {
+    let asked = Int(min(Int64(history), seq))
+    guard history > 0 ? abs(count - asked) <= sends : count == 0 else {
+      throw Violation(.ordered, "\(count) messages are given, not \(asked)")
+    }
+    return Int64(count)
+  }
+
+  private func messages(_ fields: Fields, in room: RoomID) throws -> [Int64] {
+    guard case .array(let items) = fields.members["messages"] else {
+      throw Violation(.ordered, "a reply without messages")
+    }
+    return try items.map { item in
+      let told = try message(Fields(item), in: room)
+      try model.see(told.message, at: told.place)
+      return told.place.seq
+    }
+  }
+
+  private func expect(_ seqs: [Int64], from first: Int64, to last: Int64, in room: RoomID, of client: Client) throws {
+    guard seqs == (first <= last ? Array(first...last) : []) else {
+      throw Violation(.ordered, "\(client.slot) is given \(seqs) of \(room), not \(first) to \(last)")
+    }
+  }
+
+  private func sent(_ room: RoomID, _ key: Int?, _ fields: Fields, body: Int, _ client: Client) throws {
+    let seq = try fields.required("seq", fields.integer("seq", 1...largestInteger))
+    let time = Timestamp(rawValue: try fields.required("time", fields.integer("time", 0...largestInteger)))
+    let place = Place(room: room, seq: seq)
+    let key = key.map { Model.Key(room: room, user: client.slot.user, key: $0) }
+    let first = key.flatMap { model.keys[$0] }.flatMap { clock.now < $0.time + Model.keyLifetime ? $0 : nil }
+    guard try fields.bool("duplicate") ?? false == (first != nil) else {
+      throw Violation(
+        .kept, "\(client.slot) sends \(place) with \(String(describing: key)), known as \(String(describing: first))")
+    }
+    if let first {
+      guard seq == first.seq, time == first.time else {
+        throw Violation(.kept, "\(client.slot) is told \(place) at \(time), and it was \(first)")
+      }
+      audit.tally.count(.duplicate)
+      return
+    }
+    guard time == clock.now else { throw Violation(.ordered, "\(place) is of \(time), and now is \(clock.now)") }
+    audit.tally.count(.message)
+    if let key { model.keys[key] = Model.First(seq: seq, time: time) }
+    try model.acknowledge(
+      RoomLog.Message(from: client.slot.user, time: time, body: body), at: place, before: before, now: clock.now)
+    try pass(place, client)
+  }
+
+  private func paged(_ room: RoomID, _ fields: Fields, upTo seq: Int64, limit: Int, _ client: Client) throws {
+    let seqs = try messages(fields, in: room)
+    try expect(seqs, from: max(1, seq - Int64(limit) + 1), to: seq, in: room, of: client)
+  }
+}

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import RelayDelivery
+import RelayGateways
+import RelayHub
+import RelayProtocol
+
+/// A relay, its clients, its gateway and the time, one step after the other; after each step everything is at rest,
+/// and what can be seen is held against the model. Belongs to one thread.
+///
+/// Whatever is thrown is a ``Violation``, or another error where what came cannot be read.
+final class Simulation {
+  private(set) var clients: [Slot: Client] = [:]
+  /// How far a client of this slot has come in a room, over all its connections.
+  var positions: [Slot: [RoomID: Position]] = [:]
+  var model = Model(start: VirtualClock.start)
+  /// The model as it was before the step that is being made.
+  private(set) var before = Model(start: VirtualClock.start)
+  /// The same two of the last step before the start.
+  var former = (Model(start: VirtualClock.start), Model(start: VirtualClock.start))
+  /// How many messages the step that is being made sends.
+  private(set) var sends = 0
+  /// What has happened, things that time brought included.
+  private(set) var steps = 0
+  let clock = VirtualClock()
+  let gateway: RecordingGateway
+  let fault: Fault?
+  /// Who sent a body where.
+  private(set) var drafts: [Int: Draft] = [:]
+  var audit = Audit()
+  let parser = JSONParser(deepest: 100)
+
+  struct Draft {
+    let membership: Membership
+    let key: Int?
+  }
+
+  private(set) var relay: SimulatedRelay
+  private let root: String
+  private var generation = 0
+  private var newestID = 0
+
+  init(fault: Fault? = nil) throws {
+    self.fault = fault
+    gateway = RecordingGateway(clock: clock, fault: fault)
+    let memory = "/dev/shm"
+    let place = FileManager.default.fileExists(atPath: memory) ? memory : NSTemporaryDirectory()
+    root = "\(place)/stillwire-simulation-\(UUID().uuidString)"
+    relay = try Self.relay(root, 0, clock, gateway, fault)
+  }
+
+  private static func relay(
+    _ root: String, _ generation: Int, _ clock: VirtualClock, _ gateway: RecordingGateway, _ fault: Fault?
+  ) throws -> SimulatedRelay {
+    try SimulatedRelay(
+      folder: "\(root)/\(generation)", image: "\(root)/\(generation + 1)", clock: clock, gateway: gateway,
+      policy: fault?.policy ?? .init())
+  }
+
+  /// Starts the next relay, on the files of the last or on the image of its crash.
+  func begin(isImage: Bool) throws {
+    if isImage {
+      try? FileManager.default.removeItem(atPath: "\(root)/\(generation)")
+      generation += 1
+    }
+    audit.begin(isCrash: isImage)
+    relay = try Self.relay(root, generation, clock, gateway, fault)
+  }
+
+  /// Ends it, without a look at anything.
+  func close() {
+    for client in clients.values { client.peer.cut() }
+    clients = [:]
+    relay.stop()
+    try? FileManager.default.removeItem(atPath: root)
+  }
+
+  // MARK: Actions
+
+  /// false: it is not possible now, and nothing was done.
+  func perform(_ action: Action) throws -> Bool {
+    switch action {
+    case .connect(let slot, let acks, let activity):
+      guard clients[slot] == nil else { return false }
+      try step { try connect(slot, acks: acks, activity: activity) }
+    case .disconnect(let slot, let ending):
+      guard let client = clients[slot], !client.isEnding else { return false }
+      try step { disconnect(client, ending) }
+    case .freeze(let slot):
+      guard let client = clients[slot], !client.isFrozen else { return false }
+      client.isFrozen = true
+    case .ask(let slot, let ask):
+      let asks = possible([Action.Asked(slot: slot, ask: ask)])
+      guard !asks.isEmpty else { return false }
+      try step { say(asks) }
+    case .race(let asks):
+      let asks = possible(asks)
+      guard !asks.isEmpty else { return false }
+      try step {
+        say(asks)
+        relay.beginWork()
+      }
+    case .answer(let answer, let token):
+      gateway.answer(answer, to: World.tokens[token])
+    case .letGo(let hasSent):
+      guard !gateway.waiting.isEmpty else { return false }
+      try step { letGo(hasSent: hasSent) }
+    case .advance(let time):
+      try advance(by: time)
+    case .pause(let time):
+      try stand(still: time)
+    case .restart(let pause):
+      try restart(after: pause)
+    case .crash(let point, let asks, let time, let pause):
+      try crash(at: point, during: possible(asks), then: time, after: pause)
+    }
+    return true
+  }
+
+  private func possible(_ asks: [Action.Asked]) -> [Action.Asked] {
+    asks.filter { asked in
+      guard let client = clients[asked.slot], !client.isFrozen, !client.isEnding else { return false }
+      return !asked.ask.needsRoom || asked.ask.room.map(client.hears) ?? false
+    }
+  }
+
+  private func connect(_ slot: Slot, acks: Bool, activity: Activity) throws {
+    let client = try Client(slot: slot, port: relay.port)
+    clients[slot] = client
+    client.ask(.hello(acks: acks, activity: activity), id: nextID()) {
+      $0["type"] = "hello"
+      $0["user"] = slot.user.rawValue
+      $0["activity"] = activity.rawValue
+      if acks { $0.bool("acks", true) }
+    }
+  }
+
+  private func disconnect(_ client: Client, _ ending: Ending) {
+    model.attendance.close(client.slot, isClean: ending == .clean, now: clock.now)
+    client.isEnding = true
+    switch ending {
+    case .clean: client.peer.close(1000)
+    case .goingAway: client.peer.close(1001)
+    case .cut:
+      client.peer.cut()
+      clients[client.slot] = nil
+    }
+  }
+
+  func say(_ asks: [Action.Asked]) {
+    for asked in asks {
+      guard let client = clients[asked.slot] else { continue }
+      let (ask, room) = (asked.ask, asked.ask.room)
+      let id = nextID()
+      if case .send(let room, let key) = ask {
+        sends += 1
+        drafts[id] = Draft(membership: Membership(room: room, user: asked.slot.user), key: key)
+      }
+      let heard = room.flatMap { client.heard[$0] } ?? 0
+      let asking = Asking(
+        ask: ask, body: id, seq: max(0, heard - Int64(ask.back)),
+        after: after(ask, room.flatMap { positions[asked.slot]?[$0] }))
+      client.ask(.ask(asking), id: id, asking.write)
+    }
+  }
+
+  private func after(_ ask: Ask, _ position: Position?) -> Position? {
+    guard case .join(_, let after, _) = ask, var position else { return nil }
+    switch after {
+    case .nothing: return nil
+    case .position: break
+    case .otherEpoch: position.epoch += "x"
+    case .tooFar: position.seq += 1_000
+    }
+    return position
+  }
+
+  private func nextID() -> Int {
+    newestID += 1
+    return newestID
+  }
+
+  // MARK: Steps
+
+  /// Does something, waits until everything is at rest, and looks at what has come of it.
+  func step(_ body: () throws -> Void) throws {
+    before = model
+    sends = 0
+    steps += 1
+    try body()
+    try settle()
+    guard !relay.fuse.isBlown else { return }
+    try relay.fuse.spare { try fault?.damage(relay) }
+    try look()
+  }
+
+  /// Time goes by, from one thing that happens by itself to the next.
+  func advance(by time: Duration) throws {
+    let end = clock.now + time
+    while !relay.fuse.isBlown {
+      let due = [relay.nextTimer, relay.isWorking ? nil : audit.news?.nextDue].compactMap { $0 }.min() ?? end
+      guard due < end else { break }
+      try step { relay.moveClock(to: max(due, clock.now)) }
+    }
+    guard !relay.fuse.isBlown else { return }
+    try step { relay.moveClock(to: end) }
+  }
+
+  /// The process is stopped for so long.
+  func stand(still time: Duration) throws {
+    try step {
+      relay.moveClock(to: clock.now + time)
+      model.attendance.pause = clock.now
+    }
+  }
+
+  /// Returns when nothing is under way but what the gateway holds back, or when the relay was cut off.
+  private func settle() throws {
+    let patience = ContinuousClock.now + .seconds(20)
+    while !relay.fuse.isBlown {
+      let isQuiet = try !hear()
+      let asking = clients.values.filter { !$0.questions.isEmpty }
+      if !asking.isEmpty {
+        Peer.wait(for: asking.map(\.peer))
+      } else if isQuiet, relay.isAtRest(sessions: clients.count), try !hear() {
+        let news = try audit.read(relay)
+        if relay.isWorking {
+          let waiting = gateway.waiting
+          if !waiting.isEmpty, news.sending.isSubset(of: waiting) { return }
+        } else if let due = news.nextDue, due <= clock.now {
+          relay.beginWork()
+        } else {
+          return
+        }
+      }
+      guard ContinuousClock.now < patience else {
+        throw Violation(.answered, "no rest: \(clients.values.map { "\($0.slot): \($0.questions)" })")
+      }
+    }
+  }
+
+  /// Takes what has come to the clients; false: nothing has.
+  func hear() throws -> Bool {
+    var hasHeard = false
+    for slot in World.slots {
+      guard let client = clients[slot] else { continue }
+      for frame in client.peer.frames() {
+        hasHeard = true
+        try take(frame, for: client)
+      }
+    }
+    return hasHeard
+  }
+
+  private func take(_ frame: Peer.Frame, for client: Client) throws {
+    switch frame {
+    case .text(let json): try take(json, for: client)
+    case .ping(let payload):
+      guard !client.isFrozen else { return }
+      client.peer.pong(payload)
+      guard let session = model.attendance.sessions[client.slot], !session.acks else { return }
+      for (room, seq) in client.heard { model.received(client.slot, room, upTo: seq, now: clock.now) }
+    case .close(let code):
+      guard client.isEnding else { throw Violation(.answered, "\(client.slot) is closed with \(code), without a bye") }
+      if !client.isFrozen { client.peer.close(code) }
+    case .end:
+      clients[client.slot] = nil
+      guard client.isEnding || relay.fuse.isBlown else { throw Violation(.answered, "\(client.slot) is cut") }
+    }
+  }
+}
