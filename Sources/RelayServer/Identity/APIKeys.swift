@@ -101,9 +101,12 @@ public struct APIKeys: Sendable {
     guard files.createFile(atPath: draft, contents: Data(text.utf8), attributes: [.posixPermissions: 0o600]) else {
       throw StartupError("\(path) cannot be written")
     }
-    var old = stat()
-    if stat(path, &old) == 0 {
-      guard chown(draft, old.st_uid, old.st_gid) == 0, chmod(draft, old.st_mode & 0o777) == 0 else {
+    if let old = try? files.attributesOfItem(atPath: path) {
+      do {
+        try files.setAttributes(
+          old.filter { [.ownerAccountID, .groupOwnerAccountID, .posixPermissions].contains($0.key) },
+          ofItemAtPath: draft)
+      } catch {
         try? files.removeItem(atPath: draft)
         throw StartupError("\(path) cannot be replaced by a file of the same owner and mode")
       }
