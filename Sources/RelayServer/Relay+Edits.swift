@@ -7,6 +7,7 @@ import RelayStore
 extension Relay {
   func edit(_ request: HubRequest, _ user: UserHandle) async throws {
     let (room, handle, name) = try place(of: request, user)
+    try checkKeeps(room)
     try check(.send, of: rights(of: request.session, in: room), in: room, at: "/room")
     let seq = try request.fields.seq
     let body = try request.fields.required("body", request.fields.raw("body"))
@@ -16,18 +17,19 @@ extension Relay {
 
   func delete(_ request: HubRequest, _ user: UserHandle) async throws {
     let (room, handle, name) = try place(of: request, user)
+    try checkKeeps(room)
     let seq = try request.fields.seq
     let isModerator = rights(of: request.session, in: room).contains(.moderate)
     try await delete(seq, in: room, handle, by: isModerator ? nil : name, cause: request.session)
     finish(request) { $0.integer("seq", seq) }
   }
 
-  private func place(of request: HubRequest, _ user: UserHandle) throws -> (RoomID, RoomHandle, UserID) {
+  /// The room that a request names, which its session has joined, and who asks.
+  func place(of request: HubRequest, _ user: UserHandle) throws -> (RoomID, RoomHandle, UserID) {
     let room = try request.fields.room
     guard let handle = hub.room(room), hub.isJoined(request.session, to: handle), let name = hub.name(of: user) else {
       throw HubRefusal.notThere
     }
-    try checkKeeps(room)
     return (room, handle, name)
   }
 

@@ -1,77 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-import Foundation
-import Logging
 import RelayDelivery
 import RelayHub
 import RelayProtocol
 import RelayStore
-
-/// A push to one device that was decided, now or once its silence ends.
-struct DecidedPush: Sendable {
-  private let job: JobDraft
-  private let explanation: Explanation
-
-  init(_ decision: Decision, _ facts: DeliveryCase, to device: Device) {
-    let level: Level
-    switch decision.outcome {
-    case .push(let decided): level = decided
-    case .hold: level = facts.message.level
-    case .none, .wait: preconditionFailure("no push was decided")
-    }
-    job = JobDraft(
-      user: facts.recipient.user, device: device.id, token: device.token, platform: device.platform,
-      state: decision.holdEnd == nil ? .ready : .held, due: decision.holdEnd ?? facts.now, level: level.rawValue,
-      reasons: decision.reasons.map(\.code.rawValue), isNotifyAnyway: facts.message.isNotifyAnyway)
-    explanation = Explanation(decision: decision, facts: facts)
-  }
-
-  /// With what explains it as JSON, which takes too long for the hub's thread.
-  var draft: JobDraft {
-    var draft = job
-    draft.explanation = explanation.json
-    return draft
-  }
-
-  var holdEnd: Timestamp? { explanation.decision.holdEnd }
-}
-
-/// What is kept with a push job, to answer why it is there.
-struct Explanation: Codable, Sendable {
-  let decision: Decision
-  /// As they were then.
-  let facts: DeliveryCase
-
-  var json: [UInt8] { Self.json(of: self) }
-
-  static func json(of value: some Encodable) -> [UInt8] {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    guard let data = try? encoder.encode(value) else { preconditionFailure("facts are JSON") }
-    return Array(data)
-  }
-}
-
-extension Decision {
-  /// Until when it is held; nil: it is not.
-  var holdEnd: Timestamp? {
-    guard case .hold(let until) = outcome else { return nil }
-    return until
-  }
-}
-
-/// What was decided of one message.
-struct DecidedMessage: Sendable {
-  var pushes: [DecidedPush] = []
-  /// Of whose pushes the sender is told nothing else than that they might be on their way.
-  var untold: [UserID] = []
-  /// When to ask again; nil: decided.
-  var wait: Timestamp?
-
-  mutating func add(_ other: DecidedMessage) {
-    pushes += other.pushes
-    untold += other.untold
-  }
-}
 
 /// Who is pushed to: what the hub and the people are like goes through the decision, and what comes out becomes jobs.
 extension Relay {
@@ -94,9 +25,7 @@ extension Relay {
     _ message: MessageFacts, _ recipient: RecipientFacts, _ person: Person, now: Timestamp
   ) -> DecidedMessage {
     var decided = DecidedMessage()
-    for device in person.devices.isEmpty ? [nil] : person.devices.map(Optional.some) {
-      let facts = DeliveryCase(
-        message: message, recipient: recipient, device: device.map(person.facts(of:)), now: now)
+    for (device, facts) in person.cases(of: message, for: recipient, now: now) {
       let decision = RelayDelivery.decide(facts, policy: policy)
       tally.count(decision.outcome)
       switch (decision.outcome, device) {
@@ -195,8 +124,7 @@ extension Relay {
     for message in messages {
       let traits = traits(of: message, in: room, to: recipient)
       var facts = person.facts(recipient, of: traits, in: name, now: now, quiet: .some(quiet))
-      facts.hasRead = member.read >= message.seq
-      facts.hasReceivedActively = member.received >= message.seq
+      facts.stand(Marks(read: member.read, received: member.received), at: message.seq)
       facts.sessions = member.sessions.map { SessionFacts($0, of: message) }
       facts.away = AwayFacts(since: member.awaySince, isClean: member.isClean)
       let decided = decide(traits.facts(at: message.time), facts, person, now: now)

@@ -7,10 +7,7 @@ import RelayStore
 /// Notify Anyway: the sender wants to be heard by who was quiet.
 extension Relay {
   func notify(_ request: HubRequest, _ user: UserHandle) async throws {
-    let room = try request.fields.room
-    guard let handle = hub.room(room), hub.isJoined(request.session, to: handle), let name = hub.name(of: user) else {
-      throw HubRefusal.notThere
-    }
+    let (room, _, name) = try place(of: request, user)
     let notification = try NotifyRequest(request.fields)
     let count = try await notify(notification, in: room, by: name)
     finish(request) { $0.integer("push", count) }
@@ -68,8 +65,7 @@ extension Relay {
       let person = people[user] ?? Person()
       var recipient = person.facts(name, of: traits, in: room, now: now)
       recipient.stand(newest(marks, of: name, in: room), at: message.seq)
-      for device in person.devices {
-        let facts = DeliveryCase(message: facts, recipient: recipient, device: person.facts(of: device), now: now)
+      for case (let device?, let facts) in person.cases(of: facts, for: recipient, now: now) {
         let decision = RelayDelivery.decide(facts, policy: policy)
         tally.count(decision.outcome)
         if case .push = decision.outcome { pushes.append(DecidedPush(decision, facts, to: device)) }
@@ -88,7 +84,7 @@ struct NotifyRequest {
   static let mostUsers = 256
 
   init(_ fields: Fields) throws(RequestError) {
-    try self.init(seq: fields.required("seq", fields.integer("seq", 1...largestInteger)), fields)
+    try self.init(seq: fields.seq, fields)
   }
 
   init(seq: Int64, _ fields: Fields) throws(RequestError) {

@@ -49,7 +49,7 @@ extension Relay {
   /// One for each device, or one for none.
   private func cases(
     of message: MessageTraits, to user: UserHandle, _ name: UserID, in room: RoomHandle, _ roomName: RoomID
-  ) -> [(Device?, DeliveryCase)] {
+  ) -> [(device: Device?, facts: DeliveryCase)] {
     let now = hub.now
     let person = people[user] ?? Person()
     var recipient = person.facts(name, of: message, in: roomName, now: now)
@@ -57,12 +57,7 @@ extension Relay {
     let member = hub.undecided(room, user).member
     recipient.sessions = member.sessions.map { SessionFacts(activity: $0.activity, writing: .written(at: now)) }
     if recipient.isMember { recipient.away = AwayFacts(since: member.awaySince, isClean: member.isClean) }
-    let devices: [Device?] = person.devices.isEmpty ? [nil] : person.devices
-    return devices.map { device in
-      let facts = DeliveryCase(
-        message: message.facts(at: now), recipient: recipient, device: device.map(person.facts(of:)), now: now)
-      return (device, facts)
-    }
+    return person.cases(of: message.facts(at: now), for: recipient, now: now)
   }
 
   private func getPush(_ call: HTTPCall) async throws -> HTTPResponse {

@@ -88,7 +88,7 @@ extension Relay {
     try await withRoom(call, needs: []) { room, handle in
       let fields = try parser.parse(call.request.body)
       let seq = try fields.required("seq", fields.integer("seq", 0...largestInteger))
-      let user = try reader(call, fields)
+      let user = try call.actor("user", fields)
       guard let member = hub.user(user), hub.isMember(member, of: handle) else {
         throw RequestError(.notJoined, "\(user) is no member of the room", at: "/path/room")
       }
@@ -100,17 +100,6 @@ extension Relay {
         $0["room"] = room.rawValue
         $0.integer("read", hub.facts(of: handle, for: member).read)
       }
-    }
-  }
-
-  /// Whose mark it is: the token's user, or whom the backend names.
-  private func reader(_ call: HTTPCall, _ fields: Fields) throws(RequestError) -> UserID {
-    switch call.caller {
-    case .user(let user):
-      guard !fields.has("user") else { throw RequestError(.forbidden, "user comes from the token", at: "/user") }
-      return user.id
-    case .backend(let acting):
-      return try fields.required("user", fields.name("user") ?? acting)
     }
   }
 }

@@ -21,7 +21,7 @@ extension Relay {
       let seq = try call.seq
       let fields = try parser.parse(call.request.body)
       let body = try fields.required("body", fields.raw("body"))
-      try await edit(seq, body: body, in: room, handle, by: try sender(call, fields), cause: nil)
+      try await edit(seq, body: body, in: room, handle, by: try call.actor("from", fields), cause: nil)
       return .json(200) {
         $0["room"] = room.rawValue
         $0.integer("seq", seq)
@@ -48,7 +48,7 @@ extension Relay {
     try await withMessage(call, needs: []) { room, _ in
       let fields = call.request.body.isEmpty ? Fields([:]) : try parser.parse(call.request.body)
       let request = try NotifyRequest(seq: try call.seq, fields)
-      let count = try await notify(request, in: room, by: try sender(call, fields))
+      let count = try await notify(request, in: room, by: try call.actor("from", fields))
       return .json(200) { $0.integer("push", count) }
     }
   }
@@ -62,16 +62,6 @@ extension Relay {
     } catch var error as RequestError where ["/room", "/seq"].contains(error.at) {
       error.at = error.at.map { "/path\($0)" }
       throw error
-    }
-  }
-
-  /// As whom the caller acts: the token's user, or whom the backend names.
-  private func sender(_ call: HTTPCall, _ fields: Fields) throws(RequestError) -> UserID {
-    switch call.caller {
-    case .user(let user):
-      guard !fields.has("from") else { throw RequestError(.forbidden, "from comes from the token", at: "/from") }
-      return user.id
-    case .backend(let acting): return try fields.required("from", fields.name("from") ?? acting)
     }
   }
 }

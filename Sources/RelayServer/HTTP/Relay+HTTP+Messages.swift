@@ -79,13 +79,7 @@ private struct PostedMessage {
   init(_ call: HTTPCall, _ fields: Fields) throws(RequestError) {
     body = try fields.required("body", fields.raw("body"))
     key = try Self.key(call, fields)
-    switch call.caller {
-    case .user(let user):
-      guard !fields.has("from") else { throw RequestError(.forbidden, "from comes from the token", at: "/from") }
-      sender = user.id
-    case .backend(let acting):
-      sender = try fields.required("from", fields.name("from") ?? acting)
-    }
+    sender = try call.actor("from", fields)
   }
 
   /// The header's, else the field's; both have to be right.

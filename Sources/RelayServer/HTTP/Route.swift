@@ -108,6 +108,16 @@ struct HTTPCall: Sendable {
     get throws(RequestError) { parts["user"] == "me" ? try caller.me : try name("user") }
   }
 
+  /// As whom the caller acts: the token's user, or whom the backend names in the field, else as itself.
+  func actor(_ key: String, _ fields: Fields) throws(RequestError) -> UserID {
+    switch caller {
+    case .user(let user):
+      guard !fields.has(key) else { throw RequestError(.forbidden, "\(key) comes from the token", at: "/\(key)") }
+      return user.id
+    case .backend(let acting): return try fields.required(key, fields.name(key) ?? acting)
+    }
+  }
+
   /// The `{user}` of the path, as whom the caller may act.
   var user: UserID {
     get throws(RequestError) {

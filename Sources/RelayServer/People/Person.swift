@@ -64,6 +64,15 @@ extension Person {
       quiet: quiet ?? preferences.quietHours?.facts(at: now))
   }
 
+  /// What is decided of a message: a case for each device, or one for none.
+  func cases(
+    of message: MessageFacts, for recipient: RecipientFacts, now: Timestamp
+  ) -> [(device: Device?, facts: DeliveryCase)] {
+    (devices.isEmpty ? [nil] : devices.map(Optional.some)).map { device in
+      (device, DeliveryCase(message: message, recipient: recipient, device: device.map(facts(of:)), now: now))
+    }
+  }
+
   func facts(of device: Device) -> DeviceFacts {
     DeviceFacts(
       allowsAlerts: device.allowsAlerts, hasVoIPToken: device.voipToken != nil,
