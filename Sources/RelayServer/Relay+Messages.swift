@@ -99,9 +99,12 @@ extension Relay {
     let traits = message.traits
     let request = message.request
     let isAsked = request.push.isAsked
+    let isReported = request.reports && message.showsPresence
     let away =
       isAsked
-      ? hub.away(in: handle, sender: message.from.id, rings: request.push.kind == .call) : (users: [], needsWait: false)
+      ? hub.away(
+        in: handle, sender: message.from.id, rings: request.push.kind == .call, withDeviceless: isReported)
+      : (users: [], needsWait: false)
     let delivery = delivery(of: traits, in: handle, room, showsPresence: message.showsPresence)
     let decided = decide(traits, at: now, for: away.users, in: room)
     let draft = MessageDraft(
@@ -118,8 +121,7 @@ extension Relay {
       assumeIsolated { relay in
         relay.unpin(room)
         if case .success(let stored) = result, !stored.isDuplicate {
-          relay.note(
-            traits, stored, in: handle, waits: away.needsWait, reports: request.reports && message.showsPresence)
+          relay.note(traits, stored, in: handle, waits: away.needsWait, reports: isReported)
           relay.hub.publish(message.shown(to: away.users), seq: stored.seq, time: stored.time, in: handle)
         }
         tell(relay, result.map { SentMessage(stored: $0, delivery: $0.isDuplicate ? nil : delivery) })

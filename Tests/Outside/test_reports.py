@@ -109,6 +109,40 @@ def test_of_who_has_blocked_the_sender_no_receipt_is_told(circle):
     assert heard(circle) == []
 
 
+def test_who_is_there_and_hides_something_is_told_of_as_if_a_push_were_needed(circle):
+    """Their sessions were not given the message, or say nothing of it; where the push would have gone out is told."""
+    blocking, muting = circle.live("blocking", acks=True), circle.live("muting", acks=True)
+    blocking.block(circle.alice)
+    muting.prefer(rooms={circle.room: {"level": "none"}})
+    seen = circle.live("seen", acks=True)
+    sent = circle.send("hi", report=True)
+    for person in (blocking, muting):
+        assert told(circle, sent, user=person.user)["state"] == "pushed"
+    told(circle, sent, user=seen.user, state="pushed")
+    assert blocking.phone.texts() == muting.phone.texts() == []
+
+
+def test_who_is_within_the_grace_and_hides_something_is_told_of_when_it_is_over(gather):
+    circle = gather("--presence-grace", 2)
+    blocking = circle.live("blocking")
+    blocking.block(circle.alice)
+    blocking.session.drop()
+    sent = circle.send("hi", report=True)
+    assert told(circle, sent, user=blocking.user)["state"] == "pushed"
+    assert circle.alice.request("ping")["time"] >= sent["time"] + 1_000
+    assert blocking.phone.texts() == []
+
+
+def test_without_a_device_only_who_hides_something_is_told_of(circle):
+    bob, carol = circle.away("bob", shareFocus="none"), circle.away("carol")
+    for person in (bob, carol):
+        person.forget()
+    sent = circle.send("hi", report=True)
+    assert told(circle, sent)["user"] == bob.user
+    circle.pass_due()
+    assert heard(circle) == []
+
+
 def test_in_a_large_room_nothing_is_told(gather):
     circle = gather("--limits-member-list", 2, "--presence-grace", 0)
     bob = circle.away("bob")

@@ -15,14 +15,15 @@ extension Relay {
       let person = people[user] ?? Person()
       // Nobody is there, and no grace runs: the hub has said so.
       let recipient = person.facts(name, of: message, in: room, now: time)
-      decided.add(decide(message.facts(at: time), recipient, person, now: time))
+      decided.add(decide(message.facts(at: time), recipient, person, now: time, isReported: true))
     }
     return decided
   }
 
   /// For each device, or once where there is none.
+  /// - Parameter isReported: The sender asked to hear how it goes, as far as is known.
   private func decide(
-    _ message: MessageFacts, _ recipient: RecipientFacts, _ person: Person, now: Timestamp
+    _ message: MessageFacts, _ recipient: RecipientFacts, _ person: Person, now: Timestamp, isReported: Bool
   ) -> DecidedMessage {
     var decided = DecidedMessage()
     for (device, facts) in person.cases(of: message, for: recipient, now: now) {
@@ -36,25 +37,27 @@ extension Relay {
       case (.none, _): break
       }
     }
-    if isUntold(message, recipient, person, now: now) { decided.untold = [recipient.user] }
+    guard isReported, decided.wait == nil else { return decided }
+    switch shownOutcome(of: message, for: recipient, person, now: now) {
+    case .push: decided.untold = [recipient.user]
+    case .wait(let until) where decided.pushes.isEmpty: decided.wait = until
+    case .wait, .hold, .some(.none), nil: break
+    }
     return decided
   }
 
-  /// Whether the sender may not know what becomes of the push, and one would be on its way if the recipient had nothing
-  /// to hide.
-  private func isUntold(
-    _ message: MessageFacts, _ recipient: RecipientFacts, _ person: Person, now: Timestamp
-  ) -> Bool {
-    guard recipient.hasBlockedSender || recipient.isMuted || person.preferences.shareFocus == .none else {
-      return false
-    }
+  /// What would become of a push if the recipient, who does not let the sender know, had nothing to hide; nil: they let
+  /// them know.
+  private func shownOutcome(
+    of message: MessageFacts, for recipient: RecipientFacts, _ person: Person, now: Timestamp
+  ) -> Decision.Outcome? {
+    guard recipient.hasBlockedSender || recipient.isMuted || person.preferences.shareFocus == .none else { return nil }
     var open = recipient
     open.hasBlockedSender = false
     open.roomLevel = .all
     open.quiet = nil
     let facts = DeliveryCase(message: message, recipient: open, device: DeviceFacts(), now: now)
-    guard case .push = RelayDelivery.decide(facts, policy: policy).outcome else { return false }
-    return true
+    return RelayDelivery.decide(facts, policy: policy).outcome
   }
 
   /// The pushes of a message are on disk.
@@ -127,7 +130,8 @@ extension Relay {
       facts.stand(Marks(read: member.read, received: member.received), at: message.seq)
       facts.sessions = member.sessions.map { SessionFacts($0, of: message) }
       facts.away = AwayFacts(since: member.awaySince, isClean: member.isClean)
-      let decided = decide(traits.facts(at: message.time), facts, person, now: now)
+      let decided = decide(
+        traits.facts(at: message.time), facts, person, now: now, isReported: reports[room, message.seq] != nil)
       if let wait = decided.wait {
         round.wait = wait - now
         break
