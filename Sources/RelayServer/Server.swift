@@ -170,7 +170,11 @@ public final class Server: Service {
     log.notice("ready", metadata: ["url": "\(url)"])
     isReady(self)
     await withTaskGroup { tasks in
-      tasks.addTask { [worker] in await worker.run() }
+      tasks.addTask { [worker, relay] in
+        await worker.takeOver()
+        await relay.reviewPushes()
+        await worker.run()
+      }
       tasks.addTask { [sweep] in await sweep.run() }
       tasks.addTask { [probe] in await probe.run() }
       try? await gracefulShutdown()  // or cancellation, which ends it as well

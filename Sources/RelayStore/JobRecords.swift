@@ -10,6 +10,8 @@ public struct JobDraft: Equatable, Sendable {
   public var state: State
   /// Not before this time; of a job that is held, when it is decided again, at most ``longestHold`` from now.
   public var due: Timestamp
+  /// The first moment at which its message is not told of any more; nil: it always is.
+  public var expires: Timestamp?
   /// How much it may disturb, as it was decided; nil: as the message says.
   public var level: String?
   /// Why it is made, for explanations.
@@ -29,7 +31,8 @@ public struct JobDraft: Equatable, Sendable {
 
   public init(
     user: UserID, device: DeviceID, token: String, platform: Platform, state: State = .ready, due: Timestamp,
-    level: String? = nil, reasons: [String] = [], explanation: [UInt8]? = nil, isNotifyAnyway: Bool = false
+    expires: Timestamp? = nil, level: String? = nil, reasons: [String] = [], explanation: [UInt8]? = nil,
+    isNotifyAnyway: Bool = false
   ) {
     self.user = user
     self.device = device
@@ -37,6 +40,7 @@ public struct JobDraft: Equatable, Sendable {
     self.platform = platform
     self.state = state
     self.due = due
+    self.expires = expires
     self.level = level
     self.reasons = reasons
     self.explanation = explanation

@@ -13,6 +13,8 @@ public struct OpenJob: Equatable, Sendable {
   public var attempts: Int
   public var level: String?
   public var isNotifyAnyway: Bool
+  /// Others are merged into it, or were: its level is that of the most urgent one.
+  public var isDigest: Bool
   public var message: UndecidedRecord
   /// The recipient's marks in the room; nil: no member.
   public var marks: Marks?
@@ -21,7 +23,8 @@ public struct OpenJob: Equatable, Sendable {
 
   public init(
     id: String, room: RoomID, state: JobState, due: Timestamp, created: Timestamp, attempts: Int = 0,
-    level: String? = nil, isNotifyAnyway: Bool = false, message: UndecidedRecord, marks: Marks?, device: Device?
+    level: String? = nil, isNotifyAnyway: Bool = false, isDigest: Bool = false, message: UndecidedRecord, marks: Marks?,
+    device: Device?
   ) {
     self.id = id
     self.room = room
@@ -31,6 +34,7 @@ public struct OpenJob: Equatable, Sendable {
     self.attempts = attempts
     self.level = level
     self.isNotifyAnyway = isNotifyAnyway
+    self.isDigest = isDigest
     self.message = message
     self.marks = marks
     self.device = device
@@ -50,7 +54,7 @@ extension Reader {
     let rows = try db.all(
       """
       SELECT job.rowid, job.id, rooms.name, job.state, job.due, job.created, job.attempts, job.level,
-        job.is_notify_anyway, members.read, members.received, \(UndecidedRecord.columns), \(Device.columns)
+        job.is_notify_anyway, job.digest IS NOT NULL, members.read, members.received, \(UndecidedRecord.columns), \(Device.columns)
       FROM jobs AS job
       JOIN rooms ON rooms.id = job.room
       JOIN messages ON messages.room = job.room AND messages.seq = job.seq
@@ -89,14 +93,33 @@ extension Reader {
   }
 }
 
+extension Reader {
+  /// Users about whom something has changed since a job of theirs was made that is not finished, without those of whom
+  /// all jobs are held; in the order in which the store came to know them.
+  /// - Parameter after: The last of the page before; nil: from the first.
+  public func changedUsers(after user: UserID?, limit: Int) throws -> [UserID] {
+    try db.all(
+      """
+      SELECT name FROM users
+      WHERE id > coalesce((SELECT id FROM users WHERE name = ?), 0) AND changed IS NOT NULL AND EXISTS (
+        SELECT 1 FROM jobs INDEXED BY jobs_member
+        WHERE jobs.user = users.id AND \(Schema.queued) AND jobs.created <= users.changed)
+      ORDER BY id LIMIT ?
+      """,
+      [user?.rawValue, limit]
+    ).map { UserID(unchecked: $0[0]) }
+  }
+}
+
 extension OpenJob {
   /// The columns of ``Reader/openJobs(of:before:limit:)``.
   fileprivate init(_ row: Row) throws {
-    let read: Int64? = row[9]
+    let read: Int64? = row[10]
     self.init(
       id: row[1], room: RoomID(unchecked: row[2]), state: try row.choice(3), due: Timestamp(rawValue: row[4]),
       created: Timestamp(rawValue: row[5]), attempts: row[6], level: row[7], isNotifyAnyway: row[8],
-      message: try UndecidedRecord(row, at: 11), marks: read.map { Marks(read: $0, received: row[10]) },
-      device: row.hasNull(atIndex: 18) ? nil : try Device(row, at: 18))
+      isDigest: row[9], message: try UndecidedRecord(row, at: 12),
+      marks: read.map { Marks(read: $0, received: row[11]) },
+      device: row.hasNull(atIndex: 19) ? nil : try Device(row, at: 19))
   }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Migration 4: what users want, messages that change, and pushes that are held.
+/// Migrations 4 and 5: what users want, messages that change, and pushes that are held.
 extension Schema {
   static let wishes = """
     -- JSON; NULL: the user has said nothing.
@@ -89,5 +89,12 @@ extension Schema {
     CREATE INDEX jobs_aside ON jobs (user, room, seq) WHERE \(aside);
     CREATE INDEX jobs_held ON jobs (due, user) WHERE state = 'held';
     CREATE INDEX jobs_merged ON jobs (merged_into) WHERE merged_into IS NOT NULL;
+    """
+
+  static let changes = """
+    -- When something last changed that pushes to the user are decided by; NULL: never.
+    ALTER TABLE users ADD COLUMN changed INTEGER;
+    -- Of the message; NULL in older rows.
+    ALTER TABLE jobs ADD COLUMN expires INTEGER;
     """
 }

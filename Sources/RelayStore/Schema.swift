@@ -21,6 +21,9 @@ enum Schema {
       try db.execute(sql: editedMessages)
       try db.execute(sql: heldJobs)
     }
+    migrator.registerMigration("5") { db in
+      try db.execute(sql: changes)
+    }
     return migrator
   }
 

@@ -41,15 +41,15 @@ extension Transaction {
       """
       INSERT INTO jobs
         (id, room, seq, user, device, platform, token, state, is_next, due, created, reasons, finished_at, note, round,
-          is_notify_anyway, level, explanation, collapse_room, collapse_seq)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+          is_notify_anyway, level, explanation, collapse_room, collapse_seq, expires)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       ON CONFLICT (user, device, room, seq, round) DO NOTHING
       """,
       [
         id, queue.room, seq, queue.user, queue.device, job.platform.rawValue, job.token, state.rawValue, due.rawValue,
         now.rawValue, Self.text(of: job.reasons), obstacle == nil ? nil : now.rawValue, obstacle, round,
         job.isNotifyAnyway, job.level, job.explanation.map { String(decoding: $0, as: UTF8.self) }, collapse?.room,
-        collapse?.seq,
+        collapse?.seq, job.expires?.rawValue,
       ])
     guard obstacle == nil, !isHeld, db.changesCount == 1 else { return nil }
     try appoint(in: queue)

@@ -82,7 +82,7 @@ extension Transaction {
     CASE WHEN attempts > 0 THEN coalesce(collapse_seq, seq) END
     """
 
-  /// What the push of a job tells of beside its own message, without what was read or deleted meanwhile.
+  /// What the push of a job tells of beside its own message, without what was read or deleted or has expired meanwhile.
   func digest(of id: String, in room: Int64) throws -> (count: Int, others: [Claim.Other]) {
     let rows = try db.all(
       """
@@ -90,9 +90,9 @@ extension Transaction {
       JOIN rooms ON rooms.id = job.room
       JOIN messages ON messages.room = job.room AND messages.seq = job.seq AND NOT messages.is_deleted
       JOIN members ON members.room = job.room AND members.user = job.user AND members.read < job.seq
-      WHERE \(Self.isMerged("job")) GROUP BY job.room ORDER BY messages.time DESC
+      WHERE \(Self.isMerged("job")) AND coalesce(job.expires > ?2, 1) GROUP BY job.room ORDER BY messages.time DESC
       """,
-      [id])
+      [id, now.rawValue])
     let own = rows.first { $0[0] == room }
     let others = try rows.filter { $0[0] != room }.prefix(Claim.mostOthers).compactMap { row in
       try db.first(

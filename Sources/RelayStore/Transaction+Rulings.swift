@@ -27,8 +27,7 @@ extension Transaction {
     guard let job = try storedJob(id), job.isOpen else { return false }
     switch ruling {
     case .push(let level):
-      // A digest has the level of the most urgent message in it.
-      try db.run("UPDATE jobs SET level = ? WHERE rowid = ? AND digest IS NULL", [level, job.row])
+      try db.run("UPDATE jobs SET level = ? WHERE rowid = ?", [level, job.row])
       if job.state == .held { try release(job) }
     case .hold(let until): try hold(job, until: until)
     case .cancel(let reason): try cancelJobs("rowid = ?", [job.row], note: reason)
@@ -40,6 +39,12 @@ extension Transaction {
         "UPDATE jobs SET explanation = ? WHERE rowid = ?", [String(decoding: explanation, as: UTF8.self), job.row])
     }
     return true
+  }
+
+  /// Something has changed that pushes to the user are decided by. Jobs made before are decided again by whoever changed
+  /// it, and at the next start, in case that one is killed first; see ``Reader/changedUsers(after:limit:)``.
+  public func noteChange(of user: UserID) throws {
+    try db.run("UPDATE users SET changed = ? WHERE id = ?", [now.rawValue, needRow(of: user)])
   }
 
   /// Has all held jobs decided again at `time` at the latest.

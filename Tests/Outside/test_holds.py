@@ -406,6 +406,21 @@ def test_of_one_room_a_digest_stays_in_its_thread(circle):
     assert len(bob.phone.notifications()) == 1
 
 
+def test_however_much_is_held_is_one_digest(gather):
+    """More than the relay reads at once."""
+    circle = gather("--presence-grace", 0, "--limits-send-rate", 0)
+    other = f"{circle.room}-other"
+    circle.alice.join(other)
+    bob = circle.silenced("bob", circle.room, other)
+    for number in range(1_040):
+        circle.send(number, room=other if number < 10 else None)
+    bob.prefer(onFocus="deliver")
+    payload = bob.phone.nth(0)["payload"]
+    assert {part["room"]: part["count"] for part in payload["digest"]} == {circle.room: 1_030, other: 10}
+    circle.pass_due()
+    assert len(bob.phone.notifications()) == 1
+
+
 def test_a_single_message_is_pushed_as_itself(circle):
     bob, carol = circle.silenced("bob"), circle.away("carol")
     sent = circle.send("one")

@@ -153,6 +153,29 @@ def test_what_was_needless_before_a_kill_is_so_afterwards(gather, change):
     assert [person.phone.texts() for person in people] == [[]] * 10
 
 
+def test_a_block_that_was_stored_before_a_kill_stops_what_was_not_sent(gather):
+    """As if the relay had been killed after the one, and before it came to the other."""
+    circle = gather("--presence-grace", 0)
+    bob, carol = circle.away("bob"), circle.away("carol")
+    circle.send("hi")
+    for person in (bob, carol):
+        person.phone.ring("hi")
+    eventually(lambda: states(circle) == {"sent": 2})
+    circle.relay.kill()
+    with closing(sqlite3.connect(f"{circle.relay.data}/stillwire.db")) as database, database:
+        database.execute("UPDATE jobs SET state = 'ready', finished_at = NULL, is_next = 1, attempts = 0")
+        database.execute(
+            "INSERT INTO blocks SELECT bob.id, alice.id FROM users AS bob, users AS alice"
+            " WHERE bob.name = ? AND alice.name = ?",
+            [bob.user, circle.alice.user],
+        )
+        database.execute("UPDATE users SET changed = ? WHERE name = ?", [now(), bob.user])
+    circle.relay.start()
+    carol.phone.ring("hi")
+    eventually(lambda: states(circle) == {"sent": 1, "cancelled": 1})
+    assert bob.phone.texts() == []
+
+
 @ENDS
 def test_what_waits_is_decided_after_a_restart_as_it_was_asked(gather, end):
     """Mentions, criteria, level, kind and what asks for no push are not forgotten while a push waits."""

@@ -62,6 +62,7 @@ final class SimulatedRelay {
     try Self.wait { [relay] in
       await worker.takeOver()
       try await relay.start()
+      await relay.reviewPushes()
     }
   }
 

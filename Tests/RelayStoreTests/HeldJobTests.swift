@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import GRDB
 import RelayProtocol
 import Testing
 
@@ -317,4 +318,35 @@ extension HeldJobTests {
 
 extension HeldJobTests {
   private static func held(_ device: Device) -> JobDraft { held(to: bob, device) }
+
+  @Test func `who has changed since a job was made is known`() async throws {
+    func changed(after user: UserID? = nil, limit: Int = 9) async throws -> [String] {
+      try await test.read { try $0.changedUsers(after: user, limit: limit).map(\.rawValue) }
+    }
+    _ = try await append([job()])
+    #expect(try await changed() == [])
+    try await test.write { try $0.noteChange(of: bob.id) }
+    #expect(try await changed() == ["bob"])
+    // Nothing has been made since.
+    try await test.write { try $0.db.execute(sql: "UPDATE users SET changed = changed - 1") }
+    #expect(try await changed() == [])
+    let carol = User(id: UserID(unchecked: "carol"))
+    try await test.write { transaction in
+      _ = try transaction.join(carol, room: room, epoch: "epoch", now: .at(0))
+      try transaction.register(phone("tablet", token: "other"), of: carol.id, now: .at(0))
+      _ = try transaction.append(draft(jobs: [job(to: carol, phone("tablet", token: "other"))]))
+      for user in [alice, bob, carol] { try transaction.noteChange(of: user.id) }
+    }
+    #expect(try await changed() == ["bob", "carol"])
+    #expect(try await changed(limit: 1) == ["bob"])
+    #expect(try await changed(after: bob.id) == ["carol"])
+    #expect(try await changed(after: carol.id) == [])
+    // What is finished is nobody's business, and what is held is looked at anyway.
+    let claims = try await claim()
+    try await test.write { transaction in
+      for claim in claims { _ = try transaction.finish(claim.id, state: .sent, now: .at(0)) }
+      _ = try transaction.append(draft(jobs: [Self.held()]))
+    }
+    #expect(try await changed() == [])
+  }
 }

@@ -19,11 +19,13 @@ import Testing
   }()
 
   /// Messages, a millisecond apart, each with a held job; returns the jobs' ids.
-  private func hold(_ rooms: [RoomID]) async throws -> [String] {
+  private func hold(_ rooms: [RoomID], expiring: [Int: Timestamp] = [:]) async throws -> [String] {
     try await test.write { transaction in
       for (index, room) in rooms.enumerated() {
+        var job = Self.held
+        job.expires = expiring[index]
         _ = try transaction.append(
-          draft("\(index)", in: room, from: alice, at: .at(Int64(index) - 1_000), jobs: [Self.held]))
+          draft("\(index)", in: room, from: alice, at: .at(Int64(index) - 1_000), jobs: [job]))
       }
       return try transaction.reader.jobs(limit: rooms.count).reversed().map(\.id)
     }
@@ -101,6 +103,17 @@ import Testing
     #expect(claim.id == ids[1])
     #expect(claim.others == [])
     #expect(claim.count == 1)
+  }
+
+  @Test func `what has expired is not told`() async throws {
+    let expiring = [0: Timestamp.at(0), 1: .at(1), 3: .at(0), 4: .at(-1)]
+    let ids = try await hold([Self.a, Self.a, Self.b, Self.b, Self.c, Self.a], expiring: expiring)
+    try await release(ids)
+    let claim = try #require(try await claim().first)
+    #expect(claim.count == 2)
+    #expect(claim.others.map(\.room) == [Self.b])
+    #expect(claim.others.map(\.message.seq) == [1])
+    #expect(claim.others.map(\.count) == [1])
   }
 
   @Test func `neither what was read nor what was deleted is told`() async throws {

@@ -120,6 +120,8 @@ extension Transaction {
     let claims = try claim(limit: 9, now: .at(1), leaseUntil: .at(2))
     try retry(claims[0].id, due: .at(1))
     try releaseLeases()
+    try noteChange(of: bob.id)
+    _ = try reader.changedUsers(after: nil, limit: 9)
     let open = try reader.openJobs(of: bob.id).jobs.filter { $0.device == tablet && $0.attempts == 0 }.map(\.id)
     try rule(open[0], .hold(until: .at(9)))
     try rule(open[1], .merge(into: open[0]))

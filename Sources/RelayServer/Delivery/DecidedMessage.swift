@@ -18,8 +18,9 @@ struct DecidedPush: Sendable {
     }
     job = JobDraft(
       user: facts.recipient.user, device: device.id, token: device.token, platform: device.platform,
-      state: decision.holdEnd == nil ? .ready : .held, due: decision.holdEnd ?? facts.now, level: level.rawValue,
-      reasons: decision.reasons.map(\.code.rawValue), isNotifyAnyway: facts.message.isNotifyAnyway)
+      state: decision.holdEnd == nil ? .ready : .held, due: decision.holdEnd ?? facts.now,
+      expires: facts.message.expires, level: level.rawValue, reasons: decision.reasons.map(\.code.rawValue),
+      isNotifyAnyway: facts.message.isNotifyAnyway)
     explanation = Explanation(decision: decision, facts: facts)
   }
 

@@ -58,9 +58,8 @@ actor PushWorker {
   /// There is something to do. Any thread.
   nonisolated func wake() { waker.yield() }
 
-  /// Works until the task is cancelled.
+  /// Works until the task is cancelled, after ``takeOver()``.
   func run() async {
-    await takeOver()
     defer { nextAlarm?.cancel() }
     wake()
     for await _ in wakes {
@@ -158,9 +157,7 @@ actor PushWorker {
   private func digest(of claim: Claim, _ request: PushRequest, expires: Timestamp) -> DigestSubject {
     DigestSubject(
       newest: subject(of: claim, request, expires: expires), count: claim.count,
-      others: claim.others.filter {
-        now() < PushRequest(stored: $0.message.push, parser).expires(from: $0.message.time)
-      }.map { other in
+      others: claim.others.map { other in
         DigestRoom(
           room: other.room, count: other.count, seq: other.message.seq, sender: other.sender,
           text: text(of: other.message.body))

@@ -28,14 +28,7 @@ extension Relay {
       defer { isEndingHolds = false }
       do {
         let now = hub.now
-        let users = try await store.read { try $0.heldUsers(dueBy: now, limit: Self.holdPage) }
-        try await withThrowingTaskGroup(of: Void.self) { tasks in
-          for (index, user) in users.enumerated() {
-            if index >= Self.mostAtOnce { try await tasks.next() }
-            tasks.addTask { try await self.endHolds(of: user) }
-          }
-          try await tasks.waitForAll()
-        }
+        try await decideAgain(store.read { try $0.heldUsers(dueBy: now, limit: Self.holdPage) })
         // Where something is due still, a moment is left for others.
         guard let next = try await store.read({ try $0.nextHeldDue() }) else { return }
         expectHoldEnd(by: max(next, hub.now + .milliseconds(10)))
@@ -46,8 +39,18 @@ extension Relay {
     }
   }
 
+  private func decideAgain(_ users: [UserID]) async throws {
+    try await withThrowingTaskGroup(of: Void.self) { tasks in
+      for (index, user) in users.enumerated() {
+        if index >= Self.mostAtOnce { try await tasks.next() }
+        tasks.addTask { try await self.decideAgain(user) }
+      }
+      try await tasks.waitForAll()
+    }
+  }
+
   /// One user's rows that cannot be read stop nobody else's. Throws only where the store fails as a whole.
-  private func endHolds(of user: UserID) async throws {
+  private func decideAgain(_ user: UserID) async throws {
     do {
       let handle = try await retain(user)
       defer { hub.release(handle) }
@@ -61,6 +64,25 @@ extension Relay {
 
   /// For how long pushes are left alone that cannot be read.
   private static let damagedPause = Duration.seconds(60)
+
+  // MARK: At the start
+
+  /// Decides again what was not sent when something changed, because an earlier run may have been killed before it
+  /// did. Held jobs are left to ``endHolds()``.
+  func reviewPushes() async {
+    var last: UserID?
+    while stage != .stopping {
+      do {
+        let users = try await store.read { [last] in try $0.changedUsers(after: last, limit: Self.holdPage) }
+        guard !users.isEmpty else { return }
+        try await decideAgain(users)
+        last = users.last
+      } catch {
+        _ = requestError(error)  // says so in the log
+        try? await Task.sleep(for: Self.storePause)
+      }
+    }
+  }
 
   // MARK: Because something has changed
 
@@ -83,48 +105,88 @@ extension Relay {
     }
   }
 
-  private struct Rulings: Sendable {
-    var made: [(id: String, ruling: JobRuling, explanation: Explanation)] = []
-    var isPushed = false
-    var nextEnd: Timestamp?
-  }
-
   /// One at a time for each user. Whoever is at it begins anew, because what was read may be older than the change.
   private func decideAgain(_ user: UserHandle, _ name: UserID) async throws {
     guard reconsidered.updateValue(true, forKey: name) == nil else { return }
-    defer { reconsidered[name] = nil }
-    while reconsidered[name] == true {
-      reconsidered[name] = false
-      try await decideOnce(user, name)
+    do {
+      while reconsidered[name] == true {
+        reconsidered[name] = false
+        try await decideOnce(user, name)
+      }
+      reconsidered[name] = nil
+    } catch {
+      // Whoever asked meanwhile relies on it.
+      if reconsidered.removeValue(forKey: name) == true, stage != .stopping { reconsider(user) }
+      throw error
     }
   }
 
   private func decideOnce(_ user: UserHandle, _ name: UserID) async throws {
+    var digests: [DeviceID: Release] = [:]
     var page: Int64?
     repeat {
       let (jobs, next) = try await store.read { [page] in try $0.openJobs(of: name, before: page) }
       page = next
-      let rulings = rulings(on: jobs, of: name, people[user] ?? Person())
+      let rulings = rulings(on: jobs, of: name, people[user] ?? Person(), digests: &digests)
       if let end = rulings.nextEnd { expectHoldEnd(by: end) }
-      guard !rulings.made.isEmpty else { continue }
-      try await store.write { transaction in
-        for (id, ruling, explanation) in rulings.made {
-          let isRuled = try transaction.rule(id, ruling, explanation: explanation.json)
-          // Whom it was to go with is gone, so it goes by itself.
-          if !isRuled, case .merge = ruling, case .push(let level) = explanation.decision.outcome {
-            _ = try transaction.rule(id, .push(level: level.rawValue), explanation: explanation.json)
-          }
-        }
-      }
-      if rulings.isPushed { worker.wake() }
+      try await rule(rulings.made)
     } while page != nil
+    // The carriers last: while they are held, none goes out without what is merged into it.
+    guard !digests.isEmpty else { return }
+    try await rule(digests.values.map { ($0.job.id, .push(level: $0.level.rawValue), $0.explanation) })
+    worker.wake()
   }
 
-  private func rulings(on jobs: [OpenJob], of user: UserID, _ person: Person) -> Rulings {
+  private typealias MadeRuling = (id: String, ruling: JobRuling, explanation: Explanation)
+
+  private func rule(_ made: [MadeRuling]) async throws {
+    guard !made.isEmpty else { return }
+    // Not in the transaction, for which every message waits.
+    let rulings = await Self.written(made)
+    try await store.write { transaction in
+      for (id, ruling, alone, explanation) in rulings {
+        let isRuled = try transaction.rule(id, ruling, explanation: explanation)
+        // Whom it was to go with is gone, so it goes by itself.
+        if !isRuled, let alone { _ = try transaction.rule(id, alone, explanation: explanation) }
+      }
+    }
+  }
+
+  /// With their explanations as JSON, and what else to do where a job cannot be merged.
+  private nonisolated static func written(
+    _ made: [MadeRuling]
+  ) async -> [(id: String, ruling: JobRuling, alone: JobRuling?, explanation: [UInt8])] {
+    made.map { id, ruling, explanation in
+      var alone: JobRuling?
+      if case .merge = ruling, case .push(let level) = explanation.decision.outcome {
+        alone = .push(level: level.rawValue)
+      }
+      return (id, ruling, alone, explanation.json)
+    }
+  }
+
+  private struct Rulings {
+    var made: [MadeRuling] = []
+    var nextEnd: Timestamp?
+  }
+
+  /// A held job that is to be pushed.
+  private struct Release {
+    let job: OpenJob
+    var level: Level
+    let explanation: Explanation
+
+    var order: (Timestamp, RoomID, Int64) { (job.message.time, job.room, job.message.seq) }
+  }
+
+  /// - Parameter digests: For each device the push that carries all that is released with it.
+  private func rulings(
+    on jobs: [OpenJob], of user: UserID, _ person: Person, digests: inout [DeviceID: Release]
+  ) -> Rulings {
     let now = hub.now
     let quiet = person.preferences.quietHours?.facts(at: now)
     var rulings = Rulings()
-    var released: [DeviceID: [(job: OpenJob, level: Level, explanation: Explanation)]] = [:]
+    var released: [DeviceID: [Release]] = [:]
     for job in jobs {
       guard let device = job.device else { continue }  // the store has ended it
       let facts = facts(of: job, device, user, person, quiet, now: now)
@@ -141,31 +203,31 @@ extension Relay {
         guard job.state != .held || job.due != end else { continue }
         rulings.made.append((job.id, .hold(until: end), explanation))
       case .push(let level):
+        // What it told of others before it was held again, it tells as loudly.
+        let level = job.isDigest ? max(level, job.level.flatMap(Level.init(rawValue:)) ?? level) : level
         if job.state == .held {
-          released[device.id, default: []].append((job, level, explanation))
+          released[device.id, default: []].append(Release(job: job, level: level, explanation: explanation))
         } else if job.level != level.rawValue {
           rulings.made.append((job.id, .push(level: level.rawValue), explanation))
         }
       }
     }
-    for jobs in released.values { digest(jobs, into: &rulings) }
+    for (device, jobs) in released {
+      digests[device] = digest(of: jobs, with: digests[device], into: &rulings)
+    }
     return rulings
   }
 
   /// One push for all that is released at once for a device: that of the newest message carries the others.
-  private func digest(
-    _ jobs: [(job: OpenJob, level: Level, explanation: Explanation)], into rulings: inout Rulings
-  ) {
-    let ordered = jobs.sorted {
-      ($0.job.message.time, $0.job.room, $0.job.message.seq) < ($1.job.message.time, $1.job.room, $1.job.message.seq)
+  /// - Parameter carrier: The one of what is newer.
+  private func digest(of jobs: [Release], with carrier: Release?, into rulings: inout Rulings) -> Release? {
+    var jobs = jobs.sorted { $0.order < $1.order }
+    guard var carrier = carrier ?? jobs.popLast() else { return nil }
+    for other in jobs {
+      carrier.level = max(carrier.level, other.level)
+      rulings.made.append((other.job.id, .merge(into: carrier.job.id), other.explanation))
     }
-    guard let newest = ordered.last else { return }
-    let level = jobs.map(\.level).max() ?? newest.level
-    rulings.made.append((newest.job.id, .push(level: level.rawValue), newest.explanation))
-    for other in ordered.dropLast() {
-      rulings.made.append((other.job.id, .merge(into: newest.job.id), other.explanation))
-    }
-    rulings.isPushed = true
+    return carrier
   }
 
   private func facts(

@@ -24,7 +24,9 @@ extension Relay {
       let registered = try await store.write { transaction -> [(user: UserID, device: DeviceID)]? in
         let known = try transaction.reader.user(name)?.devices ?? []
         guard most == 0 || known.count < most || known.contains(where: { $0.id == device.id }) else { return nil }
-        return try transaction.register(device, of: name, now: now)
+        let displaced = try transaction.register(device, of: name, now: now)
+        try transaction.noteChange(of: name)
+        return displaced
       }
       guard let displaced = registered else {
         throw RequestError(.tooLarge, "one past the limit `devicesPerUser`")

@@ -113,7 +113,10 @@ extension Relay {
     noteChange(of: name)
     people[user] = person
     do {
-      try await store.write { try work($0, name) }
+      try await store.write {
+        try work($0, name)
+        try $0.noteChange(of: name)
+      }
     } catch {
       // What others have changed meanwhile may have been stored; where that cannot be known, it is as it was.
       do {
