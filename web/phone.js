@@ -23,9 +23,9 @@ export function phoneAfter(notifications, push, { isFocused, readUpTo }) {
     push: push.headers['apns-id'],
     thread: aps['thread-id'] ?? '',
     from: sender?.name ?? alert.title ?? '',
-    title: alert.title ?? sender?.name ?? 'Notification',
-    subtitle: alert.subtitle ?? '',
-    body: alert.body ?? 'New message',
+    title: alert.title ?? localized(alert, 'title-loc') ?? sender?.name ?? 'Notification',
+    subtitle: alert.subtitle ?? localized(alert, 'subtitle-loc') ?? '',
+    body: alert.body ?? localized(alert, 'loc') ?? 'New message',
     time: push.time,
     message: push.payload.message,
     isUrgent,
@@ -59,6 +59,15 @@ export function stacks(notifications) {
     isQuiet: stack.every(({ isQuiet }) => isQuiet),
   }))
   return [...all.filter(({ isQuiet }) => !isQuiet), ...all.filter(({ isQuiet }) => isQuiet)]
+}
+
+/** This phone's app has no text for any key, so that it shows the key itself, with its arguments. */
+function localized(alert, name) {
+  let next = 0
+  return alert[`${name}-key`]?.replace(/%(?:(\d+)\$)?@/g, (_, place) => {
+    const index = place ? Number(place) - 1 : next++
+    return alert[`${name}-args`]?.[index] ?? ''
+  })
 }
 
 function isRead(message, readUpTo) {

@@ -187,7 +187,7 @@ extension Relay {
         try $0.messages(room, after: from, limit: limits.history, kept: kept, mostBytes: Self.mostRecovered)
       }
       if let page, !page.exceeds, !page.more, page.first <= from + 1 || page.newest == from {
-        return rest(of: handle, after: page).map { Replay(messages: $0, isComplete: true) }
+        return shown(page, in: handle, newest: .max).map { Replay(messages: $0, isComplete: true) }
       }
     }
     let newest = min(newest, kept)
@@ -204,7 +204,7 @@ extension Relay {
     else {
       return Replay(messages: .none, isComplete: false)
     }
-    return rest(of: handle, after: page).map { Replay(messages: $0, isComplete: false) }
+    return shown(page, in: handle, newest: Int64(newest)).map { Replay(messages: $0, isComplete: false) }
   }
 
   static let mostRecovered = 512 << 10
@@ -213,12 +213,13 @@ extension Relay {
   /// Bytes of bodies in a page of history; what is over comes with the next page.
   static let mostPaged = 4 << 20
 
-  /// A page as far as it was shown, and what was shown since it was read.
-  private func rest(of room: RoomHandle, after page: MessagePage) -> MessagesText? {
+  /// Of a page and what was shown since it was read, so much of the newest that was shown.
+  private func shown(_ page: MessagePage, in room: RoomHandle, newest: Int64) -> MessagesText? {
     guard let shown = hub.position(of: room)?.seq else { return nil }
-    let messages = Replies.text(of: page.messages.filter { $0.seq <= shown })
+    let before = shown - newest
+    let messages = Replies.text(of: page.messages.filter { $0.seq > before && $0.seq <= shown })
     guard shown > page.newest else { return messages }
-    return hub.tail(of: room, after: page.newest).map { messages + $0 }
+    return hub.tail(of: room, after: max(page.newest, before)).map { messages + $0 }
   }
 
   func history(_ request: HubRequest) async throws {

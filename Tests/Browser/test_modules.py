@@ -89,6 +89,23 @@ class ModuleTests(unittest.TestCase):
         quiet = {notification["body"]: notification["isQuiet"] for notification in shown}
         self.assertEqual(quiet, {"plain": True, "urgent": False, "anyway": False})
 
+    def test_a_text_under_a_key_is_the_key_with_its_arguments(self):
+        """As on a phone whose app has no text under it."""
+        digest = push(1, "first line")
+        digest["payload"]["aps"]["alert"] |= {
+            "title-loc-key": "%@ messages in %@ rooms",
+            "title-loc-args": ["7", "2"],
+            "subtitle-loc-key": "%2$@ before %1$@",
+            "subtitle-loc-args": ["one", "two"],
+        }
+        digest["payload"]["aps"]["alert"].pop("title", None)
+        plain = push(2, None)
+        plain["payload"]["aps"]["alert"] = {"title": "Ann", "loc-key": "New message"}
+        shown = [(card["title"], card["subtitle"], card["body"]) for card in self.phone(digest, plain)]
+        self.assertEqual(
+            shown, [("7 messages in 2 rooms", "two before one", "first line"), ("Ann", "", "New message")]
+        )
+
     def test_what_was_read_does_not_come_to_the_phone(self):
         shown = self.phone(push(1, "read"), push(2, "new"), read=1)
         self.assertEqual([notification["body"] for notification in shown], ["new"])

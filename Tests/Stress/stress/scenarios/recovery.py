@@ -37,6 +37,19 @@ async def a_gap_of_300_recovers_and_one_of_301_does_not(stage: Stage) -> None:
 
 
 @scenario(*UNLIMITED)
+async def a_busy_history_is_as_long_as_was_asked(stage: Stage) -> None:
+    """What is shown while a page is read makes the page no longer: it ends at the newest, and begins later."""
+    room, _, writer = await filled(stage, 302)
+    replies = [writer.begin("send", room=room, body="more") for _ in range(300)]
+    for most in (3, 250, 290, 299, 300) * 4:
+        joined = await (await stage.session(stage.name("guest"))).join(room, history=most)
+        seqs = [message["seq"] for message in joined["messages"]]
+        assert seqs == list(range(joined["seq"] - most + 1, joined["seq"] + 1)), (most, seqs[0], seqs[-1], joined["seq"])
+    for reply in replies:
+        await writer.replied(reply)
+
+
+@scenario(*UNLIMITED)
 async def a_gap_of_half_a_mebibyte_recovers_and_more_does_not(stage: Stage) -> None:
     """512 KiB bound a recovery: well below it everything comes, above it nothing, and never a part."""
     room, epoch, _ = await filled(stage, 11, "x" * 50000)

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Messages that change and go while others read them."""
+
+import asyncio
+from typing import Any
+
+from stress.people import ENDS
+from stress.registry import UNLIMITED, scenario
+from stress.session import Session
+from stress.stage import Stage
+
+#: Messages of one room.
+COUNT = 40
+
+
+async def written(stage: Stage, authors: list[Session], room: str) -> dict[int, Session]:
+    """A room in which the authors have written by turns: whose each seq is."""
+    stage.witness.altered.add(room)
+    for author in authors:
+        await author.join(room)
+    return {
+        (await author.send(room, f"first {number}"))["seq"]: author
+        for number in range(COUNT)
+        for author in [authors[number % len(authors)]]
+    }
+
+
+async def alter(stage: Stage, author: Session, room: str, seqs: list[int], rounds: int) -> dict[int, Any]:
+    """Edits messages many times, some requests at once, and deletes some at the end; what is left of each."""
+    left: dict[int, Any] = {}
+    for number in range(rounds):
+        chosen = stage.random.sample(seqs, min(4, len(seqs)))
+        replies = []
+        for seq in chosen:
+            left[seq] = f"{author.user} {number} {seq}"
+            replies.append(author.begin("edit", room=room, seq=seq, body=left[seq]))
+        for reply in replies:
+            await author.replied(reply)
+    for seq in seqs[::5]:
+        await author.request("delete", room=room, seq=seq)
+        left[seq] = None
+    return left
+
+
+def view(messages: list[Any]) -> dict[int, Any]:
+    """What a reader has of each message: its body, or None when it was deleted."""
+    return {message["seq"]: None if message.get("deleted") else message["body"] for message in messages}
+
+
+async def follow(reader: Session, room: str, seen: dict[int, Any]) -> None:
+    """Applies what was told since the last time to what a reader has."""
+    for event in list(reader.inbox):
+        if event["type"] in ("edited", "deleted") and event["room"] == room:
+            seen[event["seq"]] = event.get("body") if event["type"] == "edited" else None
+
+
+async def stored(stage: Stage, room: str) -> dict[int, Any]:
+    return view((await stage.history(room))[1])
+
+
+@scenario(*UNLIMITED)
+async def edits_and_deletions_end_alike_for_everybody(stage: Stage) -> None:
+    """Authors change their own messages at once; what readers were told adds up to what is stored."""
+    room = stage.name("edits")
+    authors = await stage.sessions_of(3, "author")
+    owners = await written(stage, authors, room)
+    reader = await stage.session(stage.name("reader"))
+    seen = view((await reader.join(room, history=300))["messages"])
+    results = await stage.all(
+        alter(stage, author, room, [seq for seq, owner in owners.items() if owner is author], 12) for author in authors
+    )
+    wanted = {seq: body for left in results for seq, body in left.items()}
+    kept = await stored(stage, room)
+    assert {seq: kept[seq] for seq in wanted} == wanted
+    await reader.request("ping")
+    await follow(reader, room, seen)
+    assert seen == kept
+
+
+@scenario(*UNLIMITED)
+async def who_comes_back_among_edits_has_what_is_stored(stage: Stage) -> None:
+    """A reader who reconnects while messages change pages to what is stored, whatever was told meanwhile."""
+    room = stage.name("edits")
+    author, user = await stage.session(stage.name("author")), stage.name("reader")
+    owners = await written(stage, [author], room)
+    altering = stage.background(alter(stage, author, room, list(owners), 30))
+    reader, seen = None, {}
+    for end in ["cut", "reset", "goodbye"] * 2:
+        reader = await stage.session(user)
+        seen = view((await reader.join(room, history=300))["messages"])
+        assert len(seen) == COUNT
+        await asyncio.sleep(stage.random.random() / 20)
+        await ENDS[end](reader)
+    reader = await stage.session(user)
+    seen = view((await reader.join(room, history=300))["messages"])
+    await altering
+    await reader.request("ping")
+    await follow(reader, room, seen)
+    assert seen == await stored(stage, room)
+
+
+@scenario(alone=True)
+async def an_edit_that_was_acknowledged_outlives_a_kill(stage: Stage) -> None:
+    """After `kill -9` every acknowledged edit and deletion is there, and none that was refused."""
+    await stage.start(*UNLIMITED)
+    room = stage.name("edits")
+    author, stranger = await stage.sessions_of(2, "author")
+    owners = await written(stage, [author], room)
+    await stranger.join(room)
+    left = await alter(stage, author, room, list(owners), 6)
+    for seq in list(owners)[:4]:
+        assert (await stranger.refusal("edit", room=room, seq=seq, body="mine"))["code"] == "forbidden"
+    before = await stored(stage, room)
+    stage.kill()
+    await stage.restart()
+    after = await stored(stage, room)
+    assert after == before and {seq: after[seq] for seq in left} == left
