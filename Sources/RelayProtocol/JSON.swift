@@ -133,7 +133,7 @@ public struct Fields: Sendable {
 
   public func object(_ key: String) throws(RequestError) -> Fields? {
     guard let value = present(key) else { return nil }
-    return try Fields(value, at: "\(place)/\(key)")
+    return try Fields(value, at: pointer(to: key))
   }
 
   /// The text of a member that is relayed as it came, null included.
@@ -149,8 +149,11 @@ public struct Fields: Sendable {
   }
 
   public func wrong(_ key: String, _ what: String) -> RequestError {
-    RequestError(.badRequest, "\(key) \(what)", at: "\(place)/\(key)")
+    RequestError(.badRequest, "\(key) \(what)", at: pointer(to: key))
   }
+
+  /// RFC 6901 escapes `~`, which names may contain; no key contains `/`, but between an array's key and an index.
+  private func pointer(to key: String) -> String { "\(place)/\(key.replacing("~", with: "~0"))" }
 
   public static func badName<N: Name>(_: N.Type) -> String {
     "is not a \(N.noun) name: 1 to \(N.longest) of A-Z a-z 0-9 and -_.:@!|+=~"

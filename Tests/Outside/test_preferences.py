@@ -198,6 +198,7 @@ WRONG = [
     ({"rooms": {"": {}}}, "/rooms"),
     ({"rooms": {"r" * 256: {}}}, "/rooms"),
     ({"rooms": {"tea": "none"}}, "/rooms/tea"),
+    ({"rooms": {"~a~": {"level": "some"}}}, "/rooms/~0a~0/level"),
     ({"rooms": {"tea": {"level": "some"}}}, "/rooms/tea/level"),
     ({"rooms": {"tea": {"level": "none", "until": "later"}}}, "/rooms/tea/until"),
     ({"rooms": {"tea": {"level": "none", "until": -1}}}, "/rooms/tea/until"),

@@ -122,11 +122,11 @@ extension Relay {
     let now = hub.now
     let person = people[user] ?? Person()
     let (messages, member) = hub.undecided(room, user)
-    let quiet = person.preferences.quietHours?.facts(at: now)
+    let quiet = person.quiet(at: now)
     var round = Round(room: room, name: name, user: user)
     for message in messages {
       let traits = traits(of: message, in: room, to: recipient)
-      var facts = person.facts(recipient, of: traits, in: name, now: now, quiet: .some(quiet))
+      var facts = person.facts(recipient, of: traits, in: name, now: now, quiet: quiet)
       facts.stand(Marks(read: member.read, received: member.received), at: message.seq)
       facts.sessions = member.sessions.map { SessionFacts($0, of: message) }
       facts.away = AwayFacts(since: member.awaySince, isClean: member.isClean)

@@ -184,7 +184,7 @@ extension Relay {
     on jobs: [OpenJob], of user: UserID, _ person: Person, digests: inout [DeviceID: Release]
   ) -> Rulings {
     let now = hub.now
-    let quiet = person.preferences.quietHours?.facts(at: now)
+    let quiet = person.quiet(at: now)
     var rulings = Rulings()
     var released: [DeviceID: [Release]] = [:]
     for job in jobs {
@@ -235,7 +235,7 @@ extension Relay {
   ) -> DeliveryCase {
     let message = job.message
     let traits = MessageTraits(message, parser)
-    var recipient = person.facts(user, of: traits, in: job.room, now: now, quiet: .some(quiet))
+    var recipient = person.facts(user, of: traits, in: job.room, now: now, quiet: quiet)
     recipient.stand(newest(job.marks, of: user, in: job.room), at: message.seq)
     return DeliveryCase(
       message: traits.facts(at: message.time, isNotifyAnyway: job.isNotifyAnyway), recipient: recipient,

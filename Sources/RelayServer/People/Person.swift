@@ -53,16 +53,23 @@ struct Person: Sendable {
 
 extension Person {
   /// What a decision asks of the user as the recipient of a message; where they stand in its room is for the caller to add.
-  /// - Parameter quiet: The quiet hours that are on, where they are known already.
+  func facts(_ user: UserID, of message: MessageTraits, in room: RoomID, now: Timestamp) -> RecipientFacts {
+    facts(user, of: message, in: room, now: now, quiet: quiet(at: now))
+  }
+
+  /// - Parameter quiet: As ``quiet(at:)`` says, which takes long enough to be asked once for many messages.
   func facts(
-    _ user: UserID, of message: MessageTraits, in room: RoomID, now: Timestamp, quiet: QuietFacts?? = nil
+    _ user: UserID, of message: MessageTraits, in room: RoomID, now: Timestamp, quiet: QuietFacts?
   ) -> RecipientFacts {
     let wish = preferences[room]
     return RecipientFacts(
       user: user, hasBlockedSender: blocked.contains(message.from), roomLevel: wish.level(at: now),
       isMentioned: message.mentions.contains(user), roomCriteria: wish.criteria, onFocus: preferences.onFocus,
-      quiet: quiet ?? preferences.quietHours?.facts(at: now))
+      quiet: quiet)
   }
+
+  /// The quiet hours that are on.
+  func quiet(at now: Timestamp) -> QuietFacts? { preferences.quietHours?.facts(at: now) }
 
   /// What is decided of a message: a case for each device, or one for none.
   func cases(
