@@ -22,6 +22,8 @@ let package = Package(
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+    .package(url: "https://github.com/apple/swift-asn1", from: "1.6.0"),
+    .package(url: "https://github.com/apple/swift-certificates", from: "1.21.1"),
     .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0"),
     .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
@@ -78,6 +80,8 @@ let package = Package(
         .product(name: "NIOHTTP2", package: "swift-nio-http2"),
         .product(name: "NIOPosix", package: "swift-nio"),
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
+        .product(name: "SwiftASN1", package: "swift-asn1"),
+        .product(name: "X509", package: "swift-certificates"),
       ],
       swiftSettings: swift
     ),
@@ -135,7 +139,12 @@ let package = Package(
       name: "RelayDeliveryTests", dependencies: ["RelayDelivery", "RelayProtocol"], exclude: ["mutate.py"],
       swiftSettings: swift),
     .testTarget(
-      name: "RelayGatewaysTests", dependencies: ["RelayGateways", "RelayDelivery", "RelayProtocol"],
+      name: "RelayGatewaysTests",
+      dependencies: [
+        "RelayGateways", "RelayDelivery", "RelayProtocol", .product(name: "Crypto", package: "swift-crypto"),
+        .product(name: "NIOSSL", package: "swift-nio-ssl"), .product(name: "SwiftASN1", package: "swift-asn1"),
+        .product(name: "X509", package: "swift-certificates"),
+      ],
       swiftSettings: swift),
   ],
   cLanguageStandard: .c11,

@@ -15,16 +15,3 @@ extension Push {
     return nil
   }
 }
-
-private func isLowercaseUUID(_ text: String) -> Bool {
-  let bytes = Array(text.utf8)
-  guard bytes.count == 36 else { return false }
-  return bytes.indices.allSatisfy { index in
-    switch bytes[index] {
-    case UInt8(ascii: "-"): [8, 13, 18, 23].contains(index)
-    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"):
-      ![8, 13, 18, 23].contains(index)
-    default: false
-    }
-  }
-}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension AppleSimulator {
+  /// What goes wrong, with requests that would get as far as their headers: with a good token, to a good path.
+  public struct Fault: Equatable, Sendable {
+    public enum Action: Equatable, Sendable {
+      case answer(Refusal)
+      /// No answer at all; the stream stays open.
+      case hang
+      /// RST_STREAM with that code of RFC 9113, section 7.
+      case resetStream(code: Int)
+      /// The connection ends without a word.
+      case resetConnection
+      /// GOAWAY, as if this request and those after it had not been seen.
+      case goAway
+    }
+
+    public var action: Action
+    /// Devices, in lower case; empty: all.
+    public var tokens: Set<String>
+    /// Of the requests that it could befall, from 0 to 1.
+    public var share: Double
+    /// How often; nil: always.
+    public var times: Int?
+
+    public init(_ action: Action, tokens: Set<String> = [], share: Double = 1, times: Int? = nil) {
+      self.action = action
+      self.tokens = tokens
+      self.share = share
+      self.times = times
+    }
+  }
+
+  /// Faults in their order; the first that strikes counts.
+  struct FaultScript: Sendable {
+    static let mostFaults = 1000
+
+    private(set) var faults: [Fault] = []
+    private var dice = Dice(seed: 1)
+
+    mutating func replace(by faults: [Fault]) { self.faults = faults }
+
+    mutating func strike(_ token: String) -> Fault.Action? {
+      for index in faults.indices {
+        let fault = faults[index]
+        guard fault.times != 0, fault.tokens.isEmpty || fault.tokens.contains(token) else { continue }
+        guard fault.share >= 1 || Double.random(in: 0..<1, using: &dice) < fault.share else { continue }
+        if let times = fault.times { faults[index].times = times - 1 }
+        return fault.action
+      }
+      return nil
+    }
+  }
+
+  /// SplitMix64: the same script makes the same faults.
+  struct Dice: RandomNumberGenerator, Sendable {
+    private var state: UInt64
+
+    init(seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+      state &+= 0x9E37_79B9_7F4A_7C15
+      var mixed = state
+      mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
+      mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
+      return mixed ^ mixed >> 31
+    }
+  }
+}

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+import NIOCore
+import NIOHPACK
+import RelayProtocol
+import Synchronization
+
+extension AppleSimulator {
+  /// What belongs to one thread: its connections, and what arrived on them.
+  ///
+  /// `@unchecked`: everything but `eventLoop` is used on that event loop only; who is elsewhere says `eventLoop.submit`.
+  final class Loop: @unchecked Sendable {
+    /// An arrival as it is kept: its headers are only read when somebody asks.
+    private struct Record {
+      var arrival: Arrival
+      var headers: HPACKHeaders
+    }
+
+    let eventLoop: any EventLoop
+    let service: Service
+    let idleTime: TimeAmount
+    private(set) var connections: [Int: Connection] = [:]
+    private(set) var settings: Settings
+    private var generation: Int
+    private var counts = Counts()
+    private var records: Ring<Record>
+    private let mostArrivals: Int
+    private var dice = Dice(seed: .random(in: .min ... .max))
+
+    init(_ eventLoop: any EventLoop, service: Service, mostArrivals: Int, idleTime: TimeAmount) {
+      self.eventLoop = eventLoop
+      self.service = service
+      self.idleTime = idleTime
+      self.mostArrivals = mostArrivals
+      generation = service.generation.load(ordering: .acquiring)
+      settings = service.currentSettings
+      records = Ring(capacity: mostArrivals)
+    }
+
+    func add(_ connection: Connection) {
+      connections[connection.number] = connection
+      counts.connections += 1
+    }
+
+    func remove(_ connection: Connection) { connections[connection.number] = nil }
+
+    func refreshSettings() {
+      let current = service.generation.load(ordering: .acquiring)
+      guard current != generation else { return }
+      generation = current
+      settings = service.currentSettings
+      for connection in connections.values { connection.settingsChanged() }
+    }
+
+    func newID() -> String { makeUUID(using: &dice) }
+
+    func latency() -> TimeAmount {
+      let range = settings.latency
+      guard range.upperBound > .zero else { return .zero }
+      let (shortest, longest) = (range.lowerBound.nanoseconds, range.upperBound.nanoseconds)
+      return .nanoseconds(Int64.random(in: shortest...longest, using: &dice))
+    }
+
+    func record(
+      _ judgement: Judgement, of head: Head, headers: HPACKHeaders, payload: [UInt8], connection: Int, stream: Int,
+      verifications: Int, now: Timestamp
+    ) {
+      counts.requests += 1
+      counts.verifications += verifications
+      counts.outcomes[judgement.outcome.name, default: 0] += 1
+      if case .refused(let refusal) = judgement.outcome { counts.refusals[refusal.reason, default: 0] += 1 }
+      let arrival = Arrival(
+        number: service.nextArrival(), time: now, connection: connection, stream: stream, method: head.method,
+        path: head.path, headers: [], keyID: judgement.keyID, id: judgement.id, payload: payload,
+        outcome: judgement.outcome)
+      records.append(Record(arrival: arrival, headers: headers))
+    }
+
+    var currentCounts: Counts {
+      var counts = counts
+      counts.openConnections = connections.count
+      return counts
+    }
+
+    /// Oldest first.
+    func arrivals(after number: UInt64) -> [Arrival] {
+      records.inOrder.filter { $0.arrival.number > number }.map { record in
+        var arrival = record.arrival
+        arrival.headers = record.headers.compactMap { name, value, _ in
+          name.hasPrefix(":") || name == "authorization" ? nil : (name, value)
+        }
+        return arrival
+      }
+    }
+
+    func reset() {
+      counts = Counts()
+      records = Ring(capacity: mostArrivals)
+    }
+  }
+}
+
+extension Duration {
+  /// Bounded by what 64 bits hold.
+  var nanoseconds: Int64 {
+    let (seconds, attoseconds) = components
+    let (product, isTooLong) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+    return isTooLong ? .max / 2 : product + attoseconds / 1_000_000_000
+  }
+}
