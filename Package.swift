@@ -102,9 +102,10 @@ let package = Package(
     .executableTarget(
       name: "stillwire",
       dependencies: [
-        "CLoad", "RelayServer", "RelayProtocol",
+        "CLoad", "RelayGateways", "RelayServer", "RelayProtocol",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Configuration", package: "swift-configuration"),
+        .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "Logging", package: "swift-log"),
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
         .product(name: "UnixSignals", package: "swift-service-lifecycle"),

@@ -1,0 +1,803 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`stillwire simulator`: what Apple's push service checks, and how it goes wrong on command.
+
+The expectations are from Apple's pages "Sending notification requests to APNs", "Establishing a token-based connection
+to APNs" and "Handling notification responses from APNs".
+"""
+
+import json
+import random
+import re
+import socket
+import subprocess
+import time
+import urllib.error
+import uuid
+from datetime import UTC, datetime, timedelta
+
+import httpx
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+from apple import ALERT, DEVICE, KEY_ID, TEAM, TOPIC, AppleSimulator, Signer, headers
+from http2 import Connection
+from relay import DEADLINE, run
+from waiting import eventually
+
+PATH = f"/3/device/{DEVICE}"
+USUAL = {
+    "environment": "sandbox", "acceptsAnyKey": False, "countsUpdatesAcrossConnections": False, "clockSkew": 60,
+    "clockOffset": 0, "topics": [], "tokenDigits": 64, "mostPerDevice": None, "latency": 0, "streams": 1000,
+    "window": 65_535, "readDelay": 0, "requestsPerConnection": None,
+}
+
+
+@pytest.fixture(scope="module")
+def process(tmp_path_factory):
+    simulator = AppleSimulator(tmp_path_factory.mktemp("simulator")).start()
+    try:
+        yield simulator
+        assert simulator.stop() == 0
+    finally:
+        simulator.kill()
+
+
+@pytest.fixture
+def apple(process):
+    """The simulator of the file, as if it had just been started."""
+    process.control("POST", "/reset")
+    key = {"id": KEY_ID, "team": TEAM, "publicKey": process.signer.public_pem}
+    process.settings(**USUAL, keys=[key])
+    return process
+
+
+@pytest.fixture
+def connect(apple):
+    """Opens connections that are closed after the test."""
+    connections = []
+
+    def connect() -> Connection:
+        connections.append(Connection(apple.port, apple.certificate))
+        return connections[-1]
+
+    yield connect
+    for connection in connections:
+        connection.close()
+
+
+@pytest.fixture(scope="module")
+def token(process):
+    return process.signer.token()
+
+
+@pytest.fixture
+def push(connect, token):
+    """Sends one notification on a connection of its own; returns the answer."""
+
+    def push(path=PATH, body=ALERT, method="POST", **changes):
+        changes.setdefault("authorization", f"bearer {token}")
+        return connect().request(path, headers(**changes), body, method)
+
+    return push
+
+
+def assert_refused(answer, status, reason):
+    assert (answer.status, answer.json) == (status, {"reason": reason})
+    assert uuid.UUID(answer.headers["apns-id"])
+
+
+# What is taken
+
+
+def test_a_notification_is_taken(push, apple):
+    answer = push(apns_id="8f14e45f-ceea-467f-a9d5-0123456789ab")
+    assert (answer.status, answer.body) == (200, b"")
+    assert answer.headers["apns-id"] == "8f14e45f-ceea-467f-a9d5-0123456789ab"
+    assert uuid.UUID(answer.headers["apns-unique-id"])
+    (arrival,) = apple.arrivals()
+    assert arrival["outcome"] == "shown"
+    assert (arrival["method"], arrival["path"], arrival["stream"]) == ("POST", PATH, 1)
+    assert arrival["id"] == "8f14e45f-ceea-467f-a9d5-0123456789ab"
+    assert arrival["keyID"] == KEY_ID
+    assert json.loads(arrival["payload"]) == ALERT
+    assert ["apns-topic", TOPIC] in arrival["headers"]
+    assert "authorization" not in [name for name, _ in arrival["headers"]]
+
+
+def test_an_id_is_made_where_there_is_none(push):
+    assert re.fullmatch(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", push().headers["apns-id"])
+
+
+def test_only_the_sandbox_tells_a_unique_id(push, apple):
+    apple.settings(environment="production")
+    assert "apns-unique-id" not in push().headers
+
+
+def test_httpx_is_served(apple, token):
+    with httpx.Client(http2=True, http1=False, verify=apple.trust) as client:
+        for _ in range(3):
+            answer = client.post(f"https://localhost:{apple.port}{PATH}", headers=headers(token), json=ALERT)
+            assert (answer.http_version, answer.status_code) == ("HTTP/2", 200)
+    assert {arrival["connection"] for arrival in apple.arrivals()} == {apple.arrivals()[0]["connection"]}
+
+
+def test_nghttp_is_served(apple, token, tmp_path):
+    body = tmp_path / "body.json"
+    body.write_text(json.dumps(ALERT))
+    named = [f"--header={name}: {value}" for name, value in headers(token).items()]
+    said = subprocess.run(
+        ["nghttp", "-v", f"--data={body}", "--header=:method: POST", *named, f"https://localhost:{apple.port}{PATH}"],
+        capture_output=True, text=True, timeout=DEADLINE,
+    ).stdout
+    assert ":status: 200" in said
+    assert "[SETTINGS_MAX_CONCURRENT_STREAMS(0x03):1]" in said
+    assert "[SETTINGS_MAX_CONCURRENT_STREAMS(0x03):1000]" in said
+
+
+def test_h2load_is_served(apple, token, tmp_path):
+    body = tmp_path / "body.json"
+    body.write_text(json.dumps(ALERT))
+    named = [f"--header={name}: {value}" for name, value in headers(token).items()]
+    said = subprocess.run(
+        ["h2load", "-n300", "-c1", "-m10", f"--data={body}", "--header=:method: POST", *named,
+         f"https://localhost:{apple.port}{PATH}"],
+        capture_output=True, text=True, timeout=DEADLINE,
+    ).stdout
+    assert "300 2xx" in said
+    counts = apple.control("GET", "/counts")
+    assert counts["outcomes"] == {"shown": 300}
+    assert counts["verifications"] == 1
+
+
+# Where it goes
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status", "reason"),
+    [
+        ("GET", PATH, 405, "MethodNotAllowed"),
+        ("PUT", PATH, 405, "MethodNotAllowed"),
+        ("POST", "/", 404, "BadPath"),
+        ("POST", f"/2/device/{DEVICE}", 404, "BadPath"),
+        ("POST", f"{PATH}/", 404, "BadPath"),
+        ("POST", "/3/device/", 400, "MissingDeviceToken"),
+        ("POST", f"/3/device/{DEVICE[:-2]}", 400, "BadDeviceToken"),
+        ("POST", f"/3/device/{DEVICE[:-1]}g", 400, "BadDeviceToken"),
+    ],
+)
+def test_destination(push, method, path, status, reason):
+    assert_refused(push(path, method=method), status, reason)
+
+
+# Who it is from
+
+
+@pytest.mark.parametrize("authorization", [None, "bearer ", "basic YTpi"])
+def test_missing_provider_token(push, authorization):
+    assert_refused(push(authorization=authorization), 403, "MissingProviderToken")
+
+
+def seconds():
+    return int(time.time())
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda signer: signer.token(header={"kid": KEY_ID}),
+        lambda signer: signer.token(header={"alg": "ES512", "kid": KEY_ID}),
+        lambda signer: signer.token(header={"alg": "ES256"}),
+        lambda signer: signer.token(header={"alg": "ES256", "kid": KEY_ID + "1"}),
+        lambda signer: signer.token(header={"alg": "ES256", "kid": "UNKNOWN890"}),
+        lambda signer: signer.token(claims={"iss": TEAM}),
+        lambda signer: signer.token(claims={"iat": seconds()}),
+        lambda signer: signer.token(claims={"iss": "TEAM", "iat": seconds()}),
+        lambda signer: signer.token(claims={"iss": "OTHER67890", "iat": seconds()}),
+        lambda signer: signer.token(claims={"iss": TEAM, "iat": str(seconds())}),
+        lambda signer: signer.token(claims={"iss": TEAM, "iat": seconds() + 0.5}),
+        lambda signer: signer.token(is_der=True),
+        lambda signer: Signer().token(),
+        lambda signer: signer.token()[:-4] + "AAAA",
+        lambda signer: "a.b.c",
+    ],
+    ids=[
+        "no alg", "another alg", "no kid", "11 characters", "unknown key", "no iat", "no iss", "short iss", "another team",
+        "iat as a string", "iat with a fraction", "DER signature", "another's signature", "broken signature", "no JWT",
+    ],
+)
+def test_invalid_provider_token(push, process, made):
+    assert_refused(push(authorization=f"bearer {made(process.signer)}"), 403, "InvalidProviderToken")
+
+
+def test_the_sample_token_of_apples_page(push, process):
+    """No `alg`, `iat` as a string of milliseconds, a DER signature: as it is printed there."""
+    sample = process.signer.token(
+        header={"kid": KEY_ID}, claims={"iss": TEAM, "iat": str(seconds() * 1000)}, is_der=True
+    )
+    assert_refused(push(authorization=f"bearer {sample}"), 403, "InvalidProviderToken")
+
+
+@pytest.mark.parametrize("age", [3605, -120, -3600])
+def test_expired_provider_token(push, process, age):
+    assert_refused(push(authorization=f"bearer {process.signer.token(age)}"), 403, "ExpiredProviderToken")
+
+
+def test_a_token_of_milliseconds_is_from_the_future(push, process):
+    made = process.signer.token(claims={"iss": TEAM, "iat": seconds() * 1000})
+    assert_refused(push(authorization=f"bearer {made}"), 403, "ExpiredProviderToken")
+
+
+def test_a_token_expires_while_its_connection_is_open(connect, apple, token):
+    connection = connect()
+    assert connection.request(PATH, headers(token), ALERT).status == 200
+    apple.settings(clockOffset=3700)
+    assert_refused(connection.request(PATH, headers(token), ALERT), 403, "ExpiredProviderToken")
+
+
+def test_too_many_provider_token_updates(connect, apple):
+    connection = connect()
+    first, soon, later = (apple.signer.token(age) for age in (2400, 1300, 1100))
+    assert connection.request(PATH, headers(first), ALERT).status == 200
+    assert_refused(connection.request(PATH, headers(soon), ALERT), 429, "TooManyProviderTokenUpdates")
+    assert connection.request(PATH, headers(first), ALERT).status == 200
+    assert connection.request(PATH, headers(later), ALERT).status == 200
+    # Another connection may show another token, unless that is asked to count.
+    assert connect().request(PATH, headers(soon), ALERT).status == 200
+    apple.settings(countsUpdatesAcrossConnections=True)
+    assert connect().request(PATH, headers(first), ALERT).status == 200
+    assert_refused(connect().request(PATH, headers(soon), ALERT), 429, "TooManyProviderTokenUpdates")
+
+
+def test_unrelated_key_id_in_token(connect, apple):
+    other = Signer("OTHER67890")
+    keys = [{"id": signer.key_id, "team": TEAM, "publicKey": signer.public_pem} for signer in (apple.signer, other)]
+    apple.settings(keys=keys)
+    connection = connect()
+    assert connection.request(PATH, headers(apple.signer.token()), ALERT).status == 200
+    assert_refused(connection.request(PATH, headers(other.token()), ALERT), 403, "UnrelatedKeyIdInToken")
+    assert connect().request(PATH, headers(other.token()), ALERT).status == 200
+    apple.settings(keys=[keys[0], keys[1] | {"related": KEY_ID}])
+    assert connection.request(PATH, headers(other.token()), ALERT).status == 200
+
+
+def test_bad_environment_key_id_in_token(push, apple):
+    key = {"id": KEY_ID, "team": TEAM, "publicKey": apple.signer.public_pem, "environment": "production"}
+    apple.settings(keys=[key])
+    assert_refused(push(), 403, "BadEnvironmentKeyIdInToken")
+
+
+def test_any_key(push, apple):
+    apple.settings(keys=[], acceptsAnyKey=True)
+    assert push(authorization=f"bearer {Signer('UNKNOWN890').token()}").status == 200
+
+
+# Headers
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"apns_topic": None}, "MissingTopic"),
+        ({"apns_topic": "org/example"}, "BadTopic"),
+        ({"apns_push_type": "voip"}, "BadTopic"),
+        ({"apns_id": "7"}, "BadMessageId"),
+        ({"apns_id": "8F14E45F-CEEA-467F-A9D5-0123456789AB"}, "BadMessageId"),
+        ({"apns_expiration": "tomorrow"}, "BadExpirationDate"),
+        ({"apns_expiration": "-1"}, "BadExpirationDate"),
+        ({"apns_expiration": str(seconds() * 1000)}, "BadExpirationDate"),
+        ({"apns_priority": "7"}, "BadPriority"),
+        ({"apns_priority": "high"}, "BadPriority"),
+        ({"apns_push_type": "message"}, "InvalidPushType"),
+        ({"apns_collapse_id": "a" * 65}, "BadCollapseId"),
+        ({"apns_collapse_id": "ä" * 32 + "a"}, "BadCollapseId"),
+    ],
+)
+def test_headers(push, changes, reason):
+    assert_refused(push(**changes), 400, reason)
+
+
+@pytest.mark.parametrize("identifier", ["a" * 64, "ä" * 32, "日" * 21 + "a"])
+def test_a_collapse_id_of_64_bytes(push, identifier):
+    assert push(apns_collapse_id=identifier).status == 200
+
+
+@pytest.mark.parametrize("name", ["apns-topic", "apns-id", "apns-priority", "authorization"])
+def test_duplicate_headers(connect, token, name):
+    pairs = list(headers(token, apns_id=str(uuid.uuid4())).items())
+    pairs.append((name, dict(pairs)[name]))
+    assert_refused(connect().request(PATH, pairs, ALERT), 400, "DuplicateHeaders")
+
+
+def test_topic_disallowed(push, apple):
+    apple.settings(topics=["org.example.other"])
+    assert_refused(push(), 400, "TopicDisallowed")
+    apple.settings(topics=["org.example.other", TOPIC])
+    assert push().status == 200
+
+
+def test_a_key_for_some_topics(push, apple):
+    key = {"id": KEY_ID, "team": TEAM, "publicKey": apple.signer.public_pem, "topics": ["org.example.other"]}
+    apple.settings(keys=[key])
+    assert_refused(push(), 400, "TopicDisallowed")
+
+
+# Payload
+
+
+@pytest.mark.parametrize("body", [b"", b"{}", b"[]", b"{", '{"aps":{“alert”:"a"}}'.encode()])
+def test_payload_empty(push, body):
+    assert_refused(push(body=body), 400, "PayloadEmpty")
+
+
+def payload_of(size):
+    text = json.dumps({"aps": {"alert": "a"}}, separators=(",", ":"))
+    return text.replace('"a"', '"' + "a" * (size - len(text) + 1) + '"').encode()
+
+
+def test_payload_too_large(push):
+    assert len(payload_of(4097)) == 4097
+    assert push(body=payload_of(4096)).status == 200
+    assert_refused(push(body=payload_of(4097)), 413, "PayloadTooLarge")
+
+
+def test_a_payload_for_a_call_is_larger(push):
+    call = {"apns_push_type": "voip", "apns_topic": f"{TOPIC}.voip"}
+    assert push(body=payload_of(5120), **call).status == 200
+    assert_refused(push(body=payload_of(5121), **call), 413, "PayloadTooLarge")
+
+
+def test_a_body_without_end_is_refused_before_it(connect, token):
+    connection = connect()
+    assert connection.request(PATH, headers(token), ALERT).status == 200
+    stream = connection.send(PATH, headers(token), b"a" * 70_000, is_last=False)
+    answer = connection.answer(stream)
+    assert_refused(answer, 413, "PayloadTooLarge")
+    assert connection.request(PATH, headers(token), ALERT).status == 200
+
+
+@pytest.mark.parametrize(
+    ("body", "changes", "reason"),
+    [
+        ({"aps": {"content-available": 1}}, {"apns_priority": "5"}, None),
+        ({"aps": {"content-available": 1}}, {}, "BadPriority"),
+        ({"aps": {"content-available": 1}}, {"apns_priority": None}, "BadPriority"),
+        ({"aps": {"content-available": 1, "badge": 1}}, {"apns_priority": "5"}, "InvalidPushType"),
+        (ALERT, {"apns_priority": "5"}, "InvalidPushType"),
+    ],
+)
+def test_background(push, body, changes, reason):
+    answer = push(body=body, apns_push_type="background", **changes)
+    if reason is None:
+        assert answer.status == 200
+    else:
+        assert_refused(answer, 400, reason)
+
+
+def test_an_alert_needs_something_to_show(push):
+    assert_refused(push(body={"aps": {"content-available": 1}}), 400, "InvalidPushType")
+
+
+# Devices
+
+
+def test_unregistered_and_expired_tokens(push, apple):
+    apple.phone(DEVICE, unregistered=1_700_000_000_123)
+    answer = push()
+    assert (answer.status, answer.json) == (410, {"reason": "Unregistered", "timestamp": 1_700_000_000_123})
+    apple.phone(DEVICE, expired=1_700_000_000_456)
+    answer = push()
+    assert (answer.status, answer.json) == (410, {"reason": "ExpiredToken", "timestamp": 1_700_000_000_456})
+    apple.control("DELETE", f"/phones/{DEVICE}")
+    assert push().status == 200
+
+
+def test_a_device_of_another_app_or_environment(push, apple):
+    apple.phone(DEVICE, topics=["org.example.other"])
+    assert_refused(push(), 400, "DeviceTokenNotForTopic")
+    apple.phone(DEVICE, environment="production")
+    assert_refused(push(), 400, "BadDeviceToken")
+
+
+def test_a_token_of_another_length(push, apple):
+    apple.phone("abcd")
+    assert push("/3/device/ABCD").status == 200
+    apple.settings(tokenDigits=8)
+    assert push("/3/device/0123abcd").status == 200
+    assert_refused(push("/3/device/0123abcd00"), 400, "BadDeviceToken")
+
+
+def test_too_many_requests(push, apple):
+    apple.settings(mostPerDevice=2)
+    assert [push().status for _ in range(2)] == [200, 200]
+    assert_refused(push(), 429, "TooManyRequests")
+    assert push(f"/3/device/{'cd' * 32}").status == 200
+    apple.settings(clockOffset=60)
+    assert push().status == 200
+
+
+def shown(phone):
+    return [one["payload"]["aps"]["alert"] for one in phone["shown"]]
+
+
+def test_a_phone_that_is_off_keeps_the_newest_of_each_app(push, apple):
+    apple.phone(DEVICE, isOn=False)
+    for text, topic in [("1", TOPIC), ("2", TOPIC), ("3", "org.example.mail")]:
+        assert push(body={"aps": {"alert": text}}, apns_topic=topic).status == 200
+    assert push(body={"aps": {"alert": "4"}}, apns_expiration="0").status == 200
+    assert [arrival["outcome"] for arrival in apple.arrivals()] == ["stored", "stored", "stored", "dropped"]
+    phone = apple.control("GET", f"/phones/{DEVICE}")
+    assert [one["topic"] for one in phone["stored"]] == [TOPIC, "org.example.mail"]
+    assert shown(phone) == []
+    phone = apple.phone(DEVICE, isOn=True)
+    assert shown(phone) == ["2", "3"]
+    assert phone["stored"] == []
+
+
+def test_what_expired_while_a_phone_was_off_is_not_shown(push, apple):
+    apple.phone(DEVICE, isOn=False)
+    assert push(apns_expiration=str(seconds() + 100)).status == 200
+    apple.settings(clockOffset=200)
+    assert shown(apple.phone(DEVICE, isOn=True)) == []
+
+
+def test_a_collapse_id_replaces_what_is_shown(push, apple):
+    apple.phone(DEVICE)
+    for text, identifier in [("1", "a"), ("2", "b"), ("3", "a")]:
+        assert push(body={"aps": {"alert": text}}, apns_collapse_id=identifier).status == 200
+    assert shown(apple.control("GET", f"/phones/{DEVICE}")) == ["2", "3"]
+
+
+# Connections
+
+
+def test_one_stream_until_a_token_was_shown(connect, apple, token):
+    apple.settings(latency=0.2)
+    connection = connect()
+    assert connection.streams == 1
+    assert_refused(connection.request(PATH, headers(), ALERT), 403, "MissingProviderToken")
+    assert connection.streams == 1
+    first = connection.send(PATH, headers(token), ALERT)
+    assert connection.answer(first).status == 200
+    assert connection.streams == 1000
+    streams = [connection.send(PATH, headers(token), ALERT) for _ in range(50)]
+    assert {connection.answer(stream).status for stream in streams} == {200}
+
+
+def test_a_second_stream_before_that_is_refused(connect, apple, token):
+    apple.settings(latency=0.2)
+    connection = connect()
+    first = connection.send(PATH, headers(token), ALERT)
+    # A client that knows no limit.
+    connection.h2.remote_settings[3] = 100
+    connection.h2.remote_settings.acknowledge()
+    second = connection.send(PATH, headers(token), ALERT)
+    connection.wait(lambda: connection.answers[first].is_complete)
+    # REFUSED_STREAM, or the end of a connection that does what it agreed not to.
+    assert connection.answers[second].reset == 7 or connection.goaway is not None
+
+
+def test_the_number_of_streams_changes_while_it_runs(connect, apple, token):
+    connection = connect()
+    assert connection.request(PATH, headers(token), ALERT).status == 200
+    for streams in (1, 100):
+        apple.settings(streams=streams)
+        assert connection.wait(lambda: connection.streams == streams)
+    assert connection.request(PATH, headers(token), ALERT).status == 200
+
+
+def test_latency(connect, apple, token):
+    apple.settings(latency=[0.3, 0.4])
+    began = time.monotonic()
+    assert connect().request(PATH, headers(token), ALERT).status == 200
+    assert time.monotonic() - began >= 0.3
+
+
+@pytest.mark.parametrize(
+    ("reason", "status"),
+    [
+        ("InternalServerError", 500), ("ServiceUnavailable", 503), ("Shutdown", 503), ("IdleTimeout", 400),
+        ("ExpiredProviderToken", 403), ("Forbidden", 403), ("BadCertificateEnvironment", 403),
+    ],
+)
+def test_answers_of_a_script(push, apple, reason, status):
+    apple.faults({"action": "answer", "reason": reason})
+    assert_refused(push(), status, reason)
+
+
+def test_a_script_says_who_and_how_often(connect, apple, token):
+    fault = {"action": "answer", "reason": "Busy", "status": 503, "retryAfter": 7, "tokens": [DEVICE.upper()], "times": 2}
+    apple.faults(fault)
+    connection = connect()
+    for _ in range(2):
+        answer = connection.request(PATH, headers(token), ALERT)
+        assert (answer.status, answer.reason, answer.headers["retry-after"]) == (503, "Busy", "7")
+        assert connection.request(f"/3/device/{'cd' * 32}", headers(token), ALERT).status == 200
+    assert connection.request(PATH, headers(token), ALERT).status == 200
+    assert apple.control("GET", "/counts")["refusals"] == {"Busy": 2}
+
+
+def test_a_share_is_struck(connect, apple, token):
+    apple.faults({"action": "answer", "reason": "ServiceUnavailable", "share": 0.5})
+    connection = connect()
+    struck = [connection.request(PATH, headers(token), ALERT).status for _ in range(100)].count(503)
+    assert 25 <= struck <= 75
+
+
+def test_hang_and_reset_stream(connect, apple, token):
+    apple.faults(
+        {"action": "hang", "tokens": ["aa" * 32]}, {"action": "resetStream", "code": 7, "tokens": ["bb" * 32]}
+    )
+    connection = connect()
+    assert connection.request(PATH, headers(token), ALERT).status == 200
+    hanging = connection.send(f"/3/device/{'aa' * 32}", headers(token), ALERT)
+    assert connection.request(f"/3/device/{'bb' * 32}", headers(token), ALERT).reset == 7
+    assert connection.request(PATH, headers(token), ALERT).status == 200
+    assert not connection.answers[hanging].is_complete
+    assert [one["outcome"] for one in apple.arrivals()] == ["shown", "hang", "resetStream", "shown"]
+
+
+def test_reset_connection(connect, apple, token):
+    apple.faults({"action": "resetConnection", "times": 1})
+    connection = connect()
+    connection.send(PATH, headers(token), ALERT)
+    connection.wait(lambda: False)
+    assert connection.is_closed
+    assert connection.goaway is None
+    assert connect().request(PATH, headers(token), ALERT).status == 200
+
+
+def test_disconnect(connect, apple, token):
+    connection = connect()
+    assert connection.request(PATH, headers(token), ALERT).status == 200
+    apple.control("POST", "/disconnect")
+    connection.wait(lambda: False)
+    assert connection.is_closed
+    eventually(lambda: apple.control("GET", "/counts")["openConnections"] == 0)
+
+
+def test_goaway_says_why_and_answers_what_came_before(connect, apple, token):
+    connection = connect()
+    assert connection.request(PATH, headers(token), ALERT).status == 200
+    apple.settings(latency=0.5)
+    streams = [connection.send(PATH, headers(token), ALERT) for _ in range(4)]
+    eventually(lambda: len(apple.arrivals()) == 5)
+    apple.control("POST", "/goaway", {"reason": "ServiceUnavailable", "leaving": 2})
+    connection.wait(lambda: False)
+    assert connection.is_closed
+    assert connection.goaway.last_stream_id == streams[1]
+    assert json.loads(connection.goaway.additional_data) == {"reason": "ServiceUnavailable"}
+    assert [connection.answers[stream].is_complete for stream in streams] == [True, True, False, False]
+
+
+def test_goaway_of_a_script(connect, apple, token):
+    connection = connect()
+    assert connection.request(PATH, headers(token), ALERT).status == 200
+    apple.faults({"action": "goAway", "times": 1})
+    connection.send(PATH, headers(token), ALERT)
+    connection.wait(lambda: False)
+    assert connection.is_closed
+    assert connection.goaway.last_stream_id == 1
+
+
+def test_goaway_after_so_many_requests(connect, apple, token):
+    apple.settings(requestsPerConnection=3)
+    connection = connect()
+    for _ in range(3):
+        assert connection.request(PATH, headers(token), ALERT).status == 200
+    connection.wait(lambda: False)
+    assert connection.is_closed
+    assert connection.goaway.last_stream_id == 5
+
+
+def test_slow_reads(connect, apple, token):
+    apple.settings(window=1000, readDelay=0.1)
+    connection = connect()
+    began = time.monotonic()
+    assert connection.request(PATH, headers(token), payload_of(4000)).status == 200
+    assert time.monotonic() - began >= 0.3
+
+
+def test_headers_of_any_size_do_no_harm(connect, token):
+    connection = connect()
+    pairs = list(headers(token).items()) + [(f"x-{number}", "a" * 1000) for number in range(40)]
+    connection.send(PATH, pairs, ALERT)
+    connection.wait(lambda: False)
+    assert connection.is_closed
+    assert connect().request(PATH, headers(token), ALERT).status == 200
+
+
+def test_what_is_no_http2_is_closed(apple, connect, token):
+    with httpx.Client(verify=apple.trust) as client, pytest.raises(httpx.HTTPError):
+        client.post(f"https://localhost:{apple.port}{PATH}", headers=headers(token), json=ALERT)
+    assert connect().request(PATH, headers(token), ALERT).status == 200
+
+
+def test_noise_does_no_harm(apple, connect, token):
+    noise = random.Random(1)
+    for _ in range(30):
+        with socket.create_connection(("127.0.0.1", apple.port), DEADLINE) as tcp:
+            tcp.sendall(noise.randbytes(noise.randrange(1, 2000)))
+    for _ in range(30):
+        connection = connect()
+        connection.socket.sendall(b"".join(frame(noise) for _ in range(20)))
+        connection.wait(lambda: False, 0.05)
+    assert connect().request(PATH, headers(token), ALERT).status == 200
+
+
+def frame(noise):
+    """A frame with a length that is right; the rest of it is anything."""
+    body = noise.randbytes(noise.randrange(0, 100))
+    stream = noise.choice([0, 1, 2, 3, 2**31 - 1])
+    return len(body).to_bytes(3, "big") + bytes([noise.randrange(0, 11), noise.randrange(0, 256)]) + stream.to_bytes(
+        4, "big"
+    ) + body
+
+
+def test_requests_that_are_taken_back_end_their_connection(connect, apple, token):
+    apple.settings(latency=5)
+    connection = connect()
+    for _ in range(1000):
+        stream = connection.send(PATH, headers(token), ALERT, is_last=False)
+        connection.h2.reset_stream(stream, 8)
+        connection.wait(lambda: connection.goaway is not None, 0.0001)
+        if connection.is_closed:
+            break
+    assert connection.is_closed
+    assert connection.goaway is None or connection.goaway.error_code == 11
+    apple.settings(latency=0)
+    assert connect().request(PATH, headers(token), ALERT).status == 200
+
+
+# The control API
+
+
+def test_arrivals_go_on_after_a_number(push, apple):
+    for _ in range(3):
+        push()
+    numbers = [one["number"] for one in apple.arrivals()]
+    assert numbers == sorted(numbers)
+    assert [one["number"] for one in apple.arrivals(after=numbers[0])] == numbers[1:]
+    assert [one["number"] for one in apple.arrivals(most=2)] == numbers[:2]
+    apple.control("POST", "/reset")
+    assert apple.arrivals() == []
+    assert apple.control("GET", "/counts")["requests"] == 0
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "status"),
+    [
+        ("GET", "/nothing", None, 404),
+        ("POST", "/settings", {}, 405),
+        ("PATCH", "/settings", {"latncy": 1}, 422),
+        ("PATCH", "/settings", {"latency": [2, 1]}, 422),
+        ("PATCH", "/settings", {"streams": -1}, 422),
+        ("PATCH", "/settings", {"streams": 7, "keys": [{"id": KEY_ID, "team": TEAM, "publicKey": "x"}]}, 422),
+        ("PUT", "/faults", {"faults": [{"action": "explode"}]}, 422),
+        ("PUT", "/faults", {"faults": [{"action": "answer", "reason": "Busy"}]}, 422),
+        ("PUT", "/phones/xyz", {}, 422),
+        ("GET", f"/phones/{DEVICE}", None, 404),
+        ("GET", "/arrivals?after=x", None, 422),
+    ],
+)
+def test_what_the_control_api_refuses(apple, method, path, body, status):
+    before = apple.control("GET", "/settings")
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        apple.control(method, path, body)
+    assert refused.value.code == status
+    assert json.loads(refused.value.read())["error"]
+    assert apple.control("GET", "/settings") == before
+
+
+def test_a_control_body_is_bounded(apple):
+    answer = httpx.patch(f"http://127.0.0.1:{apple.control_port}/settings", content=b"[" * (1 << 20 | 1))
+    assert answer.status_code == 413
+    answer = httpx.patch(f"http://127.0.0.1:{apple.control_port}/settings", content=b"[" * (1 << 20))
+    assert answer.status_code == 400
+
+
+# The command
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        [], ["--key-file", "x"], ["--accept-any-key", "--key-id", KEY_ID], ["--accept-any-key", "--port", "70000"],
+        ["--accept-any-key", "--latency", "2-1"], ["--accept-any-key", "--certificate", "x"],
+    ],
+)
+def test_what_the_command_refuses(options):
+    ended = run("simulator", *options)
+    assert ended.returncode == 64
+    assert ended.stdout == ""
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--key-file", "/nowhere", "--key-id", KEY_ID, "--team", TEAM],
+        ["--accept-any-key", "--certificate", "/nowhere", "--key", "/nowhere"],
+        ["--accept-any-key", "--host", "256.0.0.1"],
+    ],
+)
+def test_what_it_cannot_start_with(options):
+    ended = run("simulator", "--port", 0, *options)
+    assert ended.returncode == 1
+    assert ended.stderr.startswith("stillwire: ")
+
+
+@pytest.fixture
+def start(tmp_path):
+    """Starts a simulator of the test's own."""
+    started = []
+
+    def start(*options):
+        started.append(AppleSimulator(tmp_path, *options).start())
+        return started[-1]
+
+    yield start
+    for simulator in started:
+        simulator.kill()
+
+
+def test_a_certificate_of_ones_own(start, tmp_path):
+    certificate, key = tmp_path / "own.pem", tmp_path / "own.key"
+    make_certificate(certificate, key)
+    simulator = start("--certificate", certificate, "--key", key)
+    connection = Connection(simulator.port, certificate)
+    assert connection.request(PATH, headers(simulator.signer.token()), ALERT).status == 200
+    connection.close()
+
+
+def make_certificate(certificate, key):
+    private = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
+    now = datetime.now(UTC)
+    made = (
+        x509.CertificateBuilder(name, name, private.public_key(), x509.random_serial_number(), now, now + timedelta(1))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
+        .sign(private, hashes.SHA256())
+    )
+    certificate.write_bytes(made.public_bytes(serialization.Encoding.PEM))
+    key.write_bytes(
+        private.private_bytes(
+            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+        )
+    )
+
+
+def test_a_connection_that_asks_nothing_is_closed(start):
+    simulator = start("--idle-time", 1)
+    quiet, slow = (Connection(simulator.port, simulator.certificate) for _ in range(2))
+    for connection in (quiet, slow):
+        assert connection.request(PATH, headers(simulator.signer.token()), ALERT).status == 200
+    slow.send(PATH, headers(simulator.signer.token()), b"{", is_last=False)
+    for connection in (quiet, slow):
+        connection.wait(lambda: False)
+        assert connection.is_closed
+        assert json.loads(connection.goaway.additional_data) == {"reason": "IdleTimeout"}
+
+
+def test_so_many_connections_and_no_more(start):
+    simulator = start("--connections-most", 2, "--threads", 2)
+    first, second = (Connection(simulator.port, simulator.certificate) for _ in range(2))
+    with pytest.raises(OSError):
+        Connection(simulator.port, simulator.certificate)
+    for connection in (first, second):
+        assert connection.request(PATH, headers(simulator.signer.token()), ALERT).status == 200
+    first.close()
+    eventually(lambda: simulator.control("GET", "/counts")["openConnections"] == 1)
+    third = Connection(simulator.port, simulator.certificate)
+    assert third.request(PATH, headers(simulator.signer.token()), ALERT).status == 200
+    assert len(simulator.arrivals()) == 3
+
+
+def test_an_end_is_said(start):
+    simulator = start()
+    connection = Connection(simulator.port, simulator.certificate)
+    assert connection.request(PATH, headers(simulator.signer.token()), ALERT).status == 200
+    assert simulator.stop() == 0
+    connection.wait(lambda: False)
+    assert json.loads(connection.goaway.additional_data) == {"reason": "Shutdown"}
