@@ -2,7 +2,7 @@
 
 extension String {
   /// The one of `names` that this is most likely a misspelling of; nil when none is close.
-  func nearest(of names: some Sequence<String>) -> String? {
+  public func nearest(of names: some Sequence<String>) -> String? {
     let own = Array(lowercased().utf8.prefix(64))
     let ranked = names.sorted().map { (name: $0, distance: Self.distance(own, Array($0.lowercased().utf8))) }
     guard let best = ranked.min(by: { $0.distance < $1.distance }), best.distance <= 1 + own.count / 4 else {
