@@ -102,7 +102,7 @@ let package = Package(
     .executableTarget(
       name: "stillwire",
       dependencies: [
-        "CLoad", "RelayGateways", "RelayServer", "RelayProtocol",
+        "CLoad", "RelayDelivery", "RelayGateways", "RelayServer", "RelayProtocol",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Configuration", package: "swift-configuration"),
         .product(name: "Crypto", package: "swift-crypto"),

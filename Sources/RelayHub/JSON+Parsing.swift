@@ -17,9 +17,13 @@ public final class JSONParser {
 
   /// The members of an object. What is no JSON is a `bad_request` with status 400, what is JSON of the wrong form
   /// one with 422.
-  public func parse(_ bytes: [UInt8]) throws(RequestError) -> Fields {
+  public func parse(_ bytes: [UInt8]) throws(RequestError) -> Fields { try parse(bytes, spelling: "").fields }
+
+  /// The same, and one of the members as it is spelled.
+  public func parse(_ bytes: [UInt8], spelling key: String) throws(RequestError) -> (fields: Fields, spelling: [UInt8]?)
+  {
     do {
-      return try read(bytes)
+      return try read(bytes) { (Fields(JSON.members(of: $0)), $0.source(of: key)) }
     } catch {
       let place = error.offset.map { error.isJSON ? ", before byte \($0)" : ", at byte \($0)" } ?? ""
       throw RequestError(
@@ -29,13 +33,17 @@ public final class JSONParser {
 
   /// The members of an object, or what is wrong and where.
   public func read(_ bytes: [UInt8]) throws(JSONFailure) -> Fields {
+    try read(bytes) { Fields(JSON.members(of: $0)) }
+  }
+
+  private func read<Reading>(_ bytes: [UInt8], _ reading: (relay_json) -> Reading) throws(JSONFailure) -> Reading {
     var json = relay_json()
     var offset = 0
     // The tree is made while the bytes stay where they are: nodes point into them.
-    let result: Result<Fields, JSONFailure> = bytes.withUnsafeBytes { source in
+    let result: Result<Reading, JSONFailure> = bytes.withUnsafeBytes { source in
       let status = relay_json_parse(parser, source.baseAddress, source.count, UInt32(deepest), &json, &offset)
       return switch status {
-      case RELAY_JSON_OK: .success(Fields(JSON.members(of: json)))
+      case RELAY_JSON_OK: .success(reading(json))
       case RELAY_JSON_TOO_DEEP:
         .failure(JSONFailure(reason: "more than \(deepest) arrays and objects inside each other"))
       case RELAY_JSON_TWICE: .failure(JSONFailure(reason: "a key is given twice", offset: offset))

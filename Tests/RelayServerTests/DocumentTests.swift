@@ -82,6 +82,12 @@ struct DocumentTests {
     #expect(try schema("Level", of: openAPI)["enum"] as? [String] == Level.allCases.map(\.rawValue))
   }
 
+  @Test func `every rule of the linter is described`() throws {
+    #expect(try schema("LintRule", of: openAPI)["enum"] as? [String] == LintRule.allCases.map(\.rawValue))
+    let finding = try #require(try schema("Finding", of: openAPI)["properties"] as? [String: [String: Any]])
+    #expect(finding["severity"]?["enum"] as? [String] == Severity.allCases.map(\.rawValue))
+  }
+
   @Test func `every state of a delivery is described`() throws {
     let messages = try #require((asyncAPI["components"] as? [String: Any])?["messages"] as? [String: [String: Any]])
     let payload = try #require(messages["event.delivery"]?["payload"] as? [String: Any])

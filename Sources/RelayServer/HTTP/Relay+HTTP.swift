@@ -4,10 +4,10 @@ import RelayProtocol
 
 /// The HTTP API: which resource is asked, by whom, and the answer.
 extension Relay {
-  /// All resources; `/openapi.json` describes exactly these.
+  /// All resources; `/openapi.json` describes exactly these. The first that matches a path is asked.
   static let routes: [Route] =
     operationRoutes + messageRoutes + sentMessageRoutes + memberRoutes + presenceRoutes + focusRoutes
-    + preferenceRoutes + deviceRoutes + sessionRoutes + decisionRoutes + simulatorRoutes
+    + preferenceRoutes + deviceRoutes + sessionRoutes + lintRoutes + decisionRoutes + simulatorRoutes
 
   func answer(_ request: HTTPRequest) async {
     do {

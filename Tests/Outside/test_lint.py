@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is wrong with a push: asked over HTTP and on the command line."""
+
+import json
+import subprocess
+
+import pytest
+
+from api import call
+from relay import DEADLINE, binary, environment
+
+GOOD = '{"aps":{"alert":"Lunch?"}}'
+#: By the rule that they break: what people write, and what they meant.
+FAULTS = {
+    "typographic-quote": ("{“aps”:{“alert”:“Lunch?”}}", GOOD),
+    "missing-comma": ('{"aps":{"alert":"Lunch?"}"own":1}', '{"aps":{"alert":"Lunch?"},"own":1}'),
+    "flag-not-number": (
+        '{"aps":{"alert":"Lunch?","mutable-content":"1"}}',
+        '{"aps":{"alert":"Lunch?","mutable-content":1}}',
+    ),
+    "aps-key-outside": (
+        '{"aps":{"alert":"Lunch?"},"thread-id":"tea"}',
+        '{"aps":{"alert":"Lunch?","thread-id":"tea"}}',
+    ),
+}
+HEADERS = {"apns-push-type": "alert", "apns-topic": "org.example.chat", "apns-priority": 10}
+
+
+def lint(relay, payload, **fields):
+    answer = call(relay, "POST", "/v1/pushes/lint", {"payload": payload} | fields, user="ann")
+    assert answer.status == 200, answer
+    return answer.json
+
+
+def rules(report):
+    return [finding["rule"] for finding in report["findings"]]
+
+
+def run(*arguments, text=""):
+    """The command, with a payload on its standard input."""
+    return subprocess.run(
+        [binary(), "lint", *map(str, arguments)],
+        input=text if isinstance(text, bytes) else text.encode(),
+        env=environment(),
+        capture_output=True,
+        timeout=DEADLINE,
+    )
+
+
+@pytest.mark.parametrize("rule", FAULTS)
+def test_what_people_write_is_told_and_mended(relay, rule):
+    text, meant = FAULTS[rule]
+    report = lint(relay, text)
+    assert set(rules(report)) == {rule}
+    assert {finding["severity"] for finding in report["findings"]} == {"error"}
+    assert all(finding["line"] == 1 and finding["words"] and finding["mend"] for finding in report["findings"])
+    assert "payload" not in report
+    lenient = lint(relay, text, lenient=True)
+    assert {finding["severity"] for finding in lenient["findings"]} == {"warning"}
+    assert lenient["payload"] == meant
+    assert lint(relay, lenient["payload"])["findings"] == []
+
+
+def test_a_value_is_looked_at_as_it_is_spelled(relay):
+    body = b'{ "payload" : {"aps": {"alert":"Hi",\n "badge": -1.0}}, "own": 2 }'
+    answer = call(relay, "POST", "/v1/pushes/lint", body, user="ann")
+    (finding,) = answer.json["findings"]
+    assert (finding["rule"], finding["at"], finding["line"], finding["column"]) == ("badge-range", "/aps/badge", 2, 11)
+    assert rules(lint(relay, None)) == rules(lint(relay, [])) == ["not-an-object"]
+
+
+def test_headers_are_looked_at_with_the_payload(relay):
+    assert lint(relay, GOOD, headers=HEADERS)["findings"] == []
+    report = lint(relay, GOOD, headers=HEADERS | {"apns-priority": "7", "apns-collapse-id": "é" * 33})
+    assert [(finding["rule"], finding["header"]) for finding in report["findings"]] == [
+        ("priority-value", "apns-priority"),
+        ("collapse-id-length", "apns-collapse-id"),
+    ]
+
+
+def test_what_the_relay_sends_is_right(relay, circle):
+    bob = circle.away("bob")
+    circle.alice.send(circle.room, {"text": "Lunch?"})
+    notification = bob.phone.ring("Lunch?")
+    assert lint(relay, notification["payload"], headers=notification["headers"])["findings"] == []
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "at"),
+    [
+        ({}, 422, "/payload"),
+        ({"payload": GOOD, "headers": {"apns-id": []}}, 422, "/headers/apns-id"),
+        ({"payload": GOOD, "headers": {str(number): "" for number in range(33)}}, 422, "/headers"),
+        ({"payload": GOOD, "lenient": 1}, 422, "/lenient"),
+        (b'{"payload":', 400, None),
+    ],
+)
+def test_a_request_that_is_none_is_refused(relay, body, status, at):
+    answer = call(relay, "POST", "/v1/pushes/lint", body, user="ann")
+    assert answer.status == status and answer.problem.get("at") == at
+
+
+def test_a_text_may_be_so_long_and_no_longer(start):
+    relay = start("--limits-frame", 262_144)
+    for size, status in ((65_536, 200), (65_537, 413)):
+        answer = call(relay, "POST", "/v1/pushes/lint", {"payload": "{" + " " * (size - 1)}, user="ann")
+        assert answer.status == status
+    assert answer.problem["at"] == "/payload"
+
+
+def test_users_may_ask_and_nobody_else(start, secret):
+    relay = start(secret=secret)
+    assert call(relay, "POST", "/v1/pushes/lint", {"payload": GOOD}).status == 401
+    assert call(relay, "POST", "/v1/pushes/lint", {"payload": GOOD}, token=relay.token("ann")).json == {"findings": []}
+    assert call(relay, "GET", "/v1/pushes/lint", token=relay.token("ann")).status == 405
+
+
+def test_the_command_prints_a_line_for_each_finding(tmp_path):
+    file = tmp_path / "push.json"
+    file.write_text('{\n  “aps”: {"alert": "Hi"\n  "badge": "1"}\n}\n')
+    done = run(file)
+    assert done.returncode == 1
+    lines = done.stdout.decode().splitlines()
+    assert [line.removeprefix(f"{file}:").split(": ")[0] for line in lines] == ["2:3", "2:24", "3:12"]
+    assert [line.rsplit(" ", 1)[1] for line in lines] == ["[typographic-quote]", "[missing-comma]", "[number-as-text]"]
+    assert "U+201C LEFT DOUBLE QUOTATION MARK" in lines[0]
+
+
+def test_the_command_mends_what_is_certain():
+    text, meant = FAULTS["typographic-quote"]
+    done = run("-", "--lenient", text=text)
+    assert (done.returncode, done.stdout.decode()) == (0, meant + "\n")
+    assert done.stderr.decode().startswith("<stdin>:1:2: warning: ")
+    done = run("-", "--lenient", text='{"aps":{"alert":"Hi}}')
+    assert (done.returncode, done.stdout) == (1, b"")
+
+
+def test_the_command_says_as_json_what_the_route_answers(relay):
+    headers = ["--push-type", "alert", "--topic", "org.example.chat", "--priority", 10]
+    for text, _ in FAULTS.values():
+        done = run("-", "--json", "--lenient", *headers, text=text)
+        assert done.returncode == 0
+        assert json.loads(done.stdout) == lint(relay, text, headers=HEADERS, lenient=True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text", "code", "rule"),
+    [
+        ((), GOOD, 0, None),
+        (("--topic", "x"), GOOD, 0, "push-type-missing"),
+        (("--voip", "--topic", "x.voip", "--expiration", 0), '{"call":"c"}', 0, None),
+        (("--push-type", "alert", "--topic", "x", "--collapse-id", "x" * 65), GOOD, 1, "collapse-id-length"),
+        (("--push-type", "alert", "--topic", "x", "--apns-id", "1"), GOOD, 1, "push-id-form"),
+        ((), b"\xff\x00", 1, "invalid-utf8"),
+        ((), b" " * 70_000, 1, "text-too-long"),
+        ((), "", 1, "text-empty"),
+    ],
+)
+def test_the_exit_code_says_whether_there_are_errors(arguments, text, code, rule):
+    done = run("-", *arguments, text=text)
+    assert done.returncode == code, done
+    assert f"[{rule}]".encode() in done.stdout if rule else done.stdout == b""
+
+
+def test_a_file_that_cannot_be_read_is_none(tmp_path):
+    for file in (tmp_path / "none.json", tmp_path):
+        done = run(file)
+        assert done.returncode == 2 and done.stdout == b"" and str(file).encode() in done.stderr
