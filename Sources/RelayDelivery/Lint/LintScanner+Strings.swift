@@ -15,6 +15,7 @@ extension LintScanner {
     let start = at
     switch straightEnd() {
     case .closed(let end):
+      if let last = endOfLost(from: start + 1, before: end, isKey: isKey) { return lost(start, endingAt: last) }
       at = end + 1
       if !isKey, let inner = endOfUnescaped(after: end) {
         faults.reportText(
@@ -30,13 +31,39 @@ extension LintScanner {
         mend: #"write ""#, replacement: "\"", isMended: true)
       at = end + mark.length
       return decoded((start + 1)..<end)
-    case .lost(let end):
-      faults.reportText(
-        .unterminatedString, at: start, "this text has no closing quotation mark", mend: #"write " at its end"#)
-      if end < bytes.count { losePart() } else { stop() }
-      at = end
-      return decoded((start + 1)..<end)
+    case .lost(let end): return lost(start, endingAt: end)
     }
+  }
+
+  private mutating func lost(_ start: Int, endingAt end: Int) -> String {
+    faults.reportText(
+      .unterminatedString, at: start, "this text has no closing quotation mark", mend: #"write " at its end"#)
+    if end < bytes.count { losePart() } else { stop() }
+    at = end
+    return decoded((start + 1)..<end)
+  }
+
+  /// Where a text ends that is closed by the quotation mark that opens the next one: a key before its colon, as in
+  /// `"badge: "1"`, and a value before its comma, as in `"Hi, "badge": 1`.
+  private func endOfLost(from start: Int, before end: Int, isKey: Bool) -> Int? {
+    guard end + 1 < bytes.count, bytes[end + 1].isLetter || bytes[end + 1].isDigit else { return nil }
+    var last = end
+    while last > start, isBlank(bytes[last - 1]) { last -= 1 }
+    if isKey { return last > start && bytes[last - 1] == UInt8(ascii: ":") ? last - 1 : nil }
+    guard last > start, bytes[last - 1] == UInt8(ascii: ","), isKeyQuoted(at: end) else { return nil }
+    while last > start,
+      isBlank(bytes[last - 1]) || (isStructure(bytes[last - 1]) && bytes[last - 1] != UInt8(ascii: ":"))
+    {
+      last -= 1
+    }
+    return last
+  }
+
+  /// Whether a short name in quotation marks and a colon stand here.
+  private func isKeyQuoted(at start: Int) -> Bool {
+    let name = bytes[(start + 1)...].prefix(64)
+    guard let end = name.firstIndex(of: UInt8(ascii: "\"")) else { return false }
+    return bytes[(end + 1)...].first { !isBlank($0) } == UInt8(ascii: ":")
   }
 
   private enum StraightEnd {
@@ -115,7 +142,7 @@ extension LintScanner {
         index += 2
         continue
       }
-      if let mark = bytes.scalar(at: index), mark.scalar.closes(kind), !isApostrophe(index, mark.length, kind) {
+      if let mark = bytes.scalar(at: index), mark.scalar.closes(kind), !isOfText(mark, at: index, kind) {
         let text = decoded((start + length)..<index, between: kind)
         at = index + mark.length
         reportQuotes(opening, mark.scalar, around: text, at: start)
@@ -129,9 +156,11 @@ extension LintScanner {
     return decoded((start + length)..<bytes.count, between: kind)
   }
 
-  /// `it's` does not end at its apostrophe.
-  private func isApostrophe(_ index: Int, _ length: Int, _ kind: QuoteKind) -> Bool {
-    kind == .single && index + length < bytes.count && bytes[index + length].isLetter
+  /// `it's` does not end at its apostrophe, nor `“He said "hi"”` at a straight mark.
+  private func isOfText(_ mark: (scalar: Unicode.Scalar, length: Int), at index: Int, _ kind: QuoteKind) -> Bool {
+    let next = index + mark.length
+    if mark.scalar == "\"" { return !isFollowedByStructure(next) }
+    return kind == .single && next < bytes.count && bytes[next].isLetter
   }
 
   private mutating func reportQuotes(

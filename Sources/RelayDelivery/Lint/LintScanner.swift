@@ -94,6 +94,7 @@ struct LintScanner {
   }
 
   private mutating func missingValue() -> LintValue {
+    guard !isStopped else { return LintValue(kind: .broken, range: at..<at) }
     faults.reportText(
       .missingValue, at: min(at, bytes.count - 1), "a value is missing here", mend: "write the value, or remove the key"
     )
@@ -105,7 +106,7 @@ struct LintScanner {
     let start = at
     repeat {
       at += bytes.scalarLength(at: at) ?? 1
-    } while at < bytes.count && !isStructure(bytes[at]) && !isBlank(bytes[at])
+    } while at < bytes.count && !isStructure(bytes[at]) && !isBlank(bytes[at]) && bytes[at] != UInt8(ascii: "\"")
     let found = bytes.scalar(at: start)
     faults.reportText(
       found == nil ? .invalidUTF8 : .unexpectedCharacter, at: start,
@@ -142,35 +143,41 @@ struct LintScanner {
   }
 
   private mutating func member(depth: Int, _ separator: inout Separator) -> LintMember? {
-    requireComma(&separator)
     let start = at
-    let key = key()
-    let end = at
-    skipSpace()
-    guard let key else {
-      if !peek(":") {
-        // A value, or what none begins with.
-        _ = value(depth: depth)
-        faults.reportText(
-          .missingKey, at: start, "an object has keys, and this is none", mend: "write a key and a colon before it")
-        isWhole = false
-        separator.passed(at)
-        return nil
-      }
-      faults.reportText(
-        .missingKey, at: start, "a key is missing before this colon", mend: "write the key in quotation marks")
-      isWhole = false
-      at += 1
-      skipSpace()
-      _ = value(depth: depth)
-      separator.passed(at)
+    guard let key = key() else {
+      skipWithoutKey(depth: depth, &separator)
       return nil
     }
+    let end = at
+    requireComma(&separator)
+    skipSpace()
+    guard !isStopped else { return nil }
     skipColon(after: key, endingAt: end)
     skipSpace()
     let value = value(depth: depth)
     separator.passed(at)
     return LintMember(key: key, keyRange: start..<end, value: value)
+  }
+
+  /// A value without a key, or what is neither.
+  private mutating func skipWithoutKey(depth: Int, _ separator: inout Separator) {
+    let start = at
+    if peek(":") {
+      requireComma(&separator)
+      faults.reportText(
+        .missingKey, at: start, "a key is missing before this colon", mend: "write the key in quotation marks")
+      at += 1
+      skipSpace()
+      _ = value(depth: depth)
+    } else {
+      // Of what could not be read enough has been said.
+      guard !value(depth: depth).isBroken else { return }
+      requireComma(&separator)
+      faults.reportText(
+        .missingKey, at: start, "an object has keys, and this is none", mend: "write a key and a colon before it")
+    }
+    isWhole = false
+    separator.passed(at)
   }
 
   private mutating func key() -> String? {
@@ -282,7 +289,13 @@ struct LintScanner {
         mend: "write \(close.spelled), or remove it")
       at += 1
       return nil
-    case UInt8(ascii: ","):
+    case UInt8(ascii: ","), UInt8(ascii: ";"):
+      if bytes[at] == UInt8(ascii: ";") {
+        faults.reportText(
+          .unexpectedCharacter, at: at, "a semicolon stands where a comma must", mend: "write a comma",
+          replacement: ",",
+          isMended: true)
+      }
       if separator.isFirst || separator.comma != nil {
         faults.reportText(
           .extraComma, at: at, "nothing is before this comma", mend: "remove it", replacement: "", isMended: true)
