@@ -6,9 +6,10 @@ extension Push {
   ///
   /// When not all rooms fit, those with the oldest messages are left out, of all but the counts. Where not even one does,
   /// the newest message is pushed as itself.
-  public init(_ digest: DigestSubject) throws(PayloadError) {
-    guard digest.total > 1, let payload = fittedPayload(of: digest) else {
-      try self.init(digest.newest)
+  /// - Parameter largest: Bytes of the payload at most.
+  public init(_ digest: DigestSubject, largest: Int = Self.largestPayload) throws(PayloadError) {
+    guard digest.total > 1, let payload = fittedPayload(of: digest, largest: largest) else {
+      try self.init(digest.newest, largest: largest)
       return
     }
     self.init(digest.newest, payload: payload)
@@ -20,7 +21,7 @@ private let longestLine = 160
 /// One room takes more than 32 bytes, in a line and in the list, so that no more can fit.
 private let mostRooms = Push.largestPayload / 32
 
-private func fittedPayload(of digest: DigestSubject) -> [UInt8]? {
+private func fittedPayload(of digest: DigestSubject, largest: Int) -> [UInt8]? {
   let newest = digest.newest
   let own = DigestRoom(
     room: newest.room, count: digest.count, seq: newest.seq, sender: newest.sender, text: newest.text)
@@ -33,10 +34,10 @@ private func fittedPayload(of digest: DigestSubject) -> [UInt8]? {
   var (fitting, beyond) = (1, told.count + 1)
   while beyond - fitting > 1 {
     let count = (fitting + beyond) / 2
-    let fits = payload(rooms: count, body: body(rooms: count)).count <= Push.largestPayload
+    let fits = payload(rooms: count, body: body(rooms: count)).count <= largest
     if fits { fitting = count } else { beyond = count }
   }
-  return try? fitted(body(rooms: fitting)) { payload(rooms: fitting, body: $0) }
+  return try? fitted(body(rooms: fitting), largest: largest) { payload(rooms: fitting, body: $0) }
 }
 
 private func render(_ digest: DigestSubject, _ rooms: [DigestRoom], body: String?) -> [UInt8] {

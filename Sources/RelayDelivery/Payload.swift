@@ -11,16 +11,19 @@ public struct PayloadError: Error, Equatable, CustomStringConvertible {
   public var code: Code
   /// Bytes of the smallest payload that could be made.
   public var size: Int
+  /// Bytes that it could have had.
+  public var largest = Push.largestPayload
 
-  public var description: String { "the payload needs \(size) bytes, \(Push.largestPayload) are allowed" }
+  public var description: String { "the payload needs \(size) bytes, \(largest) are allowed" }
 }
 
 extension Push {
   /// The push of a message for which its sender asked nothing special: a communication notification.
   ///
   /// Text that is too long is shortened at a character with `…`; the rest of the payload never is.
-  public init(_ subject: PayloadSubject) throws(PayloadError) {
-    self.init(subject, payload: try fittedPayload(of: subject))
+  /// - Parameter largest: Bytes of the payload at most.
+  public init(_ subject: PayloadSubject, largest: Int = Self.largestPayload) throws(PayloadError) {
+    self.init(subject, payload: try fittedPayload(of: subject, largest: largest))
   }
 
   /// The push of a message, or of several the newest of which it is.
@@ -38,8 +41,8 @@ extension Push {
   }
 }
 
-private func fittedPayload(of subject: PayloadSubject) throws(PayloadError) -> [UInt8] {
-  try fitted(subject.text.flatMap { $0.isBlank ? nil : $0 }) { body in
+private func fittedPayload(of subject: PayloadSubject, largest: Int) throws(PayloadError) -> [UInt8] {
+  try fitted(subject.text.flatMap { $0.isBlank ? nil : $0 }, largest: largest) { body in
     JSONWriter.object { payload in
       payload.object("aps") { aps in
         aps.object("alert") { alert in

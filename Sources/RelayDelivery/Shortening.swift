@@ -3,17 +3,19 @@ import RelayProtocol
 
 /// The payload with as much of a text as fits: all of it, or its beginning and `…`.
 ///
-/// - Parameter render: The payload around a text.
-func fitted(_ text: String?, _ render: (String?) -> [UInt8]) throws(PayloadError) -> [UInt8] {
-  guard let text else { return try checked(render(nil)) }
+/// - Parameters:
+///   - largest: Bytes of the payload at most.
+///   - render: The payload around a text.
+func fitted(_ text: String?, largest: Int, _ render: (String?) -> [UInt8]) throws(PayloadError) -> [UInt8] {
+  guard let text else { return try checked(render(nil), largest) }
   let whole = render(text)
-  if whole.count <= Push.largestPayload { return whole }
-  let room = Push.largestPayload - render("").count
-  return try checked(render(text.shortened(toFit: room)))
+  if whole.count <= largest { return whole }
+  let room = largest - render("").count
+  return try checked(render(text.shortened(toFit: room)), largest)
 }
 
-private func checked(_ payload: [UInt8]) throws(PayloadError) -> [UInt8] {
-  guard payload.count <= Push.largestPayload else { throw PayloadError(code: .tooLarge, size: payload.count) }
+private func checked(_ payload: [UInt8], _ largest: Int) throws(PayloadError) -> [UInt8] {
+  guard payload.count <= largest else { throw PayloadError(code: .tooLarge, size: payload.count, largest: largest) }
   return payload
 }
 
