@@ -11,10 +11,15 @@ public protocol Gateway: Sendable {
 /// How an attempt ended.
 public enum PushOutcome: Equatable, Sendable {
   case sent(SentNote)
-  /// May go well another time. `after`: not sooner than that from now.
-  case retry(after: Duration?, GatewayReason)
-  /// The token is of no use any more: forget it, if it is still the device's.
-  case forgetDevice(GatewayReason)
+  /// May go well another time. `after`: not sooner than that from now. `isUnknown`: it may have reached the device, so
+  /// that it must go out again as it is, under the same id.
+  case retry(after: Duration?, GatewayReason, isUnknown: Bool = false)
+  /// Nothing was sent, and nothing of this lane will be for that time; not an attempt.
+  case paused(Duration, GatewayReason)
+  /// The payload is too large for the gateway, though not for its rules.
+  case tooLarge(GatewayReason)
+  /// The token is of no use any more: forget it, if it is still the device's and, with a time, registered before it.
+  case forgetDevice(GatewayReason, registeredBefore: Timestamp? = nil)
   /// Will never go well.
   case dead(GatewayReason)
 }
@@ -24,16 +29,6 @@ public enum SentNote: String, Sendable {
   case shown
   /// Took the place of the one with the same collapse id.
   case replaced
-}
-
-/// Why a gateway did not take a push, in Apple's words; safe as a metric label.
-public enum GatewayReason: String, Sendable, CaseIterable {
-  case badCollapseID = "BadCollapseId"
-  case badDeviceToken = "BadDeviceToken"
-  case badExpirationDate = "BadExpirationDate"
-  case badMessageID = "BadMessageId"
-  case missingTopic = "MissingTopic"
-  case payloadEmpty = "PayloadEmpty"
-  case payloadTooLarge = "PayloadTooLarge"
-  case serviceUnavailable = "ServiceUnavailable"
+  /// What the service does with it, it does not say.
+  case accepted
 }

@@ -5,6 +5,13 @@ public enum Platform: String, Sendable, CaseIterable {
   case apns, webpush, http, simulator
 }
 
+/// Which of Apple's two services knows a token.
+public enum PushEnvironment: String, Sendable, CaseIterable {
+  case production, sandbox
+
+  public var other: Self { self == .production ? .sandbox : .production }
+}
+
 /// A push target: one installation of an app.
 public struct Device: Equatable, Sendable {
   public var id: DeviceID
@@ -14,6 +21,10 @@ public struct Device: Equatable, Sendable {
   public var token: String
   /// What the gateway knows it by for calls; as long at most.
   public var voipToken: String?
+  /// Apple's service that knows the token; nil: it was not said.
+  public var environment: PushEnvironment?
+  /// The bundle id, where the app has several.
+  public var topic: String?
   /// The account's label, by which a Focus filter tells pushes apart.
   public var criteria: String?
   /// false: it said that alerts are off for the app.
@@ -28,7 +39,7 @@ public struct Device: Equatable, Sendable {
   public init(
     id: DeviceID, app: String? = nil, platform: Platform, token: String, voipToken: String? = nil,
     criteria: String? = nil, allowsAlerts: Bool = true, allowsTimeSensitive: Bool = true, locale: String? = nil,
-    timeZone: String? = nil
+    timeZone: String? = nil, environment: PushEnvironment? = nil, topic: String? = nil
   ) {
     self.id = id
     self.app = app
@@ -40,6 +51,8 @@ public struct Device: Equatable, Sendable {
     self.allowsTimeSensitive = allowsTimeSensitive
     self.locale = locale
     self.timeZone = timeZone
+    self.environment = environment
+    self.topic = topic
   }
 
   public static let longestToken = 4096

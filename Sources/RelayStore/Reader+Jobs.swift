@@ -48,8 +48,17 @@ extension Reader {
 
   /// When there is next something to claim, by itself: the earliest due time of a job that nothing is ahead of, or end
   /// of a lease. A device's further jobs can be claimed when the one being sent is finished. nil: nothing waits.
-  public func nextDue() throws -> Timestamp? {
-    let due = try db.first("SELECT due FROM jobs AS job WHERE \(Self.isClaimable) ORDER BY due LIMIT 1")
+  /// - Parameter busy: Lanes whose jobs do not count.
+  public func nextDue(except busy: Set<Lane> = []) throws -> Timestamp? {
+    let statement = try db.cachedStatement(
+      sql: "SELECT due, \(Lane.columns) FROM jobs AS job WHERE \(Self.isClaimable) ORDER BY due")
+    let rows = try Row.fetchCursor(statement)
+    var due: Row?
+    while let row = try rows.next() {
+      if !busy.isEmpty, let lane = Lane(row, at: 1), busy.contains(lane) { continue }
+      due = row
+      break
+    }
     let lease = try db.first("SELECT min(lease) FROM jobs WHERE state = 'sending'")
     let times: [Int64?] = [due?[0], lease?[0]]
     return times.compactMap { $0 }.min().map(Timestamp.init(rawValue:))

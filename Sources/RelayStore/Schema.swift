@@ -24,6 +24,9 @@ enum Schema {
     migrator.registerMigration("5") { db in
       try db.execute(sql: changes)
     }
+    migrator.registerMigration("6") { db in
+      try db.execute(sql: appleDevices)
+    }
     return migrator
   }
 
@@ -62,6 +65,11 @@ enum Schema {
     -- Of all jobs: when a room is deleted, SQLite looks for those that refer to it.
     DROP INDEX jobs_of_message;
     CREATE INDEX jobs_of_message ON jobs (room, seq);
+    """
+
+  private static let appleDevices = """
+    ALTER TABLE devices ADD COLUMN environment TEXT;
+    ALTER TABLE devices ADD COLUMN topic TEXT;
     """
 
   private static let people = """

@@ -8,12 +8,15 @@ extension Transaction {
   /// A device has one job claimed at a time, and the messages of a room go to it in their order. A claim whose lease is
   /// over is taken again, with the same id. Jobs whose device or message is gone, was deleted or read, are cancelled
   /// here, and those whose rows cannot be read are dead.
-  public func claim(limit: Int, now: Timestamp, leaseUntil: Timestamp) throws -> [Claim] {
+  /// - Parameter busy: Lanes whose jobs are left.
+  public func claim(
+    limit: Int, now: Timestamp, leaseUntil: Timestamp, except busy: Set<Lane> = []
+  ) throws -> [Claim] {
     try db.run(
       "UPDATE jobs SET state = 'ready', lease = NULL WHERE state = 'sending' AND lease <= ?", [now.rawValue])
     var shared = Shared(db: db, now: now)
     var claims: [Claim] = []
-    for id in try dueJobs(limit: limit, now: now) {
+    for id in try dueJobs(limit: limit, now: now, except: busy) {
       do {
         let claim = try claim(id, &shared)
         try db.run(
@@ -30,7 +33,7 @@ extension Transaction {
     return claims
   }
 
-  private func dueJobs(limit: Int, now: Timestamp) throws -> [String] {
+  private func dueJobs(limit: Int, now: Timestamp, except busy: Set<Lane>) throws -> [String] {
     struct Target: Hashable {
       let user: Int64
       let device: String
@@ -39,11 +42,12 @@ extension Transaction {
     var ids: [String] = []
     let statement = try db.cachedStatement(
       sql: """
-        SELECT id, user, device FROM jobs AS job
+        SELECT id, user, device, \(Lane.columns) FROM jobs AS job
         WHERE \(Reader.isClaimable) AND due <= ? ORDER BY due, room, seq
         """)
     let rows = try Row.fetchCursor(statement, arguments: [now.rawValue])
     while ids.count < limit, let row = try rows.next() {
+      if !busy.isEmpty, let lane = Lane(row, at: 3), busy.contains(lane) { continue }
       if targets.insert(Target(user: row[1], device: row[2])).inserted { ids.append(row[0]) }
     }
     return ids
@@ -69,10 +73,10 @@ extension Transaction {
       """,
       [id])
     guard let row else { throw Obstacle.noMessage }
-    if let obstacle = Obstacle(read: row[10], device: row[17], message: row[27], isDeleted: row[33]) {
+    if let obstacle = Obstacle(read: row[10], device: row[17], message: row[29], isDeleted: row[35]) {
       throw obstacle
     }
-    let message = try StoredMessage(row, at: 27)
+    let message = try StoredMessage(row, at: 29)
     let room = RoomID(unchecked: row[7])
     let collapsed: String? = row[11]
     let device = try Device(row, at: 17)

@@ -25,17 +25,18 @@ extension Transaction {
       """
       INSERT INTO devices
         (user, device, app, platform, token, registered, voip_token, criteria, allows_alerts, allows_time_sensitive,
-          locale, time_zone)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+          locale, time_zone, environment, topic)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       ON CONFLICT (user, device) DO UPDATE SET app = excluded.app, platform = excluded.platform,
         token = excluded.token, registered = excluded.registered, voip_token = excluded.voip_token,
         criteria = excluded.criteria, allows_alerts = excluded.allows_alerts,
         allows_time_sensitive = excluded.allows_time_sensitive, locale = excluded.locale,
-        time_zone = excluded.time_zone
+        time_zone = excluded.time_zone, environment = excluded.environment, topic = excluded.topic
       """,
       [
         id, device.id.rawValue, device.app, device.platform.rawValue, device.token, now.rawValue, device.voipToken,
         device.criteria, device.allowsAlerts, device.allowsTimeSensitive, device.locale, device.timeZone,
+        device.environment?.rawValue, device.topic,
       ])
     for table in ["focus", "filters"] {
       try db.run("UPDATE \(table) SET number = NULL WHERE user = ? AND device = ?", [id, device.id.rawValue])

@@ -96,9 +96,10 @@ extension Transaction {
   /// Has a claimed job sent again at `due`. Later ones of its room and device do not overtake it.
   ///
   /// One whose message was read or deleted meanwhile is cancelled.
+  /// - Parameter wasTried: false: it was not handed over, so that the claim counts as no attempt.
   /// - Returns: false when it is not claimed any more, or was cancelled.
   @discardableResult
-  public func retry(_ id: String, due: Timestamp, note: String? = nil) throws -> Bool {
+  public func retry(_ id: String, due: Timestamp, note: String? = nil, wasTried: Bool = true) throws -> Bool {
     let claimed = try db.first(
       """
       SELECT messages.is_deleted, members.read >= job.seq FROM jobs AS job
@@ -113,8 +114,11 @@ extension Transaction {
       return false
     }
     try db.run(
-      "UPDATE jobs SET state = 'retrying', due = ?, note = ?, lease = NULL WHERE id = ? AND state = 'sending'",
-      [due.rawValue, note, id])
+      """
+      UPDATE jobs SET state = 'retrying', due = ?, note = ?, lease = NULL, attempts = attempts - ?
+      WHERE id = ? AND state = 'sending'
+      """,
+      [due.rawValue, note, wasTried ? 0 : 1, id])
     return true
   }
 

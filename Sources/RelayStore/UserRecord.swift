@@ -90,7 +90,7 @@ extension FilterRecord {
 extension Device {
   static let columns = """
     devices.device, app, devices.platform, devices.token, voip_token, criteria, allows_alerts, allows_time_sensitive,
-    locale, time_zone
+    locale, time_zone, environment, topic
     """
 
   /// - Parameter first: Where the columns begin.
@@ -98,6 +98,7 @@ extension Device {
     self.init(
       id: DeviceID(unchecked: row[first]), app: row[first + 1], platform: try row.choice(first + 2),
       token: row[first + 3], voipToken: row[first + 4], criteria: row[first + 5], allowsAlerts: row[first + 6],
-      allowsTimeSensitive: row[first + 7], locale: row[first + 8], timeZone: row[first + 9])
+      allowsTimeSensitive: row[first + 7], locale: row[first + 8], timeZone: row[first + 9],
+      environment: (row[first + 10] as String?).flatMap(PushEnvironment.init(rawValue:)), topic: row[first + 11])
   }
 }

@@ -22,10 +22,17 @@ actor PushWorker {
   /// Between lines about what could not be stored of single pushes.
   private var logPause = LogPause()
 
-  /// Jobs that are claimed, and sent, at the same time.
+  /// Pushes under way, by what they wait for.
+  private var underWay: [Lane: Int] = [:]
+
+  /// Jobs that are claimed at once.
   static let group = 64
+  /// Pushes of a lane under way from which on no more of it are claimed: a slow gateway does not fill the memory.
+  static let mostUnderWay = 256
   /// For how long a claim keeps a job; a crash returns it after that, or at the next start.
   static let lease = Duration.seconds(60)
+  /// Bytes of a payload that a gateway found too large, at its second attempt.
+  static let shortened = Push.largestPayload / 4 * 3
   /// Messages of one digest whose senders are told.
   static let mostReported = 256
   /// For how long finished jobs are kept for explanations.
@@ -62,10 +69,12 @@ actor PushWorker {
   func run() async {
     defer { nextAlarm?.cancel() }
     wake()
-    for await _ in wakes {
-      let result = await workOff()
-      guard !Task.isCancelled else { return }
-      await setAlarm(after: result)
+    await withDiscardingTaskGroup { tasks in
+      for await _ in wakes {
+        let result = await claimDue { claim in tasks.addTask { await self.push(claim) } }
+        guard !Task.isCancelled else { return }
+        await setAlarm(after: result)
+      }
     }
   }
 
@@ -82,21 +91,31 @@ actor PushWorker {
     case some, none, failed
   }
 
-  /// Group after group, until nothing is due.
-  @discardableResult
-  func workOff() async -> Result {
+  /// Until nothing is due and nothing is under way.
+  func workOff() async {
+    await withTaskGroup(of: Void.self) { tasks in
+      repeat {
+        let result = await claimDue { claim in tasks.addTask { await self.push(claim) } }
+        guard result != .failed else { return }
+      } while await tasks.next() != nil
+    }
+  }
+
+  /// Group after group, until nothing is due but in lanes that are full.
+  private func claimDue(_ begin: (Claim) -> Void) async -> Result {
     var result = Result.some
-    while !Task.isCancelled, result == .some { result = await work() }
+    while !Task.isCancelled, result == .some { result = await claimGroup(begin) }
     return result
   }
 
-  /// One group.
-  private func work() async -> Result {
-    let time = now()
+  private var full: Set<Lane> { Set(underWay.lazy.filter { $0.value >= Self.mostUnderWay }.map(\.key)) }
+
+  private func claimGroup(_ begin: (Claim) -> Void) async -> Result {
+    let (time, full) = (now(), full)
     let claims: [Claim]
     do {
       claims = try await store.write {
-        try $0.claim(limit: Self.group, now: time, leaseUntil: time + Self.lease)
+        try $0.claim(limit: Self.group, now: time, leaseUntil: time + Self.lease, except: full)
       }
     } catch {
       if !isFailing { log.error("push jobs cannot be claimed: \(error)") }
@@ -105,8 +124,9 @@ actor PushWorker {
     }
     if isFailing { log.notice("push jobs are claimed again") }
     isFailing = false
-    await withTaskGroup { tasks in
-      for claim in claims { tasks.addTask { await self.push(claim) } }
+    for claim in claims {
+      underWay[Lane(of: claim.device), default: 0] += 1
+      begin(claim)
     }
     return claims.isEmpty ? .none : .some
   }
@@ -120,7 +140,8 @@ actor PushWorker {
   private func setAlarm(after result: Result) async {
     nextAlarm?.cancel()
     var delay = Self.pause
-    if result != .failed, let due = try? await store.read({ try $0.nextDue() ?? .distant }) {
+    let full = full
+    if result != .failed, let due = try? await store.read({ try $0.nextDue(except: full) ?? .distant }) {
       guard due != .distant else { return }
       delay = max(due - now(), .milliseconds(10))
     }
@@ -131,25 +152,45 @@ actor PushWorker {
   }
 
   private func push(_ claim: Claim) async {
+    await attempt(claim)
+    let lane = Lane(of: claim.device)
+    underWay[lane, default: 1] -= 1
+    if underWay[lane] == 0 { underWay[lane] = nil }
+    // The device's next job can be claimed, and the lane has room.
+    wake()
+  }
+
+  private func attempt(_ claim: Claim) async {
     let request = PushRequest(stored: claim.message.push, parser)
     let expires = request.expires(from: claim.message.time)
     guard now() < expires else { return await finish(claim, .expired, "expired") }
     guard let gateway = gateways[claim.device.platform] else {
       return await finish(claim, .dead, "no gateway")
     }
-    let push: Push
+    let digest = digest(of: claim, request, expires: expires)
+    var outcome: PushOutcome
     do {
-      push = try Push(digest(of: claim, request, expires: expires))
+      outcome = await gateway.send(try Push(digest), to: claim.device)
+      if case .tooLarge = outcome {
+        outcome = await gateway.send(try Push(digest, largest: Self.shortened), to: claim.device)
+      }
     } catch {
       return await finish(claim, .dead, "\(error)")
     }
-    switch await gateway.send(push, to: claim.device) {
+    switch outcome {
     case .sent(let note): await finish(claim, .sent, note.rawValue)
-    case .dead(let reason): await finish(claim, .dead, reason.rawValue)
-    case .forgetDevice(let reason):
-      await forget(claim.device, registeredBefore: claim.created)
+    case .dead(let reason), .tooLarge(let reason): await finish(claim, .dead, reason.rawValue)
+    case .forgetDevice(let reason, let time):
+      await forget(claim.device, registeredBefore: time ?? claim.created)
       await finish(claim, .dead, reason.rawValue)
-    case .retry(let after, let reason): await retry(claim, after: after, reason, expires: expires)
+    case .retry(let after, let reason, let isUnknown):
+      let note = isUnknown ? "\(reason.rawValue), outcome unknown" : reason.rawValue
+      await retry(claim, after: after, note, expires: expires)
+    case .paused(let wait, let reason):
+      // When that is too late, it expires then.
+      let due = min(now() + wait, expires)
+      tally.count(.paused)
+      await record("pause") { _ = try $0.retry(claim.id, due: due, note: reason.rawValue, wasTried: false) }
     }
   }
 
@@ -199,15 +240,15 @@ actor PushWorker {
     }
   }
 
-  private func retry(_ claim: Claim, after: Duration?, _ reason: GatewayReason, expires: Timestamp) async {
+  private func retry(_ claim: Claim, after: Duration?, _ note: String, expires: Timestamp) async {
     var generator = SystemRandomNumberGenerator()
     let time = now()
     guard
       let due = policy.next(
         after: claim.attempts, retryAfter: after, now: time, expires: expires, using: &generator)
-    else { return await finish(claim, .expired, reason.rawValue) }
+    else { return await finish(claim, .expired, note) }
     tally.count(.retried)
-    await record("retry") { _ = try $0.retry(claim.id, due: due, note: reason.rawValue) }
+    await record("retry") { _ = try $0.retry(claim.id, due: due, note: note) }
   }
 
   private func finish(_ claim: Claim, _ state: FinishedState, _ note: String) async {

@@ -2,7 +2,7 @@
 
 /// How pushes went.
 struct PushTally: Sendable {
-  enum Result: String, Sendable, CaseIterable { case sent, retried, expired, dead }
+  enum Result: String, Sendable, CaseIterable { case sent, retried, paused, expired, dead }
 
   private var counts: [Result: UInt64] = [:]
 

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayProtocol
+import Testing
+
+@testable import RelayStore
+
+@Suite struct LaneTests {
+  private let test: TestStore
+  init() throws { test = try TestStore() }
+
+  private func device(_ id: String, _ platform: Platform, app: String? = nil) -> Device {
+    Device(id: DeviceID(unchecked: id), app: app, platform: platform, token: "token of \(id)")
+  }
+
+  /// A job for each device, in their order.
+  private func prepare(_ devices: Device...) async throws {
+    try await test.write { transaction in
+      try transaction.prepareRoom()
+      for device in devices { try transaction.register(device, of: bob.id, now: .at(0)) }
+      let jobs = devices.enumerated().map { job(to: bob, $1, due: .at(Int64($0))) }
+      _ = try transaction.append(draft(jobs: jobs))
+    }
+  }
+
+  private func claimed(except busy: Lane...) async throws -> [DeviceID] {
+    try await test.write {
+      try $0.claim(limit: 1, now: .at(99), leaseUntil: .at(999), except: Set(busy)).map(\.device.id)
+    }
+  }
+
+  @Test func `a lane is a gateway, and of Apple's service an app`() {
+    #expect(Lane(of: device("a", .simulator, app: "x")) == Lane(of: device("b", .simulator, app: "y")))
+    #expect(Lane(of: device("a", .apns, app: "x")) != Lane(of: device("b", .apns, app: "y")))
+    #expect(Lane(of: device("a", .apns, app: "x")) == Lane(of: device("b", .apns, app: "x")))
+  }
+
+  @Test func `what a full lane has due keeps no other waiting`() async throws {
+    let (slow, other) = (device("slow", .apns, app: "x"), device("other", .apns, app: "y"))
+    try await prepare(slow, other)
+    #expect(try await claimed(except: Lane(of: slow)) == [other.id])
+    #expect(try await claimed(except: Lane(of: slow), Lane(of: other)) == [])
+    #expect(try await claimed() == [slow.id])
+  }
+
+  @Test func `the next due time is that of the lanes that have room`() async throws {
+    let (slow, other) = (device("slow", .apns, app: "x"), device("other", .simulator))
+    try await prepare(slow, other)
+    let due = try await test.read { reader in
+      (
+        try reader.nextDue(), try reader.nextDue(except: [Lane(of: slow)]),
+        try reader.nextDue(except: [Lane(of: slow), Lane(of: other)])
+      )
+    }
+    #expect(due.0 == .at(0))
+    #expect(due.1 == .at(1))
+    #expect(due.2 == nil)
+  }
+
+  @Test func `a job that could not be handed over has used up no attempt`() async throws {
+    let phone = device("phone", .apns, app: "x")
+    try await prepare(phone)
+    for wasTried in [false, true, false] {
+      try await test.write { transaction in
+        let claim = try #require(try transaction.claim(limit: 1, now: .at(99), leaseUntil: .at(999)).first)
+        try transaction.retry(claim.id, due: .at(0), wasTried: wasTried)
+      }
+    }
+    #expect(try await test.read { try $0.jobs(limit: 1).first?.attempts } == 1)
+  }
+
+  @Test func `where a token is known and for which topic is kept with it`() async throws {
+    var phone = device("phone", .apns, app: "x")
+    phone.environment = .sandbox
+    phone.topic = "x.y"
+    try await prepare(phone)
+    #expect(try await test.read { try $0.user(bob.id)?.devices } == [phone])
+  }
+}
