@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import RelayProtocol
+
+/// What Apple's service said to one request.
+struct AppleAnswer: Equatable, Sendable {
+  var status: Int
+  /// In the service's words; nil: it gave none.
+  var reason: String?
+  /// When the token had become invalid, with status 410.
+  var timestamp: Timestamp?
+  var retryAfter: Duration?
+  /// The service's time of day.
+  var date: Timestamp?
+
+  init(
+    status: Int, reason: String? = nil, timestamp: Timestamp? = nil, retryAfter: Duration? = nil,
+    date: Timestamp? = nil
+  ) {
+    self.status = status
+    self.reason = reason
+    self.timestamp = timestamp
+    self.retryAfter = retryAfter
+    self.date = date
+  }
+
+  /// - Parameters:
+  ///   - body: JSON, or nothing; what cannot be read is taken for nothing.
+  ///   - now: What a date in `Retry-After` is compared with.
+  init(status: Int, body: [UInt8], retryAfter: String?, date: String?, now: Timestamp) {
+    struct Body: Decodable {
+      var reason: String?
+      /// Milliseconds.
+      var timestamp: Double?
+    }
+    let told = body.isEmpty ? nil : try? JSONDecoder().decode(Body.self, from: Data(body))
+    let longest = 1e15
+    self.init(
+      status: status, reason: told?.reason,
+      timestamp: told?.timestamp.flatMap { (0...longest).contains($0) ? Timestamp(rawValue: Int64($0)) : nil },
+      retryAfter: retryAfter.flatMap { text in
+        if let seconds = Int64(text), (0...Int64(longest) / 1000).contains(seconds) { return .seconds(seconds) }
+        return Timestamp(httpDate: text).map { max(.zero, $0 - now) }
+      },
+      date: date.flatMap(Timestamp.init(httpDate:)))
+  }
+}
+
+extension Timestamp {
+  /// The preferred form of RFC 9110, section 5.6.7: `Sun, 06 Nov 1994 08:49:37 GMT`.
+  init?(httpDate text: String) {
+    let formatter = DateFormatter()
+    formatter.locale = Locale(identifier: "en_US_POSIX")
+    formatter.timeZone = TimeZone(identifier: "GMT")
+    formatter.dateFormat = "EEE, dd MMM yyyy HH:mm:ss 'GMT'"
+    guard let date = formatter.date(from: text) else { return nil }
+    self.init(rawValue: Int64(date.timeIntervalSince1970) * 1000)
+  }
+}

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+import Logging
+import NIOCore
+import NIOHTTP2
+import NIOPosix
+import NIOSSL
+import RelayProtocol
+import Synchronization
+
+/// The connections to one host for one key, and the requests that wait for a stream.
+///
+/// A request goes on the connection that has the fewest under way. Another one is opened when all are full, one at a
+/// time and after failures not at once; they are kept open.
+///
+/// Safe to send: all that changes is touched on `loop` alone, but for `load`, which has a lock.
+final class AppleConnectionPool: @unchecked Sendable {
+  /// The token of a request that leaves; called on the loop.
+  typealias Authorization = @Sendable () throws -> ProviderTokens.Token
+
+  /// What is in use.
+  struct Load: Equatable {
+    var connections = 0
+    var streams = 0
+  }
+
+  private let loop: any EventLoop
+  private let settings: ApplePoolSettings
+  private let authorize: Authorization
+  private let log: Logger
+  private let load = Mutex(Load())
+
+  private var connections: [Int: AppleConnection] = [:]
+  private var attempts: Set<Int> = []
+  private var waiting = CircularBuffer<AppleExchange>()
+  private var exchanges: [Int: AppleExchange] = [:]
+  private var nextNumber = 0
+  private var pause = ReconnectPause()
+  private var isHeldBack = false
+  private var isClosed = false
+
+  init(settings: ApplePoolSettings, authorize: @escaping Authorization, log: Logger) {
+    loop = MultiThreadedEventLoopGroup.singleton.any()
+    self.settings = settings
+    self.authorize = authorize
+    self.log = log
+  }
+
+  var currentLoad: Load { load.withLock { $0 } }
+
+  /// Sends a request once. When the task is cancelled, what became of it is not known.
+  func send(_ request: AppleRequest) async -> AppleFate {
+    let promise = loop.makePromise(of: AppleFate.self)
+    let number = Mutex<Int?>(nil)
+    loop.execute {
+      let id = self.enqueue(request, promise)
+      number.withLock { $0 = id }
+    }
+    return await withTaskCancellationHandler {
+      // The promise is only ever fulfilled.
+      (try? await promise.futureResult.get()) ?? .unknown(.connectionLost)
+    } onCancel: {
+      loop.execute { if let id = number.withLock({ $0 }) { self.giveUp(id, .cancelled) } }
+    }
+  }
+
+  /// Lets nothing more go out on a connection.
+  func retire(_ number: Int) { loop.execute { self.connections[number]?.retire() } }
+
+  /// What is under way may be answered; nothing new is sent.
+  func close() {
+    loop.execute {
+      self.isClosed = true
+      self.failWaiting(.connectionLost)
+      for connection in self.connections.values { connection.retire() }
+    }
+  }
+
+  // MARK: Requests
+
+  private func enqueue(_ request: AppleRequest, _ promise: EventLoopPromise<AppleFate>) -> Int {
+    nextNumber += 1
+    let id = nextNumber
+    let exchange = AppleExchange(id: id, request: request, promise: promise)
+    guard !isClosed, waiting.count < settings.queue else {
+      exchange.end(.unprocessed(isClosed ? .connectionLost : .tooManyWaiting))
+      return id
+    }
+    exchange.deadline = loop.scheduleTask(in: TimeAmount(settings.timeout)) { self.giveUp(id, .timeout) }
+    promise.futureResult.whenComplete { _ in self.exchanges[id] = nil }
+    exchanges[id] = exchange
+    waiting.append(exchange)
+    pump()
+    return id
+  }
+
+  private func giveUp(_ id: Int, _ reason: GatewayReason) {
+    guard let exchange = exchanges[id] else { return }
+    if let place = exchange.place, let left = exchange.left {
+      exchange.end(.unknown(reason))
+      place.connection.abandon(place.stream, sentAt: left)
+    } else {
+      waiting.removeAll { $0 === exchange }
+      exchange.end(.unprocessed(reason))
+    }
+    pump()
+  }
+
+  private func pump() {
+    defer { note() }
+    while !waiting.isEmpty, let connection = leastBusy {
+      let token: ProviderTokens.Token
+      do {
+        token = try authorize()
+      } catch {
+        return failWaiting(.invalidProviderToken)
+      }
+      connection.send(waiting.removeFirst(), authorizedBy: token)
+    }
+    if !waiting.isEmpty { connectIfUseful() }
+  }
+
+  private var leastBusy: AppleConnection? {
+    connections.values.filter { $0.state.room > 0 }.min { $0.state.requests.count < $1.state.requests.count }
+  }
+
+  private func failWaiting(_ reason: GatewayReason) {
+    let failed = waiting
+    waiting.removeAll()
+    for exchange in failed { exchange.end(.unprocessed(reason)) }
+  }
+
+  private func note() {
+    let now = Load(
+      connections: connections.values.count { $0.state.phase != .connecting },
+      streams: connections.values.reduce(0) { $0 + $1.state.requests.count })
+    load.withLock { $0 = now }
+  }
+
+  // MARK: Connections
+
+  private func connectIfUseful() {
+    let live = connections.values.filter { $0.state.phase != .draining && $0.state.phase != .closed }
+    // One that is not proven yet may soon have room for all.
+    let isComing = !attempts.isEmpty || live.contains { $0.state.phase == .connecting || $0.state.phase == .unproven }
+    // A service that turns every connection away soon is not flooded with new ones.
+    guard !isComing, !isHeldBack, !isClosed, live.count < settings.connections,
+      connections.count < 2 * settings.connections
+    else { return }
+    connect()
+  }
+
+  private func connect() {
+    nextNumber += 1
+    let number = nextNumber
+    attempts.insert(number)
+    ClientBootstrap(group: loop)
+      .connectTimeout(TimeAmount(settings.timeout))
+      .channelOption(.socketOption(.tcp_nodelay), value: 1)
+      .channelInitializer { channel in
+        channel.eventLoop.makeCompletedFuture { try self.fill(channel.pipeline.syncOperations, number, channel) }
+      }
+      .connect(host: settings.host, port: settings.port)
+      .whenComplete { result in
+        switch result {
+        case .success(let channel):
+          // A connection that says nothing is none.
+          self.loop.scheduleTask(in: TimeAmount(self.settings.timeout)) {
+            if self.attempts.contains(number) { channel.close(promise: nil) }
+          }
+        case .failure(let error):
+          self.hasFailed(error)
+          self.hasClosed(number)
+        }
+      }
+  }
+
+  private func fill(_ pipeline: ChannelPipeline.SynchronousOperations, _ number: Int, _ channel: any Channel) throws {
+    let isAddress = (try? SocketAddress(ipAddress: settings.host, port: 0)) != nil
+    let connection = AppleConnection(number: number, settings: settings, pool: self)
+    try pipeline.addHandlers([
+      NIOSSLClientHandler(context: settings.tls, serverHostname: isAddress ? nil : settings.host),
+      NIOHTTP2Handler(mode: .client, initialSettings: [HTTP2Setting(parameter: .enablePush, value: 0)]),
+      connection,
+    ])
+    connections[number] = connection
+  }
+
+  /// A connection may have room, or none any more.
+  func roomChanged() {
+    for (number, connection) in connections where connection.state.phase != .connecting { attempts.remove(number) }
+    if connections.values.contains(where: { $0.state.phase == .open }) { pause.succeeded() }
+    pump()
+  }
+
+  /// - Parameter words: JSON with a reason, or nothing.
+  func wasToldToGo(_ words: [UInt8]) {
+    let reason = AppleAnswer(status: 0, body: words, retryAfter: nil, date: nil, now: settings.clock.wall()).reason
+    log.info(
+      "Apple's service closes a connection",
+      metadata: ["host": "\(settings.host)", "reason": "\(GatewayReason(words: reason).rawValue)"])
+  }
+
+  func hasFailed(_ error: any Error) {
+    log.warning(
+      "a connection to Apple's service failed", metadata: ["host": "\(settings.host)", "error": "\(error)"])
+  }
+
+  func hasClosed(_ number: Int) {
+    attempts.remove(number)
+    let wasProven = connections.removeValue(forKey: number)?.wasProven ?? false
+    defer { note() }
+    guard !wasProven else { return pump() }
+    // Whoever waits hears of it; the queue of pushes has the longer breath.
+    if leastBusy == nil { failWaiting(.connectFailed) }
+    guard !isHeldBack, !isClosed else { return }
+    isHeldBack = true
+    var generator = SystemRandomNumberGenerator()
+    loop.scheduleTask(in: TimeAmount(pause.failed(using: &generator))) {
+      self.isHeldBack = false
+      self.pump()
+    }
+  }
+}

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+public import Logging
+import NIOSSL
+public import RelayDelivery
+public import RelayProtocol
+import Synchronization
+
+/// Apple's push service: HTTP/2 with a token for each key.
+///
+/// From Apple's "Sending notification requests to APNs". A push keeps its `apns-id` at every attempt. Neither the
+/// tokens of devices nor those of keys are logged. Any thread.
+public final class AppleGateway: Gateway {
+  let service: AppleService
+  let clock: GatewayClock
+  private let tls: NIOSSLContext
+  private let log: Logger
+  private let state = Mutex(State())
+
+  private struct State {
+    var apps: [String: AppleApp] = [:]
+    /// By key.
+    var tokens: [String: ProviderTokens] = [:]
+    var pools: [PoolName: AppleConnectionPool] = [:]
+    var pauses: [Lane: CredentialPause] = [:]
+    /// Where tokens were found that were tried elsewhere first.
+    var environments = RecentlyUsed<String, PushEnvironment>(capacity: AppleGateway.mostRemembered)
+    /// Devices that the service wants left alone, by token.
+    var resting = RecentlyUsed<String, ContinuousClock.Instant>(capacity: AppleGateway.mostRemembered)
+    var statistics = AppleStatistics()
+    var isClockChecked = false
+  }
+
+  private struct PoolName: Hashable {
+    let key: String
+    let environment: PushEnvironment
+  }
+
+  /// What is paused together.
+  struct Lane: Hashable {
+    let app: String
+    let environment: PushEnvironment
+  }
+
+  static let mostRemembered = 10_000
+  /// After which no further attempt begins within one call: the caller's claim ends at some time.
+  static let patience = Duration.seconds(20)
+  /// By how much the service's time of day may differ from ours. Tokens are refused from an hour on.
+  static let clockTolerance = Duration.seconds(10 * 60)
+
+  /// Throws what is wrong with the certificates.
+  public init(_ service: AppleService, clock: GatewayClock, log: Logger) throws {
+    self.service = service
+    self.clock = clock
+    self.log = log
+    var configuration = TLSConfiguration.makeClientConfiguration()
+    configuration.minimumTLSVersion = .tlsv12
+    configuration.applicationProtocols = ["h2"]
+    if let file = service.caFile { configuration.trustRoots = .file(file) }
+    tls = try NIOSSLContext(configuration: configuration)
+  }
+
+  /// Serves these apps from now on. What is paused of an app that has changed is tried again.
+  public func serve(_ apps: [AppleApp]) {
+    let replaced = state.withLock { state in
+      let former = state.apps
+      state.apps = Dictionary(apps.map { ($0.name, $0) }) { first, _ in first }
+      let keys = Dictionary(apps.map { ($0.key.id, $0.key) }) { first, _ in first }
+      let changed = Set(former.values.map(\.key).filter { keys[$0.id] != $0 }.map(\.id))
+      for key in changed { state.tokens[key] = nil }
+      for app in former.values where state.apps[app.name] != app {
+        for environment in PushEnvironment.allCases {
+          state.pauses[Lane(app: app.name, environment: environment)] = nil
+        }
+      }
+      let replaced = state.pools.filter { changed.contains($0.key.key) }
+      for name in replaced.keys { state.pools[name] = nil }
+      return replaced.values
+    }
+    for pool in replaced { pool.close() }
+  }
+
+  /// Closes the connections; what is under way may be answered.
+  public func close() {
+    for pool in state.withLock({ $0.pools.values }) { pool.close() }
+  }
+
+  public var statistics: AppleStatistics {
+    let now = clock.monotonic()
+    return state.withLock { state in
+      var statistics = state.statistics
+      for load in state.pools.values.map(\.currentLoad) {
+        statistics.connections += load.connections
+        statistics.streams += load.streams
+      }
+      statistics.tokenAge = state.tokens.values.compactMap { $0.token.map { now - $0.made } }.max()
+      statistics.paused = state.pauses.compactMap { lane, pause in
+        pause.reason.map { PausedApp(app: lane.app, environment: lane.environment, reason: $0) }
+      }.sorted { ($0.app, $0.environment.rawValue) < ($1.app, $1.environment.rawValue) }
+      return statistics
+    }
+  }
+
+  public func send(_ push: Push, to device: Device) async -> PushOutcome {
+    guard let app = device.app.flatMap({ name in state.withLock { $0.apps[name] } }) else {
+      return count(.dead(.noCredential))
+    }
+    return count(await course(of: push, to: device, app))
+  }
+
+  private func course(of push: Push, to device: Device, _ app: AppleApp) async -> PushOutcome {
+    var push = push
+    push.headers.topic = device.topic ?? app.topics[0]
+    let request = AppleRequest(deviceToken: device.token, fields: push.fields, payload: push.payload)
+    let end = clock.monotonic() + Self.patience
+    var lane = Lane(app: app.name, environment: environment(of: device, app))
+    var steps: Set<AppleStep> = []
+    var isUnknown = false
+
+    while true {
+      let (wait, isTrial) = enter(lane, device.token)
+      if let wait {
+        return isUnknown ? .retry(after: wait.time, wait.reason, isUnknown: true) : .paused(wait.time, wait.reason)
+      }
+      let pool = pool(of: app.key, lane.environment)
+      switch await pool.send(request) {
+      case .unprocessed(let reason):
+        guard reason == .connectionLost, steps.insert(.reconnected).inserted, clock.monotonic() < end else {
+          return .retry(after: nil, reason, isUnknown: isUnknown)
+        }
+      case .unknown(let reason):
+        isUnknown = true
+        guard reason != .cancelled, steps.insert(.reconnected).inserted, clock.monotonic() < end else {
+          return .retry(after: nil, reason, isUnknown: true)
+        }
+      case .answered(let answer, let token, let connection, let took):
+        note(answer, took)
+        let verdict = AppleVerdict(
+          answer, after: steps, isEnvironmentKnown: device.environment != nil,
+          canRenewToken: answer.reason == GatewayReason.expiredProviderToken.rawValue && expired(token, of: app.key))
+        let reason = GatewayReason(words: answer.reason)
+        if verdict != .pause, answer.status != 403, answer.status < 500 { accepted(lane) }
+        switch verdict {
+        case .sent:
+          if steps.contains(.switchedEnvironment) { remember(lane.environment, of: device.token) }
+          return .sent(.accepted)
+        case .retry(let after): return .retry(after: after, reason, isUnknown: isUnknown)
+        case .reconnect:
+          pool.retire(connection)
+          steps.insert(.reconnected)
+        case .renewToken: steps.insert(.renewedToken)
+        case .switchEnvironment:
+          steps.insert(.switchedEnvironment)
+          lane = Lane(app: lane.app, environment: lane.environment.other)
+        case .forget(let time): return .forgetDevice(reason, registeredBefore: time)
+        case .dead: return .dead(reason)
+        case .pause:
+          let wait = refused(lane, reason, isTrial: isTrial)
+          return isUnknown ? .retry(after: wait, reason, isUnknown: true) : .paused(wait, reason)
+        case .spareDevice(let rest):
+          spare(device.token, for: rest)
+          return .retry(after: rest, reason, isUnknown: isUnknown)
+        case .keepToken(let after):
+          keepToken(of: app.key)
+          return .retry(after: after, reason, isUnknown: isUnknown)
+        case .shorten: return .tooLarge(reason)
+        }
+        guard clock.monotonic() < end else { return .retry(after: nil, reason, isUnknown: isUnknown) }
+      }
+    }
+  }
+
+  // MARK: Devices
+
+  private func environment(of device: Device, _ app: AppleApp) -> PushEnvironment {
+    if let environment = device.environment { return environment }
+    return state.withLock { $0.environments.use(device.token) { $0 } } ?? app.environment
+  }
+
+  private func remember(_ environment: PushEnvironment, of token: String) {
+    state.withLock { state in
+      if state.environments.use(token, { $0 = environment }) == nil {
+        _ = state.environments.insert(environment, for: token)
+      }
+    }
+  }
+
+  private func spare(_ token: String, for rest: Duration) {
+    let end = clock.monotonic() + rest
+    state.withLock { state in
+      if state.resting.use(token, { $0 = end }) == nil { _ = state.resting.insert(end, for: token) }
+    }
+  }
+
+  // MARK: Credentials
+
+  /// What a push has to wait for; and otherwise, whether it is the one that is tried after a pause.
+  private func enter(_ lane: Lane, _ token: String) -> (wait: (time: Duration, reason: GatewayReason)?, isTrial: Bool) {
+    let now = clock.monotonic()
+    return state.withLock { state in
+      if let end = state.resting.use(token, { $0 }), now < end { return ((end - now, .tooManyRequests), false) }
+      guard let reason = state.pauses[lane]?.reason else { return (nil, false) }
+      return (state.pauses[lane]?.wait(at: now).map { ($0, reason) }, true)
+    }
+  }
+
+  private func refused(_ lane: Lane, _ reason: GatewayReason, isTrial: Bool) -> Duration {
+    let now = clock.monotonic()
+    let (wait, isNews) = state.withLock {
+      $0.pauses[lane, default: CredentialPause()].refused(reason, at: now, isTrial: isTrial)
+    }
+    if isNews {
+      log.error(
+        "Apple's service refuses an app's pushes, which wait",
+        metadata: ["app": "\(lane.app)", "environment": "\(lane.environment)", "reason": "\(reason.rawValue)"])
+    }
+    return wait
+  }
+
+  private func accepted(_ lane: Lane) {
+    guard state.withLock({ $0.pauses[lane]?.accepted() ?? false }) else { return }
+    log.notice(
+      "Apple's service takes an app's pushes again",
+      metadata: ["app": "\(lane.app)", "environment": "\(lane.environment)"])
+  }
+
+  private func pool(of key: ProviderKey, _ environment: PushEnvironment) -> AppleConnectionPool {
+    let name = PoolName(key: key.id, environment: environment)
+    return state.withLock { state in
+      if let pool = state.pools[name] { return pool }
+      let settings = ApplePoolSettings(
+        host: service.host(of: environment), port: Int(service.port), tls: tls, clock: clock,
+        connections: service.connections, streams: service.streams, timeout: service.timeout)
+      // The gateway holds its pools.
+      let pool = AppleConnectionPool(
+        settings: settings,
+        authorize: { [weak self] in
+          guard let self else { throw CancellationError() }
+          return try self.token(of: key)
+        }, log: log)
+      state.pools[name] = pool
+      return pool
+    }
+  }
+
+  private func token(of key: ProviderKey) throws -> ProviderTokens.Token {
+    let (now, wall) = (clock.monotonic(), clock.wall())
+    return try state.withLock { try $0.tokens[key.id, default: ProviderTokens(key: key)].current(at: now, wall: wall) }
+  }
+
+  private func expired(_ token: ProviderTokens.Token, of key: ProviderKey) -> Bool {
+    let now = clock.monotonic()
+    return state.withLock { $0.tokens[key.id, default: ProviderTokens(key: key)].expired(token, at: now) }
+  }
+
+  private func keepToken(of key: ProviderKey) {
+    let now = clock.monotonic()
+    state.withLock { $0.tokens[key.id]?.changedTooOften(at: now) }
+  }
+
+  // MARK: Counting
+
+  private func note(_ answer: AppleAnswer, _ took: Duration) {
+    let wall = clock.wall()
+    let skew: Duration? = state.withLock { state in
+      state.statistics.answers.observe(took.seconds)
+      guard !state.isClockChecked, let date = answer.date else { return nil }
+      state.isClockChecked = true
+      return wall - date
+    }
+    guard let skew, max(skew, .zero - skew) > Self.clockTolerance else { return }
+    log.warning(
+      "this machine's clock differs from that of Apple's service, which refuses tokens by it",
+      metadata: ["seconds": "\(Int(skew.seconds))"])
+  }
+
+  private func count(_ outcome: PushOutcome) -> PushOutcome {
+    state.withLock { state in
+      switch outcome {
+      case .sent: state.statistics.accepted += 1
+      case .retry(_, let reason, _), .paused(_, let reason), .tooLarge(let reason), .forgetDevice(let reason, _),
+        .dead(let reason):
+        state.statistics.refused[reason, default: 0] += 1
+      }
+    }
+    return outcome
+  }
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+import Crypto
+import Foundation
+import RelayProtocol
+
+/// A key with which a team proves to Apple's service who it is.
+///
+/// From Apple's "Establishing a token-based connection to APNs".
+public struct ProviderKey: Sendable {
+  /// Of Apple's making, 10 characters.
+  public let id: String
+  /// The team's id, 10 characters.
+  public let team: String
+  private let key: P256.Signing.PrivateKey
+
+  /// What is wrong with a key, in words that follow its name.
+  public struct Fault: Error, Equatable {
+    public let words: String
+  }
+
+  static let lengthOfNames = 10
+
+  /// - Parameter pem: PKCS #8, as Apple hands it out.
+  public init(pem: String, id: String, team: String) throws(Fault) {
+    guard Self.isName(id) else { throw Fault(words: "has an id that is not 10 letters and digits") }
+    guard Self.isName(team) else { throw Fault(words: "has a team that is not 10 letters and digits") }
+    do {
+      key = try P256.Signing.PrivateKey(pemRepresentation: pem)
+    } catch {
+      throw Fault(words: "is no private key of P-256 as PEM")
+    }
+    self.id = id
+    self.team = team
+  }
+
+  /// A signed token (RFC 7519) by ES256, whose signature is the 64 bytes of R and S (RFC 7518, section 3.4).
+  func token(issued: Timestamp) throws -> String {
+    let header = #"{"alg":"ES256","kid":"\#(id)"}"#
+    let claims = #"{"iss":"\#(team)","iat":\#(issued.rawValue / 1000)}"#
+    let signed = Data(header.utf8).base64URL + "." + Data(claims.utf8).base64URL
+    return try signed + "." + key.signature(for: Data(signed.utf8)).rawRepresentation.base64URL
+  }
+
+  private static func isName(_ text: String) -> Bool {
+    text.utf8.count == lengthOfNames
+      && text.utf8.allSatisfy { byte in
+        (48...57).contains(byte) || (65...90).contains(byte) || (97...122).contains(byte)
+      }
+  }
+}
+
+extension ProviderKey: Equatable {
+  public static func == (a: Self, b: Self) -> Bool {
+    a.id == b.id && a.team == b.team && a.key.rawRepresentation == b.key.rawRepresentation
+  }
+}
+
+extension Data {
+  fileprivate var base64URL: String {
+    base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
+  }
+}

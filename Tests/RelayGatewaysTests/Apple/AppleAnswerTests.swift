@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayProtocol
+import Testing
+
+@testable import RelayGateways
+
+@Suite struct AppleAnswerTests {
+  private static let now = Timestamp(rawValue: 784_111_777_000)
+
+  private func answer(_ body: String, retryAfter: String? = nil, date: String? = nil) -> AppleAnswer {
+    AppleAnswer(status: 410, body: Array(body.utf8), retryAfter: retryAfter, date: date, now: Self.now)
+  }
+
+  @Test func `reason and timestamp are read`() {
+    let answer = answer(#"{"reason":"Unregistered","timestamp":1700000000123}"#)
+    #expect(answer.reason == "Unregistered")
+    #expect(answer.timestamp == Timestamp(rawValue: 1_700_000_000_123))
+  }
+
+  @Test(arguments: ["", "{", "[]", "<html>", #"{"reason":5}"#, #"{"timestamp":"soon"}"#])
+  func `a body that says nothing is no body`(_ body: String) {
+    #expect(answer(body) == AppleAnswer(status: 410))
+  }
+
+  @Test(arguments: [-1.0, 1e300]) func `a timestamp outside of all time is none`(_ time: Double) {
+    #expect(answer(#"{"reason":"Unregistered","timestamp":\#(time)}"#).timestamp == nil)
+  }
+
+  @Test(arguments: [
+    ("120", Duration.seconds(120)), ("0", .zero), ("-1", nil), ("99999999999999999999", nil), ("soon", nil),
+    ("Sun, 06 Nov 1994 08:50:37 GMT", .seconds(60)), ("Sun, 06 Nov 1994 08:00:00 GMT", .zero),
+  ])
+  func `Retry-After is a number of seconds or a date`(_ text: String, _ delay: Duration?) {
+    #expect(answer("", retryAfter: text).retryAfter == delay)
+  }
+
+  @Test func `the service's time of day is read`() {
+    #expect(answer("", date: "Sun, 06 Nov 1994 08:49:37 GMT").date == Self.now)
+    #expect(answer("", date: "yesterday").date == nil)
+  }
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayProtocol
+import Testing
+
+@testable import RelayGateways
+
+/// The table of Apple's "Handling notification responses from APNs".
+@Suite struct AppleVerdictTests {
+  struct Row: CustomTestStringConvertible {
+    let status: Int
+    let reason: String?
+    let verdict: AppleVerdict
+
+    init(_ status: Int, _ reason: String?, _ verdict: AppleVerdict) {
+      self.status = status
+      self.reason = reason
+      self.verdict = verdict
+    }
+
+    var testDescription: String { "\(status) \(reason ?? "")" }
+  }
+
+  static let rows = [
+    Row(200, nil, .sent),
+    Row(400, "BadCollapseId", .dead), Row(400, "BadDeviceToken", .switchEnvironment),
+    Row(400, "BadExpirationDate", .dead), Row(400, "BadMessageId", .dead), Row(400, "BadPriority", .dead),
+    Row(400, "BadTopic", .pause), Row(400, "DeviceTokenNotForTopic", .dead), Row(400, "DuplicateHeaders", .dead),
+    Row(400, "IdleTimeout", .reconnect), Row(400, "InvalidPushType", .dead), Row(400, "MissingDeviceToken", .dead),
+    Row(400, "MissingTopic", .dead), Row(400, "PayloadEmpty", .dead), Row(400, "TopicDisallowed", .pause),
+    Row(400, "A word of next year", .dead), Row(400, nil, .dead),
+    Row(403, "BadCertificate", .pause), Row(403, "BadCertificateEnvironment", .pause),
+    Row(403, "BadEnvironmentKeyIdInToken", .pause), Row(403, "ExpiredProviderToken", .renewToken),
+    Row(403, "Forbidden", .pause), Row(403, "InvalidProviderToken", .pause),
+    Row(403, "MissingProviderToken", .pause), Row(403, "UnrelatedKeyIdInToken", .reconnect), Row(403, nil, .pause),
+    Row(404, "BadPath", .dead), Row(405, "MethodNotAllowed", .dead),
+    Row(410, "Unregistered", .forget(before: nil)), Row(410, "ExpiredToken", .forget(before: nil)),
+    Row(413, "PayloadTooLarge", .shorten),
+    Row(429, "TooManyRequests", .spareDevice(.seconds(60))),
+    Row(429, "TooManyProviderTokenUpdates", .keepToken(after: nil)),
+    Row(500, "InternalServerError", .retry(after: nil)), Row(503, "ServiceUnavailable", .retry(after: nil)),
+    Row(503, "Shutdown", .reconnect), Row(502, nil, .retry(after: nil)), Row(302, nil, .dead),
+  ]
+
+  @Test(arguments: rows)
+  func `each answer has its verdict`(_ row: Row) {
+    #expect(AppleVerdict(AppleAnswer(status: row.status, reason: row.reason)) == row.verdict)
+  }
+
+  @Test func `a token is forgotten only as far as the service knows`() {
+    let time = Timestamp(rawValue: 1_700_000_000_123)
+    let answer = AppleAnswer(status: 410, reason: "Unregistered", timestamp: time)
+    #expect(AppleVerdict(answer) == .forget(before: time))
+  }
+
+  private static let environments: [(Bool, Set<AppleStep>, AppleVerdict)] = [
+    (false, [], .switchEnvironment), (false, [.switchedEnvironment], .forget(before: nil)),
+    (true, [], .forget(before: nil)), (false, [.reconnected], .switchEnvironment),
+  ]
+
+  @Test(arguments: environments)
+  func `the other environment is tried once, and only when ours was a guess`(
+    _ isKnown: Bool, _ steps: Set<AppleStep>, _ verdict: AppleVerdict
+  ) {
+    let answer = AppleAnswer(status: 400, reason: "BadDeviceToken")
+    #expect(AppleVerdict(answer, after: steps, isEnvironmentKnown: isKnown) == verdict)
+  }
+
+  @Test func `an expired token is renewed once, and only when it may be`() {
+    let answer = AppleAnswer(status: 403, reason: "ExpiredProviderToken")
+    #expect(AppleVerdict(answer, canRenewToken: false) == .pause)
+    #expect(AppleVerdict(answer, after: [.renewedToken]) == .pause)
+  }
+
+  @Test(arguments: [
+    Row(400, "IdleTimeout", .retry(after: nil)), Row(503, "Shutdown", .retry(after: nil)),
+    Row(403, "UnrelatedKeyIdInToken", .pause),
+  ])
+  func `a new connection is tried once`(_ row: Row) {
+    #expect(AppleVerdict(AppleAnswer(status: row.status, reason: row.reason), after: [.reconnected]) == row.verdict)
+  }
+
+  @Test func `what the service asks for is obeyed`() {
+    func answer(_ status: Int, _ reason: String) -> AppleAnswer {
+      AppleAnswer(status: status, reason: reason, retryAfter: .seconds(7))
+    }
+    #expect(AppleVerdict(answer(429, "TooManyRequests")) == .spareDevice(.seconds(7)))
+    #expect(AppleVerdict(answer(429, "TooManyProviderTokenUpdates")) == .keepToken(after: .seconds(7)))
+    #expect(AppleVerdict(answer(503, "ServiceUnavailable")) == .retry(after: .seconds(7)))
+  }
+}
