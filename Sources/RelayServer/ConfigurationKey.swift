@@ -24,7 +24,8 @@ indirect enum ConfigurationKey: Sendable {
       "tokens.secretFile": .path, "tokens.keys": .objects(["algorithm": .text, "kid": .text, "file": .path]),
       "tokens.jwksFile": .path, "tokens.audience": .text, "tokens.issuer": .text, "tokens.requireExpiry": .flag,
       "tokens.grace": .number, "apiKeysFile": .path,
-      "rooms": .objects(RoomPatterns.keys),
+      "rooms": .objects(RoomPatterns.keys), "apps": .objects(Apps.keys),
+      "apple.host": .text, "apple.port": .number, "apple.caFile": .path, "apple.connections": .number,
     ]
     for entry in Limits.entries { keys["limits.\(entry.name)"] = .number }
     return keys

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import RelayDelivery
+import RelayGateways
 import RelayHub
 import RelayProtocol
 
@@ -16,6 +17,9 @@ extension Relay {
     var rooms: RoomPatterns
     /// Whether everybody may read the metrics.
     var isMetricsOpen: Bool
+    var apps = Apps()
+    /// Those of the apps that Apple's service pushes to, with their keys.
+    var appleApps: [AppleApp] = []
   }
 
   var authentication: Authentication { settings.authentication }
@@ -24,10 +28,12 @@ extension Relay {
   var limits: Limits { settings.limits }
   var policy: DeliveryPolicy { settings.policy }
   var isMetricsOpen: Bool { settings.isMetricsOpen }
+  var apps: Apps { settings.apps }
 
   /// Everything is as the new settings say from now on, except whether a room in memory is stored.
   func reload(_ settings: Settings) {
     self.settings = settings
+    apple?.serve(settings.appleApps)
     parser = JSONParser(deepest: settings.limits.nesting)
     hub.setLimits(settings.limits, grace: settings.policy.grace)
     for (handle, known) in policies {

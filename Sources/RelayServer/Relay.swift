@@ -19,6 +19,7 @@ actor Relay {
   let hub: Hub
   let store: Store
   let simulator: SimulatedGateway
+  let apple: AppleGateway?
   let site: Site
   let worker: PushWorker
   let log: Logger
@@ -82,8 +83,8 @@ actor Relay {
   }
 
   init(
-    hub: sending Hub, store: Store, settings: Settings, simulator: SimulatedGateway, site: Site, worker: PushWorker,
-    log: Logger
+    hub: sending Hub, store: Store, settings: Settings, simulator: SimulatedGateway, apple: AppleGateway? = nil,
+    site: Site, worker: PushWorker, log: Logger
   ) {
     thread = hub.thread
     hub.start()
@@ -91,6 +92,8 @@ actor Relay {
     self.store = store
     self.settings = settings
     self.simulator = simulator
+    self.apple = apple
+    apple?.serve(settings.appleApps)
     self.site = site
     self.worker = worker
     self.log = log

@@ -17,6 +17,7 @@ public final class Server: Service {
   private let sweep: RetentionSweep
   private let probe: StoreProbe
   private let thread: HubThread
+  private let apple: AppleGateway
   private let drainDelay: Duration
   /// As it is in force.
   private let configuration: Mutex<ServerConfiguration>
@@ -41,6 +42,7 @@ public final class Server: Service {
     self.configuration = Mutex(configuration)
     let settings = try await Self.settings(configuration, log)
     let site = try configuration.webFolder.map { folder throws(StartupError) in try Site(folder: folder) } ?? Site()
+    apple = try Self.gateway(configuration.apple, log)
     let isOpen = configuration.identity.isOpen
     let thread = HubThread()
     do {
@@ -72,9 +74,9 @@ public final class Server: Service {
     url = "http://\(host):\(hub.port)"
     let simulator = SimulatedGateway(now: Store.timeOfDay)
     worker = PushWorker(
-      store: store, gateways: [.simulator: simulator], now: Store.timeOfDay, log: log)
+      store: store, gateways: [.simulator: simulator, .apns: apple], now: Store.timeOfDay, log: log)
     relay = Relay(
-      hub: hub, store: store, settings: settings, simulator: simulator,
+      hub: hub, store: store, settings: settings, simulator: simulator, apple: apple,
       site: site, worker: worker, log: log)
     sweep = RetentionSweep(relay: relay, store: store, now: Store.timeOfDay, log: log)
     probe = StoreProbe(store: store)
@@ -101,7 +103,16 @@ public final class Server: Service {
     -> Relay.Settings
   {
     if let folder = configuration.webFolder { _ = try Site(folder: folder) }
+    _ = try gateway(configuration.apple, log)
     return try await settings(configuration, log)
+  }
+
+  private static func gateway(_ service: AppleService, _ log: Logger) throws(StartupError) -> AppleGateway {
+    do {
+      return try AppleGateway(service, clock: GatewayClock(wall: Store.timeOfDay), log: log)
+    } catch {
+      throw StartupError("apple.caFile: \(service.caFile ?? "the system's certificates") cannot be used")
+    }
   }
 
   /// Goes on with what can change at run time, keys included; says in the log what cannot. Throws ``StartupError``
@@ -130,7 +141,8 @@ public final class Server: Service {
       authentication: try await authentication(configuration, log), apiKeys: try configuration.identity.readAPIKeys(),
       identityGrace: configuration.identity.grace, limits: configuration.limits, policy: policy,
       rooms: configuration.rooms,
-      isMetricsOpen: configuration.isMetricsOpen)
+      isMetricsOpen: configuration.isMetricsOpen, apps: configuration.apps,
+      appleApps: try configuration.apps.readKeys())
   }
 
   private static func authentication(
@@ -187,6 +199,7 @@ public final class Server: Service {
 
   /// What was told late is written, and nothing runs any more.
   private func end() async {
+    apple.close()
     await relay.flush()
     await relay.stopHub()
     store.close()

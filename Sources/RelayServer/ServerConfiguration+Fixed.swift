@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import RelayGateways
 import RelayHub
 
 extension ServerConfiguration {
@@ -22,6 +23,10 @@ extension ServerConfiguration {
     keep("connections.perAddress", \.connections.perAddress)
     keep("trustedProxies", \.connections.trustedProxies)
     keep("store.synchronous", \.synchronous)
+    keep("apple.host", \.apple.host)
+    keep("apple.port", \.apple.port)
+    keep("apple.caFile", \.apple.caFile)
+    keep("apple.connections", \.apple.connections)
     // Whether tokens are needed decides who may reach the port at all.
     if identity.isOpen != other.identity.isOpen { keep("tokens", \.identity) }
     return changed

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 public import Configuration
 public import Logging
+public import RelayGateways
 public import RelayHub
 public import RelayProtocol
 public import RelayStore
@@ -31,6 +32,10 @@ public struct ServerConfiguration: Sendable {
   public var limits = Limits()
   /// What rooms do, by their names.
   var rooms = RoomPatterns()
+  /// The apps that devices may belong to; none: any.
+  var apps = Apps()
+  /// How Apple's service is reached.
+  public var apple = AppleService()
   /// For how long a user whose session ended without a close is still shown as online, and not pushed to.
   public var presenceGrace = Duration.seconds(10)
 
@@ -88,6 +93,12 @@ public struct ServerConfiguration: Sendable {
     } catch {
       throw file?.failure(error) ?? StartupError(error.message)
     }
+    do {
+      if let list = file?.lists["apps"] { apps = try Apps(list) }
+    } catch {
+      throw file?.failure(error) ?? StartupError(error.message)
+    }
+    apple = try AppleService(config)
     for entry in Limits.entries {
       guard let value = try config.number("limits.\(entry.name)", nil, isWhole: entry.isWhole) else { continue }
       do {
@@ -96,6 +107,16 @@ public struct ServerConfiguration: Sendable {
         throw StartupError("\(error)")
       }
     }
+  }
+}
+
+extension AppleService {
+  fileprivate init(_ config: ConfigReader) throws(StartupError) {
+    self.init()
+    host = config.string(forKey: "apple.host")
+    if let value = try config.number("apple.port", 1...65_535, isWhole: true) { port = UInt16(value) }
+    caFile = config.string(forKey: "apple.caFile")
+    if let value = try config.number("apple.connections", 1...64, isWhole: true) { connections = Int(value) }
   }
 }
 

@@ -26,7 +26,7 @@ extension Relay {
     _ message: MessageFacts, _ recipient: RecipientFacts, _ person: Person, now: Timestamp, isReported: Bool
   ) -> DecidedMessage {
     var decided = DecidedMessage()
-    for (device, facts) in person.cases(of: message, for: recipient, now: now) {
+    for (device, facts) in person.cases(of: message, for: recipient, in: apps, now: now) {
       let decision = RelayDelivery.decide(facts, policy: policy)
       tally.count(decision.outcome)
       switch (decision.outcome, device) {

@@ -239,7 +239,7 @@ extension Relay {
     recipient.stand(newest(job.marks, of: user, in: job.room), at: message.seq)
     return DeliveryCase(
       message: traits.facts(at: message.time, isNotifyAnyway: job.isNotifyAnyway), recipient: recipient,
-      device: person.facts(of: device), now: now)
+      device: person.facts(of: device, in: apps), now: now)
   }
 }
 

@@ -65,7 +65,7 @@ extension Relay {
       let person = people[user] ?? Person()
       var recipient = person.facts(name, of: traits, in: room, now: now)
       recipient.stand(newest(marks, of: name, in: room), at: message.seq)
-      for case (let device?, let facts) in person.cases(of: facts, for: recipient, now: now) {
+      for case (let device?, let facts) in person.cases(of: facts, for: recipient, in: apps, now: now) {
         let decision = RelayDelivery.decide(facts, policy: policy)
         tally.count(decision.outcome)
         if case .push = decision.outcome { pushes.append(DecidedPush(decision, facts, to: device)) }

@@ -57,7 +57,7 @@ extension Relay {
     let member = hub.undecided(room, user).member
     recipient.sessions = member.sessions.map { SessionFacts(activity: $0.activity, writing: .written(at: now)) }
     if recipient.isMember { recipient.away = AwayFacts(since: member.awaySince, isClean: member.isClean) }
-    return person.cases(of: message.facts(at: now), for: recipient, now: now)
+    return person.cases(of: message.facts(at: now), for: recipient, in: apps, now: now)
   }
 
   private func getPush(_ call: HTTPCall) async throws -> HTTPResponse {

@@ -24,7 +24,7 @@ extension Relay {
 
   private func putDevice(_ call: HTTPCall) async throws -> HTTPResponse {
     let user = try call.user
-    let request = try DeviceRequest(parser.parse(call.request.body), device: call.name("device"))
+    let request = try DeviceRequest(parser.parse(call.request.body), device: call.name("device"), in: apps)
     let handle = try await retain(user)
     defer { hub.release(handle) }
     try await apply(request, to: handle)
@@ -50,6 +50,8 @@ extension HTTPResponse {
       $0["device"] = device.id.rawValue
       $0["app"] = device.app
       $0["platform"] = device.platform.rawValue
+      $0["environment"] = device.environment?.rawValue
+      $0["topic"] = device.topic
       $0["criteria"] = device.criteria
       $0.object("settings") {
         $0.bool("alerts", device.allowsAlerts)

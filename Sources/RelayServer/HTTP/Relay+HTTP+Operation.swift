@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import RelayGateways
 import RelayHub
 import RelayProtocol
 import RelayStore
@@ -20,11 +21,22 @@ extension Relay {
 
   private var readiness: HTTPResponse {
     let stage = stage
+    let paused = apple?.statistics.paused ?? []
     let storeWorks = store.statistics.isAvailable
     return .json(stage == .ready ? 200 : 503) {
       $0["status"] = stage.rawValue
       // Still ready: who is sent elsewhere finds nobody there, and rooms that keep nothing go on here.
       $0["store"] = storeWorks ? "available" : "unavailable"
+      guard !paused.isEmpty else { return }
+      $0.array("paused") { list in
+        for app in paused {
+          list.object {
+            $0["app"] = app.app
+            $0["environment"] = app.environment.rawValue
+            $0["reason"] = app.reason.rawValue
+          }
+        }
+      }
     }
   }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import RelayGateways
 import RelayHub
 import RelayProtocol
 import RelayStore
@@ -29,6 +30,7 @@ extension Relay {
         "Age of the oldest push job that is neither finished, held nor merged; 0: there is none.",
         seconds: age.seconds)
     }
+    if let apple, !settings.appleApps.isEmpty { write(apple.statistics, to: &text) }
     write(process, to: &text)
     return HTTPResponse(
       status: 200, headers: [("Content-Type", MetricsText.contentType), ("Cache-Control", "no-store")],
@@ -92,6 +94,21 @@ extension Relay {
       "stillwire_focus_reports_total", "Focus reports stored, by whether they were newer than what was known.",
       .counter, by: "applied",
       [true, false].map { ("\($0)", tally.focusReports[$0] ?? 0) })
+  }
+
+  private func write(_ apple: AppleStatistics, to text: inout MetricsText) {
+    text.gauge("stillwire_apple_connections", "Connections to Apple's service.", apple.connections)
+    text.gauge("stillwire_apple_streams", "Pushes that Apple's service has not answered yet.", apple.streams)
+    text.gauge(
+      "stillwire_apple_token_age_seconds", "Age of the oldest provider token in use; 0: there is none.",
+      seconds: apple.tokenAge?.seconds ?? 0)
+    text.gauge(
+      "stillwire_apple_paused_apps", "Apps whose pushes Apple's service refuses, and which wait.", apple.paused.count)
+    text.counter("stillwire_apple_accepted_total", "Pushes that Apple's service took.", apple.accepted)
+    text.family(
+      "stillwire_apple_refused_total", "Pushes that ended otherwise, by reason; those that are tried again too.",
+      .counter, by: "reason", GatewayReason.allCases.map { ($0.rawValue, apple.refused[$0] ?? 0) })
+    text.histogram("stillwire_apple_answer_seconds", "From a push's leaving to Apple's answer.", apple.answers)
   }
 
   private func write(_ process: ProcessFacts, to text: inout MetricsText) {

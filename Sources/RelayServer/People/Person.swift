@@ -73,17 +73,19 @@ extension Person {
 
   /// What is decided of a message: a case for each device, or one for none.
   func cases(
-    of message: MessageFacts, for recipient: RecipientFacts, now: Timestamp
+    of message: MessageFacts, for recipient: RecipientFacts, in apps: Apps, now: Timestamp
   ) -> [(device: Device?, facts: DeliveryCase)] {
     (devices.isEmpty ? [nil] : devices.map(Optional.some)).map { device in
-      (device, DeliveryCase(message: message, recipient: recipient, device: device.map(facts(of:)), now: now))
+      let facts = device.map { self.facts(of: $0, in: apps) }
+      return (device, DeliveryCase(message: message, recipient: recipient, device: facts, now: now))
     }
   }
 
-  func facts(of device: Device) -> DeviceFacts {
+  func facts(of device: Device, in apps: Apps) -> DeviceFacts {
     DeviceFacts(
       allowsAlerts: device.allowsAlerts, hasVoIPToken: device.voipToken != nil,
-      allowsTimeSensitive: device.allowsTimeSensitive, focusedUntil: focus.focusedUntil(device.id),
+      allowsTimeSensitive: device.allowsTimeSensitive && apps.has(.timeSensitive, device),
+      allowsCritical: apps.has(.critical, device), focusedUntil: focus.focusedUntil(device.id),
       filter: filters.filter(of: device.id), criteria: device.criteria)
   }
 

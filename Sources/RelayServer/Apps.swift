@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayProtocol
+
+/// The apps that devices may belong to.
+struct Apps: Equatable, Sendable {
+  private(set) var list: [App] = []
+
+  static let most = 100
+
+  init() {}
+
+  /// Throws the place of what is wrong.
+  init(_ list: [Fields]) throws(RequestError) {
+    guard list.count <= Self.most else {
+      throw RequestError(.badRequest, "apps must be at most \(Self.most)", at: "/apps")
+    }
+    for fields in list {
+      let app = try App(fields)
+      guard self[app.name] == nil else { throw fields.wrong("app", "stands before already") }
+      for (index, topic) in app.topics.enumerated() {
+        if let other = self.list.first(where: { $0.topics.contains(topic) }) {
+          throw fields.wrong(
+            fields.has("topics") ? "topics/\(index)" : "app", "is a topic of \(other.name) already")
+        }
+      }
+      self.list.append(app)
+    }
+  }
+
+  /// Any app goes.
+  var isEmpty: Bool { list.isEmpty }
+
+  subscript(name: String) -> App? { list.first { $0.name == name } }
+
+  /// Whether a device's app has an entitlement. Where no apps are configured every app has all.
+  func has(_ entitlement: App.Entitlement, _ device: Device) -> Bool {
+    isEmpty || device.app.flatMap { self[$0] }?.entitlements.contains(entitlement) ?? true
+  }
+
+  /// What an app may say in a configuration file.
+  static let keys: [String: ConfigurationKey] = [
+    "app": .text, "topics": .texts, "environment": .text, "entitlements": .texts, "credential.keyFile": .path,
+    "credential.keyID": .text, "credential.team": .text,
+  ]
+}
+
+/// An app on the devices of users.
+struct App: Equatable, Sendable {
+  /// As devices name it: its bundle id.
+  var name: String
+  /// Its bundle ids, never empty.
+  var topics: [String]
+  /// With which it is pushed to by Apple; nil: its devices are simulated.
+  var credential: AppleCredential?
+  /// Where the tokens of devices that do not say are tried first.
+  var environment = PushEnvironment.production
+  var entitlements: Set<Entitlement> = []
+  /// Where it stands in the configuration.
+  var place = ""
+
+  /// What Apple has allowed the app.
+  enum Entitlement: String, CaseIterable, Sendable {
+    case communication, timeSensitive, critical, voip, filtering
+  }
+
+  static let longestName = 255
+  static let mostTopics = 16
+}
+
+/// Where the key of an app lies.
+struct AppleCredential: Equatable, Sendable {
+  var keyFile: String
+  var keyID: String
+  var team: String
+}
+
+extension App {
+  fileprivate init(_ fields: Fields) throws(RequestError) {
+    place = fields.place
+    name = try fields.required("app", fields.string("app", longest: Self.longestName))
+    guard !name.isEmpty else { throw fields.wrong("app", "must not be empty") }
+    topics = try fields.strings("topics", most: Self.mostTopics, longest: Self.longestName) ?? [name]
+    guard !topics.isEmpty else { throw fields.wrong("topics", "must not be empty") }
+    environment = try fields.choice("environment") ?? environment
+    for (index, text) in (try fields.strings("entitlements", most: 16, longest: 64) ?? []).enumerated() {
+      guard let entitlement = Entitlement(rawValue: text) else {
+        let known = Entitlement.allCases.map(\.rawValue).joined(separator: ", ")
+        throw fields.wrong("entitlements/\(index)", "must be one of \(known)")
+      }
+      entitlements.insert(entitlement)
+    }
+    if let told = try fields.object("credential") { credential = try AppleCredential(told) }
+  }
+}
+
+extension AppleCredential {
+  fileprivate init(_ fields: Fields) throws(RequestError) {
+    keyFile = try fields.required("keyFile", fields.string("keyFile", longest: 4096))
+    keyID = try fields.required("keyID", fields.string("keyID", longest: 256))
+    team = try fields.required("team", fields.string("team", longest: 256))
+  }
+}
