@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The relay's way to Apple and the simulator of Apple's service, which were made apart from each other."""
+
+import json
+
+import pytest
+from cryptography.hazmat.primitives import serialization
+
+import apple
+from apple import AppleSimulator
+from certificates import write_key
+from people import Circle
+from waiting import eventually
+
+
+@pytest.fixture
+def simulator(tmp_path):
+    """It knows the key that the relay signs with."""
+    key = write_key(tmp_path / "provider.p8")
+    (tmp_path / "public.pem").write_bytes(
+        key.public_key().public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
+    )
+    simulator = AppleSimulator(tmp_path, "--key-file", tmp_path / "public.pem").start()
+    simulator.phone(apple.DEVICE, isOn=True)
+    yield simulator
+    simulator.kill()
+
+
+@pytest.fixture
+def circle(connect, names, start, simulator, tmp_path):
+    credential = {"keyFile": "provider.p8", "keyID": apple.KEY_ID, "team": apple.TEAM}
+    told = {
+        "apps": [{"app": apple.TOPIC, "credential": credential}],
+        "apple": {"host": "localhost", "port": simulator.port, "caFile": str(simulator.certificate)},
+    }
+    file = tmp_path / "stillwire.json"
+    file.write_text(json.dumps(told))
+    circle = Circle(connect, names, start("--config", file, "--presence-grace", "0"))
+    circle.away("bob").register(platform="apns", token=apple.DEVICE, app=apple.TOPIC)
+    return circle
+
+
+def shown(simulator):
+    return [one["payload"]["aps"]["alert"]["body"] for one in simulator.control("GET", f"/phones/{apple.DEVICE}")["shown"]]
+
+
+def test_what_the_relay_sends_is_what_the_service_wants(circle, simulator):
+    for number in range(3):
+        circle.send(f"{number}")
+    eventually(lambda: shown(simulator) == ["0", "1", "2"])
+    counts = simulator.control("GET", "/counts")
+    assert counts["connections"] == 1, counts
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        {"action": "resetStream"},
+        {"action": "resetConnection"},
+        {"action": "goAway"},
+        {"action": "answer", "reason": "Shutdown"},
+        {"action": "answer", "reason": "InternalServerError"},
+        {"action": "answer", "reason": "TooManyProviderTokenUpdates"},
+    ],
+    ids=lambda fault: fault.get("reason", fault["action"]),
+)
+def test_no_push_is_lost_when_the_service_fails(circle, simulator, fault):
+    simulator.faults(fault | {"times": 1})
+    circle.send("hi")
+    eventually(lambda: shown(simulator) == ["hi"])
