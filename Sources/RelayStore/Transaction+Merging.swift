@@ -76,10 +76,10 @@ extension Transaction {
     "\(job).merged_into = ?1 AND \(job).state = 'merged' AND \(job).\(Schema.unfinished)"
   }
 
-  /// What a `carrier` may have put on the phone, its heirs replace.
+  /// What a `carrier`, or one before it, may have put on the phone, its heirs replace.
   private static let collapseOfHeir = """
-    CASE WHEN attempts > 0 THEN coalesce(collapse_room, room) END,
-    CASE WHEN attempts > 0 THEN coalesce(collapse_seq, seq) END
+    coalesce(collapse_room, CASE WHEN attempts > 0 THEN room END),
+    coalesce(collapse_seq, CASE WHEN attempts > 0 THEN seq END)
     """
 
   /// What the push of a job tells of beside its own message, without what was read or deleted or has expired meanwhile.

@@ -192,6 +192,23 @@ import Testing
     #expect(last[0].others == [])
   }
 
+  @Test func `what may stand on the phone is replaced there, also by the heir of an heir that was not tried`()
+    async throws
+  {
+    let ids = try await hold([Self.a, Self.b, Self.b])
+    try await release(ids)
+    #expect(try await claim().map(\.id) == [ids[2]])
+    try await test.write { transaction in
+      try transaction.mark(Self.b, bob.id, read: 2, received: 2)
+      #expect(try transaction.retry(ids[2], due: .at(5)) == false)
+    }
+    let heir = try await claim(now: .at(9_000))
+    #expect(heir.map(\.id) == [])  // the newest of the others was read as well
+    let last = try await claim(now: .at(9_000))
+    #expect(last.map(\.id) == [ids[0]])
+    #expect(last.map(\.collapse) == [MessageReference(room: Self.b, seq: 2)])
+  }
+
   @Test func `a lost device ends a digest whole`() async throws {
     let ids = try await hold([Self.a, Self.b, Self.c])
     try await release(ids)
