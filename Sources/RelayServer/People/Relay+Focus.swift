@@ -31,8 +31,9 @@ extension Relay {
       throw tooManyDevices
     }
     let applied = person.focus.apply(report, now: hub.now)
-    let records = person.focus.records
-    try await change(user, to: person, cause: cause) { try $0.save(records, of: $1) }
+    let record = person.focus[report.device]
+    // What the other devices have said is stored, or is forgotten at this moment.
+    try await change(user, to: person, cause: cause) { if let record { try $0.save(record, of: $1) } }
     tally.countFocusReport(applied: applied)
     let shown = people[user]?.focus
     return FocusResult(applied: applied, isFocused: shown?.isFocused, since: shown?.focusSince)
@@ -45,8 +46,8 @@ extension Relay {
       throw tooManyDevices
     }
     let applied = person.filters.apply(report, now: hub.now)
-    let records = person.filters.records
-    try await change(user, to: person, cause: nil) { try $0.save(records, of: $1) }
+    let record = person.filters[report.device]
+    try await change(user, to: person, cause: nil) { if let record { try $0.save(record, of: $1) } }
     return applied
   }
 
