@@ -11,6 +11,7 @@ import Synchronization
 public final class HubThread: SerialExecutor {
   private struct Inbox {
     var jobs: [Job] = []
+    var count = 0
     var isWoken = false
     var loop: Loop?
     var hasEnded = false
@@ -41,9 +42,13 @@ public final class HubThread: SerialExecutor {
   /// Runs `work` on the hub's thread, behind what was queued before.
   public func perform(_ work: @escaping @Sendable () -> Void) { append(.work(work)) }
 
+  /// How many jobs have come so far. Any thread.
+  public var jobCount: Int { inbox.withLock(\.count) }
+
   private func append(_ job: Job) {
     inbox.withLock { inbox in
       inbox.jobs.append(job)
+      inbox.count += 1
       guard !inbox.isWoken else { return }
       inbox.isWoken = true
       // Within the lock: the hub is not destroyed before its loop was taken out of the inbox.

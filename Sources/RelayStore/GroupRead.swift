@@ -15,9 +15,13 @@ final class GroupRead: Sendable {
   private static let mostRunning = 2
 
   private let pool: DatabasePool
+  private let threads: StoreThreads
   private let state = Mutex(State())
 
-  init(_ pool: DatabasePool) { self.pool = pool }
+  init(_ pool: DatabasePool, _ threads: StoreThreads) {
+    self.pool = pool
+    self.threads = threads
+  }
 
   /// `work` sees everything that was committed before this call. It runs on a reader's thread.
   func append(_ work: @escaping Work) {
@@ -31,7 +35,7 @@ final class GroupRead: Sendable {
   }
 
   private func readOn() {
-    pool.asyncRead { [self] database in
+    threads.read(pool) { [self] database in
       // Taken before the first statement, with which the snapshot begins.
       let works = state.withLock { state in
         defer { state.waiting = [] }

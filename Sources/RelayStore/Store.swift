@@ -22,6 +22,7 @@ public enum Synchronous: String, Sendable, CaseIterable {
 public final class Store: Sendable {
   let pool: DatabasePool
   let writer: GroupCommit
+  private let threads: StoreThreads
   private let reads: GroupRead
   private let lock: FolderLock
 
@@ -35,13 +36,13 @@ public final class Store: Sendable {
     folder: String, synchronous: Synchronous = .full, now: @escaping @Sendable () -> Timestamp = Store.timeOfDay,
     onCommit: @escaping @Sendable ([Completion]) -> Void
   ) throws(StoreError) {
-    try self.init(folder: folder, synchronous: synchronous, largestLog: 64 << 20, now: now, onCommit: onCommit)
+    try self.init(folder: folder, synchronous: synchronous, threads: .own, now: now, onCommit: onCommit)
   }
 
   /// - Parameter largestLog: Bytes of the write-ahead log from which on readers are waited for to begin it anew.
   init(
-    folder: String, synchronous: Synchronous, largestLog: Int, now: @escaping @Sendable () -> Timestamp,
-    onCommit: @escaping @Sendable ([Completion]) -> Void
+    folder: String, synchronous: Synchronous, largestLog: Int = 64 << 20, threads: StoreThreads = .own,
+    now: @escaping @Sendable () -> Timestamp, onCommit: @escaping @Sendable ([Completion]) -> Void
   ) throws(StoreError) {
     do {
       // Messages and tokens are nobody else's to read.
@@ -53,7 +54,8 @@ public final class Store: Sendable {
     lock = try FolderLock(folder: folder)
     let path = folder + "/stillwire.db"
     pool = try Self.open(path, synchronous)
-    reads = GroupRead(pool)
+    self.threads = threads
+    reads = GroupRead(pool, threads)
     writer = GroupCommit(log: LogBound(database: path, bound: largestLog), now: now, onCommit: onCommit)
   }
 
@@ -81,7 +83,7 @@ public final class Store: Sendable {
       },
       failed: { error in { completion(.failure(error)) } })
     guard writer.append(item) else { return }
-    pool.asyncWriteWithoutTransaction { [writer] in writer.drain($0) }
+    threads.write(pool) { [writer] in writer.drain($0) }
   }
 
   /// Runs `work` in the next transaction and returns when that is on disk, or has failed.
