@@ -24,6 +24,14 @@ enum Action: Sendable {
   /// goes by; and a start so much later.
   case crash(at: Fuse.Point?, during: [Asked], then: Duration, after: Duration)
 
+  /// Whether several clients say something at once.
+  var isRace: Bool {
+    switch self {
+    case .race(let asks), .crash(_, let asks, _, _): asks.count > 1
+    default: false
+    }
+  }
+
   struct Asked: Sendable {
     let slot: Slot
     let ask: Ask
@@ -35,20 +43,6 @@ enum Ending: Sendable, CaseIterable {
   case clean
   case goingAway
   case cut
-}
-
-/// What a client asks the relay.
-enum Ask: Sendable {
-  case join(RoomID, after: After, history: Int)
-  case leave(RoomID, stays: Bool)
-  case send(RoomID, key: Int?)
-  /// `back` messages before the newest that the client has heard of.
-  case received(RoomID, back: Int)
-  case read(RoomID, back: Int)
-  case activity(Activity)
-  case history(RoomID, back: Int, limit: Int)
-  case register(DeviceID, token: Int)
-  case forget(DeviceID)
 }
 
 /// From where a client wants to be told what it missed.

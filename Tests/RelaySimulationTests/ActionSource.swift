@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
+import RelayDelivery
 import RelayProtocol
 
 /// Actions by chance, of those that are possible now.
 struct ActionSource {
   private var random: SeededGenerator
+  /// Whether several clients may say something at once.
+  private let hasRaces: Bool
 
-  init(seed: Int) { random = SeededGenerator(seed: seed) }
+  init(seed: Int, hasRaces: Bool = true) {
+    random = SeededGenerator(seed: seed)
+    self.hasRaces = hasRaces
+  }
 
   mutating func next(in simulation: Simulation) -> Action {
     let free = World.slots.filter { simulation.clients[$0] == nil }
@@ -21,7 +27,7 @@ struct ActionSource {
     case 10..<16: return .answer(answer(), token: random.below(World.tokens.count))
     case 16..<20: return .letGo(hasSent: random.hits(oneIn: 2))
     case 20..<44: return .advance(time())
-    case 44: return .pause(time())
+    case 44: return .pause(random.hits(oneIn: 3) ? longTime() : time())
     case 45 where random.hits(oneIn: 2): return .restart(after: time())
     case 46..<48: return .crash(at: point(), during: asks(talking, simulation), then: time(), after: time())
     case 48..<70: return .race(asks(talking, simulation))
@@ -50,8 +56,15 @@ struct ActionSource {
   private mutating func time() -> Duration {
     random.one(weighted: [
       (4, .milliseconds(1)), (4, .milliseconds(100)), (4, .milliseconds(250)), (8, .seconds(1)), (6, .seconds(3)),
+      (2, .milliseconds(2_999)),
       (4, .milliseconds(4_999)), (8, .seconds(5)), (4, .milliseconds(9_999)), (6, .seconds(10)), (3, .seconds(25)),
-      (3, .seconds(30)), (4, .seconds(45)), (1, .seconds(301)),
+      (3, .seconds(30)), (4, .seconds(45)), (2, .seconds(60)), (1, .seconds(301)),
+    ])
+  }
+
+  private mutating func longTime() -> Duration {
+    random.one(weighted: [
+      (3, .seconds(600)), (3, .seconds(12 * 3600 - 1)), (3, .seconds(12 * 3600)), (1, .seconds(8 * 24 * 3600)),
     ])
   }
 
@@ -64,36 +77,120 @@ struct ActionSource {
 
   /// At most one of each user, whose state is then that before or after it.
   private mutating func asks(_ talking: [Slot], _ simulation: Simulation) -> [Action.Asked] {
-    World.users.compactMap { user in
+    let asks = World.users.compactMap { user -> Action.Asked? in
       let slots = talking.filter { $0.user == user }
       guard !slots.isEmpty, !random.hits(oneIn: 3) else { return nil }
       let slot = random.one(of: slots)
       return Action.Asked(slot: slot, ask: ask(slot, simulation))
     }
+    return hasRaces ? asks : Array(asks.prefix(1))
   }
 
   private mutating func ask(_ slot: Slot, _ simulation: Simulation) -> Ask {
     let room = random.one(of: World.rooms)
     guard simulation.clients[slot]?.hears(room) == true else {
-      return random.hits(oneIn: 5)
-        ? ask(ofDevice: slot)
-        : .join(room, after: after(), history: random.one(of: [0, 0, 1, 5, 300]))
+      return random.hits(oneIn: 3)
+        ? askOfPerson(slot.user) : .join(room, after: after(), history: random.one(of: [0, 0, 1, 5, 300]))
     }
-    switch random.below(44) {
+    switch random.below(70) {
     case 0: return .leave(room, stays: false)
     case 1..<3: return .leave(room, stays: true)
     case 3..<5: return .join(room, after: after(), history: random.one(of: [0, 3, 300]))
-    case 5..<21: return .send(room, key: random.hits(oneIn: 4) ? random.below(3) : nil)
-    case 21..<27: return .received(room, back: random.one(weighted: [(4, 0), (1, 1), (1, 3)]))
-    case 27..<31: return .read(room, back: random.one(weighted: [(3, 0), (1, 1), (1, 3)]))
-    case 31..<37: return .activity(activity())
-    case 37..<39: return .history(room, back: random.below(4), limit: 1 + random.below(5))
-    default: return ask(ofDevice: slot)
+    case 5..<23: return .send(room, key: random.hits(oneIn: 4) ? random.below(3) : nil, wish())
+    case 23..<28: return .received(room, back: back())
+    case 28..<31: return .read(room, back: back())
+    case 31..<36: return .activity(activity())
+    case 36..<38: return .history(room, back: random.below(4), limit: 1 + random.below(5))
+    case 38..<40: return .edit(room, back: back())
+    case 40..<42: return .delete(room, back: back())
+    case 42..<46: return .notify(room, back: back(), users: random.hits(oneIn: 4) ? [user()] : nil)
+    default: return askOfPerson(slot.user)
     }
   }
 
-  private mutating func ask(ofDevice slot: Slot) -> Ask {
+  private mutating func back() -> Int { random.one(weighted: [(5, 0), (2, 1), (1, 3)]) }
+  private mutating func user() -> UserID { random.one(of: World.users) }
+  private mutating func label() -> String? { random.one(of: World.labels + [nil]) }
+
+  /// Mostly as most messages are.
+  private mutating func wish() -> PushWish {
+    var wish = PushWish()
+    guard random.hits(oneIn: 2) else { return wish }
+    wish.mentions = World.users.filter { _ in random.hits(oneIn: 4) }
+    wish.replyBack = random.hits(oneIn: 4) ? random.below(3) : nil
+    wish.reports = random.hits(oneIn: 2)
+    wish.isAsked = !random.hits(oneIn: 8)
+    // Who asks for no push asks nothing of it.
+    guard wish.isAsked else { return wish }
+    wish.isCall = random.hits(oneIn: 10)
+    wish.level = random.one(weighted: [(8, .active), (2, .passive), (2, .timeSensitive), (1, .critical)])
+    wish.criteria = label()
+    wish.lifetime = random.one(weighted: [(10, nil), (1, .seconds(1)), (1, .seconds(10)), (1, .seconds(60))])
+    return wish
+  }
+
+  private mutating func askOfPerson(_ own: UserID) -> Ask {
     let device = random.one(of: World.devices)
-    return random.hits(oneIn: 4) ? .forget(device) : .register(device, token: random.below(World.tokens.count))
+    switch random.below(40) {
+    case 0..<7: return .register(device, registration())
+    case 7..<9: return .forget(device)
+    case 9..<22: return focus()
+    case 22..<27: return filter()
+    case 27..<35: return .prefer(preference())
+    case 35: return .watch(user())
+    default:
+      let other = random.one(of: World.users.filter { $0 != own })
+      return random.hits(oneIn: 3) ? .block(other) : .unblock(other)
+    }
+  }
+
+  private mutating func registration() -> Registration {
+    Registration(
+      token: random.below(World.tokens.count), criteria: random.hits(oneIn: 4) ? label() : nil,
+      allowsAlerts: !random.hits(oneIn: 8), allowsTimeSensitive: !random.hits(oneIn: 4), rings: random.hits(oneIn: 3))
+  }
+
+  /// Clocks of devices are a little wrong, and reports come late, close to the end of what they say.
+  private mutating func stamp() -> Stamp {
+    let at: Duration? = random.one(weighted: [
+      (12, nil), (2, .zero), (2, .seconds(-5)), (1, .seconds(30)), (1, .seconds(61)), (1, .seconds(-12 * 3600)),
+      (2, .seconds(-12 * 3600 + 3)), (2, .seconds(-12 * 3600 + 30)), (1, .seconds(-13 * 3600)),
+    ])
+    return Stamp(at: at, number: random.one(weighted: [(6, nil), (5, 1), (1, 4), (1, 0), (1, -1)]))
+  }
+
+  private mutating func focus() -> Ask {
+    .focus(
+      random.one(of: World.reporters), random.one(weighted: [(5, true), (4, false), (1, nil)]),
+      random.one(weighted: [(20, .authorized), (1, .denied), (1, .notDetermined)]), stamp())
+  }
+
+  private mutating func filter() -> Ask {
+    let allow: [String]? = random.one(weighted: [
+      (3, nil), (2, []), (2, [World.labels[0]]), (2, [World.labels[1]]), (1, World.labels),
+    ])
+    return .filter(random.one(of: World.reporters), allow: allow, stamp())
+  }
+
+  private mutating func preference() -> Preference {
+    let room = random.one(of: World.rooms)
+    switch random.below(20) {
+    case 0..<7: return .onFocus(random.one(weighted: [(4, .hold), (2, .passive), (2, .deliver)]))
+    case 7..<10:
+      let lasts: Duration? = random.one(weighted: [(1, nil), (2, .seconds(10)), (2, .seconds(45))])
+      let level: RoomLevel = random.one(weighted: [(4, .all), (2, .mentions), (1, .none)])
+      return .level(room, level, lasts: level == .all ? nil : lasts)
+    case 10..<12: return .label(room, label())
+    case 12..<16: return .quietHours(random.hits(oneIn: 2) ? quietHours() : nil)
+    case 16..<18: return .shareFocus(random.one(of: Audience.allCases))
+    default: return .shareOnline(random.one(of: Audience.allCases))
+    }
+  }
+
+  private mutating func quietHours() -> QuietWish {
+    QuietWish(
+      start: random.one(weighted: [(3, 0), (2, 1), (2, -1), (1, -1439)]),
+      minutes: random.one(weighted: [(4, 1), (2, 2), (1, 600), (1, 1440)]), zone: random.one(of: World.Zone.allCases),
+      days: random.one(weighted: [(4, 0...6), (2, 0...0), (1, -1...(-1))]), mode: random.one(of: [.hold, .passive]))
   }
 }

@@ -26,6 +26,8 @@ struct Attendance {
   struct Leave {
     let time: Timestamp
     let isClean: Bool
+    /// Another session ended at the same time, in the other way.
+    var isDoubtful = false
   }
 
   /// When the relay started: everybody went away then, not cleanly.
@@ -71,7 +73,9 @@ struct Attendance {
     if isGraceless { graceless[membership] = now }
     guard seats(of: membership).isEmpty else { return }
     // Of several that end at the same time any may be the last.
-    leaves[membership] = Leave(time: now, isClean: isGraceless || graceless[membership] == now)
+    let isDoubtful = leaves[membership]?.time == now || graceless[membership] == now && !isGraceless
+    leaves[membership] = Leave(
+      time: now, isClean: isGraceless || graceless[membership] == now, isDoubtful: isDoubtful)
   }
 
   mutating func setActivity(_ activity: Activity, of slot: Slot) { sessions[slot]?.activity = activity }
@@ -110,6 +114,13 @@ struct Attendance {
       if !leave.isClean { ends.append(leave.time + Self.grace) }
     }
     return ends.max().map { min($0, time + Self.longestWait) }
+  }
+
+  /// Away for less than the grace, without a clean close.
+  func isInGrace(_ membership: Membership, at now: Timestamp) -> Set<Bool> {
+    let leave = leaves[membership] ?? Leave(time: start, isClean: false)
+    guard seats(of: membership).isEmpty, now < leave.time + Self.grace else { return [false] }
+    return leave.isDoubtful ? [true, false] : [!leave.isClean]
   }
 
   /// When a message is decided at the latest, whatever happens.

@@ -8,12 +8,18 @@ import RelayStore
 struct Audit {
   /// What the last look at the disk has shown; nil: there was none since the start.
   private(set) var news: DiskNews?
-  /// Every job, by its id.
+  /// Every job, by its id, as it was seen last.
   private(set) var jobs: [String: JobRow] = [:]
   /// What they are for.
-  private(set) var decided: Set<Model.Debt> = []
+  var decided: Set<Model.Debt> = []
+  /// Jobs that were out of the order of their rooms at some time.
+  var disordered: Set<String> = []
   var collapseIDs: [Place: String] = [:]
   var places: [String: Place] = [:]
+  /// Under which collapse id a device was told of a message.
+  var told: [Target: [Place: String]] = [:]
+  /// The jobs that a device was pushed for a message.
+  var pushed: [Model.Debt: Set<String>] = [:]
   /// Jobs of which the gateway has said that they are sent.
   var sent: Set<String> = []
   /// What was handed over at the end of the former relay, and may not be on disk.
@@ -24,82 +30,111 @@ struct Audit {
   var refused: Set<String> = []
   var tally = Tally()
   private var seen: Int64 = 0
+  private var seenAt = VirtualClock.start
+  /// Nothing was written since so many commits.
+  private var commits = -1
 
-  /// false: it is known.
-  mutating func add(_ job: JobRow) -> Bool {
+  /// What it was before; nil: it is new.
+  mutating func add(_ job: JobRow) -> JobRow? {
     decided.insert(Model.Debt(place: job.place, target: job.target))
-    return jobs.updateValue(job, forKey: job.id) == nil
+    if job.isAnyway { decided.insert(Model.Debt(place: job.place, target: job.target, isAnyway: true)) }
+    return jobs.updateValue(job, forKey: job.id)
   }
 
   mutating func read(_ relay: SimulatedRelay) throws -> DiskNews {
-    let news = try relay.read { [seen] in try DiskNews($0, after: seen) }
+    if let news, commits == relay.fuse.commits { return news }
+    commits = relay.fuse.commits
+    let news = try relay.read { try DiskNews($0, after: seen, since: seenAt) }
     self.news = news
     return news
   }
 
   /// The news are looked at.
-  mutating func close() { seen = news?.newest ?? 0 }
+  mutating func close(_ now: Timestamp) {
+    seen = news?.newest ?? 0
+    seenAt = now
+  }
+
+  /// Something else was written.
+  mutating func distrust() { commits = -1 }
 
   /// After a start, all is to be looked at again.
   /// - Parameter isCrash: How pushes have ended may not be on disk.
   mutating func begin(isCrash: Bool) {
     news = nil
     seen = 0
+    commits = -1
     if isCrash { sent = [] }
-  }
-}
-
-extension Tally {
-  fileprivate mutating func count(_ handed: RecordingGateway.Handed) {
-    switch handed.answer {
-    case .sent: count(.pushed)
-    case .retry: count(.pushedAgain)
-    case .forget, .dead: count(.pushRefused)
-    case .none: count(.pushUnanswered)
-    }
   }
 }
 
 extension Simulation {
   /// Holds what is to be seen after a step against the model.
   func look() throws {
+    model.forgive(now: clock.now)
     guard let news = audit.news else { return }
-    for job in news.jobs where audit.add(job) {
-      // What had no device any more, or no membership, when it was to be stored.
-      guard job.state != .cancelled else { continue }
-      try look(at: job)
-      audit.tally.count(model.message(at: job.place)?.time == job.created ? .jobAtOnce : .jobAfterWait)
+    for job in news.jobs {
+      let known = audit.add(job)
+      if let known, known.isAsDecided(job), known.isFinished == job.isFinished { continue }
+      try look(at: job, known)
     }
     for handed in audit.untold { try look(at: handed, former.0, former.1) }
     audit.untold = []
     for handed in gateway.takeHanded() {
+      transcript?.add("\(handed.device.token) is pushed \(handed.push.headers.collapseID)", at: handed.time)
       try look(at: handed, before, model)
       if handed.answer == .sent { audit.sent.insert(handed.push.id) }
     }
     try lookAtDevices(news.devices)
+    try lookAtHolds(news.jobs)
+    for claim in claims { try claim() }
     try lookAtWaits(news.cursors)
     try lookAtClients()
-    audit.close()
+    try lookAtShown()
+    audit.close(clock.now)
   }
 
   // MARK: Jobs
 
+  private func look(at job: JobRow, _ known: JobRow?) throws {
+    if job.state == .held || job.state == .merged || job.isAnyway { audit.disordered.insert(job.id) }
+    if known?.explanation != job.explanation { try lookAtExplanation(of: job) }
+    // What had no device any more, or no membership, when it was to be stored.
+    if job.state == .cancelled { return audit.tally.count(cancelled: job.note ?? "") }
+    audit.tally.count(job.state)
+    guard known == nil else { return }
+    try lookAtReason(for: job)
+    audit.tally.count(model.message(at: job.place)?.time == job.created ? .jobAtOnce : .jobAfterWait)
+  }
+
   /// Whether it was to be made, by the rules of the decision as they were before the step, or are after it.
-  private func look(at job: JobRow) throws {
+  private func lookAtReason(for job: JobRow) throws {
     // What a crash left was made in the step before it.
     let (before, after) = job.created < model.attendance.start ? former : (before, model)
     let (place, user) = (job.place, job.target.user)
-    guard let message = model.message(at: place) else {
+    guard let message = model.message(at: place), let wish = model.wishes[place] else {
       throw Violation(.needed, "a push of \(place), which is not known")
     }
     guard message.from != user else { throw Violation(.needed, "a push of \(place) to its sender") }
-    let membership = Membership(room: place.room, user: user)
-    guard after.members[membership] != nil || before.members[membership] != nil else {
-      throw Violation(.needed, "a push of \(place) to \(user), who is no member")
-    }
-    if let mark = before.members[membership]?.mark.latest, mark >= place.seq {
+    let mark = before.members[Membership(room: place.room, user: user)].map { wish.isCall ? $0.read : $0.mark }
+    if let mark = mark?.latest, mark >= place.seq {
       throw Violation(.needed, "a push of \(place) to \(user), who has all up to \(mark)")
     }
+    if !job.isAnyway {
+      // Of a message of this step nothing was known before it.
+      var verdicts = [before, after].map {
+        $0.knowing(place, of: model).verdict(on: place, to: job.target, isAnyway: job.isAnyway, at: job.created)
+      }
+      // Who held it may have been asked again since.
+      if job.created < begun {
+        verdicts.append(model.verdict(on: place, to: job.target, isAnyway: false, at: clock.now))
+      }
+      let made: Verdict = job.state == .held ? .hold : .push(job.level.flatMap(Level.init(rawValue:)) ?? .critical)
+      guard verdicts.contains(made) || job.state == .merged else {
+        throw Violation(.needed, "\(place) is to be \(verdicts) for \(job.target), and is \(made)")
+      }
+    }
+    guard !wish.isCall, !job.isAnyway else { return }
     let attendances = [before.attendance, after.attendance]
     guard !attendances.allSatisfy({ $0.isActivelyReceived(place, by: user) }) else {
       throw Violation(.needed, "a push of \(place) to \(user), who is there and has it")
@@ -116,51 +151,62 @@ extension Simulation {
     let push = handed.push
     guard let job = audit.jobs[push.id] else { throw Violation(.needed, "a push \(push.id) without a job") }
     let (place, target) = (job.place, job.target)
-    guard let message = model.message(at: place) else {
+    guard let message = model.message(at: place), let wish = model.wishes[place] else {
       throw Violation(.needed, "a push of \(place), which is not known")
     }
     let what = "\(place) is pushed to \(target) at \(handed.time)"
+    try lookAtTold(handed, job, what)
 
-    let collapseID = push.headers.collapseID
-    if let known = audit.collapseIDs.updateValue(collapseID, forKey: place), known != collapseID {
-      throw Violation(.collapsed, "\(what) as \(collapseID), and was as \(known)")
-    }
-    if let known = audit.places.updateValue(place, forKey: collapseID), known != place {
-      throw Violation(.collapsed, "\(what) as \(collapseID), as \(known) was")
-    }
-
-    let expires = message.time + Model.pushLifetime
+    let expires = wish.expires(from: message.time)
     guard handed.time < expires, push.headers.expiration == expires.rawValue / 1000 else {
       throw Violation(.inTime, "\(what), to expire at \(push.headers.expiration), and it expires at \(expires)")
     }
-    guard [after.devices[target], before.devices[target]].contains(handed.device.token) else {
+    guard
+      [after.devices[target], before.devices[target]].contains(where: {
+        $0.map { World.tokens[$0.token] } == handed.device.token
+      })
+    else {
       throw Violation(.inTime, "\(what) with \(handed.device.token), which is not its token")
     }
-    let membership = Membership(room: place.room, user: target.user)
-    guard after.members[membership] != nil || before.members[membership] != nil else {
-      throw Violation(.inTime, "\(what), who has left")
+    let verdicts = [before, after].map {
+      $0.knowing(place, of: model).verdict(on: place, to: target, isAnyway: job.isAnyway, at: handed.time)
     }
+    if verdicts.allSatisfy({ if case .some(.none) = $0 { true } else { false } }) {
+      throw Violation(.inTime, "\(what), and is to be \(verdicts)")
+    }
+    try lookAtPayload(push, job, before, after, what)
+    let membership = Membership(room: place.room, user: target.user)
     // Marks reach the disk, and the jobs there, within a second.
-    if let mark = before.members[membership]?.mark.at(handed.time - Model.lateness),
-      mark >= place.seq
-    {
+    let marks = before.members[membership].map { wish.isCall ? $0.read : $0.mark }
+    if let mark = marks?.at(handed.time - Model.lateness), mark >= place.seq {
       throw Violation(.needed, "\(what), who has had all up to \(mark) for more than a second")
     }
     guard !audit.sent.contains(push.id) else { throw Violation(.needed, "\(what) again, and it was sent") }
-    // One that was decided once more after a crash may come late.
-    if let newest = audit.newest[membership]?[target] {
-      guard place.seq >= newest.seq || job.created >= newest.time else {
-        throw Violation(.inTime, "\(what) after \(newest)")
+    if !audit.disordered.contains(job.id) {
+      // One that was decided once more after a crash may come late.
+      if let newest = audit.newest[membership]?[target] {
+        guard place.seq >= newest.seq || job.created >= newest.time else {
+          throw Violation(.inTime, "\(what) after \(newest)")
+        }
       }
+      audit.newest[membership, default: [:]][target] = (place.seq, handed.time)
     }
-    audit.newest[membership, default: [:]][target] = (place.seq, handed.time)
 
     audit.tally.count(handed)
     switch handed.answer {
     case .sent, .dead, .forget:
       if handed.answer == .forget { audit.refused.insert(handed.device.token) }
-      model.pushed(Model.Debt(place: place, target: target))
+      settle(job)
     case .retry, .none: break
+    }
+  }
+
+  /// A push of it has come to its end, and with it what it told of.
+  private func settle(_ job: JobRow) {
+    let others = audit.jobs.values.filter { $0.mergedInto == job.id }
+    for job in [job] + others {
+      model.pushed(Model.Debt(place: job.place, target: job.target))
+      if job.isAnyway { model.pushed(Model.Debt(place: job.place, target: job.target, isAnyway: true)) }
     }
   }
 
@@ -168,7 +214,7 @@ extension Simulation {
   func letGo(hasSent: Bool) {
     for job in gateway.waiting.compactMap({ audit.jobs[$0] }) where hasSent {
       audit.sent.insert(job.id)
-      model.pushed(Model.Debt(place: job.place, target: job.target))
+      settle(job)
     }
     gateway.letGo(hasSent ? .sent(.shown) : .retry(after: nil, .serviceUnavailable))
   }
@@ -179,8 +225,10 @@ extension Simulation {
     for target in devices.subtracting(model.devices.keys) {
       throw Violation(.kept, "\(target) is registered, and was not or is forgotten")
     }
-    for (target, token) in model.devices where !devices.contains(target) {
-      guard audit.refused.contains(token) else { throw Violation(.kept, "\(target) is not registered any more") }
+    for (target, device) in model.devices where !devices.contains(target) {
+      guard audit.refused.contains(World.tokens[device.token]) else {
+        throw Violation(.kept, "\(target) is not registered any more")
+      }
       model.forget(target)
     }
   }

@@ -8,11 +8,15 @@ struct Course: Sendable {
   private(set) var failure: Violation?
   private(set) var steps = 0
   private(set) var tally = Tally()
+  /// nil: none was asked for.
+  private(set) var transcript: Transcript?
 
   /// Actions by chance, until enough has happened or something is wrong.
-  init(seed: Int, steps: Int, fault: Fault? = nil) throws {
+  /// - Parameter isTranscribed: Then there are no races either, of which the kernel decides who is heard first.
+  init(seed: Int, steps: Int, fault: Fault? = nil, isTranscribed: Bool = false) throws {
     self.seed = seed
-    var source = ActionSource(seed: seed)
+    transcript = isTranscribed ? Transcript() : nil
+    var source = ActionSource(seed: seed, hasRaces: !isTranscribed)
     try play(fault) { simulation in
       guard simulation.steps < steps else { return nil }
       return source.next(in: simulation)
@@ -27,10 +31,12 @@ struct Course: Sendable {
   }
 
   private mutating func play(_ fault: Fault?, next: (Simulation) -> Action?) throws {
-    let simulation = try Simulation(fault: fault)
+    let simulation = try Simulation(seed: seed, fault: fault)
+    simulation.transcript = transcript
     defer { simulation.close() }
     do {
       while let action = next(simulation) {
+        simulation.transcript?.add("\(action)", at: simulation.clock.now)
         // Also where it fails.
         actions.append(action)
         if try !simulation.perform(action) { actions.removeLast() }
@@ -43,40 +49,55 @@ struct Course: Sendable {
     }
     steps = simulation.steps
     tally = simulation.audit.tally
+    transcript = simulation.transcript
   }
 
   /// The fewest actions found that break the same invariant: parts are left out, then smaller ones, as long as what
   /// is left still fails (Zeller's delta debugging).
-  /// - Parameter patience: Courses that may be played for it.
-  func shortened(fault: Fault? = nil, patience: Int = 400) throws -> Course {
+  ///
+  /// The order in which the kernel hands over what several clients say at once is not the seed's, so what does not
+  /// fail is played again where it has a race.
+  /// - Parameter patience: For how long.
+  func shortened(fault: Fault? = nil, patience: Duration = .seconds(60)) throws -> Course {
+    let end = ContinuousClock.now + patience
     var shortest = self
-    var played = 0
     var size = max(1, actions.count / 2)
     while true {
       var start = 0
       var hasShrunk = false
-      while start < shortest.actions.count, played < patience {
+      while start < shortest.actions.count, ContinuousClock.now < end {
         var fewer = shortest.actions
         fewer.removeSubrange(start..<min(start + size, fewer.count))
-        played += 1
-        let course = try Course(seed: seed, playing: fewer, fault: fault)
-        if course.failure?.invariant == failure?.invariant {
+        let tries = fewer.contains(where: \.isRace) ? 2 : 1
+        if let course = try repeated(fewer, times: tries, fault) {
           shortest = course
           hasShrunk = true
         } else {
           start += size
         }
       }
-      guard played < patience, size > 1 || hasShrunk else { return shortest }
+      guard ContinuousClock.now < end, size > 1 || hasShrunk else { return shortest }
       size = max(1, size / 2)
     }
+  }
+}
+
+extension Course {
+  /// These actions as often, until they break the same invariant; nil: they do not.
+  private func repeated(_ actions: [Action], times: Int, _ fault: Fault?) throws -> Course? {
+    for _ in 0..<times {
+      let course = try Course(seed: seed, playing: actions, fault: fault)
+      if course.failure?.invariant == failure?.invariant { return course }
+    }
+    return nil
   }
 }
 
 extension Course: CustomStringConvertible {
   var description: String {
     let failure = failure.map { "\($0)" } ?? "nothing is wrong"
-    return "seed \(seed), \(actions.count) actions, \(steps) steps: \(failure)\n"
+    let races = actions.contains(where: \.isRace) ? " (of a race the kernel decides who is heard first)" : ""
+    return "seed \(seed), \(actions.count) actions, \(steps) steps\(races): \(failure)\n"
       + actions.enumerated().map { "  \($0 + 1). \($1)\n" }.joined()
   }
 }

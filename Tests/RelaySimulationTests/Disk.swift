@@ -11,9 +11,21 @@ struct JobRow: Sendable {
   let target: Target
   let state: JobState
   let created: Timestamp
+  let due: Timestamp
+  let level: String?
+  let isAnyway: Bool
+  /// The job whose push tells of this one's message.
+  let mergedInto: String?
+  let attempts: Int
+  let note: String?
+  let isFinished: Bool
+  /// JSON.
+  let explanation: String?
 
   static let columns = """
-    SELECT jobs.id, rooms.name, jobs.seq, users.name, jobs.device, jobs.state, jobs.created, jobs.rowid
+    SELECT jobs.id, rooms.name, jobs.seq, users.name, jobs.device, jobs.state, jobs.created, jobs.due,
+      jobs.level, jobs.is_notify_anyway, jobs.merged_into, jobs.attempts, jobs.note, jobs.finished_at IS NOT NULL,
+      jobs.explanation
     FROM jobs JOIN rooms ON rooms.id = jobs.room JOIN users ON users.id = jobs.user
     """
 
@@ -23,16 +35,29 @@ struct JobRow: Sendable {
     target = Target(user: UserID(unchecked: row[3]), device: DeviceID(unchecked: row[4]))
     state = try row.choice(5)
     created = Timestamp(rawValue: row[6])
+    due = Timestamp(rawValue: row[7])
+    level = row[8]
+    isAnyway = row[9]
+    mergedInto = row[10]
+    attempts = row[11]
+    note = row[12]
+    isFinished = row[13]
+    explanation = row[14]
+  }
+
+  /// Whether nothing was decided of it since.
+  func isAsDecided(_ other: JobRow) -> Bool {
+    state == other.state && due == other.due && level == other.level && isAnyway == other.isAnyway
+      && mergedInto == other.mergedInto && explanation == other.explanation
   }
 }
 
 /// What has changed on disk.
 struct DiskNews: Sendable {
+  /// The new ones, those that are not finished, and those that are since the news before.
   let jobs: [JobRow]
   /// The newest row of a job.
   let newest: Int64
-  /// Jobs that are being sent.
-  let sending: Set<String>
   let unfinished: Int
   /// Of each room.
   let cursors: [RoomID: Int64]
@@ -40,15 +65,22 @@ struct DiskNews: Sendable {
   /// When there is next something to claim.
   let nextDue: Timestamp?
 
-  /// - Parameter newest: That of the news before.
-  init(_ reader: Reader, after newest: Int64) throws {
+  /// - Parameters:
+  ///   - newest: That of the news before.
+  ///   - time: That at which they were read.
+  init(_ reader: Reader, after newest: Int64, since time: Timestamp) throws {
     let db = reader.db
     let last: Int64 = try db.first("SELECT coalesce(max(rowid), 0) FROM jobs")?[0] ?? 0
     // When all jobs were purged, rows count from the beginning.
-    jobs = try db.all("\(JobRow.columns) WHERE jobs.rowid > ?", [last < newest ? 0 : newest]).map(JobRow.init)
+    let known = last < newest ? 0 : newest
+    let open = try db.all("\(JobRow.columns) WHERE jobs.finished_at IS NULL ORDER BY jobs.rowid").map(JobRow.init)
+    let ended = try db.all(
+      "\(JobRow.columns) WHERE jobs.finished_at >= ? OR jobs.finished_at IS NOT NULL AND jobs.rowid > ?",
+      [time.rawValue, known]
+    ).map(JobRow.init)
+    jobs = open + ended
     self.newest = last
-    sending = Set(try db.all("SELECT id FROM jobs WHERE state = 'sending'").map { $0[0] as String })
-    unfinished = try db.first("SELECT count(*) FROM jobs WHERE \(Schema.unfinished)")?[0] ?? 0
+    unfinished = open.count
     cursors = Dictionary(
       uniqueKeysWithValues: try db.all("SELECT name, cursor FROM rooms").map { (RoomID(unchecked: $0[0]), $0[1]) })
     devices = Set(try Disk.devices(db).keys)
@@ -63,6 +95,7 @@ struct Disk: Sendable {
     let seq: Int64
     let first: Int64
     let messages: [Int64: RoomLog.Message]
+    let deleted: Set<Int64>
   }
 
   let rooms: [RoomID: Room]
@@ -70,23 +103,29 @@ struct Disk: Sendable {
   let members: [Membership: (read: Int64, received: Int64)]
   let devices: [Target: String]
   let keys: [Model.Key: Model.First]
+  let people: [UserID: UserRecord]
+  /// Who was quiet, and when they were notified.
+  let quiet: [Place: [UserID: Timestamp?]]
 
   init(_ reader: Reader) throws {
     let db = reader.db
     var rooms: [RoomID: Room] = [:]
     for row in try db.all("SELECT id, name, epoch, seq, first FROM rooms") {
       let messages = try db.all(
-        "SELECT seq, users.name, time, body FROM messages JOIN users ON users.id = sender WHERE room = ?",
+        "SELECT seq, users.name, time, body, is_deleted FROM messages JOIN users ON users.id = sender WHERE room = ?",
         [row[0] as Int64]
       ).map { row in
-        let body = Int(String(decoding: try row.bytes(3), as: UTF8.self)) ?? -1
+        let body = Int(String(decoding: try row.bytes(3).dropFirst().dropLast(), as: UTF8.self)) ?? -1
         return (
           row[0] as Int64,
-          RoomLog.Message(from: UserID(unchecked: row[1]), time: Timestamp(rawValue: row[2]), body: body)
+          RoomLog.Message(from: UserID(unchecked: row[1]), time: Timestamp(rawValue: row[2]), body: body),
+          row[4] as Bool
         )
       }
       rooms[RoomID(unchecked: row[1])] = Room(
-        epoch: row[2], seq: row[3], first: row[4], messages: Dictionary(uniqueKeysWithValues: messages))
+        epoch: row[2], seq: row[3], first: row[4],
+        messages: Dictionary(uniqueKeysWithValues: messages.map { ($0.0, $0.1) }),
+        deleted: Set(messages.filter(\.2).map(\.0)))
     }
     self.rooms = rooms
     members = Dictionary(
@@ -111,6 +150,16 @@ struct Disk: Sendable {
           Model.First(seq: $0[3], time: Timestamp(rawValue: $0[4]))
         )
       })
+    people = Dictionary(uniqueKeysWithValues: try reader.users(World.users).map { ($0.user.id, $0) })
+    quiet = try db.all(
+      """
+      SELECT rooms.name, quiet.seq, users.name, notified FROM quiet
+      JOIN rooms ON rooms.id = room JOIN users ON users.id = user
+      """
+    ).reduce(into: [:]) { quiet, row in
+      let place = Place(room: RoomID(unchecked: row[0]), seq: row[1])
+      quiet[place, default: [:]].updateValue(row.time(3), forKey: UserID(unchecked: row[2]))
+    }
   }
 
   static func devices(_ db: Database) throws -> [Target: String] {

@@ -21,12 +21,10 @@ final class Fuse: Sendable {
     var isCopied = false
     var isReleased = false
     var held: [Completion] = []
+    var commits = 0
   }
 
   private let state = Mutex(State())
-  private let copied = DispatchSemaphore(value: 0)
-  /// Where the writer waits once the files are copied.
-  private let gate = DispatchSemaphore(value: 0)
   private let folder: String
   private let image: String
 
@@ -35,6 +33,9 @@ final class Fuse: Sendable {
     self.folder = folder
     self.image = image
   }
+
+  /// How many groups were committed.
+  var commits: Int { state.withLock(\.commits) }
 
   var isBlown: Bool { state.withLock(\.isBlown) }
 
@@ -52,10 +53,11 @@ final class Fuse: Sendable {
 
   // MARK: Where it blows
 
-  /// To be called for every group, on the writer's thread.
+  /// To be called for every group.
   func pass(_ completions: [Completion], deliver: ([Completion]) -> Void) {
     enum Verdict { case deliver, hold, blow(isTold: Bool) }
     let verdict = state.withLock { state -> Verdict in
+      state.commits += 1
       if state.isReleased { return .deliver }
       if state.isBlown {
         state.held += completions
@@ -75,7 +77,6 @@ final class Fuse: Sendable {
     case .blow(let isTold):
       if isTold { deliver(completions) }
       copy()
-      gate.wait()
     }
   }
 
@@ -93,28 +94,20 @@ final class Fuse: Sendable {
 
   // MARK: The end
 
-  /// Blows now, unless it has, and returns when the files are copied.
-  func blow(_ store: Store) {
+  /// Blows now, unless it has, while nobody writes.
+  func blow() {
     let isCopied = state.withLock { state in
       state.isBlown = true
       defer { state.isCopied = true }
       return state.isCopied
     }
-    if !isCopied {
-      store.submit({ [self] _ in
-        // Within a transaction: nobody writes beside it, and what it holds is lost.
-        copy()
-        gate.wait()
-      }) { _ in }
-    }
-    copied.wait()
+    if !isCopied { copy() }
   }
 
-  /// Lets the writer go on, when nobody can see any more what comes of it.
+  /// Lets the store go on, when nobody can see any more what comes of it.
   /// - Returns: What was not told to those who wait for it.
   func release() -> [Completion] {
-    defer { gate.signal() }
-    return state.withLock { state in
+    state.withLock { state in
       state.isReleased = true
       return state.held
     }
@@ -130,6 +123,5 @@ final class Fuse: Sendable {
     } catch {
       preconditionFailure("the files of a store cannot be copied: \(error)")
     }
-    copied.signal()
   }
 }

@@ -18,6 +18,8 @@ enum Invariant: String, Sendable {
   case focused
   /// Nobody sees a Focus that is not shared with them.
   case discreet
+  /// What is decided is decided the same once more.
+  case repeated
   /// Everything comes to rest, and every request has one answer.
   case answered
 }

@@ -33,6 +33,8 @@ struct Model {
   struct Debt: Hashable {
     let place: Place
     let target: Target
+    /// Its sender wants it pushed once more, or anyway.
+    var isAnyway = false
   }
 
   struct Key: Hashable, Sendable {
@@ -48,23 +50,33 @@ struct Model {
 
   var logs: [RoomID: RoomLog] = [:]
   var members: [Membership: Member] = [:]
-  /// The token of each device.
-  var devices: [Target: String] = [:]
+  /// What the pushes of each message are to be like.
+  var wishes: [Place: PushWish] = [:]
+  var devices: [Target: Registration] = [:]
   var keys: [Key: First] = [:]
+  var people: [UserID: PersonModel] = [:]
+  /// Whom the reply to a `send` named, and when they were notified.
+  var quiet: [Place: Set<UserID>] = [:]
+  var notified: [Place: [UserID: Timestamp]] = [:]
   var attendance: Attendance
   private(set) var debts: Set<Debt> = []
 
   /// Marks are told to the store a second after the first change; whatever is older is there.
   static let lateness = Duration.milliseconds(1_001)
   static let keyLifetime = Duration.seconds(300)
-  static let pushLifetime = Duration.seconds(28 * 24 * 3600)
-
   init(start: Timestamp) { attendance = Attendance(start: start) }
 
   // MARK: What is shown
 
   mutating func see(_ message: RoomLog.Message, at place: Place) throws {
     try logs[place.room, default: RoomLog()].see(message, at: place)
+  }
+
+  /// It was told that the message says this now.
+  func seeEdit(_ body: Int, of place: Place) throws {
+    guard log(of: place.room).bodies(place.seq).contains(body) else {
+      throw Violation(.ordered, "\(place) is edited to \(body), which nobody asked")
+    }
   }
 
   mutating func see(epoch: String, of room: RoomID) throws {
@@ -74,21 +86,65 @@ struct Model {
   // MARK: What is acknowledged
 
   /// A message is stored. Who is owed a push was there, with a device, before and after.
-  mutating func acknowledge(_ message: RoomLog.Message, at place: Place, before: Model, now: Timestamp) throws {
+  mutating func acknowledge(
+    _ message: RoomLog.Message, _ wish: PushWish, quiet: [UserID], at place: Place, before: Model, now: Timestamp
+  ) throws {
     try see(message, at: place)
+    wishes[place] = wish
+    self.quiet[place] = Set(quiet)
+    let was = before.knowing(place, of: self)
     for (target, _) in devices where target.user != message.from && before.devices[target] != nil {
       let membership = Membership(room: place.room, user: target.user)
-      guard let member = members[membership], before.members[membership] != nil, member.mark.latest < place.seq,
-        !attendance.isActivelyReceived(place, by: target.user)
+      guard members[membership] != nil, before.members[membership] != nil,
+        !hasReached(place, target.user, isCall: wish.isCall),
+        !was.isRefused(Debt(place: place, target: target), at: now)
       else { continue }
       debts.insert(Debt(place: place, target: target))
     }
     read(Membership(room: place.room, user: message.from), upTo: place.seq, now: now)
   }
 
+  /// Whether nobody needs to be pushed to, because the user has it. A call rings until it is read.
+  func hasReached(_ place: Place, _ user: UserID, isCall: Bool) -> Bool {
+    guard let member = members[Membership(room: place.room, user: user)] else { return false }
+    if isCall { return member.read.latest >= place.seq }
+    return member.mark.latest >= place.seq || attendance.isActivelyReceived(place, by: user)
+  }
+
+  /// Its sender wants to be heard by these.
+  mutating func notify(_ users: [UserID], of place: Place, now: Timestamp) {
+    let isCall = wishes[place]?.isCall ?? false
+    for user in users {
+      notified[place, default: [:]][user] = now
+      guard !hasReached(place, user, isCall: isCall) else { continue }
+      for device in World.devices where devices[Target(user: user, device: device)] != nil {
+        debts.insert(Debt(place: place, target: Target(user: user, device: device), isAnyway: true))
+      }
+    }
+  }
+
+  func isNotified(_ place: Place, _ user: UserID) -> Bool { notified[place]?[user] != nil }
+
+  /// What nobody is owed any more.
+  mutating func forgive(now: Timestamp) {
+    guard !debts.isEmpty else { return }
+    let model = self
+    clear { model.isRefused($0, at: now) }
+  }
+
+  /// Whether a rule says that there is to be no push.
+  func isRefused(_ debt: Debt, at now: Timestamp) -> Bool {
+    if case .some(.none) = verdict(on: debt.place, to: debt.target, isAnyway: debt.isAnyway, at: now) {
+      true
+    } else {
+      false
+    }
+  }
+
   mutating func read(_ membership: Membership, upTo seq: Int64, now: Timestamp) {
     members[membership]?.read.raise(to: seq, now: now)
     reach(membership, upTo: seq, now: now)
+    clear { $0.place.room == membership.room && $0.target.user == membership.user && $0.place.seq <= seq }
   }
 
   /// A session has received messages up to this seq.
@@ -114,16 +170,24 @@ struct Model {
       reach(membership, upTo: seat.received, now: now)
     } else {
       // One mark cannot say that there is a gap, so a restart may push this.
-      clear { $0.place.room == room && $0.target.user == slot.user && session.hasReceived($0.place) }
+      let wishes = wishes
+      clear {
+        $0.place.room == room && $0.target.user == slot.user && session.hasReceived($0.place)
+          && wishes[$0.place]?.isCall != true
+      }
     }
   }
 
   private mutating func reach(_ membership: Membership, upTo seq: Int64, now: Timestamp) {
     guard let mark = members[membership]?.mark.latest, seq > mark else { return }
     members[membership]?.mark.raise(to: seq, now: now)
+    let wishes = wishes
     // What other sessions have received behind it may count now.
     for slot in World.slots where slot.user == membership.user { attend(slot, membership.room, now: now) }
-    clear { $0.place.room == membership.room && $0.target.user == membership.user && $0.place.seq <= seq }
+    clear {
+      $0.place.room == membership.room && $0.target.user == membership.user && $0.place.seq <= seq
+        && wishes[$0.place]?.isCall != true
+    }
   }
 
   mutating func leave(_ membership: Membership) {
@@ -131,28 +195,51 @@ struct Model {
     clear { $0.place.room == membership.room && $0.target.user == membership.user }
   }
 
-  mutating func register(_ target: Target, token: String) {
-    for (other, _) in devices where other != target && devices[other] == token { forget(other) }
-    devices[target] = token
+  mutating func register(_ target: Target, _ registration: Registration) {
+    for (other, known) in devices where other != target && known.token == registration.token { forget(other) }
+    devices[target] = registration
+    people[target.user, default: PersonModel()].register(target.device)
   }
 
   mutating func forget(_ target: Target) {
     devices[target] = nil
+    people[target.user]?.forget(target.device)
     clear { $0.target == target }
   }
 
   mutating func pushed(_ debt: Debt) { debts.remove(debt) }
 
-  mutating func expire(now: Timestamp) {
-    let logs = logs
-    clear { debt in (logs[debt.place.room]?[debt.place.seq]).map { $0.time + Self.pushLifetime <= now } ?? true }
-  }
+  /// All that was asked is answered.
+  mutating func settle() { for room in World.rooms { logs[room]?.settle() } }
 
   private mutating func clear(_ isSettled: (Debt) -> Bool) { debts = debts.filter { !isSettled($0) } }
 
   // MARK: What follows
 
   func log(of room: RoomID) -> RoomLog { logs[room] ?? RoomLog() }
+
+  /// The devices of others whose token is registered anew.
+  func taken(by ask: Ask, of user: UserID) -> [Target] {
+    guard case .register(_, let registration) = ask else { return [] }
+    return devices.filter { $0.key.user != user && $0.value.token == registration.token }.map(\.key)
+  }
+
+  func newestNumber(of ask: Ask, _ user: UserID) -> Int64 {
+    switch ask {
+    case .focus(let device, _, _, _): people[user]?.focus[device]?.said.number ?? 0
+    case .filter(let device, _, _): people[user]?.filters[device]?.number ?? 0
+    default: 0
+    }
+  }
+
+  /// This, with what another knows of a message.
+  func knowing(_ place: Place, of other: Model) -> Model {
+    guard message(at: place) == nil, let message = other.message(at: place) else { return self }
+    var model = self
+    try? model.see(message, at: place)
+    model.wishes[place] = other.wishes[place]
+    return model
+  }
 
   func message(at place: Place) -> RoomLog.Message? { logs[place.room]?[place.seq] }
 }

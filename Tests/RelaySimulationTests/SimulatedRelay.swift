@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Dispatch
+import GRDB
 import Logging
 import RelayDelivery
 import RelayGateways
@@ -9,9 +10,11 @@ import RelayStore
 import Synchronization
 
 @testable import RelayServer
+@testable import RelayStore
 
-/// The parts of a server, put together as ``Server`` does, but for the clock, the gateway, and that the worker works
-/// when it is told. Belongs to one thread, which waits in every call.
+/// The parts of a server, put together as ``Server`` does, but for the clock, the gateway, and that only one of them is
+/// at work at a time: the hub, or, when that rests, one step of the store or of the push worker. So the same seed has
+/// the same course. Belongs to one thread, which waits in every call.
 final class SimulatedRelay {
   let port: UInt16
   let store: Store
@@ -21,16 +24,21 @@ final class SimulatedRelay {
   private let thread: HubThread
   private let clock: VirtualClock
   private let gateway: RecordingGateway
-  private var work: DispatchSemaphore?
+  private let turns: Turns
+  private var work: Answer<Result<PushWorker.Result, any Error>>?
 
   /// Opens the folder, decides again what an earlier run left, and listens.
-  /// - Parameter image: Where a crash leaves its files.
+  /// - Parameters:
+  ///   - image: Where a crash leaves its files.
+  ///   - seed: Of the order in which what could be done at the same time is done.
   init(
-    folder: String, image: String, clock: VirtualClock, gateway: RecordingGateway, policy: DeliveryPolicy
+    folder: String, image: String, clock: VirtualClock, gateway: RecordingGateway, policy: DeliveryPolicy, seed: Int
   ) throws {
     let thread = HubThread()
+    let turns = Turns(seed: seed)
     let fuse = Fuse(folder: folder, image: image)
-    store = try Store(folder: folder, synchronous: .normal, now: { clock.now }) { completions in
+    let threads = StoreThreads.given { turns.add(.store, $0) }
+    store = try Store(folder: folder, synchronous: .normal, threads: threads, now: { clock.now }) { completions in
       fuse.pass(completions) { completions in
         thread.perform { for completion in completions { completion() } }
       }
@@ -59,11 +67,13 @@ final class SimulatedRelay {
     self.fuse = fuse
     self.clock = clock
     self.gateway = gateway
-    try Self.wait { [relay] in
-      await worker.takeOver()
-      try await relay.start()
-      await relay.reviewPushes()
-    }
+    self.turns = turns
+    try finish(
+      begin { [relay] in
+        await worker.takeOver()
+        try await relay.start()
+        await relay.reviewPushes()
+      })
   }
 
   /// The defaults, but nobody is told to be slower.
@@ -88,45 +98,81 @@ final class SimulatedRelay {
   /// When the next timer of the hub is due.
   var nextTimer: Timestamp? { onHub { $0.hub.nextDue } }
 
-  // MARK: Rest
+  // MARK: Turns
 
-  /// Whether nothing is under way but what clients were not told yet; everything that clients had written before
-  /// this call has been read.
+  /// Returns when the hub has done all that it can do by itself: everything that clients had written before this call
+  /// has been read, and what they are told is written.
+  func rest() {
+    let done = Answer<Void>()
+    thread.perform { [thread] in Self.look(thread, jobs: -1, quietRounds: 0, done) }
+    done.wait()
+  }
+
+  /// A round in which nothing came but this job was quiet; what the sockets held in the first is done in the second.
+  private static func look(_ thread: HubThread, jobs: Int, quietRounds: Int, _ done: Answer<Void>) {
+    let count = thread.jobCount
+    let quietRounds = count == jobs + 1 ? quietRounds + 1 : 0
+    guard quietRounds < 2 else { return done.give(()) }
+    thread.perform { look(thread, jobs: count, quietRounds: quietRounds, done) }
+  }
+
+  /// One step of the store or of the worker, for when the hub rests; false: there is none.
+  func takeTurn() -> Bool { turns.take() }
+
+  /// Whether nothing is left that the hub waits for.
   /// - Parameter sessions: How many connections there are to be.
   func isAtRest(sessions: Int) -> Bool {
-    onHub { _ in }  // a round of the loop, in which all sockets are read
-    return onHub { relay in
+    onHub { relay in
       let isDue = relay.hub.nextDue.map { $0 <= relay.hub.now } ?? false
-      return !isDue && relay.reconsidered.isEmpty && relay.pins.isEmpty && relay.loads.isEmpty && relay.readings == 0
-        && relay.hub.sessionCount == sessions
+      return !isDue && !relay.isBusy && relay.hub.sessionCount == sessions
     }
   }
 
-  var isWorking: Bool {
-    guard let work else { return false }
-    guard work.wait(timeout: .now()) == .success else { return true }
-    self.work = nil
-    return false
+  /// Keeps the hub from doing anything meanwhile, so that what is written to it comes at once and in this order.
+  func whileStill(_ body: () throws -> Void) rethrows {
+    let (still, over) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    thread.perform {
+      still.signal()
+      over.wait()
+    }
+    still.wait()
+    defer { over.signal() }
+    try body()
   }
+
+  var isWorking: Bool { work?.isGiven == false }
 
   /// Has the worker work off what is due, unless it is at it.
   func beginWork() {
     guard !isWorking else { return }
-    let done = DispatchSemaphore(value: 0)
-    work = done
-    Task { [worker] in
-      await worker.workOff()
-      done.signal()
+    work = begin { [worker] in await worker.workOff() }
+  }
+
+  private func begin<T: Sendable>(_ body: @escaping @Sendable () async throws -> T) -> Answer<Result<T, any Error>> {
+    let answer = Answer<Result<T, any Error>>()
+    Task(executorPreference: turns) {
+      do {
+        answer.give(.success(try await body()))
+      } catch {
+        answer.give(.failure(error))
+      }
     }
+    return answer
   }
 
-  func read<T: Sendable>(_ work: @escaping @Sendable (Reader) throws -> T) throws -> T {
-    try Self.wait { [store] in try await store.read(work) }
+  private func finish<T: Sendable>(_ answer: Answer<Result<T, any Error>>) throws -> T {
+    while !answer.isGiven {
+      rest()
+      _ = takeTurn()
+    }
+    return try answer.wait().get()
   }
 
-  func write<T: Sendable>(_ work: @escaping @Sendable (Transaction) throws -> T) throws -> T {
-    try Self.wait { [store] in try await store.write(work) }
-  }
+  // MARK: The disk
+
+  func read<T>(_ work: (Reader) throws -> T) throws -> T { try store.pool.read { try work(Reader(db: $0)) } }
+
+  func damage(_ sql: String) throws { try store.pool.write { try $0.execute(sql: sql) } }
 
   // MARK: The end
 
@@ -141,16 +187,17 @@ final class SimulatedRelay {
   /// An orderly end; the sessions that are left are cut.
   func stop() {
     onHub { $0.closeListener() }
-    try? Self.wait { [relay] in
-      await relay.flush()
-      await relay.stopHub()
-    }
+    onHub { $0.flush() }
+    rest()
+    while takeTurn() { rest() }
+    onHub { $0.stopHub() }
     finish()
   }
 
   /// An end by a crash: what is on disk now is in the image, and nobody hears anything more.
   func crash() {
-    fuse.blow(store)
+    fuse.blow()
+    rest()  // what was told in the last moment
     onHub { $0.stopHub() }
     let untold = fuse.release()
     thread.perform { for completion in untold { completion() } }
@@ -158,8 +205,10 @@ final class SimulatedRelay {
   }
 
   private func finish() {
-    while isWorking { gateway.letGo(.retry(after: nil, .serviceUnavailable)) }
-    while onHub({ !$0.pins.isEmpty || !$0.reconsidered.isEmpty || !$0.loads.isEmpty || $0.readings > 0 }) {}
+    repeat {
+      gateway.letGo(.retry(after: nil, .serviceUnavailable))
+      while takeTurn() { rest() }
+    } while isWorking || onHub { $0.isBusy }
     store.close()
     thread.end()
   }
@@ -172,17 +221,12 @@ final class SimulatedRelay {
     thread.perform { [relay] in answer.give(relay.assumeIsolated { body($0) }) }
     return answer.wait()
   }
+}
 
-  private static func wait<T: Sendable>(_ body: @escaping @Sendable () async throws -> T) throws -> T {
-    let answer = Answer<Result<T, any Error>>()
-    Task {
-      do {
-        answer.give(.success(try await body()))
-      } catch {
-        answer.give(.failure(error))
-      }
-    }
-    return try answer.wait().get()
+extension Relay {
+  /// Whether something is under way that others wait for.
+  fileprivate var isBusy: Bool {
+    !reconsidered.isEmpty || !pins.isEmpty || !loads.isEmpty || readings > 0 || isEndingHolds
   }
 }
 
@@ -195,6 +239,8 @@ private final class Answer<Value: Sendable>: Sendable {
     self.value.withLock { $0 = value }
     done.signal()
   }
+
+  var isGiven: Bool { value.withLock { $0 != nil } }
 
   /// Waits for it; once.
   func wait() -> Value {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Foundation
 import RelayHub
 import RelayProtocol
 
@@ -12,8 +13,14 @@ extension Simulation {
     case "message": try hear(fields, client)
     case "member": try hearOfMember(fields, client)
     case "bye": try part(fields, client)
-    case "presence", "receipt": break
-    case let type where fields.has("id"): try take(reply: fields, type, client)
+    case "presence" where !fields.has("id"): try see(fields, client)
+    case "edited":
+      let place = try place(fields)
+      if let body = try body(of: fields) { try model.seeEdit(body, of: place) }
+    case "deleted": try model.log(of: fields.room).seeDeleted(try place(fields))
+    case "delivery": hearOfDelivery(fields, client)
+    case "receipt": break
+    case let type where fields.has("id"): try take(reply: fields, type, json, client)
     default: throw Violation(.answered, "\(client.slot) hears \(String(decoding: json, as: UTF8.self))")
     }
   }
@@ -29,16 +36,24 @@ extension Simulation {
     let seq = try fields.required("seq", fields.integer("seq", 1...largestInteger))
     let time = try fields.required("time", fields.integer("time", 0...largestInteger))
     let from: UserID = try fields.required("from", fields.name("from"))
-    // Not looked into where it stands outermost.
-    let body =
-      try fields.raw("body").map { Int64(String(decoding: $0, as: UTF8.self)) }
-      ?? fields.integer("body", 0...largestInteger)
-    let message = RoomLog.Message(from: from, time: Timestamp(rawValue: time), body: body.map(Int.init) ?? 0)
+    let message = RoomLog.Message(from: from, time: Timestamp(rawValue: time), body: try body(of: fields) ?? 0)
     let place = Place(room: room, seq: seq)
     guard drafts[message.body]?.membership == Membership(room: room, user: from) else {
       throw Violation(.ordered, "\(place) is \(message), which nobody sent")
     }
     return (place, message)
+  }
+
+  /// Not looked into where it stands outermost.
+  private func body(of fields: Fields) throws -> Int? {
+    let text =
+      try fields.raw("body").map { String(decoding: $0.dropFirst().dropLast(), as: UTF8.self) }
+      ?? fields.string("body", longest: 20)
+    return text.flatMap { Int($0) }
+  }
+
+  func place(_ fields: Fields) throws -> Place {
+    Place(room: try fields.room, seq: try fields.required("seq", fields.integer("seq", 1...largestInteger)))
   }
 
   /// The next message of a room on a connection, its own included.
@@ -74,23 +89,26 @@ extension Simulation {
 
   // MARK: Replies
 
-  private func take(reply fields: Fields, _ type: String, _ client: Client) throws {
+  private func take(reply fields: Fields, _ type: String, _ json: [UInt8], _ client: Client) throws {
     let id = Int(try fields.required("id", fields.integer("id", 0...largestInteger)))
     guard let question = client.questions.removeValue(forKey: id) else {
       throw Violation(.answered, "\(client.slot) has a second reply to \(id)")
     }
-    guard type != "error" else {
-      let words = try fields.string("message", longest: 1_000) ?? ""
-      throw Violation(.answered, "\(client.slot) is refused \(question): \(words)")
-    }
+    let code = type == "error" ? try fields.string("code", longest: 100) : nil
     switch question {
-    case .barrier: break
-    case .hello(let acks, let activity): model.attendance.open(client.slot, acks: acks, activity: activity)
-    case .ask(let asking): try take(fields, to: asking, client)
+    case .hello(let acks, let activity) where code == nil:
+      model.attendance.open(client.slot, acks: acks, activity: activity)
+    case .ask(let asking):
+      let expected = refusal(of: asking, client.slot.user)
+      guard expected.contains(code) else {
+        throw Violation(.answered, "\(client.slot) hears \(code ?? "ok") to \(asking.ask), not \(expected)")
+      }
+      if let code { audit.tally.count(refused: code) } else { try take(fields, to: asking, json, client) }
+    default: throw Violation(.answered, "\(client.slot) is refused \(question): \(code ?? "")")
     }
   }
 
-  private func take(_ fields: Fields, to asking: Asking, _ client: Client) throws {
+  private func take(_ fields: Fields, to asking: Asking, _ json: [UInt8], _ client: Client) throws {
     let (slot, user, now) = (client.slot, client.slot.user, clock.now)
     switch asking.ask {
     case .join(let room, _, let history):
@@ -100,15 +118,36 @@ extension Simulation {
       let leaving = stays ? [slot] : World.slots.filter { $0.user == user }
       for slot in leaving { model.attendance.leave(slot, room, isClean: true, now: now) }
       if !stays { model.leave(Membership(room: room, user: user)) }
-    case .send(let room, let key): try sent(room, key, fields, body: asking.body, client)
+    case .send(let room, let key, let wish): try sent(room, key, wish, fields, body: asking.body, client)
     case .received(let room, _): model.received(slot, room, upTo: asking.seq, now: now)
     case .read(let room, _): model.read(Membership(room: room, user: user), upTo: asking.seq, now: now)
     case .activity(let activity): model.setActivity(activity, of: slot, now: now)
     case .history(let room, _, let limit): try paged(room, fields, upTo: asking.seq, limit: limit, client)
-    case .register(let device, let token):
-      model.register(Target(user: user, device: device), token: World.tokens[token])
-      audit.refused.remove(World.tokens[token])
+    case .edit(let room, _): model.logs[room]?.edit(asking.seq, asking.body)
+    case .delete(let room, _): model.logs[room]?.delete(asking.seq)
+    case .notify(let room, _, let users):
+      try notified(fields, Place(room: room, seq: asking.seq), users, by: user)
+    case .register(let device, let registration):
+      model.register(Target(user: user, device: device), registration)
+      audit.refused.remove(World.tokens[registration.token])
     case .forget(let device): model.forget(Target(user: user, device: device))
+    case .focus(let device, let isFocused, let authorization, let stamp):
+      try reported(
+        fields, device, authorization == .authorized ? isFocused : nil, asking.time(of: stamp),
+        asking.number(of: stamp), user)
+      client.shown.updateValue(try fields.bool("isFocused"), forKey: user)
+    case .filter(let device, let allow, let stamp):
+      try filtered(fields, device, allow, asking.time(of: stamp), asking.number(of: stamp), user)
+    case .prefer(let preference):
+      model.people[user, default: PersonModel()].prefer(preference, now: now)
+      let told = try JSONDecoder().decode(Preferences.self, from: Data(json))
+      guard told == model.people[user]?.preferences else {
+        throw Violation(.kept, "\(user) is told \(told), after \(preference)")
+      }
+    case .block(let other): model.people[user, default: PersonModel()].blocked.insert(other)
+    case .unblock(let other): model.people[user, default: PersonModel()].blocked.remove(other)
+    case .watch:
+      for entry in try entries(fields, "presence") { try see(entry, client) }
     }
   }
 
@@ -142,6 +181,7 @@ extension Simulation {
     if after != nil { audit.tally.count(isKnown ? .recovery : .noRecovery) }
     let count = isKnown ? seq - (after?.seq ?? 0) : try newest(history, of: seq, messages.count)
     try expect(messages, from: seq - count + 1, to: seq, in: room, of: client)
+    for entry in try entries(fields, "members") { try see(entry, client) }
     model.attendance.join(client.slot, room, givenFrom: seq - count + 1, now: clock.now)
     move(client, to: Place(room: room, seq: seq))
   }
@@ -160,7 +200,13 @@ extension Simulation {
       throw Violation(.ordered, "a reply without messages")
     }
     return try items.map { item in
-      let told = try message(Fields(item), in: room)
+      let fields = try Fields(item)
+      if try fields.bool("deleted") == true {
+        let seq = try fields.required("seq", fields.integer("seq", 1...largestInteger))
+        try model.log(of: room).seeDeleted(Place(room: room, seq: seq))
+        return seq
+      }
+      let told = try message(fields, in: room)
       try model.see(told.message, at: told.place)
       return told.place.seq
     }
@@ -172,7 +218,9 @@ extension Simulation {
     }
   }
 
-  private func sent(_ room: RoomID, _ key: Int?, _ fields: Fields, body: Int, _ client: Client) throws {
+  private func sent(
+    _ room: RoomID, _ key: Int?, _ wish: PushWish, _ fields: Fields, body: Int, _ client: Client
+  ) throws {
     let seq = try fields.required("seq", fields.integer("seq", 1...largestInteger))
     let time = Timestamp(rawValue: try fields.required("time", fields.integer("time", 0...largestInteger)))
     let place = Place(room: room, seq: seq)
@@ -192,8 +240,10 @@ extension Simulation {
     guard time == clock.now else { throw Violation(.ordered, "\(place) is of \(time), and now is \(clock.now)") }
     audit.tally.count(.message)
     if let key { model.keys[key] = Model.First(seq: seq, time: time) }
+    let quiet = try delivered(fields, place, wish, to: client.slot.user)
     try model.acknowledge(
-      RoomLog.Message(from: client.slot.user, time: time, body: body), at: place, before: before, now: clock.now)
+      RoomLog.Message(from: client.slot.user, time: time, body: body), wish, quiet: quiet, at: place, before: before,
+      now: clock.now)
     try pass(place, client)
   }
 

@@ -18,6 +18,8 @@ final class Simulation {
   private(set) var before = Model(start: VirtualClock.start)
   /// The same two of the last step before the start.
   var former = (Model(start: VirtualClock.start), Model(start: VirtualClock.start))
+  /// When the step began that is being made.
+  private(set) var begun = VirtualClock.start
   /// How many messages the step that is being made sends.
   private(set) var sends = 0
   /// What has happened, things that time brought included.
@@ -25,36 +27,45 @@ final class Simulation {
   let clock = VirtualClock()
   let gateway: RecordingGateway
   let fault: Fault?
+  /// What was told in the step that is being made and is looked at when all of it is known: what happened to one client
+  /// another may have been told before.
+  var claims: [() throws -> Void] = []
   /// Who sent a body where.
   private(set) var drafts: [Int: Draft] = [:]
   var audit = Audit()
+  /// nil: it is not asked for.
+  var transcript: Transcript?
   let parser = JSONParser(deepest: 100)
 
   struct Draft {
     let membership: Membership
-    let key: Int?
+    let wish: PushWish
   }
 
   private(set) var relay: SimulatedRelay
   private let root: String
+  private let seed: Int
   private var generation = 0
   private var newestID = 0
 
-  init(fault: Fault? = nil) throws {
+  /// - Parameter seed: Of the order in which the relay does what it could do at the same time.
+  init(seed: Int, fault: Fault? = nil) throws {
+    self.seed = seed
     self.fault = fault
     gateway = RecordingGateway(clock: clock, fault: fault)
     let memory = "/dev/shm"
     let place = FileManager.default.fileExists(atPath: memory) ? memory : NSTemporaryDirectory()
     root = "\(place)/stillwire-simulation-\(UUID().uuidString)"
-    relay = try Self.relay(root, 0, clock, gateway, fault)
+    relay = try Self.relay(root, 0, seed, clock, gateway, fault)
   }
 
   private static func relay(
-    _ root: String, _ generation: Int, _ clock: VirtualClock, _ gateway: RecordingGateway, _ fault: Fault?
+    _ root: String, _ generation: Int, _ seed: Int, _ clock: VirtualClock, _ gateway: RecordingGateway,
+    _ fault: Fault?
   ) throws -> SimulatedRelay {
     try SimulatedRelay(
       folder: "\(root)/\(generation)", image: "\(root)/\(generation + 1)", clock: clock, gateway: gateway,
-      policy: fault?.policy ?? .init())
+      policy: fault?.policy ?? .init(), seed: seed &* 1_000 &+ generation)
   }
 
   /// Starts the next relay, on the files of the last or on the image of its crash.
@@ -64,7 +75,7 @@ final class Simulation {
       generation += 1
     }
     audit.begin(isCrash: isImage)
-    relay = try Self.relay(root, generation, clock, gateway, fault)
+    relay = try Self.relay(root, generation, seed, clock, gateway, fault)
   }
 
   /// Ends it, without a look at anything.
@@ -97,7 +108,7 @@ final class Simulation {
       let asks = possible(asks)
       guard !asks.isEmpty else { return false }
       try step {
-        say(asks)
+        relay.whileStill { say(asks) }
         relay.beginWork()
       }
     case .answer(let answer, let token):
@@ -118,9 +129,14 @@ final class Simulation {
   }
 
   private func possible(_ asks: [Action.Asked]) -> [Action.Asked] {
-    asks.filter { asked in
+    let taken = Set(asks.flatMap { asked in model.taken(by: asked.ask, of: asked.slot.user) })
+    return asks.filter { asked in
+      // Whether what a device says is of before or after it lost its token, nobody can tell.
+      if let device = asked.ask.device, taken.contains(Target(user: asked.slot.user, device: device)) { return false }
       guard let client = clients[asked.slot], !client.isFrozen, !client.isEnding else { return false }
-      return !asked.ask.needsRoom || asked.ask.room.map(client.hears) ?? false
+      guard asked.ask.needsRoom else { return true }
+      guard let heard = asked.ask.room.flatMap({ client.heard[$0] }) else { return false }
+      return !asked.ask.needsMessage || heard > asked.ask.back
     }
   }
 
@@ -152,15 +168,31 @@ final class Simulation {
       guard let client = clients[asked.slot] else { continue }
       let (ask, room) = (asked.ask, asked.ask.room)
       let id = nextID()
-      if case .send(let room, let key) = ask {
-        sends += 1
-        drafts[id] = Draft(membership: Membership(room: room, user: asked.slot.user), key: key)
-      }
       let heard = room.flatMap { client.heard[$0] } ?? 0
       let asking = Asking(
         ask: ask, body: id, seq: max(0, heard - Int64(ask.back)),
-        after: after(ask, room.flatMap { positions[asked.slot]?[$0] }))
+        after: after(ask, room.flatMap { positions[asked.slot]?[$0] }), now: clock.now,
+        number: model.newestNumber(of: ask, asked.slot.user))
+      note(asking, asked.slot.user)
+      audit.tally.count(asked: ask.name)
       client.ask(.ask(asking), id: id, asking.write)
+    }
+  }
+
+  /// What may be shown from now on.
+  private func note(_ asking: Asking, _ user: UserID) {
+    switch asking.ask {
+    case .send(let room, _, let wish):
+      sends += 1
+      drafts[asking.body] = Draft(membership: Membership(room: room, user: user), wish: wish)
+    case .edit(let room, _):
+      guard model.log(of: room)[asking.seq]?.from == user else { return }
+      drafts[asking.body] = Draft(membership: Membership(room: room, user: user), wish: PushWish())
+      model.logs[room]?.askEdit(asking.seq, asking.body)
+    case .delete(let room, _):
+      guard model.log(of: room)[asking.seq]?.from == user else { return }
+      model.logs[room]?.askDelete(asking.seq)
+    default: break
     }
   }
 
@@ -184,13 +216,20 @@ final class Simulation {
 
   /// Does something, waits until everything is at rest, and looks at what has come of it.
   func step(_ body: () throws -> Void) throws {
+    model.settle()
     before = model
+    begun = clock.now
+    claims = []
     sends = 0
     steps += 1
     try body()
     try settle()
+    transcript?.endStep()
     guard !relay.fuse.isBlown else { return }
-    try relay.fuse.spare { try fault?.damage(relay) }
+    if let fault {
+      try relay.fuse.spare { try fault.damage(relay) }
+      audit.distrust()
+    }
     try look()
   }
 
@@ -218,17 +257,15 @@ final class Simulation {
   private func settle() throws {
     let patience = ContinuousClock.now + .seconds(20)
     while !relay.fuse.isBlown {
-      let isQuiet = try !hear()
-      let asking = clients.values.filter { !$0.questions.isEmpty }
-      if !asking.isEmpty {
-        Peer.wait(for: asking.map(\.peer))
-      } else if isQuiet, relay.isAtRest(sessions: clients.count), try !hear() {
+      relay.rest()
+      if try hear() || relay.takeTurn() { continue }
+      if clients.values.allSatisfy(\.questions.isEmpty), relay.isAtRest(sessions: clients.count) {
         let news = try audit.read(relay)
         if relay.isWorking {
-          let waiting = gateway.waiting
-          if !waiting.isEmpty, news.sending.isSubset(of: waiting) { return }
+          if !gateway.waiting.isEmpty { return }
         } else if let due = news.nextDue, due <= clock.now {
           relay.beginWork()
+          continue
         } else {
           return
         }
@@ -254,7 +291,9 @@ final class Simulation {
 
   private func take(_ frame: Peer.Frame, for client: Client) throws {
     switch frame {
-    case .text(let json): try take(json, for: client)
+    case .text(let json):
+      transcript?.add(json, to: client.slot, at: clock.now)
+      try take(fault?.heard(json) ?? json, for: client)
     case .ping(let payload):
       guard !client.isFrozen else { return }
       client.peer.pong(payload)

@@ -8,9 +8,30 @@ enum World {
   static let devices = ["phone", "mac"].map(DeviceID.init(unchecked:))
   /// Fewer than devices, so that a token goes from one to another.
   static let tokens = (0..<6).map { "token-\($0)" }
+  /// Devices that report, one of which is never pushed to.
+  static let reporters = devices + [DeviceID(unchecked: "watch")]
+  static let labels = ["work", "home"]
   /// Connections of a user at the same time.
   static let places = 2
   static let slots = users.flatMap { user in (0..<places).map { Slot(user: user, place: $0) } }
+
+  /// Places whose clocks are not changed in the weeks of a course.
+  enum Zone: String, CaseIterable, Sendable {
+    case greenwich = "UTC"
+    case berlin = "Europe/Berlin"
+    case kolkata = "Asia/Kolkata"
+    case newYork = "America/New_York"
+
+    /// Minutes before Greenwich, in January.
+    var offset: Int64 {
+      switch self {
+      case .greenwich: 0
+      case .berlin: 60
+      case .kolkata: 330
+      case .newYork: -300
+      }
+    }
+  }
 }
 
 /// One of a user's connections, whichever is there.

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayDelivery
+import RelayProtocol
+
+/// What is asked, with what was known when it was.
+struct Asking {
+  let ask: Ask
+  /// Of a message.
+  let body: Int
+  /// What it is about: `back` messages before the newest that the client has heard of.
+  let seq: Int64
+  /// What a client that joins says it has.
+  let after: Position?
+  let now: Timestamp
+  /// The newest number of the device that it is about.
+  let number: Int64
+
+  func write(_ json: inout JSONWriter.Object) {
+    json["room"] = ask.room?.rawValue
+    switch ask {
+    case .join(_, _, let history):
+      json["type"] = "join"
+      if let after {
+        json.object("after") {
+          $0["epoch"] = after.epoch
+          $0.integer("seq", after.seq)
+        }
+      }
+      if history > 0 { json.integer("history", history) }
+    case .leave(_, let stays):
+      json["type"] = "leave"
+      if stays { json.bool("stay", true) }
+    case .send(_, let key, let wish):
+      json["type"] = "send"
+      json["body"] = String(body)
+      json["key"] = key.map { String($0) }
+      write(wish, &json)
+    case .received:
+      json["type"] = "received"
+      json.integer("seq", seq)
+    case .read:
+      json["type"] = "read"
+      json.integer("seq", seq)
+    case .activity(let activity):
+      json["type"] = "activity"
+      json["state"] = activity.rawValue
+    case .history(_, _, let limit):
+      json["type"] = "history"
+      json.integer("before", seq + 1)
+      json.integer("limit", limit)
+    case .edit:
+      json["type"] = "edit"
+      json.integer("seq", seq)
+      json["body"] = String(body)
+    case .delete:
+      json["type"] = "delete"
+      json.integer("seq", seq)
+    case .notify(_, _, let users):
+      json["type"] = "notify"
+      json.integer("seq", seq)
+      if let users { json.array("users") { list in users.forEach { list.string($0.rawValue) } } }
+    case .register(let device, let registration):
+      json["type"] = "device"
+      json["device"] = device.rawValue
+      json["platform"] = Platform.simulator.rawValue
+      json["token"] = World.tokens[registration.token]
+      if registration.rings { json["voipToken"] = "voip-\(registration.token)" }
+      json["criteria"] = registration.criteria
+      json.object("settings") {
+        $0.bool("alerts", registration.allowsAlerts)
+        $0.bool("timeSensitive", registration.allowsTimeSensitive)
+      }
+    case .forget(let device):
+      json["type"] = "device"
+      json["device"] = device.rawValue
+      json.raw("token", "null".utf8)
+    case .focus(let device, let isFocused, let authorization, let stamp):
+      json["type"] = "focus"
+      json["device"] = device.rawValue
+      json.boolOrNull("isFocused", isFocused)
+      if authorization != .authorized { json["authorization"] = authorization.rawValue }
+      write(stamp, &json)
+    case .filter(let device, let allow, let stamp):
+      json["type"] = "filter"
+      json["device"] = device.rawValue
+      json.bool("active", allow != nil)
+      if let allow { json.array("allow") { list in allow.forEach { list.string($0) } } }
+      write(stamp, &json)
+    case .prefer(let preference):
+      json["type"] = "preferences"
+      write(preference, &json)
+    case .block(let user): write("block", user, &json)
+    case .unblock(let user): write("unblock", user, &json)
+    case .watch(let user): write("watch", user, &json)
+    }
+  }
+
+  /// The device's time, and its number, as they are sent.
+  func time(of stamp: Stamp) -> Timestamp? { stamp.at.map { now + $0 } }
+  func number(of stamp: Stamp) -> Int64? { stamp.number.map { max(0, number + $0) } }
+
+  /// The first message has none to answer.
+  var replyTo: Int64? {
+    guard case .send(_, _, let wish) = ask, let back = wish.replyBack, seq > Int64(back) else { return nil }
+    return seq - Int64(back)
+  }
+
+  private func write(_ wish: PushWish, _ json: inout JSONWriter.Object) {
+    if !wish.mentions.isEmpty { json.array("mentions") { list in wish.mentions.forEach { list.string($0.rawValue) } } }
+    json.integer("replyTo", replyTo)
+    if wish.reports { json.bool("report", true) }
+    guard wish.isAsked else { return json.bool("push", false) }
+    json.object("push") {
+      if wish.isCall { $0["kind"] = "call" }
+      $0["level"] = wish.level.rawValue
+      $0["criteria"] = wish.criteria
+      $0.decimal("expires", wish.lifetime?.seconds)
+    }
+  }
+
+  private func write(_ stamp: Stamp, _ json: inout JSONWriter.Object) {
+    json.integer("at", time(of: stamp)?.rawValue)
+    json.integer("number", number(of: stamp))
+  }
+
+  private func write(_ type: String, _ user: UserID, _ json: inout JSONWriter.Object) {
+    json["type"] = type
+    json.array("users") { $0.string(user.rawValue) }
+  }
+
+  private func write(_ preference: Preference, _ json: inout JSONWriter.Object) {
+    switch preference {
+    case .onFocus(let mode): json["onFocus"] = mode.rawValue
+    case .level(let room, let level, let lasts):
+      json.object("rooms") {
+        $0.object(room.rawValue) {
+          $0["level"] = level.rawValue
+          $0.integer("until", lasts.map { (now + $0).rawValue })
+        }
+      }
+    case .label(let room, let label):
+      json.object("rooms") {
+        $0.object(room.rawValue) { wish in
+          if let label { wish["criteria"] = label } else { wish.raw("criteria", "null".utf8) }
+        }
+      }
+    case .quietHours(nil): json.raw("quietHours", "null".utf8)
+    case .quietHours(let wish?):
+      let hours = wish.hours(at: now)
+      json.object("quietHours") {
+        $0["from"] = hours.from.description
+        $0["to"] = hours.to.description
+        $0.array("days") { list in hours.days.sorted().forEach { list.raw(String($0).utf8) } }
+        $0["timeZone"] = hours.timeZone
+        $0["mode"] = hours.mode.rawValue
+      }
+    case .shareFocus(let audience): json["shareFocus"] = audience.rawValue
+    case .shareOnline(let audience): json["shareOnline"] = audience.rawValue
+    }
+  }
+}

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import RelayDelivery
+import RelayGateways
+import RelayHub
+import RelayProtocol
+import RelayStore
+
+@testable import RelayServer
+
+extension Simulation {
+  /// What is held is silenced still, and what is merged goes with something.
+  func lookAtHolds(_ jobs: [JobRow]) throws {
+    let open = Set(jobs.lazy.filter { !$0.isFinished }.map(\.id))
+    for job in jobs where !job.isFinished {
+      let what = "\(job.place) for \(job.target)"
+      switch job.state {
+      case .held:
+        // The hub is asked again some milliseconds after a time at which something was not over yet.
+        guard clock.now <= job.due + .milliseconds(20) else {
+          throw Violation(.reached, "\(what) is held until \(job.due), and it is \(clock.now)")
+        }
+        let verdict = model.verdict(on: job.place, to: job.target, isAnyway: job.isAnyway, at: clock.now)
+        guard verdict == .hold else { throw Violation(.reached, "\(what) is held, and is to be \(verdict as Any)") }
+      case .merged:
+        guard job.mergedInto.map(open.contains) == true else {
+          throw Violation(.reached, "\(what) goes with \(job.mergedInto ?? "nothing"), which is over")
+        }
+      default: break
+      }
+    }
+  }
+
+  // MARK: Explanations
+
+  /// The facts that are kept with a job are true, and lead to the same decision once more.
+  func lookAtExplanation(of job: JobRow) throws {
+    guard let json = job.explanation else { return }
+    let explanation = try JSONDecoder().decode(Explanation.self, from: Data(json.utf8))
+    let (facts, what) = (explanation.facts, "\(job.place) for \(job.target)")
+    let again = decide(facts, policy: fault?.policy ?? .init())
+    guard again == explanation.decision else {
+      throw Violation(.repeated, "\(what) is \(again), and was \(explanation.decision)")
+    }
+    for reason in again.reasons { audit.tally.count(reason.code) }
+    let (before, after) = facts.now < model.attendance.start ? former : (before, model)
+    let (user, device) = (job.target.user, job.target.device)
+    let people = [before, after].map { $0.people[user] ?? PersonModel() }
+    func check<Value: Equatable>(_ told: Value, _ name: String, _ truth: (PersonModel) -> Value) throws {
+      let truths = people.map(truth)
+      guard truths.contains(told) else {
+        throw Violation(.focused, "\(what): \(name) is \(told) at \(facts.now), not \(truths)")
+      }
+    }
+    let now = facts.now
+    let isFocused = facts.device?.focusedUntil.map { now < $0 } ?? false
+    try check(isFocused, "isFocused") { $0.focus[device]?.state(at: now) == true }
+    let filter = facts.device?.filter.flatMap { now < $0.until ? $0.allow : nil }
+    try check(filter, "the filter") { $0.allowed(by: device, at: now) }
+    let quiet = facts.recipient.quiet.flatMap { now < $0.until ? $0.mode : nil }
+    try check(quiet, "quiet hours") { $0.areHoursQuiet(at: now) ? $0.preferences.quietHours?.mode : nil }
+    try check(facts.recipient.onFocus, "onFocus") { $0.preferences.onFocus }
+    let sender = facts.message.sender
+    try check(facts.recipient.hasBlockedSender, "the block") { $0.blocked.contains(sender) }
+  }
+
+  // MARK: Pushes
+
+  /// A device is told of a message under one collapse id, and that is nobody else's.
+  func lookAtTold(_ handed: RecordingGateway.Handed, _ job: JobRow, _ what: String) throws {
+    let (place, target, collapseID) = (job.place, job.target, handed.push.headers.collapseID)
+    let merged = audit.jobs.values.filter { $0.mergedInto == job.id && $0.state == .merged }
+    if let known = audit.told[target]?[place] {
+      guard known == collapseID else { throw Violation(.collapsed, "\(what) as \(collapseID), and was as \(known)") }
+    } else {
+      if let known = audit.collapseIDs.updateValue(collapseID, forKey: place), known != collapseID {
+        throw Violation(.collapsed, "\(what) as \(collapseID), and was as \(known)")
+      }
+      if let known = audit.places.updateValue(place, forKey: collapseID), known != place {
+        throw Violation(.collapsed, "\(what) as \(collapseID), as \(known) was")
+      }
+    }
+    for other in [job] + merged {
+      let known = audit.told[target, default: [:]].updateValue(collapseID, forKey: other.place)
+      guard known == nil || known == collapseID else {
+        throw Violation(.collapsed, "\(other.place), told with \(what) as \(collapseID), was as \(known ?? "")")
+      }
+    }
+    if !merged.isEmpty { audit.tally.count(.digest) }
+    let debt = Model.Debt(place: place, target: target)
+    audit.pushed[debt, default: []].insert(handed.push.id)
+    let count = audit.pushed[debt]?.count ?? 0
+    guard count <= (model.isNotified(place, target.user) ? 2 : 1) else {
+      throw Violation(.needed, "\(what), for the \(count). time")
+    }
+  }
+
+  /// It says what the message says now, and disturbs no more than it may.
+  func lookAtPayload(_ push: Push, _ job: JobRow, _ before: Model, _ after: Model, _ what: String) throws {
+    let payload = try parser.read(push.payload)
+    guard let aps = try payload.object("aps"), let communication = try payload.object("communication") else {
+      throw Violation(.needed, "\(what) without aps")
+    }
+    let isAnyway = try communication.bool("notifyAnyway") == true
+    guard !isAnyway || after.isNotified(job.place, job.target.user) else {
+      throw Violation(.needed, "\(what) to notify anyway, and nobody asked")
+    }
+    if isAnyway { audit.tally.count(.pushedAnyway) }
+    guard !payload.has("digest") else { return }
+    let told = try aps.string("interruption-level", longest: 20)
+    let wish = model.wishes[job.place] ?? PushWish()
+    let levels = [before, after].compactMap { model -> String? in
+      guard let device = model.devices[job.target] else { return nil }
+      let level = min(wish.level, device.allowsTimeSensitive || wish.level == .critical ? .critical : .active)
+      return level == .timeSensitive ? "time-sensitive" : level.rawValue
+    }
+    guard let told, levels.contains(told) || told == "passive" && !isAnyway else {
+      throw Violation(.needed, "\(what) as \(told ?? "nothing"), not \(levels)")
+    }
+    let text = try aps.object("alert")?.string("body", longest: 1_000)
+    let bodies = [before, after, model].flatMap { $0.log(of: job.place.room).bodies(job.place.seq) }
+    guard let text, Int(text).map(bodies.contains) == true else {
+      throw Violation(.inTime, "\(what) as \(text ?? "nothing"), and says \(bodies)")
+    }
+  }
+}

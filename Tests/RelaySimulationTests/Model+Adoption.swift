@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayProtocol
+import RelayStore
+
+extension Model {
+  /// Goes on from what is on disk after a start, if that is what it must be.
+  /// - Parameters:
+  ///   - drafts: What was asked of the pushes of a message, by its body.
+  ///   - end: Marks as of this time must be there.
+  ///   - unanswered: What may have happened or not.
+  ///   - refused: Tokens of devices that may be gone.
+  mutating func adopt(
+    _ disk: Disk, drafts: [Int: PushWish], end: Timestamp, unanswered: [Unanswered], refused: Set<String>,
+    now: Timestamp
+  ) throws {
+    for room in World.rooms { try adopt(room, disk.rooms[room], drafts, unanswered, disk.quiet) }
+    let memberships = World.rooms.flatMap { room in World.users.map { Membership(room: room, user: $0) } }
+    for membership in memberships {
+      try adopt(
+        membership, disk.members[membership], end: end,
+        unanswered: unanswered.filter { $0.user == membership.user }.map(\.asking.ask), now: now)
+    }
+    try adopt(disk.devices, unanswered: unanswered, refused: refused)
+    for user in World.users { try adopt(disk.people[user], of: user, unanswered, now: now) }
+    try adopt(disk.quiet, unanswered, now: now)
+    for (key, first) in keys where now < first.time + Self.keyLifetime {
+      guard disk.keys[key]?.seq == first.seq else { throw Violation(.kept, "\(key) is forgotten, it was \(first)") }
+    }
+    keys = disk.keys
+    attendance = Attendance(start: now)
+    settle()
+  }
+
+  private mutating func adopt(
+    _ room: RoomID, _ found: Disk.Room?, _ drafts: [Int: PushWish], _ unanswered: [Unanswered],
+    _ quiet: [Place: [UserID: Timestamp?]]
+  ) throws {
+    let log = log(of: room)
+    guard let found else {
+      guard log.newest == 0 else { throw Violation(.ordered, "\(room) is gone, with \(log.newest) messages") }
+      return
+    }
+    try see(epoch: found.epoch, of: room)
+    guard found.seq >= log.newest else {
+      throw Violation(.ordered, "\(room) ends with \(found.seq), and \(log.newest) was shown")
+    }
+    for seq in stride(from: found.first, through: found.seq, by: 1) {
+      let place = Place(room: room, seq: seq)
+      guard let message = found.messages[seq] else { throw Violation(.ordered, "\(place) is gone") }
+      let asked = unanswered.filter { $0.asking.ask.needsMessage && $0.asking.ask.room == room && $0.asking.seq == seq }
+      guard let known = log[seq] else {
+        try see(message, at: place)
+        wishes[place] = drafts[message.body]
+        self.quiet[place] = Set((quiet[place] ?? [:]).keys)
+        continue
+      }
+      let isDeleted = found.deleted.contains(seq)
+      guard isDeleted == log.isDeleted(seq) || asked.contains(where: \.asking.ask.deletes) else {
+        throw Violation(.kept, "\(place) is deleted: \(isDeleted)")
+      }
+      if isDeleted {
+        logs[room]?.delete(seq)
+      } else if message.body != known.body {
+        guard asked.contains(where: { $0.asking.body == message.body }) else {
+          throw Violation(.kept, "\(place) is \(message), and was \(known)")
+        }
+        logs[room]?.edit(seq, message.body)
+      }
+    }
+  }
+
+  private mutating func adopt(
+    _ membership: Membership, _ found: (read: Int64, received: Int64)?, end: Timestamp, unanswered: [Ask],
+    now: Timestamp
+  ) throws {
+    let isAsked = unanswered.contains { ask in
+      switch ask {
+      case .join(let room, _, _), .leave(let room, false): room == membership.room
+      default: false
+      }
+    }
+    let known = members[membership]
+    guard (known == nil) == (found == nil) || isAsked else {
+      throw Violation(.kept, "\(membership): \(found == nil ? "no member any more" : "a member again")")
+    }
+    guard let found else {
+      leave(membership)
+      return
+    }
+    if let known {
+      let (read, mark) = (known.read.at(end), known.mark.at(end))
+      guard found.read >= read, max(found.read, found.received) >= mark else {
+        throw Violation(
+          .kept, "\(membership) has \(found) on disk, and had read \(read) and received \(mark) by \(end)")
+      }
+      guard max(found.read, found.received) <= log(of: membership.room).newest else {
+        throw Violation(.kept, "\(membership) has \(found) on disk, of \(log(of: membership.room).newest)")
+      }
+    }
+    members[membership] = Member(read: found.read, received: found.received, now: now)
+  }
+
+  private mutating func adopt(
+    _ found: [Target: String], unanswered: [Unanswered], refused: Set<String>
+  ) throws {
+    for user in World.users {
+      for device in World.devices {
+        let target = Target(user: user, device: device)
+        let known = devices[target]
+        let isAsked = unanswered.contains { other in
+          switch other.asking.ask {
+          // A registration may take the token of another's device.
+          case .register: true
+          case .forget(let asked): other.user == user && asked == device
+          default: false
+          }
+        }
+        guard known.map({ World.tokens[$0.token] }) != found[target] || isAsked else { continue }
+        guard isAsked || known.map({ refused.contains(World.tokens[$0.token]) }) ?? false else {
+          throw Violation(.kept, "\(target) has \(found[target] ?? "no token"), not \(known as Any)")
+        }
+        guard let token = found[target] else {
+          forget(target)
+          continue
+        }
+        for case .register(device, let asked) in unanswered.filter({ $0.user == user }).map(\.asking.ask)
+        where World.tokens[asked.token] == token { register(target, asked) }
+      }
+    }
+  }
+
+  private mutating func adopt(
+    _ found: UserRecord?, of user: UserID, _ unanswered: [Unanswered], now: Timestamp
+  ) throws {
+    let known = people[user] ?? PersonModel()
+    var person = known
+    let isPreferenceAsked = unanswered.contains { $0.user == user && $0.asking.ask.prefers }
+    let preferences = found?.preferences ?? Preferences()
+    guard preferences == known.preferences || isPreferenceAsked else {
+      throw Violation(.kept, "\(user) wants \(preferences), not \(known.preferences)")
+    }
+    person.preferences = preferences
+    let isBlockAsked = unanswered.contains { $0.user == user && $0.asking.ask.blocks }
+    let blocked = Set(found?.blocks ?? [])
+    guard blocked == known.blocked || isBlockAsked else {
+      throw Violation(.kept, "\(user) has blocked \(blocked), not \(known.blocked)")
+    }
+    person.blocked = blocked
+    let isReportAsked = unanswered.contains { $0.asking.ask.reports }
+    let focus = Dictionary(
+      uniqueKeysWithValues: (found?.focus ?? []).map { record in
+        (
+          record.device,
+          FocusModel(
+            record.isFocused, at: record.at, number: record.number, heard: record.heard, settles: record.settles,
+            now: now)
+        )
+      })
+    for device in World.reporters {
+      let (a, b) = (focus[device]?.state(at: now), known.focus[device]?.state(at: now))
+      guard a == b || isReportAsked else {
+        throw Violation(.kept, "\(user)'s \(device) is \(a as Any), not \(b as Any)")
+      }
+    }
+    if isReportAsked { person.focus = focus }
+    let filters = Dictionary(
+      uniqueKeysWithValues: (found?.filters ?? []).map { record in
+        (
+          record.device,
+          FilterModel(
+            record.isActive ? record.allow : nil, at: record.at, number: record.number, heard: record.heard, now: now
+          ) { _ in true }
+        )
+      })
+    var read = known
+    read.filters = filters
+    for device in World.reporters {
+      let (a, b) = (read.allowed(by: device, at: now), known.allowed(by: device, at: now))
+      guard a == b || isReportAsked else {
+        throw Violation(.kept, "\(user)'s \(device) lets \(a as Any) through, not \(b as Any)")
+      }
+    }
+    if isReportAsked { person.filters = filters }
+    people[user] = person
+  }
+
+  private mutating func adopt(
+    _ found: [Place: [UserID: Timestamp?]], _ unanswered: [Unanswered], now: Timestamp
+  ) throws {
+    for (place, users) in quiet {
+      guard let message = message(at: place), now < message.time + .seconds(600) else { continue }
+      for user in users {
+        let time = found[place]?[user] ?? nil
+        let isAsked = unanswered.contains { $0.asking.ask.notifies && $0.asking.seq == place.seq }
+        guard time == notified[place]?[user] || isAsked else {
+          throw Violation(.kept, "\(user) was notified of \(place): \(time as Any)")
+        }
+        if isAsked { notified[place, default: [:]][user] = time }
+      }
+    }
+  }
+}
+
+extension Ask {
+  fileprivate var deletes: Bool { if case .delete = self { true } else { false } }
+  fileprivate var prefers: Bool { if case .prefer = self { true } else { false } }
+  fileprivate var notifies: Bool { if case .notify = self { true } else { false } }
+
+  fileprivate var blocks: Bool {
+    switch self {
+    case .block, .unblock: true
+    default: false
+    }
+  }
+
+  /// Whether it changes what is kept of devices' reports, of whomever.
+  fileprivate var reports: Bool {
+    switch self {
+    case .focus, .filter, .register, .forget: true
+    default: false
+    }
+  }
+}

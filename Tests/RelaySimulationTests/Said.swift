@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayProtocol
+
+/// What a device said last of its Focus or of its filter, and whether that still counts: written down once more, from
+/// the specification.
+struct Said<Value: Equatable & Sendable>: Sendable {
+  /// nil: nothing, or nothing that counts any more.
+  private(set) var value: Value?
+  private(set) var at: Timestamp
+  private(set) var number: Int64?
+  private(set) var heard: Timestamp
+  /// What is said for a while only, of these values.
+  private let isPassing: @Sendable (Value) -> Bool
+
+  static var lifetime: Duration { .seconds(12 * 3600) }
+  static var silence: Duration { .seconds(7 * 24 * 3600) }
+  static var skew: Duration { .seconds(60) }
+
+  init(
+    _ value: Value?, at told: Timestamp?, number: Int64?, now: Timestamp, isPassing: @escaping @Sendable (Value) -> Bool
+  ) {
+    self.value = value
+    at = Self.believed(told, now)
+    self.number = number
+    heard = now
+    self.isPassing = isPassing
+    age(now)
+  }
+
+  /// As it was kept.
+  init(
+    _ value: Value?, at: Timestamp, number: Int64?, heard: Timestamp, now: Timestamp,
+    isPassing: @escaping @Sendable (Value) -> Bool
+  ) {
+    self.value = value
+    self.at = at
+    self.number = number
+    self.heard = heard
+    self.isPassing = isPassing
+    age(now)
+  }
+
+  static func believed(_ told: Timestamp?, _ now: Timestamp) -> Timestamp {
+    guard let told, told <= now + skew else { return now }
+    return told
+  }
+
+  /// When what it says is over by itself.
+  var end: Timestamp {
+    guard let value, isPassing(value) else { return heard + Self.silence }
+    return min(at + Self.lifetime, heard + Self.silence)
+  }
+
+  mutating func age(_ now: Timestamp) {
+    guard value != nil, end <= now || heard + Self.silence <= now else { return }
+    value = nil
+    number = nil
+  }
+
+  /// - Returns: Whether it is the newest of the device.
+  mutating func take(_ value: Value?, at told: Timestamp?, number: Int64?, now: Timestamp) -> Bool {
+    age(now)
+    defer { age(now) }
+    heard = now
+    let at = Self.believed(told, now)
+    let isNewer = if let number, let newest = self.number { number > newest } else { at >= self.at }
+    guard isNewer else { return false }
+    self = Said(value, at: at, number: number ?? self.number, now: now, isPassing: isPassing)
+    return true
+  }
+
+  /// The device has registered anew.
+  mutating func forgetNumber() { number = nil }
+}
+
+/// The Focus of one device.
+struct FocusModel: Sendable {
+  private(set) var said: Said<Bool>
+  /// It says false since a moment ago, and true counts until then.
+  private(set) var settles: Timestamp?
+
+  static let settleTime = Duration.seconds(3)
+
+  init(_ isFocused: Bool?, at told: Timestamp?, number: Int64?, now: Timestamp) {
+    said = Said(isFocused, at: told, number: number, now: now) { $0 }
+  }
+
+  /// As it was kept.
+  init(_ isFocused: Bool?, at: Timestamp, number: Int64?, heard: Timestamp, settles: Timestamp?, now: Timestamp) {
+    said = Said(isFocused, at: at, number: number, heard: heard, now: now) { $0 }
+    self.settles = settles
+  }
+
+  func state(at now: Timestamp) -> Bool? {
+    if let settles, now < settles { return true }
+    var said = said
+    said.age(now)
+    return said.value
+  }
+
+  mutating func take(_ isFocused: Bool?, at told: Timestamp?, number: Int64?, now: Timestamp) -> Bool {
+    let (was, end) = (state(at: now), said.end)
+    guard said.take(isFocused, at: told, number: number, now: now) else { return false }
+    let isSettling = settles.map { now < $0 } ?? false
+    if isFocused != false {
+      settles = nil
+    } else if was == true, !isSettling {
+      settles = min(now + Self.settleTime, end)
+    }
+    return true
+  }
+
+  mutating func forgetNumber() { said.forgetNumber() }
+}
+
+typealias FilterModel = Said<[String]>
+
+/// What a user wants, and what their devices say.
+struct PersonModel: Sendable {
+  var focus: [DeviceID: FocusModel] = [:]
+  /// The criteria that active filters let through.
+  var filters: [DeviceID: FilterModel] = [:]
+  var preferences = Preferences()
+  var blocked: Set<UserID> = []
+
+  /// Any yes is a yes, else any no is a no.
+  func isFocused(at now: Timestamp) -> Bool? {
+    let states = focus.values.compactMap { $0.state(at: now) }
+    return states.isEmpty ? nil : states.contains(true)
+  }
+
+  func allowed(by device: DeviceID, at now: Timestamp) -> [String]? {
+    guard var filter = filters[device] else { return nil }
+    filter.age(now)
+    return filter.value
+  }
+
+  /// When something changes by itself.
+  var changes: [Timestamp] {
+    focus.values.flatMap { [$0.settles, $0.said.end].compactMap { $0 } } + filters.values.map(\.end)
+  }
+
+  mutating func forget(_ device: DeviceID) {
+    focus[device] = nil
+    filters[device] = nil
+  }
+
+  mutating func register(_ device: DeviceID) {
+    focus[device]?.forgetNumber()
+    filters[device]?.forgetNumber()
+  }
+
+  mutating func prefer(_ preference: Preference, now: Timestamp) {
+    switch preference {
+    case .onFocus(let mode): preferences.onFocus = mode
+    case .level(let room, let level, let lasts):
+      preferences[room].level = level
+      preferences[room].until = lasts.map { now + $0 }
+    case .label(let room, let label): preferences[room].criteria = label
+    case .quietHours(let wish): preferences.quietHours = wish?.hours(at: now)
+    case .shareFocus(let audience): preferences.shareFocus = audience
+    case .shareOnline(let audience): preferences.shareOnline = audience
+    }
+  }
+
+  func isMuted(_ room: RoomID, isMentioned: Bool, at now: Timestamp) -> Bool {
+    let wish = preferences[room]
+    if let until = wish.until, until <= now { return false }
+    return wish.level == .none || wish.level == .mentions && !isMentioned
+  }
+
+  func areHoursQuiet(at now: Timestamp) -> Bool { preferences.quietHours?.areOn(at: now) ?? false }
+}
+
+extension QuietHours {
+  /// In zones whose clocks are not changed: whether they are on, by counting minutes.
+  func areOn(at now: Timestamp) -> Bool {
+    guard let zone = World.Zone(rawValue: timeZone) else { return false }
+    let minute = now.rawValue / 60_000 + zone.offset
+    let length = to > from ? to.minutes - from.minutes : to.minutes - from.minutes + 1440
+    return (0...1).contains { daysAgo in
+      let day = minute / 1440 - Int64(daysAgo)
+      let begin = day * 1440 + Int64(from.minutes)
+      // Day 0 was a Thursday.
+      return days.contains(Int((day + 3) % 7) + 1) && begin <= minute && minute < begin + Int64(length)
+    }
+  }
+}
+
+extension QuietWish {
+  func hours(at now: Timestamp) -> QuietHours {
+    let first = now.rawValue / 60_000 + zone.offset + Int64(start)
+    let day = first / 1440
+    func time(_ minute: Int64) -> TimeOfDay {
+      guard let time = TimeOfDay(minutes: Int(minute % 1440)) else { preconditionFailure("it is below a day") }
+      return time
+    }
+    return QuietHours(
+      from: time(first), to: time(first + Int64(minutes)), days: Set(days.map { Int((day + Int64($0) + 3) % 7) + 1 }),
+      timeZone: zone.rawValue, mode: mode)
+  }
+}

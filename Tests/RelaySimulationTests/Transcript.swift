@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayProtocol
+
+/// What clients have heard, and what phones: all that anybody outside can see of a course. Of one step, by whom: the
+/// kernel decides who hears first what is told to several.
+struct Transcript: Sendable {
+  /// What the relay leaves to chance that has no seed: the epoch of a room, and when to come back.
+  private static let random = [Array("\"epoch\":".utf8), Array("\"retryAfter\":".utf8)]
+
+  private(set) var lines: [String] = []
+  private var step: [(slot: Slot, line: String)] = []
+
+  mutating func add(_ frame: [UInt8], to slot: Slot, at time: Timestamp) {
+    let text = Self.random.reduce(frame, Self.masked)
+    step.append((slot, line("\(slot) hears \(String(decoding: text, as: UTF8.self))", at: time)))
+  }
+
+  mutating func add(_ words: String, at time: Timestamp) { lines.append(line(words, at: time)) }
+
+  mutating func endStep() {
+    for slot in World.slots { lines += step.filter { $0.slot == slot }.map(\.line) }
+    step = []
+  }
+
+  private func line(_ words: String, at time: Timestamp) -> String {
+    "\((time - VirtualClock.start).milliseconds) ms: \(words)"
+  }
+
+  private static func masked(_ frame: [UInt8], _ key: [UInt8]) -> [UInt8] {
+    guard let range = frame.firstRange(of: key) else { return frame }
+    let end = frame[range.upperBound...].firstIndex { $0 == UInt8(ascii: ",") || $0 == UInt8(ascii: "}") }
+    return Array(frame[..<range.upperBound] + frame[(end ?? frame.endIndex)...])
+  }
+}

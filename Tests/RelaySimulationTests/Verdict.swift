@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayDelivery
+import RelayProtocol
+
+/// What is to become of a push to a device, as far as nobody has to be waited for and nobody has the message: the rules
+/// 2, 3, 5, 6 and 10 to 14 of the delivery decision, written down once more.
+enum Verdict: Equatable, Sendable {
+  case none(Reason.Code)
+  case hold
+  case push(Level)
+}
+
+extension Model {
+  static let longestHold = Duration.seconds(12 * 3600)
+
+  /// - Parameter isAnyway: The sender wants it pushed anyway.
+  func verdict(on place: Place, to target: Target, isAnyway: Bool, at now: Timestamp) -> Verdict? {
+    guard let message = message(at: place), let wish = wishes[place] else { return nil }
+    let person = people[target.user] ?? PersonModel()
+    if let code = objection(to: place, message, wish, of: target.user, person, at: now) { return .none(code) }
+    guard let device = devices[target] else { return .none(.noDevice) }
+    if !device.allowsAlerts, !(wish.isCall && device.rings) { return .none(.notAllowed) }
+    let level = min(wish.level, device.allowsTimeSensitive || wish.level == .critical ? .critical : .active)
+    let isSoft = level < .timeSensitive && !wish.isCall && !isAnyway && now < message.time + Self.longestHold
+    switch isSoft ? silence(of: target, person, in: place.room, wish, at: now) : nil {
+    case .hold: return .hold
+    case .passive: return .push(.passive)
+    case .deliver, nil: return .push(level)
+    }
+  }
+
+  private func objection(
+    to place: Place, _ message: RoomLog.Message, _ wish: PushWish, of user: UserID, _ person: PersonModel,
+    at now: Timestamp
+  ) -> Reason.Code? {
+    if !wish.isAsked { return .noPushAsked }
+    if person.blocked.contains(message.from) { return .blocked }
+    if log(of: place.room).isDeleted(place.seq) { return .deleted }
+    if wish.expires(from: message.time) <= now { return .expired }
+    if members[Membership(room: place.room, user: user)] == nil { return .notMember }
+    return person.isMuted(place.room, isMentioned: wish.mentions.contains(user), at: now) ? .muted : nil
+  }
+
+  /// The strongest wish of all that silences the device; nil: nothing does.
+  private func silence(
+    of target: Target, _ person: PersonModel, in room: RoomID, _ wish: PushWish, at now: Timestamp
+  ) -> SilenceMode? {
+    let isFocused = person.focus[target.device]?.state(at: now) == true
+    let onFocus = isFocused || isFiltered(target, person, in: room, wish, at: now) ? person.preferences.onFocus : nil
+    let inHours = person.areHoursQuiet(at: now) ? person.preferences.quietHours?.mode : nil
+    return [onFocus, inHours].compactMap { $0 }.max()
+  }
+
+  private func isFiltered(
+    _ target: Target, _ person: PersonModel, in room: RoomID, _ wish: PushWish, at now: Timestamp
+  ) -> Bool {
+    let criteria = person.preferences[room].criteria ?? devices[target]?.criteria ?? wish.criteria
+    guard let criteria, let allowed = person.allowed(by: target.device, at: now) else { return false }
+    return !allowed.contains(criteria)
+  }
+
+  // MARK: What others may know
+
+  /// Whether `viewer` may see who shares this with so many.
+  private func sees(_ user: UserID, _ viewer: UserID, _ audience: KeyPath<Preferences, Audience>) -> Bool {
+    guard user != viewer else { return true }
+    let person = people[user] ?? PersonModel()
+    guard !person.blocked.contains(viewer) else { return false }
+    switch person.preferences[keyPath: audience] {
+    case .none: return false
+    case .watchers: return true
+    case .rooms: return World.rooms.contains { isMember(user, of: $0) && isMember(viewer, of: $0) }
+    }
+  }
+
+  func isMember(_ user: UserID, of room: RoomID) -> Bool { members[Membership(room: room, user: user)] != nil }
+  func seesFocus(of user: UserID, _ viewer: UserID) -> Bool { sees(user, viewer, \.shareFocus) }
+  func seesOnline(of user: UserID, _ viewer: UserID) -> Bool { sees(user, viewer, \.shareOnline) }
+
+  /// Whether the reply to a `send` names the user.
+  func isQuiet(_ user: UserID, to sender: UserID, in room: RoomID, _ wish: PushWish, at now: Timestamp) -> Bool {
+    guard user != sender, isMember(user, of: room), seesFocus(of: user, sender) else { return false }
+    let person = people[user] ?? PersonModel()
+    let isFiltered = World.reporters.contains {
+      self.isFiltered(Target(user: user, device: $0), person, in: room, wish, at: now)
+    }
+    return person.isFocused(at: now) == true || isFiltered
+  }
+
+  enum Presence: Hashable { case live, waiting, push }
+
+  /// Under what the reply to a `send` counts the user.
+  func presence(of user: UserID, to sender: UserID, in room: RoomID, at now: Timestamp) -> Set<Presence> {
+    let membership = Membership(room: room, user: user)
+    guard seesOnline(of: user, sender) else { return [.push] }
+    let seats = attendance.seats(of: membership)
+    if seats.contains(where: { $0.activity != .background }) { return [.live] }
+    return Set(attendance.isInGrace(membership, at: now).map { $0 ? .waiting : .push })
+  }
+}
