@@ -203,7 +203,7 @@ size_t relay_room_delivery(const relay_hub_t *hub, relay_id_t room_id, relay_id_
 }
 
 size_t relay_room_away(const relay_hub_t *hub, relay_id_t id, const char *sender, bool rings,
-                       bool with_deviceless, relay_id_t *users, size_t room_for, bool *needs_wait) {
+                       bool is_reported, relay_id_t *users, size_t room_for, bool *needs_wait) {
   const relay_room_t *room = relay__room_find(hub, id);
   *needs_wait = false;
   if (!room || !pushes(hub, room)) return 0;
@@ -211,9 +211,12 @@ size_t relay_room_away(const relay_hub_t *hub, relay_id_t id, const char *sender
   for (uint32_t i = 0; i < room->member_count; i++) {
     const relay_member_t *member = room->members[i];
     if (!strcmp(member->user->named.name, sender)) continue;
-    if (!rings && (i < room->attended || (!member->seats && is_in_grace(hub, member)))) {
+    if (is_reported && relay__user_blocks(member->user, sender)) {
+      if (count < room_for) users[count] = member->user->id;
+      count++;
+    } else if (!rings && (i < room->attended || (!member->seats && is_in_grace(hub, member)))) {
       *needs_wait = true;
-    } else if (with_deviceless || member->user->has_devices) {
+    } else if (is_reported || member->user->has_devices) {
       if (count < room_for) users[count] = member->user->id;
       count++;
     }

@@ -381,6 +381,7 @@ typedef struct relay__views {
 
 relay_frame_t *relay__views_frame(relay_hub_t *hub, relay__views_t *views, relay__view_t view);
 void relay__views_release(relay_hub_t *hub, relay__views_t *views);
+bool relay__user_blocks(const relay_user_t *user, const char *name);
 void relay__unblock_all(relay_user_t *user);
 
 /* What is announced of a user. */

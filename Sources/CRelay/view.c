@@ -8,6 +8,10 @@ static bool includes(uint8_t audience, bool is_related) {
   return audience == RELAY_SHARE_WATCHERS || (audience == RELAY_SHARE_ROOMS && is_related);
 }
 
+bool relay__user_blocks(const relay_user_t *user, const char *name) {
+  return user->blocked && relay__names_find(user->blocked, name, strlen(name));
+}
+
 static bool blocks(const relay_user_t *user, const relay_user_t *viewer) {
   return user->blocked && relay__names_find(user->blocked, viewer->named.name, viewer->named.length);
 }

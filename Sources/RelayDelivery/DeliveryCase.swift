@@ -19,6 +19,11 @@ public struct DeliveryCase: Equatable, Sendable, Codable {
   }
 }
 
+extension DeliveryCase {
+  /// What its sender, the device and its app allow of the level that was asked for.
+  public var allowedLevel: Level { Question(facts: self, policy: DeliveryPolicy()).level }
+}
+
 /// What a message asks of those it reaches.
 public enum MessageKind: String, Sendable, CaseIterable, Codable {
   case message

@@ -42,16 +42,16 @@ extension Hub {
   /// Who is pushed to with the message itself: members with a device, whom nothing is waited for.
   /// - Parameters:
   ///   - rings: The message waits for nobody.
-  ///   - withDeviceless: Who has no device is among them.
+  ///   - isReported: Who has no device, or has blocked the sender, is among them.
   /// - Returns: These, and whether somebody else but the sender has to be waited for.
   public func away(
-    in room: RoomHandle, sender: UserID, rings: Bool, withDeviceless: Bool
+    in room: RoomHandle, sender: UserID, rings: Bool, isReported: Bool
   ) -> (users: [UserHandle], needsWait: Bool) {
     var needsWait = false
     let members = memberCount(of: room)
     let users = [UInt64](unsafeUninitializedCapacity: members) { buffer, count in
       count = relay_room_away(
-        hub, room.rawValue, sender.rawValue, rings, withDeviceless, buffer.baseAddress, members, &needsWait)
+        hub, room.rawValue, sender.rawValue, rings, isReported, buffer.baseAddress, members, &needsWait)
     }
     return (users.map(UserHandle.init(rawValue:)), needsWait)
   }

@@ -103,7 +103,7 @@ extension Relay {
     let away =
       isAsked
       ? hub.away(
-        in: handle, sender: message.from.id, rings: request.push.kind == .call, withDeviceless: isReported)
+        in: handle, sender: message.from.id, rings: request.push.kind == .call, isReported: isReported)
       : (users: [], needsWait: false)
     let delivery = delivery(of: traits, in: handle, room, showsPresence: message.showsPresence)
     let decided = decide(traits, at: now, for: away.users, in: room)

@@ -47,6 +47,7 @@ actor Relay {
   /// Users whose pushes are being decided again, and whether something has changed since that began.
   var reconsidered: [UserID: Bool] = [:]
   var isEndingHolds = false
+  var areMoreHoldsOver = false
   /// When ``endHolds()`` is called next; nil: nothing is held, as far as is known.
   var holdAlarm: Timestamp?
   /// What the rooms in memory do.
@@ -108,9 +109,10 @@ actor Relay {
     // What was to end a hold may have been stored by the earlier run, and no more.
     let now = hub.now
     try await store.write { try $0.decideHeldAgain(by: now) }
-    endHolds()
     // Unowned is safe: the worker ends before the relay does.
     await worker.listen { [unowned self] in await heard($0) }
+    await reviewPushes()
+    endHolds()
     // Who joins a room before its turn has come loads it first, as on every other day.
     try await withThrowingTaskGroup(of: Void.self) { tasks in
       for (index, room) in undecided.enumerated() {

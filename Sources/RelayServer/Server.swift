@@ -174,6 +174,7 @@ public final class Server: Service {
   /// Serves until a graceful shutdown or cancellation; then clients are asked to come back, and all is written.
   public func run() async throws {
     do {
+      await worker.takeOver()
       try await relay.start()
     } catch {
       await end()
@@ -182,11 +183,7 @@ public final class Server: Service {
     log.notice("ready", metadata: ["url": "\(url)"])
     isReady(self)
     await withTaskGroup { tasks in
-      tasks.addTask { [worker, relay] in
-        await worker.takeOver()
-        await relay.reviewPushes()
-        await worker.run()
-      }
+      tasks.addTask { [worker] in await worker.run() }
       tasks.addTask { [sweep] in await sweep.run() }
       tasks.addTask { [probe] in await probe.run() }
       try? await gracefulShutdown()  // or cancellation, which ends it as well

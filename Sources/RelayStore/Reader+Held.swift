@@ -15,6 +15,8 @@ public struct OpenJob: Equatable, Sendable {
   public var isNotifyAnyway: Bool
   /// Others are merged into it, or were: its level is that of the most urgent one.
   public var isDigest: Bool
+  /// Jobs of a device that have the same replace one push on it; nil: its own.
+  public var collapse: String?
   public var message: UndecidedRecord
   /// The recipient's marks in the room; nil: no member.
   public var marks: Marks?
@@ -23,7 +25,8 @@ public struct OpenJob: Equatable, Sendable {
 
   public init(
     id: String, room: RoomID, state: JobState, due: Timestamp, created: Timestamp, attempts: Int = 0,
-    level: String? = nil, isNotifyAnyway: Bool = false, isDigest: Bool = false, message: UndecidedRecord, marks: Marks?,
+    level: String? = nil, isNotifyAnyway: Bool = false, isDigest: Bool = false, collapse: String? = nil,
+    message: UndecidedRecord, marks: Marks?,
     device: Device?
   ) {
     self.id = id
@@ -35,6 +38,7 @@ public struct OpenJob: Equatable, Sendable {
     self.level = level
     self.isNotifyAnyway = isNotifyAnyway
     self.isDigest = isDigest
+    self.collapse = collapse
     self.message = message
     self.marks = marks
     self.device = device
@@ -54,7 +58,7 @@ extension Reader {
     let rows = try db.all(
       """
       SELECT job.rowid, job.id, rooms.name, job.state, job.due, job.created, job.attempts, job.level,
-        job.is_notify_anyway, job.digest IS NOT NULL, members.read, members.received, \(UndecidedRecord.columns), \(Device.columns)
+        job.is_notify_anyway, job.digest IS NOT NULL, job.collapse_room || '/' || job.collapse_seq, members.read, members.received, \(UndecidedRecord.columns), \(Device.columns)
       FROM jobs AS job
       JOIN rooms ON rooms.id = job.room
       JOIN messages ON messages.room = job.room AND messages.seq = job.seq
@@ -94,6 +98,19 @@ extension Reader {
 }
 
 extension Reader {
+  /// Whether something may have changed that a job is decided by since it was made: also what came while it was being
+  /// sent, when nobody could decide it again.
+  public func isOutdated(_ id: String) throws -> Bool {
+    try db.has(
+      """
+      SELECT 1 FROM jobs
+      JOIN users ON users.id = jobs.user
+      LEFT JOIN members ON members.room = jobs.room AND members.user = jobs.user
+      WHERE jobs.id = ? AND (users.changed >= jobs.created OR members.received >= jobs.seq)
+      """,
+      [id])
+  }
+
   /// Users about whom something has changed since a job of theirs was made that is not finished, without those of whom
   /// all jobs are held; in the order in which the store came to know them.
   /// - Parameter after: The last of the page before; nil: from the first.
@@ -114,12 +131,12 @@ extension Reader {
 extension OpenJob {
   /// The columns of ``Reader/openJobs(of:before:limit:)``.
   fileprivate init(_ row: Row) throws {
-    let read: Int64? = row[10]
+    let read: Int64? = row[11]
     self.init(
       id: row[1], room: RoomID(unchecked: row[2]), state: try row.choice(3), due: Timestamp(rawValue: row[4]),
       created: Timestamp(rawValue: row[5]), attempts: row[6], level: row[7], isNotifyAnyway: row[8],
-      isDigest: row[9], message: try UndecidedRecord(row, at: 12),
-      marks: read.map { Marks(read: $0, received: row[11]) },
-      device: row.hasNull(atIndex: 19) ? nil : try Device(row, at: 19))
+      isDigest: row[9], collapse: row[10], message: try UndecidedRecord(row, at: 13),
+      marks: read.map { Marks(read: $0, received: row[12]) },
+      device: row.hasNull(atIndex: 20) ? nil : try Device(row, at: 20))
   }
 }

@@ -9,12 +9,12 @@ import RelayProtocol
 extension Transaction {
   /// Merges an open job, and what was merged into it, into another one of the same device.
   ///
-  /// Nothing is merged that may have reached the phone, because it would stand there twice, and nothing that is to
-  /// notify anyway, because the others are not to.
+  /// Nothing is merged that may have reached the phone, because it would stand there twice, unless the push replaces
+  /// that very one; and nothing that is to notify anyway, because the others are not to.
   func merge(_ job: StoredJob, into carrier: StoredJob) throws -> Bool {
     let isSame = carrier.queue.user == job.queue.user && carrier.queue.device == job.queue.device
     guard isSame, carrier.id != job.id, carrier.isOpen, carrier.state != .merged, !carrier.isNotifyAnyway,
-      job.state != .merged, !job.isNotifyAnyway, job.attempts == 0, job.collapse == nil
+      job.state != .merged, !job.isNotifyAnyway, job.attempts == 0, job.collapse.map({ $0 == carrier.target }) ?? true
     else { return false }
     try db.run(
       "UPDATE jobs SET state = 'merged', merged_into = ?, is_next = 0, digest = NULL WHERE rowid = ?",
@@ -37,7 +37,13 @@ extension Transaction {
       [state.rawValue, due.rawValue, job.row])
   }
 
-  /// Makes the newest message that a cancelled job was to carry the carrier of the others.
+  /// Has a digest go by itself, and what it was to carry without it.
+  func disband(_ job: StoredJob) throws {
+    try bequeath(job.id, isHeld: job.state == .held)
+    try db.run("UPDATE jobs SET digest = NULL WHERE rowid = ?", [job.row])
+  }
+
+  /// Makes the newest message that a cancelled job was to carry the carrier of the others, as loud as that one was.
   /// - Parameter isHeld: Whether the job was.
   func bequeath(_ id: String, isHeld: Bool) throws {
     let newest = try db.first(
@@ -56,7 +62,10 @@ extension Transaction {
       WHERE id = ?
       """,
       [(isHeld ? JobState.held : .ready).rawValue, heir])
-    if try rebase(from: id, to: heir) { try db.run("UPDATE jobs SET digest = '[]' WHERE id = ?", [heir]) }
+    if try rebase(from: id, to: heir) {
+      try db.run(
+        "UPDATE jobs SET digest = '[]', level = (SELECT level FROM jobs WHERE id = ?) WHERE id = ?", [id, heir])
+    }
     if !isHeld { try appoint(in: JobQueue(user: newest[1], device: newest[2], room: newest[3])) }
   }
 

@@ -116,10 +116,7 @@ extension Transaction {
 
   /// A job that was not sent yet notifies anyway, and by itself: what it was to be told with is not to.
   private func notifyAnyway(_ known: StoredJob, as job: JobDraft) throws {
-    if known.isDigest {
-      try bequeath(known.id, isHeld: known.state == .held)
-      try db.run("UPDATE jobs SET digest = NULL WHERE rowid = ?", [known.row])
-    }
+    if known.isDigest { try disband(known) }
     try db.run(
       "UPDATE jobs SET is_notify_anyway = 1, level = ?, explanation = coalesce(?, explanation) WHERE rowid = ?",
       [job.level, job.explanation.map { String(decoding: $0, as: UTF8.self) }, known.row])

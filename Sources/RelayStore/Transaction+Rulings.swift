@@ -7,12 +7,12 @@ public enum JobRuling: Equatable, Sendable {
   /// To be pushed, at this level: at once when it was held, else when it would have been.
   case push(level: String)
   /// To be decided again at this time, or when what silences the device ends; at most ``JobDraft/longestHold`` after the
-  /// job was made.
+  /// job was made. Not where it was attempted, because it may be on the phone, or is to notify anyway.
   case hold(until: Timestamp)
   /// Not to be pushed, with the reason.
   case cancel(String)
-  /// To be told by the push of this job, which should be that of the newest message.
-  case merge(into: String)
+  /// To be told by the push of this job, which should be that of the newest message; by itself it has this level.
+  case merge(into: String, level: String? = nil)
 }
 
 extension Transaction {
@@ -29,10 +29,13 @@ extension Transaction {
     case .push(let level):
       try db.run("UPDATE jobs SET level = ? WHERE rowid = ?", [level, job.row])
       if job.state == .held { try release(job) }
-    case .hold(let until): try hold(job, until: until)
+    case .hold(let until):
+      guard job.attempts == 0, !job.isNotifyAnyway else { return false }
+      try hold(job, until: until)
     case .cancel(let reason): try cancelJobs("rowid = ?", [job.row], note: reason)
-    case .merge(let carrier):
+    case .merge(let carrier, let level):
       guard let carrier = try storedJob(carrier), try merge(job, into: carrier) else { return false }
+      try db.run("UPDATE jobs SET level = coalesce(?, level) WHERE rowid = ?", [level, job.row])
     }
     if let explanation {
       try db.run(
@@ -67,6 +70,8 @@ extension Transaction {
 
   private func hold(_ job: StoredJob, until time: Timestamp) throws {
     if job.state == .merged { try separate(job, as: .held, due: time) }
+    // What was to be told with it may not be held.
+    if job.isDigest { try disband(job) }
     try db.run(
       "UPDATE jobs SET state = 'held', is_next = 0, due = min(?, created + ?) WHERE rowid = ?",
       [time.rawValue, JobDraft.longestHold.milliseconds, job.row])

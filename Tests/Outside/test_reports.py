@@ -99,38 +99,47 @@ def test_who_has_muted_the_room_is_told_of_as_if_not(circle):
     assert told(circle, sent)["state"] == "received"
 
 
-def test_of_who_has_blocked_the_sender_no_receipt_is_told(circle):
-    bob, carol = circle.live("bob"), circle.live("carol")
+@pytest.mark.parametrize("place", ["live", "away", "within the grace"])
+def test_of_who_has_blocked_the_sender_the_same_is_told_wherever_they_are(gather, place):
+    """`pushed` at once, as of somebody who is away, and no receipt."""
+    circle = gather("--presence-grace", 20)
+    bob, carol = circle.live("bob", acks=True), circle.live("carol", acks=True)
     bob.block(circle.alice)
+    if place == "away":
+        bob.session.close()
+    elif place == "within the grace":
+        bob.session.drop()
     sent = circle.send("hi", report=True)
-    for person in (bob, carol):
-        person.session.request("read", room=circle.room, seq=sent["seq"])
-    told(circle, sent, user=carol.user, state="received")
+    assert told(circle, sent)["user"] == bob.user
+    if place == "live":
+        bob.session.request("read", room=circle.room, seq=sent["seq"])
+    carol.session.request("read", room=circle.room, seq=sent["seq"])
+    assert told(circle, sent, user=carol.user)["state"] == "received"
     assert heard(circle) == []
+    assert bob.phone.texts() == []
 
 
 def test_who_is_there_and_hides_something_is_told_of_as_if_a_push_were_needed(circle):
-    """Their sessions were not given the message, or say nothing of it; where the push would have gone out is told."""
-    blocking, muting = circle.live("blocking", acks=True), circle.live("muting", acks=True)
-    blocking.block(circle.alice)
+    """Their sessions say nothing of it; when the push would have gone out is told."""
+    muting, hiding = circle.live("muting", acks=True), circle.live("hiding", acks=True)
     muting.prefer(rooms={circle.room: {"level": "none"}})
-    seen = circle.live("seen", acks=True)
+    hiding.prefer(shareFocus="none")
     sent = circle.send("hi", report=True)
-    for person in (blocking, muting):
+    for person in (muting, hiding):
         assert told(circle, sent, user=person.user)["state"] == "pushed"
-    told(circle, sent, user=seen.user, state="pushed")
-    assert blocking.phone.texts() == muting.phone.texts() == []
+    hiding.phone.ring("hi")
+    assert muting.phone.texts() == []
 
 
-def test_who_is_within_the_grace_and_hides_something_is_told_of_when_it_is_over(gather):
+def test_who_mutes_within_the_grace_is_told_of_when_it_is_over(gather):
     circle = gather("--presence-grace", 2)
-    blocking = circle.live("blocking")
-    blocking.block(circle.alice)
-    blocking.session.drop()
+    muting = circle.live("muting")
+    muting.prefer(rooms={circle.room: {"level": "none"}})
+    muting.session.drop()
     sent = circle.send("hi", report=True)
-    assert told(circle, sent, user=blocking.user)["state"] == "pushed"
+    assert told(circle, sent, user=muting.user)["state"] == "pushed"
     assert circle.alice.request("ping")["time"] >= sent["time"] + 1_000
-    assert blocking.phone.texts() == []
+    assert muting.phone.texts() == []
 
 
 def test_without_a_device_only_who_hides_something_is_told_of(circle):

@@ -72,7 +72,6 @@ final class SimulatedRelay {
       begin { [relay] in
         await worker.takeOver()
         try await relay.start()
-        await relay.reviewPushes()
       })
   }
 

@@ -349,4 +349,28 @@ extension HeldJobTests {
     }
     #expect(try await changed() == [])
   }
+
+  @Test func `what was attempted or is to notify anyway is not held`() async throws {
+    var anyway = job(to: bob, phone())
+    anyway.isNotifyAnyway = true
+    let ids = try await append([job(), anyway])
+    let claimed = try await claim()
+    #expect(claimed.map(\.id) == [ids[0]])
+    try await test.write { try $0.retry(ids[0], due: .at(9)) }
+    for id in ids { #expect(try await rule(id, .hold(until: .at(99))) == false) }
+    #expect(try await record(ids[0]).state == .retrying)
+    #expect(try await record(ids[1]).state == .ready)
+  }
+
+  @Test func `a job is outdated by what changed since it was made`() async throws {
+    func isOutdated(_ id: String) async throws -> Bool { try await test.read { try $0.isOutdated(id) } }
+    let ids = try await append([job(), job()])
+    #expect(try await isOutdated(ids[0]) == false)
+    try await test.write { try $0.mark(room, bob.id, received: 1) }
+    #expect(try await isOutdated(ids[0]))
+    #expect(try await isOutdated(ids[1]) == false)
+    try await test.write { try $0.noteChange(of: bob.id) }
+    #expect(try await isOutdated(ids[1]))
+    #expect(try await isOutdated("none") == false)
+  }
 }

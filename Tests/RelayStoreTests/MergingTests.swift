@@ -319,4 +319,48 @@ import Testing
     #expect(claim.others.map(\.room) == Array(rooms.dropLast().reversed().prefix(Claim.mostOthers)))
     #expect(try await record(ids.last ?? "").digest.count == Claim.mostOthers + 1)
   }
+
+  @Test func `who takes a digest over is as loud as it was`() async throws {
+    let ids = try await hold([Self.a, Self.b, Self.c])
+    let merged = try await test.write { transaction in
+      try [
+        transaction.rule(ids[0], .merge(into: ids[2], level: "passive")),
+        transaction.rule(ids[1], .merge(into: ids[2], level: "passive")),
+        transaction.rule(ids[2], .push(level: "timeSensitive")), transaction.rule(ids[2], .cancel("deleted")),
+      ]
+    }
+    #expect(merged == [true, true, true, true])
+    #expect(try await record(ids[1]).level == "timeSensitive")
+    // Alone it has the level that was decided for it.
+    try await test.write { _ = try $0.rule(ids[1], .cancel("deleted")) }
+    #expect(try await record(ids[0]).level == "passive")
+  }
+
+  @Test func `a digest that is held again leaves the others to themselves`() async throws {
+    let ids = try await hold([Self.a, Self.b, Self.c])
+    try await release(ids)
+    #expect(try await test.write { try $0.rule(ids[2], .hold(until: .at(5_000))) })
+    #expect(try await states(ids) == [.merged, .ready, .held])
+    let claim = try #require(try await claim().first)
+    #expect(claim.id == ids[1])
+    #expect(claim.others.map(\.room) == [Self.a])
+    #expect(try await record(ids[2]).digest == [])
+  }
+
+  @Test func `what replaces the same push is one digest again`() async throws {
+    let ids = try await hold([Self.a, Self.b, Self.c])
+    try await release(ids)
+    let claimed = try await claim()
+    #expect(claimed.map(\.id) == [ids[2]])
+    try await test.write { transaction in
+      try transaction.retry(ids[2], due: .at(100))
+      for id in ids.prefix(2) { #expect(try transaction.rule(id, .hold(until: .at(5_000)))) }
+    }
+    let open = try await test.read { try $0.openJobs(of: bob.id).jobs }
+    #expect(Set(open.filter { $0.state == .held }.map(\.collapse)) == ["3/1"])
+    let merged = try await test.write { transaction in
+      try [transaction.rule(ids[0], .merge(into: ids[1])), transaction.rule(ids[1], .push(level: "active"))]
+    }
+    #expect(merged == [true, true])
+  }
 }

@@ -371,11 +371,11 @@ relay_status_t relay_room_read(relay_hub_t *hub, relay_id_t room, relay_id_t use
 /* The away queue: messages for which rules 7 to 9 of the delivery decision say `wait`. */
 
 /* Members who have a device, no session that waits for them and no grace: decided with the message; of a
- * message that waits for nobody (`rings`) all who have a device. `with_deviceless`: who has none is among
- * them. `needs_wait` tells whether anybody else but the sender has to be waited for. Writes at most
- * `room_for` ids, returns how many there are. 0 in rooms that push nothing. */
+ * message that waits for nobody (`rings`) all who have a device. `is_reported`: who has none, or has blocked
+ * the sender, is among them. `needs_wait` tells whether anybody else but the sender has to be waited for.
+ * Writes at most `room_for` ids, returns how many there are. 0 in rooms that push nothing. */
 size_t relay_room_away(const relay_hub_t *hub, relay_id_t room, const char *sender, bool rings,
-                       bool with_deviceless, relay_id_t *users, size_t room_for, bool *needs_wait);
+                       bool is_reported, relay_id_t *users, size_t room_for, bool *needs_wait);
 
 /* Each member but the sender, as the sender may see them: with a session that is not in the background, away
  * within the grace, or else. */

@@ -13,7 +13,7 @@ struct DecidedPush: Sendable {
     let level: Level
     switch decision.outcome {
     case .push(let decided): level = decided
-    case .hold: level = facts.message.level
+    case .hold: level = facts.allowedLevel
     case .none, .wait: preconditionFailure("no push was decided")
     }
     job = JobDraft(

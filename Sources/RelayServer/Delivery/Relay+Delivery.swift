@@ -53,7 +53,13 @@ extension Relay {
   ) -> Decision.Outcome? {
     guard recipient.hasBlockedSender || recipient.isMuted || person.preferences.shareFocus == .none else { return nil }
     var open = recipient
-    open.hasBlockedSender = false
+    if open.hasBlockedSender {
+      // Whom they have blocked does not see whether they are there.
+      open.hasBlockedSender = false
+      open.sessions = []
+      open.away = nil
+      (open.hasRead, open.hasReceivedActively) = (false, false)
+    }
     open.roomLevel = .all
     open.quiet = nil
     let facts = DeliveryCase(message: message, recipient: open, device: DeviceFacts(), now: now)

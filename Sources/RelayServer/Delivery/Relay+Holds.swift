@@ -22,10 +22,20 @@ extension Relay {
   /// Decides again what is due, and looks when there is next something.
   func endHolds() {
     holdAlarm = nil
-    guard !isEndingHolds else { return }
+    guard !isEndingHolds else {
+      areMoreHoldsOver = true
+      return
+    }
     isEndingHolds = true
     Task {
-      defer { isEndingHolds = false }
+      defer {
+        isEndingHolds = false
+        // What was due meanwhile may have been stored behind what was read.
+        if areMoreHoldsOver {
+          areMoreHoldsOver = false
+          endHolds()
+        }
+      }
       do {
         let now = hub.now
         try await decideAgain(store.read { try $0.heldUsers(dueBy: now, limit: Self.holdPage) })
@@ -68,7 +78,7 @@ extension Relay {
   // MARK: At the start
 
   /// Decides again what was not sent when something changed, because an earlier run may have been killed before it
-  /// did. Held jobs are left to ``endHolds()``.
+  /// did. Before any push goes out. Held jobs are left to ``endHolds()``.
   func reviewPushes() async {
     var last: UserID?
     while stage != .stopping {
@@ -108,10 +118,13 @@ extension Relay {
   /// One at a time for each user. Whoever is at it begins anew, because what was read may be older than the change.
   private func decideAgain(_ user: UserHandle, _ name: UserID) async throws {
     guard reconsidered.updateValue(true, forKey: name) == nil else { return }
+    var rounds = 0
     do {
       while reconsidered[name] == true {
         reconsidered[name] = false
-        try await decideOnce(user, name)
+        rounds += 1
+        let isDone = try await decideOnce(user, name, merges: rounds < Self.mostRounds)
+        if !isDone { reconsidered[name] = true }
       }
       reconsidered[name] = nil
     } catch {
@@ -121,72 +134,83 @@ extension Relay {
     }
   }
 
-  private func decideOnce(_ user: UserHandle, _ name: UserID) async throws {
-    var digests: [DeviceID: Release] = [:]
+  /// Of a user whose jobs change as fast as they are decided, each is pushed by itself in the end.
+  private static let mostRounds = 4
+
+  /// - Returns: false when what was to become a digest has changed meanwhile: the rest of it is held still.
+  private func decideOnce(_ user: UserHandle, _ name: UserID, merges: Bool) async throws -> Bool {
+    var digests: [Target: Release] = [:]
+    var isDone = true
     var page: Int64?
     repeat {
       let (jobs, next) = try await store.read { [page] in try $0.openJobs(of: name, before: page) }
       page = next
-      let rulings = rulings(on: jobs, of: name, people[user] ?? Person(), digests: &digests)
+      var rulings = rulings(on: jobs, of: name, people[user] ?? Person())
+      if merges { merge(&rulings, into: &digests) }
+      // Carriers last, while whose hold lasts none goes out without what is merged into it.
+      if page == nil { rulings.released += digests.values }
+      rulings.made += rulings.released.map { ($0.job.id, .push(level: $0.level.rawValue), $0.explanation) }
+      if try await !rule(rulings.made) { isDone = false }
+      // Once it is stored, so that whoever looks then finds it.
       if let end = rulings.nextEnd { expectHoldEnd(by: end) }
-      try await rule(rulings.made)
+      if !rulings.released.isEmpty { worker.wake() }
     } while page != nil
-    // The carriers last: while they are held, none goes out without what is merged into it.
-    guard !digests.isEmpty else { return }
-    try await rule(digests.values.map { ($0.job.id, .push(level: $0.level.rawValue), $0.explanation) })
-    worker.wake()
+    return isDone || !merges
   }
 
   private typealias MadeRuling = (id: String, ruling: JobRuling, explanation: Explanation)
 
-  private func rule(_ made: [MadeRuling]) async throws {
-    guard !made.isEmpty else { return }
+  /// - Returns: false when something was neither merged nor pushed as it was to be.
+  private func rule(_ made: [MadeRuling]) async throws -> Bool {
+    guard !made.isEmpty else { return true }
     // Not in the transaction, for which every message waits.
     let rulings = await Self.written(made)
-    try await store.write { transaction in
-      for (id, ruling, alone, explanation) in rulings {
-        let isRuled = try transaction.rule(id, ruling, explanation: explanation)
-        // Whom it was to go with is gone, so it goes by itself.
-        if !isRuled, let alone { _ = try transaction.rule(id, alone, explanation: explanation) }
+    return try await store.write { transaction in
+      var isDone = true
+      for (id, ruling, explanation) in rulings where try !transaction.rule(id, ruling, explanation: explanation) {
+        switch ruling {
+        case .merge, .push: isDone = false
+        case .hold, .cancel: break
+        }
       }
+      return isDone
     }
   }
 
-  /// With their explanations as JSON, and what else to do where a job cannot be merged.
+  /// With their explanations as JSON.
   private nonisolated static func written(
     _ made: [MadeRuling]
-  ) async -> [(id: String, ruling: JobRuling, alone: JobRuling?, explanation: [UInt8])] {
-    made.map { id, ruling, explanation in
-      var alone: JobRuling?
-      if case .merge = ruling, case .push(let level) = explanation.decision.outcome {
-        alone = .push(level: level.rawValue)
-      }
-      return (id, ruling, alone, explanation.json)
-    }
+  ) async -> [(id: String, ruling: JobRuling, explanation: [UInt8])] {
+    made.map { ($0.id, $0.ruling, $0.explanation.json) }
   }
 
   private struct Rulings {
     var made: [MadeRuling] = []
+    /// Held jobs that are to be pushed.
+    var released: [Release] = []
     var nextEnd: Timestamp?
   }
 
-  /// A held job that is to be pushed.
   private struct Release {
     let job: OpenJob
+    let device: DeviceID
     var level: Level
     let explanation: Explanation
 
+    var target: Target { Target(device: device, collapse: job.collapse) }
     var order: (Timestamp, RoomID, Int64) { (job.message.time, job.room, job.message.seq) }
   }
 
-  /// - Parameter digests: For each device the push that carries all that is released with it.
-  private func rulings(
-    on jobs: [OpenJob], of user: UserID, _ person: Person, digests: inout [DeviceID: Release]
-  ) -> Rulings {
+  /// Where a digest goes: what replaces a push on the phone goes together, else one of it would replace the others.
+  private struct Target: Hashable {
+    let device: DeviceID
+    let collapse: String?
+  }
+
+  private func rulings(on jobs: [OpenJob], of user: UserID, _ person: Person) -> Rulings {
     let now = hub.now
     let quiet = person.quiet(at: now)
     var rulings = Rulings()
-    var released: [DeviceID: [Release]] = [:]
     for job in jobs {
       guard let device = job.device else { continue }  // the store has ended it
       let facts = facts(of: job, device, user, person, quiet, now: now)
@@ -206,28 +230,28 @@ extension Relay {
         // What it told of others before it was held again, it tells as loudly.
         let level = job.isDigest ? max(level, job.level.flatMap(Level.init(rawValue:)) ?? level) : level
         if job.state == .held {
-          released[device.id, default: []].append(Release(job: job, level: level, explanation: explanation))
+          rulings.released.append(Release(job: job, device: device.id, level: level, explanation: explanation))
         } else if job.level != level.rawValue {
           rulings.made.append((job.id, .push(level: level.rawValue), explanation))
         }
       }
     }
-    for (device, jobs) in released {
-      digests[device] = digest(of: jobs, with: digests[device], into: &rulings)
-    }
     return rulings
   }
 
   /// One push for all that is released at once for a device: that of the newest message carries the others.
-  /// - Parameter carrier: The one of what is newer.
-  private func digest(of jobs: [Release], with carrier: Release?, into rulings: inout Rulings) -> Release? {
-    var jobs = jobs.sorted { $0.order < $1.order }
-    guard var carrier = carrier ?? jobs.popLast() else { return nil }
-    for other in jobs {
-      carrier.level = max(carrier.level, other.level)
-      rulings.made.append((other.job.id, .merge(into: carrier.job.id), other.explanation))
+  private func merge(_ rulings: inout Rulings, into digests: inout [Target: Release]) {
+    for release in rulings.released.sorted(by: { $0.order > $1.order }) {
+      guard var carrier = digests[release.target] else {
+        digests[release.target] = release
+        continue
+      }
+      carrier.level = max(carrier.level, release.level)
+      digests[release.target] = carrier
+      rulings.made.append(
+        (release.job.id, .merge(into: carrier.job.id, level: release.level.rawValue), release.explanation))
     }
-    return carrier
+    rulings.released = []
   }
 
   private func facts(

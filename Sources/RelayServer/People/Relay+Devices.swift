@@ -39,6 +39,8 @@ extension Relay {
       var person = people[user] ?? Person()
       person.register(device)
       show(person, of: user)
+      // Pushes that were decided until now are stored before what is read next.
+      try await store.write { _ in }
       reconsider(user)
     }
   }
