@@ -8,7 +8,12 @@ extension Push {
   /// the newest message is pushed as itself.
   /// - Parameter largest: Bytes of the payload at most.
   public init(_ digest: DigestSubject, largest: Int = Self.largestPayload) throws(PayloadError) {
-    guard digest.total > 1, let payload = fittedPayload(of: digest, largest: largest) else {
+    let fitting = digest.newest.lighter.lazy.compactMap { newest in
+      var digest = digest
+      digest.newest = newest
+      return fittedPayload(of: digest, largest: largest)
+    }
+    guard digest.total > 1, let payload = fitting.first else {
       try self.init(digest.newest, largest: largest)
       return
     }

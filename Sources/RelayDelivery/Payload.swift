@@ -20,10 +20,14 @@ public struct PayloadError: Error, Equatable, CustomStringConvertible {
 extension Push {
   /// The push of a message for which its sender asked nothing special: a communication notification.
   ///
-  /// Text that is too long is shortened at a character with `…`; the rest of the payload never is.
+  /// Text that is too long is shortened at a character with `…`. Where that is not enough, the sender is left without
+  /// an avatar, and then without a name; the rest of the payload stays.
   /// - Parameter largest: Bytes of the payload at most.
   public init(_ subject: PayloadSubject, largest: Int = Self.largestPayload) throws(PayloadError) {
-    self.init(subject, payload: try fittedPayload(of: subject, largest: largest))
+    let fitting = subject.lighter.lazy.compactMap { try? fittedPayload(of: $0, largest: largest) }.first
+    // The error tells the size of the lightest.
+    let payload = if let fitting { fitting } else { try fittedPayload(of: subject.lightest, largest: largest) }
+    self.init(subject, payload: payload)
   }
 
   /// The push of a message, or of several the newest of which it is.
@@ -60,6 +64,20 @@ private func fittedPayload(of subject: PayloadSubject, largest: Int) throws(Payl
 }
 
 extension PayloadSubject {
+  /// As it is, and with less and less of what its sender chose for themself: many bytes of that are to stop neither
+  /// this message nor others that are told with it.
+  var lighter: [PayloadSubject] {
+    var plain = self
+    plain.sender.avatar = nil
+    return [self, plain, lightest]
+  }
+
+  var lightest: PayloadSubject {
+    var subject = self
+    subject.sender = User(id: sender.id)
+    return subject
+  }
+
   /// What of `aps` is beside the texts.
   func writeManner(to aps: inout JSONWriter.Object, thread: String) {
     aps.integer("badge", max(0, badge))

@@ -221,6 +221,7 @@ actor Relay {
     case .deviceForgotten(let device, let user):
       noteChange(of: user)
       if let user = hub.user(user) { forget(device, of: user) }
+    case .pushOutdated(let user): reconsider(user)
     }
   }
 

@@ -149,11 +149,22 @@ import Testing
 
   @Test func `where no digest fits the newest message is pushed as itself`() throws {
     var digest = DigestSubject(newest: Self.newest, count: 3, others: [Self.room("x")])
-    let rest = try Push(Self.newest).payload.count
-    digest.newest.sender.avatar = String(repeating: "a", count: Push.largestPayload - rest - 40)
+    digest.newest.sender = User(id: Self.newest.sender.id)
+    let rest = try Push(digest.newest).payload.count
+    digest.newest.criteria = String(repeating: "a", count: Push.largestPayload - rest - 40)
     #expect(try Push(digest) == Push(digest.newest))
-    digest.newest.sender.avatar = String(repeating: "a", count: Push.largestPayload)
+    digest.newest.criteria = String(repeating: "a", count: Push.largestPayload)
     #expect(throws: PayloadError.self) { try Push(digest) }
+  }
+
+  @Test func `what the newest sender is called costs the others nothing`() throws {
+    var digest = DigestSubject(newest: Self.newest, count: 3, others: [Self.room("x"), Self.room("y")])
+    let others = try listed(digest)
+    digest.newest.sender.avatar = String(repeating: "\"", count: User.longestAvatar)
+    digest.newest.sender.name = String(repeating: "\u{1}", count: User.longestName)
+    #expect(try listed(digest) == others)
+    let sender = try #require(try object(digest)["communication"] as? [String: Any])["sender"] as? [String: Any]
+    #expect(sender?["avatar"] == nil)
   }
 
   @Test(arguments: 0..<20)

@@ -63,7 +63,7 @@ import Testing
 
   @Test func `a payload that is too large without its text is an error`() throws {
     subject.text = "Hello"
-    subject.sender.avatar = String(repeating: "a", count: 4_096)
+    subject.criteria = String(repeating: "a", count: 4_096)
     let error = try #require(throws: PayloadError.self) { try Push(subject) }
     #expect(error.code == .tooLarge)
     #expect(error.size > 4_096)
@@ -71,15 +71,29 @@ import Testing
     #expect(throws: PayloadError.self) { try Push(subject) }
   }
 
+  @Test func `an avatar and a name that are too large are left out, and no text for them`() throws {
+    subject.text = "Hello"
+    let usual = subject.sender
+    subject.sender.avatar = String(repeating: "\"", count: User.longestAvatar)
+    subject.sender.name = String(repeating: "\u{1}", count: User.longestName)
+    var light = subject
+    light.sender = User(id: usual.id)
+    #expect(try Push(subject) == Push(light))
+    subject.sender.name = usual.name
+    light.sender.name = usual.name
+    #expect(try Push(subject) == Push(light))
+    #expect(try body(of: "Hello") == "Hello")
+  }
+
   @Test func `the mark itself has to fit`() throws {
     subject.text = "Hello"
-    subject.sender.avatar = "a"
+    subject.criteria = "a"
     let room = try room
     subject.text = "Hello"
-    subject.sender.avatar = String(repeating: "a", count: 1 + room - 3)
+    subject.criteria = String(repeating: "a", count: 1 + room - 3)
     #expect(try body(of: "Hello") == "…")
     #expect(try Push(subject).payload.count == 4_096)
-    subject.sender.avatar?.append("a")
+    subject.criteria?.append("a")
     let error = try #require(throws: PayloadError.self) { try Push(subject) }
     #expect(error.size == 4_097)
     #expect(error.description == "the payload needs 4097 bytes, 4096 are allowed")

@@ -56,6 +56,8 @@ actor PushWorker {
     case ended(DeliveryState, MessageReference, to: UserID)
     /// Its gateway knows it no more.
     case deviceForgotten(DeviceID, of: UserID)
+    /// A push to them waits again, and something has changed since it was made, perhaps while it was being sent.
+    case pushOutdated(of: UserID)
   }
 
   private var listener: (@Sendable (News) async -> Void)?
@@ -191,6 +193,7 @@ actor PushWorker {
       let due = min(now() + wait, expires)
       tally.count(.paused)
       await record("pause") { _ = try $0.retry(claim.id, due: due, note: reason.rawValue, wasTried: false) }
+      await tellIfOutdated(claim)
     }
   }
 
@@ -249,6 +252,12 @@ actor PushWorker {
     else { return await finish(claim, .expired, note) }
     tally.count(.retried)
     await record("retry") { _ = try $0.retry(claim.id, due: due, note: note) }
+    await tellIfOutdated(claim)
+  }
+
+  private func tellIfOutdated(_ claim: Claim) async {
+    guard (try? await store.read { try $0.isOutdated(claim.id) }) == true else { return }
+    await listener?(.pushOutdated(of: claim.recipient))
   }
 
   private func finish(_ claim: Claim, _ state: FinishedState, _ note: String) async {

@@ -96,6 +96,17 @@ extension Relay {
 
   // MARK: Because something has changed
 
+  /// The same for somebody who need not be in memory.
+  func reconsider(_ user: UserID) {
+    Task {
+      do {
+        try await decideAgain(user)
+      } catch {
+        _ = requestError(error)  // says so in the log
+      }
+    }
+  }
+
   /// Decides again what is held for the user, or not sent yet: something that the decision looks at has changed.
   func reconsider(_ user: UserHandle) {
     guard let name = hub.name(of: user) else { return }
