@@ -73,14 +73,14 @@ import Testing
 
   @Test func `an avatar and a name that are too large are left out, and no text for them`() throws {
     subject.text = "Hello"
-    let usual = subject.sender
-    subject.sender.avatar = String(repeating: "\"", count: User.longestAvatar)
-    subject.sender.name = String(repeating: "\u{1}", count: User.longestName)
+    subject.sender.avatar = nil
     var light = subject
-    light.sender = User(id: usual.id)
+    subject.sender.avatar = String(repeating: "\"", count: User.longestAvatar)
     #expect(try Push(subject) == Push(light))
-    subject.sender.name = usual.name
-    light.sender.name = usual.name
+    subject.criteria = String(repeating: "a", count: 1_500)
+    subject.sender.name = String(repeating: "\u{1}", count: User.longestName)
+    light.criteria = subject.criteria
+    light.sender = User(id: subject.sender.id)
     #expect(try Push(subject) == Push(light))
     #expect(try body(of: "Hello") == "Hello")
   }

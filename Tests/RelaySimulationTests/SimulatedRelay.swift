@@ -25,7 +25,7 @@ final class SimulatedRelay {
   private let clock: VirtualClock
   private let gateway: RecordingGateway
   private let turns: Turns
-  private var work: Answer<Result<PushWorker.Result, any Error>>?
+  private var work: Answer<Result<Void, any Error>>?
 
   /// Opens the folder, decides again what an earlier run left, and listens.
   /// - Parameters:
