@@ -17,7 +17,8 @@ final class AppleConnection: ChannelInboundHandler {
   private(set) var state: AppleConnectionState<AppleExchange>
   private let settings: ApplePoolSettings
   /// Whoever gives it requests; told when it has room, and when it is gone.
-  private unowned let pool: AppleConnectionPool
+  /// For as long as the channel is there, which may be longer than anybody else has the pool.
+  private let pool: AppleConnectionPool
   private var context: ChannelHandlerContext?
   private var lastHeard = ContinuousClock.now
   private var nextPing: Scheduled<Void>?
@@ -184,7 +185,7 @@ final class AppleConnection: ChannelInboundHandler {
       endIfSpent()
     } else {
       pool.hasFailed(error)
-      context.close(promise: nil)
+      close()
     }
   }
 

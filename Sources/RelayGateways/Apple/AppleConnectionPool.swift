@@ -30,7 +30,7 @@ final class AppleConnectionPool: @unchecked Sendable {
   private let load = Mutex(Load())
 
   private var connections: [Int: AppleConnection] = [:]
-  private var attempts: Set<Int> = []
+  private var isConnecting = false
   private var waiting = CircularBuffer<AppleExchange>()
   private var exchanges: [Int: AppleExchange] = [:]
   private var nextNumber = 0
@@ -138,10 +138,14 @@ final class AppleConnectionPool: @unchecked Sendable {
 
   // MARK: Connections
 
+  private var live: [AppleConnection] {
+    connections.values.filter { $0.state.phase != .draining && $0.state.phase != .closed }
+  }
+
   private func connectIfUseful() {
-    let live = connections.values.filter { $0.state.phase != .draining && $0.state.phase != .closed }
+    let live = live
     // One that is not proven yet may soon have room for all.
-    let isComing = !attempts.isEmpty || live.contains { $0.state.phase == .connecting || $0.state.phase == .unproven }
+    let isComing = isConnecting || live.contains { $0.state.phase == .connecting || $0.state.phase == .unproven }
     // A service that turns every connection away soon is not flooded with new ones.
     guard !isComing, !isHeldBack, !isClosed, live.count < settings.connections,
       connections.count < 2 * settings.connections
@@ -150,44 +154,51 @@ final class AppleConnectionPool: @unchecked Sendable {
   }
 
   private func connect() {
-    nextNumber += 1
-    let number = nextNumber
-    attempts.insert(number)
+    isConnecting = true
     ClientBootstrap(group: loop)
       .connectTimeout(TimeAmount(settings.timeout))
       .channelOption(.socketOption(.tcp_nodelay), value: 1)
       .channelInitializer { channel in
-        channel.eventLoop.makeCompletedFuture { try self.fill(channel.pipeline.syncOperations, number, channel) }
+        channel.eventLoop.makeCompletedFuture { try self.fill(channel.pipeline.syncOperations) }
       }
       .connect(host: settings.host, port: settings.port)
       .whenComplete { result in
+        self.isConnecting = false
         switch result {
-        case .success(let channel):
-          // A connection that says nothing is none.
-          self.loop.scheduleTask(in: TimeAmount(self.settings.timeout)) {
-            if self.attempts.contains(number) { channel.close(promise: nil) }
-          }
+        case .success(let channel): self.adopt(channel)
         case .failure(let error):
           self.hasFailed(error)
-          self.hasClosed(number)
+          self.couldNotConnect()
         }
       }
   }
 
-  private func fill(_ pipeline: ChannelPipeline.SynchronousOperations, _ number: Int, _ channel: any Channel) throws {
+  /// Once for each address of the host that is tried: one of these channels becomes the connection.
+  private func fill(_ pipeline: ChannelPipeline.SynchronousOperations) throws {
+    nextNumber += 1
     let isAddress = (try? SocketAddress(ipAddress: settings.host, port: 0)) != nil
-    let connection = AppleConnection(number: number, settings: settings, pool: self)
     try pipeline.addHandlers([
       NIOSSLClientHandler(context: settings.tls, serverHostname: isAddress ? nil : settings.host),
       NIOHTTP2Handler(mode: .client, initialSettings: [HTTP2Setting(parameter: .enablePush, value: 0)]),
-      connection,
+      AppleConnection(number: nextNumber, settings: settings, pool: self),
     ])
+  }
+
+  private func adopt(_ channel: any Channel) {
+    guard channel.isActive, let connection = try? channel.pipeline.syncOperations.handler(type: AppleConnection.self)
+    else { return couldNotConnect() }
+    guard !isClosed else { return connection.close() }
+    let number = connection.number
     connections[number] = connection
+    // A connection that says nothing is none.
+    loop.scheduleTask(in: TimeAmount(settings.timeout)) {
+      if self.connections[number]?.state.phase == .connecting { channel.close(promise: nil) }
+    }
+    roomChanged()
   }
 
   /// A connection may have room, or none any more.
   func roomChanged() {
-    for (number, connection) in connections where connection.state.phase != .connecting { attempts.remove(number) }
     if connections.values.contains(where: { $0.state.phase == .open }) { pause.succeeded() }
     pump()
   }
@@ -206,12 +217,15 @@ final class AppleConnectionPool: @unchecked Sendable {
   }
 
   func hasClosed(_ number: Int) {
-    attempts.remove(number)
-    let wasProven = connections.removeValue(forKey: number)?.wasProven ?? false
-    defer { note() }
-    guard !wasProven else { return pump() }
-    // Whoever waits hears of it; the queue of pushes has the longer breath.
-    if leastBusy == nil { failWaiting(.connectFailed) }
+    // Of an address that was slower than another one nobody knows.
+    guard let connection = connections.removeValue(forKey: number) else { return }
+    if connection.wasProven { pump() } else { couldNotConnect() }
+    note()
+  }
+
+  private func couldNotConnect() {
+    // Whoever waits hears of it, unless another connection may take them; the queue of pushes has the longer breath.
+    if !isConnecting, live.isEmpty { failWaiting(.connectFailed) }
     guard !isHeldBack, !isClosed else { return }
     isHeldBack = true
     var generator = SystemRandomNumberGenerator()

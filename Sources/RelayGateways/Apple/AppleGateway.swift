@@ -101,14 +101,16 @@ public final class AppleGateway: Gateway {
   }
 
   public func send(_ push: Push, to device: Device) async -> PushOutcome {
-    guard let app = device.app.flatMap({ name in state.withLock { $0.apps[name] } }) else {
-      return count(.dead(.noCredential))
-    }
+    guard let app = app(of: device) else { return count(.dead(.noCredential)) }
     return count(await course(of: push, to: device, app))
   }
 
-  private func course(of push: Push, to device: Device, _ app: AppleApp) async -> PushOutcome {
-    var push = push
+  private func app(of device: Device) -> AppleApp? {
+    device.app.flatMap { name in state.withLock { $0.apps[name] } }
+  }
+
+  private func course(of push: Push, to device: Device, _ first: AppleApp) async -> PushOutcome {
+    var (push, app) = (push, first)
     push.headers.topic = device.topic ?? app.topics[0]
     let request = AppleRequest(deviceToken: device.token, fields: push.fields, payload: push.payload)
     let end = clock.monotonic() + Self.patience
@@ -117,6 +119,8 @@ public final class AppleGateway: Gateway {
     var isUnknown = false
 
     while true {
+      // With the key that it has now: a reload ends what waits for a connection of the former one.
+      app = self.app(of: device) ?? app
       let (wait, isTrial) = enter(lane, device.token)
       if let wait {
         return isUnknown ? .retry(after: wait.time, wait.reason, isUnknown: true) : .paused(wait.time, wait.reason)

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+import Logging
+import NIOSSL
+import RelayProtocol
+import Testing
+
+@testable import RelayGateways
+
+/// Over a socket, to the simulator of Apple's service.
+@Suite struct AppleConnectionPoolTests {
+  private func makePool(_ simulator: AppleSimulator) throws -> AppleConnectionPool {
+    var configuration = TLSConfiguration.makeClientConfiguration()
+    configuration.applicationProtocols = ["h2"]
+    configuration.trustRoots = .certificates(try NIOSSLCertificate.fromPEMBytes(Array(simulator.certificates.utf8)))
+    let clock = GatewayClock(wall: { Timestamp(rawValue: 1_700_000_000_000) })
+    let settings = ApplePoolSettings(
+      host: "localhost", port: simulator.port, tls: try NIOSSLContext(configuration: configuration), clock: clock,
+      timeout: .seconds(3))
+    return AppleConnectionPool(
+      settings: settings, authorize: { ProviderTokens.Token(text: "none", made: .now) }, log: Logger(label: "test"))
+  }
+
+  private static let request = AppleRequest(
+    deviceToken: String(repeating: "ab", count: 32), fields: [], payload: Array("{}".utf8))
+
+  /// A name may stand for several addresses, at some of which nobody listens.
+  @Test func `a pool goes once it is closed, and its connections with it`() async throws {
+    let simulator = try await AppleSimulator.start()
+    weak var remembered: AppleConnectionPool?
+    do {
+      let pool = try makePool(simulator)
+      remembered = pool
+      for _ in 0..<3 {
+        guard case .answered(let answer, _, _, _) = await pool.send(Self.request) else {
+          Issue.record("no answer")
+          break
+        }
+        #expect(answer.status == 403)
+      }
+      #expect(pool.currentLoad.connections == 1)
+      pool.close()
+    }
+    while remembered != nil { try await Task.sleep(for: .milliseconds(5)) }
+    try await simulator.stop()
+  }
+
+  @Test func `where nobody listens a request is told so`() async throws {
+    let simulator = try await AppleSimulator.start()
+    let pool = try makePool(simulator)
+    try await simulator.stop()
+    guard case .unprocessed(let reason) = await pool.send(Self.request) else {
+      Issue.record("it was sent")
+      return
+    }
+    #expect(reason == .connectFailed)
+    pool.close()
+  }
+}
