@@ -83,8 +83,9 @@ static void announce(relay_hub_t *hub, relay_user_t *user) {
    * shared. */
   const bool is_private = news.parts == RELAY__SEES_FOCUS && user->sharing.focus == RELAY_SHARE_NONE;
   if (!news.is_back && !is_private) user->announced_at = hub->clock;
-  /* Before all others: whether a room shows it or not, they have seen all of it. */
-  for (uint32_t i = 0; i < user->sessions.count && !news.is_back; i++)
+  /* Before all others: whether a room shows it or not, they have seen all of it; also what is back, because a
+   * reply may have told one of them what was in between. */
+  for (uint32_t i = 0; i < user->sessions.count; i++)
     relay__news_tell(hub, &news, relay__list_at(&user->sessions, i), RELAY__SEES_ALL, user->changed - 1);
   for (uint32_t i = 0; i < user->members.count; i++) {
     const relay_room_t *room = ((relay_member_t *)relay__list_at(&user->members, i))->room;

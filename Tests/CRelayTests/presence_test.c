@@ -115,6 +115,25 @@ TEST(coalescing,
   host_end(host);
 }
 
+TEST(own_back, "presence: what is back is told to the own other sessions, who may know what was in between") {
+  host_t *host = host_start(NULL);
+  peer_t *watcher = watch(host), *ann = arrive(host, watcher);
+  peer_t *tablet = peer_open(host_port(host), "ann", ",\"activity\":\"background\"");
+  while (peer_hear_within(watcher, COALESCE + 50)) continue;
+  while (peer_hear_within(tablet, 50)) continue;
+  peer_say(ann, "{\"type\":\"activity\",\"state\":\"idle\"}");
+  EXPECT_CONTAINS(peer_hear(watcher), "\"activity\":\"idle\"");
+  EXPECT_CONTAINS(peer_hear(tablet), "\"activity\":\"idle\"");
+  peer_say(ann, "{\"type\":\"activity\",\"state\":\"active\"}");
+  peer_say(ann, "{\"type\":\"activity\",\"state\":\"idle\"}");
+  EXPECT_CONTAINS(peer_hear(tablet), "\"activity\":\"idle\"");
+  EXPECT(peer_hear_within(watcher, COALESCE + 100) == NULL);
+  peer_leave(tablet);
+  peer_leave(ann);
+  peer_leave(watcher);
+  host_end(host);
+}
+
 TEST(merged, "presence: the liveliest of a user's sessions counts") {
   host_t *host = host_start(NULL);
   peer_t *watcher = watch(host), *ann = arrive(host, watcher);
