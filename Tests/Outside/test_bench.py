@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """`stillwire bench`: what it reports, and what it says when it cannot measure."""
 
+import contextlib
 import json
+import socket
 import subprocess
 
 import pytest
@@ -59,6 +61,15 @@ def test_fanout_in_an_open_loop(relay):
 def test_rooms(relay):
     report = measured(relay, "rooms", "--sessions", 20, "--rooms", 10, "--publishers", 5, "--seconds", 0.5)
     assert report["messages"]["delivered"] > 0
+
+
+def test_the_relay_is_found_among_many_listeners(relay):
+    """Whose process it is stands in a table of all sockets."""
+    with contextlib.ExitStack() as open_sockets:
+        for _ in range(60):
+            open_sockets.enter_context(socket.create_server(("127.0.0.1", 0)))
+        report = measured(relay, "idle", "--sessions", 10, "--seconds", 0.1)
+    assert "processor" in report["session"]
 
 
 def test_idle(relay):

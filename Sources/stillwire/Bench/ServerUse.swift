@@ -61,5 +61,9 @@ struct ServerUse {
     }
   }
 
-  private static func text(_ path: String) -> String? { try? String(contentsOfFile: path, encoding: .utf8) }
+  /// Files of /proc say that they are empty, so that Foundation would read but their first page.
+  private static func text(_ path: String) -> String? {
+    let bytes = try? FileHandle(forReadingAtPath: path)?.readToEnd()
+    return bytes.map { String(decoding: $0, as: UTF8.self) }
+  }
 }
