@@ -16,6 +16,8 @@ public struct Push: Equatable, Sendable {
 
   /// Bytes of a payload at most. From Apple's "Generating a remote notification".
   public static let largestPayload = 4096
+  /// The same of a VoIP push.
+  public static let largestVoIPPayload = 5120
 
   /// The headers under Apple's names, in a fixed order.
   public var fields: [(name: String, value: String)] {

@@ -6,7 +6,7 @@ extension Push {
   ///
   /// From Apple's "Sending notification requests to APNs" and "Handling notification responses from APNs".
   var fault: GatewayReason? {
-    if !isLowercaseUUID(id) { return .badMessageID }
+    if !id.isLowercaseUUID { return .badMessageID }
     if headers.topic.isEmpty { return .missingTopic }
     if headers.collapseID.utf8.count > PushHeaders.longestCollapseID { return .badCollapseID }
     if headers.expiration < 0 { return .badExpirationDate }

@@ -21,17 +21,3 @@ func makeUUID(using generator: inout some RandomNumberGenerator) -> String {
     return place
   }
 }
-
-/// Whether it is as Apple's "canonical" UUIDs are: lower-case hexadecimal digits, 8-4-4-4-12.
-func isLowercaseUUID(_ text: String) -> Bool {
-  let bytes = Array(text.utf8)
-  guard bytes.count == 36 else { return false }
-  return bytes.indices.allSatisfy { index in
-    switch bytes[index] {
-    case UInt8(ascii: "-"): [8, 13, 18, 23].contains(index)
-    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"):
-      ![8, 13, 18, 23].contains(index)
-    default: false
-    }
-  }
-}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
 import NIOSSL
+import RelayDelivery
 import SwiftASN1
 import Testing
 import X509
@@ -52,7 +53,7 @@ import X509
     let made = (0..<100).map { _ in makeUUID(using: &generator) }
     #expect(Set(made).count == 100)
     for text in made {
-      #expect(isLowercaseUUID(text))
+      #expect(text.isLowercaseUUID)
       #expect(UUID(uuidString: text) != nil)
       #expect(Array(text)[14] == "4")
       #expect("89ab".contains(Array(text)[19]))

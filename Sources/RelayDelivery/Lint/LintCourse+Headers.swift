@@ -128,12 +128,3 @@ extension LintCourse {
     faults.report(rule, at: .header(header.clipped), words(), mend: mend(), replacement: replacement())
   }
 }
-
-extension String {
-  /// In groups of 8, 4, 4, 4 and 12 digits (RFC 9562).
-  var isLowercaseUUID: Bool {
-    let groups = utf8.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
-    return groups.map(\.count) == [8, 4, 4, 4, 12]
-      && groups.joined().allSatisfy { $0.isDigit || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains($0) }
-  }
-}

@@ -44,7 +44,7 @@ struct LintCourse {
   }
 
   private mutating func checkSize(_ size: Int) {
-    let limit = headers.isVoIP ? PushLint.largestVoIPPayload : Push.largestPayload
+    let limit = headers.isVoIP ? Push.largestVoIPPayload : Push.largestPayload
     guard size > limit else { return }
     let shortest = root.json.count
     let isEnough = isWhole && shortest <= limit

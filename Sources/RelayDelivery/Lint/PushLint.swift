@@ -12,8 +12,6 @@ public enum PushLint {
   public static let mostFindings = 100
   /// Arrays and objects inside each other.
   public static let deepest = 64
-  /// Bytes of a VoIP push's payload. From Apple's "Generating a remote notification".
-  public static let largestVoIPPayload = 5120
 
   /// - Parameters:
   ///   - text: The payload as it would be sent.

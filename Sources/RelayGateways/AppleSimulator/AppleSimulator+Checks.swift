@@ -40,7 +40,7 @@ extension AppleSimulator {
       guard topics.isEmpty || topics.contains(bundle), keyTopics?.contains(bundle) ?? true else {
         throw .topicDisallowed
       }
-      if let id = head.id, !isLowercaseUUID(id) { throw .badMessageID }
+      if let id = head.id, !id.isLowercaseUUID { throw .badMessageID }
       let expiration = try head.expiration.map { text throws(Reason) in try self.expiration(text) }
       let type = try head.pushType.map { text throws(Reason) in try self.type(text, topic: topicType) } ?? topicType
       try checkPriority(head.priority, of: type)

@@ -23,7 +23,7 @@ extension AppleSimulator {
     }
 
     /// Bytes of a payload at most.
-    var largestPayload: Int { self == .voip ? 5120 : Push.largestPayload }
+    var largestPayload: Int { self == .voip ? Push.largestVoIPPayload : Push.largestPayload }
 
     /// The type of which `topic` has the suffix, and the app's bundle id.
     static func split(_ topic: String) -> (type: PushType?, bundle: String) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import NIOHPACK
+import RelayDelivery
 import RelayProtocol
 import Synchronization
 
@@ -80,7 +81,7 @@ extension AppleSimulator.Service {
     _ head: AppleSimulator.Head, body: [UInt8], credential: inout AppleSimulator.Credential,
     settings: AppleSimulator.Settings, now: Timestamp, newID: () -> String
   ) -> AppleSimulator.Judgement {
-    let id = head.id.flatMap { isLowercaseUUID($0) ? $0 : nil } ?? newID()
+    let id = head.id.flatMap { $0.isLowercaseUUID ? $0 : nil } ?? newID()
     var judgement = AppleSimulator.Judgement(id: id)
     do throws(AppleSimulator.Refusal) {
       judgement.outcome = try outcome(
