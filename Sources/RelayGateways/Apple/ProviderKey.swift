@@ -33,12 +33,10 @@ public struct ProviderKey: Sendable {
     self.team = team
   }
 
-  /// A signed token (RFC 7519) by ES256, whose signature is the 64 bytes of R and S (RFC 7518, section 3.4).
   func token(issued: Timestamp) throws -> String {
-    let header = #"{"alg":"ES256","kid":"\#(id)"}"#
-    let claims = #"{"iss":"\#(team)","iat":\#(issued.rawValue / 1000)}"#
-    let signed = Data(header.utf8).base64URL + "." + Data(claims.utf8).base64URL
-    return try signed + "." + key.signature(for: Data(signed.utf8)).rawRepresentation.base64URL
+    try key.token(
+      header: #"{"alg":"ES256","kid":"\#(id)"}"#,
+      claims: #"{"iss":"\#(team)","iat":\#(issued.rawValue / 1000)}"#)
   }
 
   private static func isName(_ text: String) -> Bool {
@@ -52,11 +50,5 @@ public struct ProviderKey: Sendable {
 extension ProviderKey: Equatable {
   public static func == (a: Self, b: Self) -> Bool {
     a.id == b.id && a.team == b.team && a.key.rawRepresentation == b.key.rawRepresentation
-  }
-}
-
-extension Data {
-  fileprivate var base64URL: String {
-    base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
   }
 }

@@ -112,7 +112,7 @@ func isGood(_ token: String, _ key: P256.Signing.PublicKey) throws -> Bool {
 
 extension Data {
   init?(base64URL text: some StringProtocol) {
-    let base64 = String(text.map { $0 == "-" ? "+" : $0 == "_" ? "/" : $0 })
-    self.init(base64Encoded: base64 + String(repeating: "=", count: (4 - base64.count % 4) % 4))
+    guard let bytes = [UInt8](base64URL: text.utf8) else { return nil }
+    self.init(bytes)
   }
 }

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+import Crypto
+import Foundation
+
+extension P256.Signing.PrivateKey {
+  /// A signed token (RFC 7519) by ES256, whose signature is the 64 bytes of R and S (RFC 7518, section 3.4).
+  ///
+  /// - Parameters:
+  ///   - header: A JSON object that names the algorithm.
+  ///   - claims: A JSON object.
+  func token(header: String, claims: String) throws -> String {
+    let signed = Data(header.utf8).base64URL + "." + Data(claims.utf8).base64URL
+    return try signed + "." + signature(for: Data(signed.utf8)).rawRepresentation.base64URL
+  }
+}

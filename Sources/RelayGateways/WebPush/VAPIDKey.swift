@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+import Crypto
+import Foundation
+import RelayProtocol
+
+/// With what the relay proves to push services who it is (RFC 8292), and whom they may write to.
+public struct VAPIDKey: Sendable {
+  /// A `mailto:` or `https:` URI of the operator.
+  public let subject: String
+  private let key: P256.Signing.PrivateKey
+
+  /// What is wrong with a key or its subject, in words that follow its name.
+  public struct Fault: Error, Equatable {
+    public let isOfSubject: Bool
+    public let words: String
+  }
+
+  /// - Parameter pem: PKCS #8 or SEC 1.
+  public init(pem: String, subject: String) throws(Fault) {
+    guard Self.isReachable(subject) else {
+      throw Fault(isOfSubject: true, words: "must be a mailto: or https: URI that push services can use, not localhost")
+    }
+    do {
+      key = try P256.Signing.PrivateKey(pemRepresentation: pem)
+    } catch {
+      throw Fault(isOfSubject: false, words: "is no private key of P-256 as PEM")
+    }
+    self.subject = subject
+  }
+
+  /// A new private key, PKCS #8 as PEM.
+  public static func makePEM() -> String { P256.Signing.PrivateKey().pemRepresentation }
+
+  /// What pages subscribe with as `applicationServerKey`: the 65 bytes of the public key in base64url.
+  public var publicKey: String { key.publicKey.x963Representation.base64URL }
+
+  /// A signed token for the push service of one origin (section 2).
+  func token(audience: String, expires: Timestamp) throws -> String {
+    let claims = JSONWriter.object {
+      $0["aud"] = audience
+      $0.integer("exp", expires.rawValue / 1000)
+      $0["sub"] = subject
+    }
+    return try key.token(header: #"{"typ":"JWT","alg":"ES256"}"#, claims: String(decoding: claims, as: UTF8.self))
+  }
+
+  /// Push services refuse a subject that reaches nobody; Apple's among them.
+  private static func isReachable(_ subject: String) -> Bool {
+    guard subject.utf8.count <= 1024, subject.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else { return false }
+    let host: Substring
+    if subject.hasPrefix("mailto:") {
+      let parts = subject.dropFirst("mailto:".count).split(separator: "@", omittingEmptySubsequences: false)
+      guard parts.count == 2, !parts[0].isEmpty else { return false }
+      host = parts[1].prefix { $0 != "?" }
+    } else if subject.hasPrefix("https://") {
+      host = subject.dropFirst("https://".count).prefix { !"/?#:".contains($0) }
+    } else {
+      return false
+    }
+    let name = host.lowercased()
+    return name.contains(".") && !name.hasPrefix("127.") && !name.hasSuffix(".localhost") && !name.contains("..")
+      && !name.hasPrefix(".") && !name.hasSuffix(".") && !name.contains("@")
+  }
+}
+
+extension VAPIDKey: Equatable {
+  public static func == (a: Self, b: Self) -> Bool {
+    a.subject == b.subject && a.key.rawRepresentation == b.key.rawRepresentation
+  }
+}

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayProtocol
+
+/// The tokens of one key, one for each origin, each used for an hour.
+struct VAPIDTokens {
+  private struct Token {
+    let text: String
+    let made: ContinuousClock.Instant
+  }
+
+  private let key: VAPIDKey
+  private var tokens = RecentlyUsed<String, Token>(capacity: Self.mostOrigins)
+
+  static let renewal = Duration.seconds(3600)
+  /// Half of what RFC 8292, section 2, allows: the service's clock may differ from ours.
+  static let lifetime = Duration.seconds(12 * 3600)
+  static let mostOrigins = 256
+
+  init(key: VAPIDKey) { self.key = key }
+
+  /// The `Authorization` of a request to an origin (section 3).
+  mutating func authorization(
+    for origin: String, at now: ContinuousClock.Instant, wall: Timestamp
+  ) throws -> String {
+    let known = tokens.use(origin) { $0 }
+    if let known, now - known.made < Self.renewal { return known.text }
+    let token = try key.token(audience: origin, expires: wall + Self.lifetime)
+    let made = Token(text: "vapid t=\(token), k=\(key.publicKey)", made: now)
+    if tokens.use(origin, { $0 = made }) == nil { _ = tokens.insert(made, for: origin) }
+    return made.text
+  }
+}
