@@ -29,7 +29,8 @@ private let mostRooms = Push.largestPayload / 32
 private func fittedPayload(of digest: DigestSubject, largest: Int) -> [UInt8]? {
   let newest = digest.newest
   let own = DigestRoom(
-    room: newest.room, count: digest.count, seq: newest.seq, sender: newest.sender, text: newest.text)
+    room: newest.room, count: digest.count, seq: newest.seq, sender: newest.sender,
+    text: newest.manner.line(newest.text, hasPreview: newest.hasPreview))
   let told = ([own] + digest.others).prefix(mostRooms).map { (room: $0, line: $0.line) }
   func payload(rooms count: Int, body: String?) -> [UInt8] {
     render(digest, told.prefix(count).map(\.room), body: body)

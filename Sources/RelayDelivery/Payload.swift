@@ -18,10 +18,10 @@ public struct PayloadError: Error, Equatable, CustomStringConvertible {
 }
 
 extension Push {
-  /// The push of a message for which its sender asked nothing special: a communication notification.
+  /// The push of a message: a communication notification.
   ///
   /// Text that is too long is shortened at a character with `…`. Where that is not enough, the sender is left without
-  /// an avatar, and then without a name; the rest of the payload stays.
+  /// an avatar, and then sender and room without their names; the rest of the payload stays.
   /// - Parameter largest: Bytes of the payload at most.
   public init(_ subject: PayloadSubject, largest: Int = Self.largestPayload) throws(PayloadError) {
     let fitting = subject.lighter.lazy.compactMap { try? fittedPayload(of: $0, largest: largest) }.first
@@ -39,33 +39,37 @@ extension Push {
         priority: subject.level == .passive ? .low : .high,
         // 0 would mean "try once", which nobody asked for.
         expiration: max(1, subject.expires.rawValue / 1000),
-        collapseID: collapseID(room: subject.replaces?.room ?? subject.room, seq: subject.replaces?.seq ?? subject.seq),
+        collapseID: subject.collapseID,
         topic: subject.topic),
       payload: payload)
   }
 }
 
 private func fittedPayload(of subject: PayloadSubject, largest: Int) throws(PayloadError) -> [UInt8] {
-  try fitted(subject.text.flatMap { $0.isBlank ? nil : $0 }, largest: largest) { body in
+  var text: String?
+  if case .text(let body) = subject.body { text = body }
+  return try fitted(text, largest: largest) { text in
     JSONWriter.object { payload in
       payload.object("aps") { aps in
         aps.object("alert") { alert in
-          alert["title"] = subject.sender.shownName
-          alert["subtitle"] = subject.roomTitle.nonEmpty
-          alert["body"] = body
-          // An app that has no text under a key shows the key itself, so the key is the English text.
-          if body == nil { alert["loc-key"] = "New message" }
+          subject.title.write(to: &alert, as: "title", "title-")
+          subject.subtitle?.write(to: &alert, as: "subtitle", "subtitle-")
+          (text.map(PushText.text) ?? subject.body).write(to: &alert, as: "body", "")
         }
-        subject.writeManner(to: &aps, thread: subject.room.rawValue)
+        subject.writeManner(to: &aps, thread: subject.thread)
+        aps["category"] = subject.manner.category?.rawValue
+        aps["target-content-id"] = subject.manner.target
       }
       subject.writeOrigin(to: &payload)
+      payload["image"] = subject.manner.image
+      payload.members(subject.manner.data)
     }
   }
 }
 
 extension PayloadSubject {
-  /// As it is, and with less and less of what its sender chose for themself: many bytes of that are to stop neither
-  /// this message nor others that are told with it.
+  /// As it is, and with less and less of what sender and room are called and look like: many bytes of that are to stop
+  /// neither this message nor others that are told with it.
   var lighter: [PayloadSubject] {
     var plain = self
     plain.sender.avatar = nil
@@ -75,15 +79,22 @@ extension PayloadSubject {
   var lightest: PayloadSubject {
     var subject = self
     subject.sender = User(id: sender.id)
+    subject.roomTitle = nil
     return subject
   }
 
-  /// What of `aps` is beside the texts.
-  func writeManner(to aps: inout JSONWriter.Object, thread: String) {
-    aps.integer("badge", max(0, badge))
+  /// What of `aps` is beside the texts, also where the push tells of others as well.
+  func writeManner(to aps: inout JSONWriter.Object, thread: String?) {
+    switch manner.badge {
+    case .unread: aps.integer("badge", max(0, badge))
+    case .number(let number): aps.integer("badge", number)
+    case .unchanged: break
+    }
+    manner.sound?.write(to: &aps, level)
     aps["thread-id"] = thread
     aps.integer("mutable-content", 1)
     aps["interruption-level"] = level.inPayload
+    aps.decimal("relevance-score", manner.relevance)
     aps["filter-criteria"] = criteria
   }
 
@@ -128,5 +139,5 @@ extension Level {
 
 extension String? {
   /// An empty text is none: Apple's framework takes an absent one better.
-  fileprivate var nonEmpty: String? { self?.isEmpty == false ? self : nil }
+  var nonEmpty: String? { self?.isEmpty == false ? self : nil }
 }

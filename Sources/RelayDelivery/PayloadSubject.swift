@@ -15,6 +15,10 @@ public struct PayloadSubject: Equatable, Sendable {
   public var kind: MessageKind
   /// What a person reads; nil when the body holds no text.
   public var text: String?
+  /// What the sender asks of its look and sound.
+  public var manner: PushManner
+  /// false: no text of the message goes out, only ids, names and keys of texts.
+  public var hasPreview: Bool
   public var level: Level
   /// Unread messages; below 0 is shown as 0.
   public var badge: Int
@@ -32,7 +36,8 @@ public struct PayloadSubject: Equatable, Sendable {
 
   public init(
     notification: String, sender: User, room: RoomID, roomTitle: String? = nil, memberCount: Int, epoch: String,
-    seq: Int64, kind: MessageKind = .message, text: String?, level: Level = .active, badge: Int,
+    seq: Int64, kind: MessageKind = .message, text: String?, manner: PushManner = PushManner(),
+    hasPreview: Bool = true, level: Level = .active, badge: Int,
     isMention: Bool = false, isReply: Bool = false, isNotifyAnyway: Bool = false, criteria: String? = nil,
     expires: Timestamp, topic: String, replaces: MessageReference? = nil
   ) {
@@ -45,6 +50,8 @@ public struct PayloadSubject: Equatable, Sendable {
     self.seq = seq
     self.kind = kind
     self.text = text
+    self.manner = manner
+    self.hasPreview = hasPreview
     self.level = level
     self.badge = badge
     self.isMention = isMention

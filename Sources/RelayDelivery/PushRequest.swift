@@ -14,10 +14,11 @@ public struct PushRequest: Equatable, Sendable {
   public var criteria: String?
   /// For how long a push may reach its device; nil: ``lifetime(of:)``.
   public var lifetime: Duration?
+  public var manner: PushManner
 
   public init(
     isAsked: Bool = true, kind: MessageKind = .message, level: Level = .active, isUrgentAllowed: Bool = true,
-    criteria: String? = nil, lifetime: Duration? = nil
+    criteria: String? = nil, lifetime: Duration? = nil, manner: PushManner = PushManner()
   ) {
     self.isAsked = isAsked
     self.kind = kind
@@ -25,6 +26,7 @@ public struct PushRequest: Equatable, Sendable {
     self.isUrgentAllowed = isUrgentAllowed
     self.criteria = criteria
     self.lifetime = lifetime
+    self.manner = manner
   }
 
   /// The first moment at which nobody is to be pushed to any more.
@@ -50,6 +52,7 @@ public struct PushRequest: Equatable, Sendable {
       if !isUrgentAllowed { $0.bool(Self.urgentKey, false) }
       $0["criteria"] = criteria
       $0.decimal("expires", lifetime?.seconds)
+      manner.write(to: &$0)
     }
   }
 }

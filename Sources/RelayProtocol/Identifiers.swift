@@ -74,3 +74,11 @@ public struct DeviceID: Name {
   /// The device of reports that name none.
   public static let `default` = DeviceID(unchecked: "default")
 }
+
+/// What an app declares actions under, 1–128 bytes: `aps.category`.
+public struct CategoryID: Name {
+  public static let longest = 128
+  public static let noun = "category"
+  public let rawValue: String
+  public init(unchecked text: String) { rawValue = text }
+}

@@ -50,6 +50,19 @@ public struct JSONWriter: Sendable {
     bytes.append(contentsOf: json)
   }
 
+  /// Appends a value; the members of objects in the order of their keys, so that the same value is the same text.
+  public mutating func value(_ value: JSON) {
+    switch value {
+    case .null: raw("null".utf8)
+    case .bool(let flag): raw((flag ? "true" : "false").utf8)
+    case .number(let spelling): raw(spelling.utf8)
+    case .string(let text): string(text)
+    case .array(let items): array { list in items.forEach { list.value($0) } }
+    case .object(let members): object { $0.members(members) }
+    case .raw(let json): raw(json)
+    }
+  }
+
   /// The members of an object, in the order in which they are set.
   public struct Object {
     fileprivate var writer: JSONWriter
@@ -89,6 +102,14 @@ public struct JSONWriter: Sendable {
       guard let json else { return }
       name(key)
       writer.raw(json)
+    }
+
+    /// In the order of their keys.
+    public mutating func members(_ members: [String: JSON]) {
+      for (key, value) in members.sorted(by: { $0.key < $1.key }) {
+        name(key)
+        writer.value(value)
+      }
     }
 
     public mutating func object(_ key: String, _ members: (inout Object) -> Void) {

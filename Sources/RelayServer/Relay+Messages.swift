@@ -48,6 +48,7 @@ extension Relay {
       if let fields = message.fields {
         outgoing.request = try SendRequest(
           fields, rights: rights, newest: hub.position(of: message.room)?.seq ?? 0, isStored: isStored)
+        try outgoing.request.push.check(sender: sender, room: room, hasPreview: policy(of: room).hasPreview)
       }
       guard isStored else {
         return tell(message, room, .success(SentMessage(stored: try publish(outgoing, in: message.room))))

@@ -97,6 +97,7 @@ actor Relay {
     apple?.serve(settings.appleApps)
     self.site = site
     self.worker = worker
+    worker.use(settings.rooms)
     self.log = log
     parser = JSONParser(deepest: settings.limits.nesting)
   }

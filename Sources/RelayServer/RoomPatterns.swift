@@ -58,12 +58,18 @@ struct RoomPatterns: Equatable, Sendable {
 
   /// What a pattern may say in a configuration file.
   static let keys: [String: ConfigurationKey] = [
-    "match": .text, "history.count": .number, "history.age": .number, "push": .flag, "receipts": .flag,
+    "match": .text, "history.count": .number, "history.age": .number, "push": .flag, "preview": .text,
+    "receipts": .flag,
     "memberList": .number, "members": .number, "can": .texts,
   ]
 }
 
 extension RoomPolicy {
+  /// How a pattern spells ``hasPreview``.
+  private enum Preview: String, CaseIterable {
+    case text, none
+  }
+
   fileprivate init(_ fields: Fields) throws(RequestError) {
     if let told = try fields.object("history") {
       if let count = try told.integer("count", 0...1_000_000_000) { history.count = Int(count) }
@@ -73,6 +79,7 @@ extension RoomPolicy {
     guard isStored || !pushes else {
       throw fields.wrong("push", "needs history: a push has to find its message")
     }
+    if let preview: Preview = try fields.choice("preview") { hasPreview = preview == .text }
     tellsReceipts = try fields.bool("receipts") ?? tellsReceipts
     if fields.has("can") { can = try fields.rights("can") }
     memberList = try fields.integer("memberList", 0...10_000).map(Int.init)

@@ -9,6 +9,8 @@ struct RoomPolicy: Equatable, Sendable {
   var history = Retention(count: 1_000, age: .seconds(30 * 24 * 3600))
   /// Away members are pushed to; only where messages are kept, because a push has to find its message.
   var pushes = true
+  /// Pushes tell what messages say; false: ids, names and keys of texts alone leave the relay.
+  var hasPreview = true
   /// Members hear how far others have received and read.
   var tellsReceipts = false
   /// Members above which it is large; nil: as the limits say.

@@ -44,6 +44,24 @@ struct SendRequest: Equatable, Sendable {
 }
 
 extension PushRequest {
+  /// Throws what does not go with the room, or would not fit into a payload.
+  /// - Parameter hasPreview: Whether texts of its messages may leave the relay.
+  func check(sender: UserID, room: RoomID, hasPreview: Bool) throws(RequestError) {
+    guard manner != PushManner() else { return }
+    if !hasPreview, let key = manner.firstText {
+      throw RequestError(
+        .forbidden, "no text leaves this room: \(key) may only be a key of the app's texts, without arguments",
+        at: "/push/\(key)")
+    }
+    do {
+      try checkSize(sender: sender, room: room, hasPreview: hasPreview)
+    } catch {
+      throw RequestError(
+        .tooLarge, "a push may need \(error.size) bytes beside its body, and \(error.largest) are allowed",
+        at: "/push")
+    }
+  }
+
   /// nil: there is no `push`.
   init?(_ fields: Fields, rights: Rights) throws(RequestError) {
     if case .bool(let isAsked)? = fields.members["push"] {
@@ -56,6 +74,11 @@ extension PushRequest {
     guard kind == .message || rights.contains(.urgent) else {
       throw RequestError(.forbidden, "the right urgent is needed to call", at: "\(fields.place)/kind")
     }
+    if !rights.contains(.push), let key = PushManner.keys.first(where: fields.has) {
+      throw RequestError(
+        .forbidden, "the right push is needed for \(key); without it kind, level, criteria and expires may be given",
+        at: "\(fields.place)/\(key)")
+    }
   }
 
   /// What ``json`` has made of a request.
@@ -66,7 +89,11 @@ extension PushRequest {
       isAsked = false
       return
     }
-    guard let fields = try? parser.parse(json), let push = try? PushRequest(object: fields) else { return }
+    // The parser looks into no `body` of an outermost object.
+    let wrapped = Array("{\"push\":".utf8) + json + Array("}".utf8)
+    guard let fields = try? parser.parse(wrapped).object("push"), let push = try? PushRequest(object: fields) else {
+      return
+    }
     self = push
     isUrgentAllowed = (try? fields.bool(Self.urgentKey)) ?? true
   }
@@ -78,5 +105,6 @@ extension PushRequest {
     criteria = try fields.string("criteria", longest: FilterReport.longestCriteria)
     let longest = Double(Self.longestLifetime.components.seconds)
     lifetime = try fields.decimal("expires", 1...longest).map { .milliseconds(Int64($0 * 1000)) }
+    manner = try PushManner(fields, level: level)
   }
 }

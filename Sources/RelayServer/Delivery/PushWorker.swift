@@ -5,6 +5,7 @@ import RelayGateways
 import RelayHub
 import RelayProtocol
 import RelayStore
+import Synchronization
 
 /// Hands push jobs to their gateways: claims what is due, sends it, writes down how it went.
 actor PushWorker {
@@ -13,6 +14,8 @@ actor PushWorker {
   private let now: @Sendable () -> Timestamp
   private let policy: RetryPolicy
   private let log: Logger
+  /// Whether the pushes of a room tell what its messages say.
+  private let rooms = Mutex(RoomPatterns())
   private let wakes: AsyncStream<Void>
   private nonisolated let waker: AsyncStream<Void>.Continuation
   private let parser = JSONParser(deepest: 1_000)
@@ -63,6 +66,9 @@ actor PushWorker {
   private var listener: (@Sendable (News) async -> Void)?
 
   func listen(_ listener: @escaping @Sendable (News) async -> Void) { self.listener = listener }
+
+  /// Rooms do as these say from now on. Any thread.
+  nonisolated func use(_ patterns: RoomPatterns) { rooms.withLock { $0 = patterns } }
 
   /// There is something to do. Any thread.
   nonisolated func wake() { waker.yield() }
@@ -202,16 +208,20 @@ actor PushWorker {
     DigestSubject(
       newest: subject(of: claim, request, expires: expires), count: claim.count,
       others: claim.others.map { other in
-        DigestRoom(
+        let manner = PushRequest(stored: other.message.push, parser).manner
+        return DigestRoom(
           room: other.room, count: other.count, seq: other.message.seq, sender: other.sender,
-          text: text(of: other.message.body))
+          text: manner.line(text(of: other.message.body), hasPreview: hasPreview(other.room)))
       })
   }
+
+  private func hasPreview(_ room: RoomID) -> Bool { rooms.withLock { $0.policy(for: room).hasPreview } }
 
   private func subject(of claim: Claim, _ request: PushRequest, expires: Timestamp) -> PayloadSubject {
     PayloadSubject(
       notification: claim.id, sender: claim.sender, room: claim.room, memberCount: claim.roomMemberCount,
       epoch: claim.epoch, seq: claim.message.seq, kind: request.kind, text: text(of: claim.message.body),
+      manner: request.manner, hasPreview: hasPreview(claim.room),
       level: claim.level.flatMap(Level.init(rawValue:)) ?? request.level, badge: claim.unread,
       isMention: claim.message.mentions.contains(claim.recipient), isReply: claim.isReply,
       isNotifyAnyway: claim.isNotifyAnyway, criteria: claim.criteria ?? request.criteria, expires: expires,

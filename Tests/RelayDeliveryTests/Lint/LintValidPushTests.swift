@@ -64,8 +64,12 @@ import Testing
 
   @Test func `every push that the relay makes`() throws {
     var dice = Dice(state: 11)
-    for _ in 0..<500 {
+    for _ in 0..<600 {
       let newest = PayloadSubject.random(using: &dice)
+      let request = PushRequest(kind: newest.kind, level: newest.level, manner: newest.manner)
+      let isTaken = try? request.checkSize(
+        sender: newest.sender.id, room: newest.room, hasPreview: newest.hasPreview)
+      guard isTaken != nil else { continue }
       try expectClean(Push(newest))
       let others = (0..<Int.random(in: 0...5, using: &dice)).map { index in
         DigestRoom(
@@ -93,6 +97,7 @@ extension PayloadSubject {
       room: RoomID(unchecked: dice.pick(["tea", "d:ann:bob", String(repeating: "r", count: 200)])),
       roomTitle: dice.pick([nil, "", "Team\nrocket"]), memberCount: dice.pick([0, 1, 2, 3, 10_000]), epoch: "e1",
       seq: dice.pick([1, 42, largestInteger]), kind: dice.pick([.message, .call]), text: dice.pick(texts),
+      manner: .random(using: &dice), hasPreview: !dice.isOne(in: 3),
       level: dice.pick(Level.allCases), badge: dice.pick([-1, 0, 7]), isMention: dice.isOne(in: 2),
       isReply: dice.isOne(in: 2), isNotifyAnyway: dice.isOne(in: 2), criteria: dice.pick([nil, "", "work"]),
       expires: .at(999), topic: "org.example.chat")

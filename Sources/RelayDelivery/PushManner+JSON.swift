@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayProtocol
+
+extension PushManner {
+  /// The members of `push` that are not as usual.
+  func write(to object: inout JSONWriter.Object) {
+    title?.write(to: &object, as: "title")
+    subtitle?.write(to: &object, as: "subtitle")
+    body?.write(to: &object, as: "body")
+    object.decimal("relevance", relevance)
+    if let sound {
+      object.object("sound") {
+        $0["name"] = sound.name
+        $0.decimal("volume", sound.volume)
+        if sound.isCritical { $0.bool("critical", true) }
+      }
+    }
+    switch badge {
+    case .unread: break
+    case .number(let number): object.integer("badge", number)
+    case .unchanged: object.raw("badge", "null".utf8)
+    }
+    object["category"] = category?.rawValue
+    switch thread {
+    case .room: break
+    case .own(let name): object["thread"] = name
+    case .app: object.raw("thread", "null".utf8)
+    }
+    object["target"] = target
+    object["image"] = image
+    if !data.isEmpty { object.object("data") { $0.members(data) } }
+    if collapse != .message { object["collapse"] = collapse.rawValue }
+  }
+}
+
+extension PushText {
+  fileprivate func write(to object: inout JSONWriter.Object, as name: String) {
+    switch self {
+    case .text(let text): object[name] = text
+    case .localized(let key, let arguments):
+      object["\(name)Key"] = key
+      if !arguments.isEmpty { object.array("\(name)Args") { list in arguments.forEach { list.string($0) } } }
+    }
+  }
+}

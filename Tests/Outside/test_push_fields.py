@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a sender asks of the look and the sound of a push: each field by what it changes on the phone."""
+
+import copy
+import json
+
+import pytest
+
+from api import call
+from people import Circle, without_ids
+from relay import Relay
+
+RELAY_OPTIONS = ("--presence-grace", "0")
+GONE = object()
+
+
+@pytest.fixture
+def bob(circle):
+    return circle.away("bob")
+
+
+def pushed(circle, bob, /, **push):
+    """The notification of a message, without what is another one's in every other."""
+    known = len(bob.phone.notifications())
+    sent = circle.send("hi", **({"push": push} if push else {}))
+    notification = without_ids(bob.phone.nth(known))
+    assert notification["payload"]["message"].pop("seq") == sent["seq"]
+    for header in ("apns-expiration", "apns-collapse-id"):
+        del notification["headers"][header]
+    return notification
+
+
+def with_changes(notification, changes):
+    """A copy in which what stands at these paths is another value."""
+    notification = copy.deepcopy(notification)
+    for path, value in changes.items():
+        *way, last = path.split("/")
+        place = notification["payload"]
+        for part in way:
+            place = place[part]
+        if value is GONE:
+            place.pop(last)
+        else:
+            place[last] = value
+    return notification
+
+
+def refusal(circle, push):
+    """How a message over HTTP is refused: status, code and place."""
+    body = {"from": circle.alice.user, "body": "hi", "push": push}
+    answer = call(circle.relay, "POST", f"/v1/rooms/{circle.room}/messages", body, user=circle.alice.user)
+    return answer.status, answer.json["code"], answer.json["at"]
+
+
+ALERT = "aps/alert"
+FIELDS = [
+    ({"title": "T"}, {f"{ALERT}/title": "T"}),
+    (
+        {"titleKey": "K", "titleArgs": ["a", "é"]},
+        {f"{ALERT}/title": GONE, f"{ALERT}/title-loc-key": "K", f"{ALERT}/title-loc-args": ["a", "é"]},
+    ),
+    ({"subtitle": "S"}, {f"{ALERT}/subtitle": "S"}),
+    ({"subtitleKey": "K"}, {f"{ALERT}/subtitle-loc-key": "K"}),
+    ({"body": "B"}, {f"{ALERT}/body": "B"}),
+    (
+        {"bodyKey": "K", "bodyArgs": ["a"]},
+        {f"{ALERT}/body": GONE, f"{ALERT}/loc-key": "K", f"{ALERT}/loc-args": ["a"]},
+    ),
+    ({"relevance": 0.5}, {"aps/relevance-score": 0.5}),
+    ({"sound": "whistle.caf"}, {"aps/sound": "whistle.caf"}),
+    ({"sound": {"name": "a", "volume": 0.25}}, {"aps/sound": {"name": "a", "volume": 0.25}}),
+    ({"badge": 7}, {"aps/badge": 7}),
+    ({"badge": None}, {"aps/badge": GONE}),
+    ({"category": "reply"}, {"aps/category": "reply"}),
+    ({"criteria": "work"}, {"aps/filter-criteria": "work"}),
+    ({"thread": "elsewhere"}, {"aps/thread-id": "elsewhere"}),
+    ({"thread": None}, {"aps/thread-id": GONE}),
+    ({"target": "window"}, {"aps/target-content-id": "window"}),
+    ({"image": "https://a.example/b.png"}, {"image": "https://a.example/b.png"}),
+    ({"data": {"own": [1.5, None, {"a": True}], "n": 2}}, {"own": [1.5, None, {"a": True}], "n": 2}),
+    ({"level": "timeSensitive"}, {"aps/interruption-level": "time-sensitive"}),
+]
+
+
+@pytest.mark.parametrize("push,changes", FIELDS, ids=lambda one: "+".join(one) if isinstance(one, dict) else None)
+def test_each_field_changes_what_it_is_about(circle, bob, push, changes):
+    plain = pushed(circle, bob)
+    asked = pushed(circle, bob, **push)
+    if "aps/badge" not in changes:
+        assert asked["payload"]["aps"].pop("badge") == 2
+        del plain["payload"]["aps"]["badge"]
+    assert asked == with_changes(plain, changes)
+
+
+def test_auto_is_the_usual_badge(circle, bob):
+    assert pushed(circle, bob, badge="auto")["payload"]["aps"]["badge"] == 1
+
+
+def test_passive_is_quiet_and_takes_its_time(circle, bob):
+    notification = pushed(circle, bob, level="passive", sound="whistle.caf")
+    assert notification["headers"]["apns-priority"] == "5"
+    assert "sound" not in notification["payload"]["aps"]
+
+
+def test_critical_sounds_critical(circle, bob):
+    sound = {"name": "siren", "volume": 0.5, "critical": True}
+    notification = pushed(circle, bob, level="critical", sound=sound)
+    assert notification["payload"]["aps"]["sound"] == {"name": "siren", "volume": 0.5, "critical": 1}
+
+
+def test_of_a_room_only_the_newest_shows_where_that_is_asked_for(circle, bob):
+    for text in ("one", "two", "three"):
+        circle.send(text, push={"collapse": "room"})
+        bob.phone.ring(text)
+    circle.send("by itself")
+    bob.phone.ring("by itself")
+    assert bob.phone.texts() == ["three", "by itself"]
+
+
+def test_the_time_after_which_nobody_is_pushed_to_is_the_expiration(circle, bob):
+    sent = circle.send("hi", push={"expires": 600})
+    headers = bob.phone.ring("hi")["headers"]
+    assert abs(int(headers["apns-expiration"]) - (sent["time"] / 1000 + 600)) <= 1
+
+
+def test_a_backend_asks_the_same(circle, bob):
+    circle.post("hi", push={"title": "T", "data": {"a": 1}})
+    payload = bob.phone.ring("hi")["payload"]
+    assert (payload["aps"]["alert"]["title"], payload["a"]) == ("T", 1)
+
+
+def test_what_is_asked_survives_a_crash(gather):
+    circle = gather("--presence-grace", "0")
+    bob = circle.silenced("bob")
+    circle.send("hi", push={"title": "T", "badge": None, "thread": None, "data": {"a": {"b": [1.50]}}})
+    circle.restart(Relay.kill)
+    bob.focus(False)
+    payload = bob.phone.ring("hi")["payload"]
+    assert payload["aps"]["alert"]["title"] == "T"
+    assert "badge" not in payload["aps"] and "thread-id" not in payload["aps"]
+    assert payload["a"] == {"b": [1.5]}
+
+
+@pytest.mark.parametrize(
+    "push,place",
+    [
+        ({"title": ""}, "/push/title"),
+        ({"badge": -1}, "/push/badge"),
+        ({"sound": {"name": "a", "volume": 2}}, "/push/sound/volume"),
+        ({"image": "http://a.example/"}, "/push/image"),
+        ({"data": {"aps": {}}}, "/push/data/aps"),
+        ({"data": {"thread-id": "x"}}, "/push/data/thread-id"),
+    ],
+)
+def test_a_wrong_field_is_refused_by_its_place(circle, push, place):
+    error = circle.alice.refusal("send", room=circle.room, body="hi", push=push)
+    assert error["code"] == "bad_request" and place.rsplit("/", 1)[1] in error["message"]
+    assert refusal(circle, push) == (422, "bad_request", place)
+
+
+def test_what_cannot_be_made_to_fit_is_refused_when_it_is_sent(circle, bob):
+    push = {"data": {"a": "x" * 3_000}}
+    error = circle.alice.refusal("send", room=circle.room, body="hi", push=push)
+    assert error["code"] == "too_large" and "4096" in error["message"]
+    assert refusal(circle, push) == (413, "too_large", "/push")
+    circle.pass_due()
+    assert bob.phone.notifications() == []
+
+
+def test_a_long_text_of_its_own_is_shortened(circle, bob):
+    circle.send("hi", push={"body": "é" * 2_048, "data": {"a": "x" * 1_500}})
+    payload = bob.phone.nth(0)["payload"]
+    text = payload["aps"]["alert"]["body"]
+    assert text.endswith("…") and set(text[:-1]) == {"é"} and payload["a"] == "x" * 1_500
+    assert len(json.dumps(payload, ensure_ascii=False, separators=(",", ":")).encode()) in (4_095, 4_096)
+
+
+# Rooms without a preview
+
+
+@pytest.fixture
+def closed(start, connect, names, tmp_path):
+    """A circle whose rooms let no text out."""
+    file = tmp_path / "stillwire.json"
+    file.write_text(json.dumps({"rooms": [{"match": "*", "preview": "none"}]}))
+    return Circle(connect, names, start("--presence-grace", "0", "--config", file))
+
+
+def all_of(person):
+    return json.dumps(person.phone.notifications())
+
+
+def test_without_a_preview_no_text_leaves_the_relay(closed):
+    bob = closed.away("bob")
+    closed.send("the secret", push={"bodyKey": "SENT_YOU", "data": {"cipher": "Zm9v"}})
+    closed.send({"text": "the secret"})
+    first, second = bob.phone.nth(0), bob.phone.nth(1)
+    assert first["payload"]["aps"]["alert"] == {"title": "Alice", "loc-key": "SENT_YOU"}
+    assert first["payload"]["cipher"] == "Zm9v"
+    assert second["payload"]["aps"]["alert"] == {"title": "Alice", "loc-key": "New message"}
+    assert "secret" not in all_of(bob)
+
+
+def test_without_a_preview_a_digest_tells_only_who(closed):
+    bob = closed.silenced("bob")
+    for _ in range(3):
+        closed.send("the secret")
+    bob.focus(False)
+    assert bob.phone.nth(0)["payload"]["aps"]["alert"]["body"] == "Alice"
+    assert "secret" not in all_of(bob)
+
+
+@pytest.mark.parametrize("push", [{"title": "a"}, {"body": "a"}, {"bodyKey": "a", "bodyArgs": ["b"]}])
+def test_without_a_preview_own_texts_are_refused(closed, push):
+    error = closed.alice.refusal("send", room=closed.room, body="hi", push=push)
+    assert error["code"] == "forbidden"
+    assert refusal(closed, push) == (403, "forbidden", f"/push/{list(push)[-1]}")

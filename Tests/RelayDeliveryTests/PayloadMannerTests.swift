@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import RelayProtocol
+import Testing
+
+@testable import RelayDelivery
+
+/// What a sender asks of the look and the sound of a push, and what becomes of it.
+@Suite struct PayloadMannerTests {
+  var subject = PayloadSubject(
+    notification: "0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d", sender: User(id: ann, name: "Ann"),
+    room: RoomID(unchecked: "team"), roomTitle: "Team", memberCount: 2, epoch: "e1", seq: 42, text: "Lunch?",
+    badge: 3, expires: .at(999), topic: "org.example.chat")
+
+  private func members(_ push: Push) throws -> [String: Any] { try object(push.payload) }
+
+  private func object(_ text: some Sequence<UInt8>) throws -> [String: Any] {
+    try #require(try JSONSerialization.jsonObject(with: Data(text)) as? [String: Any])
+  }
+
+  private static let changes: [(String, @Sendable (inout PushManner) -> Void, String)] = [
+    ("title", { $0.title = .text("T") }, #"{"aps":{"alert":{"title":"T"}}}"#),
+    (
+      "titleKey", { $0.title = .localized(key: "K", arguments: ["a", "b"]) },
+      #"{"aps":{"alert":{"title":null,"title-loc-key":"K","title-loc-args":["a","b"]}}}"#
+    ),
+    ("subtitle", { $0.subtitle = .text("S") }, #"{"aps":{"alert":{"subtitle":"S"}}}"#),
+    (
+      "subtitleKey", { $0.subtitle = .localized(key: "K") },
+      #"{"aps":{"alert":{"subtitle":null,"subtitle-loc-key":"K"}}}"#
+    ),
+    ("body", { $0.body = .text("B") }, #"{"aps":{"alert":{"body":"B"}}}"#),
+    (
+      "bodyKey", { $0.body = .localized(key: "K", arguments: ["a"]) },
+      #"{"aps":{"alert":{"body":null,"loc-key":"K","loc-args":["a"]}}}"#
+    ),
+    ("relevance", { $0.relevance = 0.75 }, #"{"aps":{"relevance-score":0.75}}"#),
+    ("sound", { $0.sound = PushSound(name: "a.caf") }, #"{"aps":{"sound":"a.caf"}}"#),
+    (
+      "sound with a volume", { $0.sound = PushSound(name: "a", volume: 0.5) },
+      #"{"aps":{"sound":{"name":"a","volume":0.5}}}"#
+    ),
+    ("badge", { $0.badge = .number(0) }, #"{"aps":{"badge":0}}"#),
+    ("no badge", { $0.badge = .unchanged }, #"{"aps":{"badge":null}}"#),
+    ("category", { $0.category = CategoryID(unchecked: "c") }, #"{"aps":{"category":"c"}}"#),
+    ("thread", { $0.thread = .own("t") }, #"{"aps":{"thread-id":"t"}}"#),
+    ("no thread", { $0.thread = .app }, #"{"aps":{"thread-id":null}}"#),
+    ("target", { $0.target = "w" }, #"{"aps":{"target-content-id":"w"}}"#),
+    ("image", { $0.image = "https://a.example/" }, #"{"image":"https://a.example/"}"#),
+    (
+      "data", { $0.data = ["k": .array([.number("1.50"), .null]), "a": .object(["z": .bool(false)])] },
+      #"{"k":[1.5,null],"a":{"z":false}}"#
+    ),
+  ]
+
+  /// null in `change` takes a member away.
+  private func merged(_ base: [String: Any], _ change: [String: Any]) -> [String: Any] {
+    var result = base
+    for (key, value) in change {
+      if value is NSNull {
+        result[key] = nil
+      } else if let inner = value as? [String: Any], let known = base[key] as? [String: Any] {
+        result[key] = merged(known, inner)
+      } else {
+        result[key] = value
+      }
+    }
+    return result
+  }
+
+  @Test(arguments: changes.indices)
+  mutating func `each field changes what it is about and nothing else`(index: Int) throws {
+    let (field, change, difference) = Self.changes[index]
+    let plain = try Push(subject)
+    change(&subject.manner)
+    let push = try Push(subject)
+    let expected = try merged(members(plain), object(difference.utf8))
+    #expect(try NSDictionary(dictionary: members(push)) == NSDictionary(dictionary: expected), "\(field)")
+    #expect(push.headers == plain.headers, "\(field)")
+  }
+
+  @Test mutating func `all of it at once`() throws {
+    for (_, change, _) in Self.changes { change(&subject.manner) }
+    #expect(
+      try String(decoding: Push(subject).payload, as: UTF8.self)
+        == #"""
+        {"aps":{"alert":{"title-loc-key":"K","title-loc-args":["a","b"],"subtitle-loc-key":"K","loc-key":"K",
+        "loc-args":["a"]},"sound":{"name":"a","volume":0.5},"mutable-content":1,
+        "interruption-level":"active","relevance-score":0.75,"category":"c","target-content-id":"w"},
+        "communication":{"kind":"message","sender":{"id":"ann","name":"Ann"},
+        "conversation":{"id":"team","name":"Team","group":false},
+        "mentionsMe":false,"replyToMe":false,"notifyAnyway":false,
+        "notification":"0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d"},
+        "message":{"room":"team","epoch":"e1","seq":42},"image":"https://a.example/",
+        "a":{"z":false},"k":[1.50,null]}
+        """#.replacing("\n", with: ""))
+  }
+
+  @Test mutating func `only the newest of a room shows where that is asked for`() throws {
+    subject.manner.collapse = .room
+    #expect(try Push(subject).headers.collapseID == "team/newest")
+    subject.seq = 43
+    #expect(try Push(subject).headers.collapseID == "team/newest")
+    subject.replaces = MessageReference(room: subject.room, seq: 43)
+    #expect(try Push(subject).headers.collapseID == "team/newest")
+    subject.replaces = MessageReference(room: subject.room, seq: 40)
+    #expect(try Push(subject).headers.collapseID == "team/40")
+    subject.replaces = nil
+    subject.room = RoomID(unchecked: String(repeating: "r", count: 255))
+    let id = try Push(subject).headers.collapseID
+    #expect(id.utf8.count <= PushHeaders.longestCollapseID)
+    subject.manner.collapse = .message
+    #expect(try Push(subject).headers.collapseID != id)
+  }
+
+  @Test(
+    arguments: zip(
+      Level.allCases,
+      [nil, #""a""#, #""a""#, #"{"critical":1,"name":"a","volume":1}"#]))
+  mutating func `a sound follows the level that was decided`(level: Level, sound: String?) throws {
+    subject.manner.sound = PushSound(name: "a", isCritical: true)
+    subject.level = level
+    let text = try String(decoding: Push(subject).payload, as: UTF8.self)
+    if let sound { #expect(text.contains(#""sound":\#(sound),"#)) } else { #expect(!text.contains("sound")) }
+  }
+
+  @Test mutating func `a call without a text says that it is one`() throws {
+    subject.kind = .call
+    subject.text = nil
+    #expect(try String(decoding: Push(subject).payload, as: UTF8.self).contains(#""loc-key":"Incoming call""#))
+  }
+
+  @Test mutating func `without a preview no text of the message goes out`() throws {
+    subject.hasPreview = false
+    subject.manner.title = .text("secret")
+    subject.manner.subtitle = .localized(key: "K", arguments: ["secret"])
+    subject.manner.body = .text("secret")
+    subject.manner.data = ["cipher": .string("Zm9v")]
+    subject.text = "secret"
+    #expect(
+      try String(decoding: Push(subject).payload, as: UTF8.self).hasPrefix(
+        #"{"aps":{"alert":{"title":"Ann","subtitle":"Team","loc-key":"New message"},"#))
+    #expect(try String(decoding: Push(subject).payload, as: UTF8.self).hasSuffix(#""cipher":"Zm9v"}"#))
+    subject.manner.title = .localized(key: "T")
+    subject.manner.body = .localized(key: "B")
+    #expect(
+      try String(decoding: Push(subject).payload, as: UTF8.self).hasPrefix(
+        #"{"aps":{"alert":{"title-loc-key":"T","subtitle":"Team","loc-key":"B"},"#))
+    let digest = try Push(DigestSubject(newest: subject, count: 2))
+    #expect(!String(decoding: digest.payload, as: UTF8.self).contains("secret"))
+  }
+
+  @Test mutating func `a digest tells a body of its own`() throws {
+    subject.manner.body = .text("own")
+    let digest = try String(decoding: Push(DigestSubject(newest: subject, count: 2)).payload, as: UTF8.self)
+    #expect(digest.contains(#""body":"Ann: own""#))
+    subject.manner.body = .localized(key: "K")
+    #expect(
+      try String(decoding: Push(DigestSubject(newest: subject, count: 2)).payload, as: UTF8.self)
+        .contains(#""body":"Ann""#))
+  }
+
+  @Test mutating func `an own body is shortened, and nothing else`() throws {
+    subject.manner.body = .text(String(repeating: "é", count: 2_048))
+    subject.manner.data = ["a": .string(String(repeating: "x", count: 2_000))]
+    let push = try Push(subject)
+    #expect((Push.largestPayload - 1...Push.largestPayload).contains(push.payload.count))
+    #expect(try members(push)["a"] as? String == String(repeating: "x", count: 2_000))
+  }
+
+  @Test func `what is checked when a message is sent fits whatever the recipient is like`() throws {
+    var dice = Dice(state: 5)
+    for _ in 0..<300 {
+      var request = PushRequest()
+      request.kind = dice.pick([.message, .call])
+      request.level = dice.pick(Level.allCases)
+      request.manner = .random(using: &dice)
+      let room = RoomID(unchecked: dice.pick(["tea", String(repeating: "r", count: 255)]))
+      guard (try? request.checkSize(sender: ann, room: room, hasPreview: true)) != nil else { continue }
+      let subject = PayloadSubject(
+        notification: self.subject.notification,
+        sender: User(id: ann, name: String(repeating: "n", count: 256), avatar: String(repeating: "a", count: 2_048)),
+        room: room, memberCount: dice.pick([2, 10_000]), epoch: String(repeating: "e", count: 32), seq: largestInteger,
+        kind: request.kind, text: String(repeating: "\u{1}", count: 5_000), manner: request.manner,
+        level: dice.pick(Level.allCases), badge: 1_000_000, isMention: true, isReply: true, isNotifyAnyway: true,
+        criteria: String(repeating: "\u{1}", count: 128), expires: .at(999), topic: "org.example.chat")
+      let push = try Push(subject)
+      #expect(push.payload.count <= Push.largestPayload)
+    }
+  }
+}
+
+extension PushManner {
+  /// Each field now and then.
+  static func random(using dice: inout Dice) -> PushManner {
+    let texts: [PushText?] = [
+      nil, .text("Text \"\\\u{1}😀"), .localized(key: "KEY"), .localized(key: "KEY", arguments: ["", "b\n"]),
+      .text(String(repeating: "ж", count: 500)),
+    ]
+    var manner = PushManner()
+    manner.title = dice.pick(texts)
+    manner.subtitle = dice.pick(texts)
+    manner.body = dice.pick(texts + [.text(String(repeating: "\u{1F}", count: 4_096))])
+    manner.relevance = dice.pick([nil, 0, 0.001, 1])
+    manner.sound = dice.pick([
+      nil, PushSound(name: "default"), PushSound(name: "a.caf", volume: 0), PushSound(name: "b", isCritical: true),
+    ])
+    manner.badge = dice.pick([.unread, .number(0), .number(1_000_000), .unchanged])
+    manner.category = dice.pick([nil, CategoryID(unchecked: "reply")])
+    manner.thread = dice.pick([.room, .own("a b"), .app])
+    manner.target = dice.pick([nil, "window"])
+    manner.image = dice.pick([nil, "https://a.example/b.png"])
+    manner.data = dice.pick([
+      [:], ["cipher": .string("Zm9v"), "n": .array([.number("1e3"), .null])],
+      ["category": .number("1"), "event": .string("x"), "payload": .object(["a": .bool(true)]), "title": .string("t")],
+      ["a": .string(String(repeating: "x", count: 1_500))],
+    ])
+    manner.collapse = dice.pick(CollapseScope.allCases)
+    return manner
+  }
+}
