@@ -73,6 +73,7 @@ extension PayloadSubject {
   var lighter: [PayloadSubject] {
     var plain = self
     plain.sender.avatar = nil
+    plain.roomAvatar = nil
     return [self, plain, lightest]
   }
 
@@ -80,6 +81,7 @@ extension PayloadSubject {
     var subject = self
     subject.sender = User(id: sender.id)
     subject.roomTitle = nil
+    subject.roomAvatar = nil
     return subject
   }
 
@@ -106,6 +108,10 @@ extension PayloadSubject {
       communication.object("sender") { person in
         person["id"] = sender.id.rawValue
         person["name"] = sender.shownName
+        if let handle = sender.handle.nonEmpty {
+          person["handle"] = handle
+          person["handleType"] = sender.handleType.nonEmpty
+        }
         person["avatar"] = sender.avatar.nonEmpty
       }
       communication.object("conversation") { conversation in
@@ -114,11 +120,13 @@ extension PayloadSubject {
         conversation.bool("group", isGroup)
         // An intent's recipients contain neither its sender nor the user whom it tells.
         if isGroup { conversation.integer("recipientCount", memberCount - 2) }
+        conversation["avatar"] = roomAvatar.nonEmpty
       }
       communication.bool("mentionsMe", isMention)
       communication.bool("replyToMe", isReply)
       communication.bool("notifyAnyway", isNotifyAnyway)
       communication["notification"] = notification
+      communication["receipt"] = receipt
     }
     payload.object("message") { message in
       message["room"] = room.rawValue

@@ -8,6 +8,7 @@ public struct PayloadSubject: Equatable, Sendable {
   public var sender: User
   public var room: RoomID
   public var roomTitle: String?
+  public var roomAvatar: String?
   /// The sender and the recipient included.
   public var memberCount: Int
   public var epoch: String
@@ -33,18 +34,22 @@ public struct PayloadSubject: Equatable, Sendable {
   public var topic: String
   /// The message whose push it replaces on the phone; nil: its own.
   public var replaces: MessageReference?
+  /// By which the app's extension says that it arrived; nil: nobody asks.
+  public var receipt: String?
 
   public init(
-    notification: String, sender: User, room: RoomID, roomTitle: String? = nil, memberCount: Int, epoch: String,
+    notification: String, sender: User, room: RoomID, roomTitle: String? = nil, roomAvatar: String? = nil,
+    memberCount: Int, epoch: String,
     seq: Int64, kind: MessageKind = .message, text: String?, manner: PushManner = PushManner(),
     hasPreview: Bool = true, level: Level = .active, badge: Int,
     isMention: Bool = false, isReply: Bool = false, isNotifyAnyway: Bool = false, criteria: String? = nil,
-    expires: Timestamp, topic: String, replaces: MessageReference? = nil
+    expires: Timestamp, topic: String, replaces: MessageReference? = nil, receipt: String? = nil
   ) {
     self.notification = notification
     self.sender = sender
     self.room = room
     self.roomTitle = roomTitle
+    self.roomAvatar = roomAvatar
     self.memberCount = memberCount
     self.epoch = epoch
     self.seq = seq
@@ -61,5 +66,9 @@ public struct PayloadSubject: Equatable, Sendable {
     self.expires = expires
     self.topic = topic
     self.replaces = replaces
+    self.receipt = receipt
   }
+
+  /// Bytes at most.
+  public static let longestReceipt = 64
 }

@@ -13,7 +13,7 @@ extension PushRequest {
         level: level > .active ? level : .timeSensitive, badge: Int(PushManner.largestBadge),
         // A recipient's own label, each byte of which JSON may write with six.
         criteria: String(repeating: "\u{1}", count: FilterReport.longestCriteria), expires: Timestamp(rawValue: 0),
-        topic: ""))
+        topic: "", receipt: String(repeating: "r", count: PayloadSubject.longestReceipt)))
   }
 }
 

@@ -7,13 +7,23 @@ public struct User: Equatable, Sendable {
   public var name: String?
   /// A URL of at most ``longestAvatar`` bytes.
   public var avatar: String?
+  /// A real address of the user, such as a telephone number, at most ``longestHandle`` bytes; never empty. It is told to
+  /// phones only.
+  public var handle: String?
+  /// What kind of address it is; as long at most.
+  public var handleType: String?
 
-  public init(id: UserID, name: String? = nil, avatar: String? = nil) {
+  public init(
+    id: UserID, name: String? = nil, avatar: String? = nil, handle: String? = nil, handleType: String? = nil
+  ) {
     self.id = id
     self.name = name
     self.avatar = avatar
+    self.handle = handle
+    self.handleType = handleType
   }
 
   public static let longestName = 256
   public static let longestAvatar = 2048
+  public static let longestHandle = 256
 }

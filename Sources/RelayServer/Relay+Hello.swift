@@ -53,10 +53,12 @@ extension Relay {
 
   /// What is told of a user shows; nil when nothing is.
   private func show(_ told: User, of handle: UserHandle, cause: SessionHandle) -> User? {
-    guard told.name != nil || told.avatar != nil else { return nil }
+    guard told != User(id: told.id) else { return nil }
     var user = hub.profile(of: handle) ?? told
     user.name = told.name ?? user.name
     user.avatar = told.avatar ?? user.avatar
+    // Phones alone are told of these.
+    (user.handle, user.handleType) = (told.handle, told.handleType)
     hub.setProfile(user, of: handle, cause: cause)
     // Who is known to the store is shown there under the new name as well; others are when they join.
     saveProfile(user)

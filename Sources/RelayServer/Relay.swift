@@ -22,6 +22,7 @@ actor Relay {
   let apple: AppleGateway?
   let site: Site
   let worker: PushWorker
+  let receipts: ReceiptKey
   let log: Logger
   /// Replaced in one step, see ``reload(_:)``.
   var settings: Settings
@@ -97,6 +98,7 @@ actor Relay {
     apple?.serve(settings.appleApps)
     self.site = site
     self.worker = worker
+    receipts = ReceiptKey(store.secret)
     worker.use(settings.rooms)
     self.log = log
     parser = JSONParser(deepest: settings.limits.nesting)

@@ -116,4 +116,6 @@ public struct JobRecord: Equatable, Sendable {
   public var mergedInto: String?
   /// What the push told at the last attempt, the job's own room first; empty: its own message alone.
   public var digest: [DigestCount] = []
+  /// When the device said that the push arrived.
+  public var received: Timestamp?
 }

@@ -27,6 +27,9 @@ enum Schema {
     migrator.registerMigration("6") { db in
       try db.execute(sql: appleDevices)
     }
+    migrator.registerMigration("7") { db in
+      try db.execute(sql: receipts)
+    }
     return migrator
   }
 
@@ -70,6 +73,19 @@ enum Schema {
   private static let appleDevices = """
     ALTER TABLE devices ADD COLUMN environment TEXT;
     ALTER TABLE devices ADD COLUMN topic TEXT;
+    """
+
+  private static let receipts = """
+    ALTER TABLE users ADD COLUMN handle TEXT;
+    ALTER TABLE users ADD COLUMN handle_type TEXT;
+    -- When the device said that the push arrived.
+    ALTER TABLE jobs ADD COLUMN received INTEGER;
+
+    -- One row: what this installation signs by, 32 random bytes.
+    CREATE TABLE installation (
+      id INTEGER PRIMARY KEY CHECK (id = 1),
+      secret BLOB NOT NULL
+    ) STRICT;
     """
 
   private static let people = """

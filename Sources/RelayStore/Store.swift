@@ -20,6 +20,8 @@ public enum Synchronous: String, Sendable, CaseIterable {
 /// There is one writer, which commits in groups: what is submitted while a commit runs is the next transaction.
 /// Readers run beside it and see what was committed before they began. Every method may be called on any thread.
 public final class Store: Sendable {
+  /// 32 random bytes, made with the database and kept in it: what is signed by them is known again after a restart.
+  public let secret: [UInt8]
   let pool: DatabasePool
   let writer: GroupCommit
   private let threads: StoreThreads
@@ -54,6 +56,7 @@ public final class Store: Sendable {
     lock = try FolderLock(folder: folder)
     let path = folder + "/stillwire.db"
     pool = try Self.open(path, synchronous)
+    secret = try Self.secret(pool, path)
     self.threads = threads
     reads = GroupRead(pool, threads)
     writer = GroupCommit(log: LogBound(database: path, bound: largestLog), now: now, onCommit: onCommit)
@@ -125,6 +128,21 @@ public final class Store: Sendable {
     }
     try? pool.close()
     lock.release()
+  }
+
+  private static func secret(_ pool: DatabasePool, _ path: String) throws(StoreError) -> [UInt8] {
+    do {
+      let bytes = try pool.write { db in
+        var generator = SystemRandomNumberGenerator()
+        let fresh = Data((0..<32).map { _ in UInt8.random(in: .min ... .max, using: &generator) })
+        try db.execute(
+          sql: "INSERT INTO installation (id, secret) VALUES (1, ?) ON CONFLICT DO NOTHING", arguments: [fresh])
+        return try Data.fetchOne(db, sql: "SELECT secret FROM installation")
+      }
+      return Array(bytes ?? Data())
+    } catch {
+      throw .unusable(path: path, reason: StoreError.words(error))
+    }
   }
 
   private static func open(_ path: String, _ synchronous: Synchronous) throws(StoreError) -> DatabasePool {

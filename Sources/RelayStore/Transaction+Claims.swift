@@ -59,7 +59,7 @@ extension Transaction {
       SELECT job.room, job.user, job.attempts, job.created, job.level, job.is_notify_anyway, job.digest IS NOT NULL,
         rooms.name, rooms.epoch, recipient.name, members.read, collapsed.name, job.collapse_seq,
         coalesce(original.sender = job.user, 0), sender.display_name, sender.avatar, messages.reports,
-        \(Device.columns), \(StoredMessage.columns)
+        \(Device.columns), \(StoredMessage.columns), sender.handle, sender.handle_type
       FROM jobs AS job
       JOIN rooms ON rooms.id = job.room
       JOIN users AS recipient ON recipient.id = job.user
@@ -83,7 +83,8 @@ extension Transaction {
     let recipient = try shared.recipient(row[1])
     var claim = Claim(
       id: id, attempts: row[2] + 1, room: room, epoch: row[8], message: message,
-      sender: User(id: message.from, name: row[14], avatar: row[15]), recipient: UserID(unchecked: row[9]),
+      sender: User(id: message.from, name: row[14], avatar: row[15], handle: row[37], handleType: row[38]),
+      recipient: UserID(unchecked: row[9]),
       device: device, created: Timestamp(rawValue: row[3]), roomMemberCount: try shared.members(of: row[0]),
       unread: recipient.unread, level: row[4], isReply: row[13], isNotifyAnyway: row[5],
       criteria: recipient.preferences[room].criteria ?? device.criteria, reports: row[16],

@@ -93,6 +93,18 @@ extension Transaction {
     return true
   }
 
+  /// The device says that a job's push has arrived; what it said first counts.
+  /// - Returns: When that was, whether it is news, and whose device it is; nil when there is no such job.
+  public func received(_ id: String, now: Timestamp) throws -> (time: Timestamp, isNews: Bool, user: UserID)? {
+    let row = try db.first(
+      "SELECT received, users.name FROM jobs JOIN users ON users.id = jobs.user WHERE jobs.id = ?", [id])
+    guard let row else { return nil }
+    let user = UserID(unchecked: row[1])
+    if let known = row.time(0) { return (known, false, user) }
+    try db.run("UPDATE jobs SET received = ? WHERE id = ?", [now.rawValue, id])
+    return (now, true, user)
+  }
+
   /// Has a claimed job sent again at `due`. Later ones of its room and device do not overtake it.
   ///
   /// One whose message was read or deleted meanwhile is cancelled.

@@ -105,9 +105,10 @@ extension Transaction {
       [known.id, id, min(read ?? 0, known.seq), min(received ?? 0, known.seq)])
   }
 
-  /// Keeps a user's new name and avatar; nil keeps what is stored. No effect on who is unknown.
+  /// Keeps a user's new name, avatar and handle; nil keeps what is stored. No effect on who is unknown, unless they have
+  /// a handle, which is told here only.
   public func rename(_ user: User) throws {
-    guard try row(of: user.id) != nil else { return }
+    guard try user.handle != nil || row(of: user.id) != nil else { return }
     _ = try needRow(of: user)
   }
 

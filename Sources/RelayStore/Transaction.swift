@@ -33,10 +33,11 @@ public struct Transaction {
   /// The row id of a user; nil when nothing refers to this user yet.
   func row(of user: UserID) throws -> Int64? {
     if let known = cache[user] { return known.id }
-    guard let row = try db.first("SELECT id, display_name, avatar FROM users WHERE name = ?", [user.rawValue]) else {
-      return nil
-    }
-    cache[user] = WriterCache.Person(id: row[0], name: row[1], avatar: row[2])
+    let row = try db.first(
+      "SELECT id, display_name, avatar, handle, handle_type FROM users WHERE name = ?", [user.rawValue])
+    guard let row else { return nil }
+    let profile = User(id: user, name: row[1], avatar: row[2], handle: row[3], handleType: row[4])
+    cache[user] = WriterCache.Person(id: row[0], profile: profile)
     return row[0]
   }
 
@@ -45,20 +46,23 @@ public struct Transaction {
     if let id = try row(of: user) { return id }
     try db.run("INSERT INTO users (name) VALUES (?)", [user.rawValue])
     let id = db.lastInsertedRowID
-    cache[user] = WriterCache.Person(id: id)
+    cache[user] = WriterCache.Person(id: id, profile: User(id: user))
     return id
   }
 
-  /// The same, and stores the name and the avatar where they are told and new.
+  /// The same, and stores what is told of the name, the avatar and the handle, and is new.
   func needRow(of user: User) throws -> Int64 {
     let id = try needRow(of: user.id)
     guard var person = cache[user.id] else { return id }
-    let name = user.name ?? person.name
-    let avatar = user.avatar ?? person.avatar
-    guard name != person.name || avatar != person.avatar else { return id }
-    try db.run("UPDATE users SET display_name = ?, avatar = ? WHERE id = ?", [name, avatar, id])
-    person.name = name
-    person.avatar = avatar
+    var profile = person.profile
+    profile.name = user.name ?? profile.name
+    profile.avatar = user.avatar ?? profile.avatar
+    if let handle = user.handle { (profile.handle, profile.handleType) = (handle, user.handleType) }
+    guard profile != person.profile else { return id }
+    try db.run(
+      "UPDATE users SET display_name = ?, avatar = ?, handle = ?, handle_type = ? WHERE id = ?",
+      [profile.name, profile.avatar, profile.handle, profile.handleType, id])
+    person.profile = profile
     cache[user.id] = person
     return id
   }

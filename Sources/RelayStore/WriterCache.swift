@@ -18,8 +18,7 @@ final class WriterCache {
 
   struct Person {
     let id: Int64
-    var name: String?
-    var avatar: String?
+    var profile: User
   }
 
   /// Above this many entries a table starts anew. A miss costs a query of some microseconds.

@@ -11,7 +11,7 @@ import documents
 from api import call
 from documents import ASYNCAPI, FOLDER, METHODS, OPENAPI
 
-RELAY_OPTIONS = ("--limits-focus-rate", 0)
+RELAY_OPTIONS = ("--limits-focus-rate", 0, "--limits-send-rate", 0, "--limits-request-rate", 0)
 
 #: What is deleted is gone, so that comes last.
 OPERATIONS = sorted(
@@ -137,7 +137,7 @@ def path_of(template, item, **known):
 
 @pytest.fixture
 def push(relay, connect, phone):
-    """Makes a push in the room, and tells its id."""
+    """Makes a push in the room, and tells its `communication`."""
 
     def push(sender):
         carol = connect("carol")
@@ -146,7 +146,7 @@ def push(relay, connect, phone):
         carol.close()
         sender.expect("presence", user="carol", online=False)
         sender.send("tea", {"text": "Tea is ready"})
-        return ringing.ring("Tea is ready")["payload"]["communication"]["notification"]
+        return ringing.ring("Tea is ready")["payload"]["communication"]
 
     return push
 
@@ -161,8 +161,11 @@ def test_every_example_of_a_call_is_answered_as_described(relay, room, push, met
     ]
     if method == "get" and "{device}" in template:
         room.request("device", device="phone", platform="simulator", token="ann-phone")
-    known = {"id": push(room)} if "{id}" in template else {}
+    told = push(room) if "{id}" in template else {}
+    known = {"id": told["notification"]} if told else {}
     for body in bodies or [None if method in ("get", "delete") else b""]:
+        if body and "receipt" in body:
+            body = body | {"receipt": told["receipt"]}
         answer = call(relay, method.upper(), path_of(template, item, **known), body, user="ann")
         assert 200 <= answer.status < 300, answer
 

@@ -179,11 +179,14 @@ import Testing
       guard (try? request.checkSize(sender: ann, room: room, hasPreview: true)) != nil else { continue }
       let subject = PayloadSubject(
         notification: self.subject.notification,
-        sender: User(id: ann, name: String(repeating: "n", count: 256), avatar: String(repeating: "a", count: 2_048)),
+        sender: User(
+          id: ann, name: String(repeating: "n", count: 256), avatar: String(repeating: "a", count: 2_048),
+          handle: String(repeating: "h", count: 256)),
         room: room, memberCount: dice.pick([2, 10_000]), epoch: String(repeating: "e", count: 32), seq: largestInteger,
         kind: request.kind, text: String(repeating: "\u{1}", count: 5_000), manner: request.manner,
         level: dice.pick(Level.allCases), badge: 1_000_000, isMention: true, isReply: true, isNotifyAnyway: true,
-        criteria: String(repeating: "\u{1}", count: 128), expires: .at(999), topic: "org.example.chat")
+        criteria: String(repeating: "\u{1}", count: 128), expires: .at(999), topic: "org.example.chat",
+        receipt: String(repeating: "r", count: PayloadSubject.longestReceipt))
       let push = try Push(subject)
       #expect(push.payload.count <= Push.largestPayload)
     }

@@ -28,8 +28,11 @@ private let id = "0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d"
   }
 
   @Test mutating func `a message in a group with all that may be told`() throws {
-    subject.sender = User(id: ann, name: "Ann \"A\" 🌻", avatar: "https://example.org/a.png")
+    subject.sender = User(
+      id: ann, name: "Ann \"A\" 🌻", avatar: "https://example.org/a.png", handle: "+4930", handleType: "phoneNumber")
     subject.roomTitle = "Team\nrocket"
+    subject.roomAvatar = "https://example.org/r.png"
+    subject.receipt = "1700000000.mark"
     subject.memberCount = 5
     subject.text = "tab\there \u{1}\u{1F} back\\slash / \u{7F}\u{2028}"
     subject.isMention = true
@@ -44,10 +47,11 @@ private let id = "0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d"
         "body":"tab\there \u0001\u001f back\\slash / \#u{7F}\#u{2028}"},"badge":0,"thread-id":"team",
         "mutable-content":1,"interruption-level":"time-sensitive"},
         "communication":{"kind":"message","sender":{"id":"ann","name":"Ann \"A\" 🌻",
-        "avatar":"https://example.org/a.png"},
-        "conversation":{"id":"team","name":"Team\nrocket","group":true,"recipientCount":3},
+        "handle":"+4930","handleType":"phoneNumber","avatar":"https://example.org/a.png"},
+        "conversation":{"id":"team","name":"Team\nrocket","group":true,"recipientCount":3,
+        "avatar":"https://example.org/r.png"},
         "mentionsMe":true,"replyToMe":true,"notifyAnyway":true,
-        "notification":"0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d"},
+        "notification":"0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d","receipt":"1700000000.mark"},
         "message":{"room":"team","epoch":"e1","seq":42}}
         """#.replacing("\n", with: ""))
   }
@@ -59,10 +63,11 @@ private let id = "0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d"
     #expect(try text(Push(subject)).hasPrefix(expected))
   }
 
-  @Test mutating func `an empty name, avatar or title is none`() throws {
+  @Test mutating func `an empty name, avatar, handle or title is none`() throws {
     let plain = try Push(subject)
-    subject.sender = User(id: ann, name: "", avatar: "")
+    subject.sender = User(id: ann, name: "", avatar: "", handle: "", handleType: "phoneNumber")
     subject.roomTitle = ""
+    subject.roomAvatar = ""
     #expect(try Push(subject) == plain)
   }
 

@@ -19,6 +19,7 @@ actor PushWorker {
   private let wakes: AsyncStream<Void>
   private nonisolated let waker: AsyncStream<Void>.Continuation
   private let parser = JSONParser(deepest: 1_000)
+  private let receipts: ReceiptKey
   private(set) var tally = PushTally()
   /// Whether jobs could not be claimed the last time.
   private var isFailing = false
@@ -46,6 +47,7 @@ actor PushWorker {
     now: @escaping @Sendable () -> Timestamp, log: Logger
   ) {
     self.store = store
+    receipts = ReceiptKey(store.secret)
     self.gateways = gateways
     self.policy = policy
     self.now = now
@@ -225,7 +227,9 @@ actor PushWorker {
       level: claim.level.flatMap(Level.init(rawValue:)) ?? request.level, badge: claim.unread,
       isMention: claim.message.mentions.contains(claim.recipient), isReply: claim.isReply,
       isNotifyAnyway: claim.isNotifyAnyway, criteria: claim.criteria ?? request.criteria, expires: expires,
-      topic: claim.device.app ?? "stillwire", replaces: claim.collapse)
+      topic: claim.device.app ?? "stillwire", replaces: claim.collapse,
+      // As long as the job is there to be told.
+      receipt: receipts.receipt(for: claim.id, until: now() + Self.retention))
   }
 
   private func tell(_ claim: Claim, _ state: DeliveryState) async {

@@ -10,6 +10,8 @@ enum DeliveryState: String, Sendable, CaseIterable {
   case received
   /// Handed to the gateway; or, of who does not let the sender know, might have been.
   case pushed
+  /// The app's extension has said so.
+  case onPhone
   case failed
 }
 
@@ -41,6 +43,8 @@ struct ReportedMessages {
   /// The sender to tell; nil: there is none, or the same was told. What was received is not pushed any more.
   mutating func tell(_ state: DeliveryState, of seq: Int64, to user: UserID, in room: RoomHandle) -> UserID? {
     guard var report = rooms[room]?[seq], report.told[user] != state, report.told[user] != .received else { return nil }
+    // A push that replaces the one on the phone is no step back.
+    if report.told[user] == .onPhone, state == .pushed { return nil }
     report.told[user] = state
     rooms[room]?[seq] = report
     return report.message.from

@@ -78,6 +78,7 @@ extension Relay {
       $0.integer("due", job.due.rawValue)
       $0.integer("attempts", job.attempts)
       $0.integer("finished", job.finishedAt?.rawValue)
+      $0.integer("received", job.received?.rawValue)
       $0["note"] = job.note
       if job.isNotifyAnyway { $0.bool("notifyAnyway", true) }
       $0["mergedInto"] = job.mergedInto

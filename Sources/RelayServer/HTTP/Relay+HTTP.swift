@@ -7,7 +7,7 @@ extension Relay {
   /// All resources; `/openapi.json` describes exactly these. The first that matches a path is asked.
   static let routes: [Route] =
     operationRoutes + messageRoutes + sentMessageRoutes + memberRoutes + presenceRoutes + focusRoutes
-    + preferenceRoutes + deviceRoutes + sessionRoutes + lintRoutes + decisionRoutes + simulatorRoutes
+    + preferenceRoutes + deviceRoutes + sessionRoutes + lintRoutes + decisionRoutes + receiptRoutes + simulatorRoutes
 
   func answer(_ request: HTTPRequest) async {
     do {
@@ -30,7 +30,7 @@ extension Relay {
         return .options(route.methods)
       }
       switch action.work {
-      case .open(let work): return try await work(self, request)
+      case .open(let work): return try await work(self, request, parts)
       case .called(let admission, let work):
         return try await admit(request, parts, admission) { try await work(self, $0) }
       }

@@ -18,15 +18,28 @@ struct Route: Sendable {
     let work: Work
 
     enum Work: Sendable {
-      /// For everybody; nobody is asked who they are.
-      case open(@Sendable (isolated Relay, HTTPRequest) async throws -> HTTPResponse)
+      /// For everybody; nobody is asked who they are. It is given the parts of the path that have names.
+      case open(@Sendable (isolated Relay, HTTPRequest, [String: String]) async throws -> HTTPResponse)
       case called(Admission, @Sendable (isolated Relay, HTTPCall) async throws -> HTTPResponse?)
     }
 
     static func open(
       _ method: String, _ work: @escaping @Sendable (isolated Relay, HTTPRequest) async throws -> HTTPResponse
     ) -> Action {
-      Action(method: method, work: .open(work))
+      Action(method: method, work: .open { relay, request, _ in try await work(relay, request) })
+    }
+
+    /// - Parameter part: The part of the path that is asked about.
+    static func openAt(
+      _ method: String, _ part: String,
+      _ work: @escaping @Sendable (isolated Relay, HTTPRequest, String) async throws -> HTTPResponse
+    ) -> Action {
+      Action(
+        method: method,
+        work: .open { relay, request, parts in
+          guard let text = parts[part] else { preconditionFailure("the path has no part \(part)") }
+          return try await work(relay, request, text)
+        })
     }
 
     static func called(

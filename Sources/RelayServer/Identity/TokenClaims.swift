@@ -41,12 +41,14 @@ struct TokenClaims {
       }
       let expires = try times(policy, now: now)
       try check(policy)
-      _ = try fields.string("handle", longest: 256)
-      _ = try fields.string("handleType", longest: 256)
+      let handle = try fields.string("handle", longest: User.longestHandle)
+      let handleType = try fields.string("handleType", longest: User.longestHandle)
+      let isHandle = handle?.isEmpty == false
       return Identity(
         user: User(
           id: user, name: try fields.string("name", longest: User.longestName),
-          avatar: try fields.string("avatar", longest: User.longestAvatar)),
+          avatar: try fields.string("avatar", longest: User.longestAvatar), handle: isHandle ? handle : nil,
+          handleType: isHandle && handleType?.isEmpty == false ? handleType : nil),
         permissions: Permissions(grants: try grants(), watch: try globs("watch") ?? []), expires: expires)
     } catch let failure as TokenFailure {
       throw failure

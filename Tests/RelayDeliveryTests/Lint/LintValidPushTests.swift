@@ -93,13 +93,15 @@ extension PayloadSubject {
       notification: "0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d",
       sender: User(
         id: UserID(unchecked: "ann"), name: dice.pick([nil, "", "Ann \"A\" 🌻", " "]),
-        avatar: dice.pick([nil, "", "https://example.org/a.png"])),
+        avatar: dice.pick([nil, "", "https://example.org/a.png"]), handle: dice.pick([nil, "", "ann@example.org"]),
+        handleType: dice.pick([nil, "emailAddress"])),
       room: RoomID(unchecked: dice.pick(["tea", "d:ann:bob", String(repeating: "r", count: 200)])),
       roomTitle: dice.pick([nil, "", "Team\nrocket"]), memberCount: dice.pick([0, 1, 2, 3, 10_000]), epoch: "e1",
       seq: dice.pick([1, 42, largestInteger]), kind: dice.pick([.message, .call]), text: dice.pick(texts),
       manner: .random(using: &dice), hasPreview: !dice.isOne(in: 3),
       level: dice.pick(Level.allCases), badge: dice.pick([-1, 0, 7]), isMention: dice.isOne(in: 2),
       isReply: dice.isOne(in: 2), isNotifyAnyway: dice.isOne(in: 2), criteria: dice.pick([nil, "", "work"]),
-      expires: .at(999), topic: "org.example.chat")
+      expires: .at(999), topic: "org.example.chat",
+      receipt: dice.pick([nil, "1700000000.3q2-796tvu_erb7v3q2-7w"]))
   }
 }

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayHub
+import RelayProtocol
+import RelayStore
+
+/// What an app's extension tells of a push. It has no token of a user, but the receipt of the push.
+extension Relay {
+  static let receiptRoutes = [
+    Route(
+      "/v1/notifications/{id}/received",
+      .openAt("POST", "id") { relay, request, id in try await relay.postReceived(request, id) })
+  ]
+
+  private func postReceived(_ request: HTTPRequest, _ id: String) async throws -> HTTPResponse {
+    try request.checkContentType()
+    let fields = try parser.parse(request.body)
+    let receipt = try fields.required("receipt", fields.string("receipt", longest: 256))
+    let now = hub.now
+    guard receipts.accepts(receipt, for: id, now: now) else {
+      throw RequestError(.unauthorized, "this is not the receipt of the notification, or not any more", at: "/receipt")
+    }
+    guard let received = try await store.write({ try $0.received(id, now: now) }) else {
+      throw RequestError(.notFound, "there is no such notification any more", at: "/path/id")
+    }
+    if received.isNews {
+      for (message, _) in try await store.read({ try $0.reported(by: id, limit: PushWorker.mostReported) }) {
+        reportPush(.onPhone, of: message, to: received.user)
+      }
+    }
+    return .json(200) {
+      $0["notification"] = id
+      $0.integer("received", received.time.rawValue)
+    }
+  }
+}

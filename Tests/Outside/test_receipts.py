@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an app's extension says of a push that arrived, and what it needs to show who writes."""
+
+import time
+
+import pytest
+
+import tokens
+from api import call
+from relay import Relay, run
+from waiting import eventually
+
+RELAY_OPTIONS = ("--presence-grace", "0")
+
+
+@pytest.fixture
+def bob(circle):
+    return circle.away("bob")
+
+
+def arrive(circle, bob, **fields):
+    """The `communication` of a message's push."""
+    known = len(bob.phone.notifications())
+    circle.send("hi", **fields)
+    return bob.phone.nth(known)["payload"]["communication"]
+
+
+def tell(relay, notification, receipt):
+    return call(relay, "POST", f"/v1/notifications/{notification}/received", {"receipt": receipt})
+
+
+def explained(circle, notification):
+    answer = call(circle.relay, "GET", f"/v1/pushes/{notification}")
+    assert answer.status == 200
+    return answer.json
+
+
+def test_who_has_the_push_says_so_once_and_for_all(circle, bob):
+    told = arrive(circle, bob)
+    assert "received" not in explained(circle, told["notification"])
+    before = time.time()
+    first = tell(circle.relay, told["notification"], told["receipt"])
+    assert first.status == 200 and before - 1 < first.json["received"] / 1000 < time.time() + 1
+    again = tell(circle.relay, told["notification"], told["receipt"])
+    assert (again.status, again.json) == (200, first.json)
+    assert explained(circle, told["notification"])["received"] == first.json["received"]
+
+
+@pytest.mark.parametrize("receipt", ["", "x", "1.x", "9999999999.AAAAAAAAAAAAAAAAAAAAAA"])
+def test_a_wrong_receipt_is_refused(circle, bob, receipt):
+    told = arrive(circle, bob)
+    answer = tell(circle.relay, told["notification"], receipt)
+    assert (answer.status, answer.json["code"], answer.json["at"]) == (401, "unauthorized", "/receipt")
+    assert "received" not in explained(circle, told["notification"])
+
+
+def test_a_receipt_is_for_one_push(circle, bob):
+    first, second = arrive(circle, bob), arrive(circle, bob)
+    assert tell(circle.relay, second["notification"], first["receipt"]).status == 401
+
+
+def test_a_receipt_outlives_a_crash(gather):
+    circle = gather("--presence-grace", "0")
+    bob = circle.away("bob")
+    told = arrive(circle, bob)
+    circle.restart(Relay.kill)
+    assert tell(circle.relay, told["notification"], told["receipt"]).status == 200
+    assert tell(circle.relay, told["notification"], "1.x").status == 401
+
+
+def test_a_sender_who_asks_hears_of_it(circle, bob):
+    told = arrive(circle, bob, report=True)
+    circle.alice.expect("delivery", user=bob.user, state="pushed")
+    tell(circle.relay, told["notification"], told["receipt"])
+    circle.alice.expect("delivery", user=bob.user, state="onPhone")
+
+
+def test_of_who_hides_it_a_sender_hears_nothing(circle, bob):
+    bob.prefer(shareFocus="none")
+    told = arrive(circle, bob, report=True)
+    circle.alice.expect("delivery", user=bob.user, state="pushed")
+    tell(circle.relay, told["notification"], told["receipt"])
+    assert not circle.alice.heard("delivery", user=bob.user)
+
+
+@pytest.mark.parametrize("claims", [{"handle": "+4930123", "handleType": "phoneNumber"}, {"handle": ""}, {}])
+def test_a_handle_is_real_or_absent(start, connect, secret, names, tmp_path, claims):
+    alice, bob, room = names("alice", "bob", "room")
+    backend = run("api-key", "tests", "--file", tmp_path / "keys").stdout.strip()
+    relay = start("--presence-grace", "0", "--api-keys-file", tmp_path / "keys", secret=secret)
+    key = secret.read_text()
+    writer = connect(relay, token=tokens.token(key, tokens.claims(alice, **claims)))
+    reader = connect(relay, token=tokens.token(key, tokens.claims(bob)))
+    assert not {"handle", "handleType"} & set(writer.welcome)
+    writer.join(room)
+    seen = reader.join(room)["members"]
+    assert "+4930123" not in str(seen)
+    reader.request("device", device="phone", platform="simulator", token=bob)
+    reader.close(1000)
+    writer.expect("presence", user=bob, online=False)
+    writer.send(room, "hi")
+
+    def notifications():
+        return call(relay, "GET", f"/v1/simulator/devices/{bob}", token=backend).json["notifications"]
+
+    sender = eventually(notifications)[0]["payload"]["communication"]["sender"]
+    wanted = claims if claims.get("handle") else {}
+    assert {name: sender[name] for name in ("handle", "handleType") if name in sender} == wanted
