@@ -93,6 +93,10 @@ void relay__away_changed(relay_hub_t *hub, relay_member_t *member) {
     ask_at(hub, member, hub->clock);
 }
 
+void relay__away_left(relay_hub_t *hub, relay_member_t *member) {
+  if (member->ask_at) stop_waiting(hub, member);
+}
+
 void relay__away_timer(relay_hub_t *hub, relay_member_t *member) {
   if (first_undecided(member) == member->room->entry_count) {
     stop_waiting(hub, member);

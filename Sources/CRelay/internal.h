@@ -517,6 +517,8 @@ void relay__away_published(relay_hub_t *hub, relay_room_t *room, const relay__en
 /* The marks or the sessions of a member changed: what waits may be decided now. */
 void relay__away_changed(relay_hub_t *hub, relay_member_t *member);
 void relay__away_timer(relay_hub_t *hub, relay_member_t *member);
+/* A member goes for good: the room's cursor waits for it no longer. */
+void relay__away_left(relay_hub_t *hub, relay_member_t *member);
 void relay__away_trim(relay_hub_t *hub, relay_room_t *room);
 void relay__away_received(relay_hub_t *hub, relay_seat_t *seat, int64_t seq);
 /* An active session's receipts count for the member: they are stored, and end waits. */

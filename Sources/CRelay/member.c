@@ -121,6 +121,7 @@ void relay__member_remove(relay_hub_t *hub, relay_member_t *member, const char *
     relay_seat_t *seat = relay__seat_find(relay__list_at(&user->sessions, i), room);
     if (seat) relay__seat_remove(hub, seat, true);
   }
+  relay__away_left(hub, member);
   relay_user_retain(hub, user->id);
   relay__member_drop(hub, member);
   relay__watch_left(hub, user, room);

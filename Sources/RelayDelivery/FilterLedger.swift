@@ -37,14 +37,13 @@ public struct FilterLedger: Equatable, Sendable {
     return true
   }
 
-  /// Forgets all that a device has said.
-  public mutating func deviceForgotten(_ device: DeviceID) {
+  /// Forgets the device that has no active filter and was heard longest ago.
+  /// - Returns: Which it was; nil: every device has a filter.
+  public mutating func forgetSilent() -> DeviceID? {
+    let silent = states.values.filter { !$0.isActive }
+    guard let device = silent.min(by: { ($0.heard, $0.device) < ($1.heard, $1.device) })?.device else { return nil }
     states[device] = nil
-  }
-
-  /// Forgets the number of the device's newest report: an app that was installed anew counts from the start.
-  public mutating func deviceRegistered(_ device: DeviceID) {
-    states[device]?.number = nil
+    return device
   }
 
   /// What has decayed by `now` is so.

@@ -61,15 +61,13 @@ public struct FocusLedger: Equatable, Sendable {
     return true
   }
 
-  /// Forgets all that a device has said.
-  public mutating func deviceForgotten(_ device: DeviceID) {
+  /// Forgets the device that says neither true nor false and was heard longest ago.
+  /// - Returns: Which it was; nil: every device says something.
+  public mutating func forgetSilent() -> DeviceID? {
+    let silent = states.values.filter { $0.isFocused == nil && !$0.countsAsTrue }
+    guard let device = silent.min(by: { ($0.heard, $0.device) < ($1.heard, $1.device) })?.device else { return nil }
     states[device] = nil
-    merge()
-  }
-
-  /// Forgets the number of the device's newest report: an app that was installed anew counts from the start.
-  public mutating func deviceRegistered(_ device: DeviceID) {
-    states[device]?.number = nil
+    return device
   }
 
   /// What has settled or decayed by `now` is so.

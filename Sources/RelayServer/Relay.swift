@@ -221,9 +221,7 @@ actor Relay {
   private func heard(_ news: PushWorker.News) {
     switch news {
     case .ended(let state, let message, let user): reportPush(state, of: message, to: user)
-    case .deviceForgotten(let device, let user):
-      noteChange(of: user)
-      if let user = hub.user(user) { forget(device, of: user) }
+    case .deviceForgotten(let user): reloadInTime(user)
     case .pushOutdated(let user): reconsider(user)
     }
   }

@@ -27,6 +27,16 @@ extension Transaction {
     }
   }
 
+  /// Forgets what a device has said of its focus.
+  public func forgetFocus(of device: DeviceID, of user: UserID) throws {
+    try db.run("DELETE FROM focus WHERE user = ? AND device = ?", [needRow(of: user), device.rawValue])
+  }
+
+  /// Forgets what a device has said of its filter.
+  public func forgetFilter(of device: DeviceID, of user: UserID) throws {
+    try db.run("DELETE FROM filters WHERE user = ? AND device = ?", [needRow(of: user), device.rawValue])
+  }
+
   /// Stores what one device of the user says of its filter now, in place of what it said before.
   public func save(_ filter: FilterRecord, of user: UserID) throws {
     try save([filter], of: user)

@@ -227,6 +227,24 @@ TEST(cursor_in_between, "away: the cursor is told while a later message still wa
   host_end(host);
 }
 
+TEST(cursor_left, "away: the cursor waits for nobody who has left for good") {
+  host_t *host = host_start(NULL);
+  const int64_t noon = 43200000;
+  host_set_clock(host, noon);
+  peer_t *ann = enter(host, "ann", ""), *bob = enter(host, "bob", ",\"acks\":true");
+  say(ann);
+  host_set_clock(host, noon + 1000);
+  EXPECT_INTEGER(host_notes(host, "cursor pushed.a 1"), 0);
+  peer_say(bob, "{\"type\":\"leave\",\"id\":1,\"room\":\"pushed.a\"}");
+  EXPECT_CONTAINS(peer_hear_of(bob, "\"id\":1"), "\"ok\"");
+  host_set_clock(host, noon + 2000);
+  EXPECT(host_noted(host, "cursor pushed.a 1"));
+  EXPECT_INTEGER(host_notes(host, "push pushed.a bob 1"), 0);
+  peer_leave(ann);
+  peer_leave(bob);
+  host_end(host);
+}
+
 TEST(cursor_read, "away: the cursor is told over what was read while a later message still waits") {
   host_t *host = host_start(NULL);
   const int64_t noon = 43200000;

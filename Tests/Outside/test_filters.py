@@ -232,6 +232,16 @@ def test_more_devices_than_a_user_may_have_are_refused(gather):
     assert (answer.status, answer.problem["code"]) == (413, "too_large")
 
 
+def test_a_device_without_a_filter_makes_room_for_another(gather):
+    circle = gather("--limits-devices-per-user", 2)
+    bob = circle.away("bob")
+    bob.filter("home", device="phone")
+    bob.ask("PUT", "filter", {"active": False, "device": "tablet"})
+    bob.filter("home", device="one-more")
+    answer = bob.ask("PUT", "filter", {"active": True, "device": "tablet"})
+    assert (answer.status, answer.problem["code"]) == (413, "too_large")
+
+
 def test_anothers_filter_is_not_ones_own(start, secret):
     relay = start(secret=secret)
     token = relay.token("bob")

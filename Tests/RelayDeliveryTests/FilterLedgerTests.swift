@@ -36,6 +36,16 @@ import Testing
     #expect(ledger.nextChange == nil)
   }
 
+  @Test func `who has no filter is forgotten first, whom nobody heard of longest`() {
+    #expect(apply(["a"], now: 0))
+    #expect(ledger.forgetSilent() == nil)
+    #expect(apply(nil, of: laptop, now: 2))
+    #expect(apply(nil, of: DeviceID(unchecked: "tablet"), now: 1))
+    #expect(ledger.forgetSilent() == DeviceID(unchecked: "tablet"))
+    #expect(ledger.forgetSilent() == laptop)
+    #expect(ledger.records.map(\.device) == [phone])
+  }
+
   @Test func `a filter can let nothing through`() {
     #expect(apply([], now: 0))
     #expect(ledger.filter(of: phone)?.allow == [])
@@ -52,17 +62,6 @@ import Testing
     #expect(!apply(nil, number: 4, now: 5))
     #expect(apply(nil, at: 0, number: 5, now: 5))
     #expect(ledger.filter(of: phone) == nil)
-  }
-
-  @Test func `a device registers anew, another is forgotten`() {
-    #expect(apply(["a"], number: 9, now: 0))
-    #expect(apply(["b"], of: laptop, number: 9, now: 0))
-    ledger.deviceRegistered(phone)
-    #expect(apply(["c"], number: 1, now: 0))
-    #expect(!apply(["c"], of: laptop, number: 1, now: 0))
-    ledger.deviceForgotten(laptop)
-    #expect(ledger.filter(of: laptop) == nil)
-    #expect(ledger.records.map(\.device) == [phone])
   }
 
   @Test func `a time far ahead counts as now`() {

@@ -129,6 +129,8 @@ extension Simulation {
       if job.created < begun {
         verdicts.append(model.verdict(on: place, to: job.target, isAnyway: false, at: clock.now))
       }
+      // Of what was attempted nothing is taken back.
+      if job.attempts > 0, verdicts.contains(.hold) { verdicts.append(.push(.passive)) }
       let made: Verdict = job.state == .held ? .hold : .push(job.level.flatMap(Level.init(rawValue:)) ?? .critical)
       guard verdicts.contains(made) || job.state == .merged else {
         throw Violation(.needed, "\(place) is to be \(verdicts) for \(job.target), and is \(made)")

@@ -96,6 +96,11 @@ extension Model {
       guard max(found.read, found.received) <= log(of: membership.room).newest else {
         throw Violation(.kept, "\(membership) has \(found) on disk, of \(log(of: membership.room).newest)")
       }
+      guard found.read <= known.read.latest || unanswered.contains(where: { $0.reads(membership.room) }) else {
+        throw Violation(.kept, "\(membership) has read \(found.read) on disk, and \(known.read.latest) as was told")
+      }
+      self.read(membership, upTo: found.read, now: now)
+      reach(membership, upTo: found.received, now: now)
     }
     members[membership] = Member(read: found.read, received: found.received, now: now)
   }
@@ -203,6 +208,15 @@ extension Model {
 
 extension Ask {
   fileprivate var deletes: Bool { if case .delete = self { true } else { false } }
+
+  /// Whether its user has read the room with it.
+  fileprivate func reads(_ room: RoomID) -> Bool {
+    switch self {
+    case .send(room, _, _), .read(room, _): true
+    default: false
+    }
+  }
+
   fileprivate var prefers: Bool { if case .prefer = self { true } else { false } }
   fileprivate var notifies: Bool { if case .notify = self { true } else { false } }
 

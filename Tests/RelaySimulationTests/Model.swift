@@ -178,7 +178,7 @@ struct Model {
     }
   }
 
-  private mutating func reach(_ membership: Membership, upTo seq: Int64, now: Timestamp) {
+  mutating func reach(_ membership: Membership, upTo seq: Int64, now: Timestamp) {
     guard let mark = members[membership]?.mark.latest, seq > mark else { return }
     members[membership]?.mark.raise(to: seq, now: now)
     let wishes = wishes

@@ -52,7 +52,7 @@ struct Said<Value: Equatable & Sendable>: Sendable {
   }
 
   mutating func age(_ now: Timestamp) {
-    guard value != nil, end <= now || heard + Self.silence <= now else { return }
+    guard end <= now else { return }
     value = nil
     number = nil
   }

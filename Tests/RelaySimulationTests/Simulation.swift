@@ -130,7 +130,10 @@ final class Simulation {
 
   private func possible(_ asks: [Action.Asked]) -> [Action.Asked] {
     let taken = Set(asks.flatMap { asked in model.taken(by: asked.ask, of: asked.slot.user) })
+    var tokens: Set<Int> = []
     return asks.filter { asked in
+      // Of two who register a token at once, either may be the last.
+      if case .register(_, let registration) = asked.ask, !tokens.insert(registration.token).inserted { return false }
       // Whether what a device says is of before or after it lost its token, nobody can tell.
       if let device = asked.ask.device, taken.contains(Target(user: asked.slot.user, device: device)) { return false }
       guard let client = clients[asked.slot], !client.isFrozen, !client.isEnding else { return false }

@@ -60,7 +60,7 @@ actor PushWorker {
     /// How the push of a message ended whose sender asked.
     case ended(DeliveryState, MessageReference, to: UserID)
     /// Its gateway knows it no more.
-    case deviceForgotten(DeviceID, of: UserID)
+    case deviceForgotten(of: UserID)
     /// A push to them waits again, and something has changed since it was made, perhaps while it was being sent.
     case pushOutdated(of: UserID)
   }
@@ -251,7 +251,7 @@ actor PushWorker {
       let forgotten = try await store.write {
         try $0.forget(token: device.token, platform: device.platform, registeredBefore: time)
       }
-      if let forgotten { await listener?(.deviceForgotten(forgotten.device, of: forgotten.user)) }
+      if let forgotten { await listener?(.deviceForgotten(of: forgotten.user)) }
     } catch {
       if logPause.isOver() { log.error("a dead token cannot be forgotten: \(error)") }
     }

@@ -102,7 +102,10 @@ extension Relay {
       do {
         try await decideAgain(user)
       } catch {
-        _ = requestError(error)  // says so in the log
+        // Until the store works again: what has changed is not told a second time.
+        _ = requestError(error)
+        try? await Task.sleep(for: Self.storePause)
+        if stage != .stopping { reconsider(user) }
       }
     }
   }
@@ -118,7 +121,7 @@ extension Relay {
       } catch StoreError.damaged(let reason) {
         logFailure(of: .damaged(reason: reason))
       } catch {
-        // Until the store works again: what has changed is not told a second time.
+        // As above.
         _ = requestError(error)
         try? await Task.sleep(for: Self.storePause)
         if stage != .stopping { reconsider(user) }
@@ -232,8 +235,13 @@ extension Relay {
       case .wait: continue
       case .none(let reason): rulings.made.append((job.id, .cancel(reason.rawValue), explanation))
       case .hold(let end):
-        // What may be on the phone already is not taken back.
-        guard job.attempts == 0, !job.isNotifyAnyway else { continue }
+        guard job.attempts == 0, !job.isNotifyAnyway else {
+          // What may be on the phone already is not taken back; another try of it disturbs no more.
+          if job.level != Level.passive.rawValue, !job.isNotifyAnyway, !job.isDigest {
+            rulings.made.append((job.id, .push(level: Level.passive.rawValue), explanation))
+          }
+          continue
+        }
         rulings.nextEnd = min(rulings.nextEnd ?? end, end)
         guard job.state != .held || job.due != end else { continue }
         rulings.made.append((job.id, .hold(until: end), explanation))

@@ -36,19 +36,6 @@ struct Person: Sendable {
     focus.advance(to: now)
     filters.advance(to: now)
   }
-
-  mutating func forget(_ device: DeviceID) {
-    devices.removeAll { $0.id == device }
-    focus.deviceForgotten(device)
-    filters.deviceForgotten(device)
-  }
-
-  mutating func register(_ device: Device) {
-    devices.removeAll { $0.id == device.id }
-    devices.append(device)
-    focus.deviceRegistered(device.id)
-    filters.deviceRegistered(device.id)
-  }
 }
 
 extension Person {

@@ -16,8 +16,7 @@ extension Relay {
     switch request {
     case .forget(let device):
       _ = try await store.write { try $0.forget(device, of: name) }
-      noteChange(of: name)
-      forget(device, of: user)
+      try await reload(name)
     case .register(let device):
       let most = limits.devicesPerUser
       // Counted where nothing runs beside it.
@@ -31,24 +30,10 @@ extension Relay {
       guard let displaced = registered else {
         throw RequestError(.tooLarge, "one past the limit `devicesPerUser`")
       }
-      noteChange(of: name)
-      for (owner, taken) in displaced {
-        noteChange(of: owner)
-        if let owner = hub.user(owner) { forget(taken, of: owner) }
-      }
-      var person = people[user] ?? Person()
-      person.register(device)
-      show(person, of: user)
+      for owner in Set(displaced.map(\.user)) where owner != name { reloadInTime(owner) }
       // Pushes that were decided until now are stored before what is read next.
-      try await store.write { _ in }
+      try await reload(name)
       reconsider(user)
     }
-  }
-
-  /// A device that the store does not know any more.
-  func forget(_ device: DeviceID, of user: UserHandle) {
-    guard var person = people[user] else { return }
-    person.forget(device)
-    show(person, of: user)
   }
 }

@@ -27,13 +27,19 @@ extension Relay {
   /// Takes a report in and shows it once it is stored.
   func apply(_ report: FocusReport, to user: UserHandle, cause: SessionHandle?) async throws -> FocusResult {
     var person = people[user] ?? Person()
-    guard person.focus[report.device] != nil || isBelow(limits.devicesPerUser, person.focus.count) else {
-      throw tooManyDevices
+    var silent: DeviceID?
+    if person.focus[report.device] == nil, !isBelow(limits.devicesPerUser, person.focus.count) {
+      // Of apps that were deleted nobody says so.
+      silent = person.focus.forgetSilent()
+      if silent == nil { throw tooManyDevices }
     }
     let applied = person.focus.apply(report, now: hub.now)
     let record = person.focus[report.device]
     // What the other devices have said is stored, or is forgotten at this moment.
-    try await change(user, to: person, cause: cause) { if let record { try $0.save(record, of: $1) } }
+    try await change(user, to: person, cause: cause) { [silent] in
+      if let silent { try $0.forgetFocus(of: silent, of: $1) }
+      if let record { try $0.save(record, of: $1) }
+    }
     tally.countFocusReport(applied: applied)
     let shown = people[user]?.focus
     return FocusResult(applied: applied, isFocused: shown?.isFocused, since: shown?.focusSince)
@@ -42,12 +48,17 @@ extension Relay {
   /// - Returns: Whether it was the newest of the device.
   func apply(_ report: FilterReport, to user: UserHandle) async throws -> Bool {
     var person = people[user] ?? Person()
-    guard person.filters[report.device] != nil || isBelow(limits.devicesPerUser, person.filters.count) else {
-      throw tooManyDevices
+    var silent: DeviceID?
+    if person.filters[report.device] == nil, !isBelow(limits.devicesPerUser, person.filters.count) {
+      silent = person.filters.forgetSilent()
+      if silent == nil { throw tooManyDevices }
     }
     let applied = person.filters.apply(report, now: hub.now)
     let record = person.filters[report.device]
-    try await change(user, to: person, cause: nil) { if let record { try $0.save(record, of: $1) } }
+    try await change(user, to: person, cause: nil) { [silent] in
+      if let silent { try $0.forgetFilter(of: silent, of: $1) }
+      if let record { try $0.save(record, of: $1) }
+    }
     return applied
   }
 

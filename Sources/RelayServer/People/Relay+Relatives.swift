@@ -78,10 +78,17 @@ extension Relay {
     guard let viewer = watches.first?.viewer else { return }
     let permissions = permissions[session] ?? .standard
     let names = watches.map { hub.name(of: $0.user) }
-    // Where the store fails nobody is taken for related: better no focus than one that is not shared.
-    let relatives =
-      (try? await steadyRelatives(of: viewer, permissions, among: names.compactMap { $0 }))
-      ?? Relatives(users: [], isJudged: true)
+    let relatives: Relatives
+    do {
+      relatives = try await steadyRelatives(of: viewer, permissions, among: names.compactMap { $0 })
+    } catch {
+      _ = requestError(error)  // says so in the log
+      // Better no focus than one that is not shared, until the store works again.
+      for watching in watches { hub.relate(watching, isRelated: false, isJudged: true) }
+      try? await Task.sleep(for: Self.storePause)
+      if stage != .stopping { judgeWatches(of: session, viewer) }
+      return
+    }
     for (watching, name) in zip(watches, names) {
       guard let name else { continue }
       if sees(watching.user, name, by: viewer, relatives) || mayWatch(name, permissions) {

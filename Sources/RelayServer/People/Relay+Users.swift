@@ -109,7 +109,6 @@ extension Relay {
     storing work: @escaping @Sendable (Transaction, UserID) throws -> Void
   ) async throws {
     guard let name = hub.name(of: user) else { throw HubRefusal.gone }
-    let before = people[user] ?? Person()
     noteChange(of: name)
     people[user] = person
     do {
@@ -118,20 +117,51 @@ extension Relay {
         try $0.noteChange(of: name)
       }
     } catch {
-      // What others have changed meanwhile may have been stored; where that cannot be known, it is as it was.
+      // What others have changed meanwhile may have been stored.
       do {
-        let stored = try await store.read { try $0.user(name) }
-        people[user] = stored.map { Person($0, now: hub.now) }
+        try await reload(name)
+        reconsider(user)
       } catch {
-        people[user] = before
+        reloadInTime(name)
       }
-      reconsider(user)
       throw error
     }
     noteChange(of: name)
     // Others may have changed more of it meanwhile.
     show(people[user] ?? Person(), of: user, cause: cause)
     reconsider(user)
+  }
+
+  /// Takes over what the store has of a user in memory, after something was changed there whose place among the changes
+  /// here only the store knows. Writes are in the order in which they were asked for, and so is this.
+  func reload(_ name: UserID) async throws {
+    guard let user = hub.user(name) else { return noteChange(of: name) }
+    hub.retain(user)
+    defer { hub.release(user) }
+    beginReading()
+    defer { endReading() }
+    noteChange(of: name)
+    while true {
+      let since = changes
+      let stored = try await store.write { try $0.reader.user(name) }
+      // What was asked for since is stored later.
+      guard !hasChanged(name, since: since) else { continue }
+      return show(stored.map { Person($0, now: hub.now) } ?? Person(), of: user)
+    }
+  }
+
+  /// The same, when nobody waits for it; and decides by it.
+  func reloadInTime(_ name: UserID) {
+    Task {
+      do {
+        try await reload(name)
+        reconsider(name)
+      } catch {
+        _ = requestError(error)  // says so in the log
+        try? await Task.sleep(for: Self.storePause)
+        if stage != .stopping { reloadInTime(name) }
+      }
+    }
   }
 
   /// 0 lifts a limit.
