@@ -59,13 +59,13 @@ static const relay__entry_t *entry_at(const relay_room_t *room, uint32_t i) {
   return &room->entries[(room->first + i) % room->entry_capacity];
 }
 
-static int64_t received_by(const relay_member_t *member) {
+int64_t relay__received_by(const relay_member_t *member) {
   return member->read > member->received ? member->read : member->received;
 }
 
 /* Up to which seq nothing is to be decided; marks are told before a cursor that builds on them. */
 static int64_t done_by(const relay_member_t *member) {
-  return received_by(member) > member->decided ? received_by(member) : member->decided;
+  return relay__received_by(member) > member->decided ? relay__received_by(member) : member->decided;
 }
 
 /* Where the first undecided message is; `entry_count` when there is none. */
@@ -117,7 +117,7 @@ void relay__away_received(relay_hub_t *hub, relay_seat_t *seat, int64_t seq) {
 
 void relay__away_attended(relay_hub_t *hub, relay_seat_t *seat) {
   /* A pong tells of what was given; where something before that was not, the mark would tell of it too. */
-  if (!seat->session->acks && seat->given_from > received_by(seat->member) + 1)
+  if (!seat->session->acks && seat->given_from > relay__received_by(seat->member) + 1)
     relay__away_changed(hub, seat->member); /* what it can tell is decided while it is there */
   else
     relay__member_mark(hub, seat->member, 0, seat->received);

@@ -389,6 +389,7 @@ relay_hub_t *relay_hub_create(const relay_config_t *config, const relay_callback
       .server_string = "stillwire",
   };
   hub->context = lws_create_context(&info);
+  hub->pipe = relay__pipe_find(&hub->loop);
   struct lws_context_creation_info vhost = {
       .port = CONTEXT_PORT_NO_LISTEN_SERVER,
       .protocols = hub->protocols,
@@ -411,6 +412,7 @@ static void shut_down(relay_hub_t *hub) {
   hub->is_over = true;
   relay_hub_close_listener(hub);
   if (hub->context) lws_context_destroy(hub->context);
+  const int kept = relay__pipe_keep(hub->pipe);
   uv_close((uv_handle_t *)&hub->prepare, NULL);
   uv_unref((uv_handle_t *)&hub->wake); /* other threads may use it until the hub is destroyed */
   uv_close((uv_handle_t *)&hub->timer, NULL);
@@ -418,6 +420,7 @@ static void shut_down(relay_hub_t *hub) {
   uv_close((uv_handle_t *)&hub->accept_again, NULL);
   uv_close((uv_handle_t *)&hub->quiet, NULL);
   uv_run(&hub->loop, UV_RUN_DEFAULT);
+  relay__pipe_closed(hub->pipe, kept);
   /* The first call closed its handles; on a loop of ours the second, after the loop, frees. */
   if (hub->context) lws_context_destroy(hub->context);
   hub->context = NULL;

@@ -269,6 +269,7 @@ struct relay_session {
   relay__excess_t *excess; /* NULL: it has kept to its rates */
   uint32_t ping_count;
   uint32_t stamp;                 /* the last presence announcement that it was given */
+  uint32_t given;                 /* the newest when a reply last told it of people */
   uint32_t iteration, read_bytes; /* what was read in that iteration of the loop */
 };
 
@@ -308,6 +309,18 @@ typedef struct relay__sharing {
   uint8_t focus, online;
 } relay__sharing_t;
 
+/* What a viewer sees of a user. Without RELAY__SEES_PERSON it is nothing but the name that was asked for. */
+typedef uint8_t relay__view_t;
+enum { RELAY__SEES_PERSON = 1, RELAY__SEES_ONLINE = 2, RELAY__SEES_FOCUS = 4, RELAY__SEES_ALL = 7 };
+
+/* What there is to be seen of a user, whoever looks. */
+typedef struct relay__shown {
+  bool online;
+  int8_t activity, focus;
+  int64_t focus_since;
+  uint32_t profile; /* its version */
+} relay__shown_t;
+
 struct relay_user {
   relay__named_t named;
   relay_id_t id;
@@ -318,7 +331,8 @@ struct relay_user {
   relay__sharing_t sharing;
   bool has_devices, has_filter;
   bool was_online, is_counted /* as online, in its rooms */;
-  bool is_pending; /* a change waits to be announced */
+  bool is_pending;             /* a change waits to be announced */
+  relay__view_t pending_parts; /* what was not as the others were told, at some time since */
   int64_t focus_since, last_seen;
   int64_t alarm;            /* since 1970; 0: none */
   int64_t grace_until;      /* on the loop's clock; 0: none */
@@ -334,18 +348,9 @@ struct relay_user {
   relay__names_t *blocked;  /* whom the user has blocked; NULL: nobody */
   relay__bucket_t *buckets; /* by relay_rate_t; NULL until one is used */
   relay__timer_t timer;
-  struct { /* what the others were told */
-    bool online;
-    int8_t activity, focus;
-    int64_t focus_since;
-    uint32_t profile; /* its version */
-  } shown;
+  relay__shown_t shown; /* what the others were told */
   uint32_t profile_version;
 };
-
-/* What a viewer sees of a user. Without RELAY__SEES_PERSON it is nothing but the name that was asked for. */
-typedef uint8_t relay__view_t;
-enum { RELAY__SEES_PERSON = 1, RELAY__SEES_ONLINE = 2, RELAY__SEES_FOCUS = 4, RELAY__SEES_ALL = 7 };
 
 relay_user_t *relay__user_find(const relay_hub_t *hub, relay_id_t id);
 bool relay__user_is_online(const relay_user_t *user);
@@ -387,7 +392,7 @@ void relay__unblock_all(relay_user_t *user);
 /* What is announced of a user. */
 typedef struct relay__news {
   relay__views_t views;
-  relay__view_t parts; /* that have changed */
+  relay__view_t parts; /* that have changed, or had */
   bool is_back;     /* it is as it was announced last: news only for whom a reply gave a state in between */
   uint32_t stamp;   /* of the sessions that have been told */
   relay_id_t cause; /* a session that knows */
@@ -517,6 +522,8 @@ void relay__away_published(relay_hub_t *hub, relay_room_t *room, const relay__en
 /* The marks or the sessions of a member changed: what waits may be decided now. */
 void relay__away_changed(relay_hub_t *hub, relay_member_t *member);
 void relay__away_timer(relay_hub_t *hub, relay_member_t *member);
+/* Up to which seq a member has read or received; a mark on disk may have only one of them. */
+int64_t relay__received_by(const relay_member_t *member);
 /* A member goes for good: the room's cursor waits for it no longer. */
 void relay__away_left(relay_hub_t *hub, relay_member_t *member);
 void relay__away_trim(relay_hub_t *hub, relay_room_t *room);
@@ -575,6 +582,14 @@ typedef struct relay__alarm {
 bool relay__alarm_has_come(const relay_hub_t *hub, int64_t *alarm, int64_t *due);
 void relay__alarm_timer(relay_hub_t *hub);
 
+/* pipe.c */
+
+/* The descriptor of libwebsockets' event pipe, on a loop that polls nothing else yet; -1: there is none. */
+int relay__pipe_find(uv_loop_t *loop);
+/* Between its two closes. Returns what is to be handed to relay__pipe_closed() after the second. */
+int relay__pipe_keep(int pipe);
+void relay__pipe_closed(int pipe, int kept);
+
 /* drain.c */
 
 typedef struct relay__drain {
@@ -606,6 +621,7 @@ struct relay_hub {
   relay_callbacks_t callbacks;
   relay_limits_t limits;
   uv_loop_t loop;
+  int pipe; /* of libwebsockets; -1: there is none */
   uv_prepare_t prepare;
   uv_async_t wake;
   uv_timer_t timer;

@@ -304,11 +304,12 @@ relay_status_t relay_room_join(relay_hub_t *hub, relay_id_t room_id, relay_id_t 
   }
   seat->rights = (uint8_t)rights;
   seat->joined = hub->now;
-  seat->stamp = hub->stamp;
+  seat->stamp = session->given = hub->stamp;
   if (given_from < seat->given_from) { /* the rest came live */
+    /* What its pongs told until now was not of these; below the member's mark nobody asks. */
+    const bool is_gap = seat->given_from > relay__received_by(member) + 1;
     seat->given_from = given_from;
-    /* What its pongs told until now was not of these. */
-    if (!session->acks && seat->received >= given_from) seat->received = given_from - 1;
+    if (!session->acks && is_gap && seat->received >= given_from) seat->received = given_from - 1;
   }
   member->leaves_at = 0;
   room->idle_at = 0;

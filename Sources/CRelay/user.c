@@ -60,24 +60,36 @@ relay_frame_t *relay__user_frame(relay_hub_t *hub, const relay_user_t *user, rel
   return relay__frame_create(hub, RELAY__TEXT, text->at, text->size);
 }
 
+static relay__shown_t state_of(const relay_user_t *user) {
+  const bool is_online = relay__user_is_online(user);
+  return (relay__shown_t){.online = is_online,
+                          .activity = (int8_t)(is_online ? activity_of(user) : -1),
+                          .focus = user->focus,
+                          .focus_since = user->focus == 1 ? user->focus_since : 0,
+                          .profile = user->profile_version};
+}
+
+/* What is not as the others were told. */
+static relay__view_t untold(const relay_user_t *user, const relay__shown_t *now) {
+  const relay__shown_t *told = &user->shown;
+  relay__view_t parts = 0;
+  if (told->online != now->online || told->activity != now->activity) parts |= RELAY__SEES_ONLINE;
+  if (told->focus != now->focus || told->focus_since != now->focus_since) parts |= RELAY__SEES_FOCUS;
+  if (told->profile != now->profile) parts |= RELAY__SEES_PERSON;
+  return parts;
+}
+
 static void announce(relay_hub_t *hub, relay_user_t *user) {
   relay__news_t news = {.views.user = user, .cause = user->cause, .stamp = ++hub->stamp};
-  user->is_pending = false;
-  user->cause = 0;
-  const bool is_online = relay__user_is_online(user);
-  const int8_t activity = (int8_t)(is_online ? activity_of(user) : -1);
-  const int64_t since = user->focus == 1 ? user->focus_since : 0;
-  const uint32_t profile = user->profile_version;
-  if (user->shown.online != is_online || user->shown.activity != activity) news.parts |= RELAY__SEES_ONLINE;
-  if (user->shown.focus != user->focus || user->shown.focus_since != since) news.parts |= RELAY__SEES_FOCUS;
-  if (user->shown.profile != profile) news.parts |= RELAY__SEES_PERSON;
+  const relay__shown_t now = state_of(user);
+  news.parts = untold(user, &now);
   news.is_back = !news.parts;
-  if (news.is_back && user->pending_since == user->changed) return;
-  user->shown.online = is_online;
-  user->shown.activity = activity;
-  user->shown.focus = user->focus;
-  user->shown.focus_since = since;
-  user->shown.profile = profile;
+  if (news.is_back) news.parts = user->pending_parts;
+  user->is_pending = false;
+  user->pending_parts = 0;
+  user->cause = 0;
+  if (!news.parts) return;
+  user->shown = now;
   if (!news.is_back) hub->stats.announcements++;
   /* Where nobody else is told, the next change need not wait for it: a delay would tell of what is not
    * shared. */
@@ -135,6 +147,8 @@ void relay__user_changed(relay_hub_t *hub, relay_user_t *user, relay_id_t cause)
   user->changed = ++hub->stamp;
   if (!user->is_pending) user->pending_since = user->changed;
   user->is_pending = true;
+  const relay__shown_t now = state_of(user);
+  user->pending_parts |= untold(user, &now);
   const int64_t due = user->announced_at ? user->announced_at + COALESCE : 0;
   relay__timer_set_earlier(hub, &user->timer, RELAY__TIMER_USER, due > hub->clock ? due : hub->clock);
 }

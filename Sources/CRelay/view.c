@@ -59,7 +59,9 @@ void relay__news_tell(relay_hub_t *hub, relay__news_t *news, relay_session_t *se
   if (session->stamp == news->stamp || session->id == news->cause) return;
   if ((int32_t)(given - user->changed) >= 0) return; /* the reply has told it */
   /* An event in which nothing is new would tell of what is not shared. */
-  if (news->is_back ? !view || (int32_t)(given - user->pending_since) < 0 : !(news->parts & view)) return;
+  if (!(news->parts & view)) return;
+  /* It may know of what was in between from a room in which they are no longer together. */
+  if (news->is_back && session->user != user && (int32_t)(session->given - user->pending_since) < 0) return;
   session->stamp = news->stamp;
   relay__outbox_add(hub, session, relay__views_frame(hub, &news->views, view), false);
 }

@@ -151,7 +151,7 @@ relay_status_t relay_session_watch(relay_hub_t *hub, relay_id_t id, relay_id_t u
   watch->is_related = is_related;
   watch->is_judged = is_judged;
   watch->view = view_of(watch);
-  watch->stamp = hub->stamp;
+  watch->stamp = watch->session->given = hub->stamp;
   return RELAY_OK;
 }
 

@@ -5,7 +5,7 @@ import Synchronization
 
 /// The writer's queue, and how what is in it becomes one transaction.
 ///
-/// `append` and `stop` may be called on any thread, `drain` on the writer's.
+/// `append` and `stop` may be called on any thread, `commitNext` on the writer's.
 final class GroupCommit: Sendable {
   struct Work: Sendable {
     /// Does the work; returns what to do once it is on disk.
@@ -27,7 +27,7 @@ final class GroupCommit: Sendable {
   private let counted = Mutex(StoreStatistics())
   private let now: @Sendable () -> Timestamp
   private let onCommit: @Sendable ([Completion]) -> Void
-  // Safe: used in `drain` alone, which GRDB's serial writer queue calls.
+  // Safe: used in `commitNext` alone, which GRDB's serial writer queue calls.
   nonisolated(unsafe) private let cache = WriterCache()
 
   // Safe: as the cache.
@@ -64,11 +64,19 @@ final class GroupCommit: Sendable {
     }
   }
 
-  /// Commits group after group until nothing is queued.
-  func drain(_ db: Database) {
-    while case let works = take(), !works.isEmpty {
-      onCommit(commit(works, db))
-      log.check(db)
+  /// Commits the next group, if anything is queued.
+  func commitNext(_ db: Database) {
+    let works = take()
+    guard !works.isEmpty else { return }
+    onCommit(commit(works, db))
+    log.check(db)
+  }
+
+  /// Whether more is queued; if not, the next `append` asks for a drain again.
+  func goesOn() -> Bool {
+    queue.withLock { queue in
+      queue.isDraining = !queue.works.isEmpty
+      return queue.isDraining
     }
   }
 
@@ -81,7 +89,6 @@ final class GroupCommit: Sendable {
         works = Array(queue.works.prefix(Self.largestGroup))
         queue.works.removeFirst(Self.largestGroup)
       }
-      queue.isDraining = !works.isEmpty
       return works
     }
   }

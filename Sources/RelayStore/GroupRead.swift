@@ -42,6 +42,7 @@ final class GroupRead: Sendable {
         return state.waiting
       }
       for work in works { work(database) }
+    } next: { [self] in
       let goesOn = state.withLock { state in
         guard state.waiting.isEmpty else { return true }
         state.running -= 1

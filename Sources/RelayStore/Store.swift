@@ -85,8 +85,12 @@ public final class Store: Sendable {
         return { completion(.success(value)) }
       },
       failed: { error in { completion(.failure(error)) } })
-    guard writer.append(item) else { return }
-    threads.write(pool) { [writer] in writer.drain($0) }
+    if writer.append(item) { Self.drain(writer, pool, threads) }
+  }
+
+  /// Group after group, each by itself, so that others may have the writer's thread in between.
+  private static func drain(_ writer: GroupCommit, _ pool: DatabasePool, _ threads: StoreThreads) {
+    threads.write(pool, writer.commitNext) { if writer.goesOn() { drain(writer, pool, threads) } }
   }
 
   /// Runs `work` in the next transaction and returns when that is on disk, or has failed.
@@ -123,7 +127,7 @@ public final class Store: Sendable {
     // nothing is lost: the next start reads the log.
     try? pool.barrierWriteWithoutTransaction { db in
       // Another thread may have appended a work and not asked for its drain yet.
-      writer.drain(db)
+      repeat { writer.commitNext(db) } while writer.goesOn()
       _ = try db.checkpoint(.truncate)
     }
     try? pool.close()

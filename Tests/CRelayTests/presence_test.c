@@ -134,6 +134,29 @@ TEST(own_back, "presence: what is back is told to the own other sessions, who ma
   host_end(host);
 }
 
+TEST(back_elsewhere,
+     "presence: what is back is told to whom a room told of it in which they are not any more") {
+  host_t *host = host_start(NULL);
+  const int64_t noon = 43200000;
+  host_set_clock(host, noon);
+  peer_t *watcher = watch(host), *ann = arrive(host, watcher);
+  peer_join(ann, "stored.b");
+  host_set_clock(host, noon + 1000);
+  peer_say(ann, "{\"type\":\"activity\",\"state\":\"idle\"}");
+  EXPECT_CONTAINS(peer_hear_of(watcher, "\"presence\",\"user\":\"ann\""), "\"activity\":\"idle\"");
+  peer_say(ann, "{\"type\":\"activity\",\"state\":\"background\",\"id\":1}");
+  EXPECT_CONTAINS(peer_hear_of(ann, "\"id\":1"), "\"ok\"");
+  EXPECT_CONTAINS(peer_join(watcher, "stored.b"), "\"activity\":\"background\"");
+  peer_say(ann, "{\"type\":\"activity\",\"state\":\"idle\"}");
+  peer_say(ann, "{\"type\":\"leave\",\"room\":\"stored.b\",\"id\":2}");
+  EXPECT_CONTAINS(peer_hear_of(ann, "\"id\":2"), "\"ok\"");
+  host_set_clock(host, noon + 2000);
+  EXPECT_CONTAINS(peer_hear_of(watcher, "\"presence\",\"user\":\"ann\""), "\"activity\":\"idle\"");
+  peer_leave(ann);
+  peer_leave(watcher);
+  host_end(host);
+}
+
 TEST(merged, "presence: the liveliest of a user's sessions counts") {
   host_t *host = host_start(NULL);
   peer_t *watcher = watch(host), *ann = arrive(host, watcher);

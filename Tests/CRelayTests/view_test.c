@@ -91,6 +91,29 @@ TEST(hides_focus, "view: a focus that is shared with nobody is not shown, nor th
   host_end(host);
 }
 
+TEST(hides_back,
+     "view: who joins while a focus is on that is not shared does not hear that it is off again") {
+  host_t *host = host_start(NULL);
+  const int64_t noon = 43200000;
+  host_set_clock(host, noon);
+  peer_t *ann = peer_open(host_port(host), "ann", ""), *bob = peer_open(host_port(host), "bob", "");
+  order_t order = {.user = "bob", .focus = RELAY_SHARE_NONE, .online = RELAY_SHARE_ROOMS};
+  host_do(host, share, &order);
+  peer_join(bob, "stored.a");
+  peer_join(ann, "stored.a");
+  host_set_clock(host, noon + 1000);
+  peer_say(bob, "{\"type\":\"activity\",\"state\":\"idle\"}");
+  EXPECT_CONTAINS(peer_hear_of(ann, "\"activity\":\"idle\""), of_bob);
+  host_do(host, focus, "bob");
+  EXPECT_CONTAINS(peer_join(ann, "stored.a"), "\"user\":\"bob\"");
+  host_do(host, unfocus, "bob");
+  host_set_clock(host, noon + 2000);
+  EXPECT(peer_hears_nothing_of(ann, of_bob));
+  peer_leave(ann);
+  peer_leave(bob);
+  host_end(host);
+}
+
 TEST(hides_online, "view: who shares with nobody that they are online looks gone, and is not counted") {
   host_t *host = host_start(NULL);
   peer_t *ann = peer_open(host_port(host), "ann", ""), *bob = peer_open(host_port(host), "bob", "");

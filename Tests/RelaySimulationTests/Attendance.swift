@@ -57,11 +57,17 @@ struct Attendance {
     sessions[slot] = nil
   }
 
-  mutating func join(_ slot: Slot, _ room: RoomID, givenFrom seq: Int64, now: Timestamp) {
-    // What came between an earlier join and this one was given as well.
-    let before = sessions[slot]?.seats[room]
+  /// - Parameter mark: Up to which seq the member has received all.
+  mutating func join(_ slot: Slot, _ room: RoomID, givenFrom seq: Int64, mark: Int64, now: Timestamp) {
+    guard let session = sessions[slot], let before = session.seats[room] else {
+      sessions[slot]?.seats[room] = Seat(joined: now, givenFrom: seq)
+      return
+    }
+    // What came between an earlier join and this one was given as well; pongs until now did not tell of the rest.
+    let hasGap = !session.acks && seq < before.givenFrom && mark + 1 < before.givenFrom
     sessions[slot]?.seats[room] = Seat(
-      joined: now, givenFrom: min(seq, before?.givenFrom ?? seq), received: before?.received ?? 0)
+      joined: now, givenFrom: min(seq, before.givenFrom),
+      received: hasGap ? min(before.received, seq - 1) : before.received)
   }
 
   mutating func leave(_ slot: Slot, _ room: RoomID, isClean: Bool, now: Timestamp) {

@@ -85,7 +85,7 @@ extension Simulation {
       try look(at: handed, before, model)
       if handed.answer == .sent { audit.sent.insert(handed.push.id) }
     }
-    try lookAtDevices(news.devices)
+    try lookAtDevices(news)
     try lookAtHolds(news.jobs)
     for claim in claims { try claim() }
     try lookAtWaits(news.cursors)
@@ -223,7 +223,8 @@ extension Simulation {
 
   // MARK: The rest
 
-  private func lookAtDevices(_ devices: Set<Target>) throws {
+  private func lookAtDevices(_ news: DiskNews) throws {
+    let devices = news.devices
     for target in devices.subtracting(model.devices.keys) {
       throw Violation(.kept, "\(target) is registered, and was not or is forgotten")
     }
@@ -231,7 +232,7 @@ extension Simulation {
       guard audit.refused.contains(World.tokens[device.token]) else {
         throw Violation(.kept, "\(target) is not registered any more")
       }
-      model.forget(target)
+      model.lose(target, keeping: news.reports.said(since: before, in: model), now: clock.now)
     }
   }
 

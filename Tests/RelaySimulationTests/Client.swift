@@ -11,11 +11,16 @@ final class Client {
   var heard: [RoomID: Int64] = [:]
   /// What it was last told of users' Focus; nil within: null.
   var shown: [UserID: Bool?] = [:]
-  /// Since when that has not been what it is to be.
-  var wrong: [UserID: Timestamp] = [:]
+  /// What that is to be and is not yet.
+  var wrong: [UserID: Wrong] = [:]
   var isFrozen = false
   /// The relay has closed it, or it has said goodbye.
   var isEnding = false
+
+  struct Wrong {
+    let truth: Bool?
+    let since: Timestamp
+  }
 
   enum Question {
     case hello(acks: Bool, activity: Activity)

@@ -62,6 +62,7 @@ struct DiskNews: Sendable {
   /// Of each room.
   let cursors: [RoomID: Int64]
   let devices: Set<Target>
+  let reports: Disk.Reports
   /// When there is next something to claim.
   let nextDue: Timestamp?
 
@@ -84,6 +85,7 @@ struct DiskNews: Sendable {
     cursors = Dictionary(
       uniqueKeysWithValues: try db.all("SELECT name, cursor FROM rooms").map { (RoomID(unchecked: $0[0]), $0[1]) })
     devices = Set(try Disk.devices(db).keys)
+    reports = try Disk.Reports(db)
     nextDue = try reader.nextDue()
   }
 }
@@ -96,6 +98,12 @@ struct Disk: Sendable {
     let first: Int64
     let messages: [Int64: RoomLog.Message]
     let deleted: Set<Int64>
+  }
+
+  /// Whose devices have said something of their Focus, or of its filter.
+  struct Reports: Sendable {
+    let focus: Set<Target>
+    let filters: Set<Target>
   }
 
   let rooms: [RoomID: Room]
@@ -166,5 +174,26 @@ struct Disk: Sendable {
     Dictionary(
       uniqueKeysWithValues: try db.all("SELECT users.name, device, token FROM devices JOIN users ON users.id = user")
         .map { (Target(user: UserID(unchecked: $0[0]), device: DeviceID(unchecked: $0[1])), $0[2]) })
+  }
+}
+
+extension Disk.Reports {
+  init(_ db: Database) throws {
+    func targets(_ table: String) throws -> Set<Target> {
+      Set(
+        try db.all("SELECT users.name, device FROM \(table) JOIN users ON users.id = user")
+          .map { Target(user: UserID(unchecked: $0[0]), device: DeviceID(unchecked: $0[1])) })
+    }
+    focus = try targets("focus")
+    filters = try targets("filters")
+  }
+
+  /// Of these, what was said since.
+  func said(since before: Model, in after: Model) -> Disk.Reports {
+    Disk.Reports(
+      focus: focus.filter { before.people[$0.user]?.focus[$0.device] != after.people[$0.user]?.focus[$0.device] },
+      filters: filters.filter {
+        before.people[$0.user]?.filters[$0.device] != after.people[$0.user]?.filters[$0.device]
+      })
   }
 }

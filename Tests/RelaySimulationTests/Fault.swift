@@ -72,7 +72,9 @@ enum Fault: String, CaseIterable, Sendable {
     case .losesHolds, .putsHoldsOff, .holdsTooLong, .waitsForReceiptsTooLong: [.reached]
     case .movesCursors: [.reached]
     case .losesMessages: [.ordered, .answered]
-    case .losesMarks, .losesKeys, .losesMembers, .forgetsDevices, .forgetsPreferences, .forgetsBlocks: [.kept]
+    case .losesMarks, .losesKeys, .losesMembers, .forgetsDevices: [.kept]
+    // What is on disk is read again when a device is lost or registered.
+    case .forgetsPreferences, .forgetsBlocks: [.kept, .needed, .focused, .discreet, .reached]
     case .keepsFocusFresh: [.kept, .focused, .discreet]
     case .forgetsNotified: [.needed, .kept]
     case .revivesDeleted: [.ordered, .inTime, .kept]

@@ -58,6 +58,8 @@ struct Model {
   /// Whom the reply to a `send` named, and when they were notified.
   var quiet: [Place: Set<UserID>] = [:]
   var notified: [Place: [UserID: Timestamp]] = [:]
+  /// What somebody's Focus was in the step that is being made, until a device of theirs was lost.
+  private(set) var passed: [UserID: Set<Bool?>] = [:]
   var attendance: Attendance
   private(set) var debts: Set<Debt> = []
 
@@ -111,14 +113,15 @@ struct Model {
     return member.mark.latest >= place.seq || attendance.isActivelyReceived(place, by: user)
   }
 
-  /// Its sender wants to be heard by these.
-  mutating func notify(_ users: [UserID], of place: Place, now: Timestamp) {
+  /// Its sender wants to be heard by these, on devices that were there before and after.
+  mutating func notify(_ users: [UserID], of place: Place, before: Model, now: Timestamp) {
     let isCall = wishes[place]?.isCall ?? false
     for user in users {
       notified[place, default: [:]][user] = now
       guard !hasReached(place, user, isCall: isCall) else { continue }
-      for device in World.devices where devices[Target(user: user, device: device)] != nil {
-        debts.insert(Debt(place: place, target: Target(user: user, device: device), isAnyway: true))
+      for target in World.devices.map({ Target(user: user, device: $0) })
+      where devices[target] != nil && before.devices[target] != nil {
+        debts.insert(Debt(place: place, target: target, isAnyway: true))
       }
     }
   }
@@ -207,10 +210,23 @@ struct Model {
     clear { $0.target == target }
   }
 
+  /// The gateway has refused its token, in the step that is being made.
+  /// - Parameter found: What the device has said and is on disk, said in this step and so perhaps after the loss.
+  mutating func lose(_ target: Target, keeping found: Disk.Reports, now: Timestamp) {
+    guard let person = people[target.user] else { return forget(target) }
+    passed[target.user, default: []].insert(person.isFocused(at: now))
+    forget(target)
+    if found.focus.contains(target) { people[target.user]?.focus[target.device] = person.focus[target.device] }
+    if found.filters.contains(target) { people[target.user]?.filters[target.device] = person.filters[target.device] }
+  }
+
   mutating func pushed(_ debt: Debt) { debts.remove(debt) }
 
   /// All that was asked is answered.
-  mutating func settle() { for room in World.rooms { logs[room]?.settle() } }
+  mutating func settle() {
+    for room in World.rooms { logs[room]?.settle() }
+    passed = [:]
+  }
 
   private mutating func clear(_ isSettled: (Debt) -> Bool) { debts = debts.filter { !isSettled($0) } }
 
@@ -238,6 +254,13 @@ struct Model {
     var model = self
     try? model.see(message, at: place)
     model.wishes[place] = other.wishes[place]
+    return model
+  }
+
+  /// This, with the members of another.
+  func with(membersOf other: Model) -> Model {
+    var model = self
+    model.members = other.members
     return model
   }
 

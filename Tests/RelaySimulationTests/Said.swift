@@ -3,7 +3,7 @@ import RelayProtocol
 
 /// What a device said last of its Focus or of its filter, and whether that still counts: written down once more, from
 /// the specification.
-struct Said<Value: Equatable & Sendable>: Sendable {
+struct Said<Value: Equatable & Sendable>: Sendable, Equatable {
   /// nil: nothing, or nothing that counts any more.
   private(set) var value: Value?
   private(set) var at: Timestamp
@@ -11,6 +11,10 @@ struct Said<Value: Equatable & Sendable>: Sendable {
   private(set) var heard: Timestamp
   /// What is said for a while only, of these values.
   private let isPassing: @Sendable (Value) -> Bool
+
+  static func == (one: Said, other: Said) -> Bool {
+    (one.value, one.at, one.number, one.heard) == (other.value, other.at, other.number, other.heard)
+  }
 
   static var lifetime: Duration { .seconds(12 * 3600) }
   static var silence: Duration { .seconds(7 * 24 * 3600) }
@@ -74,7 +78,7 @@ struct Said<Value: Equatable & Sendable>: Sendable {
 }
 
 /// The Focus of one device.
-struct FocusModel: Sendable {
+struct FocusModel: Sendable, Equatable {
   private(set) var said: Said<Bool>
   /// It says false since a moment ago, and true counts until then.
   private(set) var settles: Timestamp?

@@ -182,7 +182,8 @@ extension Simulation {
     let count = isKnown ? seq - (after?.seq ?? 0) : try newest(history, of: seq, messages.count)
     try expect(messages, from: seq - count + 1, to: seq, in: room, of: client)
     for entry in try entries(fields, "members") { try see(entry, client) }
-    model.attendance.join(client.slot, room, givenFrom: seq - count + 1, now: clock.now)
+    let mark = model.members[Membership(room: room, user: client.slot.user)]?.mark.latest ?? 0
+    model.attendance.join(client.slot, room, givenFrom: seq - count + 1, mark: mark, now: clock.now)
     move(client, to: Place(room: room, seq: seq))
   }
 

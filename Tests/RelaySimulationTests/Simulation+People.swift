@@ -27,13 +27,15 @@ extension Simulation {
     guard entry.has("isFocused"), told == true || !entry.has("focusSince") else {
       throw Violation(.focused, "\(what), with a time or without a word")
     }
-    let seen = Set([before, model].map { $0.seesFocus(of: user, viewer) })
+    // Of two changes of the step either may have come first: who is a member, and what people share.
+    let models = [before, model, before.with(membersOf: model), model.with(membersOf: before)]
+    let seen = Set(models.map { $0.seesFocus(of: user, viewer) })
     let truth = seen == [false] ? [] : focuses(of: user)
     guard seen.contains(true) || told == nil else { throw Violation(.discreet, "\(what), and may not know") }
     guard truth.contains(told) || seen.contains(false) && told == nil else {
       throw Violation(.focused, "\(what), and it is \(truth)")
     }
-    let isOnlineSeen = [before, model].contains { $0.seesOnline(of: user, viewer) }
+    let isOnlineSeen = models.contains { $0.seesOnline(of: user, viewer) }
     guard try isOnlineSeen || entry.bool("online") != true && !entry.has("activity") && !entry.has("lastSeen") else {
       throw Violation(.discreet, "\(client.slot) is shown that \(user) is there")
     }
@@ -47,7 +49,8 @@ extension Simulation {
       people.flatMap { person in
         let times = person.changes.filter { begun <= $0 && $0 <= clock.now } + [begun, clock.now]
         return times.map { person.isFocused(at: $0) }
-      })
+      }
+    ).union(model.passed[user] ?? [])
   }
 
   /// Who shares a room knows, a moment after it was so, whose Focus is on.
@@ -61,9 +64,11 @@ extension Simulation {
           client.wrong[user] = nil
           continue
         }
-        let since = client.wrong[user] ?? clock.now
-        client.wrong[user] = since
-        guard clock.now <= since + .milliseconds(250) else {
+        // What is late is counted from when it last became true.
+        let known = client.wrong[user].flatMap { $0.truth == truth ? $0 : nil }
+        let wrong = known ?? Client.Wrong(truth: truth, since: clock.now)
+        client.wrong[user] = wrong
+        guard clock.now <= wrong.since + .milliseconds(250) else {
           throw Violation(
             .focused, "\(slot) was shown \(shown.map { "\($0)" } ?? "null") of \(user) last, and it is \(truth as Any)")
         }
@@ -162,7 +167,7 @@ extension Simulation {
       throw Violation(.needed, "\(named) are notified of \(place), not \(fields)")
     }
     if !named.isEmpty { audit.tally.count(.notified) }
-    model.notify(named, of: place, now: clock.now)
+    model.notify(named, of: place, before: before, now: clock.now)
   }
 
   private func candidates(_ place: Place, _ users: [UserID]?) -> [UserID] {

@@ -53,7 +53,7 @@ extension Relay {
     try await withThrowingTaskGroup(of: Void.self) { tasks in
       for (index, user) in users.enumerated() {
         if index >= Self.mostAtOnce { try await tasks.next() }
-        tasks.addTask { try await self.decideAgain(user) }
+        tasks.addImmediateTask { try await self.decideAgain(user) }
       }
       try await tasks.waitForAll()
     }
@@ -177,8 +177,8 @@ extension Relay {
   /// - Returns: false when something was neither merged nor pushed as it was to be.
   private func rule(_ made: [MadeRuling]) async throws -> Bool {
     guard !made.isEmpty else { return true }
-    // Not in the transaction, for which every message waits.
-    let rulings = await Self.written(made)
+    // On a reader's thread: for the hub and for the transaction all messages wait.
+    let rulings = try await store.read { _ in made.map { ($0.id, $0.ruling, $0.explanation.json) } }
     return try await store.write { transaction in
       var isDone = true
       for (id, ruling, explanation) in rulings where try !transaction.rule(id, ruling, explanation: explanation) {
@@ -189,13 +189,6 @@ extension Relay {
       }
       return isDone
     }
-  }
-
-  /// With their explanations as JSON.
-  private nonisolated static func written(
-    _ made: [MadeRuling]
-  ) async -> [(id: String, ruling: JobRuling, explanation: [UInt8])] {
-    made.map { ($0.id, $0.ruling, $0.explanation.json) }
   }
 
   private struct Rulings {
