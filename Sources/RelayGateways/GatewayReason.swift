@@ -38,6 +38,10 @@ public enum GatewayReason: String, Sendable, CaseIterable {
   case unregistered = "Unregistered"
   case unrelatedKeyIDInToken = "UnrelatedKeyIdInToken"
 
+  /// The service's host has no address that may be connected to.
+  case addressRefused = "AddressRefused"
+  /// What is stored of a subscription is none, or of a service that is not allowed any more.
+  case badSubscription = "BadSubscription"
   /// The relay was stopped meanwhile.
   case cancelled = "Cancelled"
   case connectFailed = "ConnectFailed"
@@ -45,6 +49,8 @@ public enum GatewayReason: String, Sendable, CaseIterable {
   case connectionLost = "ConnectionLost"
   /// The device's app has no credential.
   case noCredential = "NoCredential"
+  /// The service named another place, which is not followed.
+  case redirected = "Redirected"
   case timeout = "Timeout"
   /// More wait for the gateway than it lets wait.
   case tooManyWaiting = "TooManyWaiting"

@@ -23,6 +23,9 @@ struct RecentlyUsed<Key: Hashable, Value> {
 
   var count: Int { slots.count }
 
+  /// In no order; nothing counts as used by it.
+  var all: [(key: Key, value: Value)] { slots.map { ($0.key, $0.value) } }
+
   /// Uses the value of `key`; nil when there is none.
   mutating func use<Result>(_ key: Key, _ body: (inout Value) -> Result) -> Result? {
     guard let place = places[key] else { return nil }

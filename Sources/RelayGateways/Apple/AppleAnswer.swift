@@ -38,10 +38,7 @@ struct AppleAnswer: Equatable, Sendable {
     self.init(
       status: status, reason: told?.reason,
       timestamp: told?.timestamp.flatMap { (0...longest).contains($0) ? Timestamp(rawValue: Int64($0)) : nil },
-      retryAfter: retryAfter.flatMap { text in
-        if let seconds = Int64(text), (0...Int64(longest) / 1000).contains(seconds) { return .seconds(seconds) }
-        return Timestamp(httpDate: text).map { max(.zero, $0 - now) }
-      },
+      retryAfter: retryAfter.flatMap { Duration(retryAfter: $0, now: now) },
       date: date.flatMap(Timestamp.init(httpDate:)))
   }
 }

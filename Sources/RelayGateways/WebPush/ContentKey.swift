@@ -36,7 +36,7 @@ struct ContentKey {
     let delimiter: UInt8 = 2
     let box = try AES.GCM.seal(text + [delimiter], using: key, nonce: AES.GCM.Nonce(data: nonce))
     var bytes = [UInt8](salt)
-    bytes += withUnsafeBytes(of: recordSize.bigEndian, Array.init)
+    bytes += withUnsafeBytes(of: recordSize.bigEndian) { [UInt8]($0) }
     bytes.append(UInt8(keyID.count))
     bytes += keyID
     return bytes + box.ciphertext + box.tag

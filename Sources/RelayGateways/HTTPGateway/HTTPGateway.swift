@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+public import Logging
+public import RelayDelivery
+public import RelayProtocol
+import Synchronization
+
+/// Push gateways of Matrix's kind, which reach the devices of apps that are set up so. Any thread.
+///
+/// Where a gateway is comes from the configuration, never from a device. Tokens and texts are not logged.
+public final class HTTPGateway: Gateway {
+  private let pool: HTTPPool
+  private let clock: GatewayClock
+  private let state = Mutex(State())
+
+  private struct State {
+    var apps: [String: HTTPGatewayApp] = [:]
+    var statistics = GatewayStatistics()
+  }
+
+  /// Of the header that has the HMAC of the body.
+  static let signatureName = "X-Stillwire-Signature"
+  /// How long a push waits when too many to its gateway do.
+  static let crowdRest = Duration.seconds(2)
+
+  /// Throws when the system's certificates cannot be used.
+  /// - Parameter timeout: For a connection and an answer together.
+  public init(timeout: Duration = .seconds(10), clock: GatewayClock, log: Logger) throws {
+    var settings = HTTPPoolSettings(tls: try .client(trusting: nil), clock: clock)
+    settings.timeout = timeout
+    pool = HTTPPool(settings: settings, log: log)
+    self.clock = clock
+  }
+
+  /// Serves these apps from now on.
+  public func serve(_ apps: [HTTPGatewayApp]) {
+    state.withLock { $0.apps = Dictionary(apps.map { ($0.name, $0) }) { first, _ in first } }
+  }
+
+  /// Closes the connections; what is under way may be answered.
+  public func close() { pool.close() }
+
+  public var statistics: GatewayStatistics { state.withLock { $0.statistics } }
+
+  public func send(_ push: Push, to device: Device) async -> PushOutcome {
+    let outcome = await outcome(of: push, to: device)
+    state.withLock { $0.statistics.count(outcome) }
+    return outcome
+  }
+
+  private func outcome(of push: Push, to device: Device) async -> PushOutcome {
+    guard let app = device.app.flatMap({ name in state.withLock { $0.apps[name] } }) else {
+      return .dead(.noCredential)
+    }
+    let body = MatrixNotification.json(of: push, to: device, topic: device.topic ?? app.topics[0])
+    var fields = [(name: "Content-Type", value: "application/json"), (name: "Accept", value: "application/json")]
+    if let signature = app.signature(of: body) { fields.append((Self.signatureName, signature)) }
+    let start = clock.monotonic()
+    switch await pool.send(HTTPPost(destination: app.destination, path: app.path, fields: fields, body: body)) {
+    case .unprocessed(.tooManyWaiting): return .paused(Self.crowdRest, .tooManyWaiting)
+    case .unprocessed(let reason): return .retry(after: nil, reason)
+    case .unknown(let reason): return .retry(after: nil, reason, isUnknown: true)
+    case .answered(let answer):
+      let took = clock.monotonic() - start
+      state.withLock { $0.statistics.answers.observe(took.seconds) }
+      return PushOutcome(answer, pushkey: device.token)
+    }
+  }
+}
+
+extension PushOutcome {
+  /// What a push gateway's answer means for the push to one device.
+  init(_ answer: HTTPAnswer, pushkey: String) {
+    switch answer.status {
+    case 200..<300:
+      guard let rejected = answer.body.flatMap(MatrixNotification.rejected) else {
+        // Something else stands where the gateway is to be.
+        self = .retry(after: nil, .other, isUnknown: true)
+        return
+      }
+      self = rejected.contains(pushkey) ? .forgetDevice(.unregistered) : .sent(.accepted)
+    // The operator has to mend where the URL leads.
+    case 300..<400: self = .retry(after: answer.retryAfter, .redirected)
+    case 408: self = .retry(after: answer.retryAfter, .timeout)
+    case 413: self = .tooLarge(.payloadTooLarge)
+    case 429: self = .retry(after: answer.retryAfter, .tooManyRequests)
+    case 503: self = .retry(after: answer.retryAfter, .serviceUnavailable)
+    case 500...: self = .retry(after: answer.retryAfter, .internalServerError)
+    default: self = .dead(.other)
+    }
+  }
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+import NIOHTTP1
+import RelayProtocol
+
+/// Where a request goes.
+struct HTTPDestination: Hashable, Sendable {
+  var isSecure: Bool
+  /// A name in lower case, or an address without brackets.
+  var host: String
+  var port: Int
+
+  /// As `Host` and origins spell it.
+  var authority: String {
+    let name = host.contains(":") ? "[\(host)]" : host
+    return port == (isSecure ? 443 : 80) ? name : "\(name):\(port)"
+  }
+
+  var origin: String { "\(isSecure ? "https" : "http")://\(authority)" }
+}
+
+/// One attempt at a request.
+struct HTTPPost: Sendable {
+  var destination: HTTPDestination
+  /// With the query.
+  var path: String
+  var fields: [(name: String, value: String)]
+  var body: [UInt8]
+}
+
+/// What became of it.
+enum HTTPFate: Equatable, Sendable {
+  case answered(HTTPAnswer)
+  /// It certainly did not reach the service.
+  case unprocessed(GatewayReason)
+  /// It may have reached the service.
+  case unknown(GatewayReason)
+}
+
+struct HTTPAnswer: Equatable, Sendable {
+  var status: Int
+  var retryAfter: Duration?
+  /// nil: it did not end in time, or is larger than any answer.
+  var body: [UInt8]?
+
+  init(status: Int, retryAfter: Duration? = nil, body: [UInt8]? = []) {
+    self.status = status
+    self.retryAfter = retryAfter
+    self.body = body
+  }
+}
+
+extension Duration {
+  /// `Retry-After` (RFC 9110, section 10.2.3): seconds, or a date.
+  init?(retryAfter text: String, now: Timestamp) {
+    let longest: Int64 = 1_000_000_000_000
+    if let seconds = Int64(text), (0...longest).contains(seconds) {
+      self = .seconds(seconds)
+    } else if let date = Timestamp(httpDate: text) {
+      self = max(.zero, date - now)
+    } else {
+      return nil
+    }
+  }
+}

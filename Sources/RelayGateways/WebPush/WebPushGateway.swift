@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+public import Logging
+import NIOSSL
+public import RelayDelivery
+public import RelayProtocol
+import Synchronization
+
+/// The push services of browsers: RFC 8030, with encryption (RFC 8291) and VAPID (RFC 8292). Any thread.
+///
+/// A subscription comes from a client. So where it leads is checked when it registers, again here, and at last by its
+/// address when a connection is made. Neither endpoints nor keys are logged.
+public final class WebPushGateway: Gateway {
+  private let pool: HTTPPool
+  private let clock: GatewayClock
+  private let log: Logger
+  private let state = Mutex(State())
+
+  private struct State {
+    var key: VAPIDKey?
+    var tokens: VAPIDTokens?
+    var services = PushServices()
+    /// By origin.
+    var standings = RecentlyUsed<String, Standing>(capacity: WebPushGateway.mostOrigins)
+    var statistics = GatewayStatistics()
+  }
+
+  /// What an origin thinks of our key.
+  private struct Standing {
+    var pause = CredentialPause()
+    var accepted: ContinuousClock.Instant?
+  }
+
+  static let mostOrigins = 256
+  /// A refusal so soon after the service has taken another push is about the one subscription, which was made with
+  /// another key: it stops nobody else's pushes.
+  static let trust = Duration.seconds(60)
+  /// By how much a push that was tried in vain stands behind those that waited for it.
+  static let stepBack = Duration.seconds(5)
+  /// How long a push waits when too many to its service do.
+  static let crowdRest = Duration.seconds(2)
+
+  /// Throws what is wrong with the certificates.
+  public init(_ service: WebPushService, clock: GatewayClock, log: Logger) throws {
+    var settings = HTTPPoolSettings(
+      tls: try .client(trusting: service.caFile), clock: clock,
+      policy: AddressPolicy(allowed: service.allowedAddresses))
+    settings.timeout = service.timeout
+    pool = HTTPPool(settings: settings, log: log)
+    self.clock = clock
+    self.log = log
+  }
+
+  /// Pushes with this key from now on, to these services. What is paused is tried again when the key has changed.
+  /// - Parameter key: nil: pushes to nobody.
+  public func serve(_ key: VAPIDKey?, to services: PushServices) {
+    state.withLock { state in
+      state.services = services
+      guard state.key != key else { return }
+      state.key = key
+      state.tokens = key.map(VAPIDTokens.init)
+      state.standings = RecentlyUsed(capacity: Self.mostOrigins)
+    }
+  }
+
+  /// Closes the connections; what is under way may be answered.
+  public func close() { pool.close() }
+
+  public var statistics: WebPushStatistics {
+    state.withLock { state in
+      WebPushStatistics(
+        pushes: state.statistics,
+        paused: state.standings.all.compactMap { origin, standing in
+          standing.pause.reason.map { PausedService(origin: origin, reason: $0) }
+        }.sorted { $0.origin < $1.origin })
+    }
+  }
+
+  public func send(_ push: Push, to device: Device) async -> PushOutcome {
+    let outcome = await outcome(of: push, to: device)
+    state.withLock { $0.statistics.count(outcome) }
+    return outcome
+  }
+
+  private func outcome(of push: Push, to device: Device) async -> PushOutcome {
+    let (services, hasKey) = state.withLock { ($0.services, $0.key != nil) }
+    guard hasKey else { return .dead(.noCredential) }
+    guard let subscription = WebPushSubscription(token: device.token, services: services) else {
+      return .dead(.badSubscription)
+    }
+    guard let urgency = push.urgency else { return .dead(.invalidPushType) }
+    guard push.payload.count <= SubscriptionKeys.longestText else { return .tooLarge(.payloadTooLarge) }
+    let origin = subscription.destination.origin
+    let (wait, isTrial) = enter(origin)
+    if let wait { return .paused(wait.time, wait.reason) }
+    guard let body = try? subscription.keys.seal(push.payload), let authorization = authorization(for: origin) else {
+      return .dead(.other)
+    }
+    let start = clock.monotonic()
+    let fate = await pool.send(
+      HTTPPost(
+        destination: subscription.destination, path: subscription.path,
+        fields: push.webPushFields(urgency, now: clock.wall()) + [("Authorization", authorization)], body: body))
+    switch fate {
+    case .unprocessed(.tooManyWaiting): return .paused(Self.crowdRest, .tooManyWaiting)
+    case .unprocessed(let reason): return .retry(after: nil, reason)
+    case .unknown(let reason): return .retry(after: nil, reason, isUnknown: true)
+    case .answered(let answer):
+      let took = clock.monotonic() - start
+      state.withLock { $0.statistics.answers.observe(took.seconds) }
+      return self.outcome(of: WebPushVerdict(answer), at: origin, isTrial: isTrial)
+    }
+  }
+
+  private func outcome(of verdict: WebPushVerdict, at origin: String, isTrial: Bool) -> PushOutcome {
+    switch verdict {
+    case .sent:
+      accepted(at: origin)
+      return .sent(.accepted)
+    case .retry(let after, let reason): return .retry(after: after, reason)
+    case .forget: return .forgetDevice(.unregistered)
+    case .refused(let reason): return refused(reason, at: origin, isTrial: isTrial)
+    case .shorten: return .tooLarge(.payloadTooLarge)
+    case .dead(let reason): return .dead(reason)
+    }
+  }
+
+  private func authorization(for origin: String) -> String? {
+    let (now, wall) = (clock.monotonic(), clock.wall())
+    return state.withLock { try? $0.tokens?.authorization(for: origin, at: now, wall: wall) }
+  }
+
+  // MARK: Standing
+
+  /// What a push has to wait for; and otherwise, whether it is the one that is tried after a pause.
+  private func enter(_ origin: String) -> (wait: (time: Duration, reason: GatewayReason)?, isTrial: Bool) {
+    let now = clock.monotonic()
+    return state.withLock { state in
+      state.standings.use(origin) { standing in
+        guard let reason = standing.pause.reason else { return (nil, false) }
+        return (standing.pause.wait(at: now).map { ($0, reason) }, true)
+      } ?? (nil, false)
+    }
+  }
+
+  private func accepted(at origin: String) {
+    let now = clock.monotonic()
+    let isNews = change(origin) { standing in
+      standing.accepted = now
+      return standing.pause.accepted()
+    }
+    if isNews { log.notice("a push service takes pushes again", metadata: ["origin": "\(origin)"]) }
+  }
+
+  private func refused(_ reason: GatewayReason, at origin: String, isTrial: Bool) -> PushOutcome {
+    let now = clock.monotonic()
+    let refusal = change(origin) { standing in
+      let isOfOne = standing.accepted.map { now - $0 < Self.trust } ?? false
+      return isOfOne ? nil : standing.pause.refused(reason, at: now, isTrial: isTrial)
+    }
+    guard let refusal else { return .dead(reason) }
+    if refusal.isNews {
+      log.error(
+        "a push service refuses the relay's key; its pushes wait",
+        metadata: ["origin": "\(origin)", "reason": "\(reason.rawValue)"])
+    }
+    return .paused(refusal.wait + Self.stepBack, reason)
+  }
+
+  private func change<Result: Sendable>(
+    _ origin: String, _ body: @Sendable (inout Standing) -> Result
+  ) -> Result {
+    state.withLock { state in
+      if let result = state.standings.use(origin, body) { return result }
+      var standing = Standing()
+      let result = body(&standing)
+      _ = state.standings.insert(standing, for: origin)
+      return result
+    }
+  }
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+import Crypto
+import Foundation
+import RelayDelivery
+import RelayProtocol
+
+/// How soon a browser is to hear of a push (RFC 8030, section 5.3).
+enum Urgency: String { case low, normal, high }
+
+extension Push {
+  /// nil: it shows nothing, which browsers do not allow.
+  var urgency: Urgency? {
+    guard let payload = JSON(reading: payload), payload["aps"]?["alert"] != nil else { return nil }
+    let level = payload["aps"]?["interruption-level"]?.text
+    if payload["communication"]?["kind"]?.text == "call" { return .high }
+    if level == "time-sensitive" || level == "critical" { return .high }
+    return headers.priority == .high ? .normal : .low
+  }
+
+  /// The headers of RFC 8030, section 5, but for who sends it.
+  /// - Parameter urgency: As ``urgency`` says.
+  func webPushFields(_ urgency: Urgency, now: Timestamp) -> [(name: String, value: String)] {
+    [
+      ("TTL", String(timeToLive(now: now))),
+      ("Urgency", urgency.rawValue),
+      ("Topic", webPushTopic),
+      ("Content-Encoding", "aes128gcm"),
+      ("Content-Type", "application/octet-stream"),
+    ]
+  }
+
+  /// Seconds for which the service may keep it.
+  private func timeToLive(now: Timestamp) -> Int64 {
+    min(max(0, headers.expiration - now.rawValue / 1000), Self.longestTimeToLive)
+  }
+
+  /// Four weeks: the most that every service takes.
+  static let longestTimeToLive: Int64 = 28 * 24 * 3600
+
+  /// A push that waits at the service is replaced by the next of the same topic, which has at most 32 characters of
+  /// base64url (section 5.4).
+  private var webPushTopic: String {
+    Data(SHA256.hash(data: Data(headers.collapseID.utf8)).prefix(24)).base64URL
+  }
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What is to be done after a push service's answer (RFC 8030, sections 5, 7.3 and 8.4; RFC 8292, section 4.2).
+enum WebPushVerdict: Equatable {
+  case sent
+  /// Later, not sooner than `after` from now.
+  case retry(after: Duration?, GatewayReason)
+  /// The subscription has ended.
+  case forget
+  /// The service does not know us by our key, or not as the one whom the subscription is for.
+  case refused(GatewayReason)
+  /// Again with a shorter text.
+  case shorten
+  case dead(GatewayReason)
+
+  init(_ answer: HTTPAnswer) {
+    switch answer.status {
+    case 200..<300: self = .sent
+    case 300..<400: self = .dead(.redirected)
+    case 401: self = .refused(.invalidProviderToken)
+    case 403: self = .refused(.forbidden)
+    case 404, 410: self = .forget
+    case 408: self = .retry(after: answer.retryAfter, .timeout)
+    case 413: self = .shorten
+    case 429: self = .retry(after: answer.retryAfter, .tooManyRequests)
+    case 503: self = .retry(after: answer.retryAfter, .serviceUnavailable)
+    case 500...: self = .retry(after: answer.retryAfter, .internalServerError)
+    default: self = .dead(.other)
+    }
+  }
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import RelayDelivery
+import RelayProtocol
+import Testing
+
+@testable import RelayGateways
+
+@Suite struct HTTPGatewayTests {
+  private static let url = "https://push.example.org/_matrix/push/v1/notify"
+
+  private func notification(_ payload: String, low: Bool = false) throws -> [String: Any] {
+    var push = push(payload: payload)
+    push.headers.priority = low ? .low : .high
+    let device = Device(id: .default, app: "org.example.chat", platform: .http, token: "key")
+    let json = Data(MatrixNotification.json(of: push, to: device, topic: "org.example.chat.android"))
+    let whole = try #require(JSONSerialization.jsonObject(with: json) as? [String: Any])
+    #expect(Set(whole.keys) == ["notification"])
+    return try #require(whole["notification"] as? [String: Any])
+  }
+
+  @Test func `a push is told in Matrix's words`() throws {
+    let told = try notification(
+      """
+      {"aps":{"alert":{"title":"Ann","body":"hi"},"badge":3,"sound":"ping"},
+       "communication":{"kind":"message","sender":{"id":"ann","name":"Ann"},"conversation":{"id":"tea","name":"Tea"},
+         "mentionsMe":true},
+       "message":{"room":"tea","epoch":"e","seq":7}}
+      """)
+    let expected: [String: Any] = [
+      "event_id": uuid(1), "room_id": "tea", "room_name": "Tea", "sender": "ann", "sender_display_name": "Ann",
+      "prio": "high", "type": "m.room.message", "counts": ["unread": 3],
+      "content": ["msgtype": "m.text", "body": "hi"],
+      "devices": [
+        ["app_id": "org.example.chat.android", "pushkey": "key", "tweaks": ["sound": "ping", "highlight": true]]
+      ],
+    ]
+    #expect(told as NSDictionary == expected as NSDictionary)
+  }
+
+  @Test func `what a payload does not say is not told`() throws {
+    let told = try notification(#"{"aps":{"alert":{"loc-key":"New message"}}}"#, low: true)
+    #expect(Set(told.keys) == ["event_id", "prio", "type", "devices"] && told["prio"] as? String == "low")
+    let devices = try #require(told["devices"] as? [[String: Any]])
+    #expect((devices[0]["tweaks"] as? [String: Any])?.isEmpty == true)
+  }
+
+  @Test func `an alert that is a string is the text`() throws {
+    let told = try notification(#"{"aps":{"alert":"hi"}}"#)
+    #expect((told["content"] as? [String: String])?["body"] == "hi")
+  }
+
+  @Test(arguments: [
+    (200, #"{"rejected":[]}"#, PushOutcome.sent(.accepted)), (200, "{}", .sent(.accepted)),
+    (200, #"{"rejected":["other"]}"#, .sent(.accepted)),
+    (200, #"{"rejected":["other","key"]}"#, .forgetDevice(.unregistered)),
+    (200, "<html>", .retry(after: nil, .other, isUnknown: true)),
+    (200, #"{"rejected":"key"}"#, .retry(after: nil, .other, isUnknown: true)),
+    (200, "", .retry(after: nil, .other, isUnknown: true)), (302, "", .retry(after: nil, .redirected)),
+    (400, "", .dead(.other)), (401, "", .dead(.other)), (404, "", .dead(.other)),
+    (408, "", .retry(after: nil, .timeout)),
+    (413, "", .tooLarge(.payloadTooLarge)), (429, "", .retry(after: nil, .tooManyRequests)),
+    (500, "", .retry(after: nil, .internalServerError)), (502, "", .retry(after: nil, .internalServerError)),
+    (503, "", .retry(after: nil, .serviceUnavailable)),
+  ])
+  func `each answer means one thing`(_ status: Int, _ body: String, _ outcome: PushOutcome) {
+    #expect(PushOutcome(HTTPAnswer(status: status, body: Array(body.utf8)), pushkey: "key") == outcome)
+  }
+
+  @Test func `Retry-After is obeyed`() {
+    #expect(
+      PushOutcome(HTTPAnswer(status: 429, retryAfter: .seconds(9)), pushkey: "key")
+        == .retry(after: .seconds(9), .tooManyRequests))
+  }
+
+  /// RFC 4231, section 4.3.
+  @Test func `what is signed is what RFC 4231 shows`() throws {
+    let place = try #require(HTTPGatewayApp.Place(Self.url))
+    let app = HTTPGatewayApp(name: "a", topics: ["a"], place: place, secret: Array("Jefe".utf8))
+    #expect(
+      app.signature(of: Array("what do ya want for nothing?".utf8))
+        == "sha256=5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843")
+    #expect(HTTPGatewayApp(name: "a", topics: ["a"], place: place).signature(of: []) == nil)
+  }
+
+  @Test(arguments: [
+    (url, "https://push.example.org", "/_matrix/push/v1/notify"),
+    ("http://sygnal:5000/n?a=b", "http://sygnal:5000", "/n?a=b"),
+    ("http://127.0.0.1", "http://127.0.0.1", "/"), ("http://[::1]:5000/", "http://[::1]:5000", "/"),
+    ("HTTPS://Push.Example.org:443/x%20y", "https://push.example.org", "/x%20y"),
+  ])
+  func `where a gateway is can be read`(_ url: String, _ origin: String, _ path: String) throws {
+    let place = try #require(HTTPGatewayApp.Place(url))
+    #expect(place.destination.origin == origin && place.path == path)
+  }
+
+  @Test(arguments: [
+    "", "push.example.org", "ftp://a/", "https://", "https:///x", "https://u:p@a/", "https://a/#b", "https://a:0/",
+    "https://a b/",
+  ])
+  func `what is no place is none`(_ url: String) { #expect(HTTPGatewayApp.Place(url) == nil) }
+}

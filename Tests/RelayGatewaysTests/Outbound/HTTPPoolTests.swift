@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+import Logging
+import NIOConcurrencyHelpers
+import NIOCore
+import NIOPosix
+import NIOSSL
+import RelayProtocol
+import Testing
+
+@testable import RelayGateways
+
+@Suite struct HTTPPoolTests {
+  private func pool(_ policy: AddressPolicy? = nil, timeout: Duration = .seconds(10)) throws -> HTTPPool {
+    var settings = HTTPPoolSettings(
+      tls: try .client(trusting: nil), clock: GatewayClock(wall: { Timestamp(rawValue: 0) }), policy: policy)
+    settings.timeout = timeout
+    return HTTPPool(settings: settings, log: Logger(label: "test"))
+  }
+
+  private func post(_ port: Int, host: String = "localhost") -> HTTPPost {
+    HTTPPost(
+      destination: HTTPDestination(isSecure: false, host: host, port: port), path: "/", fields: [], body: [1, 2, 3])
+  }
+
+  /// What a service that always says the same is taken for.
+  private func fate(of words: String, timeout: Duration = .seconds(10)) async throws -> HTTPFate {
+    let service = try await listen(saying: words)
+    let pool = try pool(timeout: timeout)
+    let fate = await pool.send(post(service.port))
+    pool.close()
+    try await service.close()
+    return fate
+  }
+
+  @Test func `an answer is read`() async throws {
+    let fate = try await fate(of: "HTTP/1.1 503 No\r\nRetry-After: 7\r\nContent-Length: 2\r\n\r\nno")
+    #expect(fate == .answered(HTTPAnswer(status: 503, retryAfter: .seconds(7), body: [110, 111])))
+  }
+
+  @Test func `a connection serves one request after the other`() async throws {
+    let service = try await listen(saying: "HTTP/1.1 201 Made\r\nContent-Length: 0\r\n\r\n")
+    let pool = try pool()
+    for _ in 0..<3 { #expect(await pool.send(post(service.port)) == .answered(HTTPAnswer(status: 201))) }
+    #expect(service.accepted == 1)
+    pool.close()
+    try await service.close()
+  }
+
+  @Test func `a redirection is an answer like others`() async throws {
+    let fate = try await fate(
+      of: "HTTP/1.1 307 There\r\nLocation: http://127.0.0.1:9/\r\nContent-Length: 0\r\n\r\n")
+    #expect(fate == .answered(HTTPAnswer(status: 307)))
+  }
+
+  @Test func `of an endless answer the beginning counts`() async throws {
+    let words = "HTTP/1.1 201 Made\r\nContent-Length: 99999999\r\n\r\n" + String(repeating: "x", count: 1 << 17)
+    #expect(try await fate(of: words) == .answered(HTTPAnswer(status: 201, body: nil)))
+  }
+
+  @Test func `an answer that does not end counts when its time is over`() async throws {
+    let fate = try await fate(of: "HTTP/1.1 410 Gone\r\nContent-Length: 5\r\n\r\nx", timeout: .milliseconds(300))
+    #expect(fate == .answered(HTTPAnswer(status: 410, body: nil)))
+  }
+
+  @Test(arguments: ["", "HTTP/1.1 100 Continue\r\n\r\n"])
+  func `who does not answer is not waited for`(_ words: String) async throws {
+    #expect(try await fate(of: words, timeout: .milliseconds(300)) == .unknown(.timeout))
+  }
+
+  @Test(arguments: ["What?\r\n\r\n", "HTTP/1.1 abc\r\n\r\n"])
+  func `what is no answer tells nothing`(_ words: String) async throws {
+    #expect(try await fate(of: words) == .unknown(.connectionLost))
+  }
+
+  @Test func `endless headers are no answer`() async throws {
+    let words = "HTTP/1.1 201 Made\r\n" + String(repeating: "X-Y: z\r\n", count: 1 << 15)
+    #expect(try await fate(of: words) == .unknown(.connectionLost))
+  }
+
+  @Test func `where nobody listens nothing was sent`() async throws {
+    let service = try await listen(saying: "")
+    try await service.close()
+    #expect(try await pool().send(post(service.port)) == .unprocessed(.connectFailed))
+  }
+
+  @Test func `a name that there is not is no destination`() async throws {
+    #expect(try await pool(AddressPolicy()).send(post(443, host: "stillwire.invalid")) == .unprocessed(.connectFailed))
+  }
+
+  /// Somebody listens there, and hears nothing.
+  @Test(arguments: ["localhost", "127.0.0.1"])
+  func `what the policy forbids is not connected to`(_ host: String) async throws {
+    let service = try await listen(saying: "HTTP/1.1 201 Made\r\nContent-Length: 0\r\n\r\n")
+    #expect(try await pool(AddressPolicy()).send(post(service.port, host: host)) == .unprocessed(.addressRefused))
+    #expect(service.accepted == 0)
+    let loopback = try ["127.0.0.0/8", "::1"].map { try #require(AddressRange($0)) }
+    let fate = try await pool(AddressPolicy(allowed: loopback)).send(post(service.port, host: host))
+    #expect(fate == .answered(HTTPAnswer(status: 201)))
+    try await service.close()
+  }
+
+  @Test func `a pool that is closed sends nothing`() async throws {
+    let service = try await listen(saying: "HTTP/1.1 201 Made\r\nContent-Length: 0\r\n\r\n")
+    let pool = try pool()
+    pool.close()
+    #expect(await pool.send(post(service.port)) == .unprocessed(.connectionLost))
+    try await service.close()
+  }
+
+  @Test func `too many do not wait`() async throws {
+    let service = try await listen(saying: "")
+    let pool = try pool(timeout: .milliseconds(500))
+    let fates = await withTaskGroup(of: HTTPFate.self) { tasks in
+      for _ in 0..<200 { tasks.addTask { await pool.send(post(service.port)) } }
+      return await tasks.reduce(into: []) { $0.append($1) }
+    }
+    #expect(fates.count { $0 == .unprocessed(.tooManyWaiting) } >= 200 - 16 - 112)
+    #expect(fates.contains(.unknown(.timeout)))
+    try await service.close()
+  }
+}
+
+/// A service on 127.0.0.1, without TLS, that says the same to everybody who says something.
+private struct Speaker: Sendable {
+  let channel: any Channel
+  let count: NIOLockedValueBox<Int>
+
+  var port: Int { channel.localAddress?.port ?? 0 }
+  var accepted: Int { count.withLockedValue { $0 } }
+  func close() async throws { try await channel.close() }
+}
+
+private func listen(saying words: String) async throws -> Speaker {
+  let count = NIOLockedValueBox(0)
+  let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+    .childChannelInitializer { channel in
+      count.withLockedValue { $0 += 1 }
+      return channel.eventLoop.makeCompletedFuture {
+        try channel.pipeline.syncOperations.addHandler(SpeakingHandler(words: words))
+      }
+    }
+    .bind(host: "127.0.0.1", port: 0).get()
+  return Speaker(channel: channel, count: count)
+}
+
+private final class SpeakingHandler: ChannelInboundHandler {
+  typealias InboundIn = ByteBuffer
+  typealias OutboundOut = ByteBuffer
+
+  private let words: String
+
+  init(words: String) { self.words = words }
+
+  func channelReadComplete(context: ChannelHandlerContext) {
+    context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: words)), promise: nil)
+  }
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayDelivery
+import RelayProtocol
+import Testing
+
+@testable import RelayGateways
+
+@Suite struct WebPushRequestTests {
+  private func push(_ payload: String, _ priority: PushHeaders.Priority = .high) -> Push {
+    var push = RelayGatewaysTests.push(payload: payload)
+    push.headers.priority = priority
+    return push
+  }
+
+  private func field(_ name: String, of push: Push, now: Int64 = 1_699_999_000_000) -> String? {
+    push.webPushFields(.normal, now: Timestamp(rawValue: now)).first { $0.name == name }?.value
+  }
+
+  @Test(arguments: [
+    (#"{"aps":{"alert":"hi"}}"#, PushHeaders.Priority.high, Urgency?.some(.normal)),
+    (#"{"aps":{"alert":"hi"}}"#, .low, .low),
+    (#"{"aps":{"alert":{"body":"hi"},"interruption-level":"time-sensitive"}}"#, .high, .high),
+    (#"{"aps":{"alert":{"body":"hi"},"interruption-level":"critical"}}"#, .high, .high),
+    (#"{"aps":{"alert":"hi"},"communication":{"kind":"call"}}"#, .high, .high),
+    (#"{"aps":{"badge":1}}"#, .high, nil), (#"{"aps":{"content-available":1}}"#, .low, nil), ("{", .high, nil),
+  ])
+  func `how soon it is to be heard of is in the payload`(
+    _ payload: String, _ priority: PushHeaders.Priority, _ urgency: Urgency?
+  ) {
+    #expect(push(payload, priority).urgency == urgency)
+  }
+
+  /// The push expires at 1,700,000,000 s.
+  @Test(arguments: [
+    (1_699_999_999_000, "1"), (1_699_999_000_000, "1000"), (1_700_000_000_000, "0"), (1_800_000_000_000, "0"),
+    (1_690_000_000_000, "2419200"),
+  ])
+  func `a service keeps it until its expiry, four weeks at most`(_ now: Int64, _ seconds: String) {
+    #expect(field("TTL", of: push("{}"), now: now) == seconds)
+  }
+
+  @Test func `a topic is of 32 characters that a topic may have, and of its own`() throws {
+    let topics = try ["room/1", "room/2", "räume/1"].map { collapse in
+      try #require(field("Topic", of: RelayGatewaysTests.push(collapse: collapse)))
+    }
+    #expect(Set(topics).count == 3)
+    for topic in topics {
+      #expect(topic.utf8.count == 32 && [UInt8](base64URL: topic.utf8)?.count == 24)
+    }
+    #expect(field("Topic", of: RelayGatewaysTests.push(2, collapse: "room/1")) == topics[0])
+  }
+
+  @Test func `the coding is named`() {
+    #expect(field("Content-Encoding", of: push("{}")) == "aes128gcm" && field("Urgency", of: push("{}")) == "normal")
+  }
+}
+
+@Suite struct WebPushVerdictTests {
+  @Test(arguments: [
+    (200, WebPushVerdict.sent), (201, .sent), (202, .sent), (301, .dead(.redirected)), (307, .dead(.redirected)),
+    (400, .dead(.other)), (401, .refused(.invalidProviderToken)), (403, .refused(.forbidden)), (404, .forget),
+    (405, .dead(.other)), (408, .retry(after: nil, .timeout)), (410, .forget), (413, .shorten),
+    (429, .retry(after: nil, .tooManyRequests)), (500, .retry(after: nil, .internalServerError)),
+    (502, .retry(after: nil, .internalServerError)), (503, .retry(after: nil, .serviceUnavailable)),
+  ])
+  func `each status means one thing`(_ status: Int, _ verdict: WebPushVerdict) {
+    #expect(WebPushVerdict(HTTPAnswer(status: status)) == verdict)
+  }
+
+  @Test(arguments: [429, 500, 503]) func `Retry-After is obeyed`(_ status: Int) {
+    let verdict = WebPushVerdict(HTTPAnswer(status: status, retryAfter: .seconds(7), body: nil))
+    guard case .retry(let after, _) = verdict else { return #expect(Bool(false), "\(verdict)") }
+    #expect(after == .seconds(7))
+  }
+}
