@@ -12,6 +12,8 @@ public struct DeviceFacts: Equatable, Sendable, Codable {
   public var allowsCritical: Bool
   /// The first moment at which its own `isFocused: true` counts no more by itself; nil, or past: it counts not.
   public var focusedUntil: Timestamp?
+  /// Who told of its Focus last, for explanations only; nil: it did not say.
+  public var focusSource: FocusSource?
   /// nil: none is active.
   public var filter: FilterFacts?
   /// The label of the account on the device.
@@ -19,13 +21,15 @@ public struct DeviceFacts: Equatable, Sendable, Codable {
 
   public init(
     allowsAlerts: Bool = true, hasVoIPToken: Bool = false, allowsTimeSensitive: Bool = true,
-    allowsCritical: Bool = true, focusedUntil: Timestamp? = nil, filter: FilterFacts? = nil, criteria: String? = nil
+    allowsCritical: Bool = true, focusedUntil: Timestamp? = nil, focusSource: FocusSource? = nil,
+    filter: FilterFacts? = nil, criteria: String? = nil
   ) {
     self.allowsAlerts = allowsAlerts
     self.hasVoIPToken = hasVoIPToken
     self.allowsTimeSensitive = allowsTimeSensitive
     self.allowsCritical = allowsCritical
     self.focusedUntil = focusedUntil
+    self.focusSource = focusSource
     self.filter = filter
     self.criteria = criteria
   }

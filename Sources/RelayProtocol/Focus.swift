@@ -7,7 +7,7 @@ public enum FocusAuthorization: String, Sendable, CaseIterable {
 }
 
 /// Who made a report; shown in explanations only.
-public enum FocusSource: String, Sendable, CaseIterable {
+public enum FocusSource: String, Sendable, Codable, CaseIterable {
   /// The `INShareFocusStatusIntent` handler.
   case intent
   /// `INFocusStatusCenter`, read by the app.

@@ -232,6 +232,15 @@ def test_a_push_explains_itself(circle):
     assert push["summary"]
 
 
+@pytest.mark.parametrize("source", ["intent", "center", "manual", None])
+def test_a_push_says_who_told_of_the_focus(circle, source):
+    bob = circle.away("bob")
+    bob.focus(True, **({"source": source} if source else {}))
+    circle.send("hi")
+    push = explained(circle, bob.phone.ring("hi"))
+    assert push["explanation"]["facts"]["device"].get("focusSource") == source
+
+
 def test_a_push_that_was_held_says_why_it_came(circle):
     bob = circle.silenced("bob")
     sent = [circle.send(text)["seq"] for text in ("one", "two")]

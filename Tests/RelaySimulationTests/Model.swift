@@ -116,12 +116,14 @@ struct Model {
   /// Its sender wants to be heard by these, on devices that were there before and after.
   mutating func notify(_ users: [UserID], of place: Place, before: Model, now: Timestamp) {
     let isCall = wishes[place]?.isCall ?? false
+    let was = before.knowing(place, of: self)
     for user in users {
       notified[place, default: [:]][user] = now
       guard !hasReached(place, user, isCall: isCall) else { continue }
       for target in World.devices.map({ Target(user: user, device: $0) })
       where devices[target] != nil && before.devices[target] != nil {
-        debts.insert(Debt(place: place, target: target, isAnyway: true))
+        let debt = Debt(place: place, target: target, isAnyway: true)
+        if !was.isRefused(debt, at: now) { debts.insert(debt) }
       }
     }
   }

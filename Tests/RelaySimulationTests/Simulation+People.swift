@@ -32,7 +32,11 @@ extension Simulation {
     let seen = Set(models.map { $0.seesFocus(of: user, viewer) })
     let truth = seen == [false] ? [] : focuses(of: user)
     guard seen.contains(true) || told == nil else { throw Violation(.discreet, "\(what), and may not know") }
-    guard truth.contains(told) || seen.contains(false) && told == nil else {
+    // Who has joined or left is shown nothing until it is known which rooms are shared still.
+    let isInDoubt = World.rooms.contains { room in
+      [user, viewer].contains { before.isMember($0, of: room) != model.isMember($0, of: room) }
+    }
+    guard truth.contains(told) || (isInDoubt || seen.contains(false)) && told == nil else {
       throw Violation(.focused, "\(what), and it is \(truth)")
     }
     let isOnlineSeen = models.contains { $0.seesOnline(of: user, viewer) }

@@ -13,7 +13,7 @@ import Testing
   private static let stepsOfACourse = 1_000
   private static let usualSteps = 2_000
   /// Enough for all to happen that can.
-  private static let manySteps = 50_000
+  private static let manySteps = 200_000
 
   @Test func `every invariant holds after each step`() async throws {
     let (steps, first) = (Self.number("SIMULATION_STEPS", Self.usualSteps), Self.number("SIMULATION_SEED", 1))

@@ -73,6 +73,7 @@ extension Person {
       allowsAlerts: device.allowsAlerts, hasVoIPToken: device.voipToken != nil,
       allowsTimeSensitive: device.allowsTimeSensitive && apps.has(.timeSensitive, device),
       allowsCritical: apps.has(.critical, device), focusedUntil: focus.focusedUntil(device.id),
+      focusSource: focus[device.id]?.source,
       filter: filters.filter(of: device.id), criteria: device.criteria)
   }
 
