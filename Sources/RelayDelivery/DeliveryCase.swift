@@ -50,11 +50,13 @@ public struct MessageFacts: Equatable, Sendable, Codable {
   public var isDeleted: Bool
   /// The sender was told of the recipient's Focus, and asked to be heard all the same.
   public var isNotifyAnyway: Bool
+  /// true: its push shows nothing, so that it disturbs nobody. Absent in what was stored before there were any.
+  public var isSilent: Bool?
 
   public init(
     sender: UserID, time: Timestamp, expires: Timestamp, kind: MessageKind = .message, level: Level = .active,
     isUrgentAllowed: Bool = true, criteria: String? = nil, isPushAsked: Bool = true, isDeleted: Bool = false,
-    isNotifyAnyway: Bool = false
+    isNotifyAnyway: Bool = false, isSilent: Bool = false
   ) {
     self.sender = sender
     self.time = time
@@ -66,5 +68,6 @@ public struct MessageFacts: Equatable, Sendable, Codable {
     self.isPushAsked = isPushAsked
     self.isDeleted = isDeleted
     self.isNotifyAnyway = isNotifyAnyway
+    self.isSilent = isSilent ? true : nil
   }
 }

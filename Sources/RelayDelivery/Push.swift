@@ -53,6 +53,8 @@ public struct PushHeaders: Equatable, Sendable {
 
   public enum PushType: String, Sendable {
     case alert
+    /// Wakes the app and shows nothing.
+    case background
   }
 
   public enum Priority: Int, Sendable {

@@ -15,10 +15,13 @@ public struct PushRequest: Equatable, Sendable {
   /// For how long a push may reach its device; nil: ``lifetime(of:)``.
   public var lifetime: Duration?
   public var manner: PushManner
+  /// It wakes the app, shows nothing, and nothing may depend on it.
+  public var isSilent: Bool
 
   public init(
     isAsked: Bool = true, kind: MessageKind = .message, level: Level = .active, isUrgentAllowed: Bool = true,
-    criteria: String? = nil, lifetime: Duration? = nil, manner: PushManner = PushManner()
+    criteria: String? = nil, lifetime: Duration? = nil, manner: PushManner = PushManner(),
+    isSilent: Bool = false
   ) {
     self.isAsked = isAsked
     self.kind = kind
@@ -27,6 +30,7 @@ public struct PushRequest: Equatable, Sendable {
     self.criteria = criteria
     self.lifetime = lifetime
     self.manner = manner
+    self.isSilent = isSilent
   }
 
   /// The first moment at which nobody is to be pushed to any more.
@@ -53,6 +57,7 @@ public struct PushRequest: Equatable, Sendable {
       $0["criteria"] = criteria
       $0.decimal("expires", lifetime?.seconds)
       manner.write(to: &$0)
+      if isSilent { $0.bool("silent", true) }
     }
   }
 }

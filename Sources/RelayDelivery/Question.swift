@@ -108,7 +108,9 @@ extension Question {
   /// them ends; nil where there are none, or where the message is not to be kept from disturbing.
   func silence(_ mode: SilenceMode) -> (codes: [Reason.Code], until: Timestamp)? {
     let end = message.time + policy.longestHold
-    guard level < .timeSensitive, !isCall, !message.isNotifyAnyway, now < end else { return nil }
+    guard level < .timeSensitive, !isCall, !message.isNotifyAnyway, message.isSilent != true, now < end else {
+      return nil
+    }
     let causes = causes
     guard causes.map(\.mode).max() == mode else { return nil }
     let strongest = causes.filter { $0.mode == mode }

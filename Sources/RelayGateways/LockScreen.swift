@@ -59,13 +59,20 @@ public enum LockScreenEvent: Equatable, Sendable {
   }
 }
 
+extension Push {
+  /// Whether there is something to show; so it is taken where it cannot be told.
+  var hasAlert: Bool { JSON(reading: payload)?["aps"].map { $0["alert"] != nil } ?? true }
+}
+
 /// The notifications of one phone, oldest first.
 struct LockScreen {
   private(set) var notifications: [ShownNotification] = []
 
   static let mostNotifications = 100
 
+  /// A push without an alert shows nothing.
   mutating func show(_ notification: ShownNotification) -> SentNote {
+    guard notification.push.hasAlert else { return .accepted }
     let id = notification.push.headers.collapseID
     let former = notifications.firstIndex { $0.push.headers.collapseID == id }
     if let former { notifications.remove(at: former) }

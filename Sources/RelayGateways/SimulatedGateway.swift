@@ -52,7 +52,7 @@ public final class SimulatedGateway: Gateway {
     let notification = ShownNotification(push: push, time: now())
     return state.withLock { state in
       let note = state.show(notification, on: device.token)
-      state.tell(.shown(notification), to: device.token)
+      if note != .accepted { state.tell(.shown(notification), to: device.token) }
       return .sent(note)
     }
   }

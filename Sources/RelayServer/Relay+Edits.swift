@@ -44,7 +44,8 @@ extension Relay {
     _ seq: Int64, body: [UInt8], in room: RoomID, _ handle: RoomHandle, by sender: UserID, cause: SessionHandle?
   ) async throws {
     let now = hub.now
-    let edited = try await store.write { try $0.edit(room, seq, by: sender, body: body) }
+    let hasPreview = policy(of: room).hasPreview
+    let edited = try await store.write { try $0.edit(room, seq, by: sender, body: body, isTold: hasPreview) }
     guard try check(edited, isBy: sender) else { throw noMessage }  // it was deleted
     show("edited", seq, at: now, body: body, in: room, handle, cause)
   }
@@ -78,6 +79,8 @@ extension Relay {
     _ event: String, _ seq: Int64, at time: Timestamp, body: [UInt8]?, in room: RoomID, _ handle: RoomHandle,
     _ cause: SessionHandle?
   ) {
+    // What phones show of it is to change.
+    worker.wake()
     // Who joins meanwhile is given it as it is now.
     edits += 1
     hub.trim(handle, before: seq + 1)

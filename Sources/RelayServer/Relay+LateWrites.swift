@@ -116,7 +116,8 @@ extension Relay {
 
   func saveMarks(_ room: RoomHandle, _ user: UserHandle, read: Int64, received: Int64) {
     guard let room = hub.name(of: room), let user = hub.name(of: user) else { return }
-    saveLate(.marks(room, user)) {
+    saveLate(.marks(room, user)) { [worker] in
+      if try $0.updateBadges(of: user, reading: room, upTo: read) { worker.wake() }
       try $0.mark(room, user, read: read, received: received)
       _ = try $0.cancel(room, user, upTo: read, reason: "read")
       if received > read { _ = try $0.cancel(room, user, upTo: received, sparesCalls: true, reason: "received") }

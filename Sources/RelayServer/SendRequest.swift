@@ -47,7 +47,8 @@ extension PushRequest {
   /// Throws what does not go with the room, or would not fit into a payload.
   /// - Parameter hasPreview: Whether texts of its messages may leave the relay.
   func check(sender: UserID, room: RoomID, hasPreview: Bool) throws(RequestError) {
-    guard manner != PushManner() else { return }
+    // Of a silent push nothing but the data could be large, and that is bounded.
+    guard manner != PushManner(), !isSilent else { return }
     if !hasPreview, let key = manner.firstText {
       throw RequestError(
         .forbidden, "no text leaves this room: \(key) may only be a key of the app's texts, without arguments",
@@ -74,7 +75,7 @@ extension PushRequest {
     guard kind == .message || rights.contains(.urgent) else {
       throw RequestError(.forbidden, "the right urgent is needed to call", at: "\(fields.place)/kind")
     }
-    if !rights.contains(.push), let key = PushManner.keys.first(where: fields.has) {
+    if !rights.contains(.push), let key = (PushManner.keys + ["silent"]).first(where: fields.has) {
       throw RequestError(
         .forbidden, "the right push is needed for \(key); without it kind, level, criteria and expires may be given",
         at: "\(fields.place)/\(key)")
@@ -106,5 +107,10 @@ extension PushRequest {
     let longest = Double(Self.longestLifetime.components.seconds)
     lifetime = try fields.decimal("expires", 1...longest).map { .milliseconds(Int64($0 * 1000)) }
     manner = try PushManner(fields, level: level)
+    isSilent = try fields.bool("silent") ?? false
+    guard isSilent else { return }
+    if let key = (["kind", "level"] + PushManner.keys).first(where: { $0 != "data" && fields.has($0) }) {
+      throw fields.wrong(key, "does not go with silent, which shows nothing: data, criteria and expires do")
+    }
   }
 }

@@ -20,6 +20,8 @@ public struct JobDraft: Equatable, Sendable {
   public var explanation: [UInt8]?
   /// The sender wants the recipient notified in spite of their Focus; see ``Transaction/insert(_:room:seq:)``.
   public var isNotifyAnyway: Bool
+  /// It wakes the app and shows nothing: no job is made, but an update, see ``UpdateKind/silent``.
+  public var isSilent: Bool
 
   /// How a job begins.
   public enum State: Equatable, Sendable {
@@ -32,7 +34,7 @@ public struct JobDraft: Equatable, Sendable {
   public init(
     user: UserID, device: DeviceID, token: String, platform: Platform, state: State = .ready, due: Timestamp,
     expires: Timestamp? = nil, level: String? = nil, reasons: [String] = [], explanation: [UInt8]? = nil,
-    isNotifyAnyway: Bool = false
+    isNotifyAnyway: Bool = false, isSilent: Bool = false
   ) {
     self.user = user
     self.device = device
@@ -45,6 +47,7 @@ public struct JobDraft: Equatable, Sendable {
     self.reasons = reasons
     self.explanation = explanation
     self.isNotifyAnyway = isNotifyAnyway
+    self.isSilent = isSilent
   }
 
   /// Whatever is asked for, a hold is asked again after this time, so that none is for ever.

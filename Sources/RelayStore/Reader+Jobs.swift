@@ -47,7 +47,7 @@ extension Reader {
     """
 
   /// When there is next something to claim, by itself: the earliest due time of a job that nothing is ahead of, or end
-  /// of a lease. A device's further jobs can be claimed when the one being sent is finished. nil: nothing waits.
+  /// of a lease, or an update. A device's further jobs can be claimed when the one being sent is finished. nil: nothing waits.
   /// - Parameter busy: Lanes whose jobs do not count.
   public func nextDue(except busy: Set<Lane> = []) throws -> Timestamp? {
     let statement = try db.cachedStatement(
@@ -60,7 +60,8 @@ extension Reader {
       break
     }
     let lease = try db.first("SELECT min(lease) FROM jobs WHERE state = 'sending'")
-    let times: [Int64?] = [due?[0], lease?[0]]
+    let update = try db.first("SELECT min(max(due, coalesce(lease, 0))) FROM updates")
+    let times: [Int64?] = [due?[0], lease?[0], update?[0]]
     return times.compactMap { $0 }.min().map(Timestamp.init(rawValue:))
   }
 

@@ -30,6 +30,9 @@ enum Schema {
     migrator.registerMigration("7") { db in
       try db.execute(sql: receipts)
     }
+    migrator.registerMigration("8") { db in
+      try db.execute(sql: updates)
+    }
     return migrator
   }
 
@@ -73,6 +76,30 @@ enum Schema {
   private static let appleDevices = """
     ALTER TABLE devices ADD COLUMN environment TEXT;
     ALTER TABLE devices ADD COLUMN topic TEXT;
+    """
+
+  private static let updates = """
+    -- What is sent beside jobs. `room` and `seq` are 0 of a badge.
+    CREATE TABLE updates (
+      id TEXT NOT NULL UNIQUE,
+      -- Whose push is to change; NULL: it stands for itself.
+      job TEXT,
+      user INTEGER NOT NULL REFERENCES users,
+      device TEXT NOT NULL,
+      kind TEXT NOT NULL,
+      room INTEGER NOT NULL,
+      seq INTEGER NOT NULL,
+      due INTEGER NOT NULL,
+      lease INTEGER,
+      attempts INTEGER NOT NULL DEFAULT 0,
+      -- It has changed while it was being sent.
+      is_again INTEGER NOT NULL DEFAULT 0
+    ) STRICT;
+    CREATE UNIQUE INDEX updates_place ON updates (user, device, room, seq);
+    CREATE INDEX updates_due ON updates (due);
+    -- When the device was last sent a badge alone, and when it was last woken.
+    ALTER TABLE devices ADD COLUMN badged INTEGER;
+    ALTER TABLE devices ADD COLUMN woken INTEGER;
     """
 
   private static let receipts = """

@@ -18,7 +18,7 @@ extension Transaction {
     var claims: [Claim] = []
     for id in try dueJobs(limit: limit, now: now, except: busy) {
       do {
-        let claim = try claim(id, &shared)
+        let claim = try claim(id, isDeleted: false, &shared)
         try db.run(
           "UPDATE jobs SET state = 'sending', lease = ?, attempts = ?, platform = ?, token = ? WHERE id = ?",
           [leaseUntil.rawValue, claim.attempts, claim.device.platform.rawValue, claim.device.token, id])
@@ -53,7 +53,18 @@ extension Transaction {
     return ids
   }
 
-  private func claim(_ id: String, _ shared: inout Shared) throws -> Claim {
+  /// A job that was sent, as it would be sent now; nil where its message was read, is gone, or was not sent to who is a
+  /// member.
+  /// - Parameter isDeleted: Whether its message was taken back.
+  func change(of id: String, isDeleted: Bool, _ shared: inout Shared) throws -> Claim? {
+    do {
+      return try claim(id, isDeleted: isDeleted, &shared)
+    } catch is Obstacle {
+      return nil
+    }
+  }
+
+  private func claim(_ id: String, isDeleted: Bool, _ shared: inout Shared) throws -> Claim {
     let row = try db.first(
       """
       SELECT job.room, job.user, job.attempts, job.created, job.level, job.is_notify_anyway, job.digest IS NOT NULL,
@@ -73,7 +84,8 @@ extension Transaction {
       """,
       [id])
     guard let row else { throw Obstacle.noMessage }
-    if let obstacle = Obstacle(read: row[10], device: row[17], message: row[29], isDeleted: row[35]) {
+    if let obstacle = Obstacle(read: row[10], device: row[17], message: row[29], isDeleted: (row[35] as Bool?).map { $0 != isDeleted })
+    {
       throw obstacle
     }
     let message = try StoredMessage(row, at: 29)
@@ -135,7 +147,7 @@ private enum Obstacle: Error {
 }
 
 /// What many claims of one call have in common.
-private struct Shared {
+struct Shared {
   let db: Database
   let now: Timestamp
   private var members: [Int64: Int] = [:]

@@ -75,6 +75,7 @@ extension Transaction {
     }
     try db.run("DELETE FROM devices WHERE user = ? AND device = ?", [user, device])
     guard db.changesCount == 1 else { return false }
+    try db.run("DELETE FROM updates WHERE user = ? AND device = ?", [user, device])
     try abandonJobs("user = ? AND device = ?", [user, device], note: "no device")
     return true
   }

@@ -4,22 +4,27 @@ import GRDB
 public import RelayProtocol
 
 extension Transaction {
-  /// Gives a message another body. Pushes that are not sent yet will tell it.
+  /// Gives a message another body. Pushes that are not sent yet will tell it, and phones that show another are told.
   /// - Parameters:
   ///   - user: Nothing is changed when somebody else sent it; nil: whoever sent it.
   ///   - body: Valid JSON.
+  ///   - isTold: false: phones show nothing of it.
   /// - Returns: What it is; nil when it is not stored.
-  public func edit(_ room: RoomID, _ seq: Int64, by user: UserID? = nil, body: [UInt8]) throws -> Edited? {
+  public func edit(
+    _ room: RoomID, _ seq: Int64, by user: UserID? = nil, body: [UInt8], isTold: Bool = true
+  ) throws -> Edited? {
     try change(room, seq, by: user) { room in
       try db.run("UPDATE messages SET body = ? WHERE room = ? AND seq = ?", [Data(body), room, seq])
+      if isTold { try update(room, seq, .edited) }
     }
   }
 
-  /// Takes all that a message said, and cancels its pushes; one that is being sent may arrive. Its place stays.
+  /// Takes all that a message said, cancels its pushes, and has phones that show it say so. Its place stays.
   /// - Parameter user: Nothing is changed when somebody else sent it; nil: whoever sent it.
   /// - Returns: What it was; nil when it is not stored.
   public func delete(_ room: RoomID, _ seq: Int64, by user: UserID? = nil) throws -> Edited? {
     try change(room, seq, by: user) { room in
+      try update(room, seq, .deleted)
       try db.run(
         """
         UPDATE messages

@@ -20,6 +20,10 @@ extension Transaction {
   func insert(_ jobs: [JobDraft], _ room: WriterCache.Room, seq: Int64, now: Timestamp) throws -> [String] {
     try jobs.compactMap { job in
       let queue = try JobQueue(user: needRow(of: job.user), device: job.device.rawValue, room: room.id)
+      if job.isSilent {
+        try insertSilent(queue, seq: seq)
+        return nil
+      }
       guard job.isNotifyAnyway else { return try insert(job, queue, seq: seq, now: now) }
       return try insertAnyway(job, queue, seq: seq, now: now)
     }
@@ -89,6 +93,7 @@ extension Transaction {
       case .cancelled, .expired: try bequeath(id, isHeld: false)
       }
     }
+    if state == .sent { try expectMiss(of: id) }
     try appoint(in: JobQueue(user: row[0], device: row[1], room: row[2]))
     return true
   }
@@ -137,6 +142,7 @@ extension Transaction {
   /// Gives back every claim, for the start: who had them is gone.
   public func releaseLeases() throws {
     try db.run("UPDATE jobs SET state = 'ready', lease = NULL WHERE state = 'sending'")
+    try db.run("UPDATE updates SET lease = NULL WHERE lease IS NOT NULL")
   }
 
   /// Deletes jobs that finished before `time`, at most ``mostPurged`` of them.

@@ -2,6 +2,7 @@
 """Messages that are changed or taken back after they were sent."""
 
 import json
+import time
 
 import pytest
 
@@ -9,6 +10,7 @@ import tokens
 from api import call, history
 from people import now
 from relay import Relay
+from waiting import eventually
 
 RELAY_OPTIONS = ("--presence-grace", "0")
 
@@ -77,10 +79,63 @@ def test_an_edit_is_no_news_to_a_phone(circle):
     seq = circle.send("wrong")["seq"]
     bob.phone.ring("wrong")
     edit(circle, seq, "right")
+    bob.phone.ring("right")
     circle.send("next")
     assert bob.phone.ring("next")["payload"]["aps"]["badge"] == 2
     circle.pass_due()
-    assert len(bob.phone.notifications()) == 2
+    assert bob.phone.texts() == ["right", "next"]
+
+
+def test_a_phone_shows_what_a_message_says_now(circle):
+    bob = circle.away("bob")
+    push = {"level": "timeSensitive", "sound": "default", "title": "T"}
+    seq = circle.send("wrong", push=push)["seq"]
+    before = bob.phone.ring("wrong")
+    edit(circle, seq, "right")
+    after = bob.phone.ring("right")
+    assert bob.phone.texts() == ["right"]
+    assert after["headers"]["apns-id"] != before["headers"]["apns-id"]
+    assert after["headers"]["apns-collapse-id"] == before["headers"]["apns-collapse-id"]
+    aps = after["payload"]["aps"]
+    assert aps["interruption-level"] == "passive" and "sound" not in aps and aps["alert"]["title"] == "T"
+    told = "notification"
+    assert after["payload"]["communication"][told] == before["payload"]["communication"][told]
+
+
+def test_a_phone_shows_that_a_message_was_taken_back(circle):
+    bob = circle.away("bob")
+    seq = circle.send("secret")["seq"]
+    bob.phone.ring("secret")
+    delete(circle, seq)
+    eventually(lambda: bob.phone.texts() == [None])
+    (shown,) = bob.phone.notifications()
+    assert shown["payload"]["aps"]["alert"] == {"title": "Alice", "loc-key": "Message deleted"}
+    assert shown["payload"]["aps"]["badge"] == 0
+    assert "secret" not in json.dumps(shown)
+
+
+def test_what_was_read_is_not_changed_on_a_phone(circle):
+    bob = circle.away("bob")
+    seq = circle.send("wrong")["seq"]
+    shown = bob.phone.ring("wrong")
+    back = circle.back(bob)
+    back.join(circle.room)
+    back.request("read", room=circle.room, seq=seq)
+    time.sleep(1.5)  # a mark is stored within a second
+    edit(circle, seq, "right")
+    circle.pass_due()
+    assert [one["headers"]["apns-id"] for one in bob.phone.notifications()] == [shown["headers"]["apns-id"]]
+
+
+def test_a_call_that_nobody_takes_is_missed(circle):
+    bob = circle.away("bob")
+    circle.send("Hello?", push={"kind": "call", "expires": 1})
+    ringing = bob.phone.ring("Hello?")
+    eventually(lambda: bob.phone.texts() == [None])
+    (missed,) = bob.phone.notifications()
+    assert missed["payload"]["aps"]["alert"] == {"title": "Alice", "loc-key": "Missed call"}
+    assert missed["headers"]["apns-collapse-id"] == ringing["headers"]["apns-collapse-id"]
+    assert missed["payload"]["aps"]["interruption-level"] == "passive"
 
 
 def test_edits_follow_each_other(circle):

@@ -53,6 +53,13 @@ import Testing
     #expect(PushRequest(stored: request.json, JSONParser(deepest: 128)) == request, "\(push)")
   }
 
+  @Test func `a silent push comes back from the store, with its data`() throws {
+    let request = try request(#"{"silent":true,"data":{"a":1},"expires":60,"criteria":"work"}"#)
+    #expect(request.isSilent)
+    #expect(PushRequest(stored: request.json, JSONParser(deepest: 128)) == request)
+    #expect(try !self.request(#"{"silent":false,"title":"a"}"#).isSilent)
+  }
+
   @Test func `all fields at once come back from the store`() throws {
     let request = try request(
       #"""
@@ -86,6 +93,8 @@ import Testing
     (#"{"data":{"communication":1}}"#, "/push/data/communication"), (#"{"data":{"message":1}}"#, "/push/data/message"),
     (#"{"data":{"image":1}}"#, "/push/data/image"), (#"{"data":{"thread-id":1}}"#, "/push/data/thread-id"),
     (#"{"data":{"title-loc-key":1}}"#, "/push/data/title-loc-key"), (#"{"data":{"badge":1}}"#, "/push/data/badge"),
+    (#"{"silent":1}"#, "/push/silent"), (#"{"silent":true,"title":"a"}"#, "/push/title"),
+    (#"{"silent":true,"level":"active"}"#, "/push/level"), (#"{"silent":true,"badge":null}"#, "/push/badge"),
     (#"{"data":{"a":{"aps":{}}}}"#, "/push/data/a/aps"), (#"{"collapse":"thread"}"#, "/push/collapse"),
   ])
   func `a wrong field is refused by its place`(push: String, place: String) throws {
@@ -122,7 +131,7 @@ import Testing
     #expect(try refusal(nested(17)).at == "/push/data")
   }
 
-  @Test(arguments: PushManner.keys)
+  @Test(arguments: PushManner.keys + ["silent"])
   func `each field of one's own needs the right push`(field: String) throws {
     let error = try refusal(#"{"\#(field)":null}"#, rights: Rights.standard.subtracting(.push))
     #expect((error.code, error.at) == (.forbidden, "/push/\(field)"))

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import RelayDelivery
 import RelayGateways
+import RelayHub
 import RelayProtocol
 import RelayStore
 
@@ -78,10 +79,11 @@ extension Simulation {
       if let known, known.isAsDecided(job), known.isFinished == job.isFinished { continue }
       try look(at: job, known)
     }
-    for handed in audit.untold { try look(at: handed, former.0, former.1) }
+    for handed in audit.untold where try !lookAtUpdate(handed) { try look(at: handed, former.0, former.1) }
     audit.untold = []
     for handed in gateway.takeHanded() {
       transcript?.add("\(handed.device.token) is pushed \(handed.push.headers.collapseID)", at: handed.time)
+      guard try !lookAtUpdate(handed) else { continue }
       try look(at: handed, before, model)
       if handed.answer == .sent { audit.sent.insert(handed.push.id) }
     }
@@ -148,6 +150,25 @@ extension Simulation {
   }
 
   // MARK: Pushes
+
+  /// Whether a push is beside those of jobs: a badge alone, or a change of what the device was told of.
+  private func lookAtUpdate(_ handed: RecordingGateway.Handed) throws -> Bool {
+    guard audit.jobs[handed.push.id] == nil else { return false }
+    if handed.answer == .forget { audit.refused.insert(handed.device.token) }
+    let payload = try parser.read(handed.push.payload)
+    guard let communication = try payload.object("communication") else {
+      return try payload.object("aps")?.members.keys.elementsEqual(["badge"]) == true
+    }
+    let told = try communication.string("notification", longest: 64)
+    guard let told, told != handed.push.id, let job = audit.jobs[told] else {
+      return false
+    }
+    let collapseID = handed.push.headers.collapseID
+    guard audit.told[job.target]?[job.place] == collapseID, handed.push.headers.priority == .low else {
+      throw Violation(.collapsed, "a change of \(job.place) as \(collapseID), which \(job.target) was not told of")
+    }
+    return true
+  }
 
   private func look(at handed: RecordingGateway.Handed, _ before: Model, _ after: Model) throws {
     let push = handed.push

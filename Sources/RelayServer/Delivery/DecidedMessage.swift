@@ -20,7 +20,7 @@ struct DecidedPush: Sendable {
       user: facts.recipient.user, device: device.id, token: device.token, platform: device.platform,
       state: decision.holdEnd == nil ? .ready : .held, due: decision.holdEnd ?? facts.now,
       expires: facts.message.expires, level: level.rawValue, reasons: decision.reasons.map(\.code.rawValue),
-      isNotifyAnyway: facts.message.isNotifyAnyway)
+      isNotifyAnyway: facts.message.isNotifyAnyway, isSilent: facts.message.isSilent == true)
     explanation = Explanation(decision: decision, facts: facts)
   }
 

@@ -15,7 +15,7 @@ struct MessageTraits: Equatable, Sendable {
     MessageFacts(
       sender: from, time: time, expires: push.expires(from: time), kind: push.kind, level: push.level,
       isUrgentAllowed: push.isUrgentAllowed, criteria: push.criteria, isPushAsked: push.isAsked, isDeleted: isDeleted,
-      isNotifyAnyway: isNotifyAnyway)
+      isNotifyAnyway: isNotifyAnyway, isSilent: push.isSilent)
   }
 
   /// Whether its body is all that there is to it.

@@ -39,6 +39,11 @@ actor PushWorker {
   static let shortened = Push.largestPayload / 4 * 3
   /// Messages of one digest whose senders are told.
   static let mostReported = 256
+  /// How often an update is tried, and how long it may come late.
+  static let mostUpdateAttempts = 5
+  static let updateLifetime = Duration.seconds(3600)
+  /// Of devices that name no app.
+  static let defaultTopic = "stillwire"
   /// For how long finished jobs are kept for explanations.
   static let retention = Duration.seconds(3 * 24 * 3600)
 
@@ -112,7 +117,7 @@ actor PushWorker {
   }
 
   /// Group after group, until nothing is due but in lanes that are full.
-  private func claimDue(_ begin: (Claim) -> Void) async -> Result {
+  private func claimDue(_ begin: (ClaimedWork) -> Void) async -> Result {
     var result = Result.some
     while !Task.isCancelled, result == .some { result = await claimGroup(begin) }
     return result
@@ -120,12 +125,14 @@ actor PushWorker {
 
   private var full: Set<Lane> { Set(underWay.lazy.filter { $0.value >= Self.mostUnderWay }.map(\.key)) }
 
-  private func claimGroup(_ begin: (Claim) -> Void) async -> Result {
+  private func claimGroup(_ begin: (ClaimedWork) -> Void) async -> Result {
     let (time, full) = (now(), full)
-    let claims: [Claim]
+    let claims: [ClaimedWork]
     do {
       claims = try await store.write {
-        try $0.claim(limit: Self.group, now: time, leaseUntil: time + Self.lease, except: full)
+        let jobs = try $0.claim(limit: Self.group, now: time, leaseUntil: time + Self.lease, except: full)
+        let updates = try $0.claimUpdates(limit: Self.group, now: time, leaseUntil: time + Self.lease)
+        return jobs.map(ClaimedWork.job) + updates.map(ClaimedWork.update)
       }
     } catch {
       if !isFailing { log.error("push jobs cannot be claimed: \(error)") }
@@ -161,8 +168,24 @@ actor PushWorker {
     }
   }
 
-  private func push(_ claim: Claim) async {
-    await attempt(claim)
+  /// What is to be sent now.
+  private enum ClaimedWork: Sendable {
+    case job(Claim)
+    case update(UpdateClaim)
+
+    var device: Device {
+      switch self {
+      case .job(let claim): claim.device
+      case .update(let claim): claim.device
+      }
+    }
+  }
+
+  private func push(_ claim: ClaimedWork) async {
+    switch claim {
+    case .job(let job): await attempt(job)
+    case .update(let update): await attempt(update)
+    }
     let lane = Lane(of: claim.device)
     underWay[lane, default: 1] -= 1
     if underWay[lane] == 0 { underWay[lane] = nil }
@@ -205,6 +228,62 @@ actor PushWorker {
     }
   }
 
+  /// Once sent, or refused for good, it is forgotten: the next change of the same is another.
+  private func attempt(_ claim: UpdateClaim) async {
+    guard let gateway = gateways[claim.device.platform], let push = push(of: claim) else { return await end(claim) }
+    let after: Duration?
+    switch await gateway.send(push, to: claim.device) {
+    case .sent, .dead, .tooLarge: return await end(claim)
+    case .forgetDevice(let reason, let time):
+      log.debug("an update has no device", metadata: ["reason": "\(reason.rawValue)"])
+      await forget(claim.device, registeredBefore: time ?? now())
+      return await end(claim)
+    case .retry(let wait, _, _): after = wait
+    case .paused(let wait, _): after = wait
+    }
+    var generator = SystemRandomNumberGenerator()
+    let time = now()
+    let due = policy.next(
+      after: claim.attempts, retryAfter: after, now: time, expires: time + Self.updateLifetime, using: &generator)
+    guard let due, claim.attempts < Self.mostUpdateAttempts else { return await end(claim) }
+    await record("update") { try $0.retryUpdate(claim.id, due: due) }
+  }
+
+  private func end(_ claim: UpdateClaim) async {
+    await record("update") { try $0.finishUpdate(claim.id) }
+  }
+
+  /// nil: it cannot be made, or is not needed any more.
+  private func push(of claim: UpdateClaim) -> Push? {
+    let topic = claim.device.app ?? Self.defaultTopic
+    switch claim.content {
+    case .badge(let count):
+      return Push(id: claim.id, badge: count, expires: now() + Self.updateLifetime, topic: topic)
+    case .silent(let room, let epoch, let message):
+      let request = PushRequest(stored: message.push, parser)
+      let expires = request.expires(from: message.time)
+      guard now() < expires else { return nil }
+      return Push(
+        id: claim.id, waking: MessageReference(room: room, seq: message.seq), epoch: epoch, data: request.manner.data,
+        expires: expires, topic: topic)
+    case .change(let kind, let job):
+      let request = PushRequest(stored: job.message.push, parser)
+      let isOver = now() >= request.expires(from: job.message.time)
+      let body: PushText?
+      switch kind {
+      case .edited: body = nil
+      case .deleted: body = .localized(key: "Message deleted")
+      case .missed: body = .localized(key: "Missed call")
+      case .badge, .silent: preconditionFailure("a \(kind) changes no push")
+      }
+      guard kind != .edited || !isOver else { return nil }
+      // What stays on the phone is news for as long as the message could have been.
+      let expires = job.message.time + PushRequest.longestLifetime
+      let subject = subject(of: job, request, expires: expires)
+      return try? Push(id: claim.id, changing: subject, to: body)
+    }
+  }
+
   /// Of one message, unless others were held back with it.
   private func digest(of claim: Claim, _ request: PushRequest, expires: Timestamp) -> DigestSubject {
     DigestSubject(
@@ -227,7 +306,7 @@ actor PushWorker {
       level: claim.level.flatMap(Level.init(rawValue:)) ?? request.level, badge: claim.unread,
       isMention: claim.message.mentions.contains(claim.recipient), isReply: claim.isReply,
       isNotifyAnyway: claim.isNotifyAnyway, criteria: claim.criteria ?? request.criteria, expires: expires,
-      topic: claim.device.app ?? "stillwire", replaces: claim.collapse,
+      topic: claim.device.app ?? Self.defaultTopic, replaces: claim.collapse,
       // As long as the job is there to be told.
       receipt: receipts.receipt(for: claim.id, until: now() + Self.retention))
   }

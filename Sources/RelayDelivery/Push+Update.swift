@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+public import RelayProtocol
+
+extension Push {
+  /// A push that changes what a phone shows of a message: it makes no sound, and is as quiet as can be.
+  /// - Parameters:
+  ///   - id: Of this push, not of the one that it replaces.
+  ///   - subject: The message as it is now.
+  ///   - body: What it says instead; nil: what the message says.
+  public init(
+    id: String, changing subject: PayloadSubject, to body: PushText?, largest: Int = Self.largestPayload
+  ) throws(PayloadError) {
+    var quiet = subject
+    quiet.level = .passive
+    quiet.isNotifyAnyway = false
+    if let body { quiet.manner.body = body }
+    try self.init(quiet, largest: largest)
+    self.id = id
+  }
+
+  /// The badge alone, which comes when it suits the phone.
+  /// - Parameter count: How many messages are unread.
+  public init(id: String, badge count: Int, expires: Timestamp, topic: String) {
+    self.init(
+      id: id,
+      headers: PushHeaders(
+        type: .alert, priority: .low, expiration: max(1, expires.rawValue / 1000), collapseID: "/badge", topic: topic),
+      payload: JSONWriter.object { $0.object("aps") { $0.integer("badge", max(0, count)) } })
+  }
+
+  /// A push that wakes the app for a message, and shows nothing.
+  /// - Parameter data: What its sender tells the app.
+  public init(
+    id: String, waking message: MessageReference, epoch: String, data: [String: JSON], expires: Timestamp,
+    topic: String
+  ) {
+    self.init(
+      id: id,
+      headers: PushHeaders(
+        type: .background, priority: .low, expiration: max(1, expires.rawValue / 1000), collapseID: "/silent",
+        topic: topic),
+      payload: JSONWriter.object { payload in
+        payload.object("aps") { $0.integer("content-available", 1) }
+        payload.object("message") {
+          $0["room"] = message.room.rawValue
+          $0["epoch"] = epoch
+          $0.integer("seq", message.seq)
+        }
+        payload.members(data)
+      })
+  }
+}

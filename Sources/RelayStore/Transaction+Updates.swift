@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import GRDB
+public import RelayProtocol
+
+/// Changes of what phones show, badges, and what wakes apps: at most one of each message, badge and waking for a device,
+/// and the newest counts.
+extension Transaction {
+  /// Between two badges of a device that come without a message.
+  public static let badgePause = Duration.seconds(60)
+  /// Between two pushes that wake an app on a device. From Apple's "Pushing background updates to your app".
+  public static let silentPause = Duration.seconds(20 * 60)
+
+  // MARK: What is to be sent
+
+  /// Has the phones that show a message by itself show that it has changed.
+  func update(_ room: Int64, _ seq: Int64, _ kind: UpdateKind) throws {
+    let shown = try db.all(
+      """
+      SELECT jobs.id, jobs.user, jobs.device, max(jobs.round) FROM jobs
+      JOIN messages ON messages.room = jobs.room AND messages.seq = jobs.seq
+      WHERE jobs.room = ? AND jobs.seq = ? AND jobs.state IN ('sent', 'sending') AND jobs.merged_into IS NULL
+        AND jobs.digest IS NULL AND coalesce(json_extract(CAST(messages.push AS TEXT), '$.collapse'), '') <> 'room'
+      GROUP BY jobs.user, jobs.device
+      """,
+      [room, seq])
+    for row in shown {
+      try put(kind, job: row[0], user: row[1], device: row[2], room: room, seq: seq, due: now)
+    }
+  }
+
+  /// A call that was shown is missed when its time is over.
+  func expectMiss(of job: String) throws {
+    let call = try db.first(
+      """
+      SELECT jobs.user, jobs.device, jobs.room, jobs.seq, jobs.expires FROM jobs
+      JOIN messages ON messages.room = jobs.room AND messages.seq = jobs.seq AND NOT messages.is_deleted
+        AND messages.push IS NOT NULL AND json_extract(CAST(messages.push AS TEXT), '$.kind') = 'call'
+      JOIN devices ON devices.user = jobs.user AND devices.device = jobs.device AND devices.voip_token IS NULL
+      WHERE jobs.id = ? AND jobs.expires IS NOT NULL AND jobs.digest IS NULL
+      """,
+      [job])
+    guard let call else { return }
+    try put(
+      .missed, job: job, user: call[0], device: call[1], room: call[2], seq: call[3],
+      due: Timestamp(rawValue: call[4]))
+  }
+
+  /// Has the phones that show something the user is reading now, elsewhere, count anew. To be called before the mark is
+  /// raised.
+  /// - Returns: Whether there are any.
+  @discardableResult
+  public func updateBadges(of user: UserID, reading room: RoomID, upTo seq: Int64) throws -> Bool {
+    guard let known = try row(of: room), let id = try row(of: user) else { return false }
+    let devices = try db.all(
+      """
+      SELECT devices.device, devices.badged FROM devices
+      JOIN members ON members.room = ?2 AND members.user = devices.user
+      WHERE devices.user = ?1 AND devices.allows_alerts AND devices.platform IN ('apns', 'simulator') AND EXISTS (
+        SELECT 1 FROM jobs WHERE jobs.user = devices.user AND jobs.device = devices.device AND jobs.room = ?2
+          AND jobs.seq > members.read AND jobs.seq <= ?3 AND jobs.state IN ('sent', 'merged')
+          AND jobs.finished_at IS NOT NULL)
+      """,
+      [id, known.id, seq])
+    for row in devices {
+      let due = max(now, row.time(1).map { $0 + Self.badgePause } ?? now)
+      try put(.badge, job: nil, user: id, device: row[0], room: 0, seq: 0, due: due)
+    }
+    return !devices.isEmpty
+  }
+
+  /// Stores the push of a message that wakes an app, in the place of one that has not left.
+  func insertSilent(_ queue: JobQueue, seq: Int64) throws {
+    let device = try db.first(
+      "SELECT woken FROM devices WHERE user = ? AND device = ?", [queue.user, queue.device])
+    guard let device else { return }
+    let due = max(now, device.time(0).map { $0 + Self.silentPause } ?? now)
+    try db.run(
+      "DELETE FROM updates WHERE user = ? AND device = ? AND kind = 'silent' AND lease IS NULL",
+      [queue.user, queue.device])
+    try put(.silent, job: nil, user: queue.user, device: queue.device, room: queue.room, seq: seq, due: due)
+  }
+
+  private func put(
+    _ kind: UpdateKind, job: String?, user: Int64, device: String, room: Int64, seq: Int64, due: Timestamp
+  ) throws {
+    // One that is being sent is sent again; a call that may be missed is changed by its deletion alone.
+    try db.run(
+      """
+      INSERT INTO updates (id, job, user, device, kind, room, seq, due) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+      ON CONFLICT (user, device, room, seq) DO UPDATE SET kind = excluded.kind, job = excluded.job,
+        due = min(due, excluded.due), is_again = lease IS NOT NULL
+      WHERE updates.kind <> 'missed' OR excluded.kind = 'deleted'
+      """,
+      [UUID().uuidString.lowercased(), job, user, device, kind.rawValue, room, seq, due.rawValue])
+  }
+
+  // MARK: What is sent
+
+  /// Takes updates that are due and still needed, and gives the caller until `leaseUntil` to finish each.
+  public func claimUpdates(limit: Int, now: Timestamp, leaseUntil: Timestamp) throws -> [UpdateClaim] {
+    let rows = try db.all(
+      """
+      SELECT updates.rowid, updates.id, job, updates.user, kind, room, seq, attempts, users.name, \(Device.columns)
+      FROM updates
+      JOIN users ON users.id = updates.user
+      LEFT JOIN devices ON devices.user = updates.user AND devices.device = updates.device
+      WHERE due <= ?1 AND (lease IS NULL OR lease <= ?1) ORDER BY due LIMIT ?2
+      """,
+      [now.rawValue, limit])
+    guard !rows.isEmpty else { return [] }
+    var shared = Shared(db: db, now: now)
+    var claims: [UpdateClaim] = []
+    for row in rows {
+      let place: Int64 = row[0]
+      if let job: String = row[2], try db.has("SELECT 1 FROM jobs WHERE id = ? AND state = 'sending'", [job]) {
+        // It follows what it changes.
+        try db.run("UPDATE updates SET due = ? WHERE rowid = ?", [(now + .seconds(1)).rawValue, place])
+        continue
+      }
+      let content = row.hasNull(atIndex: 9) ? nil : try self.content(of: row, &shared)
+      guard let content else {
+        try db.run("DELETE FROM updates WHERE rowid = ?", [place])
+        continue
+      }
+      let device = try Device(row, at: 9)
+      try db.run(
+        "UPDATE updates SET lease = ?, attempts = attempts + 1, is_again = 0 WHERE rowid = ?",
+        [leaseUntil.rawValue, place])
+      try noteTime(of: content, user: row[3], device: device, now: now)
+      claims.append(UpdateClaim(id: row[1], attempts: row[7] + 1, content: content, device: device))
+    }
+    return claims
+  }
+
+  private func noteTime(of content: UpdateClaim.Content, user: Int64, device: Device, now: Timestamp) throws {
+    let column: String? =
+      switch content {
+      case .badge: "badged"
+      case .silent: "woken"
+      case .change: nil
+      }
+    guard let column else { return }
+    try db.run(
+      "UPDATE devices SET \(column) = ? WHERE user = ? AND device = ?", [now.rawValue, user, device.id.rawValue])
+  }
+
+  /// nil: it is not needed any more.
+  private func content(of row: Row, _ shared: inout Shared) throws -> UpdateClaim.Content? {
+    let kind: UpdateKind = try row.choice(4)
+    switch kind {
+    case .badge: return .badge(try shared.recipient(row[3]).unread)
+    case .silent:
+      let found = try db.first(
+        """
+        SELECT rooms.name, rooms.epoch, \(StoredMessage.columns) FROM messages
+        JOIN rooms ON rooms.id = messages.room
+        JOIN users AS sender ON sender.id = messages.sender
+        JOIN members ON members.room = messages.room AND members.user = ?3 AND members.read < messages.seq
+        WHERE messages.room = ?1 AND messages.seq = ?2 AND NOT messages.is_deleted
+        """,
+        [row[5] as Int64, row[6] as Int64, row[3] as Int64])
+      guard let found else { return nil }
+      return .silent(RoomID(unchecked: found[0]), epoch: found[1], try StoredMessage(found, at: 2))
+    case .edited, .deleted, .missed:
+      guard let job: String = row[2], try db.has("SELECT 1 FROM jobs WHERE id = ? AND state = 'sent'", [job]) else {
+        return nil
+      }
+      return try change(of: job, isDeleted: kind == .deleted, &shared).map { .change(kind, $0) }
+    }
+  }
+
+  /// Ends an update, unless something has changed once more.
+  public func finishUpdate(_ id: String) throws {
+    try db.run("DELETE FROM updates WHERE id = ? AND NOT is_again", [id])
+    try db.run("UPDATE updates SET lease = NULL, is_again = 0 WHERE id = ?", [id])
+  }
+
+  public func retryUpdate(_ id: String, due: Timestamp) throws {
+    try db.run("UPDATE updates SET lease = NULL, is_again = 0, due = ? WHERE id = ?", [due.rawValue, id])
+  }
+}

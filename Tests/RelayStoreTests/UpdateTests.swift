@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import RelayProtocol
+import Testing
+
+@testable import RelayStore
+
+/// What is sent to a phone beside the pushes of jobs.
+@Suite struct UpdateTests {
+  let test: TestStore
+  init() throws { test = try TestStore() }
+
+  /// A message of Alice's whose push Bob's phone shows; the id of its job.
+  @discardableResult
+  private func show(_ text: String = "hi", push: String? = nil, expires: Timestamp? = nil) async throws -> String {
+    try await test.write { transaction in
+      try transaction.prepareRoom()
+      var message = draft(text)
+      message.push = push.map { Array($0.utf8) }
+      var wanted = job()
+      wanted.expires = expires
+      message.jobs = [wanted]
+      _ = try transaction.append(message)
+    }
+    let claims = try await test.write { try $0.claim(limit: 9, now: .at(0), leaseUntil: .at(60_000)) }
+    let id = try #require(claims.last?.id)
+    try await test.write { try $0.finish(id, state: .sent, now: .at(0)) }
+    return id
+  }
+
+  private func updates(at time: Timestamp = .at(0)) async throws -> [UpdateClaim] {
+    try await test.write { try $0.claimUpdates(limit: 9, now: time, leaseUntil: time + .seconds(60)) }
+  }
+
+  private func edit(_ text: String, isTold: Bool = true) async throws {
+    try await test.write { _ = try $0.edit(room, 1, body: Array("\"\(text)\"".utf8), isTold: isTold) }
+  }
+
+  private func change(_ claim: UpdateClaim?) throws -> (UpdateKind, Claim) {
+    guard case .change(let kind, let job)? = claim?.content else { throw StoreError.noRoom(room) }
+    return (kind, job)
+  }
+
+  @Test func `an edit is told to the phone that shows the message`() async throws {
+    let job = try await show()
+    try await edit("new")
+    let claims = try await updates()
+    let (kind, told) = try change(claims.first)
+    #expect((claims.count, kind, told.id) == (1, .edited, job))
+    #expect(told.message.body == Array("\"new\"".utf8))
+    #expect(told.collapse == MessageReference(room: room, seq: 1))
+    #expect(claims.first?.id != job)
+    #expect(try await updates().isEmpty)
+    let id = try #require(claims.first?.id)
+    try await test.write { try $0.finishUpdate(id) }
+    #expect(try await updates(at: .at(99_999)).isEmpty)
+  }
+
+  @Test func `an edit while one is told is told as well`() async throws {
+    try await show()
+    try await edit("new")
+    let id = try #require(try await updates().first?.id)
+    try await edit("newer")
+    #expect(try await updates().isEmpty)
+    try await test.write { try $0.finishUpdate(id) }
+    #expect(try change(try await updates().first).1.message.body == Array("\"newer\"".utf8))
+  }
+
+  @Test func `what no phone shows is not told`() async throws {
+    try await test.write { transaction in
+      try transaction.prepareRoom()
+      _ = try transaction.append(draft(jobs: [job()]))
+    }
+    try await edit("new")
+    #expect(try await updates().isEmpty)
+  }
+
+  @Test func `an edit of which phones show nothing is not told`() async throws {
+    try await show()
+    try await edit("new", isTold: false)
+    #expect(try await updates().isEmpty)
+  }
+
+  @Test func `a push that newer ones of the room replace is left alone`() async throws {
+    try await show(push: #"{"collapse":"room"}"#)
+    try await edit("new")
+    #expect(try await updates().isEmpty)
+  }
+
+  @Test func `a message that is being pushed is changed afterwards`() async throws {
+    try await test.write { transaction in
+      try transaction.prepareRoom()
+      _ = try transaction.append(draft(jobs: [job()]))
+    }
+    let claims = try await test.write { try $0.claim(limit: 9, now: .at(0), leaseUntil: .at(60_000)) }
+    try await edit("new")
+    #expect(try await updates().isEmpty)
+    let id = try #require(claims.first?.id)
+    try await test.write { try $0.finish(id, state: .sent, now: .at(0)) }
+    #expect(try await test.read { try $0.nextDue() } == .at(1_000))
+    #expect(try await updates(at: .at(1_000)).count == 1)
+  }
+
+  @Test func `a deletion is told, also after an edit that was not`() async throws {
+    try await show()
+    try await edit("new")
+    try await test.write { _ = try $0.delete(room, 1) }
+    let claims = try await updates()
+    let (kind, told) = try change(claims.first)
+    #expect((claims.count, kind, told.message.isDeleted) == (1, .deleted, true))
+  }
+
+  @Test func `what was read is not told of`() async throws {
+    try await show()
+    try await edit("new")
+    try await test.write { try $0.mark(room, bob.id, read: 1) }
+    #expect(try await updates().isEmpty)
+    #expect(try await test.read { try $0.nextDue() } == nil)
+  }
+
+  @Test func `a call that nobody takes is missed when its time is over`() async throws {
+    try await show(push: #"{"kind":"call"}"#, expires: .at(45_000))
+    #expect(try await updates(at: .at(44_999)).isEmpty)
+    #expect(try await test.read { try $0.nextDue() } == .at(45_000))
+    #expect(try change(try await updates(at: .at(45_000)).first).0 == .missed)
+  }
+
+  @Test func `a call that was taken, or taken back, is not missed`() async throws {
+    try await show(push: #"{"kind":"call"}"#, expires: .at(45_000))
+    try await test.write { try $0.mark(room, bob.id, read: 1) }
+    #expect(try await updates(at: .at(45_000)).isEmpty)
+  }
+
+  @Test func `a call that was taken back is deleted, and not missed`() async throws {
+    try await show(push: #"{"kind":"call"}"#, expires: .at(45_000))
+    try await test.write { _ = try $0.delete(room, 1) }
+    #expect(try change(try await updates().first).0 == .deleted)
+  }
+
+  @Test func `a message is never missed`() async throws {
+    try await show(expires: .at(45_000))
+    #expect(try await updates(at: .at(45_000)).isEmpty)
+  }
+
+  private func read(_ seq: Int64) async throws {
+    try await test.write { transaction in
+      try transaction.updateBadges(of: bob.id, reading: room, upTo: seq)
+      try transaction.mark(room, bob.id, read: seq)
+    }
+  }
+
+  @Test func `what is read is taken off the badge, once in a minute`() async throws {
+    try await show()
+    try await show()
+    try await read(1)
+    try await read(1)
+    let claims = try await updates()
+    #expect(claims.map(\.content) == [.badge(1)])
+    let id = try #require(claims.first?.id)
+    try await test.write { try $0.finishUpdate(id) }
+    try await read(2)
+    #expect(try await updates(at: .at(59_999)).isEmpty)
+    #expect(try await updates(at: .at(60_000)).map(\.content) == [.badge(0)])
+  }
+
+  @Test func `what no phone shows needs no badge`() async throws {
+    try await test.write { transaction in
+      try transaction.prepareRoom()
+      _ = try transaction.append(draft())
+    }
+    try await read(1)
+    #expect(try await updates().isEmpty)
+  }
+
+  private func wake(at time: Timestamp = .at(0)) async throws {
+    try await test.write { transaction in
+      try transaction.prepareRoom()
+      var push = job()
+      push.isSilent = true
+      _ = try transaction.append(draft(at: time, jobs: [push]))
+    }
+  }
+
+  @Test func `of silent pushes the newest goes out, once in twenty minutes`() async throws {
+    try await wake()
+    try await wake()
+    let claims = try await updates()
+    guard case .silent(let place, let epoch, let message)? = claims.first?.content else {
+      Issue.record("no silent push")
+      return
+    }
+    #expect((claims.count, place, epoch, message.seq) == (1, room, "epoch", 2))
+    #expect(try await test.read { try $0.jobs(limit: 9) }.isEmpty)
+    let id = try #require(claims.first?.id)
+    try await test.write { try $0.finishUpdate(id) }
+    try await wake()
+    #expect(try await test.read { try $0.nextDue() } == .at(20 * 60_000))
+    #expect(try await updates(at: .at(20 * 60_000 - 1)).isEmpty)
+    #expect(try await updates(at: .at(20 * 60_000)).count == 1)
+  }
+
+  @Test func `a silent push of what was read, or taken back, is none`() async throws {
+    try await wake()
+    try await read(1)
+    #expect(try await updates().isEmpty)
+    try await wake()
+    try await test.write { _ = try $0.delete(room, 2) }
+    #expect(try await updates().isEmpty)
+  }
+
+  @Test func `a device that is forgotten is told nothing`() async throws {
+    try await show()
+    try await edit("new")
+    try await test.write { _ = try $0.forget(phone().id, of: bob.id) }
+    #expect(try await updates().isEmpty)
+  }
+
+  @Test func `what is being sent when the relay ends is sent by the next`() async throws {
+    try await show()
+    try await edit("new")
+    let first = try await updates()
+    try await test.write { try $0.releaseLeases() }
+    let second = try await updates()
+    #expect(first.map(\.id) == second.map(\.id))
+    #expect(second.map(\.attempts) == [2])
+    let id = try #require(second.first?.id)
+    try await test.write { try $0.retryUpdate(id, due: .at(500)) }
+    #expect(try await updates(at: .at(499)).isEmpty)
+    #expect(try await updates(at: .at(500)).map(\.attempts) == [3])
+  }
+}
