@@ -21,14 +21,16 @@ public struct Push: Equatable, Sendable {
 
   /// The headers under Apple's names, in a fixed order.
   public var fields: [(name: String, value: String)] {
-    [
-      ("apns-id", id),
+    var fields = [
+      (name: "apns-id", value: id),
       ("apns-push-type", headers.type.rawValue),
       ("apns-priority", String(headers.priority.rawValue)),
       ("apns-expiration", String(headers.expiration)),
-      ("apns-collapse-id", headers.collapseID),
-      ("apns-topic", headers.topic),
     ]
+    // A call replaces no notification.
+    if headers.type != .voip { fields.append(("apns-collapse-id", headers.collapseID)) }
+    fields.append(("apns-topic", headers.topic))
+    return fields
   }
 }
 
@@ -36,11 +38,11 @@ public struct Push: Equatable, Sendable {
 public struct PushHeaders: Equatable, Sendable {
   public var type: PushType
   public var priority: Priority
-  /// Seconds since 1970.
+  /// Seconds since 1970; 0: tried once.
   public var expiration: Int64
   /// A push replaces the one on the device that has the same; at most ``longestCollapseID`` bytes.
   public var collapseID: String
-  /// The app's bundle id.
+  /// The app's bundle id, of a VoIP push with ``voipSuffix``.
   public var topic: String
 
   public init(type: PushType, priority: Priority, expiration: Int64, collapseID: String, topic: String) {
@@ -55,6 +57,8 @@ public struct PushHeaders: Equatable, Sendable {
     case alert
     /// Wakes the app and shows nothing.
     case background
+    /// Wakes the app, which has to report a call.
+    case voip
   }
 
   public enum Priority: Int, Sendable {
@@ -65,4 +69,6 @@ public struct PushHeaders: Equatable, Sendable {
   }
 
   public static let longestCollapseID = 64
+  /// From Apple's "Sending notification requests to APNs".
+  public static let voipSuffix = ".voip"
 }

@@ -8,6 +8,13 @@ public protocol Gateway: Sendable {
   func send(_ push: Push, to device: Device) async -> PushOutcome
 }
 
+extension Push {
+  /// The token that it is for; a VoIP push has one of its own.
+  func token(of device: Device) -> String {
+    headers.type == .voip ? device.voipToken ?? device.token : device.token
+  }
+}
+
 /// How an attempt ended.
 public enum PushOutcome: Equatable, Sendable {
   case sent(SentNote)

@@ -11,7 +11,9 @@ extension Push {
     if headers.collapseID.utf8.count > PushHeaders.longestCollapseID { return .badCollapseID }
     if headers.expiration < 0 { return .badExpirationDate }
     if payload.isEmpty { return .payloadEmpty }
-    if payload.count > Push.largestPayload { return .payloadTooLarge }
+    if payload.count > (headers.type == .voip ? Push.largestVoIPPayload : Push.largestPayload) {
+      return .payloadTooLarge
+    }
     return nil
   }
 }

@@ -47,12 +47,13 @@ public final class SimulatedGateway: Gateway {
   }
 
   public func send(_ push: Push, to device: Device) async -> PushOutcome {
-    guard DeviceID(rawValue: device.token) != nil else { return .forgetDevice(.badDeviceToken) }
+    let token = push.token(of: device)
+    guard DeviceID(rawValue: token) != nil else { return .forgetDevice(.badDeviceToken) }
     if let fault = push.fault { return .dead(fault) }
     let notification = ShownNotification(push: push, time: now())
     return state.withLock { state in
-      let note = state.show(notification, on: device.token)
-      if note != .accepted { state.tell(.shown(notification), to: device.token) }
+      let note = state.show(notification, on: token)
+      if note != .accepted { state.tell(.shown(notification), to: token) }
       return .sent(note)
     }
   }

@@ -33,7 +33,7 @@ extension Relay {
   /// Everything is as the new settings say from now on, except whether a room in memory is stored.
   func reload(_ settings: Settings) {
     self.settings = settings
-    worker.use(settings.rooms)
+    worker.use(settings.rooms, settings.apps)
     apple?.serve(settings.appleApps)
     parser = JSONParser(deepest: settings.limits.nesting)
     hub.setLimits(settings.limits, grace: settings.policy.grace)

@@ -99,7 +99,7 @@ actor Relay {
     self.site = site
     self.worker = worker
     receipts = ReceiptKey(store.secret)
-    worker.use(settings.rooms)
+    worker.use(settings.rooms, settings.apps)
     self.log = log
     parser = JSONParser(deepest: settings.limits.nesting)
   }

@@ -96,7 +96,8 @@ enum DeviceRequest {
       Device(
         id: id, app: try fields.string("app", longest: App.longestName), platform: platform,
         token: try Self.token(fields, platform),
-        voipToken: try fields.string("voipToken", longest: Device.longestToken),
+        voipToken: try fields.has("voipToken") && !fields.isNull("voipToken")
+          ? Self.token(fields, platform, "voipToken") : nil,
         criteria: try fields.string("criteria", longest: FilterReport.longestCriteria),
         allowsAlerts: try settings?.bool("alerts") ?? true,
         allowsTimeSensitive: try settings?.bool("timeSensitive") ?? true,
@@ -129,17 +130,19 @@ enum DeviceRequest {
     return app
   }
 
-  private static func token(_ fields: Fields, _ platform: Platform) throws(RequestError) -> String {
+  private static func token(
+    _ fields: Fields, _ platform: Platform, _ key: String = "token"
+  ) throws(RequestError) -> String {
     guard platform == .apns else {
       // The simulated gateway's tokens are parts of paths, so they are spelled like names.
-      let token: DeviceID = try fields.required("token", fields.name("token"))
+      let token: DeviceID = try fields.required(key, fields.name(key))
       return token.rawValue
     }
     // Apple's tokens are bytes of no promised length, which a path holds in hexadecimal digits.
-    let token = try fields.required("token", fields.string("token", longest: 512)).lowercased()
+    let token = try fields.required(key, fields.string(key, longest: 512)).lowercased()
     guard !token.isEmpty, token.utf8.count.isMultiple(of: 2),
       token.utf8.allSatisfy({ (48...57).contains($0) || (97...102).contains($0) })
-    else { throw fields.wrong("token", "must be pairs of hexadecimal digits") }
+    else { throw fields.wrong(key, "must be pairs of hexadecimal digits") }
     return token
   }
 

@@ -84,7 +84,8 @@ extension Transaction {
       """,
       [id])
     guard let row else { throw Obstacle.noMessage }
-    if let obstacle = Obstacle(read: row[10], device: row[17], message: row[29], isDeleted: (row[35] as Bool?).map { $0 != isDeleted })
+    if let obstacle = Obstacle(
+      read: row[10], device: row[17], message: row[29], isDeleted: (row[35] as Bool?).map { $0 != isDeleted })
     {
       throw obstacle
     }

@@ -68,6 +68,23 @@ extension Transaction {
     return (UserID(unchecked: row[1]), DeviceID(unchecked: row[2]))
   }
 
+  /// Forgets a token for calls, and nothing else, if it was registered before `time`.
+  /// - Returns: Whose it was; nil when no such device has it any more.
+  public func forget(
+    voipToken: String, platform: Platform, registeredBefore time: Timestamp
+  ) throws -> (user: UserID, device: DeviceID)? {
+    let row = try db.first(
+      """
+      SELECT users.id, users.name, device FROM devices JOIN users ON users.id = user
+      WHERE voip_token = ? AND platform = ? AND registered < ?
+      """,
+      [voipToken, platform.rawValue, time.rawValue])
+    guard let row else { return nil }
+    try db.run(
+      "UPDATE devices SET voip_token = NULL WHERE user = ? AND device = ?", [row[0] as Int64, row[2] as String])
+    return (UserID(unchecked: row[1]), DeviceID(unchecked: row[2]))
+  }
+
   @discardableResult
   private func remove(_ device: String, ofRow user: Int64) throws -> Bool {
     for table in ["focus", "filters"] {

@@ -5,6 +5,8 @@ import json
 
 import pytest
 
+from phone import Phone
+
 RELAY_OPTIONS = ("--presence-grace", "0")
 
 
@@ -33,9 +35,32 @@ def test_a_device_without_alerts_is_not_pushed_to(circle, bob):
 def test_a_call_rings_without_alerts_where_the_phone_shows_it_itself(circle, bob):
     bob.register(settings={"alerts": False})
     assert not rings(circle, bob, push={"kind": "call"})
-    bob.register(settings={"alerts": False}, voipToken="voip")
-    assert rings(circle, bob, push={"kind": "call"})
+    calls = Phone(circle.relay, f"{bob.user}-calls")
+    bob.register(settings={"alerts": False}, voipToken=calls.token)
+    assert not rings(circle, bob, push={"kind": "call"})
     assert not rings(circle, bob)
+    assert len(calls.notifications()) == 1
+
+
+def test_a_call_to_its_own_token_is_for_the_app_to_report(circle, bob):
+    calls = Phone(circle.relay, f"{bob.user}-calls")
+    bob.register(voipToken=calls.token)
+    sent = circle.send("Hello?", push={"kind": "call", "expires": 30, "data": {"video": True}})
+    call = calls.nth(0)
+    payload, headers = call["payload"], call["headers"]
+    assert set(payload) == {"call", "ringUntil", "data"}
+    assert (payload["call"], payload["ringUntil"]) == (headers["apns-id"], sent["time"] + 30_000)
+    assert payload["data"]["video"] is True
+    assert payload["data"]["message"]["seq"] == sent["seq"]
+    assert payload["data"]["communication"]["sender"]["id"] == circle.alice.user
+    assert headers["apns-push-type"] == "voip" and headers["apns-topic"].endswith(".voip")
+    assert (headers["apns-expiration"], headers["apns-priority"]) == ("0", "10")
+    assert "apns-collapse-id" not in headers
+    circle.pass_due()
+    assert bob.phone.notifications() == []
+    circle.send("a message")
+    bob.phone.ring("a message")
+    assert len(calls.notifications()) == 1
 
 
 def test_a_device_may_refuse_what_is_time_sensitive(circle, bob):

@@ -98,6 +98,12 @@ extension Simulation {
   /// It says what the message says now, and disturbs no more than it may.
   func lookAtPayload(_ push: Push, _ job: JobRow, _ before: Model, _ after: Model, _ what: String) throws {
     let payload = try parser.read(push.payload)
+    guard push.headers.type != .voip else {
+      guard model.wishes[job.place]?.isCall == true, try payload.string("call", longest: 64) == push.id else {
+        throw Violation(.needed, "\(what) as a call")
+      }
+      return
+    }
     guard let aps = try payload.object("aps"), let communication = try payload.object("communication") else {
       throw Violation(.needed, "\(what) without aps")
     }

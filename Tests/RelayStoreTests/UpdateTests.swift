@@ -228,4 +228,19 @@ import Testing
     #expect(try await updates(at: .at(499)).isEmpty)
     #expect(try await updates(at: .at(500)).map(\.attempts) == [3])
   }
+
+  @Test func `a token for calls goes alone, and only if it is as old as that`() async throws {
+    var device = phone()
+    device.voipToken = "calls"
+    try await test.write { [device] in try $0.register(device, of: bob.id, now: .at(5)) }
+    let early = try await test.write {
+      try $0.forget(voipToken: "calls", platform: .simulator, registeredBefore: .at(5))
+    }
+    #expect(early == nil)
+    let forgotten = try await test.write {
+      try $0.forget(voipToken: "calls", platform: .simulator, registeredBefore: .at(6))
+    }
+    #expect((forgotten?.user, forgotten?.device) == (bob.id, device.id))
+    #expect(try await test.read { try $0.user(bob.id)?.devices } == [phone()])
+  }
 }

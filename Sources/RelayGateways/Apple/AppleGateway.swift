@@ -111,17 +111,19 @@ public final class AppleGateway: Gateway {
 
   private func course(of push: Push, to device: Device, _ first: AppleApp) async -> PushOutcome {
     var (push, app) = (push, first)
-    push.headers.topic = device.topic ?? app.topics[0]
-    let request = AppleRequest(deviceToken: device.token, fields: push.fields, payload: push.payload)
+    push.headers.topic =
+      (device.topic ?? app.topics[0]) + (push.headers.type == .voip ? PushHeaders.voipSuffix : "")
+    let token = push.token(of: device)
+    let request = AppleRequest(deviceToken: token, fields: push.fields, payload: push.payload)
     let end = clock.monotonic() + Self.patience
-    var lane = Lane(app: app.name, environment: environment(of: device, app))
+    var lane = Lane(app: app.name, environment: environment(of: device, token, app))
     var steps: Set<AppleStep> = []
     var isUnknown = false
 
     while true {
       // With the key that it has now: a reload ends what waits for a connection of the former one.
       app = self.app(of: device) ?? app
-      let (wait, isTrial) = enter(lane, device.token)
+      let (wait, isTrial) = enter(lane, token)
       if let wait {
         return isUnknown ? .retry(after: wait.time, wait.reason, isUnknown: true) : .paused(wait.time, wait.reason)
       }
@@ -136,16 +138,17 @@ public final class AppleGateway: Gateway {
         guard reason != .cancelled, steps.insert(.reconnected).inserted, clock.monotonic() < end else {
           return .retry(after: nil, reason, isUnknown: true)
         }
-      case .answered(let answer, let token, let connection, let took):
+      case .answered(let answer, let credential, let connection, let took):
         note(answer, took)
         let verdict = AppleVerdict(
           answer, after: steps, isEnvironmentKnown: device.environment != nil,
-          canRenewToken: answer.reason == GatewayReason.expiredProviderToken.rawValue && expired(token, of: app.key))
+          canRenewToken: answer.reason == GatewayReason.expiredProviderToken.rawValue
+            && expired(credential, of: app.key))
         let reason = GatewayReason(words: answer.reason)
         if verdict != .pause, answer.status != 403, answer.status < 500 { accepted(lane) }
         switch verdict {
         case .sent:
-          if steps.contains(.switchedEnvironment) { remember(lane.environment, of: device.token) }
+          if steps.contains(.switchedEnvironment) { remember(lane.environment, of: token) }
           return .sent(.accepted)
         case .retry(let after): return .retry(after: after, reason, isUnknown: isUnknown)
         case .reconnect:
@@ -161,7 +164,7 @@ public final class AppleGateway: Gateway {
           let wait = refused(lane, reason, isTrial: isTrial)
           return isUnknown ? .retry(after: wait, reason, isUnknown: true) : .paused(wait, reason)
         case .spareDevice(let rest):
-          spare(device.token, for: rest)
+          spare(token, for: rest)
           return .retry(after: rest, reason, isUnknown: isUnknown)
         case .keepToken(let after):
           keepToken(of: app.key)
@@ -175,9 +178,9 @@ public final class AppleGateway: Gateway {
 
   // MARK: Devices
 
-  private func environment(of device: Device, _ app: AppleApp) -> PushEnvironment {
+  private func environment(of device: Device, _ token: String, _ app: AppleApp) -> PushEnvironment {
     if let environment = device.environment { return environment }
-    return state.withLock { $0.environments.use(device.token) { $0 } } ?? app.environment
+    return state.withLock { $0.environments.use(token) { $0 } } ?? app.environment
   }
 
   private func remember(_ environment: PushEnvironment, of token: String) {

@@ -14,8 +14,7 @@ actor PushWorker {
   private let now: @Sendable () -> Timestamp
   private let policy: RetryPolicy
   private let log: Logger
-  /// Whether the pushes of a room tell what its messages say.
-  private let rooms = Mutex(RoomPatterns())
+  private let settings = Mutex((rooms: RoomPatterns(), apps: Apps()))
   private let wakes: AsyncStream<Void>
   private nonisolated let waker: AsyncStream<Void>.Continuation
   private let parser = JSONParser(deepest: 1_000)
@@ -64,7 +63,7 @@ actor PushWorker {
   enum News: Sendable {
     /// How the push of a message ended whose sender asked.
     case ended(DeliveryState, MessageReference, to: UserID)
-    /// Its gateway knows it no more.
+    /// A gateway knows a device, or its token for calls, no more.
     case deviceForgotten(of: UserID)
     /// A push to them waits again, and something has changed since it was made, perhaps while it was being sent.
     case pushOutdated(of: UserID)
@@ -74,8 +73,8 @@ actor PushWorker {
 
   func listen(_ listener: @escaping @Sendable (News) async -> Void) { self.listener = listener }
 
-  /// Rooms do as these say from now on. Any thread.
-  nonisolated func use(_ patterns: RoomPatterns) { rooms.withLock { $0 = patterns } }
+  /// Rooms do as these say from now on, and apps may what these have. Any thread.
+  nonisolated func use(_ rooms: RoomPatterns, _ apps: Apps) { settings.withLock { $0 = (rooms, apps) } }
 
   /// There is something to do. Any thread.
   nonisolated func wake() { waker.yield() }
@@ -201,10 +200,15 @@ actor PushWorker {
       return await finish(claim, .dead, "no gateway")
     }
     let digest = digest(of: claim, request, expires: expires)
+    let isRinging = rings(claim.device, request)
     var outcome: PushOutcome
     do {
-      outcome = await gateway.send(try Push(digest), to: claim.device)
-      if case .tooLarge = outcome {
+      outcome = await gateway.send(try isRinging ? Push(ringing: digest.newest) : Push(digest), to: claim.device)
+      if isRinging, case .forgetDevice(_, let time) = outcome {
+        await forgetVoIPToken(of: claim.device, registeredBefore: time ?? claim.created)
+        // It is an alert next time.
+        outcome = .retry(after: nil, .badDeviceToken)
+      } else if case .tooLarge = outcome {
         outcome = await gateway.send(try Push(digest, largest: Self.shortened), to: claim.device)
       }
     } catch {
@@ -296,7 +300,12 @@ actor PushWorker {
       })
   }
 
-  private func hasPreview(_ room: RoomID) -> Bool { rooms.withLock { $0.policy(for: room).hasPreview } }
+  private func hasPreview(_ room: RoomID) -> Bool { settings.withLock { $0.rooms.policy(for: room).hasPreview } }
+
+  /// Whether a call is for the phone's own call screen.
+  private func rings(_ device: Device, _ request: PushRequest) -> Bool {
+    request.kind == .call && device.voipToken != nil && settings.withLock { $0.apps.has(.voip, device) }
+  }
 
   private func subject(of claim: Claim, _ request: PushRequest, expires: Timestamp) -> PayloadSubject {
     PayloadSubject(
@@ -323,6 +332,18 @@ actor PushWorker {
     let object = isObject ? body : Array("{\"text\":".utf8) + body + Array("}".utf8)
     guard let fields = try? parser.parse(object), case .string(let text) = fields.members["text"] else { return nil }
     return text
+  }
+
+  private func forgetVoIPToken(of device: Device, registeredBefore time: Timestamp) async {
+    guard let token = device.voipToken else { return }
+    do {
+      let forgotten = try await store.write {
+        try $0.forget(voipToken: token, platform: device.platform, registeredBefore: time)
+      }
+      if let forgotten { await listener?(.deviceForgotten(of: forgotten.user)) }
+    } catch {
+      if logPause.isOver() { log.error("a dead token cannot be forgotten: \(error)") }
+    }
   }
 
   private func forget(_ device: Device, registeredBefore time: Timestamp) async {

@@ -70,7 +70,7 @@ extension Person {
 
   func facts(of device: Device, in apps: Apps) -> DeviceFacts {
     DeviceFacts(
-      allowsAlerts: device.allowsAlerts, hasVoIPToken: device.voipToken != nil,
+      allowsAlerts: device.allowsAlerts, hasVoIPToken: device.voipToken != nil && apps.has(.voip, device),
       allowsTimeSensitive: device.allowsTimeSensitive && apps.has(.timeSensitive, device),
       allowsCritical: apps.has(.critical, device), focusedUntil: focus.focusedUntil(device.id),
       focusSource: focus[device.id]?.source,

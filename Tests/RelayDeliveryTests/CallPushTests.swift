@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayProtocol
+import Testing
+
+@testable import RelayDelivery
+
+@Suite struct CallPushTests {
+  private var subject = PayloadSubject(
+    notification: "0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d", sender: User(id: ann, name: "Ann"),
+    room: RoomID(unchecked: "team"), memberCount: 2, epoch: "e1", seq: 42, kind: .call, text: "Hello?", badge: 3,
+    expires: .at(45_000), topic: "org.example.chat")
+
+  @Test mutating func `a call is for the app to report`() throws {
+    subject.manner.data = ["video": .bool(true)]
+    let push = try Push(ringing: subject)
+    #expect(
+      String(decoding: push.payload, as: UTF8.self)
+        == #"""
+        {"call":"0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d","ringUntil":1700000045000,"data":{
+        "communication":{"kind":"call","sender":{"id":"ann","name":"Ann"},
+        "conversation":{"id":"team","group":false},
+        "mentionsMe":false,"replyToMe":false,"notifyAnyway":false,
+        "notification":"0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d"},
+        "message":{"room":"team","epoch":"e1","seq":42},"video":true}}
+        """#.replacing("\n", with: ""))
+    #expect(
+      push.fields.map { "\($0.name): \($0.value)" } == [
+        "apns-id: 0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d", "apns-push-type: voip", "apns-priority: 10",
+        "apns-expiration: 0", "apns-topic: org.example.chat.voip",
+      ])
+    #expect(PushLint.check(push.payload, headers: push.fields).findings == [])
+  }
+
+  @Test mutating func `what a caller looks like stops no call`() throws {
+    subject.sender.avatar = String(repeating: "a", count: 6_000)
+    #expect(try Push(ringing: subject).payload.count < 1_000)
+    subject.manner.data = ["a": .string(String(repeating: "x", count: 6_000))]
+    let error = #expect(throws: PayloadError.self) { try Push(ringing: subject) }
+    #expect(error?.largest == Push.largestVoIPPayload)
+  }
+}
