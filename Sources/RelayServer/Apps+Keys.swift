@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-import Foundation
 import RelayGateways
 
 extension Apps {
@@ -16,20 +15,30 @@ extension Apps {
     }
     return found
   }
+
+  /// The apps that push gateways of their own push to, with their secrets read. Throws ``StartupError``.
+  func readSecrets() throws(StartupError) -> [HTTPGatewayApp] {
+    var found: [HTTPGatewayApp] = []
+    for app in list {
+      guard let gateway = app.gateway else { continue }
+      var secret: [UInt8]?
+      if let file = gateway.secretFile {
+        let place = "\(app.place)/gateway/secretFile"
+        secret = Array(try PrivateFile(file, at: place).text.utf8)
+        while secret?.last == 0x0A || secret?.last == 0x0D { secret?.removeLast() }
+        guard secret?.isEmpty == false else { throw StartupError("\(place): \(file) is empty") }
+      }
+      found.append(HTTPGatewayApp(name: app.name, topics: app.topics, place: gateway.place, secret: secret))
+    }
+    return found
+  }
 }
 
 extension AppleCredential {
   fileprivate func read(at place: String) throws(StartupError) -> ProviderKey {
-    let files = FileManager.default
-    guard let data = files.contents(atPath: keyFile) else {
-      throw StartupError("\(place)/keyFile: \(keyFile) cannot be read")
-    }
-    let mode = (try? files.attributesOfItem(atPath: keyFile))?[.posixPermissions] as? Int ?? 0
-    guard mode & 0o007 == 0 else {
-      throw StartupError("\(place)/keyFile: \(keyFile) can be read by others: chmod o= it")
-    }
+    let file = try PrivateFile(keyFile, at: "\(place)/keyFile")
     do {
-      return try ProviderKey(pem: String(decoding: data, as: UTF8.self), id: keyID, team: team)
+      return try ProviderKey(pem: file.text, id: keyID, team: team)
     } catch {
       throw StartupError("\(place): the key \(keyFile) \(error.words)")
     }

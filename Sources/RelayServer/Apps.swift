@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import RelayGateways
 import RelayProtocol
 
 /// The apps that devices may belong to.
@@ -40,7 +41,7 @@ struct Apps: Equatable, Sendable {
   /// What an app may say in a configuration file.
   static let keys: [String: ConfigurationKey] = [
     "app": .text, "topics": .texts, "environment": .text, "entitlements": .texts, "credential.keyFile": .path,
-    "credential.keyID": .text, "credential.team": .text,
+    "credential.keyID": .text, "credential.team": .text, "gateway.url": .text, "gateway.secretFile": .path,
   ]
 }
 
@@ -52,6 +53,8 @@ struct App: Equatable, Sendable {
   var topics: [String]
   /// With which it is pushed to by Apple; nil: its devices are simulated.
   var credential: AppleCredential?
+  /// Through which its devices of the platform `http` are pushed to; nil: there are none.
+  var gateway: GatewayPlace?
   /// Where the tokens of devices that do not say are tried first.
   var environment = PushEnvironment.production
   var entitlements: Set<Entitlement> = []
@@ -74,6 +77,13 @@ struct AppleCredential: Equatable, Sendable {
   var team: String
 }
 
+/// Where the push gateway of an app is.
+struct GatewayPlace: Equatable, Sendable {
+  var place: HTTPGatewayApp.Place
+  /// What is sent is signed with what this file holds; nil: nothing is signed.
+  var secretFile: String?
+}
+
 extension App {
   fileprivate init(_ fields: Fields) throws(RequestError) {
     place = fields.place
@@ -90,6 +100,18 @@ extension App {
       entitlements.insert(entitlement)
     }
     if let told = try fields.object("credential") { credential = try AppleCredential(told) }
+    if let told = try fields.object("gateway") { gateway = try GatewayPlace(told) }
+  }
+}
+
+extension GatewayPlace {
+  fileprivate init(_ fields: Fields) throws(RequestError) {
+    let url = try fields.required("url", fields.string("url", longest: 2048))
+    guard let place = HTTPGatewayApp.Place(url) else {
+      throw fields.wrong("url", "must be an http or https URL without a user")
+    }
+    self.place = place
+    secretFile = try fields.string("secretFile", longest: 4096)
   }
 }
 

@@ -26,6 +26,8 @@ indirect enum ConfigurationKey: Sendable {
       "tokens.grace": .number, "apiKeysFile": .path,
       "rooms": .objects(RoomPatterns.keys), "apps": .objects(Apps.keys),
       "apple.host": .text, "apple.port": .number, "apple.caFile": .path, "apple.connections": .number,
+      "webPush.keyFile": .path, "webPush.subject": .text, "webPush.origins": .texts, "webPush.caFile": .path,
+      "webPush.allowedAddresses": .texts,
     ]
     for entry in Limits.entries { keys["limits.\(entry.name)"] = .number }
     return keys

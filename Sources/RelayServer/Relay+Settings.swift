@@ -20,6 +20,12 @@ extension Relay {
     var apps = Apps()
     /// Those of the apps that Apple's service pushes to, with their keys.
     var appleApps: [AppleApp] = []
+    /// Those that push gateways of their own push to, with their secrets.
+    var gatewayApps: [HTTPGatewayApp] = []
+    /// With what browsers are pushed to; nil: they are not.
+    var webPushKey: VAPIDKey?
+    /// Whose subscriptions are accepted.
+    var pushServices = PushServices()
   }
 
   var authentication: Authentication { settings.authentication }
@@ -34,7 +40,7 @@ extension Relay {
   func reload(_ settings: Settings) {
     self.settings = settings
     worker.use(settings.rooms, settings.apps)
-    apple?.serve(settings.appleApps)
+    serveGateways(settings)
     parser = JSONParser(deepest: settings.limits.nesting)
     hub.setLimits(settings.limits, grace: settings.policy.grace)
     for (handle, known) in policies {
@@ -48,6 +54,12 @@ extension Relay {
       configure(handle, policy)
       if policy.can != known.can { withdraw(in: handle) }
     }
+  }
+
+  nonisolated func serveGateways(_ settings: Settings) {
+    apple?.serve(settings.appleApps)
+    webPush?.serve(settings.webPushKey, to: settings.pushServices)
+    http?.serve(settings.gatewayApps)
   }
 
   /// What the room does: as it was made if it is in memory, else as its name says.

@@ -20,6 +20,8 @@ actor Relay {
   let store: Store
   let simulator: SimulatedGateway
   let apple: AppleGateway?
+  let webPush: WebPushGateway?
+  let http: HTTPGateway?
   let site: Site
   let worker: PushWorker
   let receipts: ReceiptKey
@@ -86,7 +88,7 @@ actor Relay {
 
   init(
     hub: sending Hub, store: Store, settings: Settings, simulator: SimulatedGateway, apple: AppleGateway? = nil,
-    site: Site, worker: PushWorker, log: Logger
+    webPush: WebPushGateway? = nil, http: HTTPGateway? = nil, site: Site, worker: PushWorker, log: Logger
   ) {
     thread = hub.thread
     hub.start()
@@ -95,13 +97,15 @@ actor Relay {
     self.settings = settings
     self.simulator = simulator
     self.apple = apple
-    apple?.serve(settings.appleApps)
+    self.webPush = webPush
+    self.http = http
     self.site = site
     self.worker = worker
     receipts = ReceiptKey(store.secret)
     worker.use(settings.rooms, settings.apps)
     self.log = log
     parser = JSONParser(deepest: settings.limits.nesting)
+    serveGateways(settings)
   }
 
   /// Takes what clients ask, and decides again what an earlier run left undecided; returns when all of it is loaded.

@@ -78,14 +78,15 @@ enum DeviceRequest {
   case forget(DeviceID)
 
   /// - Parameter device: From the path; otherwise it is a field.
-  init(_ fields: Fields, device: DeviceID? = nil, in apps: Apps) throws(RequestError) {
+  init(_ fields: Fields, device: DeviceID? = nil, for targets: PushTargets) throws(RequestError) {
+    let apps = targets.apps
     let id: DeviceID
     if let device { id = device } else { id = try fields.required("device", fields.name("device")) }
     if fields.isNull("token") {
       self = .forget(id)
       return
     }
-    let platform = try Self.platform(fields, in: apps)
+    let platform = try Self.platform(fields, targets)
     let app = try Self.app(fields, platform, in: apps)
     let topic = try fields.string("topic", longest: App.longestName)
     if let topic, app?.topics.contains(topic) != true {
@@ -95,9 +96,9 @@ enum DeviceRequest {
     self = .register(
       Device(
         id: id, app: try fields.string("app", longest: App.longestName), platform: platform,
-        token: try Self.token(fields, platform),
+        token: try Self.token(fields, platform, targets),
         voipToken: try fields.has("voipToken") && !fields.isNull("voipToken")
-          ? Self.token(fields, platform, "voipToken") : nil,
+          ? Self.token(fields, platform, targets, "voipToken") : nil,
         criteria: try fields.string("criteria", longest: FilterReport.longestCriteria),
         allowsAlerts: try settings?.bool("alerts") ?? true,
         allowsTimeSensitive: try settings?.bool("timeSensitive") ?? true,
@@ -105,45 +106,30 @@ enum DeviceRequest {
         environment: try fields.choice("environment"), topic: topic))
   }
 
-  private static func platform(_ fields: Fields, in apps: Apps) throws(RequestError) -> Platform {
+  private static func platform(_ fields: Fields, _ targets: PushTargets) throws(RequestError) -> Platform {
     let told: Platform? = try fields.choice("platform")
     let platform = try fields.required("platform", told)
-    guard platform == .simulator || platform == .apns && apps.list.contains(where: { $0.credential != nil }) else {
+    guard targets.reaches(platform) else {
       throw RequestError(
         .unsupported, "no gateway for \(platform.rawValue) is configured", at: "/platform", status: 422)
     }
     return platform
   }
 
-  /// nil: none is configured, or none is said of a simulated device.
+  /// nil: none is configured, or none is said of a simulated device or a browser.
   private static func app(
     _ fields: Fields, _ platform: Platform, in apps: Apps
   ) throws(RequestError) -> App? {
     let told = try fields.string("app", longest: App.longestName)
     guard !apps.isEmpty else { return nil }
     guard let name = told else {
-      guard platform == .apns else { return nil }
+      guard platform == .apns || platform == .http else { return nil }
       throw fields.wrong("app", "is missing")
     }
     guard let app = apps[name] else { throw fields.wrong("app", "is not one of the configured apps") }
     guard platform != .apns || app.credential != nil else { throw fields.wrong("app", "is not pushed to by Apple") }
+    guard platform != .http || app.gateway != nil else { throw fields.wrong("app", "has no push gateway") }
     return app
-  }
-
-  private static func token(
-    _ fields: Fields, _ platform: Platform, _ key: String = "token"
-  ) throws(RequestError) -> String {
-    guard platform == .apns else {
-      // The simulated gateway's tokens are parts of paths, so they are spelled like names.
-      let token: DeviceID = try fields.required(key, fields.name(key))
-      return token.rawValue
-    }
-    // Apple's tokens are bytes of no promised length, which a path holds in hexadecimal digits.
-    let token = try fields.required(key, fields.string(key, longest: 512)).lowercased()
-    guard !token.isEmpty, token.utf8.count.isMultiple(of: 2),
-      token.utf8.allSatisfy({ (48...57).contains($0) || (97...102).contains($0) })
-    else { throw fields.wrong(key, "must be pairs of hexadecimal digits") }
-    return token
   }
 
   private static func timeZone(_ fields: Fields) throws(RequestError) -> String? {

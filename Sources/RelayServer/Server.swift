@@ -17,7 +17,7 @@ public final class Server: Service {
   private let sweep: RetentionSweep
   private let probe: StoreProbe
   private let thread: HubThread
-  private let apple: AppleGateway
+  private let gateways: Gateways
   private let drainDelay: Duration
   /// As it is in force.
   private let configuration: Mutex<ServerConfiguration>
@@ -42,7 +42,7 @@ public final class Server: Service {
     self.configuration = Mutex(configuration)
     let settings = try await Self.settings(configuration, log)
     let site = try configuration.webFolder.map { folder throws(StartupError) in try Site(folder: folder) } ?? Site()
-    apple = try Self.gateway(configuration.apple, log)
+    gateways = try Gateways(configuration, log)
     let isOpen = configuration.identity.isOpen
     let thread = HubThread()
     do {
@@ -74,10 +74,13 @@ public final class Server: Service {
     url = "http://\(host):\(hub.port)"
     let simulator = SimulatedGateway(now: Store.timeOfDay)
     worker = PushWorker(
-      store: store, gateways: [.simulator: simulator, .apns: apple], now: Store.timeOfDay, log: log)
+      store: store,
+      gateways: [
+        .simulator: simulator, .apns: gateways.apple, .webpush: gateways.webPush, .http: gateways.http,
+      ], now: Store.timeOfDay, log: log)
     relay = Relay(
-      hub: hub, store: store, settings: settings, simulator: simulator, apple: apple,
-      site: site, worker: worker, log: log)
+      hub: hub, store: store, settings: settings, simulator: simulator, apple: gateways.apple,
+      webPush: gateways.webPush, http: gateways.http, site: site, worker: worker, log: log)
     sweep = RetentionSweep(relay: relay, store: store, now: Store.timeOfDay, log: log)
     probe = StoreProbe(store: store)
     drainDelay =
@@ -103,16 +106,8 @@ public final class Server: Service {
     -> Relay.Settings
   {
     if let folder = configuration.webFolder { _ = try Site(folder: folder) }
-    _ = try gateway(configuration.apple, log)
+    _ = try Gateways(configuration, log)
     return try await settings(configuration, log)
-  }
-
-  private static func gateway(_ service: AppleService, _ log: Logger) throws(StartupError) -> AppleGateway {
-    do {
-      return try AppleGateway(service, clock: GatewayClock(wall: Store.timeOfDay), log: log)
-    } catch {
-      throw StartupError("apple.caFile: \(service.caFile ?? "the system's certificates") cannot be used")
-    }
   }
 
   /// Goes on with what can change at run time, keys included; says in the log what cannot. Throws ``StartupError``
@@ -142,7 +137,8 @@ public final class Server: Service {
       identityGrace: configuration.identity.grace, limits: configuration.limits, policy: policy,
       rooms: configuration.rooms,
       isMetricsOpen: configuration.isMetricsOpen, apps: configuration.apps,
-      appleApps: try configuration.apps.readKeys())
+      appleApps: try configuration.apps.readKeys(), gatewayApps: try configuration.apps.readSecrets(),
+      webPushKey: try configuration.webPush.readKey(), pushServices: configuration.webPush.services)
   }
 
   private static func authentication(
@@ -196,7 +192,7 @@ public final class Server: Service {
 
   /// What was told late is written, and nothing runs any more.
   private func end() async {
-    apple.close()
+    gateways.close()
     await relay.flush()
     await relay.stopHub()
     store.close()

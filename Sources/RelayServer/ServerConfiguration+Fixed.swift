@@ -27,6 +27,8 @@ extension ServerConfiguration {
     keep("apple.port", \.apple.port)
     keep("apple.caFile", \.apple.caFile)
     keep("apple.connections", \.apple.connections)
+    keep("webPush.caFile", \.webPush.service.caFile)
+    keep("webPush.allowedAddresses", \.webPush.service.allowedAddresses)
     // Whether tokens are needed decides who may reach the port at all.
     if identity.isOpen != other.identity.isOpen { keep("tokens", \.identity) }
     return changed

@@ -36,6 +36,8 @@ public struct ServerConfiguration: Sendable {
   var apps = Apps()
   /// How Apple's service is reached.
   public var apple = AppleService()
+  /// How browsers are pushed to.
+  var webPush = WebPushSettings()
   /// For how long a user whose session ended without a close is still shown as online, and not pushed to.
   public var presenceGrace = Duration.seconds(10)
 
@@ -99,6 +101,7 @@ public struct ServerConfiguration: Sendable {
       throw file?.failure(error) ?? StartupError(error.message)
     }
     apple = try AppleService(config)
+    webPush = try WebPushSettings(config)
     for entry in Limits.entries {
       guard let value = try config.number("limits.\(entry.name)", nil, isWhole: entry.isWhole) else { continue }
       do {

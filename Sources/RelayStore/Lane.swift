@@ -11,7 +11,7 @@ public struct Lane: Hashable, Sendable {
 
   private init(_ platform: Platform, app: String?) {
     self.platform = platform
-    self.app = platform == .apns ? app : nil
+    self.app = platform == .apns || platform == .http ? app : nil
   }
 
   /// Of the device of a row of `jobs`, named `job`.

@@ -103,7 +103,7 @@ struct HostileInputTests {
           let query = try HistoryQuery(fields, most: 300)
           #expect((1...300).contains(query.limit) && (query.before == nil || query.after == nil))
         },
-        { _ = try FocusReport(fields, device: nil) }, { _ = try DeviceRequest(fields, in: Apps()) },
+        { _ = try FocusReport(fields, device: nil) }, { _ = try DeviceRequest(fields, for: PushTargets()) },
       ]
       for read in readers {
         do {

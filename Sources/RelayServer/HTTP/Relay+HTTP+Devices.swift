@@ -24,7 +24,7 @@ extension Relay {
 
   private func putDevice(_ call: HTTPCall) async throws -> HTTPResponse {
     let user = try call.user
-    let request = try DeviceRequest(parser.parse(call.request.body), device: call.name("device"), in: apps)
+    let request = try DeviceRequest(parser.parse(call.request.body), device: call.name("device"), for: pushTargets)
     let handle = try await retain(user)
     defer { hub.release(handle) }
     try await apply(request, to: handle)

@@ -22,18 +22,25 @@ extension Relay {
   private var readiness: HTTPResponse {
     let stage = stage
     let paused = apple?.statistics.paused ?? []
+    let services = webPush?.statistics.paused ?? []
     let storeWorks = store.statistics.isAvailable
     return .json(stage == .ready ? 200 : 503) {
       $0["status"] = stage.rawValue
       // Still ready: who is sent elsewhere finds nobody there, and rooms that keep nothing go on here.
       $0["store"] = storeWorks ? "available" : "unavailable"
-      guard !paused.isEmpty else { return }
+      guard !paused.isEmpty || !services.isEmpty else { return }
       $0.array("paused") { list in
         for app in paused {
           list.object {
             $0["app"] = app.app
             $0["environment"] = app.environment.rawValue
             $0["reason"] = app.reason.rawValue
+          }
+        }
+        for service in services {
+          list.object {
+            $0["origin"] = service.origin
+            $0["reason"] = service.reason.rawValue
           }
         }
       }

@@ -31,6 +31,17 @@ extension Relay {
         seconds: age.seconds)
     }
     if let apple, !settings.appleApps.isEmpty { write(apple.statistics, to: &text) }
+    if let webPush, settings.webPushKey != nil {
+      let statistics = webPush.statistics
+      text.gauge(
+        "stillwire_webpush_paused_services",
+        "Push services of browsers that refuse the relay's key, and whose pushes wait.",
+        statistics.paused.count)
+      write(statistics.pushes, of: "webpush", "Push services of browsers", to: &text)
+    }
+    if let http, !settings.gatewayApps.isEmpty {
+      write(http.statistics, of: "http_gateway", "Push gateways", to: &text)
+    }
     write(process, to: &text)
     return HTTPResponse(
       status: 200, headers: [("Content-Type", MetricsText.contentType), ("Cache-Control", "no-store")],
@@ -109,6 +120,17 @@ extension Relay {
       "stillwire_apple_refused_total", "Pushes that ended otherwise, by reason; those that are tried again too.",
       .counter, by: "reason", GatewayReason.allCases.map { ($0.rawValue, apple.refused[$0] ?? 0) })
     text.histogram("stillwire_apple_answer_seconds", "From a push's leaving to Apple's answer.", apple.answers)
+  }
+
+  private func write(
+    _ gateway: GatewayStatistics, of name: String, _ who: String, to text: inout MetricsText
+  ) {
+    text.counter("stillwire_\(name)_accepted_total", "\(who): pushes that they took.", gateway.accepted)
+    text.family(
+      "stillwire_\(name)_refused_total",
+      "\(who): pushes that ended otherwise, by reason; those that are tried again too.", .counter, by: "reason",
+      GatewayReason.allCases.map { ($0.rawValue, gateway.refused[$0] ?? 0) })
+    text.histogram("stillwire_\(name)_answer_seconds", "\(who): from a push's leaving to the answer.", gateway.answers)
   }
 
   private func write(_ process: ProcessFacts, to text: inout MetricsText) {

@@ -6,7 +6,7 @@ import RelayStore
 /// What users are pushed to on.
 extension Relay {
   func device(_ request: HubRequest, _ user: UserHandle) async throws {
-    try await apply(DeviceRequest(request.fields, in: apps), to: user)
+    try await apply(DeviceRequest(request.fields, for: pushTargets), to: user)
     finish(request)
   }
 

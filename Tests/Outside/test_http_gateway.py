@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pushes through a gateway of Matrix's kind, whose part a strict server plays."""
+
+import hashlib
+import hmac
+import json
+import time
+
+import pytest
+
+from api import call
+from certificates import write_key
+from metrics import metrics
+from people import Circle
+from push_service import Answer, PushService
+from relay import run
+from waiting import eventually
+
+APP = "org.example.chat"
+PATH = "/_matrix/push/v1/notify"
+SECRET = "5a3d0c8e4b7a2935d1e0f7a6b5c4d3e2"
+
+#: What the "Push Gateway API" of Matrix allows, by type; what must be there is in capitals below.
+NOTIFICATION = {
+    "event_id": str, "room_id": str, "room_name": str, "room_alias": str, "sender": str, "sender_display_name": str,
+    "type": str, "prio": str, "content": dict, "counts": dict, "devices": list, "user_is_target": bool,
+}  # fmt: skip
+DEVICE = {"app_id": str, "pushkey": str, "pushkey_ts": int, "data": dict, "tweaks": dict}
+
+
+def parsed(request):
+    """The notification of a request, as a gateway reads it that takes nothing else."""
+    assert request.path == PATH and request.headers["content-type"] == "application/json"
+    told = json.loads(request.body)
+    assert told.keys() == {"notification"}
+    notification = told["notification"]
+    for name, value in notification.items():
+        assert type(value) is NOTIFICATION[name], name
+    assert notification["prio"] in ("high", "low")
+    assert all(type(count) is int for count in notification.get("counts", {}).values())
+    assert notification.get("counts", {}).keys() <= {"unread", "missed_calls"}
+    assert notification["devices"]
+    for device in notification["devices"]:
+        assert {"app_id", "pushkey"} <= device.keys()
+        for name, value in device.items():
+            assert type(value) is DEVICE[name], name
+    return notification
+
+
+def taken(*rejected):
+    return Answer(200, json.dumps({"rejected": list(rejected)}).encode(), {"Content-Type": "application/json"})
+
+
+@pytest.fixture
+def service():
+    service = PushService()
+    service.handle = lambda request: taken()
+    yield service
+    service.close()
+
+
+@pytest.fixture
+def matrix(connect, names, start, service, tmp_path):
+    """Alice in a room of a relay whose pushes go through the gateway."""
+
+    def matrix(**gateway):
+        told = {"url": f"http://127.0.0.1:{service.port}{PATH}"} | gateway
+        file = tmp_path / "stillwire.json"
+        file.write_text(json.dumps({"apps": [{"app": APP, "topics": [APP, f"{APP}.dev"], "gateway": told}]}))
+        return Circle(connect, names, start("--config", file, "--presence-grace", "0"))
+
+    return matrix
+
+
+def reached(circle, token="key/one+two==", stem="bob", **fields):
+    person = circle.away(stem)
+    person.put("devices/phone", {"platform": "http", "token": token, "app": APP} | fields)
+    return person
+
+
+def arrived(service, count):
+    eventually(lambda: len(service.requests) >= count)
+    return service.requests[:count]
+
+
+def job(circle, request, state):
+    found = call(circle.relay, "GET", f"/v1/pushes/{parsed(request)['event_id']}").json
+    return found if found["state"] == state else None
+
+
+def test_a_gateway_of_matrix_understands(matrix, service):
+    circle = matrix()
+    reached(circle)
+    circle.send("hi")
+    (request,) = arrived(service, 1)
+    told = parsed(request)
+    assert told["room_id"] == circle.room and told["sender"] == circle.alice.user
+    assert told["sender_display_name"] == "Alice" and told["prio"] == "high"
+    assert told["content"] == {"msgtype": "m.text", "body": "hi"} and told["counts"] == {"unread": 1}
+    assert [(one["app_id"], one["pushkey"]) for one in told["devices"]] == [(APP, "key/one+two==")]
+    assert "x-stillwire-signature" not in request.headers
+    eventually(lambda: job(circle, request, "sent"))
+    assert metrics(circle.relay)["stillwire_http_gateway_accepted_total"] == 1
+
+
+def test_a_device_may_be_of_another_topic(matrix, service):
+    circle = matrix()
+    reached(circle, topic=f"{APP}.dev")
+    circle.send("hi")
+    (request,) = arrived(service, 1)
+    assert parsed(request)["devices"][0]["app_id"] == f"{APP}.dev"
+
+
+def test_the_secret_signs_the_body(matrix, service, tmp_path):
+    (tmp_path / "secret").write_text(SECRET + "\n")
+    (tmp_path / "secret").chmod(0o600)
+    circle = matrix(secretFile="secret")
+    reached(circle)
+    circle.send("hi")
+    (request,) = arrived(service, 1)
+    code = hmac.new(SECRET.encode(), request.body, hashlib.sha256).hexdigest()
+    assert request.headers["x-stillwire-signature"] == f"sha256={code}"
+
+
+def test_a_rejected_pushkey_is_forgotten(matrix, service):
+    circle = matrix()
+    bob, carol = reached(circle, "one"), reached(circle, "two", "carol")
+    service.handle = lambda request: taken("one")
+    circle.send("hi")
+    eventually(lambda: bob.ask("GET", "devices/phone").status == 404)
+    assert carol.ask("GET", "devices/phone").status == 200
+
+
+@pytest.mark.parametrize("status", [429, 502])
+def test_a_gateway_that_is_busy_is_asked_again_when_it_says(matrix, service, status):
+    circle = matrix()
+    reached(circle)
+    times = []
+
+    def handle(request):
+        times.append(time.monotonic())
+        return Answer(status, headers={"Retry-After": "2"}) if len(times) == 1 else taken()
+
+    service.handle = handle
+    circle.send("hi")
+    first, second = arrived(service, 2)
+    assert times[1] - times[0] >= 2 and first.body == second.body
+    eventually(lambda: job(circle, second, "sent"))
+
+
+@pytest.mark.parametrize("status", [400, 401, 404])
+def test_what_it_refuses_is_not_sent_again(matrix, service, status):
+    circle = matrix()
+    bob = reached(circle)
+    service.handle = lambda request: Answer(status)
+    circle.send("hi")
+    (request,) = arrived(service, 1)
+    eventually(lambda: job(circle, request, "dead"))
+    assert bob.ask("GET", "devices/phone").status == 200 and len(service.requests) == 1
+
+
+def test_who_does_not_answer_does_not_hold_up_others(matrix, service):
+    circle = matrix()
+    reached(circle)
+    service.handle = lambda request: None
+    circle.send("hi")
+    arrived(service, 1)
+    circle.pass_due()
+    eventually(lambda: metrics(circle.relay)["stillwire_http_gateway_refused_total{Timeout}"] >= 1)
+
+
+@pytest.mark.parametrize(
+    "fields, place",
+    [
+        ({"app": None}, "/app"),
+        ({"app": "org.example.other"}, "/app"),
+        ({"token": ""}, "/token"),
+        ({"token": "x" * 513}, "/token"),
+        ({"token": {"url": "http://127.0.0.1/"}}, "/token"),
+    ],
+)
+def test_a_device_must_be_one_of_the_configured_apps(matrix, fields, place):
+    told = {"platform": "http", "token": "key", "app": APP} | fields
+    answer = matrix().away("bob").ask("PUT", "devices/phone", told)
+    assert (answer.status, answer.problem["at"]) == (422, place)
+
+
+def test_without_a_gateway_there_are_no_such_devices(circle):
+    answer = circle.away("bob").ask("PUT", "devices/phone", {"platform": "http", "token": "key", "app": APP})
+    assert (answer.status, answer.problem["at"]) == (422, "/platform")
+
+
+@pytest.mark.parametrize(
+    "gateway, words",
+    [
+        ({}, "/apps/0/gateway/url"),
+        ({"url": "ftp://example.org"}, "url must be an http or https URL"),
+        ({"url": "https://u:p@example.org"}, "url must be an http or https URL"),
+        ({"url": "https://example.org", "secretFile": "none"}, "/apps/0/gateway/secretFile: {}/none cannot be read"),
+        ({"url": "https://example.org", "secretFile": "open"}, "can be read by others"),
+        ({"url": "https://example.org", "secretFile": "empty"}, "is empty"),
+    ],
+)
+def test_a_configuration_that_cannot_work_is_refused(tmp_path, gateway, words):
+    write_key(tmp_path / "open", mode=0o644)
+    (tmp_path / "empty").write_text("\n")
+    (tmp_path / "empty").chmod(0o600)
+    file = tmp_path / "stillwire.json"
+    file.write_text(json.dumps({"apps": [{"app": APP, "gateway": gateway}]}))
+    ended = run("serve", "--config", file, "--check")
+    assert ended.returncode == 1 and words.format(tmp_path) in ended.stderr, ended

@@ -1,0 +1,383 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pushes to browsers: what arrives is opened and judged by others' code, against a service with TLS."""
+
+import base64
+import json
+import os
+import time
+from urllib.parse import urlsplit
+
+import http_ece
+import pytest
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from py_vapid import Vapid02
+
+from api import call
+from certificates import write_authority, write_key
+from metrics import metrics
+from people import Circle
+from push_service import Answer, PushService
+from relay import run
+from waiting import eventually
+
+LOOPBACK = ["127.0.0.0/8", "::1"]
+
+
+def encoded(data):
+    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
+
+
+def decoded(text):
+    return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+
+
+class Browser:
+    """A subscription, and who can read what is sent to it."""
+
+    def __init__(self, origin, path="/push/one"):
+        self.key = ec.generate_private_key(ec.SECP256R1())
+        self.secret = os.urandom(16)
+        point = self.key.public_key().public_bytes(
+            serialization.Encoding.X962, serialization.PublicFormat.UncompressedPoint
+        )
+        self.subscription = {
+            "endpoint": f"{origin}{path}",
+            "expirationTime": None,
+            "keys": {"p256dh": encoded(point), "auth": encoded(self.secret)},
+        }
+
+    def open(self, request):
+        assert request.headers["content-encoding"] == "aes128gcm"
+        return json.loads(http_ece.decrypt(request.body, private_key=self.key, auth_secret=self.secret))
+
+
+@pytest.fixture
+def authority(tmp_path):
+    return write_authority(tmp_path)
+
+
+@pytest.fixture
+def service(authority):
+    service = PushService(*authority[1:])
+    yield service
+    service.close()
+
+
+@pytest.fixture
+def origin(service):
+    return f"https://localhost:{service.port}"
+
+
+@pytest.fixture
+def key(tmp_path):
+    return write_key(tmp_path / "vapid.pem")
+
+
+@pytest.fixture
+def web(connect, names, start, service, authority, key, tmp_path):
+    """Alice in a room of a relay that pushes to browsers of the service."""
+
+    def web(**settings):
+        told = {
+            "keyFile": "vapid.pem",
+            "subject": "mailto:ops@example.org",
+            "origins": [f"localhost:{service.port}"],
+            "allowedAddresses": LOOPBACK,
+            "caFile": str(authority[0]),
+        }
+        file = tmp_path / "stillwire.json"
+        chosen = {name: value for name, value in (told | settings).items() if value is not None}
+        file.write_text(json.dumps({"webPush": chosen}))
+        return Circle(connect, names, start("--config", file, "--presence-grace", "0"))
+
+    return web
+
+
+def reached(circle, browser, stem="bob"):
+    """Somebody who is away and has a browser."""
+    person = circle.away(stem)
+    person.put("devices/phone", {"platform": "webpush", "token": browser.subscription})
+    return person
+
+
+def arrived(service, count):
+    eventually(lambda: len(service.requests) >= count)
+    return service.requests[:count]
+
+
+def job(circle, browser, request, state):
+    told = browser.open(request)["communication"]["notification"]
+    found = call(circle.relay, "GET", f"/v1/pushes/{told}").json
+    return found if found["state"] == state else None
+
+
+def refused(circle, reason):
+    return metrics(circle.relay)[f"stillwire_webpush_refused_total{{{reason}}}"]
+
+
+def test_a_push_can_be_read_by_its_browser_alone(web, service, origin, key):
+    circle = web()
+    browser = Browser(origin, "/push/one?x=y")
+    reached(circle, browser)
+    circle.send("hi")
+    (request,) = arrived(service, 1)
+    assert request.path == "/push/one?x=y"
+    payload = browser.open(request)
+    assert payload["aps"]["alert"]["body"] == "hi" and payload["message"]["room"] == circle.room
+    assert b"hi" not in request.body and len(request.body) <= 4096
+    with pytest.raises(Exception):
+        Browser(origin).open(request)
+    headers = request.headers
+    assert headers["host"] == urlsplit(origin).netloc
+    assert 0 < int(headers["ttl"]) <= 28 * 24 * 3600
+    assert headers["urgency"] == "normal"
+    assert len(headers["topic"]) == 32 and len(decoded(headers["topic"])) == 24
+    eventually(lambda: job(circle, browser, request, "sent"))
+
+
+def test_who_sends_is_proved_as_vapid_wants_it(web, service, origin, key):
+    circle = web()
+    reached(circle, Browser(origin))
+    circle.send("one")
+    circle.send("two")
+    first, second = arrived(service, 2)
+    authorization = first.headers["authorization"]
+    assert authorization == second.headers["authorization"]
+    # It reads no space behind the comma, which RFC 8292 has.
+    assert Vapid02.verify(authorization.replace(", ", ","))
+    token, public = (part.split("=", 1)[1] for part in authorization.removeprefix("vapid ").split(", "))
+    claims = json.loads(decoded(token.split(".")[1]))
+    assert claims["aud"] == origin and claims["sub"] == "mailto:ops@example.org"
+    assert time.time() < claims["exp"] <= time.time() + 24 * 3600
+    told = call(circle.relay, "GET", "/v1/webpush")
+    assert told.status == 200 and told.json["publicKey"] == public
+    own = key.public_key().public_bytes(serialization.Encoding.X962, serialization.PublicFormat.UncompressedPoint)
+    assert decoded(public) == own
+
+
+def test_a_long_message_is_shortened(web, service, origin):
+    circle = web()
+    browser = Browser(origin)
+    reached(circle, browser)
+    circle.send("x" * 5000)
+    (request,) = arrived(service, 1)
+    assert browser.open(request)["aps"]["alert"]["body"].endswith("x…") and len(request.body) <= 4096
+
+
+def test_what_is_too_large_is_shortened_once(web, service, origin):
+    circle = web()
+    browser = Browser(origin)
+    reached(circle, browser)
+    service.handle = lambda request: Answer(413)
+    circle.send("y" * 3200)
+    first, second = arrived(service, 2)
+    assert len(second.body) < len(first.body)
+    eventually(lambda: job(circle, browser, first, "dead"))
+    assert len(service.requests) == 2
+
+
+@pytest.mark.parametrize("status", [404, 410])
+def test_a_subscription_that_has_ended_is_forgotten(web, service, origin, status):
+    circle = web()
+    bob = reached(circle, Browser(origin))
+    service.handle = lambda request: Answer(status)
+    circle.send("hi")
+    eventually(lambda: bob.ask("GET", "devices/phone").status == 404)
+    circle.send("again")
+    circle.pass_due()
+    assert len(service.requests) == 1
+
+
+@pytest.mark.parametrize("status", [400, 405, 301, 307])
+def test_nothing_else_forgets_it(web, service, origin, status):
+    other = PushService()
+    circle = web()
+    browser = Browser(origin)
+    bob = reached(circle, browser)
+    service.handle = lambda request: Answer(status, headers={"Location": f"http://127.0.0.1:{other.port}/"})
+    circle.send("hi")
+    (request,) = arrived(service, 1)
+    eventually(lambda: job(circle, browser, request, "dead"))
+    assert bob.ask("GET", "devices/phone").status == 200
+    # Nor was it followed anywhere.
+    assert other.connections == 0 and len(service.requests) == 1
+    other.close()
+
+
+@pytest.mark.parametrize("status", [429, 500, 503])
+def test_a_service_that_is_busy_is_asked_again_when_it_says(web, service, origin, status):
+    circle = web()
+    browser = Browser(origin)
+    reached(circle, browser)
+    times = []
+
+    def handle(request):
+        times.append(time.monotonic())
+        return Answer(status, headers={"Retry-After": "2"}) if len(times) == 1 else Answer()
+
+    service.handle = handle
+    circle.send("hi")
+    first, second = arrived(service, 2)
+    assert times[1] - times[0] >= 2
+    assert first.headers["topic"] == second.headers["topic"]
+    eventually(lambda: job(circle, browser, second, "sent"))
+
+
+@pytest.mark.parametrize("status, reason", [(401, "InvalidProviderToken"), (403, "Forbidden")])
+def test_a_service_that_refuses_the_key_is_left_alone(web, service, origin, status, reason):
+    circle = web()
+    reached(circle, Browser(origin))
+    service.handle = lambda request: Answer(status)
+    circle.send("hi")
+    arrived(service, 1)
+    told = eventually(lambda: call(circle.relay, "GET", "/ready").json.get("paused"))
+    assert told == [{"origin": origin, "reason": reason}]
+    circle.send("again")
+    circle.pass_due()
+    assert len(service.requests) == 1
+    assert metrics(circle.relay)["stillwire_webpush_paused_services"] == 1
+    assert circle.relay.log.read_text().count("refuses the relay's key") == 1
+
+
+def test_a_subscription_of_another_key_stops_nobody_else(web, service, origin):
+    circle = web()
+    reached(circle, Browser(origin))
+    arrived_before = len(service.requests)
+    circle.send("proof")
+    arrived(service, arrived_before + 1)
+    stranger = Browser(origin, "/push/stranger")
+    reached(circle, stranger, "carol")
+    service.handle = lambda request: Answer(403 if request.path.endswith("stranger") else 201)
+    circle.send("hi")
+    requests = arrived(service, 3)
+    refusal = next(request for request in requests if request.path.endswith("stranger"))
+    eventually(lambda: job(circle, stranger, refusal, "dead"))
+    assert "paused" not in call(circle.relay, "GET", "/ready").json
+    circle.send("more")
+    eventually(lambda: len([one for one in service.requests if one.path == "/push/one"]) == 3)
+
+
+def test_an_endless_answer_is_not_read_to_its_end(web, service, origin):
+    circle = web()
+    browser = Browser(origin)
+    reached(circle, browser)
+    service.handle = lambda request: Answer(201, b"x" * (1 << 20), {"Content-Length": str(1 << 40)})
+    circle.send("hi")
+    (request,) = arrived(service, 1)
+    eventually(lambda: job(circle, browser, request, "sent"))
+
+
+@pytest.mark.parametrize("allowed", [None, ["10.0.0.0/8"]])
+def test_an_address_behind_the_wall_is_not_connected_to(web, service, origin, allowed):
+    circle = web(allowedAddresses=allowed)
+    reached(circle, Browser(origin))
+    circle.send("hi")
+    eventually(lambda: refused(circle, "AddressRefused") >= 1)
+    assert service.connections == 0
+
+
+def test_a_certificate_of_nobody_known_is_refused(web, service, origin):
+    circle = web(caFile=None)
+    reached(circle, Browser(origin))
+    circle.send("hi")
+    eventually(lambda: refused(circle, "ConnectFailed") >= 1)
+    assert service.requests == []
+
+
+def test_keys_and_endpoints_are_not_logged(web, service, origin):
+    circle = web(allowedAddresses=None)
+    browser = Browser(origin, "/push/secret-path")
+    reached(circle, browser)
+    circle.send("hi")
+    eventually(lambda: refused(circle, "AddressRefused") >= 1)
+    log = circle.relay.log.read_text() + call(circle.relay, "GET", "/metrics").body.decode()
+    for secret in ["secret-path", *browser.subscription["keys"].values()]:
+        assert secret not in log
+
+
+GOOD = {"p256dh": Browser("").subscription["keys"]["p256dh"], "auth": encoded(bytes(16))}
+
+
+@pytest.mark.parametrize(
+    "token, place, words",
+    [
+        ("text", "/token", "must be an object"),
+        ({"keys": GOOD}, "/token/endpoint", "is missing"),
+        ({"endpoint": "https://fcm.googleapis.com/a"}, "/token/keys", "is missing"),
+        ({"endpoint": "https://fcm.googleapis.com/a", "keys": {"auth": GOOD["auth"]}}, "/token/keys/p256dh", "is missing"),
+        ({"endpoint": "http://fcm.googleapis.com/a", "keys": GOOD}, "/token/endpoint", "must begin with https://"),
+        ({"endpoint": "https://127.0.0.1/a", "keys": GOOD}, "/token/endpoint", "not by its address"),
+        ({"endpoint": "https://u@fcm.googleapis.com/a", "keys": GOOD}, "/token/endpoint", "must not name a user"),
+        ({"endpoint": "https://fcm.googleapis.com:8443/a", "keys": GOOD}, "/token/endpoint", "another port than 443"),
+        ({"endpoint": "https://example.org/a", "keys": GOOD}, "/token/endpoint", "not of a push service"),
+        (
+            {"endpoint": "https://fcm.googleapis.com/a", "keys": GOOD | {"p256dh": encoded(b"\4" + bytes(64))}},
+            "/token/keys/p256dh",
+            "must be a point of P-256",
+        ),
+        (
+            {"endpoint": "https://fcm.googleapis.com/a", "keys": GOOD | {"auth": encoded(bytes(15))}},
+            "/token/keys/auth",
+            "must be 16 bytes",
+        ),
+    ],
+)
+def test_a_subscription_is_checked_at_the_door(web, token, place, words):
+    answer = web().away("bob").ask("PUT", "devices/phone", {"platform": "webpush", "token": token})
+    assert (answer.status, answer.problem["at"]) == (422, place) and words in answer.problem["detail"], answer
+
+
+def test_without_a_key_there_are_no_browsers(circle):
+    token = {"endpoint": "https://fcm.googleapis.com/a", "keys": GOOD}
+    answer = circle.away("bob").ask("PUT", "devices/phone", {"platform": "webpush", "token": token})
+    assert (answer.status, answer.problem["at"]) == (422, "/platform")
+    assert call(circle.relay, "GET", "/v1/webpush").json == {"publicKey": None}
+
+
+@pytest.mark.parametrize(
+    "settings, words",
+    [
+        ({"subject": "mailto:a@example.org"}, "webPush.keyFile is missing"),
+        ({"keyFile": "vapid.pem"}, "webPush.subject is missing"),
+        ({"keyFile": "none.pem", "subject": "mailto:a@example.org"}, "webPush.keyFile: {}/none.pem cannot be read"),
+        ({"keyFile": "open.pem", "subject": "mailto:a@example.org"}, "can be read by others"),
+        ({"keyFile": "other.pem", "subject": "mailto:a@example.org"}, "no private key of P-256"),
+        ({"keyFile": "vapid.pem", "subject": "mailto:a@localhost"}, "webPush.subject must be a mailto: or https:"),
+        ({"origins": ["https://example.org"]}, "webPush.origins: https://example.org is no host"),
+        ({"allowedAddresses": ["localhost"]}, "webPush.allowedAddresses: localhost is no address"),
+        ({"caFile": "none.pem"}, "webPush.caFile: {}/none.pem cannot be used"),
+        ({"key": "x"}, "/webPush/key: is not known here"),
+    ],
+)
+def test_a_configuration_that_cannot_work_is_refused(tmp_path, settings, words):
+    write_key(tmp_path / "vapid.pem")
+    write_key(tmp_path / "open.pem", mode=0o644)
+    write_key(tmp_path / "other.pem", ec.SECP384R1())
+    file = tmp_path / "stillwire.json"
+    file.write_text(json.dumps({"webPush": settings}))
+    ended = run("serve", "--config", file, "--check")
+    assert ended.returncode == 1 and words.format(tmp_path) in ended.stderr, ended
+
+
+def test_the_command_makes_a_key_that_works(tmp_path):
+    file = tmp_path / "vapid.pem"
+    made = run("vapid", "--file", file, "--subject", "mailto:ops@example.org")
+    assert made.returncode == 0, made.stderr
+    assert file.stat().st_mode & 0o777 == 0o600
+    key = serialization.load_pem_private_key(file.read_bytes(), None)
+    point = key.public_key().public_bytes(serialization.Encoding.X962, serialization.PublicFormat.UncompressedPoint)
+    assert encoded(point) in made.stdout.splitlines() and "PRIVATE KEY" not in made.stdout
+    told = json.loads(made.stdout.splitlines()[-1])
+    (tmp_path / "stillwire.json").write_text(json.dumps(told))
+    checked = run("serve", "--config", tmp_path / "stillwire.json", "--check")
+    assert checked.returncode == 0, checked.stderr
+    before = file.read_bytes()
+    again = run("vapid", "--file", file)
+    assert again.returncode == 1 and "is there already" in again.stderr and file.read_bytes() == before
+
+
+def test_without_a_file_the_command_prints_the_key():
+    made = run("vapid")
+    assert made.returncode == 0 and "BEGIN PRIVATE KEY" in made.stdout
+    assert run("vapid", "--subject", "mailto:me@localhost").returncode == 1
