@@ -3,6 +3,7 @@ import { clockFace } from './clock.js'
 import { ConversationView } from './conversation-view.js'
 import { perPicture, setText } from './dom.js'
 import { LockScreen } from './lock-screen.js'
+import { webPushKey } from './web-push.js'
 
 const minute = 60_000
 
@@ -39,6 +40,7 @@ export class PersonView {
     this.#parts('focus').addEventListener('click', () => this.#person.setFocus(!this.#person.isFocused))
     this.#parts('go-away').addEventListener('click', () => this.#leave('closed'))
     this.#parts('lose').addEventListener('click', () => this.#leave('lost'))
+    this.#offerPush()
     const activity = this.#parts('activity')
     activity.querySelector('legend').textContent = `${name}’s activity`
     for (const choice of activity.querySelectorAll('input')) {
@@ -46,6 +48,18 @@ export class PersonView {
       choice.dataset.testid = `activity-${choice.value}`
       choice.addEventListener('change', () => this.#person.setActivity(choice.value))
     }
+  }
+
+  // Only where this browser and the relay can do it.
+  async #offerPush() {
+    const key = await webPushKey().catch(() => null)
+    if (!key) return
+    const button = this.#parts('push-here')
+    button.hidden = false
+    button.addEventListener('click', async () => {
+      button.disabled = true
+      button.disabled = await this.#person.pushHere(key)
+    })
   }
 
   // The button that was pressed disappears, so the keyboard is taken to its counterpart.

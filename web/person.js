@@ -6,6 +6,7 @@ import { emptyPhone, phoneAfter, phoneAfterReading } from './phone.js'
 import { isSilenced, nobody, presenceAfter } from './presence.js'
 import { PushFeed } from './push-feed.js'
 import { Stillwire } from './stillwire.js'
+import { pushHere } from './web-push.js'
 
 const device = 'phone'
 const acknowledgementInterval = 250
@@ -105,6 +106,17 @@ export class Person extends EventTarget {
     }
     this.#mindPhone()
     this.#changed()
+  }
+
+  /** Has pushes come to this browser as well, if whoever sits at it agrees; whether they do now. */
+  async pushHere(key) {
+    try {
+      await pushHere(this.user, key)
+      return true
+    } catch (error) {
+      this.#complain(`${this.name} is not pushed to here: ${error.message}`)
+      return false
+    }
   }
 
   async setFocus(isFocused) {
