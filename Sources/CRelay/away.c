@@ -39,7 +39,7 @@ static void stop_waiting(relay_hub_t *hub, relay_member_t *member) {
 
 void relay__away_published(relay_hub_t *hub, relay_room_t *room, const relay__entry_t *entry) {
   if (!pushes(hub, room)) return;
-  const uint32_t stamp = hub->stamp; /* of those who were decided with the message */
+  const uint64_t stamp = hub->stamp; /* of those who were decided with the message */
   for (uint32_t i = 0; i < room->member_count; i++) {
     relay_member_t *member = room->members[i];
     if (member->user->id == entry->from) continue;

@@ -268,8 +268,8 @@ struct relay_session {
   int64_t blocked;         /* since when something waits to be written; 0: nothing does */
   relay__excess_t *excess; /* NULL: it has kept to its rates */
   uint32_t ping_count;
-  uint32_t stamp;                 /* the last presence announcement that it was given */
-  uint32_t given;                 /* the newest when a reply last told it of people */
+  uint64_t stamp;                 /* the last presence announcement that it was given */
+  uint64_t given;                 /* the newest when a reply last told it of people */
   uint32_t iteration, read_bytes; /* what was read in that iteration of the loop */
 };
 
@@ -337,9 +337,9 @@ struct relay_user {
   int64_t alarm;            /* since 1970; 0: none */
   int64_t grace_until;      /* on the loop's clock; 0: none */
   uint8_t grace_activity;   /* the liveliest of the sessions that it is for */
-  uint32_t changed;         /* the stamp of the last change */
-  uint32_t pending_since;   /* and of the first that waits to be announced */
-  uint32_t decided;         /* of the last message that was decided with its push to this user */
+  uint64_t changed;         /* the stamp of the last change */
+  uint64_t pending_since;   /* and of the first that waits to be announced */
+  uint64_t decided;         /* of the last message that was decided with its push to this user */
   int64_t announced_at;     /* on the loop's clock */
   relay_id_t cause;         /* a session that knows of the pending change */
   relay__list_t sessions;   /* relay_session_t */
@@ -394,13 +394,13 @@ typedef struct relay__news {
   relay__views_t views;
   relay__view_t parts; /* that have changed, or had */
   bool is_back;     /* it is as it was announced last: news only for whom a reply gave a state in between */
-  uint32_t stamp;   /* of the sessions that have been told */
+  uint64_t stamp;   /* of the sessions that have been told */
   relay_id_t cause; /* a session that knows */
 } relay__news_t;
 
 /* Tells a session that was given the user's state last when the newest stamp was `given`. */
 void relay__news_tell(relay_hub_t *hub, relay__news_t *news, relay_session_t *session, relay__view_t view,
-                      uint32_t given);
+                      uint64_t given);
 
 /* watch.c */
 
@@ -408,7 +408,7 @@ struct relay_watch {
   relay_session_t *session;
   relay_user_t *user;
   uint32_t user_index; /* in the user's watchers */
-  uint32_t stamp;      /* the newest when it began */
+  uint64_t stamp;      /* the newest when it began */
   bool is_related;     /* they share a stored room, which need not be in memory */
   bool is_judged;      /* whether they share a room is the caller's to say alone */
   relay__view_t view;  /* of what the session was told last */
@@ -417,7 +417,7 @@ struct relay_watch {
 /* A presence event for who watches. */
 void relay__watch_tell(relay_hub_t *hub, relay_user_t *user, relay__news_t *news);
 /* Tells who watches the user and sees something else of them than before; `stamp` marks who has been told. */
-void relay__watches_reconsider(relay_hub_t *hub, const relay_user_t *user, uint32_t stamp);
+void relay__watches_reconsider(relay_hub_t *hub, const relay_user_t *user, uint64_t stamp);
 /* The user has become, or ceased to be, a member: who may see whose focus changes. */
 void relay__watch_joined(relay_hub_t *hub, const relay_user_t *user, const relay_room_t *room);
 void relay__watch_left(relay_hub_t *hub, const relay_user_t *user, const relay_room_t *room);
@@ -435,7 +435,7 @@ struct relay_seat { /* a session in a room */
   relay_session_t *session;
   relay_member_t *member;
   uint32_t room_index;
-  uint32_t stamp; /* the newest when it joined */
+  uint64_t stamp; /* the newest when it joined */
   uint8_t rights;
   int64_t joined, given_from, received, pinged;
   int64_t acked_at; /* on the loop's clock: the last `received` or `read` that cost no token */
@@ -654,7 +654,7 @@ struct relay_hub {
   uint8_t *join;                  /* where the frames of one write are joined; LWS_PRE bytes before it */
   int64_t now, clock;             /* wall clock and the loop's clock of this iteration */
   int64_t started, started_clock; /* the same, of the start */
-  uint32_t stamp;
+  uint64_t stamp;
   uint32_t iteration;
   bool was_late;      /* timers were left to this iteration, see relay__tick() */
   bool has_more;      /* some session probably has more to be read, see relay__session_received() */

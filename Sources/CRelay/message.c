@@ -62,7 +62,7 @@ static void await(relay_hub_t *hub, relay_room_t *room, const relay_message_t *m
     if (own->read < message->seq) own->read = message->seq;
     if (own->received < message->seq) own->received = message->seq;
   }
-  const uint32_t stamp = ++hub->stamp;
+  const uint64_t stamp = ++hub->stamp;
   for (size_t i = 0; i < message->decided_count; i++) {
     relay_user_t *user = relay__user_find(hub, message->decided[i]);
     if (user) user->decided = stamp;

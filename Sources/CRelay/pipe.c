@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* libwebsockets 4.1 closes its event pipe twice: in lws_context_destroy(), and when the loop has closed the
  * handle. What another thread opens in between may get the number, and would be closed. So the number is kept
- * in between: by something of ours, or, for whoever was faster, by a duplicate that takes it again.
+ * in between: by something of ours, or, for whoever was faster, by a duplicate that takes it again. Between
+ * the second close and that it is nobody's for a moment, so a process with several hubs does well to end them
+ * while nothing else is opened.
  */
 #include <fcntl.h>
 #include <unistd.h>

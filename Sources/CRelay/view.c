@@ -54,14 +54,14 @@ void relay__views_release(relay_hub_t *hub, relay__views_t *views) {
 }
 
 void relay__news_tell(relay_hub_t *hub, relay__news_t *news, relay_session_t *session, relay__view_t view,
-                      uint32_t given) {
+                      uint64_t given) {
   const relay_user_t *user = news->views.user;
   if (session->stamp == news->stamp || session->id == news->cause) return;
-  if ((int32_t)(given - user->changed) >= 0) return; /* the reply has told it */
+  if (given >= user->changed) return; /* the reply has told it */
   /* An event in which nothing is new would tell of what is not shared. */
   if (!(news->parts & view)) return;
   /* It may know of what was in between from a room in which they are no longer together. */
-  if (news->is_back && session->user != user && (int32_t)(session->given - user->pending_since) < 0) return;
+  if (news->is_back && session->user != user && session->given < user->pending_since) return;
   session->stamp = news->stamp;
   relay__outbox_add(hub, session, relay__views_frame(hub, &news->views, view), false);
 }
@@ -76,7 +76,7 @@ typedef struct change {
 /* Tells those who see something else of the user now than before. */
 static void tell(relay_hub_t *hub, relay_user_t *user, const change_t *change) {
   relay__views_t views = {.user = user};
-  const uint32_t stamp = ++hub->stamp;
+  const uint64_t stamp = ++hub->stamp;
   for (uint32_t i = 0; i < user->members.count; i++) {
     const relay_room_t *room = ((relay_member_t *)relay__list_at(&user->members, i))->room;
     for (uint32_t j = 0; j < room->live_count && !room->is_large; j++) {

@@ -37,7 +37,7 @@ void relay__watch_tell(relay_hub_t *hub, relay_user_t *user, relay__news_t *news
   }
 }
 
-void relay__watches_reconsider(relay_hub_t *hub, const relay_user_t *user, uint32_t stamp) {
+void relay__watches_reconsider(relay_hub_t *hub, const relay_user_t *user, uint64_t stamp) {
   relay__views_t views = {.user = user};
   for (uint32_t i = 0; i < user->watchers.count; i++) {
     relay_watch_t *watch = relay__list_at(&user->watchers, i);
@@ -45,6 +45,7 @@ void relay__watches_reconsider(relay_hub_t *hub, const relay_user_t *user, uint3
     watch->view = view_of(watch);
     if (watch->session->stamp == stamp || !relay__view_differs(user, before, watch->view)) continue;
     relay__outbox_add(hub, watch->session, relay__views_frame(hub, &views, watch->view), false);
+    watch->session->given = hub->stamp;
   }
   relay__views_release(hub, &views);
 }
@@ -56,6 +57,7 @@ static void reconsider(relay_hub_t *hub, relay_watch_t *watch) {
   relay_frame_t *frame = relay__user_frame(hub, watch->user, watch->view);
   relay__outbox_add(hub, watch->session, frame, false);
   relay__frame_release(hub, frame);
+  watch->session->given = hub->stamp;
 }
 
 /* Calls it for each watch between the user and another. */
@@ -114,6 +116,11 @@ void relay__watch_end_all(relay_hub_t *hub, relay_session_t *session) {
 }
 
 /* What relay.h publishes */
+
+void relay_session_told_presence(relay_hub_t *hub, relay_id_t id) {
+  relay_session_t *session = relay__session_find(hub, id);
+  if (session) session->given = hub->stamp;
+}
 
 static relay_session_t *find_live(const relay_hub_t *hub, relay_id_t id) {
   relay_session_t *session = relay__session_find(hub, id);

@@ -37,6 +37,14 @@ public struct FilterLedger: Equatable, Sendable {
     return true
   }
 
+  /// Forgets all that a device has said.
+  public mutating func deviceForgotten(_ device: DeviceID) {
+    states[device] = nil
+  }
+
+  /// The device's next report is compared by its time, whatever its number.
+  public mutating func forgetNumber(of device: DeviceID) { states[device]?.number = nil }
+
   /// Forgets the device that has no active filter and was heard longest ago.
   /// - Returns: Which it was; nil: every device has a filter.
   public mutating func forgetSilent() -> DeviceID? {

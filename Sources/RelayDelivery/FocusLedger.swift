@@ -61,6 +61,15 @@ public struct FocusLedger: Equatable, Sendable {
     return true
   }
 
+  /// Forgets all that a device has said.
+  public mutating func deviceForgotten(_ device: DeviceID) {
+    states[device] = nil
+    merge()
+  }
+
+  /// The device's next report is compared by its time, whatever its number.
+  public mutating func forgetNumber(of device: DeviceID) { states[device]?.number = nil }
+
   /// Forgets the device that says neither true nor false and was heard longest ago.
   /// - Returns: Which it was; nil: every device says something.
   public mutating func forgetSilent() -> DeviceID? {

@@ -29,6 +29,9 @@ extension Hub {
     try HubRefusal.check(relay_session_watch(hub, session.rawValue, user.rawValue, isRelated, isJudged))
   }
 
+  /// A reply tells the session of people as they are now, so that it also hears of what is undone before others would.
+  public func noteTold(_ session: SessionHandle) { relay_session_told_presence(hub, session.rawValue) }
+
   public func unwatch(_ session: SessionHandle, _ user: UserHandle) {
     relay_session_unwatch(hub, session.rawValue, user.rawValue)
   }

@@ -35,12 +35,12 @@ final class GroupRead: Sendable {
   }
 
   private func readOn() {
-    threads.read(pool) { [self] database in
-      // Taken before the first statement, with which the snapshot begins.
-      let works = state.withLock { state in
-        defer { state.waiting = [] }
-        return state.waiting
-      }
+    // Taken before the snapshot, which begins with what GRDB itself reads first.
+    let works = state.withLock { state in
+      defer { state.waiting = [] }
+      return state.waiting
+    }
+    threads.read(pool) { database in
       for work in works { work(database) }
     } next: { [self] in
       let goesOn = state.withLock { state in

@@ -60,8 +60,9 @@ extension Reader {
       break
     }
     let lease = try db.first("SELECT min(lease) FROM jobs WHERE state = 'sending'")
-    let update = try db.first("SELECT min(max(due, coalesce(lease, 0))) FROM updates")
-    let times: [Int64?] = [due?[0], lease?[0], update?[0]]
+    let update = try db.first("SELECT min(due) FROM updates WHERE lease IS NULL")
+    let updating = try db.first("SELECT min(lease) FROM updates WHERE lease IS NOT NULL")
+    let times: [Int64?] = [due?[0], lease?[0], update?[0], updating?[0]]
     return times.compactMap { $0 }.min().map(Timestamp.init(rawValue:))
   }
 

@@ -96,7 +96,7 @@ enum Schema {
       is_again INTEGER NOT NULL DEFAULT 0
     ) STRICT;
     CREATE UNIQUE INDEX updates_place ON updates (user, device, room, seq);
-    CREATE INDEX updates_due ON updates (due);
+    CREATE INDEX updates_due ON updates (lease, due);
     -- When the device was last sent a badge alone, and when it was last woken.
     ALTER TABLE devices ADD COLUMN badged INTEGER;
     ALTER TABLE devices ADD COLUMN woken INTEGER;

@@ -36,6 +36,17 @@ import Testing
     #expect(ledger.nextChange == nil)
   }
 
+  @Test func `a device registers anew, another is forgotten`() {
+    #expect(apply(["a"], number: 9, now: 0))
+    #expect(apply(["b"], of: laptop, number: 9, now: 0))
+    ledger.forgetNumber(of: phone)
+    #expect(apply(["c"], number: 1, now: 0))
+    #expect(!apply(["c"], of: laptop, number: 1, now: 0))
+    ledger.deviceForgotten(laptop)
+    #expect(ledger.filter(of: laptop) == nil)
+    #expect(ledger.records.map(\.device) == [phone])
+  }
+
   @Test func `who has no filter is forgotten first, whom nobody heard of longest`() {
     #expect(apply(["a"], now: 0))
     #expect(ledger.forgetSilent() == nil)

@@ -271,7 +271,7 @@ import Testing
         #expect(looked.isFocused == ledger.isFocused)
         #expect(looked.focusSince == ledger.focusSince)
       }
-      switch dice.pick([0, 0, 0, 1, 2]) {
+      switch dice.pick([0, 0, 0, 1, 2, 3, 4]) {
       case 0:
         let at = dice.isOne(in: 3) ? nil : now - dice.pick([-70_000, -60_000, 0, 1, 5_000, hour, 11 * hour, 12 * hour])
         _ = apply(
@@ -279,6 +279,8 @@ import Testing
           number: dice.isOne(in: 2) ? Int64.random(in: 0..<10, using: &dice) : nil,
           dice.isOne(in: 8) ? .denied : .authorized, now: now)
       case 1: ledger.advance(to: .at(now))
+      case 2: ledger.deviceForgotten(dice.pick([phone, laptop]))
+      case 3: ledger.forgetNumber(of: dice.pick([phone, laptop]))
       default: #expect(FocusLedger(ledger.records) == ledger)
       }
       check(now, looked: ledger)

@@ -80,6 +80,29 @@ import Testing
     #expect(apply(Self.report(true, of: laptop, number: 1), now: 0))
   }
 
+  @Test func `a number that is forgotten is compared no more`() {
+    #expect(apply(Self.report(true, number: 9), now: 0))
+    #expect(apply(Self.report(true, of: laptop, number: 9), now: 0))
+    ledger.forgetNumber(of: phone)
+    #expect(ledger[phone]?.number == nil)
+    #expect(ledger[phone]?.isFocused == true)
+    #expect(apply(Self.report(false, number: 1), now: 1))
+    #expect(!apply(Self.report(false, of: laptop, number: 1), now: 1))
+  }
+
+  @Test func `a device that is forgotten has said nothing`() {
+    #expect(apply(Self.report(true, at: 1, number: 9), now: 1))
+    #expect(apply(Self.report(false, of: laptop), now: 1))
+    ledger.deviceForgotten(phone)
+    #expect(ledger[phone] == nil)
+    #expect(ledger.count == 1)
+    #expect(ledger.isFocused == false)
+    #expect(ledger.focusSince == nil)
+    ledger.deviceForgotten(laptop)
+    #expect(ledger == FocusLedger())
+    #expect(apply(Self.report(true, at: 0, number: 1), now: 2))
+  }
+
   @Test func `who says nothing is forgotten first, whom nobody heard of longest`() {
     let tablet = DeviceID(unchecked: "tablet")
     #expect(apply(Self.report(true), now: 0))

@@ -69,11 +69,11 @@ import Testing
 
   @Test func `a list is JSON with the payload as it was sent`() async {
     #expect(gateway.notifications(of: "a").json == Array(#"{"notifications":[]}"#.utf8))
-    _ = await gateway.send(push(1, payload: #"{"aps":{"badge":1.0}}"#), to: phone("a"))
+    _ = await gateway.send(push(1, payload: #"{"aps":{"alert":"hi","badge":1.0}}"#), to: phone("a"))
     _ = await gateway.send(push(2), to: phone("a"))
     let expected = #"""
       {"notifications":[
-      {"payload":{"aps":{"badge":1.0}},"headers":{
+      {"payload":{"aps":{"alert":"hi","badge":1.0}},"headers":{
       "apns-id":"00000000-0000-4000-8000-000000000001","apns-push-type":"alert","apns-priority":"10",
       "apns-expiration":"1700000000","apns-collapse-id":"room/1","apns-topic":"org.example.chat"},"time":1000},
       {"payload":{"n":2},"headers":{

@@ -196,7 +196,9 @@ extension Model {
       guard let message = message(at: place), now < message.time + .seconds(600) else { continue }
       for user in users {
         let time = found[place]?[user] ?? nil
-        let isAsked = unanswered.contains { $0.asking.ask.notifies && $0.asking.seq == place.seq }
+        let isAsked = unanswered.contains {
+          $0.asking.ask.notifies && $0.asking.ask.room == place.room && $0.asking.seq == place.seq
+        }
         guard time == notified[place]?[user] || isAsked else {
           throw Violation(.kept, "\(user) was notified of \(place): \(time as Any)")
         }

@@ -76,8 +76,6 @@ import Testing
 }
 
 /// Courses of one seed after the other, until there are steps enough or one fails, of which there is the shortest then.
-///
-/// One at a time: libwebsockets closes a descriptor twice when a relay ends, which may be somebody else's by then.
 private struct Courses: Sendable {
   private(set) var failed: Course?
   private(set) var tally = Tally()

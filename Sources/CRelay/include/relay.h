@@ -245,6 +245,10 @@ void relay_user_release(relay_hub_t *hub, relay_id_t user);
 
 /* Watching: presence events without a shared room, of what is shared with watchers. */
 
+/* A reply tells the session of people as they are now: it hears of what is undone before the others would
+ * hear of it. */
+void relay_session_told_presence(relay_hub_t *hub, relay_id_t session);
+
 /* TOO_MANY: with these users the session would watch more than `watched`. */
 relay_status_t relay_session_may_watch(const relay_hub_t *hub, relay_id_t session, const relay_id_t *users,
                                        size_t count);

@@ -23,6 +23,8 @@ extension Relay {
     guard let message = found.message, !message.isDeleted else {
       throw RequestError(.notFound, "there is no such message", at: "/seq")
     }
+    // Before anything that takes longer where somebody was quiet.
+    guard message.from == sender else { throw notSender }
     let named = request.users.map(Set.init)
     let users = found.quiet.filter { named?.contains($0) ?? true }
     let handles = try await retain(users)
@@ -42,13 +44,15 @@ extension Relay {
     case .users(let users)?:
       worker.wake()
       return users.count
-    case .notSender?: throw RequestError(.forbidden, "somebody else sent this message", at: "/seq")
+    case .notSender?: throw notSender
     case .tooLate?: throw RequestError(.forbidden, "the message is too old to notify anyway", at: "/seq")
     case .tooMany(let end)?:
       throw RequestError(.rateLimited, "too many notifications of one recipient", retryAfter: end - now)
     case nil: throw RequestError(.notFound, "there is no such message", at: "/seq")
     }
   }
+
+  private var notSender: RequestError { RequestError(.forbidden, "somebody else sent this message", at: "/seq") }
 
   /// What the decision comes to if nobody's silence counts.
   private func pushes(

@@ -86,7 +86,9 @@ extension Relay {
   /// How the push of a message ended that is reported on.
   func reportPush(_ state: DeliveryState, of message: MessageReference, to user: UserID) {
     guard let room = hub.room(message.room), let traits = reports[room, message.seq] else { return }
-    let person = hub.user(user).flatMap { people[$0] } ?? Person()
+    // Of somebody who is no member, and so perhaps not in memory, nobody knows what they share.
+    guard let handle = hub.user(user), hub.isMember(handle, of: room) else { return }
+    let person = people[handle] ?? Person()
     let recipient = person.facts(user, of: traits, in: message.room, now: hub.now)
     // Of who does not let the sender know, it was told when it was decided.
     guard person.preferences.shareFocus != .none, !recipient.isMuted, !recipient.hasBlockedSender else { return }

@@ -36,6 +36,18 @@ struct Person: Sendable {
     focus.advance(to: now)
     filters.advance(to: now)
   }
+
+  mutating func forget(_ device: DeviceID) {
+    devices.removeAll { $0.id == device }
+    focus.deviceForgotten(device)
+    filters.deviceForgotten(device)
+  }
+
+  /// An app that was installed anew counts its reports from the start.
+  mutating func forgetNumbers(of device: DeviceID) {
+    focus.forgetNumber(of: device)
+    filters.forgetNumber(of: device)
+  }
 }
 
 extension Person {

@@ -13,27 +13,38 @@ extension Relay {
   func apply(_ request: DeviceRequest, to user: UserHandle) async throws {
     guard let name = hub.name(of: user) else { throw HubRefusal.gone }
     let now = hub.now
+    var person = people[user] ?? Person()
     switch request {
     case .forget(let device):
-      _ = try await store.write { try $0.forget(device, of: name) }
-      try await reload(name)
+      person.forget(device)
+      try await change(user, to: person, cause: nil) { try $0.forget(device, of: $1) }
     case .register(let device):
-      let most = limits.devicesPerUser
-      // Counted where nothing runs beside it.
-      let registered = try await store.write { transaction -> [(user: UserID, device: DeviceID)]? in
-        let known = try transaction.reader.user(name)?.devices ?? []
-        guard most == 0 || known.count < most || known.contains(where: { $0.id == device.id }) else { return nil }
-        let displaced = try transaction.register(device, of: name, now: now)
-        try transaction.noteChange(of: name)
-        return displaced
+      // What is reported from now on is stored behind it, and counts from the start.
+      person.forgetNumbers(of: device.id)
+      people[user] = person
+      do {
+        try await register(device, of: name, now: now)
+        // Pushes that were decided until now are stored before what is read next.
+        try await reload(name)
+        reconsider(user)
+      } catch {
+        reloadInTime(name)
+        throw error
       }
-      guard let displaced = registered else {
-        throw RequestError(.tooLarge, "one past the limit `devicesPerUser`")
-      }
-      for owner in Set(displaced.map(\.user)) where owner != name { reloadInTime(owner) }
-      // Pushes that were decided until now are stored before what is read next.
-      try await reload(name)
-      reconsider(user)
     }
+  }
+
+  private func register(_ device: Device, of user: UserID, now: Timestamp) async throws {
+    let most = limits.devicesPerUser
+    // Counted where nothing runs beside it.
+    let displaced = try await store.write { transaction -> [(user: UserID, device: DeviceID)]? in
+      let known = try transaction.reader.user(user)?.devices ?? []
+      guard most == 0 || known.count < most || known.contains(where: { $0.id == device.id }) else { return nil }
+      let displaced = try transaction.register(device, of: user, now: now)
+      try transaction.noteChange(of: user)
+      return displaced
+    }
+    guard let displaced else { throw RequestError(.tooLarge, "one past the limit `devicesPerUser`") }
+    for owner in Set(displaced.map(\.user)) where owner != user { reloadInTime(owner) }
   }
 }

@@ -20,6 +20,7 @@ extension Relay {
       }
       entries = hub.entries(of: room, seenBy: user)
     }
+    hub.noteTold(request.session)
     finish(request) { $0.raw("presence", entries) }
   }
 

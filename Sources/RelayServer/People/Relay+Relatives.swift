@@ -89,6 +89,8 @@ extension Relay {
       if stage != .stopping { judgeWatches(of: session, viewer) }
       return
     }
+    // A token with other rights may have come meanwhile, and been judged by before.
+    guard (self.permissions[session] ?? .standard) == permissions else { return judgeWatches(of: session, viewer) }
     for (watching, name) in zip(watches, names) {
       guard let name else { continue }
       if sees(watching.user, name, by: viewer, relatives) || mayWatch(name, permissions) {

@@ -156,6 +156,8 @@ extension Relay {
       do {
         try await reload(name)
         reconsider(name)
+      } catch StoreError.damaged(let reason) {
+        logFailure(of: .damaged(reason: reason))
       } catch {
         _ = requestError(error)  // says so in the log
         try? await Task.sleep(for: Self.storePause)
