@@ -19,8 +19,6 @@ public final class HTTPGateway: Gateway {
 
   /// Of the header that has the HMAC of the body.
   static let signatureName = "X-Stillwire-Signature"
-  /// How long a push waits when too many to its gateway do.
-  static let crowdRest = Duration.seconds(2)
 
   /// Throws when the system's certificates cannot be used.
   /// - Parameter timeout: For a connection and an answer together.
@@ -55,11 +53,8 @@ public final class HTTPGateway: Gateway {
     var fields = [(name: "Content-Type", value: "application/json"), (name: "Accept", value: "application/json")]
     if let signature = app.signature(of: body) { fields.append((Self.signatureName, signature)) }
     let start = clock.monotonic()
-    switch await pool.send(HTTPPost(destination: app.destination, path: app.path, fields: fields, body: body)) {
-    case .unprocessed(.tooManyWaiting): return .paused(Self.crowdRest, .tooManyWaiting)
-    case .unprocessed(let reason): return .retry(after: nil, reason)
-    case .unknown(let reason): return .retry(after: nil, reason, isUnknown: true)
-    case .answered(let answer):
+    let fate = await pool.send(HTTPPost(destination: app.destination, path: app.path, fields: fields, body: body))
+    return fate.outcome { answer in
       let took = clock.monotonic() - start
       state.withLock { $0.statistics.answers.observe(took.seconds) }
       return PushOutcome(answer, pushkey: device.token)
@@ -70,6 +65,10 @@ public final class HTTPGateway: Gateway {
 extension PushOutcome {
   /// What a push gateway's answer means for the push to one device.
   init(_ answer: HTTPAnswer, pushkey: String) {
+    if let reason = answer.temporaryReason {
+      self = .retry(after: answer.retryAfter, reason)
+      return
+    }
     switch answer.status {
     case 200..<300:
       guard let rejected = answer.body.flatMap(MatrixNotification.rejected) else {
@@ -80,11 +79,7 @@ extension PushOutcome {
       self = rejected.contains(pushkey) ? .forgetDevice(.unregistered) : .sent(.accepted)
     // The operator has to mend where the URL leads.
     case 300..<400: self = .retry(after: answer.retryAfter, .redirected)
-    case 408: self = .retry(after: answer.retryAfter, .timeout)
     case 413: self = .tooLarge(.payloadTooLarge)
-    case 429: self = .retry(after: answer.retryAfter, .tooManyRequests)
-    case 503: self = .retry(after: answer.retryAfter, .serviceUnavailable)
-    case 500...: self = .retry(after: answer.retryAfter, .internalServerError)
     default: self = .dead(.other)
     }
   }

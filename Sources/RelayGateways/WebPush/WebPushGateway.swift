@@ -36,8 +36,6 @@ public final class WebPushGateway: Gateway {
   static let trust = Duration.seconds(60)
   /// By how much a push that was tried in vain stands behind those that waited for it.
   static let stepBack = Duration.seconds(5)
-  /// How long a push waits when too many to its service do.
-  static let crowdRest = Duration.seconds(2)
 
   /// Throws what is wrong with the certificates.
   public init(_ service: WebPushService, clock: GatewayClock, log: Logger) throws {
@@ -100,11 +98,7 @@ public final class WebPushGateway: Gateway {
       HTTPPost(
         destination: subscription.destination, path: subscription.path,
         fields: push.webPushFields(urgency, now: clock.wall()) + [("Authorization", authorization)], body: body))
-    switch fate {
-    case .unprocessed(.tooManyWaiting): return .paused(Self.crowdRest, .tooManyWaiting)
-    case .unprocessed(let reason): return .retry(after: nil, reason)
-    case .unknown(let reason): return .retry(after: nil, reason, isUnknown: true)
-    case .answered(let answer):
+    return fate.outcome { answer in
       let took = clock.monotonic() - start
       state.withLock { $0.statistics.answers.observe(took.seconds) }
       return self.outcome(of: WebPushVerdict(answer), at: origin, isTrial: isTrial)

@@ -14,17 +14,17 @@ enum WebPushVerdict: Equatable {
   case dead(GatewayReason)
 
   init(_ answer: HTTPAnswer) {
+    if let reason = answer.temporaryReason {
+      self = .retry(after: answer.retryAfter, reason)
+      return
+    }
     switch answer.status {
     case 200..<300: self = .sent
     case 300..<400: self = .dead(.redirected)
     case 401: self = .refused(.invalidProviderToken)
     case 403: self = .refused(.forbidden)
     case 404, 410: self = .forget
-    case 408: self = .retry(after: answer.retryAfter, .timeout)
     case 413: self = .shorten
-    case 429: self = .retry(after: answer.retryAfter, .tooManyRequests)
-    case 503: self = .retry(after: answer.retryAfter, .serviceUnavailable)
-    case 500...: self = .retry(after: answer.retryAfter, .internalServerError)
     default: self = .dead(.other)
     }
   }

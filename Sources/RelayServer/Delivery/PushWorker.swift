@@ -336,22 +336,17 @@ actor PushWorker {
 
   private func forgetVoIPToken(of device: Device, registeredBefore time: Timestamp) async {
     guard let token = device.voipToken else { return }
-    do {
-      let forgotten = try await store.write {
-        try $0.forget(voipToken: token, platform: device.platform, registeredBefore: time)
-      }
-      if let forgotten { await listener?(.deviceForgotten(of: forgotten.user)) }
-    } catch {
-      if logPause.isOver() { log.error("a dead token cannot be forgotten: \(error)") }
-    }
+    await forget { try $0.forget(voipToken: token, platform: device.platform, registeredBefore: time)?.user }
   }
 
   private func forget(_ device: Device, registeredBefore time: Timestamp) async {
+    await forget { try $0.forget(token: device.token, platform: device.platform, registeredBefore: time)?.user }
+  }
+
+  /// - Parameter work: Returns whose token it was.
+  private func forget(_ work: @escaping @Sendable (Transaction) throws -> UserID?) async {
     do {
-      let forgotten = try await store.write {
-        try $0.forget(token: device.token, platform: device.platform, registeredBefore: time)
-      }
-      if let forgotten { await listener?(.deviceForgotten(of: forgotten.user)) }
+      if let user = try await store.write(work) { await listener?(.deviceForgotten(of: user)) }
     } catch {
       if logPause.isOver() { log.error("a dead token cannot be forgotten: \(error)") }
     }
