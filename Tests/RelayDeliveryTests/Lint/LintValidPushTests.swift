@@ -67,9 +67,11 @@ import Testing
     for _ in 0..<600 {
       let newest = PayloadSubject.random(using: &dice)
       let request = PushRequest(kind: newest.kind, level: newest.level, manner: newest.manner)
-      let isTaken = try? request.checkSize(
-        sender: newest.sender.id, room: newest.room, hasPreview: newest.hasPreview)
-      guard isTaken != nil else { continue }
+      do {
+        try request.checkSize(sender: newest.sender.id, room: newest.room, hasPreview: newest.hasPreview)
+      } catch {
+        continue
+      }
       try expectClean(Push(newest))
       let others = (0..<Int.random(in: 0...5, using: &dice)).map { index in
         DigestRoom(
