@@ -149,6 +149,12 @@ import Testing
     }
   }
 
+  @Test func `a device's facts say who told of its Focus`() throws {
+    let facts = DeviceFacts(focusedUntil: .at(hour), focusSource: .manual)
+    #expect(facts.focusSource == .manual)
+    #expect(try JSONDecoder().decode(DeviceFacts.self, from: JSONEncoder().encode(facts)) == facts)
+  }
+
   @Test(arguments: [
     (
       Decision(outcome: .none(.read), reasons: [Reason(rule: 4, code: .read, words: "w")]),

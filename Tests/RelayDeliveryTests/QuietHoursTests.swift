@@ -144,6 +144,15 @@ import Testing
     #expect(hours.facts(at: end - .milliseconds(1))?.until == end)
   }
 
+  @Test func `milliseconds before 1970 are of the second that they follow`() throws {
+    let hours = try Self.hours("09:00-17:00")
+    let begin = try Self.time("1969-12-31T09:00:00Z")
+    #expect(hours.facts(at: begin - .milliseconds(1)) == nil)
+    #expect(hours.facts(at: begin + .milliseconds(1)) != nil)
+    let end = try Self.time("1969-12-31T17:00:00Z")
+    #expect(hours.facts(at: end - .milliseconds(1))?.until == end)
+  }
+
   @Test(arguments: SilenceMode.allCases)
   func `the mode is theirs`(mode: SilenceMode) throws {
     let hours = try Self.hours("00:00-00:00", mode)
