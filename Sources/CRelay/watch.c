@@ -183,6 +183,16 @@ void relay_session_unwatch(relay_hub_t *hub, relay_id_t id, relay_id_t user_id) 
     }
 }
 
+/* Writes whom the session watches after the first `count`, at most `room` in all; returns how many there are
+ * then. */
+static size_t list(const relay_session_t *session, relay_watching_t *at, size_t room, size_t count) {
+  for (uint32_t i = 0; i < session->watches.count; i++, count++) {
+    const relay_watch_t *watch = relay__list_at(&session->watches, i);
+    if (count < room) at[count] = (relay_watching_t){session->id, session->user->id, watch->user->id};
+  }
+  return count;
+}
+
 size_t relay_user_watches(const relay_hub_t *hub, relay_id_t id, relay_watching_t *at, size_t room) {
   const relay_user_t *user = relay__user_find(hub, id);
   if (!user) return 0;
@@ -191,13 +201,15 @@ size_t relay_user_watches(const relay_hub_t *hub, relay_id_t id, relay_watching_
     const relay_watch_t *watch = relay__list_at(&user->watchers, i);
     if (count < room) at[count] = (relay_watching_t){watch->session->id, watch->session->user->id, id};
   }
-  for (uint32_t i = 0; i < user->sessions.count; i++) {
-    const relay_session_t *session = relay__list_at(&user->sessions, i);
-    for (uint32_t j = 0; j < session->watches.count; j++, count++) {
-      const relay_watch_t *watch = relay__list_at(&session->watches, j);
-      if (count < room) at[count] = (relay_watching_t){session->id, id, watch->user->id};
-    }
-  }
+  for (uint32_t i = 0; i < user->sessions.count; i++)
+    count = list(relay__list_at(&user->sessions, i), at, room, count);
+  return count;
+}
+
+size_t relay_watches(const relay_hub_t *hub, relay_watching_t *at, size_t room) {
+  size_t count = 0;
+  for (uint32_t i = 0; i < hub->sessions.count; i++)
+    if (hub->sessions.items[i]) count = list(hub->sessions.items[i], at, room, count);
   return count;
 }
 

@@ -43,10 +43,20 @@ extension Hub {
 
   /// Who watches the user, and whom the user's sessions watch.
   public func watches(of user: UserHandle) -> [Watching] {
-    let count = relay_user_watches(hub, user.rawValue, nil, 0)
+    Self.watches { relay_user_watches(hub, user.rawValue, $0, $1) }
+  }
+
+  /// All of all sessions.
+  public var watches: [Watching] {
+    Self.watches { relay_watches(hub, $0, $1) }
+  }
+
+  /// - Parameter list: Writes at most so many there, and returns how many there are.
+  private static func watches(_ list: (UnsafeMutablePointer<relay_watching>?, Int) -> Int) -> [Watching] {
+    let count = list(nil, 0)
     guard count > 0 else { return [] }
     let found = [relay_watching](unsafeUninitializedCapacity: count) { buffer, filled in
-      filled = relay_user_watches(hub, user.rawValue, buffer.baseAddress, count)
+      filled = list(buffer.baseAddress, count)
     }
     return found.map {
       Watching(

@@ -54,6 +54,7 @@ extension Relay {
       configure(handle, policy)
       if policy.can != known.can { withdraw(in: handle) }
     }
+    judgeWatches()
   }
 
   nonisolated func serveGateways(_ settings: Settings) {

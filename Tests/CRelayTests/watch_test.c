@@ -145,6 +145,41 @@ TEST(ends, "watch: it ends when it is told to, and with its session") {
   host_end(host); /* nothing is left */
 }
 
+typedef struct list {
+  relay_watching_t found[4];
+  size_t count, room;
+} list_t;
+
+static void list_all(relay_hub_t *hub, void *argument) {
+  list_t *list = argument;
+  list->count = relay_watches(hub, list->found, list->room);
+}
+
+TEST(lists, "watch: those of all sessions are listed, as far as there is room") {
+  host_t *host = host_start(NULL);
+  list_t list = {.room = 4};
+  host_do(host, list_all, &list);
+  EXPECT_INTEGER(list.count, 0);
+  relay_id_t first, second;
+  peer_t *watcher = watcher_of_bob(host, &first, false), *other = watcher_of_bob(host, &second, false);
+  order_t order = {.session = second, .user = "carol"};
+  host_do(host, watch, &order);
+  host_do(host, list_all, &list);
+  EXPECT_INTEGER(list.count, 3);
+  size_t of_first = 0;
+  for (size_t i = 0; i < 3; i++) of_first += list.found[i].session == first;
+  EXPECT_INTEGER(of_first, 1);
+  list = (list_t){.room = 1};
+  host_do(host, list_all, &list);
+  EXPECT_INTEGER(list.count, 3);
+  EXPECT(list.found[0].session && !list.found[1].session);
+  peer_leave(watcher);
+  host_do(host, list_all, &list);
+  EXPECT_INTEGER(list.count, 2);
+  peer_leave(other);
+  host_end(host);
+}
+
 TEST(watched_limit, "watch: at the limit, and one past it") {
   relay_config_t config = host_config();
   config.limits.watched = 2;

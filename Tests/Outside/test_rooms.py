@@ -184,6 +184,26 @@ def test_sighup_brings_other_limits_and_patterns_to_who_is_there(configured, con
     assert connect(relay, "cid").welcome["limits"]["roomsPerSession"] == 1
 
 
+def test_who_is_watched_for_a_room_that_shows_nobody_any_more_is_not_seen(configured, connect, secret):
+    rights = ["join", "send", "presence"]
+    relay = configured({"rooms": [{"match": "*", "can": rights}]}, secret=secret)
+    alice, bob = (connect(relay, token=relay.token(name)) for name in ("alice", "bob"))
+    room = "shared"
+    for session in (alice, bob):
+        session.join(room)
+    alice.request("watch", users=["bob"])
+    alice.request("leave", room=room, stay=True)
+    bob.request("focus", isFocused=True)
+    alice.expect("presence", user="bob", isFocused=True)
+    relay.reload({"rooms": [{"match": "*", "can": ["join", "send"]}]})
+    eventually(lambda: alice.outcome("watch", users=["bob"]).get("code") == "forbidden")
+    alice.forget_events()
+    other = connect(relay, token=relay.token("bob"))
+    bob.request("focus", isFocused=None)
+    other.expect("presence", user="bob", isFocused=None)
+    assert not alice.heard("presence", user="bob")
+
+
 def test_sighup_keeps_whether_a_room_in_memory_is_stored(configured, connect):
     relay = configured({})
     alice = connect(relay, "alice")

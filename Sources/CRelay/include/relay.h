@@ -269,6 +269,8 @@ typedef struct relay_watching {
 } relay_watching_t;
 /* Who watches the user, and whom the user's sessions watch; writes at most `room`, returns how many. */
 size_t relay_user_watches(const relay_hub_t *hub, relay_id_t user, relay_watching_t *at, size_t room);
+/* All of all sessions, in no order. */
+size_t relay_watches(const relay_hub_t *hub, relay_watching_t *at, size_t room);
 
 /* Rooms */
 

@@ -59,8 +59,15 @@ extension Relay {
 
   /// After somebody has joined or left: what those see who watch them, and what they see of whom they watch.
   func judgeWatches(of user: UserHandle) {
-    let watches = hub.watches(of: user)
-    guard !watches.isEmpty else { return }
+    judge(hub.watches(of: user))
+  }
+
+  /// After the settings have changed what rooms let their members see, and whom everybody may watch.
+  func judgeWatches() {
+    judge(hub.watches)
+  }
+
+  private func judge(_ watches: [Watching]) {
     for (session, watched) in Dictionary(grouping: watches, by: \.session) {
       Task { await judge(watched, of: session) }
     }
