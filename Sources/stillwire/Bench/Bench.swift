@@ -11,7 +11,7 @@ struct Bench: AsyncParsableCommand {
       Start the relay with --limits-send-rate 0, or its rates are what is measured. A load takes one processor; \
       compare runs on one machine only. Over TLS, measure behind the proxy.
       """,
-    subcommands: [Fanout.self, Rooms.self, Idle.self, Durable.self, Presence.self, Reconnect.self]
+    subcommands: [Fanout.self, Rooms.self, Idle.self, Durable.self, Presence.self, Reconnect.self, Pushes.self]
   )
 }
 

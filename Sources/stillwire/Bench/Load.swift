@@ -80,15 +80,25 @@ final class Load {
 struct Quantiles {
   let count: UInt64
   let p50, p90, p99, p999, largest: Double
+}
 
+extension Quantiles {
   init(_ histogram: UnsafePointer<load_histogram_t>) {
     func quantile(_ quantile: Double) -> Double { Double(load_histogram_quantile(histogram, quantile)) / 1e9 }
-    count = histogram.pointee.count
-    p50 = quantile(0.5)
-    p90 = quantile(0.9)
-    p99 = quantile(0.99)
-    p999 = quantile(0.999)
-    largest = Double(histogram.pointee.largest) / 1e9
+    self.init(
+      count: histogram.pointee.count, p50: quantile(0.5), p90: quantile(0.9), p99: quantile(0.99),
+      p999: quantile(0.999), largest: Double(histogram.pointee.largest) / 1e9)
+  }
+
+  /// - Parameter values: In any order.
+  init(_ values: [Double]) {
+    let sorted = values.sorted()
+    func quantile(_ share: Double) -> Double {
+      sorted.isEmpty ? 0 : sorted[min(sorted.count - 1, Int(share * Double(sorted.count)))]
+    }
+    self.init(
+      count: UInt64(sorted.count), p50: quantile(0.5), p90: quantile(0.9), p99: quantile(0.99),
+      p999: quantile(0.999), largest: sorted.last ?? 0)
   }
 }
 
