@@ -41,7 +41,7 @@ extension Push {
         expiration: max(1, subject.expires.rawValue / 1000),
         collapseID: subject.collapseID,
         topic: subject.topic),
-      payload: payload)
+      payload: payload, expires: subject.expires)
   }
 }
 

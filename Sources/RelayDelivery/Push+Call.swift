@@ -16,7 +16,7 @@ extension Push {
       headers: PushHeaders(
         type: .voip, priority: .high, expiration: 0, collapseID: subject.collapseID,
         topic: subject.topic + PushHeaders.voipSuffix),
-      payload: payload)
+      payload: payload, expires: subject.expires)
   }
 }
 

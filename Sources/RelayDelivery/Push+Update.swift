@@ -25,7 +25,7 @@ extension Push {
       id: id,
       headers: PushHeaders(
         type: .alert, priority: .low, expiration: max(1, expires.rawValue / 1000), collapseID: "/badge", topic: topic),
-      payload: JSONWriter.object { $0.object("aps") { $0.integer("badge", max(0, count)) } })
+      payload: JSONWriter.object { $0.object("aps") { $0.integer("badge", max(0, count)) } }, expires: expires)
   }
 
   /// A push that wakes the app for a message, and shows nothing.
@@ -47,6 +47,6 @@ extension Push {
           $0.integer("seq", message.seq)
         }
         payload.members(data)
-      })
+      }, expires: expires)
   }
 }

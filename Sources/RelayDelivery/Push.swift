@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+public import RelayProtocol
 
 /// What is handed to a gateway for one device.
 public struct Push: Equatable, Sendable {
@@ -7,11 +8,14 @@ public struct Push: Equatable, Sendable {
   public var headers: PushHeaders
   /// A JSON object.
   public var payload: [UInt8]
+  /// From when on no service is handed it any more; nil: it is whenever that is.
+  public var expires: Timestamp?
 
-  public init(id: String, headers: PushHeaders, payload: [UInt8]) {
+  public init(id: String, headers: PushHeaders, payload: [UInt8], expires: Timestamp? = nil) {
     self.id = id
     self.headers = headers
     self.payload = payload
+    self.expires = expires
   }
 
   /// Bytes of a payload at most. From Apple's "Generating a remote notification".

@@ -4,8 +4,16 @@ public import RelayProtocol
 
 /// Hands pushes to a service that reaches devices.
 public protocol Gateway: Sendable {
-  /// Sends one push once; who calls decides about another attempt. Never throws: what went wrong is an outcome.
-  func send(_ push: Push, to device: Device) async -> PushOutcome
+  /// Sends one push; who calls decides whether it is sent again later. Never throws: what went wrong is an outcome.
+  /// - Parameter log: Is told of each attempt that a service was asked in, where there is more to tell than the outcome.
+  func send(_ push: Push, to device: Device, noting log: AttemptLog) async -> PushOutcome
+}
+
+extension Gateway {
+  /// The same, where only the outcome counts.
+  public func send(_ push: Push, to device: Device) async -> PushOutcome {
+    await send(push, to: device, noting: AttemptLog())
+  }
 }
 
 extension Push {
@@ -29,6 +37,16 @@ public enum PushOutcome: Equatable, Sendable {
   case forgetDevice(GatewayReason, registeredBefore: Timestamp? = nil)
   /// Will never go well.
   case dead(GatewayReason)
+
+  /// Why it was not sent; nil: it was.
+  public var reason: GatewayReason? {
+    switch self {
+    case .sent: nil
+    case .retry(_, let reason, _), .paused(_, let reason), .tooLarge(let reason), .forgetDevice(let reason, _),
+      .dead(let reason):
+      reason
+    }
+  }
 }
 
 /// What a gateway tells about a push that it took.

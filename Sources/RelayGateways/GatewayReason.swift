@@ -47,6 +47,8 @@ public enum GatewayReason: String, Sendable, CaseIterable {
   case connectFailed = "ConnectFailed"
   /// The connection or the stream ended before the answer.
   case connectionLost = "ConnectionLost"
+  /// Its time was over before there was a connection for it.
+  case expired = "Expired"
   /// The device's app has no credential.
   case noCredential = "NoCredential"
   /// The service named another place, which is not followed.
@@ -54,7 +56,7 @@ public enum GatewayReason: String, Sendable, CaseIterable {
   case timeout = "Timeout"
   /// More wait for the gateway than it lets wait.
   case tooManyWaiting = "TooManyWaiting"
-  /// A word that is not known here.
+  /// A word that is not known here, as the attempt has it.
   case other = "Other"
 
   /// - Parameter words: What the service said.

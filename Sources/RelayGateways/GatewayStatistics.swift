@@ -11,11 +11,6 @@ public struct GatewayStatistics: Sendable {
   public var answers = Histogram.seconds
 
   mutating func count(_ outcome: PushOutcome) {
-    switch outcome {
-    case .sent: accepted += 1
-    case .retry(_, let reason, _), .paused(_, let reason), .tooLarge(let reason), .forgetDevice(let reason, _),
-      .dead(let reason):
-      refused[reason, default: 0] += 1
-    }
+    if let reason = outcome.reason { refused[reason, default: 0] += 1 } else { accepted += 1 }
   }
 }

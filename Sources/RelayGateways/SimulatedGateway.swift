@@ -46,7 +46,7 @@ public final class SimulatedGateway: Gateway {
     self.now = now
   }
 
-  public func send(_ push: Push, to device: Device) async -> PushOutcome {
+  public func send(_ push: Push, to device: Device, noting log: AttemptLog) async -> PushOutcome {
     let token = push.token(of: device)
     guard DeviceID(rawValue: token) != nil else { return .forgetDevice(.badDeviceToken) }
     if let fault = push.fault { return .dead(fault) }

@@ -102,6 +102,7 @@ public struct JobRecord: Equatable, Sendable {
   public var due: Timestamp
   /// Until when a job in `sending` belongs to who claimed it.
   public var lease: Timestamp?
+  /// How often it was claimed to be sent.
   public var attempts: Int
   public var created: Timestamp
   public var reasons: [String]
@@ -121,4 +122,8 @@ public struct JobRecord: Equatable, Sendable {
   public var digest: [DigestCount] = []
   /// When the device said that the push arrived.
   public var received: Timestamp?
+  /// What services said, the last attempt last; at most ``mostAttempts``, the newest.
+  public var attemptLog: [PushAttempt] = []
+
+  public static let mostAttempts = 20
 }

@@ -42,7 +42,7 @@ extension Reader {
 
   private static let records = """
     SELECT jobs.id, rooms.name, jobs.seq, users.name, device, platform, token, state, due, lease, attempts, created,
-      reasons, finished_at, note, round, is_notify_anyway, level, explanation, merged_into, digest, received
+      reasons, finished_at, note, round, is_notify_anyway, level, explanation, merged_into, digest, received, attempt_log
     FROM jobs JOIN rooms ON rooms.id = jobs.room JOIN users ON users.id = jobs.user
     """
 
@@ -108,6 +108,7 @@ extension JobRecord {
       due: Timestamp(rawValue: row[8]), lease: row.time(9), attempts: row[10], created: Timestamp(rawValue: row[11]),
       reasons: try row.json(12, "a job's reasons") ?? [], finishedAt: row.time(13), note: row[14], round: row[15],
       isNotifyAnyway: row[16], level: row[17], explanation: explanation.map { Array($0.utf8) }, mergedInto: row[19],
-      digest: try row.json(20, "a job's digest") ?? [], received: row.time(21))
+      digest: try row.json(20, "a job's digest") ?? [], received: row.time(21),
+      attemptLog: try row.json(22, "a job's attempts") ?? [])
   }
 }

@@ -33,6 +33,9 @@ enum Schema {
     migrator.registerMigration("8") { db in
       try db.execute(sql: updates)
     }
+    migrator.registerMigration("9") { db in
+      try db.execute(sql: attempts)
+    }
     return migrator
   }
 
@@ -100,6 +103,11 @@ enum Schema {
     -- When the device was last sent a badge alone, and when it was last woken.
     ALTER TABLE devices ADD COLUMN badged INTEGER;
     ALTER TABLE devices ADD COLUMN woken INTEGER;
+    """
+
+  private static let attempts = """
+    -- A JSON array of the newest, the last one last; NULL: there was none.
+    ALTER TABLE jobs ADD COLUMN attempt_log TEXT;
     """
 
   private static let receipts = """

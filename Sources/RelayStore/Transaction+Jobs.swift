@@ -98,6 +98,21 @@ extension Transaction {
     return true
   }
 
+  /// Keeps what services said to a job's push, whatever has become of the job.
+  public func note(_ attempts: [PushAttempt], of id: String) throws {
+    for attempt in attempts.suffix(JobRecord.mostAttempts) {
+      try db.run(
+        """
+        UPDATE jobs SET attempt_log = json_insert(
+          CASE WHEN json_array_length(attempt_log) >= ?3 THEN json_remove(attempt_log, '$[0]')
+            ELSE coalesce(attempt_log, '[]') END,
+          '$[#]', json(?2))
+        WHERE id = ?1
+        """,
+        [id, StoredJSON.text(of: attempt), JobRecord.mostAttempts])
+    }
+  }
+
   /// The device says that a job's push has arrived; what it said first counts.
   /// - Returns: When that was, whether it is news, and whose device it is; nil when there is no such job.
   public func received(_ id: String, now: Timestamp) throws -> (time: Timestamp, isNews: Bool, user: UserID)? {

@@ -87,6 +87,10 @@ def pushed(circle, request, state=None):
     return job if state in (None, job["state"]) else None
 
 
+def told(job):
+    return [(attempt["status"], attempt.get("reason")) for attempt in job["attempts"]]
+
+
 def paused(circle):
     return call(circle.relay, "GET", "/ready").json.get("paused", [])
 
@@ -113,7 +117,7 @@ def test_a_push_arrives_as_apple_wants_it(apple, service, key):
     der = encode_dss_signature(int.from_bytes(raw[:32], "big"), int.from_bytes(raw[32:], "big"))
     key.public_key().verify(der, f"{header}.{claims}".encode(), ec.ECDSA(hashes.SHA256()))
     job = eventually(lambda: pushed(circle, request, "sent"))
-    assert job["attempts"] == 1 and job["device"] == "phone" and job["user"] == bob.user
+    assert [attempt["status"] for attempt in job["attempts"]] == [200] and job["device"] == "phone" and job["user"] == bob.user
 
 
 def test_one_token_and_one_connection_serve_many(apple, service):
@@ -181,7 +185,8 @@ def test_what_a_goaway_leaves_out_is_sent_again_with_its_id(apple, service, last
     first, second = arrived(service, 3)[1:]
     assert first.headers["apns-id"] == second.headers["apns-id"]
     assert first.connection is not second.connection
-    assert eventually(lambda: pushed(circle, first, "sent"))["attempts"] == 1
+    attempts = eventually(lambda: pushed(circle, first, "sent"))["attempts"]
+    assert [attempt.get("reason", attempt.get("status")) for attempt in attempts] == ["ConnectionLost", 200]
 
 
 @pytest.mark.parametrize(
@@ -236,6 +241,7 @@ def test_the_other_environment_is_tried_once_and_the_device_then_forgotten(apple
     first, second = arrived(service, 2)
     assert first.headers["apns-id"] == second.headers["apns-id"]
     eventually(lambda: bob.ask("GET", "devices/phone").status == 404)
+    assert told(pushed(circle, first, "dead")) == [(400, "BadDeviceToken")] * 2
     circle.pass_due()
     assert len(service.requests) == 2
 
@@ -257,8 +263,8 @@ def test_an_unregistered_device_is_forgotten_unless_it_registered_since(apple, s
     service.handle = lambda request: request.refuse(410, "Unregistered", timestamp=now() + age)
     circle.send("hi")
     (request,) = arrived(service, 1)
-    # The jobs of a device that is forgotten end with it.
-    eventually(lambda: pushed(circle, request, "cancelled" if is_forgotten else "dead"))
+    job = eventually(lambda: pushed(circle, request, "dead"))
+    assert told(job) == [(410, "Unregistered")] and job["note"] == "Unregistered"
     assert (bob.ask("GET", "devices/phone").status == 404) == is_forgotten
 
 
@@ -269,7 +275,8 @@ def test_what_will_never_go_well_is_not_sent_again(apple, service, reason):
     service.handle = lambda request: request.refuse(400, reason)
     circle.send("hi")
     (request,) = arrived(service, 1)
-    eventually(lambda: pushed(circle, request, "dead"))
+    job = eventually(lambda: pushed(circle, request, "dead"))
+    assert told(job) == [(400, reason)] and job["note"] == reason
     assert bob.ask("GET", "devices/phone").status == 200
     assert len(service.requests) == 1
 
@@ -294,7 +301,7 @@ def test_a_refused_credential_waits_and_costs_no_attempt(apple, service, status,
     circle.send("hi")
     (request,) = arrived(service, 1)
     job = eventually(lambda: pushed(circle, request, "retrying"))
-    assert (job["attempts"], job["note"]) == (0, reason)
+    assert told(job) == [(status, reason)] and job["note"] == reason
     assert paused(circle) == [{"app": APP, "environment": "production", "reason": reason}]
     assert metrics(circle.relay)["stillwire_apple_paused_apps"] == 1
     circle.send("again")

@@ -226,7 +226,8 @@ def test_a_push_explains_itself(circle):
     notification = bob.phone.ring("hi")
     push = eventually(lambda: (found := explained(circle, notification))["state"] == "sent" and found)
     assert (push["room"], push["seq"], push["user"], push["device"]) == (circle.room, sent["seq"], bob.user, "phone")
-    assert (push["level"], push["attempts"], push["platform"]) == ("active", 1, "simulator")
+    assert (push["level"], push["platform"]) == ("active", "simulator")
+    assert len(push["attempts"]) == 1 and push["attempts"][0]["time"] >= sent["time"]
     assert [reason["rule"] for reason in push["explanation"]["decision"]["reasons"]] == [14]
     assert push["explanation"]["facts"]["message"]["time"] == sent["time"]
     assert push["summary"]

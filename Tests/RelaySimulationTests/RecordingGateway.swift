@@ -43,7 +43,7 @@ final class RecordingGateway: Gateway {
 
   func answer(_ answer: Answer, to token: String) { state.withLock { $0.answers[token] = answer } }
 
-  func send(_ push: Push, to device: Device) async -> PushOutcome {
+  func send(_ push: Push, to device: Device, noting log: AttemptLog) async -> PushOutcome {
     let isTaken = fuse.withLock { $0 }?.takesPush() ?? true
     guard isTaken else { return .retry(after: nil, .serviceUnavailable) }
     let answer = state.withLock { state in

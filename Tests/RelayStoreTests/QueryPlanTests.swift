@@ -118,6 +118,7 @@ extension Transaction {
 
   private func writeJobs(_ tablet: Device) throws {
     let claims = try claim(limit: 9, now: .at(1), leaseUntil: .at(2))
+    try note([PushAttempt(time: .at(1), status: 500)], of: claims[0].id)
     try retry(claims[0].id, due: .at(1))
     try releaseLeases()
     try noteChange(of: bob.id)

@@ -107,7 +107,11 @@ final class AppleConnectionPool: @unchecked Sendable {
 
   private func pump() {
     defer { note() }
-    while !waiting.isEmpty, let connection = leastBusy {
+    while let next = waiting.first, let connection = leastBusy {
+      if let expires = next.request.expires, settings.clock.wall() >= expires {
+        waiting.removeFirst().end(.unprocessed(.expired))
+        continue
+      }
       let token: ProviderTokens.Token
       do {
         token = try authorize()

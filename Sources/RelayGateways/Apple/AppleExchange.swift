@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import NIOCore
 import NIOHPACK
+import RelayProtocol
 
 /// One attempt at one push.
 struct AppleRequest: Sendable {
@@ -8,6 +9,8 @@ struct AppleRequest: Sendable {
   /// Under Apple's names.
   var fields: [(name: String, value: String)]
   var payload: [UInt8]
+  /// From when on it does not leave any more; nil: it always may.
+  var expires: Timestamp?
 }
 
 /// What became of an attempt.

@@ -100,21 +100,23 @@ public final class AppleGateway: Gateway {
     }
   }
 
-  public func send(_ push: Push, to device: Device) async -> PushOutcome {
+  public func send(_ push: Push, to device: Device, noting log: AttemptLog) async -> PushOutcome {
     guard let app = app(of: device) else { return count(.dead(.noCredential)) }
-    return count(await course(of: push, to: device, app))
+    return count(await course(of: push, to: device, app, noting: log))
   }
 
   private func app(of device: Device) -> AppleApp? {
     device.app.flatMap { name in state.withLock { $0.apps[name] } }
   }
 
-  private func course(of push: Push, to device: Device, _ first: AppleApp) async -> PushOutcome {
+  private func course(
+    of push: Push, to device: Device, _ first: AppleApp, noting attempts: AttemptLog
+  ) async -> PushOutcome {
     var (push, app) = (push, first)
     push.headers.topic =
       (device.topic ?? app.topics[0]) + (push.headers.type == .voip ? PushHeaders.voipSuffix : "")
     let token = push.token(of: device)
-    let request = AppleRequest(deviceToken: token, fields: push.fields, payload: push.payload)
+    let request = AppleRequest(deviceToken: token, fields: push.fields, payload: push.payload, expires: push.expires)
     let end = clock.monotonic() + Self.patience
     var lane = Lane(app: app.name, environment: environment(of: device, token, app))
     var steps: Set<AppleStep> = []
@@ -130,16 +132,19 @@ public final class AppleGateway: Gateway {
       let pool = pool(of: app.key, lane.environment)
       switch await pool.send(request) {
       case .unprocessed(let reason):
+        attempts.note(PushAttempt(time: clock.wall(), reason: reason.rawValue))
         guard reason == .connectionLost, steps.insert(.reconnected).inserted, clock.monotonic() < end else {
           return .retry(after: nil, reason, isUnknown: isUnknown)
         }
       case .unknown(let reason):
         isUnknown = true
+        attempts.note(PushAttempt(time: clock.wall(), reason: reason.rawValue))
         guard reason != .cancelled, steps.insert(.reconnected).inserted, clock.monotonic() < end else {
           return .retry(after: nil, reason, isUnknown: true)
         }
       case .answered(let answer, let credential, let connection, let took):
         note(answer, took)
+        attempts.note(PushAttempt(time: clock.wall(), status: answer.status, reason: answer.reason))
         let verdict = AppleVerdict(
           answer, after: steps, isEnvironmentKnown: device.environment != nil,
           canRenewToken: answer.reason == GatewayReason.expiredProviderToken.rawValue
@@ -282,11 +287,10 @@ public final class AppleGateway: Gateway {
 
   private func count(_ outcome: PushOutcome) -> PushOutcome {
     state.withLock { state in
-      switch outcome {
-      case .sent: state.statistics.accepted += 1
-      case .retry(_, let reason, _), .paused(_, let reason), .tooLarge(let reason), .forgetDevice(let reason, _),
-        .dead(let reason):
+      if let reason = outcome.reason {
         state.statistics.refused[reason, default: 0] += 1
+      } else {
+        state.statistics.accepted += 1
       }
     }
     return outcome

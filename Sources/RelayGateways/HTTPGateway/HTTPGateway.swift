@@ -39,13 +39,13 @@ public final class HTTPGateway: Gateway {
 
   public var statistics: GatewayStatistics { state.withLock { $0.statistics } }
 
-  public func send(_ push: Push, to device: Device) async -> PushOutcome {
-    let outcome = await outcome(of: push, to: device)
+  public func send(_ push: Push, to device: Device, noting log: AttemptLog) async -> PushOutcome {
+    let outcome = await outcome(of: push, to: device, noting: log)
     state.withLock { $0.statistics.count(outcome) }
     return outcome
   }
 
-  private func outcome(of push: Push, to device: Device) async -> PushOutcome {
+  private func outcome(of push: Push, to device: Device, noting attempts: AttemptLog) async -> PushOutcome {
     guard let app = device.app.flatMap({ name in state.withLock { $0.apps[name] } }) else {
       return .dead(.noCredential)
     }
@@ -53,11 +53,15 @@ public final class HTTPGateway: Gateway {
     var fields = [(name: "Content-Type", value: "application/json"), (name: "Accept", value: "application/json")]
     if let signature = app.signature(of: body) { fields.append((Self.signatureName, signature)) }
     let start = clock.monotonic()
-    let fate = await pool.send(HTTPPost(destination: app.destination, path: app.path, fields: fields, body: body))
+    let fate = await pool.send(
+      HTTPPost(
+        destination: app.destination, path: app.path, fields: fields, body: body, expires: push.expires))
     return fate.outcome { answer in
       let took = clock.monotonic() - start
       state.withLock { $0.statistics.answers.observe(took.seconds) }
-      return PushOutcome(answer, pushkey: device.token)
+      let outcome = PushOutcome(answer, pushkey: device.token)
+      attempts.note(answer, outcome, at: clock.wall(), hiding: device.token)
+      return outcome
     }
   }
 }

@@ -114,9 +114,13 @@ final class HTTPPool: @unchecked Sendable {
     while let lane = lanes[destination], !lane.waiting.isEmpty,
       let connection = lane.connections.values.first(where: \.isIdle)
     {
-      connection.expiry?.cancel()
       guard let exchange = lanes[destination]?.waiting.popFirst() else { return }
-      connection.send(exchange)
+      if let expires = exchange.post.expires, settings.clock.wall() >= expires {
+        exchange.end(.unprocessed(.expired))
+      } else {
+        connection.expiry?.cancel()
+        connection.send(exchange)
+      }
     }
     guard let lane = lanes[destination], !isClosed else { return }
     let room = settings.connections - lane.connections.count - lane.opening

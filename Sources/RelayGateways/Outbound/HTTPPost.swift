@@ -25,6 +25,8 @@ struct HTTPPost: Sendable {
   var path: String
   var fields: [(name: String, value: String)]
   var body: [UInt8]
+  /// From when on it does not leave any more; nil: it always may.
+  var expires: Timestamp?
 }
 
 /// What became of it.

@@ -73,13 +73,13 @@ public final class WebPushGateway: Gateway {
     }
   }
 
-  public func send(_ push: Push, to device: Device) async -> PushOutcome {
-    let outcome = await outcome(of: push, to: device)
+  public func send(_ push: Push, to device: Device, noting log: AttemptLog) async -> PushOutcome {
+    let outcome = await outcome(of: push, to: device, noting: log)
     state.withLock { $0.statistics.count(outcome) }
     return outcome
   }
 
-  private func outcome(of push: Push, to device: Device) async -> PushOutcome {
+  private func outcome(of push: Push, to device: Device, noting attempts: AttemptLog) async -> PushOutcome {
     let (services, hasKey) = state.withLock { ($0.services, $0.key != nil) }
     guard hasKey else { return .dead(.noCredential) }
     guard let subscription = WebPushSubscription(token: device.token, services: services) else {
@@ -97,11 +97,14 @@ public final class WebPushGateway: Gateway {
     let fate = await pool.send(
       HTTPPost(
         destination: subscription.destination, path: subscription.path,
-        fields: push.webPushFields(urgency, now: clock.wall()) + [("Authorization", authorization)], body: body))
+        fields: push.webPushFields(urgency, now: clock.wall()) + [("Authorization", authorization)], body: body,
+        expires: push.expires))
     return fate.outcome { answer in
       let took = clock.monotonic() - start
       state.withLock { $0.statistics.answers.observe(took.seconds) }
-      return self.outcome(of: WebPushVerdict(answer), at: origin, isTrial: isTrial)
+      let outcome = self.outcome(of: WebPushVerdict(answer), at: origin, isTrial: isTrial)
+      attempts.note(answer, outcome, at: clock.wall(), hiding: subscription.path)
+      return outcome
     }
   }
 

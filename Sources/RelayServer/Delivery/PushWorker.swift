@@ -11,14 +11,14 @@ import Synchronization
 actor PushWorker {
   private let store: Store
   private let gateways: [Platform: any Gateway]
-  private let now: @Sendable () -> Timestamp
+  let now: @Sendable () -> Timestamp
   private let policy: RetryPolicy
   private let log: Logger
-  private let settings = Mutex((rooms: RoomPatterns(), apps: Apps()))
+  let settings = Mutex((rooms: RoomPatterns(), apps: Apps()))
   private let wakes: AsyncStream<Void>
   private nonisolated let waker: AsyncStream<Void>.Continuation
-  private let parser = JSONParser(deepest: 1_000)
-  private let receipts: ReceiptKey
+  let parser = JSONParser(deepest: 1_000)
+  let receipts: ReceiptKey
   private(set) var tally = PushTally()
   /// Whether jobs could not be claimed the last time.
   private var isFailing = false
@@ -201,33 +201,40 @@ actor PushWorker {
     }
     let digest = digest(of: claim, request, expires: expires)
     let isRinging = rings(claim.device, request)
+    let attempts = AttemptLog()
     var outcome: PushOutcome
     do {
-      outcome = await gateway.send(try isRinging ? Push(ringing: digest.newest) : Push(digest), to: claim.device)
+      outcome = await gateway.send(
+        try isRinging ? Push(ringing: digest.newest) : Push(digest), to: claim.device, noting: attempts)
       if isRinging, case .forgetDevice(_, let time) = outcome {
         await forgetVoIPToken(of: claim.device, registeredBefore: time ?? claim.created)
         // It is an alert next time.
         outcome = .retry(after: nil, .badDeviceToken)
       } else if case .tooLarge = outcome {
-        outcome = await gateway.send(try Push(digest, largest: Self.shortened), to: claim.device)
+        outcome = await gateway.send(
+          try Push(digest, largest: Self.shortened), to: claim.device, noting: attempts)
       }
     } catch {
       return await finish(claim, .dead, "\(error)")
     }
+    let told = told(attempts, outcome)
+    // In the service's word, where ours says less.
+    let word = outcome.reason.map { $0 == .other ? told.last?.reason ?? $0.rawValue : $0.rawValue } ?? ""
     switch outcome {
-    case .sent(let note): await finish(claim, .sent, note.rawValue)
-    case .dead(let reason), .tooLarge(let reason): await finish(claim, .dead, reason.rawValue)
-    case .forgetDevice(let reason, let time):
-      await forget(claim.device, registeredBefore: time ?? claim.created)
-      await finish(claim, .dead, reason.rawValue)
-    case .retry(let after, let reason, let isUnknown):
-      let note = isUnknown ? "\(reason.rawValue), outcome unknown" : reason.rawValue
-      await retry(claim, after: after, note, expires: expires)
-    case .paused(let wait, let reason):
+    case .sent(let note): await finish(claim, .sent, note.rawValue, told)
+    case .dead, .tooLarge: await finish(claim, .dead, word, told)
+    case .forgetDevice(_, let time):
+      await finish(claim, .dead, word, told, forgetting: time ?? claim.created)
+    case .retry(let after, _, let isUnknown):
+      await retry(claim, after: after, isUnknown ? "\(word), outcome unknown" : word, told, expires: expires)
+    case .paused(let wait, _):
       // When that is too late, it expires then.
       let due = min(now() + wait, expires)
       tally.count(.paused)
-      await record("pause") { _ = try $0.retry(claim.id, due: due, note: reason.rawValue, wasTried: false) }
+      await record("pause") {
+        try $0.note(told, of: claim.id)
+        _ = try $0.retry(claim.id, due: due, note: word, wasTried: false)
+      }
       await tellIfOutdated(claim)
     }
   }
@@ -257,81 +264,17 @@ actor PushWorker {
     await record("update") { try $0.finishUpdate(claim.id) }
   }
 
-  /// nil: it cannot be made, or is not needed any more.
-  private func push(of claim: UpdateClaim) -> Push? {
-    let topic = claim.device.app ?? Self.defaultTopic
-    switch claim.content {
-    case .badge(let count):
-      return Push(id: claim.id, badge: count, expires: now() + Self.updateLifetime, topic: topic)
-    case .silent(let room, let epoch, let message):
-      let request = PushRequest(stored: message.push, parser)
-      let expires = request.expires(from: message.time)
-      guard now() < expires else { return nil }
-      return Push(
-        id: claim.id, waking: MessageReference(room: room, seq: message.seq), epoch: epoch, data: request.manner.data,
-        expires: expires, topic: topic)
-    case .change(let kind, let job):
-      let request = PushRequest(stored: job.message.push, parser)
-      let isOver = now() >= request.expires(from: job.message.time)
-      let body: PushText?
-      switch kind {
-      case .edited: body = nil
-      case .deleted: body = .localized(key: "Message deleted")
-      case .missed: body = .localized(key: "Missed call")
-      case .badge, .silent: preconditionFailure("a \(kind) changes no push")
-      }
-      guard kind != .edited || !isOver else { return nil }
-      // What stays on the phone is news for as long as the message could have been.
-      let expires = job.message.time + PushRequest.longestLifetime
-      let subject = subject(of: job, request, expires: expires)
-      return try? Push(id: claim.id, changing: subject, to: body)
-    }
-  }
-
-  /// Of one message, unless others were held back with it.
-  private func digest(of claim: Claim, _ request: PushRequest, expires: Timestamp) -> DigestSubject {
-    DigestSubject(
-      newest: subject(of: claim, request, expires: expires), count: claim.count,
-      others: claim.others.map { other in
-        let manner = PushRequest(stored: other.message.push, parser).manner
-        return DigestRoom(
-          room: other.room, count: other.count, seq: other.message.seq, sender: other.sender,
-          text: manner.line(text(of: other.message.body), hasPreview: hasPreview(other.room)))
-      })
-  }
-
-  private func hasPreview(_ room: RoomID) -> Bool { settings.withLock { $0.rooms.policy(for: room).hasPreview } }
-
-  /// Whether a call is for the phone's own call screen.
-  private func rings(_ device: Device, _ request: PushRequest) -> Bool {
-    request.kind == .call && device.voipToken != nil && settings.withLock { $0.apps.has(.voip, device) }
-  }
-
-  private func subject(of claim: Claim, _ request: PushRequest, expires: Timestamp) -> PayloadSubject {
-    PayloadSubject(
-      notification: claim.id, sender: claim.sender, room: claim.room, memberCount: claim.roomMemberCount,
-      epoch: claim.epoch, seq: claim.message.seq, kind: request.kind, text: text(of: claim.message.body),
-      manner: request.manner, hasPreview: hasPreview(claim.room),
-      level: claim.level.flatMap(Level.init(rawValue:)) ?? request.level, badge: claim.unread,
-      isMention: claim.message.mentions.contains(claim.recipient), isReply: claim.isReply,
-      isNotifyAnyway: claim.isNotifyAnyway, criteria: claim.criteria ?? request.criteria, expires: expires,
-      topic: claim.device.app ?? Self.defaultTopic, replaces: claim.collapse,
-      // As long as the job is there to be told.
-      receipt: receipts.receipt(for: claim.id, until: now() + Self.retention))
-  }
-
   private func tell(_ claim: Claim, _ state: DeliveryState) async {
     guard let listener, claim.reports || claim.count > 1 || !claim.others.isEmpty else { return }
     let told = try? await store.read { try $0.reported(by: claim.id, limit: Self.mostReported) }
     for (message, _) in told ?? [] { await listener(.ended(state, message, to: claim.recipient)) }
   }
 
-  /// What a person reads of a body: the body when it is a string, else its `text`.
-  private func text(of body: [UInt8]) -> String? {
-    let isObject = body.first == UInt8(ascii: "{")
-    let object = isObject ? body : Array("{\"text\":".utf8) + body + Array("}".utf8)
-    guard let fields = try? parser.parse(object), case .string(let text) = fields.members["text"] else { return nil }
-    return text
+  /// What the services of a gateway said; where it has none, what it said itself.
+  private func told(_ log: AttemptLog, _ outcome: PushOutcome) -> [PushAttempt] {
+    let told = log.attempts
+    if case .paused = outcome { return told }
+    return told.isEmpty ? [PushAttempt(time: now(), reason: outcome.reason?.rawValue)] : told
   }
 
   private func forgetVoIPToken(of device: Device, registeredBefore time: Timestamp) async {
@@ -352,15 +295,20 @@ actor PushWorker {
     }
   }
 
-  private func retry(_ claim: Claim, after: Duration?, _ note: String, expires: Timestamp) async {
+  private func retry(
+    _ claim: Claim, after: Duration?, _ note: String, _ attempts: [PushAttempt], expires: Timestamp
+  ) async {
     var generator = SystemRandomNumberGenerator()
     let time = now()
     guard
       let due = policy.next(
         after: claim.attempts, retryAfter: after, now: time, expires: expires, using: &generator)
-    else { return await finish(claim, .expired, note) }
+    else { return await finish(claim, .expired, note, attempts) }
     tally.count(.retried)
-    await record("retry") { _ = try $0.retry(claim.id, due: due, note: note) }
+    await record("retry") {
+      try $0.note(attempts, of: claim.id)
+      _ = try $0.retry(claim.id, due: due, note: note)
+    }
     await tellIfOutdated(claim)
   }
 
@@ -369,7 +317,11 @@ actor PushWorker {
     await listener?(.pushOutdated(of: claim.recipient))
   }
 
-  private func finish(_ claim: Claim, _ state: FinishedState, _ note: String) async {
+  /// - Parameter registered: The device has lost its token, unless it registered at this time or later; nil: it has not.
+  private func finish(
+    _ claim: Claim, _ state: FinishedState, _ note: String, _ attempts: [PushAttempt] = [],
+    forgetting registered: Timestamp? = nil
+  ) async {
     switch state {
     case .sent: tally.count(.sent)
     case .expired: tally.count(.expired)
@@ -377,21 +329,33 @@ actor PushWorker {
     case .cancelled: break  // by whoever read it, not here
     }
     let time = now()
-    await record(state.rawValue) {
-      _ = try $0.finish(claim.id, state: state, note: note, now: time)
-      _ = try $0.purge(finishedBefore: time - Self.retention)
+    let bereft = await record(state.rawValue) { transaction in
+      try transaction.note(attempts, of: claim.id)
+      _ = try transaction.finish(claim.id, state: state, note: note, now: time)
+      _ = try transaction.purge(finishedBefore: time - Self.retention)
+      // Afterwards: what is forgotten takes the jobs with it that have not ended.
+      let device = claim.device
+      return try registered.flatMap {
+        try transaction.forget(token: device.token, platform: device.platform, registeredBefore: $0)?.user
+      }
     }
+    if case .some(.some(let user)) = bereft { await listener?(.deviceForgotten(of: user)) }
     await tell(claim, state == .sent ? .pushed : .failed)
   }
 
   /// A job whose end cannot be written is claimed again after its lease, and sent under the same collapse id.
-  private func record(_ what: String, _ work: @escaping @Sendable (Transaction) throws -> Void) async {
+  /// - Returns: What the work did; nil: it failed.
+  @discardableResult
+  private func record<Answer: Sendable>(
+    _ what: String, _ work: @escaping @Sendable (Transaction) throws -> Answer
+  ) async -> Answer? {
     do {
-      try await store.write(work)
+      return try await store.write(work)
     } catch {
       if !isFailing, logPause.isOver() {
         log.error("the end of a push job (\(what)) cannot be stored: \(error)")
       }
+      return nil
     }
   }
 }

@@ -76,7 +76,16 @@ extension Relay {
       $0["level"] = job.level
       $0.integer("created", job.created.rawValue)
       $0.integer("due", job.due.rawValue)
-      $0.integer("attempts", job.attempts)
+      $0.array("attempts") { list in
+        for attempt in job.attemptLog {
+          list.object {
+            $0.integer("time", attempt.time.rawValue)
+            $0.integer("status", attempt.status)
+            $0["reason"] = attempt.reason
+            $0["words"] = attempt.words
+          }
+        }
+      }
       $0.integer("finished", job.finishedAt?.rawValue)
       $0.integer("received", job.received?.rawValue)
       $0["note"] = job.note

@@ -44,6 +44,21 @@ import Testing
     try await simulator.stop()
   }
 
+  @Test(arguments: [(-1, true), (0, true), (1, false)])
+  func `what has expired does not leave`(_ milliseconds: Int64, _ isOver: Bool) async throws {
+    let simulator = try await AppleSimulator.start()
+    let pool = try makePool(simulator)
+    var request = Self.request
+    request.expires = Timestamp(rawValue: 1_700_000_000_000 + milliseconds)
+    switch await pool.send(request) {
+    case .unprocessed(.expired): #expect(isOver)
+    case .answered: #expect(!isOver)
+    case let fate: Issue.record("\(fate)")
+    }
+    pool.close()
+    try await simulator.stop()
+  }
+
   @Test func `where nobody listens a request is told so`() async throws {
     let simulator = try await AppleSimulator.start()
     let pool = try makePool(simulator)

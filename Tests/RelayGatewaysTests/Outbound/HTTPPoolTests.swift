@@ -46,6 +46,22 @@ import Testing
     try await service.close()
   }
 
+  @Test(arguments: [
+    (Int64(-1), HTTPFate.unprocessed(.expired)), (0, .unprocessed(.expired)), (1, .answered(HTTPAnswer(status: 201))),
+  ])
+  func `what has expired does not leave`(_ expires: Int64, _ fate: HTTPFate) async throws {
+    let service = try await listen(saying: "HTTP/1.1 201 Made\r\nContent-Length: 0\r\n\r\n")
+    let pool = try pool()
+    var late = post(service.port)
+    late.expires = Timestamp(rawValue: expires)
+    #expect(await pool.send(late) == fate)
+    // The connection is there for the next.
+    #expect(await pool.send(post(service.port)) == .answered(HTTPAnswer(status: 201)))
+    #expect(service.accepted == 1)
+    pool.close()
+    try await service.close()
+  }
+
   @Test func `a redirection is an answer like others`() async throws {
     let fate = try await fate(
       of: "HTTP/1.1 307 There\r\nLocation: http://127.0.0.1:9/\r\nContent-Length: 0\r\n\r\n")

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayProtocol
+import Testing
+
+@Suite struct PushAttemptTests {
+  @Test(arguments: [
+    ("BadDeviceToken", "BadDeviceToken"), ("A word of next year", "A word of next year"),
+    (" \t<b>\r\n  no\u{0}\u{1B}[31m\u{200E}\u{2028}way ", "<b> no [31m way"), ("é🦕", "é🦕"),
+  ])
+  func `what a service says becomes one readable line`(_ told: String, _ kept: String) {
+    let attempt = PushAttempt(time: Timestamp(rawValue: 1), status: 400, reason: told, words: told)
+    #expect(attempt.reason == kept)
+    #expect(attempt.words == kept)
+  }
+
+  @Test(arguments: ["", " \n", "\u{0}"])
+  func `what says nothing is nothing`(_ told: String) {
+    #expect(PushAttempt(time: Timestamp(rawValue: 1), reason: told, words: told).reason == nil)
+  }
+
+  @Test(arguments: ["x", "é", "🦕", "👨‍👩‍👧‍👦"])
+  func `what is too long is cut between characters`(_ character: String) {
+    let long = String(repeating: character, count: 1_000)
+    let attempt = PushAttempt(time: Timestamp(rawValue: 1), reason: long, words: long)
+    let (reason, words) = (attempt.reason ?? "", attempt.words ?? "")
+    #expect(!reason.isEmpty && reason.utf8.count <= PushAttempt.longestReason)
+    #expect(words.utf8.count > PushAttempt.longestReason && words.utf8.count <= PushAttempt.longestWords)
+  }
+}
