@@ -4,16 +4,23 @@ public import RelayProtocol
 extension PushRequest {
   /// Throws where the payload would be too large for some recipient, however short its text is made: so that the sender
   /// hears of it, and not whoever looks for the push later.
-  public func checkSize(sender: UserID, room: RoomID, hasPreview: Bool) throws(PayloadError) {
-    _ = try Push(
-      PayloadSubject(
-        notification: "00000000-0000-0000-0000-000000000000", sender: User(id: sender), room: room,
-        memberCount: 100_000_000, epoch: String(repeating: "e", count: Position.longestEpoch), seq: largestInteger,
-        kind: kind, text: nil, manner: manner, hasPreview: hasPreview,
-        level: level > .active ? level : .timeSensitive, badge: Int(PushManner.largestBadge),
-        // A recipient's own label, each byte of which JSON may write with six.
-        criteria: String(repeating: "\u{1}", count: FilterReport.longestCriteria), expires: Timestamp(rawValue: 0),
-        topic: "", receipt: String(repeating: "r", count: PayloadSubject.longestReceipt)))
+  /// - Parameter largest: Bytes of a payload at most.
+  public func checkSize(
+    sender: UserID, room: RoomID, hasPreview: Bool, largest: Int = Push.largestPayload
+  ) throws(PayloadError) {
+    // A lower level has the longer name, and `critical` the longer sound.
+    for level in Set([level, .timeSensitive]) {
+      _ = try Push(
+        PayloadSubject(
+          notification: "00000000-0000-0000-0000-000000000000", sender: User(id: sender), room: room,
+          memberCount: 100_000_000, epoch: String(repeating: "e", count: Position.longestEpoch), seq: largestInteger,
+          kind: kind, text: nil, manner: manner, hasPreview: hasPreview, level: level,
+          badge: Int(PushManner.largestBadge),
+          // A recipient's own label, each byte of which JSON may write with six.
+          criteria: String(repeating: "\u{1}", count: FilterReport.longestCriteria), expires: Timestamp(rawValue: 0),
+          topic: "", receipt: String(repeating: "r", count: PayloadSubject.longestReceipt)),
+        largest: largest)
+    }
   }
 }
 

@@ -31,8 +31,9 @@ public enum PushOutcome: Equatable, Sendable {
   case retry(after: Duration?, GatewayReason, isUnknown: Bool = false)
   /// Nothing was sent, and nothing of this lane will be for that time; not an attempt.
   case paused(Duration, GatewayReason)
-  /// The payload is too large for the gateway, though not for its rules.
-  case tooLarge(GatewayReason)
+  /// The payload is too large for the gateway, though not for its rules. `most`: bytes that would not be; nil: it did
+  /// not say.
+  case tooLarge(GatewayReason, most: Int? = nil)
   /// The token is of no use any more: forget it, if it is still the device's and, with a time, registered before it.
   case forgetDevice(GatewayReason, registeredBefore: Timestamp? = nil)
   /// Will never go well.
@@ -42,7 +43,7 @@ public enum PushOutcome: Equatable, Sendable {
   public var reason: GatewayReason? {
     switch self {
     case .sent: nil
-    case .retry(_, let reason, _), .paused(_, let reason), .tooLarge(let reason), .forgetDevice(let reason, _),
+    case .retry(_, let reason, _), .paused(_, let reason), .tooLarge(let reason, _), .forgetDevice(let reason, _),
       .dead(let reason):
       reason
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import RelayDelivery
+import RelayGateways
 import RelayHub
 import RelayProtocol
 import RelayStore
@@ -48,7 +49,7 @@ extension Relay {
       if let fields = message.fields {
         outgoing.request = try SendRequest(
           fields, rights: rights, newest: hub.position(of: message.room)?.seq ?? 0, isStored: isStored)
-        try outgoing.request.push.check(sender: sender, room: room, hasPreview: policy(of: room).hasPreview)
+        try check(outgoing.request.push, from: sender, to: room)
       }
       guard isStored else {
         return tell(message, room, .success(SentMessage(stored: try publish(outgoing, in: message.room))))
@@ -57,6 +58,13 @@ extension Relay {
       return tell(message, room, .failure(error))
     }
     append(outgoing, to: room, message.room) { $0.tell(message, room, $1.mapError { $0 }) }
+  }
+
+  /// Throws what of a push does not go with the room, or would not fit into a payload for whoever is in it.
+  func check(_ push: PushRequest, from sender: UserID, to room: RoomID) throws(RequestError) {
+    try push.check(
+      sender: sender, room: room, hasPreview: policy(of: room).hasPreview,
+      largest: settings.webPushKey == nil ? Push.largestPayload : WebPushGateway.largestPayload)
   }
 
   private func tell(_ message: HubSend, _ room: RoomID, _ result: Result<SentMessage, any Error>) {

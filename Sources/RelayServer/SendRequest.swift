@@ -45,8 +45,10 @@ struct SendRequest: Equatable, Sendable {
 
 extension PushRequest {
   /// Throws what does not go with the room, or would not fit into a payload.
-  /// - Parameter hasPreview: Whether texts of its messages may leave the relay.
-  func check(sender: UserID, room: RoomID, hasPreview: Bool) throws(RequestError) {
+  /// - Parameters:
+  ///   - hasPreview: Whether texts of its messages may leave the relay.
+  ///   - largest: Bytes of a payload at most.
+  func check(sender: UserID, room: RoomID, hasPreview: Bool, largest: Int) throws(RequestError) {
     // Of a silent push nothing but the data could be large, and that is bounded.
     guard manner != PushManner(), !isSilent else { return }
     if !hasPreview, let key = manner.firstText {
@@ -55,7 +57,7 @@ extension PushRequest {
         at: "/push/\(key)")
     }
     do {
-      try checkSize(sender: sender, room: room, hasPreview: hasPreview)
+      try checkSize(sender: sender, room: room, hasPreview: hasPreview, largest: largest)
     } catch {
       throw RequestError(
         .tooLarge, "a push may need \(error.size) bytes beside its body, and \(error.largest) are allowed",

@@ -193,6 +193,28 @@ import Testing
   }
 }
 
+extension PayloadMannerTests {
+  @Test func `a critical push fits when it is lowered`() throws {
+    var request = PushRequest()
+    request.level = .critical
+    let room = RoomID(unchecked: "tea")
+    let fitting = (1_000...4_000).last { count in
+      request.manner.data = ["a": .string(String(repeating: "x", count: count))]
+      return (try? request.checkSize(sender: ann, room: room, hasPreview: true)) != nil
+    }
+    request.manner.data = ["a": .string(String(repeating: "x", count: try #require(fitting)))]
+    for level in Level.allCases {
+      let push = try Push(
+        PayloadSubject(
+          notification: self.subject.notification, sender: User(id: ann), room: room, memberCount: 100_000_000,
+          epoch: String(repeating: "e", count: 32), seq: largestInteger, text: nil, manner: request.manner,
+          level: level, badge: Int(PushManner.largestBadge), criteria: String(repeating: "\u{1}", count: 128),
+          expires: .at(0), topic: "", receipt: String(repeating: "r", count: PayloadSubject.longestReceipt)))
+      #expect(push.payload.count <= Push.largestPayload)
+    }
+  }
+}
+
 extension PushManner {
   /// Each field now and then.
   static func random(using dice: inout Dice) -> PushManner {

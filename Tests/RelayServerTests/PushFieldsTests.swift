@@ -144,9 +144,11 @@ import Testing
 
   // MARK: Where it is sent
 
-  private func check(_ push: String, room: String = "tea", hasPreview: Bool = true) throws {
+  private func check(
+    _ push: String, room: String = "tea", hasPreview: Bool = true, largest: Int = Push.largestPayload
+  ) throws {
     try request(push).check(
-      sender: UserID(unchecked: "ann"), room: RoomID(unchecked: room), hasPreview: hasPreview)
+      sender: UserID(unchecked: "ann"), room: RoomID(unchecked: room), hasPreview: hasPreview, largest: largest)
   }
 
   @Test func `a long body fits, and what cannot be shortened is refused at once`() throws {
@@ -156,6 +158,13 @@ import Testing
       try check(#"{"data":{"a":"\#(String(repeating: "x", count: 3_000))"}}"#)
     }
     #expect((error.code, error.at) == (.tooLarge, "/push"))
+  }
+
+  @Test func `what fits depends on the gateways`() throws {
+    let push = #"{"data":{"a":"\#(String(repeating: "x", count: 1_900))"}}"#
+    try check(push)
+    let error = try #require(throws: RequestError.self) { try check(push, largest: 3_000) }
+    #expect(error.code == .tooLarge && error.message.hasSuffix("3000 are allowed"))
   }
 
   @Test(arguments: [

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Crypto
 import Foundation
+import RelayDelivery
 import RelayProtocol
 
 /// With what the relay proves to push services who it is (RFC 8292), and whom they may write to.
@@ -42,6 +43,15 @@ public struct VAPIDKey: Sendable {
       $0["sub"] = subject
     }
     return try key.token(header: #"{"typ":"JWT","alg":"ES256"}"#, claims: String(decoding: claims, as: UTF8.self))
+  }
+
+  /// 32 characters of base64url, the same for what is to replace each other (RFC 8030, section 5.4). Keyed, because a
+  /// service could guess rooms from a mere hash.
+  func topic(of push: Push) -> String {
+    let topicKey = HKDF<SHA256>.deriveKey(
+      inputKeyMaterial: SymmetricKey(data: key.rawRepresentation), info: Data("topic".utf8), outputByteCount: 32)
+    let code = HMAC<SHA256>.authenticationCode(for: Data(push.headers.collapseID.utf8), using: topicKey)
+    return Data(code.prefix(24)).base64URL
   }
 
   /// Push services refuse a subject that reaches nobody; Apple's among them.

@@ -30,6 +30,9 @@ public final class WebPushGateway: Gateway {
     var accepted: ContinuousClock.Instant?
   }
 
+  /// Bytes of a payload at most: encrypted, it is larger.
+  public static let largestPayload = SubscriptionKeys.longestText
+
   static let mostOrigins = 256
   /// A refusal so soon after the service has taken another push is about the one subscription, which was made with
   /// another key: it stops nobody else's pushes.
@@ -80,13 +83,15 @@ public final class WebPushGateway: Gateway {
   }
 
   private func outcome(of push: Push, to device: Device, noting attempts: AttemptLog) async -> PushOutcome {
-    let (services, hasKey) = state.withLock { ($0.services, $0.key != nil) }
-    guard hasKey else { return .dead(.noCredential) }
+    let (services, key) = state.withLock { ($0.services, $0.key) }
+    guard let key else { return .dead(.noCredential) }
     guard let subscription = WebPushSubscription(token: device.token, services: services) else {
       return .dead(.badSubscription)
     }
     guard let urgency = push.urgency else { return .dead(.invalidPushType) }
-    guard push.payload.count <= SubscriptionKeys.longestText else { return .tooLarge(.payloadTooLarge) }
+    guard push.payload.count <= Self.largestPayload else {
+      return .tooLarge(.payloadTooLarge, most: Self.largestPayload)
+    }
     let origin = subscription.destination.origin
     let (wait, isTrial) = enter(origin)
     if let wait { return .paused(wait.time, wait.reason) }
@@ -97,8 +102,9 @@ public final class WebPushGateway: Gateway {
     let fate = await pool.send(
       HTTPPost(
         destination: subscription.destination, path: subscription.path,
-        fields: push.webPushFields(urgency, now: clock.wall()) + [("Authorization", authorization)], body: body,
-        expires: push.expires))
+        fields: push.webPushFields(urgency, topic: key.topic(of: push), now: clock.wall())
+          + [("Authorization", authorization)],
+        body: body, expires: push.expires))
     return fate.outcome { answer in
       let took = clock.monotonic() - start
       state.withLock { $0.statistics.answers.observe(took.seconds) }

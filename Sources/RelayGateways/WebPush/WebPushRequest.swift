@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-import Crypto
-import Foundation
 import RelayDelivery
 import RelayProtocol
 
@@ -18,12 +16,14 @@ extension Push {
   }
 
   /// The headers of RFC 8030, section 5, but for who sends it.
-  /// - Parameter urgency: As ``urgency`` says.
-  func webPushFields(_ urgency: Urgency, now: Timestamp) -> [(name: String, value: String)] {
+  /// - Parameters:
+  ///   - urgency: As ``urgency`` says.
+  ///   - topic: A push that waits at the service is replaced by the next of the same topic (section 5.4).
+  func webPushFields(_ urgency: Urgency, topic: String, now: Timestamp) -> [(name: String, value: String)] {
     [
       ("TTL", String(timeToLive(now: now))),
       ("Urgency", urgency.rawValue),
-      ("Topic", webPushTopic),
+      ("Topic", topic),
       ("Content-Encoding", "aes128gcm"),
       ("Content-Type", "application/octet-stream"),
     ]
@@ -36,10 +36,4 @@ extension Push {
 
   /// Four weeks: the most that every service takes.
   static let longestTimeToLive: Int64 = 28 * 24 * 3600
-
-  /// A push that waits at the service is replaced by the next of the same topic, which has at most 32 characters of
-  /// base64url (section 5.4).
-  private var webPushTopic: String {
-    Data(SHA256.hash(data: Data(headers.collapseID.utf8)).prefix(24)).base64URL
-  }
 }

@@ -34,7 +34,7 @@ actor PushWorker {
   static let mostUnderWay = 256
   /// For how long a claim keeps a job; a crash returns it after that, or at the next start.
   static let lease = Duration.seconds(60)
-  /// Bytes of a payload that a gateway found too large, at its second attempt.
+  /// Bytes of a payload at its second attempt, where a gateway found it too large and did not say what is not.
   static let shortened = Push.largestPayload / 4 * 3
   /// Messages of one digest whose senders are told.
   static let mostReported = 256
@@ -210,7 +210,11 @@ actor PushWorker {
         await forgetVoIPToken(of: claim.device, registeredBefore: time ?? claim.created)
         // It is an alert next time.
         outcome = .retry(after: nil, .badDeviceToken)
-      } else if case .tooLarge = outcome {
+      }
+      if case .tooLarge(_, let most?) = outcome {
+        outcome = await gateway.send(try Push(digest, largest: most), to: claim.device, noting: attempts)
+      }
+      if case .tooLarge(_, nil) = outcome {
         outcome = await gateway.send(
           try Push(digest, largest: Self.shortened), to: claim.device, noting: attempts)
       }

@@ -52,7 +52,7 @@ extension Relay {
         request: try SendRequest(
           fields, rights: rights, newest: hub.position(of: handle)?.seq ?? 0, isStored: isStored),
         showsPresence: rights.contains(.presence))
-      try message.request.push.check(sender: posted.sender, room: room, hasPreview: policy(of: room).hasPreview)
+      try check(message.request.push, from: posted.sender, to: room)
       if case .user = call.caller, let delay = hub.takeToken(of: handle) {
         throw RequestError(.rateLimited, "too many messages to the room", retryAfter: delay)
       }

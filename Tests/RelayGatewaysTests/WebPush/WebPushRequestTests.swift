@@ -13,7 +13,7 @@ import Testing
   }
 
   private func field(_ name: String, of push: Push, now: Int64 = 1_699_999_000_000) -> String? {
-    push.webPushFields(.normal, now: Timestamp(rawValue: now)).first { $0.name == name }?.value
+    push.webPushFields(.normal, topic: "topic", now: Timestamp(rawValue: now)).first { $0.name == name }?.value
   }
 
   @Test(arguments: [
@@ -39,15 +39,16 @@ import Testing
     #expect(field("TTL", of: push("{}"), now: now) == seconds)
   }
 
-  @Test func `a topic is of 32 characters that a topic may have, and of its own`() throws {
-    let topics = try ["room/1", "room/2", "räume/1"].map { collapse in
-      try #require(field("Topic", of: RelayGatewaysTests.push(collapse: collapse)))
-    }
-    #expect(Set(topics).count == 3)
+  @Test func `a topic is of 32 characters that a topic may have, of its own and of the key`() throws {
+    let keys = try (0..<2).map { _ in try VAPIDKey(pem: VAPIDKey.makePEM(), subject: "mailto:a@example.org") }
+    let pushes = ["room/1", "room/2", "räume/1"].map { RelayGatewaysTests.push(collapse: $0) }
+    let topics = keys.flatMap { key in pushes.map(key.topic) }
+    #expect(Set(topics).count == 6)
     for topic in topics {
       #expect(topic.utf8.count == 32 && [UInt8](base64URL: topic.utf8)?.count == 24)
     }
-    #expect(field("Topic", of: RelayGatewaysTests.push(2, collapse: "room/1")) == topics[0])
+    #expect(keys[0].topic(of: RelayGatewaysTests.push(2, collapse: "room/1")) == topics[0])
+    #expect(field("Topic", of: pushes[0]) == "topic")
   }
 
   @Test func `the coding is named`() {
