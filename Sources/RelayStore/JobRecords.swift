@@ -124,6 +124,8 @@ public struct JobRecord: Equatable, Sendable {
   public var received: Timestamp?
   /// What services said, the last attempt last; at most ``mostAttempts``, the newest.
   public var attemptLog: [PushAttempt] = []
+  /// When it was last taken up again after it was dead.
+  public var revived: Timestamp?
 
   public static let mostAttempts = 20
 }

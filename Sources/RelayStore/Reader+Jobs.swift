@@ -3,22 +3,9 @@ import GRDB
 public import RelayProtocol
 
 extension Reader {
-  /// The newest jobs, of one user or of all, newest first.
-  public func jobs(of user: UserID? = nil, limit: Int) throws -> [JobRecord] {
-    let order = "ORDER BY jobs.rowid DESC LIMIT ?"
-    let rows =
-      if let user {
-        try db.all(
-          "\(Self.records) WHERE jobs.user = (SELECT id FROM users WHERE name = ?) \(order)", [user.rawValue, limit])
-      } else {
-        try db.all("\(Self.records) \(order)", [limit])
-      }
-    return try rows.map(JobRecord.init(_:))
-  }
-
   /// nil: there is no such job, or not any more.
   public func job(_ id: String) throws -> JobRecord? {
-    try db.first("\(Self.records) WHERE jobs.id = ?", [id]).map(JobRecord.init(_:))
+    try db.first("\(JobRecord.query) WHERE jobs.id = ?", [id]).map(JobRecord.init(_:))
   }
 
   /// The messages that a job's push tells of whose senders asked to hear how it goes, and these senders; the job's own
@@ -39,12 +26,6 @@ extension Reader {
       [id, limit]
     ).map { (MessageReference(room: RoomID(unchecked: $0[0]), seq: $0[1]), UserID(unchecked: $0[2])) }
   }
-
-  private static let records = """
-    SELECT jobs.id, rooms.name, jobs.seq, users.name, device, platform, token, state, due, lease, attempts, created,
-      reasons, finished_at, note, round, is_notify_anyway, level, explanation, merged_into, digest, received, attempt_log
-    FROM jobs JOIN rooms ON rooms.id = jobs.room JOIN users ON users.id = jobs.user
-    """
 
   /// When there is next something to claim, by itself: the earliest due time of a job that nothing is ahead of, or end
   /// of a lease, or an update. A device's further jobs can be claimed when the one being sent is finished. nil: nothing waits.
@@ -97,18 +78,4 @@ extension Reader {
       SELECT 1 FROM jobs AS other
       WHERE other.state = 'sending' AND other.user = job.user AND other.device = job.device)
     """
-}
-
-extension JobRecord {
-  fileprivate init(_ row: Row) throws {
-    let explanation: String? = row[18]
-    self.init(
-      id: row[0], room: RoomID(unchecked: row[1]), seq: row[2], user: UserID(unchecked: row[3]),
-      device: DeviceID(unchecked: row[4]), platform: try row.choice(5), token: row[6], state: try row.choice(7),
-      due: Timestamp(rawValue: row[8]), lease: row.time(9), attempts: row[10], created: Timestamp(rawValue: row[11]),
-      reasons: try row.json(12, "a job's reasons") ?? [], finishedAt: row.time(13), note: row[14], round: row[15],
-      isNotifyAnyway: row[16], level: row[17], explanation: explanation.map { Array($0.utf8) }, mergedInto: row[19],
-      digest: try row.json(20, "a job's digest") ?? [], received: row.time(21),
-      attemptLog: try row.json(22, "a job's attempts") ?? [])
-  }
 }

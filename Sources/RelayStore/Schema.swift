@@ -36,6 +36,12 @@ enum Schema {
     migrator.registerMigration("9") { db in
       try db.execute(sql: attempts)
     }
+    migrator.registerMigration("10") { db in
+      try db.execute(sql: revivals)
+    }
+    migrator.registerMigration("11") { db in
+      try db.execute(sql: forgotten)
+    }
     return migrator
   }
 
@@ -46,7 +52,9 @@ enum Schema {
   static let open = "state IN ('waiting', 'ready', 'retrying')"
   /// A job that is not finished and stands in nobody's way.
   static let aside = "state IN ('held', 'merged') AND finished_at IS NULL"
-  /// A job that is not finished: each of the above.
+  /// A job that ended without being sent, or goes with another one.
+  static let unsent = "state IN ('merged', 'cancelled', 'expired', 'dead')"
+  /// A job that is not finished: each of the above but the last.
   static let unfinished = "finished_at IS NULL"
 
   /// A condition on a row of `messages`: a push is made of it that is not finished.
@@ -108,6 +116,22 @@ enum Schema {
   private static let attempts = """
     -- A JSON array of the newest, the last one last; NULL: there was none.
     ALTER TABLE jobs ADD COLUMN attempt_log TEXT;
+    """
+
+  private static let revivals = """
+    -- When a dead letter was last sent again; NULL: it was not.
+    ALTER TABLE jobs ADD COLUMN revived INTEGER;
+    CREATE INDEX jobs_unsent ON jobs (state) WHERE \(unsent);
+    """
+
+  private static let forgotten = """
+    -- The tokens that gateways refused and that were forgotten within the last hour. `app` is '' of devices that name none.
+    CREATE TABLE forgotten (
+      app TEXT NOT NULL,
+      time INTEGER NOT NULL
+    ) STRICT;
+    CREATE INDEX forgotten_app ON forgotten (app, time);
+    CREATE INDEX devices_app ON devices (coalesce(app, ''));
     """
 
   private static let receipts = """

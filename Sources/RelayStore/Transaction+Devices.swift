@@ -51,42 +51,8 @@ extension Transaction {
     return try remove(device.rawValue, ofRow: id)
   }
 
-  /// Forgets the device that has this token, if it registered before `time`, or at any time without one.
-  /// - Returns: Whose it was; nil when no such device is registered any more.
   @discardableResult
-  public func forget(
-    token: String, platform: Platform, registeredBefore time: Timestamp? = nil
-  ) throws -> (user: UserID, device: DeviceID)? {
-    let row = try db.first(
-      """
-      SELECT users.id, users.name, device FROM devices JOIN users ON users.id = user
-      WHERE token = ?1 AND platform = ?2 AND (?3 IS NULL OR registered < ?3)
-      """,
-      [token, platform.rawValue, time?.rawValue])
-    guard let row else { return nil }
-    try remove(row[2], ofRow: row[0])
-    return (UserID(unchecked: row[1]), DeviceID(unchecked: row[2]))
-  }
-
-  /// Forgets a token for calls, and nothing else, if it was registered before `time`.
-  /// - Returns: Whose it was; nil when no such device has it any more.
-  public func forget(
-    voipToken: String, platform: Platform, registeredBefore time: Timestamp
-  ) throws -> (user: UserID, device: DeviceID)? {
-    let row = try db.first(
-      """
-      SELECT users.id, users.name, device FROM devices JOIN users ON users.id = user
-      WHERE voip_token = ? AND platform = ? AND registered < ?
-      """,
-      [voipToken, platform.rawValue, time.rawValue])
-    guard let row else { return nil }
-    try db.run(
-      "UPDATE devices SET voip_token = NULL WHERE user = ? AND device = ?", [row[0] as Int64, row[2] as String])
-    return (UserID(unchecked: row[1]), DeviceID(unchecked: row[2]))
-  }
-
-  @discardableResult
-  private func remove(_ device: String, ofRow user: Int64) throws -> Bool {
+  func remove(_ device: String, ofRow user: Int64) throws -> Bool {
     for table in ["focus", "filters"] {
       try db.run("DELETE FROM \(table) WHERE user = ? AND device = ?", [user, device])
     }

@@ -8,6 +8,8 @@ struct Stillwire: AsyncParsableCommand {
     commandName: "stillwire",
     abstract: "A WebSocket relay that knows when not to disturb.",
     version: version,
-    subcommands: [Serve.self, Token.self, APIKey.self, VAPID.self, Lint.self, Bench.self, Simulator.self]
+    subcommands: [
+      Serve.self, Token.self, APIKey.self, VAPID.self, Lint.self, PushCommands.self, Bench.self, Simulator.self,
+    ]
   )
 }

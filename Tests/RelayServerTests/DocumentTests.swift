@@ -76,7 +76,7 @@ struct DocumentTests {
 
   @Test func `every word of an explanation is described`() throws {
     let push = try #require(try schema("Push", of: openAPI)["properties"] as? [String: [String: Any]])
-    #expect(push["state"]?["enum"] as? [String] == JobState.allCases.map(\.rawValue))
+    #expect(try schema("PushState", of: openAPI)["enum"] as? [String] == JobState.allCases.map(\.rawValue))
     #expect(push["platform"]?["enum"] as? [String] == Platform.allCases.map(\.rawValue))
     #expect(try schema("ReasonCode", of: openAPI)["enum"] as? [String] == Reason.Code.allCases.map(\.rawValue))
     #expect(try schema("Level", of: openAPI)["enum"] as? [String] == Level.allCases.map(\.rawValue))

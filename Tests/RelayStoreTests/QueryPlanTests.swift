@@ -158,6 +158,11 @@ extension Transaction {
     _ = try reader.aging(after: 0, limit: 9)
     _ = try reader.jobs(of: bob.id, limit: 9)
     _ = try reader.jobs(limit: 9)
+    for state in JobState.allCases {
+      _ = try reader.jobs(in: state, limit: 9)
+      _ = try reader.jobs(of: bob.id, in: state, after: reader.place(of: ""), limit: 9)
+    }
+    _ = try reader.jobs(in: .sent, after: JobPlace(row: 9), limit: 9)
     _ = try reader.job("")
     _ = try reader.reported(by: "", limit: 9)
     _ = try reader.nextDue()
@@ -167,6 +172,9 @@ extension Transaction {
   }
 
   private func end() throws {
+    let dead = try reader.jobs(limit: 99).first { $0.state == .ready }
+    try finish(dead?.id ?? "", state: .dead, now: .at(5))
+    _ = try revive(dead?.id ?? "")
     try purge(finishedBefore: .at(99))
     try purgeQuiet()
     try forget(token: "other", platform: .simulator, registeredBefore: .at(9))

@@ -9,21 +9,22 @@ import Synchronization
 
 /// Hands push jobs to their gateways: claims what is due, sends it, writes down how it went.
 actor PushWorker {
-  private let store: Store
+  let store: Store
   private let gateways: [Platform: any Gateway]
   let now: @Sendable () -> Timestamp
   private let policy: RetryPolicy
-  private let log: Logger
+  let log: Logger
   let settings = Mutex((rooms: RoomPatterns(), apps: Apps()))
   private let wakes: AsyncStream<Void>
   private nonisolated let waker: AsyncStream<Void>.Continuation
   let parser = JSONParser(deepest: 1_000)
   let receipts: ReceiptKey
-  private(set) var tally = PushTally()
+  var tally = PushTally()
+  let forgettingPauses = Mutex<[String: Timestamp]>([:])
   /// Whether jobs could not be claimed the last time.
   private var isFailing = false
   /// Between lines about what could not be stored of single pushes.
-  private var logPause = LogPause()
+  var logPause = LogPause()
 
   /// Pushes under way, by what they wait for.
   private var underWay: [Lane: Int] = [:]
@@ -69,7 +70,7 @@ actor PushWorker {
     case pushOutdated(of: UserID)
   }
 
-  private var listener: (@Sendable (News) async -> Void)?
+  private(set) var listener: (@Sendable (News) async -> Void)?
 
   func listen(_ listener: @escaping @Sendable (News) async -> Void) { self.listener = listener }
 
@@ -207,9 +208,9 @@ actor PushWorker {
       outcome = await gateway.send(
         try isRinging ? Push(ringing: digest.newest) : Push(digest), to: claim.device, noting: attempts)
       if isRinging, case .forgetDevice(_, let time) = outcome {
-        await forgetVoIPToken(of: claim.device, registeredBefore: time ?? claim.created)
+        let isPaused = await forgetVoIPToken(of: claim.device, registeredBefore: time ?? claim.created)
         // It is an alert next time.
-        outcome = .retry(after: nil, .badDeviceToken)
+        outcome = isPaused ? .dead(.badDeviceToken) : .retry(after: nil, .badDeviceToken)
       }
       if case .tooLarge(_, let most?) = outcome {
         outcome = await gateway.send(try Push(digest, largest: most), to: claim.device, noting: attempts)
@@ -281,24 +282,6 @@ actor PushWorker {
     return told.isEmpty ? [PushAttempt(time: now(), reason: outcome.reason?.rawValue)] : told
   }
 
-  private func forgetVoIPToken(of device: Device, registeredBefore time: Timestamp) async {
-    guard let token = device.voipToken else { return }
-    await forget { try $0.forget(voipToken: token, platform: device.platform, registeredBefore: time)?.user }
-  }
-
-  private func forget(_ device: Device, registeredBefore time: Timestamp) async {
-    await forget { try $0.forget(token: device.token, platform: device.platform, registeredBefore: time)?.user }
-  }
-
-  /// - Parameter work: Returns whose token it was.
-  private func forget(_ work: @escaping @Sendable (Transaction) throws -> UserID?) async {
-    do {
-      if let user = try await store.write(work) { await listener?(.deviceForgotten(of: user)) }
-    } catch {
-      if logPause.isOver() { log.error("a dead token cannot be forgotten: \(error)") }
-    }
-  }
-
   private func retry(
     _ claim: Claim, after: Duration?, _ note: String, _ attempts: [PushAttempt], expires: Timestamp
   ) async {
@@ -333,17 +316,21 @@ actor PushWorker {
     case .cancelled: break  // by whoever read it, not here
     }
     let time = now()
-    let bereft = await record(state.rawValue) { transaction in
+    let forgetting = await record(state.rawValue) { transaction -> Forgetting? in
+      let device = claim.device
+      let pause = try registered == nil ? nil : transaction.forgettingPause(of: device.app)
       try transaction.note(attempts, of: claim.id)
-      _ = try transaction.finish(claim.id, state: state, note: note, now: time)
+      _ = try transaction.finish(
+        claim.id, state: state, note: pause == nil ? note : "\(note), \(Forgetting.pauseNote)", now: time)
       _ = try transaction.purge(finishedBefore: time - Self.retention)
       // Afterwards: what is forgotten takes the jobs with it that have not ended.
-      let device = claim.device
-      return try registered.flatMap {
-        try transaction.forget(token: device.token, platform: device.platform, registeredBefore: $0)?.user
+      return try registered.map {
+        Forgetting(
+          pause: pause,
+          of: try transaction.forget(token: device.token, platform: device.platform, registeredBefore: $0)?.user)
       }
     }
-    if case .some(.some(let user)) = bereft { await listener?(.deviceForgotten(of: user)) }
+    if case .some(.some(let forgetting)) = forgetting { await conclude(forgetting, claim.device) }
     await tell(claim, state == .sent ? .pushed : .failed)
   }
 

@@ -60,7 +60,7 @@ extension Relay {
   }
 
   /// One user's rows that cannot be read stop nobody else's. Throws only where the store fails as a whole.
-  private func decideAgain(_ user: UserID) async throws {
+  func decideAgain(_ user: UserID) async throws {
     do {
       let handle = try await retain(user)
       defer { hub.release(handle) }

@@ -19,6 +19,13 @@ extension Relay {
     text.family(
       "stillwire_pushes_total", "Push jobs that left the queue or go back to it, by how.", .counter, by: "result",
       PushTally.Result.allCases.map { ($0.rawValue, pushes[$0]) })
+    text.family(
+      "stillwire_refused_tokens_total",
+      "Tokens that a gateway refused, by whether they were forgotten, or stayed because too many of the app were.",
+      .counter, by: "result", [("forgotten", pushes.forgotten), ("kept", pushes.kept)])
+    text.gauge(
+      "stillwire_forgetting_paused_apps", "Apps of which no more refused tokens are forgotten for now.",
+      worker.pausedForgetting.count)
     if let jobs {
       let states: [JobState] = [.waiting, .held, .merged, .ready, .sending, .retrying]
       text.family(

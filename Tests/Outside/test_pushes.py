@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The queue of pushes as an operator sees it: lists, dead letters once more, and the command."""
+
+import json
+
+import pytest
+
+from api import call
+from apple_service import Service
+from certificates import write_authority, write_key
+from metrics import metrics
+from people import Circle, now
+from relay import run
+from waiting import eventually
+
+APP = "org.example.chat"
+
+
+@pytest.fixture
+def service(tmp_path):
+    service = Service(*write_authority(tmp_path)[1:])
+    yield service
+    service.close()
+
+
+@pytest.fixture
+def circle(connect, names, start, service, tmp_path):
+    """Alice in a room of a relay whose pushes go to a service of the test's."""
+    write_key(tmp_path / "provider.p8")
+    credential = {"keyFile": "provider.p8", "keyID": "ABCDE12345", "team": "TEAM123456"}
+    told = {
+        "apps": [{"app": APP, "credential": credential}],
+        "apple": {"host": "127.0.0.1", "port": service.port, "caFile": str(tmp_path / "authority.pem")},
+    }
+    file = tmp_path / "stillwire.json"
+    file.write_text(json.dumps(told))
+    return Circle(connect, names, start("--config", file, "--presence-grace", "0"))
+
+
+def reached(circle, stem="bob", token="ab" * 32):
+    person = circle.away(stem)
+    person.register(platform="apns", token=token, app=APP)
+    return person
+
+
+def listed(circle, **query):
+    arguments = "&".join(f"{name}={value}" for name, value in query.items())
+    answer = call(circle.relay, "GET", f"/v1/pushes?{arguments}")
+    assert answer.status == 200, answer
+    return answer.json["pushes"]
+
+
+def retry(circle, push):
+    return call(circle.relay, "POST", f"/v1/pushes/{push['id']}/retry")
+
+
+def dead_letter(circle, service, text="hi", reason="DeviceTokenNotForTopic"):
+    """A push that the service has refused for good; the next ones it takes."""
+    service.handle = lambda request: request.refuse(400, reason)
+    circle.send(text)
+    (push,) = eventually(lambda: listed(circle, state="dead"))
+    service.handle = lambda request: request.answer()
+    return push
+
+
+def in_state(circle, push, state):
+    return eventually(lambda: [found for found in listed(circle, state=state) if found["id"] == push["id"]])[0]
+
+
+# Lists
+
+
+def test_pushes_are_listed_newest_first_and_page_by_page(circle):
+    bob, carol = circle.away("bob"), circle.away("carol")
+    for number in range(3):
+        circle.send(f"hi {number}")
+    eventually(lambda: len(listed(circle, state="sent")) == 6)
+    everything = listed(circle)
+    assert [push["seq"] for push in everything] == [3, 3, 2, 2, 1, 1]
+    assert [push["seq"] for push in listed(circle, user=bob.user)] == [3, 2, 1]
+    assert {push["user"] for push in everything} == {bob.user, carol.user}
+    first = call(circle.relay, "GET", "/v1/pushes?limit=4").json
+    assert first["more"] and first["pushes"] == everything[:4]
+    rest = call(circle.relay, "GET", f"/v1/pushes?limit=4&after={everything[3]['id']}").json
+    assert not rest["more"] and rest["pushes"] == everything[4:]
+
+
+def test_what_is_held_is_listed_by_its_state(circle):
+    bob = circle.silenced("bob", onFocus="hold")
+    circle.send("hi")
+    (push,) = listed(circle, state="held")
+    assert (push["user"], push["attempts"]) == (bob.user, [])
+    assert listed(circle, state="sent") == [] and listed(circle, state="held", user=circle.alice.user) == []
+
+
+@pytest.mark.parametrize(
+    "query, at",
+    [
+        ("state=lost", "state"), ("state=", "state"), ("limit=0", "limit"), ("limit=101", "limit"), ("limit=x", "limit"),
+        ("after=none", "after"), ("after=" + "x" * 65, "after"), ("user=a%20b", "user"), ("limit=1&limit=2", "limit"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_with_a_query_is_said(circle, query, at):
+    answer = call(circle.relay, "GET", f"/v1/pushes?{query}")
+    assert answer.status in (400, 422) and answer.problem["at"] == f"/query/{at}", answer
+
+
+def test_the_queue_is_for_backends(start, secret):
+    relay = start(secret=secret)
+    token = relay.token("alice")
+    for method, path in ("GET", "/v1/pushes"), ("POST", "/v1/pushes/1/retry"):
+        assert call(relay, method, path).status == 401
+        assert call(relay, method, path, token=token).status == 403
+
+
+# Dead letters
+
+
+def test_a_dead_letter_is_sent_again_once(circle, service):
+    reached(circle)
+    push = dead_letter(circle, service)
+    answers = [retry(circle, push) for _ in range(3)]
+    assert [answer.status for answer in answers] == [200] * 3
+    sent = in_state(circle, push, "sent")
+    assert [attempt["status"] for attempt in sent["attempts"]] == [400, 200]
+    assert sent["revived"] >= push["finished"]
+    first, second = service.requests
+    assert first.headers["apns-id"] == second.headers["apns-id"] == push["id"]
+    assert retry(circle, push).json["state"] == "sent" and len(service.requests) == 2
+
+
+def test_a_dead_letter_is_sent_again_after_a_kill(circle, service):
+    reached(circle)
+    push = dead_letter(circle, service)
+    service.handle = lambda request: None
+    assert retry(circle, push).status == 200
+    circle.restart()
+    service.handle = lambda request: request.answer()
+    in_state(circle, push, "sent")
+
+
+def test_what_was_read_meanwhile_is_not_sent_again(circle, service):
+    bob = reached(circle)
+    push = dead_letter(circle, service)
+    call(circle.relay, "PUT", f"/v1/rooms/{circle.room}/read", {"seq": push["seq"]}, user=bob.user)
+    again = retry(circle, push)
+    assert (again.status, again.json["state"], again.json["note"]) == (200, "cancelled", "read")
+    assert len(service.requests) == 1
+
+
+def test_what_is_silenced_now_is_held(circle, service):
+    bob = reached(circle)
+    push = dead_letter(circle, service)
+    bob.prefer(onFocus="hold")
+    bob.focus(True)
+    assert retry(circle, push).json["state"] == "held"
+    bob.prefer(onFocus="deliver")
+    in_state(circle, push, "sent")
+
+
+def test_what_is_no_dead_letter_stays(circle):
+    circle.away("bob")
+    circle.send("hi")
+    (push,) = eventually(lambda: listed(circle, state="sent"))
+    answer = retry(circle, push)
+    assert (answer.status, answer.problem["code"]) == (409, "conflict")
+    assert call(circle.relay, "POST", "/v1/pushes/none/retry").status == 404
+
+
+def test_what_has_expired_or_lost_its_device_is_refused(circle, service):
+    bob = reached(circle)
+    service.handle = lambda request: request.refuse(400, "DeviceTokenNotForTopic")
+    circle.send("short", push={"expires": 1})
+    (push,) = eventually(lambda: listed(circle, state="dead"))
+    circle.send("long")
+    _, lasting = eventually(lambda: len(found := listed(circle, state="dead")) == 2 and found)[::-1]
+    eventually(lambda: now() > push["created"] + 1000)
+    assert "time" in retry(circle, push).problem["detail"]
+    bob.forget()
+    assert "device" in retry(circle, lasting).problem["detail"]
+
+
+# Too many tokens
+
+
+def test_tokens_are_not_forgotten_in_bulk(circle, service):
+    friends = [reached(circle, f"friend{number}", f"{number:02x}" * 32) for number in range(25)]
+    service.handle = lambda request: request.refuse(410, "Unregistered")
+    circle.send("hi")
+    dead = eventually(lambda: len(found := listed(circle, state="dead", limit=100)) == 25 and found)
+    kept = [push for push in dead if push["note"] != "Unregistered"]
+    assert len(kept) == 5 and {push["note"] for push in kept} == {
+        "Unregistered, not forgotten, because too many were"
+    }
+    assert sum(friend.ask("GET", "devices/phone").status == 200 for friend in friends) == 5
+    (paused,) = call(circle.relay, "GET", "/ready").json["paused"]
+    assert (paused["app"], paused["reason"]) == (APP, "TooManyForgotten") and paused["until"] > dead[0]["finished"]
+    numbers = metrics(circle.relay)
+    assert numbers["stillwire_forgetting_paused_apps"] == 1
+    assert numbers["stillwire_refused_tokens_total{forgotten}"] == 20
+    assert numbers["stillwire_refused_tokens_total{kept}"] == 5
+    assert circle.relay.log.read_text().count("no more are forgotten for now") == 1
+    # Of those who stay the push can be sent once the service has come to itself.
+    service.handle = lambda request: request.answer()
+    assert retry(circle, kept[0]).status == 200
+    in_state(circle, kept[0], "sent")
+
+
+# The command
+
+
+def ask(circle, *arguments, **settings):
+    return run("pushes", *arguments, "--url", circle.relay.origin, **settings)
+
+
+def test_the_command_lists_explains_and_retries(circle, service):
+    bob = reached(circle)
+    push = dead_letter(circle, service)
+    table = ask(circle, "list", "--state", "dead")
+    head, line = table.stdout.splitlines()
+    assert head.split() == ["ID", "CREATED", "STATE", "USER", "DEVICE", "MESSAGE", "NOTE"]
+    assert line.split()[0] == push["id"] and line.split()[2:4] == ["dead", bob.user]
+    assert json.loads(ask(circle, "list", "--json", "--limit", "1").stdout)["pushes"] == [push]
+    story = ask(circle, "explain", push["id"]).stdout
+    assert "The gateway refused it for good (DeviceTokenNotForTopic)" in story and "400" in story
+    assert json.loads(ask(circle, "explain", "--json", push["id"]).stdout)["explanation"]
+    again = ask(circle, "retry", push["id"])
+    assert again.returncode == 0 and push["id"] in again.stdout, again
+    in_state(circle, push, "sent")
+
+
+def test_the_command_says_what_is_refused(circle):
+    for arguments in ("explain", "none"), ("retry", "none"), ("list", "--state", "lost"), ("list", "--after", "none"):
+        refused = ask(circle, *arguments)
+        assert refused.returncode == 1 and refused.stderr.startswith("stillwire: ") and not refused.stdout, refused
+    nobody = run("pushes", "list", "--url", "http://127.0.0.1:9")
+    assert nobody.returncode == 1 and "does not answer" in nobody.stderr
+    assert run("pushes", "list", "--url", "there").returncode == 1
+
+
+def test_the_command_has_a_key(start, secret, tmp_path):
+    keys = tmp_path / "keys"
+    key = run("api-key", "operator", "--file", keys).stdout.strip()
+    relay = start("--api-keys-file", keys, secret=secret)
+    (tmp_path / "key").write_text(f"{key}\n")
+    listing = ["pushes", "list", "--url", relay.origin]
+    assert run(*listing).returncode == 1
+    assert run(*listing, "--api-key-file", tmp_path / "key").returncode == 0
+    assert run(*listing, STILLWIRE_API_KEY=key).returncode == 0
+    assert run(*listing, STILLWIRE_API_KEY="sw_other").returncode == 1

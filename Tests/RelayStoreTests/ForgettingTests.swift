@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import RelayProtocol
+import Synchronization
+import Testing
+
+@testable import RelayStore
+
+/// Refused tokens go, but not too many at once.
+@Suite final class ForgettingTests {
+  private let folder = temporaryPath()
+  private let clock: Clock
+  private let store: Store
+
+  private final class Clock: Sendable {
+    let time = Mutex(Timestamp.at(0))
+    var now: Timestamp { time.withLock { $0 } }
+  }
+
+  init() throws {
+    let clock = Clock()
+    self.clock = clock
+    store = try Store(folder: folder, now: { clock.now }) { for completion in $0 { completion() } }
+  }
+
+  deinit {
+    store.close()
+    try? FileManager.default.removeItem(atPath: folder)
+  }
+
+  private func pass(_ duration: Duration) { clock.time.withLock { $0 = $0 + duration } }
+
+  /// Devices of an app, each with a token for calls.
+  private func register(_ count: Int, of app: String? = "app") async throws {
+    try await store.write { transaction in
+      for number in 0..<count {
+        let name = "\(app ?? "")-\(number)"
+        try transaction.register(
+          Device(
+            id: DeviceID(unchecked: name), app: app, platform: .apns, token: name, voipToken: "calls-\(name)"),
+          of: bob.id, now: .at(-1))
+      }
+    }
+  }
+
+  /// How many of these go.
+  private func forget(_ numbers: Range<Int>, of app: String? = "app") async throws -> Int {
+    try await store.write { transaction in
+      try numbers.count { number in
+        try transaction.forget(
+          token: "\(app ?? "")-\(number)", platform: .apns, registeredBefore: .at(0)) != nil
+      }
+    }
+  }
+
+  private func pause(of app: String? = "app") async throws -> Timestamp? {
+    try await store.write { try $0.forgettingPause(of: app) }
+  }
+
+  @Test(arguments: [(30, 20), (399, 20), (420, 21), (1_000, 50)])
+  func `a twentieth of an app's devices goes within an hour, and always twenty`(devices: Int, most: Int) async throws {
+    try await register(devices)
+    #expect(try await forget(0..<most - 1) == most - 1)
+    #expect(try await pause() == nil)
+    #expect(try await forget(most - 1..<most + 9) == 1)
+    #expect(try await pause() == .at(3_600_000))
+    #expect(try await store.read { try $0.user(bob.id)?.devices.count } == devices - most)
+  }
+
+  @Test(arguments: [nil, "other"]) func `apps are counted apart`(other: String?) async throws {
+    try await register(30)
+    try await register(30, of: other)
+    #expect(try await forget(0..<30) == 20)
+    #expect(try await pause(of: other) == nil)
+    #expect(try await forget(0..<30, of: other) == 20)
+  }
+
+  @Test func `the hour slides`() async throws {
+    try await register(50)
+    #expect(try await forget(0..<10) == 10)
+    pass(.seconds(1800))
+    #expect(try await forget(10..<30) == 10)
+    #expect(try await pause() == .at(3_600_000))
+    pass(.seconds(1800))
+    #expect(try await pause() == nil)
+    #expect(try await forget(20..<40) == 10)
+    #expect(try await pause() == .at(5_400_000))
+  }
+
+  @Test func `tokens for calls count as well`() async throws {
+    try await register(30)
+    #expect(try await forget(0..<20) == 20)
+    let forgotten = try await store.write {
+      try $0.forget(voipToken: "calls-app-25", platform: .apns, registeredBefore: .at(0))
+    }
+    #expect(forgotten == nil)
+  }
+
+  @Test func `what a user forgets is not counted`() async throws {
+    try await register(30)
+    try await store.write { transaction in
+      for number in 0..<25 { try transaction.forget(DeviceID(unchecked: "app-\(number)"), of: bob.id) }
+    }
+    #expect(try await pause() == nil)
+  }
+
+  @Test func `what is not there does not count`() async throws {
+    #expect(try await forget(0..<30) == 0)
+    #expect(try await pause() == nil)
+  }
+}

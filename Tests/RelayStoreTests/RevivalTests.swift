@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayProtocol
+import Testing
+
+@testable import RelayStore
+
+@Suite struct RevivalTests {
+  let test: TestStore
+  init() throws { test = try TestStore() }
+
+  /// A job that was claimed once and ended.
+  private func end(_ state: FinishedState, expires: Timestamp? = nil) async throws -> String {
+    try await test.write { transaction in
+      try transaction.prepareRoom()
+      var draft = job()
+      draft.expires = expires
+      let id = try transaction.append(RelayStoreTests.draft(jobs: [draft])).jobs[0]
+      _ = try transaction.claim(limit: 1, now: .at(0), leaseUntil: .at(60))
+      try transaction.note([PushAttempt(time: .at(0), status: 400)], of: id)
+      try transaction.finish(id, state: state, note: "why", now: .at(0))
+      return id
+    }
+  }
+
+  private func revive(_ id: String) async throws -> Revival? {
+    try await test.write { try $0.revive(id)?.revival }
+  }
+
+  @Test func `a dead letter waits to be decided, and goes out when it is`() async throws {
+    let id = try await end(.dead)
+    #expect(try await revive(id) == .begun)
+    let held = try #require(try await test.read { try $0.job(id) })
+    #expect((held.state, held.due, held.attempts, held.note) == (.held, .at(0), 0, nil))
+    #expect((held.finishedAt, held.revived, held.attemptLog.count) == (nil, .at(0), 1))
+    #expect(try await test.read { try $0.heldUsers(dueBy: .at(0), limit: 9) } == [bob.id])
+    #expect(try await test.read { try $0.openJobs(of: bob.id).jobs.map(\.id) } == [id])
+    let claims = try await test.write { transaction in
+      #expect(try transaction.rule(id, .push(level: "active")))
+      return try transaction.claim(limit: 9, now: .at(0), leaseUntil: .at(60))
+    }
+    #expect(claims.map(\.id) == [id])
+    #expect(claims.first?.attempts == 1)
+  }
+
+  @Test func `to ask twice changes nothing, also when it is sent`() async throws {
+    let id = try await end(.dead)
+    #expect(try await revive(id) == .begun)
+    #expect(try await revive(id) == .known)
+    try await test.write { transaction in
+      try transaction.rule(id, .push(level: "active"))
+      _ = try transaction.claim(limit: 9, now: .at(0), leaseUntil: .at(60))
+      try transaction.finish(id, state: .sent, now: .at(1))
+    }
+    #expect(try await revive(id) == .known)
+    #expect(try await test.read { try $0.job(id)?.state } == .sent)
+  }
+
+  @Test func `one that died again is sent again`() async throws {
+    let id = try await end(.dead)
+    _ = try await revive(id)
+    try await test.write { _ = try $0.finish(id, state: .dead, now: .at(1)) }
+    #expect(try await revive(id) == .begun)
+  }
+
+  @Test(arguments: [FinishedState.sent, .cancelled, .expired])
+  func `what is no dead letter stays`(state: FinishedState) async throws {
+    let id = try await end(state)
+    #expect(try await revive(id) == .refused(.notDead))
+    #expect(try await test.read { try $0.job(id)?.state.rawValue } == state.rawValue)
+  }
+
+  @Test(arguments: [(Int64(-1), Revival.refused(.expired)), (0, .refused(.expired)), (1, .begun)])
+  func `an expired one is refused`(milliseconds: Int64, revival: Revival) async throws {
+    #expect(try await revive(end(.dead, expires: .at(milliseconds))) == revival)
+  }
+
+  @Test func `without its device or its message it is refused`() async throws {
+    let id = try await end(.dead)
+    try await test.write { try $0.forget(phone().id, of: bob.id) }
+    #expect(try await revive(id) == .refused(.noDevice))
+    try await test.write { transaction in
+      try transaction.register(phone(), of: bob.id, now: .at(0))
+      try transaction.db.run("DELETE FROM messages")
+    }
+    #expect(try await revive(id) == .refused(.noMessage))
+    #expect(try await revive("none") == nil)
+  }
+
+  @Test func `a digest comes back with what it told of`() async throws {
+    let ids = try await test.write { transaction in
+      try transaction.prepareRoom()
+      var held = job()
+      held.state = .held
+      held.due = .at(99)
+      for _ in 0..<2 { _ = try transaction.append(draft(jobs: [held])) }
+      let ids = try transaction.reader.jobs(limit: 9).reversed().map(\.id)
+      try transaction.rule(ids[0], .merge(into: ids[1]))
+      try transaction.rule(ids[1], .push(level: "active"))
+      _ = try transaction.claim(limit: 1, now: .at(0), leaseUntil: .at(60))
+      try transaction.finish(ids[1], state: .dead, now: .at(0))
+      return ids
+    }
+    #expect(try await revive(ids[0]) == .refused(.notDead))
+    #expect(try await revive(ids[1]) == .begun)
+    let claims = try await test.write { transaction in
+      try transaction.rule(ids[1], .push(level: "active"))
+      return try transaction.claim(limit: 9, now: .at(0), leaseUntil: .at(60))
+    }
+    #expect(claims.map(\.count) == [2])
+  }
+}
