@@ -151,7 +151,7 @@ extension Model {
       throw Violation(.kept, "\(user) has blocked \(blocked), not \(known.blocked)")
     }
     person.blocked = blocked
-    let isReportAsked = unanswered.contains { $0.asking.ask.reports }
+    let isReportAsked = unanswered.contains { $0.asking.ask.reports(of: user, by: $0.user) }
     let focus = Dictionary(
       uniqueKeysWithValues: (found?.focus ?? []).map { record in
         (
@@ -229,10 +229,11 @@ extension Ask {
     }
   }
 
-  /// Whether it changes what is kept of devices' reports, of whomever.
-  fileprivate var reports: Bool {
+  /// Whether it changes what is kept of the reports of `user`'s devices. Who registers may take a token over.
+  fileprivate func reports(of user: UserID, by asker: UserID) -> Bool {
     switch self {
-    case .focus, .filter, .register, .forget: true
+    case .register: true
+    case .focus, .filter, .forget: user == asker
     default: false
     }
   }
