@@ -3,9 +3,13 @@
 
 import base64
 import json
+import re
 import signal
+import socket
+import subprocess
 import threading
 import time
+from types import SimpleNamespace
 
 import pytest
 from cryptography.hazmat.primitives import hashes
@@ -480,3 +484,31 @@ def test_a_mended_key_is_used_after_a_reload(apple, service, tmp_path):
     circle.send("again")
     request = eventually(lambda: next((one for one in service.requests if body(one) == "again"), None))
     assert request.headers["authorization"] != service.requests[0].headers["authorization"]
+
+
+def test_a_server_that_nobody_here_wrote(connect, names, start, authority, key, tmp_path):
+    """nghttp2's, which serves files: 200 for a device that is there, 404 for another."""
+    there, gone = "ab" * 32, "cd" * 32
+    devices = tmp_path / "served" / "3" / "device"
+    devices.mkdir(parents=True)
+    (devices / there).touch()
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    said = tmp_path / "nghttpd.log"
+    command = ["/usr/sbin/nghttpd", "-v", "--address", "127.0.0.1", "--htdocs", tmp_path / "served", str(port), *authority[:0:-1]]
+    with said.open("w") as output:
+        server = subprocess.Popen(list(map(str, command)), stdout=output, stderr=output)
+    try:
+        service = SimpleNamespace(port=port)
+        file = configuration(tmp_path, service, authority[0])
+        circle = Circle(connect, names, start("--config", file, "--presence-grace", "0"))
+        reached(circle, "bob", there)
+        reached(circle, "carol", gone)
+        for number in range(20):
+            circle.send(f"{number}")
+        ids = lambda: re.findall(r"apns-id: ([-0-9a-f]{36})", said.read_text())  # noqa: E731
+        states = lambda: [call(circle.relay, "GET", f"/v1/pushes/{id}").json["state"] for id in set(ids())]  # noqa: E731
+        eventually(lambda: sorted(states()) == ["dead"] * 20 + ["sent"] * 20)
+    finally:
+        server.kill()
+        server.wait()
