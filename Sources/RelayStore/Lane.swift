@@ -2,27 +2,92 @@
 import GRDB
 public import RelayProtocol
 
-/// Jobs that wait for the same: the devices of one gateway and, where apps have credentials of their own, of one app.
+/// Jobs that wait for the same, and do not keep others waiting: of the devices of one gateway; where apps have
+/// credentials of their own, of one app; and of Web Push of one push service.
 public struct Lane: Hashable, Sendable {
-  public let platform: Platform
-  public let app: String?
+  /// As the column `lane` of `jobs` has it.
+  let name: String
 
-  public init(of device: Device) { self.init(device.platform, app: device.app) }
+  public init(of device: Device) { self.init(device.platform.rawValue, app: device.app, token: device.token) }
 
-  private init(_ platform: Platform, app: String?) {
-    self.platform = platform
-    self.app = platform == .apns || platform == .http ? app : nil
+  /// - Parameter platform: Of a row, whatever stands there.
+  init(_ platform: String, app: String?, token: String) {
+    name =
+      switch Platform(rawValue: platform) {
+      case .apns, .http: "\(platform)/\(app ?? "")"
+      case .webpush: "\(platform)/\(Self.bucket(ofServiceIn: token))"
+      case .simulator, nil: platform
+      }
   }
 
-  /// Of the device of a row of `jobs`, named `job`.
-  static let columns = """
-    (SELECT devices.platform FROM devices WHERE devices.user = job.user AND devices.device = job.device),
-    (SELECT devices.app FROM devices WHERE devices.user = job.user AND devices.device = job.device)
-    """
+  init(name: String) { self.name = name }
 
-  /// nil: the device is not registered any more, or cannot be read.
-  init?(_ row: Row, at first: Int) {
-    guard let platform = (row[first] as String?).flatMap(Platform.init(rawValue:)) else { return nil }
-    self.init(platform, app: row[first + 1])
+  /// Push services share these, because clients say which there are, and each lane is looked at by itself.
+  private static let buckets: UInt32 = 64
+
+  /// - Parameter token: A subscription, which begins with its endpoint.
+  private static func bucket(ofServiceIn token: String) -> UInt32 {
+    let parts = token.utf8.split(separator: UInt8(ascii: "/"), maxSplits: 3, omittingEmptySubsequences: false)
+    guard parts.count > 2 else { return 0 }
+    // FNV-1a: the same in each run, as rows are read by it.
+    return parts[2].reduce(2_166_136_261 as UInt32) { ($0 ^ UInt32($1)) &* 16_777_619 } % buckets
+  }
+}
+
+extension Reader {
+  /// The lanes that have jobs to claim, now or later.
+  func lanes() throws -> [Lane] {
+    try db.all(
+      """
+      WITH RECURSIVE found(lane) AS (
+        SELECT min(lane) FROM jobs INDEXED BY jobs_due WHERE \(Schema.open) AND is_next
+        UNION ALL
+        SELECT (
+          SELECT min(lane) FROM jobs INDEXED BY jobs_due WHERE \(Schema.open) AND is_next AND lane > found.lane)
+        FROM found WHERE found.lane IS NOT NULL)
+      SELECT lane FROM found WHERE lane IS NOT NULL
+      """
+    ).map { Lane(name: $0[0]) }
+  }
+}
+
+extension Transaction {
+  /// The lane of a device's jobs; nil: it is not registered.
+  func lane(of device: String, ofRow user: Int64) throws -> Lane? {
+    try db.first("SELECT platform, app, token FROM devices WHERE user = ? AND device = ?", [user, device])
+      .map { Lane($0[0], app: $0[1], token: $0[2]) }
+  }
+
+  /// A device's unfinished jobs change to the lane that it has now.
+  func setLane(_ lane: Lane, of device: String, ofRow user: Int64) throws {
+    // One statement each, because different indexes serve them.
+    for states in [Schema.queued, Schema.aside] {
+      try db.run(
+        "UPDATE jobs SET lane = ? WHERE \(states) AND user = ? AND device = ?", [lane.name, user, device])
+    }
+  }
+}
+
+extension Schema {
+  /// Migration 12: each lane has its own order of due jobs, so that what a full one has need not be walked.
+  static func addLanes(_ db: Database) throws {
+    try db.execute(
+      sql: """
+        ALTER TABLE jobs ADD COLUMN lane TEXT NOT NULL DEFAULT '';
+        DROP INDEX jobs_due;
+        CREATE INDEX jobs_due ON jobs (lane, due, room, seq) WHERE \(open) AND is_next;
+        """)
+    let devices = try Row.fetchAll(
+      db,
+      sql: """
+        SELECT DISTINCT jobs.user, jobs.device, devices.platform, devices.app, devices.token FROM jobs
+        JOIN devices ON devices.user = jobs.user AND devices.device = jobs.device WHERE jobs.\(unfinished)
+        """)
+    for row in devices {
+      let lane = Lane(row[2], app: row[3], token: row[4])
+      try db.execute(
+        sql: "UPDATE jobs SET lane = ? WHERE \(unfinished) AND user = ? AND device = ?",
+        arguments: [lane.name, row[0] as Int64, row[1] as String])
+    }
   }
 }

@@ -31,19 +31,14 @@ extension Reader {
   /// of a lease, or an update. A device's further jobs can be claimed when the one being sent is finished. nil: nothing waits.
   /// - Parameter busy: Lanes whose jobs do not count.
   public func nextDue(except busy: Set<Lane> = []) throws -> Timestamp? {
-    let statement = try db.cachedStatement(
-      sql: "SELECT due, \(Lane.columns) FROM jobs AS job WHERE \(Self.isClaimable) ORDER BY due")
-    let rows = try Row.fetchCursor(statement)
-    var due: Row?
-    while let row = try rows.next() {
-      if !busy.isEmpty, let lane = Lane(row, at: 1), busy.contains(lane) { continue }
-      due = row
-      break
+    let jobs = try lanes().filter { !busy.contains($0) }.map { lane in
+      try db.first(
+        "SELECT due FROM jobs AS job WHERE \(Self.isClaimable) AND lane = ? ORDER BY due LIMIT 1", [lane.name])
     }
     let lease = try db.first("SELECT min(lease) FROM jobs WHERE state = 'sending'")
     let update = try db.first("SELECT min(due) FROM updates WHERE lease IS NULL")
     let updating = try db.first("SELECT min(lease) FROM updates WHERE lease IS NOT NULL")
-    let times: [Int64?] = [due?[0], lease?[0], update?[0], updating?[0]]
+    let times: [Int64?] = (jobs + [lease, update, updating]).map { $0?[0] }
     return times.compactMap { $0 }.min().map(Timestamp.init(rawValue:))
   }
 

@@ -42,6 +42,7 @@ enum Schema {
     migrator.registerMigration("11") { db in
       try db.execute(sql: forgotten)
     }
+    migrator.registerMigration("12", migrate: addLanes)
     return migrator
   }
 

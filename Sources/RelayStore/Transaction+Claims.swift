@@ -34,23 +34,36 @@ extension Transaction {
   }
 
   private func dueJobs(limit: Int, now: Timestamp, except busy: Set<Lane>) throws -> [String] {
+    var found: [DueJob] = []
+    for lane in try reader.lanes() where !busy.contains(lane) { found += try dueJobs(of: lane, limit: limit, now: now) }
+    found.sort { ($0.due, $0.room, $0.seq) < ($1.due, $1.room, $1.seq) }
+    return found.prefix(limit).map(\.id)
+  }
+
+  /// The first of each device, the longest due first.
+  private func dueJobs(of lane: Lane, limit: Int, now: Timestamp) throws -> [DueJob] {
     struct Target: Hashable {
       let user: Int64
       let device: String
     }
     var targets: Set<Target> = []
-    var ids: [String] = []
+    var found: [DueJob] = []
     let statement = try db.cachedStatement(
       sql: """
-        SELECT id, user, device, \(Lane.columns) FROM jobs AS job
-        WHERE \(Reader.isClaimable) AND due <= ? ORDER BY due, room, seq
+        SELECT id, user, device, due, room, seq FROM jobs AS job
+        WHERE \(Reader.isClaimable) AND lane = ? AND due <= ? ORDER BY due, room, seq
         """)
-    let rows = try Row.fetchCursor(statement, arguments: [now.rawValue])
-    while ids.count < limit, let row = try rows.next() {
-      if !busy.isEmpty, let lane = Lane(row, at: 3), busy.contains(lane) { continue }
-      if targets.insert(Target(user: row[1], device: row[2])).inserted { ids.append(row[0]) }
+    let rows = try Row.fetchCursor(statement, arguments: [lane.name, now.rawValue])
+    while found.count < limit, let row = try rows.next() {
+      guard targets.insert(Target(user: row[1], device: row[2])).inserted else { continue }
+      found.append(DueJob(id: row[0], due: row[3], room: row[4], seq: row[5]))
     }
-    return ids
+    return found
+  }
+
+  private struct DueJob {
+    let id: String
+    let due, room, seq: Int64
   }
 
   /// A job that was sent, as it would be sent now; nil where its message was read, is gone, or was not sent to who is a

@@ -21,6 +21,7 @@ extension Transaction {
       """,
       [device.token, device.platform.rawValue, device.voipToken, id, device.id.rawValue])
     for row in former { try remove(row[2], ofRow: row[0]) }
+    let (lane, formerLane) = (Lane(of: device), try lane(of: device.id.rawValue, ofRow: id))
     try db.run(
       """
       INSERT INTO devices
@@ -38,6 +39,7 @@ extension Transaction {
         device.criteria, device.allowsAlerts, device.allowsTimeSensitive, device.locale, device.timeZone,
         device.environment?.rawValue, device.topic,
       ])
+    if let formerLane, formerLane != lane { try setLane(lane, of: device.id.rawValue, ofRow: id) }
     for table in ["focus", "filters"] {
       try db.run("UPDATE \(table) SET number = NULL WHERE user = ? AND device = ?", [id, device.id.rawValue])
     }

@@ -37,7 +37,8 @@ extension Transaction {
     now: Timestamp
   ) throws -> String? {
     let isHeld = job.state == .held
-    let obstacle = try obstacle(to: queue, holding: isHeld ? seq : nil)
+    let lane = try lane(of: queue.device, ofRow: queue.user)
+    let obstacle = lane == nil ? "no device" : try obstacle(to: queue, holding: isHeld ? seq : nil)
     let state: JobState = obstacle != nil ? .cancelled : isHeld ? .held : job.due > now ? .waiting : .ready
     let due = isHeld ? min(job.due, now + JobDraft.longestHold) : job.due
     let id = UUID().uuidString.lowercased()
@@ -45,15 +46,15 @@ extension Transaction {
       """
       INSERT INTO jobs
         (id, room, seq, user, device, platform, token, state, is_next, due, created, reasons, finished_at, note, round,
-          is_notify_anyway, level, explanation, collapse_room, collapse_seq, expires)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+          is_notify_anyway, level, explanation, collapse_room, collapse_seq, expires, lane)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       ON CONFLICT (user, device, room, seq, round) DO NOTHING
       """,
       [
         id, queue.room, seq, queue.user, queue.device, job.platform.rawValue, job.token, state.rawValue, due.rawValue,
         now.rawValue, Self.text(of: job.reasons), obstacle == nil ? nil : now.rawValue, obstacle, round,
         job.isNotifyAnyway, job.level, job.explanation.map { String(decoding: $0, as: UTF8.self) }, collapse?.room,
-        collapse?.seq, job.expires?.rawValue,
+        collapse?.seq, job.expires?.rawValue, lane?.name ?? "",
       ])
     guard obstacle == nil, !isHeld, db.changesCount == 1 else { return nil }
     try appoint(in: queue)
@@ -63,9 +64,6 @@ extension Transaction {
   /// What has come between the decision and its transaction.
   /// - Parameter seq: Of a message that is held: without it nobody could decide again.
   private func obstacle(to queue: JobQueue, holding seq: Int64?) throws -> String? {
-    guard try db.has("SELECT 1 FROM devices WHERE user = ? AND device = ?", [queue.user, queue.device]) else {
-      return "no device"
-    }
     guard try db.has("SELECT 1 FROM members WHERE room = ? AND user = ?", [queue.room, queue.user]) else {
       return "not a member"
     }

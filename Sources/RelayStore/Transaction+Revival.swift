@@ -26,8 +26,7 @@ extension Transaction {
     let row = try db.first(
       """
       SELECT users.name, job.state, job.finished_at, job.revived IS NOT NULL, job.expires <= ?2,
-        EXISTS (SELECT 1 FROM devices WHERE devices.user = job.user AND devices.device = job.device),
-        EXISTS (SELECT 1 FROM messages WHERE messages.room = job.room AND messages.seq = job.seq)
+        EXISTS (SELECT 1 FROM messages WHERE messages.room = job.room AND messages.seq = job.seq), job.user, job.device
       FROM jobs AS job JOIN users ON users.id = job.user WHERE job.id = ?1
       """,
       [id, now.rawValue])
@@ -35,14 +34,15 @@ extension Transaction {
     let user = UserID(unchecked: row[0])
     guard try row.choice(1, JobState.self) == .dead else { return (row[3] ? .known : .refused(.notDead), user) }
     if row[4] as Bool? == true { return (.refused(.expired), user) }
-    guard row[5] else { return (.refused(.noDevice), user) }
-    guard row[6] else { return (.refused(.noMessage), user) }
+    guard let lane = try lane(of: row[7], ofRow: row[6]) else { return (.refused(.noDevice), user) }
+    guard row[5] else { return (.refused(.noMessage), user) }
     try db.run(
       """
-      UPDATE jobs SET state = 'held', due = ?2, revived = ?2, is_next = 0, attempts = 0, finished_at = NULL, note = NULL
+      UPDATE jobs SET state = 'held', due = ?2, revived = ?2, is_next = 0, attempts = 0, finished_at = NULL, note = NULL,
+        lane = ?3
       WHERE id = ?1
       """,
-      [id, now.rawValue])
+      [id, now.rawValue, lane.name])
     try db.run(
       "UPDATE jobs SET finished_at = NULL WHERE merged_into = ? AND state = 'merged' AND finished_at = ?",
       [id, row[2] as Int64])

@@ -13,13 +13,19 @@ import Testing
   }
 
   /// A job for each device, in their order.
-  private func prepare(_ devices: Device...) async throws {
+  private func prepare(_ devices: Device..., due: Int64 = 0) async throws {
     try await test.write { transaction in
       try transaction.prepareRoom()
       for device in devices { try transaction.register(device, of: bob.id, now: .at(0)) }
-      let jobs = devices.enumerated().map { job(to: bob, $1, due: .at(Int64($0))) }
+      let jobs = devices.enumerated().map { job(to: bob, $1, due: .at(due + Int64($0))) }
       _ = try transaction.append(draft(jobs: jobs))
     }
+  }
+
+  private func subscription(_ id: String, _ endpoint: String) -> Device {
+    var device = device(id, .webpush)
+    device.token = #"{"endpoint":"\#(endpoint)","keys":{"p256dh":"","auth":""}}"#
+    return device
   }
 
   private func claimed(except busy: Lane...) async throws -> [DeviceID] {
@@ -32,6 +38,35 @@ import Testing
     #expect(Lane(of: device("a", .simulator, app: "x")) == Lane(of: device("b", .simulator, app: "y")))
     #expect(Lane(of: device("a", .apns, app: "x")) != Lane(of: device("b", .apns, app: "y")))
     #expect(Lane(of: device("a", .apns, app: "x")) == Lane(of: device("b", .apns, app: "x")))
+  }
+
+  @Test func `of Web Push a lane is a push service`() {
+    let lanes = ["https://fcm.googleapis.com/a", "https://fcm.googleapis.com/b", "https://web.push.apple.com/a"].map {
+      Lane(of: subscription("a", $0))
+    }
+    #expect(lanes[0] == lanes[1] && lanes[0] != lanes[2])
+    #expect(Set((0..<1_000).map { Lane(of: subscription("a", "https://s\($0).notify.windows.com/")) }).count <= 64)
+    #expect(Lane(of: device("a", .webpush)) == Lane(of: device("b", .webpush)))
+  }
+
+  @Test func `the longest due is first, whatever its lane`() async throws {
+    let devices = [
+      device("a", .apns, app: "y"), device("b", .simulator), device("c", .apns, app: "x"), device("d", .apns, app: "y"),
+    ]
+    for (index, device) in devices.enumerated() { try await prepare(device, due: Int64(index)) }
+    for device in devices { #expect(try await claimed() == [device.id]) }
+    #expect(try await claimed() == [])
+  }
+
+  @Test func `what waits changes its lane with its device`() async throws {
+    var phone = device("phone", .apns, app: "x")
+    try await prepare(phone)
+    let former = Lane(of: phone)
+    phone.app = "y"
+    try await test.write { [phone] in _ = try $0.register(phone, of: bob.id, now: .at(1)) }
+    #expect(try await claimed(except: Lane(of: phone)) == [])
+    #expect(try await test.read { try $0.nextDue(except: [former]) } == .at(0))
+    #expect(try await claimed(except: former) == [phone.id])
   }
 
   @Test func `what a full lane has due keeps no other waiting`() async throws {

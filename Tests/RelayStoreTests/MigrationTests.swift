@@ -88,6 +88,8 @@ import Testing
     #expect(jobs.map { $0.finishedAt == nil } == [true, true, true, true, false, false, false])
     let ids = try await store.write { transaction in
       try transaction.releaseLeases()
+      let phone = Device(id: DeviceID(unchecked: "phone"), app: "org.example", platform: .apns, token: "token")
+      #expect(try transaction.reader.lanes() == [Lane(of: phone)])
       var ids: [String] = []
       while let claim = try transaction.claim(limit: 1, now: .at(0), leaseUntil: .at(1)).first {
         try transaction.finish(claim.id, state: .sent, now: .at(0))

@@ -17,8 +17,9 @@ struct HTTPPoolSettings: Sendable {
   var timeout = Duration.seconds(10)
   /// Connections to one destination at most.
   var connections = 16
-  /// Requests to one destination at most that wait for a connection.
-  var queue = 112
+  /// Requests to one destination at most that wait for a connection: with those under way, as many as the queue of
+  /// pushes hands over at once.
+  var queue = 240
   /// For how long a connection is kept that nobody uses.
   var idle = Duration.seconds(30)
 }

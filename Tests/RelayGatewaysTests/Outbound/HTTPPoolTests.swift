@@ -127,10 +127,10 @@ import Testing
     let service = try await listen(saying: "")
     let pool = try pool(timeout: .milliseconds(500))
     let fates = await withTaskGroup(of: HTTPFate.self) { tasks in
-      for _ in 0..<200 { tasks.addTask { await pool.send(post(service.port)) } }
+      for _ in 0..<300 { tasks.addTask { await pool.send(post(service.port)) } }
       return await tasks.reduce(into: []) { $0.append($1) }
     }
-    #expect(fates.count { $0 == .unprocessed(.tooManyWaiting) } >= 200 - 16 - 112)
+    #expect(fates.count { $0 == .unprocessed(.tooManyWaiting) } >= 300 - 16 - 240)
     #expect(fates.contains(.unknown(.timeout)))
     try await service.close()
   }
