@@ -198,7 +198,7 @@ extension PayloadMannerTests {
     var request = PushRequest()
     request.level = .critical
     let room = RoomID(unchecked: "tea")
-    let fitting = (1_000...4_000).last { count in
+    let fitting = (1_000...4_000).reversed().first { count in
       request.manner.data = ["a": .string(String(repeating: "x", count: count))]
       return (try? request.checkSize(sender: ann, room: room, hasPreview: true)) != nil
     }

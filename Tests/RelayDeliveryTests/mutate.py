@@ -219,8 +219,10 @@ class Bench:
         (folder / "Tests/RelayDeliveryTests").symlink_to(ROOT / "Tests/RelayDeliveryTests")
         # Nothing that is mutated has to do with the linter, which takes longest to build.
         shutil.copytree(SOURCES, self.sources, ignore=shutil.ignore_patterns("Lint"))
+        #: Seconds after which tests that have not ended have none.
+        self.patience = 1200.0
 
-    def run(self, *command: str, seconds: int = 1200) -> tuple[bool, str]:
+    def run(self, *command: str, seconds: float = 1200) -> tuple[bool, str]:
         try:
             done = subprocess.run(
                 command, cwd=self.folder, capture_output=True, text=True, errors="replace", timeout=seconds
@@ -235,12 +237,17 @@ class Bench:
     def test(self, *which: str) -> tuple[bool, str]:
         # Not by `swift test`, which would leave a program that has no end to itself.
         program = self.folder / ".build/debug/mutantsPackageTests.xctest"
-        return self.run(str(program), "--testing-library", "swift-testing", *which, seconds=60)
+        return self.run(str(program), "--testing-library", "swift-testing", *which, seconds=self.patience)
 
     def check(self) -> tuple[bool, str]:
         """Whether all is well without any mutation."""
         built, output = self.build("--build-tests")
-        return self.test() if built else (False, output)
+        if not built:
+            return False, output
+        start = time.monotonic()
+        result = self.test()
+        self.patience = max(60, 5 * (time.monotonic() - start))
+        return result
 
     def verdict(self, mutation: Mutation) -> str:
         file = self.sources / mutation.file
