@@ -82,3 +82,19 @@ public struct CategoryID: Name {
   public let rawValue: String
   public init(unchecked text: String) { rawValue = text }
 }
+
+/// What a person can do with a notification, 1–128 bytes: `UNNotificationResponse.actionIdentifier`.
+public struct ActionID: Name {
+  public static let longest = 128
+  public static let noun = "action"
+  public let rawValue: String
+  public init(unchecked text: String) { rawValue = text }
+
+  /// The notification was opened: `UNNotificationDefaultActionIdentifier`.
+  public static let open = ActionID(unchecked: "com.apple.UNNotificationDefaultActionIdentifier")
+  /// It was taken away: `UNNotificationDismissActionIdentifier`.
+  public static let dismiss = ActionID(unchecked: "com.apple.UNNotificationDismissActionIdentifier")
+
+  /// Every notification has it, whatever its category.
+  public var isSystem: Bool { self == .open || self == .dismiss }
+}

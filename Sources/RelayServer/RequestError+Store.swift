@@ -9,6 +9,7 @@ extension RequestError {
       switch error {
       case .tooMany(let limit): RequestError(.tooLarge, "one past the limit `\(limit.rawValue)`")
       case .noRoom: RequestError(.notFound, "there is no such room")
+      case .answered: RequestError(.conflict, "the message was answered in another way before")
       // Waiting mends neither.
       case .failed, .damaged: RequestError(.internal, "something went wrong here")
       case .unavailable, .closed, .unusable, .newerSchema, .inUse:

@@ -28,11 +28,14 @@ public struct MessageDraft: Equatable, Sendable {
   public var cursorFollows: Bool
   /// What the room keeps.
   public var retention: Retention
+  /// The response whose text it is: stored with it, and if it was before, the message is a duplicate.
+  public var response: ResponseDraft?
 
   public init(
     room: RoomID, from: User, time: Timestamp, body: [UInt8], mentions: [UserID] = [], replyTo: Int64? = nil,
     push: [UInt8]? = nil, isCounted: Bool = true, reports: Bool = false, quiet: [UserID] = [], key: String? = nil,
-    jobs: [JobDraft] = [], cursorFollows: Bool = false, retention: Retention = .everything
+    jobs: [JobDraft] = [], cursorFollows: Bool = false, retention: Retention = .everything,
+    response: ResponseDraft? = nil
   ) {
     self.room = room
     self.from = from
@@ -48,6 +51,7 @@ public struct MessageDraft: Equatable, Sendable {
     self.jobs = jobs
     self.cursorFollows = cursorFollows
     self.retention = retention
+    self.response = response
   }
 
   /// It has a body and nothing else.
@@ -68,13 +72,19 @@ public struct Appended: Equatable, Sendable {
   public var isDuplicate: Bool
   /// The ids of the new jobs that are to be sent.
   public var jobs: [String]
+  /// How the response was taken whose text it is.
+  public var response: Responded?
 
-  public init(seq: Int64, time: Timestamp, epoch: String, isDuplicate: Bool = false, jobs: [String] = []) {
+  public init(
+    seq: Int64, time: Timestamp, epoch: String, isDuplicate: Bool = false, jobs: [String] = [],
+    response: Responded? = nil
+  ) {
     self.seq = seq
     self.time = time
     self.epoch = epoch
     self.isDuplicate = isDuplicate
     self.jobs = jobs
+    self.response = response
   }
 }
 

@@ -43,6 +43,9 @@ enum Schema {
       try db.execute(sql: forgotten)
     }
     migrator.registerMigration("12", migrate: addLanes)
+    migrator.registerMigration("13") { db in
+      try db.execute(sql: responses)
+    }
     return migrator
   }
 
@@ -58,12 +61,14 @@ enum Schema {
   /// A job that is not finished: each of the above but the last.
   static let unfinished = "finished_at IS NULL"
 
-  /// A condition on a row of `messages`: a push is made of it that is not finished.
+  /// A condition on a row of `messages`: a push is made of it that is not finished, or people may still answer one by
+  /// the actions of its category.
   static func isNeeded(_ message: String) -> String {
     """
     EXISTS (
       SELECT 1 FROM jobs INDEXED BY jobs_of_message
-      WHERE jobs.\(unfinished) AND jobs.room = \(message).room AND jobs.seq = \(message).seq)
+      WHERE jobs.room = \(message).room AND jobs.seq = \(message).seq
+        AND (jobs.\(unfinished) OR json_extract(CAST(\(message).push AS TEXT), '$.category') IS NOT NULL))
     """
   }
 

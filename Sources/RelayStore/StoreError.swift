@@ -14,6 +14,8 @@ public enum StoreError: Error, Equatable, Sendable {
   case noRoom(RoomID)
   /// One more would be past a limit.
   case tooMany(MembershipBounds.Limit)
+  /// The user has answered the message in another way before.
+  case answered
   /// The disk is full or failed; nothing was changed, and the same may succeed later.
   case unavailable(reason: String)
   /// A row does not hold what it must.
@@ -30,6 +32,7 @@ public enum StoreError: Error, Equatable, Sendable {
     case inUse = "in_use"
     case noRoom = "no_room"
     case tooMany = "too_many"
+    case answered
     case unavailable, damaged, failed, closed
   }
 
@@ -40,6 +43,7 @@ public enum StoreError: Error, Equatable, Sendable {
     case .inUse: .inUse
     case .noRoom: .noRoom
     case .tooMany: .tooMany
+    case .answered: .answered
     case .unavailable: .unavailable
     case .damaged: .damaged
     case .failed: .failed
@@ -57,6 +61,7 @@ extension StoreError: CustomStringConvertible {
     case .inUse(let path): "another stillwire has \(path) open"
     case .noRoom(let room): "there is no room \(room)"
     case .tooMany(let limit): "one past the limit \(limit.rawValue)"
+    case .answered: "the message was answered in another way"
     case .unavailable(let reason): "the database cannot be written: \(reason)"
     case .damaged(let reason): "the database is damaged: \(reason)"
     case .failed(let reason): "the database refused a change: \(reason)"

@@ -6,11 +6,18 @@ import RelayProtocol
 extension Transaction {
   /// Stores a message under the room's next seq, with its jobs and its key.
   ///
-  /// The sender's read mark, if they are a member, follows. Throws ``StoreError/noRoom(_:)``.
+  /// The sender's read mark, if they are a member, follows. Throws ``StoreError/noRoom(_:)``, and what
+  /// ``respond(_:posting:)`` throws.
   public func append(_ draft: MessageDraft) throws -> Appended {
     guard var room = try row(of: draft.room) else { throw StoreError.noRoom(draft.room) }
     let sender = try needRow(of: draft.from)
     if let key = draft.key, let first = try seen(key, room, sender, at: draft.time) { return first }
+    let responded = try draft.response.map { try respond($0, posting: room.seq + 1) }
+    if let responded, responded.isDuplicate {
+      let seq = responded.response.posted ?? responded.response.message.seq
+      return Appended(
+        seq: seq, time: responded.time, epoch: room.epoch, isDuplicate: true, response: responded)
+    }
 
     room.seq += 1
     if draft.cursorFollows, room.cursor == room.seq - 1 { room.cursor = room.seq }
@@ -25,7 +32,8 @@ extension Transaction {
     if let key = draft.key { try remember(key, room, sender, at: draft.time) }
     if !draft.quiet.isEmpty { try remember(draft.quiet, room, sender, at: draft.time) }
     let jobs = try insert(draft.jobs, room, seq: room.seq, now: draft.time)
-    return Appended(seq: room.seq, time: draft.time, epoch: room.epoch, jobs: jobs)
+    return Appended(
+      seq: room.seq, time: draft.time, epoch: room.epoch, jobs: jobs, response: responded)
   }
 
   private func insert(_ draft: MessageDraft, _ room: WriterCache.Room, _ sender: Int64) throws {

@@ -163,6 +163,7 @@ extension Transaction {
       guard let found else { return nil }
       return .silent(RoomID(unchecked: found[0]), epoch: found[1], try StoredMessage(found, at: 2))
     case .edited, .deleted, .missed:
+      if kind == .missed, try isAnswered(row[5], row[6], by: row[3]) { return nil }
       guard let job: String = row[2], try db.has("SELECT 1 FROM jobs WHERE id = ? AND state = 'sent'", [job]) else {
         return nil
       }

@@ -37,7 +37,7 @@ import Testing
     // The lanes.
     "SCAN found",
     // At the start.
-    "SCAN rooms",
+    "SCAN rooms", "SCAN responses USING INDEX responses_untold",
     // A parameter.
     "SCAN json_each VIRTUAL TABLE INDEX 1:",
   ]
@@ -77,6 +77,7 @@ extension Transaction {
     try writePeople()
     try writeMessages(tablet)
     try writeJobs(tablet)
+    try writeResponses()
     try read()
     try end()
   }
@@ -142,6 +143,21 @@ extension Transaction {
     for claim in try claim(limit: 9, now: .at(3), leaseUntil: .at(4)) {
       try finish(claim.id, state: .expired, now: .at(3))
     }
+  }
+
+  private func writeResponses() throws {
+    _ = try setCategories(Array("[]".utf8), replacing: nil)
+    let id = try append(
+      MessageDraft(
+        room: room, from: alice, time: .at(0), body: Array("1".utf8),
+        push: Array(#"{"kind":"call","category":"call"}"#.utf8), jobs: [job()])
+    ).jobs[0]
+    _ = try reader.notification(id, of: bob.id)
+    let responded = try respond(ResponseDraft(notification: id, user: bob.id, action: .open))
+    _ = try reader.responses(to: alice.id, after: 0, limit: 9)
+    _ = try reader.sendersWithResponses()
+    _ = try told([responded.response.id], to: alice.id)
+    try purgeResponses()
   }
 
   private func read() throws {

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import GRDB
+import RelayProtocol
+import Synchronization
+import Testing
+
+@testable import RelayStore
+
+/// A clock that a test moves.
+private final class MovingClock: Sendable {
+  private let time = Mutex(TestStore.time)
+
+  var now: Timestamp { time.withLock { $0 } }
+
+  func pass(_ duration: Duration) -> Timestamp {
+    time.withLock {
+      $0 = $0 + duration
+      return $0
+    }
+  }
+}
+
+/// Responses after hours and restarts.
+@Suite final class LateResponseTests {
+  private let folder = temporaryPath()
+  private let clock = MovingClock()
+  private var store: Store
+
+  init() async throws {
+    store = try Store(folder: folder) { for completion in $0 { completion() } }
+    store.close()
+    try restart()
+    try await store.write { try $0.prepareRoom() }
+  }
+
+  deinit {
+    store.close()
+    try? FileManager.default.removeItem(atPath: folder)
+  }
+
+  private func restart() throws {
+    store.close()
+    store = try Store(folder: folder, now: { [clock] in clock.now }) {
+      for completion in $0 { completion() }
+    }
+  }
+
+  /// Time goes by, and finished jobs are purged as the push worker does it.
+  private func pass(_ hours: Int64) async throws {
+    let now = clock.pass(.seconds(hours * 3600))
+    try await store.write { transaction in
+      try transaction.purge(finishedBefore: now - .seconds(3 * 24 * 3600))
+      try transaction.purgeResponses()
+    }
+  }
+
+  /// Bob was sent a message of this category by Alice.
+  private func notify(_ category: String? = "invitation") async throws -> String {
+    let id = try await store.write { transaction in
+      var message = draft(jobs: [job()], cursorFollows: true)
+      message.push = category.map { Array(#"{"category":"\#($0)"}"#.utf8) }
+      return try transaction.append(message).jobs.first
+    }
+    _ = try await store.write { try $0.claim(limit: 9, now: .at(0), leaseUntil: .at(9)) }
+    let sent = try #require(id)
+    _ = try await store.write { try $0.finish(sent, state: .sent, now: .at(0)) }
+    return sent
+  }
+
+  /// The room goes on, and keeps ten messages.
+  private func talk() async throws {
+    try await store.write { transaction in
+      for _ in 0..<200 {
+        var message = draft(cursorFollows: true)
+        message.retention = Retention(count: 10)
+        _ = try transaction.append(message)
+      }
+    }
+  }
+
+  private func notification(_ id: String) async throws -> NotificationRecord? {
+    try await store.read { try $0.notification(id, of: bob.id) }
+  }
+
+  private func accept(_ id: String) async throws -> Responded {
+    try await store.write {
+      try $0.respond(ResponseDraft(notification: id, user: bob.id, action: ActionID(unchecked: "accept")))
+    }
+  }
+
+  private func untold() async throws -> [String] {
+    try await store.read { try $0.responses(to: alice.id, after: 0, limit: 9) }.map(\.notification)
+  }
+
+  @Test func `what is accepted 23 hours later, and after restarts, waits for the sender`() async throws {
+    let id = try await notify()
+    try await talk()
+    try restart()
+    try await pass(23)
+    #expect(try await notification(id)?.message == MessageReference(room: room, seq: 1))
+    #expect(try await accept(id).isToTell)
+    try restart()
+    #expect(try await store.read { try $0.sendersWithResponses() } == [alice.id])
+    try await pass(27 * 24)
+    #expect(try await untold() == [id])
+    try await pass(25)
+    #expect(try await untold().isEmpty)
+  }
+
+  @Test func `a notification is answered for three days, however much is said after it`() async throws {
+    let id = try await notify()
+    try await talk()
+    try await pass(71)
+    #expect(try await notification(id) != nil)
+    try await pass(2)
+    #expect(try await notification(id) == nil)
+    #expect(try await store.read { try $0.aging(after: 0, limit: 9) }.rooms.first?.hasLeftovers == true)
+    _ = try await store.write { try $0.trim(room, to: Retention(count: 10), mostDeleted: 999) }
+    #expect(try await store.read { try $0.message(room, 1) } == nil)
+  }
+
+  @Test func `a message without a category ends with the history`() async throws {
+    let id = try await notify(nil)
+    try await talk()
+    #expect(try await notification(id) == nil)
+  }
+
+  @Test func `a response that was told is known for as long as another could come`() async throws {
+    let id = try await notify()
+    let response = try await accept(id).response
+    _ = try await store.write { try $0.told([response.id], to: alice.id) }
+    try await pass(71)
+    #expect(try await accept(id).isDuplicate)
+    try await pass(2)
+    #expect(try await store.read { try Int.fetchOne($0.db, sql: "SELECT count(*) FROM responses") } == 0)
+  }
+}

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+import GRDB
+import RelayProtocol
+import Testing
+
+@testable import RelayStore
+
+@Suite struct ResponseTests {
+  let test: TestStore
+  init() async throws {
+    test = try TestStore()
+    try await test.write { transaction in
+      try transaction.prepareRoom()
+      try transaction.register(Self.tablet, of: bob.id, now: TestStore.time)
+    }
+  }
+
+  private static let tablet = phone("tablet", token: "other")
+  private static let accept = ActionID(unchecked: "accept")
+  private static let decline = ActionID(unchecked: "decline")
+
+  /// A message of Alice's that Bob is pushed on his phone and his tablet; the ids of these.
+  private func notify(push: String = #"{"category":"invitation"}"#) async throws -> [String] {
+    try await test.write { transaction in
+      var message = draft()
+      message.push = Array(push.utf8)
+      message.jobs = [job(), job(Self.tablet)]
+      return try transaction.append(message).jobs
+    }
+  }
+
+  @discardableResult
+  private func respond(
+    _ id: String, _ action: ActionID = accept, text: String? = nil, key: String? = nil, by user: User = bob
+  ) async throws -> Responded {
+    try await test.write {
+      try $0.respond(
+        ResponseDraft(notification: id, user: user.id, action: action, text: text, key: key))
+    }
+  }
+
+  private func untold(after id: Int64 = 0, limit: Int = 2_000) async throws -> [StoredResponse] {
+    try await test.read { try $0.responses(to: alice.id, after: id, limit: limit) }
+  }
+
+  @Test func `a response waits for the sender until they have had it`() async throws {
+    let id = try await notify()[0]
+    let responded = try await respond(id, text: "yes")
+    let expected = StoredResponse(
+      id: 1, notification: id, message: MessageReference(room: room, seq: 1), user: bob.id, sender: alice.id,
+      action: Self.accept, text: "yes")
+    #expect(responded == Responded(response: expected, time: .at(0)))
+    #expect(try await untold() == [expected])
+    #expect(try await test.read { try $0.sendersWithResponses() } == [alice.id])
+    #expect(try await test.write { try $0.told([1], to: alice.id) } == false)
+    #expect(try await untold().isEmpty)
+    #expect(try await test.read { try $0.sendersWithResponses() }.isEmpty)
+  }
+
+  @Test func `there are more as long as there are`() async throws {
+    for _ in 0..<3 { try await respond(notify()[0]) }
+    #expect(try await untold(limit: 2).map(\.id) == [1, 2])
+    #expect(try await test.write { try $0.told([1, 2], to: alice.id) })
+    #expect(try await untold(after: 2).map(\.id) == [3])
+  }
+
+  @Test func `the same again changes nothing, from whichever device`() async throws {
+    let ids = try await notify()
+    let first = try await respond(ids[0], text: "yes")
+    for id in ids {
+      let again = try await respond(id, text: "yes")
+      #expect(again.isDuplicate && !again.isToTell)
+      #expect(again.response == first.response)
+    }
+    #expect(try await untold().count == 1)
+  }
+
+  @Test func `the same key is the same response, whatever it says`() async throws {
+    let ids = try await notify()
+    try await respond(ids[0], .open)
+    let first = try await respond(ids[0], key: "k")
+    let again = try await respond(ids[1], Self.decline, text: "no", key: "k")
+    #expect(again.isDuplicate)
+    #expect(again.response == first.response)
+  }
+
+  @Test func `a message is answered once`() async throws {
+    let ids = try await notify()
+    try await respond(ids[0], text: "yes")
+    await #expect(throws: StoreError.answered) { try await respond(ids[1], Self.decline) }
+    await #expect(throws: StoreError.answered) { try await respond(ids[0], text: "no") }
+    await #expect(throws: StoreError.answered) { try await respond(ids[0], text: nil, key: "k") }
+    #expect(try await untold().count == 1)
+  }
+
+  @Test func `what was opened or taken away may still be answered`() async throws {
+    let ids = try await notify()
+    for (id, action) in [(ids[0], ActionID.dismiss), (ids[1], .open), (ids[1], Self.accept), (ids[0], .open)] {
+      try await respond(id, action)
+    }
+    #expect(try await untold().map(\.action) == [.dismiss, .open, Self.accept])
+  }
+
+  @Test func `nobody has somebody else's notification`() async throws {
+    let id = try await notify()[0]
+    #expect(try await test.read { try $0.notification(id, of: alice.id) } == nil)
+    #expect(try await test.read { try $0.notification("none", of: bob.id) } == nil)
+    await #expect(throws: StoreError.self) { try await respond(id, by: alice) }
+    let found = try await test.read { try $0.notification(id, of: bob.id) }
+    #expect(
+      found
+        == NotificationRecord(
+          message: MessageReference(room: room, seq: 1), sender: alice.id,
+          push: Array(#"{"category":"invitation"}"#.utf8)))
+    try await test.write { _ = try $0.leave(bob.id, room: room) }
+    #expect(try await test.read { try $0.notification(id, of: bob.id) }?.isMember == false)
+    try await test.write { _ = try $0.delete(room, 1) }
+    #expect(try await test.read { try $0.notification(id, of: bob.id) } == nil)
+  }
+
+  @Test func `who is blocked is not told`() async throws {
+    let id = try await notify()[0]
+    try await test.write { _ = try $0.block(alice.id, by: bob.id) }
+    let responded = try await respond(id)
+    #expect(!responded.isToTell)
+    #expect(try await untold().isEmpty)
+    #expect(try await respond(id).isDuplicate)
+  }
+
+  @Test func `of too many the oldest are given up`() async throws {
+    let ids = try await test.write { transaction in
+      try (0...Transaction.mostUntold).map { _ in
+        try #require(try transaction.append(draft(jobs: [job()])).jobs.first)
+      }
+    }
+    try await test.write { transaction in
+      for id in ids { _ = try transaction.respond(ResponseDraft(notification: id, user: bob.id, action: .open)) }
+    }
+    let kept = try await untold()
+    #expect(kept.count == Transaction.mostUntold)
+    #expect(kept.first?.notification == ids[1])
+    #expect(try await respond(ids[0], .open).isDuplicate)
+  }
+
+  // MARK: Texts that are posted
+
+  private func post(_ text: String, to id: String, key: String? = nil) async throws -> Appended {
+    try await test.write { transaction in
+      var message = draft(text, from: bob)
+      message.replyTo = 1
+      message.response = ResponseDraft(
+        notification: id, user: bob.id, action: Self.accept, text: text, key: key)
+      return try transaction.append(message)
+    }
+  }
+
+  @Test func `a text is posted once`() async throws {
+    let ids = try await notify()
+    let first = try await post("yes", to: ids[0], key: "k")
+    #expect((first.seq, first.isDuplicate, first.response?.isToTell) == (2, false, true))
+    #expect(first.response?.response.posted == 2)
+    for id in ids {
+      let again = try await post("yes", to: id, key: "k")
+      #expect((again.seq, again.isDuplicate) == (2, true))
+      #expect(again.response?.response == first.response?.response)
+    }
+    await #expect(throws: StoreError.answered) { try await post("no", to: ids[0]) }
+    #expect(try await test.read { try $0.messages(room, after: 1, limit: 9) }?.messages.map(\.seq) == [2])
+    #expect(try await untold().map(\.text) == ["yes"])
+    // A seq that was refused is given again.
+    #expect(try await test.write { try $0.append(draft()) }.seq == 3)
+  }
+
+  // MARK: Calls
+
+  private func ring() async throws -> [String] {
+    let ids = try await test.write { transaction in
+      var message = draft()
+      message.push = Array(#"{"kind":"call"}"#.utf8)
+      message.jobs = [job(), job(Self.tablet)].map {
+        var job = $0
+        job.expires = .at(45_000)
+        return job
+      }
+      return try transaction.append(message).jobs
+    }
+    let claims = try await test.write { try $0.claim(limit: 9, now: .at(0), leaseUntil: .at(60_000)) }
+    #expect(claims.count == 2)
+    return ids
+  }
+
+  @Test(arguments: [ActionID.open, accept])
+  func `a call that was answered on one device is missed on none`(action: ActionID) async throws {
+    let ids = try await ring()
+    try await test.write { transaction in
+      for id in ids { try transaction.finish(id, state: .sent, now: .at(0)) }
+    }
+    try await respond(ids[0], action)
+    #expect(try await test.write { try $0.claimUpdates(limit: 9, now: .at(45_000), leaseUntil: .at(99_000)) }.isEmpty)
+  }
+
+  @Test func `a call that was answered does not begin to ring elsewhere`() async throws {
+    let ids = try await ring()
+    try await test.write { transaction in
+      try transaction.finish(ids[0], state: .sent, now: .at(0))
+      try transaction.retry(ids[1], due: .at(5))
+    }
+    try await respond(ids[0])
+    let job = try await test.read { try $0.job(ids[1]) }
+    #expect((job?.state, job?.note) == (.cancelled, "answered"))
+  }
+
+  @Test func `a message that was answered is still pushed to the other devices`() async throws {
+    let ids = try await notify()
+    try await respond(ids[0])
+    #expect(try await test.read { try $0.job(ids[1]) }?.state == .ready)
+  }
+}
