@@ -42,6 +42,8 @@ const char *relay_http_reason(int status) {
     return "Conflict";
   case 411:
     return "Length Required";
+  case 412:
+    return "Precondition Failed";
   case 413:
     return "Content Too Large";
   case 415:
@@ -355,12 +357,13 @@ static void read_fields(relay_exchange_t *exchange, struct lws *wsi, int method,
   free(query.at);
   http->authorization = keep(exchange, header(wsi, WSI_TOKEN_HTTP_AUTHORIZATION, text, sizeof text));
   http->if_none_match = keep(exchange, header(wsi, WSI_TOKEN_HTTP_IF_NONE_MATCH, text, sizeof text));
+  http->if_match = keep(exchange, header(wsi, WSI_TOKEN_HTTP_IF_MATCH, text, sizeof text));
   http->user = keep(exchange, custom_header(wsi, "x-stillwire-user:", text, sizeof text));
   http->idempotency_key = keep(exchange, custom_header(wsi, "idempotency-key:", text, sizeof text));
   http->content_type = keep(exchange, header(wsi, WSI_TOKEN_HTTP_CONTENT_TYPE, text, sizeof text));
   relay_bytes_t *const all[] = {&http->method,          &http->path,          &http->query,
                                 &http->authorization,   &http->if_none_match, &http->user,
-                                &http->idempotency_key, &http->content_type};
+                                &http->idempotency_key, &http->content_type,  &http->if_match};
   for (size_t i = 0; i < LWS_ARRAY_SIZE(all); i++) place(exchange, all[i]);
 }
 

@@ -249,6 +249,7 @@ struct relay_session {
   bool acks : 1;
   bool is_dirty : 1, is_blocked : 1, is_paused : 1, is_over : 1, has_overflowed : 1;
   bool needs_ping : 1, ping_is_out : 1, resumes : 1;
+  bool confirms : 1;       /* somebody waits for a pong, see relay_session_confirm() */
   bool open_are_sends : 1; /* what is open are stored sends, behind which another may start */
   bool tells_end : 1;      /* somebody keeps something of it, see relay_session_tell_end() */
   uint16_t open_requests, pending_count;

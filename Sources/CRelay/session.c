@@ -143,6 +143,12 @@ void relay__session_ponged(relay_hub_t *hub, relay_session_t *session, const voi
       relay_seat_t *seat = relay__list_at(&session->seats, i);
       relay__away_received(hub, seat, seat->pinged);
     }
+  if (session->confirms) {
+    relay_event_t *event = relay__event(hub, RELAY_EVENT_CONFIRMED, NULL);
+    event->session = session->id;
+    event->seq = session->ping_count;
+    session->confirms = session->needs_ping;
+  }
   if (session->needs_ping) relay__session_ping(hub, session);
 }
 
@@ -375,6 +381,13 @@ bool relay_session_tell_end(relay_hub_t *hub, relay_id_t id) {
   relay_session_t *session = find_live(hub, id);
   if (session) session->tells_end = true;
   return session;
+}
+
+uint32_t relay_session_confirm(relay_hub_t *hub, relay_id_t id) {
+  relay_session_t *session = find_live(hub, id);
+  if (!session || session->state != RELAY__OPEN) return 0;
+  session->needs_ping = session->confirms = true;
+  return session->ping_count + 1;
 }
 
 size_t relay_session_rooms(const relay_hub_t *hub, relay_id_t id, relay_id_t *rooms, size_t room_for) {

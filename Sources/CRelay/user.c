@@ -309,6 +309,14 @@ void relay_user_push(relay_hub_t *hub, relay_id_t id, relay_bytes_t json) {
   relay__frame_release(hub, frame);
 }
 
+size_t relay_user_sessions(const relay_hub_t *hub, relay_id_t id, relay_id_t *sessions, size_t room_for) {
+  const relay_user_t *user = relay__user_find(hub, id);
+  if (!user) return 0;
+  for (uint32_t i = 0; i < user->sessions.count && i < room_for; i++)
+    sessions[i] = ((relay_session_t *)relay__list_at(&user->sessions, i))->id;
+  return user->sessions.count;
+}
+
 void relay_user_retain(relay_hub_t *hub, relay_id_t id) {
   relay_user_t *user = relay__user_find(hub, id);
   if (user) user->holds++;

@@ -157,7 +157,7 @@ extension Hub {
   }
 
   /// - Parameter write: Writes at most so many ids, and returns how many there are.
-  private func handles<H: Handle>(_ write: (UnsafeMutablePointer<UInt64>?, Int) -> Int) -> [H] {
+  func handles<H: Handle>(_ write: (UnsafeMutablePointer<UInt64>?, Int) -> Int) -> [H] {
     let count = write(nil, 0)
     let ids = [UInt64](unsafeUninitializedCapacity: count) { buffer, filled in
       filled = write(buffer.baseAddress, count)

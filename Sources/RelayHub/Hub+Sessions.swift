@@ -58,6 +58,18 @@ extension Hub {
     json.withBytes { relay_session_push(hub, session.rawValue, $0) }
   }
 
+  /// Asks whether all that was pushed to the session until now arrives, and returns the number under which
+  /// ``HubEvent/confirmed(_:_:)`` says so; none comes when the session ends before. nil: it is not open.
+  public func confirm(_ session: SessionHandle) -> Int64? {
+    let number = relay_session_confirm(hub, session.rawValue)
+    return number == 0 ? nil : Int64(number)
+  }
+
+  /// The open sessions of a user.
+  public func sessions(of user: UserHandle) -> [SessionHandle] {
+    handles { relay_user_sessions(hub, user.rawValue, $0, $1) }
+  }
+
   /// Sends `bye` and a close frame, and cuts the socket after 5 s at most.
   public func close(_ session: SessionHandle, _ code: CloseCode, _ reason: String) {
     relay_session_close(hub, session.rawValue, code.rawValue, reason, -1)

@@ -29,6 +29,8 @@ public enum HubEvent: Sendable {
   case due(RoomHandle, UserHandle)
   /// A session of ``Hub/tellEnd(of:)`` is gone.
   case sessionEnded(SessionHandle)
+  /// What was asked for under this number, or a lower one, with ``Hub/confirm(_:)`` has arrived.
+  case confirmed(SessionHandle, Int64)
   /// Nobody has been in the room for a while.
   case roomIdle(RoomHandle)
   /// The room is no longer in memory.
@@ -71,6 +73,7 @@ public struct HTTPRequest: Sendable {
   /// `X-Stillwire-User`.
   public let user: String?
   public let idempotencyKey: String?
+  public let ifMatch: String?
   public let ifNoneMatch: String?
   public let contentType: String?
   public let body: [UInt8]
@@ -112,6 +115,7 @@ extension HubEvent {
     case RELAY_EVENT_CURSOR: self = .cursor(RoomHandle(rawValue: event.room), event.seq)
     case RELAY_EVENT_DUE: self = .due(RoomHandle(rawValue: event.room), UserHandle(rawValue: event.user))
     case RELAY_EVENT_SESSION_ENDED: self = .sessionEnded(SessionHandle(rawValue: event.session))
+    case RELAY_EVENT_CONFIRMED: self = .confirmed(SessionHandle(rawValue: event.session), event.seq)
     case RELAY_EVENT_ROOM_IDLE: self = .roomIdle(RoomHandle(rawValue: event.room))
     case RELAY_EVENT_ROOM_GONE: self = .roomGone(RoomHandle(rawValue: event.room))
     default: preconditionFailure("an event of a kind that this side does not know: \(event.kind)")
@@ -131,6 +135,7 @@ extension HTTPRequest {
     authorization = String(http.authorization)
     user = String(http.user)
     idempotencyKey = String(http.idempotency_key)
+    ifMatch = String(http.if_match)
     ifNoneMatch = String(http.if_none_match)
     contentType = String(http.content_type)
     body = [UInt8](http.body)

@@ -123,6 +123,15 @@ public struct Fields: Sendable {
     return numbers
   }
 
+  public func objects(_ key: String, most: Int) throws(RequestError) -> [Fields]? {
+    var objects: [Fields] = []
+    guard let items = try items(key, most: most) else { return nil }
+    for item in items {
+      objects.append(try required("\(key)/\(objects.count)", item.object("\(key)/\(objects.count)")))
+    }
+    return objects
+  }
+
   /// The items of an array, each as the only member of an object, under its place.
   private func items(_ key: String, most: Int) throws(RequestError) -> [Fields]? {
     guard let value = present(key) else { return nil }

@@ -49,6 +49,7 @@ extension Relay {
     user = show(told, of: handle, cause: request.session) ?? user
     hub.finish(
       request.session, with: Replies.welcome(user, request.session, request, limits: limits, now: hub.now))
+    tellResponses(to: request.session, of: told.id)
   }
 
   /// What is told of a user shows; nil when nothing is.

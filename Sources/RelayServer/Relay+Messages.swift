@@ -13,6 +13,8 @@ struct OutgoingMessage {
   var body: [UInt8]
   var key: String?
   var request = SendRequest()
+  /// Whose text it is.
+  var response: ResponseDraft?
   /// Whether the sender may know who is there.
   var showsPresence = true
 
@@ -60,8 +62,10 @@ extension Relay {
     append(outgoing, to: room, message.room) { $0.tell(message, room, $1.mapError { $0 }) }
   }
 
-  /// Throws what of a push does not go with the room, or would not fit into a payload for whoever is in it.
+  /// Throws what of a push does not go with the room, names no category of the registry, or would not fit into a
+  /// payload for whoever is in it.
   func check(_ push: PushRequest, from sender: UserID, to room: RoomID) throws(RequestError) {
+    try push.check(in: categories.registry)
     try push.check(
       sender: sender, room: room, hasPreview: policy(of: room).hasPreview,
       largest: settings.webPushKey == nil ? Push.largestPayload : WebPushGateway.largestPayload)
@@ -120,7 +124,7 @@ extension Relay {
       room: room, from: message.from, time: now, body: message.body, mentions: request.mentions,
       replyTo: request.replyTo, push: request.push.json, isCounted: isAsked, reports: request.reports,
       quiet: delivery?.quiet ?? [], key: message.key, cursorFollows: !away.needsWait,
-      retention: policies[handle]?.history ?? .everything)
+      retention: policies[handle]?.history ?? .everything, response: message.response)
     pin(room)
     store.submit({ transaction in
       var draft = draft

@@ -59,6 +59,9 @@ actor Relay {
   var liveKeys = LiveKeys()
   /// How many requests need a room to stay in memory.
   var pins: [RoomID: Int] = [:]
+  /// What senders may ask people to choose from.
+  var categories = Categories()
+  var responses = UntoldResponses()
   /// Streams of server-sent events.
   var streams: [ExchangeHandle: Task<Void, Never>] = [:]
   /// What is counted here; the rest of ``metrics(_:)`` is counted where it happens.
@@ -111,6 +114,8 @@ actor Relay {
   /// Takes what clients ask, and decides again what an earlier run left undecided; returns when all of it is loaded.
   func start() async throws {
     let undecided = try await leaveUnstored(store.read { try $0.undecided() })
+    try await loadCategories()
+    responses.senders = Set(try await store.read { try $0.sendersWithResponses() })
     // Unowned is safe: the relay ends the hub's loop before it goes.
     hub.receive = { [unowned self] events in assumeIsolated { $0.handle(events) } }
     // What was to end a hold may have been stored by the earlier run, and no more.
@@ -203,7 +208,10 @@ actor Relay {
         saveCursor(seq, of: room)
         undecided.forget(room, upTo: seq)
       case .due(let room, let user): due.append((room, user))
-      case .sessionEnded(let session): permissions[session] = nil
+      case .sessionEnded(let session):
+        permissions[session] = nil
+        responses.sessions[session] = nil
+      case .confirmed(let session, let number): confirmResponses(of: session, upTo: number)
       case .roomIdle(let room): forgetIdle(room)
       case .roomGone(let room):
         policies[room] = nil
@@ -219,7 +227,7 @@ actor Relay {
   /// The types that ``answer(_:)`` knows.
   static let requests = [
     "join", "leave", "history", "edit", "delete", "notify", "focus", "filter", "preferences", "block", "unblock",
-    "presence", "watch", "unwatch", "device", "refresh",
+    "presence", "watch", "unwatch", "device", "refresh", "respond",
   ]
 
   private func heard(_ news: PushWorker.News) {
@@ -256,6 +264,7 @@ actor Relay {
       case "unwatch": try unwatch(request)
       case "device": try await device(request, user)
       case "refresh": try await refresh(request, user)
+      case "respond": try await respond(request, user)
       default: preconditionFailure("the hub handed over a \(request.type)")
       }
     } catch {

@@ -27,7 +27,10 @@ struct RetentionSweep: Sendable {
       try? await Task.sleep(for: min(max(pause, Self.shortestPause), Self.longestPause))
       do {
         try await sweep(patterns)
-        try await store.write { _ = try $0.purgeQuiet() }
+        try await store.write {
+          _ = try $0.purgeQuiet()
+          try $0.purgeResponses()
+        }
       } catch {
         log.error("old messages are not deleted: \(error)")
       }

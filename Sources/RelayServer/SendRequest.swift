@@ -65,6 +65,12 @@ extension PushRequest {
     }
   }
 
+  /// Throws where it names a category that clients cannot know.
+  func check(in registry: CategoryRegistry) throws(RequestError) {
+    guard let category = manner.category, registry[category] == nil else { return }
+    throw RequestError(.badRequest, "category is none of the registry, see PUT /v1/categories", at: "/push/category")
+  }
+
   /// nil: there is no `push`.
   init?(_ fields: Fields, rights: Rights) throws(RequestError) {
     if case .bool(let isAsked)? = fields.members["push"] {

@@ -276,6 +276,9 @@ void policy_happened(void *context, const relay_event_t *events, size_t count) {
     case RELAY_EVENT_SESSION_ENDED:
       host_note(host, "ended");
       break;
+    case RELAY_EVENT_CONFIRMED:
+      host_note(host, "confirmed %lld", (long long)event->seq);
+      break;
     case RELAY_EVENT_ROOM_GONE:
       break;
     case RELAY_EVENT_ROOM_IDLE:

@@ -111,7 +111,8 @@ def room(connect):
 
 
 @pytest.mark.parametrize("type", ["hello", *REQUESTS])
-def test_every_example_of_a_request_is_answered_as_described(relay, connect, room, secret, start, type):
+def test_every_example_of_a_request_is_answered_as_described(relay, connect, room, push, secret, start, type):
+    notification = push(room)["notification"] if type == "respond" else None
     for example in documents.requests()[type][0]["examples"]:
         payload = dict(example["payload"])
         server, needs_token = relay, isinstance(payload.get("token"), str) and type in ("hello", "refresh")
@@ -124,6 +125,9 @@ def test_every_example_of_a_request_is_answered_as_described(relay, connect, roo
             connect(server, **payload)
             continue
         session = connect(server, token=server.token("ann")) if needs_token else connect("ann")
+        if type == "respond":
+            payload["notification"] = notification
+            session = connect("carol")
         if not needs_token and type != "join":
             session.join("tea")
         session.request(type, **payload)
@@ -147,7 +151,9 @@ def push(relay, connect, phone):
         carol.close()
         # Who comes and goes in a moment makes no event.
         eventually(lambda: not sender.request("presence", users=["carol"])["presence"][0]["online"])
-        sender.send("tea", {"text": "Tea is ready"})
+        registry = {"categories": [{"id": "invitation", "actions": [{"id": "accept", "title": "Accept"}]}]}
+        assert call(relay, "PUT", "/v1/categories", registry).status == 200
+        sender.send("tea", {"text": "Tea is ready"}, push={"category": "invitation"})
         return ringing.ring("Tea is ready")["payload"]["communication"]
 
     return push

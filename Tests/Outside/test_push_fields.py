@@ -14,6 +14,11 @@ RELAY_OPTIONS = ("--presence-grace", "0")
 GONE = object()
 
 
+@pytest.fixture(autouse=True)
+def category(relay):
+    assert call(relay, "PUT", "/v1/categories", {"categories": [{"id": "reply"}]}).status == 200
+
+
 @pytest.fixture
 def bob(circle):
     return circle.away("bob")

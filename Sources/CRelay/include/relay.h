@@ -139,13 +139,15 @@ typedef enum relay_event_kind {
   RELAY_EVENT_CURSOR,        /* room, seq: all up to it is decided */
   RELAY_EVENT_DUE,           /* room, user: undecided messages, see relay_member_undecided() */
   RELAY_EVENT_SESSION_ENDED, /* session: see relay_session_tell_end() */
+  RELAY_EVENT_CONFIRMED,     /* session, seq: see relay_session_confirm() */
   RELAY_EVENT_ROOM_IDLE,     /* room: nobody has been in it for a while */
   RELAY_EVENT_ROOM_GONE,     /* room: forgotten */
 } relay_event_kind_t;
 
 typedef struct relay_http {
   relay_bytes_t method, path, query, body;
-  relay_bytes_t authorization, user, idempotency_key, if_none_match, content_type; /* at: NULL when absent */
+  /* at: NULL when absent */
+  relay_bytes_t authorization, user, idempotency_key, if_match, if_none_match, content_type;
 } relay_http_t;
 
 struct relay_event {
@@ -186,6 +188,10 @@ const char *relay_session_device(const relay_hub_t *hub, relay_id_t session);
 void relay_session_set_expiry(relay_hub_t *hub, relay_id_t session, int64_t time);
 /* RELAY_EVENT_SESSION_ENDED will tell when it is gone. false: it is already. */
 bool relay_session_tell_end(relay_hub_t *hub, relay_id_t session);
+/* Asks whether all that was pushed until now arrives: RELAY_EVENT_CONFIRMED tells of a pong with its `seq`,
+ * and what was asked for under this number or a lower one has arrived. No event comes when the session ends
+ * before. 0: it is not open. */
+uint32_t relay_session_confirm(relay_hub_t *hub, relay_id_t session);
 /* The rooms that it hears; writes at most `room_for`, returns how many there are. */
 size_t relay_session_rooms(const relay_hub_t *hub, relay_id_t session, relay_id_t *rooms, size_t room_for);
 bool relay_session_is_open(const relay_hub_t *hub, relay_id_t session);
@@ -226,6 +232,8 @@ size_t relay_user_shared_rooms(const relay_hub_t *hub, relay_id_t a, relay_id_t 
                                size_t room_for);
 /* Text that answers no request, to each session of the user. */
 void relay_user_push(relay_hub_t *hub, relay_id_t user, relay_bytes_t json);
+/* The user's open sessions; writes at most `room_for`, returns how many there are. */
+size_t relay_user_sessions(const relay_hub_t *hub, relay_id_t user, relay_id_t *sessions, size_t room_for);
 /* Closes all sessions of the user, as relay_session_close() does; returns how many were open. */
 size_t relay_user_close_sessions(relay_hub_t *hub, relay_id_t user, uint16_t code, const char *reason);
 /* The presence entry as `viewer` (0: who sees all) may see it, as JSON; `is_related`: they share a room.

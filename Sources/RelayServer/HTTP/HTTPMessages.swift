@@ -52,7 +52,7 @@ extension HTTPResponse {
         ("Allow", allowed), ("Access-Control-Allow-Methods", allowed),
         (
           "Access-Control-Allow-Headers",
-          "Authorization, Content-Type, Idempotency-Key, If-None-Match, X-Stillwire-User"
+          "Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, X-Stillwire-User"
         ),
         ("Access-Control-Max-Age", "600"),
       ])

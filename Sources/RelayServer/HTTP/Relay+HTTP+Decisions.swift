@@ -23,6 +23,7 @@ extension Relay {
     }
     let request = try SendRequest(
       fields, rights: .standard, newest: hub.position(of: room)?.seq ?? 0, isStored: policy(of: name).isStored)
+    try request.push.check(in: categories.registry)
     let handle = try await retain(user)
     defer { hub.release(handle) }
     var traits = MessageTraits(from: sender, mentions: request.mentions, push: request.push)

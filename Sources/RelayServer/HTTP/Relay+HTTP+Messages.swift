@@ -75,8 +75,6 @@ private struct PostedMessage {
   let body: [UInt8]
   let key: String?
 
-  static let longestKey = 128
-
   init(_ call: HTTPCall, _ fields: Fields) throws(RequestError) {
     body = try fields.required("body", fields.raw("body"))
     key = try Self.key(call, fields)
@@ -85,13 +83,8 @@ private struct PostedMessage {
 
   /// The header's, else the field's; both have to be right.
   private static func key(_ call: HTTPCall, _ fields: Fields) throws(RequestError) -> String? {
-    let key = try fields.string("key", longest: longestKey)
+    let key = try fields.string("key", longest: HTTPCall.longestKey)
     guard key?.isEmpty != true else { throw fields.wrong("key", "must not be empty") }
-    guard let header = call.request.idempotencyKey else { return key }
-    guard (1...longestKey).contains(header.utf8.count) else {
-      throw RequestError(
-        .badRequest, "Idempotency-Key must be 1 to \(longestKey) bytes long", at: "/headers/idempotency-key")
-    }
-    return header
+    return try call.idempotencyKey ?? key
   }
 }

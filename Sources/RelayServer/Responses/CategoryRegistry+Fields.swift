@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayProtocol
+
+extension CategoryRegistry {
+  /// `categories` of a request, or of what was stored.
+  init(version: Int64, _ fields: Fields) throws(RequestError) {
+    var categories: [NotificationCategory] = []
+    var known: Set<CategoryID> = []
+    var actions: Set<ActionID> = []
+    let told = try fields.required("categories", fields.objects("categories", most: Self.mostCategories))
+    for fields in told {
+      let category = try NotificationCategory(fields)
+      guard known.insert(category.id).inserted else { throw fields.wrong("id", "is that of another category") }
+      for (index, action) in category.actions.enumerated() where !actions.insert(action.id).inserted {
+        throw fields.wrong("actions/\(index)/id", "is that of another action: it is unique over all categories")
+      }
+      categories.append(category)
+    }
+    self.init(version: version, categories: categories)
+  }
+}
+
+extension NotificationCategory {
+  fileprivate init(_ fields: Fields) throws(RequestError) {
+    var actions: [NotificationAction] = []
+    for fields in try fields.objects("actions", most: Self.mostActions) ?? [] {
+      actions.append(try NotificationAction(fields))
+    }
+    self.init(
+      id: try fields.required("id", fields.name("id")), actions: actions, options: try fields.options(),
+      hiddenPreviewBody: try fields.localizedText("hiddenPreviewBody", longest: Self.longestText),
+      summaryFormat: try fields.localizedText("summaryFormat", longest: Self.longestText))
+  }
+}
+
+extension NotificationAction {
+  fileprivate init(_ fields: Fields) throws(RequestError) {
+    let input = try fields.object("textInput")
+    self.init(
+      id: try fields.required("id", fields.name("id")), title: try fields.label("title"),
+      options: try fields.options(),
+      textInput: try input.map { input throws(RequestError) in
+        TextInput(button: try input.label("button"), placeholder: try input.label("placeholder"))
+      }, posts: try fields.bool("posts") ?? false)
+    guard !id.rawValue.hasPrefix("com.apple.") else {
+      throw fields.wrong("id", "must not begin as the system's own do")
+    }
+    guard !posts || textInput != nil else { throw fields.wrong("posts", "needs textInput") }
+  }
+}
+
+extension Fields {
+  fileprivate func options<Option>() throws(RequestError) -> [Option]
+  where Option: RawRepresentable<String> & CaseIterable & Equatable {
+    var options: [Option] = []
+    for text in try strings("options", most: Option.allCases.count, longest: 64) ?? [] {
+      let key = "options/\(options.count)"
+      guard let option = Option(rawValue: text) else {
+        throw wrong(key, "must be one of \(Option.allCases.map(\.rawValue).joined(separator: ", "))")
+      }
+      guard !options.contains(option) else { throw wrong(key, "is given twice") }
+      options.append(option)
+    }
+    return options
+  }
+
+  fileprivate func label(_ key: String) throws(RequestError) -> LocalizedText {
+    try required(key, localizedText(key, longest: NotificationAction.longestTitle))
+  }
+
+  /// A text, or an object of texts by language tag.
+  fileprivate func localizedText(_ key: String, longest: Int) throws(RequestError) -> LocalizedText? {
+    guard case .object? = members[key], let told = try object(key) else {
+      return try shown(key, longest).map(LocalizedText.text)
+    }
+    guard told.members.count <= LocalizedText.mostLanguages else {
+      throw wrong(key, "must have at most \(LocalizedText.mostLanguages) languages")
+    }
+    var texts: [String: String] = [:]
+    for tag in told.members.keys.sorted() {
+      guard tag.isLanguageTag else { throw told.wrong(tag.placeable, "is not a language tag, such as pt-BR") }
+      texts[tag] = try told.required(tag, told.shown(tag, longest))
+    }
+    guard texts[LocalizedText.defaultTag] != nil else { throw told.wrong(LocalizedText.defaultTag, "is missing") }
+    return .languages(texts)
+  }
+
+  /// A text that is not blank.
+  private func shown(_ key: String, _ longest: Int) throws(RequestError) -> String? {
+    guard let text = try string(key, longest: longest) else { return nil }
+    guard !text.allSatisfy(\.isWhitespace) else { throw wrong(key, "must not be blank") }
+    return text
+  }
+}
+
+extension String {
+  /// Of the form of BCP 47: parts of 1 to 8 letters and digits, of which the first has letters alone.
+  fileprivate var isLanguageTag: Bool {
+    guard (1...LocalizedText.longestTag).contains(utf8.count) else { return false }
+    let parts = split(separator: "-", omittingEmptySubsequences: false)
+    return parts[0].utf8.allSatisfy(\.isLetter)
+      && parts.allSatisfy { (1...8).contains($0.utf8.count) && $0.utf8.allSatisfy { $0.isLetter || $0.isDigit } }
+  }
+
+  /// As a member is named in a JSON pointer (RFC 6901), but for `~`.
+  fileprivate var placeable: String { replacing("/", with: "~1") }
+}
+
+extension UInt8 {
+  fileprivate var isLetter: Bool { (0x61...0x7a).contains(self | 0x20) }
+  fileprivate var isDigit: Bool { (0x30...0x39).contains(self) }
+}

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The registry of notification categories: who reads it, who sets it, and what is checked against it."""
+
+import pytest
+
+from api import call
+from relay import run
+
+ACCEPT = {"id": "accept", "title": {"default": "Accept", "de": "Annehmen"}, "options": ["foreground"]}
+REPLY = {
+    "id": "reply",
+    "title": "Reply",
+    "options": ["authenticationRequired", "destructive"],
+    "textInput": {"button": "Send", "placeholder": {"default": "Message"}},
+    "posts": True,
+}
+INVITATION = {
+    "id": "invitation",
+    "actions": [ACCEPT, REPLY],
+    "options": ["customDismissAction", "allowInCarPlay"],
+    "hiddenPreviewBody": "An invitation",
+    "summaryFormat": {"default": "%u more"},
+}
+
+
+def get(relay, **headers):
+    return call(relay, "GET", "/v1/categories", headers={name.replace("_", "-"): tag for name, tag in headers.items()})
+
+
+def put(relay, *categories, version=None, **headers):
+    body = {"categories": list(categories)} | ({} if version is None else {"version": version})
+    headers = {name.replace("_", "-"): value for name, value in headers.items()}
+    return call(relay, "PUT", "/v1/categories", body, headers=headers)
+
+
+def test_nobody_has_set_any(start):
+    answer = get(start())
+    assert (answer.status, answer.json) == (200, {"version": 0, "categories": []})
+
+
+def test_they_are_handed_out_as_they_were_set_and_survive_a_kill(start):
+    relay = start()
+    set_ = put(relay, INVITATION, {"id": "empty"})
+    told = {"version": 1, "categories": [INVITATION, {"id": "empty", "actions": [], "options": []}]}
+    assert (set_.status, set_.json) == (200, told)
+    relay.kill()
+    relay.start()
+    answer = get(relay)
+    assert (answer.json, answer.headers["ETag"]) == (told, set_.headers["ETag"])
+    assert put(relay, {"id": "empty"}).json["version"] == 2
+
+
+def test_a_tag_names_what_was_read(relay):
+    put(relay, INVITATION)
+    first = get(relay)
+    tag = first.headers["ETag"]
+    assert tag.startswith('"')
+    for known in (tag, f"W/{tag}", f'"other", {tag}', "*"):
+        again = get(relay, If_None_Match=known)
+        assert (again.status, again.body, again.headers["ETag"]) == (304, b"", tag), known
+    assert get(relay, If_None_Match='"other"').status == 200
+    # The same again changes nothing.
+    assert put(relay, INVITATION).headers["ETag"] == tag
+    changed = put(relay, {"id": "empty"})
+    assert changed.headers["ETag"] != tag
+    assert get(relay, If_None_Match=tag).json == changed.json
+
+
+def test_what_somebody_else_has_changed_is_not_replaced(relay):
+    tag = put(relay, INVITATION).headers["ETag"]
+    assert put(relay, {"id": "one"}, If_Match=tag).status == 200
+    late = put(relay, {"id": "two"}, If_Match=tag)
+    assert (late.status, late.problem["code"], late.problem["at"]) == (412, "conflict", "/headers/if-match")
+    assert get(relay).json["categories"] == [{"id": "one", "actions": [], "options": []}]
+    assert put(relay, {"id": "two"}, If_Match="*").status == 200
+
+
+def test_a_document_that_was_read_replaces_its_own_version_alone(relay):
+    version = put(relay, INVITATION).json["version"]
+    assert put(relay, {"id": "one"}, version=version).json["version"] == version + 1
+    late = put(relay, {"id": "two"}, version=version)
+    assert (late.status, late.problem["code"], late.problem["at"]) == (409, "conflict", "/version")
+    newest = get(relay)
+    both = put(relay, {"id": "two"}, version=version, If_Match=newest.headers["ETag"])
+    assert (both.status, both.problem["at"]) == (409, "/version")
+
+
+@pytest.mark.parametrize(
+    "body, at",
+    [
+        ({}, "/categories"),
+        ({"categories": {}}, "/categories"),
+        ({"categories": [{"id": "a b"}]}, "/categories/0/id"),
+        ({"categories": [{"id": "a"}, {"id": "a"}]}, "/categories/1/id"),
+        ({"categories": [{"id": "a", "actions": [ACCEPT, ACCEPT]}]}, "/categories/0/actions/1/id"),
+        ({"categories": [INVITATION, {"id": "b", "actions": [REPLY]}]}, "/categories/1/actions/0/id"),
+        ({"categories": [{"id": "a", "options": ["loud"]}]}, "/categories/0/options/0"),
+        ({"categories": [{"id": str(number)} for number in range(65)]}, "/categories"),
+        ({"categories": [], "version": -1}, "/version"),
+    ],
+)
+def test_what_is_wrong_is_refused_and_changes_nothing(relay, body, at):
+    put(relay, INVITATION)
+    answer = call(relay, "PUT", "/v1/categories", body)
+    assert (answer.status, answer.problem["code"], answer.problem["at"]) == (422, "bad_request", at)
+    assert get(relay).json["categories"] == [INVITATION]
+
+
+def test_everybody_reads_them_and_backends_set_them(start, secret, tmp_path):
+    keys = tmp_path / "keys"
+    made = run("api-key", "backend", "--file", keys)
+    assert made.returncode == 0, made.stderr
+    relay = start("--api-keys-file", keys, secret=secret)
+    key = made.stdout.strip()
+    body = {"categories": [INVITATION]}
+    assert call(relay, "GET", "/v1/categories").status == 401
+    token = relay.token("ann")
+    assert call(relay, "PUT", "/v1/categories", body, token=token).problem["code"] == "forbidden"
+    assert call(relay, "PUT", "/v1/categories", body, token=key).status == 200
+    assert call(relay, "GET", "/v1/categories", token=token).json["categories"] == [INVITATION]
+
+
+def test_a_category_that_nobody_has_set_is_refused_at_the_door(relay, circle):
+    put(relay, INVITATION)
+    for category in ("unknown", "Invitation", "accept"):
+        error = circle.alice.refusal("send", room=circle.room, body="hi", push={"category": category})
+        assert error["code"] == "bad_request", category
+        body = {"from": circle.alice.user, "body": "hi", "push": {"category": category}}
+        answer = call(relay, "POST", f"/v1/rooms/{circle.room}/messages", body)
+        assert (answer.status, answer.problem["at"]) == (422, "/push/category")
+    assert circle.send("hi", push={"category": "invitation"})["seq"] == 1
+    put(relay)
+    assert circle.alice.refusal("send", room=circle.room, body="hi", push={"category": "invitation"})
+
+
+def test_without_a_registry_every_category_is_refused(gather):
+    circle = gather()
+    error = circle.alice.refusal("send", room=circle.room, body="hi", push={"category": "invitation"})
+    assert error["code"] == "bad_request"
+    assert circle.send("hi")["seq"] == 1

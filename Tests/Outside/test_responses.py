@@ -1,0 +1,372 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What people do with notifications reaches who sent the message: once, in order, however late."""
+
+import itertools
+import time
+
+import pytest
+
+import tokens
+from api import call, history
+from relay import SLOW, run
+from waiting import eventually
+from wire import Wire
+
+RELAY_OPTIONS = ("--presence-grace", "0")
+OPEN = "com.apple.UNNotificationDefaultActionIdentifier"
+DISMISS = "com.apple.UNNotificationDismissActionIdentifier"
+WRITTEN = {"button": "Send", "placeholder": "Message"}
+CATEGORIES = [
+    {
+        "id": "invitation",
+        "actions": [
+            {"id": "accept", "title": "Accept"},
+            {"id": "decline", "title": "Decline"},
+            {"id": "comment", "title": "Comment", "textInput": WRITTEN},
+            {"id": "reply", "title": "Reply", "textInput": WRITTEN, "posts": True},
+        ],
+    },
+    {"id": "other", "actions": [{"id": "later", "title": "Later"}]},
+]
+
+_texts = itertools.count(1)
+
+
+def declare(relay):
+    assert call(relay, "PUT", "/v1/categories", {"categories": CATEGORIES}).status == 200
+
+
+@pytest.fixture(autouse=True)
+def registry(request):
+    if "relay" in request.fixturenames:
+        declare(request.getfixturevalue("relay"))
+
+
+@pytest.fixture
+def bob(circle):
+    return circle.away("bob")
+
+
+def notify(circle, person, **push):
+    """Sends a message, and returns the id of the notification on the phone and the seq."""
+    text = f"text {next(_texts)}"
+    sent = circle.send(text, push={"category": "invitation"} | push)
+    return person.phone.ring(text)["payload"]["communication"]["notification"], sent["seq"]
+
+
+def respond(circle, person, notification, action="accept", /, **fields):
+    """Over HTTP, as the user."""
+    path = f"/v1/notifications/{notification}/responses"
+    return call(circle.relay, "POST", path, {"action": action} | fields, user=person.user)
+
+
+def event(circle, person, notification, seq, action="accept", **fields):
+    """The event that a response becomes."""
+    told = {"type": "response", "notification": notification, "room": circle.room, "seq": seq, "user": person.user}
+    return told | {"action": action} | fields
+
+
+def heard(session):
+    """All responses that a session was told until now."""
+    return [dict(frame) for frame in session.heard("response")]
+
+
+def test_accept_reaches_the_sender(circle, bob):
+    id, seq = notify(circle, bob)
+    assert circle.back(bob).request("respond", notification=id, action="accept")["type"] == "ok"
+    assert dict(circle.alice.expect("response")) == event(circle, bob, id, seq)
+
+
+def test_the_same_over_http(circle, bob):
+    id, seq = notify(circle, bob)
+    answer = respond(circle, bob, id, "comment", text="yes ✓")
+    assert answer.status == 201
+    told = answer.json
+    assert abs(told.pop("time") - time.time() * 1000) < 60_000
+    assert told == {"notification": id, "room": circle.room, "seq": seq, "action": "comment"}
+    assert dict(circle.alice.expect("response")) == event(circle, bob, id, seq, "comment", text="yes ✓")
+
+
+def test_a_backend_responds_for_whom_it_names(circle, bob):
+    id, seq = notify(circle, bob)
+    path = f"/v1/notifications/{id}/responses"
+    nobody = call(circle.relay, "POST", path, {"action": "accept"})
+    assert (nobody.status, nobody.problem["at"]) == (422, "/user")
+    assert call(circle.relay, "POST", path, {"action": "accept", "user": bob.user}).status == 201
+    assert dict(circle.alice.expect("response")) == event(circle, bob, id, seq)
+
+
+@pytest.mark.parametrize("action", [OPEN, DISMISS])
+@pytest.mark.parametrize("category", ["invitation", None])
+def test_the_systems_own_actions_are_told(circle, bob, action, category):
+    id, seq = notify(circle, bob, category=category)
+    assert respond(circle, bob, id, action).status == 201
+    assert dict(circle.alice.expect("response")) == event(circle, bob, id, seq, action)
+
+
+def test_every_session_of_the_sender_hears(circle, bob):
+    tablet = circle.back(circle.alice)
+    id, seq = notify(circle, bob)
+    respond(circle, bob, id)
+    for session in (circle.alice, tablet):
+        assert dict(session.expect("response")) == event(circle, bob, id, seq)
+
+
+# Once
+
+
+def test_the_same_again_is_told_to_nobody(circle, bob):
+    id, seq = notify(circle, bob)
+    session = circle.back(bob)
+    first = respond(circle, bob, id)
+    for _ in range(2):
+        session.request("respond", notification=id, action="accept")
+        again = respond(circle, bob, id)
+        assert (again.status, again.json) == (200, first.json | {"duplicate": True})
+    assert heard(circle.alice) == [event(circle, bob, id, seq)]
+
+
+def test_the_same_key_is_the_same_response(circle, bob):
+    id, seq = notify(circle, bob)
+    first = respond(circle, bob, id, key="k")
+    again = respond(circle, bob, id, "decline", key="k")
+    assert (again.status, again.json) == (200, first.json | {"duplicate": True})
+    path = f"/v1/notifications/{id}/responses"
+    headers = {"Idempotency-Key": "k"}
+    assert call(circle.relay, "POST", path, {"action": "decline"}, user=bob.user, headers=headers).status == 200
+    assert heard(circle.alice) == [event(circle, bob, id, seq)]
+
+
+def test_a_message_is_answered_once_whichever_the_device(circle):
+    bob = circle.live("bob")
+    tablet = bob.register("tablet")
+    bob.session.close(1000)
+    circle.alice.expect("presence", user=bob.user, online=False)
+    id, seq = notify(circle, bob)
+    other = eventually(tablet.notifications)[-1]["payload"]["communication"]["notification"]
+    assert other != id
+    assert respond(circle, bob, id, "accept").status == 201
+    for notification in (id, other):
+        answer = respond(circle, bob, notification, "decline")
+        assert (answer.status, answer.problem["code"]) == (409, "conflict")
+    assert respond(circle, bob, other, "accept").status == 200
+    assert circle.back(bob).refusal("respond", notification=id, action="decline")["code"] == "conflict"
+    assert heard(circle.alice) == [event(circle, bob, id, seq)]
+
+
+def test_what_was_opened_may_still_be_answered(circle, bob):
+    id, seq = notify(circle, bob)
+    assert [respond(circle, bob, id, action).status for action in (DISMISS, OPEN, "accept", OPEN)] == [201, 201, 201, 200]
+    assert [told["action"] for told in heard(circle.alice)] == [DISMISS, OPEN, "accept"]
+
+
+# Refused
+
+
+def test_nobody_has_somebody_elses_notification(circle, bob):
+    carol = circle.away("carol")
+    id, _ = notify(circle, bob)
+    for person in (carol, circle.alice):
+        answer = respond(circle, person, id)
+        assert (answer.status, answer.problem["code"], answer.problem["at"]) == (404, "not_found", "/path/id")
+    assert circle.back(carol).refusal("respond", notification=id, action="accept")["code"] == "not_found"
+    assert respond(circle, bob, "dd03c85b-fe98-48f9-98b0-2da51fbeeed8").status == 404
+    assert heard(circle.alice) == []
+
+
+def test_what_was_taken_back_is_not_answered(circle, bob):
+    id, seq = notify(circle, bob)
+    circle.alice.request("delete", room=circle.room, seq=seq)
+    assert respond(circle, bob, id).problem["code"] == "not_found"
+
+
+def test_who_has_left_the_room_does_not_answer(circle, bob):
+    id, _ = notify(circle, bob)
+    assert call(circle.relay, "DELETE", f"/v1/rooms/{circle.room}/members/{bob.user}").status == 204
+    answer = respond(circle, bob, id)
+    assert (answer.status, answer.problem["code"]) == (403, "not_joined")
+
+
+@pytest.mark.parametrize(
+    "fields, at",
+    [
+        ({"action": "unknown"}, "/action"),
+        ({"action": "later"}, "/action"),
+        ({"action": "a b"}, "/action"),
+        ({"action": None}, "/action"),
+        ({"action": "accept", "text": "no text here"}, "/text"),
+        ({"action": OPEN, "text": "nor here"}, "/text"),
+        ({"action": "comment", "text": 1}, "/text"),
+        ({"action": "comment", "text": "x" * 4097}, "/text"),
+        ({"action": "reply"}, "/text"),
+        ({"action": "reply", "text": " \n"}, "/text"),
+        ({"action": "accept", "key": ""}, "/key"),
+        ({"action": "accept", "key": "k" * 129}, "/key"),
+    ],
+)
+def test_what_the_category_does_not_have_is_refused(circle, bob, fields, at):
+    id, _ = notify(circle, bob)
+    answer = call(circle.relay, "POST", f"/v1/notifications/{id}/responses", fields, user=bob.user)
+    assert (answer.status, answer.problem["code"], answer.problem["at"]) == (422, "bad_request", at)
+    assert circle.back(bob).refusal("respond", notification=id, **fields)["code"] == "bad_request"
+    assert heard(circle.alice) == []
+
+
+def test_without_a_category_there_are_the_systems_own_actions_alone(circle, bob):
+    id, _ = notify(circle, bob, category=None)
+    assert respond(circle, bob, id).problem["at"] == "/action"
+
+
+def test_the_longest_text_is_told(circle, bob):
+    id, seq = notify(circle, bob)
+    text = "é" * 2048
+    assert respond(circle, bob, id, "comment", text=text, key="k" * 128).status == 201
+    assert dict(circle.alice.expect("response")) == event(circle, bob, id, seq, "comment", text=text)
+
+
+def test_who_is_blocked_is_not_told(circle, bob):
+    id, _ = notify(circle, bob)
+    bob.block(circle.alice)
+    assert respond(circle, bob, id).status == 201
+    assert heard(circle.alice) == []
+
+
+# Late
+
+
+@pytest.mark.parametrize("kills", [(), ("before",), ("after",), ("before", "after")], ids=lambda kills: "+".join(kills))
+def test_accept_reaches_a_sender_who_was_away(gather, kills):
+    circle = gather(*RELAY_OPTIONS)
+    declare(circle.relay)
+    bob = circle.away("bob")
+    id, seq = notify(circle, bob)
+    circle.alice.close(1000)
+
+    def kill(when):
+        if when in kills:
+            circle.relay.kill()
+            circle.relay.start()
+
+    kill("before")
+    assert respond(circle, bob, id).status == 201
+    kill("after")
+    back = circle.back(circle.alice)
+    assert dict(back.expect("response")) == event(circle, bob, id, seq)
+    # What they have had is not told again.
+    eventually(lambda: not heard(circle.back(circle.alice)))
+    circle.relay.kill()
+    circle.relay.start()
+    assert heard(circle.back(circle.alice)) == []
+    assert respond(circle, bob, id).status == 200
+
+
+def test_a_session_that_takes_nothing_has_not_had_it(circle, bob):
+    id, seq = notify(circle, bob)
+    circle.alice.close(1000)
+    with Wire(circle.relay) as wire:
+        wire.open(circle.alice.user)
+        respond(circle, bob, id)
+        while (got := wire.text())["type"] != "response":
+            pass
+        assert dict(got) == event(circle, bob, id, seq)
+        # No pong came.
+    assert dict(circle.back(circle.alice).expect("response")) == event(circle, bob, id, seq)
+
+
+def test_many_responses_are_told_in_their_order(circle):
+    people = [circle.away(f"person{number}") for number in range(5)]
+    expected, waiting = [], []
+    for number in range(8):
+        text = f"many {number}"
+        seq = circle.send(text, push={"category": "invitation"})["seq"]
+        waiting += [(person, text, seq) for person in people]
+    circle.alice.close(1000)
+    for person, text, seq in waiting:
+        id = person.phone.ring(text)["payload"]["communication"]["notification"]
+        assert respond(circle, person, id).status == 201
+        expected.append(event(circle, person, id, seq))
+    back = circle.back(circle.alice)
+    assert [dict(back.expect("response")) for _ in expected] == expected
+    assert heard(back) == []
+
+
+# Texts that are posted
+
+
+def test_a_text_is_posted_as_an_answer(circle, bob):
+    carol = circle.stranger("carol")
+    carol.session.join(circle.room)
+    id, seq = notify(circle, bob)
+    session = circle.back(bob)
+    session.join(circle.room)
+    session.request("respond", notification=id, action="reply", text="on my way")
+    for listener in (circle.alice, carol.session, session):
+        message = listener.expect("message", room=circle.room, **{"from": bob.user})
+        assert (message["body"], message["replyTo"]) == ({"text": "on my way"}, seq)
+    assert dict(circle.alice.expect("response")) == event(circle, bob, id, seq, "reply", text="on my way")
+
+
+def test_a_text_is_posted_once_also_after_a_kill(gather):
+    circle = gather(*RELAY_OPTIONS)
+    declare(circle.relay)
+    bob = circle.away("bob")
+    id, seq = notify(circle, bob)
+    first = respond(circle, bob, id, "reply", text="yes")
+    assert (first.status, first.json["posted"]) == (201, seq + 1)
+    for _ in range(2):
+        again = respond(circle, bob, id, "reply", text="yes")
+        assert (again.status, again.json) == (200, first.json | {"duplicate": True})
+        assert respond(circle, bob, id, "reply", text="no").status == 409
+        circle.restart()
+    assert [message["body"] for message in history(circle.relay, circle.room, bob.user)][1:] == [{"text": "yes"}]
+
+
+def test_who_may_not_send_posts_nothing(start, secret, connect, names, tmp_path):
+    key = run("api-key", "tests", "--file", tmp_path / "keys").stdout.strip()
+    relay = start(*RELAY_OPTIONS, "--api-keys-file", tmp_path / "keys", secret=secret)
+    assert call(relay, "PUT", "/v1/categories", {"categories": CATEGORIES}, token=key).status == 200
+    alice, bob, room = names("alice", "bob", "room")
+    sender = connect(relay, token=relay.token(alice))
+    sender.join(room)
+    token = tokens.token(secret.read_text(), tokens.claims(bob, rooms=[{"match": "*", "can": ["join"]}]))
+    reader = connect(relay, token=token)
+    reader.join(room)
+    reader.request("device", device="phone", platform="simulator", token=f"{bob}-phone")
+    reader.close(1000)
+    sender.expect("presence", user=bob, online=False)
+    sender.send(room, "hi", push={"category": "invitation"})
+
+    def shown():
+        answer = call(relay, "GET", f"/v1/simulator/devices/{bob}-phone", token=key)
+        return answer.status == 200 and answer.json["notifications"]
+
+    id = eventually(shown)[0]["payload"]["communication"]["notification"]
+    path = f"/v1/notifications/{id}/responses"
+    refused = call(relay, "POST", path, {"action": "reply", "text": "hi"}, token=token)
+    assert (refused.status, refused.problem["code"]) == (403, "forbidden")
+    error = connect(relay, token=token).refusal("respond", notification=id, action="reply", text="hi")
+    assert error["code"] == "forbidden"
+    assert call(relay, "POST", path, {"action": "accept", "user": bob}, token=token).problem["code"] == "forbidden"
+    assert call(relay, "POST", path, {"action": "accept"}, token=token).status == 201
+    assert sender.expect("response")["action"] == "accept"
+    assert sender.heard("message") == []
+
+
+# Calls
+
+
+@pytest.mark.parametrize("action", ["accept", DISMISS])
+def test_a_call_that_was_answered_is_not_missed(circle, bob, action):
+    seconds = 2 * SLOW
+    id, _ = notify(circle, bob, kind="call", expires=seconds)
+    missed, _ = notify(circle, bob, kind="call", expires=seconds)
+    assert respond(circle, bob, id, action).status == 201
+
+    def shown():
+        return {
+            one["payload"]["communication"]["notification"]: one["payload"]["aps"]["alert"].get("loc-key")
+            for one in bob.phone.notifications()
+        }
+
+    eventually(lambda: shown()[missed] == "Missed call")
+    assert shown()[id] != "Missed call"
