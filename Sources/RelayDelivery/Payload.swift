@@ -115,7 +115,8 @@ extension PayloadSubject {
         person["avatar"] = sender.avatar.nonEmpty
       }
       communication.object("conversation") { conversation in
-        conversation["id"] = room.rawValue
+        // Without a room it is one with the sender.
+        conversation["id"] = room.isNotifications ? sender.id.rawValue : room.rawValue
         conversation["name"] = roomTitle.nonEmpty
         conversation.bool("group", isGroup)
         // An intent's recipients contain neither its sender nor the user whom it tells.
@@ -128,6 +129,7 @@ extension PayloadSubject {
       communication["notification"] = notification
       communication["receipt"] = receipt
     }
+    guard !room.isNotifications else { return }
     payload.object("message") { message in
       message["room"] = room.rawValue
       message["epoch"] = epoch

@@ -17,7 +17,7 @@ extension PayloadSubject {
   /// nil: the app's own group.
   var thread: String? {
     switch manner.thread {
-    case .room: room.rawValue
+    case .room: room.isNotifications ? nil : room.rawValue
     case .own(let name): name
     case .app: nil
     }

@@ -41,10 +41,12 @@ extension Push {
         topic: topic),
       payload: JSONWriter.object { payload in
         payload.object("aps") { $0.integer("content-available", 1) }
-        payload.object("message") {
-          $0["room"] = message.room.rawValue
-          $0["epoch"] = epoch
-          $0.integer("seq", message.seq)
+        if !message.room.isNotifications {
+          payload.object("message") {
+            $0["room"] = message.room.rawValue
+            $0["epoch"] = epoch
+            $0.integer("seq", message.seq)
+          }
         }
         payload.members(data)
       }, expires: expires)

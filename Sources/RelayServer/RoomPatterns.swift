@@ -48,7 +48,10 @@ struct RoomPatterns: Equatable, Sendable {
     patterns = listed + patterns
   }
 
-  func policy(for room: RoomID) -> RoomPolicy { patterns.first { $0.fits(room) }?.policy ?? RoomPolicy() }
+  func policy(for room: RoomID) -> RoomPolicy {
+    if room.isNotifications { return .notifications }
+    return patterns.first { $0.fits(room) }?.policy ?? RoomPolicy()
+  }
 
   /// Whether there is no room in which somebody whose token does not say otherwise lacks these rights.
   func allGive(_ rights: Rights) -> Bool { patterns.allSatisfy { $0.policy.can.isSuperset(of: rights) } }

@@ -24,6 +24,9 @@ struct RoomPolicy: Equatable, Sendable {
   /// Nothing is kept.
   static let live = RoomPolicy(history: Retention(count: 0), pushes: false)
 
+  /// Of what is pushed without a room: as long as a dead letter can be sent again.
+  static let notifications = RoomPolicy(history: Retention(count: 1_000, age: PushWorker.retention))
+
   var isStored: Bool { history.count > 0 }
 
   var traits: RoomTraits {

@@ -97,13 +97,14 @@ extension Transaction {
       """,
       [id])
     guard let row else { throw Obstacle.noMessage }
+    let room = RoomID(unchecked: row[7])
     if let obstacle = Obstacle(
-      read: row[10], device: row[17], message: row[29], isDeleted: (row[35] as Bool?).map { $0 != isDeleted })
+      read: row[10] ?? (room.isNotifications ? 0 : nil), device: row[17], message: row[29],
+      isDeleted: (row[35] as Bool?).map { $0 != isDeleted })
     {
       throw obstacle
     }
     let message = try StoredMessage(row, at: 29)
-    let room = RoomID(unchecked: row[7])
     let collapsed: String? = row[11]
     let device = try Device(row, at: 17)
     let recipient = try shared.recipient(row[1])
@@ -133,7 +134,7 @@ private enum Obstacle: Error {
   case noDevice, noMessage, notMember, read, deleted
 
   /// - Parameters:
-  ///   - read: The recipient's mark; nil: no member.
+  ///   - read: The recipient's mark, 0 where there is no room; nil: no member.
   ///   - device: nil: not registered.
   ///   - message: nil: not stored.
   init?(read: Int64?, device: String?, message: Int64?, isDeleted: Bool?) {

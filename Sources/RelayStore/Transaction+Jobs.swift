@@ -64,9 +64,15 @@ extension Transaction {
   /// What has come between the decision and its transaction.
   /// - Parameter seq: Of a message that is held: without it nobody could decide again.
   private func obstacle(to queue: JobQueue, holding seq: Int64?) throws -> String? {
-    guard try db.has("SELECT 1 FROM members WHERE room = ? AND user = ?", [queue.room, queue.user]) else {
-      return "not a member"
-    }
+    guard
+      try db.has(
+        """
+        SELECT 1 FROM members WHERE room = ?1 AND user = ?2
+        UNION ALL
+        SELECT 1 FROM rooms WHERE id = ?1 AND substr(name, 1, 1) = '/'
+        """,
+        [queue.room, queue.user])
+    else { return "not a member" }
     guard let seq else { return nil }
     return try db.has("SELECT 1 FROM messages WHERE room = ? AND seq = ?", [queue.room, seq]) ? nil : "no message"
   }

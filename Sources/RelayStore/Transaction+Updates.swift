@@ -156,8 +156,9 @@ extension Transaction {
         SELECT rooms.name, rooms.epoch, \(StoredMessage.columns) FROM messages
         JOIN rooms ON rooms.id = messages.room
         JOIN users AS sender ON sender.id = messages.sender
-        JOIN members ON members.room = messages.room AND members.user = ?3 AND members.read < messages.seq
+        LEFT JOIN members ON members.room = messages.room AND members.user = ?3
         WHERE messages.room = ?1 AND messages.seq = ?2 AND NOT messages.is_deleted
+          AND coalesce(members.read < messages.seq, substr(rooms.name, 1, 1) = '/')
         """,
         [row[5] as Int64, row[6] as Int64, row[3] as Int64])
       guard let found else { return nil }

@@ -113,6 +113,7 @@ extension Transaction {
           jobs: number > 60 ? [job(), job(tablet)] : [], cursorFollows: true, retention: Retention(count: 5)))
     }
     _ = try append(draft())
+    _ = try post(draft(in: .notifications(of: bob.id), jobs: [job()], cursorFollows: true), epoch: "e")
     _ = try edit(room, 69, by: alice.id, body: [])
     _ = try delete(room, 70)
     try advanceCursor(room, to: 71)

@@ -254,7 +254,10 @@ extension Relay {
 
   /// One push for all that is released at once for a device: that of the newest message carries the others.
   private func merge(_ rulings: inout Rulings, into digests: inout [Target: Release]) {
-    for release in rulings.released.sorted(by: { $0.order > $1.order }) {
+    // What is of no room goes by itself: a digest names rooms.
+    let alone = rulings.released.filter(\.job.room.isNotifications)
+    defer { rulings.released = alone }
+    for release in rulings.released.sorted(by: { $0.order > $1.order }) where !release.job.room.isNotifications {
       guard var carrier = digests[release.target] else {
         digests[release.target] = release
         continue
@@ -264,7 +267,6 @@ extension Relay {
       rulings.made.append(
         (release.job.id, .merge(into: carrier.job.id, level: release.level.rawValue), release.explanation))
     }
-    rulings.released = []
   }
 
   private func facts(
@@ -273,7 +275,9 @@ extension Relay {
     let message = job.message
     let traits = MessageTraits(message, parser)
     var recipient = person.facts(user, of: traits, in: job.room, now: now, quiet: quiet)
-    recipient.stand(newest(job.marks, of: user, in: job.room), at: message.seq)
+    if !job.room.isNotifications {
+      recipient.stand(newest(job.marks, of: user, in: job.room), at: message.seq)
+    }
     return DeliveryCase(
       message: traits.facts(at: message.time, isNotifyAnyway: job.isNotifyAnyway), recipient: recipient,
       device: person.facts(of: device, in: apps), now: now)

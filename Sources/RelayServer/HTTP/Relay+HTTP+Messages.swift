@@ -77,14 +77,7 @@ private struct PostedMessage {
 
   init(_ call: HTTPCall, _ fields: Fields) throws(RequestError) {
     body = try fields.required("body", fields.raw("body"))
-    key = try Self.key(call, fields)
+    key = try call.key(fields)
     sender = try call.actor("from", fields)
-  }
-
-  /// The header's, else the field's; both have to be right.
-  private static func key(_ call: HTTPCall, _ fields: Fields) throws(RequestError) -> String? {
-    let key = try fields.string("key", longest: HTTPCall.longestKey)
-    guard key?.isEmpty != true else { throw fields.wrong("key", "must not be empty") }
-    return try call.idempotencyKey ?? key
   }
 }

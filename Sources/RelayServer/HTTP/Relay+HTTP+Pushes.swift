@@ -89,8 +89,10 @@ extension JSONWriter.Object {
   /// A push without its explanation; its token is never shown.
   fileprivate mutating func members(of job: JobRecord) {
     self["id"] = job.id
-    self["room"] = job.room.rawValue
-    integer("seq", job.seq)
+    if !job.room.isNotifications {
+      self["room"] = job.room.rawValue
+      integer("seq", job.seq)
+    }
     self["user"] = job.user.rawValue
     self["device"] = job.device.rawValue
     self["platform"] = job.platform.rawValue

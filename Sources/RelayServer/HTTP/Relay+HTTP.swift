@@ -8,7 +8,7 @@ extension Relay {
   static let routes: [Route] =
     operationRoutes + messageRoutes + sentMessageRoutes + memberRoutes + presenceRoutes + focusRoutes
     + preferenceRoutes + deviceRoutes + webPushRoutes + sessionRoutes + lintRoutes + decisionRoutes + pushRoutes
-    + receiptRoutes + categoryRoutes + responseRoutes + simulatorRoutes
+    + notificationRoutes + receiptRoutes + categoryRoutes + responseRoutes + simulatorRoutes
 
   func answer(_ request: HTTPRequest) async {
     do {

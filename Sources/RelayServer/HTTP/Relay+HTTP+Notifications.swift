@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayDelivery
+import RelayHub
+import RelayProtocol
+import RelayStore
+
+/// Pushes that no message of a room causes.
+extension Relay {
+  static let notificationRoutes = [
+    Route(
+      "/v1/users/{user}/notifications",
+      .called("POST", by: .backend) { relay, call in try await relay.postNotification(call) })
+  ]
+
+  private func postNotification(_ call: HTTPCall) async throws -> HTTPResponse {
+    let user = try call.user
+    let fields = try parser.parse(call.request.body)
+    let sender = try call.actor("from", fields)
+    let key = try call.key(fields)
+    guard let push = try PushRequest(fields, rights: .standard), push.isAsked else {
+      throw fields.wrong("push", "must be an object: without a push there is no notification")
+    }
+    let room = RoomID.notifications(of: user)
+    try check(push, from: sender, to: room)
+    let handle = try await retain(user)
+    defer { hub.release(handle) }
+    let now = hub.now
+    let traits = MessageTraits(from: sender, push: push)
+    let person = people[handle] ?? Person()
+    let recipient = person.facts(user, of: traits, in: room, now: now)
+    let decisions = person.cases(of: traits.facts(at: now), for: recipient, in: apps, now: now).map { device, facts in
+      let decision = RelayDelivery.decide(facts, policy: policy)
+      tally.count(decision.outcome)
+      return NotifiedDevice(device, decision, facts)
+    }
+    let draft = MessageDraft(
+      room: room, from: User(id: sender), time: now, body: Array("null".utf8), push: push.json, isCounted: false,
+      key: key, cursorFollows: true, retention: RoomPolicy.notifications.history)
+    let epoch = Self.newEpoch()
+    let posted = try await store.write { transaction in
+      var draft = draft
+      draft.jobs = decisions.compactMap(\.push?.draft)
+      return try transaction.post(draft, epoch: epoch)
+    }
+    guard !posted.stored.isDuplicate else {
+      // What was decided of the first its pushes tell.
+      let devices = posted.pushes.keys.sorted().map { (device: DeviceID?.some($0), decision: Decision?.none) }
+      return .notification(200, to: user, posted, devices)
+    }
+    worker.wake()
+    if let end = decisions.compactMap(\.push?.holdEnd).min() { expectHoldEnd(by: end) }
+    return .notification(201, to: user, posted, decisions.map { ($0.device, $0.decision) })
+  }
+}
+
+extension HTTPResponse {
+  fileprivate static func notification(
+    _ status: Int, to user: UserID, _ posted: (stored: Appended, pushes: [DeviceID: String]),
+    _ devices: [(device: DeviceID?, decision: Decision?)]
+  ) -> HTTPResponse {
+    .json(status) {
+      $0["user"] = user.rawValue
+      $0.integer("time", posted.stored.time.rawValue)
+      if posted.stored.isDuplicate { $0.bool("duplicate", true) }
+      $0.array("devices") { list in
+        for (device, decision) in devices {
+          list.object {
+            $0["device"] = device?.rawValue
+            $0["push"] = device.flatMap { posted.pushes[$0] }
+            $0.raw("decision", decision.map(Explanation.json(of:)))
+          }
+        }
+      }
+    }
+  }
+}
+
+/// What was decided of a notification for one device, or for none.
+private struct NotifiedDevice: Sendable {
+  let device: DeviceID?
+  let decision: Decision
+  /// nil: there is none.
+  let push: DecidedPush?
+
+  init(_ device: Device?, _ decision: Decision, _ facts: DeliveryCase) {
+    self.device = device?.id
+    self.decision = decision
+    switch (decision.outcome, device) {
+    case (.push, .some(let device)), (.hold, .some(let device)): push = DecidedPush(decision, facts, to: device)
+    case (.push, nil), (.hold, nil): preconditionFailure("a push was decided for no device")
+    case (.wait, _): preconditionFailure("without a room nobody is waited for")
+    case (.none, _): push = nil
+    }
+  }
+}

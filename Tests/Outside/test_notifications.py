@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pushes of a backend that no message of a room causes."""
+
+import pytest
+
+from api import call
+from people import Circle
+from waiting import eventually
+
+
+@pytest.fixture
+def circle(relay, connect, names):
+    return Circle(connect, names, relay)
+
+
+@pytest.fixture
+def bob(circle):
+    return circle.away("bob")
+
+
+def notify(circle, person, push={"body": "on its way"}, *, headers=None, **fields):
+    body = {"from": "shop", "push": push} | fields
+    return call(circle.relay, "POST", f"/v1/users/{person.user}/notifications", body, headers=headers)
+
+
+def explained(circle, push):
+    return call(circle.relay, "GET", f"/v1/pushes/{push}").json
+
+
+def test_a_notification_rings_without_a_room(circle, bob):
+    answer = notify(circle, bob, {"title": "Shop", "body": "on its way", "data": {"order": 7}})
+    assert answer.status == 201
+    (device,) = answer.json["devices"]
+    assert device["device"] == "phone" and device["decision"]["outcome"] == {"kind": "push", "level": "active"}
+    payload = bob.phone.ring("on its way")["payload"]
+    assert payload["aps"]["alert"] == {"title": "Shop", "body": "on its way"}
+    assert "message" not in payload and "thread-id" not in payload["aps"] and payload["order"] == 7
+    assert payload["communication"]["sender"]["id"] == payload["communication"]["conversation"]["id"] == "shop"
+    assert payload["communication"]["notification"] == device["push"]
+    push = eventually(lambda: (found := explained(circle, device["push"]))["state"] == "sent" and found)
+    assert push["user"] == bob.user and "room" not in push and "seq" not in push
+    assert push["explanation"]["decision"] == device["decision"]
+    # The badge counts messages.
+    assert payload["aps"]["badge"] == 0
+
+
+def test_what_it_does_not_say_is_localized(circle, bob):
+    assert notify(circle, bob, {}).status == 201
+    (shown,) = eventually(bob.phone.notifications)
+    assert shown["payload"]["aps"]["alert"] == {"title": "shop", "loc-key": "New message"}
+
+
+def test_each_stands_by_itself_unless_it_is_to_replace(circle, bob):
+    for text in "one", "two":
+        notify(circle, bob, {"body": text})
+        bob.phone.ring(text)
+    for text in "three", "four":
+        notify(circle, bob, {"body": text, "collapse": "room"})
+        bob.phone.ring(text)
+    assert len(bob.phone.notifications()) == 3
+
+
+def test_a_key_makes_a_second_attempt_harmless(circle, bob):
+    first = notify(circle, bob, key="order 7")
+    again = notify(circle, bob, {"body": "another"}, headers={"Idempotency-Key": "order 7"})
+    assert (first.status, again.status) == (201, 200)
+    assert again.json["duplicate"] and again.json["time"] == first.json["time"]
+    assert again.json["devices"] == [{key: first.json["devices"][0][key] for key in ("device", "push")}]
+    # Of another sender, or to another user, it is another.
+    assert notify(circle, bob, key="order 7", **{"from": "bank"}).status == 201
+    assert notify(circle, circle.away("carol"), key="order 7").status == 201
+
+
+def test_sessions_are_not_asked(circle):
+    carol = circle.live("carol")
+    assert notify(circle, carol).status == 201
+    carol.phone.ring("on its way")
+
+
+def test_who_has_no_device_is_not_pushed_to(circle, names):
+    (user,) = names("nobody")
+    answer = call(
+        circle.relay, "POST", f"/v1/users/{user}/notifications", {"from": "shop", "push": {"body": "on its way"}}
+    )
+    (device,) = answer.json["devices"]
+    assert answer.status == 201 and device["decision"]["outcome"] == {"kind": "none", "reason": "no_device"}
+    assert device.keys() == {"decision"}
+
+
+def test_a_block_counts(circle, bob):
+    call(circle.relay, "PUT", f"/v1/users/{bob.user}/blocks/shop")
+    (device,) = notify(circle, bob).json["devices"]
+    assert device["decision"]["outcome"]["reason"] == "blocked" and "push" not in device
+
+
+def test_a_focus_holds_it_and_each_goes_by_itself_afterwards(circle):
+    bob = circle.silenced("bob")
+    held = [notify(circle, bob, {"body": text}).json["devices"][0] for text in ("one", "two")]
+    assert [device["decision"]["outcome"]["kind"] for device in held] == ["hold", "hold"]
+    assert [explained(circle, device["push"])["state"] for device in held] == ["held", "held"]
+    assert notify(circle, bob, {"body": "now", "level": "timeSensitive"}).status == 201
+    bob.phone.ring("now")
+    bob.prefer(onFocus="deliver")
+    for text in "one", "two":
+        bob.phone.ring(text)
+
+
+def test_what_is_held_survives_a_kill(connect, names, start):
+    circle = Circle(connect, names, start("--presence-grace", "0"))
+    bob = circle.silenced("bob")
+    device = notify(circle, bob, {"body": "late"}).json["devices"][0]
+    circle.restart()
+    assert explained(circle, device["push"])["state"] == "held"
+    bob.prefer(onFocus="deliver")
+    bob.phone.ring("late")
+
+
+def test_nobody_can_read_it_as_a_room(circle, bob):
+    notify(circle, bob)
+    for name in f"%2Fuser%2F{bob.user}", f"/user/{bob.user}":
+        assert call(circle.relay, "GET", f"/v1/rooms/{name}/messages").status in (404, 422)
+
+
+@pytest.mark.parametrize(
+    "fields, at",
+    [
+        ({"push": None}, "/push"), ({"push": False}, "/push"), ({"push": "hi"}, "/push"),
+        ({"push": {"title": ""}}, "/push/title"), ({"push": {"sound": 1}}, "/push/sound"),
+        ({"push": {"expires": 0}}, "/push/expires"), ({"push": {"data": {"aps": 1}}}, "/push/data/aps"),
+        ({"push": {"data": {"x": "y" * 5000}}}, "/push/data"), ({"from": "a b"}, "/from"), ({"from": None}, "/from"),
+        ({"key": ""}, "/key"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_said_with_its_place(circle, bob, fields, at):
+    answer = notify(circle, bob, **fields)
+    assert answer.status == 422 and answer.problem["at"] == at, answer
+    assert bob.phone.notifications() == []
+
+
+def test_what_would_not_fit_is_refused(circle, bob):
+    answer = notify(circle, bob, {"data": {"a": "x" * 3_000}})
+    assert (answer.status, answer.problem["at"]) == (413, "/push")
+
+
+def test_it_is_for_backends(start, secret):
+    relay = start(secret=secret)
+    body = {"push": {"body": "hi"}}
+    assert call(relay, "POST", "/v1/users/me/notifications", body).status == 401
+    assert call(relay, "POST", "/v1/users/me/notifications", body, token=relay.token("bob")).status == 403

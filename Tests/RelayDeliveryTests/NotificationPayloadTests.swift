@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayProtocol
+import Testing
+
+@testable import RelayDelivery
+
+/// What is pushed without a message of a room.
+@Suite struct NotificationPayloadTests {
+  private var subject = PayloadSubject(
+    notification: "0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d", sender: User(id: UserID(unchecked: "shop"), name: "Shop"),
+    room: .notifications(of: UserID(unchecked: "bob")), memberCount: 0, epoch: "e1", seq: 42, text: nil, badge: 3,
+    expires: .at(45_000), topic: "org.example.chat")
+
+  @Test mutating func `it is a conversation with its sender, and names no message`() throws {
+    subject.manner.body = .text("On its way")
+    let push = try Push(subject)
+    #expect(
+      String(decoding: push.payload, as: UTF8.self)
+        == #"""
+        {"aps":{"alert":{"title":"Shop","body":"On its way"},"badge":3,"mutable-content":1,
+        "interruption-level":"active"},
+        "communication":{"kind":"message","sender":{"id":"shop","name":"Shop"},
+        "conversation":{"id":"shop","group":false},
+        "mentionsMe":false,"replyToMe":false,"notifyAnyway":false,
+        "notification":"0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d"}}
+        """#.replacing("\n", with: ""))
+    #expect(PushLint.check(push.payload, headers: push.fields).findings == [])
+  }
+
+  @Test func `no two users' notifications replace each other, nor those of a room`() {
+    let users = [String(repeating: "a", count: 32), String(repeating: "b", count: 128), "user", "u"]
+    let places = users.flatMap { user in
+      [RoomID.notifications(of: UserID(unchecked: user)), RoomID(unchecked: user), RoomID(unchecked: "user")]
+    }
+    let ids = Set(Set(places).map { collapseID(room: $0, seq: 1) })
+    #expect(ids.count == Set(places).count)
+  }
+
+  @Test func `an app is woken without a message`() {
+    let message = MessageReference(room: subject.room, seq: 42)
+    let push = Push(
+      id: subject.notification, waking: message, epoch: "e1", data: ["order": .number("7")], expires: .at(9),
+      topic: "org.example.chat")
+    #expect(String(decoding: push.payload, as: UTF8.self) == #"{"aps":{"content-available":1},"order":7}"#)
+  }
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayProtocol
+import Testing
+
+@testable import RelayStore
+
+/// What is pushed to a user without a message of a room.
+@Suite struct NotificationTests {
+  let test: TestStore
+  init() throws { test = try TestStore() }
+
+  private let place = RoomID.notifications(of: bob.id)
+
+  /// - Returns: The id of the push to the phone.
+  @discardableResult
+  private func post(
+    key: String? = nil, from sender: User = alice, jobs: [JobDraft] = [job()]
+  ) async throws -> (stored: Appended, push: String?) {
+    let place = place
+    let posted = try await test.write { transaction in
+      try transaction.register(phone(), of: bob.id, now: .at(0))
+      return try transaction.post(
+        MessageDraft(
+          room: place, from: sender, time: .at(0), body: Array("null".utf8), push: Array("{}".utf8), isCounted: false,
+          key: key, jobs: jobs, cursorFollows: true), epoch: "epoch")
+    }
+    return (posted.stored, posted.pushes[phone().id])
+  }
+
+  @Test func `it is claimed although nobody is a member`() async throws {
+    let posted = try await post()
+    let claims = try await test.write { try $0.claim(limit: 9, now: .at(0), leaseUntil: .at(60)) }
+    let claim = try #require(claims.first)
+    #expect(claim.id == posted.push)
+    #expect((claim.recipient, claim.sender.id, claim.room, claim.unread) == (bob.id, alice.id, place, 0))
+    #expect(claim.room.isNotifications)
+  }
+
+  @Test func `it is decided again like others`() async throws {
+    var held = job()
+    held.state = .held
+    held.due = .at(9)
+    let posted = try await post(jobs: [held])
+    let open = try await test.read { try $0.openJobs(of: bob.id).jobs }
+    #expect(open.map(\.id) == [posted.push])
+    #expect(open.first?.marks == nil)
+  }
+
+  @Test func `a key is of a sender and a user`() async throws {
+    let first = try await post(key: "key")
+    let again = try await post(key: "key")
+    #expect(again.stored.isDuplicate)
+    #expect(again.push == first.push)
+    let other = try await post(key: "key", from: User(id: UserID(unchecked: "carol")))
+    #expect(!other.stored.isDuplicate)
+    #expect(other.push != first.push)
+  }
+
+  @Test func `it is in nobody's rooms, and nothing is decided again at the start`() async throws {
+    try await post()
+    for user in [alice, bob] { #expect(try await test.read { try $0.rooms(of: user.id) } == []) }
+    #expect(try await test.read { try $0.undecided() }.isEmpty)
+    #expect(try await test.read { try $0.unread(of: bob.id, now: .at(0)) }.total == Unread(messages: 0))
+  }
+
+  @Test func `a silent one wakes the app`() async throws {
+    var silent = job()
+    silent.isSilent = true
+    #expect(try await post(jobs: [silent]).push == nil)
+    let updates = try await test.write { try $0.claimUpdates(limit: 9, now: .at(0), leaseUntil: .at(60)) }
+    guard case .silent(let room, _, _)? = updates.first?.content else {
+      Issue.record("\(updates)")
+      return
+    }
+    #expect(room == place)
+  }
+
+  @Test func `no room has such a name`() {
+    #expect(RoomID(rawValue: place.rawValue) == nil)
+    #expect(!room.isNotifications)
+  }
+}
