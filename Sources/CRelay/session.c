@@ -135,8 +135,8 @@ void relay__session_ping(relay_hub_t *hub, relay_session_t *session) {
 void relay__session_ponged(relay_hub_t *hub, relay_session_t *session, const void *at, size_t size) {
   if (session->state == RELAY__CLOSING) return;
   session->heard = hub->clock;
-  if (!session->ping_is_out || size != sizeof session->ping_count || memcmp(at, &session->ping_count, size))
-    return;
+  /* However late: the count is that of the newest ping, and what went before that ping has arrived. */
+  if (size != sizeof session->ping_count || memcmp(at, &session->ping_count, size)) return;
   session->ping_is_out = false;
   if (!session->acks)
     for (uint32_t i = 0; i < session->seats.count; i++) {

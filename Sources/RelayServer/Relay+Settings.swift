@@ -38,6 +38,7 @@ extension Relay {
 
   /// Everything is as the new settings say from now on, except whether a room in memory is stored.
   func reload(_ settings: Settings) {
+    let former = self.settings
     self.settings = settings
     worker.use(settings.rooms, settings.apps)
     serveGateways(settings)
@@ -54,7 +55,7 @@ extension Relay {
       configure(handle, policy)
       if policy.can != known.can { withdraw(in: handle) }
     }
-    judgeWatches()
+    if settings.rooms != former.rooms { judgeWatches() }
   }
 
   nonisolated func serveGateways(_ settings: Settings) {

@@ -61,14 +61,15 @@ enum Schema {
   /// A job that is not finished: each of the above but the last.
   static let unfinished = "finished_at IS NULL"
 
-  /// A condition on a row of `messages`: a push is made of it that is not finished, or people may still answer one by
-  /// the actions of its category.
+  /// A condition on a row of `messages`: a push is made of it that is not finished, or a dead letter that may be sent
+  /// again, or people may still answer one by the actions of its category.
   static func isNeeded(_ message: String) -> String {
     """
     EXISTS (
       SELECT 1 FROM jobs INDEXED BY jobs_of_message
       WHERE jobs.room = \(message).room AND jobs.seq = \(message).seq
-        AND (jobs.\(unfinished) OR json_extract(CAST(\(message).push AS TEXT), '$.category') IS NOT NULL))
+        AND (jobs.\(unfinished) OR jobs.state = 'dead'
+          OR json_extract(CAST(\(message).push AS TEXT), '$.category') IS NOT NULL))
     """
   }
 

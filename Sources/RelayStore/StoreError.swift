@@ -16,6 +16,10 @@ public enum StoreError: Error, Equatable, Sendable {
   case tooMany(MembershipBounds.Limit)
   /// The user has answered the message in another way before.
   case answered
+  /// The user has no such notification, or not any more.
+  case noNotification
+  /// The user is no member of the room any more.
+  case notMember
   /// The disk is full or failed; nothing was changed, and the same may succeed later.
   case unavailable(reason: String)
   /// A row does not hold what it must.
@@ -33,6 +37,8 @@ public enum StoreError: Error, Equatable, Sendable {
     case noRoom = "no_room"
     case tooMany = "too_many"
     case answered
+    case noNotification = "no_notification"
+    case notMember = "not_member"
     case unavailable, damaged, failed, closed
   }
 
@@ -44,6 +50,8 @@ public enum StoreError: Error, Equatable, Sendable {
     case .noRoom: .noRoom
     case .tooMany: .tooMany
     case .answered: .answered
+    case .noNotification: .noNotification
+    case .notMember: .notMember
     case .unavailable: .unavailable
     case .damaged: .damaged
     case .failed: .failed
@@ -62,6 +70,8 @@ extension StoreError: CustomStringConvertible {
     case .noRoom(let room): "there is no room \(room)"
     case .tooMany(let limit): "one past the limit \(limit.rawValue)"
     case .answered: "the message was answered in another way"
+    case .noNotification: "there is no such notification, or not any more"
+    case .notMember: "no member of the room any more"
     case .unavailable(let reason): "the database cannot be written: \(reason)"
     case .damaged(let reason): "the database is damaged: \(reason)"
     case .failed(let reason): "the database refused a change: \(reason)"

@@ -83,7 +83,8 @@ extension Transaction {
       SELECT job.room, job.user, job.attempts, job.created, job.level, job.is_notify_anyway, job.digest IS NOT NULL,
         rooms.name, rooms.epoch, recipient.name, members.read, collapsed.name, job.collapse_seq,
         coalesce(original.sender = job.user, 0), sender.display_name, sender.avatar, messages.reports,
-        \(Device.columns), \(StoredMessage.columns), sender.handle, sender.handle_type
+        \(Device.columns), \(StoredMessage.columns), sender.handle, sender.handle_type,
+        \(Reader.isAnsweredCall)
       FROM jobs AS job
       JOIN rooms ON rooms.id = job.room
       JOIN users AS recipient ON recipient.id = job.user
@@ -104,6 +105,7 @@ extension Transaction {
     {
       throw obstacle
     }
+    if row[39] { throw Obstacle.answered }
     let message = try StoredMessage(row, at: 29)
     let collapsed: String? = row[11]
     let device = try Device(row, at: 17)
@@ -131,7 +133,7 @@ extension Transaction {
 
 /// Why a job that is due is not to be sent.
 private enum Obstacle: Error {
-  case noDevice, noMessage, notMember, read, deleted
+  case noDevice, noMessage, notMember, read, deleted, answered
 
   /// - Parameters:
   ///   - read: The recipient's mark, 0 where there is no room; nil: no member.
@@ -157,6 +159,7 @@ private enum Obstacle: Error {
     case .notMember: "not a member"
     case .read: "read"
     case .deleted: "deleted"
+    case .answered: "answered"
     }
   }
 }

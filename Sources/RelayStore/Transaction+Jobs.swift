@@ -131,21 +131,22 @@ extension Transaction {
 
   /// Has a claimed job sent again at `due`. Later ones of its room and device do not overtake it.
   ///
-  /// One whose message was read or deleted meanwhile is cancelled.
+  /// One whose message was read or deleted meanwhile, or a call that was answered, is cancelled.
   /// - Parameter wasTried: false: it was not handed over, so that the claim counts as no attempt.
   /// - Returns: false when it is not claimed any more, or was cancelled.
   @discardableResult
   public func retry(_ id: String, due: Timestamp, note: String? = nil, wasTried: Bool = true) throws -> Bool {
     let claimed = try db.first(
       """
-      SELECT messages.is_deleted, members.read >= job.seq FROM jobs AS job
+      SELECT messages.is_deleted, members.read >= job.seq, \(Reader.isAnsweredCall) FROM jobs AS job
       LEFT JOIN messages ON messages.room = job.room AND messages.seq = job.seq
       LEFT JOIN members ON members.room = job.room AND members.user = job.user
       WHERE job.id = ? AND job.state = 'sending'
       """,
       [id])
     guard let claimed else { return false }
-    if let end = claimed[0] as Bool? == true ? "deleted" : claimed[1] as Bool? == true ? "read" : nil {
+    let ends: [(note: String, holds: Bool?)] = [("deleted", claimed[0]), ("read", claimed[1]), ("answered", claimed[2])]
+    if let end = ends.first(where: { $0.holds == true })?.note {
       try finish(id, state: .cancelled, note: end, now: now)
       return false
     }

@@ -7,7 +7,8 @@ public import RelayProtocol
 /// For each message a user has one response by an action of its category, and beside it one by each of the system's
 /// own: that a notification was opened or taken away on one device answers nothing on another.
 extension Transaction {
-  /// Responses that are kept for one sender; the oldest are given up.
+  /// Responses that are kept for one sender; beyond that the oldest are given up, what was merely opened or taken away
+  /// before what was answered.
   public static let mostUntold = 1_000
   /// For how long a response is kept for a sender who does not come.
   public static let longestUntold = Duration.seconds(28 * 24 * 3600)
@@ -18,14 +19,15 @@ extension Transaction {
   ///
   /// Who has blocked the sender is not told of.
   /// - Parameter seq: Of the message that its text becomes in this transaction; nil: it becomes none.
-  /// - Returns: How it was taken. Throws ``StoreError/answered`` where the user has responded otherwise, and
-  ///   ``StoreError/failed(reason:)`` where they have no such notification, which ``Reader/notification(_:of:)`` tells.
+  /// - Returns: How it was taken. Throws ``StoreError/answered`` where the user has responded otherwise,
+  ///   ``StoreError/noNotification`` and ``StoreError/notMember``.
   public func respond(_ draft: ResponseDraft, posting seq: Int64? = nil) throws -> Responded {
     let found = try db.first(
       """
       SELECT job.room, job.seq, job.user, messages.sender, sender.name, rooms.name,
         coalesce(json_extract(CAST(messages.push AS TEXT), '$.kind') = 'call', 0),
-        EXISTS (SELECT 1 FROM blocks WHERE blocks.user = job.user AND blocks.other = messages.sender)
+        EXISTS (SELECT 1 FROM blocks WHERE blocks.user = job.user AND blocks.other = messages.sender),
+        EXISTS (SELECT 1 FROM members WHERE members.room = job.room AND members.user = job.user)
       FROM jobs AS job
       JOIN users ON users.id = job.user AND users.name = ?2
       JOIN messages ON messages.room = job.room AND messages.seq = job.seq AND NOT messages.is_deleted
@@ -34,11 +36,13 @@ extension Transaction {
       WHERE job.id = ?1
       """,
       [draft.notification, draft.user.rawValue])
-    guard let found else { throw StoreError.failed(reason: "no such notification") }
+    guard let found else { throw StoreError.noNotification }
+    let room = RoomID(unchecked: found[5])
+    guard found[8] || room.isNotifications else { throw StoreError.notMember }
     let place: StatementArguments = [found[0] as Int64, found[1] as Int64, found[2] as Int64]
     var response = StoredResponse(
       id: 0, notification: draft.notification,
-      message: MessageReference(room: RoomID(unchecked: found[5]), seq: found[1]), user: draft.user,
+      message: MessageReference(room: room, seq: found[1]), user: draft.user,
       sender: UserID(unchecked: found[4]), action: draft.action, text: draft.text, posted: seq)
     if let known = try earlier(than: draft, place) {
       (response.id, response.notification, response.posted) = (known[0], known[1], known[5])
@@ -81,9 +85,10 @@ extension Transaction {
     try db.run(
       """
       UPDATE responses SET is_told = 1 WHERE id IN (
-        SELECT id FROM responses WHERE sender = ? AND NOT is_told ORDER BY id DESC LIMIT -1 OFFSET ?)
+        SELECT id FROM responses WHERE sender = ? AND NOT is_told
+        ORDER BY action IN (?, ?), id DESC LIMIT -1 OFFSET ?)
       """,
-      [sender, Self.mostUntold])
+      [sender, ActionID.open.rawValue, ActionID.dismiss.rawValue, Self.mostUntold])
   }
 
   /// Whether the user did anything with the notification of a message.
@@ -121,6 +126,14 @@ extension Transaction {
 }
 
 extension Reader {
+  /// A condition on `job` and its row of `messages`: it is a call, and the user has done something with it.
+  static let isAnsweredCall = """
+    EXISTS (
+      SELECT 1 FROM responses
+      WHERE responses.room = job.room AND responses.seq = job.seq AND responses.user = job.user)
+    AND coalesce(json_extract(CAST(messages.push AS TEXT), '$.kind') = 'call', 0)
+    """
+
   /// A push that was made for a user, while it is remembered and its message is there; nil: there is none.
   public func notification(_ id: String, of user: UserID) throws -> NotificationRecord? {
     let row = try db.first(
@@ -138,15 +151,18 @@ extension Reader {
     guard let row else { return nil }
     return NotificationRecord(
       message: MessageReference(room: RoomID(unchecked: row[0]), seq: row[1]), sender: UserID(unchecked: row[2]),
-      push: try row.bytesIfAny(3), isMember: row[4])
+      push: try row.bytesIfAny(3), isMember: row[4] || RoomID(unchecked: row[0]).isNotifications)
   }
 
-  /// The oldest responses above `id` that a sender has not had yet.
+  /// The oldest responses above `id` that a sender has not had yet; without texts of rooms that the sender has left.
   public func responses(to sender: UserID, after id: Int64, limit: Int) throws -> [StoredResponse] {
     try db.all(
       """
-      SELECT responses.id, notification, rooms.name, responses.seq, users.name, action, text, posted FROM responses
-      JOIN rooms ON rooms.id = responses.room
+      SELECT responses.id, notification, rooms.name, responses.seq, users.name, action,
+        CASE WHEN rooms.name LIKE '/%'
+          OR EXISTS (SELECT 1 FROM members WHERE members.room = responses.room AND members.user = sender) THEN text END,
+        posted
+      FROM responses JOIN rooms ON rooms.id = responses.room
       JOIN users ON users.id = responses.user
       WHERE sender = (SELECT id FROM users WHERE name = ?) AND NOT is_told AND responses.id > ?
       ORDER BY responses.id LIMIT ?

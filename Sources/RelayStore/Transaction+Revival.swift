@@ -44,8 +44,8 @@ extension Transaction {
       """,
       [id, now.rawValue, lane.name])
     try db.run(
-      "UPDATE jobs SET finished_at = NULL WHERE merged_into = ? AND state = 'merged' AND finished_at = ?",
-      [id, row[2] as Int64])
+      "UPDATE jobs SET finished_at = NULL, lane = ? WHERE merged_into = ? AND state = 'merged' AND finished_at = ?",
+      [lane.name, id, row[2] as Int64])
     return (.begun, user)
   }
 }

@@ -43,28 +43,23 @@ extension PushWorker {
     await forget(device) { try $0.forget(token: device.token, platform: device.platform, registeredBefore: time)?.user }
   }
 
-  /// - Returns: Whether it stays because forgetting pauses.
-  func forgetVoIPToken(of device: Device, registeredBefore time: Timestamp) async -> Bool {
-    guard let token = device.voipToken else { return false }
-    return await forget(device) {
+  func forgetVoIPToken(of device: Device, registeredBefore time: Timestamp) async {
+    guard let token = device.voipToken else { return }
+    await forget(device) {
       try $0.forget(voipToken: token, platform: device.platform, registeredBefore: time)?.user
     }
   }
 
   /// - Parameter work: Returns whose token it was.
-  /// - Returns: Whether the app's forgetting pauses.
-  @discardableResult
-  private func forget(_ device: Device, _ work: @escaping @Sendable (Transaction) throws -> UserID?) async -> Bool {
+  private func forget(_ device: Device, _ work: @escaping @Sendable (Transaction) throws -> UserID?) async {
     do {
       let forgetting = try await store.write { transaction in
         let pause = try transaction.forgettingPause(of: device.app)
         return Forgetting(pause: pause, of: try work(transaction))
       }
       await conclude(forgetting, device)
-      return forgetting.pause != nil
     } catch {
       if logPause.isOver() { log.error("a dead token cannot be forgotten: \(error)") }
-      return false
     }
   }
 

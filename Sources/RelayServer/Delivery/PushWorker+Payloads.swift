@@ -8,7 +8,8 @@ import Synchronization
 /// What is claimed becomes what a phone is shown.
 extension PushWorker {
   /// nil: it cannot be made, or is not needed any more.
-  func push(of claim: UpdateClaim) -> Push? {
+  /// - Parameter largest: Bytes of a payload with texts at most.
+  func push(of claim: UpdateClaim, largest: Int = Push.largestPayload) -> Push? {
     let topic = claim.device.app ?? Self.defaultTopic
     switch claim.content {
     case .badge(let count):
@@ -34,7 +35,7 @@ extension PushWorker {
       // What stays on the phone is news for as long as the message could have been.
       let expires = job.message.time + PushRequest.longestLifetime
       let subject = subject(of: job, request, expires: expires)
-      return try? Push(id: claim.id, changing: subject, to: body)
+      return try? Push(id: claim.id, changing: subject, to: body, largest: largest)
     }
   }
 

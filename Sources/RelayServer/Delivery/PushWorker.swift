@@ -208,9 +208,9 @@ actor PushWorker {
       outcome = await gateway.send(
         try isRinging ? Push(ringing: digest.newest) : Push(digest), to: claim.device, noting: attempts)
       if isRinging, case .forgetDevice(_, let time) = outcome {
-        let isPaused = await forgetVoIPToken(of: claim.device, registeredBefore: time ?? claim.created)
-        // It is an alert next time.
-        outcome = isPaused ? .dead(.badDeviceToken) : .retry(after: nil, .badDeviceToken)
+        await forgetVoIPToken(of: claim.device, registeredBefore: time ?? claim.created)
+        // Whether that token stays or goes: a call does not wait.
+        outcome = await gateway.send(try Push(digest), to: claim.device, noting: attempts)
       }
       if case .tooLarge(_, let most?) = outcome {
         outcome = await gateway.send(try Push(digest, largest: most), to: claim.device, noting: attempts)
@@ -247,8 +247,12 @@ actor PushWorker {
   /// Once sent, or refused for good, it is forgotten: the next change of the same is another.
   private func attempt(_ claim: UpdateClaim) async {
     guard let gateway = gateways[claim.device.platform], let push = push(of: claim) else { return await end(claim) }
+    var outcome = await gateway.send(push, to: claim.device)
+    if case .tooLarge(_, let most) = outcome, let shorter = self.push(of: claim, largest: most ?? Self.shortened) {
+      outcome = await gateway.send(shorter, to: claim.device)
+    }
     let after: Duration?
-    switch await gateway.send(push, to: claim.device) {
+    switch outcome {
     case .sent, .dead, .tooLarge: return await end(claim)
     case .forgetDevice(let reason, let time):
       log.debug("an update has no device", metadata: ["reason": "\(reason.rawValue)"])

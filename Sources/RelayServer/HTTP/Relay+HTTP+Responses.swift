@@ -24,8 +24,7 @@ extension Relay {
     return .json(responded.isDuplicate ? 200 : 201) {
       let response = responded.response
       $0["notification"] = response.notification
-      $0["room"] = response.message.room.rawValue
-      $0.integer("seq", response.message.seq)
+      response.message.write(to: &$0)
       $0["action"] = response.action.rawValue
       $0.integer("time", responded.time.rawValue)
       $0.integer("posted", response.posted)

@@ -62,7 +62,7 @@ extension Relay {
     judge(hub.watches(of: user))
   }
 
-  /// After the settings have changed what rooms let their members see, and whom everybody may watch.
+  /// After the settings have changed what rooms let their members see.
   func judgeWatches() {
     judge(hub.watches)
   }

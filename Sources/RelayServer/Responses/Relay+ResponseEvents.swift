@@ -76,13 +76,21 @@ extension Relay {
   }
 }
 
+extension MessageReference {
+  /// Where it is, unless it is of no room.
+  func write(to object: inout JSONWriter.Object) {
+    guard !room.isNotifications else { return }
+    object["room"] = room.rawValue
+    object.integer("seq", seq)
+  }
+}
+
 extension Replies {
   static func response(_ response: StoredResponse) -> [UInt8] {
     JSONWriter.object {
       $0["type"] = "response"
       $0["notification"] = response.notification
-      $0["room"] = response.message.room.rawValue
-      $0.integer("seq", response.message.seq)
+      response.message.write(to: &$0)
       $0["user"] = response.user.rawValue
       $0["action"] = response.action.rawValue
       $0["text"] = response.text

@@ -8,9 +8,9 @@ import RelayStore
 extension Relay {
   func respond(_ request: HubRequest, _ user: UserHandle) async throws {
     let response = try ResponseRequest(request.fields)
-    _ = try await respond(response, by: user, at: "/notification", isBounded: true) {
-      rights(of: request.session, in: $0)
-    }
+    // As they are now: a session that ends meanwhile has none to ask.
+    let permissions = permissions[request.session] ?? .standard
+    _ = try await respond(response, by: user, at: "/notification", isBounded: true) { rights(permissions, in: $0) }
     finish(request)
   }
 
@@ -37,6 +37,9 @@ extension Relay {
       notification: id, user: name, action: request.action, text: request.text, key: request.key)
     let responded: Responded
     if posts {
+      guard !found.message.room.isNotifications else {
+        throw RequestError(.badRequest, "this action posts its text, and the notification has no room", at: "/action")
+      }
       try check(.send, of: rights(found.message.room), in: found.message.room, at: place)
       responded = try await post(draft, of: user, answering: found.message, at: place, isBounded: isBounded)
     } else {
