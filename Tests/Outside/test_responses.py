@@ -370,3 +370,27 @@ def test_a_call_that_was_answered_is_not_missed(circle, bob, action):
 
     eventually(lambda: shown()[missed] == "Missed call")
     assert shown()[id] != "Missed call"
+
+
+def without_room(circle, person, **push):
+    """A push of a backend's; its id."""
+    body = {"from": circle.alice.user, "push": {"category": "invitation"} | push}
+    answer = call(circle.relay, "POST", f"/v1/users/{person.user}/notifications", body)
+    return answer.json["devices"][0]["push"]
+
+
+def test_a_notification_without_a_room_is_answered(circle, bob):
+    id = without_room(circle, bob)
+    answer = respond(circle, bob, id, "comment", text="yes")
+    assert answer.status == 201 and "room" not in answer.json and "seq" not in answer.json
+    told = {"type": "response", "notification": id, "user": bob.user, "action": "comment", "text": "yes"}
+    assert dict(circle.alice.expect("response")) == told
+    other = without_room(circle, bob)
+    assert respond(circle, bob, other, "reply", text="yes").problem["at"] == "/action"
+
+
+def test_a_sender_who_has_left_the_room_is_not_told_its_texts(circle, bob):
+    id, seq = notify(circle, bob)
+    circle.alice.request("leave", room=circle.room)
+    respond(circle, bob, id, "comment", text="yes")
+    assert dict(circle.alice.expect("response")) == event(circle, bob, id, seq, "comment")

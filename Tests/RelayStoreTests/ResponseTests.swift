@@ -142,6 +142,34 @@ import Testing
     #expect(try await respond(ids[0], .open).isDuplicate)
   }
 
+  @Test func `what was merely opened is given up before what was answered`() async throws {
+    let answered = try await notify()[0]
+    try await respond(answered)
+    let ids = try await test.write { transaction in
+      try (0..<Transaction.mostUntold).map { _ in
+        try #require(try transaction.append(draft(jobs: [job()])).jobs.first)
+      }
+    }
+    try await test.write { transaction in
+      for id in ids { _ = try transaction.respond(ResponseDraft(notification: id, user: bob.id, action: .open)) }
+    }
+    let kept = try await untold()
+    #expect(kept.count == Transaction.mostUntold)
+    #expect(kept.first?.notification == answered && kept[1].notification == ids[1])
+  }
+
+  @Test func `who has left the room does not respond, and is not told its texts`() async throws {
+    let ids = try await notify()
+    try await respond(ids[0], text: "yes")
+    try await test.write { _ = try $0.leave(alice.id, room: room) }
+    #expect(try await untold().map(\.text) == [nil])
+    #expect(try await untold().map(\.action) == [Self.accept])
+    let others = try await notify()
+    try await test.write { _ = try $0.leave(bob.id, room: room) }
+    await #expect(throws: StoreError.notMember) { try await respond(others[0]) }
+    await #expect(throws: StoreError.noNotification) { try await respond("none") }
+  }
+
   // MARK: Texts that are posted
 
   private func post(_ text: String, to id: String, key: String? = nil) async throws -> Appended {
@@ -172,6 +200,25 @@ import Testing
   }
 
   // MARK: Calls
+
+  @Test func `a call that was answered while it was sent is not tried again`() async throws {
+    let ids = try await ring()
+    try await respond(ids[0])
+    #expect(try await test.write { try $0.retry(ids[1], due: .at(1)) } == false)
+    #expect(
+      try await test.read { try $0.job(ids[1]) }.map { [$0.state.rawValue, $0.note] } == ["cancelled", "answered"])
+    // As after a crash.
+    try await test.write { try $0.releaseLeases() }
+    #expect(try await test.write { try $0.claim(limit: 9, now: .at(2), leaseUntil: .at(9)) }.isEmpty)
+    #expect(try await test.read { try $0.job(ids[0]) }?.note == "answered")
+  }
+
+  @Test func `what is no call goes on after a response`() async throws {
+    let ids = try await notify()
+    _ = try await test.write { try $0.claim(limit: 9, now: .at(0), leaseUntil: .at(9)) }
+    try await respond(ids[0])
+    #expect(try await test.write { try $0.retry(ids[1], due: .at(1)) })
+  }
 
   private func ring() async throws -> [String] {
     let ids = try await test.write { transaction in
