@@ -39,6 +39,12 @@ extension PushWorker {
     }
   }
 
+  /// Until when nothing of the device's app is forgotten, as far as this run has noticed: the store has to count for it.
+  func knownPause(of device: Device) -> Timestamp? {
+    let time = now()
+    return forgettingPauses.withLock { $0[device.app ?? Self.defaultTopic] }.flatMap { $0 > time ? $0 : nil }
+  }
+
   func forget(_ device: Device, registeredBefore time: Timestamp) async {
     await forget(device) { try $0.forget(token: device.token, platform: device.platform, registeredBefore: time)?.user }
   }
@@ -53,9 +59,10 @@ extension PushWorker {
   /// - Parameter work: Returns whose token it was.
   private func forget(_ device: Device, _ work: @escaping @Sendable (Transaction) throws -> UserID?) async {
     do {
+      let known = knownPause(of: device)
       let forgetting = try await store.write { transaction in
-        let pause = try transaction.forgettingPause(of: device.app)
-        return Forgetting(pause: pause, of: try work(transaction))
+        let pause = try known ?? transaction.forgettingPause(of: device.app)
+        return Forgetting(pause: pause, of: try pause == nil ? work(transaction) : nil)
       }
       await conclude(forgetting, device)
     } catch {

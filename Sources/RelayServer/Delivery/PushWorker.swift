@@ -320,21 +320,22 @@ actor PushWorker {
     case .cancelled: break  // by whoever read it, not here
     }
     let time = now()
+    let device = claim.device
+    let known = knownPause(of: device)
     let forgetting = await record(state.rawValue) { transaction -> Forgetting? in
-      let device = claim.device
-      let pause = try registered == nil ? nil : transaction.forgettingPause(of: device.app)
+      let pause = try registered == nil ? nil : known ?? transaction.forgettingPause(of: device.app)
       try transaction.note(attempts, of: claim.id)
       _ = try transaction.finish(
         claim.id, state: state, note: pause == nil ? note : "\(note), \(Forgetting.pauseNote)", now: time)
       _ = try transaction.purge(finishedBefore: time - Self.retention)
       // Afterwards: what is forgotten takes the jobs with it that have not ended.
-      return try registered.map {
-        Forgetting(
-          pause: pause,
-          of: try transaction.forget(token: device.token, platform: device.platform, registeredBefore: $0)?.user)
-      }
+      guard let registered else { return nil }
+      guard pause == nil else { return Forgetting(pause: pause, of: nil) }
+      let user = try transaction.forget(
+        token: device.token, platform: device.platform, registeredBefore: registered)?.user
+      return Forgetting(pause: nil, of: user)
     }
-    if case .some(.some(let forgetting)) = forgetting { await conclude(forgetting, claim.device) }
+    if case .some(.some(let forgetting)) = forgetting { await conclude(forgetting, device) }
     await tell(claim, state == .sent ? .pushed : .failed)
   }
 
