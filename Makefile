@@ -43,7 +43,7 @@ simulate: ## the relay under a virtual clock, crashing and restarting: STEPS=100
 
 test-simulation: ## a part of what `make simulate` does, and whether it would find what is wrong
 	$(MAKE) simulate STEPS=100000
-	swift test --skip-build --filter RelaySimulationTests --skip "every invariant"
+	$(SWIFT_TESTS) --filter RelaySimulationTests --skip "every invariant"
 
 test-swift: ## the Swift targets
 	deploy/install-packages test
