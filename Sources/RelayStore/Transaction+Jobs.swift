@@ -145,7 +145,9 @@ extension Transaction {
       """,
       [id])
     guard let claimed else { return false }
-    let ends: [(note: String, holds: Bool?)] = [("deleted", claimed[0]), ("read", claimed[1]), ("answered", claimed[2])]
+    let ends: [(note: String, holds: Bool?)] = [
+      ("deleted", claimed[0]), ("read", claimed[1]), ("answered", claimed[2]),
+    ]
     if let end = ends.first(where: { $0.holds == true })?.note {
       try finish(id, state: .cancelled, note: end, now: now)
       return false
