@@ -38,7 +38,7 @@ static relay_frame_t *frame_of(uintptr_t entry) {
   return (relay_frame_t *)(entry & ~(uintptr_t)1);
 }
 
-static void mark_dirty(relay_hub_t *hub, relay_session_t *session) {
+void relay__outbox_mark_dirty(relay_hub_t *hub, relay_session_t *session) {
   if (session->is_dirty || session->is_blocked) return;
   session->is_dirty = true;
   hub->dirty = relay__grow(hub->dirty, hub->dirty_count, &hub->dirty_capacity, sizeof *hub->dirty, 256);
@@ -121,7 +121,7 @@ void relay__outbox_add(relay_hub_t *hub, relay_session_t *session, relay_frame_t
       session->is_blocked = false;
     }
   }
-  mark_dirty(hub, session);
+  relay__outbox_mark_dirty(hub, session);
 }
 
 void relay__send_text(relay_hub_t *hub, relay_session_t *session, const relay__text_t *text, bool is_reply) {

@@ -156,6 +156,8 @@ typedef struct relay__outbox {
 } relay__outbox_t;
 
 void relay__outbox_add(relay_hub_t *hub, relay_session_t *session, relay_frame_t *frame, bool is_reply);
+/* Flushes what waits, and a ping that is needed, at the end of the iteration. */
+void relay__outbox_mark_dirty(relay_hub_t *hub, relay_session_t *session);
 void relay__outbox_flush(relay_hub_t *hub, relay_session_t *session);
 void relay__outbox_drop(relay_hub_t *hub, relay__outbox_t *outbox, bool keeps_begun);
 void relay__send_text(relay_hub_t *hub, relay_session_t *session, const relay__text_t *text, bool is_reply);

@@ -387,6 +387,7 @@ uint32_t relay_session_confirm(relay_hub_t *hub, relay_id_t id) {
   relay_session_t *session = find_live(hub, id);
   if (!session || session->state != RELAY__OPEN) return 0;
   session->needs_ping = session->confirms = true;
+  relay__outbox_mark_dirty(hub, session); /* the ping may be all that there is to write */
   return session->ping_count + 1;
 }
 

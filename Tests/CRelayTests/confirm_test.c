@@ -71,6 +71,24 @@ TEST(asked_again, "confirm: what is asked while a ping is out has one of its own
   host_end(host);
 }
 
+static void ask_alone(relay_hub_t *hub, void *argument) {
+  question_t *question = argument;
+  question->number = relay_session_confirm(hub, question->session);
+}
+
+TEST(asked_later, "confirm: there need not be anything to write besides the ping") {
+  host_t *host = host_start(NULL);
+  peer_t *peer = peer_open(host_port(host), "ann", "");
+  question_t question = {.session = host_session(peer->text)};
+  EXPECT(peer_hear_within(peer, 20) == NULL); /* all has been written */
+  host_do(host, ask_alone, &question);
+  EXPECT_INTEGER(question.number, 1);
+  EXPECT(peer_hear_within(peer, 50) == NULL);
+  EXPECT(host_noted(host, "confirmed 1"));
+  peer_leave(peer);
+  host_end(host);
+}
+
 TEST(not_confirmed, "confirm: of who answers no ping, or is gone, nothing is said") {
   relay_config_t config = host_config();
   config.limits.pong_timeout = 100;
