@@ -49,14 +49,14 @@ struct Site: Sendable {
     + "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
   /// nil when there is no such file.
-  func response(for path: String, ifNoneMatch: String?) -> HTTPResponse? {
-    guard let file = files[path] else { return nil }
+  func response(to request: HTTPRequest) -> HTTPResponse? {
+    guard let file = files[request.path] else { return nil }
     let headers = [
       ("Content-Type", file.type), ("ETag", file.tag), ("Cache-Control", "no-cache"),
       ("Content-Security-Policy", Self.policy), ("X-Content-Type-Options", "nosniff"),
       ("Referrer-Policy", "no-referrer"),
     ].map { (name: $0.0, value: $0.1) }
-    if ifNoneMatch == file.tag { return HTTPResponse(status: 304, headers: headers) }
+    if request.knows(file.tag) { return HTTPResponse(status: 304, headers: headers) }
     return HTTPResponse(status: 200, headers: headers, body: file.bytes)
   }
 }

@@ -72,6 +72,7 @@ def test_what_somebody_else_has_changed_is_not_replaced(relay):
     late = put(relay, {"id": "two"}, If_Match=tag)
     assert (late.status, late.problem["code"], late.problem["at"]) == (412, "conflict", "/headers/if-match")
     assert get(relay).json["categories"] == [{"id": "one", "actions": [], "options": []}]
+    assert put(relay, {"id": "two"}, If_Match=f"W/{get(relay).headers['ETag']}").status == 412
     assert put(relay, {"id": "two"}, If_Match="*").status == 200
 
 

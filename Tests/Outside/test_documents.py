@@ -52,7 +52,8 @@ def test_a_document_is_served_as_it_is(relay, name):
     answer = call(relay, "GET", f"/{name}")
     assert (answer.status, answer.headers.get_content_type()) == (200, "application/json")
     assert answer.body == (FOLDER / name).read_bytes()
-    again = call(relay, "GET", f"/{name}", headers={"If-None-Match": answer.headers["ETag"]})
+    known = f'"other", W/{answer.headers["ETag"]}'
+    again = call(relay, "GET", f"/{name}", headers={"If-None-Match": known})
     assert (again.status, again.body, again.headers["ETag"]) == (304, b"", answer.headers["ETag"])
     assert call(relay, "GET", f"/{name}", headers={"If-None-Match": '"other"'}).status == 200
     assert call(relay, "HEAD", f"/{name}").status == 200

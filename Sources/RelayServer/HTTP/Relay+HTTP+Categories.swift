@@ -12,7 +12,7 @@ extension Relay {
   ]
 
   private func getCategories(_ call: HTTPCall) -> HTTPResponse {
-    .categories(categories, isKnown: call.request.ifNoneMatch.map { names($0, categories.tag) } ?? false)
+    .categories(categories, isKnown: call.request.knows(categories.tag))
   }
 
   private func putCategories(_ call: HTTPCall) async throws -> HTTPResponse {
@@ -20,14 +20,16 @@ extension Relay {
     let version = try fields.integer("version", 0...largestInteger)
     let registry = try CategoryRegistry(version: 0, fields)
     var replaced = version
-    if let tags = call.request.ifMatch {
+    let tags = call.request.ifMatch.map(EntityTags.init)
+    // There always are categories, if only none: any is any.
+    if let tags, !tags.isAny {
       let known = categories
-      guard names(tags, known.tag) else { throw mismatch }
+      guard tags.match(known.tag) else { throw mismatch }
       guard version ?? known.registry.version == known.registry.version else { throw outdated }
       replaced = known.registry.version
     }
     guard try await setCategories(registry, replacing: replaced) else {
-      throw call.request.ifMatch == nil ? outdated : mismatch
+      throw tags.map { !$0.isAny } == true ? mismatch : outdated
     }
     return .categories(categories, isKnown: false)
   }
@@ -39,14 +41,6 @@ extension Relay {
   private var outdated: RequestError {
     RequestError(
       .conflict, "the categories are at version \(categories.registry.version) by now", at: "/version")
-  }
-
-  /// Whether a header that lists entity tags names this one. Who was given a weak one of it has the same text.
-  private func names(_ list: String, _ tag: String) -> Bool {
-    list.split(separator: ",").contains { told in
-      let told = told.drop { $0 == " " }.prefix { $0 != " " }
-      return told == "*" || told == tag || told == "W/\(tag)"
-    }
   }
 }
 

@@ -62,7 +62,7 @@ extension Relay {
   }
 
   private func page(_ request: HTTPRequest) throws -> HTTPResponse {
-    guard let response = site.response(for: request.path, ifNoneMatch: request.ifNoneMatch) else {
+    guard let response = site.response(to: request) else {
       throw RequestError(.notFound, "there is nothing at this path")
     }
     let methods = ["GET", "HEAD", "OPTIONS"]
