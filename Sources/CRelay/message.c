@@ -58,7 +58,7 @@ static void await(relay_hub_t *hub, relay_room_t *room, const relay_message_t *m
   relay_user_t *author = relay__names_find(&hub->user_names, message->from, strlen(message->from));
   const relay__entry_t entry = {message->seq, message->time, hub->now, author ? author->id : 0, frame};
   relay_member_t *own = author ? relay__member_find(author, room) : NULL;
-  if (own) { /* the store raised the marks with the message */
+  if (own && !message->keeps_marks) { /* the store raised the marks with the message */
     if (own->read < message->seq) own->read = message->seq;
     if (own->received < message->seq) own->received = message->seq;
   }

@@ -14,10 +14,12 @@ public struct ShownMessage: Sendable {
   public var isSilent: Bool
   /// Whose push was decided with the message.
   public var decided: [UserHandle]
+  /// Who sent it has not read what came before.
+  public var keepsMarks: Bool
 
   public init(
     from: UserID, sender: SessionHandle?, body: [UInt8], more: [UInt8] = [], isSilent: Bool = false,
-    decided: [UserHandle] = []
+    decided: [UserHandle] = [], keepsMarks: Bool = false
   ) {
     self.from = from
     self.sender = sender
@@ -25,6 +27,7 @@ public struct ShownMessage: Sendable {
     self.more = more
     self.isSilent = isSilent
     self.decided = decided
+    self.keepsMarks = keepsMarks
   }
 }
 
@@ -57,8 +60,8 @@ extension Hub {
           message.decided.map(\.rawValue).withUnsafeBufferPointer { decided in
             var shown = relay_message(
               from: from, sender: message.sender?.rawValue ?? 0, body: body, more: more, seq: seq,
-              time: time.rawValue, is_silent: message.isSilent, decided: decided.baseAddress,
-              decided_count: decided.count)
+              time: time.rawValue, is_silent: message.isSilent, keeps_marks: message.keepsMarks,
+              decided: decided.baseAddress, decided_count: decided.count)
             let seq = relay_room_publish(hub, room.rawValue, &shown)
             return seq == 0 ? nil : (seq, Timestamp(rawValue: shown.time))
           }

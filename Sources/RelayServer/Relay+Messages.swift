@@ -23,7 +23,7 @@ struct OutgoingMessage {
   func shown(to decided: [UserHandle] = []) -> ShownMessage {
     ShownMessage(
       from: from.id, sender: session, body: body, more: request.members, isSilent: !request.push.isAsked,
-      decided: decided)
+      decided: decided, keepsMarks: response != nil)
   }
 }
 
@@ -143,8 +143,15 @@ extension Relay {
         // After the reply, as where the gateway has to be heard first.
         guard !stored.isDuplicate else { return }
         relay.conclude(decided, stored.seq, in: handle)
-        // Who answers has read.
-        if let sender = relay.hub.user(traits.from) { relay.reportReceived(handle, sender, upTo: stored.seq) }
+        guard let sender = relay.hub.user(traits.from) else { return }
+        if let answered = stored.response?.response.message.seq {
+          // Of a notification they have read no more than its message; badges may have changed with it.
+          relay.hub.setRead(answered, sender, in: handle)
+          relay.worker.wake()
+        } else {
+          // Who answers has read.
+          relay.reportReceived(handle, sender, upTo: stored.seq)
+        }
       }
     }
   }

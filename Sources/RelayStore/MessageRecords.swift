@@ -56,7 +56,7 @@ public struct MessageDraft: Equatable, Sendable {
 
   /// It has a body and nothing else.
   var isPlain: Bool {
-    mentions.isEmpty && replyTo == nil && push == nil && isCounted && !reports
+    mentions.isEmpty && replyTo == nil && push == nil && isCounted && !reports && response == nil
   }
 
   /// For how long a key is remembered.

@@ -2,8 +2,8 @@
 import GRDB
 public import RelayProtocol
 
-/// Messages above a user's read mark that are in the history and count. A user's own are never among them, because
-/// sending raises the mark.
+/// Messages above a user's read mark that are in the history and count, and are of others: sending raises the mark, but
+/// for responses.
 public struct Unread: Equatable, Sendable {
   public var messages: Int
   /// Those of them that mention the user.
@@ -65,6 +65,8 @@ extension Reader {
   private static let unreadMessages = """
     (rooms.seq - \(readOrGone) - (
       SELECT count(*) FROM messages INDEXED BY messages_uncounted
-      WHERE room = rooms.id AND seq > \(readOrGone) AND is_uncounted))
+      WHERE room = rooms.id AND seq > \(readOrGone) AND is_uncounted) - (
+      SELECT count(*) FROM messages INDEXED BY messages_responses
+      WHERE room = rooms.id AND sender = members.user AND seq > \(readOrGone) AND is_response AND NOT is_uncounted))
     """
 }

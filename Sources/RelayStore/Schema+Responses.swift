@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Migration 13: what people can do with notifications, and what they did.
+/// Migrations 13 and 15: what people can do with notifications, and what they did.
 extension Schema {
   static let responses = """
     -- One row: the registry.
@@ -34,5 +34,11 @@ extension Schema {
     CREATE UNIQUE INDEX responses_message ON responses (room, seq, user, action);
     CREATE INDEX responses_untold ON responses (sender, id) WHERE NOT is_told;
     CREATE INDEX responses_time ON responses (is_told, time);
+    """
+
+  static let postedResponses = """
+    -- The text of a response: who sent it may have unread what came before it.
+    ALTER TABLE messages ADD COLUMN is_response INTEGER NOT NULL DEFAULT 0;
+    CREATE INDEX messages_responses ON messages (room, sender, seq) WHERE is_response AND NOT is_uncounted;
     """
 }

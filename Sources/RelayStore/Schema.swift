@@ -46,6 +46,9 @@ enum Schema {
     migrator.registerMigration("13") { db in
       try db.execute(sql: responses)
     }
+    migrator.registerMigration("15") { db in
+      try db.execute(sql: postedResponses)
+    }
     return migrator
   }
 

@@ -6,8 +6,8 @@ import RelayProtocol
 extension Transaction {
   /// Stores a message under the room's next seq, with its jobs and its key.
   ///
-  /// The sender's read mark, if they are a member, follows. Throws ``StoreError/noRoom(_:)``, and what
-  /// ``respond(_:posting:)`` throws.
+  /// The sender's read mark, if they are a member, follows; that of who answers a notification, and has perhaps not seen
+  /// the room, up to what they answer. Throws ``StoreError/noRoom(_:)``, and what ``respond(_:posting:)`` throws.
   public func append(_ draft: MessageDraft) throws -> Appended {
     guard var room = try row(of: draft.room) else { throw StoreError.noRoom(draft.room) }
     let sender = try needRow(of: draft.from)
@@ -27,8 +27,13 @@ extension Transaction {
     }
     try db.run(
       "UPDATE rooms SET seq = ?, cursor = ?, first = ? WHERE id = ?", [room.seq, room.cursor, room.first, room.id])
-    try db.run("UPDATE members SET read = ? WHERE room = ? AND user = ?", [room.seq, room.id, sender])
     cache[draft.room] = room
+    if let answered = responded?.response.message.seq {
+      try updateBadges(of: draft.from.id, reading: draft.room, upTo: answered)
+      try mark(draft.room, draft.from.id, read: answered)
+    } else {
+      try db.run("UPDATE members SET read = ? WHERE room = ? AND user = ?", [room.seq, room.id, sender])
+    }
     if let key = draft.key { try remember(key, room, sender, at: draft.time) }
     if !draft.quiet.isEmpty { try remember(draft.quiet, room, sender, at: draft.time) }
     let jobs = try insert(draft.jobs, room, seq: room.seq, now: draft.time)
@@ -46,13 +51,13 @@ extension Transaction {
     }
     try db.run(
       """
-      INSERT INTO messages (room, seq, sender, time, body, mentions, reply_to, push, is_uncounted, reports)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      INSERT INTO messages (room, seq, sender, time, body, mentions, reply_to, push, is_uncounted, reports, is_response)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       """,
       [
         room.id, room.seq, sender, draft.time.rawValue, Data(draft.body),
         draft.mentions.isEmpty ? nil : draft.mentions.asJSON, draft.replyTo, draft.push.map { Data($0) },
-        !draft.isCounted, draft.reports,
+        !draft.isCounted, draft.reports, draft.response != nil,
       ])
   }
 

@@ -75,6 +75,29 @@ static void try_tail(relay_hub_t *hub, void *unused) {
   expect_tail(hub, -1, NULL, 0);
 }
 
+static void try_marks(relay_hub_t *hub, void *unused) {
+  (void)unused;
+  const relay_id_t room = relay_room_create(hub, "stored.a", "epoch", 2, 2, RELAY_ROOM_STORED);
+  const relay_id_t ann = relay_user_create(hub, "ann", (relay_bytes_t){0}, 0);
+  EXPECT_INTEGER(relay_room_restore_member(hub, room, ann, 1, 1), RELAY_OK);
+  const relay_bytes_t body = {"1", 1};
+  relay_message_t answer = {.from = "ann", .body = body, .seq = 3, .time = 1, .keeps_marks = true};
+  EXPECT_INTEGER(relay_room_publish(hub, room, &answer), 3);
+  EXPECT_INTEGER(relay_room_facts(hub, room, ann).read, 1);
+  EXPECT_INTEGER(relay_room_facts(hub, room, ann).received, 1);
+  relay_message_t message = {.from = "ann", .body = body, .seq = 4, .time = 1};
+  EXPECT_INTEGER(relay_room_publish(hub, room, &message), 4);
+  EXPECT_INTEGER(relay_room_facts(hub, room, ann).read, 4);
+  EXPECT_INTEGER(relay_room_facts(hub, room, ann).received, 4);
+  relay_user_release(hub, ann);
+}
+
+TEST(marks, "restore: who sends has read what came before, unless the message keeps their marks") {
+  host_t *host = host_start(NULL);
+  host_do(host, try_marks, NULL);
+  host_end(host);
+}
+
 TEST(tail, "restore: the tail is the messages after a seq, when all of them are there") {
   host_t *host = host_start(NULL);
   host_do(host, try_tail, NULL);

@@ -306,6 +306,16 @@ def test_a_text_is_posted_as_an_answer(circle, bob):
     assert dict(circle.alice.expect("response")) == event(circle, bob, id, seq, "reply", text="on my way")
 
 
+def test_who_answers_has_read_no_more_than_what_they_answer(circle, bob):
+    id, seq = notify(circle, bob)
+    circle.send("between")
+    bob.phone.ring("between")
+    assert respond(circle, bob, id, "reply", text="yes").status == 201
+    circle.send("after")
+    assert bob.phone.ring("after")["payload"]["aps"]["badge"] == 2
+    assert circle.back(bob).join(circle.room)["read"] == seq
+
+
 def test_a_text_is_posted_once_also_after_a_kill(gather):
     circle = gather(*RELAY_OPTIONS)
     declare(circle.relay)

@@ -155,6 +155,9 @@ extension Transaction {
     ).jobs[0]
     _ = try reader.notification(id, of: bob.id)
     let responded = try respond(ResponseDraft(notification: id, user: bob.id, action: .open))
+    var reply = draft(from: bob)
+    reply.response = ResponseDraft(notification: id, user: bob.id, action: ActionID(unchecked: "reply"), text: "hi")
+    _ = try append(reply)
     _ = try reader.responses(to: alice.id, after: 0, limit: 9)
     _ = try reader.sendersWithResponses()
     _ = try told([responded.response.id], to: alice.id)

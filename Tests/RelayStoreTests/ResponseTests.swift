@@ -199,6 +199,21 @@ import Testing
     #expect(try await test.write { try $0.append(draft()) }.seq == 3)
   }
 
+  @Test func `who answers a notification has not read the room, and their answer is not unread to them`() async throws {
+    let ids = try await notify()
+    try await test.write { transaction in for _ in 0..<3 { _ = try transaction.append(draft()) } }
+    _ = try await post("yes", to: ids[0])
+    let unread = { try await test.read { try $0.unread(of: bob.id, now: .at(0)) }.total.messages }
+    #expect(try await unread() == 3)
+    #expect(try await test.read { try $0.room(room) }?.members.first { $0.user.id == bob.id }?.read == 1)
+    #expect(try await test.read { try $0.unread(of: alice.id, now: .at(0)) }.total.messages == 1)
+    try await test.write { _ = try $0.delete(room, 5) }
+    #expect(try await unread() == 3)
+    // As with every other send.
+    try await test.write { _ = try $0.append(draft(from: bob)) }
+    #expect(try await unread() == 0)
+  }
+
   // MARK: Calls
 
   @Test func `a call that was answered while it was sent is not tried again`() async throws {

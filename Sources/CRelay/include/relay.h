@@ -367,6 +367,7 @@ typedef struct relay_message {
   relay_bytes_t more;        /* further members of the event, which begin with a comma, or nothing */
   int64_t seq, time;         /* in a room that is not stored the hub gives both */
   bool is_silent;            /* nobody is pushed to for it */
+  bool keeps_marks;          /* who sent it has not read what came before */
   const relay_id_t *decided; /* members whose push was decided with the message */
   size_t decided_count;
 } relay_message_t;
