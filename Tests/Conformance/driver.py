@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A client under test: commands in, and what its app sees out."""
+
+import asyncio
+import json
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+
+class Driver:
+    """The process of a driver; what it tells waits in `told`, by kind."""
+
+    def __init__(self, command: Sequence[str], url: str, options: dict[str, Any]):
+        self._command = [*command, url, json.dumps(options)]
+        self.told: defaultdict[str, asyncio.Queue[dict[str, Any]]] = defaultdict(asyncio.Queue)
+        self.log: list[str] = []
+
+    async def __aenter__(self) -> "Driver":
+        pipe = asyncio.subprocess.PIPE
+        self._process = await asyncio.create_subprocess_exec(
+            *self._command, stdin=pipe, stdout=pipe, stderr=pipe, limit=1 << 24
+        )
+        self._reading = asyncio.create_task(self._read())
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        self._process.stdin.close()
+        try:
+            complaints = await asyncio.wait_for(self._process.stderr.read(), 10)
+            code = await asyncio.wait_for(self._process.wait(), 10)
+        except TimeoutError:
+            self._process.kill()
+            raise AssertionError("the driver does not end with its input") from None
+        finally:
+            self._reading.cancel()
+        if error[0] is None or complaints:
+            assert (code, complaints.decode()) == (0, ""), "the driver failed"
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def command(self, name: str, **fields: Any) -> None:
+        line = json.dumps({"do": name, **fields})
+        self.log.append(f"do     {line}")
+        self._process.stdin.write(line.encode() + b"\n")
+
+    async def settle(self) -> None:
+        """Returns when the client has done all that it can do now."""
+        self.command("sync")
+        await self.told["synced"].get()
+
+    async def _read(self) -> None:
+        async for line in self._process.stdout:
+            self.log.append(f"app    {line.decode().rstrip()[:500]}")
+            event = json.loads(line)
+            self.told[event.pop("app")].put_nowait(event)

@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Plays a case: the scripted relay on one side, the app's commands on the other."""
+
+import asyncio
+import base64
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from driver import Driver
+from match import Mismatch, filled, match
+from relay import DEADLINE
+from scripted_relay import Connection, ScriptedRelay
+
+HERE = Path(__file__).parent
+PARTS = json.loads((HERE / "parts.json").read_text())
+#: Told so often that a case which means something else need not name them.
+USUAL = {"state", "token", "joined", "presence"}
+
+
+class Player:
+    """One case with one client."""
+
+    def __init__(self, relay: ScriptedRelay, driver: Driver, strict: Sequence[str]):
+        self._relay = relay
+        self._driver = driver
+        self._free = USUAL - set(strict)
+        self._connection: Connection | None = None
+        self._taken: dict[str, Any] = {}
+
+    async def play(self, steps: list[dict[str, Any]]) -> None:
+        for step in steps:
+            for single in repeated(step):
+                self._driver.log.append(f"step   {json.dumps(single)[:500]}")
+                await self._take(single)
+
+    async def _take(self, step: dict[str, Any]) -> None:
+        (verb,) = step.keys() & VERBS.keys()
+        rest = {key: value for key, value in step.items() if key != verb}
+        try:
+            await asyncio.wait_for(VERBS[verb](self, step[verb], **rest), DEADLINE)
+        except TimeoutError:
+            raise AssertionError(f"nothing came of {json.dumps(step)}") from None
+
+    async def _do(self, name: str, **fields: Any) -> None:
+        # A command must not overtake what was said before it.
+        await self._settle()
+        self._driver.command(name, **filled(fields, self._taken))
+        if name == "advance":
+            await self._driver.told["advanced"].get()
+
+    async def _play(self, name: str, **values: Any) -> None:
+        await self.play(filled(PARTS[name], values, is_strict=False))
+
+    async def _accept(self, how: bool | int | str) -> None:
+        self._connection = await self._relay.accept(how)
+
+    async def _expect(self, pattern: dict[str, Any]) -> None:
+        match(pattern, await self._frame(), self._taken)
+
+    async def _expect_all(self, patterns: list[dict[str, Any]]) -> None:
+        left = list(patterns)
+        while left:
+            frame = await self._frame()
+            for pattern in left:
+                taken = dict(self._taken)
+                try:
+                    match(pattern, frame, taken)
+                except Mismatch:
+                    continue
+                self._taken = taken
+                left.remove(pattern)
+                break
+            else:
+                raise Mismatch(f"{frame} is none of {left}")
+
+    async def _frame(self) -> dict[str, Any]:
+        frame = await self._connection.heard.get()
+        self._driver.log.append(f"heard  {json.dumps(frame)[:500]}")
+        assert frame is not None, f"the client ended the connection with {self._connection.code}"
+        return frame
+
+    async def _say(self, frame: dict[str, Any]) -> None:
+        await self._connection.say(json.dumps(filled(frame, self._taken)))
+
+    async def _say_text(self, text: str) -> None:
+        await self._connection.say(text)
+
+    async def _say_binary(self, text: str) -> None:
+        await self._connection.say(base64.b64decode(text))
+
+    async def _close(self, code: int, reason: str = "") -> None:
+        await self._connection.close(code, reason)
+
+    async def _drop(self, _: bool) -> None:
+        self._connection.drop()
+
+    async def _gone(self, pattern: dict[str, Any]) -> None:
+        frame = await self._connection.heard.get()
+        assert frame is None, f"the client says {frame} instead of going"
+        match(pattern, {"code": self._connection.code}, self._taken)
+
+    async def _see(self, pattern: dict[str, Any]) -> None:
+        kind = pattern["app"]
+        wanted = {key: value for key, value in pattern.items() if key != "app"}
+        match(wanted, await self._driver.told[kind].get(), self._taken)
+
+    async def _quiet(self, _: bool) -> None:
+        await self._settle()
+        assert self._relay.knocks.empty(), "the client connects"
+        if self._connection and not self._connection.heard.empty():
+            frame = self._connection.heard.get_nowait()
+            assert frame is None, f"the client says {frame}"
+            # Its end is not something said: `gone` may still ask for it.
+            self._connection.heard.put_nowait(frame)
+        for kind, queue in self._driver.told.items():
+            if kind not in self._free and not queue.empty():
+                raise AssertionError(f"the app is told {kind} {queue.get_nowait()}")
+
+    # The first round trip brings to the client what was said, the last one here what it said about it.
+    async def _settle(self) -> None:
+        if self._connection and not self._connection.is_over:
+            await self._connection.settle()
+        await self._driver.settle()
+        if self._connection and not self._connection.is_over:
+            await self._connection.settle()
+
+
+VERBS = {
+    "do": Player._do,
+    "play": Player._play,
+    "accept": Player._accept,
+    "expect": Player._expect,
+    "expectAll": Player._expect_all,
+    "say": Player._say,
+    "sayText": Player._say_text,
+    "sayBinary": Player._say_binary,
+    "close": Player._close,
+    "drop": Player._drop,
+    "gone": Player._gone,
+    "see": Player._see,
+    "quiet": Player._quiet,
+}
+
+
+def repeated(step: dict[str, Any]) -> list[dict[str, Any]]:
+    """A step with `for`, once for each number."""
+    if "for" not in step:
+        return [step]
+    ((name, (first, last)),) = step["for"].items()
+    once = {key: value for key, value in step.items() if key != "for"}
+    return [filled(once, {name: number}, is_strict=False) for number in range(first, last + 1)]
+
+
+async def play_case(command: Sequence[str], case: dict[str, Any]) -> None:
+    """Plays a case to the client that `command` starts; a failure says what happened until then."""
+    async with ScriptedRelay() as relay:
+        driver = Driver(command, relay.url, case.get("options", {}))
+        try:
+            async with driver:
+                player = Player(relay, driver, case.get("strict", ()))
+                await player.play([*case["steps"], {"quiet": True}])
+        except AssertionError as failure:
+            raise AssertionError("\n".join([str(failure), *driver.log[-40:]])) from None
