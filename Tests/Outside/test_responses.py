@@ -290,6 +290,21 @@ def test_many_responses_are_told_in_their_order(circle):
     assert heard(back) == []
 
 
+def test_long_responses_do_not_fill_the_queue_of_a_session(gather):
+    """Together they are over it, each by itself is not."""
+    circle = gather(*RELAY_OPTIONS, "--limits-outgoing-queue", 16_384)
+    declare(circle.relay)
+    bob = circle.away("bob")
+    sent = [notify(circle, bob) for _ in range(9)]
+    circle.alice.close(1000)
+    expected, text = [], "x" * 4_000
+    for id, seq in sent:
+        assert respond(circle, bob, id, "comment", text=text).status == 201
+        expected.append(event(circle, bob, id, seq, "comment", text=text))
+    back = circle.back(circle.alice)
+    assert [dict(back.expect("response")) for _ in expected] == expected
+
+
 # Texts that are posted
 
 

@@ -79,12 +79,32 @@ import Testing
   }
 
   @Test func `what has arrived is what was written under a number before`() {
-    var telling = UntoldResponses.Telling(sender: UserID(unchecked: "alice"))
-    telling.unconfirmed = [(1, [1, 2]), (2, [3]), (4, [4])]
+    var telling = telling(mostBytes: 100)
+    telling.unconfirmed = [(1, [1, 2], 20), (2, [3], 10), (4, [4], 10)]
     #expect(telling.room == UntoldResponses.mostUnconfirmed - 4)
     #expect(telling.confirm(upTo: 0) == [])
     #expect(telling.confirm(upTo: 3) == [1, 2, 3])
     #expect(telling.room == UntoldResponses.mostUnconfirmed - 1)
     #expect(telling.confirm(upTo: 4) == [4])
+  }
+
+  private func telling(mostBytes: Int) -> UntoldResponses.Telling {
+    UntoldResponses.Telling(sender: UserID(unchecked: "alice"), mostBytes: mostBytes)
+  }
+
+  @Test(arguments: [([50, 50, 1], 2), ([50, 51], 1), ([101], 1), ([101, 1], 1), ([100, 1], 1), ([], 0)])
+  func `as many are written as fit, but one always`(sizes: [Int], most: Int) {
+    #expect(telling(mostBytes: 100).fitting(sizes.map { [UInt8](repeating: 0, count: $0) }) == most)
+  }
+
+  @Test func `what has not arrived takes room`() {
+    var telling = telling(mostBytes: 100)
+    telling.unconfirmed = [(1, [1], 60)]
+    #expect(telling.fitting([[UInt8](repeating: 0, count: 41)]) == 0)
+    #expect(telling.fitting([[UInt8](repeating: 0, count: 40)]) == 1)
+    telling.unconfirmed = [(1, [1], 60), (2, [2], 40)]
+    #expect(telling.room == 0)
+    #expect(telling.confirm(upTo: 1) == [1])
+    #expect(telling.room == UntoldResponses.mostUnconfirmed - 1)
   }
 }

@@ -19,7 +19,8 @@ extension Relay {
     guard responses.senders.contains(sender) else { return }
     if responses.sessions[session] == nil {
       guard hub.tellEnd(of: session) else { return }
-      responses.sessions[session] = UntoldResponses.Telling(sender: sender)
+      responses.sessions[session] = UntoldResponses.Telling(
+        sender: sender, mostBytes: limits.outgoingQueue / UntoldResponses.shareOfQueue)
     }
     guard responses.sessions[session]?.isReading == false else {
       responses.sessions[session]?.isAgain = true
@@ -50,11 +51,13 @@ extension Relay {
   }
 
   private func write(_ found: [StoredResponse], to session: SessionHandle) {
-    guard let newest = found.last?.id, responses.sessions[session] != nil else { return }
-    for response in found { hub.push(Replies.response(response), to: session) }
+    let frames = found.map(Replies.response)
+    guard let count = responses.sessions[session]?.fitting(frames), count > 0 else { return }
+    for frame in frames.prefix(count) { hub.push(frame, to: session) }
     guard let number = hub.confirm(session) else { return }
-    responses.sessions[session]?.newest = newest
-    responses.sessions[session]?.unconfirmed.append((number, found.map(\.id)))
+    responses.sessions[session]?.newest = found[count - 1].id
+    responses.sessions[session]?.unconfirmed.append(
+      (number, found.prefix(count).map(\.id), frames.prefix(count).reduce(0) { $0 + $1.count }))
   }
 
   /// What was asked for under this number has arrived.
