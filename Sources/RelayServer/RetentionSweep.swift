@@ -25,16 +25,25 @@ struct RetentionSweep: Sendable {
       let patterns = await relay.settings.rooms
       let pause = (patterns.shortestAge ?? Self.longestPause) / 10
       try? await Task.sleep(for: min(max(pause, Self.shortestPause), Self.longestPause))
-      do {
-        try await sweep(patterns)
-        try await store.write {
-          _ = try $0.purgeQuiet()
-          try $0.purgeResponses()
-        }
-      } catch {
-        log.error("old messages are not deleted: \(error)")
-      }
+      await attempt("messages") { try await sweep(patterns) }
+      await attempt("notes of who was quiet") { try await purge { try $0.purgeQuiet() == Transaction.mostPurged } }
+      await attempt("responses") { try await purge { try $0.purgeResponses() } }
     }
+  }
+
+  /// What fails is tried again the next time, and keeps nothing else from going.
+  private func attempt(_ what: String, _ work: () async throws -> Void) async {
+    do {
+      try await work()
+    } catch {
+      log.error("old \(what) are not deleted: \(error)")
+    }
+  }
+
+  /// One transaction after the other, so that no send waits long for it.
+  /// - Parameter batch: Returns whether there may be more.
+  private func purge(_ batch: @escaping @Sendable (Transaction) throws -> Bool) async throws {
+    while !Task.isCancelled, try await store.write(batch) {}
   }
 
   private func sweep(_ patterns: RoomPatterns) async throws {

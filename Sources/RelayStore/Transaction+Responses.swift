@@ -106,13 +106,16 @@ extension Transaction {
 
   /// Forgets responses that nobody waits for any more, at most ``mostPurged`` of a kind: those that were told when
   /// nobody can respond again, and others after ``longestUntold``.
-  public func purgeResponses() throws {
+  /// - Returns: Whether there may be more.
+  @discardableResult
+  public func purgeResponses() throws -> Bool {
     try db.run(
       """
       DELETE FROM responses WHERE id IN (
         SELECT id FROM responses WHERE is_told = 0 AND time < ? ORDER BY time LIMIT ?)
       """,
       [(now - Self.longestUntold).rawValue, Self.mostPurged])
+    let untold = db.changesCount
     try db.run(
       """
       DELETE FROM responses WHERE id IN (
@@ -122,6 +125,7 @@ extension Transaction {
         ORDER BY time LIMIT ?)
       """,
       [(now - Self.toldRetention).rawValue, Self.mostPurged])
+    return max(untold, db.changesCount) == Self.mostPurged
   }
 }
 

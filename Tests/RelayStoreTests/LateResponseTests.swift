@@ -135,4 +135,22 @@ private final class MovingClock: Sendable {
     try await pass(2)
     #expect(try await store.read { try Int.fetchOne($0.db, sql: "SELECT count(*) FROM responses") } == 0)
   }
+
+  @Test(arguments: [(false, 28), (true, 3)]) func `a purge has a bound, and says when it is met`(
+    isTold: Bool, days: Int64
+  ) async throws {
+    _ = clock.pass(.seconds(days * 24 * 3600) + .milliseconds(1))
+    try await store.write { transaction in
+      try transaction.db.execute(
+        sql: """
+          WITH RECURSIVE numbers(seq) AS (SELECT 1 UNION ALL SELECT seq + 1 FROM numbers WHERE seq < ?)
+          INSERT INTO responses (notification, room, seq, user, sender, action, time, is_told)
+          SELECT 'gone', 1, seq, 1, 2, 'accept', ?, ? FROM numbers
+          """,
+        arguments: [Transaction.mostPurged + 1, TestStore.time.rawValue, isTold])
+    }
+    #expect(try await store.write { try $0.purgeResponses() })
+    #expect(try await store.write { try $0.purgeResponses() } == false)
+    #expect(try await store.read { try Int.fetchOne($0.db, sql: "SELECT count(*) FROM responses") } == 0)
+  }
 }
