@@ -22,30 +22,35 @@ extension Transaction {
   }
 
   /// Cancels unfinished jobs, but those that are being sent.
-  /// - Parameter condition: Served by an index.
+  /// - Parameters:
+  ///   - condition: Served by an index.
+  ///   - state: ``FinishedState/expired`` where that is why.
   @discardableResult
-  func cancelJobs(_ condition: String, _ arguments: StatementArguments, note: String) throws -> Int {
-    try cancel(queued: "\(Schema.queued) AND state <> 'sending'", condition, arguments, note)
+  func cancelJobs(
+    _ condition: String, _ arguments: StatementArguments, note: String, as state: FinishedState = .cancelled
+  ) throws -> Int {
+    try cancel(queued: "\(Schema.queued) AND state <> 'sending'", condition, arguments, note, state)
   }
 
   /// Cancels unfinished jobs, those being sent as well: they must not be tried again.
   /// - Parameter condition: Served by an index.
   func abandonJobs(_ condition: String, _ arguments: StatementArguments, note: String) throws {
-    try cancel(queued: Schema.queued, condition, arguments, note)
+    try cancel(queued: Schema.queued, condition, arguments, note, .cancelled)
   }
 
   @discardableResult
   private func cancel(
-    queued: String, _ condition: String, _ arguments: StatementArguments, _ note: String
+    queued: String, _ condition: String, _ arguments: StatementArguments, _ note: String,
+    _ state: FinishedState
   ) throws -> Int {
     // One statement each, because different indexes serve them.
     let cancelled = try [Schema.aside, queued].map { states in
       try db.all(
         """
-        UPDATE jobs SET state = 'cancelled', note = ?, finished_at = ?, lease = NULL WHERE \(states) AND \(condition)
+        UPDATE jobs SET state = ?, note = ?, finished_at = ?, lease = NULL WHERE \(states) AND \(condition)
         RETURNING id, digest IS NOT NULL, user, device, room
         """,
-        [note, now.rawValue] + arguments)
+        [state.rawValue, note, now.rawValue] + arguments)
     }
     for (isHeld, rows) in zip([true, false], cancelled) {
       for row in rows where row[1] { try bequeath(row[0], isHeld: isHeld) }

@@ -11,6 +11,8 @@ public enum JobRuling: Equatable, Sendable {
   case hold(until: Timestamp)
   /// Not to be pushed, with the reason.
   case cancel(String)
+  /// Not to be pushed, because its time is over.
+  case expire
   /// To be told by the push of this job, which should be that of the newest message; by itself it has this level.
   case merge(into: String, level: String? = nil)
 }
@@ -33,6 +35,7 @@ extension Transaction {
       guard job.attempts == 0, !job.isNotifyAnyway else { return false }
       try hold(job, until: until)
     case .cancel(let reason): try cancelJobs("rowid = ?", [job.row], note: reason)
+    case .expire: try cancelJobs("rowid = ?", [job.row], note: "expired", as: .expired)
     case .merge(let carrier, let level):
       guard let carrier = try storedJob(carrier), try merge(job, into: carrier) else { return false }
       try db.run("UPDATE jobs SET level = coalesce(?, level) WHERE rowid = ?", [level, job.row])

@@ -40,6 +40,15 @@ import Testing
     try await test.write { try $0.rule(id, ruling, explanation: explanation) }
   }
 
+  @Test func `a job whose time is over has expired, and what was to go with it goes on`() async throws {
+    let ids = try await append([Self.held(), Self.held()])
+    #expect(try await rule(ids[0], .merge(into: ids[1])))
+    #expect(try await rule(ids[1], .expire))
+    let expired = try await record(ids[1])
+    #expect((expired.state, expired.note, expired.finishedAt) == (.expired, "expired", .at(0)))
+    #expect(try await record(ids[0]).state == .held)
+  }
+
   @Test func `a held job waits to be decided again, and is not sent by itself`() async throws {
     var draft = Self.held()
     draft.level = "active"

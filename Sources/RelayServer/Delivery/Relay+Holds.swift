@@ -184,7 +184,7 @@ extension Relay {
       for (id, ruling, explanation) in rulings where try !transaction.rule(id, ruling, explanation: explanation) {
         switch ruling {
         case .merge, .push: isDone = false
-        case .hold, .cancel: break
+        case .hold, .cancel, .expire: break
         }
       }
       return isDone
@@ -226,6 +226,7 @@ extension Relay {
       switch decision.outcome {
       // Waits are over when there is a job.
       case .wait: continue
+      case .none(.expired): rulings.made.append((job.id, .expire, explanation))
       case .none(let reason): rulings.made.append((job.id, .cancel(reason.rawValue), explanation))
       case .hold(let end):
         guard job.attempts == 0, !job.isNotifyAnyway else {
