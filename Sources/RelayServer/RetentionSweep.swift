@@ -27,6 +27,7 @@ struct RetentionSweep: Sendable {
       try? await Task.sleep(for: min(max(pause, Self.shortestPause), Self.longestPause))
       await attempt("messages") { try await sweep(patterns) }
       await attempt("notes of who was quiet") { try await purge { try $0.purgeQuiet() == Transaction.mostPurged } }
+      await attempt("counts of forgotten tokens") { try await store.write { try $0.purgeForgotten() } }
       await attempt("responses") { try await purge { try $0.purgeResponses() } }
     }
   }

@@ -49,6 +49,9 @@ enum Schema {
     migrator.registerMigration("15") { db in
       try db.execute(sql: postedResponses)
     }
+    migrator.registerMigration("16") { db in
+      try db.execute(sql: ages)
+    }
     return migrator
   }
 
@@ -142,6 +145,10 @@ enum Schema {
     ) STRICT;
     CREATE INDEX forgotten_app ON forgotten (app, time);
     CREATE INDEX devices_app ON devices (coalesce(app, ''));
+    """
+
+  private static let ages = """
+    CREATE INDEX forgotten_time ON forgotten (time);
     """
 
   private static let receipts = """

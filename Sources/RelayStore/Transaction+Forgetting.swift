@@ -2,6 +2,24 @@
 import GRDB
 public import RelayProtocol
 
+/// What became of a token that a gateway has refused.
+public enum Forgetting: Equatable, Sendable {
+  /// No device has it, or not since before the refusal.
+  case none
+  /// Its device, or its use for calls, is gone.
+  case forgotten(of: UserID)
+  /// It stays, because too many went; so do others that are counted with it, until this time.
+  case kept(until: Timestamp)
+}
+
+/// Which devices are counted together.
+public enum ForgettingScope: Sendable {
+  /// Those of the same app, or those that name none.
+  case app
+  /// All: where clients may name any app, many names must not let more go.
+  case everything
+}
+
 /// Tokens that gateways refuse go, but not of too many devices at once: then it is rather the gateway that errs.
 extension Transaction {
   /// How many of an app's tokens go within ``forgettingHour`` at least, before forgetting pauses.
@@ -10,59 +28,75 @@ extension Transaction {
   public static let forgottenShare = 20
   public static let forgettingHour = Duration.seconds(3600)
 
-  /// Until when no token of an app is forgotten; nil: the next one is.
-  /// - Parameter app: nil: that of devices that name none.
-  public func forgettingPause(of app: String?) throws -> Timestamp? {
-    let app = app ?? ""
-    try db.run("DELETE FROM forgotten WHERE app = ? AND time <= ?", [app, (now - Self.forgettingHour).rawValue])
-    let count: Int = try db.first("SELECT count(*) FROM forgotten WHERE app = ?", [app])?[0] ?? 0
-    guard count >= Self.leastForgotten else { return nil }
-    let left: Int = try db.first("SELECT count(*) FROM devices WHERE coalesce(app, '') = ?", [app])?[0] ?? 0
-    let most = max(Self.leastForgotten, (left + count) / Self.forgottenShare)
-    guard count >= most else { return nil }
-    let first = try db.first(
-      "SELECT time FROM forgotten WHERE app = ? ORDER BY time LIMIT 1 OFFSET ?", [app, count - most])
-    return first?.time(0).map { $0 + Self.forgettingHour }
-  }
-
   /// Forgets the device whose token a gateway has refused, if it registered before `time`, or at any time without one.
-  /// - Returns: Whose it was; nil when no such device is registered any more, or forgetting pauses.
+  /// - Parameter pause: Until when none goes, where that is known: nothing is counted.
   @discardableResult
   public func forget(
-    token: String, platform: Platform, registeredBefore time: Timestamp? = nil
-  ) throws -> (user: UserID, device: DeviceID)? {
+    token: String, platform: Platform, registeredBefore time: Timestamp? = nil, in scope: ForgettingScope = .app,
+    pausedUntil pause: Timestamp? = nil
+  ) throws -> Forgetting {
     let row = try db.first(
       """
       SELECT users.id, users.name, device, app FROM devices JOIN users ON users.id = user
       WHERE token = ?1 AND platform = ?2 AND (?3 IS NULL OR registered < ?3)
       """,
       [token, platform.rawValue, time?.rawValue])
-    guard let row, try mayForget(of: row[3]) else { return nil }
-    try remove(row[2], ofRow: row[0])
-    return (UserID(unchecked: row[1]), DeviceID(unchecked: row[2]))
+    return try forget(row, in: scope, pausedUntil: pause) { try remove($0[2], ofRow: $0[0]) }
   }
 
   /// Forgets a token for calls, and nothing else, if it was registered before `time`.
-  /// - Returns: Whose it was; nil when no such device has it any more, or forgetting pauses.
+  @discardableResult
   public func forget(
-    voipToken: String, platform: Platform, registeredBefore time: Timestamp
-  ) throws -> (user: UserID, device: DeviceID)? {
+    voipToken: String, platform: Platform, registeredBefore time: Timestamp, in scope: ForgettingScope = .app,
+    pausedUntil pause: Timestamp? = nil
+  ) throws -> Forgetting {
     let row = try db.first(
       """
       SELECT users.id, users.name, device, app FROM devices JOIN users ON users.id = user
       WHERE voip_token = ? AND platform = ? AND registered < ?
       """,
       [voipToken, platform.rawValue, time.rawValue])
-    guard let row, try mayForget(of: row[3]) else { return nil }
-    try db.run(
-      "UPDATE devices SET voip_token = NULL WHERE user = ? AND device = ?", [row[0] as Int64, row[2] as String])
-    return (UserID(unchecked: row[1]), DeviceID(unchecked: row[2]))
+    return try forget(row, in: scope, pausedUntil: pause) {
+      try db.run(
+        "UPDATE devices SET voip_token = NULL WHERE user = ? AND device = ?", [$0[0] as Int64, $0[2] as String])
+    }
   }
 
-  /// And counts it.
-  private func mayForget(of app: String?) throws -> Bool {
-    guard try forgettingPause(of: app) == nil else { return false }
-    try db.run("INSERT INTO forgotten (app, time) VALUES (?, ?)", [app ?? "", now.rawValue])
-    return true
+  /// - Parameter row: Of a device: its user's row and name, its own, and its app; nil: it is not there.
+  private func forget(
+    _ row: Row?, in scope: ForgettingScope, pausedUntil pause: Timestamp?, _ work: (Row) throws -> Void
+  ) throws -> Forgetting {
+    guard let row else { return .none }
+    let app: String = row[3] ?? ""
+    if let end = try pause ?? forgettingPause(of: scope == .app ? app : nil) { return .kept(until: end) }
+    try db.run("INSERT INTO forgotten (app, time) VALUES (?, ?)", [app, now.rawValue])
+    try work(row)
+    return .forgotten(of: UserID(unchecked: row[1]))
+  }
+
+  /// Until when no token is forgotten; nil: the next one is.
+  /// - Parameter app: nil: of all apps together.
+  func forgettingPause(of app: String?) throws -> Timestamp? {
+    let start = (now - Self.forgettingHour).rawValue
+    let condition = app == nil ? "time > ?" : "time > ? AND app = ?"
+    let arguments = StatementArguments([start]) + (app.map { [$0] } ?? [])
+    let count: Int = try db.first("SELECT count(*) FROM forgotten WHERE \(condition)", arguments)?[0] ?? 0
+    guard count >= Self.leastForgotten else { return nil }
+    let left =
+      if let app {
+        try db.first("SELECT count(*) FROM devices WHERE coalesce(app, '') = ?", [app])
+      } else {
+        try db.first("SELECT count(*) FROM devices")
+      }
+    let most = max(Self.leastForgotten, ((left?[0] ?? 0) + count) / Self.forgottenShare)
+    guard count >= most else { return nil }
+    let first = try db.first(
+      "SELECT time FROM forgotten WHERE \(condition) ORDER BY time LIMIT 1 OFFSET ?", arguments + [count - most])
+    return first?.time(0).map { $0 + Self.forgettingHour }
+  }
+
+  /// Drops the counts of what was forgotten before the last hour.
+  public func purgeForgotten() throws {
+    try db.run("DELETE FROM forgotten WHERE time <= ?", [(now - Self.forgettingHour).rawValue])
   }
 }

@@ -102,6 +102,11 @@ extension Transaction {
     return true
   }
 
+  /// Says otherwise what the end of a job was about.
+  public func amend(_ id: String, note: String) throws {
+    try db.run("UPDATE jobs SET note = ? WHERE id = ?", [note, id])
+  }
+
   /// Keeps what services said to a job's push, whatever has become of the job.
   public func note(_ attempts: [PushAttempt], of id: String) throws {
     for attempt in attempts.suffix(JobRecord.mostAttempts) {

@@ -84,23 +84,20 @@ import Testing
 
   @Test func `a token is forgotten only if it registered before the time told`() async throws {
     _ = try await register(phone(), of: bob, now: .at(100))
-    func forget(_ token: String, _ platform: Platform, before time: Timestamp?) async throws -> [String]? {
-      try await test.write { transaction in
-        try transaction.forget(token: token, platform: platform, registeredBefore: time)
-          .map { [$0.user.rawValue, $0.device.rawValue] }
-      }
+    func forget(_ token: String, _ platform: Platform, before time: Timestamp?) async throws -> Forgetting {
+      try await test.write { try $0.forget(token: token, platform: platform, registeredBefore: time) }
     }
-    #expect(try await forget("token", .simulator, before: .at(100)) == nil)
-    #expect(try await forget("token", .apns, before: .at(101)) == nil)
-    #expect(try await forget("other", .simulator, before: .at(101)) == nil)
+    #expect(try await forget("token", .simulator, before: .at(100)) == .none)
+    #expect(try await forget("token", .apns, before: .at(101)) == .none)
+    #expect(try await forget("other", .simulator, before: .at(101)) == .none)
     // Renewed meanwhile.
     _ = try await register(phone(), of: bob, now: .at(200))
-    #expect(try await forget("token", .simulator, before: .at(101)) == nil)
-    #expect(try await forget("token", .simulator, before: .at(201)) == ["bob", "phone"])
+    #expect(try await forget("token", .simulator, before: .at(101)) == .none)
+    #expect(try await forget("token", .simulator, before: .at(201)) == .forgotten(of: bob.id))
     #expect(try await devices(of: bob) == [])
 
     _ = try await register(phone(), of: bob, now: .at(300))
-    #expect(try await forget("token", .simulator, before: nil) == ["bob", "phone"])
+    #expect(try await forget("token", .simulator, before: nil) == .forgotten(of: bob.id))
   }
 
   @Test func `all that a device says is kept, and replaced by what it says next`() async throws {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
+import GRDB
 import RelayProtocol
 import Synchronization
 import Testing
@@ -44,17 +45,20 @@ import Testing
   }
 
   /// How many of these go.
-  private func forget(_ numbers: Range<Int>, of app: String? = "app") async throws -> Int {
+  private func forget(
+    _ numbers: Range<Int>, of app: String? = "app", in scope: ForgettingScope = .app
+  ) async throws -> Int {
     try await store.write { transaction in
       try numbers.count { number in
         try transaction.forget(
-          token: "\(app ?? "")-\(number)", platform: .apns, registeredBefore: .at(0)) != nil
+          token: "\(app ?? "")-\(number)", platform: .apns, registeredBefore: .at(0), in: scope)
+          == .forgotten(of: bob.id)
       }
     }
   }
 
   private func pause(of app: String? = "app") async throws -> Timestamp? {
-    try await store.write { try $0.forgettingPause(of: app) }
+    try await store.write { try $0.forgettingPause(of: app ?? "") }
   }
 
   @Test(arguments: [(30, 20), (399, 20), (420, 21), (1_000, 50)])
@@ -75,6 +79,47 @@ import Testing
     #expect(try await forget(0..<30, of: other) == 20)
   }
 
+  @Test func `where apps are none, many names of them let no more go`() async throws {
+    for app in ["a", "b", "c"] { try await register(200, of: app) }
+    try await register(1, of: nil)
+    #expect(try await forget(0..<20, of: "a", in: .everything) == 20)
+    #expect(try await forget(0..<20, of: "b", in: .everything) == 10)
+    #expect(try await forget(0..<1, of: nil, in: .everything) == 0)
+    // As soon as apps are configured.
+    #expect(try await forget(0..<1, of: nil) == 1)
+    #expect(try await forget(30..<50, of: "b") == 10)
+  }
+
+  @Test func `what stays says until when, and is not counted where that is known`() async throws {
+    try await register(30)
+    #expect(try await forget(0..<20) == 20)
+    func refuse(_ token: String, pausedUntil pause: Timestamp? = nil) async throws -> Forgetting {
+      try await store.write { try $0.forget(token: token, platform: .apns, pausedUntil: pause) }
+    }
+    #expect(try await refuse("app-25") == .kept(until: .at(3_600_000)))
+    #expect(try await refuse("app-25", pausedUntil: .at(7)) == .kept(until: .at(7)))
+    // Nobody's pause keeps what is gone.
+    #expect(try await refuse("app-0") == .none)
+    #expect(try await refuse("app-0", pausedUntil: .at(7)) == .none)
+  }
+
+  @Test func `counts of the last hour are kept, of whichever app`() async throws {
+    func rows() async throws -> Int? {
+      try await store.write { transaction in
+        try transaction.purgeForgotten()
+        return try transaction.db.first("SELECT count(*) FROM forgotten")?[0]
+      }
+    }
+    for app in ["a", "b"] {
+      try await register(3, of: app)
+      #expect(try await forget(0..<3, of: app) == 3)
+      pass(.seconds(1800))
+    }
+    #expect(try await rows() == 3)
+    pass(.seconds(1800))
+    #expect(try await rows() == 0)
+  }
+
   @Test func `the hour slides`() async throws {
     try await register(50)
     #expect(try await forget(0..<10) == 10)
@@ -93,7 +138,7 @@ import Testing
     let forgotten = try await store.write {
       try $0.forget(voipToken: "calls-app-25", platform: .apns, registeredBefore: .at(0))
     }
-    #expect(forgotten == nil)
+    #expect(forgotten == .kept(until: .at(3_600_000)))
   }
 
   @Test func `what a user forgets is not counted`() async throws {

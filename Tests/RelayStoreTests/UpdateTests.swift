@@ -236,11 +236,11 @@ import Testing
     let early = try await test.write {
       try $0.forget(voipToken: "calls", platform: .simulator, registeredBefore: .at(5))
     }
-    #expect(early == nil)
+    #expect(early == .none)
     let forgotten = try await test.write {
       try $0.forget(voipToken: "calls", platform: .simulator, registeredBefore: .at(6))
     }
-    #expect((forgotten?.user, forgotten?.device) == (bob.id, device.id))
+    #expect(forgotten == .forgotten(of: bob.id))
     #expect(try await test.read { try $0.user(bob.id)?.devices } == [phone()])
   }
 }

@@ -4,22 +4,6 @@ import RelayProtocol
 import RelayStore
 import Synchronization
 
-/// What became of a token that a gateway refused.
-struct Forgetting: Sendable {
-  /// Until when none of the app's is forgotten; nil: this one went, unless it was gone.
-  let pause: Timestamp?
-  /// Whose it was; nil: nobody's any more, or it stays.
-  let user: UserID?
-
-  /// Behind the reason of a push whose device stays.
-  static let pauseNote = "not forgotten, because too many were"
-
-  init(pause: Timestamp?, of user: UserID?) {
-    self.pause = pause
-    self.user = user
-  }
-}
-
 /// An app of which no more tokens are forgotten for now.
 struct ForgettingPause: Sendable {
   let app: String
@@ -30,6 +14,9 @@ struct ForgettingPause: Sendable {
 }
 
 extension PushWorker {
+  /// Behind the reason of a push whose device stays.
+  static let keptNote = "not forgotten, because too many were"
+
   /// Apps of which no tokens are forgotten, as far as this run has noticed. Any thread.
   nonisolated var pausedForgetting: [ForgettingPause] {
     let time = now()
@@ -39,53 +26,58 @@ extension PushWorker {
     }
   }
 
-  /// Until when nothing of the device's app is forgotten, as far as this run has noticed: the store has to count for it.
-  func knownPause(of device: Device) -> Timestamp? {
-    let time = now()
-    return forgettingPauses.withLock { $0[device.app ?? Self.defaultTopic] }.flatMap { $0 > time ? $0 : nil }
+  /// What tokens are counted with, and until when none of these is forgotten, as far as this run has noticed.
+  struct ForgettingRule {
+    let scope: ForgettingScope
+    let app: String
+    let pause: Timestamp?
+  }
+
+  func forgettingRule(for device: Device) -> ForgettingRule {
+    let scope: ForgettingScope = settings.withLock { $0.apps.isEmpty } ? .everything : .app
+    let app = scope == .app ? device.app ?? Self.defaultTopic : Self.defaultTopic
+    return ForgettingRule(scope: scope, app: app, pause: pausedForgetting.first { $0.app == app }?.until)
   }
 
   func forget(_ device: Device, registeredBefore time: Timestamp) async {
-    await forget(device) { try $0.forget(token: device.token, platform: device.platform, registeredBefore: time)?.user }
+    let rule = forgettingRule(for: device)
+    let forgetting = await record("forgetting") {
+      try $0.forget(
+        token: device.token, platform: device.platform, registeredBefore: time, in: rule.scope,
+        pausedUntil: rule.pause)
+    }
+    await conclude(forgetting, of: rule.app)
   }
 
   func forgetVoIPToken(of device: Device, registeredBefore time: Timestamp) async {
     guard let token = device.voipToken else { return }
-    await forget(device) {
-      try $0.forget(voipToken: token, platform: device.platform, registeredBefore: time)?.user
+    let rule = forgettingRule(for: device)
+    let forgetting = await record("forgetting") {
+      try $0.forget(
+        voipToken: token, platform: device.platform, registeredBefore: time, in: rule.scope, pausedUntil: rule.pause)
     }
-  }
-
-  /// - Parameter work: Returns whose token it was.
-  private func forget(_ device: Device, _ work: @escaping @Sendable (Transaction) throws -> UserID?) async {
-    do {
-      let known = knownPause(of: device)
-      let forgetting = try await store.write { transaction in
-        let pause = try known ?? transaction.forgettingPause(of: device.app)
-        return Forgetting(pause: pause, of: try pause == nil ? work(transaction) : nil)
-      }
-      await conclude(forgetting, device)
-    } catch {
-      if logPause.isOver() { log.error("a dead token cannot be forgotten: \(error)") }
-    }
+    await conclude(forgetting, of: rule.app)
   }
 
   /// Tells who has lost a device, or the operator that none is lost for now.
-  func conclude(_ forgetting: Forgetting, _ device: Device) async {
-    if let user = forgetting.user {
+  func conclude(_ forgetting: Forgetting?, of app: String) async {
+    guard let forgetting else { return }
+    switch forgetting {
+    case .none: break
+    case .forgotten(let user):
       tally.countForgotten()
       await listener?(.deviceForgotten(of: user))
+    case .kept(let until):
+      tally.countKept()
+      let time = now()
+      let isNews = forgettingPauses.withLock { pauses in
+        let known = pauses.updateValue(until, forKey: app)
+        return known.map { $0 <= time } ?? true
+      }
+      guard isNews else { return }
+      log.error(
+        "so many of an app's tokens were refused that no more are forgotten for now",
+        metadata: ["app": "\(app)", "seconds": "\(Int((until - time).seconds.rounded(.up)))"])
     }
-    guard let until = forgetting.pause else { return }
-    tally.countKept()
-    let (app, time) = (device.app ?? Self.defaultTopic, now())
-    let isNews = forgettingPauses.withLock { pauses in
-      let known = pauses.updateValue(until, forKey: app)
-      return known.map { $0 <= time } ?? true
-    }
-    guard isNews else { return }
-    log.error(
-      "so many of an app's tokens were refused that no more are forgotten for now",
-      metadata: ["app": "\(app)", "seconds": "\(Int((until - time).seconds.rounded(.up)))"])
   }
 }

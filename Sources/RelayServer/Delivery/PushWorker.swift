@@ -321,28 +321,27 @@ actor PushWorker {
     }
     let time = now()
     let device = claim.device
-    let known = knownPause(of: device)
-    let forgetting = await record(state.rawValue) { transaction -> Forgetting? in
-      let pause = try registered == nil ? nil : known ?? transaction.forgettingPause(of: device.app)
+    let rule = forgettingRule(for: device)
+    let forgetting = await record(state.rawValue) { transaction -> Forgetting in
       try transaction.note(attempts, of: claim.id)
-      _ = try transaction.finish(
-        claim.id, state: state, note: pause == nil ? note : "\(note), \(Forgetting.pauseNote)", now: time)
+      _ = try transaction.finish(claim.id, state: state, note: note, now: time)
       _ = try transaction.purge(finishedBefore: time - Self.retention)
       // Afterwards: what is forgotten takes the jobs with it that have not ended.
-      guard let registered else { return nil }
-      guard pause == nil else { return Forgetting(pause: pause, of: nil) }
-      let user = try transaction.forget(
-        token: device.token, platform: device.platform, registeredBefore: registered)?.user
-      return Forgetting(pause: nil, of: user)
+      guard let registered else { return .none }
+      let forgetting = try transaction.forget(
+        token: device.token, platform: device.platform, registeredBefore: registered, in: rule.scope,
+        pausedUntil: rule.pause)
+      if case .kept = forgetting { try transaction.amend(claim.id, note: "\(note), \(Self.keptNote)") }
+      return forgetting
     }
-    if case .some(.some(let forgetting)) = forgetting { await conclude(forgetting, device) }
+    await conclude(forgetting, of: rule.app)
     await tell(claim, state == .sent ? .pushed : .failed)
   }
 
   /// A job whose end cannot be written is claimed again after its lease, and sent under the same collapse id.
   /// - Returns: What the work did; nil: it failed.
   @discardableResult
-  private func record<Answer: Sendable>(
+  func record<Answer: Sendable>(
     _ what: String, _ work: @escaping @Sendable (Transaction) throws -> Answer
   ) async -> Answer? {
     do {
