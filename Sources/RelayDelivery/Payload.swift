@@ -115,8 +115,8 @@ extension PayloadSubject {
         person["avatar"] = sender.avatar.nonEmpty
       }
       communication.object("conversation") { conversation in
-        // Without a room it is one with the sender.
-        conversation["id"] = room.isNotifications ? sender.id.rawValue : room.rawValue
+        // Without a room it is one with the sender, by a name that no room can have.
+        conversation["id"] = room.isNotifications ? "/from/\(sender.id.rawValue)" : room.rawValue
         conversation["name"] = roomTitle.nonEmpty
         conversation.bool("group", isGroup)
         // An intent's recipients contain neither its sender nor the user whom it tells.

@@ -35,7 +35,9 @@ def test_a_notification_rings_without_a_room(circle, bob):
     payload = bob.phone.ring("on its way")["payload"]
     assert payload["aps"]["alert"] == {"title": "Shop", "body": "on its way"}
     assert "message" not in payload and "thread-id" not in payload["aps"] and payload["order"] == 7
-    assert payload["communication"]["sender"]["id"] == payload["communication"]["conversation"]["id"] == "shop"
+    assert payload["communication"]["sender"]["id"] == "shop"
+    # No room can be called so.
+    assert payload["communication"]["conversation"]["id"] == "/from/shop"
     assert payload["communication"]["notification"] == device["push"]
     push = eventually(lambda: (found := explained(circle, device["push"]))["state"] == "sent" and found)
     assert push["user"] == bob.user and "room" not in push and "seq" not in push

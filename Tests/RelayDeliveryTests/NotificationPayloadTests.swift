@@ -20,7 +20,7 @@ import Testing
         {"aps":{"alert":{"title":"Shop","body":"On its way"},"badge":3,"mutable-content":1,
         "interruption-level":"active"},
         "communication":{"kind":"message","sender":{"id":"shop","name":"Shop"},
-        "conversation":{"id":"shop","group":false},
+        "conversation":{"id":"/from/shop","group":false},
         "mentionsMe":false,"replyToMe":false,"notifyAnyway":false,
         "notification":"0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d"}}
         """#.replacing("\n", with: ""))
