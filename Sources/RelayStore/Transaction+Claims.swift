@@ -8,15 +8,15 @@ extension Transaction {
   /// A device has one job claimed at a time, and the messages of a room go to it in their order. A claim whose lease is
   /// over is taken again, with the same id. Jobs whose device or message is gone, was deleted or read, are cancelled
   /// here, and those whose rows cannot be read are dead.
-  /// - Parameter busy: Lanes whose jobs are left.
+  /// - Parameter room: How many are taken of a lane at most, where `limit` is not its only bound.
   public func claim(
-    limit: Int, now: Timestamp, leaseUntil: Timestamp, except busy: Set<Lane> = []
+    limit: Int, now: Timestamp, leaseUntil: Timestamp, room: [Lane: Int] = [:]
   ) throws -> [Claim] {
     try db.run(
       "UPDATE jobs SET state = 'ready', lease = NULL WHERE state = 'sending' AND lease <= ?", [now.rawValue])
     var shared = Shared(db: db, now: now)
     var claims: [Claim] = []
-    for id in try dueJobs(limit: limit, now: now, except: busy) {
+    for id in try dueJobs(limit: limit, now: now, room: room) {
       do {
         let claim = try claim(id, isDeleted: false, &shared)
         try db.run(
@@ -33,9 +33,12 @@ extension Transaction {
     return claims
   }
 
-  private func dueJobs(limit: Int, now: Timestamp, except busy: Set<Lane>) throws -> [String] {
+  private func dueJobs(limit: Int, now: Timestamp, room: [Lane: Int]) throws -> [String] {
     var found: [DueJob] = []
-    for lane in try reader.lanes() where !busy.contains(lane) { found += try dueJobs(of: lane, limit: limit, now: now) }
+    for lane in try reader.lanes() {
+      let limit = min(limit, room[lane] ?? limit)
+      if limit > 0 { found += try dueJobs(of: lane, limit: limit, now: now) }
+    }
     found.sort { ($0.due, $0.room, $0.seq) < ($1.due, $1.room, $1.seq) }
     return found.prefix(limit).map(\.id)
   }

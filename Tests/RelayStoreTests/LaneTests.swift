@@ -29,8 +29,9 @@ import Testing
   }
 
   private func claimed(except busy: Lane...) async throws -> [DeviceID] {
-    try await test.write {
-      try $0.claim(limit: 1, now: .at(99), leaseUntil: .at(999), except: Set(busy)).map(\.device.id)
+    let room = Dictionary(uniqueKeysWithValues: busy.map { ($0, 0) })
+    return try await test.write {
+      try $0.claim(limit: 1, now: .at(99), leaseUntil: .at(999), room: room).map(\.device.id)
     }
   }
 
@@ -75,6 +76,15 @@ import Testing
     #expect(try await claimed(except: Lane(of: slow)) == [other.id])
     #expect(try await claimed(except: Lane(of: slow), Lane(of: other)) == [])
     #expect(try await claimed() == [slow.id])
+  }
+
+  @Test func `no more is claimed of a lane than it has room for`() async throws {
+    let (one, two, other) = (device("1", .apns, app: "x"), device("2", .apns, app: "x"), device("3", .apns, app: "y"))
+    try await prepare(one, two, device("4", .apns, app: "x"), other)
+    let claimed = try await test.write {
+      try $0.claim(limit: 9, now: .at(99), leaseUntil: .at(999), room: [Lane(of: one): 2]).map(\.device.id)
+    }
+    #expect(claimed == [one.id, two.id, other.id])
   }
 
   @Test func `the next due time is that of the lanes that have room`() async throws {

@@ -31,7 +31,7 @@ actor PushWorker {
 
   /// Jobs that are claimed at once.
   static let group = 64
-  /// Pushes of a lane under way from which on no more of it are claimed: a slow gateway does not fill the memory.
+  /// Jobs of a lane that are under way at once: a slow gateway does not fill the memory.
   static let mostUnderWay = 256
   /// For how long a claim keeps a job; a crash returns it after that, or at the next start.
   static let lease = Duration.seconds(60)
@@ -125,12 +125,15 @@ actor PushWorker {
 
   private var full: Set<Lane> { Set(underWay.lazy.filter { $0.value >= Self.mostUnderWay }.map(\.key)) }
 
+  /// How many more jobs lanes may have under way.
+  private var room: [Lane: Int] { underWay.mapValues { max(0, Self.mostUnderWay - $0) } }
+
   private func claimGroup(_ begin: (ClaimedWork) -> Void) async -> Result {
-    let (time, full) = (now(), full)
+    let (time, room) = (now(), room)
     let claims: [ClaimedWork]
     do {
       claims = try await store.write {
-        let jobs = try $0.claim(limit: Self.group, now: time, leaseUntil: time + Self.lease, except: full)
+        let jobs = try $0.claim(limit: Self.group, now: time, leaseUntil: time + Self.lease, room: room)
         let updates = try $0.claimUpdates(limit: Self.group, now: time, leaseUntil: time + Self.lease)
         return jobs.map(ClaimedWork.job) + updates.map(ClaimedWork.update)
       }
