@@ -37,16 +37,8 @@ extension Reader {
     try db.first("SELECT rowid FROM jobs WHERE id = ?", [job]).map { JobPlace(row: $0[0]) }
   }
 
-  /// Has the index serve that is of few jobs: most are sent.
+  /// Has the index serve that has each state's jobs in their order: a page is read, and no more. Most jobs are sent.
   private static func condition(on state: JobState, isOfOne: Bool) -> String {
-    guard !isOfOne else { return "state = ?" }
-    return switch state {
-    case .waiting, .ready, .sending, .retrying:
-      "jobs.rowid IN (SELECT rowid FROM jobs INDEXED BY jobs_member WHERE \(Schema.queued) AND state = ?)"
-    case .held:
-      "jobs.rowid IN (SELECT rowid FROM jobs INDEXED BY jobs_aside WHERE \(Schema.aside) AND state = ?)"
-    case .merged, .cancelled, .expired, .dead: "\(Schema.unsent) AND state = ?"
-    case .sent: "state = ?"
-    }
+    isOfOne || state == .sent ? "state = ?" : "\(Schema.unsent) AND state = ?"
   }
 }

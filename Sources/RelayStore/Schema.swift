@@ -50,7 +50,7 @@ enum Schema {
       try db.execute(sql: postedResponses)
     }
     migrator.registerMigration("16") { db in
-      try db.execute(sql: ages)
+      try db.execute(sql: listed)
     }
     return migrator
   }
@@ -62,8 +62,8 @@ enum Schema {
   static let open = "state IN ('waiting', 'ready', 'retrying')"
   /// A job that is not finished and stands in nobody's way.
   static let aside = "state IN ('held', 'merged') AND finished_at IS NULL"
-  /// A job that ended without being sent, or goes with another one.
-  static let unsent = "state IN ('merged', 'cancelled', 'expired', 'dead')"
+  /// A job that was not sent, or not yet.
+  static let unsent = "state <> 'sent'"
   /// A job that is not finished: each of the above but the last.
   static let unfinished = "finished_at IS NULL"
 
@@ -134,7 +134,7 @@ enum Schema {
   private static let revivals = """
     -- When a dead letter was last sent again; NULL: it was not.
     ALTER TABLE jobs ADD COLUMN revived INTEGER;
-    CREATE INDEX jobs_unsent ON jobs (state) WHERE \(unsent);
+    CREATE INDEX jobs_unsent ON jobs (state) WHERE state IN ('merged', 'cancelled', 'expired', 'dead');
     """
 
   private static let forgotten = """
@@ -147,7 +147,10 @@ enum Schema {
     CREATE INDEX devices_app ON devices (coalesce(app, ''));
     """
 
-  private static let ages = """
+  private static let listed = """
+    -- What was not sent, by state, each in the order in which it was made.
+    DROP INDEX jobs_unsent;
+    CREATE INDEX jobs_unsent ON jobs (state) WHERE \(unsent);
     CREATE INDEX forgotten_time ON forgotten (time);
     """
 

@@ -48,6 +48,9 @@ import Testing
     #expect(Set(plans.values.joined().filter { $0.hasPrefix("SCAN") }) == Self.walks)
     let walksAllJobs = plans.filter { $0.value.contains("SCAN jobs") }.keys
     #expect(walksAllJobs.allSatisfy { $0.hasSuffix("ORDER BY jobs.rowid DESC LIMIT ?") })
+    // A page is read from where it begins to where it ends.
+    let lists = plans.filter { $0.key.hasSuffix("ORDER BY jobs.rowid DESC LIMIT ?") }
+    #expect(lists.count >= 6 && !lists.values.joined().contains { $0.contains("TEMP B-TREE") })
     // Of which most are finished.
     let walksJobsOfUser = plans.filter { $0.value.contains("SEARCH jobs USING INDEX jobs_user (user=?)") }.keys
     #expect(walksJobsOfUser.allSatisfy { $0.hasSuffix("ORDER BY jobs.rowid DESC LIMIT ?") })

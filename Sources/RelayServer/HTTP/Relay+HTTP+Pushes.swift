@@ -13,28 +13,29 @@ extension Relay {
 
   private func getPushes(_ call: HTTPCall) async throws -> HTTPResponse {
     let query = try PushQuery(call.request.arguments(numbers: ["limit"], texts: ["state", "user", "after"]))
-    // One more than is told, to know whether there are more.
-    let found = try await store.read { reader -> [JobRecord]? in
+    // Written where it is read: the summaries take time that the hub's thread has not.
+    let answer = try await store.read { reader -> HTTPResponse? in
       let place = try query.after.map(reader.place(of:))
       if case .some(nil) = place { return nil }
-      return try reader.jobs(of: query.user, in: query.state, after: place ?? nil, limit: query.limit + 1)
+      // One more than is told, to know whether there are more.
+      let found = try reader.jobs(of: query.user, in: query.state, after: place ?? nil, limit: query.limit + 1)
+      return .json(200) {
+        $0.array("pushes") { list in
+          for job in found.prefix(query.limit) { list.object { $0.members(of: job) } }
+        }
+        $0.bool("more", found.count > query.limit)
+      }
     }
-    guard let found else {
+    guard let answer else {
       throw RequestError(.badRequest, "after is no push, or not any more", at: "/query/after")
     }
-    return .json(200) {
-      $0.array("pushes") { list in
-        for job in found.prefix(query.limit) { list.object { $0.members(of: job) } }
-      }
-      $0.bool("more", found.count > query.limit)
-    }
+    return answer
   }
 
-  private func getPush(_ call: HTTPCall) async throws -> HTTPResponse { .push(try await push(call)) }
-
-  private func push(_ call: HTTPCall) async throws -> JobRecord {
-    guard let id = call.parts["id"], let job = try await store.read({ try $0.job(id) }) else { throw noPush }
-    return job
+  private func getPush(_ call: HTTPCall) async throws -> HTTPResponse {
+    guard let id = call.parts["id"], let answer = try await store.read({ try $0.job(id).map(HTTPResponse.push) })
+    else { throw noPush }
+    return answer
   }
 
   private var noPush: RequestError {
@@ -52,7 +53,7 @@ extension Relay {
       expectHoldEnd(by: hub.now)
       try await decideAgain(user)
     }
-    return .push(try await push(call))
+    return try await getPush(call)
   }
 }
 
