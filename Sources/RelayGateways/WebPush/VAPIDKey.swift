@@ -9,6 +9,7 @@ public struct VAPIDKey: Sendable {
   /// A `mailto:` or `https:` URI of the operator.
   public let subject: String
   private let key: P256.Signing.PrivateKey
+  private let topicKey: SymmetricKey
 
   /// What is wrong with a key or its subject, in words that follow its name.
   public struct Fault: Error, Equatable {
@@ -26,6 +27,8 @@ public struct VAPIDKey: Sendable {
     } catch {
       throw Fault(isOfSubject: false, words: "is no private key of P-256 as PEM")
     }
+    topicKey = HKDF<SHA256>.deriveKey(
+      inputKeyMaterial: SymmetricKey(data: key.rawRepresentation), info: Data("topic".utf8), outputByteCount: 32)
     self.subject = subject
   }
 
@@ -48,8 +51,6 @@ public struct VAPIDKey: Sendable {
   /// 32 characters of base64url, the same for what is to replace each other (RFC 8030, section 5.4). Keyed, because a
   /// service could guess rooms from a mere hash.
   func topic(of push: Push) -> String {
-    let topicKey = HKDF<SHA256>.deriveKey(
-      inputKeyMaterial: SymmetricKey(data: key.rawRepresentation), info: Data("topic".utf8), outputByteCount: 32)
     let code = HMAC<SHA256>.authenticationCode(for: Data(push.headers.collapseID.utf8), using: topicKey)
     return Data(code.prefix(24)).base64URL
   }
