@@ -180,9 +180,8 @@ final class AppleConnectionPool: @unchecked Sendable {
   /// Once for each address of the host that is tried: one of these channels becomes the connection.
   private func fill(_ pipeline: ChannelPipeline.SynchronousOperations) throws {
     nextNumber += 1
-    let isAddress = (try? SocketAddress(ipAddress: settings.host, port: 0)) != nil
+    try pipeline.addTLSClient(settings.tls, host: settings.host)
     try pipeline.addHandlers([
-      NIOSSLClientHandler(context: settings.tls, serverHostname: isAddress ? nil : settings.host),
       NIOHTTP2Handler(mode: .client, initialSettings: [HTTP2Setting(parameter: .enablePush, value: 0)]),
       AppleConnection(number: nextNumber, settings: settings, pool: self),
     ])

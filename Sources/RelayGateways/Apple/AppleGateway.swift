@@ -52,11 +52,7 @@ public final class AppleGateway: Gateway {
     self.service = service
     self.clock = clock
     self.log = log
-    var configuration = TLSConfiguration.makeClientConfiguration()
-    configuration.minimumTLSVersion = .tlsv12
-    configuration.applicationProtocols = ["h2"]
-    if let file = service.caFile { configuration.trustRoots = .file(file) }
-    tls = try NIOSSLContext(configuration: configuration)
+    tls = try .client(trusting: service.caFile, protocols: ["h2"])
   }
 
   /// Serves these apps from now on. What is paused of an app that has changed is tried again.

@@ -169,11 +169,7 @@ final class HTTPPool: @unchecked Sendable {
     _ pipeline: ChannelPipeline.SynchronousOperations, to destination: HTTPDestination
   ) throws {
     nextNumber += 1
-    if destination.isSecure {
-      let isAddress = (try? SocketAddress(ipAddress: destination.host, port: 0)) != nil
-      try pipeline.addHandler(
-        NIOSSLClientHandler(context: settings.tls, serverHostname: isAddress ? nil : destination.host))
-    }
+    if destination.isSecure { try pipeline.addTLSClient(settings.tls, host: destination.host) }
     try pipeline.addHTTPClientHandlers()
     try pipeline.addHandler(
       HTTPConnection(number: nextNumber, destination: destination, pool: self, now: settings.clock.wall))

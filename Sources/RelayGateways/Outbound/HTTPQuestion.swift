@@ -38,11 +38,7 @@ public struct HTTPQuestion: Sendable {
       .channelInitializer { channel in
         channel.eventLoop.makeCompletedFuture {
           let pipeline = channel.pipeline.syncOperations
-          if let tls {
-            let isAddress = (try? SocketAddress(ipAddress: destination.host, port: 0)) != nil
-            try pipeline.addHandler(
-              NIOSSLClientHandler(context: tls, serverHostname: isAddress ? nil : destination.host))
-          }
+          if let tls { try pipeline.addTLSClient(tls, host: destination.host) }
           try pipeline.addHTTPClientHandlers()
           try pipeline.addHandler(NIOHTTPClientResponseAggregator(maxContentLength: Self.largestAnswer))
           try pipeline.addHandler(Asker(head: head, promise: promise))
