@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /**
- * One person's copy of a room: `messages` in seq order, `drafts` that the relay has not yet acknowledged,
- * and what is needed to come back without a gap: `epoch` and `seq`, the newest that this copy contains.
+ * One person's copy of a room: `messages` in seq order, `drafts` that the relay has not yet acknowledged, and
+ * the `epoch` and `seq` of the newest that this copy contains.
  * `fates` says, by seq, how far one's own messages came.
  */
 export const emptyConversation = Object.freeze({
@@ -48,11 +48,6 @@ export function conversationAfter(conversation, input) {
     default:
       return conversation
   }
-}
-
-/** What `join` should name in `after`, or undefined at the first join. */
-export function lastKnown({ epoch, seq }) {
-  return epoch === null ? undefined : { epoch, seq }
 }
 
 /** The text of a body, whatever its sender made of it. */

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-import { conversationAfter, emptyConversation, lastKnown } from './conversation.js'
+import { conversationAfter, emptyConversation } from './conversation.js'
 import { reportFocus } from './focus.js'
 import { paced } from './pace.js'
 import { emptyPhone, phoneAfter, phoneAfterReading } from './phone.js'
-import { isSilenced, nobody, presenceAfter } from './presence.js'
+import { isSilenced } from './presence.js'
 import { PushFeed } from './push-feed.js'
 import { Stillwire } from './stillwire.js'
 import { pushHere } from './web-push.js'
@@ -22,7 +22,6 @@ const typingLifetime = 5_000
  */
 export class Person extends EventTarget {
   conversation = emptyConversation
-  presence = nobody
   phone = emptyPhone
   /** `active`, `idle` or `background`: what this person does with the open app. */
   activity = 'active'
@@ -30,11 +29,11 @@ export class Person extends EventTarget {
   departure = null
   isPeerTyping = false
   #relay
+  #room
   #pushes
   #chosenFocus = null
   #isRegistered = false
-  #isJoined = false
-  #acknowledged = { received: 0, read: 0 }
+  #sending = new Set()
   #acknowledge = paced(acknowledgementInterval, () => this.#acknowledgeNow())
   #quietSeqs = new Set()
   #canNotifyAnyway = true
@@ -46,7 +45,10 @@ export class Person extends EventTarget {
     Object.assign(this, { user, name, peer, room })
     const url = new URL('v1/connect', document.baseURI)
     url.protocol = url.protocol.replace('http', 'ws')
-    this.#relay = new Stillwire(url, () => ({ user, name, device, acks: true, activity: this.activity }))
+    this.#relay = new Stillwire(url, { hello: { user, name, device } })
+    // Two people share this page, so it is not the page that says what one of them does.
+    this.#relay.setActivity(this.activity)
+    this.#room = this.#relay.room(room, { history: 50 })
     this.#pushes = new PushFeed(this.#token, (push, isLive) => this.#ring(push, isLive))
     this.#listen()
   }
@@ -61,13 +63,18 @@ export class Person extends EventTarget {
     return this.#relay.reason
   }
 
+  /** The presence entries of the room, by user. */
+  get presence() {
+    return this.#room.presence.members ?? {}
+  }
+
   get isFocused() {
     return this.#chosenFocus ?? isSilenced(this.presence[this.user])
   }
 
   /** Whether this person sees the conversation right now, so that what arrives is read. */
   get isLooking() {
-    return this.#isJoined && this.activity === 'active'
+    return this.#room.isJoined && this.activity === 'active'
   }
 
   /** The seq for which `notify` may be offered: one's newest message, to a peer who is silenced and away. */
@@ -79,6 +86,8 @@ export class Person extends EventTarget {
   }
 
   connect() {
+    // What becomes of it is told by events.
+    this.#room.join().catch(() => {})
     this.#relay.connect()
   }
 
@@ -95,13 +104,13 @@ export class Person extends EventTarget {
   comeBack() {
     this.departure = null
     this.setActivity('active')
-    this.#relay.connect()
+    this.connect()
   }
 
   setActivity(activity) {
     if (this.activity !== activity) {
       this.activity = activity
-      this.#relay.tell('activity', { state: activity })
+      this.#relay.setActivity(activity)
       this.#acknowledge()
     }
     this.#mindPhone()
@@ -151,14 +160,14 @@ export class Person extends EventTarget {
     const now = Date.now()
     if (isTyping ? now - this.#typingAt < typingInterval : this.#typingAt === 0) return
     this.#typingAt = isTyping ? now : 0
-    if (this.#isJoined) this.#relay.tell('signal', { room: this.room, name: 'typing', body: { isTyping } })
+    this.#room.signal('typing', { isTyping })
   }
 
   async notifyAnyway(seq) {
     this.#quietSeqs.delete(seq)
     this.#changed()
     try {
-      await this.#relay.request('notify', { room: this.room, seq })
+      await this.#room.notify(seq)
     } catch (error) {
       if (error.code === 'unsupported') this.#canNotifyAnyway = false
       this.#complain(`Notify Anyway failed: ${error.message}`)
@@ -166,31 +175,23 @@ export class Person extends EventTarget {
   }
 
   #listen() {
-    const on = (type, act) => this.#relay.addEventListener(type, ({ detail }) => act(detail))
-    on('state', () => {
-      if (this.connection !== 'open') this.#isJoined = false
-      this.#changed()
-    })
-    on('welcome', () => this.#enter())
+    const on = (type, act, target = this.#relay) => target.addEventListener(type, ({ detail }) => act(detail))
+    const onRoom = (type, act) => on(type, act, this.#room)
+    on('state', () => this.#changed())
+    on('welcome', () => this.#register())
     on('frame', ({ isOwn, text, frame, answers }) => this.#wire(isOwn ? 'sent' : 'heard', frame.type, text, answers))
     on('error', ({ code, message }) => this.#complain(`The relay says ${code}: ${message}`))
-    on('message', (frame) => this.#hear(frame))
-    for (const type of ['edited', 'deleted', 'delivery', 'receipt']) on(type, (frame) => this.#hear(frame))
-    for (const type of ['presence', 'member']) {
-      on(type, (frame) => {
-        this.presence = presenceAfter(this.presence, frame)
-        if (!this.presence[this.peer]?.online) this.#showTyping(false)
-        this.#changed()
-      })
-    }
-    on('signal', ({ room, from, name, body }) => {
-      if (room === this.room && from === this.peer && name === 'typing') this.#showTyping(body?.isTyping !== false)
+    onRoom('joined', (reply) => this.#joined(reply))
+    onRoom('left', ({ message }) => this.#complain(`${this.name} is not in the room: ${message}`))
+    onRoom('message', (message) => this.#hear({ type: 'message', ...message }))
+    for (const type of ['edited', 'deleted', 'delivery', 'receipt']) onRoom(type, (frame) => this.#hear(frame))
+    onRoom('presence', () => {
+      if (!this.presence[this.peer]?.online) this.#showTyping(false)
+      this.#changed()
     })
-  }
-
-  #enter() {
-    this.#register()
-    this.#join()
+    onRoom('signal', ({ from, name, body }) => {
+      if (from === this.peer && name === 'typing') this.#showTyping(body?.isTyping !== false)
+    })
   }
 
   // At every welcome, as a phone's app does at every launch: the relay may have forgotten the token.
@@ -206,20 +207,13 @@ export class Person extends EventTarget {
     this.#pushes.follow(this.#isRegistered && !isInUse)
   }
 
-  async #join() {
-    const after = lastKnown(this.conversation)
-    const reply = await this.#ask('join', { room: this.room, after, history: 50 })
-    if (!reply) return
-    this.#isJoined = true
-    this.#acknowledged = { received: 0, read: reply.read }
-    this.presence = presenceAfter(this.presence, reply)
+  #joined(reply) {
     this.#converse({ type: 'joined', reply })
     for (const draft of this.conversation.drafts) if (!draft.isFailed) this.#send(draft)
     this.#acknowledge()
   }
 
   #hear(frame) {
-    if (frame.room !== this.room) return
     if (frame.type === 'receipt' && frame.user === this.user) {
       if (frame.kind === 'read') this.#converse({ type: 'read', seq: frame.seq })
       return
@@ -232,27 +226,27 @@ export class Person extends EventTarget {
 
   // The same key every time: however often it takes, the relay stores one message.
   async #send({ key, body }) {
+    if (this.#sending.has(key)) return
+    this.#sending.add(key)
     try {
-      const reply = await this.#insist('send', { room: this.room, body, key, report: true })
+      const reply = await this.#room.send(body, { key, report: true })
       if (reply.delivery?.quiet?.includes(this.peer)) this.#quietSeqs.add(reply.seq)
       this.#converse({ type: 'sent', key, from: this.user, reply })
     } catch (error) {
-      // Without a connection the draft waits: it is sent again behind the next join.
+      // Who went away comes back: the draft waits for the next join.
       if (error.code === 'closed') return
       this.#converse({ type: 'refused', key })
       this.#complain(`The relay did not take the message: ${error.message}`)
+    } finally {
+      this.#sending.delete(key)
     }
   }
 
   #acknowledgeNow() {
-    if (!this.#isJoined) return
     const seq = this.conversation.messages.findLast(({ from }) => from !== this.user)?.seq ?? 0
-    for (const type of this.isLooking ? ['received', 'read'] : ['received']) {
-      if (seq <= this.#acknowledged[type]) continue
-      this.#acknowledged[type] = seq
-      this.#relay.tell(type, { room: this.room, seq })
-      if (type === 'read') this.#converse({ type, seq })
-    }
+    if (!this.isLooking || seq <= this.conversation.read) return
+    this.#room.read(seq)
+    this.#converse({ type: 'read', seq })
   }
 
   #ring(push, isLive) {
@@ -265,7 +259,7 @@ export class Person extends EventTarget {
 
   #converse(input) {
     this.conversation = conversationAfter(this.conversation, input)
-    if (this.#isJoined) this.phone = phoneAfterReading(this.phone, this.#readUpTo)
+    if (this.#room.isJoined) this.phone = phoneAfterReading(this.phone, this.#readUpTo)
     this.#changed()
   }
 

@@ -1,67 +1,107 @@
 // SPDX-License-Identifier: Apache-2.0
+import { Connection, suspended } from './connection.js'
+import { StillwireError, StillwireEvent, closed } from './error.js'
+import { FocusReport } from './focus-report.js'
+import { watchPage } from './page-life.js'
 import { comesBack, reconnectDelay, refusal } from './reconnect.js'
+import { Room, ended, lost, opened, told } from './room.js'
 
-const subprotocol = 'stillwire.v1.json'
-const patience = 10_000
+export { StillwireError } from './error.js'
+export { isSilenced, noPresence, presenceAfter } from './presence.js'
 
-/** A refusal by the relay, or the loss of the connection that a request was sent on. */
-export class StillwireError extends Error {
-  constructor({ code, message, temporary = false, retryAfter = 0 }) {
-    super(message || code)
-    this.name = 'StillwireError'
-    this.code = code
-    this.isTemporary = temporary
-    this.retryAfter = retryAfter
-  }
+/** A connection that was welcome for so many milliseconds was no failure: the back-off begins anew. */
+const steady = 20_000
+const expired = 4002
+/** Unknown events are ignored: they must not pass for our own. Those of rooms are told here if no `Room` is joined. */
+const events = new Set(
+  'response presence error bye message edited deleted signal member counts receipt delivery room'.split(' ')
+)
+
+const ownClock = {
+  now: () => Date.now(),
+  setTimeout: (act, delay) => setTimeout(act, delay),
+  clearTimeout: (timer) => clearTimeout(timer),
 }
 
 /**
- * One connection to a relay that comes back by itself.
+ * A client of a relay that comes back by itself, with its rooms, and loses nothing on the way.
  *
- * Events: `state` whenever `state` changes; every event of the protocol under its own name
- * (`welcome`, `message`, `presence`, …) with the frame as `detail`; `frame` for each frame in either
- * direction, `detail` being {`isOwn`, `text`, `frame`, `answers`}, the last the type of the request that a
- * reply belongs to.
+ * Events: `state` whenever `state` changed ({`state`, `reason?`, `code?`, `delay?`}); `welcome`, `response`, `presence`, `error`,
+ * `bye` as the protocol has them; `frame` for each frame in either direction, `detail` being
+ * {`isOwn`, `text`, `frame`, `answers`}, the last the type of the request that a reply belongs to. What belongs to a
+ * room is told by the room.
  *
  * `state` is one of `closed` (not connected by one's own wish), `connecting`, `open` (welcomed),
  * `waiting` (lost, will come back) and `refused` (`reason` says why; only `connect` tries again).
+ *
+ * All durations are seconds, as in the protocol. `stillwire.d.ts` describes each option.
  */
 export class Stillwire extends EventTarget {
   state = 'closed'
   reason = ''
-  #url
-  #hello
-  #socket = null
-  #requests = new Map()
-  #lastRequest = 0
+  /** The user, as the relay knows them; empty before the first welcome. */
+  user = ''
+  #options
+  #clock
+  #page
+  #connection = null
+  #rooms = new Map()
+  #waiting = 0
   #attempt = 0
-  #welcomedAt = 0
-  #heartbeat = 25
-  #bye = null
+  #welcomedAt = null
   #comeBack = 0
-  #silence = 0
+  #isExpired = false
+  #isSuspended = false
+  #isActivityChosen = false
+  #activity = 'active'
+  #focus
+  #unwatch = null
+  #link
 
-  /** `hello` is asked at every connect for the fields of the first frame. */
-  constructor(url, hello) {
+  constructor(url, options = {}) {
     super()
-    this.#url = url
-    this.#hello = hello
-    globalThis.addEventListener?.('online', () => {
-      if (this.state === 'waiting') this.#open()
-    })
+    const { WebSocket = globalThis.WebSocket, clock = ownClock, timeout = 15, outbox = 100 } = options
+    const { page = globalThis.document ? globalThis : null, random = Math.random } = options
+    if (!WebSocket) throw new TypeError('there is no WebSocket here: give one as an option')
+    this.#options = { ...options, url: String(new URL(url)), WebSocket, clock, timeout: 1000 * timeout }
+    this.#clock = clock
+    this.#page = page
+    this.#link = {
+      clock,
+      user: () => this.user,
+      isOpen: () => this.state === 'open',
+      ask: (type, fields, settle) => {
+        if (this.#connection) this.#connection.ask(type, fields, settle)
+        else settle(closed())
+      },
+      tell: (type, fields) => this.tell(type, fields),
+      delay: (attempt, retryAfter) => reconnectDelay(attempt, retryAfter, random),
+      reserve: () => this.#waiting < outbox && ++this.#waiting > 0,
+      release: () => (this.#waiting -= 1),
+      has: (room) => this.#rooms.get(room.name)?.isWanted === true && this.#rooms.get(room.name).room === room,
+      adopt: (room) => this.#adopt(room),
+      forget: (room) => this.#rooms.delete(room.name),
+    }
+    this.#focus = new FocusReport(this.#link)
   }
 
+  /** Connects, and comes back until `close`; while waiting it tries at once. */
   connect() {
-    if (this.#socket) return
-    this.#attempt = 0
+    if (this.#connection) return
+    if (this.state !== 'waiting') this.#attempt = 0
+    this.#unwatch ??= this.#page ? watchPage(this.#page, this.#clock, this.#pageListener()) : null
     this.#open()
   }
 
-  /** Leaves for good. Only code 1000 tells the relay that the person is gone at once. */
+  /** Leaves for good; sends that wait fail. Only code 1000 tells the relay that the person is gone at once. */
   close(code = 1000, reason = '') {
-    clearTimeout(this.#comeBack)
-    this.#abandon(code, reason)
+    this.#stop()
+    const connection = this.#connection
+    this.#connection = null
+    connection?.close(code, reason)
+    for (const room of this.#joinedRooms()) room[lost]()
     this.#become('closed')
+    this.#finish()
   }
 
   /**
@@ -69,115 +109,165 @@ export class Stillwire extends EventTarget {
    * when the connection ended first, and then nobody knows whether the request took effect.
    */
   request(type, fields = {}) {
-    if (this.state !== 'open') return Promise.reject(lost())
-    const id = ++this.#lastRequest
     return new Promise((resolve, reject) => {
-      this.#requests.set(id, { type, resolve, reject })
-      this.#write({ type, id, ...fields })
+      this.#link.ask(type, fields, (error, reply) => {
+        if (error) reject(error)
+        else resolve(reply)
+      })
     })
   }
 
   /** Sends a request that wants no reply; without a connection it is dropped. */
   tell(type, fields = {}) {
-    if (this.state === 'open') this.#write({ type, ...fields })
+    this.#connection?.tell(type, fields)
+  }
+
+  /** The room of this name, always the same one while it is joined. `history`: how many messages a first join brings. */
+  room(name, { history = 0 } = {}) {
+    const known = this.#rooms.get(name)
+    if (known) return known.room
+    const room = new Room(this.#link, name, history)
+    this.#rooms.set(name, { room, isWanted: false })
+    return room
+  }
+
+  /** Says what the person does, in place of what the page knows: `active`, `idle` or `background`; null: the page again. */
+  setActivity(state) {
+    this.#isActivityChosen = state !== null
+    if (state !== null) this.#beActive(state)
+    else if (this.#unwatch) {
+      this.#unwatch()
+      this.#beActive('active')
+      this.#unwatch = watchPage(this.#page, this.#clock, this.#pageListener())
+    }
+  }
+
+  /** Reports this device's Focus (true, false, or null for unknown), now or at the next welcome; a newer report replaces it. */
+  setFocus(isFocused, fields = {}) {
+    return this.#focus.set(isFocused, fields)
   }
 
   #open() {
-    clearTimeout(this.#comeBack)
-    this.#bye = null
+    this.#clock.clearTimeout(this.#comeBack)
     this.#become('connecting')
-    const socket = new WebSocket(this.#url, subprotocol)
-    this.#socket = socket
-    socket.onopen = () => this.#write({ type: 'hello', ...this.#hello() })
-    socket.onmessage = ({ data }) => this.#read(data)
-    socket.onclose = ({ code, reason }) => this.#closed(code, reason)
-    this.#silence = setTimeout(() => this.#vanished(), patience)
+    const connection = new Connection(this.#options, () => this.#hello(), {
+      welcomed: (frame) => this.#welcomed(frame),
+      told: (frame) => this.#told(frame),
+      framed: (detail) => this.#dispatch('frame', detail),
+      ended: (outcome) => {
+        if (this.#connection === connection) this.#ended(outcome)
+      },
+    })
+    this.#connection = connection
   }
 
-  #read(text) {
-    this.#heard()
-    const frame = JSON.parse(text)
-    const request = this.#requests.get(frame.id)
-    this.#dispatch('frame', { isOwn: false, text, frame, answers: request?.type })
-    if (frame.type === 'welcome') {
-      this.#heartbeat = frame.heartbeat
-      this.#welcomedAt = Date.now()
-      this.#heard()
-      this.#become('open')
-    } else if (frame.type === 'bye') {
-      this.#bye = frame
-    }
-    if (request) {
-      this.#requests.delete(frame.id)
-      if (frame.type === 'error') request.reject(new StillwireError(frame))
-      else request.resolve(frame)
-    } else {
-      this.#dispatch(frame.type, frame)
-    }
+  async #hello() {
+    const { token, hello } = this.#options
+    const isExpired = this.#isExpired
+    this.#isExpired = false
+    const fields = typeof hello === 'function' ? hello() : hello
+    const given = typeof token === 'function' ? await token({ isExpired }) : token
+    return { acks: true, ...fields, token: given, activity: this.#activity }
   }
 
-  #write(frame) {
-    const text = JSON.stringify(frame)
-    this.#socket.send(text)
-    this.#dispatch('frame', { isOwn: true, text, frame })
+  #welcomed(frame) {
+    this.#welcomedAt = this.#clock.now()
+    this.user = frame.user
+    this.#become('open')
+    this.#dispatch('welcome', frame)
+    this.#focus.tell()
+    for (const room of this.#joinedRooms()) room[opened]()
   }
 
-  // The relay's pings are invisible to a page, so silence is broken by a ping of our own.
-  #heard() {
-    clearTimeout(this.#silence)
-    this.#silence = setTimeout(() => {
-      this.tell('ping')
-      this.#silence = setTimeout(() => this.#vanished(), patience)
-    }, this.#heartbeat * 1000)
+  #told(frame) {
+    if (frame.type === 'presence') for (const room of this.#joinedRooms()) room[told](frame)
+    const joined = this.#rooms.get(frame.room)
+    if (joined?.isWanted && frame.type !== 'response') joined.room[told](frame)
+    else if (events.has(frame.type)) this.#dispatch(frame.type, frame)
   }
 
-  #vanished() {
-    this.#abandon(4004, 'silence')
-    this.#closed(4004, 'silence')
-  }
-
-  #closed(code, reason) {
-    this.#forget()
-    if (this.#bye?.reconnect === false || !comesBack(code)) {
-      this.reason = refusal(this.#bye?.code ?? code, this.#bye?.reason ?? reason)
-      this.#become('refused')
+  #ended({ code, reason, bye, error }) {
+    this.#connection = null
+    for (const room of this.#joinedRooms()) room[lost]()
+    this.#focus.stop()
+    const last = bye?.code ?? code
+    this.#isExpired = last === expired
+    if (bye?.reconnect === false || !comesBack(last) || error?.isTemporary === false) {
+      this.reason = refusal(last, bye?.reason ?? reason)
+      this.#stop()
+      this.#become('refused', { code: last, reason: this.reason })
+      this.#finish(new StillwireError({ code: 'refused', message: this.reason }))
       return
     }
     // A connection that ends soon after its welcome is a failure like any other; one that lasted is not.
-    if (this.#welcomedAt && Date.now() - this.#welcomedAt > 20_000) this.#attempt = 0
-    this.#welcomedAt = 0
-    const delay = reconnectDelay(this.#attempt++, this.#bye?.retryAfter)
-    this.#become('waiting')
-    this.#comeBack = setTimeout(() => this.#open(), delay)
+    if (this.#welcomedAt !== null && this.#clock.now() - this.#welcomedAt >= steady) this.#attempt = 0
+    this.#welcomedAt = null
+    const delay = this.#link.delay(this.#attempt++, bye?.retryAfter)
+    if (this.#isSuspended) return this.#become('waiting')
+    this.#comeBack = this.#clock.setTimeout(() => this.#open(), delay)
+    this.#become('waiting', { delay: delay / 1000 })
   }
 
-  // A close handshake may never be answered, so the socket is let go before it ends.
-  #abandon(code, reason) {
-    const socket = this.#socket
-    this.#forget()
-    if (!socket) return
-    socket.onopen = socket.onmessage = socket.onclose = null
-    socket.close(code, reason)
+  #stop() {
+    this.#clock.clearTimeout(this.#comeBack)
+    this.#unwatch?.()
+    this.#unwatch = null
+    this.#isSuspended = false
+    this.#welcomedAt = null
   }
 
-  #forget() {
-    clearTimeout(this.#silence)
-    this.#socket = null
-    for (const { reject } of this.#requests.values()) reject(lost())
-    this.#requests.clear()
+  // Nothing is tried any more, so nothing waits any more either.
+  #finish(error) {
+    this.#focus.fail()
+    for (const { room } of this.#rooms.values()) room[ended](error)
   }
 
-  #become(state) {
+  #adopt(room) {
+    const known = this.#rooms.get(room.name)
+    if (known && known.room !== room) throw new Error(`another object stands for the room ${room.name}`)
+    this.#rooms.set(room.name, { room, isWanted: true })
+    return known?.isWanted !== true
+  }
+
+  *#joinedRooms() {
+    for (const { room, isWanted } of [...this.#rooms.values()]) if (isWanted) yield room
+  }
+
+  #beActive(state) {
+    if (this.#activity === state) return
+    this.#activity = state
+    this.tell('activity', { state })
+  }
+
+  #pageListener() {
+    return {
+      active: (state) => {
+        if (!this.#isActivityChosen) this.#beActive(state)
+      },
+      suspended: () => {
+        this.#isSuspended = true
+        this.#clock.clearTimeout(this.#comeBack)
+        this.#connection?.close(suspended, 'suspended')
+      },
+      resumed: () => {
+        this.#isSuspended = false
+        if (this.state === 'waiting') this.#open()
+        else this.#connection?.probe()
+      },
+      networkChanged: () => {
+        if (this.state === 'waiting' && !this.#isSuspended) this.#open()
+        else this.#connection?.probe()
+      },
+    }
+  }
+
+  #become(state, more) {
     if (this.state === state) return
     this.state = state
-    this.#dispatch('state', state)
+    this.#dispatch('state', { state, ...more })
   }
 
   #dispatch(type, detail) {
-    this.dispatchEvent(new CustomEvent(type, { detail }))
+    this.dispatchEvent(new StillwireEvent(type, detail))
   }
-}
-
-function lost() {
-  return new StillwireError({ code: 'closed', message: 'not connected', temporary: true })
 }

@@ -35,7 +35,7 @@ class Driver:
         finally:
             self._reading.cancel()
         if error[0] is None or complaints:
-            assert (code, complaints.decode()) == (0, ""), "the driver failed"
+            assert not code and not complaints, f"the driver failed ({code}): {complaints.decode()}"
 
     @property
     def pid(self) -> int:

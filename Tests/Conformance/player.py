@@ -44,11 +44,12 @@ class Player:
             raise AssertionError(f"nothing came of {json.dumps(step)}") from None
 
     async def _do(self, name: str, **fields: Any) -> None:
-        # A command must not overtake what was said before it.
+        # A command must not overtake what was said before it, nor be overtaken by what is said behind it.
         await self._settle()
         self._driver.command(name, **filled(fields, self._taken))
         if name == "advance":
             await self._driver.told["advanced"].get()
+        await self._driver.settle()
 
     async def _play(self, name: str, **values: Any) -> None:
         await self.play(filled(PARTS[name], values, is_strict=False))

@@ -28,6 +28,6 @@ def cases() -> Iterator[Any]:
 
 
 @pytest.mark.parametrize("client", CLIENTS)
-@pytest.mark.parametrize("case", cases())
+@pytest.mark.parametrize("case", list(cases()))
 def test_conformance(client: str, case: dict[str, Any]) -> None:
     asyncio.run(play_case(CLIENTS[client], case))

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// The driver of web/stillwire.js: see README.md beside the scripts.
+import { createRequire } from 'node:module'
+import { createInterface } from 'node:readline'
+import { setImmediate } from 'node:timers/promises'
+import { Stillwire } from '../../../web/stillwire.js'
+import { StillClock } from './still-clock.js'
+
+const WebSocket = globalThis.WebSocket ?? createRequire(import.meta.url)('/usr/share/nodejs/ws')
+const [url, given = '{}'] = process.argv.slice(2)
+const { tokens, hello, random = [0], timeout, outbox, clock: kind = 'still' } = JSON.parse(given)
+const clock = kind === 'still' ? new StillClock() : undefined
+
+const tell = (app, detail) => process.stdout.write(`${JSON.stringify({ app, ...detail })}\n`)
+const inTurn = (values) => {
+  let next = 0
+  return () => values[next++ % values.length]
+}
+
+let asked = 0
+async function token({ isExpired }) {
+  const value = tokens[Math.min(asked++, tokens.length - 1)]
+  tell('token', { isExpired })
+  if (value === null) throw new Error('no token to be had')
+  return value
+}
+
+const relay = new Stillwire(url, {
+  WebSocket, clock, hello, timeout, outbox, random: inTurn(random), token: tokens ? token : undefined,
+})
+relay.addEventListener('state', ({ detail }) => tell('state', detail))
+for (const type of ['response', 'error']) relay.addEventListener(type, ({ detail }) => tell(type, detail))
+
+const known = new Map()
+function room(name, options) {
+  if (!known.has(name)) {
+    const made = relay.room(name, options)
+    known.set(name, made)
+    const events = 'joined reset left message edited deleted signal receipt delivery member counts room presence'
+    for (const type of events.split(' ')) {
+      made.addEventListener(type, ({ detail }) => tell(type, { room: name, ...detail }))
+    }
+  }
+  return known.get(name)
+}
+
+const failed = (tag) => ({ code, retryAfter }) => tell('failed', { tag, code, retryAfter: retryAfter || undefined })
+const replied = (tag) => (reply) => tell('replied', { tag, reply })
+const iterations = new Map()
+// Whatever is due now, promises, sockets and what follows from them.
+const settle = async () => {
+  for (let turn = 0; turn < 4; turn += 1) await setImmediate()
+}
+
+const commands = {
+  connect: () => relay.connect(),
+  close: () => relay.close(),
+  // How a join ends is told by `joined` and `left`.
+  join: ({ room: name, history }) => void room(name, { history }).join().catch(() => {}),
+  leave: ({ room: name, stay }) => void room(name).leave({ stay }).catch(() => {}),
+  send({ tag, room: name, body, ...options }) {
+    room(name).send(body, options).then((reply) => tell('sent', { tag, reply }), failed(tag))
+  },
+  request: ({ tag, type, fields }) => void relay.request(type, fields).then(replied(tag), failed(tag)),
+  read: ({ room: name, seq }) => room(name).read(seq),
+  activity: ({ state }) => relay.setActivity(state),
+  focus: ({ tag, isFocused }) => void relay.setFocus(isFocused).then(replied(tag), failed(tag)),
+  iterate: ({ tag, room: name, limit }) => void iterations.set(tag, room(name).messages({ limit })),
+  // Not awaited: the next message may come later than the next command.
+  take({ tag, count }) {
+    for (let taken = 0; taken < count; taken += 1) {
+      iterations.get(tag).next().then(({ value }) => tell('taken', { tag, seq: value.seq, isAfterGap: value.isAfterGap }))
+    }
+  },
+  async advance({ by }) {
+    await clock.advance(1000 * by, settle)
+    tell('advanced')
+  },
+  async sync() {
+    await settle()
+    tell('synced')
+  },
+  memory() {
+    globalThis.gc()
+    tell('memory', { bytes: process.memoryUsage().heapUsed })
+  },
+}
+
+for await (const line of createInterface({ input: process.stdin })) {
+  const { do: name, ...fields } = JSON.parse(line)
+  await commands[name](fields)
+}
+relay.close()

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+import { StillwireError, closed } from './error.js'
+
+/** The newest report of a Focus, told at every welcome until the relay has answered it. */
+export class FocusReport {
+  #link
+  #report = null
+  #lastNumber = 0
+  #attempt = 0
+  #retry = 0
+
+  constructor(link) {
+    this.#link = link
+  }
+
+  set(isFocused, fields) {
+    const at = this.#link.clock.now()
+    // The relay ignores a number that is not above the last one; the clock keeps it rising over restarts.
+    this.#lastNumber = Math.max(this.#lastNumber + 1, at)
+    this.#settle('reject', new StillwireError({ code: 'replaced', message: 'a newer report replaced it' }))
+    return new Promise((resolve, reject) => {
+      this.#report = { fields: { isFocused, at, number: this.#lastNumber, ...fields }, resolve, reject }
+      this.tell()
+    })
+  }
+
+  tell() {
+    this.stop()
+    const report = this.#report
+    if (!report) return
+    this.#link.ask('focus', report.fields, (error, reply) => {
+      if (report !== this.#report || error?.code === 'closed') return
+      if (!error) this.#settle('resolve', reply)
+      else if (!error.isTemporary) this.#settle('reject', error)
+      else this.#retry = this.#link.clock.setTimeout(() => this.tell(), this.#link.delay(this.#attempt++, error.retryAfter))
+    })
+  }
+
+  stop() {
+    this.#link.clock.clearTimeout(this.#retry)
+  }
+
+  fail() {
+    this.stop()
+    this.#settle('reject', closed())
+  }
+
+  #settle(how, outcome) {
+    const report = this.#report
+    this.#report = null
+    this.#attempt = 0
+    report?.[how](outcome)
+  }
+}
