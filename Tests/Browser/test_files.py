@@ -6,8 +6,13 @@ import urllib.request
 
 from served import WEB, Served
 
-TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml",
-         ".json": "application/json"}
+TYPES = {
+    ".html": "text/html",
+    ".css": "text/css",
+    ".js": "text/javascript",
+    ".json": "application/json",
+    ".svg": "image/svg+xml",
+}
 POLICY = {
     "default-src 'none'",
     "script-src 'self'",

@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A real relay, a stream of messages, and a network that breaks, with every client.
+
+    python3 -m pytest Tests/Conformance/test_faults.py --disconnects 1000 --messages 100000 --reconnects 10000
+"""
+
+import asyncio
+import json
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from websockets.asyncio.client import ClientConnection, connect
+
+from clients import CLIENTS
+from driver import Driver
+from proxy import Proxy
+from relay import SLOW, Relay
+
+ROOM = "tea"
+#: Less than what a relay lets catch up with (300), so that no loss is ever too long.
+AHEAD = 200
+#: Sends of the client under test that are under way, and which part of all messages they are.
+OWN_AHEAD, OWN_PART = 20, 10
+#: Seconds in which something must go on.
+PATIENCE = 30 * SLOW
+#: Bytes that the caches of an engine may come and go by; what leaks with each connection is more at once.
+NOISE = 1 << 20
+
+
+@pytest.fixture
+def relay(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Relay]:
+    relay = Relay(tmp_path_factory.mktemp("relay"), "--limits-send-rate", "0").start()
+    try:
+        yield relay
+        assert relay.stop() == 0
+    finally:
+        relay.kill()
+
+
+class View:
+    """What the app of the client under test sees: every message once and in order, or the test fails."""
+
+    def __init__(self, driver: Driver):
+        self._driver = driver
+        self.seq = 0
+        self.numbers = {"ann": 0, "bob": 0}
+        self.has_more = asyncio.Condition()
+
+    async def watch(self) -> None:
+        while True:
+            message = await self._driver.told["message"].get()
+            assert self._driver.told["reset"].empty() and not message.get("isAfterGap"), "a gap"
+            sender, number = message["body"]
+            assert message["seq"] == self.seq + 1, f"{message} comes behind seq {self.seq}"
+            assert number == self.numbers[sender] + 1, f"{message} comes behind number {self.numbers[sender]}"
+            assert message["from"] == sender and message.get("isOwn", False) == (sender == "ann"), message
+            self.seq, self.numbers[sender] = message["seq"], number
+            async with self.has_more:
+                self.has_more.notify_all()
+
+    async def wait_for(self, condition: Any) -> None:
+        async with self.has_more:
+            await self.has_more.wait_for(condition)
+
+
+async def publish(origin: str, view: View, count: int) -> None:
+    """Bob's messages, over a connection that holds."""
+    async with connect(origin.replace("http", "ws") + "/v1/connect", compression=None) as socket:
+        await ask(socket, type="hello", user="bob")
+        await ask(socket, type="join", id=0, room=ROOM)
+        reading = asyncio.create_task(read_all(socket))
+        for number in range(1, count + 1):
+            await view.wait_for(lambda number=number: number <= view.numbers["bob"] + AHEAD - OWN_AHEAD)
+            await socket.send(json.dumps({"type": "send", "room": ROOM, "body": ["bob", number]}))
+        await view.wait_for(lambda: view.numbers["bob"] == count)
+        reading.cancel()
+
+
+async def ask(socket: ClientConnection, **frame: object) -> None:
+    await socket.send(json.dumps(frame))
+    reply = json.loads(await socket.recv())
+    assert reply["type"] in ("ok", "welcome"), reply
+
+
+async def read_all(socket: ClientConnection) -> None:
+    async for text in socket:
+        assert json.loads(text)["type"] not in ("error", "bye"), text
+
+
+async def send_own(driver: Driver, view: View, count: int) -> None:
+    """Ann's messages, sent by the client under test; each is answered once."""
+    for number in range(1, count + 1):
+        if number > OWN_AHEAD:
+            await check_sent(driver, number - OWN_AHEAD)
+        # Spread over the stream.
+        await view.wait_for(lambda number=number: view.numbers["bob"] >= (number - 1) * OWN_PART * 0.9)
+        driver.command("send", tag=number, room=ROOM, body=["ann", number])
+    for number in range(max(1, count - OWN_AHEAD + 1), count + 1):
+        await check_sent(driver, number)
+
+
+async def check_sent(driver: Driver, number: int) -> None:
+    sent = await driver.told["sent"].get()
+    assert sent["tag"] == number, f"{sent} instead of number {number}"
+
+
+async def disturb(proxy: Proxy, driver: Driver, view: View, count: int, disconnects: int, seed: int) -> None:
+    """Breaks the network again and again, spread over the stream, each time under a room that is joined."""
+    dice = random.Random(seed)
+    step = count // (disconnects + 1)
+    for number in range(1, disconnects + 1):
+        at = number * step - dice.randrange(step)
+        await view.wait_for(lambda at=at: view.numbers["bob"] >= at)
+        await proxy.disturb()
+        await driver.told["joined"].get()
+
+
+async def stream(relay: Relay, client: str, option: Any) -> str:
+    count, own = option.messages, option.messages // OWN_PART
+    async with Proxy(relay.port, option.seed) as proxy:
+        options = {"hello": {"user": "ann"}, "clock": "real", "random": [0], "timeout": 15}
+        async with Driver(CLIENTS[client], proxy.url, options) as driver:
+            view = View(driver)
+            watching = asyncio.create_task(view.watch())
+            driver.command("connect")
+            driver.command("join", room=ROOM)
+            await driver.told["joined"].get()
+            work = asyncio.gather(
+                publish(relay.origin, view, count),
+                send_own(driver, view, own),
+                disturb(proxy, driver, view, count, option.disconnects, option.seed),
+            )
+            await going_on(view, work, watching)
+            await view.wait_for(lambda: view.numbers == {"ann": own, "bob": count})
+            # Whatever came twice would come now.
+            await driver.settle()
+            await asyncio.sleep(0)
+            assert not watching.done() and driver.told["message"].empty() and driver.told["failed"].empty()
+            watching.cancel()
+            lost = proxy.connections - 1
+            assert lost >= option.disconnects
+            return f"{view.seq} messages, {own} of them its own, in order over {lost} losses of the connection"
+
+
+async def going_on(view: View, work: asyncio.Future[Any], watching: asyncio.Task[None]) -> None:
+    """Waits for `work`; fails when the view does, or when nothing new is seen for a while."""
+    while not work.done():
+        before = view.seq
+        await asyncio.wait({work, watching}, timeout=PATIENCE, return_when=asyncio.FIRST_COMPLETED)
+        if watching.done():
+            work.cancel()
+            watching.result()
+        assert work.done() or view.seq > before, f"nothing came behind seq {before}: {view.numbers}"
+    work.result()
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_a_stream_comes_whole_and_in_order_over_a_network_that_breaks(relay: Relay, client: str, option: Any) -> None:
+    print(asyncio.run(stream(relay, client, option)))
+
+
+async def reconnect(relay: Relay, client: str, count: int) -> list[int]:
+    """The memory in use after a tenth of the reconnects, and after all of them."""
+    async with Proxy(relay.port, 1) as proxy:
+        options = {"hello": {"user": "ann"}, "clock": "real", "random": [0]}
+        async with Driver(CLIENTS[client], proxy.url, options) as driver:
+            driver.command("connect")
+            driver.command("join", room=ROOM)
+            used = []
+            for number in range(count + 1):
+                await asyncio.wait_for(driver.told["joined"].get(), PATIENCE)
+                if number in (count // 10, count):
+                    driver.command("memory")
+                    used.append((await driver.told["memory"].get())["bytes"])
+                # What is told is of no interest here, and would be the test's own leak.
+                driver.told.clear()
+                driver.log.clear()
+                if number < count:
+                    driver.command("send", tag=number, room=ROOM, body=number)
+                    await asyncio.wait_for(driver.told["sent"].get(), PATIENCE)
+                    proxy.drop()
+            return used
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_memory_stays_flat_over_reconnects(relay: Relay, client: str, option: Any) -> None:
+    early, late = asyncio.run(reconnect(relay, client, option.reconnects))
+    print(f"{early:,} bytes after {option.reconnects // 10} reconnects, {late:,} after {option.reconnects}")
+    assert late - early < NOISE
