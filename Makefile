@@ -6,7 +6,7 @@ VENV := .build/venv
 PYTHON := $(VENV)/bin/python
 SWIFT_TESTS := .build/debug/stillwirePackageTests.xctest --testing-library swift-testing
 
-.PHONY: help run test test-sanitized test-c test-fuzz test-swift test-simulation test-outside fuzz simulate format lint clean
+.PHONY: help run test test-sanitized test-c test-fuzz test-swift test-simulation test-outside test-clients fuzz simulate format lint clean
 
 help: ## say what there is
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -16,7 +16,7 @@ run: ## build the release, start it with the page, print its address
 	swift build -c release --product stillwire
 	.build/release/stillwire serve --port $(PORT) --data data --web web
 
-test: test-c test-fuzz test-swift test-simulation test-outside ## run all tests
+test: test-c test-fuzz test-swift test-simulation test-outside test-clients ## run all tests
 
 test-c: ## the C modules under address and undefined-behaviour sanitizers
 	deploy/install-packages test
@@ -56,6 +56,13 @@ test-outside: $(VENV)/done ## a running relay, by clients that know only the pro
 	STILLWIRE_BINARY=$(CURDIR)/.build/debug/stillwire $(PYTHON) -m pytest Tests/Outside
 	STILLWIRE_BINARY=$(CURDIR)/.build/debug/stillwire $(PYTHON) -m pytest Tests/Stress
 	STILLWIRE_BINARY=$(CURDIR)/.build/debug/stillwire $(PYTHON) -m pytest Tests/Browser
+
+test-clients: $(VENV)/done ## the clients: one specification for all of them, and what each has of its own
+	deploy/install-packages test
+	swift build --build-tests
+	node --test Tests/Web/*.test.js
+	STILLWIRE_BINARY=$(CURDIR)/.build/debug/stillwire $(PYTHON) -m pytest Tests/Web
+	STILLWIRE_BINARY=$(CURDIR)/.build/debug/stillwire $(PYTHON) -m pytest Tests/Conformance
 
 # Builds of their own, so this is not part of `test`. Leaks are the hub's tests' business: Swift's runtime keeps some.
 test-sanitized: $(VENV)/done ## the stress suite on a relay under address, then thread sanitizer

@@ -34,7 +34,9 @@ export class Outbox {
       if (!this.#link.reserve()) throw new StillwireError({ code: 'full', message: 'too many sends wait', temporary: true })
       const send = { fields: { ...fields, key: fields.key ?? newKey() }, attempt: 0, resolve, reject, accepted, sentAt: undefined }
       this.#waiting.push(send)
-      signal?.addEventListener('abort', () => this.#withdraw(send, signal.reason), { once: true })
+      const withdraw = () => this.#withdraw(send, signal.reason)
+      signal?.addEventListener('abort', withdraw)
+      send.end = () => signal?.removeEventListener('abort', withdraw)
       this.flush()
     })
   }
@@ -101,6 +103,7 @@ export class Outbox {
     if (at < 0) return
     this.#waiting.splice(at, 1)
     this.#link.release()
+    send.end()
     send[how](outcome)
   }
 }

@@ -11,9 +11,12 @@ const inputs = ['pointerdown', 'pointermove', 'keydown', 'wheel', 'touchstart']
  */
 export function watchPage(page, clock, listener) {
   const { document } = page
-  const listening = new AbortController()
-  const listen = (target, type, act) =>
-    target.addEventListener(type, act, { signal: listening.signal, passive: true, capture: true })
+  const how = { passive: true, capture: true }
+  const listening = []
+  const listen = (target, type, act) => {
+    target.addEventListener(type, act, how)
+    listening.push(() => target.removeEventListener(type, act, how))
+  }
   let state = 'active'
   let inputAt = clock.now()
   let timer = 0
@@ -50,7 +53,7 @@ export function watchPage(page, clock, listener) {
   listen(page, 'offline', () => listener.networkChanged())
   look()
   return () => {
-    listening.abort()
+    for (const end of listening) end()
     clock.clearTimeout(timer)
   }
 }

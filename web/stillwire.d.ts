@@ -114,6 +114,21 @@ export interface StillwireEvent<Detail> extends Event {
 
 type Listener<Detail> = ((event: StillwireEvent<Detail>) => void) | null
 
+/** An `EventTarget` of these events. */
+interface Target<Events> {
+  addEventListener<Type extends keyof Events>(
+    type: Type,
+    listener: Listener<Events[Type]>,
+    options?: boolean | AddEventListenerOptions
+  ): void
+  removeEventListener<Type extends keyof Events>(
+    type: Type,
+    listener: Listener<Events[Type]>,
+    options?: boolean | EventListenerOptions
+  ): void
+  dispatchEvent(event: Event): boolean
+}
+
 export interface ClientEvents {
   state: { state: State; reason?: string; code?: number; delay?: number }
   welcome: Frame
@@ -141,7 +156,7 @@ export interface RoomEvents {
   room: Frame
 }
 
-export interface Room extends EventTarget {
+export interface Room extends Target<RoomEvents> {
   readonly name: string
   readonly isJoined: boolean
   readonly presence: Presence
@@ -155,14 +170,10 @@ export interface Room extends EventTarget {
   notify(seq: number, users?: readonly string[]): Promise<Frame>
   history(page?: { before?: number; after?: number; limit?: number }): Promise<HistoryReply>
   messages(bound?: { limit?: number }): AsyncIterableIterator<Message>
-  addEventListener<Type extends keyof RoomEvents>(
-    type: Type,
-    listener: Listener<RoomEvents[Type]>,
-    options?: boolean | AddEventListenerOptions
-  ): void
 }
 
-export class Stillwire extends EventTarget {
+export interface Stillwire extends Target<ClientEvents> {}
+export class Stillwire {
   constructor(url: string | URL, options?: Options)
   readonly state: State
   readonly reason: string
@@ -174,11 +185,6 @@ export class Stillwire extends EventTarget {
   room(name: string, first?: { history?: number }): Room
   setActivity(state: Activity | null): void
   setFocus(isFocused: boolean | null, fields?: { device?: string; source?: string; authorization?: string }): Promise<Frame>
-  addEventListener<Type extends keyof ClientEvents>(
-    type: Type,
-    listener: Listener<ClientEvents[Type]>,
-    options?: boolean | AddEventListenerOptions
-  ): void
 }
 
 export const noPresence: Presence

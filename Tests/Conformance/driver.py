@@ -21,7 +21,8 @@ class Driver:
         self._process = await asyncio.create_subprocess_exec(
             *self._command, stdin=pipe, stdout=pipe, stderr=pipe, limit=1 << 24
         )
-        self._reading = asyncio.create_task(self._read())
+        #: Done when the driver has ended, whatever made it.
+        self.reading = asyncio.create_task(self._read())
         return self
 
     async def __aexit__(self, *error: object) -> None:
@@ -33,7 +34,7 @@ class Driver:
             self._process.kill()
             raise AssertionError("the driver does not end with its input") from None
         finally:
-            self._reading.cancel()
+            self.reading.cancel()
         if error[0] is None or complaints:
             assert not code and not complaints, f"the driver failed ({code}): {complaints.decode()}"
 

@@ -38,10 +38,12 @@ class Player:
     async def _take(self, step: dict[str, Any]) -> None:
         (verb,) = step.keys() & VERBS.keys()
         rest = {key: value for key, value in step.items() if key != verb}
-        try:
-            await asyncio.wait_for(VERBS[verb](self, step[verb], **rest), DEADLINE)
-        except TimeoutError:
-            raise AssertionError(f"nothing came of {json.dumps(step)}") from None
+        work = asyncio.create_task(VERBS[verb](self, step[verb], **rest))
+        await asyncio.wait({work, self._driver.reading}, timeout=DEADLINE, return_when=asyncio.FIRST_COMPLETED)
+        if not work.done():
+            work.cancel()
+            raise AssertionError(f"nothing came of {json.dumps(step)}")
+        work.result()
 
     async def _do(self, name: str, **fields: Any) -> None:
         # A command must not overtake what was said before it, nor be overtaken by what is said behind it.

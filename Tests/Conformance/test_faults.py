@@ -162,7 +162,7 @@ def test_a_stream_comes_whole_and_in_order_over_a_network_that_breaks(relay: Rel
 
 
 async def reconnect(relay: Relay, client: str, count: int) -> list[int]:
-    """The memory in use after a tenth of the reconnects, and after all of them."""
+    """The memory in use after a third of the reconnects, and after all of them."""
     async with Proxy(relay.port, 1) as proxy:
         options = {"hello": {"user": "ann"}, "clock": "real", "random": [0]}
         async with Driver(CLIENTS[client], proxy.url, options) as driver:
@@ -171,7 +171,7 @@ async def reconnect(relay: Relay, client: str, count: int) -> list[int]:
             used = []
             for number in range(count + 1):
                 await asyncio.wait_for(driver.told["joined"].get(), PATIENCE)
-                if number in (count // 10, count):
+                if number in (count // 3, count):
                     driver.command("memory")
                     used.append((await driver.told["memory"].get())["bytes"])
                 # What is told is of no interest here, and would be the test's own leak.
@@ -187,5 +187,5 @@ async def reconnect(relay: Relay, client: str, count: int) -> list[int]:
 @pytest.mark.parametrize("client", CLIENTS)
 def test_memory_stays_flat_over_reconnects(relay: Relay, client: str, option: Any) -> None:
     early, late = asyncio.run(reconnect(relay, client, option.reconnects))
-    print(f"{early:,} bytes after {option.reconnects // 10} reconnects, {late:,} after {option.reconnects}")
+    print(f"{early:,} bytes after {option.reconnects // 3} reconnects, {late:,} after {option.reconnects}")
     assert late - early < NOISE

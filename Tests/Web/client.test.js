@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: Apache-2.0
+// What no other client has: the page's life, listeners that interfere, iterations and aborts.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
+import { Stillwire } from '../../web/stillwire.js'
+import { StillClock } from '../Conformance/javascript/still-clock.js'
+
+/** A socket without a network: a test plays the relay. */
+class Socket {
+  static all = []
+  sent = []
+  closedWith = undefined
+
+  constructor(url, subprotocol) {
+    Object.assign(this, { url, subprotocol })
+    Socket.all.push(this)
+  }
+
+  send(text) {
+    this.sent.push(JSON.parse(text))
+  }
+
+  close(code) {
+    this.closedWith = code
+  }
+
+  say(frame) {
+    this.onmessage?.({ data: JSON.stringify(frame) })
+  }
+
+  /** The newest frame of this type. */
+  last(type) {
+    return this.sent.filter((frame) => frame.type === type).at(-1)
+  }
+
+  answer(type, fields) {
+    this.say({ type: 'ok', id: this.last(type).id, ...fields })
+  }
+}
+
+function page() {
+  const page = new EventTarget()
+  page.document = new EventTarget()
+  page.document.visibilityState = 'visible'
+  return page
+}
+
+/** A client that was welcomed, and the socket that it uses. */
+async function open(options = {}) {
+  const clock = new StillClock()
+  const relay = new Stillwire('ws://127.0.0.1:1/v1/connect', {
+    WebSocket: Socket, clock, page: null, random: () => 0.5, hello: { user: 'ann' }, ...options,
+  })
+  const welcome = async () => {
+    await setImmediate()
+    const socket = Socket.all.at(-1)
+    socket.onopen()
+    socket.say({ type: 'welcome', user: 'ann', heartbeat: 600, limits: {} })
+    return socket
+  }
+  relay.connect()
+  return { relay, clock, welcome, socket: await welcome(), pass: (s) => clock.advance(1000 * s, () => setImmediate()) }
+}
+
+const snapshot = { epoch: 'e', seq: 0, read: 0, messages: [], members: [], memberCount: 0, onlineCount: 0 }
+const message = (seq, from = 'bob') => ({ type: 'message', room: 'tea', seq, from, time: 1, body: seq })
+
+async function joined(options) {
+  const all = await open(options)
+  const room = all.relay.room('tea')
+  const joining = room.join()
+  all.socket.answer('join', snapshot)
+  await joining
+  return { ...all, room }
+}
+
+test('what the page knows of the person is told, until the app knows better', async () => {
+  const subject = page()
+  const { relay, socket, pass } = await open({ page: subject })
+  await pass(120)
+  assert.equal(socket.last('activity').state, 'idle')
+  relay.setActivity('background')
+  assert.equal(socket.last('activity').state, 'background')
+  subject.dispatchEvent(new Event('keydown'))
+  assert.equal(socket.last('activity').state, 'background')
+  relay.setActivity(null)
+  assert.equal(socket.last('activity').state, 'active')
+})
+
+test('a page that is put away is no session, and comes back at once', async () => {
+  const subject = page()
+  const { relay, socket, welcome, pass } = await open({ page: subject })
+  subject.dispatchEvent(new Event('pagehide'))
+  assert.deepEqual([socket.closedWith, relay.state], [3001, 'waiting'])
+  const before = Socket.all.length
+  await pass(600)
+  subject.dispatchEvent(new Event('online'))
+  assert.equal(Socket.all.length, before)
+  subject.dispatchEvent(new Event('pageshow'))
+  await welcome()
+  assert.equal(relay.state, 'open')
+})
+
+test('a network that comes back is tried at once', async () => {
+  const subject = page()
+  const { relay, socket, welcome } = await open({ page: subject, random: () => 1 })
+  socket.onclose({ code: 1006, reason: '' })
+  assert.equal(relay.state, 'waiting')
+  subject.dispatchEvent(new Event('online'))
+  await welcome()
+  assert.equal(relay.state, 'open')
+})
+
+test('a network that changed under a connection is asked about', async () => {
+  const subject = page()
+  const { relay, socket, pass } = await open({ page: subject })
+  subject.dispatchEvent(new Event('offline'))
+  assert.equal(socket.last('ping').type, 'ping')
+  await pass(10)
+  assert.equal(relay.state, 'waiting')
+})
+
+test('after close the page is not watched', async () => {
+  const subject = page()
+  const { relay } = await open({ page: subject })
+  relay.close()
+  const before = Socket.all.length
+  subject.dispatchEvent(new Event('pageshow'))
+  subject.dispatchEvent(new Event('online'))
+  await setImmediate()
+  assert.deepEqual([Socket.all.length, relay.state], [before, 'closed'])
+})
+
+test('what a socket says after it was let go is nobody’s', async () => {
+  const { relay, socket, room } = await joined()
+  const seen = []
+  room.addEventListener('message', ({ detail }) => seen.push(detail.seq))
+  relay.close()
+  socket.say(message(1))
+  assert.deepEqual(seen, [])
+})
+
+test('a listener that leaves sees no more', async () => {
+  const { socket, room } = await joined()
+  const seen = []
+  room.addEventListener('message', ({ detail }) => {
+    seen.push(detail.seq)
+    room.leave().catch(() => {})
+  })
+  socket.say({ type: 'ok', id: -1 })
+  socket.say(message(1))
+  socket.say(message(2))
+  assert.deepEqual(seen, [1])
+})
+
+test('a listener that leaves when it has joined sees nothing of the reply', async () => {
+  const { relay, socket } = await open()
+  const room = relay.room('tea')
+  const seen = []
+  room.addEventListener('joined', () => room.leave({ stay: true }).catch(() => {}))
+  room.addEventListener('message', ({ detail }) => seen.push(detail.seq))
+  const joining = room.join()
+  socket.answer('join', { ...snapshot, seq: 1, messages: [{ seq: 1, from: 'bob', body: 1 }] })
+  await assert.rejects(joining, { code: 'closed' })
+  assert.deepEqual([seen, room.isJoined], [[], false])
+})
+
+test('one’s own message is shown before its promise resolves, and what is behind the reply is behind it', async () => {
+  const { socket, room } = await joined()
+  const seen = []
+  room.addEventListener('message', ({ detail }) => seen.push(detail.seq))
+  const sending = room.send('hi').then(() => seen.push('sent'))
+  socket.answer('send', { seq: 1, time: 1 })
+  socket.say(message(2))
+  await sending
+  assert.deepEqual(seen, [1, 2, 'sent'])
+})
+
+test('a message behind the reply to a join is seen', async () => {
+  const { relay, socket } = await open()
+  const room = relay.room('tea')
+  const seen = []
+  room.addEventListener('message', ({ detail }) => seen.push(detail.seq))
+  room.join()
+  socket.answer('join', snapshot)
+  socket.say(message(1))
+  assert.deepEqual(seen, [1])
+})
+
+test('a send that is withdrawn before its turn is not sent', async () => {
+  const { socket, room } = await joined({ outbox: 2 })
+  const first = room.send('first')
+  const giveUp = new AbortController()
+  const second = room.send('second', { signal: giveUp.signal })
+  giveUp.abort(new Error('never mind'))
+  await assert.rejects(second, /never mind/)
+  // Its place in the outbox is free again.
+  const third = room.send('third')
+  socket.answer('send', { seq: 1, time: 1 })
+  await first
+  socket.answer('send', { seq: 2, time: 1 })
+  assert.equal((await third).seq, 2)
+  assert.deepEqual(socket.sent.filter(({ type }) => type === 'send').map(({ body }) => body), ['first', 'third'])
+})
+
+test('a send that is under way is given up, and those behind it still wait for its reply', async () => {
+  const { socket, room } = await joined()
+  const giveUp = new AbortController()
+  const first = room.send('first', { signal: giveUp.signal })
+  const second = room.send('second')
+  giveUp.abort(new Error('never mind'))
+  await assert.rejects(first, /never mind/)
+  assert.equal(socket.last('send').body, 'first')
+  socket.answer('send', { seq: 1, time: 1 })
+  assert.equal(socket.last('send').body, 'second')
+  socket.answer('send', { seq: 2, time: 1 })
+  assert.equal((await second).seq, 2)
+})
+
+test('a send with a signal that is over is not sent', async () => {
+  const { socket, room } = await joined()
+  await assert.rejects(room.send('hi', { signal: AbortSignal.abort() }), { name: 'AbortError' })
+  assert.equal(socket.last('send'), undefined)
+})
+
+test('an iteration ends with close, behind what it has', async () => {
+  const { relay, socket, room } = await joined()
+  const seqs = []
+  const iteration = room.messages()
+  socket.say(message(1))
+  socket.say(message(2))
+  relay.close()
+  for await (const { seq } of iteration) seqs.push(seq)
+  assert.deepEqual(seqs, [1, 2])
+})
+
+test('an iteration throws when the relay ends it', async () => {
+  for (const [end, code] of [
+    [(socket) => socket.say({ type: 'room', room: 'tea', removed: true }), 'removed'],
+    [(socket) => socket.onclose({ code: 4506, reason: '' }), 'refused'],
+  ]) {
+    const { socket, room } = await joined()
+    const next = room.messages().next()
+    end(socket)
+    await assert.rejects(next, { code })
+  }
+})
+
+test('an iteration that is left keeps nothing', async () => {
+  const { socket, room } = await joined()
+  const iteration = room.messages()
+  socket.say(message(1))
+  for await (const { seq } of iteration) if (seq === 1) break
+  socket.say(message(2))
+  assert.deepEqual(await iteration.next(), { value: undefined, done: true })
+})
+
+test('an iteration must keep something', async () => {
+  const { room } = await joined()
+  for (const limit of [0, -1, NaN]) assert.throws(() => room.messages({ limit }), RangeError)
+})
+
+test('leaving without a connection is possible only for this session', async () => {
+  const { socket, room } = await joined()
+  socket.onclose({ code: 1006, reason: '' })
+  await assert.rejects(room.leave(), { code: 'closed' })
+  await room.leave({ stay: true })
+  await assert.rejects(room.send('hi'), { code: 'closed' })
+})
+
+test('a join waits for the connection, and fails with the client', async () => {
+  const { relay, socket } = await open()
+  const joining = relay.room('tea').join()
+  socket.onclose({ code: 4506, reason: '' })
+  await assert.rejects(joining, { code: 'refused' })
+  assert.equal(relay.state, 'refused')
+})
+
+test('a token function may say that it is over', async () => {
+  const { StillwireError } = await import('../../web/stillwire.js')
+  const relay = new Stillwire('ws://127.0.0.1:1/', {
+    WebSocket: Socket, page: null,
+    token: () => Promise.reject(new StillwireError({ code: 'unauthorized', message: 'signed out' })),
+  })
+  relay.connect()
+  await setImmediate()
+  assert.deepEqual([relay.state, relay.reason], ['refused', 'signed out'])
+})
+
+test('what no room of ours is told of is told by the client', async () => {
+  const { relay, socket } = await open()
+  const seen = []
+  for (const type of ['message', 'room', 'weather', 'state']) {
+    relay.addEventListener(type, ({ detail }) => seen.push([type, detail.room]))
+  }
+  socket.say(message(1))
+  socket.say({ type: 'room', room: 'jam', added: true })
+  socket.say({ type: 'weather', room: 'jam' })
+  socket.say({ type: 'state', room: 'jam' })
+  assert.deepEqual(seen, [['message', 'tea'], ['room', 'jam']])
+})
+
+test('a client needs an address and a WebSocket', () => {
+  assert.throws(() => new Stillwire('nowhere', { WebSocket: Socket }), TypeError)
+  assert.throws(() => new Stillwire('ws://127.0.0.1:1/', { WebSocket: null }), /WebSocket/)
+})

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// Never run: what compiles here is what apps may write, and each expected error must be one.
+import { Stillwire, StillwireError, isSilenced, noPresence, presenceAfter } from '../../../web/stillwire.js'
+import type { Message, Presence, Room } from '../../../web/stillwire.js'
+
+const relay = new Stillwire(new URL('wss://relay.example.org/v1/connect'), {
+  token: async ({ isExpired }) => (isExpired ? 'new' : 'cached'),
+  hello: () => ({ device: 'laptop' }),
+  timeout: 5,
+  page: null,
+})
+relay.addEventListener('state', ({ detail }) => {
+  const delay: number | undefined = detail.delay
+  // @ts-expect-error a state is one of five
+  if (detail.state === 'lost') console.log(delay)
+})
+// @ts-expect-error there is no such event
+relay.addEventListener('stat', () => {})
+
+export async function app(): Promise<void> {
+  const tea: Room = relay.room('tea', { history: 20 })
+  tea.addEventListener('presence', ({ detail }) => {
+    const presence: Presence = detail
+    // @ts-expect-error null in large rooms
+    console.log(presence.members.ann)
+    console.log(isSilenced(presence.members?.ann))
+  })
+  tea.addEventListener('reset', ({ detail: { reason } }) => console.log(reason === 'gap'))
+  relay.connect()
+  await tea.join()
+  const reply = await tea.send({ text: 'hi' }, { mentions: ['bob'], push: false, signal: new AbortController().signal })
+  console.log(reply.delivery?.quiet.includes('bob'), reply.seq + 1)
+  for await (const message of tea.messages({ limit: 10 })) {
+    const own: Message = message
+    // @ts-expect-error a message is the app's to read alone
+    own.seq = 1
+    if (own.isAfterGap) await tea.history({ before: own.seq, limit: 50 })
+    tea.read(own.seq)
+  }
+  try {
+    await relay.request('watch', { users: ['bob'] })
+  } catch (error) {
+    if (error instanceof StillwireError && error.isTemporary) console.log(error.retryAfter)
+  }
+  relay.setActivity('idle')
+  relay.setActivity(null)
+  // @ts-expect-error there is no such activity
+  relay.setActivity('asleep')
+  await relay.setFocus(null, { device: 'phone' })
+  console.log(presenceAfter(noPresence, { type: 'counts', memberCount: 1 }).memberCount)
+  await tea.leave({ stay: true })
+  relay.close()
+}
