@@ -7,7 +7,7 @@ const inputs = ['pointerdown', 'pointermove', 'keydown', 'wheel', 'touchstart']
 /**
  * Watches a page (a window, or what behaves like one) and returns a function that ends it. Tells `listener`
  * `active(state)` with `active`, `idle` or `background` when that changed; `suspended()` and `resumed()` around
- * the time in which the page does not run, frozen or in the back-forward cache; and `networkChanged()`.
+ * the time in which the page does not run, frozen or in the back-forward cache; and `networkChanged(isOnline)`.
  */
 export function watchPage(page, clock, listener) {
   const { document } = page
@@ -49,8 +49,9 @@ export function watchPage(page, clock, listener) {
   listen(document, 'freeze', () => listener.suspended())
   listen(page, 'pageshow', () => listener.resumed())
   listen(document, 'resume', () => listener.resumed())
-  listen(page, 'online', () => listener.networkChanged())
-  listen(page, 'offline', () => listener.networkChanged())
+  for (const isOnline of [true, false]) {
+    listen(page, isOnline ? 'online' : 'offline', () => listener.networkChanged(isOnline))
+  }
   look()
   return () => {
     for (const end of listening) end()

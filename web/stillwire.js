@@ -254,8 +254,8 @@ export class Stillwire extends EventTarget {
         if (this.state === 'waiting') this.#open()
         else this.#connection?.probe()
       },
-      networkChanged: () => {
-        if (this.state === 'waiting' && !this.#isSuspended) this.#open()
+      networkChanged: (isOnline) => {
+        if (isOnline && this.state === 'waiting' && !this.#isSuspended) this.#open()
         else this.#connection?.probe()
       },
     }

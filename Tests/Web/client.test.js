@@ -106,6 +106,7 @@ test('a network that comes back is tried at once', async () => {
   const subject = page()
   const { relay, socket, welcome } = await open({ page: subject, random: () => 1 })
   socket.onclose({ code: 1006, reason: '' })
+  subject.dispatchEvent(new Event('offline'))
   assert.equal(relay.state, 'waiting')
   subject.dispatchEvent(new Event('online'))
   await welcome()
@@ -286,6 +287,19 @@ test('a token function may say that it is over', async () => {
   relay.connect()
   await setImmediate()
   assert.deepEqual([relay.state, relay.reason], ['refused', 'signed out'])
+})
+
+test('a token that never comes is asked for again', async () => {
+  const clock = new StillClock()
+  let asked = 0
+  const relay = new Stillwire('ws://127.0.0.1:1/', {
+    WebSocket: Socket, clock, page: null, random: () => 0.5, token: () => (asked++, new Promise(() => {})),
+  })
+  relay.connect()
+  await clock.advance(15_000, () => setImmediate())
+  assert.equal(relay.state, 'waiting')
+  await clock.advance(1_000, () => setImmediate())
+  assert.deepEqual([relay.state, asked], ['connecting', 2])
 })
 
 test('what no room of ours is told of is told by the client', async () => {

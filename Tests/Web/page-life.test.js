@@ -18,7 +18,7 @@ function watch(subject, clock = new StillClock()) {
     active: (state) => told.push(state),
     suspended: () => told.push('suspended'),
     resumed: () => told.push('resumed'),
-    networkChanged: () => told.push('networkChanged'),
+    networkChanged: (isOnline) => told.push(isOnline ? 'online' : 'offline'),
   })
   const show = (visibilityState) => {
     subject.document.visibilityState = visibilityState
@@ -74,7 +74,7 @@ test('a network that comes or goes is told', () => {
   const { told } = watch(subject)
   subject.dispatchEvent(new Event('offline'))
   subject.dispatchEvent(new Event('online'))
-  assert.deepEqual(told, ['networkChanged', 'networkChanged'])
+  assert.deepEqual(told, ['offline', 'online'])
 })
 
 test('nothing is told after the end', async () => {
