@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The JavaScript client in a page that is hidden, frozen and put into the back-forward cache."""
+
+import json
+import unittest
+import urllib.request
+
+from page import eventually, start_browser
+from served import Served
+
+START = """
+const done = arguments[1]
+import(new URL('/stillwire.js', location)).then(({ Stillwire }) => {
+  const url = new URL('/v1/connect', location)
+  url.protocol = 'ws'
+  const relay = new Stillwire(url, { hello: { user: arguments[0] } })
+  window.relay = relay
+  window.states = []
+  window.seen = []
+  relay.addEventListener('state', ({ detail }) => states.push(detail.state))
+  addEventListener('pageshow', ({ persisted }) => states.push(persisted ? 'persisted' : 'shown'))
+  const room = relay.room(`room-${arguments[0]}`)
+  room.addEventListener('message', ({ detail }) => seen.push(detail.body))
+  relay.connect()
+  return room.join()
+}).then(() => done(null), (error) => done(String(error)))
+"""
+
+
+class ClientTests(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.relay = Served()
+        cls.addClassCleanup(cls.relay.stop)
+        cls.driver = start_browser()
+        cls.addClassCleanup(cls.driver.quit)
+
+    def start(self, user):
+        """A client of this user, in a tab of its own and a document without scripts of its own."""
+        self.user = user
+        self.driver.switch_to.new_window("tab")
+        self.driver.get(f"{self.relay.url}/place.js")
+        self.assertIsNone(self.driver.execute_async_script(START, user))
+
+    def call(self, method, path, body=None, user="bob"):
+        data = None if body is None else json.dumps(body).encode()
+        headers = {"X-Stillwire-User": user, "Content-Type": "application/json"}
+        request = urllib.request.Request(f"{self.relay.url}/v1/{path}", data, headers, method=method)
+        with urllib.request.urlopen(request, timeout=10) as response:
+            return json.load(response)
+
+    def say(self, text):
+        self.call("POST", f"rooms/room-{self.user}/messages", {"body": text, "from": "bob"})
+
+    def activity(self):
+        return self.call("GET", f"users/{self.user}/presence").get("activity")
+
+    def value(self, name):
+        return self.driver.execute_script(f"return window.{name}")
+
+    def wait_for(self, what, condition):
+        eventually(self.driver, what, condition)
+
+    def test_a_hidden_page_is_in_the_background(self):
+        self.start("hidden")
+        self.assertEqual(self.activity(), "active")
+        page = self.driver.current_window_handle
+        self.driver.switch_to.new_window("tab")
+        self.wait_for("the relay knows that the page is hidden", lambda: self.activity() == "background")
+        self.driver.close()
+        self.driver.switch_to.window(page)
+        self.wait_for("the relay knows that the page is shown", lambda: self.activity() == "active")
+
+    def test_a_frozen_page_misses_nothing(self):
+        self.start("frozen")
+        self.say("before")
+        self.wait_for("the first message is seen", lambda: self.value("seen") == ["before"])
+        self.driver.execute_cdp_cmd("Page.setWebLifecycleState", {"state": "frozen"})
+        self.wait_for("its session has ended", lambda: self.value("states")[-1] == "waiting")
+        self.say("meanwhile")
+        self.driver.execute_cdp_cmd("Page.setWebLifecycleState", {"state": "active"})
+        self.wait_for("the client is back", lambda: self.value("states")[-1] == "open")
+        self.say("after")
+        self.wait_for("all are seen", lambda: self.value("seen") == ["before", "meanwhile", "after"])
+
+    def test_a_page_comes_back_from_the_cache_of_its_browser(self):
+        self.start("cached")
+        self.say("before")
+        self.wait_for("the first message is seen", lambda: self.value("seen") == ["before"])
+        self.driver.get(f"{self.relay.url}/clock.js")
+        self.say("meanwhile")
+        self.driver.back()
+        self.wait_for("the page is back as it was", lambda: "persisted" in (self.value("states") or []))
+        self.wait_for("what was missed is seen", lambda: self.value("seen") == ["before", "meanwhile"])
+
+
+if __name__ == "__main__":
+    unittest.main()
