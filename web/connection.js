@@ -42,8 +42,8 @@ export class Connection {
   }
 
   /**
-   * Sends a request; `settle(error, reply)` is called once, and for a frame that is too large at once. A promise would let
-   * the frames behind the reply overtake it.
+   * Sends a request; `settle(error, reply)` is called once, and at once where nothing is sent. A promise would let the
+   * frames behind the reply overtake it.
    */
   ask(type, fields, settle, limit = this.#limit) {
     if (!this.#isWelcome || this.#isOver) return settle(closed())
@@ -51,7 +51,8 @@ export class Connection {
     const frame = { type, id, ...fields }
     const text = JSON.stringify(frame)
     if (bytes(text) > this.#frameLimit) {
-      return settle(new StillwireError({ code: 'too_large', message: `a frame holds ${this.#frameLimit} bytes at most` }))
+      const message = `a frame holds ${this.#frameLimit} bytes at most`
+      return settle(new StillwireError({ code: 'too_large', message }))
     }
     const timer = this.#clock.setTimeout(() => {
       this.#requests.delete(id)

@@ -32,7 +32,7 @@ export class FocusReport {
       if (report !== this.#report || error?.code === 'closed') return
       if (!error) this.#settle('resolve', reply)
       else if (!error.isTemporary) this.#settle('reject', error)
-      else this.#retry = this.#link.clock.setTimeout(() => this.tell(), this.#link.delay(this.#attempt++, error.retryAfter))
+      else this.#again(error)
     })
   }
 
@@ -43,6 +43,10 @@ export class FocusReport {
   fail() {
     this.stop()
     this.#settle('reject', closed())
+  }
+
+  #again({ retryAfter }) {
+    this.#retry = this.#link.clock.setTimeout(() => this.tell(), this.#link.delay(this.#attempt++, retryAfter))
   }
 
   #settle(how, outcome) {

@@ -25,7 +25,8 @@ export function orderAfterJoin(order, { epoch, seq, recovered, messages = [] }) 
   const fresh = messages.filter((message) => message?.seq > last && (last = message.seq))
   // The relay's word is final: what it does not give up to `seq`, there is not.
   const newest = Math.max(seq, last)
-  return { ...shown({ ...nowhere, epoch, seq: newest, isAfterGap: order.isAfterGap || reset !== undefined }, fresh), reset }
+  const isAfterGap = order.isAfterGap || reset !== undefined
+  return { ...shown({ ...nowhere, epoch, seq: newest, isAfterGap }, fresh), reset }
 }
 
 /** The order after a message: {`order`, `shown`}. What was shown already shows nothing; what is too new is held. */

@@ -31,8 +31,9 @@ export class Outbox {
   add(fields, accepted, signal) {
     return new Promise((resolve, reject) => {
       signal?.throwIfAborted()
-      if (!this.#link.reserve()) throw new StillwireError({ code: 'full', message: 'too many sends wait', temporary: true })
-      const send = { fields: { ...fields, key: fields.key ?? newKey() }, attempt: 0, resolve, reject, accepted, sentAt: undefined }
+      if (!this.#link.reserve()) throw full()
+      const keyed = { ...fields, key: fields.key ?? newKey() }
+      const send = { fields: keyed, attempt: 0, sentAt: undefined, accepted, resolve, reject }
       this.#waiting.push(send)
       const withdraw = () => this.#withdraw(send, signal.reason)
       signal?.addEventListener('abort', withdraw)
@@ -108,7 +109,11 @@ export class Outbox {
   }
 }
 
-// Unique among the user's keys of five minutes, which is all that is asked of it; `crypto` is missing in Debian 12's Node.
+function full() {
+  return new StillwireError({ code: 'full', message: 'too many sends wait', temporary: true })
+}
+
+// Unique among the user's keys of five minutes, which is all that is asked; Debian 12's Node has no global `crypto`.
 function newKey() {
   const random = () => Math.random().toString(36).slice(2)
   return `${Date.now().toString(36)}-${random()}${random()}`

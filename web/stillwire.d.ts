@@ -184,7 +184,10 @@ export class Stillwire {
   tell(type: string, fields?: Fields): void
   room(name: string, first?: { history?: number }): Room
   setActivity(state: Activity | null): void
-  setFocus(isFocused: boolean | null, fields?: { device?: string; source?: string; authorization?: string }): Promise<Frame>
+  setFocus(
+    isFocused: boolean | null,
+    fields?: { device?: string; source?: string; authorization?: string }
+  ): Promise<Frame>
 }
 
 export const noPresence: Presence

@@ -26,8 +26,8 @@ const ownClock = {
 /**
  * A client of a relay that comes back by itself, with its rooms, and loses nothing on the way.
  *
- * Events: `state` whenever `state` changed ({`state`, `reason?`, `code?`, `delay?`}); `welcome`, `response`, `presence`, `error`,
- * `bye` as the protocol has them; `frame` for each frame in either direction, `detail` being
+ * Events: `state` whenever `state` changed ({`state`, `reason?`, `code?`, `delay?`}); `welcome`, `response`, `presence`,
+ * `error`, `bye` as the protocol has them; `frame` for each frame in either direction, `detail` being
  * {`isOwn`, `text`, `frame`, `answers`}, the last the type of the request that a reply belongs to. What belongs to a
  * room is told by the room.
  *
@@ -131,7 +131,7 @@ export class Stillwire extends EventTarget {
     return room
   }
 
-  /** Says what the person does, in place of what the page knows: `active`, `idle` or `background`; null: the page again. */
+  /** Says what the person does, whatever the page knows: `active`, `idle` or `background`; null: the page again. */
   setActivity(state) {
     this.#isActivityChosen = state !== null
     if (state !== null) this.#beActive(state)
@@ -142,7 +142,7 @@ export class Stillwire extends EventTarget {
     }
   }
 
-  /** Reports this device's Focus (true, false, or null for unknown), now or at the next welcome; a newer report replaces it. */
+  /** Reports this device's Focus (true, false, null: unknown), now or at the next welcome; a newer one replaces it. */
   setFocus(isFocused, fields = {}) {
     return this.#focus.set(isFocused, fields)
   }

@@ -5,7 +5,7 @@ import pytest
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--disconnects", type=int, default=25, help="losses of the connection, in the stream and for memory")
+    parser.addoption("--disconnects", type=int, default=25, help="losses of the connection in the stream")
     parser.addoption("--messages", type=int, default=2500, help="messages of the stream")
     parser.addoption("--seed", type=int, default=1, help="of when and how the network breaks")
     parser.addoption("--reconnects", type=int, default=600, help="reconnects over which memory must stay flat")

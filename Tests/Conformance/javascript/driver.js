@@ -69,7 +69,8 @@ const commands = {
   // Not awaited: the next message may come later than the next command.
   take({ tag, count }) {
     for (let taken = 0; taken < count; taken += 1) {
-      iterations.get(tag).next().then(({ value }) => tell('taken', { tag, seq: value.seq, isAfterGap: value.isAfterGap }))
+      const next = iterations.get(tag).next()
+      next.then(({ value: { seq, isAfterGap } }) => tell('taken', { tag, seq, isAfterGap }))
     }
   },
   async advance({ by }) {
