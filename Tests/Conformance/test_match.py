@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the patterns of the scripts accept and refuse: a case that cannot fail says nothing."""
+
+from typing import Any
+
+import pytest
+
+from match import Mismatch, filled, match
+
+TAKEN = {"known": 7}
+
+
+@pytest.mark.parametrize(
+    ("pattern", "value"),
+    [
+        ({}, {"more": 1}),
+        ({"a": {"b": 1}}, {"a": {"b": 1, "c": 2}}),
+        ([1, {"a": 2}], [1, {"a": 2, "b": 3}]),
+        ({"a": {"$any": True}}, {"a": None}),
+        ({"a": {"$absent": True}}, {}),
+        ({"a": {"$is": "known"}}, {"a": 7}),
+        ({"a": {"$not": {"$is": "known"}}}, {"a": 8}),
+        ({"a": {"$between": [1, 2]}}, {"a": 1.5}),
+        ({"a": None}, {"a": None}),
+    ],
+)
+def test_a_pattern_accepts(pattern: Any, value: Any) -> None:
+    match(pattern, value, dict(TAKEN))
+
+
+@pytest.mark.parametrize(
+    ("pattern", "value"),
+    [
+        ({"a": 1}, {}),
+        ({"a": None}, {}),
+        ({"a": 1}, {"a": 2}),
+        ({"a": 1}, {"a": True}),
+        ({"a": False}, {"a": 0}),
+        ({"a": "1"}, {"a": 1}),
+        ({"a": {}}, {"a": 1}),
+        ([1], [1, 2]),
+        ([1, 2], [1]),
+        ([], {}),
+        ({"a": {"$any": True}}, {}),
+        ({"a": {"$absent": True}}, {"a": None}),
+        ({"a": {"$is": "known"}}, {"a": 8}),
+        ({"a": {"$not": 7}}, {"a": 7}),
+        ({"a": {"$between": [1, 2]}}, {"a": 2.1}),
+        ({"a": {"$between": [1, 2]}}, {"a": "1"}),
+        ({"a": "$name"}, {}),
+        ({"a": {"b": 1}}, None),
+    ],
+)
+def test_a_pattern_refuses(pattern: Any, value: Any) -> None:
+    with pytest.raises(Mismatch):
+        match(pattern, value, dict(TAKEN))
+
+
+def test_values_are_taken_anew_and_given_back() -> None:
+    taken = dict(TAKEN)
+    match({"a": "$known", "b": ["$other"]}, {"a": 1, "b": [[2]]}, taken)
+    assert filled({"x": "$known", "y": ["$other"]}, taken) == {"x": 1, "y": [[2]]}
+    assert filled("$unknown", taken, is_strict=False) == "$unknown"
+    with pytest.raises(AssertionError):
+        filled("$unknown", taken)
+
+
+def test_a_pattern_that_does_not_exist_is_a_mistake() -> None:
+    with pytest.raises(AssertionError, match="no such pattern"):
+        match({"$like": 1}, 1, {})
