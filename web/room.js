@@ -40,7 +40,8 @@ export class Room extends EventTarget {
   #link
   #history
   #order = nowhere
-  #isJoining = false
+  /** The join that is unanswered. */
+  #joining = null
   #isAskingPresence = false
   #attempt = 0
   #retry = 0
@@ -124,14 +125,14 @@ export class Room extends EventTarget {
   }
 
   [opened]() {
-    if (!this.#link.isOpen() || this.#isJoining) return
+    if (!this.#link.isOpen()) return
     this.isJoined = false
-    this.#isJoining = true
+    const joining = (this.#joining = {})
     this.#outbox.stop()
     const fields = { room: this.name, after: position(this.#order), history: this.#history || undefined }
     this.#link.ask('join', fields, (error, reply) => {
-      if (error?.code === 'closed' || !this.#isJoining) return
-      this.#isJoining = false
+      if (this.#joining !== joining || error?.code === 'closed') return
+      this.#joining = null
       if (error?.isTemporary) this.#again(error)
       else if (error) this.#left(error)
       else if (Number.isSafeInteger(reply.seq) && typeof reply.epoch === 'string') this.#joined(reply)
@@ -140,7 +141,8 @@ export class Room extends EventTarget {
   }
 
   [lost]() {
-    this.isJoined = this.#isJoining = this.#isAskingPresence = false
+    this.isJoined = this.#isAskingPresence = false
+    this.#joining = null
     this.#link.clock.clearTimeout(this.#retry)
     this.#outbox.stop()
     this.#marks.stop()

@@ -42,8 +42,10 @@ class Proxy:
     async def stall(self) -> None:
         """Lets nothing through for a moment."""
         self._is_flowing.clear()
-        await asyncio.sleep(self._random.random() * LONGEST_STALL)
-        self._is_flowing.set()
+        try:
+            await asyncio.sleep(self._random.random() * LONGEST_STALL)
+        finally:
+            self._is_flowing.set()
 
     async def disturb(self) -> None:
         """Ends every connection, at once or after a stall."""

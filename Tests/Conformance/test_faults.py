@@ -133,7 +133,7 @@ async def stream(relay: Relay, client: str, option: Any) -> str:
                 disturb(proxy, driver, view, count, option.disconnects, option.seed),
             )
             await going_on(view, work, watching)
-            await view.wait_for(lambda: view.numbers == {"ann": own, "bob": count})
+            await asyncio.wait_for(view.wait_for(lambda: view.numbers == {"ann": own, "bob": count}), PATIENCE)
             # Whatever came twice would come now.
             await driver.settle()
             await asyncio.sleep(0)
@@ -146,14 +146,16 @@ async def stream(relay: Relay, client: str, option: Any) -> str:
 
 async def going_on(view: View, work: asyncio.Future[Any], watching: asyncio.Task[None]) -> None:
     """Waits for `work`; fails when the view does, or when nothing new is seen for a while."""
-    while not work.done():
-        before = view.seq
-        await asyncio.wait({work, watching}, timeout=PATIENCE, return_when=asyncio.FIRST_COMPLETED)
-        if watching.done():
-            work.cancel()
-            watching.result()
-        assert work.done() or view.seq > before, f"nothing came behind seq {before}: {view.numbers}"
-    work.result()
+    try:
+        while not work.done():
+            before = view.seq
+            await asyncio.wait({work, watching}, timeout=PATIENCE, return_when=asyncio.FIRST_COMPLETED)
+            if watching.done():
+                watching.result()
+            assert work.done() or view.seq > before, f"nothing came behind seq {before}: {view.numbers}"
+        work.result()
+    finally:
+        work.cancel()
 
 
 @pytest.mark.parametrize("client", CLIENTS)
