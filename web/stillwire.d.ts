@@ -12,7 +12,7 @@ export interface Frame {
 }
 
 export interface Options {
-  /** A token, or a function that is asked for one at every connect; `isExpired`: the last one was refused as such. */
+  /** A token, or a function that is asked for one at every connect; `isExpired`: one was, and none was welcome since. */
   token?: string | ((about: { isExpired: boolean }) => string | Promise<string>)
   /** The other fields of `hello`: `device`, `app`, `client`, and in open mode `user` and `name`. */
   hello?: Fields | (() => Fields)
@@ -191,7 +191,7 @@ export class Stillwire {
 }
 
 export const noPresence: Presence
-/** The presence of a room after a reply to `join` (as `joined`) or `presence` (as `members`), or an event. */
+/** The presence of a room after a reply to `join` (as `joined`), `presence` or `watch` (as `members`), or an event. */
 export function presenceAfter(presence: Presence, input: { type: string; [field: string]: any }): Presence
 /** Only a clear yes silences. */
 export function isSilenced(entry: PresenceEntry | undefined): boolean

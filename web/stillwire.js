@@ -164,7 +164,6 @@ export class Stillwire extends EventTarget {
   async #hello() {
     const { token, hello } = this.#options
     const isExpired = this.#isExpired
-    this.#isExpired = false
     const fields = typeof hello === 'function' ? hello() : hello
     const given = typeof token === 'function' ? await token({ isExpired }) : token
     return { acks: true, ...fields, token: given, activity: this.#activity }
@@ -172,6 +171,7 @@ export class Stillwire extends EventTarget {
 
   #welcomed(frame) {
     this.#welcomedAt = this.#clock.now()
+    this.#isExpired = false
     this.user = frame.user
     this.#become('open')
     this.#dispatch('welcome', frame)
@@ -191,7 +191,7 @@ export class Stillwire extends EventTarget {
     for (const room of this.#joinedRooms()) room[lost]()
     this.#focus.stop()
     const last = bye?.code ?? code
-    this.#isExpired = last === expired
+    if (last === expired) this.#isExpired = true
     if (bye?.reconnect === false || !comesBack(last) || error?.isTemporary === false) {
       this.reason = refusal(last, bye?.reason ?? reason)
       this.#stop()
