@@ -14,3 +14,15 @@ public struct GatewayStatistics: Sendable {
     if let reason = outcome.reason { refused[reason, default: 0] += 1 } else { accepted += 1 }
   }
 }
+
+/// An app whose pushes wait, because its push gateway takes none of them.
+public struct PausedGateway: Sendable, Equatable {
+  public var app: String
+  public var reason: GatewayReason
+}
+
+/// What the push gateways of apps did, and what waits.
+public struct HTTPGatewayStatistics: Sendable {
+  public var pushes = GatewayStatistics()
+  public var paused: [PausedGateway] = []
+}

@@ -4,6 +4,7 @@
 import hashlib
 import hmac
 import json
+import signal
 import time
 
 import pytest
@@ -148,7 +149,34 @@ def test_a_gateway_that_is_busy_is_asked_again_when_it_says(matrix, service, sta
     eventually(lambda: job(circle, second, "sent"))
 
 
-@pytest.mark.parametrize("status", [400, 401, 404])
+@pytest.mark.parametrize("status, reason", [(401, "Forbidden"), (404, "BadPath")])
+def test_a_gateway_that_takes_nothing_pauses_its_app(matrix, service, tmp_path, status, reason):
+    """A wrong secret or URL is the operator's to mend; nothing is lost."""
+    circle = matrix()
+    reached(circle)
+    service.handle = lambda request: Answer(status)
+    circle.send("hi")
+    (request,) = arrived(service, 1)
+    push = eventually(lambda: job(circle, request, "retrying"))
+    assert push["note"] == reason
+    circle.send("more")
+    paused = [{"app": APP, "platform": "http", "reason": reason}]
+    assert call(circle.relay, "GET", "/ready").json["paused"] == paused
+    assert metrics(circle.relay)["stillwire_http_gateway_paused_apps"] == 1
+    circle.pass_due()
+    assert len(service.requests) == 1 and circle.relay.log.read_text().count("a push gateway refuses") == 1
+    # Another secret may be the right one.
+    (tmp_path / "secret").write_text(SECRET)
+    (tmp_path / "secret").chmod(0o600)
+    file = tmp_path / "stillwire.json"
+    told = json.loads(file.read_text())
+    told["apps"][0]["gateway"]["secretFile"] = "secret"
+    file.write_text(json.dumps(told))
+    circle.relay.signal(signal.SIGHUP)
+    eventually(lambda: "paused" not in call(circle.relay, "GET", "/ready").json)
+
+
+@pytest.mark.parametrize("status", [400, 410])
 def test_what_it_refuses_is_not_sent_again(matrix, service, status):
     circle = matrix()
     bob = reached(circle)

@@ -10,10 +10,13 @@ import Synchronization
 public final class HTTPGateway: Gateway {
   private let pool: HTTPPool
   private let clock: GatewayClock
+  private let log: Logger
   private let state = Mutex(State())
 
   private struct State {
     var apps: [String: HTTPGatewayApp] = [:]
+    /// By app.
+    var pauses: [String: CredentialPause] = [:]
     var statistics = GatewayStatistics()
   }
 
@@ -27,17 +30,29 @@ public final class HTTPGateway: Gateway {
     settings.timeout = timeout
     pool = HTTPPool(settings: settings, log: log)
     self.clock = clock
+    self.log = log
   }
 
-  /// Serves these apps from now on.
+  /// Serves these apps from now on. What is paused of an app that has changed is tried again.
   public func serve(_ apps: [HTTPGatewayApp]) {
-    state.withLock { $0.apps = Dictionary(apps.map { ($0.name, $0) }) { first, _ in first } }
+    state.withLock { state in
+      let former = state.apps
+      state.apps = Dictionary(apps.map { ($0.name, $0) }) { first, _ in first }
+      state.pauses = state.pauses.filter { state.apps[$0.key] == former[$0.key] }
+    }
   }
 
   /// Closes the connections; what is under way may be answered.
   public func close() { pool.close() }
 
-  public var statistics: GatewayStatistics { state.withLock { $0.statistics } }
+  public var statistics: HTTPGatewayStatistics {
+    state.withLock { state in
+      HTTPGatewayStatistics(
+        pushes: state.statistics,
+        paused: state.pauses.compactMap { app, pause in pause.reason.map { PausedGateway(app: app, reason: $0) } }
+          .sorted { $0.app < $1.app })
+    }
+  }
 
   public func send(_ push: Push, to device: Device, noting log: AttemptLog) async -> PushOutcome {
     let outcome = await outcome(of: push, to: device, noting: log)
@@ -49,6 +64,8 @@ public final class HTTPGateway: Gateway {
     guard let app = device.app.flatMap({ name in state.withLock { $0.apps[name] } }) else {
       return .dead(.noCredential)
     }
+    let (wait, isTrial) = enter(app)
+    if let wait { return .paused(wait.time, wait.reason) }
     let body = MatrixNotification.json(of: push, to: device, topic: device.topic ?? app.topics[0])
     var fields = [(name: "Content-Type", value: "application/json"), (name: "Accept", value: "application/json")]
     if let signature = app.signature(of: body) { fields.append((Self.signatureName, signature)) }
@@ -59,9 +76,55 @@ public final class HTTPGateway: Gateway {
     return fate.outcome { answer in
       let took = clock.monotonic() - start
       state.withLock { $0.statistics.answers.observe(took.seconds) }
-      let outcome = PushOutcome(answer, pushkey: device.token)
+      let outcome =
+        if let reason = answer.refusal { refused(reason, of: app, isTrial: isTrial) } else {
+          PushOutcome(answer, pushkey: device.token)
+        }
+      if case .sent = outcome { accepted(app) }
       attempts.note(answer, outcome, at: clock.wall(), hiding: device.token)
       return outcome
+    }
+  }
+  // MARK: Pauses
+
+  /// What a push has to wait for; and otherwise, whether it is the one that is tried after a pause.
+  private func enter(_ app: HTTPGatewayApp) -> (wait: (time: Duration, reason: GatewayReason)?, isTrial: Bool) {
+    let now = clock.monotonic()
+    return state.withLock { state in
+      guard let reason = state.pauses[app.name]?.reason else { return (nil, false) }
+      return (state.pauses[app.name]?.wait(at: now).map { ($0, reason) }, true)
+    }
+  }
+
+  private func refused(_ reason: GatewayReason, of app: HTTPGatewayApp, isTrial: Bool) -> PushOutcome {
+    let now = clock.monotonic()
+    let refusal: (wait: Duration, isNews: Bool)? = state.withLock { state in
+      // Of another place or secret than that of now.
+      guard state.apps[app.name] == app else { return nil }
+      return state.pauses[app.name, default: CredentialPause()].refused(reason, at: now, isTrial: isTrial)
+    }
+    guard let refusal else { return .paused(.zero, reason) }
+    if refusal.isNews {
+      log.error(
+        "a push gateway refuses an app's pushes, which wait",
+        metadata: ["app": "\(app.name)", "gateway": "\(app.destination.origin)", "reason": "\(reason.rawValue)"])
+    }
+    return .paused(refusal.wait + CredentialPause.stepBack, reason)
+  }
+
+  private func accepted(_ app: HTTPGatewayApp) {
+    guard state.withLock({ $0.pauses[app.name]?.accepted() ?? false }) else { return }
+    log.notice("a push gateway takes an app's pushes again", metadata: ["app": "\(app.name)"])
+  }
+}
+
+extension HTTPAnswer {
+  /// Why a gateway takes nothing of an app: the operator has to mend the secret or the URL; nil: it is about this push.
+  var refusal: GatewayReason? {
+    switch status {
+    case 401, 403: .forbidden
+    case 404, 405: .badPath
+    default: nil
     }
   }
 }

@@ -37,8 +37,6 @@ public final class WebPushGateway: Gateway {
   /// A refusal so soon after the service has taken another push is about the one subscription, which was made with
   /// another key: it stops nobody else's pushes.
   static let trust = Duration.seconds(60)
-  /// By how much a push that was tried in vain stands behind those that waited for it.
-  static let stepBack = Duration.seconds(5)
 
   /// Throws what is wrong with the certificates.
   public init(_ service: WebPushService, clock: GatewayClock, log: Logger) throws {
@@ -166,7 +164,7 @@ public final class WebPushGateway: Gateway {
         "a push service refuses the relay's key; its pushes wait",
         metadata: ["origin": "\(origin)", "reason": "\(reason.rawValue)"])
     }
-    return .paused(refusal.wait + Self.stepBack, reason)
+    return .paused(refusal.wait + CredentialPause.stepBack, reason)
   }
 
   private func change<Result: Sendable>(

@@ -23,13 +23,14 @@ extension Relay {
     let stage = stage
     let paused = apple?.statistics.paused ?? []
     let services = webPush?.statistics.paused ?? []
+    let gateways = http?.statistics.paused ?? []
     let forgetting = worker.pausedForgetting
     let storeWorks = store.statistics.isAvailable
     return .json(stage == .ready ? 200 : 503) {
       $0["status"] = stage.rawValue
       // Still ready: who is sent elsewhere finds nobody there, and rooms that keep nothing go on here.
       $0["store"] = storeWorks ? "available" : "unavailable"
-      guard !paused.isEmpty || !services.isEmpty || !forgetting.isEmpty else { return }
+      guard !(paused.isEmpty && services.isEmpty && gateways.isEmpty && forgetting.isEmpty) else { return }
       $0.array("paused") { list in
         for app in paused {
           list.object {
@@ -43,6 +44,13 @@ extension Relay {
             $0["app"] = pause.app
             $0["reason"] = ForgettingPause.reason
             $0.integer("until", pause.until.rawValue)
+          }
+        }
+        for gateway in gateways {
+          list.object {
+            $0["app"] = gateway.app
+            $0["platform"] = Platform.http.rawValue
+            $0["reason"] = gateway.reason.rawValue
           }
         }
         for service in services {

@@ -47,7 +47,11 @@ extension Relay {
       write(statistics.pushes, of: "webpush", "Push services of browsers", to: &text)
     }
     if let http, !settings.gatewayApps.isEmpty {
-      write(http.statistics, of: "http_gateway", "Push gateways", to: &text)
+      let statistics = http.statistics
+      text.gauge(
+        "stillwire_http_gateway_paused_apps", "Apps whose push gateway takes none of their pushes, which wait.",
+        statistics.paused.count)
+      write(statistics.pushes, of: "http_gateway", "Push gateways", to: &text)
     }
     write(process, to: &text)
     return HTTPResponse(

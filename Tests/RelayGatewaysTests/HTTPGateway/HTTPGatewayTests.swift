@@ -57,7 +57,7 @@ import Testing
     (200, "<html>", .retry(after: nil, .other, isUnknown: true)),
     (200, #"{"rejected":"key"}"#, .retry(after: nil, .other, isUnknown: true)),
     (200, "", .retry(after: nil, .other, isUnknown: true)), (302, "", .retry(after: nil, .redirected)),
-    (400, "", .dead(.other)), (401, "", .dead(.other)), (404, "", .dead(.other)),
+    (400, "", .dead(.other)), (410, "", .dead(.other)),
     (408, "", .retry(after: nil, .timeout)),
     (413, "", .tooLarge(.payloadTooLarge)), (429, "", .retry(after: nil, .tooManyRequests)),
     (500, "", .retry(after: nil, .internalServerError)), (502, "", .retry(after: nil, .internalServerError)),
@@ -65,6 +65,11 @@ import Testing
   ])
   func `each answer means one thing`(_ status: Int, _ body: String, _ outcome: PushOutcome) {
     #expect(PushOutcome(HTTPAnswer(status: status, body: Array(body.utf8)), pushkey: "key") == outcome)
+  }
+
+  @Test func `some answers are about the app, not about a push`() {
+    let refusals = [401: GatewayReason.forbidden, 403: .forbidden, 404: .badPath, 405: .badPath]
+    for status in 200..<600 { #expect(HTTPAnswer(status: status).refusal == refusals[status]) }
   }
 
   @Test func `Retry-After is obeyed`() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What keeps an app's pushes back that Apple's service does not accept from it: after each pause one push is tried.
+/// What keeps pushes back that a service does not accept from us, whatever they are: after each pause one push is tried.
 struct CredentialPause {
   /// Why nothing goes out; nil: it does.
   private(set) var reason: GatewayReason?
@@ -11,6 +11,8 @@ struct CredentialPause {
   static let longest = Duration.seconds(15 * 60)
   /// For how long others wait for the one that is tried.
   static let trial = Duration.seconds(30)
+  /// By how much a push that was tried in vain stands behind those that waited for it, where it may be its own fault.
+  static let stepBack = Duration.seconds(5)
 
   /// How long to wait; nil: send now. Who is told nil while there is a reason is the one that is tried.
   mutating func wait(at now: ContinuousClock.Instant) -> Duration? {

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import Logging
+import RelayDelivery
+import RelayProtocol
+import Testing
+
+@testable import RelayGateways
+
+/// From a push to an answer of a push gateway.
+@Suite struct HTTPGatewaySendTests {
+  private let time = SteppedClock()
+  private let service: TestService
+  private let gateway: HTTPGateway
+  private static let taken = HTTPAnswer(status: 200, body: Array(#"{"rejected":[]}"#.utf8))
+  private static let signature = HTTPGateway.signatureName.lowercased()
+  private static let device = Device(id: .default, app: "app", platform: .http, token: "key")
+
+  init() async throws {
+    service = try await TestService.start(isSecure: false) { _ in Self.taken }
+    gateway = try HTTPGateway(clock: time.clock, log: Logger(label: "test"))
+    gateway.serve([try app()])
+  }
+
+  private func app(secret: String? = nil) throws -> HTTPGatewayApp {
+    let place = try #require(HTTPGatewayApp.Place("http://127.0.0.1:\(service.port)/notify?v=1"))
+    return HTTPGatewayApp(name: "app", topics: ["topic"], place: place, secret: secret.map { Array($0.utf8) })
+  }
+
+  private func send(noting log: AttemptLog = AttemptLog()) async -> PushOutcome {
+    await gateway.send(push(payload: #"{"aps":{"alert":"hi"}}"#), to: Self.device, noting: log)
+  }
+
+  @Test func `a push is posted where the app's gateway is, and signed`() async throws {
+    gateway.serve([try app(secret: "secret")])
+    let log = AttemptLog()
+    #expect(await send(noting: log) == .sent(.accepted))
+    let request = try #require(service.requests.first)
+    #expect(request.path == "/notify?v=1" && request.headers["content-type"] == "application/json")
+    #expect(request.headers[Self.signature] == (try app(secret: "secret").signature(of: request.body)))
+    let told = try #require(JSON(reading: request.body)?["notification"])
+    #expect(told["event_id"]?.text == uuid(1) && told["content"]?["body"]?.text == "hi")
+    #expect(log.attempts.map(\.status) == [200])
+    #expect(gateway.statistics.pushes.accepted == 1)
+  }
+
+  @Test func `without a secret nothing is signed`() async throws {
+    #expect(await send() == .sent(.accepted))
+    #expect(service.requests.map { $0.headers[Self.signature] } == [nil])
+  }
+
+  @Test func `an answer decides`() async throws {
+    service.answer { _ in HTTPAnswer(status: 200, body: Array(#"{"rejected":["key"]}"#.utf8)) }
+    #expect(await send() == .forgetDevice(.unregistered))
+    service.answer { _ in HTTPAnswer(status: 503, retryAfter: .seconds(7)) }
+    #expect(await send() == .retry(after: .seconds(7), .serviceUnavailable))
+    #expect(gateway.statistics.pushes.refused == [.unregistered: 1, .serviceUnavailable: 1])
+  }
+
+  @Test func `a device of no app that has a gateway is not reached`() async throws {
+    var other = Self.device
+    other.app = "other"
+    for device in [other, Device(id: .default, platform: .http, token: "key")] {
+      #expect(await gateway.send(push(), to: device) == .dead(.noCredential))
+    }
+    #expect(service.requests.isEmpty)
+  }
+
+  @Test(arguments: [(401, GatewayReason.forbidden), (404, .badPath)])
+  func `a gateway that takes nothing is left alone, and tried again`(_ status: Int, _ reason: GatewayReason)
+    async throws
+  {
+    service.answer { _ in HTTPAnswer(status: status) }
+    #expect(await send() == .paused(CredentialPause.shortest + CredentialPause.stepBack, reason))
+    #expect(await send() == .paused(CredentialPause.shortest, reason))
+    #expect(service.requests.count == 1)
+    #expect(gateway.statistics.paused == [PausedGateway(app: "app", reason: reason)])
+    time.pass(CredentialPause.shortest)
+    #expect(await send() == .paused(CredentialPause.shortest * 2 + CredentialPause.stepBack, reason))
+    time.pass(CredentialPause.shortest * 2)
+    service.answer { _ in Self.taken }
+    #expect(await send() == .sent(.accepted))
+    #expect(gateway.statistics.paused.isEmpty)
+  }
+
+  @Test func `another secret is tried at once, and the same again is not`() async throws {
+    service.answer { _ in HTTPAnswer(status: 403) }
+    #expect(await send().reason == .forbidden)
+    gateway.serve([try app()])
+    #expect(gateway.statistics.paused.count == 1)
+    gateway.serve([try app(secret: "secret")])
+    #expect(gateway.statistics.paused.isEmpty)
+    service.answer { _ in Self.taken }
+    #expect(await send() == .sent(.accepted))
+  }
+}
