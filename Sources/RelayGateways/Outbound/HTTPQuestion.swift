@@ -25,7 +25,12 @@ public struct HTTPQuestion: Sendable {
     self.fields = fields
   }
 
-  /// Throws errors of the connection, and when there is no whole answer in time.
+  /// There was no whole answer in time.
+  public struct TimedOut: Error, CustomStringConvertible {
+    public let description = "no answer in time"
+  }
+
+  /// Throws errors of the connection, and ``TimedOut``.
   /// - Parameter timeout: For the connection and the answer together.
   public func ask(timeout: Duration = .seconds(30)) async throws -> (status: Int, body: [UInt8]) {
     let destination = base.destination
@@ -33,6 +38,8 @@ public struct HTTPQuestion: Sendable {
     let promise = loop.makePromise(of: (status: Int, body: [UInt8]).self)
     let tls = destination.isSecure ? try NIOSSLContext.client(trusting: nil) : nil
     let head = head
+    let deadline = loop.scheduleTask(in: TimeAmount(timeout)) { promise.fail(TimedOut()) }
+    promise.futureResult.whenComplete { _ in deadline.cancel() }
     ClientBootstrap(group: loop)
       .connectTimeout(TimeAmount(timeout))
       .channelInitializer { channel in
@@ -47,8 +54,7 @@ public struct HTTPQuestion: Sendable {
       .connect(host: destination.host, port: destination.port)
       .whenComplete { result in
         switch result {
-        case .success(let channel):
-          loop.scheduleTask(in: TimeAmount(timeout)) { channel.close(promise: nil) }
+        case .success(let channel): promise.futureResult.whenComplete { _ in channel.close(promise: nil) }
         case .failure(let error): promise.fail(error)
         }
       }
@@ -85,16 +91,14 @@ private final class Asker: ChannelInboundHandler {
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     let answer = unwrapInboundIn(data)
     promise.succeed((Int(answer.head.status.code), answer.body.map { Array(buffer: $0) } ?? []))
-    context.close(promise: nil)
   }
 
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
     promise.fail(error)
-    context.close(promise: nil)
   }
 
   func channelInactive(context: ChannelHandlerContext) {
-    // After an answer it is fulfilled already.
+    // After an answer, or without one in time, it is fulfilled already.
     promise.fail(ChannelError.eof)
     context.fireChannelInactive()
   }
