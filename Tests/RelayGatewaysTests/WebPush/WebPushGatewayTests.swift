@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+import Crypto
+import Foundation
+import Logging
+import RelayDelivery
+import RelayProtocol
+import Testing
+
+@testable import RelayGateways
+
+/// From a push to an answer of a push service, over TLS.
+@Suite struct WebPushGatewayTests {
+  private let time = SteppedClock()
+  private let service: TestService
+  private let gateway: WebPushGateway
+  private let services: PushServices
+
+  init() async throws {
+    service = try await TestService.start(isSecure: true) { _ in HTTPAnswer(status: 201) }
+    let loopback = try ["127.0.0.0/8", "::1"].map { try #require(AddressRange($0)) }
+    gateway = try WebPushGateway(
+      WebPushService(allowedAddresses: loopback, caFile: service.certificates), clock: time.clock,
+      log: Logger(label: "test"))
+    var services = PushServices()
+    let isAllowed = services.allow("localhost:\(service.port)")
+    #expect(isAllowed)
+    self.services = services
+    gateway.serve(try Self.key(), to: services)
+  }
+
+  private static func key() throws -> VAPIDKey {
+    try VAPIDKey(pem: VAPIDKey.makePEM(), subject: "mailto:ops@example.org")
+  }
+
+  private func device(_ endpoint: String? = nil) throws -> Device {
+    var services = services
+    let isAllowed = services.allow("elsewhere.test")
+    #expect(isAllowed)
+    let subscription = try WebPushSubscription(
+      endpoint: endpoint ?? "https://localhost:\(service.port)/push/secret",
+      publicKey: P256.KeyAgreement.PrivateKey().publicKey.x963Representation.base64URL,
+      authentication: Data.random(16).base64URL, services: services)
+    return Device(id: .default, platform: .webpush, token: subscription.token)
+  }
+
+  private func send(_ text: String = "hi", log: AttemptLog = AttemptLog()) async throws -> PushOutcome {
+    await gateway.send(push(payload: #"{"aps":{"alert":"\#(text)"}}"#), to: try device(), noting: log)
+  }
+
+  @Test func `a push goes out as RFC 8030, 8291 and 8292 have it`() async throws {
+    let log = AttemptLog()
+    #expect(try await send(log: log) == .sent(.accepted))
+    let request = try #require(service.requests.first)
+    #expect(request.path == "/push/secret")
+    #expect(request.headers["ttl"] == "2419200")
+    #expect(request.headers["urgency"] == "normal" && request.headers["topic"]?.count == 32)
+    #expect(request.headers["content-encoding"] == "aes128gcm")
+    #expect(request.headers["authorization"]?.hasPrefix("vapid t=") == true)
+    // A salt, the size of the record, and the key of the sender, before what is encrypted.
+    let overhead = 16 + 4 + 1 + SubscriptionKeys.publicKeySize + ContentKey.recordOverhead
+    #expect(request.body.count == overhead + #"{"aps":{"alert":"hi"}}"#.utf8.count)
+    #expect(log.attempts.map(\.status) == [201])
+    #expect(gateway.statistics.pushes.accepted == 1)
+  }
+
+  @Test(arguments: [
+    (200, PushOutcome.sent(.accepted)), (400, .dead(.other)), (302, .dead(.redirected)),
+    (404, .forgetDevice(.unregistered)), (410, .forgetDevice(.unregistered)), (413, .tooLarge(.payloadTooLarge)),
+    (429, .retry(after: .seconds(7), .tooManyRequests)), (503, .retry(after: .seconds(7), .serviceUnavailable)),
+  ])
+  func `each answer means one thing`(_ status: Int, _ outcome: PushOutcome) async throws {
+    service.answer { _ in HTTPAnswer(status: status, retryAfter: .seconds(7)) }
+    #expect(try await send() == outcome)
+    #expect(gateway.statistics.pushes.refused.values.reduce(0, +) == (outcome.reason == nil ? 0 : 1))
+  }
+
+  @Test func `a service that does not know the key is left alone, and tried again`() async throws {
+    service.answer { _ in HTTPAnswer(status: 403) }
+    #expect(
+      try await send() == .paused(CredentialPause.shortest + CredentialPause.stepBack, .forbidden))
+    #expect(try await send() == .paused(CredentialPause.shortest, .forbidden))
+    #expect(service.requests.count == 1)
+    let origin = "https://localhost:\(service.port)"
+    #expect(gateway.statistics.paused == [PausedService(origin: origin, reason: .forbidden)])
+    time.pass(CredentialPause.shortest)
+    service.answer { _ in HTTPAnswer(status: 201) }
+    #expect(try await send() == .sent(.accepted))
+    #expect(gateway.statistics.paused.isEmpty)
+  }
+
+  @Test func `another key is tried at once`() async throws {
+    service.answer { _ in HTTPAnswer(status: 401) }
+    #expect(try await send().reason == .invalidProviderToken)
+    gateway.serve(try Self.key(), to: services)
+    service.answer { _ in HTTPAnswer(status: 201) }
+    #expect(try await send() == .sent(.accepted))
+  }
+
+  @Test func `a refusal after a push was taken is about one subscription`() async throws {
+    #expect(try await send() == .sent(.accepted))
+    service.answer { _ in HTTPAnswer(status: 403) }
+    #expect(try await send() == .dead(.forbidden))
+    #expect(gateway.statistics.paused.isEmpty)
+    time.pass(WebPushGateway.trust)
+    #expect(try await send().reason == .forbidden)
+    #expect(gateway.statistics.paused.count == 1)
+  }
+
+  @Test func `what cannot be sent is not`() async throws {
+    let largest = WebPushGateway.largestPayload
+    #expect(
+      try await send(String(repeating: "x", count: largest)) == .tooLarge(.payloadTooLarge, most: largest))
+    let hidden = push(payload: #"{"aps":{"content-available":1}}"#)
+    #expect(await gateway.send(hidden, to: try device()) == .dead(.invalidPushType))
+    let strange = try device("https://elsewhere.test/a")
+    #expect(await gateway.send(push(payload: #"{"aps":{"alert":"hi"}}"#), to: strange) == .dead(.badSubscription))
+    gateway.serve(nil, to: services)
+    #expect(try await send() == .dead(.noCredential))
+    #expect(service.requests.isEmpty)
+  }
+
+  @Test func `an endpoint behind the wall is not reached`() async throws {
+    let walled = try WebPushGateway(
+      WebPushService(caFile: service.certificates), clock: time.clock, log: Logger(label: "test"))
+    walled.serve(try Self.key(), to: services)
+    let outcome = await walled.send(push(payload: #"{"aps":{"alert":"hi"}}"#), to: try device())
+    #expect(outcome == .retry(after: nil, .addressRefused))
+    #expect(service.requests.isEmpty)
+  }
+}
