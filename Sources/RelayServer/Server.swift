@@ -26,7 +26,7 @@ public final class Server: Service {
   public let url: String
   private let isReady: @Sendable (Server) -> Void
 
-  /// For how long, after the delay, sessions and requests under way may take to end: all are asked within 5 s, a
+  /// For how long, after the delay, sessions, requests and pushes under way may take to end: all are asked within 5 s, a
   /// session is cut 5 s later, and a body has 10 s to come.
   static let patience = Duration.seconds(20)
 
@@ -199,7 +199,7 @@ public final class Server: Service {
     thread.end()
   }
 
-  /// In the order in which others notice: probes, newcomers, sessions, requests under way.
+  /// In the order in which others notice: probes, newcomers, sessions, requests under way, pushes under way.
   private func drain() async {
     await relay.retire()
     if drainDelay > .zero {
@@ -211,5 +211,6 @@ public final class Server: Service {
     while await relay.hasSessions, ContinuousClock.now < deadline { try? await Task.sleep(for: .milliseconds(20)) }
     await relay.closeListener()
     while await relay.hasExchanges, ContinuousClock.now < deadline { try? await Task.sleep(for: .milliseconds(20)) }
+    await worker.retire(by: deadline)
   }
 }

@@ -5,6 +5,7 @@ import hashlib
 import hmac
 import json
 import signal
+import threading
 import time
 
 import pytest
@@ -14,7 +15,7 @@ from certificates import write_key
 from metrics import metrics
 from people import Circle
 from push_service import Answer, PushService
-from relay import run
+from relay import DEADLINE, run
 from waiting import eventually
 
 APP = "org.example.chat"
@@ -185,6 +186,28 @@ def test_what_it_refuses_is_not_sent_again(matrix, service, status):
     (request,) = arrived(service, 1)
     eventually(lambda: job(circle, request, "dead"))
     assert bob.ask("GET", "devices/phone").status == 200 and len(service.requests) == 1
+
+
+def test_a_stop_waits_for_what_is_under_way(matrix, service):
+    circle = matrix()
+    reached(circle)
+    is_stopping = threading.Event()
+
+    def handle(request):
+        assert is_stopping.wait(DEADLINE)
+        # Sessions are gone by then.
+        time.sleep(1)
+        return taken()
+
+    service.handle = handle
+    circle.send("hi")
+    arrived(service, 1)
+    circle.relay.signal()
+    is_stopping.set()
+    assert circle.relay.ended() == 0
+    circle.relay.start()
+    assert job(circle, service.requests[0], "sent")
+    assert len(service.requests) == 1
 
 
 def test_who_does_not_answer_does_not_hold_up_others(matrix, service):

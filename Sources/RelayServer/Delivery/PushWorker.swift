@@ -106,6 +106,16 @@ actor PushWorker {
     case some, none, failed
   }
 
+  private var isRetired = false
+
+  /// Claims nothing any more, and waits for what is under way: what is cut off is sent again by the next run, and
+  /// perhaps twice.
+  /// - Parameter deadline: Longer is not waited.
+  func retire(by deadline: ContinuousClock.Instant) async {
+    isRetired = true
+    while !underWay.isEmpty, ContinuousClock.now < deadline { try? await Task.sleep(for: .milliseconds(20)) }
+  }
+
   /// Until nothing is due and nothing is under way.
   func workOff() async {
     await withTaskGroup(of: Void.self) { tasks in
@@ -129,6 +139,7 @@ actor PushWorker {
   private var room: [Lane: Int] { underWay.mapValues { max(0, Self.mostUnderWay - $0) } }
 
   private func claimGroup(_ begin: (ClaimedWork) -> Void) async -> Result {
+    guard !isRetired else { return .none }
     let (time, room) = (now(), room)
     let claims: [ClaimedWork]
     do {
@@ -225,6 +236,8 @@ actor PushWorker {
     } catch {
       return await finish(claim, .dead, "\(error)")
     }
+    // It has not left: the next run is the first to send it.
+    if outcome == .retry(after: nil, .cancelled) { outcome = .paused(.zero, .cancelled) }
     let told = told(attempts, outcome)
     // In the service's word, where ours says less.
     let word = outcome.reason.map { $0 == .other ? told.last?.reason ?? $0.rawValue : $0.rawValue } ?? ""
