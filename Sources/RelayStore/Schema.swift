@@ -67,6 +67,9 @@ enum Schema {
   /// A job that is not finished: each of the above but the last.
   static let unfinished = "finished_at IS NULL"
 
+  /// A condition on a room's name: it is no room of anybody's, see `RoomID.isNotifications`.
+  static func isNotifications(_ name: String) -> String { "substr(\(name), 1, 1) = '/'" }
+
   /// A condition on a row of `messages`: a push is made of it that is not finished, or a dead letter that may be sent
   /// again, or people may still answer one by the actions of its category.
   static func isNeeded(_ message: String) -> String {

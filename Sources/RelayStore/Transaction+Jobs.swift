@@ -69,7 +69,7 @@ extension Transaction {
         """
         SELECT 1 FROM members WHERE room = ?1 AND user = ?2
         UNION ALL
-        SELECT 1 FROM rooms WHERE id = ?1 AND substr(name, 1, 1) = '/'
+        SELECT 1 FROM rooms WHERE id = ?1 AND \(Schema.isNotifications("name"))
         """,
         [queue.room, queue.user])
     else { return "not a member" }

@@ -27,22 +27,16 @@ extension Transaction {
       SELECT job.room, job.seq, job.user, messages.sender, sender.name, rooms.name,
         coalesce(json_extract(CAST(messages.push AS TEXT), '$.kind') = 'call', 0),
         EXISTS (SELECT 1 FROM blocks WHERE blocks.user = job.user AND blocks.other = messages.sender),
-        EXISTS (SELECT 1 FROM members WHERE members.room = job.room AND members.user = job.user)
-      FROM jobs AS job
-      JOIN users ON users.id = job.user AND users.name = ?2
-      JOIN messages ON messages.room = job.room AND messages.seq = job.seq AND NOT messages.is_deleted
-      JOIN users AS sender ON sender.id = messages.sender
-      JOIN rooms ON rooms.id = job.room
-      WHERE job.id = ?1
+        \(Reader.mayRespond)
+      \(Reader.notificationOfUser)
       """,
       [draft.notification, draft.user.rawValue])
     guard let found else { throw StoreError.noNotification }
-    let room = RoomID(unchecked: found[5])
-    guard found[8] || room.isNotifications else { throw StoreError.notMember }
+    guard found[8] else { throw StoreError.notMember }
     let place: StatementArguments = [found[0] as Int64, found[1] as Int64, found[2] as Int64]
     var response = StoredResponse(
       id: 0, notification: draft.notification,
-      message: MessageReference(room: room, seq: found[1]), user: draft.user,
+      message: MessageReference(room: RoomID(unchecked: found[5]), seq: found[1]), user: draft.user,
       sender: UserID(unchecked: found[4]), action: draft.action, text: draft.text, posted: seq)
     if let known = try earlier(than: draft, place) {
       (response.id, response.notification, response.posted) = (known[0], known[1], known[5])
@@ -138,24 +132,34 @@ extension Reader {
     AND coalesce(json_extract(CAST(messages.push AS TEXT), '$.kind') = 'call', 0)
     """
 
+  /// The job ?1, if it is the user ?2's, with its message, who sent that, and its room.
+  fileprivate static let notificationOfUser = """
+    FROM jobs AS job
+    JOIN users ON users.id = job.user AND users.name = ?2
+    JOIN messages ON messages.room = job.room AND messages.seq = job.seq AND NOT messages.is_deleted
+    JOIN users AS sender ON sender.id = messages.sender
+    JOIN rooms ON rooms.id = job.room
+    WHERE job.id = ?1
+    """
+
+  /// Of a row of ``notificationOfUser``: its user is a member of its room, if it has one.
+  fileprivate static let mayRespond = """
+    (\(Schema.isNotifications("rooms.name"))
+      OR EXISTS (SELECT 1 FROM members WHERE members.room = job.room AND members.user = job.user))
+    """
+
   /// A push that was made for a user, while it is remembered and its message is there; nil: there is none.
   public func notification(_ id: String, of user: UserID) throws -> NotificationRecord? {
     let row = try db.first(
       """
-      SELECT rooms.name, job.seq, sender.name, messages.push,
-        EXISTS (SELECT 1 FROM members WHERE members.room = job.room AND members.user = job.user)
-      FROM jobs AS job
-      JOIN users ON users.id = job.user AND users.name = ?2
-      JOIN messages ON messages.room = job.room AND messages.seq = job.seq AND NOT messages.is_deleted
-      JOIN users AS sender ON sender.id = messages.sender
-      JOIN rooms ON rooms.id = job.room
-      WHERE job.id = ?1
+      SELECT rooms.name, job.seq, sender.name, messages.push, \(Self.mayRespond)
+      \(Self.notificationOfUser)
       """,
       [id, user.rawValue])
     guard let row else { return nil }
     return NotificationRecord(
       message: MessageReference(room: RoomID(unchecked: row[0]), seq: row[1]), sender: UserID(unchecked: row[2]),
-      push: try row.bytesIfAny(3), isMember: row[4] || RoomID(unchecked: row[0]).isNotifications)
+      push: try row.bytesIfAny(3), isMember: row[4])
   }
 
   /// The oldest responses above `id` that a sender has not had yet; without texts of rooms that the sender has left.
@@ -163,7 +167,7 @@ extension Reader {
     try db.all(
       """
       SELECT responses.id, notification, rooms.name, responses.seq, users.name, action,
-        CASE WHEN rooms.name LIKE '/%'
+        CASE WHEN \(Schema.isNotifications("rooms.name"))
           OR EXISTS (SELECT 1 FROM members WHERE members.room = responses.room AND members.user = sender) THEN text END,
         posted
       FROM responses JOIN rooms ON rooms.id = responses.room

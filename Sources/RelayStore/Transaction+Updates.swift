@@ -158,7 +158,7 @@ extension Transaction {
         JOIN users AS sender ON sender.id = messages.sender
         LEFT JOIN members ON members.room = messages.room AND members.user = ?3
         WHERE messages.room = ?1 AND messages.seq = ?2 AND NOT messages.is_deleted
-          AND coalesce(members.read < messages.seq, substr(rooms.name, 1, 1) = '/')
+          AND coalesce(members.read < messages.seq, \(Schema.isNotifications("rooms.name")))
         """,
         [row[5] as Int64, row[6] as Int64, row[3] as Int64])
       guard let found else { return nil }
