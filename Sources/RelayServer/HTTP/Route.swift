@@ -114,20 +114,6 @@ struct HTTPCall: Sendable {
     return name
   }
 
-  static let longestKey = 128
-
-  /// That of the header.
-  var idempotencyKey: String? {
-    get throws(RequestError) {
-      guard let key = request.idempotencyKey else { return nil }
-      guard (1...Self.longestKey).contains(key.utf8.count) else {
-        throw RequestError(
-          .badRequest, "Idempotency-Key must be 1 to \(Self.longestKey) bytes long", at: "/headers/idempotency-key")
-      }
-      return key
-    }
-  }
-
   var room: RoomID { get throws(RequestError) { try name("room") } }
 
   /// The `{user}` of the path, whoever that is.

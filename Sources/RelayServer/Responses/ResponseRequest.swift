@@ -12,7 +12,6 @@ struct ResponseRequest: Equatable, Sendable {
   static let longestNotification = 64
   /// Bytes of the text at most.
   static let longestText = 4_096
-  static let longestKey = 128
 
   /// - Parameter notification: From the path; otherwise it is a field.
   init(_ fields: Fields, notification: String? = nil) throws(RequestError) {
@@ -24,8 +23,7 @@ struct ResponseRequest: Equatable, Sendable {
     }
     action = try fields.required("action", fields.name("action"))
     text = try fields.string("text", longest: Self.longestText)
-    key = try fields.string("key", longest: Self.longestKey)
-    guard key?.isEmpty != true else { throw fields.wrong("key", "must not be empty") }
+    key = try fields.idempotencyKey()
   }
 
   /// Whether the text goes into the room of the message.
