@@ -26,7 +26,8 @@ public final class AttemptLog: Sendable {
   /// However the slashes of JSON or of an address are written.
   private static func tells(_ words: String, _ secret: String) -> Bool {
     let plain = words.replacing("\\", with: "")
+    let decoded = plain.removingPercentEncoding ?? plain
     let path = secret.split(separator: "/").last.map(String.init) ?? secret
-    return [secret, path].contains { plain.contains($0) || (plain.removingPercentEncoding ?? plain).contains($0) }
+    return [secret, path].contains { plain.contains($0) || decoded.contains($0) }
   }
 }
