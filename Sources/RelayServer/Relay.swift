@@ -66,6 +66,7 @@ actor Relay {
   var streams: [ExchangeHandle: Task<Void, Never>] = [:]
   /// What is counted here; the rest of ``metrics(_:)`` is counted where it happens.
   var tally = Tally()
+  var pace = PushPace()
   var lateWrites = LateWrites()
   /// The next try of late writes that have failed.
   var lateRetry: Task<Void, Never>?

@@ -35,6 +35,8 @@ struct StoredJob {
   let isFinished: Bool
   let state: JobState
   let attempts: Int
+  /// Its push may have reached the phone.
+  let isUnknown: Bool
   let isNotifyAnyway: Bool
   /// Others are merged into it, or were.
   let isDigest: Bool
@@ -44,7 +46,7 @@ struct StoredJob {
 
   static let columns = """
     rowid, id, user, device, room, seq, round, finished_at IS NOT NULL, state, attempts, is_notify_anyway,
-    digest IS NOT NULL, merged_into, collapse_room, collapse_seq
+    digest IS NOT NULL, merged_into, collapse_room, collapse_seq, is_unknown
     """
 
   init(_ row: Row) throws {
@@ -59,6 +61,7 @@ struct StoredJob {
     isNotifyAnyway = row[10]
     isDigest = row[11]
     mergedInto = row[12]
+    isUnknown = row[15]
     let room: Int64? = row[13]
     let seq: Int64? = row[14]
     collapse = room.flatMap { room in seq.map { (room, $0) } }

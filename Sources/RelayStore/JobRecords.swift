@@ -25,7 +25,7 @@ public struct JobDraft: Equatable, Sendable {
 
   /// How a job begins.
   public enum State: Equatable, Sendable {
-    /// To be pushed when it is due; ``JobState/waiting`` until then.
+    /// To be pushed when it is due; ``JobState/waiting`` until then, and then with what else could not go out at once.
     case ready
     /// To be decided again when it is due, or when what silences the device ends.
     case held
@@ -56,7 +56,7 @@ public struct JobDraft: Equatable, Sendable {
 
 /// Where a push job stands.
 public enum JobState: String, Sendable, CaseIterable {
-  /// To be pushed when its time has come.
+  /// To be pushed when its time has come: its sender's pace is above what people are disturbed with. Nothing waits for it.
   case waiting
   /// To be decided again when its time has come, or sooner.
   case held

@@ -10,7 +10,8 @@ public struct OpenJob: Equatable, Sendable {
   public var state: JobState
   public var due: Timestamp
   public var created: Timestamp
-  public var attempts: Int
+  /// It may be on the phone.
+  public var isUnknown: Bool
   public var level: String?
   public var isNotifyAnyway: Bool
   /// Others are merged into it, or were: its level is that of the most urgent one.
@@ -24,7 +25,7 @@ public struct OpenJob: Equatable, Sendable {
   public var device: Device?
 
   public init(
-    id: String, room: RoomID, state: JobState, due: Timestamp, created: Timestamp, attempts: Int = 0,
+    id: String, room: RoomID, state: JobState, due: Timestamp, created: Timestamp, isUnknown: Bool = false,
     level: String? = nil, isNotifyAnyway: Bool = false, isDigest: Bool = false, collapse: String? = nil,
     message: UndecidedRecord, marks: Marks?,
     device: Device?
@@ -34,7 +35,7 @@ public struct OpenJob: Equatable, Sendable {
     self.state = state
     self.due = due
     self.created = created
-    self.attempts = attempts
+    self.isUnknown = isUnknown
     self.level = level
     self.isNotifyAnyway = isNotifyAnyway
     self.isDigest = isDigest
@@ -57,7 +58,7 @@ extension Reader {
     // Without their names SQLite takes the index of all the user's jobs, of which most are finished.
     let rows = try db.all(
       """
-      SELECT job.rowid, job.id, rooms.name, job.state, job.due, job.created, job.attempts, job.level,
+      SELECT job.rowid, job.id, rooms.name, job.state, job.due, job.created, job.is_unknown, job.level,
         job.is_notify_anyway, job.digest IS NOT NULL, job.collapse_room || '/' || job.collapse_seq, members.read, members.received, \(UndecidedRecord.columns), \(Device.columns)
       FROM jobs AS job
       JOIN rooms ON rooms.id = job.room
@@ -118,9 +119,13 @@ extension Reader {
     try db.all(
       """
       SELECT name FROM users
-      WHERE id > coalesce((SELECT id FROM users WHERE name = ?), 0) AND changed IS NOT NULL AND EXISTS (
-        SELECT 1 FROM jobs INDEXED BY jobs_member
-        WHERE jobs.user = users.id AND \(Schema.queued) AND jobs.created <= users.changed)
+      WHERE id > coalesce((SELECT id FROM users WHERE name = ?), 0) AND changed IS NOT NULL AND (
+        EXISTS (
+          SELECT 1 FROM jobs INDEXED BY jobs_member
+          WHERE jobs.user = users.id AND \(Schema.queued) AND jobs.created <= users.changed)
+        OR EXISTS (
+          SELECT 1 FROM jobs INDEXED BY jobs_aside
+          WHERE jobs.user = users.id AND \(Schema.aside) AND state = 'waiting' AND jobs.created <= users.changed))
       ORDER BY id LIMIT ?
       """,
       [user?.rawValue, limit]
@@ -134,7 +139,7 @@ extension OpenJob {
     let read: Int64? = row[11]
     self.init(
       id: row[1], room: RoomID(unchecked: row[2]), state: try row.choice(3), due: Timestamp(rawValue: row[4]),
-      created: Timestamp(rawValue: row[5]), attempts: row[6], level: row[7], isNotifyAnyway: row[8],
+      created: Timestamp(rawValue: row[5]), isUnknown: row[6], level: row[7], isNotifyAnyway: row[8],
       isDigest: row[9], collapse: row[10], message: try UndecidedRecord(row, at: 13),
       marks: read.map { Marks(read: $0, received: row[12]) },
       device: row.hasNull(atIndex: 20) ? nil : try Device(row, at: 20))

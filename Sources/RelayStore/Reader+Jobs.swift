@@ -28,7 +28,7 @@ extension Reader {
   }
 
   /// When there is next something to claim, by itself: the earliest due time of a job that nothing is ahead of, or end
-  /// of a lease, or an update. A device's further jobs can be claimed when the one being sent is finished. nil: nothing waits.
+  /// of a lease, or a throttled job, or an update. A device's further jobs can be claimed when the one being sent is finished. nil: nothing waits.
   /// - Parameter busy: Lanes whose jobs do not count.
   public func nextDue(except busy: Set<Lane> = []) throws -> Timestamp? {
     let jobs = try lanes().filter { !busy.contains($0) }.map { lane in
@@ -38,7 +38,8 @@ extension Reader {
     let lease = try db.first("SELECT min(lease) FROM jobs WHERE state = 'sending'")
     let update = try db.first("SELECT min(due) FROM updates WHERE lease IS NULL")
     let updating = try db.first("SELECT min(lease) FROM updates WHERE lease IS NOT NULL")
-    let times: [Int64?] = (jobs + [lease, update, updating]).map { $0?[0] }
+    let throttled = try db.first("SELECT min(due) FROM jobs WHERE state = 'waiting'")
+    let times: [Int64?] = (jobs + [lease, update, updating, throttled]).map { $0?[0] }
     return times.compactMap { $0 }.min().map(Timestamp.init(rawValue:))
   }
 
@@ -49,8 +50,8 @@ extension Reader {
     return counts
   }
 
-  /// How many jobs are not finished, by state, and when the oldest of those was created that are neither held nor
-  /// merged; quick however many are finished.
+  /// How many jobs are not finished, by state, and when the oldest of those was created that nothing keeps but the
+  /// gateway; quick however many are finished.
   public func unfinishedJobs() throws -> (counts: [JobState: Int], oldest: Timestamp?) {
     var counts: [JobState: Int] = [:]
     var oldest: Timestamp?

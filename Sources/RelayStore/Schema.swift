@@ -46,6 +46,9 @@ enum Schema {
     migrator.registerMigration("13") { db in
       try db.execute(sql: responses)
     }
+    migrator.registerMigration("14") { db in
+      try db.execute(sql: coalescing)
+    }
     migrator.registerMigration("15") { db in
       try db.execute(sql: postedResponses)
     }
@@ -57,11 +60,11 @@ enum Schema {
 
   /// A job that is on its way to its device, in the order of its room. The conditions of queries repeat this and the
   /// following word for word, else SQLite does not see that the partial indexes serve them.
-  static let queued = "state IN ('waiting', 'ready', 'retrying', 'sending')"
+  static let queued = "state IN ('ready', 'retrying', 'sending')"
   /// A job that may be claimed.
-  static let open = "state IN ('waiting', 'ready', 'retrying')"
+  static let open = "state IN ('ready', 'retrying')"
   /// A job that is not finished and stands in nobody's way.
-  static let aside = "state IN ('held', 'merged') AND finished_at IS NULL"
+  static let aside = "state IN ('waiting', 'held', 'merged') AND finished_at IS NULL"
   /// A job that was not sent, or not yet.
   static let unsent = "state <> 'sent'"
   /// A job that is not finished: each of the above but the last.

@@ -47,7 +47,8 @@ extension Transaction {
     let cancelled = try [Schema.aside, queued].map { states in
       try db.all(
         """
-        UPDATE jobs SET state = ?, note = ?, finished_at = ?, lease = NULL WHERE \(states) AND \(condition)
+        UPDATE jobs SET state = ?, note = ?, finished_at = ?, lease = NULL, is_unknown = is_unknown OR state = 'sending'
+        WHERE \(states) AND \(condition)
         RETURNING id, digest IS NOT NULL, user, device, room
         """,
         [state.rawValue, note, now.rawValue] + arguments)

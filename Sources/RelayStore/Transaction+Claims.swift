@@ -5,18 +5,22 @@ public import RelayProtocol
 extension Transaction {
   /// Takes jobs that are due, the longest due first, and gives the caller until `leaseUntil` to finish each.
   ///
-  /// A device has one job claimed at a time, and the messages of a room go to it in their order. A claim whose lease is
-  /// over is taken again, with the same id. Jobs whose device or message is gone, was deleted or read, are cancelled
-  /// here, and those whose rows cannot be read are dead.
+  /// A device has one job claimed at a time, and the messages of a room go to it in their order; those that could not go
+  /// out at once become one. A claim whose lease is over is taken again, with the same id. Jobs whose device or message
+  /// is gone, was deleted or read, are cancelled here, and those whose rows cannot be read are dead.
   /// - Parameter room: How many are taken of a lane at most, where `limit` is not its only bound.
   public func claim(
     limit: Int, now: Timestamp, leaseUntil: Timestamp, room: [Lane: Int] = [:]
   ) throws -> [Claim] {
     try db.run(
-      "UPDATE jobs SET state = 'ready', lease = NULL WHERE state = 'sending' AND lease <= ?", [now.rawValue])
+      "UPDATE jobs SET state = 'ready', lease = NULL, is_unknown = 1 WHERE state = 'sending' AND lease <= ?",
+      [now.rawValue])
+    try endWaits(now: now)
     var shared = Shared(db: db, now: now)
     var claims: [Claim] = []
-    for id in try dueJobs(limit: limit, now: now, room: room) {
+    var budget = Self.mostMergedAtOnce
+    for job in try dueJobs(limit: limit, now: now, room: room) {
+      guard let id = try job.isLate ? coalesce(job.queue, now: now, budget: &budget) : job.id else { continue }
       do {
         let claim = try claim(id, isDeleted: false, &shared)
         try db.run(
@@ -33,14 +37,14 @@ extension Transaction {
     return claims
   }
 
-  private func dueJobs(limit: Int, now: Timestamp, room: [Lane: Int]) throws -> [String] {
+  private func dueJobs(limit: Int, now: Timestamp, room: [Lane: Int]) throws -> [DueJob] {
     var found: [DueJob] = []
     for lane in try reader.lanes() {
       let limit = min(limit, room[lane] ?? limit)
       if limit > 0 { found += try dueJobs(of: lane, limit: limit, now: now) }
     }
-    found.sort { ($0.due, $0.room, $0.seq) < ($1.due, $1.room, $1.seq) }
-    return found.prefix(limit).map(\.id)
+    found.sort { ($0.due, $0.queue.room, $0.seq) < ($1.due, $1.queue.room, $1.seq) }
+    return Array(found.prefix(limit))
   }
 
   /// The first of each device, the longest due first.
@@ -53,20 +57,24 @@ extension Transaction {
     var found: [DueJob] = []
     let statement = try db.cachedStatement(
       sql: """
-        SELECT id, user, device, due, room, seq FROM jobs AS job
+        SELECT id, user, device, due, room, seq, is_late FROM jobs AS job
         WHERE \(Reader.isClaimable) AND lane = ? AND due <= ? ORDER BY due, room, seq
         """)
     let rows = try Row.fetchCursor(statement, arguments: [lane.name, now.rawValue])
     while found.count < limit, let row = try rows.next() {
       guard targets.insert(Target(user: row[1], device: row[2])).inserted else { continue }
-      found.append(DueJob(id: row[0], due: row[3], room: row[4], seq: row[5]))
+      let queue = JobQueue(user: row[1], device: row[2], room: row[4])
+      found.append(DueJob(id: row[0], queue: queue, seq: row[5], due: row[3], isLate: row[6]))
     }
     return found
   }
 
   private struct DueJob {
     let id: String
-    let due, room, seq: Int64
+    let queue: JobQueue
+    let seq, due: Int64
+    /// It could not go out at once.
+    let isLate: Bool
   }
 
   /// A job that was sent, as it would be sent now; nil where its message was read, is gone, or was not sent to who is a

@@ -80,16 +80,23 @@ extension Transaction {
   /// Ends a job. One that was cancelled while it was being sent may still be `sent`: what happened counts.
   ///
   /// What is merged into it ends with it; but when it is cancelled or expires, that goes out without its message.
+  /// - Parameters:
+  ///   - isUnknown: It may have reached the phone all the same.
+  ///   - othersDue: When what was merged into it may go out; nil: when it may have itself.
   /// - Returns: false when there is no such job that can end so.
   @discardableResult
-  public func finish(_ id: String, state: FinishedState, note: String? = nil, now: Timestamp) throws -> Bool {
+  public func finish(
+    _ id: String, state: FinishedState, note: String? = nil, isUnknown: Bool = false, othersDue: Timestamp? = nil,
+    now: Timestamp
+  ) throws -> Bool {
     let finished = try db.all(
       """
-      UPDATE jobs SET state = ?1, note = ?2, finished_at = ?3, lease = NULL
+      UPDATE jobs SET state = ?1, note = ?2, finished_at = ?3, lease = NULL, is_unknown = is_unknown OR ?5,
+        due = coalesce(?6, due), is_late = is_late OR ?6 IS NOT NULL
       WHERE id = ?4 AND (\(Schema.unfinished) OR ?1 = 'sent' AND state = 'cancelled' AND attempts > 0)
       RETURNING user, device, room, digest IS NOT NULL
       """,
-      [state.rawValue, note, now.rawValue, id])
+      [state.rawValue, note, now.rawValue, id, isUnknown, othersDue?.rawValue])
     guard let row = finished.first else { return false }
     if row[3] {
       switch state {
@@ -137,10 +144,14 @@ extension Transaction {
   /// Has a claimed job sent again at `due`. Later ones of its room and device do not overtake it.
   ///
   /// One whose message was read or deleted meanwhile, or a call that was answered, is cancelled.
-  /// - Parameter wasTried: false: it was not handed over, so that the claim counts as no attempt.
+  /// - Parameters:
+  ///   - wasTried: false: it was not handed over, so that the claim counts as no attempt.
+  ///   - isUnknown: It may have reached the phone, so that it is merged with nothing.
   /// - Returns: false when it is not claimed any more, or was cancelled.
   @discardableResult
-  public func retry(_ id: String, due: Timestamp, note: String? = nil, wasTried: Bool = true) throws -> Bool {
+  public func retry(
+    _ id: String, due: Timestamp, note: String? = nil, wasTried: Bool = true, isUnknown: Bool = false
+  ) throws -> Bool {
     let claimed = try db.first(
       """
       SELECT messages.is_deleted, members.read >= job.seq, \(Reader.isAnsweredCall) FROM jobs AS job
@@ -154,21 +165,22 @@ extension Transaction {
       ("deleted", claimed[0]), ("read", claimed[1]), ("answered", claimed[2]),
     ]
     if let end = ends.first(where: { $0.holds == true })?.note {
-      try finish(id, state: .cancelled, note: end, now: now)
+      try finish(id, state: .cancelled, note: end, isUnknown: isUnknown, now: now)
       return false
     }
     try db.run(
       """
-      UPDATE jobs SET state = 'retrying', due = ?, note = ?, lease = NULL, attempts = attempts - ?
+      UPDATE jobs SET state = 'retrying', due = ?, note = ?, lease = NULL, attempts = attempts - ?, is_late = 1,
+        is_unknown = is_unknown OR ?
       WHERE id = ? AND state = 'sending'
       """,
-      [due.rawValue, note, wasTried ? 0 : 1, id])
+      [due.rawValue, note, wasTried ? 0 : 1, isUnknown, id])
     return true
   }
 
   /// Gives back every claim, for the start: who had them is gone.
   public func releaseLeases() throws {
-    try db.run("UPDATE jobs SET state = 'ready', lease = NULL WHERE state = 'sending'")
+    try db.run("UPDATE jobs SET state = 'ready', lease = NULL, is_unknown = 1 WHERE state = 'sending'")
     try db.run("UPDATE updates SET lease = NULL WHERE lease IS NOT NULL")
   }
 

@@ -14,15 +14,19 @@ extension Transaction {
   func merge(_ job: StoredJob, into carrier: StoredJob) throws -> Bool {
     let isSame = carrier.queue.user == job.queue.user && carrier.queue.device == job.queue.device
     guard isSame, carrier.id != job.id, carrier.isOpen, carrier.state != .merged, !carrier.isNotifyAnyway,
-      job.state != .merged, !job.isNotifyAnyway, job.attempts == 0, job.collapse.map({ $0 == carrier.target }) ?? true
+      job.state != .merged, !job.isNotifyAnyway, !job.isUnknown, job.collapse.map({ $0 == carrier.target }) ?? true
     else { return false }
-    try db.run(
-      "UPDATE jobs SET state = 'merged', merged_into = ?, is_next = 0, digest = NULL WHERE rowid = ?",
-      [carrier.id, job.row])
-    try rebase(from: job.id, to: carrier.id)
+    try absorb(row: job.row, id: job.isDigest ? job.id : nil, into: carrier.id)
     try db.run("UPDATE jobs SET digest = coalesce(digest, '[]') WHERE rowid = ?", [carrier.row])
     try appoint(in: job.queue)
     return true
+  }
+
+  /// - Parameter id: Of the job, where others are merged into it; nil: none is.
+  func absorb(row: Int64, id: String?, into carrier: String) throws {
+    try db.run(
+      "UPDATE jobs SET state = 'merged', merged_into = ?, is_next = 0, digest = NULL WHERE rowid = ?", [carrier, row])
+    if let id { try rebase(from: id, to: carrier) }
   }
 
   /// Has a merged job go its own way again.
@@ -57,8 +61,8 @@ extension Transaction {
     let heir: String = newest[0]
     try db.run(
       """
-      UPDATE jobs SET state = ?, merged_into = NULL, (due, collapse_room, collapse_seq) = (
-        SELECT due, \(Self.collapseOfHeir) FROM jobs AS carrier WHERE carrier.id = jobs.merged_into)
+      UPDATE jobs SET state = ?, merged_into = NULL, (due, is_late, collapse_room, collapse_seq) = (
+        SELECT min(due, coalesce(jobs.expires, due)), is_late, \(Self.collapseOfHeir) FROM jobs AS carrier WHERE carrier.id = jobs.merged_into)
       WHERE id = ?
       """,
       [(isHeld ? JobState.held : .ready).rawValue, heir])
@@ -80,15 +84,15 @@ extension Transaction {
     return db.changesCount > 0
   }
 
-  /// A condition on a job: it is merged into ?1, which is not finished.
-  private static func isMerged(_ job: String) -> String {
-    "\(job).merged_into = ?1 AND \(job).state = 'merged' AND \(job).\(Schema.unfinished)"
+  /// A condition on a job: it is merged into another one, which is not finished.
+  static func isMerged(_ job: String, into carrier: String = "?1") -> String {
+    "\(job).merged_into = \(carrier) AND \(job).state = 'merged' AND \(job).\(Schema.unfinished)"
   }
 
   /// What a `carrier`, or one before it, may have put on the phone, its heirs replace.
   private static let collapseOfHeir = """
-    coalesce(collapse_room, CASE WHEN attempts > 0 THEN room END),
-    coalesce(collapse_seq, CASE WHEN attempts > 0 THEN seq END)
+    coalesce(collapse_room, CASE WHEN is_unknown OR state = 'sending' THEN room END),
+    coalesce(collapse_seq, CASE WHEN is_unknown OR state = 'sending' THEN seq END)
     """
 
   /// What the push of a job tells of beside its own message, without what was read or deleted or has expired meanwhile.

@@ -7,7 +7,7 @@ public enum JobRuling: Equatable, Sendable {
   /// To be pushed, at this level: at once when it was held, else when it would have been.
   case push(level: String)
   /// To be decided again at this time, or when what silences the device ends; at most ``JobDraft/longestHold`` after the
-  /// job was made. Not where it was attempted, because it may be on the phone, or is to notify anyway.
+  /// job was made. Not where it may be on the phone, or is to notify anyway.
   case hold(until: Timestamp)
   /// Not to be pushed, with the reason.
   case cancel(String)
@@ -21,7 +21,7 @@ extension Transaction {
   /// Applies a ruling to a job that is neither finished nor being sent.
   ///
   /// Into a job that is merged, finished, being sent, of another device or to notify anyway, none is merged; and none is
-  /// that is merged already, was attempted, or is to notify anyway.
+  /// that is merged already, may be on the phone, or is to notify anyway.
   /// - Parameter explanation: JSON: the decision and its facts; nil: as it was.
   /// - Returns: false when the job has moved on, or cannot be merged so. Nothing was changed.
   @discardableResult
@@ -32,7 +32,7 @@ extension Transaction {
       try db.run("UPDATE jobs SET level = ? WHERE rowid = ?", [level, job.row])
       if job.state == .held { try release(job) }
     case .hold(let until):
-      guard job.attempts == 0, !job.isNotifyAnyway else { return false }
+      guard !job.isUnknown, !job.isNotifyAnyway else { return false }
       try hold(job, until: until)
     case .cancel(let reason): try cancelJobs("rowid = ?", [job.row], note: reason)
     case .expire: try cancelJobs("rowid = ?", [job.row], note: "expired", as: .expired)

@@ -80,7 +80,7 @@ extension Simulation {
         throw Violation(.collapsed, "\(what) as \(collapseID), as \(known) was")
       }
     }
-    for other in [job] + merged {
+    for other in [job] + merged where handed.isPerhapsShown {
       let known = audit.told[target, default: [:]].updateValue(collapseID, forKey: other.place)
       guard known == nil || known == collapseID else {
         throw Violation(.collapsed, "\(other.place), told with \(what) as \(collapseID), was as \(known ?? "")")

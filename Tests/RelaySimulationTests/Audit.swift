@@ -26,7 +26,7 @@ struct Audit {
   /// What was handed over at the end of the former relay, and may not be on disk.
   var untold: [RecordingGateway.Handed] = []
   /// The newest message that was handed over for a device in a room.
-  var newest: [Membership: [Target: (seq: Int64, time: Timestamp)]] = [:]
+  var newest: [Membership: [Target: (seq: Int64, time: Timestamp, isDigest: Bool)]] = [:]
   /// Tokens that the gateway has said are of no use.
   var refused: Set<String> = []
   var tally = Tally()
@@ -99,7 +99,7 @@ extension Simulation {
   // MARK: Jobs
 
   private func look(at job: JobRow, _ known: JobRow?) throws {
-    if job.state == .held || job.state == .merged || job.isAnyway { audit.disordered.insert(job.id) }
+    if [.held, .merged].contains(job.state) || job.isThrottled || job.isAnyway { audit.disordered.insert(job.id) }
     if known?.explanation != job.explanation { try lookAtExplanation(of: job) }
     // What had no device any more, or no membership, when it was to be stored.
     if job.state == .cancelled { return audit.tally.count(cancelled: job.note ?? "") }
@@ -207,13 +207,15 @@ extension Simulation {
     }
     guard !audit.sent.contains(push.id) else { throw Violation(.needed, "\(what) again, and it was sent") }
     if !audit.disordered.contains(job.id) {
-      // One that was decided once more after a crash may come late.
-      if let newest = audit.newest[membership]?[target] {
+      // One that was decided once more after a crash may come late, and one that a digest told of when that is over.
+      if let newest = audit.newest[membership]?[target], !newest.isDigest {
         guard place.seq >= newest.seq || job.created >= newest.time else {
           throw Violation(.inTime, "\(what) after \(newest)")
         }
       }
-      audit.newest[membership, default: [:]][target] = (place.seq, handed.time)
+      audit.newest[membership, default: [:]][target] = (
+        place.seq, handed.time, isDigest: try parser.read(push.payload).has("digest")
+      )
     }
 
     audit.tally.count(handed)
@@ -240,7 +242,7 @@ extension Simulation {
       audit.sent.insert(job.id)
       settle(job)
     }
-    gateway.letGo(hasSent ? .sent(.shown) : .retry(after: nil, .serviceUnavailable))
+    gateway.letGo(hasSent ? .sent(.shown) : .retry(after: nil, .timeout, isUnknown: true))
   }
 
   // MARK: The rest

@@ -45,6 +45,9 @@ struct JobRow: Sendable {
     explanation = row[14]
   }
 
+  /// It waits, or has waited, for the end of a minute, and was overtaken perhaps.
+  var isThrottled: Bool { due > created && due.rawValue.isMultiple(of: 60_000) }
+
   /// Whether nothing was decided of it since.
   func isAsDecided(_ other: JobRow) -> Bool {
     state == other.state && due == other.due && level == other.level && isAnyway == other.isAnyway

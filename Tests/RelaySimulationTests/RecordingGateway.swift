@@ -20,6 +20,9 @@ final class RecordingGateway: Gateway {
     var device: Device
     var time: Timestamp
     let answer: Answer
+
+    /// What has no answer may have been taken.
+    var isPerhapsShown: Bool { answer == .sent || answer == .none }
   }
 
   private struct State {

@@ -73,6 +73,7 @@ final class SimulatedRelay {
         await worker.takeOver()
         try await relay.start()
       })
+    onHub { $0.pace = PushPace(most: 3) }
   }
 
   /// The defaults, but nobody is told to be slower.
@@ -205,7 +206,7 @@ final class SimulatedRelay {
 
   private func finish() {
     repeat {
-      gateway.letGo(.retry(after: nil, .serviceUnavailable))
+      gateway.letGo(.retry(after: nil, .connectionLost, isUnknown: true))
       while takeTurn() { rest() }
     } while isWorking || onHub { $0.isBusy }
     store.close()

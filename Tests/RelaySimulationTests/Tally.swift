@@ -49,7 +49,9 @@ struct Tally: Sendable {
       "join", "leave", "send", "received", "read", "activity", "history", "edit", "delete", "notify", "register",
       "forget", "focus", "filter", "prefer", "block", "unblock", "watch",
     ].map { "ask \($0)" }
-    + [JobState.held, .merged, .ready, .sending, .retrying, .sent, .expired, .dead].map { "job \($0.rawValue)" }
+    + [JobState.waiting, .held, .merged, .ready, .sending, .retrying, .sent, .expired, .dead].map {
+      "job \($0.rawValue)"
+    }
     + [
       Reason.Code.blocked, .read, .received, .deleted, .expired, .muted, .notAllowed, .focused, .filtered,
       .quietHours, .nothingAgainst, .levelLowered,

@@ -178,7 +178,7 @@ import Testing
     let ids = try await append([job(), job(), Self.held(), job(due: .at(9)), job(), job()])
     try await test.write { transaction in
       _ = try transaction.claim(limit: 9, now: .at(0), leaseUntil: .at(9))
-      try transaction.retry(ids[0], due: .at(0))
+      try transaction.retry(ids[0], due: .at(0), isUnknown: true)
       _ = try transaction.claim(limit: 9, now: .at(0), leaseUntil: .at(9))
       try transaction.finish(ids[1], state: .dead, now: .at(0))
       try transaction.rule(ids[4], .merge(into: ids[5]))
@@ -355,13 +355,13 @@ extension HeldJobTests {
     #expect(try await changed() == [])
   }
 
-  @Test func `what was attempted or is to notify anyway is not held`() async throws {
+  @Test func `what may be on the phone or is to notify anyway is not held`() async throws {
     var anyway = job(to: bob, phone())
     anyway.isNotifyAnyway = true
     let ids = try await append([job(), anyway])
     let claimed = try await claim()
     #expect(claimed.map(\.id) == [ids[0]])
-    try await test.write { try $0.retry(ids[0], due: .at(9)) }
+    try await test.write { try $0.retry(ids[0], due: .at(9), isUnknown: true) }
     for id in ids { #expect(try await rule(id, .hold(until: .at(99))) == false) }
     #expect(try await record(ids[0]).state == .retrying)
     #expect(try await record(ids[1]).state == .ready)

@@ -114,7 +114,8 @@ import Testing
     func apply(to transaction: Transaction, _ claimed: [Claim]) throws -> [Claim] {
       switch kind {
       case 0, 1, 2:
-        var draft = job(device, due: now)
+        // Some are throttled.
+        var draft = job(device, due: now + .milliseconds(picks[0].isMultiple(of: 3) ? 20 : 0))
         draft.state = flag ? .held : .ready
         draft.isNotifyAnyway = kind == 2
         try transaction.insert([draft], room: room, seq: seq)
@@ -123,7 +124,9 @@ import Testing
       case 4:
         if let claim = claimed.first { try transaction.finish(claim.id, state: .expired, now: now) }
       case 5:
-        if let claim = claimed.first { try transaction.retry(claim.id, due: now + .milliseconds(9)) }
+        if let claim = claimed.first {
+          try transaction.retry(claim.id, due: now + .milliseconds(9), isUnknown: picks[0].isMultiple(of: 3))
+        }
       case 6, 7: return try transaction.claim(limit: 1, now: now, leaseUntil: now + .milliseconds(30))
       case 8: try transaction.cancel(room, bob.id, upTo: min(seq, 4), reason: "read")
       case 9: if flag { _ = try transaction.delete(room, seq) }

@@ -90,6 +90,7 @@ import Testing
   @Test func `the next due time is that of the lanes that have room`() async throws {
     let (slow, other) = (device("slow", .apns, app: "x"), device("other", .simulator))
     try await prepare(slow, other)
+    try await test.write { try $0.endWaits(now: .at(9)) }
     let due = try await test.read { reader in
       (
         try reader.nextDue(), try reader.nextDue(except: [Lane(of: slow)]),

@@ -171,11 +171,11 @@ import Testing
     #expect(try await claim().map(\.id) == [ids[2]])
     try await test.write { transaction in
       if way == 0 {
-        _ = try transaction.finish(ids[2], state: .expired, now: .at(0))
+        _ = try transaction.finish(ids[2], state: .expired, isUnknown: true, now: .at(0))
       } else {
         // Its reply is awaited; afterwards it must not be tried again.
         _ = try transaction.delete(Self.c, 1)
-        #expect(try transaction.retry(ids[2], due: .at(5)) == false)
+        #expect(try transaction.retry(ids[2], due: .at(5), isUnknown: true) == false)
       }
     }
     let heir = try await claim(now: .at(9_000))
@@ -200,7 +200,7 @@ import Testing
     #expect(try await claim().map(\.id) == [ids[2]])
     try await test.write { transaction in
       try transaction.mark(Self.b, bob.id, read: 2, received: 2)
-      #expect(try transaction.retry(ids[2], due: .at(5)) == false)
+      #expect(try transaction.retry(ids[2], due: .at(5), isUnknown: true) == false)
     }
     let heir = try await claim(now: .at(9_000))
     #expect(heir.map(\.id) == [])  // the newest of the others was read as well
@@ -224,7 +224,7 @@ import Testing
     #expect(try await record(ids[0]).mergedInto == ids[2])
   }
 
-  @Test func `nothing is merged that was tried, or into what is gone, or into itself`() async throws {
+  @Test func `nothing is merged that may be on the phone, or into what is gone, or into itself`() async throws {
     let tablet = phone("tablet", token: "tablet")
     let ids = try await hold([Self.a, Self.b, Self.c, Self.a, Self.b, Self.c])
     let merged = try await test.write { transaction in
@@ -235,8 +235,8 @@ import Testing
       try transaction.rule(ids[5], .push(level: "active"))
       _ = try transaction.claim(limit: 1, now: .at(0), leaseUntil: .at(1))
       var merged = ["being sent": try merges(ids[0], into: ids[5])]
-      try transaction.retry(ids[5], due: .at(5))
-      merged["was tried"] = try merges(ids[5], into: ids[0])
+      try transaction.retry(ids[5], due: .at(5), isUnknown: true)
+      merged["perhaps on the phone"] = try merges(ids[5], into: ids[0])
       merged["itself"] = try merges(ids[0], into: ids[0])
       merged["nothing"] = try merges(ids[0], into: "none")
       try transaction.insert([job(tablet)], room: Self.a, seq: 1)
@@ -353,7 +353,7 @@ import Testing
     let claimed = try await claim()
     #expect(claimed.map(\.id) == [ids[2]])
     try await test.write { transaction in
-      try transaction.retry(ids[2], due: .at(100))
+      try transaction.retry(ids[2], due: .at(100), isUnknown: true)
       for id in ids.prefix(2) { #expect(try transaction.rule(id, .hold(until: .at(5_000)))) }
     }
     let open = try await test.read { try $0.openJobs(of: bob.id).jobs }

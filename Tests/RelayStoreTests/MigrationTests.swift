@@ -82,7 +82,7 @@ import Testing
     let store = try Store(folder: folder, now: { .at(0) }) { for completion in $0 { completion() } }
     defer { store.close() }
     let jobs = try await store.read { try $0.jobs(limit: 99).reversed() }
-    #expect(jobs.map(\.state) == [.waiting, .ready, .sending, .retrying, .sent, .cancelled, .dead])
+    #expect(jobs.map(\.state) == [.ready, .ready, .sending, .retrying, .sent, .cancelled, .dead])
     #expect(jobs.map(\.seq) == Array(1...7))
     #expect(jobs.allSatisfy { $0.reasons == ["away"] && $0.explanation == nil && $0.level == nil && $0.round == 0 })
     #expect(jobs.map { $0.finishedAt == nil } == [true, true, true, true, false, false, false])

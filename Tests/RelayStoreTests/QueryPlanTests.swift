@@ -130,7 +130,7 @@ extension Transaction {
     try releaseLeases()
     try noteChange(of: bob.id)
     _ = try reader.changedUsers(after: nil, limit: 9)
-    let open = try reader.openJobs(of: bob.id).jobs.filter { $0.device == tablet && $0.attempts == 0 }.map(\.id)
+    let open = try reader.openJobs(of: bob.id).jobs.filter { $0.device == tablet && !$0.isUnknown }.map(\.id)
     try rule(open[0], .hold(until: .at(9)))
     try rule(open[1], .merge(into: open[0]))
     try rule(open[2], .merge(into: open[0]))

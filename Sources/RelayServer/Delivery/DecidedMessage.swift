@@ -9,7 +9,8 @@ struct DecidedPush: Sendable {
   private let job: JobDraft
   private let explanation: Explanation
 
-  init(_ decision: Decision, _ facts: DeliveryCase, to device: Device) {
+  /// - Parameter due: When it may go out at the earliest; nil: at once.
+  init(_ decision: Decision, _ facts: DeliveryCase, to device: Device, due: Timestamp? = nil) {
     let level: Level
     switch decision.outcome {
     case .push(let decided): level = decided
@@ -18,7 +19,7 @@ struct DecidedPush: Sendable {
     }
     job = JobDraft(
       user: facts.recipient.user, device: device.id, token: device.token, platform: device.platform,
-      state: decision.holdEnd == nil ? .ready : .held, due: decision.holdEnd ?? facts.now,
+      state: decision.holdEnd == nil ? .ready : .held, due: decision.holdEnd ?? due ?? facts.now,
       expires: facts.message.expires, level: level.rawValue, reasons: decision.reasons.map(\.code.rawValue),
       isNotifyAnyway: facts.message.isNotifyAnyway, isSilent: facts.message.isSilent == true)
     explanation = Explanation(decision: decision, facts: facts)

@@ -16,7 +16,9 @@ struct PushSummary {
   private static func fate(of job: JobRecord) -> String {
     let note = job.note.map { " (\($0))" } ?? ""
     return switch job.state {
-    case .waiting, .ready: "It is about to be handed to the gateway."
+    case .waiting:
+      "Its sender pushes more than \(PushPace.most) messages a minute; what has gathered is pushed at \(date(job.due))."
+    case .ready: "It is about to be handed to the gateway."
     case .held: "It is held back until \(date(job.due)), or until the silence on the device ends."
     case .merged: "It is told by the push \(job.mergedInto ?? "of another message")."
     case .sending: "It is being handed to the gateway."

@@ -247,7 +247,8 @@ actor PushWorker {
     case .forgetDevice(_, let time):
       await finish(claim, .dead, word, told, forgetting: time ?? claim.created)
     case .retry(let after, _, let isUnknown):
-      await retry(claim, after: after, isUnknown ? "\(word), outcome unknown" : word, told, expires: expires)
+      let note = isUnknown ? "\(word), outcome unknown" : word
+      await retry(claim, after: after, note, told, isUnknown: isUnknown, expires: expires)
     case .paused(let wait, _):
       // When that is too late, it expires then.
       let due = min(now() + wait, expires)
@@ -303,18 +304,20 @@ actor PushWorker {
   }
 
   private func retry(
-    _ claim: Claim, after: Duration?, _ note: String, _ attempts: [PushAttempt], expires: Timestamp
+    _ claim: Claim, after: Duration?, _ note: String, _ attempts: [PushAttempt], isUnknown: Bool,
+    expires: Timestamp
   ) async {
     var generator = SystemRandomNumberGenerator()
     let time = now()
-    guard
-      let due = policy.next(
-        after: claim.attempts, retryAfter: after, now: time, expires: expires, using: &generator)
-    else { return await finish(claim, .expired, note, attempts) }
+    let next = policy.next(
+      after: claim.attempts, retryAfter: after, now: time, expires: .distant, using: &generator)
+    guard let due = next, due < expires else {
+      return await finish(claim, .expired, note, attempts, isUnknown: isUnknown, othersDue: next)
+    }
     tally.count(.retried)
     await record("retry") {
       try $0.note(attempts, of: claim.id)
-      _ = try $0.retry(claim.id, due: due, note: note)
+      _ = try $0.retry(claim.id, due: due, note: note, isUnknown: isUnknown)
     }
     await tellIfOutdated(claim)
   }
@@ -326,8 +329,8 @@ actor PushWorker {
 
   /// - Parameter registered: The device has lost its token, unless it registered at this time or later; nil: it has not.
   private func finish(
-    _ claim: Claim, _ state: FinishedState, _ note: String, _ attempts: [PushAttempt] = [],
-    forgetting registered: Timestamp? = nil
+    _ claim: Claim, _ state: FinishedState, _ note: String, _ attempts: [PushAttempt] = [], isUnknown: Bool = false,
+    othersDue: Timestamp? = nil, forgetting registered: Timestamp? = nil
   ) async {
     switch state {
     case .sent: tally.count(.sent)
@@ -340,7 +343,8 @@ actor PushWorker {
     let rule = forgettingRule(for: device)
     let forgetting = await record(state.rawValue) { transaction -> Forgetting in
       try transaction.note(attempts, of: claim.id)
-      _ = try transaction.finish(claim.id, state: state, note: note, now: time)
+      _ = try transaction.finish(
+        claim.id, state: state, note: note, isUnknown: isUnknown, othersDue: othersDue, now: time)
       _ = try transaction.purge(finishedBefore: time - Self.retention)
       // Afterwards: what is forgotten takes the jobs with it that have not ended.
       guard let registered else { return .none }

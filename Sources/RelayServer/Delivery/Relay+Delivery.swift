@@ -26,13 +26,16 @@ extension Relay {
     _ message: MessageFacts, _ recipient: RecipientFacts, _ person: Person, now: Timestamp, isReported: Bool
   ) -> DecidedMessage {
     var decided = DecidedMessage()
+    lazy var due = pace.due(of: message, to: recipient.user, now: now)
     for (device, facts) in person.cases(of: message, for: recipient, in: apps, now: now) {
       let decision = RelayDelivery.decide(facts, policy: policy)
       tally.count(decision.outcome)
       switch (decision.outcome, device) {
       case (.wait(let until), _): decided.wait = until
-      case (.push, .some(let device)), (.hold, .some(let device)):
+      case (.push(.critical), .some(let device)), (.hold, .some(let device)):
         decided.pushes.append(DecidedPush(decision, facts, to: device))
+      case (.push, .some(let device)):
+        decided.pushes.append(DecidedPush(decision, facts, to: device, due: due))
       case (.push, nil), (.hold, nil): preconditionFailure("a push was decided for no device")
       case (.none, _): break
       }

@@ -229,7 +229,7 @@ extension Relay {
       case .none(.expired): rulings.made.append((job.id, .expire, explanation))
       case .none(let reason): rulings.made.append((job.id, .cancel(reason.rawValue), explanation))
       case .hold(let end):
-        guard job.attempts == 0, !job.isNotifyAnyway else {
+        guard !job.isUnknown, !job.isNotifyAnyway else {
           // What may be on the phone already is not taken back; another try of it disturbs no more, unless it tells of
           // others that were decided as loud.
           if job.level != Level.passive.rawValue, !job.isNotifyAnyway, !job.isDigest {

@@ -36,6 +36,8 @@ UNAVAILABLE, TOO_MANY, UNREGISTERED = 0.05, 0.02, 0.01
 UNANSWERED = {"resetStream": 0.002, "resetConnection": 0.0005, "goAway": 0.0005, "hang": 0.0005}
 #: One of so many messages is worth nothing after a few seconds.
 HURRIED, LIFETIME = 20, 3
+#: So many that none of them writes so fast that its messages are put off.
+SENDERS = [f"sender-{number}" for number in range(10)]
 #: Milliseconds by which the clocks of two processes, and a look at one before a request leaves, may differ.
 TOLERANCE = 1_000
 
@@ -96,7 +98,7 @@ class Course:
         return user.encode().hex().ljust(64, "0")[:64]
 
     def enter(self, room: str) -> None:
-        for user in ["sender", *self.members[room]]:
+        for user in [*SENDERS, *self.members[room]]:
             self.call("PUT", f"/v1/rooms/{room}/members/{user}")
         for user in self.members[room]:
             self.register(user)
@@ -104,10 +106,12 @@ class Course:
     def send(self, number: int) -> None:
         room = self.rooms[number % len(self.rooms)]
         push = {"expires": LIFETIME} if number % HURRIED == 0 else {}
-        message = {"from": "sender", "body": f"message {number}", "push": push}
+        sender = SENDERS[number // len(self.rooms) % len(SENDERS)]
+        message = {"from": sender, "body": f"message {number}", "push": push}
         reply = self.call("POST", f"/v1/rooms/{room}/messages", message, **{"Idempotency-Key": f"k{number}"})
         if "delivery" in reply:  # a repetition after a kill does not say
-            self.expected[room, reply["seq"]] = reply["delivery"]["push"]
+            others = len(SENDERS) - 1  # who have no phone
+            self.expected[room, reply["seq"]] = reply["delivery"]["push"] - others
 
     # What goes wrong
 
@@ -190,19 +194,22 @@ class Course:
 
     def judge(self) -> list[str]:
         jobs = self.rows(
-            "SELECT jobs.id, rooms.name, jobs.seq, state, note, jobs.expires FROM jobs JOIN rooms ON rooms.id = room"
+            "SELECT jobs.id, rooms.name, jobs.seq, state, note, jobs.expires, merged_into FROM jobs"
+            " JOIN rooms ON rooms.id = room"
         )
         print("jobs", len(jobs), dict(Counter(job[3] for job in jobs)))
         print("notes", dict(Counter(f"{job[3]}: {job[4]}" for job in jobs).most_common()))
         outcomes = Counter(arrival["outcome"] for all in self.arrivals.values() for arrival in all)
         print("arrivals", outcomes.total(), dict(outcomes))
         faults = []
-        faults += [f"{id} ended {state}" for id, _, _, state, _, _ in jobs if state not in
+        ends = {job[0]: job[3] for job in jobs}
+        faults += [f"{id} ended {state}, into {carrier}" for id, _, _, state, _, _, carrier in jobs if
+                   (ends.get(carrier) if state == "merged" else state) not in
                    ("sent", "dead", "expired", "cancelled")]  # fmt: skip
         made = Counter((room, seq) for _, room, seq, *_ in jobs)
         faults += [f"{place}: {count} pushes promised, {made[place]} made" for place, count in self.expected.items()
                    if made[place] != count]  # fmt: skip
-        known = {id: (state, expires) for id, _, _, state, _, expires in jobs}
+        known = {id: (state, expires) for id, _, _, state, _, expires, _ in jobs}
         for arrived in self.arrivals.values():
             for arrival in arrived:
                 if arrival["outcome"] in ("resetConnection", "goAway", "hang"):
@@ -221,10 +228,12 @@ class Course:
             for before, after in pairwise(taken):
                 if not self.is_unknown(before, after):
                     faults.append(f"{id} was taken again though its answer was heard: {before}, {after}")
-        for id, _, _, state, _, _ in jobs:
+        for id, _, _, state, *_ in jobs:
             taken = any(arrival["outcome"] == "shown" for arrival in self.arrivals.get(id, []))
             if state == "sent" and not taken:
                 faults.append(f"{id} is sent and never arrived")
+            if state == "merged" and taken:
+                faults.append(f"{id} arrived by itself, and is told by another one")
         print("taken twice", twice)
         return faults
 

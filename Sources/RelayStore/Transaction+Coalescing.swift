@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+import GRDB
+import RelayProtocol
+
+/// Messages that could not go out at once, and go out as one push.
+///
+/// What waits behind a push that a gateway could not take, or that its sender's pace put off, is merged with it: per
+/// room, and only what would look and sound alike. What can go out goes out one by one.
+extension Transaction {
+  /// A push tells of no more messages that waited; those beyond are told by another one.
+  public static let mostCoalesced = 1_000
+  /// Jobs that one call of ``claim(limit:now:leaseUntil:room:)`` looks at, and those of one room more; the rest is left
+  /// to the next ones.
+  static let mostMergedAtOnce = 2 * mostCoalesced
+
+  /// Has throttled jobs whose time has come stand in the order of their rooms.
+  func endWaits(now: Timestamp) throws {
+    let ended = try db.all(
+      "SELECT rowid, user, device, room FROM jobs WHERE state = 'waiting' AND due <= ? ORDER BY due LIMIT ?",
+      [now.rawValue, Self.mostCoalesced])
+    for row in ended {
+      try db.run("UPDATE jobs SET state = 'ready', is_late = 1 WHERE rowid = ?", [row[0] as Int64])
+      try appoint(in: JobQueue(user: row[1], device: row[2], room: row[3]))
+    }
+  }
+
+  /// Merges the due jobs of a queue whose first one is late.
+  /// - Parameter budget: How many jobs may be looked at; what was is taken from it.
+  /// - Returns: The job that is the first one then, if it is due; nil as well where the budget is used up.
+  func coalesce(_ queue: JobQueue, now: Timestamp, budget: inout Int) throws -> String? {
+    guard budget > 0 else { return nil }
+    let waiting = try waitingJobs(in: queue, now: now)
+    // What is left is as late, and is merged when it is the first one.
+    if waiting.count > Self.mostCoalesced, let last = waiting.last {
+      try db.run("UPDATE jobs SET is_late = 1 WHERE rowid = ?", [last.row])
+    }
+    budget -= waiting.count
+    var groups: [WaitingJob.Look: [WaitingJob]] = [:]
+    for job in waiting {
+      let group = groups[job.look, default: []]
+      if group.reduce(job.count, { $0 + $1.count }) > Self.mostCoalesced {
+        try merge(group)
+        groups[job.look] = [job]
+      } else {
+        groups[job.look] = group + [job]
+      }
+    }
+    for group in groups.values { try merge(group) }
+    try appoint(in: queue)
+    return try db.first(
+      """
+      SELECT id FROM jobs INDEXED BY jobs_member
+      WHERE \(Schema.queued) AND user = ? AND room = ? AND device = ? AND is_next AND due <= ?
+      """,
+      [queue.user, queue.room, queue.device, now.rawValue])?[0]
+  }
+
+  /// In the order of their messages, without calls and what is to notify anyway, and what may have reached the phone,
+  /// because it would stand there twice.
+  private func waitingJobs(in queue: JobQueue, now: Timestamp) throws -> [WaitingJob] {
+    let push = "CAST(messages.push AS TEXT)"
+    return try db.all(
+      """
+      SELECT job.rowid, job.id, job.digest IS NOT NULL, (
+          SELECT count(*) FROM jobs AS other WHERE \(Self.isMerged("other", into: "job.id"))),
+        job.level, \(push) ->> '$.level', \(push) ->> '$.category', \(push) -> '$.thread', \(push) ->> '$.collapse'
+      FROM jobs AS job INDEXED BY jobs_member
+      JOIN messages ON messages.room = job.room AND messages.seq = job.seq
+      WHERE job.\(Schema.queued) AND job.user = ? AND job.room = ? AND job.device = ? AND job.state <> 'sending'
+        AND job.due <= ? AND coalesce(job.expires > ?, 1) AND NOT job.is_notify_anyway AND NOT job.is_unknown
+        AND job.collapse_room IS NULL AND coalesce(\(push) ->> '$.kind', 'message') = 'message'
+      ORDER BY job.seq LIMIT ?
+      """,
+      [queue.user, queue.room, queue.device, now.rawValue, now.rawValue, Self.mostCoalesced + 1]
+    ).map(WaitingJob.init(_:))
+  }
+
+  /// Merges jobs into the last of them, which takes their place: the older due time, and as many attempts.
+  private func merge(_ jobs: [WaitingJob]) throws {
+    guard jobs.count > 1, let carrier = jobs.last else { return }
+    try db.run(
+      """
+      UPDATE jobs SET digest = coalesce(digest, '[]'), is_late = 1, (due, attempts) = (
+        SELECT min(due), max(attempts) FROM jobs AS other WHERE other.rowid IN (SELECT value FROM json_each(?2)))
+      WHERE rowid = ?1
+      """,
+      [carrier.row, StoredJSON.text(of: jobs.map(\.row))])
+    for job in jobs.dropLast() { try absorb(row: job.row, id: job.isDigest ? job.id : nil, into: carrier.id) }
+  }
+}
+
+/// What merging has to know of a job.
+private struct WaitingJob {
+  let row: Int64
+  let id: String
+  let isDigest: Bool
+  /// How many messages it tells of.
+  let count: Int
+  let look: Look
+
+  /// What those have in common that become one push.
+  struct Look: Hashable {
+    let level: String
+    let category, thread, collapse: String?
+  }
+
+  /// - Parameter row: Of ``Transaction/waitingJobs(in:now:)``.
+  init(_ row: Row) {
+    self.row = row[0]
+    id = row[1]
+    isDigest = row[2]
+    count = 1 + (row[3] as Int)
+    let (decided, asked): (String?, String?) = (row[4], row[5])
+    look = Look(level: decided ?? asked ?? "active", category: row[6], thread: row[7], collapse: row[8])
+  }
+}
+
+extension Schema {
+  /// Migration 14: what could not go out at once. A throttled job stands in nobody's way.
+  static let coalescing = """
+    -- Its push may have reached the phone: an answer was lost.
+    ALTER TABLE jobs ADD COLUMN is_unknown INTEGER NOT NULL DEFAULT 0;
+    -- It could not go out at once.
+    ALTER TABLE jobs ADD COLUMN is_late INTEGER NOT NULL DEFAULT 0;
+    UPDATE jobs SET is_unknown = attempts > 0, is_late = state = 'retrying' WHERE finished_at IS NULL OR state = 'dead';
+    UPDATE jobs SET state = 'ready' WHERE state = 'waiting';
+
+    DROP INDEX jobs_member;
+    CREATE INDEX jobs_member ON jobs (user, room, seq, round) WHERE \(queued);
+    DROP INDEX jobs_aside;
+    CREATE INDEX jobs_aside ON jobs (user, room, seq) WHERE \(aside);
+    DROP INDEX jobs_due;
+    CREATE INDEX jobs_due ON jobs (lane, due, room, seq) WHERE \(open) AND is_next;
+    CREATE INDEX jobs_waiting ON jobs (due) WHERE state = 'waiting';
+    """
+}

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What could not go out at once becomes one push."""
+
+import json
+import threading
+import time
+
+import pytest
+
+from api import call
+from apple_service import Service
+from certificates import write_authority, write_key
+from people import Circle
+from phone import Phone
+from test_apple import APP, arrived, configuration, pushed, reached
+from waiting import eventually
+
+#: Of one sender's messages to one recipient in a minute.
+PACE = 20
+
+
+@pytest.fixture
+def authority(tmp_path):
+    return write_authority(tmp_path)
+
+
+@pytest.fixture
+def service(authority):
+    service = Service(*authority[1:])
+    yield service
+    service.close()
+
+
+@pytest.fixture
+def circle(connect, names, start, service, authority, tmp_path):
+    """Alice in a room of a relay whose pushes go to the service."""
+    write_key(tmp_path / "provider.p8")
+    file = configuration(tmp_path, service, authority[0])
+    return Circle(connect, names, start("--config", file, "--presence-grace", "0"))
+
+
+def refuse_until(service, allowed):
+    """Answers that the device has had too much, until the event is set."""
+
+    def handle(request):
+        if allowed.is_set():
+            request.answer()
+        else:
+            request.refuse(429, "TooManyRequests")
+
+    service.handle = handle
+
+
+def jobs(circle, **query):
+    asked = "&".join(f"{name}={value}" for name, value in query.items())
+    return call(circle.relay, "GET", f"/v1/pushes?{asked}").json["pushes"]
+
+
+def payload(request):
+    return json.loads(request.body)
+
+
+def test_what_waits_behind_a_refused_push_is_told_with_it(circle, service):
+    allowed = threading.Event()
+    refuse_until(service, allowed)
+    bob = reached(circle)
+    circle.send("one")
+    (refused,) = arrived(service, 1)
+    for text in ("two", "three"):
+        circle.send(text)
+    allowed.set()
+    taken = eventually(lambda: [job for job in jobs(circle, user=bob.user) if job["state"] == "sent"])
+    last = service.requests[-1]
+    told = payload(last)
+    assert told["digest"] == [{"room": circle.room, "seq": 3, "count": 3}]
+    assert told["aps"]["alert"]["title-loc-args"] == ["3"]
+    assert told["aps"]["alert"]["body"] == "Alice: three"
+    assert told["aps"]["thread-id"] == circle.room
+    assert last.headers["apns-id"] == taken[0]["id"] != refused.headers["apns-id"]
+    first = pushed(circle, refused)
+    assert first["state"] == "merged" and first["mergedInto"] == taken[0]["id"]
+    assert len(taken) == 1
+
+
+def test_what_is_read_or_deleted_while_it_waits_is_not_told(circle, service):
+    allowed = threading.Event()
+    refuse_until(service, allowed)
+    bob = reached(circle)
+    circle.send("one")
+    arrived(service, 1)
+    for text in ("two", "three", "four"):
+        circle.send(text)
+    circle.alice.request("delete", room=circle.room, seq=4)
+    assert call(circle.relay, "PUT", f"/v1/rooms/{circle.room}/read", {"seq": 1}, user=bob.user).status == 200
+    allowed.set()
+    ends = ("sent", "merged", "cancelled")
+    eventually(lambda: all(job["state"] in ends for job in jobs(circle, user=bob.user)))
+    states = {job["seq"]: job["state"] for job in jobs(circle, user=bob.user)}
+    assert (states[1], states[3], states[4]) == ("cancelled", "sent", "cancelled")
+    # Together or one by one, as the read comes before the next attempt or after it.
+    told = [payload(request) for request in service.requests if pushed(circle, request, "sent")]
+    assert sum(push["digest"][0]["count"] if "digest" in push else 1 for push in told[-2:]) in (2, 3)
+    assert told[-1]["aps"]["alert"]["body"].endswith("three")
+
+
+def test_another_level_is_another_push(circle, service):
+    allowed = threading.Event()
+    refuse_until(service, allowed)
+    bob = reached(circle)
+    circle.send("one")
+    arrived(service, 1)
+    circle.send("hush", push={"level": "passive"})
+    circle.send("two")
+    allowed.set()
+    eventually(lambda: not [job for job in jobs(circle, user=bob.user) if job["state"] not in ("sent", "merged")])
+    states = {job["seq"]: job["state"] for job in jobs(circle, user=bob.user)}
+    assert states[2] == "sent" and states[3] == "sent"
+
+
+def test_five_messages_to_a_phone_that_is_reached_are_five_in_one_thread(circle, service):
+    reached(circle)
+    for number in range(5):
+        circle.send(f"message {number}")
+    requests = arrived(service, 5)
+    assert [payload(request)["aps"]["alert"]["body"] for request in requests] == [f"message {n}" for n in range(5)]
+    assert {payload(request)["aps"]["thread-id"] for request in requests} == {circle.room}
+    assert len({request.headers["apns-collapse-id"] for request in requests}) == 5
+    assert not any("digest" in payload(request) for request in requests)
+
+
+def test_who_writes_faster_than_people_read_is_told_at_the_end_of_the_minute(circle):
+    bob = circle.away("bob")
+    screen: Phone = bob.register()
+    # A border of minutes may be among them.
+    count = 2 * PACE + 5
+    for number in range(count):
+        circle.send(f"message {number}")
+    waiting = jobs(circle, user=bob.user, state="waiting", limit=100)
+    assert len(waiting) >= 5
+    explained = call(circle.relay, "GET", f"/v1/pushes/{waiting[0]['id']}").json
+    assert explained["due"] % 60_000 == 0 and explained["due"] - time.time() * 1000 <= 60_000
+    assert "more than 20 messages a minute" in explained["summary"]
+    # Nobody else's wait with them.
+    circle.post("from somebody else", **{"from": "shop"})
+    screen.ring("from somebody else")
+    eventually(lambda: not jobs(circle, user=bob.user, state="waiting"), 90)
+    digests = eventually(lambda: [job for job in jobs(circle, user=bob.user, state="sent", limit=100) if "digest" in job])
+    assert digests[0]["digest"][0]["count"] == len(waiting)

@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: Apache-2.0
+import GRDB
+import RelayProtocol
+import Testing
+
+@testable import RelayStore
+
+@Suite struct CoalescingTests {
+  let test: TestStore
+  init() async throws {
+    test = try TestStore()
+    try await test.write { try $0.prepareRoom() }
+  }
+
+  private static let carol = User(id: UserID(unchecked: "carol"))
+
+  /// A message with a job for Bob's phone; returns the job's id.
+  @discardableResult
+  private func send(
+    _ push: String? = nil, in room: RoomID = room, from user: User = alice, due: Timestamp = .at(0),
+    change: (inout JobDraft) -> Void = { _ in }
+  ) async throws -> String {
+    var push = job(due: due).with(push)
+    change(&push.job)
+    return try await test.write { [push] transaction in
+      let message = MessageDraft(
+        room: room, from: user, time: .at(0), body: Array("1".utf8), push: push.request, jobs: [push.job])
+      return try #require(try transaction.append(message).jobs.first ?? transaction.reader.jobs(limit: 1).first?.id)
+    }
+  }
+
+  private func claim(now: Timestamp = .at(0)) async throws -> [Claim] {
+    try await test.write { try $0.claim(limit: 99, now: now, leaseUntil: now + .seconds(60)) }
+  }
+
+  /// Has the push that is claimed next fail.
+  private func fail(isUnknown: Bool = false, until due: Timestamp = .at(10)) async throws {
+    let claims = try await claim()
+    #expect(claims.count == 1)
+    try await test.write { try $0.retry(claims[0].id, due: due, isUnknown: isUnknown) }
+  }
+
+  private func finish(_ claims: [Claim], _ state: FinishedState = .sent) async throws {
+    try await test.write { transaction in
+      for claim in claims { try transaction.finish(claim.id, state: state, now: .at(20)) }
+    }
+  }
+
+  /// What goes out from now on: of each push the seq and how many messages it tells of.
+  private func drain(now: Timestamp = .at(10)) async throws -> [[Int64]] {
+    var pushes: [[Int64]] = []
+    while case let claims = try await claim(now: now), !claims.isEmpty {
+      pushes += claims.map { [$0.message.seq, Int64($0.count)] }
+      try await finish(claims)
+    }
+    return pushes
+  }
+
+  private func record(_ id: String) async throws -> JobRecord {
+    try #require(try await test.read { try $0.job(id) })
+  }
+
+  @Test func `what waits behind a push that is tried again is told with it by the newest`() async throws {
+    let first = try await send()
+    try await fail()
+    let second = try await send()
+    let third = try await send(due: .at(5))
+    #expect(try await claim(now: .at(9)) == [])
+    let claims = try await claim(now: .at(10))
+    #expect(claims.map(\.id) == [third])
+    #expect(claims[0].count == 3)
+    #expect(claims[0].others == [])
+    // It is the second attempt to tell of the first one.
+    #expect(claims[0].attempts == 2)
+    for id in [first, second] {
+      let merged = try await record(id)
+      #expect(merged.state == .merged)
+      #expect(merged.mergedInto == third)
+    }
+    #expect(try await record(third).due == .at(0))
+    #expect(try await record(third).digest == [DigestCount(room: room, seq: 3, count: 3)])
+    try await finish(claims)
+    #expect(try await record(first).finishedAt == .at(20))
+    #expect(try await drain() == [])
+  }
+
+  @Test func `what a pause has put off becomes one push as well`() async throws {
+    for _ in 1...3 { try await send() }
+    let claims = try await claim()
+    try await test.write { try $0.retry(claims[0].id, due: .at(10), wasTried: false) }
+    #expect(try await drain() == [[3, 3]])
+  }
+
+  @Test func `what waits for its turn alone goes out one by one`() async throws {
+    for _ in 1...5 { try await send() }
+    #expect(try await drain() == [[1, 1], [2, 1], [3, 1], [4, 1], [5, 1]])
+  }
+
+  @Test func `what comes while the one push is being sent goes out by itself`() async throws {
+    try await send()
+    try await fail()
+    try await send()
+    let claims = try await claim(now: .at(10))
+    for _ in 1...2 { try await send() }
+    try await finish(claims)
+    #expect(try await drain() == [[3, 1], [4, 1]])
+  }
+
+  @Test func `one push that fails again takes up what has come since`() async throws {
+    try await send()
+    try await fail()
+    try await send()
+    let claims = try await claim(now: .at(10))
+    #expect(claims.map(\.count) == [2])
+    try await test.write { try $0.retry(claims[0].id, due: .at(30)) }
+    try await send()
+    #expect(try await claim(now: .at(29)) == [])
+    #expect(try await drain(now: .at(30)) == [[3, 3]])
+  }
+
+  private static let looks = [
+    #"{"level":"passive"}"#, #"{"category":"invitation"}"#, #"{"thread":"news"}"#, #"{"thread":null}"#,
+    #"{"collapse":"room"}"#, #"{"kind":"call"}"#,
+  ]
+
+  @Test(arguments: looks) func `only what looks and sounds alike becomes one`(look: String) async throws {
+    try await send()
+    try await fail()
+    for push in [look, nil, look, nil] { try await send(push) }
+    let pushes = try await drain()
+    let isCall = look.contains("call")
+    #expect(Set(pushes) == (isCall ? [[2, 1], [4, 1], [5, 3]] : [[4, 2], [5, 3]]))
+  }
+
+  @Test func `the level that was decided counts, not the one that was asked`() async throws {
+    try await send()
+    try await fail()
+    try await send { $0.level = "passive" }
+    try await send(#"{"level":"passive"}"#) { $0.level = "active" }
+    #expect(Set(try await drain()) == [[2, 1], [3, 2]])
+  }
+
+  @Test func `what notifies anyway goes by itself`() async throws {
+    try await send()
+    try await fail()
+    try await send { $0.isNotifyAnyway = true }
+    try await send()
+    #expect(Set(try await drain()) == [[2, 1], [3, 2]])
+  }
+
+  @Test func `what may be on the phone goes again as it was, and the others as one`() async throws {
+    let first = try await send()
+    try await fail(isUnknown: true)
+    for _ in 1...2 { try await send() }
+    let claims = try await claim(now: .at(10))
+    #expect(claims.map(\.id) == [first])
+    try await finish(claims)
+    #expect(try await drain() == [[3, 2]])
+  }
+
+  @Test func `what a crash has cut off may be on the phone`() async throws {
+    try await send()
+    _ = try await claim()
+    try await test.write { try $0.releaseLeases() }
+    try await send()
+    try await fail()
+    try await send()
+    #expect(try await drain() == [[1, 1], [3, 2]])
+  }
+
+  @Test func `what a lost lease has cut off may be on the phone`() async throws {
+    try await send()
+    _ = try await claim()
+    try await send()
+    let claims = try await claim(now: .at(60_000))
+    try await test.write { try $0.retry(claims[0].id, due: .at(60_010)) }
+    #expect(try await drain(now: .at(60_010)) == [[1, 1], [2, 1]])
+  }
+
+  @Test func `a dead letter of unknown outcome that is sent again goes by itself`() async throws {
+    let first = try await send()
+    try await fail(isUnknown: true)
+    try await finish(try await claim(now: .at(10)), .dead)
+    let second = try await send()
+    try await test.write { transaction in
+      _ = try transaction.revive(first)
+      let isMerged = try transaction.rule(first, .merge(into: second))
+      #expect(!isMerged)
+    }
+  }
+
+  @Test func `rooms and devices stay apart`() async throws {
+    let other = RoomID(unchecked: "other")
+    try await test.write { try $0.prepareRoom(other) }
+    try await send()
+    try await fail()
+    try await send()
+    for _ in 1...2 { try await send(in: other) }
+    #expect(Set(try await drain()) == [[1, 1], [2, 1], [2, 2]])
+  }
+
+  @Test func `what waited for one that has lost its reason goes out one by one`() async throws {
+    try await send()
+    try await fail()
+    for _ in 2...4 { try await send() }
+    try await test.write { _ = try $0.cancel(room, bob.id, upTo: 1, reason: "read") }
+    #expect(try await drain(now: .at(1)) == [[2, 1], [3, 1], [4, 1]])
+  }
+
+  @Test func `the newest that is left carries the others when one leaves`() async throws {
+    for number in 1...4 {
+      try await send { $0.expires = number == 2 ? .at(10) : nil }
+      if number == 1 { try await fail() }
+    }
+    // Whoever is given what has expired ends it.
+    let expired = try await claim(now: .at(10))
+    #expect(expired.map(\.message.seq) == [2])
+    try await finish(expired, .expired)
+    let claims = try await claim(now: .at(10))
+    #expect(claims.map(\.message.seq) == [4])
+    #expect(claims[0].count == 3)
+    try await test.write { transaction in
+      try transaction.retry(claims[0].id, due: .at(12))
+      _ = try transaction.delete(room, 4)
+    }
+    #expect(try await drain(now: .at(12)).first == [3, 2])
+  }
+
+  @Test(arguments: [nil, Timestamp.at(20)])
+  func `what is left waits as long as what has expired would have`(expires: Timestamp?) async throws {
+    let first = try await send { $0.expires = expires }
+    try await fail()
+    try await send { $0.expires = .at(15) }
+    let claims = try await claim(now: .at(10))
+    #expect(claims.map(\.count) == [2])
+    try await test.write { try $0.finish(claims[0].id, state: .expired, othersDue: .at(30), now: .at(10)) }
+    let due = expires ?? .at(30)
+    #expect(try await test.read { try $0.nextDue() } == due)
+    #expect(try await claim(now: due).map(\.id) == [first])
+  }
+
+  @Test func `a push tells of so many messages at most`() async throws {
+    let most = Int64(Transaction.mostCoalesced)
+    try await test.write { transaction in
+      for _ in 0...most { _ = try transaction.append(draft(jobs: [job()])) }
+    }
+    try await fail()
+    #expect(try await drain() == [[most, most], [most + 1, 1]])
+  }
+
+  @Test func `a long backlog is merged by several claims`() async throws {
+    let phones = (1...3).map { phone("phone\($0)", token: "token\($0)") }
+    let most = Int64(Transaction.mostCoalesced)
+    #expect(Transaction.mostMergedAtOnce < phones.count * Int(most))
+    try await test.write { transaction in
+      for phone in phones { try transaction.register(phone, of: bob.id, now: .at(0)) }
+      for _ in 1...most { _ = try transaction.append(draft(jobs: phones.map { job($0) })) }
+      for claim in try transaction.claim(limit: 9, now: .at(0), leaseUntil: .at(9)) {
+        try transaction.retry(claim.id, due: .at(10))
+      }
+    }
+    let first = try await claim(now: .at(10))
+    #expect(first.map(\.count) == [Int(most), Int(most)])
+    #expect(try await claim(now: .at(10)).map(\.count) == [Int(most)])
+  }
+
+  // MARK: Throttled
+
+  @Test func `throttled jobs wait for their time and become one`() async throws {
+    for _ in 1...3 { try await send(due: .at(50)) }
+    #expect(try await record(try await send(due: .at(50))).state == .waiting)
+    #expect(try await drain(now: .at(49)) == [])
+    #expect(try await test.read { try $0.nextDue() } == .at(50))
+    #expect(try await drain(now: .at(50)) == [[4, 4]])
+  }
+
+  @Test func `throttled jobs keep nobody else's waiting`() async throws {
+    try await test.write { _ = try $0.join(Self.carol, room: room, epoch: "e", now: .at(0)) }
+    for _ in 1...2 { try await send(due: .at(50)) }
+    try await send(from: Self.carol)
+    #expect(try await drain(now: .at(1)) == [[3, 1]])
+    #expect(try await drain(now: .at(50)) == [[2, 2]])
+  }
+
+  @Test func `a throttled job is cancelled, and decided again, as any other`() async throws {
+    let first = try await send(due: .at(50))
+    let second = try await send(due: .at(50))
+    try await send(due: .at(50))
+    let states = try await test.write { transaction in
+      _ = try transaction.cancel(room, bob.id, upTo: 1, reason: "read")
+      try transaction.noteChange(of: bob.id)
+      try transaction.rule(second, .push(level: "passive"))
+      return try (
+        transaction.reader.openJobs(of: bob.id).jobs.count, transaction.reader.changedUsers(after: nil, limit: 9)
+      )
+    }
+    #expect(states == (2, [bob.id]))
+    #expect(try await record(first).state == .cancelled)
+    #expect(Set(try await drain(now: .at(50))) == [[2, 1], [3, 1]])
+  }
+}
+
+extension JobDraft {
+  fileprivate func with(_ push: String?) -> (request: [UInt8]?, job: JobDraft) { (push.map { Array($0.utf8) }, self) }
+}
