@@ -40,13 +40,13 @@ def circle(connect, names, start, service, authority, tmp_path):
 
 
 def refuse_until(service, allowed):
-    """Answers that the device has had too much, until the event is set."""
+    """Answers that it is not to be had, until the event is set."""
 
     def handle(request):
         if allowed.is_set():
             request.answer()
         else:
-            request.refuse(429, "TooManyRequests")
+            request.refuse(503, "ServiceUnavailable")
 
     service.handle = handle
 
