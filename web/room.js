@@ -141,7 +141,7 @@ export class Room extends EventTarget {
   }
 
   [lost]() {
-    this.isJoined = this.#isAskingPresence = false
+    this.isJoined = false
     this.#joining = null
     this.#link.clock.clearTimeout(this.#retry)
     this.#outbox.stop()
@@ -217,7 +217,7 @@ export class Room extends EventTarget {
     this.#isAskingPresence = true
     this.#link.ask('presence', { room: this.name }, (error, reply) => {
       this.#isAskingPresence = false
-      if (!error) this.#present(presenceAfter(this.presence, { ...reply, type: 'members' }))
+      if (!error && this.isJoined) this.#present(presenceAfter(this.presence, { ...reply, type: 'members' }))
     })
   }
 

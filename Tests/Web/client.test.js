@@ -278,6 +278,20 @@ test('a join waits for the connection, and fails with the client', async () => {
   assert.equal(relay.state, 'refused')
 })
 
+test('a token that comes after close opens nothing', async () => {
+  let give
+  const relay = new Stillwire('ws://127.0.0.1:1/', {
+    WebSocket: Socket, page: null, token: () => new Promise((resolve) => (give = resolve)),
+  })
+  relay.connect()
+  await setImmediate()
+  relay.close()
+  const before = Socket.all.length
+  give('late')
+  await setImmediate()
+  assert.equal(Socket.all.length, before)
+})
+
 test('a token function may say that it is over', async () => {
   const { StillwireError } = await import('../../web/stillwire.js')
   const relay = new Stillwire('ws://127.0.0.1:1/', {
