@@ -35,6 +35,8 @@ public struct Device: Equatable, Sendable {
   public var locale: String?
   /// An IANA name.
   public var timeZone: String?
+  /// When it registered last; nil but where a push of a message is to be sent to it.
+  public var registered: Timestamp?
 
   public init(
     id: DeviceID, app: String? = nil, platform: Platform, token: String, voipToken: String? = nil,

@@ -95,7 +95,7 @@ extension Transaction {
         rooms.name, rooms.epoch, recipient.name, members.read, collapsed.name, job.collapse_seq,
         coalesce(original.sender = job.user, 0), sender.display_name, sender.avatar, messages.reports,
         \(Device.columns), \(StoredMessage.columns), sender.handle, sender.handle_type,
-        \(Reader.isAnsweredCall)
+        \(Reader.isAnsweredCall), devices.registered
       FROM jobs AS job
       JOIN rooms ON rooms.id = job.room
       JOIN users AS recipient ON recipient.id = job.user
@@ -119,7 +119,8 @@ extension Transaction {
     if row[39] { throw Obstacle.answered }
     let message = try StoredMessage(row, at: 29)
     let collapsed: String? = row[11]
-    let device = try Device(row, at: 17)
+    var device = try Device(row, at: 17)
+    device.registered = row.time(40)
     let recipient = try shared.recipient(row[1])
     var claim = Claim(
       id: id, attempts: row[2] + 1, room: room, epoch: row[8], message: message,

@@ -15,7 +15,7 @@ from certificates import write_key
 from metrics import metrics
 from people import Circle
 from push_service import Answer, PushService
-from relay import DEADLINE, run
+from relay import DEADLINE, SLOW, run
 from waiting import eventually
 
 APP = "org.example.chat"
@@ -100,6 +100,7 @@ def test_a_gateway_of_matrix_understands(matrix, service):
     assert told["sender_display_name"] == "Alice" and told["prio"] == "high"
     assert told["content"] == {"msgtype": "m.text", "body": "hi"} and told["counts"] == {"unread": 1}
     assert [(one["app_id"], one["pushkey"]) for one in told["devices"]] == [(APP, "key/one+two==")]
+    assert abs(told["devices"][0]["pushkey_ts"] - time.time()) < 60 * SLOW
     assert "x-stillwire-signature" not in request.headers
     eventually(lambda: job(circle, request, "sent"))
     assert metrics(circle.relay)["stillwire_http_gateway_accepted_total"] == 1

@@ -35,12 +35,14 @@ import Testing
       try transaction.register(phone(token: "refreshed"), of: bob.id, now: .at(4))
     }
     let claims = try await claim(now: .at(5))
+    var device = phone(token: "refreshed")
+    device.registered = .at(4)
     #expect(
       claims == [
         Claim(
           id: claims.first?.id ?? "", attempts: 1, room: room, epoch: "epoch",
           message: StoredMessage(seq: 2, from: alice.id, time: .at(3), body: Array("\"second\"".utf8)), sender: alice,
-          recipient: bob.id, device: phone(token: "refreshed"), created: .at(3), roomMemberCount: 2, unread: 2)
+          recipient: bob.id, device: device, created: .at(3), roomMemberCount: 2, unread: 2)
       ])
     let stored = try #require(try await test.read { try $0.jobs(limit: 9).first })
     #expect(stored.state == .sending)

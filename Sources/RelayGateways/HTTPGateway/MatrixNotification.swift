@@ -32,6 +32,7 @@ enum MatrixNotification {
           $0.object {
             $0["app_id"] = topic
             $0["pushkey"] = device.token
+            $0.integer("pushkey_ts", device.registered.map { $0.rawValue / 1000 })
             $0.object("tweaks") { tweaks in
               if let sound = aps?["sound"]?.text { tweaks["sound"] = sound }
               if communication?["mentionsMe"] == .bool(true) { tweaks.bool("highlight", true) }

@@ -12,7 +12,8 @@ import Testing
   private func notification(_ payload: String, low: Bool = false) throws -> [String: Any] {
     var push = push(payload: payload)
     push.headers.priority = low ? .low : .high
-    let device = Device(id: .default, app: "org.example.chat", platform: .http, token: "key")
+    var device = Device(id: .default, app: "org.example.chat", platform: .http, token: "key")
+    device.registered = low ? nil : Timestamp(rawValue: 1_700_000_000_999)
     let json = Data(MatrixNotification.json(of: push, to: device, topic: "org.example.chat.android"))
     let whole = try #require(JSONSerialization.jsonObject(with: json) as? [String: Any])
     #expect(Set(whole.keys) == ["notification"])
@@ -32,7 +33,10 @@ import Testing
       "prio": "high", "type": "m.room.message", "counts": ["unread": 3],
       "content": ["msgtype": "m.text", "body": "hi"],
       "devices": [
-        ["app_id": "org.example.chat.android", "pushkey": "key", "tweaks": ["sound": "ping", "highlight": true]]
+        [
+          "app_id": "org.example.chat.android", "pushkey": "key", "pushkey_ts": 1_700_000_000,
+          "tweaks": ["sound": "ping", "highlight": true],
+        ]
       ],
     ]
     #expect(told as NSDictionary == expected as NSDictionary)
@@ -42,6 +46,7 @@ import Testing
     let told = try notification(#"{"aps":{"alert":{"loc-key":"New message"}}}"#, low: true)
     #expect(Set(told.keys) == ["event_id", "prio", "type", "devices"] && told["prio"] as? String == "low")
     let devices = try #require(told["devices"] as? [[String: Any]])
+    #expect(devices[0]["pushkey_ts"] == nil)
     #expect((devices[0]["tweaks"] as? [String: Any])?.isEmpty == true)
   }
 
