@@ -189,7 +189,6 @@ export class Stillwire extends EventTarget {
   #ended({ code, reason, bye, error }) {
     this.#connection = null
     for (const room of this.#joinedRooms()) room[lost]()
-    this.#focus.stop()
     const last = bye?.code ?? code
     if (last === expired) this.#isExpired = true
     if (bye?.reconnect === false || !comesBack(last) || error?.isTemporary === false) {

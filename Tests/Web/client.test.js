@@ -133,6 +133,32 @@ test('after close the page is not watched', async () => {
   assert.deepEqual([Socket.all.length, relay.state], [before, 'closed'])
 })
 
+test('after close there is nothing left to be done', async () => {
+  const { relay, clock, socket, room } = await joined({ page: page() })
+  const jam = relay.room('jam')
+  const ends = [jam.join(), room.send('hi'), relay.request('status', {}), relay.setFocus(true)]
+  socket.say({ type: 'error', id: socket.last('join').id, code: 'unavailable', temporary: true })
+  socket.say({ type: 'error', id: socket.last('focus').id, code: 'unavailable', temporary: true })
+  socket.say(message(1))
+  assert.ok(clock.pending > 4)
+  relay.close()
+  for (const end of ends) await assert.rejects(end, { code: 'closed' })
+  assert.deepEqual([clock.pending, room.isJoined], [0, false])
+})
+
+test('after a loss there is nothing left to be done but to come back', async () => {
+  const { relay, clock, socket, room } = await joined()
+  const sending = room.send('hi')
+  const asking = relay.request('status', {})
+  socket.say({ type: 'error', id: socket.last('send').id, code: 'unavailable', temporary: true })
+  socket.say(message(1))
+  socket.onclose({ code: 1006, reason: '' })
+  await assert.rejects(asking, { code: 'closed' })
+  assert.deepEqual([clock.pending, room.isJoined], [1, false])
+  relay.close()
+  await assert.rejects(sending, { code: 'closed' })
+})
+
 test('what a socket says after it was let go is nobody’s', async () => {
   const { relay, socket, room } = await joined()
   const seen = []

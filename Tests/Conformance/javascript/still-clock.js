@@ -17,6 +17,11 @@ export class StillClock {
     this.#timers.delete(id)
   }
 
+  /** How many timers have not been called yet. */
+  get pending() {
+    return this.#timers.size
+  }
+
   /** Moves the time by so many milliseconds; `settle` is awaited after each timer, as it may lead to others. */
   async advance(by, settle) {
     const end = this.#now + by
