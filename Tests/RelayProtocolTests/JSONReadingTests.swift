@@ -2,8 +2,6 @@
 import RelayProtocol
 import Testing
 
-@testable import RelayGateways
-
 @Suite struct JSONReadingTests {
   @Test func `every kind of value is read`() {
     let text = #" {"a":[1,-0.5e+3,true,false,null,""],"b":{"c":"\"\\\/\b\f\n\r\té\ud83d\ude00"}} "#

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-import RelayProtocol
 
 extension JSON {
   /// Reads a text of RFC 8259; nil when it is none, when a name stands twice in an object, or when it is nested deeper
   /// than `deepest`.
-  init?(reading bytes: some Collection<UInt8>, deepest: Int = 32) {
+  public init?(reading bytes: some Collection<UInt8>, deepest: Int = 32) {
     let value = bytes.withContiguousStorageIfAvailable { bytes in
       var reader = JSONReader(bytes: bytes, deepest: deepest)
       return reader.text()
@@ -13,12 +12,13 @@ extension JSON {
     self = value
   }
 
-  subscript(key: String) -> JSON? {
+  /// A member of an object; nil of anything else.
+  public subscript(key: String) -> JSON? {
     guard case .object(let members) = self else { return nil }
     return members[key]
   }
 
-  var text: String? {
+  public var text: String? {
     guard case .string(let text) = self else { return nil }
     return text
   }
