@@ -14,11 +14,15 @@ let swift: [SwiftSetting] =
     .enableUpcomingFeature("MemberImportVisibility"),
   ] + (isStrict ? [.treatAllWarnings(as: .error)] : [])
 
+let apple: [Platform] = [.macOS, .iOS, .tvOS, .watchOS, .visionOS]
+
 let package = Package(
   name: "stillwire",
-  platforms: [.macOS(.v15)],
+  // The client is for phones as well; all else runs on servers.
+  platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
   products: [
-    .executable(name: "stillwire", targets: ["stillwire"])
+    .executable(name: "stillwire", targets: ["stillwire"]),
+    .library(name: "StillwireClient", targets: ["StillwireClient", "StillwireApple"]),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -30,6 +34,7 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
     .package(url: "https://github.com/apple/swift-nio-http2", from: "1.46.0"),
     .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
+    .package(url: "https://github.com/apple/swift-nio-transport-services", from: "1.28.0"),
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.1"),
@@ -98,6 +103,22 @@ let package = Package(
       resources: [.embedInCode("Documents/openapi.json"), .embedInCode("Documents/asyncapi.json")],
       swiftSettings: swift
     ),
+    .target(
+      name: "StillwireClient",
+      dependencies: [
+        "RelayProtocol",
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOHTTP1", package: "swift-nio"),
+        .product(name: "NIOPosix", package: "swift-nio", condition: .when(platforms: [.linux])),
+        .product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(platforms: [.linux])),
+        .product(name: "NIOWebSocket", package: "swift-nio"),
+        .product(
+          name: "NIOTransportServices", package: "swift-nio-transport-services", condition: .when(platforms: apple)),
+      ],
+      swiftSettings: swift
+    ),
+    // What needs Apple's frameworks; empty elsewhere.
+    .target(name: "StillwireApple", dependencies: ["StillwireClient"], swiftSettings: swift),
     .executableTarget(
       name: "stillwire",
       dependencies: [
@@ -109,6 +130,27 @@ let package = Package(
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
         .product(name: "UnixSignals", package: "swift-service-lifecycle"),
       ],
+      swiftSettings: swift
+    ),
+    // The Swift client under test of Tests/Conformance.
+    .executableTarget(
+      name: "ConformanceDriver", dependencies: ["StillwireClient"], path: "Tests/Conformance/swift",
+      swiftSettings: swift),
+    // The app of the README, as it stands there.
+    .executableTarget(
+      name: "TeaApp", dependencies: ["StillwireClient"], path: "Tests/Readme/swift", swiftSettings: swift),
+    .testTarget(
+      name: "StillwireClientTests",
+      dependencies: [
+        "RelayProtocol", "RelayServer", "StillwireClient",
+        .product(name: "Logging", package: "swift-log"),
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOHTTP1", package: "swift-nio"),
+        .product(name: "NIOPosix", package: "swift-nio"),
+        .product(name: "NIOWebSocket", package: "swift-nio"),
+      ],
+      // Modules of their own, which the tests compile.
+      exclude: ["StandIns"],
       swiftSettings: swift
     ),
     .testTarget(name: "RelayProtocolTests", dependencies: ["RelayProtocol"], swiftSettings: swift),

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#if canImport(Intents) && !os(macOS) && !os(tvOS)
+  public import Intents
+  public import StillwireClient
+
+  extension INSendMessageIntent {
+    /// - Parameters:
+    ///   - senderImage: The sender's picture.
+    ///   - groupImage: The group's.
+    public convenience init(_ fields: SendMessageFields, senderImage: INImage? = nil, groupImage: INImage? = nil) {
+      self.init(
+        recipients: fields.recipients.isEmpty ? nil : fields.recipients.map { INPerson($0) },
+        outgoingMessageType: .outgoingMessageText, content: fields.content,
+        speakableGroupName: fields.speakableGroupName.map { INSpeakableString(spokenPhrase: $0) },
+        conversationIdentifier: fields.conversationIdentifier, serviceName: nil,
+        sender: INPerson(fields.sender, image: senderImage), attachments: nil)
+      if let groupImage, fields.speakableGroupName != nil {
+        setImage(groupImage, forParameterNamed: \.speakableGroupName)
+      }
+      let metadata = INSendMessageIntentDonationMetadata()
+      metadata.mentionsCurrentUser = fields.mentionsCurrentUser
+      metadata.isReplyToCurrentUser = fields.isReplyToCurrentUser
+      metadata.notifyRecipientAnyway = fields.notifyRecipientAnyway
+      if let count = fields.recipientCount { metadata.recipientCount = count }
+      donationMetadata = metadata
+    }
+  }
+
+  extension INStartCallIntent {
+    /// - Parameters:
+    ///   - capability: Whether the app rings for a video call.
+    ///   - image: The caller's picture.
+    public convenience init(
+      _ fields: StartCallFields, capability: INCallCapability = .audioCall, image: INImage? = nil
+    ) {
+      self.init(
+        callRecordFilter: nil, callRecordToCallBack: nil, audioRoute: .unknown, destinationType: .normal,
+        contacts: fields.contacts.map { INPerson($0, image: image) }, callCapability: capability)
+    }
+  }
+#endif

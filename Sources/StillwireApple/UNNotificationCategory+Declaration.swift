@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#if canImport(UserNotifications) && !os(tvOS) && !os(watchOS)
+  public import StillwireClient
+  public import UserNotifications
+
+  extension UNNotificationCategory {
+    public convenience init(_ declaration: CategoryDeclaration) {
+      let options = UNNotificationCategoryOptions(declaration.options.compactMap(\.option))
+      self.init(
+        identifier: declaration.identifier, actions: declaration.actions.map(\.notificationAction),
+        intentIdentifiers: [], hiddenPreviewsBodyPlaceholder: declaration.hiddenPreviewsBodyPlaceholder,
+        categorySummaryFormat: declaration.categorySummaryFormat, options: options)
+    }
+  }
+
+  extension CategoryDeclaration.Action {
+    /// A field for a text where there is `textInput`, else a button.
+    fileprivate var notificationAction: UNNotificationAction {
+      let options = UNNotificationActionOptions(options.map(\.option))
+      guard let textInput else { return UNNotificationAction(identifier: identifier, title: title, options: options) }
+      return UNTextInputNotificationAction(
+        identifier: identifier, title: title, options: options, textInputButtonTitle: textInput.button,
+        textInputPlaceholder: textInput.placeholder)
+    }
+  }
+
+  extension NotificationAction.Option {
+    fileprivate var option: UNNotificationActionOptions {
+      switch self {
+      case .foreground: .foreground
+      case .destructive: .destructive
+      case .authenticationRequired: .authenticationRequired
+      }
+    }
+  }
+
+  extension NotificationCategory.Option {
+    /// nil: this system does it by itself, or not at all.
+    fileprivate var option: UNNotificationCategoryOptions? {
+      switch self {
+      case .customDismissAction: return .customDismissAction
+      case .hiddenPreviewsShowTitle: return .hiddenPreviewsShowTitle
+      case .hiddenPreviewsShowSubtitle: return .hiddenPreviewsShowSubtitle
+      // Deprecated since iOS 15, where notifications are announced without it.
+      case .allowAnnouncement: return nil
+      case .allowInCarPlay:
+        #if os(macOS)
+          return nil
+        #else
+          return .allowInCarPlay
+        #endif
+      }
+    }
+  }
+#endif

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayProtocol
+
+extension CategoryRegistry {
+  /// What `GET /v1/categories` answers; nil: it is none. What is newer than this client is left out.
+  init?(_ json: JSON) {
+    guard let told = json["categories"]?.items, told.count <= Self.mostCategories else { return nil }
+    var categories: [NotificationCategory] = []
+    var known: Set<CategoryID> = []
+    for json in told {
+      guard let category = NotificationCategory(json), known.insert(category.id).inserted else { return nil }
+      categories.append(category)
+    }
+    self.init(version: json["version"]?.integer ?? 0, categories: categories)
+  }
+}
+
+extension NotificationCategory {
+  fileprivate init?(_ json: JSON) {
+    guard let id: CategoryID = json.name("id") else { return nil }
+    let told = json["actions"]?.items ?? []
+    let actions = told.compactMap(NotificationAction.init)
+    guard actions.count == told.count, actions.count <= Self.mostActions else { return nil }
+    self.init(
+      id: id, actions: actions, options: json.options(),
+      hiddenPreviewBody: LocalizedText(json["hiddenPreviewBody"]), summaryFormat: LocalizedText(json["summaryFormat"]))
+  }
+}
+
+extension NotificationAction {
+  fileprivate init?(_ json: JSON) {
+    guard let id: ActionID = json.name("id"), let title = LocalizedText(json["title"]) else { return nil }
+    var textInput: TextInput?
+    if let input = json["textInput"], let button = LocalizedText(input["button"]) {
+      textInput = TextInput(button: button, placeholder: LocalizedText(input["placeholder"]) ?? .text(""))
+    }
+    self.init(
+      id: id, title: title, options: json.options(), textInput: textInput, posts: json["posts"]?.flag ?? false)
+  }
+}
+
+extension LocalizedText {
+  fileprivate init?(_ json: JSON?) {
+    switch json {
+    case .string(let text): self = .text(text)
+    case .object(let texts): self = .languages(texts.compactMapValues(\.text))
+    default: return nil
+    }
+  }
+}
+
+extension JSON {
+  fileprivate func options<Option: RawRepresentable<String>>() -> [Option] {
+    self["options"]?.items?.compactMap { $0.text.flatMap(Option.init(rawValue:)) } ?? []
+  }
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayProtocol
+
+extension ClientMachine {
+  /// The app makes a request, which is sent now or not at all.
+  package mutating func requested(_ type: String, _ members: [String: JSON], _ ticket: Ticket) {
+    guard isOpen else { return finish(ticket, .failure(.closed)) }
+    guard requests.pending.count < Requests.most else { return finish(ticket, .failure(.outboxFull)) }
+    let id = requests.begin(.app(ticket), due: now + settings.timeout)
+    let bytes = frame(type, members, id: id)
+    guard bytes.count <= largestFrame else {
+      requests.forget(ticket)
+      return finish(ticket, .failure(tooLarge(bytes.count)))
+    }
+    act(.write(bytes))
+  }
+
+  /// Nobody waits any more.
+  mutating func cancelled(_ ticket: Ticket) {
+    requests.forget(ticket)
+    outbox.cancelled(ticket)
+    joiners[ticket] = nil
+    if focus.ticket == ticket { _ = focus.ended() }
+  }
+
+  func tooLarge(_ size: Int) -> StillwireError {
+    StillwireError(.tooLarge, "the frame would have \(size) bytes, \(largestFrame) are allowed")
+  }
+
+  mutating func answered(_ purpose: Requests.Purpose, _ result: Result<JSON, StillwireError>) {
+    switch purpose {
+    case .app(let ticket): finish(ticket, result)
+    case .join(let room): joinAnswered(room, result)
+    case .send(let room): sendAnswered(room, result)
+    case .people(let room): peopleAnswered(room, result)
+    case .focus:
+      guard case .failure(let error) = result, error.isTemporary else { return finish(focus.ended(), result) }
+      focus.refused(at: now, retryAfter: error.retryAfter ?? .zero, random: settings.random())
+    }
+  }
+
+  mutating func expireRequests() {
+    for purpose in requests.expired(at: now) {
+      switch purpose {
+      case .app(let ticket): finish(ticket, .failure(.timeout))
+      case .join(let room): joinAnswered(room, .failure(.timeout))
+      case .send(let room):
+        outbox.withLane(room) { $0.lost() }
+        send(room)
+      // It is told again at the next welcome.
+      case .focus, .people: break
+      }
+    }
+  }
+
+  // MARK: Activity and Focus
+
+  package mutating func activityChanged(_ activity: Activity) {
+    guard activity != self.activity else { return }
+    self.activity = activity
+    if isOpen { write("activity", ["state": .string(activity.rawValue)]) }
+  }
+
+  package mutating func focusReported(_ report: FocusReport, _ ticket: Ticket) {
+    finish(focus.reported(report, ticket, at: settings.time()), .failure(.replaced))
+    requests.forget(.focus)
+    if isOpen { tellFocus() }
+  }
+
+  mutating func tellFocus() {
+    guard let report = focus.report else { return }
+    let id = requests.begin(.focus, due: now + settings.timeout)
+    act(
+      .write(
+        JSONWriter.object {
+          $0["type"] = "focus"
+          $0.integer("id", id)
+          $0.focus(report)
+        }))
+  }
+}

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayProtocol
+
+extension ClientMachine {
+  /// The app wants to be in a room, until it leaves. The ticket is finished when it is there for the first time.
+  package mutating func joinAsked(_ room: RoomID, history: Int, _ ticket: Ticket) {
+    if let track = tracks[room] {
+      guard track.position == nil else { return finish(ticket, .success(.object([:]))) }
+    } else {
+      begin(RoomTrack(room: room, history: history))
+      if isOpen { join(room) }
+    }
+    joiners[ticket] = room
+  }
+
+  mutating func finishJoiners(_ result: Result<JSON, StillwireError>, where isOver: (RoomID) -> Bool) {
+    let tickets = joiners.filter { isOver($0.value) }.map(\.key).sorted()
+    for ticket in tickets {
+      joiners[ticket] = nil
+      finish(ticket, result)
+    }
+  }
+
+  /// The app wants to be in a room no longer.
+  /// - Parameter stays: The user stays a member.
+  package mutating func leaveAsked(_ room: RoomID, stays: Bool, _ ticket: Ticket) {
+    guard tracks[room] != nil else { return finish(ticket, .failure(StillwireError(.notJoined, "not in this room"))) }
+    forget(room)
+    var members: [String: JSON] = ["room": .string(room.rawValue)]
+    if stays { members["stay"] = .bool(true) }
+    requested("leave", members, ticket)
+  }
+
+  package mutating func readTold(_ room: RoomID, _ seq: Int64) {
+    let isNew = change(room) { $0.readTold(seq) } ?? false
+    if isNew, tracks[room]?.phase == .joined { mark("read", room, seq) }
+  }
+
+  mutating func join(_ room: RoomID) {
+    guard let track = tracks[room] else { return }
+    change(room) { $0.phase = .joining }
+    var members: [String: JSON] = ["room": .string(room.rawValue)]
+    if let after = track.position {
+      members["after"] = ["epoch": .string(after.epoch), "seq": .number(String(after.seq))]
+    }
+    if track.history > 0 { members["history"] = .number(String(track.history)) }
+    write("join", members, id: requests.begin(.join(room), due: now + settings.timeout))
+  }
+
+  mutating func joinAnswered(_ room: RoomID, _ result: Result<JSON, StillwireError>) {
+    switch result {
+    case .success(let reply):
+      guard let joined = change(room, { [user] in $0.joinAnswered(reply, me: user) }) ?? nil else {
+        return joinAnswered(room, .failure(StillwireError(.malformed, "the reply to join is none")))
+      }
+      for event in joined.events { tell(event) }
+      shown(joined.events.compactMap { if case .message(let message) = $0 { message } else { nil } })
+      change(room) { [now] in $0.receipt.joined(at: now) }
+      if let read = joined.read { mark("read", room, read) }
+      finishJoiners(.success(reply)) { $0 == room }
+      send(room)
+    case .failure(let error) where error.isTemporary:
+      let random = settings.random()
+      change(room) { [now] in
+        $0.phase = .retrying(at: now + $0.backoff.failed(random: random, retryAfter: error.retryAfter ?? .zero))
+      }
+    case .failure(let error):
+      finishJoiners(.failure(error)) { $0 == room }
+      left(room, code: error.code.name)
+    }
+  }
+
+  mutating func messageArrived(_ event: Frame) {
+    guard let room = event.room, tracks[room] != nil, let message = Message(event.members, in: room) else { return }
+    show(message, isSending: isSending(in: room))
+  }
+
+  func isSending(in room: RoomID) -> Bool { outbox.lanes[room]?.isSent ?? false }
+
+  mutating func show(_ message: Message, isSending: Bool) {
+    let arrival = change(message.room) { [user] in $0.arrived(message, me: user, isSending: isSending) }
+    take(arrival, message.room)
+  }
+
+  /// A send was answered: what waited for its message waits for it no longer.
+  mutating func release(_ room: RoomID) {
+    let isSending = isSending(in: room)
+    let arrival = change(room) { [user] in $0.released(me: user, isSending: isSending) }
+    take(arrival, room)
+  }
+
+  private mutating func take(_ arrival: RoomTrack.Arrival?, _ room: RoomID) {
+    guard let arrival else { return }
+    for message in arrival.shown { tell(.message(message)) }
+    shown(arrival.shown)
+    guard arrival.needsJoin else { return }
+    // What the reply shows is not to depend on which of two comes first: a send under way is asked again after it.
+    requests.forget(.send(room))
+    outbox.withLane(room) { $0.lost() }
+    join(room)
+  }
+
+  private mutating func shown(_ messages: [Message]) {
+    guard let last = messages.last(where: { !$0.isOwn && !$0.isDeleted }) else { return }
+    change(last.room) { [now] in $0.receipt.shown(last.seq, at: now) }
+  }
+
+  mutating func changeArrived(_ event: Frame) {
+    guard let room = event.room, let seq = event.seq else { return }
+    if tracks[room]?.hasSeen(seq) == true { tell(.frame(event)) }
+  }
+
+  mutating func peopleChanged(_ event: Frame) {
+    guard let change = People.Change(event) else { return }
+    if case .changed = change {
+      for room in order { changePeople(room, change) }
+      return
+    }
+    guard let room = event.room, tracks[room] != nil else { return }
+    tell(.frame(event))
+    if case .left = change, event.user == user { return removed(from: room) }
+    changePeople(room, change)
+    if event.type == "member" { askWhoIsThere(room) }
+  }
+
+  /// Single members are told of rooms that are not large: one whose members are not known has shrunk.
+  private mutating func askWhoIsThere(_ room: RoomID) {
+    guard let track = tracks[room], track.phase == .joined, !track.people.isListed, !requests.has(.people(room)) else {
+      return
+    }
+    let id = requests.begin(.people(room), due: now + settings.timeout)
+    write("presence", ["room": .string(room.rawValue)], id: id)
+  }
+
+  mutating func peopleAnswered(_ room: RoomID, _ result: Result<JSON, StillwireError>) {
+    guard case .success(let reply) = result, let told = reply["presence"]?.items, let known = tracks[room]?.people
+    else {
+      return
+    }
+    let entries = told.compactMap(Presence.init)
+    changePeople(
+      room,
+      .shown(entries: entries, memberCount: known.memberCount, onlineCount: entries.count { $0.isOnline }))
+  }
+
+  private mutating func changePeople(_ room: RoomID, _ change: People.Change) {
+    let people = self.change(room) { $0.phase == .joined ? $0.peopleChanged(change) : nil }
+    if let people = people ?? nil { tell(.peopleChanged(room, people)) }
+  }
+
+  mutating func removed(from room: RoomID) {
+    if tracks[room] != nil { left(room, code: "removed") }
+  }
+
+  private mutating func left(_ room: RoomID, code: String) {
+    forget(room)
+    tell(.left(room, code: code))
+  }
+
+  private mutating func forget(_ room: RoomID) {
+    end(room)
+    requests.forget(room)
+    finishJoiners(.failure(.closed)) { $0 == room }
+    for ticket in outbox.emptied(room) { finish(ticket, .failure(.closed)) }
+  }
+
+  private mutating func mark(_ kind: String, _ room: RoomID, _ seq: Int64) {
+    write(kind, ["room": .string(room.rawValue), "seq": .number(String(seq))])
+  }
+
+  mutating func roomsTimePassed() {
+    for room in order {
+      if case .retrying(let at) = tracks[room]?.phase, at <= now { join(room) }
+      let received = change(room) { [now] in $0.receipt.timePassed(at: now, isJoined: $0.phase == .joined) }
+      if let received = received ?? nil { mark("received", room, received) }
+      send(room)
+    }
+  }
+}
+
+extension RoomTrack {
+  var nextDue: Duration? {
+    if case .retrying(let at) = phase { min(at, receipt.due ?? at) } else { receipt.due }
+  }
+}

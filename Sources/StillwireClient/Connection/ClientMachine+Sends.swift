@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayProtocol
+
+extension ClientMachine {
+  /// The app sends a message; it waits until the room is joined.
+  /// - Parameter fields: Those of `send`, without `room` and `key`.
+  package mutating func sendAsked(_ room: RoomID, _ fields: [String: JSON], key: String?, _ ticket: Ticket) {
+    // Who was refused is not coming back by itself, so there is nothing to wait for.
+    guard tracks[room] != nil, link != .refused else { return finish(ticket, .failure(.closed)) }
+    guard !outbox.isFull else { return finish(ticket, .failure(.outboxFull)) }
+    var fields = fields
+    let key = key ?? settings.key()
+    fields["room"] = .string(room.rawValue)
+    fields["key"] = .string(key)
+    outbox.withLane(room) { $0.add(Draft(ticket: ticket, key: key, fields: fields)) }
+    send(room)
+  }
+
+  /// Sends the room's next message, if it is time.
+  mutating func send(_ room: RoomID) {
+    while isOpen, tracks[room]?.phase == .joined {
+      switch outbox.withLane(room, { [now] in $0.next(at: now) }) {
+      case .send(let draft):
+        let id = requests.begin(.send(room), due: now + settings.timeout)
+        let bytes = frame("send", draft.fields, id: id)
+        guard bytes.count > largestFrame else { return act(.write(bytes)) }
+        _ = requests.answered(id)
+        _ = outbox.withLane(room) { $0.answered() }
+        finish(draft.ticket, .failure(tooLarge(bytes.count)))
+      case .giveUp(let draft): finish(draft.ticket, .failure(.uncertain))
+      case nil: return
+      }
+    }
+  }
+
+  mutating func sendAnswered(_ room: RoomID, _ result: Result<JSON, StillwireError>) {
+    if case .failure(let error) = result, error.isTemporary {
+      let random = settings.random()
+      outbox.withLane(room) { [now] in $0.refused(at: now, retryAfter: error.retryAfter ?? .zero, random: random) }
+      return release(room)
+    }
+    let draft = outbox.withLane(room) { $0.answered() }
+    finish(draft.ticket, result)
+    if case .success(let reply) = result, let message = Message(draft, reply, in: room, from: user) {
+      show(message, isSending: false)
+    }
+    release(room)
+    send(room)
+  }
+}
+
+extension Message {
+  /// A message of ours as the reply to its `send` completes it; nil: the reply names no place.
+  fileprivate init?(_ draft: Draft, _ reply: JSON, in room: RoomID, from user: UserID?) {
+    guard let seq = reply["seq"]?.integer, seq > 0, let user else { return nil }
+    self.init(
+      room: room, seq: seq, from: user, time: reply.time("time"), body: draft.fields["body"] ?? .null,
+      mentions: draft.fields["mentions"]?.items?.compactMap { $0.text.flatMap(UserID.init(rawValue:)) } ?? [],
+      replyTo: draft.fields["replyTo"]?.integer)
+  }
+}

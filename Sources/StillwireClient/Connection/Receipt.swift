@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What of a room is to be told as received: one mark for all messages of others within 250 ms.
+struct Receipt: Equatable {
+  private(set) var due: Duration?
+  private var newest: Int64 = 0
+  private var told: Int64 = 0
+
+  static let pause = Duration.milliseconds(250)
+
+  /// A message of somebody else was shown.
+  mutating func shown(_ seq: Int64, at now: Duration) {
+    newest = max(newest, seq)
+    arm(at: now)
+  }
+
+  /// The room can be told again.
+  mutating func joined(at now: Duration) { arm(at: now) }
+
+  /// The mark to tell; nil: none yet.
+  mutating func timePassed(at now: Duration, isJoined: Bool) -> Int64? {
+    guard let due, due <= now else { return nil }
+    self.due = nil
+    guard isJoined, newest > told else { return nil }
+    told = newest
+    return newest
+  }
+
+  private mutating func arm(at now: Duration) {
+    if due == nil, newest > told { due = now + Self.pause }
+  }
+}

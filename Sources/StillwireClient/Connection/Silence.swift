@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// How long a relay has said nothing. Its own pings are no frames of the protocol, and a proxy may answer for it; so a
+/// silence is broken by a `ping` of ours.
+struct Silence: Equatable {
+  enum Step: Equatable { case ping, giveUp }
+
+  private let heartbeat: Duration
+  private let patience: Duration
+  private(set) var due: Duration
+  private var wasPinged = false
+
+  init(heartbeat: Duration, patience: Duration, at now: Duration) {
+    self.heartbeat = heartbeat
+    self.patience = patience
+    due = now + heartbeat
+  }
+
+  mutating func heard(at now: Duration) {
+    wasPinged = false
+    due = now + heartbeat
+  }
+
+  mutating func timePassed(at now: Duration) -> Step? {
+    guard due <= now else { return nil }
+    guard !wasPinged else { return .giveUp }
+    wasPinged = true
+    due = now + patience
+    return .ping
+  }
+}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+import NIOCore
+import NIOWebSocket
+
+/// The end of a pipeline: frames become events, pings are answered, and the close handshake is kept (RFC 6455,
+/// section 7). Belongs to the channel's event loop.
+final class WebSocketHandler: ChannelInboundHandler {
+  typealias InboundIn = WebSocketFrame
+  typealias OutboundOut = WebSocketFrame
+
+  private let tell: (SocketEvent) -> Void
+  private var context: ChannelHandlerContext?
+  private var isClosing = false
+  private var closure: (code: UInt16?, reason: String) = (nil, "")
+  private var wasToldOfEnd = false
+
+  /// The relay has this long to answer a close frame before the socket is cut.
+  static let closePatience = TimeAmount.seconds(1)
+
+  init(tell: @escaping (SocketEvent) -> Void) { self.tell = tell }
+
+  func handlerAdded(context: ChannelHandlerContext) { self.context = context }
+
+  func handlerRemoved(context: ChannelHandlerContext) {
+    self.context = nil
+    ended()
+  }
+
+  func channelInactive(context: ChannelHandlerContext) {
+    ended()
+    context.fireChannelInactive()
+  }
+
+  /// What the bytes are not, the decoder and the aggregator say; no frame comes after that.
+  func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    let frame = unwrapInboundIn(data)
+    // RFC 6455, section 5.1: a server does not mask; unmasking would be harmless, but no relay does it.
+    switch frame.opcode {
+    case .text:
+      if !isClosing { tell(.textArrived(Array(buffer: frame.unmaskedData))) }
+    case .ping:
+      if !isClosing { write(.pong, frame.unmaskedData, context) }
+    case .pong: break
+    case .connectionClose: closeArrived(frame.unmaskedData, context)
+    default:
+      if !isClosing { tell(.bytesArrived) }
+    }
+  }
+
+  /// Nothing that is sent after ``close(code:)`` leaves.
+  func send(_ text: [UInt8]) {
+    guard let context, !isClosing else { return }
+    write(.text, context.channel.allocator.buffer(bytes: text), context)
+  }
+
+  /// Says goodbye, and cuts the socket when the relay has answered, or does not.
+  func close(code: UInt16) {
+    guard let context, !isClosing else { return }
+    isClosing = true
+    var buffer = context.channel.allocator.buffer(capacity: 2)
+    buffer.writeInteger(code)
+    write(.connectionClose, buffer, context)
+    let channel = context.channel
+    context.eventLoop.scheduleTask(in: Self.closePatience) { channel.close(promise: nil) }
+  }
+
+  private func closeArrived(_ buffer: ByteBuffer, _ context: ChannelHandlerContext) {
+    var words = buffer
+    let code = words.readInteger(as: UInt16.self)
+    if !isClosing {
+      isClosing = true
+      closure = (code, String(buffer: words))
+      var echo = context.channel.allocator.buffer(capacity: 2)
+      if let code { echo.writeInteger(code) }
+      write(.connectionClose, echo, context)
+    }
+    context.close(promise: nil)
+  }
+
+  private func ended() {
+    guard !wasToldOfEnd else { return }
+    wasToldOfEnd = true
+    isClosing = true
+    tell(.closed(code: closure.code, reason: closure.reason))
+  }
+
+  private func write(_ opcode: WebSocketOpcode, _ buffer: ByteBuffer, _ context: ChannelHandlerContext) {
+    let frame = WebSocketFrame(fin: true, opcode: opcode, maskKey: .random(), data: buffer)
+    context.writeAndFlush(wrapOutboundOut(frame), promise: nil)
+  }
+}

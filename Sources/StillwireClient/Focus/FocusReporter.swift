@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+public import Foundation
+public import RelayProtocol
+
+/// Tells the relay whether a Focus silences notifications here, from an Intents extension: one request, no socket.
+///
+/// Two reports that overtake each other do no harm: each has a number, and the relay keeps the newest.
+public struct FocusReporter: Sendable {
+  private let api: RelayAPI
+  private let device: DeviceID
+  private let number: ReportNumber
+
+  /// - Parameters:
+  ///   - device: The same that the app names in ``Stillwire/Configuration/device`` and registers for pushes.
+  ///   - numberFile: Where the number of the last report is kept: a file in the app group's container, shared by the
+  ///     app and its extensions.
+  public init(
+    _ address: RelayAddress, device: DeviceID = .default, numberFile: URL,
+    as identity: @escaping @Sendable () async throws -> Identity
+  ) {
+    api = RelayAPI(address, as: identity)
+    self.device = device
+    number = ReportNumber(file: numberFile)
+  }
+
+  /// - Parameters:
+  ///   - isFocused: `INFocusStatus.isFocused`; nil: not told.
+  ///   - authorization: `INFocusStatusCenter.authorizationStatus`. Any but `authorized` makes the device's state unknown.
+  ///   - source: Who found out.
+  @discardableResult
+  public func report(
+    isFocused: Bool?, authorization: FocusAuthorization = .authorized, source: FocusSource = .intent
+  ) async throws -> FocusOutcome {
+    try await api.put(
+      focus: FocusReport(
+        device: device, isFocused: isFocused, authorization: authorization, number: number.next(), source: source))
+  }
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+public import Foundation
+
+/// The counter that orders a device's reports, kept in a file that the app and its extensions share.
+///
+/// The relay ignores a report whose number is not above the last one, so a number is never given twice: the file is
+/// locked while it is read and written. Where the file was lost, or holds nonsense, the clock keeps numbers rising.
+public struct ReportNumber: Sendable {
+  public let file: URL
+  private let now: @Sendable () -> Date
+
+  /// - Parameter file: In the container of the app group; its folder must be there.
+  public init(file: URL) { self.init(file: file, now: { Date() }) }
+
+  init(file: URL, now: @escaping @Sendable () -> Date) {
+    self.file = file
+    self.now = now
+  }
+
+  /// A number above all that were given before. Throws `CocoaError` or `POSIXError` when the file cannot be used.
+  public func next() throws -> Int64 {
+    // O_NOFOLLOW is not needed: nobody else writes into an app group's container.
+    let descriptor = open(file.path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+    let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+    // The lock ends when the descriptor is closed, also by a crash.
+    guard flock(descriptor, LOCK_EX) == 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+    let text = try handle.read(upToCount: 32).map { String(decoding: $0, as: UTF8.self) }
+    let last = text.flatMap(Int64.init).flatMap { (0..<Self.largest).contains($0) ? $0 : nil } ?? 0
+    let number = min(max(last + 1, Int64(now().timeIntervalSince1970 * 1_000)), Self.largest)
+    try handle.truncate(atOffset: 0)
+    try handle.write(contentsOf: Data(String(number).utf8))
+    try handle.close()
+    return number
+  }
+
+  /// What the relay takes.
+  private static let largest: Int64 = 1 << 53 - 1
+}

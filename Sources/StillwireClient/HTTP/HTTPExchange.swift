@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import Synchronization
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// One request over HTTP, and its answer.
+struct HTTPAnswer: Equatable, Sendable {
+  var status: Int
+  var tag: String?
+  var body: [UInt8]
+}
+
+/// How requests over HTTP leave: one after the other by the system's own client, which an extension has anyway.
+enum HTTPExchange {
+  /// An extension lives for seconds.
+  static let patience: TimeInterval = 5
+  /// Bytes of an answer at most; the largest is the registry of categories.
+  static let largestAnswer = 1 << 20
+
+  /// Throws ``StillwireError``, or `CancellationError` when the task is cancelled, and then nobody knows whether the
+  /// request took effect.
+  static func answer(to request: URLRequest) async throws -> HTTPAnswer {
+    let call = HTTPCall(largest: largestAnswer)
+    return try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { call.start(request, $0) }
+    } onCancel: {
+      call.cancel()
+    }
+  }
+}
+
+/// A request under way. Its answer is counted while it comes, so that no server can fill the memory.
+private final class HTTPCall: NSObject, URLSessionDataDelegate, Sendable {
+  private struct State {
+    var answer: CheckedContinuation<HTTPAnswer, any Error>?
+    var task: URLSessionDataTask?
+    var status = 0
+    var tag: String?
+    var body: [UInt8] = []
+    var isCancelled = false
+  }
+
+  private let largest: Int
+  private let state = Mutex(State())
+
+  init(largest: Int) { self.largest = largest }
+
+  func start(_ request: URLRequest, _ answer: CheckedContinuation<HTTPAnswer, any Error>) {
+    let configuration = URLSessionConfiguration.ephemeral
+    configuration.timeoutIntervalForRequest = HTTPExchange.patience
+    configuration.timeoutIntervalForResource = HTTPExchange.patience
+    let session = URLSession(configuration: configuration, delegate: self, delegateQueue: nil)
+    let task = session.dataTask(with: request)
+    let isCancelled = state.withLock {
+      $0.answer = answer
+      $0.task = task
+      return $0.isCancelled
+    }
+    task.resume()
+    // The session, which holds its delegate, goes with the task.
+    session.finishTasksAndInvalidate()
+    if isCancelled { task.cancel() }
+  }
+
+  func cancel() {
+    let task = state.withLock {
+      $0.isCancelled = true
+      return $0.task
+    }
+    task?.cancel()
+  }
+
+  func urlSession(
+    _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
+    completionHandler: @escaping (URLSession.ResponseDisposition) -> Void
+  ) {
+    let answer = response as? HTTPURLResponse
+    state.withLock {
+      $0.status = answer?.statusCode ?? 0
+      $0.tag = answer?.value(forHTTPHeaderField: "ETag")
+    }
+    completionHandler(.allow)
+  }
+
+  func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
+    let isTooLarge = state.withLock {
+      guard $0.body.count + data.count <= largest else { return true }
+      $0.body += data
+      return false
+    }
+    if isTooLarge { dataTask.cancel() }
+  }
+
+  /// What comes with a token or a report goes to the relay that was named, and to nobody else.
+  func urlSession(
+    _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
+    newRequest request: URLRequest, completionHandler: @escaping (URLRequest?) -> Void
+  ) {
+    completionHandler(nil)
+  }
+
+  func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+    let (continuation, result): (CheckedContinuation<HTTPAnswer, any Error>?, Result<HTTPAnswer, any Error>) =
+      state.withLock { state in
+        defer { state = State() }
+        if state.isCancelled { return (state.answer, .failure(CancellationError())) }
+        guard error == nil else {
+          return (state.answer, .failure(StillwireError(.unreachable, "the relay did not answer", isTemporary: true)))
+        }
+        return (state.answer, .success(HTTPAnswer(status: state.status, tag: state.tag, body: state.body)))
+      }
+    continuation?.resume(with: result)
+  }
+}

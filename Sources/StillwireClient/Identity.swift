@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+public import RelayProtocol
+
+/// Who an app says it acts for.
+public enum Identity: Equatable, Sendable {
+  /// A JWT; it is asked for anew at each connect, and never logged.
+  case token(String)
+  /// Open mode, for development: everybody is who they say.
+  case open(UserID, name: String? = nil, avatar: String? = nil)
+
+  /// The members of `hello`.
+  func write(to hello: inout [String: JSON]) {
+    switch self {
+    case .token(let token): hello["token"] = .string(token)
+    case .open(let user, let name, let avatar):
+      hello["user"] = .string(user.rawValue)
+      hello["name"] = name.map(JSON.string)
+      hello["avatar"] = avatar.map(JSON.string)
+    }
+  }
+
+  /// The header field of a request over HTTP.
+  var field: (name: String, value: String) {
+    switch self {
+    case .token(let token): ("Authorization", "Bearer \(token)")
+    case .open(let user, _, _): ("X-Stillwire-User", user.rawValue)
+    }
+  }
+}

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+public import RelayProtocol
+
+// A literal is the programmer's own, so one that is no name is a mistake in the program.
+
+extension Name where Self: ExpressibleByStringLiteral {
+  public init(stringLiteral text: String) {
+    guard let name = Self(rawValue: text) else { preconditionFailure("\"\(text)\" is no name of a \(Self.noun)") }
+    self = name
+  }
+}
+
+extension RoomID: ExpressibleByStringLiteral {}
+extension UserID: ExpressibleByStringLiteral {}
+extension DeviceID: ExpressibleByStringLiteral {}
+extension CategoryID: ExpressibleByStringLiteral {}
+extension ActionID: ExpressibleByStringLiteral {}
+
+extension JSON: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral,
+  ExpressibleByFloatLiteral, ExpressibleByStringLiteral, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
+{
+  public init(nilLiteral: ()) { self = .null }
+  public init(booleanLiteral flag: Bool) { self = .bool(flag) }
+  public init(integerLiteral number: Int64) { self = .number(String(number)) }
+  public init(floatLiteral number: Double) { self = .number(String(number)) }
+  public init(stringLiteral text: String) { self = .string(text) }
+  public init(arrayLiteral items: JSON...) { self = .array(items) }
+  /// The last of members with the same name counts.
+  public init(dictionaryLiteral members: (String, JSON)...) {
+    self = .object(Dictionary(members) { _, last in last })
+  }
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayProtocol
+
+extension People.Change {
+  /// What the reply to `join` says.
+  init(_ reply: JSON) {
+    self = .shown(
+      entries: reply["members"]?.items?.compactMap(Presence.init), memberCount: reply.count("memberCount"),
+      onlineCount: reply.count("onlineCount"))
+  }
+
+  /// nil: the event says nothing about people.
+  init?(_ event: Frame) {
+    switch event.type {
+    case "presence":
+      guard let entry = Presence(event.members) else { return nil }
+      self = .changed(entry)
+    case "member":
+      guard let user = event.user, let told = event["event"]?.text else { return nil }
+      let count = event.members.count("memberCount")
+      self =
+        told == "joined"
+        ? .joined(user, name: event["name"]?.text, memberCount: count) : .left(user, memberCount: count)
+    case "counts":
+      guard event["memberCount"]?.integer != nil, event["onlineCount"]?.integer != nil else { return nil }
+      self = .counted(memberCount: event.members.count("memberCount"), onlineCount: event.members.count("onlineCount"))
+    default: return nil
+    }
+  }
+}
+
+extension JSON {
+  fileprivate func count(_ key: String) -> Int { Int(max(0, self[key]?.integer ?? 0)) }
+}

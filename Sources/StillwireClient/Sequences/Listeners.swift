@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+import NIOCore
+import RelayProtocol
+import Synchronization
+
+/// Who is told what happens. Each reader's mailbox is held by the reader: who stops reading is forgotten.
+final class Listeners: Sendable {
+  private struct Weak<Element: Sendable> {
+    weak var mailbox: Mailbox<Element>?
+  }
+
+  private struct State {
+    var connection = ConnectionState.closed
+    var people: [RoomID: People] = [:]
+    var events: [Weak<Event>] = []
+    var messages: [RoomID: [Weak<Message>]] = [:]
+    var crowds: [RoomID: [Weak<People>]] = [:]
+  }
+
+  private let state = Mutex(State())
+
+  deinit {
+    // Nobody tells anything any more.
+    state.withLock { state in
+      state.events.forEach { $0.mailbox?.end() }
+      state.messages.values.joined().forEach { $0.mailbox?.end() }
+      state.crowds.values.joined().forEach { $0.mailbox?.end() }
+    }
+  }
+
+  var connection: ConnectionState { state.withLock(\.connection) }
+
+  func people(in room: RoomID) -> People? { state.withLock { $0.people[room] } }
+
+  func events(limit: Int) -> Told<Event> {
+    let mailbox = Mailbox<Event>(limit: Swift.max(limit, 2)) { $0[$0.startIndex] = .missed }
+    state.withLock { $0.events.append(Weak(mailbox: mailbox)) }
+    return Told(mailbox: mailbox)
+  }
+
+  func messages(in room: RoomID, limit: Int) -> Told<Message> {
+    let mailbox = Mailbox<Message>(limit: limit) { $0[$0.startIndex].isAfterGap = true }
+    state.withLock { $0.messages[room, default: []].append(Weak(mailbox: mailbox)) }
+    return Told(mailbox: mailbox)
+  }
+
+  func crowd(in room: RoomID) -> Told<People> {
+    let mailbox = Mailbox<People>(limit: 1) { _ in }
+    state.withLock {
+      if let people = $0.people[room] { mailbox.put(people) }
+      $0.crowds[room, default: []].append(Weak(mailbox: mailbox))
+    }
+    return Told(mailbox: mailbox)
+  }
+
+  /// Called by one thread at a time, so that each mailbox has the order of what happened.
+  func tell(_ event: Event) {
+    // A mailbox wakes its reader, which is not done under the lock.
+    let events = state.withLock { state in
+      if case .stateChanged(let connection) = event { state.connection = connection }
+      return readers(&state.events)
+    }
+    events.forEach { $0.put(event) }
+    switch event {
+    case .message(let message):
+      state.withLock { readers(&$0.messages, message.room) }.forEach { $0.put(message) }
+    case .peopleChanged(let room, let people):
+      state.withLock {
+        $0.people[room] = people
+        return readers(&$0.crowds, room)
+      }.forEach { $0.put(people) }
+    case .left(let room, _): forget(room)
+    default: break
+    }
+  }
+
+  func forget(_ room: RoomID) { state.withLock { $0.people[room] = nil } }
+
+  private func readers<Element>(_ all: inout [RoomID: [Weak<Element>]], _ room: RoomID) -> [Mailbox<Element>] {
+    guard var some = all[room] else { return [] }
+    let readers = readers(&some)
+    all[room] = some.isEmpty ? nil : some
+    return readers
+  }
+
+  private func readers<Element>(_ all: inout [Weak<Element>]) -> [Mailbox<Element>] {
+    all.removeAll { $0.mailbox?.isOver ?? true }
+    return all.compactMap(\.mailbox)
+  }
+}

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import StillwireClient
+import Synchronization
+
+/// What a script's commands do with one client.
+final class App: Sendable {
+  private let client: Stillwire
+  private let output: Output
+  /// nil: the time moves by itself.
+  private let time: ManualTime?
+  private let iterations = Mutex<[[UInt8]: Iteration]>([:])
+
+  init(_ address: RelayAddress, _ options: JSON, _ output: Output) {
+    self.output = output
+    let tokens = options["tokens"]?.list.map(Turns.init)
+    var configuration = Stillwire.Configuration(address) { isExpired in
+      output.tell("token", ["isExpired": .bool(isExpired)])
+      guard let token = tokens?.last()?.text else { throw CancellationError() }
+      return .token(token)
+    }
+    if let seconds = options["timeout"]?.double { configuration.timeout = .rounded(seconds: seconds) }
+    if let most = options["outbox"]?.double { configuration.outbox = Int(most) }
+    let random = Turns(options["random"]?.list ?? [0])
+    configuration.random = { random.next()?.double ?? 0 }
+    let time = options["clock"]?.text == "real" ? nil : ManualTime()
+    self.time = time
+    client = Stillwire(
+      configuration, hello: options["hello"]?.object ?? [:], hasIdentity: tokens != nil,
+      time: time ?? ClockTimekeeper(ContinuousClock())
+    ) { $0.tell(to: output) }
+  }
+
+  func hear(_ command: JSON) async {
+    let engine = client.engine
+    let room = command["room"]?.text.flatMap(RoomID.init(rawValue:)) ?? "none"
+    switch command["do"]?.text {
+    case "connect": await engine.take { $0.connectAsked() }
+    case "close": await engine.take { $0.closeAsked() }
+    case "join":
+      let history = Int(command["history"]?.double ?? 0)
+      await engine.ask({ $0.joinAsked(room, history: history, $1) }) { _ in }
+    case "leave":
+      let stays = command["stay"] == .bool(true)
+      await engine.ask({ $0.leaveAsked(room, stays: stays, $1) }) { _ in }
+    case "send":
+      var fields = command.object ?? [:]
+      for name in ["do", "tag", "room", "key"] { fields[name] = nil }
+      let complete = fields
+      await engine.ask({ $0.sendAsked(room, complete, key: command["key"]?.text, $1) }, done: answer(command, "sent"))
+    case "request":
+      let type = command["type"]?.text ?? ""
+      let fields = command["fields"]?.object ?? [:]
+      await engine.ask({ $0.requested(type, fields, $1) }, done: answer(command, "replied"))
+    case "read":
+      let seq = Int64(command["seq"]?.double ?? 0)
+      await engine.take { $0.readTold(room, seq) }
+    case "activity":
+      guard let activity = command["state"]?.text.flatMap(Activity.init(rawValue:)) else { fatalError("\(command)") }
+      await engine.take { $0.activityChanged(activity) }
+    case "focus":
+      let report = FocusReport(isFocused: command["isFocused"] == .null ? nil : command["isFocused"] == .bool(true))
+      await engine.ask({ $0.focusReported(report, $1) }, done: answer(command, "replied"))
+    case "iterate":
+      let messages = client.room(room).messages(limit: Int(command["limit"]?.double ?? 1))
+      iterations.withLock { $0[command.tag.bytes] = Iteration(messages) }
+    case "take": take(command)
+    case "advance":
+      let by = Duration.rounded(seconds: command["by"]?.double ?? 0)
+      await time?.advance(by: by, client)
+      output.tell("advanced")
+    case "sync":
+      await engine.take { _ in }
+      output.tell("synced")
+    case "memory": output.tell("memory", ["bytes": .number(String(bytesInUse()))])
+    default: fatalError("no such command: \(command)")
+    }
+  }
+
+  private func take(_ command: JSON) {
+    let output = output
+    let tag = command.tag
+    let count = Int(command["count"]?.double ?? 0)
+    iterations.withLock { iterations in
+      guard let iteration = iterations[tag.bytes] else { fatalError("no iteration \(tag)") }
+      let before = iteration.taking
+      iterations[tag.bytes]?.taking = Task {
+        await before?.value
+        var iterator = iteration.messages.makeAsyncIterator()
+        for _ in 0..<count {
+          guard let message = await iterator.next() else { return }
+          var members: [String: JSON] = ["tag": tag, "seq": .number(String(message.seq))]
+          if message.isAfterGap { members["isAfterGap"] = true }
+          output.tell("taken", members)
+        }
+      }
+    }
+  }
+
+  private func answer(_ command: JSON, _ kind: String) -> @Sendable (Result<JSON, any Error>) -> Void {
+    { [output] result in
+      var members: [String: JSON] = ["tag": command.tag]
+      switch result {
+      case .success(let reply):
+        members["reply"] = reply
+        output.tell(kind, members)
+      case .failure(let error as StillwireError):
+        members["code"] = .string(error.code.name)
+        members["retryAfter"] = error.retryAfter.map { .number(String($0.seconds)) }
+        output.tell("failed", members)
+      case .failure(let error): fatalError("\(error)")
+      }
+    }
+  }
+}
+
+/// An iteration of the app's, and the last of its tasks that takes.
+private struct Iteration {
+  let messages: Told<Message>
+  var taking: Task<Void, Never>?
+
+  init(_ messages: Told<Message>) { self.messages = messages }
+}
+
+/// Values that are given in turn.
+private final class Turns: Sendable {
+  private let values: [JSON]
+  private let given = Mutex(0)
+
+  init(_ values: [JSON]) { self.values = values }
+
+  /// The next one, then the last again.
+  func last() -> JSON? {
+    let index = given.withLock {
+      $0 += 1
+      return $0 - 1
+    }
+    return values.isEmpty ? nil : values[min(index, values.count - 1)]
+  }
+
+  /// The next one, then all from the start.
+  func next() -> JSON? {
+    let index = given.withLock {
+      $0 += 1
+      return $0 - 1
+    }
+    return values.isEmpty ? nil : values[index % values.count]
+  }
+}
+
+extension JSON {
+  /// What the script calls it by.
+  fileprivate var tag: JSON { self["tag"] ?? .null }
+
+  fileprivate var double: Double? {
+    guard case .number(let text) = self else { return nil }
+    return Double(text)
+  }
+
+  fileprivate var list: [JSON]? {
+    guard case .array(let items) = self else { return nil }
+    return items
+  }
+
+  fileprivate var object: [String: JSON]? {
+    guard case .object(let members) = self else { return nil }
+    return members
+  }
+}

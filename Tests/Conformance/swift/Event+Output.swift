@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+import StillwireClient
+
+extension Event {
+  func tell(to output: Output) {
+    switch self {
+    case .stateChanged(let state): output.tell("state", state.members)
+    case .joined(let room, let position, let isRecovered):
+      var members = position.members(of: room)
+      members["recovered"] = isRecovered.map(JSON.bool)
+      output.tell("joined", members)
+    case .reset(let room, let position, let reason):
+      var members = position.members(of: room)
+      members["reason"] = .string(reason.rawValue)
+      output.tell("reset", members)
+    case .left(let room, let code): output.tell("left", ["room": .string(room.rawValue), "code": .string(code)])
+    case .message(let message): output.tell("message", message.members)
+    case .peopleChanged(let room, let people):
+      output.tell(
+        "presence",
+        [
+          "room": .string(room.rawValue), "members": people.members,
+          "memberCount": .number(String(people.memberCount)), "onlineCount": .number(String(people.onlineCount)),
+        ])
+    case .frame(let frame):
+      guard case .object(let members) = frame.members else { return }
+      output.tell(frame.type, members)
+    case .missed: break
+    }
+  }
+}
+
+extension ConnectionState {
+  fileprivate var members: [String: JSON] {
+    switch self {
+    case .closed: ["state": "closed"]
+    case .connecting: ["state": "connecting"]
+    case .open: ["state": "open"]
+    case .waiting(let delay): ["state": "waiting", "delay": .number(String(delay.seconds))]
+    case .refused(let refusal):
+      ["state": "refused", "code": .number(String(refusal.code)), "reason": .string(refusal.reason)]
+    }
+  }
+}
+
+extension Position {
+  fileprivate func members(of room: RoomID) -> [String: JSON] {
+    ["room": .string(room.rawValue), "epoch": .string(epoch), "seq": .number(String(seq))]
+  }
+}
+
+extension Message {
+  fileprivate var members: [String: JSON] {
+    var members: [String: JSON] = ["room": .string(room.rawValue), "seq": .number(String(seq))]
+    if isAfterGap { members["isAfterGap"] = true }
+    guard !isDeleted else {
+      members["deleted"] = true
+      return members
+    }
+    members["from"] = from.map { .string($0.rawValue) }
+    members["time"] = time.map { .number(String($0.rawValue)) }
+    members["body"] = body
+    if isOwn { members["isOwn"] = true }
+    if !mentions.isEmpty { members["mentions"] = .array(mentions.map { .string($0.rawValue) }) }
+    members["replyTo"] = replyTo.map { .number(String($0)) }
+    return members
+  }
+}
+
+extension People {
+  fileprivate var members: JSON {
+    guard isListed else { return nil }
+    return .object(Dictionary(uniqueKeysWithValues: entries.map { ($0.key.rawValue, $0.value.json) }))
+  }
+}
+
+extension Presence {
+  fileprivate var json: JSON {
+    var members: [String: JSON] = [
+      "user": .string(user.rawValue), "online": .bool(isOnline), "isFocused": isFocused.map(JSON.bool) ?? nil,
+    ]
+    members["name"] = name.map(JSON.string)
+    members["avatar"] = avatar.map(JSON.string)
+    members["activity"] = activity.map { .string($0.rawValue) }
+    members["focusSince"] = focusSince.map { .number(String($0.rawValue)) }
+    members["lastSeen"] = lastSeen.map { .number(String($0.rawValue)) }
+    return .object(members)
+  }
+}

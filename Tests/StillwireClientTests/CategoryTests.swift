@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayProtocol
+import Testing
+
+@testable import StillwireClient
+
+@Suite struct CategoryTests {
+  private static let told: JSON = [
+    "version": 3,
+    "categories": [
+      [
+        "id": "invitation",
+        "actions": [
+          ["id": "accept", "title": ["default": "Accept", "de": "Annehmen"], "options": ["foreground", "newer"]],
+          [
+            "id": "reply", "title": "Reply", "options": [], "textInput": ["button": "Send", "placeholder": "Message"],
+            "posts": true,
+          ],
+        ],
+        "options": ["customDismissAction", "newer"], "hiddenPreviewBody": "An invitation",
+      ]
+    ],
+  ]
+
+  @Test func `the registry is read, without what is newer`() throws {
+    let registry = try #require(CategoryRegistry(Self.told))
+    #expect(registry.version == 3)
+    #expect(
+      registry["invitation"]
+        == NotificationCategory(
+          id: "invitation",
+          actions: [
+            NotificationAction(
+              id: "accept", title: .languages(["default": "Accept", "de": "Annehmen"]), options: [.foreground]),
+            NotificationAction(
+              id: "reply", title: .text("Reply"),
+              textInput: .init(button: .text("Send"), placeholder: .text("Message")),
+              posts: true),
+          ], options: [.customDismissAction], hiddenPreviewBody: .text("An invitation")))
+  }
+
+  @Test func `what the relay writes is read as it was`() throws {
+    let registry = try #require(CategoryRegistry(Self.told))
+    let written = try #require(JSON(reading: registry.categoriesJSON))
+    #expect(CategoryRegistry(["version": 3, "categories": written]) == registry)
+  }
+
+  @Test(
+    arguments: [
+      [:], ["categories": 7], ["categories": [7]], ["categories": [["id": ""]]],
+      ["categories": [["id": "a"], ["id": "a"]]], ["categories": [["id": "a", "actions": [["id": "b"]]]]],
+    ] as [JSON])
+  func `what is no registry is none`(_ told: JSON) { #expect(CategoryRegistry(told) == nil) }
+
+  @Test func `a declaration is in the person's language`() throws {
+    let declared = try #require(CategoryRegistry(Self.told)).declarations(for: ["de-AT", "en"])
+    #expect(
+      declared == [
+        CategoryDeclaration(
+          identifier: "invitation",
+          actions: [
+            .init(identifier: "accept", title: "Annehmen", options: [.foreground], textInput: nil),
+            .init(
+              identifier: "reply", title: "Reply", options: [],
+              textInput: .init(button: "Send", placeholder: "Message")),
+          ], hiddenPreviewsBodyPlaceholder: "An invitation", categorySummaryFormat: nil,
+          options: [.customDismissAction])
+      ])
+  }
+
+  @Test(arguments: [
+    (["de"], "D"), (["de-AT"], "D"), (["pt-BR"], "B"), (["PT-br"], "B"), (["pt"], "*"), (["zh-Hant-TW"], "Z"),
+    (["zh-Hans"], "*"), (["fr", "de"], "D"), ([], "*"), (["default"], "*"), (["de-x-private"], "D"),
+  ])
+  func `languages are looked up from the most to the least special`(_ languages: [String], _ text: String) {
+    let texts = LocalizedText.languages(["default": "*", "de": "D", "pt-BR": "B", "zh-Hant": "Z"])
+    #expect(texts.text(for: languages) == text)
+  }
+}

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayProtocol
+import Testing
+
+@testable import StillwireClient
+
+/// What the scripts of Tests/Conformance do not reach.
+@Suite struct ClientMachineTests {
+  private var machine = ClientMachine(.init(random: { 1 }, key: { "k" }))
+
+  private mutating func take(_ seconds: Double = 0, _ input: (inout ClientMachine) -> Void) -> [Action] {
+    machine.take(at: .rounded(seconds: seconds), input)
+  }
+
+  private mutating func hear(_ frame: JSON) -> [Action] { take { $0.textArrived(frame.bytes) } }
+
+  private mutating func open() {
+    _ = take { $0.connectAsked() }
+    _ = take { $0.opened(nil) }
+    _ = hear(["type": "welcome", "user": "ann", "heartbeat": 25, "limits": [:]])
+    #expect(machine.isOpen)
+  }
+
+  private mutating func join() {
+    _ = take { $0.joinAsked("tea", history: 0, 1) }
+    _ = hear(["type": "ok", "id": 1, "epoch": "e1", "seq": 0, "messages": []])
+    #expect(machine.tracks["tea"]?.phase == .joined)
+  }
+
+  private func finished(_ actions: [Action]) -> [Ticket] {
+    actions.compactMap { if case .finish(let ticket, _) = $0 { ticket } else { nil } }
+  }
+
+  @Test mutating func `time that goes back is no time`() {
+    _ = take(10) { $0.connectAsked() }
+    _ = take(5) { $0.attemptFailed() }
+    #expect(machine.link == .waiting(until: .milliseconds(10_500)))
+  }
+
+  @Test mutating func `the attempt and its welcome have 15 s together`() {
+    _ = take { $0.connectAsked() }
+    _ = take(10) { $0.opened(nil) }
+    #expect(machine.nextDue == .seconds(15))
+    #expect(take(15) { $0.timePassed() }.first == .drop)
+    #expect(machine.state == .waiting(.milliseconds(500)))
+  }
+
+  @Test mutating func `what an attempt tells after its end is not heard`() {
+    _ = take { $0.connectAsked() }
+    _ = take { $0.attemptFailed() }
+    #expect(take { $0.opened(nil) }.isEmpty)
+    #expect(take { $0.attemptFailed() }.isEmpty)
+    #expect(take { $0.socketClosed(code: 4501, reason: "") }.isEmpty)
+    #expect(machine.state == .waiting(.milliseconds(500)))
+  }
+
+  @Test mutating func `a welcome before hello is none`() {
+    _ = take { $0.connectAsked() }
+    _ = hear(["type": "welcome", "user": "ann"])
+    #expect(!machine.isOpen)
+  }
+
+  @Test mutating func `a socket that is closed before its upgrade is heard of is a loss`() {
+    _ = take { $0.connectAsked() }
+    _ = take { $0.socketClosed(code: nil, reason: "") }
+    #expect(machine.state == .waiting(.milliseconds(500)))
+  }
+
+  @Test mutating func `unanswered requests are bounded`() {
+    open()
+    for ticket in 1...Ticket(Requests.most) { #expect(take { $0.requested("ping", [:], ticket) }.count == 1) }
+    let over = take { $0.requested("ping", [:], 5_000) }
+    #expect(over == [.finish(5_000, .failure(.outboxFull))])
+  }
+
+  @Test mutating func `a cancelled request's reply is ignored`() {
+    open()
+    _ = take { $0.requested("presence", [:], 7) }
+    _ = take { $0.cancelled(7) }
+    #expect(hear(["type": "ok", "id": 1]).isEmpty)
+    #expect(hear(["type": "error", "id": 1, "code": "forbidden"]).isEmpty)
+  }
+
+  @Test mutating func `a cancelled send that is answered has its place in the room`() {
+    open()
+    join()
+    _ = take { $0.sendAsked("tea", ["body": "a"], key: nil, 8) }
+    _ = take { $0.cancelled(8) }
+    let actions = hear(["type": "ok", "id": 2, "seq": 1, "time": 1])
+    #expect(finished(actions).isEmpty)
+    let shown = actions.compactMap { if case .tell(.message(let message)) = $0 { message.seq } else { nil } }
+    #expect(shown == [1])
+  }
+
+  @Test mutating func `who waits for a join hears when it is there, refused, or over`() {
+    #expect(take { $0.joinAsked("tea", history: 0, 1) }.isEmpty)
+    #expect(take { $0.joinAsked("tea", history: 0, 2) }.isEmpty)
+    open()
+    #expect(finished(hear(["type": "ok", "id": 1, "epoch": "e1", "seq": 0])) == [1, 2])
+    #expect(finished(take { $0.joinAsked("tea", history: 0, 3) }) == [3])
+    _ = take { $0.joinAsked("jam", history: 0, 4) }
+    #expect(finished(hear(["type": "error", "id": 2, "code": "forbidden"])) == [4])
+    _ = take { $0.joinAsked("pie", history: 0, 5) }
+    _ = take { $0.cancelled(5) }
+    #expect(finished(hear(["type": "ok", "id": 3, "epoch": "e1", "seq": 0])).isEmpty)
+    _ = take { $0.joinAsked("rye", history: 0, 6) }
+    #expect(finished(take { $0.closeAsked() }) == [6])
+  }
+
+  @Test mutating func `after an hour of nothing no timer is left`() {
+    open()
+    join()
+    _ = take { $0.sendAsked("tea", ["body": "a"], key: nil, 8) }
+    _ = take { $0.closeAsked() }
+    #expect(machine.nextDue == nil)
+    #expect(machine.requests.pending.isEmpty)
+    #expect(machine.outbox.lanes.isEmpty)
+  }
+
+  @Test mutating func `a send while refused fails at once`() {
+    open()
+    join()
+    _ = take { $0.socketClosed(code: 4504, reason: "") }
+    #expect(take { $0.sendAsked("tea", ["body": "a"], key: nil, 8) } == [.finish(8, .failure(.closed))])
+  }
+}

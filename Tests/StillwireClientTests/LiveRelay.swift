@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import Logging
+import RelayServer
+import StillwireClient
+
+/// A relay in this process, on loopback, in open mode; its data outlives one that is stopped.
+final class LiveRelay: Sendable {
+  private let folder = FileManager.default.temporaryDirectory.appending(path: "stillwire-\(UUID().uuidString)")
+
+  deinit { try? FileManager.default.removeItem(at: folder) }
+
+  /// Runs a relay for as long as `body` does.
+  /// - Parameter port: 0: a free one.
+  func serve<Value: Sendable>(
+    port: UInt16 = 0, _ body: @escaping @Sendable (RelayAddress) async throws -> Value
+  ) async throws -> Value {
+    var configuration = ServerConfiguration()
+    configuration.port = port
+    configuration.dataFolder = folder.path
+    configuration.limits.sendRate = 0
+    configuration.limits.requestRate = 0
+    let server = try await Server(configuration, log: Logger(label: "relay") { _ in SwiftLogNoOpLogHandler() })
+    let address = RelayAddress(server.url)!
+    return try await withThrowingTaskGroup(of: Void.self) { tasks in
+      tasks.addTask { try await server.run() }
+      let value = try await body(address)
+      tasks.cancelAll()
+      while let _ = try await tasks.next() {}
+      return value
+    }
+  }
+}
+
+/// A client of a user, for as long as `body` runs.
+func withClient<Value: Sendable>(
+  of user: UserID, at address: RelayAddress, _ change: (inout Stillwire.Configuration) -> Void = { _ in },
+  _ body: @escaping @Sendable (Stillwire) async throws -> Value
+) async throws -> Value {
+  var configuration = Stillwire.Configuration(address, device: "phone") { _ in .open(user) }
+  change(&configuration)
+  let client = Stillwire(configuration)
+  return try await withThrowingTaskGroup(of: Void.self) { tasks in
+    tasks.addTask { await client.run() }
+    defer { tasks.cancelAll() }
+    return try await body(client)
+  }
+}
+
+extension Told {
+  /// The first that is wanted.
+  func first(where isWanted: (Element) -> Bool) async -> Element? {
+    for await element in self where isWanted(element) { return element }
+    return nil
+  }
+
+  func first(_ count: Int) async -> [Element] {
+    var elements: [Element] = []
+    for await element in self {
+      elements.append(element)
+      if elements.count == count { break }
+    }
+    return elements
+  }
+}

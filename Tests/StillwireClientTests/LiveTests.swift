@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import RelayProtocol
+import Testing
+
+@testable import StillwireClient
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// Against a relay, over a socket.
+@Suite(.timeLimit(.minutes(2))) struct LiveTests {
+  @Test func `two people talk, and each sees every message once`() async throws {
+    try await LiveRelay().serve { address in
+      try await withClient(of: "ann", at: address) { ann in
+        try await withClient(of: "bob", at: address) { bob in
+          let (annsTea, bobsTea) = (ann.room("tea"), bob.room("tea"))
+          let (annsMessages, bobsMessages) = (annsTea.messages(), bobsTea.messages())
+          try await annsTea.join()
+          try await bobsTea.join()
+          for number in 1...20 {
+            try await (number % 2 == 0 ? annsTea : bobsTea).send(["text": "tea", "number": .number(String(number))])
+          }
+          let seen = await annsMessages.first(20)
+          #expect(seen.map(\.seq) == Array(1...20))
+          #expect(seen.map { $0.body["number"] } == (1...20).map { .number(String($0)) })
+          #expect(seen.map(\.isOwn) == (1...20).map { $0 % 2 == 0 })
+          #expect(await bobsMessages.first(20).map(\.seq) == Array(1...20))
+        }
+      }
+    }
+  }
+
+  @Test func `what was said while the relay was away is sent, and what was missed is seen`() async throws {
+    let relay = LiveRelay()
+    let port = try await relay.serve { UInt16($0.port) }
+    let address = try #require(RelayAddress("http://127.0.0.1:\(port)"))
+    try await withClient(of: "ann", at: address) { ann in
+      let tea = ann.room("tea")
+      let messages = tea.messages()
+      let events = ann.events()
+      try await relay.serve(port: port) { _ in
+        await ann.connect()
+        try await tea.join()
+        try await tea.send(text: "one")
+      }
+      // The relay is gone.
+      _ = await events.first { if case .stateChanged(.waiting) = $0 { true } else { false } }
+      let two = Task { try await tea.send(text: "two") }
+      let three = Task { try await tea.send(text: "three") }
+      try await relay.serve(port: port) { _ in
+        // Somebody else is faster.
+        try await withClient(of: "bob", at: address) { bob in
+          try await bob.room("tea").join()
+          try await bob.room("tea").send(text: "in between")
+        }
+        await ann.connect()
+        let sent = try await [two.value.seq, three.value.seq]
+        #expect(sent.sorted() == [3, 4])
+        let seen = await messages.first(4)
+        #expect(seen.map(\.seq) == [1, 2, 3, 4])
+        #expect(seen.map(\.text?.count).prefix(2) == [3, 10])
+        #expect(seen.allSatisfy { !$0.isAfterGap })
+      }
+    }
+  }
+
+  @Test func `people and their Focus are shown, as the extension tells it`() async throws {
+    try await LiveRelay().serve { address in
+      let file = FileManager.default.temporaryDirectory.appending(path: "number-\(UUID().uuidString)")
+      defer { try? FileManager.default.removeItem(at: file) }
+      try await withClient(of: "ann", at: address) { ann in
+        try await withClient(of: "bob", at: address) { bob in
+          try await ann.room("tea").join()
+          try await bob.room("tea").join()
+          let reporter = FocusReporter(address, device: "phone", numberFile: file) { .open("bob") }
+          let outcome = try await reporter.report(isFocused: true)
+          #expect(outcome.isApplied)
+          #expect(outcome.isFocused == true)
+          let people = await ann.room("tea").people().first { $0["bob"]?.isSilenced == true }
+          #expect(people?.memberCount == 2)
+          let sent = try await ann.room("tea").send(text: "hush")
+          #expect(sent.delivery?.quiet == ["bob"])
+          // The socket's reports have numbers of the clock as well, so they go on from there.
+          let other = try await bob.report(FocusReport(device: "phone", isFocused: true, source: .center))
+          #expect(other.isApplied)
+        }
+      }
+    }
+  }
+
+  @Test func `a cancelled send is taken off`() async throws {
+    // Nobody answers there.
+    let client = Stillwire(.init(try #require(RelayAddress("http://127.0.0.1:1"))) { _ in .open("ann") })
+    let tea = client.room("tea")
+    let joining = Task { try await tea.join() }
+    while await client.engine.order.isEmpty { await Task.yield() }
+    let sending = Task { try await tea.send(text: "never mind") }
+    while await client.engine.waitingDrafts == 0 { await Task.yield() }
+    sending.cancel()
+    await #expect(throws: CancellationError.self) { try await sending.value }
+    #expect(await client.engine.waitingDrafts == 0)
+    joining.cancel()
+    await #expect(throws: CancellationError.self) { try await joining.value }
+  }
+
+  @Test func `the end of the run closes the socket with a goodbye`() async throws {
+    try await LiveRelay().serve { address in
+      try await withClient(of: "ann", at: address) { ann in
+        try await ann.room("tea").join()
+        try await withClient(of: "bob", at: address) { bob in
+          try await bob.room("tea").join()
+          _ = await ann.room("tea").people().first { $0["bob"]?.isOnline == true }
+        }
+        // Without a goodbye he would be shown as online for 10 s more.
+        let start = ContinuousClock.now
+        _ = await ann.room("tea").people().first { $0["bob"]?.isOnline == false }
+        #expect(ContinuousClock.now - start < .seconds(8))
+      }
+    }
+  }
+
+  @Test func `a refused request says why`() async throws {
+    try await LiveRelay().serve { address in
+      try await withClient(of: "ann", at: address) { ann in
+        let tea = ann.room("tea")
+        try await tea.join()
+        let error = await #expect(throws: StillwireError.self) { try await tea.edit(99, body: "x") }
+        #expect(error?.code == .refused(.notFound))
+        let large = await #expect(throws: StillwireError.self) {
+          try await tea.send(text: String(repeating: "x", count: 70_000))
+        }
+        #expect(large?.code == .refused(.tooLarge))
+        try await tea.send(text: "still here")
+      }
+    }
+  }
+
+  @Test func `the registry of categories is fetched when it has changed`() async throws {
+    try await LiveRelay().serve { address in
+      let api = RelayAPI(address) { .open("ann") }
+      let first = try #require(try await api.categories())
+      #expect(first.registry == CategoryRegistry())
+      #expect(try await api.categories(unless: first.tag) == nil)
+      _ = try await api.send(
+        "PUT", "/v1/categories",
+        Array(#"{"categories":[{"id":"a","actions":[{"id":"yes","title":"Yes"}]}]}"#.utf8))
+      let second = try #require(try await api.categories(unless: first.tag))
+      #expect(second.registry.declarations(for: ["en"]).first?.actions.first?.title == "Yes")
+    }
+  }
+
+  @Test func `a push is read, told as arrived, and answered, from where there is no socket`() async throws {
+    try await LiveRelay().serve { address in
+      let bob = RelayAPI(address) { .open("bob") }
+      try await bob.send(
+        "PUT", "/v1/users/bob/devices/phone", Array(#"{"platform":"simulator","token":"bobs-phone"}"#.utf8))
+      try await withClient(of: "ann", at: address) { ann in
+        let events = ann.events()
+        let tea = ann.room("tea")
+        try await tea.join()
+        try await bob.send("PUT", "/v1/rooms/tea/members/bob", Array("{}".utf8))
+        let sent = try await tea.send(["text": "Kettle is on"], report: true)
+
+        var shown: JSON?
+        while shown == nil {
+          let request = URLRequest(relay: address, "GET", "/v1/simulator/devices/bobs-phone", nil)
+          shown = try await HTTPExchange.answer(to: request).json()["notifications"]?.items?.first?["payload"]
+        }
+        let payload = try #require(shown.flatMap { CommunicationPayload($0) })
+        #expect(payload.sender.id == "ann")
+        #expect(payload.conversation == PayloadConversation(id: "tea"))
+        #expect(payload.message == MessageReference(room: "tea", seq: sent.seq))
+        #expect(payload.text == "Kettle is on")
+
+        try await #require(ArrivalReceipt(payload)).report(to: address)
+        try await bob.respond(to: try #require(payload.notification), with: .open)
+        let response = await events.first { if case .frame(let frame) = $0 { frame.type == "response" } else { false } }
+        guard case .frame(let frame) = response else { return }
+        #expect(frame.user == "bob")
+        #expect(frame["notification"]?.text == payload.notification)
+        // A token that is not the payload's own says nothing.
+        var forged = payload
+        forged.receipt = "AAAA"
+        let receipt = try #require(ArrivalReceipt(forged))
+        await #expect(throws: StillwireError.self) { try await receipt.report(to: address) }
+      }
+    }
+  }
+
+  @Test func `what HTTP refuses is thrown`() async throws {
+    try await LiveRelay().serve { address in
+      let api = RelayAPI(address) { .open("ann") }
+      let error = await #expect(throws: StillwireError.self) {
+        try await api.respond(to: UUID().uuidString.lowercased(), with: .open)
+      }
+      #expect(error?.code == .refused(.notFound))
+      await #expect(throws: StillwireError.self) { try await api.respond(to: "../categories", with: .open) }
+    }
+    let nobody = RelayAPI(try #require(RelayAddress("http://127.0.0.1:1"))) { .open("ann") }
+    let error = await #expect(throws: StillwireError.self) { try await nobody.categories() }
+    #expect(error?.code == .unreachable)
+  }
+}
+
+extension Engine {
+  /// Rooms that are to be joined.
+  var order: [RoomID] { machine.order }
+  /// Messages that wait.
+  var waitingDrafts: Int { machine.outbox.lanes.values.reduce(0) { $0 + $1.drafts.count } }
+}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayProtocol
+import Testing
+
+@testable import StillwireClient
+
+@Suite struct OutboxTests {
+  private var lane = Lane()
+
+  private func draft(_ ticket: Ticket) -> Draft { Draft(ticket: ticket, key: "k\(ticket)", fields: [:]) }
+
+  private func sent(_ next: Lane.Next?) -> String? {
+    guard case .send(let draft) = next else { return nil }
+    return draft.key
+  }
+
+  @Test mutating func `one is sent at a time, in order`() {
+    lane.add(draft(1))
+    lane.add(draft(2))
+    #expect(sent(lane.next(at: .zero)) == "k1")
+    #expect(lane.next(at: .zero) == nil)
+    #expect(lane.answered().ticket == 1)
+    #expect(sent(lane.next(at: .zero)) == "k2")
+  }
+
+  @Test mutating func `what is refused for a while is sent again before those behind it`() {
+    lane.add(draft(1))
+    lane.add(draft(2))
+    _ = lane.next(at: .zero)
+    lane.refused(at: .zero, retryAfter: .seconds(1), random: 1)
+    #expect(lane.retryAt == .milliseconds(1_500))
+    #expect(lane.next(at: .milliseconds(1_499)) == nil)
+    #expect(sent(lane.next(at: .milliseconds(1_500))) == "k1")
+  }
+
+  @Test mutating func `what is lost is sent again under its key, for 240 s`() {
+    lane.add(draft(1))
+    _ = lane.next(at: .seconds(10))
+    lane.lost()
+    #expect(sent(lane.next(at: .milliseconds(249_999))) == "k1")
+    lane.lost()
+    guard case .giveUp(let draft) = lane.next(at: .seconds(250)) else {
+      Issue.record("240 s after its first attempt nobody sends it again")
+      return
+    }
+    #expect(draft.ticket == 1)
+    #expect(lane.isEmpty)
+  }
+
+  @Test mutating func `what was refused for a while was not sent, however long ago`() {
+    lane.add(draft(1))
+    _ = lane.next(at: .zero)
+    lane.refused(at: .zero, retryAfter: .seconds(300), random: 0)
+    #expect(sent(lane.next(at: .seconds(300))) == "k1")
+  }
+
+  @Test mutating func `what was not sent waits as long as it must`() {
+    lane.add(draft(1))
+    #expect(sent(lane.next(at: .seconds(86_400))) == "k1")
+  }
+
+  @Test mutating func `who does not wait any more is taken off`() {
+    lane.add(draft(1))
+    lane.add(draft(2))
+    _ = lane.next(at: .zero)
+    #expect(lane.cancelled(2) == true)
+    #expect(lane.drafts.map(\.ticket) == [1])
+    #expect(lane.cancelled(2) == false)
+  }
+
+  @Test mutating func `what is sent keeps its place until it is answered, and is not sent again`() {
+    lane.add(draft(1))
+    lane.add(draft(2))
+    _ = lane.next(at: .zero)
+    #expect(lane.cancelled(1) == true)
+    #expect(lane.isSent)
+    lane.lost()
+    #expect(sent(lane.next(at: .zero)) == "k2")
+  }
+
+  @Test func `the bound counts all rooms, and no lane stays without a draft`() {
+    var outbox = Outbox(most: 2)
+    outbox.withLane("tea") { $0.add(draft(1)) }
+    #expect(!outbox.isFull)
+    outbox.withLane("jam") { $0.add(draft(2)) }
+    #expect(outbox.isFull)
+    outbox.cancelled(1)
+    #expect(!outbox.isFull)
+    #expect(outbox.lanes.keys.map(\.rawValue) == ["jam"])
+    #expect(outbox.emptied() == [2])
+    #expect(outbox.lanes.isEmpty)
+  }
+}

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayProtocol
+import Testing
+
+@testable import StillwireClient
+
+@Suite struct PayloadTests {
+  /// As the relay writes it: Tests/RelayDeliveryTests/PayloadTests.swift.
+  private static let direct = """
+    {"aps":{"alert":{"title":"Ann","body":"Kettle is on"},"mutable-content":1},
+    "communication":{"kind":"message","sender":{"id":"ann","name":"Ann","handle":"+43 1 234","handleType":"phone",
+    "avatar":"https://example.org/ann.png"},"conversation":{"id":"tea","group":false},"mentionsMe":false,
+    "replyToMe":true,"notifyAnyway":true,"notification":"dd03c85b-fe98-48f9-98b0-2da51fbeeed8","receipt":"r1"},
+    "message":{"room":"tea","epoch":"e1","seq":7}}
+    """
+
+  private func payload(_ communication: String, aps: String = "{}") -> CommunicationPayload? {
+    CommunicationPayload(reading: #"{"aps":\#(aps),"communication":\#(communication)}"#.utf8)
+  }
+
+  @Test func `a payload is read whole`() {
+    #expect(
+      CommunicationPayload(reading: Self.direct.utf8)
+        == CommunicationPayload(
+          sender: PayloadPerson(
+            id: "ann", name: "Ann", handle: "+43 1 234", handleType: "phone", avatar: "https://example.org/ann.png"),
+          conversation: PayloadConversation(id: "tea"), repliesToMe: true, isNotifyAnyway: true,
+          notification: "dd03c85b-fe98-48f9-98b0-2da51fbeeed8", receipt: "r1",
+          message: MessageReference(room: "tea", seq: 7), epoch: "e1", text: "Kettle is on"))
+  }
+
+  @Test(arguments: [
+    "{}", #"{"sender":{"id":""},"conversation":{"id":"tea"}}"#, #"{"sender":{"id":"ann"}}"#,
+    #"{"sender":"ann","conversation":{"id":"tea"}}"#, "7", "null",
+  ])
+  func `without a sender and a conversation it is none`(_ communication: String) {
+    #expect(payload(communication) == nil)
+  }
+
+  @Test func `what is no payload at all is none`() {
+    #expect(CommunicationPayload(reading: "{".utf8) == nil)
+    let large = Self.direct.dropLast() + #","more":"\#(String(repeating: "x", count: 5_120))"}"#
+    #expect(CommunicationPayload(reading: large.utf8) == nil)
+  }
+
+  @Test func `a handle is real or absent`() {
+    let told = payload(#"{"sender":{"id":"ann","handle":"","handleType":"phone"},"conversation":{"id":"tea"}}"#)
+    #expect(told?.sender == PayloadPerson(id: "ann", name: "ann"))
+  }
+
+  /// Payload, and what the intent is made of.
+  static let table: [(String, IntentFields)] = [
+    (
+      #"{"kind":"message","sender":{"id":"ann","name":"Ann"},"conversation":{"id":"tea","group":false}}"#,
+      .sendMessage(message(sender: "Ann"))
+    ),
+    (
+      #"{"sender":{"id":"ann","name":"Ann"},"conversation":{"id":"tea","group":true,"recipientCount":3,"name":"Tea","avatar":"https://example.org/tea.png"}}"#,
+      .sendMessage(message(sender: "Ann", count: 3, group: "Tea", image: "https://example.org/tea.png"))
+    ),
+    // A count or a name that does not belong to a group would make one of a direct message.
+    (
+      #"{"sender":{"id":"ann","name":"Ann"},"conversation":{"id":"tea","group":false,"recipientCount":3,"name":"Tea"}}"#,
+      .sendMessage(message(sender: "Ann"))
+    ),
+    (
+      #"{"sender":{"id":"ann","name":"Ann"},"conversation":{"id":"tea","group":true,"recipientCount":-1}}"#,
+      .sendMessage(message(sender: "Ann"))
+    ),
+    (
+      #"{"sender":{"id":"ann"},"conversation":{"id":"tea"},"mentionsMe":true,"replyToMe":true,"notifyAnyway":true}"#,
+      .sendMessage(message(sender: "ann", isMention: true, isReply: true, isAnyway: true))
+    ),
+    (
+      #"{"kind":"call","sender":{"id":"ann","name":"Ann","handle":"a@example.org","handleType":"email"},"conversation":{"id":"tea"}}"#,
+      .startCall(StartCallFields(contacts: [person("Ann", handle: "a@example.org", type: .emailAddress)]))
+    ),
+    // A kind that is newer than this client is shown as a message.
+    (
+      #"{"kind":"fax","sender":{"id":"ann","name":"Ann"},"conversation":{"id":"tea"}}"#,
+      .sendMessage(message(sender: "Ann"))
+    ),
+  ]
+
+  @Test(arguments: table) func `the intent's fields follow from the payload`(_ told: String, _ fields: IntentFields)
+    throws
+  {
+    #expect(IntentFields(try #require(payload(told))) == fields)
+  }
+
+  @Test(arguments: table) func `neither the user nor the sender is a recipient`(_ told: String, _: IntentFields) throws
+  {
+    guard case .sendMessage(let fields) = IntentFields(try #require(payload(told))) else { return }
+    #expect(fields.recipients.isEmpty)
+  }
+
+  @Test(
+    arguments: [
+      (#"{"alert":"Kettle"}"#, "Kettle"), (#"{"alert":{"body":"Kettle"}}"#, "Kettle"),
+      (#"{"alert":{"loc-key":"New message"}}"#, nil),
+    ] as [(String, String?)])
+  func `the content is what the alert says`(_ aps: String, _ content: String?) throws {
+    let told = try #require(payload(#"{"sender":{"id":"ann"},"conversation":{"id":"tea"}}"#, aps: aps))
+    guard case .sendMessage(let fields) = IntentFields(told) else { return }
+    #expect(fields.content == content)
+  }
+
+  @Test(arguments: [
+    ("tel", IntentPerson.HandleType.phoneNumber), ("phoneNumber", .phoneNumber), ("mailto", .emailAddress),
+    ("xmpp", .unknown),
+  ])
+  func `a handle has Apple's type where there is one`(_ type: String, _ expected: IntentPerson.HandleType) {
+    #expect(IntentPerson(PayloadPerson(id: "a", name: "A", handle: "h", handleType: type)).handleType == expected)
+  }
+
+  @Test func `an arrival is told by the payload's own token`() throws {
+    let payload = try #require(CommunicationPayload(reading: Self.direct.utf8))
+    #expect(ArrivalReceipt(payload)?.receipt == "r1")
+    var other = payload
+    other.notification = "../../../v1/categories"
+    #expect(ArrivalReceipt(other) == nil)
+    other = payload
+    other.receipt = nil
+    #expect(ArrivalReceipt(other) == nil)
+  }
+
+  private static func person(
+    _ name: String, handle: String? = nil, type: IntentPerson.HandleType = .unknown
+  ) -> IntentPerson {
+    var person = IntentPerson(PayloadPerson(id: "ann", name: name, handle: handle))
+    person.handleType = type
+    return person
+  }
+
+  private static func message(
+    sender: String, count: Int? = nil, group: String? = nil, image: String? = nil, isMention: Bool = false,
+    isReply: Bool = false, isAnyway: Bool = false
+  ) -> SendMessageFields {
+    SendMessageFields(
+      sender: person(sender), recipients: [], recipientCount: count, content: nil, speakableGroupName: group,
+      conversationIdentifier: "tea", groupImage: image, mentionsCurrentUser: isMention, isReplyToCurrentUser: isReply,
+      notifyRecipientAnyway: isAnyway)
+  }
+}

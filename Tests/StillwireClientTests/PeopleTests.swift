@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayProtocol
+import Testing
+
+@testable import StillwireClient
+
+@Suite struct PeopleTests {
+  private let tea = People().after(
+    .shown(
+      entries: [Presence(user: "ann", isOnline: true), Presence(user: "bob", name: "Bob")], memberCount: 2,
+      onlineCount: 1))
+
+  @Test func `a snapshot is all that is known`() {
+    #expect(tea.entries.keys.sorted() == ["ann", "bob"])
+    #expect(tea.isListed)
+    #expect(tea.after(.shown(entries: nil, memberCount: 400, onlineCount: 9)).entries.isEmpty)
+  }
+
+  @Test func `an entry replaces the one before, whole`() {
+    let next = tea.after(.changed(Presence(user: "bob", isOnline: true, isFocused: true)))
+    #expect(next["bob"] == Presence(user: "bob", isOnline: true, isFocused: true))
+    #expect(next.onlineCount == 2)
+    #expect(next.silenced.map(\.user) == ["bob"])
+    #expect(next.reachable.map(\.user) == ["ann"])
+  }
+
+  @Test func `of who is no member nothing is kept`() {
+    #expect(tea.after(.changed(Presence(user: "cem", isOnline: true))) == tea)
+  }
+
+  @Test func `who joins is there, and who leaves is not`() {
+    let more = tea.after(.joined("cem", name: "Cem", memberCount: 3))
+    #expect(more["cem"] == Presence(user: "cem", name: "Cem"))
+    #expect(more.memberCount == 3)
+    let fewer = more.after(.left("ann", memberCount: 2))
+    #expect(fewer["ann"] == nil)
+    #expect(fewer.onlineCount == 0)
+  }
+
+  @Test func `a room that grew large is only counted`() {
+    let large = tea.after(.counted(memberCount: 300, onlineCount: 200))
+    #expect(large.entries.isEmpty)
+    #expect(!large.isListed)
+    #expect(large.after(.joined("dan", name: nil, memberCount: 301)).entries.isEmpty)
+    #expect(large.after(.counted(memberCount: 301, onlineCount: 200)).memberCount == 301)
+  }
+
+  @Test(arguments: [(true, true), (false, false), (nil, false)] as [(Bool?, Bool)])
+  func `only a clear yes silences`(_ isFocused: Bool?, _ isSilenced: Bool) {
+    #expect(Presence(user: "bob", isFocused: isFocused).isSilenced == isSilenced)
+  }
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import RelayProtocol
+import Testing
+
+@testable import StillwireClient
+
+/// The app in the README is compiled as `Tests/Readme/swift`, as it stands there.
+@Suite(.timeLimit(.minutes(2))) struct ReadmeTests {
+  private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+    .deletingLastPathComponent()
+
+  @Test func `the app of the README is the one that is run, and has less than 30 lines`() throws {
+    let readme = try String(contentsOf: Self.root.appending(path: "README.md"), encoding: .utf8)
+    let app = try String(contentsOf: Self.root.appending(path: "Tests/Readme/swift/Tea.swift"), encoding: .utf8)
+    let blocks = readme.split(separator: "```swift\n").dropFirst().map {
+      $0.prefix(upTo: $0.range(of: "```")!.lowerBound)
+    }
+    #expect(blocks.contains(app[...]))
+    #expect(app.split(separator: "\n").count < 30)
+  }
+
+  @Test func `it joins, sends, shows who is there and reports its Focus`() async throws {
+    try await LiveRelay().serve { address in
+      try await withClient(of: "bob", at: address) { bob in
+        let messages = bob.room("tea").messages()
+        try await bob.room("tea").join()
+        let process = Process()
+        process.executableURL = URL(filePath: "/usr/bin/env")
+        // It prints into a pipe, where lines wait for each other unless they are told not to.
+        let program = Self.root.appending(path: ".build/debug/TeaApp").path
+        process.arguments = ["stdbuf", "-oL", program, address.description]
+        let output = Pipe()
+        process.standardOutput = output
+        try process.run()
+        defer { process.terminate() }
+        #expect(await messages.first { $0.from == "ann" }?.text == "Kettle is on")
+        let people = await bob.room("tea").people().first { $0["ann"]?.isSilenced == true }
+        #expect(people?["ann"]?.name == "Ann")
+        var told = ""
+        for await more in output.fileHandleForReading.pieces {
+          told += more
+          if told.contains("ann: Kettle is on\n"), told.contains("reachable: [ann, bob]") { break }
+        }
+        #expect(told.contains("ann: Kettle is on\n"))
+      }
+    }
+  }
+}
+
+extension FileHandle {
+  /// What comes, read on a thread that may wait.
+  fileprivate var pieces: AsyncStream<String> {
+    AsyncStream { continuation in
+      Thread.detachNewThread {
+        while case let piece = self.availableData, !piece.isEmpty {
+          continuation.yield(String(decoding: piece, as: UTF8.self))
+        }
+        continuation.finish()
+      }
+    }
+  }
+}

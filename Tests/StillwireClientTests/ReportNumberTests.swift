@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import Testing
+
+@testable import StillwireClient
+
+@Suite struct ReportNumberTests {
+  private let file = FileManager.default.temporaryDirectory.appending(path: "number-\(UUID().uuidString)")
+
+  private func number(_ seconds: Double = 1) -> ReportNumber {
+    ReportNumber(file: file, now: { Date(timeIntervalSince1970: seconds) })
+  }
+
+  @Test func `numbers rise, also when the clock goes back`() throws {
+    defer { try? FileManager.default.removeItem(at: file) }
+    #expect(try number(5).next() == 5_000)
+    #expect(try number(2).next() == 5_001)
+    #expect(try number(2).next() == 5_002)
+    #expect(try number(9).next() == 9_000)
+  }
+
+  @Test(arguments: ["", "nonsense", "-5", "99999999999999999999", "12 "])
+  func `a file that holds nonsense is begun anew`(_ text: String) throws {
+    defer { try? FileManager.default.removeItem(at: file) }
+    try Data(text.utf8).write(to: file)
+    #expect(try number(7).next() == 7_000)
+  }
+
+  @Test func `a shorter number leaves nothing of a longer one`() throws {
+    defer { try? FileManager.default.removeItem(at: file) }
+    try Data("nonsense of some length".utf8).write(to: file)
+    #expect(try number().next() == 1_000)
+    #expect(try String(contentsOf: file, encoding: .utf8) == "1000")
+  }
+
+  @Test func `no number is given twice, however many ask at once`() async throws {
+    defer { try? FileManager.default.removeItem(at: file) }
+    let number = number()
+    let given = try await withThrowingTaskGroup(of: [Int64].self) { tasks in
+      for _ in 0..<8 { tasks.addTask { try (0..<50).map { _ in try number.next() } } }
+      return try await tasks.reduce(into: []) { $0 += $1 }
+    }
+    #expect(Set(given).count == 400)
+    #expect(given.max() == 1_399)
+  }
+
+  @Test func `a folder that is not there is an error`() {
+    #expect(throws: POSIXError.self) { try ReportNumber(file: URL(filePath: "/nowhere/number")).next() }
+  }
+}

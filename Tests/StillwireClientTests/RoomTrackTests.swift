@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayProtocol
+import Testing
+
+@testable import StillwireClient
+
+@Suite struct RoomTrackTests {
+  private var track = RoomTrack(room: "tea", history: 0)
+
+  private func message(_ seq: Int64, from: UserID = "bob") -> Message {
+    Message(room: "tea", seq: seq, from: from, time: nil, body: .null)
+  }
+
+  private func reply(
+    _ seq: Int64, epoch: String = "e1", recovered: Bool? = nil, messages: [Int64] = [], read: Int64 = 0
+  ) -> JSON {
+    var reply: [String: JSON] = [
+      "epoch": .string(epoch), "seq": .number(String(seq)), "read": .number(String(read)),
+      "messages": .array(messages.map { ["seq": .number(String($0)), "from": "bob", "time": 1, "body": 1] }),
+    ]
+    reply["recovered"] = recovered.map(JSON.bool)
+    return .object(reply)
+  }
+
+  @discardableResult
+  private mutating func join(_ reply: JSON) -> [Message] {
+    (track.joinAnswered(reply, me: "ann")?.events ?? []).compactMap {
+      if case .message(let message) = $0 { message } else { nil }
+    }
+  }
+
+  @Test mutating func `messages are shown once and in order`() {
+    join(reply(5))
+    #expect(track.arrived(message(6), me: "ann", isSending: false).shown.map(\.seq) == [6])
+    #expect(track.arrived(message(6), me: "ann", isSending: false).shown.isEmpty)
+    #expect(track.arrived(message(5), me: "ann", isSending: false).shown.isEmpty)
+    #expect(track.position == Position(epoch: "e1", seq: 6))
+  }
+
+  @Test mutating func `a gap is joined again, unless a send of ours may fill it`() {
+    join(reply(0))
+    let early = track.arrived(message(2), me: "ann", isSending: true)
+    #expect(early == RoomTrack.Arrival())
+    let filled = track.arrived(message(1, from: "ann"), me: "ann", isSending: false)
+    #expect(filled.shown.map(\.seq) == [1, 2])
+    #expect(filled.shown.map(\.isOwn) == [true, false])
+    #expect(track.arrived(message(4), me: "ann", isSending: false).needsJoin == true)
+  }
+
+  @Test mutating func `what comes too early is bounded`() {
+    join(reply(0))
+    for seq in 2...Int64(RoomTrack.mostHeld + 1) {
+      #expect(track.arrived(message(seq), me: "ann", isSending: true).needsJoin == false)
+    }
+    #expect(track.arrived(message(5_000), me: "ann", isSending: true).needsJoin == true)
+  }
+
+  @Test mutating func `what was missed is complete up to the reply's seq`() {
+    join(reply(5))
+    track.connectionLost()
+    #expect(join(reply(9, recovered: true, messages: [5, 6, 8])).map(\.seq) == [6, 8])
+    #expect(track.position?.seq == 9)
+  }
+
+  @Test mutating func `a fresh start is told, and its first message says so`() {
+    join(reply(5))
+    track.connectionLost()
+    let joined = track.joinAnswered(reply(900, recovered: false, messages: [899, 900]), me: "ann")
+    let position = Position(epoch: "e1", seq: 900)
+    #expect(joined?.events.prefix(2) == [.joined("tea", position, isRecovered: false), .reset("tea", position, .gap)])
+    let messages = joined?.events.compactMap { if case .message(let message) = $0 { message } else { nil } }
+    #expect(messages?.map(\.isAfterGap) == [true, false])
+  }
+
+  @Test mutating func `a fresh start of the same history repeats nothing`() {
+    join(reply(5))
+    track.connectionLost()
+    #expect(join(reply(7, recovered: false, messages: [4, 5, 6, 7])).map(\.seq) == [6, 7])
+  }
+
+  @Test mutating func `another epoch forgets marks and positions`() {
+    join(reply(50))
+    #expect(track.readTold(50) == true)
+    track.connectionLost()
+    let joined = track.joinAnswered(reply(3, epoch: "e2", recovered: false, messages: [3]), me: "ann")
+    #expect(joined?.events.contains(.reset("tea", Position(epoch: "e2", seq: 3), .epoch)) == true)
+    #expect(joined?.read == nil)
+    #expect(track.readTold(1) == true)
+  }
+
+  @Test mutating func `a mark that the relay does not know is told again`() {
+    join(reply(9))
+    #expect(track.readTold(8) == true)
+    #expect(track.readTold(8) == false)
+    #expect(track.joinAnswered(reply(9, recovered: true, read: 5), me: "ann")?.read == 8)
+    #expect(track.joinAnswered(reply(9, recovered: true, read: 9), me: "ann")?.read == nil)
+  }
+
+  @Test mutating func `nothing is shown while the join is unanswered`() {
+    join(reply(5))
+    track.phase = .joining
+    #expect(track.arrived(message(6), me: "ann", isSending: false) == RoomTrack.Arrival())
+    track.phase = .joined
+    #expect(track.arrived(message(6), me: "ann", isSending: false).shown.count == 1)
+  }
+
+  @Test mutating func `a reply without a place is none`() {
+    #expect(track.joinAnswered(["room": "tea"], me: "ann") == nil)
+    #expect(track.position == nil)
+  }
+}

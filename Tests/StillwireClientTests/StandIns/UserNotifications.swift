@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Of Apple's UserNotifications what StillwireApple uses, as its Swift interface declares it: to check types, not to run.
+import Foundation
+
+open class UNNotificationContent: NSObject {
+  open var userInfo: [AnyHashable: Any] { fatalError() }
+  open func updating(from provider: any UNNotificationContentProviding) throws -> UNNotificationContent { fatalError() }
+}
+
+public protocol UNNotificationContentProviding: NSObjectProtocol {}
+
+public struct UNNotificationCategoryOptions: OptionSet, Sendable {
+  public let rawValue: UInt
+  public init(rawValue: UInt) { self.rawValue = rawValue }
+  public static var customDismissAction: Self { Self(rawValue: 1) }
+  public static var allowInCarPlay: Self { Self(rawValue: 2) }
+  public static var hiddenPreviewsShowTitle: Self { Self(rawValue: 4) }
+  public static var hiddenPreviewsShowSubtitle: Self { Self(rawValue: 8) }
+}
+
+public struct UNNotificationActionOptions: OptionSet, Sendable {
+  public let rawValue: UInt
+  public init(rawValue: UInt) { self.rawValue = rawValue }
+  public static var authenticationRequired: Self { Self(rawValue: 1) }
+  public static var destructive: Self { Self(rawValue: 2) }
+  public static var foreground: Self { Self(rawValue: 4) }
+}
+
+open class UNNotificationAction: NSObject {
+  public convenience init(identifier: String, title: String, options: UNNotificationActionOptions = []) { fatalError() }
+}
+
+open class UNTextInputNotificationAction: UNNotificationAction {
+  public convenience init(
+    identifier: String, title: String, options: UNNotificationActionOptions = [], textInputButtonTitle: String,
+    textInputPlaceholder: String
+  ) { fatalError() }
+}
+
+open class UNNotificationCategory: NSObject {
+  public convenience init(
+    identifier: String, actions: [UNNotificationAction], intentIdentifiers: [String],
+    hiddenPreviewsBodyPlaceholder: String? = nil, categorySummaryFormat: String? = nil,
+    options: UNNotificationCategoryOptions = []
+  ) { fatalError() }
+}
