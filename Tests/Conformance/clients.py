@@ -7,4 +7,5 @@ HERE = Path(__file__).parent
 
 CLIENTS: dict[str, list[str]] = {
     "javascript": ["node", "--expose-gc", str(HERE / "javascript" / "driver.js")],
+    "swift": [str(HERE.parents[1] / ".build" / "debug" / "ConformanceDriver")],
 }
