@@ -56,8 +56,10 @@ private func render(_ digest: DigestSubject, _ rooms: [DigestRoom], body: String
         alert["body"] = body
       }
       digest.newest.writeManner(to: &aps, thread: digest.thread)
+      if digest.others.isEmpty { digest.newest.writeContent(to: &aps) }
     }
     digest.newest.writeOrigin(to: &payload)
+    if digest.others.isEmpty { digest.newest.writeExtras(to: &payload) }
     payload.array("digest") { list in
       for room in rooms {
         list.object { item in
@@ -78,8 +80,8 @@ extension DigestSubject {
     return ("%@ messages", ["\(total)"])
   }
 
-  /// A room's messages stack with its others. Those of several rooms have a thread that no room can be.
-  fileprivate var thread: String { others.isEmpty ? newest.room.rawValue : "/digest" }
+  /// A room's messages stack with its others, unless their sender says where. Those of several rooms have a thread that no room can be.
+  fileprivate var thread: String? { others.isEmpty ? newest.thread : "/digest" }
 }
 
 extension DigestRoom {

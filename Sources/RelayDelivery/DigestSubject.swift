@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 public import RelayProtocol
 
-/// Messages that become one push, because the silence that held them has ended.
+/// Messages that become one push, because a silence held them back, or a gateway, or their sender's pace.
 public struct DigestSubject: Equatable, Sendable {
   /// The newest message of all, as it would be pushed by itself: id, collapse id, level, badge, expiry and topic of the
   /// push are its.

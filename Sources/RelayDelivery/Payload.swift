@@ -57,12 +57,10 @@ private func fittedPayload(of subject: PayloadSubject, largest: Int) throws(Payl
           (text.map(PushText.text) ?? subject.body).write(to: &alert, as: "body", "")
         }
         subject.writeManner(to: &aps, thread: subject.thread)
-        aps["category"] = subject.manner.category?.rawValue
-        aps["target-content-id"] = subject.manner.target
+        subject.writeContent(to: &aps)
       }
       subject.writeOrigin(to: &payload)
-      payload["image"] = subject.manner.image
-      payload.members(subject.manner.data)
+      subject.writeExtras(to: &payload)
     }
   }
 }
@@ -98,6 +96,18 @@ extension PayloadSubject {
     aps["interruption-level"] = level.inPayload
     aps.decimal("relevance-score", manner.relevance)
     aps["filter-criteria"] = criteria
+  }
+
+  /// What people can do with it, and where it leads.
+  func writeContent(to aps: inout JSONWriter.Object) {
+    aps["category"] = manner.category?.rawValue
+    aps["target-content-id"] = manner.target
+  }
+
+  /// What the sender adds beside `aps`.
+  func writeExtras(to payload: inout JSONWriter.Object) {
+    payload["image"] = manner.image
+    payload.members(manner.data)
   }
 
   /// What the app's extension makes an intent of, and by what it fetches the message.

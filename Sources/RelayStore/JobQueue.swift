@@ -24,6 +24,19 @@ extension Transaction {
   }
 }
 
+extension Transaction {
+  /// The same where several have come at once.
+  func appointAnew(in queue: JobQueue) throws {
+    try db.run(
+      """
+      UPDATE jobs INDEXED BY jobs_member SET is_next = 0
+      WHERE \(Schema.queued) AND is_next AND user = ? AND room = ? AND device = ?
+      """,
+      [queue.user, queue.room, queue.device])
+    try appoint(in: queue)
+  }
+}
+
 /// What a change of a job has to know of it.
 struct StoredJob {
   let row: Int64

@@ -16,6 +16,8 @@ public struct OpenJob: Equatable, Sendable {
   public var isNotifyAnyway: Bool
   /// Others are merged into it, or were: its level is that of the most urgent one.
   public var isDigest: Bool
+  /// The job whose push tells of this one's message.
+  public var mergedInto: String?
   /// Jobs of a device that have the same replace one push on it; nil: its own.
   public var collapse: String?
   public var message: UndecidedRecord
@@ -26,7 +28,8 @@ public struct OpenJob: Equatable, Sendable {
 
   public init(
     id: String, room: RoomID, state: JobState, due: Timestamp, created: Timestamp, isUnknown: Bool = false,
-    level: String? = nil, isNotifyAnyway: Bool = false, isDigest: Bool = false, collapse: String? = nil,
+    level: String? = nil, isNotifyAnyway: Bool = false, isDigest: Bool = false, mergedInto: String? = nil,
+    collapse: String? = nil,
     message: UndecidedRecord, marks: Marks?,
     device: Device?
   ) {
@@ -39,6 +42,7 @@ public struct OpenJob: Equatable, Sendable {
     self.level = level
     self.isNotifyAnyway = isNotifyAnyway
     self.isDigest = isDigest
+    self.mergedInto = mergedInto
     self.collapse = collapse
     self.message = message
     self.marks = marks
@@ -59,7 +63,8 @@ extension Reader {
     let rows = try db.all(
       """
       SELECT job.rowid, job.id, rooms.name, job.state, job.due, job.created, job.is_unknown, job.level,
-        job.is_notify_anyway, job.digest IS NOT NULL, job.collapse_room || '/' || job.collapse_seq, members.read, members.received, \(UndecidedRecord.columns), \(Device.columns)
+        job.is_notify_anyway, job.digest IS NOT NULL, job.collapse_room || '/' || job.collapse_seq, job.merged_into,
+        members.read, members.received, \(UndecidedRecord.columns), \(Device.columns)
       FROM jobs AS job
       JOIN rooms ON rooms.id = job.room
       JOIN messages ON messages.room = job.room AND messages.seq = job.seq
@@ -125,7 +130,7 @@ extension Reader {
           WHERE jobs.user = users.id AND \(Schema.queued) AND jobs.created <= users.changed)
         OR EXISTS (
           SELECT 1 FROM jobs INDEXED BY jobs_aside
-          WHERE jobs.user = users.id AND \(Schema.aside) AND state = 'waiting' AND jobs.created <= users.changed))
+          WHERE jobs.user = users.id AND \(Schema.aside) AND state IN ('waiting', 'merged') AND jobs.created <= users.changed))
       ORDER BY id LIMIT ?
       """,
       [user?.rawValue, limit]
@@ -136,12 +141,12 @@ extension Reader {
 extension OpenJob {
   /// The columns of ``Reader/openJobs(of:before:limit:)``.
   fileprivate init(_ row: Row) throws {
-    let read: Int64? = row[11]
+    let read: Int64? = row[12]
     self.init(
       id: row[1], room: RoomID(unchecked: row[2]), state: try row.choice(3), due: Timestamp(rawValue: row[4]),
       created: Timestamp(rawValue: row[5]), isUnknown: row[6], level: row[7], isNotifyAnyway: row[8],
-      isDigest: row[9], collapse: row[10], message: try UndecidedRecord(row, at: 13),
-      marks: read.map { Marks(read: $0, received: row[12]) },
-      device: row.hasNull(atIndex: 20) ? nil : try Device(row, at: 20))
+      isDigest: row[9], mergedInto: row[11], collapse: row[10], message: try UndecidedRecord(row, at: 14),
+      marks: read.map { Marks(read: $0, received: row[13]) },
+      device: row.hasNull(atIndex: 21) ? nil : try Device(row, at: 21))
   }
 }

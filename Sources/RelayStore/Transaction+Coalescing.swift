@@ -16,11 +16,16 @@ extension Transaction {
   /// Has throttled jobs whose time has come stand in the order of their rooms.
   func endWaits(now: Timestamp) throws {
     let ended = try db.all(
-      "SELECT rowid, user, device, room FROM jobs WHERE state = 'waiting' AND due <= ? ORDER BY due LIMIT ?",
+      "SELECT user, device, room FROM jobs WHERE state = 'waiting' AND due <= ? ORDER BY due LIMIT ?",
       [now.rawValue, Self.mostCoalesced])
-    for row in ended {
-      try db.run("UPDATE jobs SET state = 'ready', is_late = 1 WHERE rowid = ?", [row[0] as Int64])
-      try appoint(in: JobQueue(user: row[1], device: row[2], room: row[3]))
+    for queue in Set(ended.map { JobQueue(user: $0[0], device: $0[1], room: $0[2]) }) {
+      try db.run(
+        """
+        UPDATE jobs INDEXED BY jobs_aside SET state = 'ready', is_late = 1
+        WHERE \(Schema.aside) AND state = 'waiting' AND user = ? AND room = ? AND device = ? AND due <= ?
+        """,
+        [queue.user, queue.room, queue.device, now.rawValue])
+      try appointAnew(in: queue)
     }
   }
 
@@ -29,23 +34,22 @@ extension Transaction {
   /// - Returns: The job that is the first one then, if it is due; nil as well where the budget is used up.
   func coalesce(_ queue: JobQueue, now: Timestamp, budget: inout Int) throws -> String? {
     guard budget > 0 else { return nil }
-    let waiting = try waitingJobs(in: queue, now: now)
+    let late = try lateJobs(in: queue, now: now)
     // What is left is as late, and is merged when it is the first one.
-    if waiting.count > Self.mostCoalesced, let last = waiting.last {
+    if late.count > Self.mostCoalesced, let last = late.last {
       try db.run("UPDATE jobs SET is_late = 1 WHERE rowid = ?", [last.row])
     }
-    budget -= waiting.count
-    var groups: [WaitingJob.Look: [WaitingJob]] = [:]
-    for job in waiting {
-      let group = groups[job.look, default: []]
-      if group.reduce(job.count, { $0 + $1.count }) > Self.mostCoalesced {
-        try merge(group)
-        groups[job.look] = [job]
-      } else {
-        groups[job.look] = group + [job]
+    budget -= late.count
+    var groups: [LateJob.Look: (jobs: [LateJob], count: Int)] = [:]
+    for job in late {
+      if let group = groups[job.look], group.count + job.count > Self.mostCoalesced {
+        try merge(group.jobs)
+        groups[job.look] = nil
       }
+      groups[job.look, default: ([], 0)].jobs.append(job)
+      groups[job.look, default: ([], 0)].count += job.count
     }
-    for group in groups.values { try merge(group) }
+    for group in groups.values { try merge(group.jobs) }
     try appoint(in: queue)
     return try db.first(
       """
@@ -56,27 +60,30 @@ extension Transaction {
   }
 
   /// In the order of their messages, without calls and what is to notify anyway, and what may have reached the phone,
-  /// because it would stand there twice.
-  private func waitingJobs(in queue: JobQueue, now: Timestamp) throws -> [WaitingJob] {
+  /// because it would stand there twice. What is of no room goes by itself: one push of several names their room.
+  private func lateJobs(in queue: JobQueue, now: Timestamp) throws -> [LateJob] {
     let push = "CAST(messages.push AS TEXT)"
     return try db.all(
       """
       SELECT job.rowid, job.id, job.digest IS NOT NULL, (
           SELECT count(*) FROM jobs AS other WHERE \(Self.isMerged("other", into: "job.id"))),
-        job.level, \(push) ->> '$.level', \(push) ->> '$.category', \(push) -> '$.thread', \(push) ->> '$.collapse'
+        job.level, \(push) ->> '$.level',
+        coalesce(json_extract(\(push), '$.category', '$.collapse', '$.criteria', '$.sound'), '[null,null,null,null]'),
+        \(push) -> '$.thread'
       FROM jobs AS job INDEXED BY jobs_member
       JOIN messages ON messages.room = job.room AND messages.seq = job.seq
+      JOIN rooms ON rooms.id = job.room AND NOT \(Schema.isNotifications("rooms.name"))
       WHERE job.\(Schema.queued) AND job.user = ? AND job.room = ? AND job.device = ? AND job.state <> 'sending'
         AND job.due <= ? AND coalesce(job.expires > ?, 1) AND NOT job.is_notify_anyway AND NOT job.is_unknown
         AND job.collapse_room IS NULL AND coalesce(\(push) ->> '$.kind', 'message') = 'message'
       ORDER BY job.seq LIMIT ?
       """,
       [queue.user, queue.room, queue.device, now.rawValue, now.rawValue, Self.mostCoalesced + 1]
-    ).map(WaitingJob.init(_:))
+    ).map(LateJob.init(_:))
   }
 
   /// Merges jobs into the last of them, which takes their place: the older due time, and as many attempts.
-  private func merge(_ jobs: [WaitingJob]) throws {
+  private func merge(_ jobs: [LateJob]) throws {
     guard jobs.count > 1, let carrier = jobs.last else { return }
     try db.run(
       """
@@ -90,7 +97,7 @@ extension Transaction {
 }
 
 /// What merging has to know of a job.
-private struct WaitingJob {
+private struct LateJob {
   let row: Int64
   let id: String
   let isDigest: Bool
@@ -101,17 +108,18 @@ private struct WaitingJob {
   /// What those have in common that become one push.
   struct Look: Hashable {
     let level: String
-    let category, thread, collapse: String?
+    /// JSON: what else it asks. A thread that is null is not the same as none.
+    let manner, thread: String?
   }
 
-  /// - Parameter row: Of ``Transaction/waitingJobs(in:now:)``.
+  /// - Parameter row: Of ``Transaction/lateJobs(in:now:)``.
   init(_ row: Row) {
     self.row = row[0]
     id = row[1]
     isDigest = row[2]
     count = 1 + (row[3] as Int)
     let (decided, asked): (String?, String?) = (row[4], row[5])
-    look = Look(level: decided ?? asked ?? "active", category: row[6], thread: row[7], collapse: row[8])
+    look = Look(level: decided ?? asked ?? "active", manner: row[6], thread: row[7])
   }
 }
 

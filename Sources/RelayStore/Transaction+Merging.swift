@@ -2,7 +2,7 @@
 import GRDB
 import RelayProtocol
 
-/// Jobs that go out with another one's push: a digest.
+/// Jobs that go out with another one's push, because a silence has ended or they could not go out at once.
 ///
 /// They are `merged` and refer to the job that carries them. They end with it, unless it is cancelled or expires, which
 /// only concerns its own message: then one of them carries the others.
@@ -50,6 +50,7 @@ extension Transaction {
   /// Makes the newest message that a cancelled job was to carry the carrier of the others, as loud as that one was.
   /// - Parameter isHeld: Whether the job was.
   func bequeath(_ id: String, isHeld: Bool) throws {
+    try expireMerged(into: id)
     let newest = try db.first(
       """
       SELECT job.id, job.user, job.device, job.room FROM jobs AS job
@@ -73,9 +74,22 @@ extension Transaction {
     if !isHeld { try appoint(in: JobQueue(user: newest[1], device: newest[2], room: newest[3])) }
   }
 
+  /// Ends what was to be told with a job's push and has expired.
+  func expireMerged(into id: String) throws {
+    try db.run(
+      """
+      UPDATE jobs SET state = 'expired', note = 'expired', finished_at = ?2
+      WHERE \(Self.isMerged("jobs")) AND expires <= ?2
+      """,
+      [id, now.rawValue])
+  }
+
   func finishMerged(into id: String, now: Timestamp) throws {
     try db.run("UPDATE jobs SET finished_at = ?2 WHERE \(Self.isMerged("jobs"))", [id, now.rawValue])
   }
+
+  /// Whether something is merged into a job.
+  func carries(_ id: String) throws -> Bool { try db.has("SELECT 1 FROM jobs WHERE \(Self.isMerged("jobs"))", [id]) }
 
   /// Whether there was any.
   @discardableResult
@@ -95,7 +109,7 @@ extension Transaction {
     coalesce(collapse_seq, CASE WHEN is_unknown OR state = 'sending' THEN seq END)
     """
 
-  /// What the push of a job tells of beside its own message, without what was read or deleted or has expired meanwhile.
+  /// What the push of a job tells of beside its own message, without what was read or deleted meanwhile.
   func digest(of id: String, in room: Int64) throws -> (count: Int, others: [Claim.Other]) {
     let rows = try db.all(
       """
@@ -103,9 +117,9 @@ extension Transaction {
       JOIN rooms ON rooms.id = job.room
       JOIN messages ON messages.room = job.room AND messages.seq = job.seq AND NOT messages.is_deleted
       JOIN members ON members.room = job.room AND members.user = job.user AND members.read < job.seq
-      WHERE \(Self.isMerged("job")) AND coalesce(job.expires > ?2, 1) GROUP BY job.room ORDER BY messages.time DESC
+      WHERE \(Self.isMerged("job")) GROUP BY job.room ORDER BY messages.time DESC
       """,
-      [id, now.rawValue])
+      [id])
     let own = rows.first { $0[0] == room }
     let others = try rows.filter { $0[0] != room }.prefix(Claim.mostOthers).compactMap { row in
       try db.first(

@@ -105,7 +105,7 @@ extension Transaction {
     guard let first = known.first else { return try insert(job, queue, seq: seq, now: now) }
     guard known.count == 1, !first.isNotifyAnyway else { return nil }
     let carrier = try first.mergedInto.flatMap { try storedJob($0) }
-    let hasLeft = !first.isOpen || carrier.map { $0.attempts > 0 } ?? (first.isDigest && first.attempts > 0)
+    let hasLeft = !first.isOpen || carrier.map { !$0.isOpen || $0.isUnknown } ?? (first.isDigest && first.isUnknown)
     guard !hasLeft else {
       let target = (first.state == .merged ? carrier : nil)?.target ?? first.collapse
       return try insert(job, queue, seq: seq, round: 1, collapse: target, now: now)

@@ -120,7 +120,7 @@ import Testing
 
   private static let looks = [
     #"{"level":"passive"}"#, #"{"category":"invitation"}"#, #"{"thread":"news"}"#, #"{"thread":null}"#,
-    #"{"collapse":"room"}"#, #"{"kind":"call"}"#,
+    #"{"collapse":"room"}"#, #"{"kind":"call"}"#, #"{"criteria":"work"}"#, #"{"sound":"bell"}"#,
   ]
 
   @Test(arguments: looks) func `only what looks and sounds alike becomes one`(look: String) async throws {
@@ -187,6 +187,69 @@ import Testing
       let isMerged = try transaction.rule(first, .merge(into: second))
       #expect(!isMerged)
     }
+  }
+
+  @Test func `notifications without a room go by themselves`() async throws {
+    try await test.write { transaction in
+      for _ in 1...2 { _ = try transaction.post(draft(in: .notifications(of: bob.id), jobs: [job()]), epoch: "e") }
+    }
+    try await fail()
+    #expect(try await drain() == [[1, 1], [2, 1]])
+  }
+
+  @Test func `of many throttled jobs those of a room and device end their wait together`() async throws {
+    let most = Int64(Transaction.mostCoalesced)
+    try await test.write { transaction in
+      for _ in 1...most + 1 { _ = try transaction.append(draft(jobs: [job(due: .at(50))])) }
+      try transaction.endWaits(now: .at(50))
+      #expect(try transaction.reader.jobCounts() == [.ready: Int(most) + 1])
+    }
+    #expect(try await drain(now: .at(50)) == [[most, most], [most + 1, 1]])
+  }
+
+  @Test func `what has expired while it waited was not told`() async throws {
+    let first = try await send { $0.expires = .at(0) }
+    let second = try await send()
+    let third = try await send()
+    try await test.write { transaction in
+      for id in [first, second] { _ = try transaction.rule(id, .merge(into: third)) }
+    }
+    #expect(try await claim().map(\.count) == [2])
+    #expect(try await record(first).state == .expired)
+    #expect(try await record(second).state == .merged)
+  }
+
+  @Test func `a push with which nothing is told any more is as any other`() async throws {
+    try await send()
+    try await fail()
+    let last = try await send()
+    try await test.write { transaction in
+      let claim = try transaction.claim(limit: 1, now: .at(10), leaseUntil: .at(20))[0]
+      try transaction.retry(claim.id, due: .at(30))
+      _ = try transaction.cancel(room, bob.id, upTo: 1, reason: "read")
+    }
+    #expect(try await drain(now: .at(30)) == [[2, 1]])
+    #expect(try await record(last).digest == [])
+  }
+
+  @Test(arguments: [false, true])
+  func `a message among others notifies anyway by itself, unless they may be on the phone`(isUnknown: Bool) async throws
+  {
+    try await send()
+    try await fail()
+    let last = try await send()
+    try await test.write { transaction in
+      let claim = try transaction.claim(limit: 1, now: .at(10), leaseUntil: .at(20))[0]
+      try transaction.retry(claim.id, due: .at(900), isUnknown: isUnknown)
+      var anyway = job()
+      anyway.isNotifyAnyway = true
+      try transaction.insert([anyway], room: room, seq: 1)
+    }
+    let claims = try await claim(now: .at(11))
+    #expect(claims.map(\.message.seq) == [1])
+    #expect(claims.map(\.isNotifyAnyway) == [true])
+    #expect(claims.map(\.collapse.seq) == [isUnknown ? 2 : 1])
+    #expect(try await record(last).state == .retrying)
   }
 
   @Test func `rooms and devices stay apart`() async throws {

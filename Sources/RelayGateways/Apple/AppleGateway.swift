@@ -151,7 +151,9 @@ public final class AppleGateway: Gateway {
         case .sent:
           if steps.contains(.switchedEnvironment) { remember(lane.environment, of: token) }
           return .sent(.accepted)
-        case .retry(let after): return .retry(after: after, reason, isUnknown: isUnknown)
+        case .retry(let after):
+          // An error inside the service does not say how far the push had come.
+          return .retry(after: after, reason, isUnknown: isUnknown || answer.status >= 500 && answer.status != 503)
         case .reconnect:
           pool.retire(connection)
           steps.insert(.reconnected)

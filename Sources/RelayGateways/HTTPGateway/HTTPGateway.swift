@@ -133,7 +133,7 @@ extension PushOutcome {
   /// What a push gateway's answer means for the push to one device.
   init(_ answer: HTTPAnswer, pushkey: String) {
     if let reason = answer.temporaryReason {
-      self = .retry(after: answer.retryAfter, reason)
+      self = .retry(after: answer.retryAfter, reason, isUnknown: !answer.isPlainRefusal)
       return
     }
     switch answer.status {

@@ -26,4 +26,8 @@ extension HTTPAnswer {
     default: nil
     }
   }
+
+  /// Whether it says that nothing was done: with another temporary reason, perhaps of who answers for a service behind
+  /// it, the push may have been sent.
+  var isPlainRefusal: Bool { status == 429 || status == 503 }
 }

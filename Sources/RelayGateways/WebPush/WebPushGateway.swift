@@ -117,7 +117,7 @@ public final class WebPushGateway: Gateway {
     case .sent:
       accepted(at: origin)
       return .sent(.accepted)
-    case .retry(let after, let reason): return .retry(after: after, reason)
+    case .retry(let after, let reason, let isUnknown): return .retry(after: after, reason, isUnknown: isUnknown)
     case .forget: return .forgetDevice(.unregistered)
     case .refused(let reason): return refused(reason, at: origin, isTrial: isTrial)
     case .shorten: return .tooLarge(.payloadTooLarge)

@@ -4,7 +4,7 @@
 enum WebPushVerdict: Equatable {
   case sent
   /// Later, not sooner than `after` from now.
-  case retry(after: Duration?, GatewayReason)
+  case retry(after: Duration?, GatewayReason, isUnknown: Bool = false)
   /// The subscription has ended.
   case forget
   /// The service does not know us by our key, or not as the one whom the subscription is for.
@@ -15,7 +15,7 @@ enum WebPushVerdict: Equatable {
 
   init(_ answer: HTTPAnswer) {
     if let reason = answer.temporaryReason {
-      self = .retry(after: answer.retryAfter, reason)
+      self = .retry(after: answer.retryAfter, reason, isUnknown: !answer.isPlainRefusal)
       return
     }
     switch answer.status {

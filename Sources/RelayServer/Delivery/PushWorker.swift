@@ -38,7 +38,7 @@ actor PushWorker {
   /// Bytes of a payload at its second attempt, where a gateway found it too large and did not say what is not.
   static let shortened = Push.largestPayload / 4 * 3
   /// Messages of one digest whose senders are told.
-  static let mostReported = 256
+  static let mostReported = Transaction.mostCoalesced
   /// How often an update is tried, and how long it may come late.
   static let mostUpdateAttempts = 5
   static let updateLifetime = Duration.seconds(3600)

@@ -154,15 +154,19 @@ extension Relay {
   /// - Returns: false when what was to become a digest has changed meanwhile: the rest of it is held still.
   private func decideOnce(_ user: UserHandle, _ name: UserID, merges: Bool) async throws -> Bool {
     var digests: [Target: Release] = [:]
+    var carriers = Carriers()
     var isDone = true
     var page: Int64?
     repeat {
       let (jobs, next) = try await store.read { [page] in try $0.openJobs(of: name, before: page) }
       page = next
-      var rulings = rulings(on: jobs, of: name, people[user] ?? Person())
+      var rulings = rulings(on: jobs, of: name, people[user] ?? Person(), &carriers)
       if merges { merge(&rulings, into: &digests) }
       // Carriers last, while whose hold lasts none goes out without what is merged into it.
-      if page == nil { rulings.released += digests.values }
+      if page == nil {
+        rulings.released += digests.values
+        rulings.made += carriers.rulings
+      }
       rulings.made += rulings.released.map { ($0.job.id, .push(level: $0.level.rawValue), $0.explanation) }
       if try await !rule(rulings.made) { isDone = false }
       // Once it is stored, so that whoever looks then finds it.
@@ -198,6 +202,20 @@ extension Relay {
     var nextEnd: Timestamp?
   }
 
+  /// Jobs that carry others on their way: each as loud as the loudest that it tells of.
+  private struct Carriers {
+    var jobs: [(job: OpenJob, level: Level, explanation: Explanation)] = []
+    /// Of what is merged into each.
+    var loudest: [String: Level] = [:]
+
+    var rulings: [MadeRuling] {
+      jobs.compactMap { job, level, explanation in
+        let level = max(level, loudest[job.id] ?? level)
+        return job.level == level.rawValue ? nil : (job.id, .push(level: level.rawValue), explanation)
+      }
+    }
+  }
+
   private struct Release {
     let job: OpenJob
     let device: DeviceID
@@ -214,11 +232,14 @@ extension Relay {
     let collapse: String?
   }
 
-  private func rulings(on jobs: [OpenJob], of user: UserID, _ person: Person) -> Rulings {
+  private func rulings(
+    on jobs: [OpenJob], of user: UserID, _ person: Person, _ carriers: inout Carriers
+  ) -> Rulings {
     let now = hub.now
     let quiet = person.quiet(at: now)
     var rulings = Rulings()
-    for job in jobs {
+    // The oldest first: what leaves a carrier that leaves as well is not handed on to one that leaves next.
+    for job in jobs.reversed() {
       guard let device = job.device else { continue }  // the store has ended it
       let facts = facts(of: job, device, user, person, quiet, now: now)
       let decision = RelayDelivery.decide(facts, policy: policy)
@@ -241,10 +262,13 @@ extension Relay {
         guard job.state != .held || job.due != end else { continue }
         rulings.made.append((job.id, .hold(until: end), explanation))
       case .push(let level):
-        // What it told of others before it was held again, it tells as loudly.
-        let level = job.isDigest ? max(level, job.level.flatMap(Level.init(rawValue:)) ?? level) : level
+        if let carrier = job.mergedInto { carriers.loudest[carrier] = max(level, carriers.loudest[carrier] ?? level) }
         if job.state == .held {
+          // What it told of others before it was held again, it tells as loudly.
+          let level = job.isDigest ? max(level, job.level.flatMap(Level.init(rawValue:)) ?? level) : level
           rulings.released.append(Release(job: job, device: device.id, level: level, explanation: explanation))
+        } else if job.isDigest {
+          carriers.jobs.append((job, level, explanation))
         } else if job.level != level.rawValue {
           rulings.made.append((job.id, .push(level: level.rawValue), explanation))
         }

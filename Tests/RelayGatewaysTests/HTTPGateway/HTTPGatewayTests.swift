@@ -63,9 +63,10 @@ import Testing
     (200, #"{"rejected":"key"}"#, .retry(after: nil, .other, isUnknown: true)),
     (200, "", .retry(after: nil, .other, isUnknown: true)), (302, "", .retry(after: nil, .redirected)),
     (400, "", .dead(.other)), (410, "", .dead(.other)),
-    (408, "", .retry(after: nil, .timeout)),
+    (408, "", .retry(after: nil, .timeout, isUnknown: true)),
     (413, "", .tooLarge(.payloadTooLarge)), (429, "", .retry(after: nil, .tooManyRequests)),
-    (500, "", .retry(after: nil, .internalServerError)), (502, "", .retry(after: nil, .internalServerError)),
+    (500, "", .retry(after: nil, .internalServerError, isUnknown: true)),
+    (502, "", .retry(after: nil, .internalServerError, isUnknown: true)),
     (503, "", .retry(after: nil, .serviceUnavailable)),
   ])
   func `each answer means one thing`(_ status: Int, _ body: String, _ outcome: PushOutcome) {

@@ -60,9 +60,9 @@ import Testing
   @Test(arguments: [
     (200, WebPushVerdict.sent), (201, .sent), (202, .sent), (301, .dead(.redirected)), (307, .dead(.redirected)),
     (400, .dead(.other)), (401, .refused(.invalidProviderToken)), (403, .refused(.forbidden)), (404, .forget),
-    (405, .dead(.other)), (408, .retry(after: nil, .timeout)), (410, .forget), (413, .shorten),
-    (429, .retry(after: nil, .tooManyRequests)), (500, .retry(after: nil, .internalServerError)),
-    (502, .retry(after: nil, .internalServerError)), (503, .retry(after: nil, .serviceUnavailable)),
+    (405, .dead(.other)), (408, .retry(after: nil, .timeout, isUnknown: true)), (410, .forget), (413, .shorten),
+    (429, .retry(after: nil, .tooManyRequests)), (500, .retry(after: nil, .internalServerError, isUnknown: true)),
+    (502, .retry(after: nil, .internalServerError, isUnknown: true)), (503, .retry(after: nil, .serviceUnavailable)),
   ])
   func `each status means one thing`(_ status: Int, _ verdict: WebPushVerdict) {
     #expect(WebPushVerdict(HTTPAnswer(status: status)) == verdict)
@@ -70,7 +70,7 @@ import Testing
 
   @Test(arguments: [429, 500, 503]) func `Retry-After is obeyed`(_ status: Int) {
     let verdict = WebPushVerdict(HTTPAnswer(status: status, retryAfter: .seconds(7), body: nil))
-    guard case .retry(let after, _) = verdict else { return #expect(Bool(false), "\(verdict)") }
+    guard case .retry(let after, _, _) = verdict else { return #expect(Bool(false), "\(verdict)") }
     #expect(after == .seconds(7))
   }
 }
