@@ -5,7 +5,7 @@ import Testing
 @testable import StillwireClient
 
 /// Whatever a server does, the client lets go, and comes back later.
-@Suite(.timeLimit(.minutes(2))) struct HostileServerTests {
+@Suite(.timeLimit(.minutes(5))) struct HostileServerTests {
   private static let relay = HostileServer.Handshake.upgrade(subprotocol: "stillwire.v1.json")
   private static let many = 1_000_000
 

@@ -11,15 +11,18 @@ final class LiveRelay: Sendable {
   deinit { try? FileManager.default.removeItem(at: folder) }
 
   /// Runs a relay for as long as `body` does.
-  /// - Parameter port: 0: a free one.
+  /// - Parameters:
+  ///   - port: 0: a free one.
+  ///   - grace: For how long somebody who is gone without a goodbye is not pushed to, and shown as online.
   func serve<Value: Sendable>(
-    port: UInt16 = 0, _ body: @escaping @Sendable (RelayAddress) async throws -> Value
+    port: UInt16 = 0, grace: Duration = .seconds(10), _ body: @escaping @Sendable (RelayAddress) async throws -> Value
   ) async throws -> Value {
     var configuration = ServerConfiguration()
     configuration.port = port
     configuration.dataFolder = folder.path
     configuration.limits.sendRate = 0
     configuration.limits.requestRate = 0
+    configuration.presenceGrace = grace
     let server = try await Server(configuration, log: Logger(label: "relay") { _ in SwiftLogNoOpLogHandler() })
     let address = RelayAddress(server.url)!
     return try await withThrowingTaskGroup(of: Void.self) { tasks in
@@ -32,12 +35,16 @@ final class LiveRelay: Sendable {
   }
 }
 
+/// All tests at once on few cores make a relay slow.
+let patience = Duration.seconds(100)
+
 /// A client of a user, for as long as `body` runs.
 func withClient<Value: Sendable>(
   of user: UserID, at address: RelayAddress, _ change: (inout Stillwire.Configuration) -> Void = { _ in },
   _ body: @escaping @Sendable (Stillwire) async throws -> Value
 ) async throws -> Value {
   var configuration = Stillwire.Configuration(address, device: "phone") { _ in .open(user) }
+  configuration.timeout = patience
   change(&configuration)
   let client = Stillwire(configuration)
   return try await withThrowingTaskGroup(of: Void.self) { tasks in

@@ -10,7 +10,7 @@ import Testing
 #endif
 
 /// Against a relay, over a socket.
-@Suite(.timeLimit(.minutes(2))) struct LiveTests {
+@Suite(.timeLimit(.minutes(5))) struct LiveTests {
   @Test func `two people talk, and each sees every message once`() async throws {
     try await LiveRelay().serve { address in
       try await withClient(of: "ann", at: address) { ann in
@@ -50,17 +50,17 @@ import Testing
       let two = Task { try await tea.send(text: "two") }
       let three = Task { try await tea.send(text: "three") }
       try await relay.serve(port: port) { _ in
-        // Somebody else is faster.
+        // Somebody else may be faster.
         try await withClient(of: "bob", at: address) { bob in
           try await bob.room("tea").join()
           try await bob.room("tea").send(text: "in between")
         }
         await ann.connect()
         let sent = try await [two.value.seq, three.value.seq]
-        #expect(sent.sorted() == [3, 4])
+        #expect(sent.allSatisfy { (2...4).contains($0) })
         let seen = await messages.first(4)
         #expect(seen.map(\.seq) == [1, 2, 3, 4])
-        #expect(seen.map(\.text?.count).prefix(2) == [3, 10])
+        #expect(Set(seen.map(\.text)) == ["one", "two", "three", "in between"])
         #expect(seen.allSatisfy { !$0.isAfterGap })
       }
     }
@@ -74,7 +74,7 @@ import Testing
         try await withClient(of: "bob", at: address) { bob in
           try await ann.room("tea").join()
           try await bob.room("tea").join()
-          let reporter = FocusReporter(address, device: "phone", numberFile: file) { .open("bob") }
+          let reporter = FocusReporter(address, device: "phone", numberFile: file, patience: patience) { .open("bob") }
           let outcome = try await reporter.report(isFocused: true)
           #expect(outcome.isApplied)
           #expect(outcome.isFocused == true)
@@ -106,17 +106,19 @@ import Testing
   }
 
   @Test func `the end of the run closes the socket with a goodbye`() async throws {
-    try await LiveRelay().serve { address in
+    // Far more than a goodbye takes on a slow machine.
+    let grace = Duration.seconds(60)
+    try await LiveRelay().serve(grace: grace) { address in
       try await withClient(of: "ann", at: address) { ann in
         try await ann.room("tea").join()
         try await withClient(of: "bob", at: address) { bob in
           try await bob.room("tea").join()
           _ = await ann.room("tea").people().first { $0["bob"]?.isOnline == true }
         }
-        // Without a goodbye he would be shown as online for 10 s more.
+        // Without a goodbye he would be shown as online for the grace.
         let start = ContinuousClock.now
         _ = await ann.room("tea").people().first { $0["bob"]?.isOnline == false }
-        #expect(ContinuousClock.now - start < .seconds(8))
+        #expect(ContinuousClock.now - start < grace)
       }
     }
   }
@@ -139,7 +141,7 @@ import Testing
 
   @Test func `the registry of categories is fetched when it has changed`() async throws {
     try await LiveRelay().serve { address in
-      let api = RelayAPI(address) { .open("ann") }
+      let api = RelayAPI(address, patience: patience) { .open("ann") }
       let first = try #require(try await api.categories())
       #expect(first.registry == CategoryRegistry())
       #expect(try await api.categories(unless: first.tag) == nil)
@@ -153,7 +155,7 @@ import Testing
 
   @Test func `a push is read, told as arrived, and answered, from where there is no socket`() async throws {
     try await LiveRelay().serve { address in
-      let bob = RelayAPI(address) { .open("bob") }
+      let bob = RelayAPI(address, patience: patience) { .open("bob") }
       try await bob.send(
         "PUT", "/v1/users/bob/devices/phone", Array(#"{"platform":"simulator","token":"bobs-phone"}"#.utf8))
       try await withClient(of: "ann", at: address) { ann in
@@ -166,7 +168,8 @@ import Testing
         var shown: JSON?
         while shown == nil {
           let request = URLRequest(relay: address, "GET", "/v1/simulator/devices/bobs-phone", nil)
-          shown = try await HTTPExchange.answer(to: request).json()["notifications"]?.items?.first?["payload"]
+          shown = try await HTTPExchange.answer(to: request, patience: patience).json()["notifications"]?.items?.first?[
+            "payload"]
         }
         let payload = try #require(shown.flatMap { CommunicationPayload($0) })
         #expect(payload.sender.id == "ann")
@@ -174,7 +177,7 @@ import Testing
         #expect(payload.message == MessageReference(room: "tea", seq: sent.seq))
         #expect(payload.text == "Kettle is on")
 
-        try await #require(ArrivalReceipt(payload)).report(to: address)
+        try await #require(ArrivalReceipt(payload)).report(to: address, patience: patience)
         try await bob.respond(to: try #require(payload.notification), with: .open)
         let response = await events.first { if case .frame(let frame) = $0 { frame.type == "response" } else { false } }
         guard case .frame(let frame) = response else { return }
@@ -184,14 +187,14 @@ import Testing
         var forged = payload
         forged.receipt = "AAAA"
         let receipt = try #require(ArrivalReceipt(forged))
-        await #expect(throws: StillwireError.self) { try await receipt.report(to: address) }
+        await #expect(throws: StillwireError.self) { try await receipt.report(to: address, patience: patience) }
       }
     }
   }
 
   @Test func `what HTTP refuses is thrown`() async throws {
     try await LiveRelay().serve { address in
-      let api = RelayAPI(address) { .open("ann") }
+      let api = RelayAPI(address, patience: patience) { .open("ann") }
       let error = await #expect(throws: StillwireError.self) {
         try await api.respond(to: UUID().uuidString.lowercased(), with: .open)
       }

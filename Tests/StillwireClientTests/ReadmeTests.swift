@@ -6,7 +6,7 @@ import Testing
 @testable import StillwireClient
 
 /// The app in the README is compiled as `Tests/Readme/swift`, as it stands there.
-@Suite(.timeLimit(.minutes(2))) struct ReadmeTests {
+@Suite(.timeLimit(.minutes(5))) struct ReadmeTests {
   private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     .deletingLastPathComponent()
 

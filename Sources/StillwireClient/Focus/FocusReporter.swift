@@ -14,11 +14,12 @@ public struct FocusReporter: Sendable {
   ///   - device: The same that the app names in ``Stillwire/Configuration/device`` and registers for pushes.
   ///   - numberFile: Where the number of the last report is kept: a file in the app group's container, shared by the
   ///     app and its extensions.
+  ///   - patience: How long an answer may take.
   public init(
-    _ address: RelayAddress, device: DeviceID = .default, numberFile: URL,
+    _ address: RelayAddress, device: DeviceID = .default, numberFile: URL, patience: Duration = .seconds(5),
     as identity: @escaping @Sendable () async throws -> Identity
   ) {
-    api = RelayAPI(address, as: identity)
+    api = RelayAPI(address, patience: patience, as: identity)
     self.device = device
     number = ReportNumber(file: numberFile)
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
+import RelayProtocol
 import Synchronization
 
 #if canImport(FoundationNetworking)
@@ -15,15 +16,14 @@ struct HTTPAnswer: Equatable, Sendable {
 
 /// How requests over HTTP leave: one after the other by the system's own client, which an extension has anyway.
 enum HTTPExchange {
-  /// An extension lives for seconds.
-  static let patience: TimeInterval = 5
   /// Bytes of an answer at most; the largest is the registry of categories.
   static let largestAnswer = 1 << 20
 
   /// Throws ``StillwireError``, or `CancellationError` when the task is cancelled, and then nobody knows whether the
   /// request took effect.
-  static func answer(to request: URLRequest) async throws -> HTTPAnswer {
-    let call = HTTPCall(largest: largestAnswer)
+  /// - Parameter patience: Until the whole answer must be there.
+  static func answer(to request: URLRequest, patience: Duration) async throws -> HTTPAnswer {
+    let call = HTTPCall(largest: largestAnswer, patience: patience.seconds)
     return try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { call.start(request, $0) }
     } onCancel: {
@@ -44,14 +44,18 @@ private final class HTTPCall: NSObject, URLSessionDataDelegate, Sendable {
   }
 
   private let largest: Int
+  private let patience: TimeInterval
   private let state = Mutex(State())
 
-  init(largest: Int) { self.largest = largest }
+  init(largest: Int, patience: TimeInterval) {
+    self.largest = largest
+    self.patience = patience
+  }
 
   func start(_ request: URLRequest, _ answer: CheckedContinuation<HTTPAnswer, any Error>) {
     let configuration = URLSessionConfiguration.ephemeral
-    configuration.timeoutIntervalForRequest = HTTPExchange.patience
-    configuration.timeoutIntervalForResource = HTTPExchange.patience
+    configuration.timeoutIntervalForRequest = patience
+    configuration.timeoutIntervalForResource = patience
     let session = URLSession(configuration: configuration, delegate: self, delegateQueue: nil)
     let task = session.dataTask(with: request)
     let isCancelled = state.withLock {

@@ -8,15 +8,24 @@ public import RelayProtocol
 
 /// Single requests over HTTP, for code that has no socket: extensions, and an app that the system woke for a moment.
 ///
-/// Each is one request, answered within 5 s or given up with `unreachable`. What the relay refuses is thrown as
+/// Each is one request, answered in time or given up with `unreachable`. What the relay refuses is thrown as
 /// ``StillwireError``.
 public struct RelayAPI: Sendable {
   public let address: RelayAddress
+  /// Until the whole answer must be there. An extension lives for seconds.
+  public let patience: Duration
   private let identity: @Sendable () async throws -> Identity
 
-  /// - Parameter identity: Asked at each request.
-  public init(_ address: RelayAddress, as identity: @escaping @Sendable () async throws -> Identity) {
+  /// - Parameters:
+  ///   - address: The relay's.
+  ///   - patience: How long an answer may take.
+  ///   - identity: Asked at each request.
+  public init(
+    _ address: RelayAddress, patience: Duration = .seconds(5),
+    as identity: @escaping @Sendable () async throws -> Identity
+  ) {
     self.address = address
+    self.patience = patience
     self.identity = identity
   }
 
@@ -41,7 +50,7 @@ public struct RelayAPI: Sendable {
   public func categories(unless tag: String? = nil) async throws -> (registry: CategoryRegistry, tag: String?)? {
     var request = try await request("GET", "/v1/categories")
     if let tag { request.setValue(tag, forHTTPHeaderField: "If-None-Match") }
-    let answer = try await HTTPExchange.answer(to: request)
+    let answer = try await HTTPExchange.answer(to: request, patience: patience)
     guard answer.status != 304 else { return nil }
     guard let registry = CategoryRegistry(try answer.json()) else {
       throw StillwireError(.malformed, "the answer is no registry of categories")
@@ -56,7 +65,7 @@ public struct RelayAPI: Sendable {
 
   @discardableResult
   func send(_ method: String, _ path: String, _ body: [UInt8]) async throws -> JSON {
-    try await HTTPExchange.answer(to: request(method, path, body)).json()
+    try await HTTPExchange.answer(to: request(method, path, body), patience: patience).json()
   }
 
   private func request(_ method: String, _ path: String, _ body: [UInt8]? = nil) async throws -> URLRequest {

@@ -21,9 +21,9 @@ public struct ArrivalReceipt: Equatable, Sendable {
   }
 
   /// One request; throws ``StillwireError``. A receipt that was late or told before is no error.
-  public func report(to relay: RelayAddress) async throws {
+  public func report(to relay: RelayAddress, patience: Duration = .seconds(5)) async throws {
     let body = JSONWriter.object { $0["receipt"] = receipt }
     let request = URLRequest(relay: relay, "POST", "/v1/notifications/\(notification)/received", body)
-    _ = try await HTTPExchange.answer(to: request).json()
+    _ = try await HTTPExchange.answer(to: request, patience: patience).json()
   }
 }
