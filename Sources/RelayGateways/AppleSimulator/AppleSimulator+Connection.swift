@@ -41,6 +41,10 @@ extension AppleSimulator {
     private var unacknowledged = 0
     private var needsFlush = false
     private var hasToldGoAway = false
+    /// The newest stream whose request counts as seen, where a fault leaves out those after it.
+    private var lastSeen: HTTP2StreamID?
+    /// The newest stream whose request was judged, and not left out.
+    private var newestTaken = HTTP2StreamID.rootStream
     private var lastRequest = NIODeadline.now()
     private var idleCheck: Scheduled<Void>?
 
@@ -136,6 +140,8 @@ extension AppleSimulator {
 
     private func judge(_ id: HTTP2StreamID) {
       guard let stream = streams[id], !stream.isJudged else { return }
+      // A GOAWAY is on its way that will say that it was not seen.
+      if let lastSeen, id > lastSeen { return }
       streams[id]?.isJudged = true
       loop.refreshSettings()
       requests += 1
@@ -148,6 +154,11 @@ extension AppleSimulator {
       loop.record(
         judgement, of: stream.head, headers: stream.headers, payload: stream.body, connection: number,
         stream: Int(id), verifications: credential.verifications - verified, now: now)
+      if case .goAway = judgement.fault {
+        lastSeen = max(id.before, newestTaken)
+      } else {
+        newestTaken = max(newestTaken, id)
+      }
       let latency = loop.latency()
       guard latency > .zero else { return act(on: judgement, id) }
       loop.eventLoop.assumeIsolated().scheduleTask(in: latency) { [weak self] in
@@ -168,7 +179,7 @@ extension AppleSimulator {
       case .hang: return
       case .resetStream(let code): write(.rstStream(HTTP2ErrorCode(networkCode: code)), on: id)
       case .resetConnection: return abort()
-      case .goAway: return goAway(.shutdown, lastStream: id.before)
+      case .goAway: return goAway(.shutdown, lastStream: lastSeen ?? id.before)
       }
       if let most = loop.settings.requestsPerConnection, requests >= most, !hasToldGoAway {
         goAway(.shutdown, lastStream: newestStream)

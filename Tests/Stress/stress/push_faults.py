@@ -194,8 +194,8 @@ class Course:
 
     def judge(self) -> list[str]:
         jobs = self.rows(
-            "SELECT jobs.id, rooms.name, jobs.seq, state, note, jobs.expires, merged_into FROM jobs"
-            " JOIN rooms ON rooms.id = room"
+            "SELECT jobs.id, rooms.name, jobs.seq, state, note, jobs.expires, merged_into, users.name FROM jobs"
+            " JOIN rooms ON rooms.id = room JOIN users ON users.id = user"
         )
         print("jobs", len(jobs), dict(Counter(job[3] for job in jobs)))
         print("notes", dict(Counter(f"{job[3]}: {job[4]}" for job in jobs).most_common()))
@@ -203,13 +203,18 @@ class Course:
         print("arrivals", outcomes.total(), dict(outcomes))
         faults = []
         ends = {job[0]: job[3] for job in jobs}
-        faults += [f"{id} ended {state}, into {carrier}" for id, _, _, state, _, _, carrier in jobs if
+        faults += [f"{id} ended {state}, into {carrier}" for id, _, _, state, _, _, carrier, _ in jobs if
                    (ends.get(carrier) if state == "merged" else state) not in
                    ("sent", "dead", "expired", "cancelled")]  # fmt: skip
-        made = Counter((room, seq) for _, room, seq, *_ in jobs)
-        faults += [f"{place}: {count} pushes promised, {made[place]} made" for place, count in self.expected.items()
-                   if made[place] != count]  # fmt: skip
-        known = {id: (state, expires) for id, _, _, state, _, expires, _ in jobs}
+        made = defaultdict(set)
+        for _, room, seq, *_, user in jobs:
+            made[room, seq].add(user)
+        forgotten = {user for *_, state, note, _, _, user in jobs if state == "dead" and note == "Unregistered"}
+        for (room, seq), count in self.expected.items():
+            missing = set(self.members[room]) - made[room, seq]
+            if count != len(self.members[room]) or missing - forgotten:
+                faults.append(f"{room}/{seq}: {count} pushes promised, none made for {missing - forgotten}")
+        known = {id: (state, expires) for id, _, _, state, _, expires, *_ in jobs}
         for arrived in self.arrivals.values():
             for arrival in arrived:
                 if arrival["outcome"] in ("resetConnection", "goAway", "hang"):
