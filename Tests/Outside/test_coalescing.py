@@ -8,11 +8,8 @@ import time
 import pytest
 
 from api import call
-from apple_service import Service
-from certificates import write_authority, write_key
-from people import Circle
 from phone import Phone
-from test_apple import APP, arrived, configuration, pushed, reached
+from test_apple import apple, arrived, authority, key, pushed, reached, service  # noqa: F401  (fixtures, too)
 from waiting import eventually
 
 #: Of one sender's messages to one recipient in a minute.
@@ -20,23 +17,9 @@ PACE = 20
 
 
 @pytest.fixture
-def authority(tmp_path):
-    return write_authority(tmp_path)
-
-
-@pytest.fixture
-def service(authority):
-    service = Service(*authority[1:])
-    yield service
-    service.close()
-
-
-@pytest.fixture
-def circle(connect, names, start, service, authority, tmp_path):
+def circle(apple):
     """Alice in a room of a relay whose pushes go to the service."""
-    write_key(tmp_path / "provider.p8")
-    file = configuration(tmp_path, service, authority[0])
-    return Circle(connect, names, start("--config", file, "--presence-grace", "0"))
+    return apple()
 
 
 def refuse_until(service, allowed):
@@ -51,6 +34,16 @@ def refuse_until(service, allowed):
     service.handle = handle
 
 
+def held_up(circle, service):
+    """Somebody whose first push was refused, that request, and what has the service take the others."""
+    allowed = threading.Event()
+    refuse_until(service, allowed)
+    bob = reached(circle)
+    circle.send("one")
+    (refused,) = arrived(service, 1)
+    return bob, refused, allowed
+
+
 def jobs(circle, **query):
     asked = "&".join(f"{name}={value}" for name, value in query.items())
     return call(circle.relay, "GET", f"/v1/pushes?{asked}").json["pushes"]
@@ -61,11 +54,7 @@ def payload(request):
 
 
 def test_what_waits_behind_a_refused_push_is_told_with_it(circle, service):
-    allowed = threading.Event()
-    refuse_until(service, allowed)
-    bob = reached(circle)
-    circle.send("one")
-    (refused,) = arrived(service, 1)
+    bob, refused, allowed = held_up(circle, service)
     for text in ("two", "three"):
         circle.send(text)
     allowed.set()
@@ -83,11 +72,7 @@ def test_what_waits_behind_a_refused_push_is_told_with_it(circle, service):
 
 
 def test_what_is_read_or_deleted_while_it_waits_is_not_told(circle, service):
-    allowed = threading.Event()
-    refuse_until(service, allowed)
-    bob = reached(circle)
-    circle.send("one")
-    arrived(service, 1)
+    bob, _, allowed = held_up(circle, service)
     for text in ("two", "three", "four"):
         circle.send(text)
     circle.alice.request("delete", room=circle.room, seq=4)
@@ -104,11 +89,7 @@ def test_what_is_read_or_deleted_while_it_waits_is_not_told(circle, service):
 
 
 def test_another_level_is_another_push(circle, service):
-    allowed = threading.Event()
-    refuse_until(service, allowed)
-    bob = reached(circle)
-    circle.send("one")
-    arrived(service, 1)
+    bob, _, allowed = held_up(circle, service)
     circle.send("hush", push={"level": "passive"})
     circle.send("two")
     allowed.set()
