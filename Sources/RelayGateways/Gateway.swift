@@ -4,12 +4,17 @@ public import RelayProtocol
 
 /// Hands pushes to a service that reaches devices.
 public protocol Gateway: Sendable {
+  /// When what it could not take is tried again.
+  var retryPolicy: RetryPolicy { get }
+
   /// Sends one push; who calls decides whether it is sent again later. Never throws: what went wrong is an outcome.
   /// - Parameter log: Is told of each attempt that a service was asked in, where there is more to tell than the outcome.
   func send(_ push: Push, to device: Device, noting log: AttemptLog) async -> PushOutcome
 }
 
 extension Gateway {
+  public var retryPolicy: RetryPolicy { RetryPolicy() }
+
   /// The same, where only the outcome counts.
   public func send(_ push: Push, to device: Device) async -> PushOutcome {
     await send(push, to: device, noting: AttemptLog())

@@ -25,13 +25,22 @@ public struct ShownNotification: Equatable, Sendable {
   }
 }
 
-extension [ShownNotification] {
-  /// `{"notifications":[…]}`
+/// What a simulated gateway knows of one phone.
+public struct SimulatedPhone: Sendable {
+  /// Whether pushes get there. While they do not, they are tried again.
+  public internal(set) var isReachable = true
+  var screen = LockScreen()
+
+  /// What is on its lock screen, oldest first.
+  public var notifications: [ShownNotification] { screen.notifications }
+
+  /// `{"notifications":[…],"isReachable":…}`
   public var json: [UInt8] {
     JSONWriter.object { object in
       object.array("notifications") { list in
-        for notification in self { list.raw(notification.json) }
+        for notification in notifications { list.raw(notification.json) }
       }
+      object.bool("isReachable", isReachable)
     }
   }
 }
@@ -65,7 +74,7 @@ extension Push {
 }
 
 /// The notifications of one phone, oldest first.
-struct LockScreen {
+struct LockScreen: Sendable {
   private(set) var notifications: [ShownNotification] = []
 
   static let mostNotifications = 100

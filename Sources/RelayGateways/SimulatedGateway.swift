@@ -7,21 +7,23 @@ import Synchronization
 ///
 /// It refuses what Apple's service would refuse. A token is any text of at most 128 bytes that could be a device's
 /// name. A phone keeps its newest 100 notifications; of more than 10,000 phones, the one not used for longest is
-/// forgotten. Any thread.
+/// forgotten. A phone can be put out of reach, as if nothing answered for it, so that one sees what a relay does then; its
+/// lock screen stays. Any thread.
 public final class SimulatedGateway: Gateway {
   private struct State {
-    var phones: RecentlyUsed<String, LockScreen>
+    var phones: RecentlyUsed<String, SimulatedPhone>
     var listeners: [String: [UInt64: AsyncStream<LockScreenEvent>.Continuation]] = [:]
     var nextListener: UInt64 = 0
 
-    mutating func show(_ notification: ShownNotification, on token: String) -> SentNote {
-      if let note = phones.use(token, { $0.show(notification) }) { return note }
-      var phone = LockScreen()
-      let note = phone.show(notification)
+    /// Uses a phone, which may be a new one.
+    mutating func use<Result>(_ token: String, _ body: (inout SimulatedPhone) -> Result) -> Result {
+      if let result = phones.use(token, body) { return result }
+      var phone = SimulatedPhone()
+      let result = body(&phone)
       if let former = phones.insert(phone, for: token) {
         tell(.cleared(count: former.value.notifications.count), to: former.key)
       }
-      return note
+      return result
     }
 
     func tell(_ event: LockScreenEvent, to token: String) {
@@ -33,6 +35,9 @@ public final class SimulatedGateway: Gateway {
   public static let mostPhones = 10_000
   /// Events that wait for a listener at most; the oldest are dropped first.
   public static let eventBuffer = 256
+
+  /// To ask costs nothing here, and who has a phone reached again is looking at it.
+  public let retryPolicy = RetryPolicy(longest: .seconds(5))
 
   private let state: Mutex<State>
   private let now: @Sendable () -> Timestamp
@@ -49,18 +54,32 @@ public final class SimulatedGateway: Gateway {
   public func send(_ push: Push, to device: Device, noting log: AttemptLog) async -> PushOutcome {
     let token = push.token(of: device)
     guard DeviceID(rawValue: token) != nil else { return .forgetDevice(.badDeviceToken) }
-    if let fault = push.fault { return .dead(fault) }
+    let fault = push.fault
     let notification = ShownNotification(push: push, time: now())
     return state.withLock { state in
-      let note = state.show(notification, on: token)
+      guard state.phones.use(token, { $0.isReachable }) ?? true else { return .retry(after: nil, .connectFailed) }
+      if let fault { return .dead(fault) }
+      let note = state.use(token) { $0.screen.show(notification) }
       if note != .accepted { state.tell(.shown(notification), to: token) }
       return .sent(note)
     }
   }
 
-  /// What is on the lock screen, oldest first; empty for a token that nothing was sent to.
-  public func notifications(of token: String) -> [ShownNotification] {
-    state.withLock { $0.phones.use(token) { $0.notifications } ?? [] }
+  /// As it is now; for a token that nothing was sent to, reachable and with nothing to show.
+  public func phone(_ token: String) -> SimulatedPhone {
+    state.withLock { $0.phones.use(token) { $0 } ?? SimulatedPhone() }
+  }
+
+  /// Whether pushes get to a phone, from now on; forgotten with the phone.
+  public func setReachable(_ isReachable: Bool, _ token: String) {
+    state.withLock { state in
+      // A phone that is not known is reached anyway: it needs nobody's place.
+      if isReachable {
+        _ = state.phones.use(token) { $0.isReachable = true }
+      } else {
+        state.use(token) { $0.isReachable = false }
+      }
+    }
   }
 
   /// What happens on the lock screen from now on. A listener that lists the notifications after this call misses none;
@@ -83,7 +102,7 @@ public final class SimulatedGateway: Gateway {
   public func clear(_ token: String) -> Int {
     state.withLock { state in
       let count = state.phones.use(token) { phone in
-        defer { phone = LockScreen() }
+        defer { phone.screen = LockScreen() }
         return phone.notifications.count
       }
       guard let count, count > 0 else { return 0 }

@@ -43,7 +43,7 @@ WRONG_METHODS = [
     ("POST", "/v1/users/bob/focus", {"PUT"}),
     ("POST", "/v1/users/bob/devices/phone", {"PUT", "DELETE"}),
     ("PUT", "/v1/users/bob/presence", {"GET"}),
-    ("DELETE", "/v1/simulator/devices/t", {"GET"}),
+    ("DELETE", "/v1/simulator/devices/t", {"GET", "PUT"}),
     ("POST", "/v1/simulator/devices/t/events", {"GET"}),
     ("POST", "/", {"GET"}),
 ]

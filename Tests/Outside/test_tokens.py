@@ -239,9 +239,11 @@ def test_presence_of_people_without_a_shared_room_is_forbidden(relay, connect, k
 
 
 def test_the_simulated_gateway_needs_an_api_key(relay, key):
-    for path in ("/v1/simulator/devices/t", "/v1/simulator/devices/t/events"):
-        assert call(relay, "GET", path).status == 401
-        answer = call(relay, "GET", path, token=tokens.token(key, tokens.claims("alice")))
+    phone = "/v1/simulator/devices/t"
+    for method, path in ("GET", phone), ("PUT", phone), ("GET", f"{phone}/events"):
+        body = {"isReachable": False} if method == "PUT" else None
+        assert call(relay, method, path, body).status == 401
+        answer = call(relay, method, path, body, token=tokens.token(key, tokens.claims("alice")))
         assert (answer.status, answer.problem["code"]) == (403, "forbidden")
 
 

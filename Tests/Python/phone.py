@@ -24,6 +24,12 @@ class Phone:
         """The fields that register this phone, but for the name of the device."""
         return {"platform": "simulator", "token": self.token}
 
+    def reach(self, is_reachable: bool) -> None:
+        """Has the gateway reach the phone from now on, or not."""
+        said = {"isReachable": is_reachable}
+        answer = call(self._relay, "PUT", f"/v1/simulator/devices/{self.token}", said)
+        assert (answer.status, answer.json) == (200, said), answer
+
     def notifications(self) -> list[dict[str, Any]]:
         answer = call(self._relay, "GET", f"/v1/simulator/devices/{self.token}")
         # A gateway that has not heard of a token has delivered nothing to it.

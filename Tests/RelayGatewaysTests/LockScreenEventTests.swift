@@ -67,8 +67,8 @@ import Testing
     #expect(gateway.listenerCounts == [:])
   }
 
-  @Test func `a list is JSON with the payload as it was sent`() async {
-    #expect(gateway.notifications(of: "a").json == Array(#"{"notifications":[]}"#.utf8))
+  @Test func `a phone is JSON with the payload as it was sent`() async {
+    #expect(gateway.phone("a").json == Array(#"{"notifications":[],"isReachable":true}"#.utf8))
     _ = await gateway.send(push(1, payload: #"{"aps":{"alert":"hi","badge":1.0}}"#), to: phone("a"))
     _ = await gateway.send(push(2), to: phone("a"))
     let expected = #"""
@@ -78,9 +78,10 @@ import Testing
       "apns-expiration":"1700000000","apns-collapse-id":"room/1","apns-topic":"org.example.chat"},"time":1000},
       {"payload":{"n":2},"headers":{
       "apns-id":"00000000-0000-4000-8000-000000000002","apns-push-type":"alert","apns-priority":"10",
-      "apns-expiration":"1700000000","apns-collapse-id":"room/2","apns-topic":"org.example.chat"},"time":1000}]}
+      "apns-expiration":"1700000000","apns-collapse-id":"room/2","apns-topic":"org.example.chat"},"time":1000}],"isReachable":false}
       """#.replacing("\n", with: "")
-    #expect(String(decoding: gateway.notifications(of: "a").json, as: UTF8.self) == expected)
+    gateway.setReachable(false, "a")
+    #expect(String(decoding: gateway.phone("a").json, as: UTF8.self) == expected)
   }
 
   @Test func `an event has a name and JSON`() {

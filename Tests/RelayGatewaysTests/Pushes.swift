@@ -33,7 +33,7 @@ final class TestClock: Sendable {
 
 extension SimulatedGateway {
   /// The numbers of the pushes on a lock screen, in their order.
-  func numbers(_ token: String) -> [Int] { notifications(of: token).compactMap { $0.push.number } }
+  func numbers(_ token: String) -> [Int] { phone(token).notifications.compactMap { $0.push.number } }
 }
 
 extension Push {

@@ -20,11 +20,11 @@ import Testing
     clock.advance(5)
     #expect(await gateway.send(push(2), to: phone("a")) == .sent(.shown))
     #expect(
-      gateway.notifications(of: "a") == [
+      gateway.phone("a").notifications == [
         ShownNotification(push: push(1), time: Timestamp(rawValue: 1_000)),
         ShownNotification(push: push(2), time: Timestamp(rawValue: 1_005)),
       ])
-    #expect(gateway.notifications(of: "b").isEmpty)
+    #expect(gateway.phone("b").notifications.isEmpty)
   }
 
   @Test func `a push replaces the one with its collapse id and is the newest`() async {
@@ -58,7 +58,7 @@ import Testing
   @Test(arguments: ["", ".", "..", "a b", "ä", "a/b", "a\n", String(repeating: "a", count: 129)])
   func `a token that is none is to be forgotten`(token: String) async {
     #expect(await gateway.send(push(), to: phone(token)) == .forgetDevice(.badDeviceToken))
-    #expect(gateway.notifications(of: token).isEmpty)
+    #expect(gateway.phone(token).notifications.isEmpty)
   }
 
   @Test(arguments: ["a", "A-_.:@!|+=~9", String(repeating: "a", count: 128)])
@@ -101,7 +101,7 @@ import Testing
     let outcome = await gateway.send(push, to: phone("a"))
     if let reason = fault.reason {
       #expect(outcome == .dead(reason))
-      #expect(gateway.notifications(of: "a").isEmpty)
+      #expect(gateway.phone("a").notifications.isEmpty)
     } else {
       #expect(outcome == .sent(.shown))
     }
@@ -113,6 +113,44 @@ import Testing
       memberCount: 2, epoch: "e", seq: 1, text: String(repeating: "🌻", count: 9_999), badge: 1,
       expires: Timestamp(rawValue: 2_000), topic: "org.example.chat")
     #expect(await gateway.send(try Push(subject), to: phone("a")) == .sent(.shown))
+  }
+
+  @Test func `a phone out of reach is as where nothing answers, and shows what it did`() async {
+    _ = await gateway.send(push(1), to: phone("a"))
+    gateway.setReachable(false, "a")
+    #expect(await gateway.send(push(2), to: phone("a")) == .retry(after: nil, .connectFailed))
+    #expect(await gateway.send(push(3, payload: ""), to: phone("a")) == .retry(after: nil, .connectFailed))
+    #expect(gateway.numbers("a") == [1])
+    #expect(gateway.clear("a") == 1)
+    #expect(!gateway.phone("a").isReachable)
+    gateway.setReachable(true, "a")
+    #expect(await gateway.send(push(2), to: phone("a")) == .sent(.shown))
+    #expect(gateway.numbers("a") == [2])
+  }
+
+  @Test func `what is put out of reach is one phone, known or not`() async {
+    gateway.setReachable(false, "a")
+    #expect(await gateway.send(push(1), to: phone("b")) == .sent(.shown))
+    #expect(await gateway.send(push(1), to: phone("a")) == .retry(after: nil, .connectFailed))
+  }
+
+  @Test func `phones out of reach are bounded with the others, and forgotten as they are`() async {
+    let gateway = SimulatedGateway(mostPhones: 2) { [clock] in clock.now() }
+    for token in ["a", "b"] { gateway.setReachable(false, token) }
+    gateway.setReachable(true, "c")
+    #expect(!gateway.phone("a").isReachable)
+    gateway.setReachable(false, "c")
+    #expect(gateway.phone("b").isReachable)
+    #expect(await gateway.send(push(1), to: phone("b")) == .sent(.shown))
+  }
+
+  @Test func `what waits for a phone is tried again within 5 s, however often it was in vain`() throws {
+    var generator = SystemRandomNumberGenerator()
+    for attempts in [1, 4, 1_000] {
+      let now = clock.now()
+      let next = gateway.retryPolicy.next(after: attempts, now: now, expires: now + .seconds(60), using: &generator)
+      #expect(try #require(next) <= now + .seconds(5))
+    }
   }
 
   @Test func `the phone not used for longest is forgotten for a new one`() async {

@@ -31,6 +31,9 @@ final class RecordingGateway: Gateway {
     var waiting: [(id: String, answer: CheckedContinuation<PushOutcome, Never>)] = []
   }
 
+  /// Without chance, so that the same seed has the same course.
+  let retryPolicy = RetryPolicy(shortest: .seconds(20), longest: .seconds(20))
+
   private let state = Mutex(State())
   private let clock: VirtualClock
   private let fuse: Mutex<Fuse?> = Mutex(nil)

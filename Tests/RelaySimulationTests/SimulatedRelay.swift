@@ -55,7 +55,7 @@ final class SimulatedRelay {
     port = hub.port
     let log = Logger(label: "simulation") { _ in SwiftLogNoOpLogHandler() }
     let worker = PushWorker(
-      store: store, gateways: [.simulator: gateway], policy: Self.retries, now: { clock.now }, log: log)
+      store: store, gateways: [.simulator: gateway], now: { clock.now }, log: log)
     relay = Relay(
       hub: hub, store: store,
       settings: Relay.Settings(
@@ -84,9 +84,6 @@ final class SimulatedRelay {
     limits.focusRate = 0
     return limits
   }()
-
-  /// Without chance, so that the same seed has the same course.
-  private static let retries = RetryPolicy(shortest: .seconds(20), longest: .seconds(20))
 
   // MARK: Time
 

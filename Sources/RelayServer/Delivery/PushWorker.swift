@@ -12,7 +12,6 @@ actor PushWorker {
   let store: Store
   private let gateways: [Platform: any Gateway]
   let now: @Sendable () -> Timestamp
-  private let policy: RetryPolicy
   let log: Logger
   let settings = Mutex((rooms: RoomPatterns(), apps: Apps()))
   private let wakes: AsyncStream<Void>
@@ -48,13 +47,11 @@ actor PushWorker {
   static let retention = Duration.seconds(3 * 24 * 3600)
 
   init(
-    store: Store, gateways: [Platform: any Gateway], policy: RetryPolicy = RetryPolicy(),
-    now: @escaping @Sendable () -> Timestamp, log: Logger
+    store: Store, gateways: [Platform: any Gateway], now: @escaping @Sendable () -> Timestamp, log: Logger
   ) {
     self.store = store
     receipts = ReceiptKey(store.secret)
     self.gateways = gateways
-    self.policy = policy
     self.now = now
     self.log = log
     (wakes, waker) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
@@ -248,7 +245,7 @@ actor PushWorker {
       await finish(claim, .dead, word, told, forgetting: time ?? claim.created)
     case .retry(let after, _, let isUnknown):
       let note = isUnknown ? "\(word), outcome unknown" : word
-      await retry(claim, after: after, note, told, isUnknown: isUnknown, expires: expires)
+      await retry(claim, gateway.retryPolicy, after: after, note, told, isUnknown: isUnknown, expires: expires)
     case .paused(let wait, _):
       // When that is too late, it expires then.
       let due = min(now() + wait, expires)
@@ -280,7 +277,7 @@ actor PushWorker {
     }
     var generator = SystemRandomNumberGenerator()
     let time = now()
-    let due = policy.next(
+    let due = gateway.retryPolicy.next(
       after: claim.attempts, retryAfter: after, now: time, expires: time + Self.updateLifetime, using: &generator)
     guard let due, claim.attempts < Self.mostUpdateAttempts else { return await end(claim) }
     await record("update") { try $0.retryUpdate(claim.id, due: due) }
@@ -304,8 +301,8 @@ actor PushWorker {
   }
 
   private func retry(
-    _ claim: Claim, after: Duration?, _ note: String, _ attempts: [PushAttempt], isUnknown: Bool,
-    expires: Timestamp
+    _ claim: Claim, _ policy: RetryPolicy, after: Duration?, _ note: String, _ attempts: [PushAttempt],
+    isUnknown: Bool, expires: Timestamp
   ) async {
     var generator = SystemRandomNumberGenerator()
     let time = now()

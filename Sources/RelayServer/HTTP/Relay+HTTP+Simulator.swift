@@ -9,7 +9,13 @@ extension Relay {
     Route(
       "/v1/simulator/devices/{token}",
       .called("GET", by: .backend) { relay, call in
-        .json(200, relay.simulator.notifications(of: try call.token).json)
+        .json(200, relay.simulator.phone(try call.token).json)
+      },
+      .called("PUT", by: .backend) { relay, call in
+        let fields = try relay.parser.parse(call.request.body)
+        let isReachable = try fields.required("isReachable", fields.bool("isReachable"))
+        relay.simulator.setReachable(isReachable, try call.token)
+        return .json(200) { $0.bool("isReachable", isReachable) }
       }),
     Route(
       "/v1/simulator/devices/{token}/events",
