@@ -5,56 +5,27 @@ import GRDB
 enum Schema {
   static var migrator: DatabaseMigrator {
     var migrator = DatabaseMigrator()
-    migrator.registerMigration("1") { db in
-      try db.execute(sql: people)
-      try db.execute(sql: messages)
-      try db.execute(sql: jobs)
+    func register(_ name: String, _ statements: String...) {
+      migrator.registerMigration(name) { db in
+        for statements in statements { try db.execute(sql: statements) }
+      }
     }
-    migrator.registerMigration("2") { db in
-      try db.execute(sql: retention)
-    }
-    migrator.registerMigration("3") { db in
-      try db.execute(sql: unusedRooms)
-    }
-    migrator.registerMigration("4") { db in
-      try db.execute(sql: wishes)
-      try db.execute(sql: editedMessages)
-      try db.execute(sql: heldJobs)
-    }
-    migrator.registerMigration("5") { db in
-      try db.execute(sql: changes)
-    }
-    migrator.registerMigration("6") { db in
-      try db.execute(sql: appleDevices)
-    }
-    migrator.registerMigration("7") { db in
-      try db.execute(sql: receipts)
-    }
-    migrator.registerMigration("8") { db in
-      try db.execute(sql: updates)
-    }
-    migrator.registerMigration("9") { db in
-      try db.execute(sql: attempts)
-    }
-    migrator.registerMigration("10") { db in
-      try db.execute(sql: revivals)
-    }
-    migrator.registerMigration("11") { db in
-      try db.execute(sql: forgotten)
-    }
+    register("1", people, messages, jobs)
+    register("2", retention)
+    register("3", unusedRooms)
+    register("4", wishes, editedMessages, heldJobs)
+    register("5", changes)
+    register("6", appleDevices)
+    register("7", receipts)
+    register("8", updates)
+    register("9", attempts)
+    register("10", revivals)
+    register("11", forgotten)
     migrator.registerMigration("12", migrate: addLanes)
-    migrator.registerMigration("13") { db in
-      try db.execute(sql: responses)
-    }
-    migrator.registerMigration("14") { db in
-      try db.execute(sql: coalescing)
-    }
-    migrator.registerMigration("15") { db in
-      try db.execute(sql: postedResponses)
-    }
-    migrator.registerMigration("16") { db in
-      try db.execute(sql: listed)
-    }
+    register("13", responses)
+    register("14", coalescing)
+    register("15", postedResponses)
+    register("16", listed)
     return migrator
   }
 
