@@ -27,11 +27,12 @@ extension Reader {
     ).map { (MessageReference(room: RoomID(unchecked: $0[0]), seq: $0[1]), UserID(unchecked: $0[2])) }
   }
 
-  /// When there is next something to claim, by itself: the earliest due time of a job that nothing is ahead of, or end
-  /// of a lease, or a throttled job, or an update. A device's further jobs can be claimed when the one being sent is finished. nil: nothing waits.
-  /// - Parameter busy: Lanes whose jobs do not count.
-  public func nextDue(except busy: Set<Lane> = []) throws -> Timestamp? {
-    let jobs = try lanes().filter { !busy.contains($0) }.map { lane in
+  /// When there is next something to claim, by itself; nil: nothing waits. What counts is a job that nothing is ahead
+  /// of, the end of a lease, a throttled job and an update. A device's further jobs can be claimed when the one being
+  /// sent is finished.
+  /// - Parameter room: As of ``Transaction/claim(limit:now:leaseUntil:room:)``: jobs of lanes without any do not count.
+  public func nextDue(room: [Lane: Int] = [:]) throws -> Timestamp? {
+    let jobs = try lanes().filter { room[$0] != 0 }.map { lane in
       try db.first(
         "SELECT due FROM jobs AS job WHERE \(Self.isClaimable) AND lane = ? ORDER BY due LIMIT 1", [lane.name])
     }

@@ -66,7 +66,7 @@ import Testing
     phone.app = "y"
     try await test.write { [phone] in _ = try $0.register(phone, of: bob.id, now: .at(1)) }
     #expect(try await claimed(except: Lane(of: phone)) == [])
-    #expect(try await test.read { try $0.nextDue(except: [former]) } == .at(0))
+    #expect(try await test.read { try $0.nextDue(room: [former: 0]) } == .at(0))
     #expect(try await claimed(except: former) == [phone.id])
   }
 
@@ -93,8 +93,8 @@ import Testing
     try await test.write { try $0.endWaits(now: .at(9)) }
     let due = try await test.read { reader in
       (
-        try reader.nextDue(), try reader.nextDue(except: [Lane(of: slow)]),
-        try reader.nextDue(except: [Lane(of: slow), Lane(of: other)])
+        try reader.nextDue(room: [Lane(of: slow): 1]), try reader.nextDue(room: [Lane(of: slow): 0]),
+        try reader.nextDue(room: [Lane(of: slow): 0, Lane(of: other): 0])
       )
     }
     #expect(due.0 == .at(0))

@@ -130,8 +130,6 @@ actor PushWorker {
     return result
   }
 
-  private var full: Set<Lane> { Set(underWay.lazy.filter { $0.value >= Self.mostUnderWay }.map(\.key)) }
-
   /// How many more jobs lanes may have under way.
   private var room: [Lane: Int] { underWay.mapValues { max(0, Self.mostUnderWay - $0) } }
 
@@ -168,8 +166,8 @@ actor PushWorker {
   private func setAlarm(after result: Result) async {
     nextAlarm?.cancel()
     var delay = Self.pause
-    let full = full
-    if result != .failed, let due = try? await store.read({ try $0.nextDue(except: full) ?? .distant }) {
+    let room = room
+    if result != .failed, let due = try? await store.read({ try $0.nextDue(room: room) ?? .distant }) {
       guard due != .distant else { return }
       delay = max(due - now(), .milliseconds(10))
     }
