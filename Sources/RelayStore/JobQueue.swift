@@ -22,18 +22,17 @@ extension Transaction {
       try db.run("UPDATE jobs SET is_next = ? WHERE rowid = ?", [place == 0, row[0] as Int64])
     }
   }
-}
 
-extension Transaction {
-  /// The same where several have come at once.
+  /// The same where several have come at once: looks at all of them.
   func appointAnew(in queue: JobQueue) throws {
+    let condition = "\(Schema.queued) AND user = ?1 AND room = ?2 AND device = ?3"
     try db.run(
       """
-      UPDATE jobs INDEXED BY jobs_member SET is_next = 0
-      WHERE \(Schema.queued) AND is_next AND user = ? AND room = ? AND device = ?
+      UPDATE jobs INDEXED BY jobs_member SET is_next = NOT is_next
+      WHERE \(condition) AND is_next <> (rowid = (
+        SELECT rowid FROM jobs INDEXED BY jobs_member WHERE \(condition) ORDER BY seq, round LIMIT 1))
       """,
       [queue.user, queue.room, queue.device])
-    try appoint(in: queue)
   }
 }
 
