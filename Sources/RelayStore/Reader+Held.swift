@@ -121,16 +121,21 @@ extension Reader {
   /// all jobs are held; in the order in which the store came to know them.
   /// - Parameter after: The last of the page before; nil: from the first.
   public func changedUsers(after user: UserID?, limit: Int) throws -> [UserID] {
-    try db.all(
+    // One condition each, because different indexes serve them.
+    let hasChanged = [
+      ("jobs_member", Schema.queued), ("jobs_aside", "\(Schema.aside) AND state <> 'held'"),
+    ].map { index, states in
+      """
+      EXISTS (
+        SELECT 1 FROM jobs INDEXED BY \(index)
+        WHERE jobs.user = users.id AND \(states) AND jobs.created <= users.changed)
+      """
+    }
+    return try db.all(
       """
       SELECT name FROM users
-      WHERE id > coalesce((SELECT id FROM users WHERE name = ?), 0) AND changed IS NOT NULL AND (
-        EXISTS (
-          SELECT 1 FROM jobs INDEXED BY jobs_member
-          WHERE jobs.user = users.id AND \(Schema.queued) AND jobs.created <= users.changed)
-        OR EXISTS (
-          SELECT 1 FROM jobs INDEXED BY jobs_aside
-          WHERE jobs.user = users.id AND \(Schema.aside) AND state IN ('waiting', 'merged') AND jobs.created <= users.changed))
+      WHERE id > coalesce((SELECT id FROM users WHERE name = ?), 0) AND changed IS NOT NULL
+        AND (\(hasChanged.joined(separator: " OR ")))
       ORDER BY id LIMIT ?
       """,
       [user?.rawValue, limit]
