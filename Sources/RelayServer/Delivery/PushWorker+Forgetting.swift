@@ -27,7 +27,7 @@ extension PushWorker {
   }
 
   /// What tokens are counted with, and until when none of these is forgotten, as far as this run has noticed.
-  struct ForgettingRule {
+  struct ForgettingRule: Sendable {
     let scope: ForgettingScope
     let app: String
     let pause: Timestamp?
@@ -40,23 +40,25 @@ extension PushWorker {
   }
 
   func forget(_ device: Device, registeredBefore time: Timestamp) async {
-    let rule = forgettingRule(for: device)
-    let forgetting = await record("forgetting") {
-      try $0.forget(
+    await forget(by: forgettingRule(for: device)) { transaction, rule in
+      try transaction.forget(
         token: device.token, platform: device.platform, registeredBefore: time, in: rule.scope,
         pausedUntil: rule.pause)
     }
-    await conclude(forgetting, of: rule.app)
   }
 
   func forgetVoIPToken(of device: Device, registeredBefore time: Timestamp) async {
     guard let token = device.voipToken else { return }
-    let rule = forgettingRule(for: device)
-    let forgetting = await record("forgetting") {
-      try $0.forget(
+    await forget(by: forgettingRule(for: device)) { transaction, rule in
+      try transaction.forget(
         voipToken: token, platform: device.platform, registeredBefore: time, in: rule.scope, pausedUntil: rule.pause)
     }
-    await conclude(forgetting, of: rule.app)
+  }
+
+  private func forget(
+    by rule: ForgettingRule, _ work: @escaping @Sendable (Transaction, ForgettingRule) throws -> Forgetting
+  ) async {
+    await conclude(record("forgetting") { try work($0, rule) }, of: rule.app)
   }
 
   /// Tells who has lost a device, or the operator that none is lost for now.
