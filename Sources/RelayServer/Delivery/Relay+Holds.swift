@@ -210,7 +210,7 @@ extension Relay {
 
     var rulings: [MadeRuling] {
       jobs.compactMap { job, level, explanation in
-        let level = max(level, loudest[job.id] ?? level)
+        let level = level.raised(to: loudest[job.id])
         return job.level == level.rawValue ? nil : (job.id, .push(level: level.rawValue), explanation)
       }
     }
@@ -262,10 +262,10 @@ extension Relay {
         guard job.state != .held || job.due != end else { continue }
         rulings.made.append((job.id, .hold(until: end), explanation))
       case .push(let level):
-        if let carrier = job.mergedInto { carriers.loudest[carrier] = max(level, carriers.loudest[carrier] ?? level) }
+        if let carrier = job.mergedInto { carriers.loudest[carrier] = level.raised(to: carriers.loudest[carrier]) }
         if job.state == .held {
           // What it told of others before it was held again, it tells as loudly.
-          let level = job.isDigest ? max(level, job.level.flatMap(Level.init(rawValue:)) ?? level) : level
+          let level = job.isDigest ? level.raised(to: job.level.flatMap(Level.init(rawValue:))) : level
           rulings.released.append(Release(job: job, device: device.id, level: level, explanation: explanation))
         } else if job.isDigest {
           carriers.jobs.append((job, level, explanation))
@@ -318,6 +318,11 @@ extension Relay {
     }
     return Marks(read: max(stored.read, known.read), received: max(stored.received, known.received))
   }
+}
+
+extension Level {
+  /// The louder of both; nil: of what says nothing.
+  fileprivate func raised(to other: Level?) -> Level { max(self, other ?? self) }
 }
 
 extension RecipientFacts {
