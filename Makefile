@@ -6,7 +6,7 @@ VENV := .build/venv
 PYTHON := $(VENV)/bin/python
 SWIFT_TESTS := .build/debug/stillwirePackageTests.xctest --testing-library swift-testing
 
-.PHONY: help run test test-sanitized test-c test-fuzz test-swift test-simulation test-outside test-clients fuzz simulate format lint clean
+.PHONY: help run docs test test-sanitized test-c test-fuzz test-swift test-simulation test-outside test-clients fuzz simulate format lint clean
 
 help: ## say what there is
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -14,7 +14,13 @@ help: ## say what there is
 run: ## build the release, start it with the page, print its address
 	deploy/install-packages build
 	swift build -c release --product stillwire
+	$(MAKE) docs CONFIGURATION=release
 	.build/release/stillwire serve --port $(PORT) --data data --web web
+
+docs: ## make the documentation that the relay serves at /docs: CONFIGURATION=release
+	deploy/install-packages build
+	swift build -c $(or $(CONFIGURATION),debug) --product stillwire-docs
+	.build/$(or $(CONFIGURATION),debug)/stillwire-docs . web/docs
 
 test: test-c test-fuzz test-swift test-simulation test-outside test-clients ## run all tests
 
@@ -50,9 +56,10 @@ test-swift: ## the Swift targets
 	swift build --build-tests
 	swift test --skip-build --skip RelaySimulationTests
 
-test-outside: $(VENV)/done ## a running relay, by clients that know only the protocol, and the page in a browser
+test-outside: $(VENV)/done ## a running relay, by clients that know only the protocol, and the page and the documentation in a browser
 	deploy/install-packages test
 	swift build --build-tests
+	$(MAKE) docs
 	STILLWIRE_BINARY=$(CURDIR)/.build/debug/stillwire $(PYTHON) -m pytest Tests/Outside
 	STILLWIRE_BINARY=$(CURDIR)/.build/debug/stillwire $(PYTHON) -m pytest Tests/Stress
 	STILLWIRE_BINARY=$(CURDIR)/.build/debug/stillwire $(PYTHON) -m pytest Tests/Browser

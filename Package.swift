@@ -22,6 +22,7 @@ let package = Package(
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
   products: [
     .executable(name: "stillwire", targets: ["stillwire"]),
+    .executable(name: "stillwire-docs", targets: ["docs"]),
     .library(name: "StillwireClient", targets: ["StillwireClient", "StillwireApple"]),
   ],
   dependencies: [
@@ -44,6 +45,11 @@ let package = Package(
       name: "CLibWebSockets",
       pkgConfig: "libwebsockets",
       providers: [.apt(["libwebsockets-dev", "libuv1-dev"])]
+    ),
+    .systemLibrary(
+      name: "CLibCMark",
+      pkgConfig: "libcmark-gfm",
+      providers: [.apt(["libcmark-gfm-dev", "libcmark-gfm-extensions-dev"])]
     ),
     .target(
       name: "CRelay",
@@ -132,6 +138,8 @@ let package = Package(
       ],
       swiftSettings: swift
     ),
+    // Makes the documentation site. Of all other targets it needs none, so that it is built in a moment.
+    .executableTarget(name: "docs", dependencies: ["CLibCMark"], exclude: ["docs.css"], swiftSettings: swift),
     // The Swift client under test of Tests/Conformance.
     .executableTarget(
       name: "ConformanceDriver", dependencies: ["StillwireClient"], path: "Tests/Conformance/swift",
@@ -153,6 +161,7 @@ let package = Package(
       exclude: ["StandIns"],
       swiftSettings: swift
     ),
+    .testTarget(name: "DocsTests", dependencies: ["docs"], swiftSettings: swift),
     .testTarget(name: "RelayProtocolTests", dependencies: ["RelayProtocol"], swiftSettings: swift),
     .testTarget(
       name: "RelayServerTests",

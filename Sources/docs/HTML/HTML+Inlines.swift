@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension HTML {
+  mutating func inlines(_ inlines: [Inline]) {
+    for inline in inlines { self.inline(inline) }
+  }
+
+  private mutating func inline(_ inline: Inline) {
+    switch inline {
+    case .text(let text): self.text(text)
+    case .code(let code): element("code") { $0.text(code) }
+    case .emphasis(let inner): element("em") { $0.inlines(inner) }
+    case .strong(let inner): element("strong") { $0.inlines(inner) }
+    case .link(let link, let inner): element("a", ["href": link.destination.address]) { $0.inlines(inner) }
+    case .image(let link, let alternative):
+      void("img", ["src": link.destination.address, "alt": alternative])
+    case .softBreak: newLine()
+    case .lineBreak: void("br")
+    }
+  }
+}
+
+extension Link.Destination {
+  /// For a page of the site, all of which are in one folder.
+  var address: String {
+    switch self {
+    case .page(let page, let anchor): (page == "index" ? "./" : page + ".html") + (anchor.map { "#" + $0 } ?? "")
+    case .address(let address): address
+    case .written(let address): preconditionFailure("the link to \(address) was not resolved")
+    }
+  }
+}
