@@ -26,6 +26,8 @@ const char *relay_http_reason(int status) {
     return "No Content";
   case 304:
     return "Not Modified";
+  case 308:
+    return "Permanent Redirect";
   case 400:
     return "Bad Request";
   case 401:

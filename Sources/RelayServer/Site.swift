@@ -2,7 +2,7 @@
 import Foundation
 import RelayHub
 
-/// The files of the page, read once at start: nothing on the hub's thread waits for a disk.
+/// The files of the page and of the documentation, read once at start: nothing on the hub's thread waits for a disk.
 struct Site: Sendable {
   private struct File {
     let type: String
@@ -30,9 +30,10 @@ struct Site: Sendable {
       }
       total += data.count
       guard total <= Self.mostBytes else { throw StartupError("the web folder \(folder) is over 16 MiB") }
-      files["/" + name] = File(type: type, bytes: [UInt8](data), tag: entityTag(of: data))
+      let file = File(type: type, bytes: [UInt8](data), tag: entityTag(of: data))
+      files["/" + name] = file
+      if ("/" + name).hasSuffix("/index.html") { files["/" + name.dropLast("index.html".count)] = file }
     }
-    files["/"] = files["/index.html"]
   }
 
   static let mostBytes = 16 << 20
@@ -50,7 +51,7 @@ struct Site: Sendable {
 
   /// nil when there is no such file.
   func response(to request: HTTPRequest) -> HTTPResponse? {
-    guard let file = files[request.path] else { return nil }
+    guard let file = files[request.path] else { return redirection(from: request.path) }
     let headers = [
       ("Content-Type", file.type), ("ETag", file.tag), ("Cache-Control", "no-cache"),
       ("Content-Security-Policy", Self.policy), ("X-Content-Type-Options", "nosniff"),
@@ -58,5 +59,12 @@ struct Site: Sendable {
     ].map { (name: $0.0, value: $0.1) }
     if request.knows(file.tag) { return HTTPResponse(status: 304, headers: headers) }
     return HTTPResponse(status: 200, headers: headers, body: file.bytes)
+  }
+  /// From a folder's name to the folder, from where its page's links count. Without a path before it, as a proxy may have
+  /// put one there.
+  private func redirection(from path: String) -> HTTPResponse? {
+    guard files[path + "/"] != nil, let name = path.split(separator: "/").last else { return nil }
+    return HTTPResponse(
+      status: 308, headers: [(name: "Location", value: name + "/"), (name: "Cache-Control", value: "no-cache")])
   }
 }

@@ -1,15 +1,73 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
+import RelayProtocol
 import Testing
 
+@testable import RelayHub
 @testable import RelayServer
 
 @Suite struct SiteTests {
   @Test func `a folder without a page is refused in words`() throws {
-    let folder = NSTemporaryDirectory() + "stillwire-\(UInt64.random(in: 0...UInt64.max))"
-    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(atPath: folder) }
-    let error = #expect(throws: StartupError.self) { try Site(folder: folder) }
-    #expect(error?.description == "the web folder \(folder) has no index.html")
+    let folder = try WebFolder([:])
+    let error = #expect(throws: StartupError.self) { try folder.site() }
+    #expect(error?.description == "the web folder \(folder.path) has no index.html")
   }
+
+  @Test(arguments: [
+    ("/", "page"), ("/index.html", "page"), ("/docs/", "documentation"), ("/docs/index.html", "documentation"),
+    ("/docs/a/b.html", "deep"),
+  ])
+  func `a folder is its index`(path: String, text: String) throws {
+    let response = try #require(try site().response(to: request(path)))
+    #expect(response.status == 200)
+    #expect(String(decoding: response.body, as: UTF8.self) == text)
+  }
+
+  /// From `/docs` a link to `protocol.html` would lead to `/protocol.html`. A proxy may have put a path before it.
+  @Test func `the name of a folder leads into it, from wherever it is served`() throws {
+    let response = try #require(try site().response(to: request("/docs")))
+    #expect(response.status == 308)
+    #expect(response.headers.first { $0.name == "Location" }?.value == "docs/")
+    #expect(response.body.isEmpty)
+  }
+
+  @Test(arguments: ["/docs/a", "/docs/a/", "/docs//", "/docs/protocol", "/other", "/other/", ""])
+  func `there is nothing where no index is`(path: String) throws {
+    #expect(try site().response(to: request(path)) == nil)
+  }
+
+  @Test func `documentation that was not made is not there`() throws {
+    let site = try WebFolder(["index.html": "page"]).site()
+    for path in ["/docs", "/docs/"] { #expect(site.response(to: request(path)) == nil) }
+  }
+
+  private func site() throws -> Site {
+    try WebFolder([
+      "index.html": "page", "docs/index.html": "documentation", "docs/a/b.html": "deep", "other/c.txt": "",
+    ]).site()
+  }
+
+  private func request(_ path: String) -> HTTPRequest {
+    HTTPRequest(
+      exchange: ExchangeHandle(rawValue: 1), method: "GET", path: path, query: [], authorization: nil, user: nil,
+      idempotencyKey: nil, ifMatch: nil, ifNoneMatch: nil, contentType: nil, body: [])
+  }
+}
+
+/// A folder of a few files, which is gone with the value.
+private final class WebFolder {
+  let path = NSTemporaryDirectory() + "stillwire-\(UInt64.random(in: 0...UInt64.max))"
+
+  init(_ files: [String: String]) throws {
+    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    for (name, text) in files {
+      let file = URL(fileURLWithPath: path).appendingPathComponent(name)
+      try FileManager.default.createDirectory(at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+      try Data(text.utf8).write(to: file)
+    }
+  }
+
+  func site() throws -> Site { try Site(folder: path) }
+
+  deinit { try? FileManager.default.removeItem(atPath: path) }
 }
