@@ -1,31 +1,68 @@
 // SPDX-License-Identifier: Apache-2.0
-import { Guide } from './guide.js'
+import { registerCategories } from './categories.js'
+import './guided-story.js'
 import { Person } from './person.js'
-import { PersonView } from './person-view.js'
+import './person-panel.js'
 import { ownPlace } from './place.js'
-import { WireLog } from './wire-log.js'
+import './relay-view.js'
 
-const place = ownPlace()
-const room = `demo.${place}`
-const users = { Alice: `alice-${place}`, Bob: `bob-${place}` }
-const alice = new Person({ user: users.Alice, name: 'Alice', peer: users.Bob, room })
-const bob = new Person({ user: users.Bob, name: 'Bob', peer: users.Alice, room })
+const { place, step } = ownPlace()
+const part = (name) => document.querySelector(`[data-part="${name}"]`)
+const names = new Map(['Alice', 'Bob', 'Carol'].map((name) => [`${name.toLowerCase()}-${place}`, name]))
+const [alice, bob, carol] = [...names.keys()]
+const hasCarol = `stillwire.carol.${place}`
 
-const template = document.getElementById('person')
-const aliceView = new PersonView(alice, 'Bob', template)
-const bobView = new PersonView(bob, 'Alice', template)
-document.querySelector('[data-part="stage"]').append(aliceView.root, bobView.root)
-new Guide(document.querySelector('.guide'), alice, bob, { aliceView, bobView })
-
-const wireLog = new WireLog(document.querySelector('.wire'), place)
-const toast = document.querySelector('[data-part="toast"]')
+let frames = null
+const early = []
 let toastEnd = 0
-for (const person of [alice, bob]) {
-  person.addEventListener('wire', ({ detail }) => wireLog.add(person.name, detail))
-  person.addEventListener('complaint', ({ detail }) => {
-    toast.textContent = detail
-    clearTimeout(toastEnd)
-    toastEnd = setTimeout(() => (toast.textContent = ''), 6_000)
-  })
+
+function enter(user) {
+  const person = new Person({ user, room: `demo.${place}`, names })
+  const panel = document.createElement('person-panel')
+  if (user === alice) part('relay').before(panel)
+  else part('stage').append(panel)
+  panel.person = person
+  part('relay').follow(person)
+  person.addEventListener('wire', ({ detail }) => wire(person.name, { ...detail, time: new Date() }))
+  person.addEventListener('change', () => (part('closed').hidden = person.connection !== 'refused'))
+  person.addEventListener('complaint', ({ detail }) => complain(detail))
   person.connect()
+  return panel
 }
+
+function wire(name, entry) {
+  if (frames) return frames.add(name, entry)
+  early.push([name, entry])
+  if (early.length > 200) early.shift()
+}
+
+function complain(text) {
+  part('toast').textContent = text
+  clearTimeout(toastEnd)
+  toastEnd = setTimeout(() => (part('toast').textContent = ''), 6_000)
+}
+
+function addCarol() {
+  sessionStorage.setItem(hasCarol, 'true')
+  part('add').hidden = true
+  document.body.classList.add('has-three')
+  return enter(carol)
+}
+
+try {
+  await registerCategories()
+} catch (error) {
+  complain(`Actions on notifications are not there: ${error.message}`)
+}
+const panels = [enter(alice), enter(bob)]
+part('add').addEventListener('click', () => addCarol().scrollIntoView({ block: 'nearest' }))
+if (sessionStorage.getItem(hasCarol)) addCarol()
+part('story').tell(panels, step)
+
+// What is said on the wire is of interest to few: its list is fetched when somebody asks for it.
+part('frames').addEventListener('toggle', async () => {
+  if (frames) return
+  const { WireLog } = await import('./wire-log.js')
+  frames = new WireLog(part('frames'), place)
+  for (const [name, entry] of early.splice(0)) frames.add(name, entry)
+})

@@ -16,27 +16,32 @@ const fateTexts = {
   read: 'Read',
 }
 
-/** The open app: the peer, the messages, the notice about their Focus, and the composer. */
+/** What can be sent with one press, and what stands in it where nothing was written. */
+const specials = {
+  urgent: { text: 'Can you come at once?', push: { level: 'timeSensitive', category: 'demo.message' } },
+  invite: { text: 'Dinner on Friday?', push: { category: 'demo.invitation' } },
+  ring: { text: 'Calling', push: { kind: 'call', category: 'demo.call' } },
+}
+
+/** The open app: the others, the messages, the notice about who is silenced, and the composer. */
 export class ConversationView {
   #person
   #parts
   #nodes = new Map()
 
   /** `parts` finds an element of this person's panel by its `data-part`. */
-  constructor(person, peerName, parts) {
+  constructor(person, parts) {
     this.#person = person
     this.#parts = parts
-    parts('peer-avatar').replaceWith(avatar(peerName))
-    parts('peer-name').textContent = peerName
-    parts('messages').setAttribute('aria-label', `${person.name}’s conversation with ${peerName}`)
-    parts('notice-text').textContent = `${peerName} has notifications silenced`
-    parts('typing-text').textContent = `${peerName} is typing`
-    parts('text').setAttribute('aria-label', `Message from ${person.name} to ${peerName}`)
-    parts('text').placeholder = `Message ${peerName}`
+    parts('messages').setAttribute('aria-label', `${person.name}’s conversation`)
+    parts('text').setAttribute('aria-label', `Message from ${person.name}`)
     parts('send').setAttribute('aria-label', `Send as ${person.name}`)
     parts('text').addEventListener('input', () => person.typing(parts('text').value !== ''))
     parts('composer').addEventListener('submit', (event) => this.#submit(event))
     parts('anyway').addEventListener('click', () => person.notifyAnyway(person.quietSeq))
+    for (const [name, { text, push }] of Object.entries(specials)) {
+      parts(name).addEventListener('click', () => person.say(this.#taken() || text, push))
+    }
     parts('messages').addEventListener('click', ({ target }) => {
       const key = target.closest('button')?.dataset.key
       if (key) person.retry(key)
@@ -44,30 +49,48 @@ export class ConversationView {
   }
 
   render(now) {
-    const { presence, peer, isPeerTyping, quietSeq } = this.#person
-    const entry = presence[peer]
+    const { others, typists, quietSeq } = this.#person
+    const names = others.map(({ user }) => this.#person.nameOf(user)).join(', ')
     const line = this.#parts('peer-presence')
-    line.dataset.online = String(entry?.online === true)
-    setText(line, presenceText(entry, now))
-    this.#parts('notice').hidden = !isSilenced(entry)
+    line.dataset.online = String(others.length > 0 && others.every(({ online }) => online))
+    setText(line, others.length > 1 ? others.map((other) => this.#brief(other)).join(' · ') : presenceText(others[0], now))
+    if (this.#parts('peer-name').textContent !== names) {
+      this.#parts('peer-name').textContent = names
+      this.#parts('peer-avatar').replaceChildren(...others.map(({ user }) => avatar(this.#person.nameOf(user))))
+      this.#parts('text').placeholder = `Message ${names}`
+    }
+    const silenced = others.filter(isSilenced).map(({ user }) => this.#person.nameOf(user))
+    this.#parts('notice').hidden = silenced.length === 0
+    const verb = silenced.length > 1 ? 'have' : 'has'
+    setText(this.#parts('notice-text'), `${silenced.join(' and ')} ${verb} notifications silenced`)
     this.#parts('anyway').hidden = quietSeq === null
-    this.#parts('typing').hidden = !isPeerTyping
-    this.#renderMessages()
+    this.#parts('typing').hidden = typists.size === 0
+    setText(this.#parts('typing-text'), `${[...typists].map((user) => this.#person.nameOf(user)).join(', ')} typing`)
+    this.#renderMessages(others.length > 1)
+  }
+
+  #brief({ user, online }) {
+    return `${this.#person.nameOf(user)} ${online ? 'online' : 'away'}`
+  }
+
+  /** What stands in the composer, which is empty then. */
+  #taken() {
+    const text = this.#parts('text').value.trim()
+    this.#parts('text').value = ''
+    return text
   }
 
   #submit(event) {
     event.preventDefault()
-    const field = this.#parts('text')
-    const text = field.value.trim()
-    field.value = ''
+    const text = this.#taken()
     if (text) this.#person.say(text)
   }
 
-  #renderMessages() {
+  #renderMessages(isGroup) {
     const list = this.#parts('messages')
     const isAtEnd = list.scrollHeight - list.scrollTop - list.clientHeight < 48
     const { conversation, user } = this.#person
-    const { messages, drafts, fates } = conversation
+    const { messages, drafts, fates, responses } = conversation
     const all = [...messages, ...drafts.map((draft) => ({ ...draft, from: user, isDraft: true }))]
     const newestOwn = messages.findLast(({ from }) => from === user)
     const seen = new Set()
@@ -83,11 +106,15 @@ export class ConversationView {
         rows.push(node(`time ${message.time}`, () => element('p', { class: 'moment' }, timeOfDay(message.time))))
       }
       const key = message.isDraft ? `draft ${message.key}` : `seq ${message.seq}`
-      const row = node(key, () => this.#row(message))
+      const row = node(key, () => this.#row(message, isGroup))
       row.classList.toggle('is-last', all[at + 1]?.from !== message.from)
       setText(row.querySelector('.bubble'), message.isDeleted ? 'Message deleted' : bodyText(message.body))
       row.classList.toggle('is-deleted', message.isDeleted === true)
       rows.push(row)
+      for (const { user, text } of responses[message.seq] ?? []) {
+        const line = `${this.#person.nameOf(user)} ${text}`
+        rows.push(node(`${key} ${user}`, () => element('p', { class: 'moment', 'data-testid': 'response' }, line)))
+      }
       if (message.isDraft) rows.push(node(`${key} ${message.isFailed}`, () => draftState(message)))
       if (message === newestOwn) {
         const fate = node('fate', () => element('p', { class: 'fate', 'data-testid': 'fate' }))
@@ -101,9 +128,9 @@ export class ConversationView {
     if (isAtEnd || (isLonger && rows.at(-1)?.classList.contains('is-own'))) list.scrollTop = list.scrollHeight
   }
 
-  #row({ seq, from, time, isDraft }) {
+  #row({ seq, from, time, isDraft }, isGroup) {
     const isOwn = from === this.#person.user
-    const author = isOwn ? this.#person.name : (this.#person.presence[from]?.name ?? from)
+    const author = `${this.#person.nameOf(from)}: `
     return element(
       'div',
       {
@@ -112,7 +139,7 @@ export class ConversationView {
         'data-seq': seq ?? null,
         title: timeOfDay(time),
       },
-      element('span', { class: 'visually-hidden' }, `${author}: `),
+      element('span', { class: isGroup && !isOwn ? 'author' : 'visually-hidden' }, author),
       element('p', { class: 'bubble', dir: 'auto', 'data-testid': 'message-text' })
     )
   }

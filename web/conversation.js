@@ -1,48 +1,60 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /**
- * One person's copy of a room: `messages` in seq order, `drafts` that the relay has not yet acknowledged, and
- * the `epoch` and `seq` of the newest that this copy contains.
- * `fates` says, by seq, how far one's own messages came.
+ * One person's copy of a room: `messages` in the order of the room, `drafts` that the relay has not yet acknowledged, and
+ * up to where it was `read`. `fates` says, by seq, how far one's own messages came, `responses` what people answered to
+ * them from their phones.
  */
 export const emptyConversation = Object.freeze({
   epoch: null,
-  seq: 0,
   read: 0,
   messages: Object.freeze([]),
   drafts: Object.freeze([]),
   fates: Object.freeze({}),
+  responses: Object.freeze({}),
 })
 
 /** How far a message came, from least to most. */
-const fates = ['sent', 'waiting', 'push', 'failed', 'pushed', 'onPhone', 'received', 'read']
+const ranks = ['sent', 'waiting', 'push', 'failed', 'pushed', 'onPhone', 'received', 'read']
 
 /** The conversation after one more input; inputs that bring nothing new return `conversation` itself. */
 export function conversationAfter(conversation, input) {
+  const { messages, drafts } = conversation
   switch (input.type) {
     case 'joined':
-      return joined(conversation, input.reply)
-    case 'message':
-      return withMessage(conversation, input)
+      return { ...conversation, epoch: input.reply.epoch, read: Math.max(input.reply.read, conversation.read) }
+    case 'reset':
+      return { ...emptyConversation, drafts }
+    case 'message': {
+      const { seq, from, time, body, deleted } = input
+      return { ...conversation, messages: [...messages, { seq, from, time, body, isDeleted: deleted === true }] }
+    }
     case 'edited':
-    case 'deleted':
-      return withChange(conversation, input)
+    case 'deleted': {
+      const change = input.type === 'deleted' ? { isDeleted: true, body: undefined } : { body: input.body }
+      return { ...conversation, messages: messages.map((other) => (other.seq === input.seq ? { ...other, ...change } : other)) }
+    }
     case 'composed':
-      return { ...conversation, drafts: [...conversation.drafts, { ...input.draft, isFailed: false }] }
+      return { ...conversation, drafts: [...drafts, { ...input.draft, isFailed: false }] }
     case 'refused':
-    case 'retried':
-      return {
-        ...conversation,
-        drafts: conversation.drafts.map((draft) =>
-          draft.key === input.key ? { ...draft, isFailed: input.type === 'refused' } : draft
-        ),
-      }
-    case 'sent':
-      return sent(conversation, input)
+    case 'retried': {
+      const isFailed = input.type === 'refused'
+      return { ...conversation, drafts: drafts.map((draft) => (draft.key === input.key ? { ...draft, isFailed } : draft)) }
+    }
+    case 'sent': {
+      const { waiting = 0, push = 0 } = input.reply.delivery ?? {}
+      const left = { ...conversation, drafts: drafts.filter(({ key }) => key !== input.key) }
+      return withFate(left, input.reply.seq, waiting > 0 ? 'waiting' : push > 0 ? 'push' : 'sent')
+    }
     case 'delivery':
       return withFate(conversation, input.seq, input.state)
     case 'receipt':
-      return withReceipt(conversation, input)
+      // One for 7 covers everything before it.
+      return messages
+        .filter(({ seq }) => seq <= input.seq)
+        .reduce((state, { seq }) => withFate(state, seq, input.kind), conversation)
+    case 'response':
+      return withResponse(conversation, input)
     case 'read':
       return input.seq > conversation.read ? { ...conversation, read: input.seq } : conversation
     default:
@@ -57,47 +69,15 @@ export function bodyText(body) {
   return JSON.stringify(body)
 }
 
-function joined(conversation, reply) {
-  const isContinued = reply.recovered === true
-  const kept = isContinued ? conversation.messages : []
-  const fresh = { ...conversation, messages: kept, fates: isContinued ? conversation.fates : {} }
-  const merged = reply.messages.reduce(withMessage, fresh)
-  return { ...merged, epoch: reply.epoch, seq: reply.seq, read: Math.max(reply.read, isContinued ? conversation.read : 0) }
-}
-
-function withMessage(conversation, message) {
-  const { seq, from, time, body, deleted } = message
-  const at = conversation.messages.findLastIndex((other) => other.seq <= seq)
-  if (conversation.messages[at]?.seq === seq) return conversation
-  const messages = conversation.messages.toSpliced(at + 1, 0, { seq, from, time, body, isDeleted: deleted === true })
-  return { ...conversation, messages, seq: Math.max(conversation.seq, seq) }
-}
-
-function withChange(conversation, { type, seq, body }) {
-  const change = type === 'deleted' ? { isDeleted: true, body: undefined } : { body }
-  const messages = conversation.messages.map((other) => (other.seq === seq ? { ...other, ...change } : other))
-  return { ...conversation, messages }
-}
-
-function sent(conversation, { key, from, reply }) {
-  const draft = conversation.drafts.find((other) => other.key === key)
-  if (!draft) return conversation
-  const drafts = conversation.drafts.filter((other) => other !== draft)
-  const { seq, time } = reply
-  const stored = withMessage({ ...conversation, drafts }, { seq, from, time, body: draft.body })
-  const { waiting = 0, push = 0 } = reply.delivery ?? {}
-  return withFate(stored, seq, waiting > 0 ? 'waiting' : push > 0 ? 'push' : 'sent')
-}
-
 function withFate(conversation, seq, fate) {
   const known = conversation.fates[seq]
-  if (fates.indexOf(fate) <= fates.indexOf(known)) return conversation
+  if (ranks.indexOf(fate) <= ranks.indexOf(known)) return conversation
   return { ...conversation, fates: { ...conversation.fates, [seq]: fate } }
 }
 
-// Receipts are cumulative: one for 7 covers everything before it.
-function withReceipt(conversation, { seq, kind }) {
-  return conversation.messages
-    .filter((message) => message.seq <= seq)
-    .reduce((state, message) => withFate(state, message.seq, kind), conversation)
+// A relay that does not know whether it was heard says it again.
+function withResponse(conversation, { seq, user, text }) {
+  const known = conversation.responses[seq] ?? []
+  if (known.some((other) => other.user === user)) return conversation
+  return { ...conversation, responses: { ...conversation.responses, [seq]: [...known, { user, text }] } }
 }

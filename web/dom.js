@@ -58,5 +58,5 @@ export function avatar(name) {
 }
 
 function hue(name) {
-  return [...name].reduce((sum, letter) => sum + letter.codePointAt(0), 0) % 6
+  return [...name].reduce((sum, letter, at) => sum + letter.codePointAt(0) * (5 * at + 1), 0) % 6
 }

@@ -1,33 +1,49 @@
 // SPDX-License-Identifier: Apache-2.0
 
-let lastNumber = 0
-
 /**
- * Reports a Focus as a phone's intent handler does on `INShareFocusStatusIntent`: one short call over
- * HTTP, with no socket. `log` hears what was said. Throws an `Error` with the relay's reason.
+ * The Focus that a person has chosen on their phone, of which apps are told little: `mode` (`off`, `work`, `dnd`), and
+ * for `work` the `people` and whether this app (`allowsApp`) break through, and `filter`: `none`, or an app's filter that
+ * lets this conversation `in` or keeps it `out`.
  */
-export async function reportFocus({ user, device, isFocused }, log) {
-  // The relay ignores a report whose number is not above the last one. The clock keeps the number
-  // rising over reloads and over several tabs of one person.
-  lastNumber = Math.max(lastNumber + 1, Date.now())
-  const path = `v1/users/${encodeURIComponent(user)}/focus`
-  const body = JSON.stringify({ isFocused, device, source: 'intent', number: lastNumber })
-  log(`PUT /${path}`, body)
-  const response = await fetch(new URL(path, document.baseURI), {
-    method: 'PUT',
-    headers: { 'Content-Type': 'application/json', 'X-Stillwire-User': user },
-    body,
-  })
-  const text = await response.text()
-  log(String(response.status), text)
-  if (!response.ok) throw new Error(reason(text) ?? `status ${response.status}`)
+export const focusOff = Object.freeze({ mode: 'off', people: Object.freeze([]), allowsApp: false, filter: 'none' })
+
+export const focusNames = { off: 'Off', work: 'Work', dnd: 'Do Not Disturb' }
+
+/** The label of all that the filter of this app lets through. */
+export const filterLabel = 'work'
+
+/** What `INFocusStatusCenter` tells this app, with the person's consent. */
+export function isFocusedFor({ mode, allowsApp }) {
+  return mode !== 'off' && !(mode === 'work' && allowsApp)
 }
 
-function reason(text) {
-  try {
-    const problem = JSON.parse(text)
-    return problem.detail ?? problem.title ?? problem.code
-  } catch {
-    return undefined
+/** The labels that the filter of this Focus lets through; null when none is active. */
+export function allowedLabels({ mode, filter }) {
+  return mode === 'work' && filter !== 'none' ? [filterLabel] : null
+}
+
+/** The label that the person gives this conversation, for the filter to go by. */
+export function ownLabel({ filter }) {
+  return { none: null, in: filterLabel, out: 'home' }[filter]
+}
+
+/** How the phone takes a push: {`isQuiet`, `why`}. It alone knows whom the Focus allows. */
+export function standing({ aps, communication }, focus) {
+  const level = aps['interruption-level']
+  const name = focusNames[focus.mode]
+  const allowed = allowedLabels(focus)
+  const label = aps['filter-criteria']
+  if (level === 'passive') return { isQuiet: true, why: 'Passive' }
+  if (level === 'critical') return { isQuiet: false, why: 'Critical' }
+  if (level === 'time-sensitive') return { isQuiet: false, why: 'Time sensitive' }
+  if (communication?.notifyAnyway) return { isQuiet: false, why: 'Notified anyway' }
+  if (focus.mode === 'off') return { isQuiet: false, why: '' }
+  if (allowed && label && !allowed.includes(label)) return { isQuiet: true, why: `Filtered by ${name}` }
+  if (focus.mode === 'work') {
+    if (focus.allowsApp) return { isQuiet: false, why: `${name} allows this app` }
+    if (focus.people.includes(communication?.sender?.id)) {
+      return { isQuiet: false, why: `${name} allows ${communication.sender.name}` }
+    }
   }
+  return { isQuiet: true, why: `Silenced by ${name}` }
 }

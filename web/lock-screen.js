@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+import { categories } from './categories.js'
 import { age, calendarDate, clockFace } from './clock.js'
 import { arrange, avatar, element, icon, setText } from './dom.js'
+import { focusNames } from './focus.js'
 import { stacks } from './phone.js'
+
+const headings = { quiet: 'Delivered quietly', summary: 'In the summary at 6 PM' }
 
 /** The phone while nobody looks at the app: clock, Focus, and notifications in one stack per thread. */
 export class LockScreen {
@@ -24,17 +28,21 @@ export class LockScreen {
   }
 
   render(now) {
-    const { phone, isFocused } = this.#person
+    const { phone, focus, departure } = this.#person
     setText(this.#parts('date'), calendarDate(now))
     setText(this.#parts('clock'), clockFace(now))
-    this.#parts('lock-focus').hidden = !isFocused
-    const all = stacks(phone)
+    this.#parts('lock-focus').hidden = focus.mode === 'off'
+    setText(this.#parts('lock-focus-name'), focusNames[focus.mode])
+    this.#parts('no-network').hidden = departure !== 'lost'
+    setText(this.#parts('badge'), phone.badge ? String(phone.badge) : '')
+    this.#parts('badge-text').textContent = `App icon: ${phone.badge || 'no'} badge`
+    const all = stacks(phone.notifications)
     if (all.length === 0) this.#unfolded.clear()
     const rows = []
-    let isQuietYet = false
+    let place = 'loud'
     for (const stack of all) {
-      if (stack.isQuiet && !isQuietYet) rows.push(this.#kept('quiet', silencedTitle))
-      isQuietYet ||= stack.isQuiet
+      if (stack.place !== place) rows.push(this.#kept(`heading ${stack.place}`, () => this.#heading(stack.place)))
+      place = stack.place
       rows.push(...this.#stack(stack, now))
     }
     for (const [key, card] of this.#cards) if (!rows.includes(card)) this.#cards.delete(key)
@@ -43,7 +51,7 @@ export class LockScreen {
 
   /** The newest notification as a banner over the open app, for a person who is not looking. */
   renderBanner(isShown) {
-    const newest = this.#person.phone.at(-1)
+    const newest = this.#person.phone.notifications.at(-1)
     const banners = this.#parts('banners')
     const id = isShown && newest && !newest.isQuiet ? newest.push : ''
     if (banners.dataset.push === id) return
@@ -51,22 +59,22 @@ export class LockScreen {
     banners.replaceChildren(...(id ? [this.#card(newest, 'banner')] : []))
   }
 
-  #stack({ thread, notifications, isQuiet }, now) {
+  #stack({ thread, place, notifications }, now) {
     const isFolded = notifications.length > 1 && !this.#unfolded.has(thread)
     const shown = isFolded ? notifications.slice(0, 1) : notifications
     const rows = shown.map((notification) => {
       const card = this.#kept(`push ${notification.push}`, () => this.#card(notification, 'notification'))
       card.classList.toggle('is-stack', isFolded)
       card.classList.toggle('is-deep', isFolded && notifications.length > 2)
-      card.classList.toggle('is-quiet', isQuiet)
+      card.classList.toggle('is-quiet', place !== 'loud')
       setText(card.querySelector('.card-age'), age(notification.time, now))
       return card
     })
-    if (notifications.length > 1) rows.push(this.#fold(thread, isFolded, notifications.length - 1))
+    if (notifications.length > 1) rows.push(this.#fold(thread, isFolded, notifications))
     return rows
   }
 
-  #fold(thread, isFolded, others) {
+  #fold(thread, isFolded, notifications) {
     const fold = this.#kept(`fold ${thread}`, () => {
       const button = element('button', { type: 'button', class: 'unfold', 'data-testid': 'unfold' })
       button.addEventListener('click', () => {
@@ -75,37 +83,76 @@ export class LockScreen {
       })
       return button
     })
+    const from = [...new Set(notifications.slice(1).map((other) => other.from))].join(', ')
     fold.setAttribute('aria-expanded', String(!isFolded))
-    setText(fold, isFolded ? `${others} more` : 'Show less')
+    setText(fold, isFolded ? `${notifications.length - 1} more from ${from}` : 'Show less')
     return fold
   }
 
-  #card({ from, title, subtitle, body, isUrgent, isAnyway }, testid) {
-    const label = isUrgent ? 'Time sensitive' : isAnyway ? 'Notified anyway' : null
-    const card = element(
+  #card(notification, testid) {
+    const { from, title, subtitle, body, why, category, isDigest } = notification
+    const line = (name, text) => (text ? element('span', { class: `card-${name}`, dir: 'auto' }, text) : null)
+    const open = element(
       'button',
-      { type: 'button', class: 'card', 'data-testid': testid },
+      { type: 'button', class: 'card-open' },
       avatar(from),
       element(
         'span',
         { class: 'card-text' },
-        label && element('span', { class: 'card-label' }, label),
-        element('span', { class: 'card-title', dir: 'auto' }, title),
-        subtitle ? element('span', { class: 'card-subtitle', dir: 'auto' }, subtitle) : null,
+        why ? element('span', { class: 'card-label', 'data-testid': 'why' }, why) : null,
+        line('title', title),
+        line('subtitle', subtitle),
         element('span', { class: 'card-body', dir: 'auto', 'data-testid': 'notification-body' }, body)
       ),
       element('span', { class: 'card-age' }, 'now')
     )
-    card.addEventListener('click', this.#open)
-    return card
+    open.addEventListener('click', this.#open)
+    const actions = categories[category]?.actions ?? []
+    return element(
+      'div',
+      { class: 'card', 'data-testid': testid, 'data-digest': isDigest },
+      open,
+      actions.length ? this.#actions(notification, actions) : null
+    )
+  }
+
+  // As iOS shows them when a notification is held down.
+  #actions(notification, actions) {
+    const row = element('div', { class: 'actions', role: 'group', 'aria-label': `Answer to ${notification.from}` })
+    for (const { id, title, options, textInput } of actions) {
+      const isDestructive = options?.includes('destructive') === true
+      const button = element('button', { type: 'button', 'data-testid': id, class: isDestructive && 'is-destructive' }, title)
+      button.addEventListener('click', () => {
+        if (!textInput) this.#person.respond(notification, id)
+        else if (!row.querySelector('form')) row.append(this.#reply(notification, id, textInput))
+        row.querySelector('input')?.focus()
+      })
+      row.append(button)
+    }
+    return row
+  }
+
+  #reply(notification, action, { button, placeholder }) {
+    const field = element('input', { type: 'text', placeholder, 'aria-label': placeholder, 'data-testid': 'reply-text', maxlength: 1000 })
+    const form = element('form', {}, field, element('button', { type: 'submit' }, button))
+    form.addEventListener('submit', (event) => {
+      event.preventDefault()
+      if (field.value.trim()) this.#person.respond(notification, action, field.value.trim())
+    })
+    return form
+  }
+
+  #heading(place) {
+    const heading = element('p', { class: 'silenced', 'data-testid': place === 'quiet' ? 'silenced' : place }, icon('moon'), headings[place])
+    if (place !== 'summary') return heading
+    const now = element('button', { type: 'button', class: 'unfold', 'data-testid': 'deliver-summary' }, 'Now')
+    now.addEventListener('click', () => this.#person.deliverSummary())
+    heading.append(now)
+    return heading
   }
 
   #kept(key, make) {
     if (!this.#cards.has(key)) this.#cards.set(key, make())
     return this.#cards.get(key)
   }
-}
-
-function silencedTitle() {
-  return element('p', { class: 'silenced', 'data-testid': 'silenced' }, icon('moon'), 'Delivered quietly')
 }

@@ -1,55 +1,69 @@
 // SPDX-License-Identifier: Apache-2.0
+import { call, segment } from './api.js'
+import { responseText } from './categories.js'
 import { conversationAfter, emptyConversation } from './conversation.js'
-import { reportFocus } from './focus.js'
-import { paced } from './pace.js'
-import { emptyPhone, phoneAfter, phoneAfterReading } from './phone.js'
+import { allowedLabels, focusOff, isFocusedFor, ownLabel } from './focus.js'
+import { emptyPhone, phoneAfter, phoneAfterReading, phoneWithSummary, phoneWithout } from './phone.js'
 import { isSilenced } from './presence.js'
 import { PushFeed } from './push-feed.js'
 import { Stillwire } from './stillwire.js'
-import { pushHere } from './web-push.js'
 
 const device = 'phone'
 const acknowledgementInterval = 250
 const typingInterval = 3_000
 const typingLifetime = 5_000
+const ringing = 45_000
 
 /**
  * One person of the demo: a connection, a copy of the room and a phone.
  *
- * Events: `change` whenever anything to be seen changed; `complaint` (`detail`: a sentence) when a
- * request failed; `wire` (`detail`: {`kind`, `name`, `text`, `answers`}) for everything said to or heard
- * from the relay, `kind` being `sent`, `heard`, `http` or `push`.
+ * Events: `change` whenever anything to be seen changed; `complaint` (`detail`: a sentence) when a request failed;
+ * `sent` ({`seq`, `text`, `push`, `delivery`}) for each message that the relay took; `push` (a push as its gateway
+ * delivered it); `fate` ({`user`, `seq`, `state`}) of own messages; and `wire` ({`kind`, `name`, `text`, `answers`}) for
+ * everything said to or heard from the relay, `kind` being `sent`, `heard`, `http` or `push`.
  */
 export class Person extends EventTarget {
   conversation = emptyConversation
   phone = emptyPhone
+  focus = focusOff
+  /** Whether the app may know whether its notifications are silenced. */
+  isFocusShared = true
+  /** What the relay does while this person is silenced: `deliver`, `passive` or `hold`. */
+  onFocus = 'deliver'
   /** `active`, `idle` or `background`: what this person does with the open app. */
   activity = 'active'
-  /** How this person left: `closed` or `lost`; null while they want to be connected. */
+  /** How this person left: `closed`, `killed` or `lost` (no network); null while they want to be connected. */
   departure = null
-  isPeerTyping = false
+  /** Users who write right now. */
+  typists = new Set()
   #relay
   #room
+  #names
   #pushes
-  #chosenFocus = null
   #isRegistered = false
   #sending = new Set()
-  #acknowledge = paced(acknowledgementInterval, () => this.#acknowledgeNow())
-  #quietSeqs = new Set()
-  #canNotifyAnyway = true
+  #acknowledging = 0
+  #quiet = new Map()
   #typingAt = 0
-  #peerTyping = 0
+  #typing = new Map()
+  /** The message of a call that may ring on the phone of somebody who looks at the app. */
+  #ringing = null
+  #reported = {}
+  #number = 0
 
-  constructor({ user, name, peer, room }) {
+  /** `names` are those of everybody, by user. */
+  constructor({ user, room, names }) {
     super()
-    Object.assign(this, { user, name, peer, room })
+    Object.assign(this, { user, name: names.get(user), room })
+    this.#names = names
     const url = new URL('v1/connect', document.baseURI)
     url.protocol = url.protocol.replace('http', 'ws')
-    this.#relay = new Stillwire(url, { hello: { user, name, device } })
-    // Two people share this page, so it is not the page that says what one of them does.
+    this.#relay = new Stillwire(url, { hello: { user, name: this.name, device } })
+    // Several people share this page, so it is not the page that says what one of them does.
     this.#relay.setActivity(this.activity)
     this.#room = this.#relay.room(room, { history: 50 })
     this.#pushes = new PushFeed(this.#token, (push, isLive) => this.#ring(push, isLive))
+    this.#restore()
     this.#listen()
   }
 
@@ -68,8 +82,9 @@ export class Person extends EventTarget {
     return this.#room.presence.members ?? {}
   }
 
-  get isFocused() {
-    return this.#chosenFocus ?? isSilenced(this.presence[this.user])
+  /** The presence entries of everybody else. */
+  get others() {
+    return Object.values(this.presence).filter(({ user }) => user !== this.user)
   }
 
   /** Whether this person sees the conversation right now, so that what arrives is read. */
@@ -77,12 +92,19 @@ export class Person extends EventTarget {
     return this.#room.isJoined && this.activity === 'active'
   }
 
-  /** The seq for which `notify` may be offered: one's newest message, to a peer who is silenced and away. */
+  get isLocked() {
+    return this.departure !== null || this.activity === 'background'
+  }
+
+  /** The seq for which Notify Anyway may be offered: one's newest message, to somebody who is silenced and away. */
   get quietSeq() {
-    const peer = this.presence[this.peer]
     const own = this.conversation.messages.findLast(({ from }) => from === this.user)
-    const isOffered = this.#canNotifyAnyway && isSilenced(peer) && !peer.online && this.#quietSeqs.has(own?.seq)
-    return isOffered ? own.seq : null
+    const isQuiet = (user) => isSilenced(this.presence[user]) && !this.presence[user].online
+    return this.#quiet.get(own?.seq)?.some(isQuiet) ? own.seq : null
+  }
+
+  nameOf(user) {
+    return this.#names.get(user) ?? this.presence[user]?.name ?? user
   }
 
   connect() {
@@ -91,11 +113,11 @@ export class Person extends EventTarget {
     this.#relay.connect()
   }
 
-  /** `closed` says goodbye properly; `lost` looks to the relay as if the network had gone. */
+  /** Only `closed` says goodbye; the others look to the relay as if the line had broken. */
   leave(departure) {
     this.departure = departure
     if (departure === 'closed') this.#relay.close(1000, 'away')
-    else this.#relay.close(3000, 'connection lost')
+    else this.#relay.close(3000, departure)
     this.#mindPhone()
     this.#changed()
   }
@@ -117,31 +139,44 @@ export class Person extends EventTarget {
     this.#changed()
   }
 
-  /** Has pushes come to this browser as well, if whoever sits at it agrees; whether they do now. */
-  async pushHere(key) {
-    try {
-      await pushHere(this.user, key)
-      return true
-    } catch (error) {
-      this.#complain(`${this.name} is not pushed to here: ${error.message}`)
-      return false
-    }
-  }
-
-  async setFocus(isFocused) {
-    this.#chosenFocus = isFocused
+  /** Changes the Focus, or whether the app may know of it, and has the phone report what there is to report. */
+  async setFocus(change, isShared = this.isFocusShared) {
+    this.focus = { ...this.focus, ...change }
+    this.isFocusShared = isShared
+    this.#keep()
     this.#changed()
-    try {
-      await reportFocus({ user: this.user, device, isFocused }, (name, text) => this.#wire('http', name, text))
-    } catch (error) {
-      this.#chosenFocus = null
-      this.#complain(`${this.name}’s Focus was not taken: ${error.message}`)
-      this.#changed()
-    }
+    await this.#report()
   }
 
-  say(text) {
-    const draft = { key: randomKey(), body: text, time: Date.now() }
+  async setOnFocus(onFocus) {
+    this.onFocus = onFocus
+    this.#changed()
+    await this.#insist(`What ${this.name} prefers was not taken`, () => this.#prefer({ onFocus }))
+  }
+
+  /** What somebody else has told the relay in this person's name counts here too. */
+  heardOfPreference(onFocus) {
+    if (this.onFocus === onFocus) return
+    this.onFocus = onFocus
+    this.#changed()
+  }
+
+  setSummary(hasSummary) {
+    this.phone = phoneWithSummary(this.phone, hasSummary)
+    this.#keep()
+    this.#changed()
+  }
+
+  /** The time of the summary has come: it is shown, and the next one begins. */
+  deliverSummary() {
+    this.phone = phoneWithSummary(phoneWithSummary(this.phone, false), this.phone.hasSummary)
+    this.#changed()
+  }
+
+  /** `push` is that of the protocol's `send`. */
+  say(text, push = { category: 'demo.message' }) {
+    const draft = { key: crypto.getRandomValues(new Uint32Array(3)).join('-'), body: { text }, push, time: Date.now() }
+    if (push.kind === 'call') draft.body.isCall = true
     this.#typingAt = 0
     this.#converse({ type: 'composed', draft })
     this.#send(draft)
@@ -164,14 +199,34 @@ export class Person extends EventTarget {
   }
 
   async notifyAnyway(seq) {
-    this.#quietSeqs.delete(seq)
+    this.#quiet.delete(seq)
     this.#changed()
-    try {
-      await this.#room.notify(seq)
-    } catch (error) {
-      if (error.code === 'unsupported') this.#canNotifyAnyway = false
-      this.#complain(`Notify Anyway failed: ${error.message}`)
-    }
+    await this.#insist('Notify Anyway failed', () => this.#room.notify(seq))
+  }
+
+  /** What a person does with a notification, as the app tells it in the background: no socket is opened for it. */
+  async respond(notification, action, text) {
+    this.phone = phoneWithout(this.phone, notification)
+    if (!this.phone.call) this.stopRinging()
+    this.#changed()
+    await this.#insist('The response was not taken', () =>
+      this.#call('POST', `v1/notifications/${notification.notification}/responses`, { action, text })
+    )
+  }
+
+  /** A call that has rung for long enough is over, whatever the relay says. */
+  stopRinging() {
+    if (this.phone.call) this.phone = phoneWithout(this.phone, this.phone.call)
+    this.#ringing = null
+    this.#mindPhone()
+    this.#acknowledge()
+    this.#changed()
+  }
+
+  /** Whether the simulated gateway gets to this phone. */
+  async setReachable(isReachable) {
+    const path = `v1/simulator/devices/${this.#token}`
+    await this.#insist('The gateway does as before', () => this.#call('PUT', path, { isReachable }))
   }
 
   #listen() {
@@ -181,30 +236,38 @@ export class Person extends EventTarget {
     on('welcome', () => this.#register())
     on('frame', ({ isOwn, text, frame, answers }) => this.#wire(isOwn ? 'sent' : 'heard', frame.type, text, answers))
     on('error', ({ code, message }) => this.#complain(`The relay says ${code}: ${message}`))
+    on('response', ({ seq, user, action }) => {
+      const text = responseText(action)
+      if (text) this.#converse({ type: 'response', seq, user, text })
+    })
     onRoom('joined', (reply) => this.#joined(reply))
+    onRoom('reset', () => this.#converse({ type: 'reset' }))
     onRoom('left', ({ message }) => this.#complain(`${this.name} is not in the room: ${message}`))
     onRoom('message', (message) => this.#hear({ type: 'message', ...message }))
     for (const type of ['edited', 'deleted', 'delivery', 'receipt']) onRoom(type, (frame) => this.#hear(frame))
     onRoom('presence', () => {
-      if (!this.presence[this.peer]?.online) this.#showTyping(false)
+      for (const { user, online } of this.others) if (!online) this.#showTyping(user, false)
       this.#changed()
     })
     onRoom('signal', ({ from, name, body }) => {
-      if (from === this.peer && name === 'typing') this.#showTyping(body?.isTyping !== false)
+      if (name === 'typing' && from !== this.user) this.#showTyping(from, body?.isTyping !== false)
     })
   }
 
   // At every welcome, as a phone's app does at every launch: the relay may have forgotten the token.
   async #register() {
-    const reply = await this.#ask('device', { device, platform: 'simulator', token: this.#token })
-    this.#isRegistered ||= reply !== null
+    const wish = { device, platform: 'simulator', token: this.#token }
+    const reply = await this.#insist('The phone was not registered', () => this.#relay.request('device', wish))
+    this.#isRegistered ||= reply !== undefined
     this.#mindPhone()
+    const known = await this.#call('GET', this.#path('preferences')).catch(() => null)
+    if (known) this.heardOfPreference(known.onFocus)
   }
 
-  // While the conversation is being looked at, nothing comes to the phone that it would show.
+  // While the conversation is being looked at, nothing comes to the phone that it would show, but calls.
   #mindPhone() {
-    const isInUse = this.departure === null && this.activity === 'active'
-    this.#pushes.follow(this.#isRegistered && !isInUse)
+    const isInUse = this.departure === null && this.activity === 'active' && !this.#ringing
+    this.#pushes.follow(this.#isRegistered && !isInUse && this.departure !== 'lost')
   }
 
   #joined(reply) {
@@ -218,20 +281,29 @@ export class Person extends EventTarget {
       if (frame.kind === 'read') this.#converse({ type: 'read', seq: frame.seq })
       return
     }
+    if (frame.type === 'delivery') this.#dispatch('fate', frame)
+    if (frame.type === 'receipt') this.#dispatch('fate', { ...frame, state: frame.kind })
     this.#converse(frame)
-    if (frame.type !== 'message') return
-    if (frame.from === this.peer) this.#showTyping(false)
+    if (frame.type !== 'message' || frame.from === this.user) return
+    this.#showTyping(frame.from, false)
+    const left = frame.time + ringing - Date.now()
+    if (frame.body?.isCall && left > 0) {
+      this.#ringing = frame
+      setTimeout(() => this.#ringing === frame && this.stopRinging(), left)
+      this.#mindPhone()
+    }
     this.#acknowledge()
   }
 
   // The same key every time: however often it takes, the relay stores one message.
-  async #send({ key, body }) {
+  async #send({ key, body, push }) {
     if (this.#sending.has(key)) return
     this.#sending.add(key)
     try {
-      const reply = await this.#room.send(body, { key, report: true })
-      if (reply.delivery?.quiet?.includes(this.peer)) this.#quietSeqs.add(reply.seq)
-      this.#converse({ type: 'sent', key, from: this.user, reply })
+      const reply = await this.#room.send(body, { key, push, report: true })
+      if (reply.delivery?.quiet.length) this.#quiet.set(reply.seq, reply.delivery.quiet)
+      this.#converse({ type: 'sent', key, reply })
+      this.#dispatch('sent', { seq: reply.seq, text: body.text, push, delivery: reply.delivery })
     } catch (error) {
       // Who went away comes back: the draft waits for the next join.
       if (error.code === 'closed') return
@@ -242,19 +314,94 @@ export class Person extends EventTarget {
     }
   }
 
-  #acknowledgeNow() {
-    const seq = this.conversation.messages.findLast(({ from }) => from !== this.user)?.seq ?? 0
-    if (!this.isLooking || seq <= this.conversation.read) return
-    this.#room.read(seq)
-    this.#converse({ type: 'read', seq })
+  // Reading is told of once for all that came within a moment.
+  #acknowledge() {
+    this.#acknowledging ||= setTimeout(() => {
+      this.#acknowledging = 0
+      // A call that was read would not ring.
+      const isMeant = ({ from, seq }) => from !== this.user && seq !== this.#ringing?.seq
+      const seq = this.conversation.messages.findLast(isMeant)?.seq ?? 0
+      if (!this.isLooking || seq <= this.conversation.read) return
+      this.#room.read(seq)
+      this.#converse({ type: 'read', seq })
+    }, acknowledgementInterval)
   }
 
   #ring(push, isLive) {
-    const { isFocused } = this
-    const phone = phoneAfter(this.phone, push, { isFocused, readUpTo: this.#readUpTo })
-    if (isLive || phone !== this.phone) this.#wire('push', 'push', JSON.stringify(push))
+    const { focus } = this
+    const phone = phoneAfter(this.phone, push, { focus, readUpTo: this.#readUpTo, now: Date.now() })
+    if (!isLive && phone === this.phone) return
     this.phone = phone
+    this.#wire('push', 'push', JSON.stringify(push))
+    this.#dispatch('push', push)
     this.#changed()
+    // As the notification service extension does: it proves by the receipt that it has the push.
+    const { notification, receipt } = push.payload.communication ?? {}
+    if (receipt) this.#call('POST', `v1/notifications/${notification}/received`, { receipt }).catch(() => {})
+  }
+
+  // What the phone tells the relay, each only when it differs from what was told last.
+  async #report() {
+    const { focus } = this
+    const allow = allowedLabels(focus)
+    const own = this.isFocusShared
+      ? { isFocused: isFocusedFor(focus) }
+      : { isFocused: null, authorization: 'denied' }
+    const filter = allow ? { active: true, allow } : { active: false }
+    await this.#insist('The Focus was not taken', async () => {
+      await this.#tellOnce('focus', own, () =>
+        this.#call('PUT', this.#path('focus'), { ...own, device, source: 'intent', number: this.#nextNumber() })
+      )
+      await this.#tellOnce('filter', filter, () =>
+        this.#call('PUT', this.#path('filter'), { ...filter, device, number: this.#nextNumber() })
+      )
+      const criteria = ownLabel(focus)
+      await this.#tellOnce('label', criteria, () =>
+        this.#prefer({ rooms: { [this.room]: criteria && { level: 'all', criteria } } })
+      )
+    })
+  }
+
+  async #tellOnce(name, value, tell) {
+    const text = JSON.stringify(value)
+    if (this.#reported[name] === text) return
+    await tell()
+    this.#reported[name] = text
+    this.#keep()
+  }
+
+  // The relay ignores a report whose number is not above the last one. The clock keeps it rising over reloads, and over
+  // several tabs of one person.
+  #nextNumber() {
+    return (this.#number = Math.max(this.#number + 1, Date.now()))
+  }
+
+  #prefer(change) {
+    return this.#call('PUT', this.#path('preferences'), change)
+  }
+
+  #path(what) {
+    return `v1/users/${segment(this.user)}/${what}`
+  }
+
+  #call(method, path, body) {
+    return call(method, path, { user: this.user, body, log: (name, text) => this.#wire('http', name, text) })
+  }
+
+  /** What a phone keeps by itself, over a reload. */
+  #keep() {
+    const { focus, isFocusShared, phone } = this
+    const kept = { focus, isFocusShared, hasSummary: phone.hasSummary, reported: this.#reported }
+    sessionStorage.setItem(`stillwire.${this.user}`, JSON.stringify(kept))
+  }
+
+  #restore() {
+    const reported = { focus: JSON.stringify({ isFocused: false }), filter: '{"active":false}', label: 'null' }
+    const { hasSummary = false, ...kept } = JSON.parse(sessionStorage.getItem(`stillwire.${this.user}`) ?? '{}')
+    this.focus = kept.focus ?? focusOff
+    this.isFocusShared = kept.isFocusShared ?? true
+    this.#reported = kept.reported ?? reported
+    this.phone = { ...emptyPhone, hasSummary }
   }
 
   #converse(input) {
@@ -271,48 +418,44 @@ export class Person extends EventTarget {
     return { room: this.room, epoch: this.conversation.epoch, seq: this.conversation.read }
   }
 
-  #showTyping(isTyping) {
-    clearTimeout(this.#peerTyping)
-    if (isTyping) this.#peerTyping = setTimeout(() => this.#showTyping(false), typingLifetime)
-    this.isPeerTyping = isTyping
+  #showTyping(user, isTyping) {
+    clearTimeout(this.#typing.get(user))
+    if (isTyping) this.#typing.set(user, setTimeout(() => this.#showTyping(user, false), typingLifetime))
+    if (this.typists.has(user) === isTyping) return
+    if (isTyping) this.typists.add(user)
+    else this.typists.delete(user)
     this.#changed()
   }
 
-  /** A request whose refusal is shown to the visitor; resolves with null then. */
-  async #ask(type, fields) {
-    try {
-      return await this.#insist(type, fields)
-    } catch (error) {
-      if (error.code !== 'closed') this.#complain(`The relay refused “${type}”: ${error.message}`)
-      return null
-    }
-  }
-
-  /** A request that is made again for as long as the relay calls its refusal temporary. */
-  async #insist(type, fields) {
+  /** Does what may be refused: a refusal is shown to the visitor, a temporary one is not taken for an answer. */
+  async #insist(complaint, act) {
     for (;;) {
       try {
-        return await this.#relay.request(type, fields)
+        return await act()
       } catch (error) {
-        if (!error.isTemporary || error.code === 'closed') throw error
+        if (error.code === 'closed') return undefined
+        if (!error.isTemporary) {
+          this.#complain(`${complaint}: ${error.message}`)
+          return undefined
+        }
         await new Promise((resolve) => setTimeout(resolve, 1000 * (error.retryAfter || 1)))
       }
     }
   }
 
   #changed() {
-    this.dispatchEvent(new CustomEvent('change'))
+    this.#dispatch('change')
   }
 
   #complain(detail) {
-    this.dispatchEvent(new CustomEvent('complaint', { detail }))
+    this.#dispatch('complaint', detail)
   }
 
   #wire(kind, name, text, answers) {
-    this.dispatchEvent(new CustomEvent('wire', { detail: { kind, name, text, answers } }))
+    this.#dispatch('wire', { kind, name, text, answers })
   }
-}
 
-function randomKey() {
-  return Array.from(crypto.getRandomValues(new Uint32Array(3)), (word) => word.toString(36)).join('')
+  #dispatch(type, detail) {
+    this.dispatchEvent(new CustomEvent(type, { detail }))
+  }
 }

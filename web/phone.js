@@ -1,64 +1,102 @@
 // SPDX-License-Identifier: Apache-2.0
-
-/** A phone's notifications, oldest first, as its push gateway delivered them. */
-export const emptyPhone = Object.freeze([])
+import { standing } from './focus.js'
 
 /**
- * The phone after one more push. A push with the collapse id of an earlier one takes its place; one
- * without text only sets a badge. A Focus keeps the screen dark unless the push may break through.
+ * What a phone shows while its app is closed: `notifications`, oldest first, as its push gateway delivered them, the
+ * `badge` of the app, and the `call` that rings. With `hasSummary` what is passive waits for the scheduled summary. `gone`
+ * are the newest pushes that were answered, which a gateway that is asked again still knows.
  */
-export function phoneAfter(notifications, push, { isFocused, readUpTo }) {
-  const { aps } = push.payload
+export const emptyPhone = Object.freeze({
+  notifications: Object.freeze([]),
+  badge: 0,
+  call: null,
+  hasSummary: false,
+  gone: Object.freeze([]),
+})
+
+const mostGone = 100
+
+/**
+ * The phone after one more push. One with the collapse id of an earlier takes its place; one without text only sets the
+ * badge. `focus` is that of the phone; what was read up to `readUpTo` ({`room`, `epoch`, `seq`}) is not shown.
+ */
+export function phoneAfter(phone, push, { focus, readUpTo, now }) {
+  const { aps, communication, message } = push.payload
   const id = push.headers['apns-collapse-id'] ?? push.headers['apns-id']
-  const known = notifications.find((other) => other.id === id)
-  if (!aps?.alert || known?.push === push.headers['apns-id'] || isRead(push.payload.message, readUpTo)) {
-    return notifications
+  const known = [...phone.gone, phone.call?.push, ...phone.notifications.map((other) => other.push)]
+  if (known.includes(push.headers['apns-id']) || isRead(message, readUpTo)) return phone
+  const badged = Number.isInteger(aps?.badge) ? { ...phone, badge: aps.badge } : phone
+  if (!aps?.alert) return badged
+  const notification = shown(push, id, focus)
+  const others = phone.notifications.filter((other) => other.id !== id)
+  const until = 1000 * push.headers['apns-expiration']
+  if (communication?.kind === 'call' && aps['interruption-level'] !== 'passive') {
+    // A Focus that does not allow the caller keeps the call from ringing; it stays as a notification.
+    if (!notification.isQuiet) return until > now ? { ...badged, call: { ...notification, until } } : badged
   }
+  const call = phone.call?.id === id ? null : phone.call
+  const isSummarized = phone.hasSummary && aps['interruption-level'] === 'passive'
+  return { ...badged, call, notifications: [...others, { ...notification, isSummarized }] }
+}
+
+/**
+ * What is left once everything up to `readUpTo` was read in the app. Messages of another epoch of the room are gone with
+ * that epoch.
+ */
+export function phoneAfterReading(phone, readUpTo) {
+  const isGone = (message) => message?.room === readUpTo.room && message.epoch !== readUpTo.epoch
+  const left = phone.notifications.filter(({ message }) => !isGone(message) && !isRead(message, readUpTo))
+  return left.length === phone.notifications.length ? phone : { ...phone, notifications: left, badge: left.length }
+}
+
+/** The phone after something was done with a notification or a call. */
+export function phoneWithout(phone, { id, push }) {
+  const notifications = phone.notifications.filter((other) => other.id !== id)
+  const call = phone.call?.id === id ? null : phone.call
+  return { ...phone, notifications, call, gone: [...phone.gone, push].slice(-mostGone) }
+}
+
+/** The phone with a scheduled summary, or without; what waited for it is delivered then. */
+export function phoneWithSummary(phone, hasSummary) {
+  const notifications = phone.notifications.map((other) => ({ ...other, isSummarized: hasSummary && other.isSummarized }))
+  return { ...phone, hasSummary, notifications }
+}
+
+/**
+ * The lock screen's stacks, newest first: one per thread, those that lit up the screen before the quiet ones, and what
+ * waits for the summary last.
+ */
+export function stacks(notifications) {
+  const all = new Map()
+  for (const notification of notifications.toReversed()) {
+    const place = notification.isSummarized ? 'summary' : notification.isQuiet ? 'quiet' : 'loud'
+    const thread = place === 'summary' ? place : `${place} ${notification.thread}`
+    const stack = all.get(thread) ?? { thread, place, notifications: [] }
+    stack.notifications.push(notification)
+    all.set(thread, stack)
+  }
+  return ['loud', 'quiet', 'summary'].flatMap((place) => [...all.values()].filter((stack) => stack.place === place))
+}
+
+function shown(push, id, focus) {
+  const { aps, communication, message, digest } = push.payload
   const alert = typeof aps.alert === 'string' ? { body: aps.alert } : aps.alert
-  const sender = push.payload.communication?.sender
-  const isUrgent = ['time-sensitive', 'critical'].includes(aps['interruption-level'])
-  const isAnyway = push.payload.communication?.notifyAnyway === true
-  const notification = {
+  const sender = communication?.sender
+  return {
     id,
     push: push.headers['apns-id'],
+    notification: communication?.notification,
+    category: aps.category,
     thread: aps['thread-id'] ?? '',
     from: sender?.name ?? alert.title ?? '',
     title: alert.title ?? localized(alert, 'title-loc') ?? sender?.name ?? 'Notification',
     subtitle: alert.subtitle ?? localized(alert, 'subtitle-loc') ?? '',
     body: alert.body ?? localized(alert, 'loc') ?? 'New message',
     time: push.time,
-    message: push.payload.message,
-    isUrgent,
-    isAnyway,
-    isQuiet: aps['interruption-level'] === 'passive' || (isFocused && !isUrgent && !isAnyway),
+    message,
+    isDigest: digest !== undefined,
+    ...standing(push.payload, focus),
   }
-  return Object.freeze([...notifications.filter((other) => other.id !== id), notification])
-}
-
-/**
- * What is left once everything up to `readUpTo` ({`room`, `epoch`, `seq`}) was read in the app. Messages of
- * another epoch of the room are gone with that epoch.
- */
-export function phoneAfterReading(notifications, readUpTo) {
-  const isGone = (message) => message?.room === readUpTo.room && message.epoch !== readUpTo.epoch
-  const left = notifications.filter(({ message }) => !isGone(message) && !isRead(message, readUpTo))
-  return left.length === notifications.length ? notifications : Object.freeze(left)
-}
-
-/** The lock screen's stacks, newest first: one per thread, those that lit up the screen before the quiet ones. */
-export function stacks(notifications) {
-  const byThread = new Map()
-  for (const notification of notifications.toReversed()) {
-    const stack = byThread.get(notification.thread)
-    if (stack) stack.push(notification)
-    else byThread.set(notification.thread, [notification])
-  }
-  const all = [...byThread].map(([thread, stack]) => ({
-    thread,
-    notifications: stack,
-    isQuiet: stack.every(({ isQuiet }) => isQuiet),
-  }))
-  return [...all.filter(({ isQuiet }) => !isQuiet), ...all.filter(({ isQuiet }) => isQuiet)]
 }
 
 /** This phone's app has no text for any key, so that it shows the key itself, with its arguments. */

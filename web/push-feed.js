@@ -21,12 +21,13 @@ export class PushFeed {
     this.#arrived = arrived
     addEventListener('pagehide', () => this.#close())
     addEventListener('pageshow', () => this.follow(this.#isWanted))
+    document.addEventListener('visibilitychange', () => this.follow(this.#isWanted))
   }
 
   /** Begins or ends the feed; what came in between is delivered at the next begin. */
   follow(isWanted) {
     this.#isWanted = isWanted
-    if (!isWanted) this.#close()
+    if (!isWanted || document.hidden) this.#close()
     else if (!this.#events) this.#open()
   }
 

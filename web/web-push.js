@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import { call, segment } from './api.js'
 
 /** The relay's key for pushes to browsers; null where this browser or the relay has none. */
 export async function webPushKey() {
@@ -16,13 +17,8 @@ export async function pushHere(user, key) {
   await navigator.serviceWorker.register(new URL('service-worker.js', document.baseURI))
   const { pushManager } = await navigator.serviceWorker.ready
   const subscription = await subscribed(pushManager, key)
-  const path = `v1/users/${encodeURIComponent(user)}/devices/browser`
-  const response = await fetch(new URL(path, document.baseURI), {
-    method: 'PUT',
-    headers: { 'Content-Type': 'application/json', 'X-Stillwire-User': user },
-    body: JSON.stringify({ platform: 'webpush', token: subscription }),
-  })
-  if (!response.ok) throw new Error((await response.json()).detail ?? `status ${response.status}`)
+  const body = { platform: 'webpush', token: subscription }
+  await call('PUT', `v1/users/${segment(user)}/devices/browser`, { user, body })
 }
 
 async function subscribed(pushManager, applicationServerKey) {

@@ -5,7 +5,7 @@ const limit = 200
 const arrows = { sent: '→', heard: '←', http: '⇄', push: '◆' }
 const readings = { sent: 'to the relay', heard: 'from the relay', http: 'over HTTP', push: 'push to the phone of' }
 
-/** What both people say to the relay and hear from it: the newest 200 frames, calls and pushes. */
+/** What people say to the relay and hear from it: the newest 200 frames, calls and pushes. */
 export class WireLog {
   #entries
   #count
@@ -17,27 +17,16 @@ export class WireLog {
   /** `place` is left out of the short lines, where it would only repeat itself. */
   constructor(root, place) {
     this.#place = place
+    document.head.append(element('link', { rel: 'stylesheet', href: 'wire-log.css' }))
     const part = (name) => root.querySelector(`[data-part="${name}"]`)
     this.#entries = part('entries')
     this.#count = part('count')
-    const fold = root.querySelector('.fold')
-    fold.addEventListener('click', () => unfold(fold.getAttribute('aria-expanded') === 'false'))
-    const unfold = (isOpen) => {
-      fold.setAttribute('aria-expanded', String(isOpen))
-      root.classList.toggle('is-folded', !isOpen)
-    }
     this.#entries.addEventListener('keydown', (event) => this.#walk(event))
-    unfold(!matchMedia('(max-width: 760px)').matches)
-    part('clear').addEventListener('click', () => {
-      this.#entries.replaceChildren()
-      this.#total = 0
-      this.#count.textContent = ''
-    })
   }
 
-  /** `entry` is {`kind`, `name`, `text`, `answers`} as a `Person` gives it. */
+  /** `entry` is {`kind`, `name`, `text`, `answers`} as a `Person` gives it, and its `time` (a `Date`). */
   add(person, entry) {
-    this.#queue.push({ person, ...entry, time: new Date() })
+    this.#queue.push({ person, ...entry })
     if (this.#queue.length > limit) this.#queue.shift()
     this.#total += 1
     this.#flush()

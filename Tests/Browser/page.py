@@ -3,6 +3,7 @@
 
 import os
 import shutil
+import unittest
 from pathlib import Path
 
 from selenium import webdriver
@@ -10,6 +11,8 @@ from selenium.common.exceptions import StaleElementReferenceException, TimeoutEx
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
+
+from served import Served
 
 PATIENCE = 20
 
@@ -51,7 +54,7 @@ class Panel:
 
     def parts(self, testid):
         person = f"[data-testid=person-{self.name.lower()}]"
-        return self.driver.find_elements(By.CSS_SELECTOR, f"{person} [data-testid={testid}]")
+        return self.driver.find_elements(By.CSS_SELECTOR, f"{person} [data-testid=\"{testid}\"]")
 
     def texts(self, testid):
         return [part.get_property("textContent") for part in self.parts(testid)]
@@ -72,24 +75,60 @@ class Panel:
         """What this person sees of the other: True, False, or None before anything was heard."""
         return {"true": True, "false": False}.get(self.part("peer-presence").get_attribute("data-online"))
 
-    def connection(self):
-        return self.texts("connection")[0]
+    def choose(self, testid):
+        """Ticks a box or picks one of several, as a finger does: by its label."""
+        self.part(testid).find_element(By.XPATH, "./ancestor::label").click()
 
-    def has_switched_focus_on(self):
-        return self.part("focus-switch").get_attribute("aria-checked") == "true"
+    def is_chosen(self, testid):
+        return self.part(testid).is_selected()
+
+    def open_settings(self):
+        self.press("settings")
+
+    def notifications(self):
+        return self.texts("notification-body")
 
 
 class Page:
-    """The page with both people connected, in a tab and so in a place of its own."""
+    """The page with everybody connected, in a tab and so in a place of its own."""
 
-    def __init__(self, driver, url):
+    def __init__(self, driver, url, path=""):
         self.driver = driver
         self._opener = driver.current_window_handle
         driver.switch_to.new_window("tab")
-        driver.get(url)
+        driver.get(f"{url}/{path}")
         self.alice = Panel(driver, "Alice")
         self.bob = Panel(driver, "Bob")
+        self.carol = Panel(driver, "Carol")
         self.wait_for_both()
+
+    @property
+    def origin(self):
+        return self.driver.execute_script("return location.origin")
+
+    @property
+    def place(self):
+        return self.driver.current_url.partition("#")[2]
+
+    def user(self, panel):
+        """This person, as the relay knows them."""
+        return f"{panel.name.lower()}-{self.place}"
+
+    def add_carol(self):
+        self.find("add-carol").click()
+        self.eventually("Carol is connected", lambda: self.carol.sees_online() is True)
+
+    def find(self, testid):
+        return self.driver.find_element(By.CSS_SELECTOR, f"[data-testid=\"{testid}\"]")
+
+    def story_step(self):
+        """How many steps of the story are done."""
+        return int(self.find("story").get_attribute("data-step") or 0)
+
+    def end(self, seq, panel, testid):
+        """What the relay's view says of a message's way to somebody: the texts of the parts of this name."""
+        way = f'[data-testid=trace][data-seq="{seq}"] [data-to={panel.name.lower()}] [data-testid={testid}]'
+        return [part.get_property("textContent") for part in self.driver.find_elements(By.CSS_SELECTOR, way)]
 
     def close(self):
         self.driver.close()
@@ -97,7 +136,10 @@ class Page:
 
     def wait_for_both(self):
         for panel in (self.alice, self.bob):
-            self.eventually(f"{panel.name} is connected and sees the other", lambda: panel.sees_online() is True)
+            self.eventually(
+                f"{panel.name} is connected and sees the other",
+                lambda: panel.parts("peer-presence") and panel.sees_online() is True,
+            )
 
     def eventually(self, what, condition, timeout=PATIENCE):
         return eventually(self.driver, what, condition, timeout)
@@ -111,3 +153,46 @@ class Page:
         if folder := os.environ.get("STILLWIRE_SCREENSHOTS"):
             Path(folder).mkdir(parents=True, exist_ok=True)
             self.driver.save_screenshot(str(Path(folder) / f"{name}.png"))
+
+
+class BrowserTests(unittest.TestCase):
+    """Tests with a relay and a browser of their own."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.relay = Served()
+        cls.addClassCleanup(cls.relay.stop)
+        cls.driver = start_browser()
+        cls.addClassCleanup(cls.driver.quit)
+
+    def open_page(self, path=""):
+        page = Page(self.driver, self.relay.url, path)
+        self.addCleanup(page.close)
+        return page
+
+
+class PageTests(BrowserTests):
+    """Tests of the page with Alice and Bob, whose console stays clean."""
+
+    def setUp(self):
+        self.page = self.open_page()
+        self.alice, self.bob, self.carol = self.page.alice, self.page.bob, self.page.carol
+        self.eventually = self.page.eventually
+
+    def tearDown(self):
+        self.assertEqual(self.page.console_errors(), [], "the console shows errors")
+
+    def wait_for_messages(self, panel, *texts):
+        self.eventually(f"{panel.name} has the messages {texts}", lambda: panel.texts("message-text") == list(texts))
+
+    def wait_for_notifications(self, panel, *texts):
+        self.eventually(f"{panel.name}'s phone shows {texts}", lambda: panel.notifications() == list(texts))
+
+    def wait_for_focus(self):
+        self.eventually("Alice learns of Bob's Focus", lambda: self.alice.shows("focus-notice"))
+
+    def send_away(self, panel, witness):
+        panel.press("go-away")
+        # Shorter than the relay's grace of 10 s: who is away this soon has left cleanly.
+        self.eventually(f"{witness.name} sees {panel.name} away", lambda: witness.sees_online() is False, 7)
+        self.eventually(f"{panel.name}'s phone is locked", lambda: panel.shows("lock-screen"))

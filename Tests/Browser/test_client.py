@@ -5,8 +5,7 @@ import json
 import unittest
 import urllib.request
 
-from page import eventually, start_browser
-from served import Served
+from page import BrowserTests, eventually
 
 START = """
 const done = arguments[1]
@@ -27,14 +26,7 @@ import(new URL('/stillwire.js', location)).then(({ Stillwire }) => {
 """
 
 
-class ClientTests(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.relay = Served()
-        cls.addClassCleanup(cls.relay.stop)
-        cls.driver = start_browser()
-        cls.addClassCleanup(cls.driver.quit)
-
+class ClientTests(BrowserTests):
     def start(self, user):
         """A client of this user, in a tab of its own and a document without scripts of its own."""
         self.user = user

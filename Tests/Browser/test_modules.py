@@ -3,20 +3,12 @@
 
 import unittest
 
-from page import start_browser
-from served import Served
+from page import BrowserTests
 
-OPENING = {"epoch": "e1", "seq": 2, "read": 0, "messages": [{"seq": 1, "from": "a"}, {"seq": 2, "from": "b"}]}
-
-
-class ModuleTests(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.relay = Served()
-        cls.addClassCleanup(cls.relay.stop)
-        cls.driver = start_browser()
-        cls.addClassCleanup(cls.driver.quit)
-        cls.driver.get(cls.relay.url)
+class ModuleTests(BrowserTests):
+    def setUp(self):
+        # A document without scripts of its own.
+        self.driver.get(f"{self.relay.url}/place.js")
 
     def run_module(self, name, expression, *arguments):
         """The value of a JavaScript expression over the module's exports, `m`, and `args`."""
@@ -33,36 +25,33 @@ class ModuleTests(unittest.TestCase):
     def converse(self, *inputs):
         return self.run_module("conversation", "args[0].reduce(m.conversationAfter, m.emptyConversation)", inputs)
 
-    def seqs(self, conversation):
-        return [message["seq"] for message in conversation["messages"]]
-
-    def test_what_comes_twice_is_kept_once_and_in_order(self):
-        again = {**OPENING, "recovered": True, "seq": 4, "messages": [{"seq": 2}, {"seq": 3}, {"seq": 4}]}
+    def test_what_was_before_a_gap_is_no_more(self):
         conversation = self.converse(
-            {"type": "joined", "reply": OPENING},
-            {"type": "message", "seq": 4},
-            {"type": "joined", "reply": again},
-            {"type": "message", "seq": 3},
+            {"type": "message", "seq": 1, "from": "a"},
+            {"type": "composed", "draft": {"key": "k", "body": "hi", "time": 1}},
+            {"type": "reset", "reason": "epoch"},
+            {"type": "joined", "reply": {"epoch": "e2", "read": 1}},
+            {"type": "message", "seq": 1, "from": "c"},
         )
-        self.assertEqual(self.seqs(conversation), [1, 2, 3, 4])
-        self.assertEqual(conversation["seq"], 4)
-
-    def test_what_was_not_recovered_is_replaced(self):
-        fresh = {"epoch": "e2", "seq": 1, "read": 1, "recovered": False, "messages": [{"seq": 1, "from": "c"}]}
-        conversation = self.converse({"type": "joined", "reply": OPENING}, {"type": "joined", "reply": fresh})
         self.assertEqual([message["from"] for message in conversation["messages"]], ["c"])
-        self.assertEqual((conversation["epoch"], conversation["seq"], conversation["read"]), ("e2", 1, 1))
+        self.assertEqual((conversation["epoch"], conversation["read"]), ("e2", 1))
+        self.assertEqual([draft["key"] for draft in conversation["drafts"]], ["k"], "a draft was lost")
 
-    def test_a_draft_acknowledged_after_its_recovery_is_not_doubled(self):
-        draft = {"key": "k", "body": "hi", "time": 1}
-        stored = {**OPENING, "recovered": True, "seq": 3, "messages": [{"seq": 3, "from": "a", "body": "hi"}]}
+    def test_a_fate_goes_only_forward(self):
         conversation = self.converse(
-            {"type": "joined", "reply": OPENING},
-            {"type": "composed", "draft": draft},
-            {"type": "joined", "reply": stored},
-            {"type": "sent", "key": "k", "from": "a", "reply": {"seq": 3, "time": 1, "duplicate": True}},
+            {"type": "message", "seq": 1, "from": "a"},
+            {"type": "message", "seq": 2, "from": "a"},
+            {"type": "delivery", "seq": 2, "state": "pushed"},
+            {"type": "receipt", "seq": 2, "kind": "received"},
+            {"type": "delivery", "seq": 2, "state": "onPhone"},
         )
-        self.assertEqual((self.seqs(conversation), conversation["drafts"]), ([1, 2, 3], []))
+        self.assertEqual(conversation["fates"], {"1": "received", "2": "received"})
+
+    def test_a_response_is_told_once(self):
+        response = {"type": "response", "seq": 1, "user": "bob", "text": "accepted"}
+        self.assertEqual(
+            self.converse(response, response)["responses"], {"1": [{"user": "bob", "text": "accepted"}]}
+        )
 
     def test_only_the_refusals_end_the_coming_back(self):
         codes = [1000, 1006, 4000, 4003, 4499, 4500, 4506, 4999]
@@ -75,19 +64,84 @@ class ModuleTests(unittest.TestCase):
         self.assertEqual(longest, [500, 1000, 2000, 20_000])
         self.assertEqual(self.run_module("reconnect", "m.reconnectDelay(5, 3, () => 0)"), 3000)
 
-    def phone(self, *pushes, focused=False, read=0):
-        place = {"isFocused": focused, "readUpTo": {"room": "r", "epoch": "e", "seq": read}}
-        return self.run_module("phone", "args[0].reduce((p, n) => m.phoneAfter(p, n, args[1]), [])", pushes, place)
+    def phone(self, *pushes, focus=None, read=0, phone=None, now=0):
+        place = {
+            "focus": {"mode": "off", "people": [], "allowsApp": False, "filter": "none"} | (focus or {}),
+            "readUpTo": {"room": "r", "epoch": "e", "seq": read},
+            "now": now,
+        }
+        start = phone or {}
+        return self.run_module(
+            "phone",
+            "args[0].reduce((p, n) => m.phoneAfter(p, n, args[1]), { ...m.emptyPhone, ...args[2] })",
+            pushes,
+            place,
+            start,
+        )
+
+    def cards(self, *pushes, **more):
+        return self.phone(*pushes, **more)["notifications"]
 
     def test_a_push_replaces_the_one_with_its_collapse_id(self):
-        shown = self.phone(push(1, "first"), push(2, "other"), push(1, "edited"))
+        shown = self.cards(push(1, "first"), push(2, "other"), push(1, "edited"))
         self.assertEqual([notification["body"] for notification in shown], ["other", "edited"])
 
-    def test_only_what_may_breaks_through_a_focus(self):
-        urgent = push(2, "urgent", level="time-sensitive")
-        shown = self.phone(push(1, "plain"), urgent, push(3, "anyway", anyway=True), focused=True)
-        quiet = {notification["body"]: notification["isQuiet"] for notification in shown}
-        self.assertEqual(quiet, {"plain": True, "urgent": False, "anyway": False})
+    def test_a_phone_lets_through_what_its_focus_allows(self):
+        alice, app, keeps = {"people": ["a"]}, {"allowsApp": True}, {"allowsApp": True, "filter": "out"}
+        home, work = push(1, "t", label="home"), push(1, "t", label="work")
+        for focus, one, why, is_quiet in [
+            ({"mode": "off"}, push(1, "t"), "", False),
+            ({"mode": "off"}, push(1, "t", level="passive"), "Passive", True),
+            ({"mode": "dnd"}, push(1, "t"), "Silenced by Do Not Disturb", True),
+            ({"mode": "dnd"}, push(1, "t", level="time-sensitive"), "Time sensitive", False),
+            ({"mode": "dnd"}, push(1, "t", level="critical"), "Critical", False),
+            ({"mode": "dnd"}, push(1, "t", anyway=True), "Notified anyway", False),
+            ({"mode": "dnd", **alice, **app}, push(1, "t"), "Silenced by Do Not Disturb", True),
+            ({"mode": "work"}, push(1, "t"), "Silenced by Work", True),
+            ({"mode": "work", **alice}, push(1, "t"), "Work allows Alice", False),
+            ({"mode": "work", **app}, push(1, "t"), "Work allows this app", False),
+            ({"mode": "work", **keeps}, push(1, "t"), "Work allows this app", False),
+            ({"mode": "work", **keeps}, work, "Work allows this app", False),
+            ({"mode": "work", **keeps}, home, "Filtered by Work", True),
+            ({"mode": "dnd", **keeps}, home, "Silenced by Do Not Disturb", True),
+        ]:
+            with self.subTest(focus=focus, why=why):
+                (card,) = self.cards(one, focus=focus)
+                self.assertEqual((card["why"], card["isQuiet"]), (why, is_quiet))
+
+    def test_a_call_rings_while_it_may(self):
+        call = push(1, "Calling", kind="call")
+        call["headers"]["apns-expiration"] = "60"
+        self.assertEqual(self.phone(call)["call"]["from"], "Alice")
+        self.assertIsNone(self.phone(call, now=60_000)["call"], "it rings when it is over")
+        silenced = self.phone(call, focus={"mode": "dnd"})
+        self.assertIsNone(silenced["call"])
+        self.assertEqual(len(silenced["notifications"]), 1)
+        missed = push(1, "Missed call", level="passive", kind="call")
+        after = self.phone(call, missed)
+        self.assertIsNone(after["call"])
+        self.assertEqual([card["body"] for card in after["notifications"]], ["Missed call"])
+
+    def test_what_was_answered_does_not_come_again(self):
+        one = push(1, "first")
+        gone = self.run_module(
+            "phone",
+            """[args[0]].reduce((p, n) => m.phoneAfter(p, n, args[1]), m.phoneWithout(m.phoneAfter(m.emptyPhone, args[0],
+            args[1]), { id: '1', push: '1 first' }))""",
+            one,
+            {"focus": {"mode": "off"}, "readUpTo": {}, "now": 0},
+        )
+        self.assertEqual(gone["notifications"], [])
+
+    def test_only_what_is_passive_waits_for_the_summary(self):
+        cards = self.cards(push(1, "low", level="passive"), push(2, "plain"), phone={"hasSummary": True})
+        self.assertEqual([card["isSummarized"] for card in cards], [True, False])
+
+    def test_a_push_without_a_text_sets_the_badge(self):
+        badge = push(1, "first")
+        badge["payload"]["aps"] = {"badge": 7}
+        phone = self.phone(badge)
+        self.assertEqual((phone["badge"], phone["notifications"]), (7, []))
 
     def test_a_text_under_a_key_is_the_key_with_its_arguments(self):
         """As on a phone whose app has no text under it."""
@@ -101,13 +155,13 @@ class ModuleTests(unittest.TestCase):
         digest["payload"]["aps"]["alert"].pop("title", None)
         plain = push(2, None)
         plain["payload"]["aps"]["alert"] = {"title": "Ann", "loc-key": "New message"}
-        shown = [(card["title"], card["subtitle"], card["body"]) for card in self.phone(digest, plain)]
+        shown = [(card["title"], card["subtitle"], card["body"]) for card in self.cards(digest, plain)]
         self.assertEqual(
             shown, [("7 messages in 2 rooms", "two before one", "first line"), ("Ann", "", "New message")]
         )
 
     def test_what_was_read_does_not_come_to_the_phone(self):
-        shown = self.phone(push(1, "read"), push(2, "new"), read=1)
+        shown = self.cards(push(1, "read"), push(2, "new"), read=1)
         self.assertEqual([notification["body"] for notification in shown], ["new"])
 
     def test_a_focus_is_shown_only_on_a_clear_yes(self):
@@ -117,11 +171,12 @@ class ModuleTests(unittest.TestCase):
         )
 
 
-def push(seq, text, level="active", anyway=False):
+def push(seq, text, level="active", anyway=False, kind="message", label=None):
+    aps = {"alert": {"title": "Alice", "body": text}, "thread-id": "r", "interruption-level": level}
     return {
         "payload": {
-            "aps": {"alert": {"title": "Alice", "body": text}, "thread-id": "r", "interruption-level": level},
-            "communication": {"sender": {"id": "a", "name": "Alice"}, "notifyAnyway": anyway},
+            "aps": aps | ({"filter-criteria": label} if label else {}),
+            "communication": {"kind": kind, "sender": {"id": "a", "name": "Alice"}, "notifyAnyway": anyway},
             "message": {"room": "r", "epoch": "e", "seq": seq},
         },
         "headers": {"apns-id": f"{seq} {text}", "apns-collapse-id": str(seq)},

@@ -1,72 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a visitor of the demo page sees, played in a real browser against a running relay."""
+"""What a visitor of the demo page sees and does, in a real browser against a running relay."""
 
 import unittest
 
-from page import Page, start_browser
-from served import Served
+from page import PageTests
 
-# Shorter than the relay's grace of 10 s: who is away this soon has left cleanly.
-AT_ONCE = 7
 MARKUP = '<img src=x onerror="document.title=1"><b>hi</b>'
 
 
-class PageTests(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.relay = Served()
-        cls.addClassCleanup(cls.relay.stop)
-        cls.driver = start_browser()
-        cls.addClassCleanup(cls.driver.quit)
-
-    def setUp(self):
-        self.page = self.open_page()
-        self.alice, self.bob = self.page.alice, self.page.bob
-        self.eventually = self.page.eventually
-
-    def open_page(self):
-        page = Page(self.driver, self.relay.url)
-        self.addCleanup(page.close)
-        return page
-
-    def tearDown(self):
-        self.assertEqual(self.page.console_errors(), [], "the console shows errors")
-
-    def wait_for_messages(self, panel, *texts):
-        self.eventually(f"{panel.name} has the messages {texts}", lambda: panel.texts("message-text") == list(texts))
-
-    def wait_for_notifications(self, panel, *texts):
-        self.eventually(
-            f"{panel.name}'s phone shows {texts}", lambda: panel.texts("notification-body") == list(texts)
-        )
-
-    def send_away(self, panel, witness):
-        panel.press("go-away")
-        self.eventually(
-            f"{witness.name} sees {panel.name} away", lambda: witness.sees_online() is False, AT_ONCE
-        )
-        self.eventually(f"{panel.name}'s phone is locked", lambda: panel.shows("lock-screen"))
-
-    def test_the_story(self):
-        self.page.picture("1-both-connected")
+class ConversationTests(PageTests):
+    def test_messages_come_and_are_read(self):
         self.alice.say("Good morning")
         self.wait_for_messages(self.bob, "Good morning")
+        self.eventually("Alice knows that it is there", lambda: self.alice.texts("fate") == ["Delivered"])
 
-        self.bob.press("focus-switch")
-        self.eventually("Alice learns of Bob's Focus", lambda: self.alice.shows("focus-notice"))
-        self.assertIn("Bob has notifications silenced", self.alice.texts("focus-notice")[0])
-        self.assertFalse(self.bob.shows("focus-notice"), "Bob is told of a Focus that Alice does not have")
-        self.page.picture("2-bob-focused")
-
-        self.bob.press("focus-switch")
-        self.eventually("the notice goes with the Focus", lambda: not self.alice.shows("focus-notice"))
-
+    def test_nothing_is_missing_after_a_return(self):
+        self.alice.say("Good morning")
+        self.wait_for_messages(self.bob, "Good morning")
         self.send_away(self.bob, self.alice)
         self.alice.say("Are you there?")
         self.wait_for_notifications(self.bob, "Are you there?")
         self.assertFalse(self.bob.shows("silenced"), "silenced without a Focus")
-        self.page.picture("3-on-the-lock-screen")
-
         self.bob.press("come-back")
         self.wait_for_messages(self.bob, "Good morning", "Are you there?")
         # A second copy of the first would have come before this one.
@@ -74,50 +28,16 @@ class PageTests(unittest.TestCase):
         self.wait_for_messages(self.bob, "Good morning", "Are you there?", "There you are")
         self.wait_for_messages(self.alice, "Good morning", "Are you there?", "There you are")
         self.eventually("Alice sees Bob online", lambda: self.alice.sees_online() is True)
-        self.assertEqual(self.bob.parts("notification"), [], "what was read is still on the phone")
-        self.page.picture("4-bob-is-back")
+        self.assertEqual(self.bob.notifications(), [], "what was read is still on the phone")
 
     def test_a_tapped_notification_opens_the_conversation(self):
         self.send_away(self.bob, self.alice)
         self.alice.say("Tap me")
         self.wait_for_notifications(self.bob, "Tap me")
-        self.bob.press("notification")
+        self.bob.press("notification-body")
         self.wait_for_messages(self.bob, "Tap me")
         self.eventually("the conversation is shown", lambda: self.bob.shows("chat"))
         self.eventually("the notification is gone", lambda: not self.bob.parts("notification"))
-
-    def test_a_focus_keeps_the_phone_quiet(self):
-        self.bob.press("focus-switch")
-        self.eventually("Alice learns of Bob's Focus", lambda: self.alice.shows("focus-notice"))
-        self.send_away(self.bob, self.alice)
-        self.assertTrue(self.alice.shows("focus-notice"), "the notice went with the connection")
-        self.alice.say("No hurry")
-        self.wait_for_notifications(self.bob, "No hurry")
-        self.assertTrue(self.bob.shows("silenced"))
-        self.page.picture("5-delivered-quietly")
-
-    def test_notify_anyway_breaks_through(self):
-        self.bob.press("focus-switch")
-        self.eventually("Alice learns of Bob's Focus", lambda: self.alice.shows("focus-notice"))
-        self.send_away(self.bob, self.alice)
-        self.assertFalse(self.alice.shows("notify-anyway"), "offered for no message")
-        self.alice.say("It is on fire")
-        self.eventually("it was delivered quietly", lambda: self.bob.shows("silenced"))
-        self.eventually("Alice may notify anyway", lambda: self.alice.shows("notify-anyway"))
-        self.alice.press("notify-anyway")
-        self.eventually("it lit up the screen", lambda: not self.bob.shows("silenced"))
-        self.wait_for_notifications(self.bob, "It is on fire")
-        self.assertFalse(self.alice.shows("notify-anyway"), "offered twice")
-        self.eventually("Alice knows", lambda: self.alice.texts("fate") == ["Pushed to the phone"])
-
-    def test_a_lost_connection_is_not_a_goodbye(self):
-        self.bob.press("lose-connection")
-        self.alice.say("Did the line drop?")
-        self.wait_for_messages(self.alice, "Did the line drop?")
-        self.assertTrue(self.alice.sees_online(), "Bob is away before the grace is over")
-        self.assertEqual(self.bob.parts("notification"), [], "the phone was told before the grace was over")
-        self.wait_for_notifications(self.bob, "Did the line drop?")
-        self.eventually("Alice sees Bob away", lambda: self.alice.sees_online() is False)
 
     def test_typing_is_shown_until_the_message_comes(self):
         self.bob.type("Hm")
@@ -133,8 +53,11 @@ class PageTests(unittest.TestCase):
         self.send_away(self.bob, self.alice)
         self.alice.say(MARKUP)
         self.wait_for_notifications(self.bob, MARKUP)
+        self.eventually("the relay's view has the payload", lambda: MARKUP[:9] in "".join(self.page.end(2, self.bob, "payload")))
+        self.page.find("wire-toggle").click()
+        self.eventually("the frames are shown", lambda: self.page.find("wire-log").find_elements("css selector", "li"))
         made = self.driver.execute_script(
-            "return document.querySelectorAll('img, .bubble > *, .card-body > *, .entries pre > *').length"
+            "return document.querySelectorAll('img, .bubble > *, .card-body > *, .trace q > *, pre > *').length"
         )
         self.assertEqual(made, 0, "text became elements")
         self.assertEqual(self.driver.title, title, "text was run")
@@ -142,16 +65,16 @@ class PageTests(unittest.TestCase):
     def test_a_reload_keeps_the_conversation_and_the_focus(self):
         self.alice.say("Remember this")
         self.wait_for_messages(self.bob, "Remember this")
-        self.bob.press("focus-switch")
-        self.eventually("Alice learns of Bob's Focus", lambda: self.alice.shows("focus-notice"))
+        self.bob.choose("mode-dnd")
+        self.wait_for_focus()
         self.driver.refresh()
         self.page.wait_for_both()
         self.wait_for_messages(self.alice, "Remember this")
         self.wait_for_messages(self.bob, "Remember this")
-        self.eventually("Bob's switch is on", self.bob.has_switched_focus_on)
+        self.assertTrue(self.bob.is_chosen("mode-dnd"))
         self.eventually("Alice still knows", lambda: self.alice.shows("focus-notice"))
         # The number of this report must be above those from before the reload.
-        self.bob.press("focus-switch")
+        self.bob.choose("mode-off")
         self.eventually("the notice goes with the Focus", lambda: not self.alice.shows("focus-notice"))
 
     def test_visitors_do_not_meet(self):
@@ -163,21 +86,234 @@ class PageTests(unittest.TestCase):
         other.alice.say("Elsewhere")
         self.wait_for_messages(other.bob, "Elsewhere")
 
-    def test_the_wire_log_shows_both_directions(self):
-        self.alice.say("On the wire")
-        self.wait_for_messages(self.bob, "On the wire")
-        self.bob.press("focus-switch")
-        for person, kind, name in [
-            ("alice", "sent", "hello"),
-            ("alice", "sent", "send"),
-            ("bob", "heard", "message"),
-            ("bob", "http", "200"),
-        ]:
-            row = f'[data-person="{person}"][data-kind="{kind}"][data-type="{name}"]'
-            self.eventually(
-                f"the log has {row}",
-                lambda: self.driver.find_elements("css selector", f"[data-testid=wire-log] {row}"),
-            )
+    def test_carol_makes_it_a_group(self):
+        self.page.add_carol()
+        self.bob.choose("mode-dnd")
+        self.carol.choose("mode-dnd")
+        self.eventually(
+            "Alice learns of both", lambda: "Bob and Carol have" in "".join(self.alice.texts("focus-notice"))
+        )
+        self.alice.say("All of you")
+        self.wait_for_messages(self.bob, "All of you")
+        self.wait_for_messages(self.carol, "All of you")
+        self.driver.refresh()
+        self.page.wait_for_both()
+        self.wait_for_messages(self.carol, "All of you")
+
+
+class DepartureTests(PageTests):
+    """Idle, in the background, killed, without a network."""
+
+    def test_a_killed_app_is_told_of_when_the_grace_is_over(self):
+        self.bob.press("kill-app")
+        self.alice.say("Did the line drop?")
+        self.wait_for_messages(self.alice, "Did the line drop?")
+        self.assertTrue(self.alice.sees_online(), "Bob is away before the grace is over")
+        self.assertEqual(self.bob.parts("notification"), [], "the phone was told before the grace was over")
+        self.wait_for_notifications(self.bob, "Did the line drop?")
+        self.eventually("Alice sees Bob away", lambda: self.alice.sees_online() is False)
+
+    def test_without_a_network_nothing_comes_until_it_is_back(self):
+        self.bob.press("lose-network")
+        self.assertTrue(self.bob.shows("no-network"))
+        self.alice.say("Are you in a tunnel?")
+        self.eventually("the gateway has it", lambda: "sent" in "".join(self.page.end(1, self.bob, "life")))
+        self.assertEqual(self.bob.parts("notification"), [], "a push came without a network")
+        self.bob.press("come-back")
+        self.wait_for_messages(self.bob, "Are you in a tunnel?")
+
+    def test_an_app_in_the_background_is_told_at_once(self):
+        self.bob.choose("activity-background")
+        self.eventually("Alice sees it", lambda: "background" in self.alice.texts("peer-presence")[0])
+        self.alice.say("Look here")
+        self.wait_for_notifications(self.bob, "Look here")
+
+    def test_an_idle_screen_gives_the_phone_time(self):
+        self.bob.choose("activity-idle")
+        self.eventually("Alice sees it", lambda: "idle" in self.alice.texts("peer-presence")[0])
+        self.alice.say("Are you asleep?")
+        self.wait_for_messages(self.bob, "Are you asleep?")
+        self.eventually("it waits", lambda: "Wait" in "".join(self.page.end(1, self.bob, "outcome")))
+        self.bob.choose("activity-active")
+        self.eventually("Alice knows that it was seen", lambda: self.alice.texts("fate") == ["Delivered"])
+
+
+class FocusTests(PageTests):
+    """What the phone lets through, and what the relay makes of it."""
+
+    def quietly(self, text):
+        self.alice.say(text)
+        self.wait_for_notifications(self.bob, text)
+        self.eventually("it was delivered quietly", lambda: self.bob.shows("silenced"))
+
+    def why(self):
+        return self.bob.texts("why")
+
+    def work(self, *choices):
+        self.bob.choose("mode-work")
+        for choice in choices:
+            self.bob.choose(choice)
+
+    def test_a_focus_keeps_the_phone_quiet(self):
+        self.bob.choose("mode-dnd")
+        self.wait_for_focus()
+        self.assertFalse(self.bob.shows("focus-notice"), "Bob is told of a Focus that Alice does not have")
+        self.send_away(self.bob, self.alice)
+        self.assertTrue(self.alice.shows("focus-notice"), "the notice went with the connection")
+        self.quietly("No hurry")
+        self.assertEqual(self.why(), ["Silenced by Do Not Disturb"])
+        self.assertEqual(self.bob.texts("badge"), ["1"])
+
+    def test_notify_anyway_breaks_through(self):
+        self.bob.choose("mode-dnd")
+        self.wait_for_focus()
+        self.send_away(self.bob, self.alice)
+        self.assertFalse(self.alice.shows("notify-anyway"), "offered for no message")
+        self.quietly("It is on fire")
+        self.eventually("Alice may notify anyway", lambda: self.alice.shows("notify-anyway"))
+        self.alice.press("notify-anyway")
+        self.eventually("it lit up the screen", lambda: not self.bob.shows("silenced"))
+        self.wait_for_notifications(self.bob, "It is on fire")
+        self.assertEqual(self.why(), ["Notified anyway"])
+        self.assertFalse(self.alice.shows("notify-anyway"), "offered twice")
+
+    def test_who_is_allowed_breaks_through(self):
+        self.work("allows-alice")
+        self.wait_for_focus()
+        self.send_away(self.bob, self.alice)
+        self.alice.say("It is me")
+        self.eventually("it lit up the screen", lambda: self.why() == ["Work allows Alice"])
+        self.assertFalse(self.bob.shows("silenced"))
+
+    def test_an_allowed_app_is_not_silenced_at_all(self):
+        self.work()
+        self.wait_for_focus()
+        self.bob.choose("allows-app")
+        self.eventually("the notice goes", lambda: not self.alice.shows("focus-notice"))
+        self.send_away(self.bob, self.alice)
+        self.alice.say("Through")
+        self.eventually("it lit up the screen", lambda: self.why() == ["Work allows this app"])
+
+    def test_a_filter_goes_by_the_label_of_the_conversation(self):
+        self.work("allows-app", "filter-out")
+        self.send_away(self.bob, self.alice)
+        self.quietly("From home")
+        self.assertEqual(self.why(), ["Filtered by Work"])
+        self.assertIn('"filter-criteria": "home"', self.page.end(1, self.bob, "payload")[0])
+        self.bob.choose("filter-in")
+        self.alice.say("From work")
+        self.eventually("it lit up the screen", lambda: "Work allows this app" in self.why())
+
+    def test_what_is_time_sensitive_breaks_through(self):
+        self.bob.choose("mode-dnd")
+        self.wait_for_focus()
+        self.send_away(self.bob, self.alice)
+        self.alice.press("send-urgent")
+        self.eventually("it lit up the screen", lambda: self.why() == ["Time sensitive"])
+
+    def test_a_focus_that_is_not_shared_is_not_told(self):
+        self.bob.choose("mode-dnd")
+        self.wait_for_focus()
+        self.bob.open_settings()
+        self.bob.choose("share-focus")
+        self.eventually("Alice knows nothing of it", lambda: not self.alice.shows("focus-notice"))
+        self.send_away(self.bob, self.alice)
+        self.quietly("The phone knows all the same")
+
+    def test_what_is_passive_waits_for_the_summary(self):
+        self.bob.open_settings()
+        self.bob.choose("on-focus-passive")
+        self.bob.choose("summary")
+        self.bob.choose("mode-dnd")
+        self.wait_for_focus()
+        self.send_away(self.bob, self.alice)
+        self.alice.say("Whenever you like")
+        self.eventually("it waits for the summary", lambda: self.bob.shows("summary"))
+        self.eventually("it was softened", lambda: "passive" in "".join(self.page.end(1, self.bob, "outcome")))
+        self.assertEqual(self.why(), ["Passive"])
+        self.bob.press("deliver-summary")
+        self.eventually("it is delivered", lambda: self.bob.shows("silenced"))
+
+    def test_what_is_held_comes_as_one_digest(self):
+        self.bob.open_settings()
+        self.bob.choose("on-focus-hold")
+        self.bob.choose("mode-dnd")
+        self.wait_for_focus()
+        self.send_away(self.bob, self.alice)
+        self.alice.say("One")
+        self.alice.say("Two")
+        self.eventually("both are held", lambda: self.held(1) and self.held(2))
+        self.assertEqual(self.bob.notifications(), [], "a held push came to the phone")
+        self.bob.choose("mode-off")
+        self.wait_for_notifications(self.bob, "Alice: Two")
+        self.eventually("one tells of the other", lambda: self.page.end(1, self.bob, "life") == ["heldmerged"])
+
+    def held(self, seq):
+        return "".join(self.page.end(seq, self.bob, "outcome")).startswith("Hold until")
+
+
+class AnswerTests(PageTests):
+    """What people do with notifications, on the lock screen."""
+
+    def setUp(self):
+        super().setUp()
+        self.send_away(self.bob, self.alice)
+
+    def test_an_invitation_is_accepted(self):
+        self.alice.press("send-invitation")
+        self.wait_for_notifications(self.bob, "Dinner on Friday?")
+        self.bob.press("demo.accept")
+        self.eventually("Alice knows", lambda: self.alice.texts("response") == ["Bob accepted"])
+        self.assertEqual(self.bob.notifications(), [], "what was answered is still there")
+
+    def test_an_invitation_is_declined(self):
+        self.alice.press("send-invitation")
+        self.wait_for_notifications(self.bob, "Dinner on Friday?")
+        self.bob.press("demo.decline")
+        self.eventually("Alice knows", lambda: self.alice.texts("response") == ["Bob declined"])
+
+    def test_a_reply_becomes_a_message(self):
+        self.alice.say("Tea?")
+        self.wait_for_notifications(self.bob, "Tea?")
+        self.bob.press("demo.reply")
+        self.bob.part("reply-text").send_keys("In a minute\n")
+        self.wait_for_messages(self.alice, "Tea?", "In a minute")
+        self.assertTrue(self.bob.shows("lock-screen"), "the app was opened for it")
+
+    def test_stacks_fold(self):
+        for text in ["One", "Two", "Three"]:
+            self.alice.say(text)
+        self.wait_for_notifications(self.bob, "Three")
+        self.assertEqual(self.bob.texts("unfold"), ["2 more from Alice"])
+        self.bob.press("unfold")
+        self.wait_for_notifications(self.bob, "Three", "Two", "One")
+        self.assertEqual(self.bob.texts("badge"), ["3"])
+
+
+class CallTests(PageTests):
+    def test_a_call_is_taken(self):
+        self.send_away(self.bob, self.alice)
+        self.alice.press("send-call")
+        self.eventually("it rings", lambda: self.bob.shows("call"))
+        self.bob.press("accept-call")
+        self.eventually("Alice knows", lambda: self.alice.texts("response") == ["Bob accepted"])
+        self.eventually("Bob is in the app", lambda: self.bob.shows("chat") and not self.bob.shows("call"))
+
+    def test_a_call_is_declined(self):
+        self.alice.press("send-call")
+        self.eventually("it rings over the open app", lambda: self.bob.shows("call"))
+        self.bob.press("decline-call")
+        self.eventually("Alice knows", lambda: self.alice.texts("response") == ["Bob declined"])
+        self.eventually("it is quiet", lambda: not self.bob.shows("call"))
+
+    def test_a_focus_keeps_a_call_from_ringing(self):
+        self.bob.choose("mode-dnd")
+        self.wait_for_focus()
+        self.send_away(self.bob, self.alice)
+        self.alice.press("send-call")
+        self.wait_for_notifications(self.bob, "Calling")
+        self.assertFalse(self.bob.shows("call"), "it rings in spite of the Focus")
+        self.assertTrue(self.bob.shows("silenced"))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether everybody can use the page: accessibility by axe-core, the policy, its weight and its first paint."""
+
+import unittest
+from pathlib import Path
+
+import axe_core_python
+from page import PageTests
+
+AXE = (Path(axe_core_python.__file__).parent / "axe.min.js").read_text()
+RUN_AXE = """
+const done = arguments[0]
+axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => done(violations.map(
+  ({ id, nodes }) => `${id}: ${nodes.map((node) => `${node.target} ${node.failureSummary}`).join(' | ')}`
+)), (error) => done([String(error)]))
+"""
+MOST_BYTES = 150_000
+FIRST_PAINT = 500
+PHONE = {"width": 390, "height": 844, "deviceScaleFactor": 2, "mobile": True}
+DESKTOP = {"width": 1440, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+
+
+class QualityTests(PageTests):
+    def show(self, scheme, metrics):
+        features = [
+            {"name": "prefers-color-scheme", "value": scheme},
+            {"name": "prefers-reduced-motion", "value": "reduce"},
+        ]
+        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+        self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+        # The new look is drawn, and what changes softly has changed.
+        self.driver.execute_async_script("""
+          const done = arguments[0]
+          requestAnimationFrame(() => requestAnimationFrame(() =>
+            Promise.all(document.getAnimations().map((one) => one.finished.catch(() => {}))).then(() => done())))
+        """)
+
+    def assert_accessible(self):
+        self.driver.execute_script(AXE)
+        self.assertEqual(self.driver.execute_async_script(RUN_AXE), [])
+
+    def assert_fits(self):
+        wide = self.driver.execute_script(
+            "const { scrollWidth, clientWidth } = document.documentElement; return scrollWidth - clientWidth"
+        )
+        self.assertLessEqual(wide, 0, "the page scrolls sideways")
+
+    def check(self, scheme):
+        """Much of what the page can show, at once."""
+        self.show(scheme, DESKTOP)
+        self.page.add_carol()
+        for panel in (self.alice, self.bob, self.carol):
+            panel.open_settings()
+        self.bob.choose("mode-work")
+        self.wait_for_focus()
+        self.send_away(self.bob, self.carol)
+        self.alice.press("send-invitation")
+        self.wait_for_notifications(self.bob, "Dinner on Friday?")
+        self.alice.press("send-call")
+        self.eventually("it rings", lambda: self.carol.shows("call"))
+        self.page.find("wire-toggle").click()
+        self.eventually("the linter has spoken", lambda: "object" in "".join(self.page.end(1, self.bob, "linter")))
+        self.page.find("linter").click()
+        for device, metrics in (("desktop", DESKTOP), ("phone", PHONE)):
+            with self.subTest(device=device):
+                self.show(scheme, metrics)
+                self.assert_accessible()
+                self.assert_fits()
+                self.page.picture(f"{scheme}-{device}")
+
+    def test_everybody_can_use_it_by_day(self):
+        self.check("light")
+
+    def test_everybody_can_use_it_by_night(self):
+        self.check("dark")
+
+    def test_the_keyboard_reaches_every_control(self):
+        self.driver.execute_script("document.body.focus()")
+        names = self.driver.execute_script("""
+          const wanted = [...document.querySelectorAll('button, input, a[href], summary')].filter(
+            (node) => node.checkVisibility({ visibilityProperty: true }) && !node.disabled && !node.closest('[inert]'))
+          return wanted.filter((node) => node.tabIndex < 0).map((node) => node.outerHTML)
+        """)
+        self.assertEqual(names, [])
+
+    def test_nothing_breaks_the_policy(self):
+        violations = self.driver.execute_async_script("""
+          const done = arguments[0]
+          const seen = []
+          new ReportingObserver((reports) => seen.push(...reports.map(({ body }) => body.effectiveDirective)), {
+            types: ['csp-violation'], buffered: true,
+          }).observe()
+          setTimeout(() => done(seen), 100)
+        """)
+        self.assertEqual(violations, [])
+        outside = self.driver.execute_script(
+            "return performance.getEntriesByType('resource').map(({ name }) => name).filter((name) => !name.startsWith(location.origin))"
+        )
+        self.assertEqual(outside, [])
+
+    def test_it_is_small_and_there_at_once(self):
+        self.driver.execute_cdp_cmd("Network.enable", {})
+        self.driver.execute_cdp_cmd("Network.setCacheDisabled", {"cacheDisabled": True})
+        self.driver.refresh()
+        self.page.wait_for_both()
+        files = self.driver.execute_script("""
+          return [...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')]
+            .filter(({ name }) => !name.includes('/v1/'))
+            .map(({ name, transferSize, encodedBodySize }) => [name, encodedBodySize])
+        """)
+        total = sum(size for _, size in files)
+        self.assertGreater(total, 10_000, files)
+        self.assertLess(total, MOST_BYTES, files)
+        (paint,) = self.driver.execute_script(
+            "return performance.getEntriesByName('first-contentful-paint').map(({ startTime }) => startTime)"
+        )
+        print(f"{total} bytes in {len(files)} files; first contentful paint after {paint:.0f} ms")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The relay's view of its decisions: it shows the running relay, whoever changes something in it."""
+
+import json
+import unittest
+import urllib.request
+
+from page import PageTests
+
+
+class RelayViewTests(PageTests):
+    def of(self, seq, testid):
+        return "".join(self.page.end(seq, self.bob, testid))
+
+    def put(self, path, body):
+        """A change from outside of the page."""
+        request = urllib.request.Request(
+            f"{self.page.origin}/v1/{path}",
+            json.dumps(body).encode(),
+            {"Content-Type": "application/json", "X-Stillwire-User": self.page.user(self.bob)},
+            method="PUT",
+        )
+        with urllib.request.urlopen(request, timeout=10) as response:
+            return json.load(response)
+
+    def test_a_wait_that_ends_in_a_push_is_told_with_its_rules(self):
+        self.bob.press("kill-app")
+        self.alice.say("Hello?")
+        self.eventually("it waits", lambda: self.of(1, "outcome").startswith("Wait until"))
+        self.assertIn("rule 9", self.of(1, "reasons"))
+        self.eventually("it is pushed", lambda: self.of(1, "outcome").endswith("Push"))
+        self.assertIn("rule 14", self.of(1, "reasons"))
+        self.eventually("the job is sent", lambda: "sent" in self.of(1, "life"))
+
+    def test_what_was_read_is_not_pushed(self):
+        self.alice.say("You are here")
+        self.wait_for_messages(self.bob, "You are here")
+        self.eventually("the decision is told", lambda: "rule 7" in self.of(1, "reasons"))
+        self.eventually("it arrived", lambda: "open app" in self.of(1, "summary"))
+        self.assertEqual(self.of(1, "life"), "")
+
+    def test_the_payload_is_what_the_gateway_sent(self):
+        self.send_away(self.bob, self.alice)
+        self.alice.press("send-urgent")
+        self.eventually("the payload is shown", lambda: self.of(1, "payload"))
+        payload = json.loads(self.of(1, "payload"))
+        self.assertEqual(payload["aps"]["interruption-level"], "time-sensitive")
+        self.assertEqual(payload["communication"]["sender"]["name"], "Alice")
+        self.eventually("the linter has spoken", lambda: "nothing to object to" in self.of(1, "linter"))
+
+    def test_a_stopped_gateway_has_the_job_tried_again(self):
+        self.send_away(self.bob, self.alice)
+        self.page.find("gateway-down").click()
+        self.alice.say("Is the line open?")
+        self.eventually("the job is retrying", lambda: "retrying" in self.of(1, "life"))
+        self.eventually("a second attempt has failed", lambda: "2 × ConnectFailed" in self.of(1, "life"))
+        self.page.picture("gateway-down")
+        self.assertEqual(self.bob.notifications(), [], "a push came through a stopped gateway")
+        self.page.find("gateway-down").click()
+        self.wait_for_notifications(self.bob, "Is the line open?")
+        self.eventually("the job is sent", lambda: "sent" in self.of(1, "life"))
+
+    def test_a_preference_from_outside_changes_the_next_outcome(self):
+        self.bob.choose("mode-dnd")
+        self.wait_for_focus()
+        self.send_away(self.bob, self.alice)
+        self.alice.say("First")
+        self.eventually("it is pushed", lambda: self.of(1, "outcome") == "Push")
+        self.put(f"users/{self.page.user(self.bob)}/preferences", {"onFocus": "hold"})
+        self.alice.say("Second")
+        self.eventually("it is held", lambda: self.of(2, "outcome").startswith("Hold until"))
+        self.wait_for_notifications(self.bob, "First")
+        self.bob.open_settings()
+        self.eventually("Bob's settings say so", lambda: self.bob.is_chosen("on-focus-hold"))
+
+    def test_the_frames_are_there_for_who_asks(self):
+        self.alice.say("On the wire")
+        self.wait_for_messages(self.bob, "On the wire")
+        self.bob.choose("mode-dnd")
+        self.page.find("wire-toggle").click()
+        for person, kind, name in [
+            ("alice", "sent", "hello"),
+            ("alice", "sent", "send"),
+            ("bob", "heard", "message"),
+            ("bob", "http", "200"),
+        ]:
+            row = f'[data-person="{person}"][data-kind="{kind}"][data-type="{name}"]'
+            self.eventually(
+                f"the log has {row}",
+                lambda: self.driver.find_elements("css selector", f"[data-testid=wire-log] {row}"),
+            )
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The guided story: step by step, by itself, and from a link into its middle."""
+
+import unittest
+
+from page import BrowserTests, PageTests
+
+
+class StoryTests(PageTests):
+    def next_step(self):
+        step = self.page.story_step() + 1
+        self.eventually("the next step can be played", lambda: self.page.find("next").is_enabled())
+        self.page.find("next").click()
+        self.eventually(f"step {step} is done", lambda: self.page.story_step() == step)
+        self.page.picture(f"story-{step}")
+
+    def test_every_step_shows_what_it_tells(self):
+        self.page.picture("story-0")
+        self.next_step()
+        self.assertIn("Bob has notifications silenced", self.alice.texts("focus-notice")[0])
+        self.assertTrue(self.bob.is_chosen("mode-dnd"))
+
+        self.next_step()
+        self.assertTrue(self.bob.shows("lock-screen"))
+        self.assertIs(self.alice.sees_online(), False)
+
+        self.next_step()
+        self.assertEqual(self.bob.notifications(), ["Tea at five?"])
+        self.assertTrue(self.bob.shows("silenced"))
+        self.assertTrue(self.alice.shows("notify-anyway"))
+        self.eventually("the linter has spoken", lambda: "nothing to object" in "".join(self.of(1, "linter")))
+        self.assertIn("rule 14", self.of(1, "reasons")[0])
+        self.eventually("the job's life is shown", lambda: "sent" in "".join(self.of(1, "life")))
+
+        self.next_step()
+        self.assertEqual(self.bob.notifications(), ["Tea at five?"])
+        self.assertFalse(self.bob.shows("silenced"), "it did not light up")
+
+        self.next_step()
+        self.assertEqual(self.bob.texts("notification-body")[0], "Alice: And the good biscuits")
+        self.eventually("one push tells of both", lambda: self.of(2, "life") == ["heldmerged"])
+        self.assertEqual(self.of(2, "outcome")[0][:4], "Hold")
+
+        self.next_step()
+        self.assertEqual(self.alice.texts("response"), ["Bob accepted"])
+        self.assertTrue(self.bob.shows("chat"))
+        texts = ["Tea at five?", "I have the blue pot", "And the good biscuits", "Bring Carol, too?"]
+        self.wait_for_messages(self.bob, *texts)
+        self.assertEqual(self.alice.texts("message-text"), texts)
+        self.assertEqual(self.page.find("next").text, "Start over")
+
+        place = self.page.place
+        self.page.find("next").click()
+        self.eventually("it begins in another place", lambda: self.page.place not in ("", place))
+        self.page.wait_for_both()
+        self.assertEqual(self.alice.parts("message"), [])
+
+    def of(self, seq, testid):
+        return self.page.end(seq, self.bob, testid)
+
+    def test_it_plays_by_itself_until_it_is_paused(self):
+        self.page.find("play").click()
+        self.assertEqual(self.page.find("play").text, "Pause")
+        self.eventually("two steps were played", lambda: self.page.story_step() >= 2)
+        self.page.find("play").click()
+        self.eventually("it pauses", lambda: self.page.find("play").text == "Play")
+        self.assertLess(self.page.story_step(), 6)
+
+    def test_only_what_the_relay_tells_completes_a_step(self):
+        """Bob does by hand what the first step would do: the step itself is not done."""
+        self.bob.choose("mode-dnd")
+        self.wait_for_focus()
+        self.assertEqual(self.page.story_step(), 0)
+        self.next_step()
+
+
+class LinkTests(BrowserTests):
+    def test_a_link_leads_into_the_story(self):
+        page = self.open_page("#/3")
+        page.eventually("three steps are done", lambda: page.story_step() == 3)
+        self.assertEqual(page.bob.notifications(), ["Tea at five?"])
+        self.assertRegex(page.place, "^[a-z0-9]+$")
+
+    def test_a_link_leads_to_a_place(self):
+        first = self.open_page("#ourownplace")
+        first.alice.say("Meet me here")
+        page = self.open_page("#ourownplace")
+        page.eventually("the message is there", lambda: page.bob.texts("message-text") == ["Meet me here"])
+
+
+if __name__ == "__main__":
+    unittest.main()

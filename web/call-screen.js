@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+import { avatar, setText } from './dom.js'
+
+/** The screen while a call rings, over whatever else the phone shows. */
+export class CallScreen {
+  #person
+  #parts
+  #id = null
+  #end = 0
+
+  /** `open` is called when the call is taken. */
+  constructor(person, parts, open) {
+    this.#person = person
+    this.#parts = parts
+    parts('accept').addEventListener('click', () => {
+      const { call } = person.phone
+      open()
+      person.respond(call, 'demo.call.accept')
+    })
+    parts('decline').addEventListener('click', () => person.respond(person.phone.call, 'demo.call.decline'))
+  }
+
+  render(now) {
+    const { call } = this.#person.phone
+    this.#parts('call').inert = call === null
+    if ((call?.id ?? null) === this.#id) return
+    this.#id = call?.id ?? null
+    clearTimeout(this.#end)
+    if (!call) return
+    this.#parts('caller').replaceChildren(avatar(call.from))
+    setText(this.#parts('caller-name'), call.from)
+    setText(this.#parts('call-why'), call.why || 'Stillwire call')
+    this.#end = setTimeout(() => this.#person.stopRinging(), call.until - now)
+  }
+}

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+import { CallScreen } from './call-screen.js'
+import { clockFace } from './clock.js'
+import { ConversationView } from './conversation-view.js'
+import { arrange, element, perPicture, setText } from './dom.js'
+import { LockScreen } from './lock-screen.js'
+import { pushHere, webPushKey } from './web-push.js'
+
+const minute = 60_000
+const departures = { closed: 'Away: closed the app', killed: 'The app was killed', lost: 'No network' }
+const activities = { active: 'Connected', idle: 'Connected, not looking', background: 'App in the background' }
+
+/** `<person-panel>`: one person's name, connection and phone, and everything they may do. `person` is set once. */
+export class PersonPanel extends HTMLElement {
+  #person
+  #parts = new Map()
+  #people = new Map()
+  #conversation
+  #lockScreen
+  #callScreen
+  #render = perPicture(() => this.#draw())
+
+  set person(person) {
+    this.#person = person
+    this.append(document.getElementById('person').content.cloneNode(true))
+    const part = (name) => this.part(name)
+    this.#conversation = new ConversationView(person, part)
+    this.#lockScreen = new LockScreen(person, part, () => this.#comeBack(), this.#render)
+    this.#callScreen = new CallScreen(person, part, () => this.#comeBack())
+    this.#prepare()
+    person.addEventListener('change', this.#render)
+    this.#tick()
+  }
+
+  get person() {
+    return this.#person
+  }
+
+  /** The element of this panel with this `data-part`. */
+  part(name) {
+    if (!this.#parts.has(name)) this.#parts.set(name, this.querySelector(`[data-part="${name}"]`))
+    return this.#parts.get(name)
+  }
+
+  #prepare() {
+    const person = this.#person
+    const { name } = person
+    const key = name.toLowerCase()
+    this.dataset.testid = `person-${key}`
+    this.dataset.person = key
+    this.setAttribute('role', 'region')
+    this.setAttribute('aria-label', name)
+    this.part('name').textContent = name
+    this.#choices('mode', `${name}’s Focus`, (mode) => person.setFocus({ mode }))
+    this.#choices('filter', `Filter of ${name}’s Work Focus`, (filter) => person.setFocus({ filter }))
+    this.#choices('activity', `${name}’s activity`, (activity) => person.setActivity(activity))
+    this.#choices('on-focus', `While ${name} is silenced, pushes are`, (onFocus) => person.setOnFocus(onFocus))
+    this.#toggle('allows-app', (allowsApp) => person.setFocus({ allowsApp }))
+    this.#toggle('share-focus', (isShared) => person.setFocus({}, isShared))
+    this.#toggle('summary', (hasSummary) => person.setSummary(hasSummary))
+    for (const departure of Object.keys(departures)) {
+      this.part(departure).addEventListener('click', () => this.#leave(departure))
+    }
+    this.#offerPush()
+  }
+
+  #choices(name, legend, choose) {
+    const group = this.part(name)
+    group.setAttribute('aria-label', legend)
+    for (const choice of group.querySelectorAll('input')) {
+      choice.name = `${this.dataset.person}-${name}`
+      choice.dataset.testid = `${name}-${choice.value}`
+      choice.addEventListener('change', () => choose(choice.value))
+    }
+  }
+
+  #toggle(name, choose) {
+    this.part(name).dataset.testid = name
+    this.part(name).addEventListener('change', ({ target }) => choose(target.checked))
+  }
+
+  // Only where this browser and the relay can do it.
+  async #offerPush() {
+    const key = await webPushKey().catch(() => null)
+    if (!key) return
+    const button = this.part('push-here')
+    button.hidden = false
+    button.addEventListener('click', async () => {
+      button.disabled = true
+      try {
+        await pushHere(this.#person.user, key)
+      } catch (error) {
+        button.disabled = false
+        const detail = `${this.#person.name} is not pushed to here: ${error.message}`
+        this.#person.dispatchEvent(new CustomEvent('complaint', { detail }))
+      }
+    })
+  }
+
+  // The button that was pressed disappears, so the keyboard is taken to its counterpart.
+  #leave(departure) {
+    this.#person.leave(departure)
+    this.#draw()
+    this.part('come-back').focus({ preventScroll: true })
+  }
+
+  #comeBack() {
+    this.#person.comeBack()
+    this.#draw()
+    this.part('text').focus({ preventScroll: true })
+  }
+
+  #draw() {
+    const person = this.#person
+    const { focus, phone, isLocked, activity } = person
+    const now = Date.now()
+    const isAway = person.departure !== null
+    this.classList.toggle('is-idle', activity === 'idle')
+    this.dataset.connection = person.connection
+    this.part('chat').inert = isLocked || phone.call !== null
+    this.part('lock').inert = !isLocked || phone.call !== null
+    this.part('status-moon').classList.toggle('is-on', focus.mode !== 'off')
+    setText(this.part('status-time'), clockFace(now))
+    setText(this.part('connection'), connectionText(person))
+    for (const departure of Object.keys(departures)) this.part(departure).disabled = isAway
+    this.part('activity').disabled = isAway
+    const chosen = { mode: focus.mode, filter: focus.filter, activity, 'on-focus': person.onFocus }
+    for (const [name, value] of Object.entries(chosen)) {
+      for (const choice of this.part(name).querySelectorAll('input')) choice.checked = choice.value === value
+    }
+    this.part('work').hidden = focus.mode !== 'work'
+    this.part('allows-app').checked = focus.allowsApp
+    this.part('share-focus').checked = person.isFocusShared
+    this.part('summary').checked = phone.hasSummary
+    this.#drawPeople()
+    this.#conversation.render(now)
+    this.#lockScreen.render(now)
+    this.#lockScreen.renderBanner(!isLocked && activity === 'idle')
+    this.#callScreen.render(now)
+  }
+
+  // Whom the Focus lets through.
+  #drawPeople() {
+    const person = this.#person
+    const rows = person.others.map(({ user }) => {
+      if (!this.#people.has(user)) this.#people.set(user, this.#allowance(user))
+      const label = this.#people.get(user)
+      label.firstElementChild.checked = person.focus.people.includes(user)
+      return label
+    })
+    arrange(this.part('people'), rows)
+  }
+
+  #allowance(user) {
+    const name = this.#person.nameOf(user)
+    const box = element('input', { type: 'checkbox', 'data-testid': `allows-${name.toLowerCase()}` })
+    box.addEventListener('change', () => {
+      const { people } = this.#person.focus
+      this.#person.setFocus({ people: box.checked ? [...people, user] : people.filter((other) => other !== user) })
+    })
+    return element('label', { class: 'check' }, box, name)
+  }
+
+  // Clocks and “5 min ago” change on the minute.
+  #tick() {
+    this.#render()
+    setTimeout(() => this.#tick(), minute - (Date.now() % minute))
+  }
+}
+
+function connectionText({ connection, departure, activity, refusal }) {
+  if (departure) return departures[departure]
+  switch (connection) {
+    case 'open':
+      return activities[activity]
+    case 'waiting':
+      return 'Connection lost, coming back…'
+    case 'refused':
+      return `Not coming back: ${refusal}`
+    default:
+      return 'Connecting…'
+  }
+}
+
+customElements.define('person-panel', PersonPanel)

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+import { timeOfDay } from './clock.js'
+import { arrange, element, perPicture, setText } from './dom.js'
+import { PushWatch } from './push-watch.js'
+import { noTraces, tracesAfter } from './trace.js'
+
+const outcomes = { push: 'Push', hold: 'Hold', wait: 'Wait', none: 'No push' }
+const fates = { received: 'The open app has it', read: 'Read', onPhone: 'The phone says that it arrived' }
+
+/** `<relay-view>`: what the relay decides of each message and why, its push jobs' lives, and their payloads. */
+export class RelayView extends HTMLElement {
+  #people = []
+  #traces = noTraces
+  #watch
+  #rows = new Map()
+  #render = perPicture(() => this.#draw())
+
+  /** Follows the messages that this person sends, and the pushes that come to their phone. */
+  follow(person) {
+    this.#watch ??= new PushWatch(person.room, () => this.#traces, (input) => this.#take(input))
+    this.#people.push(person)
+    // A reload finds the gateway at work.
+    person.setReachable(true)
+    person.addEventListener('sent', ({ detail }) => this.#sent(person, detail))
+    person.addEventListener('fate', ({ detail }) => this.#fate(person, detail))
+    person.addEventListener('push', ({ detail }) => this.#delivered(person, detail))
+  }
+
+  connectedCallback() {
+    document.addEventListener('visibilitychange', () => this.#watch?.look())
+    const gateway = this.querySelector('[data-part="gateway"]')
+    gateway.addEventListener('change', () => {
+      for (const person of this.#people) person.setReachable(!gateway.checked)
+      this.#watch?.look()
+    })
+  }
+
+  #take(input) {
+    this.#traces = tracesAfter(this.#traces, input)
+    const preference = input.facts?.recipient?.onFocus
+    if (preference) this.#people.find(({ user }) => user === input.user)?.heardOfPreference(preference)
+    this.#render()
+  }
+
+  #sent({ user: from }, { seq, text, push }) {
+    this.#take({ type: 'sent', seq, from, text, time: Date.now() })
+    for (const { user } of this.#people) {
+      if (user !== from) this.#watch.decide({ seq, from, push, user }).catch(() => {})
+    }
+  }
+
+  #fate({ user: from }, { user, seq, state }) {
+    // Receipts are cumulative; `delivery` is of one message.
+    for (const trace of this.#traces) {
+      if (trace.from === from && trace.seq <= seq) this.#take({ type: 'fate', seq: trace.seq, user, state })
+    }
+    this.#watch.look()
+  }
+
+  #delivered({ user }, { payload, headers }) {
+    const seq = payload.message?.seq
+    if (!this.#traces.some((trace) => trace.seq === seq)) return
+    this.#take({ type: 'delivered', seq, user, payload })
+    this.#watch.lint({ seq, user, payload, headers }).catch(() => {})
+    this.#watch.look()
+  }
+
+  #draw() {
+    const rows = this.#traces.map((trace) => this.#trace(trace))
+    for (const [seq, row] of this.#rows) if (!rows.includes(row)) this.#rows.delete(seq)
+    this.querySelector('[data-part="relay-empty"]').hidden = rows.length > 0
+    arrange(this.querySelector('[data-part="traces"]'), rows)
+  }
+
+  #trace({ seq, from, text, ends }) {
+    if (!this.#rows.has(seq)) {
+      const sender = element('b', { 'data-person': this.#key(from) }, this.#name(from))
+      const head = element('p', { class: 'trace-head' }, sender, element('q', { dir: 'auto' }, text), element('small', {}, `seq ${seq}`))
+      this.#rows.set(seq, element('li', { class: 'trace', 'data-testid': 'trace', 'data-seq': seq }, head))
+    }
+    const row = this.#rows.get(seq)
+    for (const [user, end] of Object.entries(ends)) {
+      const known = row.querySelector(`[data-user="${CSS.escape(user)}"]`) ?? this.#end(user)
+      if (!known.isConnected) row.append(known)
+      this.#fill(known, end)
+    }
+    return row
+  }
+
+  #end(user) {
+    const part = (name, tag = 'p') => element(tag, { class: name, 'data-testid': name })
+    const name = element('b', { 'data-person': this.#key(user) }, `to ${this.#name(user)}`)
+    return element(
+      'div',
+      { class: 'end', 'data-user': user, 'data-to': this.#key(user) },
+      element('p', { class: 'end-head' }, name, part('outcomes', 'span')),
+      part('reasons'),
+      part('life', 'ol'),
+      part('summary'),
+      element('details', { class: 'payload', hidden: true }, element('summary', { 'data-testid': 'linter' }), element('pre', { tabindex: 0, 'data-testid': 'payload' }))
+    )
+  }
+
+  #fill(row, { decisions, push, states, fate, payload, findings }) {
+    const part = (name) => row.querySelector(`.${name}`)
+    const chips = decisions.map(({ outcome }) => [outcome.kind, outcomeText(outcome)])
+    fill(part('outcomes'), chips, ([kind, text]) => element('span', { class: 'outcome', 'data-kind': kind, 'data-testid': 'outcome' }, text))
+    const reasons = decisions.at(-1)?.reasons.map(({ rule, words }) => `rule ${rule}: ${words}`) ?? []
+    setText(part('reasons'), reasons.join(' · '))
+    fill(part('life'), states.map((state) => [state, stateText(state, push)]), ([state, text]) => element('li', { 'data-state': state }, text))
+    const words = push?.state === 'merged' ? 'One push tells of it, together with others.' : push?.state === 'sent' ? null : push?.summary
+    setText(part('summary'), [words, fates[fate]].filter(Boolean).join(' '))
+    part('payload').hidden = !payload
+    if (!payload) return
+    const text = JSON.stringify(payload, null, 2)
+    setText(row.querySelector('pre'), text)
+    const word = findings?.map(({ words }) => words).join('; ') || 'nothing to object to'
+    setText(row.querySelector('summary'), `Payload · ${findings ? `linter: ${word}` : 'with the linter…'}`)
+  }
+
+  #name(user) {
+    return this.#people.find((person) => person.user === user)?.name ?? user
+  }
+
+  #key(user) {
+    return this.#name(user).toLowerCase()
+  }
+}
+
+function outcomeText({ kind, level, until }) {
+  if (until) return `${outcomes[kind]} until ${timeOfDay(until)}`
+  return level && level !== 'active' ? `${outcomes[kind]}, ${level}` : outcomes[kind]
+}
+
+function stateText(state, { attempts, created, finished }) {
+  const failed = attempts.filter(({ reason }) => reason)
+  if (state === 'retrying' && failed.length) return `retrying: ${failed.length} × ${failed.at(-1).reason}`
+  return state === 'sent' && finished - created < 1000 ? `sent within ${finished - created} ms` : state
+}
+
+/** Makes the children of `parent` anew when what they say differs. */
+function fill(parent, items, make) {
+  const text = JSON.stringify(items)
+  if (parent.dataset.items === text) return
+  parent.dataset.items = text
+  parent.replaceChildren(...items.map(make))
+}
+
+customElements.define('relay-view', RelayView)
