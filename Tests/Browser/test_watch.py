@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The debugging tool: a room of a real relay, watched with a token."""
+
+import json
+import tempfile
+import unittest
+import urllib.request
+from pathlib import Path
+
+from page import BrowserTests, eventually
+from relay import Relay, run
+
+
+class WatchTests(BrowserTests):
+    def setUp(self):
+        self.driver.switch_to.new_window("tab")
+
+    def watch(self, url, room, **fields):
+        self.driver.get(f"{url}/watch.html#{room}")
+        for name, value in fields.items():
+            self.find(f"watch-{name}").clear()
+            self.find(f"watch-{name}").send_keys(value)
+        self.find("watch-start").click()
+
+    def find(self, testid):
+        return self.driver.find_element("css selector", f"[data-testid={testid}]")
+
+    def wait_for(self, what, testid, text):
+        eventually(self.driver, what, lambda: text in self.find(testid).text)
+
+    def post(self, url, room, text, headers):
+        request = urllib.request.Request(
+            f"{url}/v1/rooms/{room}/messages",
+            json.dumps({"body": {"text": text}}).encode(),
+            {"Content-Type": "application/json", **headers},
+        )
+        urllib.request.urlopen(request, timeout=10).close()
+
+    def test_a_room_in_open_mode(self):
+        self.watch(self.relay.url, "lounge", user="eve")
+        self.wait_for("it is connected", "watch-state", "Connected")
+        self.wait_for("eve is there", "watch-people", "eve")
+        self.post(self.relay.url, "lounge", "<b>Hello</b>", {"X-Stillwire-User": "ann"})
+        self.wait_for("the message is there", "watch-events", '{"text":"<b>Hello</b>"}')
+        self.find("watch-body").send_keys("Hello to you\n")
+        self.wait_for("one's own as well", "watch-events", "Hello to you")
+        self.find("watch-stop").click()
+        self.wait_for("it is over", "watch-state", "Not connected")
+
+    def test_a_token_opens_a_closed_relay(self):
+        with tempfile.TemporaryDirectory(prefix="stillwire-") as folder:
+            secret = Path(folder) / "secret"
+            secret.write_text("c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0LXNlY3JldA==\n")
+            secret.chmod(0o600)
+            relay = Relay(Path(folder), secret=secret).start()
+            try:
+                rights = "team=join,send,history,presence"
+                made = run("token", "--secret-file", secret, "--user", "ann", "--room", rights)
+                self.assertEqual(made.returncode, 0, made.stderr)
+                token = made.stdout.strip()
+                self.watch(relay.origin, "team", token="no token")
+                self.wait_for("it is refused", "watch-state", "Refused")
+                self.wait_for("the relay's reason is told", "watch-events", "the token is no JWT")
+                self.watch(relay.origin, "team", token=token)
+                self.wait_for("it is connected", "watch-state", "Connected")
+                self.wait_for("ann is there", "watch-people", "ann")
+                self.assertNotIn(token, self.driver.current_url)
+                self.assertNotIn(token, self.find("watch-frames").get_property("textContent"))
+            finally:
+                relay.stop()
+
+
+if __name__ == "__main__":
+    unittest.main()
