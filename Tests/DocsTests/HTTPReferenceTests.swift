@@ -36,7 +36,8 @@ import Testing
   @Test func `an operation says all that there is to know of it`() throws {
     let text = try site().pages[0].text
     let wanted = [
-      "<p>An API.</p>\n<p>As <code>HTTP</code> is.</p>\n", "<h2 id=\"tea\">Tea ", "<p>Kettles.</p>",
+      "<p>An API.</p>", "<a href=\"../openapi.json\">", "<p>As <code>HTTP</code> is.</p>\n", "<h2 id=\"tea\">Tea ",
+      "<p>Kettles.</p>",
       "<h3 id=\"pour\">Pour ", "<p class=\"endpoint\"><b>PUT</b> <code>/v1/tea/{cup}</code></p>",
       "<p>Takes an API key, or a relay in open mode.</p>",
       "<td><code>cup</code></td><td>path</td><td>string</td><td></td>",

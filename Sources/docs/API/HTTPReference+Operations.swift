@@ -4,9 +4,13 @@ extension HTTPReference {
   /// The page of the operations, by what they are about.
   func operations() throws(Faults) -> [Block] {
     let info = document["info"]
-    var blocks = try prose(info?["summary"]?.text) + prose(info?["description"]?.text)
+    var blocks = try prose(info?["summary"]?.text)
+    // The relay serves the document beside the site.
+    let document = Link(destination: .address("../openapi.json"), place: place)
+    blocks.append(.paragraph([.text("For tools: "), .link(document, [.code("/openapi.json")]), .text(".")]))
+    blocks += try prose(info?["description"]?.text)
     blocks += try callers()
-    for tag in document["tags"]?.items ?? [] {
+    for tag in self.document["tags"]?.items ?? [] {
       let name = tag["name"]?.text ?? ""
       blocks.append(heading(2, name.prefix(1).uppercased() + name.dropFirst(), anchor: name))
       blocks += try prose(tag["description"]?.text)

@@ -36,10 +36,10 @@ extension Schema {
         return Self.listed(try alternatives.map { (json) throws(Faults) in try inner(json).words() })
       }
     }
-    if let values = json["enum"]?.items { return Self.listed(values.map { [.code($0.printed())] }) + fallback }
-    if let value = json["const"] { return [.code(value.printed())] }
+    if let values = json["enum"]?.items { return Self.listed(values.map { [$0.word] }) + fallback }
+    if let value = json["const"] { return [value.word] }
     let types = json["type"].map { $0.text.map { [$0] } ?? $0.items.compactMap(\.text) } ?? []
-    guard !types.isEmpty else { return [.text("any JSON")] }
+    guard !types.isEmpty else { return [.text("any")] }
     return Self.listed(try types.map { (type) throws(Faults) in try words(of: type) }) + fallback
   }
 
@@ -74,7 +74,7 @@ extension Schema {
   private var isUnique: Bool { json["uniqueItems"] == .bool(true) }
 
   private var fallback: [Inline] {
-    json["default"].map { [.text("; default "), .code($0.printed())] } ?? []
+    json["default"].map { [.text("; default "), $0.word] } ?? []
   }
 
   private var length: String {
@@ -114,10 +114,17 @@ extension Schema {
   static func listed(_ words: [[Inline]]) -> [Inline] {
     var distinct: [[Inline]] = []
     for word in words where !distinct.contains(word) { distinct.append(word) }
+    // Where one has commas inside, others are set off by more.
+    let mark = distinct.contains { $0.plain.contains(",") } ? ";" : ""
     return distinct.enumerated().flatMap { index, word -> [Inline] in
-      index == 0 ? word : [.text(index == distinct.count - 1 ? " or " : ", ")] + word
+      index == 0 ? word : [.text(index == distinct.count - 1 ? mark + " or " : mark.isEmpty ? ", " : "; ")] + word
     }
   }
+}
+
+extension JSON {
+  /// One of the words that a value may be: without the quotation marks that every text has.
+  fileprivate var word: Inline { .code(text ?? printed()) }
 }
 
 // The fields.
