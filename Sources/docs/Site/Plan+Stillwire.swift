@@ -14,7 +14,7 @@ extension Plan {
               .section("Limits of this release, plainly", of: readme),
             ]),
           Page(
-            name: "overview", title: "When somebody is pushed to",
+            name: "overview", title: "Delivery at a glance",
             parts: [
               .section("When is somebody pushed to?", of: readme), .section("Focus", of: readme),
               .section("What is wrong with this push?", of: readme),
@@ -35,7 +35,7 @@ extension Plan {
           Page(name: "delivery", title: "Delivery rules", parts: [.file(protocolArticle("Delivery"))]),
           Page(name: "payload", title: "Payloads", parts: [.file(protocolArticle("Payload"))]),
           Page(name: "categories", title: "Categories", parts: [.file(protocolArticle("Categories"))]),
-          Page(name: "services", title: "Push services", parts: [.section("Apple's push service", of: readme)]),
+          Page(name: "services", title: "Push services", parts: [.section("Push services", of: readme)]),
           Page(name: "lint", title: "Push linter", parts: [.file(protocolArticle("PushLint"))]),
           Page(name: "simulator", title: "Apple's simulator", parts: [.file(protocolArticle("AppleSimulator"))]),
         ]),
