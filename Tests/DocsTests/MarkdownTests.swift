@@ -6,6 +6,10 @@ import Testing
 @Suite struct MarkdownTests {
   @Test(arguments: [
     ("a *b* **c** `d`", "<p>a <em>b</em> <strong>c</strong> <code>d</code></p>"),
+    (
+      "`--port` `-s x` `--\(String(repeating: "x", count: 27))`",
+      "<p><code class=\"whole\">--port</code> <code>-s x</code> <code>--\(String(repeating: "x", count: 27))</code></p>"
+    ),
     ("one\ntwo  \nthree", "<p>one\ntwo<br>three</p>"),
     ("- a\n- b", "<ul><li>a</li><li>b</li></ul>"),
     ("- a\n\n- b", "<ul><li><p>a</p>\n</li><li><p>b</p>\n</li></ul>"),

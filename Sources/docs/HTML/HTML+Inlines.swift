@@ -8,7 +8,7 @@ extension HTML {
   private mutating func inline(_ inline: Inline) {
     switch inline {
     case .text(let text): self.text(text)
-    case .code(let code): element("code") { $0.text(code) }
+    case .code(let code): element("code", ["class": Self.staysWhole(code) ? "whole" : nil]) { $0.text(code) }
     case .emphasis(let inner): element("em") { $0.inlines(inner) }
     case .strong(let inner): element("strong") { $0.inlines(inner) }
     case .link(let link, let inner): element("a", ["href": link.destination.address]) { $0.inlines(inner) }
@@ -17,6 +17,13 @@ extension HTML {
     case .softBreak: newLine()
     case .lineBreak: void("br")
     }
+  }
+}
+
+extension HTML {
+  /// A word with hyphens that fits into a line of the narrowest screen.
+  private static func staysWhole(_ code: String) -> Bool {
+    code.contains("-") && !code.contains(" ") && code.count <= 28
   }
 }
 
