@@ -51,6 +51,7 @@ let package = Package(
       pkgConfig: "libcmark-gfm",
       providers: [.apt(["libcmark-gfm-dev", "libcmark-gfm-extensions-dev"])]
     ),
+    .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
     .target(
       name: "CRelay",
       dependencies: ["CLibWebSockets"],
@@ -98,7 +99,7 @@ let package = Package(
     .target(
       name: "RelayServer",
       dependencies: [
-        "RelayHub", "RelayStore", "RelayDelivery", "RelayGateways", "RelayProtocol",
+        "CZlib", "RelayHub", "RelayStore", "RelayDelivery", "RelayGateways", "RelayProtocol",
         .product(name: "Configuration", package: "swift-configuration"),
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "JWTKit", package: "jwt-kit"),

@@ -363,9 +363,11 @@ static void read_fields(relay_exchange_t *exchange, struct lws *wsi, int method,
   http->user = keep(exchange, custom_header(wsi, "x-stillwire-user:", text, sizeof text));
   http->idempotency_key = keep(exchange, custom_header(wsi, "idempotency-key:", text, sizeof text));
   http->content_type = keep(exchange, header(wsi, WSI_TOKEN_HTTP_CONTENT_TYPE, text, sizeof text));
+  http->accept_encoding = keep(exchange, header(wsi, WSI_TOKEN_HTTP_ACCEPT_ENCODING, text, sizeof text));
   relay_bytes_t *const all[] = {&http->method,          &http->path,          &http->query,
                                 &http->authorization,   &http->if_none_match, &http->user,
-                                &http->idempotency_key, &http->content_type,  &http->if_match};
+                                &http->idempotency_key, &http->content_type,  &http->if_match,
+                                &http->accept_encoding};
   for (size_t i = 0; i < LWS_ARRAY_SIZE(all); i++) place(exchange, all[i]);
 }
 

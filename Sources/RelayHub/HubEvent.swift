@@ -76,6 +76,7 @@ public struct HTTPRequest: Sendable {
   public let ifMatch: String?
   public let ifNoneMatch: String?
   public let contentType: String?
+  public let acceptEncoding: String?
   public let body: [UInt8]
 }
 
@@ -138,6 +139,7 @@ extension HTTPRequest {
     ifMatch = String(http.if_match)
     ifNoneMatch = String(http.if_none_match)
     contentType = String(http.content_type)
+    acceptEncoding = String(http.accept_encoding)
     body = [UInt8](http.body)
   }
 }

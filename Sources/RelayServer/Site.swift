@@ -2,12 +2,24 @@
 import Foundation
 import RelayHub
 
-/// The files of the page and of the documentation, read once at start: nothing on the hub's thread waits for a disk.
+/// The files of the page and of the documentation, read and compressed once at start: nothing on the hub's thread waits
+/// for a disk.
 struct Site: Sendable {
   private struct File {
     let type: String
+    let plain: Form
+    /// Where it is smaller.
+    let gzip: Form?
+  }
+
+  private struct Form {
     let bytes: [UInt8]
     let tag: String
+
+    init(_ bytes: [UInt8]) {
+      self.bytes = bytes
+      tag = entityTag(of: bytes)
+    }
   }
 
   private var files: [String: File] = [:]
@@ -30,7 +42,8 @@ struct Site: Sendable {
       }
       total += data.count
       guard total <= Self.mostBytes else { throw StartupError("the web folder \(folder) is over 16 MiB") }
-      let file = File(type: type, bytes: [UInt8](data), tag: entityTag(of: data))
+      let bytes = [UInt8](data)
+      let file = File(type: type, plain: Form(bytes), gzip: ContentCoding.gzip(bytes).map(Form.init))
       files["/" + name] = file
       if ("/" + name).hasSuffix("/index.html") { files["/" + name.dropLast("index.html".count)] = file }
     }
@@ -52,14 +65,18 @@ struct Site: Sendable {
   /// nil when there is no such file.
   func response(to request: HTTPRequest) -> HTTPResponse? {
     guard let file = files[request.path] else { return redirection(from: request.path) }
-    let headers = [
-      ("Content-Type", file.type), ("ETag", file.tag), ("Cache-Control", "no-cache"),
+    let gzip = ContentCoding.takesGzip(request.acceptEncoding) ? file.gzip : nil
+    let form = gzip ?? file.plain
+    var headers = [
+      ("Content-Type", file.type), ("ETag", form.tag), ("Cache-Control", "no-cache"), ("Vary", "Accept-Encoding"),
       ("Content-Security-Policy", Self.policy), ("X-Content-Type-Options", "nosniff"),
       ("Referrer-Policy", "no-referrer"),
     ].map { (name: $0.0, value: $0.1) }
-    if request.knows(file.tag) { return HTTPResponse(status: 304, headers: headers) }
-    return HTTPResponse(status: 200, headers: headers, body: file.bytes)
+    if request.knows(form.tag) { return HTTPResponse(status: 304, headers: headers) }
+    if gzip != nil { headers.append((name: "Content-Encoding", value: "gzip")) }
+    return HTTPResponse(status: 200, headers: headers, body: form.bytes)
   }
+
   /// From a folder's name to the folder, from where its page's links count. Without a path before it, as a proxy may have
   /// put one there.
   private func redirection(from path: String) -> HTTPResponse? {

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How the relay serves the page: every file, with its type, under a strict policy."""
 
+import gzip
 import unittest
 import urllib.request
 
@@ -23,7 +24,6 @@ POLICY = {
     "form-action 'none'",
     "frame-ancestors 'none'",
 }
-SIZE_LIMIT = 150_000
 
 
 class FileTests(unittest.TestCase):
@@ -50,8 +50,14 @@ class FileTests(unittest.TestCase):
         rules = {rule.strip() for rule in headers["Content-Security-Policy"].split(";") if rule.strip()}
         self.assertEqual(rules, POLICY)
 
-    def test_the_page_is_small(self):
-        self.assertLess(sum(file.stat().st_size for file in WEB.iterdir() if file.is_file()), SIZE_LIMIT)
+    def test_who_takes_gzip_is_sent_the_same_in_less(self):
+        request = urllib.request.Request(f"{self.relay.url}/app.js", headers={"Accept-Encoding": "gzip"})
+        with urllib.request.urlopen(request, timeout=10) as response:
+            packed = response.read()
+            self.assertEqual(response.headers["Content-Encoding"], "gzip")
+        content = (WEB / "app.js").read_bytes()
+        self.assertEqual(gzip.decompress(packed), content)
+        self.assertLess(len(packed), len(content))
 
 
 if __name__ == "__main__":

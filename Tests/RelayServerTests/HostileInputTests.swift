@@ -143,7 +143,8 @@ struct HostileInputTests {
       let names = query.map(\.name).filter { ["limit", "before", "after"].contains($0) }
       let request = HTTPRequest(
         exchange: ExchangeHandle(rawValue: 0), method: "GET", path: "/", query: query, authorization: nil, user: nil,
-        idempotencyKey: nil, ifMatch: nil, ifNoneMatch: nil, contentType: random.text(), body: [0])
+        idempotencyKey: nil, ifMatch: nil, ifNoneMatch: nil, contentType: random.text(),
+        acceptEncoding: random.text(), body: [0])
       let fields = try? request.arguments(numbers: ["limit", "before"], texts: ["after"])
       #expect((fields != nil) == (Set(names).count == names.count))
       if let fields, let query = try? HistoryQuery(fields, most: 100) { #expect((1...100).contains(query.limit)) }

@@ -25,7 +25,8 @@ import Testing
     await relay.answer(
       HTTPRequest(
         exchange: ExchangeHandle(rawValue: 1), method: "GET", path: "/v1/simulator/devices/phone/events", query: [],
-        authorization: nil, user: nil, idempotencyKey: nil, ifMatch: nil, ifNoneMatch: nil, contentType: nil, body: []))
+        authorization: nil, user: nil, idempotencyKey: nil, ifMatch: nil, ifNoneMatch: nil, contentType: nil,
+        acceptEncoding: nil, body: []))
     let errors = await relay.tally.errors
     #expect(errors.isEmpty)
     #expect(await relay.streams.isEmpty)

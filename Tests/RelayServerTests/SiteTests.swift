@@ -47,10 +47,45 @@ import Testing
     ]).site()
   }
 
-  private func request(_ path: String) -> HTTPRequest {
+  @Test func `who takes gzip is sent less, under a name of its own`() throws {
+    let text = String(repeating: "Stillwire knows when not to disturb. ", count: 100)
+    let site = try WebFolder(["index.html": "page", "long.js": text]).site()
+    func answer(_ coding: String?) throws -> HTTPResponse {
+      try #require(site.response(to: request("/long.js", takes: coding)))
+    }
+    func value(_ name: String, _ response: HTTPResponse) -> String? {
+      response.headers.first { $0.name == name }?.value
+    }
+    let plain = try answer(nil)
+    let small = try answer("gzip, br")
+    #expect(plain.body == [UInt8](text.utf8))
+    #expect(value("Content-Encoding", plain) == nil)
+    #expect(value("Content-Encoding", small) == "gzip")
+    #expect(small.body.count < plain.body.count / 10)
+    #expect(small.body.prefix(2) == [0x1f, 0x8b])
+    #expect(value("ETag", plain) != value("ETag", small))
+    for response in [plain, small] { #expect(value("Vary", response) == "Accept-Encoding") }
+  }
+
+  @Test func `what would not be smaller is sent as it is`() throws {
+    let response = try #require(try site().response(to: request("/", takes: "gzip")))
+    #expect(!response.headers.contains { $0.name == "Content-Encoding" })
+    #expect(String(decoding: response.body, as: UTF8.self) == "page")
+  }
+
+  @Test(arguments: [
+    ("gzip", true), ("br, GZIP;q=0.5", true), ("*", true), ("deflate, * ; q=0.1", true), ("gzip;q=0", false),
+    ("*;q=0", false), ("gzip;q=0, *", false), ("gzip;q=none", false), ("br", false), ("x-gzip", false), ("", false),
+    (",;,", false),
+  ])
+  func `Accept-Encoding says whether gzip is taken`(field: String, isTaken: Bool) {
+    #expect(ContentCoding.takesGzip(field) == isTaken)
+  }
+
+  private func request(_ path: String, takes coding: String? = nil) -> HTTPRequest {
     HTTPRequest(
       exchange: ExchangeHandle(rawValue: 1), method: "GET", path: path, query: [], authorization: nil, user: nil,
-      idempotencyKey: nil, ifMatch: nil, ifNoneMatch: nil, contentType: nil, body: [])
+      idempotencyKey: nil, ifMatch: nil, ifNoneMatch: nil, contentType: nil, acceptEncoding: coding, body: [])
   }
 }
 

@@ -147,7 +147,7 @@ typedef enum relay_event_kind {
 typedef struct relay_http {
   relay_bytes_t method, path, query, body;
   /* at: NULL when absent */
-  relay_bytes_t authorization, user, idempotency_key, if_match, if_none_match, content_type;
+  relay_bytes_t authorization, user, idempotency_key, if_match, if_none_match, content_type, accept_encoding;
 } relay_http_t;
 
 struct relay_event {
