@@ -53,7 +53,8 @@ export class ConversationView {
     const names = others.map(({ user }) => this.#person.nameOf(user)).join(', ')
     const line = this.#parts('peer-presence')
     line.dataset.online = String(others.length > 0 && others.every(({ online }) => online))
-    setText(line, others.length > 1 ? others.map((other) => this.#brief(other)).join(' · ') : presenceText(others[0], now))
+    const isGroup = others.length > 1
+    setText(line, isGroup ? others.map((other) => this.#brief(other)).join(' · ') : presenceText(others[0], now))
     if (this.#parts('peer-name').textContent !== names) {
       this.#parts('peer-name').textContent = names
       this.#parts('peer-avatar').replaceChildren(...others.map(({ user }) => avatar(this.#person.nameOf(user))))
@@ -66,7 +67,7 @@ export class ConversationView {
     this.#parts('anyway').hidden = quietSeq === null
     this.#parts('typing').hidden = typists.size === 0
     setText(this.#parts('typing-text'), `${[...typists].map((user) => this.#person.nameOf(user)).join(', ')} typing`)
-    this.#renderMessages(others.length > 1)
+    this.#renderMessages(isGroup)
   }
 
   #brief({ user, online }) {
@@ -147,5 +148,6 @@ export class ConversationView {
 
 function draftState({ key, isFailed }) {
   if (!isFailed) return element('p', { class: 'fate' }, 'Sending…')
-  return element('p', { class: 'fate is-failed' }, 'Not sent · ', element('button', { type: 'button', 'data-key': key }, 'Try again'))
+  const retry = element('button', { type: 'button', 'data-key': key }, 'Try again')
+  return element('p', { class: 'fate is-failed' }, 'Not sent · ', retry)
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /**
- * One person's copy of a room: `messages` in the order of the room, `drafts` that the relay has not yet acknowledged, and
- * up to where it was `read`. `fates` says, by seq, how far one's own messages came, `responses` what people answered to
- * them from their phones.
+ * One person's copy of a room: `messages` in the order of the room, `drafts` that the relay has not yet acknowledged,
+ * and up to where it was `read`. `fates` says, by seq, how far one's own messages came, `responses` what people answered
+ * to them from their phones.
  */
 export const emptyConversation = Object.freeze({
   epoch: null,
@@ -32,14 +32,16 @@ export function conversationAfter(conversation, input) {
     case 'edited':
     case 'deleted': {
       const change = input.type === 'deleted' ? { isDeleted: true, body: undefined } : { body: input.body }
-      return { ...conversation, messages: messages.map((other) => (other.seq === input.seq ? { ...other, ...change } : other)) }
+      const changed = messages.map((other) => (other.seq === input.seq ? { ...other, ...change } : other))
+      return { ...conversation, messages: changed }
     }
     case 'composed':
       return { ...conversation, drafts: [...drafts, { ...input.draft, isFailed: false }] }
     case 'refused':
     case 'retried': {
       const isFailed = input.type === 'refused'
-      return { ...conversation, drafts: drafts.map((draft) => (draft.key === input.key ? { ...draft, isFailed } : draft)) }
+      const changed = drafts.map((draft) => (draft.key === input.key ? { ...draft, isFailed } : draft))
+      return { ...conversation, drafts: changed }
     }
     case 'sent': {
       const { waiting = 0, push = 0 } = input.reply.delivery ?? {}

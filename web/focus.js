@@ -2,8 +2,8 @@
 
 /**
  * The Focus that a person has chosen on their phone, of which apps are told little: `mode` (`off`, `work`, `dnd`), and
- * for `work` the `people` and whether this app (`allowsApp`) break through, and `filter`: `none`, or an app's filter that
- * lets this conversation `in` or keeps it `out`.
+ * for `work` the `people` and whether this app (`allowsApp`) break through, and `filter`: `none`, or an app's filter
+ * that lets this conversation `in` or keeps it `out`.
  */
 export const focusOff = Object.freeze({ mode: 'off', people: Object.freeze([]), allowsApp: false, filter: 'none' })
 

@@ -3,6 +3,9 @@ import { element, icon, setText } from './dom.js'
 import { startOver } from './place.js'
 import { steps } from './story.js'
 
+const opening =
+  'A minute with Alice, Bob and their phones. All of it is real: two WebSocket connections, one relay, pushes and all.'
+
 /** How long a step stays in sight while the story plays by itself. */
 const reading = 4_500
 
@@ -30,7 +33,8 @@ export class GuidedStory extends HTMLElement {
     const part = (name) => this.querySelector(`[data-part="${name}"]`)
     steps.forEach(({ title }, at) => {
       const number = element('span', { class: 'number', 'data-number': at + 1 }, icon('check'))
-      const button = element('button', { type: 'button', 'data-testid': `step-${at + 1}` }, number, element('b', {}, title))
+      const attributes = { type: 'button', 'data-testid': `step-${at + 1}` }
+      const button = element('button', attributes, number, element('b', {}, title))
       // What was played cannot be undone, so another step begins in another place.
       button.addEventListener('click', () => (at === this.#at ? this.#play() : startOver(at + 1)))
       const item = element('li', {}, button)
@@ -78,7 +82,7 @@ export class GuidedStory extends HTMLElement {
       if (at === this.#at) item.setAttribute('aria-current', 'step')
     })
     const part = (name) => this.querySelector(`[data-part="${name}"]`)
-    setText(part('caption'), told?.text ?? 'A minute with Alice, Bob and their phones. All of it is real: two WebSocket connections, one relay, pushes and all.')
+    setText(part('caption'), told?.text ?? opening)
     setText(part('play'), this.#isPlaying ? 'Pause' : 'Play')
     part('play').disabled = isOver
     setText(part('next'), isOver ? 'Start over' : this.#at === 0 ? 'First step' : 'Next step')
@@ -103,6 +107,8 @@ export class GuidedStory extends HTMLElement {
 
   #point([who, name]) {
     const part = this.#panels[who].part(name)
+    const isCalm = matchMedia('(prefers-reduced-motion: reduce)').matches
+    part.closest('.phone').scrollIntoView({ block: 'nearest', behavior: isCalm ? 'auto' : 'smooth' })
     part.classList.add('is-pointed-at')
     setTimeout(() => part.classList.remove('is-pointed-at'), 1_600)
   }

@@ -121,7 +121,8 @@ export class LockScreen {
     const row = element('div', { class: 'actions', role: 'group', 'aria-label': `Answer to ${notification.from}` })
     for (const { id, title, options, textInput } of actions) {
       const isDestructive = options?.includes('destructive') === true
-      const button = element('button', { type: 'button', 'data-testid': id, class: isDestructive && 'is-destructive' }, title)
+      const attributes = { type: 'button', 'data-testid': id, class: isDestructive && 'is-destructive' }
+      const button = element('button', attributes, title)
       button.addEventListener('click', () => {
         if (!textInput) this.#person.respond(notification, id)
         else if (!row.querySelector('form')) row.append(this.#reply(notification, id, textInput))
@@ -133,7 +134,8 @@ export class LockScreen {
   }
 
   #reply(notification, action, { button, placeholder }) {
-    const field = element('input', { type: 'text', placeholder, 'aria-label': placeholder, 'data-testid': 'reply-text', maxlength: 1000 })
+    const attributes = { type: 'text', placeholder, 'aria-label': placeholder, maxlength: 1000 }
+    const field = element('input', { ...attributes, 'data-testid': 'reply-text' })
     const form = element('form', {}, field, element('button', { type: 'submit' }, button))
     form.addEventListener('submit', (event) => {
       event.preventDefault()
@@ -143,7 +145,8 @@ export class LockScreen {
   }
 
   #heading(place) {
-    const heading = element('p', { class: 'silenced', 'data-testid': place === 'quiet' ? 'silenced' : place }, icon('moon'), headings[place])
+    const testid = place === 'quiet' ? 'silenced' : place
+    const heading = element('p', { class: 'silenced', 'data-testid': testid }, icon('moon'), headings[place])
     if (place !== 'summary') return heading
     const now = element('button', { type: 'button', class: 'unfold', 'data-testid': 'deliver-summary' }, 'Now')
     now.addEventListener('click', () => this.#person.deliverSummary())

@@ -2,7 +2,8 @@
 import { call, segment } from './api.js'
 import { responseText } from './categories.js'
 import { conversationAfter, emptyConversation } from './conversation.js'
-import { allowedLabels, focusOff, isFocusedFor, ownLabel } from './focus.js'
+import { focusOff } from './focus.js'
+import { PhoneReports } from './phone-reports.js'
 import { emptyPhone, phoneAfter, phoneAfterReading, phoneWithSummary, phoneWithout } from './phone.js'
 import { isSilenced } from './presence.js'
 import { PushFeed } from './push-feed.js'
@@ -48,8 +49,7 @@ export class Person extends EventTarget {
   #typing = new Map()
   /** The message of a call that may ring on the phone of somebody who looks at the app. */
   #ringing = null
-  #reported = {}
-  #number = 0
+  #reports
 
   /** `names` are those of everybody, by user. */
   constructor({ user, room, names }) {
@@ -151,7 +151,7 @@ export class Person extends EventTarget {
   async setOnFocus(onFocus) {
     this.onFocus = onFocus
     this.#changed()
-    await this.#insist(`What ${this.name} prefers was not taken`, () => this.#prefer({ onFocus }))
+    await this.#insist(`What ${this.name} prefers was not taken`, () => this.#put('preferences', { onFocus }))
   }
 
   /** What somebody else has told the relay in this person's name counts here too. */
@@ -340,44 +340,13 @@ export class Person extends EventTarget {
     if (receipt) this.#call('POST', `v1/notifications/${notification}/received`, { receipt }).catch(() => {})
   }
 
-  // What the phone tells the relay, each only when it differs from what was told last.
   async #report() {
-    const { focus } = this
-    const allow = allowedLabels(focus)
-    const own = this.isFocusShared
-      ? { isFocused: isFocusedFor(focus) }
-      : { isFocused: null, authorization: 'denied' }
-    const filter = allow ? { active: true, allow } : { active: false }
-    await this.#insist('The Focus was not taken', async () => {
-      await this.#tellOnce('focus', own, () =>
-        this.#call('PUT', this.#path('focus'), { ...own, device, source: 'intent', number: this.#nextNumber() })
-      )
-      await this.#tellOnce('filter', filter, () =>
-        this.#call('PUT', this.#path('filter'), { ...filter, device, number: this.#nextNumber() })
-      )
-      const criteria = ownLabel(focus)
-      await this.#tellOnce('label', criteria, () =>
-        this.#prefer({ rooms: { [this.room]: criteria && { level: 'all', criteria } } })
-      )
-    })
-  }
-
-  async #tellOnce(name, value, tell) {
-    const text = JSON.stringify(value)
-    if (this.#reported[name] === text) return
-    await tell()
-    this.#reported[name] = text
+    await this.#insist('The Focus was not taken', () => this.#reports.tell(this.focus, this.isFocusShared))
     this.#keep()
   }
 
-  // The relay ignores a report whose number is not above the last one. The clock keeps it rising over reloads, and over
-  // several tabs of one person.
-  #nextNumber() {
-    return (this.#number = Math.max(this.#number + 1, Date.now()))
-  }
-
-  #prefer(change) {
-    return this.#call('PUT', this.#path('preferences'), change)
+  #put(what, body) {
+    return this.#call('PUT', this.#path(what), body)
   }
 
   #path(what) {
@@ -391,17 +360,16 @@ export class Person extends EventTarget {
   /** What a phone keeps by itself, over a reload. */
   #keep() {
     const { focus, isFocusShared, phone } = this
-    const kept = { focus, isFocusShared, hasSummary: phone.hasSummary, reported: this.#reported }
+    const kept = { focus, isFocusShared, hasSummary: phone.hasSummary, told: this.#reports.told }
     sessionStorage.setItem(`stillwire.${this.user}`, JSON.stringify(kept))
   }
 
   #restore() {
-    const reported = { focus: JSON.stringify({ isFocused: false }), filter: '{"active":false}', label: 'null' }
-    const { hasSummary = false, ...kept } = JSON.parse(sessionStorage.getItem(`stillwire.${this.user}`) ?? '{}')
+    const kept = JSON.parse(sessionStorage.getItem(`stillwire.${this.user}`) ?? '{}')
     this.focus = kept.focus ?? focusOff
     this.isFocusShared = kept.isFocusShared ?? true
-    this.#reported = kept.reported ?? reported
-    this.phone = { ...emptyPhone, hasSummary }
+    this.phone = { ...emptyPhone, hasSummary: kept.hasSummary ?? false }
+    this.#reports = new PhoneReports(device, this.room, (what, body) => this.#put(what, body), kept.told)
   }
 
   #converse(input) {

@@ -3,8 +3,8 @@ import { standing } from './focus.js'
 
 /**
  * What a phone shows while its app is closed: `notifications`, oldest first, as its push gateway delivered them, the
- * `badge` of the app, and the `call` that rings. With `hasSummary` what is passive waits for the scheduled summary. `gone`
- * are the newest pushes that were answered, which a gateway that is asked again still knows.
+ * `badge` of the app, and the `call` that rings. With `hasSummary` what is passive waits for the scheduled summary.
+ * `gone` are the newest pushes that were answered, which a gateway that is asked again still knows.
  */
 export const emptyPhone = Object.freeze({
   notifications: Object.freeze([]),
@@ -17,8 +17,8 @@ export const emptyPhone = Object.freeze({
 const mostGone = 100
 
 /**
- * The phone after one more push. One with the collapse id of an earlier takes its place; one without text only sets the
- * badge. `focus` is that of the phone; what was read up to `readUpTo` ({`room`, `epoch`, `seq`}) is not shown.
+ * The phone after one more push. One with the collapse id of an earlier takes its place; one without text only sets
+ * the badge. `focus` is that of the phone; what was read up to `readUpTo` ({`room`, `epoch`, `seq`}) is not shown.
  */
 export function phoneAfter(phone, push, { focus, readUpTo, now }) {
   const { aps, communication, message } = push.payload
@@ -40,8 +40,8 @@ export function phoneAfter(phone, push, { focus, readUpTo, now }) {
 }
 
 /**
- * What is left once everything up to `readUpTo` was read in the app. Messages of another epoch of the room are gone with
- * that epoch.
+ * What is left once everything up to `readUpTo` was read in the app. Messages of another epoch of the room are gone
+ * with that epoch.
  */
 export function phoneAfterReading(phone, readUpTo) {
   const isGone = (message) => message?.room === readUpTo.room && message.epoch !== readUpTo.epoch
@@ -58,7 +58,8 @@ export function phoneWithout(phone, { id, push }) {
 
 /** The phone with a scheduled summary, or without; what waited for it is delivered then. */
 export function phoneWithSummary(phone, hasSummary) {
-  const notifications = phone.notifications.map((other) => ({ ...other, isSummarized: hasSummary && other.isSummarized }))
+  const isSummarized = (other) => hasSummary && other.isSummarized
+  const notifications = phone.notifications.map((other) => ({ ...other, isSummarized: isSummarized(other) }))
   return { ...phone, hasSummary, notifications }
 }
 

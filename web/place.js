@@ -4,8 +4,8 @@ const form = /^#([a-z0-9]{6,32})?(?:\/([1-6]))?$/
 const shelf = 'stillwire.place'
 
 /**
- * The visitor's own place on this relay: a random suffix for the room and the people in it, and the step of the story to
- * begin after. It is kept in the address, `#place/step`, so that a reload finds it and a shared link leads there, and
+ * The visitor's own place on this relay: a random suffix for the room and the people in it, and the step of the story
+ * to begin after. It is kept in the address, `#place/step`, so that a reload finds it and a shared link leads there, and
  * otherwise in the tab. `#/3` is step 3 of the story in a new place.
  */
 export function ownPlace() {

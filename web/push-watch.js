@@ -5,8 +5,8 @@ import { isSettled } from './trace.js'
 const interval = 700
 
 /**
- * Asks the relay what becomes of messages, as any operator may: what it decides when a message is taken (a dry run), and
- * then what its queue says of the pushes, until there is nothing more to learn.
+ * Asks the relay what becomes of messages, as any operator may: what it decides when a message is taken (a dry run),
+ * and then what its queue says of the pushes, until there is nothing more to learn.
  */
 export class PushWatch {
   #room

@@ -75,7 +75,8 @@ export class RelayView extends HTMLElement {
   #trace({ seq, from, text, ends }) {
     if (!this.#rows.has(seq)) {
       const sender = element('b', { 'data-person': this.#key(from) }, this.#name(from))
-      const head = element('p', { class: 'trace-head' }, sender, element('q', { dir: 'auto' }, text), element('small', {}, `seq ${seq}`))
+      const words = [element('q', { dir: 'auto' }, text), element('small', {}, `seq ${seq}`)]
+      const head = element('p', { class: 'trace-head' }, sender, ...words)
       this.#rows.set(seq, element('li', { class: 'trace', 'data-testid': 'trace', 'data-seq': seq }, head))
     }
     const row = this.#rows.get(seq)
@@ -97,19 +98,26 @@ export class RelayView extends HTMLElement {
       part('reasons'),
       part('life', 'ol'),
       part('summary'),
-      element('details', { class: 'payload', hidden: true }, element('summary', { 'data-testid': 'linter' }), element('pre', { tabindex: 0, 'data-testid': 'payload' }))
+      element(
+        'details',
+        { class: 'payload', hidden: true },
+        element('summary', { 'data-testid': 'linter' }),
+        element('pre', { tabindex: 0, 'data-testid': 'payload' })
+      )
     )
   }
 
   #fill(row, { decisions, push, states, fate, payload, findings }) {
     const part = (name) => row.querySelector(`.${name}`)
     const chips = decisions.map(({ outcome }) => [outcome.kind, outcomeText(outcome)])
-    fill(part('outcomes'), chips, ([kind, text]) => element('span', { class: 'outcome', 'data-kind': kind, 'data-testid': 'outcome' }, text))
+    fill(part('outcomes'), chips, ([kind, text]) =>
+      element('span', { class: 'outcome', 'data-kind': kind, 'data-testid': 'outcome' }, text)
+    )
     const reasons = decisions.at(-1)?.reasons.map(({ rule, words }) => `rule ${rule}: ${words}`) ?? []
     setText(part('reasons'), reasons.join(' · '))
-    fill(part('life'), states.map((state) => [state, stateText(state, push)]), ([state, text]) => element('li', { 'data-state': state }, text))
-    const words = push?.state === 'merged' ? 'One push tells of it, together with others.' : push?.state === 'sent' ? null : push?.summary
-    setText(part('summary'), [words, fates[fate]].filter(Boolean).join(' '))
+    const steps = states.map((state) => [state, stateText(state, push)])
+    fill(part('life'), steps, ([state, text]) => element('li', { 'data-state': state }, text))
+    setText(part('summary'), [push && summary(push), fates[fate]].filter(Boolean).join(' '))
     part('payload').hidden = !payload
     if (!payload) return
     const text = JSON.stringify(payload, null, 2)
@@ -130,6 +138,10 @@ export class RelayView extends HTMLElement {
 function outcomeText({ kind, level, until }) {
   if (until) return `${outcomes[kind]} until ${timeOfDay(until)}`
   return level && level !== 'active' ? `${outcomes[kind]}, ${level}` : outcomes[kind]
+}
+
+function summary({ state, summary }) {
+  return { merged: 'One push tells of it, together with others.', sent: '' }[state] ?? summary
 }
 
 function stateText(state, { attempts, created, finished }) {

@@ -5,8 +5,9 @@ const cards = ({ phone }) => phone.notifications
 const said = ({ conversation }, text) => conversation.messages.find(({ body }) => body?.text === text)
 
 /**
- * The story in six steps: {`title`, `text`, `act`, `isDone`, `at`}. `act` does what a visitor could do by hand, `isDone`
- * looks only at what the relay and the phones have told, and `at` is what to look at: a part of a person's panel.
+ * The story in six steps: {`title`, `text`, `act`, `isDone`, `at`}. `act` does what a visitor could do by hand,
+ * `isDone` looks only at what the relay and the phones have told, and `at` is what to look at: a part of a person's
+ * panel.
  */
 export const steps = [
   {
@@ -52,7 +53,7 @@ export const steps = [
     isDone: ({ bob }) => cards(bob).some(({ isDigest }) => isDigest),
   },
   {
-    title: 'An invitation, answered where it lies',
+    title: 'Answered where it lies',
     text: 'Bob accepts on the lock screen, without opening the app, and Alice knows. When he comes back, nothing is missing and nothing comes twice.',
     at: ['alice', 'messages'],
     act: async ({ alice, bob, until }) => {

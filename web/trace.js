@@ -7,7 +7,7 @@ const final = new Set(['sent', 'cancelled', 'expired', 'dead', 'merged'])
 
 /**
  * What became of the newest 20 messages, newest first: {`seq`, `from`, `text`, `time`, `ends`}, where `ends` has, by
- * user, {`decisions`, `push`, `states`, `fate`, `payload`, `findings`}, each as the relay told it. Never changed in place.
+ * user, {`decisions`, `push`, `states`, `fate`, `payload`, `findings`}, each as the relay told it.
  */
 export const noTraces = Object.freeze([])
 

@@ -75,8 +75,13 @@ function tell(text) {
 }
 
 function stateText(state, reason) {
-  if (state === 'open') return `Connected to ${location.host}.`
-  return { connecting: 'Connecting…', waiting: 'Connection lost, coming back…', refused: `Refused: ${reason}` }[state] ?? 'Not connected.'
+  const texts = {
+    open: `Connected to ${location.host}.`,
+    connecting: 'Connecting…',
+    waiting: 'Connection lost, coming back…',
+    refused: `Refused: ${reason}`,
+  }
+  return texts[state] ?? 'Not connected.'
 }
 
 function people({ members, memberCount, onlineCount }) {
@@ -99,7 +104,8 @@ function add(kind, text, from = '', time = Date.now()) {
   const list = part('events')
   const isAtEnd = list.scrollHeight - list.scrollTop - list.clientHeight < 48
   const moment = element('time', {}, new Date(time).toTimeString().slice(0, 8))
-  list.append(element('li', { 'data-kind': kind }, moment, element('b', {}, kind), element('span', {}, from), element('code', { dir: 'auto' }, text)))
+  const words = [element('b', {}, kind), element('span', {}, from), element('code', { dir: 'auto' }, text)]
+  list.append(element('li', { 'data-kind': kind }, moment, ...words))
   while (list.children.length > limit) list.firstElementChild.remove()
   if (isAtEnd) list.scrollTop = list.scrollHeight
 }
