@@ -27,6 +27,14 @@ import Testing
         "<p><a href=\"one.html#detail\">a</a> <a href=\"one.html\">b</a> <a href=\"./\">c</a></p>\n"))
   }
 
+  @Test func `a page of two files keeps apart whose headings are whose`() throws {
+    let checkout = try TemporaryCheckout(["A.md": "# A\n\n## One\n", "B.md": "# B\n\n## Two\n\n[a](#one)\n"])
+    let faults = #expect(throws: Faults.self) {
+      try checkout.site([page("index", .section("One", of: "A.md"), .section("Two", of: "B.md"))])
+    }
+    #expect(faults?.all.map(\.description) == ["B.md:5: error: the link to #one leads nowhere"])
+  }
+
   @Test func `what is on no page is told`() throws {
     let checkout = try TemporaryCheckout([Self.file: Self.readme])
     let faults = #expect(throws: Faults.self) { try checkout.site([page("index", .section("Two", of: Self.file))]) }

@@ -99,8 +99,9 @@ struct LinkResolver {
     return [path + "/README.md", path + "/" + article].first { map.pages[$0] != nil } ?? path
   }
 
-  /// From the site's folder, which is one of the relay's `web`; nil of a type that it does not serve.
+  /// From the site's folder, which is one of the relay's `web`; nil of what it does not serve.
   private static func served(_ file: String) -> String? {
+    if file == "Sources/RelayServer/Documents/asyncapi.json" { return "../asyncapi.json" }
     guard file.hasPrefix("web/"), ["js", "css", "html", "svg"].contains((file as NSString).pathExtension) else {
       return nil
     }

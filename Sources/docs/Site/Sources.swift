@@ -6,6 +6,7 @@ struct Sources {
   private(set) var faults: [Fault] = []
   private let checkout: Checkout
   private var articles: [String: Article] = [:]
+  private var unreadable: Set<String> = []
   private var references: [String: HTTPReference] = [:]
 
   init(_ checkout: Checkout) {
@@ -27,6 +28,7 @@ struct Sources {
 
   private mutating func add(_ part: Plan.Part, to page: inout Page, isAlone: Bool, _ map: inout SiteMap) {
     let file = part.file
+    let first = page.blocks.count
     switch part {
     case .file:
       guard let article = article(file) else { return }
@@ -54,7 +56,7 @@ struct Sources {
     case .operations: page.blocks += blocks(of: file) { (reference) throws(Faults) in try reference.operations() }
     case .schemas: page.blocks += blocks(of: file) { (reference) throws(Faults) in try reference.schemas() }
     }
-    for heading in page.blocks.compactMap(\.heading) where map.headings[file]?[heading.anchor] == nil {
+    for heading in page.blocks[first...].compactMap(\.heading) where map.headings[file]?[heading.anchor] == nil {
       map.add(heading, of: file, to: page.name, isTitle: false)
     }
   }
@@ -83,13 +85,14 @@ struct Sources {
   /// nil when it cannot be read, which is told once.
   private mutating func article(_ file: String) -> Article? {
     if let article = articles[file] { return article }
-    guard !faults.contains(where: { $0.place.file == file && articles[file] == nil }) else { return nil }
+    guard !unreadable.contains(file) else { return nil }
     do throws(Faults) {
       var article = Article(try Markdown.blocks(of: try checkout.text(file), file: file))
       if file.contains(".docc/") { article.dropOverview() }
       articles[file] = article
       return article
     } catch {
+      unreadable.insert(file)
       faults += error.all
       return nil
     }
