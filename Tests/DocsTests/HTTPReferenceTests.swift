@@ -13,7 +13,8 @@ import Testing
          "requestBody": {"required": false, "content": {"application/json": {
            "schema": {"$ref": "#/components/schemas/Tea"}, "examples": {"a": {"value": {"warm": true}}}}}},
          "responses": {
-           "200": {"description": "It was full.", "headers": {"ETag": {}}},
+           "200": {"description": "It was full.", "headers": {"ETag": {}}, "content": {"application/json": {
+             "schema": {"type": "object", "properties": {"since": {"type": "integer"}}}}}},
            "201": {"description": "It is full.", "content": {"application/json": {
              "schema": {"$ref": "#/components/schemas/Tea"}, "examples": {"a": {"value": {"warm": false}}}}}},
            "404": {"$ref": "#/components/responses/NotFound"}}}}},
@@ -43,8 +44,9 @@ import Testing
       "<td><code>cup</code></td><td>path</td><td>string</td><td></td>",
       "<strong>Body</strong>, which may be absent: <a href=\"objects.html#Tea\"><code>Tea</code></a>",
       "<td><code>warm</code> <em>required</em></td><td>boolean</td><td>Or <code>cold</code>.</td>",
-      "<td><code>200</code></td><td>It was full. With <code>ETag</code>.</td><td></td>",
+      "<td><code>200</code></td><td>It was full. With <code>ETag</code>.</td><td>object</td>",
       "<td><code>201</code></td><td>It is full.</td><td><a href=\"objects.html#Tea\"><code>Tea</code></a></td>",
+      "<strong>Body of </strong><code>200</code>:", "<td><code>since</code></td><td>whole number</td><td></td>",
       "<p><a href=\"http.html#errors\">Errors</a>: <code>404</code></p>",
       "<code>PUT /v1/tea/blue\n{&quot;warm&quot;: true}\n\n201\n{&quot;warm&quot;: false}\n</code>",
       "<h2 id=\"errors\">", "<td><code>404</code></td><td>There is no such cup.</td>",

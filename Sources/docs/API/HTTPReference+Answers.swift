@@ -5,6 +5,7 @@ extension HTTPReference {
   func answers(of operation: Operation) throws(Faults) -> [Block] {
     var rows: [[[Inline]]] = []
     var shared: [[Inline]] = []
+    var fields: [Block] = []
     for answer in operation.json["responses"]?.members ?? [] {
       guard answer.value["$ref"] == nil else {
         shared.append([.code(answer.name)])
@@ -14,15 +15,24 @@ extension HTTPReference {
       let headers = (answer.value["headers"]?.members ?? []).map { [Inline.code($0.name)] }
       if !headers.isEmpty { words += [.text(" With ")] + headers.joined(separator: [.text(" and ")]) + [.text(".")] }
       rows.append([[.code(answer.name)], words, try bodies(of: answer.value)])
+      fields += try self.fields(of: answer)
     }
     let header: [[Inline]] = [[.text("Answer")], [.text("Meaning")], [.text("Body")]]
-    var blocks: [Block] = rows.isEmpty ? [] : [.table(Table(header: header, rows: rows))]
+    var blocks: [Block] = rows.isEmpty ? [] : [.table(Table(header: header, rows: rows))] + fields
     if !shared.isEmpty {
       let errors = Link(destination: .page(Self.operations, anchor: "errors"), place: place)
       blocks.append(
         .paragraph([.link(errors, [.text("Errors")]), .text(": ")] + shared.joined(separator: [.text(", ")])))
     }
     return blocks
+  }
+
+  /// Of an answer whose object has no place of its own.
+  private func fields(of answer: JSON.Member) throws(Faults) -> [Block] {
+    guard let schema = content(of: answer.value)?["schema"], schema["$ref"] == nil else { return [] }
+    let table = try table(try self.schema(schema).fields())
+    return table.isEmpty
+      ? [] : [.paragraph([.strong([.text("Body of ")]), .code(answer.name), .text(":")])] + table
   }
 
   private func bodies(of answer: JSON) throws(Faults) -> [Inline] {
