@@ -45,6 +45,15 @@ class QualityTests(PageTests):
         )
         self.assertLessEqual(wide, 0, "the page scrolls sideways")
 
+    def test_it_fits_every_width(self):
+        for people in (2, 3):
+            if people == 3:
+                self.page.add_carol()
+            for width in (320, 390, 600, 760, 761, 900, 1000, 1081, 1160, 1241, 1440, 1920):
+                with self.subTest(width=width, people=people):
+                    self.show("light", DESKTOP | {"width": width})
+                    self.assert_fits()
+
     def check(self, scheme):
         """Much of what the page can show, at once."""
         self.show(scheme, DESKTOP)
