@@ -1,21 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 
+/** A call that failed: `status` is 0 when nothing answered; what is temporary may be tried again. */
+export class CallError extends Error {
+  constructor(status, problem) {
+    super(problem?.detail ?? problem?.title ?? (status ? `status ${status}` : 'the relay does not answer'))
+    this.status = status
+    this.isTemporary = status === 0 || status === 429 || status >= 500
+    /** Seconds. */
+    this.retryAfter = problem?.retryAfter ?? 2
+  }
+}
+
 /**
- * A call of the HTTP API, in open mode as `user`. Resolves with the reply; throws an `Error` with the relay's reason.
+ * A call of the HTTP API, in open mode as `user`. Resolves with the reply; throws a `CallError` with the relay's reason.
  * `log` hears what was said and answered.
  */
 export async function call(method, path, { user, body, log = () => {} } = {}) {
   const text = body && JSON.stringify(body)
   log(`${method} /${path}`, text ?? '')
-  const response = await fetch(new URL(path, document.baseURI), {
-    method,
-    headers: { ...(text && { 'Content-Type': 'application/json' }), ...(user && { 'X-Stillwire-User': user }) },
-    body: text,
-  })
+  const headers = { ...(text && { 'Content-Type': 'application/json' }), ...(user && { 'X-Stillwire-User': user }) }
+  const asked = fetch(new URL(path, document.baseURI), { method, headers, body: text })
+  const response = await asked.catch(() => Promise.reject(new CallError(0)))
   const reply = await response.text()
   log(String(response.status), reply)
   const value = parsed(reply)
-  if (!response.ok) throw new Error(value?.detail ?? value?.title ?? `status ${response.status}`)
+  if (!response.ok) throw new CallError(response.status, value)
   return value
 }
 

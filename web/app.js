@@ -24,7 +24,6 @@ function enter(user) {
   panel.person = person
   part('relay').follow(person)
   person.addEventListener('wire', ({ detail }) => wire(person.name, { ...detail, time: new Date() }))
-  person.addEventListener('change', () => (part('closed').hidden = person.connection !== 'refused'))
   person.addEventListener('complaint', ({ detail }) => complain(detail))
   person.connect()
   return panel
@@ -49,20 +48,30 @@ function addCarol() {
   return enter(carol)
 }
 
+function begin() {
+  const panels = [enter(alice), enter(bob)]
+  part('add').addEventListener('click', () => addCarol().part('text').focus())
+  if (sessionStorage.getItem(hasCarol)) addCarol()
+  part('story').tell(panels, step)
+}
+
 try {
   await registerCategories()
+  begin()
 } catch (error) {
-  complain(`Actions on notifications are not there: ${error.message}`)
+  const isClosed = [401, 403].includes(error.status)
+  part('needs-token').hidden = !isClosed
+  part('story').hidden = part('stage').hidden = isClosed
+  if (!isClosed) {
+    complain(`Actions on notifications are not there: ${error.message}`)
+    begin()
+  }
 }
-const panels = [enter(alice), enter(bob)]
-part('add').addEventListener('click', () => addCarol().scrollIntoView({ block: 'nearest' }))
-if (sessionStorage.getItem(hasCarol)) addCarol()
-part('story').tell(panels, step)
 
 // What is said on the wire is of interest to few: its list is fetched when somebody asks for it.
 part('frames').addEventListener('toggle', async () => {
-  if (frames) return
   const { WireLog } = await import('./wire-log.js')
+  if (frames) return
   frames = new WireLog(part('frames'), place)
   for (const [name, entry] of early.splice(0)) frames.add(name, entry)
 })

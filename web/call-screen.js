@@ -8,16 +8,18 @@ export class CallScreen {
   #id = null
   #end = 0
 
-  /** `open` is called when the call is taken. */
-  constructor(person, parts, open) {
+  /** `open` is called when the call is taken, `decline` when it is not. */
+  constructor(person, parts, open, decline) {
     this.#person = person
     this.#parts = parts
     parts('accept').addEventListener('click', () => {
-      const { call } = person.phone
+      person.respond(person.phone.call, 'demo.call.accept')
       open()
-      person.respond(call, 'demo.call.accept')
     })
-    parts('decline').addEventListener('click', () => person.respond(person.phone.call, 'demo.call.decline'))
+    parts('decline').addEventListener('click', () => {
+      person.respond(person.phone.call, 'demo.call.decline')
+      decline()
+    })
   }
 
   render(now) {

@@ -38,7 +38,11 @@ export class ConversationView {
     parts('send').setAttribute('aria-label', `Send as ${person.name}`)
     parts('text').addEventListener('input', () => person.typing(parts('text').value !== ''))
     parts('composer').addEventListener('submit', (event) => this.#submit(event))
-    parts('anyway').addEventListener('click', () => person.notifyAnyway(person.quietSeq))
+    parts('anyway').addEventListener('click', () => {
+      person.notifyAnyway(person.quietSeq)
+      // The button goes.
+      parts('text').focus({ preventScroll: true })
+    })
     for (const [name, { text, push }] of Object.entries(specials)) {
       parts(name).addEventListener('click', () => person.say(this.#taken() || text, push))
     }
@@ -104,7 +108,7 @@ export class ConversationView {
     all.forEach((message, at) => {
       const previous = all[at - 1]
       if (!previous || message.time - previous.time > pause) {
-        rows.push(node(`time ${message.time}`, () => element('p', { class: 'moment' }, timeOfDay(message.time))))
+        rows.push(node(`time ${message.time}`, () => element('p', { class: 'moment', 'aria-live': 'off' }, timeOfDay(message.time))))
       }
       const key = message.isDraft ? `draft ${message.key}` : `seq ${message.seq}`
       const row = node(key, () => this.#row(message, isGroup))
@@ -117,16 +121,17 @@ export class ConversationView {
         rows.push(node(`${key} ${user}`, () => element('p', { class: 'moment', 'data-testid': 'response' }, line)))
       }
       if (message.isDraft) rows.push(node(`${key} ${message.isFailed}`, () => draftState(message)))
-      if (message === newestOwn) {
-        const fate = node('fate', () => element('p', { class: 'fate', 'data-testid': 'fate' }))
-        setText(fate, fateTexts[fates[message.seq] ?? 'sent'])
+      // Of what was sent before this page began nothing is known.
+      if (message === newestOwn && fates[message.seq]) {
+        const fate = node('fate', () => element('p', { class: 'fate', 'aria-live': 'off', 'data-testid': 'fate' }))
+        setText(fate, fateTexts[fates[message.seq]])
         rows.push(fate)
       }
     })
     for (const key of this.#nodes.keys()) if (!seen.has(key)) this.#nodes.delete(key)
     const isLonger = rows.length > list.children.length
     arrange(list, rows)
-    if (isAtEnd || (isLonger && rows.at(-1)?.classList.contains('is-own'))) list.scrollTop = list.scrollHeight
+    if (isAtEnd || (isLonger && all.at(-1)?.from === user)) list.scrollTop = list.scrollHeight
   }
 
   #row({ seq, from, time, isDraft }, isGroup) {
@@ -147,7 +152,7 @@ export class ConversationView {
 }
 
 function draftState({ key, isFailed }) {
-  if (!isFailed) return element('p', { class: 'fate' }, 'Sending…')
+  if (!isFailed) return element('p', { class: 'fate', 'aria-live': 'off' }, 'Sending…')
   const retry = element('button', { type: 'button', 'data-key': key }, 'Try again')
   return element('p', { class: 'fate is-failed' }, 'Not sent · ', retry)
 }

@@ -71,10 +71,15 @@ export function bodyText(body) {
   return JSON.stringify(body)
 }
 
+/** Of two fates the one that came farther. */
+export function farther(one, other) {
+  return ranks.indexOf(other) > ranks.indexOf(one) ? other : one
+}
+
 function withFate(conversation, seq, fate) {
   const known = conversation.fates[seq]
-  if (ranks.indexOf(fate) <= ranks.indexOf(known)) return conversation
-  return { ...conversation, fates: { ...conversation.fates, [seq]: fate } }
+  const newest = farther(known, fate)
+  return newest === known ? conversation : { ...conversation, fates: { ...conversation.fates, [seq]: newest } }
 }
 
 // A relay that does not know whether it was heard says it again.

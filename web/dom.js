@@ -30,12 +30,13 @@ export function setText(node, text) {
   if (node.textContent !== text) node.textContent = text
 }
 
-/** Makes the children of `parent` the given nodes, moving only what is not in its place. */
+/** Makes the children of `parent` the given nodes, moving only what is not in its place: what moves is told again. */
 export function arrange(parent, nodes) {
+  const wanted = new Set(nodes)
+  for (const child of [...parent.children]) if (!wanted.has(child)) child.remove()
   nodes.forEach((node, at) => {
     if (parent.children[at] !== node) parent.insertBefore(node, parent.children[at] ?? null)
   })
-  while (parent.children.length > nodes.length) parent.lastElementChild.remove()
 }
 
 /** `render`, at most once per drawn picture however often it is asked for. */

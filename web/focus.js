@@ -9,6 +9,13 @@ export const focusOff = Object.freeze({ mode: 'off', people: Object.freeze([]), 
 
 export const focusNames = { off: 'Off', work: 'Work', dnd: 'Do Not Disturb' }
 
+/** Whether this is a Focus as described here. */
+export function isFocus(value) {
+  return (
+    value?.mode in focusNames && Array.isArray(value.people) && ['none', 'in', 'out'].includes(value.filter)
+  )
+}
+
 /** The label of all that the filter of this app lets through. */
 export const filterLabel = 'work'
 

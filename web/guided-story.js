@@ -6,6 +6,11 @@ import { steps } from './story.js'
 const opening =
   'A minute with Alice, Bob and their phones. All of it is real: two WebSocket connections, one relay, pushes and all.'
 
+const stuck = 'This did not come about: is the relay there, or did somebody else take part? Start over to try again.'
+
+/** How long a step may take, the waits of the relay included. */
+const patience = 25_000
+
 /** How long a step stays in sight while the story plays by itself. */
 const reading = 4_500
 
@@ -16,6 +21,9 @@ export class GuidedStory extends HTMLElement {
   #at = 0
   #isPlaying = false
   #isActing = false
+  #isStuck = false
+  /** Ends the time that a step stays in sight. */
+  #wake = () => {}
   #items = []
 
   /** Tells the story with these two, after the given step, up to which it is played at once. */
@@ -24,9 +32,9 @@ export class GuidedStory extends HTMLElement {
     this.#panels = { alice: panels[0], bob: panels[1] }
     this.#scene = { alice, bob, until: (condition) => this.#until(condition) }
     this.#build()
-    await this.#until(() => [alice, bob].every((person) => person.isLooking && person.others.length > 0))
-    this.#show()
-    while (this.#at < step) await this.#play()
+    if (step === 0) return
+    await this.#until(() => [alice, bob].every((person) => person.isLooking && person.others.length > 0)).catch(() => {})
+    while (this.#at < step && !this.#isStuck) await this.#play()
   }
 
   #build() {
@@ -42,7 +50,7 @@ export class GuidedStory extends HTMLElement {
       part('steps').append(item)
     })
     part('play').addEventListener('click', () => (this.#isPlaying ? this.#pause() : this.#playOn()))
-    part('next').addEventListener('click', () => (this.#at < steps.length ? this.#play() : startOver()))
+    part('next').addEventListener('click', () => (this.#isOver ? startOver() : this.#play()))
     this.#show()
   }
 
@@ -50,13 +58,18 @@ export class GuidedStory extends HTMLElement {
     this.#isPlaying = true
     while (this.#isPlaying && this.#at < steps.length) {
       await this.#play()
-      if (this.#at < steps.length) await new Promise((resolve) => setTimeout(resolve, reading))
+      if (!this.#isPlaying || this.#at === steps.length) break
+      await new Promise((resolve) => {
+        this.#wake = resolve
+        setTimeout(resolve, reading)
+      })
     }
     this.#pause()
   }
 
   #pause() {
     this.#isPlaying = false
+    this.#wake()
     this.#show()
   }
 
@@ -65,41 +78,54 @@ export class GuidedStory extends HTMLElement {
     this.#isActing = true
     const step = steps[this.#at]
     this.#show()
-    await step.act(this.#scene)
-    await this.#until(() => step.isDone(this.#scene))
-    this.#point(step.at)
-    this.#at += 1
+    try {
+      await step.act(this.#scene)
+      await this.#until(() => step.isDone(this.#scene))
+      this.#point(step.at)
+      this.#at += 1
+    } catch {
+      this.#isStuck = true
+      this.#isPlaying = false
+    }
     this.#isActing = false
     this.#show()
   }
 
+  get #isOver() {
+    return this.#isStuck || this.#at === steps.length
+  }
+
   #show() {
     const told = steps[this.#isActing ? this.#at : this.#at - 1]
-    const isOver = this.#at === steps.length
     this.#items.forEach((item, at) => {
       item.classList.toggle('is-done', at < this.#at)
-      item.toggleAttribute('aria-current', at === this.#at)
       if (at === this.#at) item.setAttribute('aria-current', 'step')
+      else item.removeAttribute('aria-current')
     })
     const part = (name) => this.querySelector(`[data-part="${name}"]`)
-    setText(part('caption'), told?.text ?? opening)
+    setText(part('caption'), this.#isStuck ? stuck : (told?.text ?? opening))
     setText(part('play'), this.#isPlaying ? 'Pause' : 'Play')
-    part('play').disabled = isOver
-    setText(part('next'), isOver ? 'Start over' : this.#at === 0 ? 'First step' : 'Next step')
-    part('next').disabled = this.#isActing
+    part('play').disabled = this.#isOver
+    setText(part('next'), this.#isOver ? 'Start over' : this.#at === 0 ? 'First step' : 'Next step')
+    // Not disabled: the keyboard stays on it.
+    part('next').setAttribute('aria-disabled', String(this.#isActing))
     this.dataset.step = this.#at
   }
 
   /** Resolves with the first truth that `condition` tells, whenever either of the two changes. */
   #until(condition) {
     const { alice, bob } = this.#scene
-    return new Promise((resolve) => {
+    return new Promise((resolve, reject) => {
+      const end = (settle, value) => {
+        clearTimeout(limit)
+        for (const person of [alice, bob]) person.removeEventListener('change', look)
+        settle(value)
+      }
       const look = () => {
         const truth = condition()
-        if (!truth) return
-        for (const person of [alice, bob]) person.removeEventListener('change', look)
-        resolve(truth)
+        if (truth) end(resolve, truth)
       }
+      const limit = setTimeout(() => end(reject, new Error('it did not come about')), patience)
       for (const person of [alice, bob]) person.addEventListener('change', look)
       look()
     })

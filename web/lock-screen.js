@@ -60,7 +60,8 @@ export class LockScreen {
   }
 
   #stack({ thread, place, notifications }, now) {
-    const isFolded = notifications.length > 1 && !this.#unfolded.has(thread)
+    const isWritten = ({ push }) => this.#cards.get(`push ${push}`)?.querySelector('form') != null
+    const isFolded = notifications.length > 1 && !this.#unfolded.has(thread) && !notifications.some(isWritten)
     const shown = isFolded ? notifications.slice(0, 1) : notifications
     const rows = shown.map((notification) => {
       const card = this.#kept(`push ${notification.push}`, () => this.#card(notification, 'notification'))
@@ -124,7 +125,7 @@ export class LockScreen {
       const attributes = { type: 'button', 'data-testid': id, class: isDestructive && 'is-destructive' }
       const button = element('button', attributes, title)
       button.addEventListener('click', () => {
-        if (!textInput) this.#person.respond(notification, id)
+        if (!textInput) this.#respond(notification, id)
         else if (!row.querySelector('form')) row.append(this.#reply(notification, id, textInput))
         row.querySelector('input')?.focus()
       })
@@ -139,9 +140,15 @@ export class LockScreen {
     const form = element('form', {}, field, element('button', { type: 'submit' }, button))
     form.addEventListener('submit', (event) => {
       event.preventDefault()
-      if (field.value.trim()) this.#person.respond(notification, action, field.value.trim())
+      if (field.value.trim()) this.#respond(notification, action, field.value.trim())
     })
     return form
+  }
+
+  // The card goes, so the keyboard stays where it was.
+  #respond(notification, action, text) {
+    this.#person.respond(notification, action, text)
+    this.#parts('stacks').focus({ preventScroll: true })
   }
 
   #heading(place) {

@@ -26,7 +26,7 @@ export class PersonPanel extends HTMLElement {
     const part = (name) => this.part(name)
     this.#conversation = new ConversationView(person, part)
     this.#lockScreen = new LockScreen(person, part, () => this.#comeBack(), this.#render)
-    this.#callScreen = new CallScreen(person, part, () => this.#comeBack())
+    this.#callScreen = new CallScreen(person, part, () => this.#comeBack(), () => this.#resume())
     this.#prepare()
     person.addEventListener('change', this.#render)
     this.#tick()
@@ -106,8 +106,12 @@ export class PersonPanel extends HTMLElement {
 
   #comeBack() {
     this.#person.comeBack()
+    this.#resume()
+  }
+
+  #resume() {
     this.#draw()
-    this.part('text').focus({ preventScroll: true })
+    this.part(this.#person.isLocked ? 'come-back' : 'text').focus({ preventScroll: true })
   }
 
   #draw() {

@@ -2,7 +2,7 @@
 import { call, segment } from './api.js'
 import { responseText } from './categories.js'
 import { conversationAfter, emptyConversation } from './conversation.js'
-import { focusOff } from './focus.js'
+import { focusOff, isFocus } from './focus.js'
 import { PhoneReports } from './phone-reports.js'
 import { emptyPhone, phoneAfter, phoneAfterReading, phoneWithSummary, phoneWithout } from './phone.js'
 import { isSilenced } from './presence.js'
@@ -19,8 +19,9 @@ const ringing = 45_000
  * One person of the demo: a connection, a copy of the room and a phone.
  *
  * Events: `change` whenever anything to be seen changed; `complaint` (`detail`: a sentence) when a request failed;
- * `sent` ({`seq`, `text`, `push`, `delivery`}) for each message that the relay took; `push` (a push as its gateway
- * delivered it); `fate` ({`user`, `seq`, `state`}) of own messages; and `wire` ({`kind`, `name`, `text`, `answers`}) for
+ * `sent` ({`seq`, `text`, `push`, `delivery`}) for each message that the relay took; `heard` for each that came since
+ * (`seq`, `from`, `body`); `push` (a push as its gateway delivered it); `fate` ({`user`, `seq`, `state`}) of own messages,
+ * `state` covering all earlier ones where it is `received` or `read`; and `wire` ({`kind`, `name`, `text`, `answers`}) for
  * everything said to or heard from the relay, `kind` being `sent`, `heard`, `http` or `push`.
  */
 export class Person extends EventTarget {
@@ -35,6 +36,8 @@ export class Person extends EventTarget {
   activity = 'active'
   /** How this person left: `closed`, `killed` or `lost` (no network); null while they want to be connected. */
   departure = null
+  /** Whether the simulated gateway gets to this phone. */
+  isReachable = true
   /** Users who write right now. */
   typists = new Set()
   #relay
@@ -50,6 +53,12 @@ export class Person extends EventTarget {
   /** The message of a call that may ring on the phone of somebody who looks at the app. */
   #ringing = null
   #reports
+  #hasKept = false
+  /** Resolves once the phone has a network. */
+  #network = Promise.resolve()
+  #networkReturned = () => {}
+  /** The newest message that was there when the room was joined first. */
+  #historySeq = null
 
   /** `names` are those of everybody, by user. */
   constructor({ user, room, names }) {
@@ -116,6 +125,7 @@ export class Person extends EventTarget {
   /** Only `closed` says goodbye; the others look to the relay as if the line had broken. */
   leave(departure) {
     this.departure = departure
+    if (departure === 'lost') this.#network = new Promise((resolve) => (this.#networkReturned = resolve))
     if (departure === 'closed') this.#relay.close(1000, 'away')
     else this.#relay.close(3000, departure)
     this.#mindPhone()
@@ -125,6 +135,7 @@ export class Person extends EventTarget {
   /** Opens the app again, wherever it was. */
   comeBack() {
     this.departure = null
+    this.#networkReturned()
     this.setActivity('active')
     this.connect()
   }
@@ -173,13 +184,13 @@ export class Person extends EventTarget {
     this.#changed()
   }
 
-  /** `push` is that of the protocol's `send`. */
+  /** Resolves when the relay has the message, or the visitor is told why not. `push` is that of the protocol's `send`. */
   say(text, push = { category: 'demo.message' }) {
     const draft = { key: crypto.getRandomValues(new Uint32Array(3)).join('-'), body: { text }, push, time: Date.now() }
     if (push.kind === 'call') draft.body.isCall = true
     this.#typingAt = 0
     this.#converse({ type: 'composed', draft })
-    this.#send(draft)
+    return this.#send(draft)
   }
 
   /** Tries a refused draft again, under the same key. */
@@ -199,7 +210,7 @@ export class Person extends EventTarget {
   }
 
   async notifyAnyway(seq) {
-    this.#quiet.delete(seq)
+    this.#quiet.clear()
     this.#changed()
     await this.#insist('Notify Anyway failed', () => this.#room.notify(seq))
   }
@@ -225,8 +236,9 @@ export class Person extends EventTarget {
 
   /** Whether the simulated gateway gets to this phone. */
   async setReachable(isReachable) {
+    this.isReachable = isReachable
     const path = `v1/simulator/devices/${this.#token}`
-    await this.#insist('The gateway does as before', () => this.#call('PUT', path, { isReachable }))
+    await this.#insist('The gateway does as before', () => call('PUT', path, { user: this.user, body: { isReachable } }))
   }
 
   #listen() {
@@ -260,6 +272,9 @@ export class Person extends EventTarget {
     const reply = await this.#insist('The phone was not registered', () => this.#relay.request('device', wish))
     this.#isRegistered ||= reply !== undefined
     this.#mindPhone()
+    // A relay that has started anew gets to every phone.
+    this.setReachable(this.isReachable)
+    this.#report()
     const known = await this.#call('GET', this.#path('preferences')).catch(() => null)
     if (known) this.heardOfPreference(known.onFocus)
   }
@@ -271,6 +286,13 @@ export class Person extends EventTarget {
   }
 
   #joined(reply) {
+    this.#historySeq ??= reply.seq
+    // In another tab they have chosen one; which, is nobody's business but the phone's.
+    if (!this.#hasKept && isSilenced(reply.members?.find(({ user }) => user === this.user))) {
+      this.focus = { ...this.focus, mode: 'dnd' }
+      this.#reports.told = { ...this.#reports.told, focus: '{"isFocused":true}' }
+    }
+    this.#hasKept = true
     this.#converse({ type: 'joined', reply })
     for (const draft of this.conversation.drafts) if (!draft.isFailed) this.#send(draft)
     this.#acknowledge()
@@ -284,7 +306,9 @@ export class Person extends EventTarget {
     if (frame.type === 'delivery') this.#dispatch('fate', frame)
     if (frame.type === 'receipt') this.#dispatch('fate', { ...frame, state: frame.kind })
     this.#converse(frame)
-    if (frame.type !== 'message' || frame.from === this.user) return
+    if (frame.type !== 'message') return
+    if (frame.seq > this.#historySeq) this.#dispatch('heard', frame)
+    if (frame.from === this.user) return
     this.#showTyping(frame.from, false)
     const left = frame.time + ringing - Date.now()
     if (frame.body?.isCall && left > 0) {
@@ -301,7 +325,8 @@ export class Person extends EventTarget {
     this.#sending.add(key)
     try {
       const reply = await this.#room.send(body, { key, push, report: true })
-      if (reply.delivery?.quiet.length) this.#quiet.set(reply.seq, reply.delivery.quiet)
+      // Only of the newest it may be offered.
+      this.#quiet = new Map([[reply.seq, reply.delivery?.quiet ?? []]])
       this.#converse({ type: 'sent', key, reply })
       this.#dispatch('sent', { seq: reply.seq, text: body.text, push, delivery: reply.delivery })
     } catch (error) {
@@ -353,7 +378,8 @@ export class Person extends EventTarget {
     return `v1/users/${segment(this.user)}/${what}`
   }
 
-  #call(method, path, body) {
+  async #call(method, path, body) {
+    await this.#network
     return call(method, path, { user: this.user, body, log: (name, text) => this.#wire('http', name, text) })
   }
 
@@ -365,11 +391,12 @@ export class Person extends EventTarget {
   }
 
   #restore() {
-    const kept = JSON.parse(sessionStorage.getItem(`stillwire.${this.user}`) ?? '{}')
-    this.focus = kept.focus ?? focusOff
-    this.isFocusShared = kept.isFocusShared ?? true
-    this.phone = { ...emptyPhone, hasSummary: kept.hasSummary ?? false }
-    this.#reports = new PhoneReports(device, this.room, (what, body) => this.#put(what, body), kept.told)
+    const kept = restored(sessionStorage.getItem(`stillwire.${this.user}`))
+    this.#hasKept = kept !== null
+    this.focus = kept?.focus ?? focusOff
+    this.isFocusShared = kept?.isFocusShared !== false
+    this.phone = { ...emptyPhone, hasSummary: kept?.hasSummary === true }
+    this.#reports = new PhoneReports(device, this.room, (what, body) => this.#put(what, body), kept?.told)
   }
 
   #converse(input) {
@@ -425,5 +452,15 @@ export class Person extends EventTarget {
 
   #dispatch(type, detail) {
     this.dispatchEvent(new CustomEvent(type, { detail }))
+  }
+}
+
+/** What was kept; null where there is nothing, or nothing of ours. */
+function restored(text) {
+  try {
+    const kept = JSON.parse(text)
+    return isFocus(kept.focus) && typeof kept.told === 'object' ? kept : null
+  } catch {
+    return null
   }
 }

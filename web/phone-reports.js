@@ -15,6 +15,9 @@ export class PhoneReports {
   #room
   #put
   #number = 0
+  /** What is to be told, and the telling of it. */
+  #wanted = null
+  #telling = null
 
   /** `put(what, body)` calls `PUT /v1/users/{user}/{what}`. */
   constructor(device, room, put, told = untold) {
@@ -24,7 +27,22 @@ export class PhoneReports {
     this.told = told
   }
 
-  async tell(focus, isShared) {
+  /** Resolves when the newest wish is told; a later one takes the place of one that was not yet begun. */
+  tell(focus, isShared) {
+    this.#wanted = { focus, isShared }
+    this.#telling ??= this.#tellAll().finally(() => (this.#telling = null))
+    return this.#telling
+  }
+
+  async #tellAll() {
+    while (this.#wanted) {
+      const { focus, isShared } = this.#wanted
+      this.#wanted = null
+      await this.#tellOne(focus, isShared)
+    }
+  }
+
+  async #tellOne(focus, isShared) {
     const own = isShared ? { isFocused: isFocusedFor(focus) } : { isFocused: null, authorization: 'denied' }
     await this.#once('focus', own, () => this.#put('focus', { ...own, ...this.#origin(), source: 'intent' }))
     const allow = allowedLabels(focus)

@@ -32,7 +32,10 @@ export function phoneAfter(phone, push, { focus, readUpTo, now }) {
   const until = 1000 * push.headers['apns-expiration']
   if (communication?.kind === 'call' && aps['interruption-level'] !== 'passive') {
     // A Focus that does not allow the caller keeps the call from ringing; it stays as a notification.
-    if (!notification.isQuiet) return until > now ? { ...badged, call: { ...notification, until } } : badged
+    // One rings at a time.
+    if (!notification.isQuiet && !phone.call) {
+      return until > now ? { ...badged, call: { ...notification, until } } : badged
+    }
   }
   const call = phone.call?.id === id ? null : phone.call
   const isSummarized = phone.hasSummary && aps['interruption-level'] === 'passive'
@@ -53,7 +56,9 @@ export function phoneAfterReading(phone, readUpTo) {
 export function phoneWithout(phone, { id, push }) {
   const notifications = phone.notifications.filter((other) => other.id !== id)
   const call = phone.call?.id === id ? null : phone.call
-  return { ...phone, notifications, call, gone: [...phone.gone, push].slice(-mostGone) }
+  // The app that was told of it counts one less.
+  const badge = Math.max(0, phone.badge - 1)
+  return { ...phone, notifications, call, badge, gone: [...phone.gone, push].slice(-mostGone) }
 }
 
 /** The phone with a scheduled summary, or without; what waited for it is delivered then. */

@@ -10,7 +10,8 @@ const shelf = 'stillwire.place'
  */
 export function ownPlace() {
   const [, named, step] = form.exec(location.hash) ?? []
-  const place = named ?? (step ? null : sessionStorage.getItem(shelf)) ?? randomPlace()
+  const [, kept] = form.exec(`#${sessionStorage.getItem(shelf)}`) ?? []
+  const place = named ?? (step ? null : kept) ?? randomPlace()
   showPlace(place)
   addEventListener('hashchange', () => {
     const [, other, step] = form.exec(location.hash) ?? []

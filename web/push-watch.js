@@ -3,6 +3,7 @@ import { call, segment } from './api.js'
 import { isSettled } from './trace.js'
 
 const interval = 700
+const slowInterval = 4_000
 
 /**
  * Asks the relay what becomes of messages, as any operator may: what it decides when a message is taken (a dry run),
@@ -13,6 +14,8 @@ export class PushWatch {
   #told
   #traces
   #timer = 0
+  #failures = 0
+  #isAsking = false
 
   /** `traces()` are those that are shown; `told` is called with each input for them. */
   constructor(room, traces, told) {
@@ -25,7 +28,7 @@ export class PushWatch {
     const { kind, level } = push ?? {}
     const body = { room: this.#room, from, user, push: { kind, level } }
     const { devices } = await call('POST', 'v1/decisions', { body })
-    const { decision, facts } = devices[0]
+    const { decision, facts } = devices.find(({ device }) => device === 'phone') ?? devices[0]
     this.#told({ type: 'decided', seq, user, decision, facts })
     this.look()
   }
@@ -36,25 +39,37 @@ export class PushWatch {
   }
 
   /** Looks into the queue soon, and again for as long as something is under way. */
-  look() {
-    this.#timer ||= setTimeout(async () => {
-      // A relay that is gone for a moment is asked again.
-      await this.#askAll().catch(() => {})
-      this.#timer = 0
-      if (this.#pending().size > 0) this.look()
-    }, interval)
+  look(delay = interval) {
+    if (this.#isAsking) return
+    clearTimeout(this.#timer)
+    this.#timer = setTimeout(async () => {
+      this.#isAsking = true
+      try {
+        await this.#askAll()
+        this.#failures = 0
+      } catch {
+        this.#failures += 1
+      }
+      this.#isAsking = false
+      const pending = this.#pending()
+      const isSlow = this.#failures > 0 || pending.every(({ isSlow }) => isSlow)
+      if (pending.length > 0) this.look(isSlow ? slowInterval : interval)
+    }, delay)
   }
 
+  /** Whose pushes may change, and whether that will take its time. */
   #pending() {
-    if (document.hidden) return new Set()
+    if (document.hidden) return []
     const now = Date.now()
-    return new Set(
-      this.#traces().flatMap(({ time, ends }) => Object.keys(ends).filter((user) => !isSettled(ends[user], now - time)))
+    return this.#traces().flatMap(({ time, ends }) =>
+      Object.entries(ends)
+        .filter(([, end]) => !isSettled(end, now - time))
+        .map(([user, { push }]) => ({ user, isSlow: push ? push.state === 'held' : now - time > 10 * interval }))
     )
   }
 
   async #askAll() {
-    for (const user of this.#pending()) {
+    for (const user of new Set(this.#pending().map(({ user }) => user))) {
       const { pushes } = await call('GET', `v1/pushes?limit=30&user=${segment(user)}`)
       for (const push of pushes.reverse()) if (push.room === this.#room) await this.#note(user, push)
     }

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 import { timeOfDay } from './clock.js'
+import { bodyText } from './conversation.js'
 import { arrange, element, perPicture, setText } from './dom.js'
 import { PushWatch } from './push-watch.js'
 import { noTraces, tracesAfter } from './trace.js'
 
 const outcomes = { push: 'Push', hold: 'Hold', wait: 'Wait', none: 'No push' }
 const fates = { received: 'The open app has it', read: 'Read', onPhone: 'The phone says that it arrived' }
+
+const patience = 500
 
 /** `<relay-view>`: what the relay decides of each message and why, its push jobs' lives, and their payloads. */
 export class RelayView extends HTMLElement {
@@ -19,20 +22,23 @@ export class RelayView extends HTMLElement {
   follow(person) {
     this.#watch ??= new PushWatch(person.room, () => this.#traces, (input) => this.#take(input))
     this.#people.push(person)
-    // A reload finds the gateway at work.
-    person.setReachable(true)
-    person.addEventListener('sent', ({ detail }) => this.#sent(person, detail))
+    person.setReachable(!this.#gateway.checked)
+    person.addEventListener('sent', ({ detail }) => this.#sent({ from: person.user, ...detail }))
+    person.addEventListener('heard', ({ detail }) => this.#heard(detail))
     person.addEventListener('fate', ({ detail }) => this.#fate(person, detail))
     person.addEventListener('push', ({ detail }) => this.#delivered(person, detail))
   }
 
   connectedCallback() {
     document.addEventListener('visibilitychange', () => this.#watch?.look())
-    const gateway = this.querySelector('[data-part="gateway"]')
-    gateway.addEventListener('change', () => {
-      for (const person of this.#people) person.setReachable(!gateway.checked)
+    this.#gateway.addEventListener('change', ({ target }) => {
+      for (const person of this.#people) person.setReachable(!target.checked)
       this.#watch?.look()
     })
+  }
+
+  get #gateway() {
+    return this.querySelector('[data-part="gateway"]')
   }
 
   #take(input) {
@@ -42,17 +48,23 @@ export class RelayView extends HTMLElement {
     this.#render()
   }
 
-  #sent({ user: from }, { seq, text, push }) {
-    this.#take({ type: 'sent', seq, from, text, time: Date.now() })
-    for (const { user } of this.#people) {
-      if (user !== from) this.#watch.decide({ seq, from, push, user }).catch(() => {})
-    }
+  // Of what was sent here the wish for the push is known too, when the reply has come.
+  #heard({ seq, from, body }) {
+    setTimeout(() => this.#sent({ seq, from, text: bodyText(body) }), patience)
+  }
+
+  #sent({ seq, from, text, push }) {
+    if (this.#traces.some((trace) => trace.seq === seq)) return
+    const to = this.#people.map(({ user }) => user).filter((user) => user !== from)
+    this.#take({ type: 'sent', seq, from, text, time: Date.now(), to })
+    for (const user of to) this.#watch.decide({ seq, from, push, user }).catch(() => {})
   }
 
   #fate({ user: from }, { user, seq, state }) {
     // Receipts are cumulative; `delivery` is of one message.
+    const isMeant = (trace) => trace.seq === seq || (['received', 'read'].includes(state) && trace.seq < seq)
     for (const trace of this.#traces) {
-      if (trace.from === from && trace.seq <= seq) this.#take({ type: 'fate', seq: trace.seq, user, state })
+      if (trace.from === from && isMeant(trace)) this.#take({ type: 'fate', seq: trace.seq, user, state })
     }
     this.#watch.look()
   }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import { farther } from './conversation.js'
 
 const limit = 20
 /** The relay waits 45 s at most, and decides then. */
@@ -16,13 +17,13 @@ export function tracesAfter(traces, input) {
   switch (input.type) {
     case 'sent':
       if (traces.some(({ seq }) => seq === input.seq)) return traces
-      return [{ seq: input.seq, from: input.from, text: input.text, time: input.time, ends: {} }, ...traces].slice(0, limit)
+      return [begun(input), ...traces].slice(0, limit)
     case 'decided':
       return withEnd(traces, input, (end) => withDecision(end, input.decision))
     case 'pushed':
       return withEnd(traces, input, (end) => withPush(end, input.push))
     case 'fate':
-      return withEnd(traces, input, (end) => ({ ...end, fate: input.state }))
+      return withEnd(traces, input, (end) => ({ ...end, fate: farther(end.fate, input.state) }))
     case 'delivered':
       return withEnd(traces, input, (end) => ({ ...end, payload: input.payload }))
     case 'linted':
@@ -40,9 +41,14 @@ export function isSettled({ push, decisions }, age) {
 
 function withEnd(traces, { seq, user }, change) {
   return traces.map((trace) => {
-    if (trace.seq !== seq || trace.from === user) return trace
-    return { ...trace, ends: { ...trace.ends, [user]: change(trace.ends[user] ?? { decisions: [], states: [] }) } }
+    if (trace.seq !== seq) return trace
+    const end = trace.ends[user]
+    return end ? { ...trace, ends: { ...trace.ends, [user]: change(end) } } : trace
   })
+}
+
+function begun({ seq, from, text, time, to }) {
+  return { seq, from, text, time, ends: Object.fromEntries(to.map((user) => [user, { decisions: [], states: [] }])) }
 }
 
 // What is decided anew is shown beside what was decided before, when it differs.

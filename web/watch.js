@@ -13,18 +13,22 @@ let relay = null
 let room = null
 
 // The room is in the address, so that a link leads to it; a token never is.
-form.elements.room.value = decodeURIComponent(location.hash.slice(1))
+const showRoom = () => (form.elements.room.value = decoded(location.hash.slice(1)))
+showRoom()
+addEventListener('hashchange', showRoom)
+part('clear').addEventListener('click', () => wireLog.clear())
 
 form.addEventListener('submit', (event) => {
   event.preventDefault()
   stop()
   const { room: name, token, user } = form.elements
   history.replaceState(null, '', `#${encodeURIComponent(name.value)}`)
-  start(name.value, token.value.trim(), user.value.trim() || 'watcher')
+  start(name.value, token.value.trim(), user.value.trim() || (token.value ? '' : 'watcher'))
 })
 part('stop').addEventListener('click', () => {
   stop()
   tell('Not connected.')
+  form.querySelector('[type="submit"]').focus()
 })
 part('send-form').addEventListener('submit', async (event) => {
   event.preventDefault()
@@ -48,7 +52,7 @@ function start(name, token, user) {
   relay.addEventListener('frame', ({ detail: { isOwn, text, frame, answers } }) => {
     // A token is nobody's business who looks over a shoulder.
     const shown = frame.token ? JSON.stringify({ ...frame, token: '…' }) : text
-    wireLog.add(user, { kind: isOwn ? 'sent' : 'heard', name: frame.type, text: shown, answers, time: new Date() })
+    wireLog.add(relay?.user || user || 'nobody', { kind: isOwn ? 'sent' : 'heard', name: frame.type, text: shown, answers, time: new Date() })
   })
   room.addEventListener('presence', ({ detail }) => people(detail))
   room.addEventListener('message', ({ detail: { seq, from, time, body, deleted } }) => {
@@ -58,6 +62,8 @@ function start(name, token, user) {
     room.addEventListener(type, ({ detail }) => add(type, JSON.stringify(detail), detail?.from ?? detail?.user))
   }
   part('events').replaceChildren()
+  part('people').replaceChildren()
+  wireLog.clear()
   part('stop').disabled = false
   relay.addEventListener('error', ({ detail: { code, message } }) => add('error', `${code}: ${message}`))
   room.join().catch((error) => relay?.state === 'open' && tell(`Not in the room: ${error.message}`))
@@ -67,6 +73,7 @@ function start(name, token, user) {
 function stop() {
   relay?.close()
   relay = room = null
+  part('people').replaceChildren()
   part('stop').disabled = true
 }
 
@@ -115,5 +122,13 @@ function parsed(text) {
     return JSON.parse(text)
   } catch {
     return { text }
+  }
+}
+
+function decoded(text) {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
   }
 }

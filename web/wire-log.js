@@ -24,6 +24,13 @@ export class WireLog {
     this.#entries.addEventListener('keydown', (event) => this.#walk(event))
   }
 
+  clear() {
+    this.#entries.replaceChildren()
+    this.#queue = []
+    this.#total = 0
+    this.#count.textContent = ''
+  }
+
   /** `entry` is {`kind`, `name`, `text`, `answers`} as a `Person` gives it, and its `time` (a `Date`). */
   add(person, entry) {
     this.#queue.push({ person, ...entry })
@@ -53,7 +60,7 @@ export class WireLog {
 }
 
 function row({ person, kind, name, text, answers, time }, place) {
-  const short = (full) => full.replaceAll(`-${place}`, '')
+  const short = (full) => (place ? full.replaceAll(`-${place}`, '') : full)
   const summary = element(
     'summary',
     { tabindex: '-1' },

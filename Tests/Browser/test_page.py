@@ -77,6 +77,20 @@ class ConversationTests(PageTests):
         self.bob.choose("mode-off")
         self.eventually("the notice goes with the Focus", lambda: not self.alice.shows("focus-notice"))
 
+    def test_rubbish_in_the_storage_is_no_obstacle(self):
+        self.driver.execute_script(
+            """
+            for (const [key, value] of arguments[0]) sessionStorage.setItem(key, value)
+            """,
+            [
+                [f"stillwire.{self.page.user(self.alice)}", "{oops"],
+                [f"stillwire.{self.page.user(self.bob)}", '{"focus":{"mode":"x"}}'],
+                ["stillwire.place", "A" * 300],
+            ],
+        )
+        self.driver.refresh()
+        self.page.wait_for_both()
+
     def test_visitors_do_not_meet(self):
         self.alice.say("Only here")
         self.wait_for_messages(self.bob, "Only here")
@@ -140,6 +154,32 @@ class DepartureTests(PageTests):
 
 class FocusTests(PageTests):
     """What the phone lets through, and what the relay makes of it."""
+
+    def test_the_last_of_quick_changes_counts(self):
+        self.driver.execute_script(
+            """
+            const { person } = document.querySelector('[data-testid=person-bob]')
+            for (const mode of ['dnd', 'off', 'dnd', 'work', 'off']) person.setFocus({ mode })
+            """
+        )
+        self.eventually("the relay heard the last", lambda: self.presence()["isFocused"] is False)
+        self.assertFalse(self.alice.shows("focus-notice"))
+
+    def presence(self):
+        return self.driver.execute_async_script(
+            "fetch(`v1/users/${arguments[0]}/presence`).then((reply) => reply.json()).then(arguments[1])",
+            self.page.user(self.bob),
+        )
+
+    def test_a_focus_that_could_not_be_told_is_told_later(self):
+        offline = {"offline": True, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
+        self.driver.execute_cdp_cmd("Network.enable", {})
+        self.driver.execute_cdp_cmd("Network.emulateNetworkConditions", offline)
+        self.bob.choose("mode-dnd")
+        self.driver.execute_cdp_cmd("Network.emulateNetworkConditions", offline | {"offline": False})
+        self.wait_for_focus()
+        # What the browser says of the call that failed.
+        self.page.console_errors()
 
     def quietly(self, text):
         self.alice.say(text)
@@ -265,6 +305,7 @@ class AnswerTests(PageTests):
         self.bob.press("demo.accept")
         self.eventually("Alice knows", lambda: self.alice.texts("response") == ["Bob accepted"])
         self.assertEqual(self.bob.notifications(), [], "what was answered is still there")
+        self.assertEqual(self.bob.texts("badge"), [""])
 
     def test_an_invitation_is_declined(self):
         self.alice.press("send-invitation")
@@ -276,8 +317,12 @@ class AnswerTests(PageTests):
         self.alice.say("Tea?")
         self.wait_for_notifications(self.bob, "Tea?")
         self.bob.press("demo.reply")
-        self.bob.part("reply-text").send_keys("In a minute\n")
-        self.wait_for_messages(self.alice, "Tea?", "In a minute")
+        self.bob.part("reply-text").send_keys("In a")
+        self.alice.say("Or coffee?")
+        self.eventually("both are there", lambda: len(self.bob.notifications()) == 2)
+        self.bob.part("reply-text").send_keys(" minute\n")
+        self.wait_for_messages(self.alice, "Tea?", "Or coffee?", "In a minute")
+        self.eventually("the relay's view has it", lambda: self.page.end(3, self.alice, "outcome"))
         self.assertTrue(self.bob.shows("lock-screen"), "the app was opened for it")
 
     def test_stacks_fold(self):

@@ -60,6 +60,22 @@ class RelayViewTests(PageTests):
         self.wait_for_notifications(self.bob, "Is the line open?")
         self.eventually("the job is sent", lambda: "sent" in self.of(1, "life"))
 
+    def test_a_stopped_gateway_stays_so_for_who_comes_later(self):
+        self.page.find("gateway-down").click()
+        self.page.add_carol()
+        self.send_away(self.carol, self.bob)
+        self.alice.say("Carol?")
+        self.eventually("it is retrying", lambda: "retrying" in "".join(self.page.end(1, self.carol, "life")))
+        self.assertEqual(self.carol.notifications(), [])
+
+    def test_what_is_told_of_one_message_is_not_told_of_another(self):
+        self.alice.say("You see this")
+        self.eventually("it arrived", lambda: "open app" in self.of(1, "summary"))
+        self.send_away(self.bob, self.alice)
+        self.alice.say("But not this")
+        self.eventually("it arrived as well", lambda: "phone says" in self.of(2, "summary"))
+        self.assertIn("open app", self.of(1, "summary"))
+
     def test_a_preference_from_outside_changes_the_next_outcome(self):
         self.bob.choose("mode-dnd")
         self.wait_for_focus()

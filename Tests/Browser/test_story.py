@@ -9,7 +9,8 @@ from page import BrowserTests, PageTests
 class StoryTests(PageTests):
     def next_step(self):
         step = self.page.story_step() + 1
-        self.eventually("the next step can be played", lambda: self.page.find("next").is_enabled())
+        next_button = self.page.find("next")
+        self.eventually("it can be played", lambda: next_button.get_attribute("aria-disabled") == "false")
         self.page.find("next").click()
         self.eventually(f"step {step} is done", lambda: self.page.story_step() == step)
         self.page.picture(f"story-{step}")
@@ -65,6 +66,24 @@ class StoryTests(PageTests):
         self.page.find("play").click()
         self.eventually("it pauses", lambda: self.page.find("play").text == "Play")
         self.assertLess(self.page.story_step(), 6)
+
+    def test_it_can_be_told_again_after_a_reload(self):
+        """Bob still prefers to have things held, and is at home."""
+        self.bob.open_settings()
+        self.bob.choose("on-focus-hold")
+        self.driver.refresh()
+        self.page.wait_for_both()
+        for _ in range(3):
+            self.next_step()
+        self.assertEqual(self.bob.notifications(), ["Tea at five?"])
+
+    def test_a_step_makes_what_it_needs(self):
+        for _ in range(2):
+            self.next_step()
+        self.bob.press("come-back")
+        self.bob.choose("mode-off")
+        self.next_step()
+        self.assertTrue(self.bob.shows("silenced"))
 
     def test_only_what_the_relay_tells_completes_a_step(self):
         """Bob does by hand what the first step would do: the step itself is not done."""
