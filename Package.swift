@@ -151,11 +151,13 @@ let package = Package(
     .testTarget(
       name: "StillwireClientTests",
       dependencies: [
-        "RelayProtocol", "RelayServer", "StillwireClient",
+        "RelayGateways", "RelayProtocol", "RelayServer", "StillwireClient",
+        .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "Logging", package: "swift-log"),
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOHTTP1", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),
+        .product(name: "NIOSSL", package: "swift-nio-ssl"),
         .product(name: "NIOWebSocket", package: "swift-nio"),
       ],
       // Modules of their own, which the tests compile.

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+import Crypto
+import Foundation
 import NIOCore
 import NIOHTTP1
 import NIOPosix
+import NIOSSL
 import NIOWebSocket
 import StillwireClient
 
@@ -12,16 +15,33 @@ enum HostileServer {
     case raw
     /// With this subprotocol; nil: none.
     case upgrade(subprotocol: String?)
+    /// As a relay does, and what is written comes with the answer.
+    case upgradeAtOnce
   }
 
   /// Serves while `body` runs.
+  /// - Parameters:
+  ///   - host: An address on loopback.
+  ///   - tls: Of a server that speaks TLS.
   static func serve<Value: Sendable>(
-    _ handshake: Handshake, bytes: [UInt8], times: Int = 1, _ body: (RelayAddress) async throws -> Value
+    _ handshake: Handshake, bytes: [UInt8], times: Int = 1, host: String = "127.0.0.1", tls: NIOSSLContext? = nil,
+    _ body: (RelayAddress) async throws -> Value
   ) async throws -> Value {
     let server = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
       .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
       .childChannelInitializer { channel in
+        if let tls {
+          do {
+            try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: tls))
+          } catch {
+            return channel.eventLoop.makeFailedFuture(error)
+          }
+        }
         switch handshake {
+        case .upgradeAtOnce:
+          return channel.eventLoop.makeCompletedFuture {
+            try channel.pipeline.syncOperations.addHandler(Greeter(bytes: bytes))
+          }
         case .raw:
           return channel.eventLoop.makeCompletedFuture {
             try channel.pipeline.syncOperations.addHandler(Writer(bytes: bytes, times: times))
@@ -45,15 +65,42 @@ enum HostileServer {
             withServerUpgrade: (upgraders: [upgrader], completionHandler: { _ in }))
         }
       }
-      .bind(host: "127.0.0.1", port: 0).get()
+      .bind(host: host, port: 0).get()
     let result: Result<Value, any Error>
     do {
-      result = .success(try await body(RelayAddress("http://127.0.0.1:\(server.localAddress!.port!)")!))
+      let scheme = tls == nil ? "http" : "https"
+      result = .success(try await body(RelayAddress("\(scheme)://\(host):\(server.localAddress!.port!)")!))
     } catch {
       result = .failure(error)
     }
     try await server.close()
     return try result.get()
+  }
+
+  /// Answers the handshake (RFC 6455, section 4.2.2), and says more in the same breath.
+  private final class Greeter: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    private let bytes: [UInt8]
+    private var head = ""
+
+    init(bytes: [UInt8]) { self.bytes = bytes }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+      let isAnswered = head.contains("\r\n\r\n")
+      head += String(buffer: unwrapInboundIn(data))
+      guard !isAnswered, head.contains("\r\n\r\n"), let key = head.firstMatch(of: #/(?i)Sec-WebSocket-Key: *(\S+)/#)?.1
+      else { return }
+      let proof = Data(Insecure.SHA1.hash(data: Data("\(key)258EAFA5-E914-47DA-95CA-C5AB0DC85B11".utf8)))
+      let answer = """
+        HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: upgrade\r\n\
+        Sec-WebSocket-Accept: \(proof.base64EncodedString())\r\nSec-WebSocket-Protocol: stillwire.v1.json\r\n\r\n
+        """
+      context.writeAndFlush(wrapOutboundOut(ByteBuffer(bytes: Array(answer.utf8) + bytes)), promise: nil)
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
   }
 
   /// Writes when it is there, again and again, until nobody reads.

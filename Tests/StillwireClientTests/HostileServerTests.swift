@@ -61,6 +61,23 @@ import Testing
     }
   }
 
+  @Test func `what comes with the answer to the handshake is heard`() async throws {
+    let goodbye = Array(#"{"type":"bye","code":4506,"reason":"no","reconnect":false}"#.utf8)
+    let frames = [0x81, UInt8(goodbye.count)] + goodbye + [0x88, 0x02, 0x11, 0x9A]
+    try await HostileServer.serve(.upgradeAtOnce, bytes: frames) { address in
+      try await withClient(of: "ann", at: address) { client in
+        let events = client.events()
+        let end = await events.first { event in
+          switch event {
+          case .stateChanged(.waiting), .stateChanged(.refused): true
+          default: false
+          }
+        }
+        #expect(end == .stateChanged(.refused(Refusal(code: 4506, reason: "no"))))
+      }
+    }
+  }
+
   @Test func `JSON that is nested too deep is none`() {
     func nested(_ depth: Int) -> [UInt8] {
       Array(#"{"a":"#.utf8) + Array(repeating: UInt8(ascii: "["), count: depth)

@@ -58,10 +58,12 @@ struct WebSocketConnector: Sendable {
     headers.add(name: "Host", value: address.authority)
     headers.add(name: "Sec-WebSocket-Protocol", value: Self.subprotocol)
     let head = HTTPRequestHead(version: .http1_1, method: .GET, uri: address.socketPath, headers: headers)
-    let configuration = NIOUpgradableHTTPClientPipelineConfiguration(
+    var configuration = NIOUpgradableHTTPClientPipelineConfiguration(
       upgradeConfiguration: NIOTypedHTTPClientUpgradeConfiguration<any Channel>(
         upgradeRequestHead: head, upgraders: [upgrader],
         notUpgradingCompletionHandler: { $0.eventLoop.makeFailedFuture(ConnectError.notUpgraded) }))
+    // What came with the answer to the handshake is the first frame, or its beginning.
+    configuration.leftOverBytesStrategy = .forwardBytes
     let result = try channel.pipeline.syncOperations.configureUpgradableHTTPClientPipeline(
       configuration: configuration)
     // An attempt that came to nothing leaves no socket behind.
