@@ -7,11 +7,13 @@ import NIOCore
 
   /// Network.framework: the system's trust, proxies, and the way from one network to the next.
   enum Transport {
+    enum Trust { case system }
+
     /// Lives as long as the process.
     static var loop: any EventLoop { NIOTSEventLoopGroup.singleton.next() }
 
     static func connect<Output: Sendable>(
-      to address: RelayAddress, on loop: any EventLoop, patience: TimeAmount,
+      to address: RelayAddress, trusting trust: Trust, on loop: any EventLoop, patience: TimeAmount,
       _ initialize: @escaping @Sendable (any Channel) throws -> Output
     ) async throws -> Output {
       var bootstrap = NIOTSConnectionBootstrap(group: loop).connectTimeout(patience)
@@ -27,14 +29,22 @@ import NIOCore
 
   /// Sockets, and TLS by BoringSSL with the system's certificates.
   enum Transport {
+    enum Trust {
+      case system
+      /// Of tests: what the system trusts is not theirs to change.
+      case these([NIOSSLCertificate])
+    }
+
     /// Lives as long as the process.
     static var loop: any EventLoop { MultiThreadedEventLoopGroup.singleton.next() }
 
     static func connect<Output: Sendable>(
-      to address: RelayAddress, on loop: any EventLoop, patience: TimeAmount,
+      to address: RelayAddress, trusting trust: Trust, on loop: any EventLoop, patience: TimeAmount,
       _ initialize: @escaping @Sendable (any Channel) throws -> Output
     ) async throws -> Output {
-      let tls = address.isSecure ? try NIOSSLContext(configuration: .makeClientConfiguration()) : nil
+      var configuration = TLSConfiguration.makeClientConfiguration()
+      if case .these(let roots) = trust { configuration.trustRoots = .certificates(roots) }
+      let tls = address.isSecure ? try NIOSSLContext(configuration: configuration) : nil
       return try await ClientBootstrap(group: loop).connectTimeout(patience)
         .connect(host: address.host, port: address.port) { channel in
           channel.eventLoop.makeCompletedFuture {

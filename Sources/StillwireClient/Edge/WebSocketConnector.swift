@@ -15,6 +15,7 @@ struct WebSocketConnector: Sendable {
   let address: RelayAddress
   /// Bytes of a message at most, whole or in fragments.
   let largestMessage: Int
+  var trust = Transport.Trust.system
 
   static let subprotocol = "stillwire.v1.json"
   /// A relay sends none; a proxy may.
@@ -29,7 +30,8 @@ struct WebSocketConnector: Sendable {
   ) async throws -> any Channel {
     let attempt = Attempt()
     return try await withTaskCancellationHandler {
-      let upgraded = try await Transport.connect(to: address, on: loop, patience: Self.patience) { channel in
+      let upgraded = try await Transport.connect(to: address, trusting: trust, on: loop, patience: Self.patience) {
+        channel in
         try attempt.began(channel)
         return try upgrade(channel, tell)
       }
