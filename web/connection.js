@@ -4,6 +4,8 @@ import { StillwireError, closed } from './error.js'
 const subprotocol = 'stillwire.v1.json'
 /** From asking for the token to the welcome. */
 const attemptLimit = 15_000
+/** 24 days; none goes beyond 2³¹ ms. */
+const longestTimer = 2_073_600_000
 
 /** Close codes of our own; the relay treats both like a lost network. */
 export const suspended = 3001
@@ -31,11 +33,14 @@ export class Connection {
   #isWelcome = false
   #isOver = false
   #bye
+  #token
+  #renewal
 
   /** `hello` gives the fields of the first frame, or a promise of them. */
-  constructor({ url, WebSocket, clock, timeout }, hello, listener) {
+  constructor({ url, WebSocket, clock, timeout, token }, hello, listener) {
     this.#clock = clock
     this.#limit = timeout
+    this.#token = token
     this.#listener = listener
     this.#timer = clock.setTimeout(() => this.#lose(silent, 'no answer'), attemptLimit)
     this.#open(hello, () => new WebSocket(url, subprotocol))
@@ -132,7 +137,20 @@ export class Connection {
     this.#frameLimit = frame.limits?.frame ?? Infinity
     this.#clock.clearTimeout(this.#timer)
     this.#watch()
+    this.#renew(frame.expires, 0, frame.time - this.#clock.now())
     this.#listener.welcomed(frame)
+  }
+
+  // What goes wrong is left to the token's end, after which the client comes back with another.
+  #renew(expires, last, ahead) {
+    const life = expires - ahead - this.#clock.now()
+    if (typeof this.#token !== 'function' || !(expires > last && life > 0)) return
+    this.#renewal = this.#clock.setTimeout(async () => {
+      try {
+        const token = await this.#token({ isExpired: true })
+        this.ask('refresh', { token }, (_, reply) => this.#renew(reply?.expires, expires, ahead))
+      } catch {}
+    }, Math.min(Math.max(life - 30_000, life / 2, 1000), longestTimer))
   }
 
   // The relay's pings are invisible to a page, so silence is broken by a ping of our own.
@@ -168,6 +186,7 @@ export class Connection {
     if (this.#isOver) return
     this.#isOver = true
     this.#clock.clearTimeout(this.#timer)
+    this.#clock.clearTimeout(this.#renewal)
     const requests = [...this.#requests.values()]
     this.#requests.clear()
     for (const { settle, timer } of requests) {

@@ -12,7 +12,10 @@ export interface Frame {
 }
 
 export interface Options {
-  /** A token, or a function that is asked for one at every connect; `isExpired`: one was, and none was welcome since. */
+  /**
+   * A token, or a function that is asked for one at every connect, and for a newer one before one expires; `isExpired`:
+   * one has, and none was welcome since, or is about to.
+   */
   token?: string | ((about: { isExpired: boolean }) => string | Promise<string>)
   /** The other fields of `hello`: `device`, `app`, `client`, and in open mode `user` and `name`. */
   hello?: Fields | (() => Fields)

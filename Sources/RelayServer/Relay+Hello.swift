@@ -48,7 +48,9 @@ extension Relay {
     admit(request.session, as: identity)
     user = show(told, of: handle, cause: request.session) ?? user
     hub.finish(
-      request.session, with: Replies.welcome(user, request.session, request, limits: limits, now: hub.now))
+      request.session,
+      with: Replies.welcome(
+        user, request.session, request, expires: identity.expires, limits: limits, now: hub.now))
     tellResponses(to: request.session, of: told.id)
   }
 

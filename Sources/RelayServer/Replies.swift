@@ -30,15 +30,17 @@ enum Replies {
     }
   }
 
-  static func welcome(_ user: User, _ session: SessionHandle, _ request: HubRequest, limits: Limits, now: Timestamp)
-    -> [UInt8]
-  {
+  /// - Parameter expires: When the session's token does; nil: there is none.
+  static func welcome(
+    _ user: User, _ session: SessionHandle, _ request: HubRequest, expires: Timestamp?, limits: Limits, now: Timestamp
+  ) -> [UInt8] {
     ok(request, type: "welcome", always: true) {
       $0["user"] = user.id.rawValue
       $0["name"] = user.name
       $0["session"] = String(session.rawValue, radix: 36)
       $0.decimal("heartbeat", limits.heartbeat)
       $0.integer("time", now.rawValue)
+      $0.integer("expires", expires?.rawValue)
       $0.object("limits") {
         for entry in Limits.entries { $0.decimal(entry.name, limits[entry.name]) }
       }

@@ -15,8 +15,8 @@ extension Stillwire {
     public var outbox = 100
     /// Bytes of a message of the relay's at most. A page of history can have 4 MiB of bodies.
     public var largestMessage = 16 << 20
-    /// Asked at each attempt to connect; it is told whether the last token was refused as expired. Throwing is a failed
-    /// attempt: the client comes back.
+    /// Asked at each attempt to connect, and for a newer token before one expires; it is told whether the last one has
+    /// expired or is about to. Throwing is a failed attempt: the client comes back.
     public var identity: @Sendable (_ isExpired: Bool) async throws -> Identity
     /// What times are measured with.
     public var clock: any Clock<Duration> = ContinuousClock()

@@ -238,6 +238,12 @@ def test_presence_of_people_without_a_shared_room_is_forbidden(relay, connect, k
     carol.request("ping")
 
 
+def test_a_session_learns_when_its_token_expires(relay, connect, key):
+    claims = tokens.claims("alice")
+    welcome = connect(relay, token=tokens.token(key, claims)).welcome
+    assert welcome["expires"] == claims["exp"] * 1000 > welcome["time"]
+
+
 def test_the_simulated_gateway_needs_an_api_key(relay, key):
     phone = "/v1/simulator/devices/t"
     for method, path in ("GET", phone), ("PUT", phone), ("GET", f"{phone}/events"):

@@ -14,10 +14,12 @@ import Testing
 
   private mutating func hear(_ frame: JSON) -> [Action] { take { $0.textArrived(frame.bytes) } }
 
-  private mutating func open() {
+  private mutating func open(expires: Int? = nil) {
     _ = take { $0.connectAsked() }
     _ = take { $0.opened(nil) }
-    _ = hear(["type": "welcome", "user": "ann", "heartbeat": 25, "limits": [:]])
+    var welcome: [String: JSON] = ["type": "welcome", "user": "ann", "heartbeat": 25, "limits": [:]]
+    if let expires { welcome.merge(["time": 0, "expires": .number(String(expires))]) { $1 } }
+    _ = hear(.object(welcome))
     #expect(machine.isOpen)
   }
 
@@ -64,6 +66,24 @@ import Testing
     _ = take { $0.connectAsked() }
     _ = take { $0.socketClosed(code: nil, reason: "") }
     #expect(machine.state == .waiting(.milliseconds(500)))
+  }
+
+  @Test mutating func `a newer token is told in the session that it was asked for, and in no other`() {
+    func written(_ actions: [Action]) -> [JSON?] {
+      actions.compactMap { if case .write(let text) = $0 { JSON(reading: text, deepest: 9)?["type"] } else { nil } }
+    }
+    open(expires: 100_000)
+    #expect(take(70) { $0.timePassed() }.contains(.renew(attempt: 1)))
+    #expect(take(70) { $0.renewed(.open("ann"), of: 1) }.isEmpty)
+    #expect(take(70) { $0.renewed(nil, of: 1) }.isEmpty)
+    #expect(written(take(70) { $0.renewed(.token("new"), of: 1) }) == ["refresh"])
+    _ = take(70) { $0.socketClosed(code: nil, reason: "") }
+    #expect(machine.renewal == nil)
+    #expect(take(70) { $0.renewed(.token("late"), of: 1) }.isEmpty)
+    _ = take(80) { $0.connectAsked() }
+    _ = take(80) { $0.opened(nil) }
+    _ = hear(["type": "welcome", "user": "ann"])
+    #expect(take(80) { $0.renewed(.token("late"), of: 1) }.isEmpty)
   }
 
   @Test mutating func `unanswered requests are bounded`() {

@@ -22,6 +22,42 @@ import Testing
   }
 }
 
+@Suite struct RenewalTests {
+  private func renewal(_ time: JSON, _ expires: JSON, at now: Duration = .zero) -> Renewal? {
+    let welcome: JSON = ["type": "welcome", "time": time, "expires": expires]
+    return Frame(reading: welcome.bytes).flatMap { Renewal($0, at: now) }
+  }
+
+  @Test func `a session's end is counted by the relay's clock`() {
+    #expect(renewal(5_000, 605_000, at: .seconds(7))?.due == .seconds(7 + 570))
+  }
+
+  @Test(
+    arguments: [
+      (5_000, nil), (5_000, "soon"), (5_000, 5_000), (5_000, 4_000), (nil, 605_000), (5_000, 1e300),
+    ] as [(JSON, JSON)])
+  func `what is no end that is to come needs no newer token`(_ time: JSON, _ expires: JSON) {
+    #expect(renewal(time, expires)?.due == nil)
+  }
+
+  @Test func `whatever the relay says, the app is asked in a second at the earliest and in 24 days at the latest`() {
+    #expect(renewal(0, 1)?.due == .seconds(1))
+    #expect(renewal(0, 2_000)?.due == .seconds(1))
+    #expect(renewal(.number("-9007199254740991"), .number("9007199254740991"))?.due == .seconds(24 * 86_400))
+  }
+
+  @Test func `the app is asked once, and again before a later end`() throws {
+    var session = try #require(renewal(0, 100_000))
+    #expect(session.timePassed(at: .milliseconds(69_999)) == false)
+    #expect(session.timePassed(at: .seconds(70)) == true)
+    #expect(session.timePassed(at: .seconds(71)) == false)
+    for end in [nil, 100_000, 99_999] as [Int64?] { session.renewed(until: end, at: .seconds(71)) }
+    #expect(session.due == nil)
+    session.renewed(until: 171_000, at: .seconds(71))
+    #expect(session.due == .seconds(71 + 70))
+  }
+}
+
 @Suite struct ReceiptTests {
   private var receipt = Receipt()
 

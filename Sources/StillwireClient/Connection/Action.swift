@@ -6,6 +6,8 @@ import RelayProtocol
 enum Action: Equatable, Sendable {
   /// Ask who the app acts for, and open a socket.
   case open(attempt: Int, isExpired: Bool)
+  /// Ask for a newer token than the one that this attempt has led to a session with.
+  case renew(attempt: Int)
   case write([UInt8])
   /// Say goodbye with a code; nothing of this socket is heard any more.
   case close(code: UInt16)

@@ -33,6 +33,7 @@ extension ClientMachine {
     case .join(let room): joinAnswered(room, result)
     case .send(let room): sendAnswered(room, result)
     case .people(let room): peopleAnswered(room, result)
+    case .renewal: renewal?.renewed(until: (try? result.get())?["expires"]?.integer, at: now)
     case .focus:
       guard case .failure(let error) = result, error.isTemporary else { return finish(focus.ended(), result) }
       focus.refused(at: now, retryAfter: error.retryAfter ?? .zero, random: settings.random())
@@ -47,8 +48,8 @@ extension ClientMachine {
       case .send(let room):
         outbox.withLane(room) { $0.lost() }
         send(room)
-      // It is told again at the next welcome.
-      case .focus, .people: break
+      // They are told again at the next welcome.
+      case .focus, .people, .renewal: break
       }
     }
   }

@@ -44,6 +44,7 @@ package struct ClientMachine {
   private var isExpired = false
   private var bye: Frame?
   private var silence: Silence?
+  var renewal: Renewal?
   /// Whom the relay takes this client for.
   private(set) var user: UserID?
   /// Bytes of a frame at most, as the relay says.
@@ -153,6 +154,12 @@ extension ClientMachine {
     write("hello", hello)
   }
 
+  /// The app's newer token, which was asked for in a session of this attempt's.
+  mutating func renewed(_ identity: Identity?, of attempt: Int) {
+    guard isOpen, attempt == self.attempt, case .token(let token) = identity else { return }
+    write("refresh", ["token": .string(token)], id: requests.begin(.renewal, due: now + settings.timeout))
+  }
+
   /// There will be no socket of this attempt: the app has no identity, or nobody answers as a relay does.
   mutating func attemptFailed() {
     guard case .connecting = link else { return }
@@ -191,6 +198,7 @@ extension ClientMachine {
     expireRequests()
     guard isOpen else { return }
     if focus.timePassed(at: now) { tellFocus() }
+    if renewal?.timePassed(at: now) == true { act(.renew(attempt: attempt)) }
     roomsTimePassed()
   }
 
@@ -199,7 +207,7 @@ extension ClientMachine {
     var dues: [Duration?] = [requests.nextDue]
     switch link {
     case .connecting(let until), .greeting(let until), .waiting(let until): dues.append(until)
-    case .open: dues += [silence?.due, focus.retryAt, outbox.nextDue] + tracks.values.map(\.nextDue)
+    case .open: dues += [silence?.due, renewal?.due, focus.retryAt, outbox.nextDue] + tracks.values.map(\.nextDue)
     case .closed, .refused: break
     }
     return dues.compactMap(\.self).min()
@@ -241,6 +249,7 @@ extension ClientMachine {
 
   private mutating func connectionEnded() {
     silence = nil
+    renewal = nil
     for purpose in requests.ended() {
       if case .app(let ticket) = purpose { finish(ticket, .failure(.closed)) }
     }
@@ -291,6 +300,7 @@ extension ClientMachine {
     silence = Silence(
       heartbeat: welcome.members.duration("heartbeat") ?? .seconds(Limits().heartbeat),
       patience: limits?.duration("pongTimeout") ?? .seconds(Limits().pongTimeout), at: now)
+    renewal = Renewal(welcome, at: now)
     become(.open)
     tellFocus()
     for room in order { join(room) }

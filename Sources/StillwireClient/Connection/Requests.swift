@@ -11,6 +11,8 @@ struct Requests: Equatable {
     case focus
     /// Who is in a room that is large no longer.
     case people(RoomID)
+    /// A newer token.
+    case renewal
   }
 
   struct Pending: Equatable {

@@ -17,6 +17,7 @@ package actor Engine {
   private(set) var machine: ClientMachine
   private var channel: (any Channel)?
   private var opening: Task<Void, Never>?
+  private var renewing: Task<Void, Never>?
   private var timer: (due: Duration, task: Task<Void, Never>)?
   private var waiting: [Ticket: @Sendable (Result<JSON, any Error>) -> Void] = [:]
   private var lastTicket: Ticket = 0
@@ -79,6 +80,7 @@ package actor Engine {
     timer?.task.cancel()
     timer = nil
     await opening?.value
+    await renewing?.value
     // Not later than the close handshake may take.
     try? await channel?.closeFuture.get()
   }
@@ -86,13 +88,17 @@ package actor Engine {
   private func perform(_ action: Action) {
     switch action {
     case .open(let attempt, let isExpired): open(attempt, isExpired)
+    case .renew(let attempt):
+      renewing = Task { await renew(attempt) }
     case .write(let text): handler { $0.send(text) }
     case .close(let code):
       opening?.cancel()
+      renewing?.cancel()
       handler { $0.close(code: code) }
       channel = nil
     case .drop:
       opening?.cancel()
+      renewing?.cancel()
       channel?.close(promise: nil)
       channel = nil
     case .tell(let event): tell(event)
@@ -111,6 +117,7 @@ package actor Engine {
 
   private func open(_ attempt: Int, _ isExpired: Bool) {
     opening?.cancel()
+    renewing?.cancel()
     opening = Task { await connect(attempt, isExpired) }
   }
 
@@ -130,6 +137,12 @@ package actor Engine {
       guard machine.attempt == attempt, !Task.isCancelled else { return }
       take { $0.attemptFailed() }
     }
+  }
+
+  /// What goes wrong here is left to the end of the token, after which the client comes back with a newer one.
+  private func renew(_ attempt: Int) async {
+    guard let newer = try? await identity?(true) else { return }
+    take { $0.renewed(newer, of: attempt) }
   }
 
   private func heard(_ event: SocketEvent, _ attempt: Int) {
