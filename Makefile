@@ -4,6 +4,8 @@
 PORT ?= 8080
 VENV := .build/venv
 PYTHON := $(VENV)/bin/python
+# Tests that mostly wait do so beside each other, file by file.
+BESIDE := --dist loadfile --numprocesses
 SWIFT_TESTS := .build/debug/stillwirePackageTests.xctest --testing-library swift-testing
 
 .PHONY: help run docs test test-sanitized test-c test-fuzz test-swift test-simulation test-outside test-clients fuzz simulate format lint clean
@@ -60,9 +62,9 @@ test-outside: $(VENV)/done ## a running relay, by clients that know only the pro
 	deploy/install-packages test
 	swift build --build-tests
 	$(MAKE) docs
-	STILLWIRE_BINARY=$(CURDIR)/.build/debug/stillwire $(PYTHON) -m pytest Tests/Outside
+	STILLWIRE_BINARY=$(CURDIR)/.build/debug/stillwire $(PYTHON) -m pytest $(BESIDE) 3 Tests/Outside
 	STILLWIRE_BINARY=$(CURDIR)/.build/debug/stillwire $(PYTHON) -m pytest Tests/Stress
-	STILLWIRE_BINARY=$(CURDIR)/.build/debug/stillwire $(PYTHON) -m pytest Tests/Browser
+	STILLWIRE_BINARY=$(CURDIR)/.build/debug/stillwire $(PYTHON) -m pytest $(BESIDE) 2 Tests/Browser
 
 test-clients: $(VENV)/done ## the clients: one specification for all of them, and what each has of its own
 	deploy/install-packages test

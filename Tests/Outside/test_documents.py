@@ -32,7 +32,7 @@ WITH_BODY = [
 ]
 MESSAGES = list(documents.document(ASYNCAPI)["components"]["messages"])
 #: `join` comes before what needs it, `leave` after it.
-REQUESTS = sorted(set(documents.requests()) - {"hello"}, key=lambda type: (type != "join", type == "leave"))
+REQUESTS = sorted(set(documents.requests()) - {"hello"}, key=lambda type: (type != "join", type == "leave", type))
 #: Each is wrong for most fields.
 VALUES = (None, True, -1, 1.5, "", "a b", "x" * 5000, [], ["a b"], {}, {"a": 1})
 
