@@ -80,7 +80,8 @@ extension DigestSubject {
     return ("%@ messages", ["\(total)"])
   }
 
-  /// A room's messages stack with its others, unless their sender says where. Those of several rooms have a thread that no room can be.
+  /// A room's messages stack with its others, unless their sender says where. Those of several rooms have a thread that
+  /// no room can be.
   fileprivate var thread: String? { others.isEmpty ? newest.thread : "/digest" }
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 public import RelayProtocol
 
-/// How fast one sender's messages become pushes to one recipient: so many in each minute of the clock. Those beyond wait for
-/// its end, where they become one.
+/// How fast one sender's messages become pushes to one recipient: so many in each minute of the clock. Those beyond wait
+/// for its end, where they become one.
 public struct PushPace: Sendable {
   public static let most = 20
   /// Senders and recipients that are counted in a minute; others are not throttled.

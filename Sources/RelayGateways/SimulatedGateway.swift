@@ -7,8 +7,8 @@ import Synchronization
 ///
 /// It refuses what Apple's service would refuse. A token is any text of at most 128 bytes that could be a device's
 /// name. A phone keeps its newest 100 notifications; of more than 10,000 phones, the one not used for longest is
-/// forgotten. A phone can be put out of reach, as if nothing answered for it, so that one sees what a relay does then; its
-/// lock screen stays. Any thread.
+/// forgotten. A phone can be put out of reach, as if nothing answered for it, so that one sees what a relay does then;
+/// its lock screen stays. Any thread.
 public final class SimulatedGateway: Gateway {
   private struct State {
     var phones: RecentlyUsed<String, SimulatedPhone>

@@ -46,7 +46,8 @@ extension Transaction {
     return former.map { (UserID(unchecked: $0[1]), DeviceID(unchecked: $0[2])) }
   }
 
-  /// Forgets a device and what it said of its focus and filter, and cancels its unfinished jobs; false when it was not registered.
+  /// Forgets a device and what it said of its focus and filter, and cancels its unfinished jobs; false when it was not
+  /// registered.
   @discardableResult
   public func forget(_ device: DeviceID, of user: UserID) throws -> Bool {
     guard let id = try row(of: user) else { return false }

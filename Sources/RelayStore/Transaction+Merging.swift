@@ -63,7 +63,8 @@ extension Transaction {
     try db.run(
       """
       UPDATE jobs SET state = ?, merged_into = NULL, (due, is_late, collapse_room, collapse_seq) = (
-        SELECT min(due, coalesce(jobs.expires, due)), is_late, \(Self.collapseOfHeir) FROM jobs AS carrier WHERE carrier.id = jobs.merged_into)
+        SELECT min(due, coalesce(jobs.expires, due)), is_late, \(Self.collapseOfHeir)
+        FROM jobs AS carrier WHERE carrier.id = jobs.merged_into)
       WHERE id = ?
       """,
       [(isHeld ? JobState.held : .ready).rawValue, heir])
