@@ -152,8 +152,10 @@ function outcomeText({ kind, level, until }) {
   return level && level !== 'active' ? `${outcomes[kind]}, ${level}` : outcomes[kind]
 }
 
+// Its second sentence is the decision, which stands above.
 function summary({ state, summary }) {
-  return { merged: 'One push tells of it, together with others.', sent: '' }[state] ?? summary
+  const [first] = summary.split('. ')
+  return { merged: 'One push tells of it, together with others.', sent: '', held: '' }[state] ?? `${first}.`
 }
 
 function stateText(state, { attempts, created, finished }) {
