@@ -103,4 +103,4 @@ lint: ## check the form of all sources
 	clang-format --dry-run -Werror $(C_SOURCES)
 
 clean: ## forget what was built
-	rm -rf .build
+	rm -rf .build web/docs

@@ -144,13 +144,15 @@ export class Connection {
   // What goes wrong is left to the token's end, after which the client comes back with another.
   #renew(expires, last, ahead) {
     const life = expires - ahead - this.#clock.now()
-    if (typeof this.#token !== 'function' || !(expires > last && life > 0)) return
+    if (typeof this.#token !== 'function' || !(Number.isSafeInteger(expires) && expires > last && life > 0)) return
+    const delay = Math.max(life - 30_000, life / 2, 1000)
     this.#renewal = this.#clock.setTimeout(async () => {
+      if (delay > longestTimer) return this.#renew(expires, last, ahead)
       try {
         const token = await this.#token({ isExpired: true })
-        this.ask('refresh', { token }, (_, reply) => this.#renew(reply?.expires, expires, ahead))
+        if (token) this.ask('refresh', { token }, (_, reply) => this.#renew(reply?.expires, expires, ahead))
       } catch {}
-    }, Math.min(Math.max(life - 30_000, life / 2, 1000), longestTimer))
+    }, Math.min(delay, longestTimer))
   }
 
   // The relay's pings are invisible to a page, so silence is broken by a ping of our own.

@@ -238,7 +238,9 @@ export class Person extends EventTarget {
   async setReachable(isReachable) {
     this.isReachable = isReachable
     const path = `v1/simulator/devices/${this.#token}`
-    await this.#insist('The gateway does as before', () => call('PUT', path, { user: this.user, body: { isReachable } }))
+    await this.#insist('The gateway does as before', () => 
+      call('PUT', path, { user: this.user, body: { isReachable }, keepalive: true })
+    )
   }
 
   #listen() {

@@ -31,14 +31,21 @@ export class RelayView extends HTMLElement {
 
   connectedCallback() {
     document.addEventListener('visibilitychange', () => this.#watch?.look())
-    this.#gateway.addEventListener('change', ({ target }) => {
-      for (const person of this.#people) person.setReachable(!target.checked)
+    this.#gateway.addEventListener('change', () => {
+      this.#reach(!this.#gateway.checked)
       this.#watch?.look()
     })
+    // A relay tries for a month, and nobody would look.
+    addEventListener('pagehide', () => this.#gateway.checked && this.#reach(true))
+    addEventListener('pageshow', () => this.#gateway.checked && this.#reach(false))
   }
 
   get #gateway() {
     return this.querySelector('[data-part="gateway"]')
+  }
+
+  #reach(isReachable) {
+    for (const person of this.#people) person.setReachable(isReachable)
   }
 
   #take(input) {

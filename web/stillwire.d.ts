@@ -13,8 +13,8 @@ export interface Frame {
 
 export interface Options {
   /**
-   * A token, or a function that is asked for one at every connect, and for a newer one before one expires; `isExpired`:
-   * one has, and none was welcome since, or is about to.
+   * A token, or a function that is asked for one at every connect, and for a newer one before one expires. `isExpired`
+   * tells that the last one has expired, or is about to.
    */
   token?: string | ((about: { isExpired: boolean }) => string | Promise<string>)
   /** The other fields of `hello`: `device`, `app`, `client`, and in open mode `user` and `name`. */

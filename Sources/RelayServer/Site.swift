@@ -81,7 +81,8 @@ struct Site: Sendable {
   /// put one there.
   private func redirection(from path: String) -> HTTPResponse? {
     guard files[path + "/"] != nil, let name = path.split(separator: "/").last else { return nil }
+    let folder = name.addingPercentEncoding(withAllowedCharacters: .urlPathAllowed) ?? String(name)
     return HTTPResponse(
-      status: 308, headers: [(name: "Location", value: name + "/"), (name: "Cache-Control", value: "no-cache")])
+      status: 308, headers: [(name: "Location", value: "./\(folder)/"), (name: "Cache-Control", value: "no-cache")])
   }
 }

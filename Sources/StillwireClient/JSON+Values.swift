@@ -27,7 +27,8 @@ extension JSON {
 
   /// nil unless it is a whole number that every language has.
   var integer: Int64? {
-    guard case .number(let text) = self, let number = Int64(text), abs(number) <= largestInteger else { return nil }
+    guard case .number(let text) = self, let number = Int64(text), (-largestInteger...largestInteger).contains(number)
+    else { return nil }
     return number
   }
 

@@ -16,7 +16,8 @@ extension Stillwire {
     /// Bytes of a message of the relay's at most. A page of history can have 4 MiB of bodies.
     public var largestMessage = 16 << 20
     /// Asked at each attempt to connect, and for a newer token before one expires; it is told whether the last one has
-    /// expired or is about to. Throwing is a failed attempt: the client comes back.
+    /// expired or is about to. Throwing is a failed attempt to connect, after which the client comes back; of a newer token
+    /// it leaves the session to the end of the last one.
     public var identity: @Sendable (_ isExpired: Bool) async throws -> Identity
     /// What times are measured with.
     public var clock: any Clock<Duration> = ContinuousClock()

@@ -16,7 +16,7 @@ from relay import DEADLINE, SLOW, Relay
 
 SECRET = "a secret of 32 bytes or more, for tests"
 #: Seconds of the first token, in which the client must be welcome and the half of which it waits.
-LIFE = int(8 * SLOW)
+LIFE = int(15 * SLOW)
 
 
 @pytest.mark.parametrize("client", CLIENTS)

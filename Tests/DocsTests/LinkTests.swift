@@ -39,7 +39,7 @@ import Testing
   }
 
   @Test func `a file that is named already is not named twice`() throws {
-    #expect(try link("s/c.swift", in: "[`c.swift`](LINK)") == "<p><code>c.swift</code></p>")
+    #expect(try link("s/c.swift", in: "[`c.swift`](LINK)") == "<p><code>s/c.swift</code></p>")
   }
 
   @Test(arguments: [

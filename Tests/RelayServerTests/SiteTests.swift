@@ -27,7 +27,7 @@ import Testing
   @Test func `the name of a folder leads into it, from wherever it is served`() throws {
     let response = try #require(try site().response(to: request("/docs")))
     #expect(response.status == 308)
-    #expect(response.headers.first { $0.name == "Location" }?.value == "docs/")
+    #expect(response.headers.first { $0.name == "Location" }?.value == "./docs/")
     #expect(response.body.isEmpty)
   }
 

@@ -19,6 +19,12 @@ enum HostileServer {
     case upgradeAtOnce
   }
 
+  /// A relay's last words to a client that it does not want back, and the close.
+  static let finalGoodbye: [UInt8] = {
+    let goodbye = Array(#"{"type":"bye","code":4506,"reason":"no","reconnect":false}"#.utf8)
+    return [0x81, UInt8(goodbye.count)] + goodbye + [0x88, 0x02, 0x11, 0x9A]
+  }()
+
   /// Serves while `body` runs.
   /// - Parameters:
   ///   - host: An address on loopback.

@@ -62,9 +62,7 @@ import Testing
   }
 
   @Test func `what comes with the answer to the handshake is heard`() async throws {
-    let goodbye = Array(#"{"type":"bye","code":4506,"reason":"no","reconnect":false}"#.utf8)
-    let frames = [0x81, UInt8(goodbye.count)] + goodbye + [0x88, 0x02, 0x11, 0x9A]
-    try await HostileServer.serve(.upgradeAtOnce, bytes: frames) { address in
+    try await HostileServer.serve(.upgradeAtOnce, bytes: HostileServer.finalGoodbye) { address in
       try await withClient(of: "ann", at: address) { client in
         let events = client.events()
         let end = await events.first { event in

@@ -40,10 +40,21 @@ import Testing
     #expect(renewal(time, expires)?.due == nil)
   }
 
-  @Test func `whatever the relay says, the app is asked in a second at the earliest and in 24 days at the latest`() {
+  @Test func `whatever the relay says, the app is asked in a second at the earliest, and no timer goes too far`() {
     #expect(renewal(0, 1)?.due == .seconds(1))
     #expect(renewal(0, 2_000)?.due == .seconds(1))
     #expect(renewal(.number("-9007199254740991"), .number("9007199254740991"))?.due == .seconds(24 * 86_400))
+    #expect(renewal(.number("-9223372036854775808"), .number("9223372036854775807"))?.due == nil)
+  }
+
+  @Test func `a token that lives for months is renewed at its end`() throws {
+    let day = Duration.seconds(86_400)
+    var session = try #require(renewal(0, 2_592_000_000))
+    #expect(session.timePassed(at: day * 24) == false)
+    let end = day * 30 - Renewal.lead
+    #expect(session.due == end)
+    #expect(session.timePassed(at: end) == true)
+    #expect(session.due == nil)
   }
 
   @Test func `the app is asked once, and again before a later end`() throws {

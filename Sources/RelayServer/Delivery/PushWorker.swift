@@ -39,7 +39,8 @@ actor PushWorker {
   /// Messages of one digest whose senders are told.
   static let mostReported = Transaction.mostCoalesced
   /// How often an update is tried, and how long it may come late.
-  static let mostUpdateAttempts = 5
+  /// At a gateway that is down, for an hour or so.
+  static let mostUpdateAttempts = 12
   static let updateLifetime = Duration.seconds(3600)
   /// Of devices that name no app.
   static let defaultTopic = "stillwire"

@@ -13,7 +13,7 @@ enum ContentCoding {
     precondition(isReady == Z_OK, "zlib is another one than was built with, or there is no memory")
     defer { deflateEnd(&stream) }
     var input = bytes
-    var output = [UInt8](repeating: 0, count: bytes.count)
+    var output = [UInt8](repeating: 0, count: max(0, bytes.count - 1))
     let isWhole = input.withUnsafeMutableBufferPointer { input in
       output.withUnsafeMutableBufferPointer { output in
         stream.next_in = input.baseAddress

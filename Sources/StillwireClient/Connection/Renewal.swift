@@ -6,12 +6,14 @@ struct Renewal: Equatable {
   private let start: Int64
   private var expires: Int64
   private(set) var due: Duration?
+  /// When the app is to be asked, which may be beyond what a timer can wait.
+  private var wanted = Duration.zero
 
   /// Before the token expires; half its life, where that is less.
   static let lead = Duration.seconds(30)
   /// Whatever the relay says.
   static let shortest = Duration.seconds(1)
-  /// Not every timer goes further.
+  /// Not every timer goes further: what comes later takes several.
   static let longest = Duration.seconds(24 * 86_400)
 
   /// nil: the session does not end with a token.
@@ -29,13 +31,14 @@ struct Renewal: Equatable {
     let end = Duration.milliseconds(time - start)
     guard end > now else { return }
     let delay = max(end - now - Self.lead, (end - now) / 2)
-    due = now + min(max(delay, Self.shortest), Self.longest)
+    wanted = now + max(delay, Self.shortest)
+    due = min(wanted, now + Self.longest)
   }
 
   /// Whether the app is to be asked.
   mutating func timePassed(at now: Duration) -> Bool {
     guard let due, due <= now else { return false }
-    self.due = nil
-    return true
+    self.due = wanted > now ? min(wanted, now + Self.longest) : nil
+    return self.due == nil
   }
 }

@@ -37,8 +37,11 @@ struct HTTPReference {
 
   /// One that is a line of a table.
   func line(_ text: String?) throws(Faults) -> [Inline] {
-    let paragraphs = try prose(text).map { block in
-      if case .paragraph(let text) = block { text } else { [Inline]() }
+    let paragraphs = try prose(text).map { (block) throws(Faults) in
+      guard case .paragraph(let text) = block else {
+        throw Faults(place, "a table has room for paragraphs only, and not for what is in “\(text ?? "")”")
+      }
+      return text
     }
     return Array(paragraphs.joined(separator: [.text(" ")]))
   }

@@ -61,8 +61,8 @@ struct LinkResolver {
     guard checkout.has(file) else { return lost(link, address, text) }
     if let served = Self.served(file) { return [.link(link.to(.address(served)), text)] }
     // It is in the repository alone: the path says where.
-    let isNamed = text.allSatisfy { if case .code = $0 { true } else { false } }
-    return isNamed ? text : text + [.text(" ("), .code(file), .text(")")]
+    let isNamed = text.allSatisfy { if case .code = $0 { true } else { false } } && file.hasSuffix(text.plain)
+    return isNamed ? [.code(file)] : text + [.text(" ("), .code(file), .text(")")]
   }
 
   private mutating func picture(_ link: Link, _ alternative: String) -> [Inline] {

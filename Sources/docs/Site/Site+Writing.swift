@@ -13,13 +13,16 @@ extension Site {
     return files
   }
 
-  /// Writes all files, and removes pages that an earlier site had.
+  /// Writes all files, and removes pages that an earlier site had. A folder with other pages is left alone.
   func write(to folder: String, from checkout: Checkout) throws {
     let files = try files(from: checkout)
     let folder = URL(fileURLWithPath: folder, isDirectory: true)
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    for old in try FileManager.default.contentsOfDirectory(atPath: folder.path)
-    where old.hasSuffix(".html") && files[old] == nil {
+    let known = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+    guard known.contains("docs.css") || !known.contains(where: { $0.hasSuffix(".html") }) else {
+      throw Faults(Place(file: folder.path), "the folder has pages, and is no documentation of Stillwire")
+    }
+    for old in known where old.hasSuffix(".html") && files[old] == nil {
       try FileManager.default.removeItem(at: folder.appendingPathComponent(old))
     }
     for (name, bytes) in files { try bytes.write(to: folder.appendingPathComponent(name)) }
