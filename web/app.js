@@ -55,17 +55,13 @@ function begin() {
   part('story').tell(panels, step)
 }
 
-try {
-  await registerCategories()
+const refusal = await registerCategories().catch((error) => error)
+if ([401, 403].includes(refusal?.status)) {
+  part('needs-token').hidden = false
+  part('story').hidden = part('stage').hidden = true
+} else {
+  if (refusal) complain(`Actions on notifications are not there: ${refusal.message}`)
   begin()
-} catch (error) {
-  const isClosed = [401, 403].includes(error.status)
-  part('needs-token').hidden = !isClosed
-  part('story').hidden = part('stage').hidden = isClosed
-  if (!isClosed) {
-    complain(`Actions on notifications are not there: ${error.message}`)
-    begin()
-  }
 }
 
 // What is said on the wire is of interest to few: its list is fetched when somebody asks for it.

@@ -8,6 +8,7 @@ import { noTraces, tracesAfter } from './trace.js'
 const outcomes = { push: 'Push', hold: 'Hold', wait: 'Wait', none: 'No push' }
 const fates = { received: 'The open app has it', read: 'Read', onPhone: 'The phone says that it arrived' }
 
+/** How long a reply may take after its message was heard, in milliseconds. */
 const patience = 500
 
 /** `<relay-view>`: what the relay decides of each message and why, its push jobs' lives, and their payloads. */
