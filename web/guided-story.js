@@ -22,6 +22,8 @@ export class GuidedStory extends HTMLElement {
   #isPlaying = false
   #isActing = false
   #isStuck = false
+  /** Which playing by itself this is: one that was paused in the middle of a step goes on no further. */
+  #run = 0
   /** Ends the time that a step stays in sight. */
   #wake = () => {}
   #items = []
@@ -56,15 +58,17 @@ export class GuidedStory extends HTMLElement {
 
   async #playOn() {
     this.#isPlaying = true
-    while (this.#isPlaying && this.#at < steps.length) {
+    const run = ++this.#run
+    const isOn = () => this.#isPlaying && run === this.#run && !this.#isOver
+    while (isOn()) {
       await this.#play()
-      if (!this.#isPlaying || this.#at === steps.length) break
+      if (!isOn()) break
       await new Promise((resolve) => {
         this.#wake = resolve
         setTimeout(resolve, reading)
       })
     }
-    this.#pause()
+    if (run === this.#run) this.#pause()
   }
 
   #pause() {
