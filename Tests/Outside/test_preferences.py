@@ -18,6 +18,7 @@ RELAY_OPTIONS = ("--presence-grace", "0")
 
 DEFAULT = {"rooms": {}, "onFocus": "deliver", "quietHours": None, "shareFocus": "rooms", "shareOnline": "watchers"}
 WEEK = [1, 2, 3, 4, 5, 6, 7]
+UNDER_WAY = ("waiting", "ready", "sending", "retrying")
 
 
 @pytest.fixture
@@ -34,7 +35,12 @@ def is_pushed(circle, bob, **fields):
     text = f"text {circle.alice.request('ping')['time']} {len(bob.phone.notifications())}"
     circle.send(text, **fields)
     circle.pass_due()
+    eventually(lambda: not any(push["state"] in UNDER_WAY for push in pushes_to(circle, bob)))
     return text in bob.phone.texts()
+
+
+def pushes_to(circle, bob):
+    return call(circle.relay, "GET", f"/v1/pushes?user={bob.user}").json["pushes"]
 
 
 # What is kept
