@@ -2,19 +2,29 @@
 import GRDB
 public import RelayProtocol
 
-/// Jobs that wait for the same, and do not keep others waiting: of the devices of one gateway; where apps have
-/// credentials of their own, of one app; and of Web Push of one push service.
+/// A group of push jobs that wait for the same service and do not delay the jobs of other lanes.
+///
+/// | platform | one lane for each |
+/// |---|---|
+/// | `apns` | app and environment: sandbox and production are two services |
+/// | `http` | app |
+/// | `webpush` | push service |
+/// | `simulator` | relay |
 public struct Lane: Hashable, Sendable {
   /// As the column `lane` of `jobs` has it.
   let name: String
 
-  public init(of device: Device) { self.init(device.platform.rawValue, app: device.app, token: device.token) }
+  public init(of device: Device) {
+    self.init(
+      device.platform.rawValue, app: device.app, token: device.token, environment: device.environment?.rawValue)
+  }
 
-  /// - Parameter platform: Of a row, whatever stands there.
-  init(_ platform: String, app: String?, token: String) {
+  /// Creates the lane of a row of `devices`.
+  init(_ platform: String, app: String?, token: String, environment: String?) {
     name =
       switch Platform(rawValue: platform) {
-      case .apns, .http: "\(platform)/\(app ?? "")"
+      case .apns: "\(platform)\(environment.map { ".\($0)" } ?? "")/\(app ?? "")"
+      case .http: "\(platform)/\(app ?? "")"
       case .webpush: "\(platform)/\(Self.bucket(ofServiceIn: token))"
       case .simulator, nil: platform
       }
@@ -54,8 +64,8 @@ extension Reader {
 extension Transaction {
   /// The lane of a device's jobs; nil: it is not registered.
   func lane(of device: String, ofRow user: Int64) throws -> Lane? {
-    try db.first("SELECT platform, app, token FROM devices WHERE user = ? AND device = ?", [user, device])
-      .map { Lane($0[0], app: $0[1], token: $0[2]) }
+    try db.first("SELECT platform, app, token, environment FROM devices WHERE user = ? AND device = ?", [user, device])
+      .map { Lane($0[0], app: $0[1], token: $0[2], environment: $0[3]) }
   }
 
   /// A device's unfinished jobs change to the lane that it has now.
@@ -80,11 +90,12 @@ extension Schema {
     let devices = try Row.fetchAll(
       db,
       sql: """
-        SELECT DISTINCT jobs.user, jobs.device, devices.platform, devices.app, devices.token FROM jobs
+        SELECT DISTINCT jobs.user, jobs.device, devices.platform, devices.app, devices.token,
+          devices.environment FROM jobs
         JOIN devices ON devices.user = jobs.user AND devices.device = jobs.device WHERE jobs.\(unfinished)
         """)
     for row in devices {
-      let lane = Lane(row[2], app: row[3], token: row[4])
+      let lane = Lane(row[2], app: row[3], token: row[4], environment: row[5])
       try db.execute(
         sql: "UPDATE jobs SET lane = ? WHERE \(unfinished) AND user = ? AND device = ?",
         arguments: [lane.name, row[0] as Int64, row[1] as String])

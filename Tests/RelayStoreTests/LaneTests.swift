@@ -8,8 +8,11 @@ import Testing
   private let test: TestStore
   init() throws { test = try TestStore() }
 
-  private func device(_ id: String, _ platform: Platform, app: String? = nil) -> Device {
-    Device(id: DeviceID(unchecked: id), app: app, platform: platform, token: "token of \(id)")
+  private func device(
+    _ id: String, _ platform: Platform, app: String? = nil, environment: PushEnvironment? = nil
+  ) -> Device {
+    Device(
+      id: DeviceID(unchecked: id), app: app, platform: platform, token: "token of \(id)", environment: environment)
   }
 
   /// A job for each device, in their order.
@@ -39,6 +42,15 @@ import Testing
     #expect(Lane(of: device("a", .simulator, app: "x")) == Lane(of: device("b", .simulator, app: "y")))
     #expect(Lane(of: device("a", .apns, app: "x")) != Lane(of: device("b", .apns, app: "y")))
     #expect(Lane(of: device("a", .apns, app: "x")) == Lane(of: device("b", .apns, app: "x")))
+  }
+
+  @Test func `sandbox and production of one app are two lanes`() async throws {
+    let sandbox = device("a", .apns, app: "x", environment: .sandbox)
+    let production = device("b", .apns, app: "x", environment: .production)
+    #expect(Lane(of: sandbox) != Lane(of: production))
+    try await prepare(sandbox, production)
+    // The sandbox is full: its jobs do not delay those of production.
+    #expect(try await claimed(except: Lane(of: sandbox)) == [production.id])
   }
 
   @Test func `of Web Push a lane is a push service`() {
