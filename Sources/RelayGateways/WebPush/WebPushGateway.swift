@@ -20,24 +20,14 @@ public final class WebPushGateway: Gateway {
     var tokens: VAPIDTokens?
     var services = PushServices()
     /// By origin.
-    var standings = RecentlyUsed<String, Standing>(capacity: WebPushGateway.mostOrigins)
+    var standings = RecentlyUsed<String, ServiceStanding>(capacity: WebPushGateway.mostOrigins)
     var statistics = GatewayStatistics()
-  }
-
-  /// What an origin thinks of our key.
-  private struct Standing {
-    var pause = CredentialPause()
-    var accepted: ContinuousClock.Instant?
   }
 
   /// Bytes of a payload at most: encrypted, it is larger.
   public static let largestPayload = SubscriptionKeys.longestText
 
   static let mostOrigins = 256
-  /// A refusal so soon after the service has taken another push is about the one subscription, which was made with
-  /// another key: it stops nobody else's pushes.
-  static let trust = Duration.seconds(60)
-
   /// Throws what is wrong with the certificates.
   public init(_ service: WebPushService, clock: GatewayClock, log: Logger) throws {
     var settings = HTTPPoolSettings(
@@ -69,7 +59,7 @@ public final class WebPushGateway: Gateway {
       WebPushStatistics(
         pushes: state.statistics,
         paused: state.standings.all.compactMap { origin, standing in
-          standing.pause.reason.map { PausedService(origin: origin, reason: $0) }
+          standing.reason.map { PausedService(origin: origin, reason: $0) }
         }.sorted { $0.origin < $1.origin })
     }
   }
@@ -91,8 +81,8 @@ public final class WebPushGateway: Gateway {
       return .tooLarge(.payloadTooLarge, most: Self.largestPayload)
     }
     let origin = subscription.destination.origin
-    let (wait, isTrial) = enter(origin)
-    if let wait { return .paused(wait.time, wait.reason) }
+    let (entry, reason) = enter(origin, device.token.hashValue)
+    if case .wait(let time) = entry { return .paused(time, reason ?? .forbidden) }
     guard let body = try? subscription.keys.seal(push.payload), let authorization = authorization(for: origin) else {
       return .dead(.other)
     }
@@ -106,20 +96,23 @@ public final class WebPushGateway: Gateway {
     return fate.outcome { answer in
       let took = clock.monotonic() - start
       state.withLock { $0.statistics.answers.observe(took.seconds) }
-      let outcome = self.outcome(of: WebPushVerdict(answer), at: origin, isTrial: isTrial)
+      let outcome = self.outcome(
+        of: WebPushVerdict(answer), of: device.token.hashValue, at: origin, isTrial: entry == .trial)
       attempts.note(answer, outcome, at: clock.wall(), hiding: subscription.path)
       return outcome
     }
   }
 
-  private func outcome(of verdict: WebPushVerdict, at origin: String, isTrial: Bool) -> PushOutcome {
+  private func outcome(
+    of verdict: WebPushVerdict, of subscription: ServiceStanding.Subscription, at origin: String, isTrial: Bool
+  ) -> PushOutcome {
     switch verdict {
     case .sent:
       accepted(at: origin)
       return .sent(.accepted)
     case .retry(let after, let reason, let isUnknown): return .retry(after: after, reason, isUnknown: isUnknown)
     case .forget: return .forgetDevice(.unregistered)
-    case .refused(let reason): return refused(reason, at: origin, isTrial: isTrial)
+    case .refused(let reason): return refused(reason, subscription, at: origin, isTrial: isTrial)
     case .shorten: return .tooLarge(.payloadTooLarge)
     case .dead(let reason): return .dead(reason)
     }
@@ -132,47 +125,45 @@ public final class WebPushGateway: Gateway {
 
   // MARK: Standing
 
-  /// What a push has to wait for; and otherwise, whether it is the one that is tried after a pause.
-  private func enter(_ origin: String) -> (wait: (time: Duration, reason: GatewayReason)?, isTrial: Bool) {
+  private func enter(
+    _ origin: String, _ subscription: ServiceStanding.Subscription
+  ) -> (entry: ServiceStanding.Entry, reason: GatewayReason?) {
     let now = clock.monotonic()
     return state.withLock { state in
-      state.standings.use(origin) { standing in
-        guard let reason = standing.pause.reason else { return (nil, false) }
-        return (standing.pause.wait(at: now).map { ($0, reason) }, true)
-      } ?? (nil, false)
+      state.standings.use(origin) { ($0.entry(of: subscription, at: now), $0.reason) } ?? (.send, nil)
     }
   }
 
   private func accepted(at origin: String) {
     let now = clock.monotonic()
-    let isNews = change(origin) { standing in
-      standing.accepted = now
-      return standing.pause.accepted()
-    }
-    if isNews { log.notice("a push service takes pushes again", metadata: ["origin": "\(origin)"]) }
+    let hasEnded = change(origin) { $0.accepted(at: now) }
+    if hasEnded { log.notice("a push service accepts pushes again", metadata: ["origin": "\(origin)"]) }
   }
 
-  private func refused(_ reason: GatewayReason, at origin: String, isTrial: Bool) -> PushOutcome {
+  private func refused(
+    _ reason: GatewayReason, _ subscription: ServiceStanding.Subscription, at origin: String, isTrial: Bool
+  ) -> PushOutcome {
     let now = clock.monotonic()
-    let refusal = change(origin) { standing in
-      let isOfOne = standing.accepted.map { now - $0 < Self.trust } ?? false
-      return isOfOne ? nil : standing.pause.refused(reason, at: now, isTrial: isTrial)
+    let refusal = change(origin) { $0.refused(reason, for: subscription, at: now, isTrial: isTrial) }
+    switch refusal {
+    case .subscription: return .dead(reason)
+    case .uncertain(let wait): return .retry(after: wait, reason)
+    case .service(let wait, let isNews):
+      if isNews {
+        log.error(
+          "a push service refuses the relay's key for several devices; its pushes wait",
+          metadata: ["origin": "\(origin)", "reason": "\(reason.rawValue)"])
+      }
+      return .paused(wait + CredentialPause.stepBack, reason)
     }
-    guard let refusal else { return .dead(reason) }
-    if refusal.isNews {
-      log.error(
-        "a push service refuses the relay's key; its pushes wait",
-        metadata: ["origin": "\(origin)", "reason": "\(reason.rawValue)"])
-    }
-    return .paused(refusal.wait + CredentialPause.stepBack, reason)
   }
 
   private func change<Result: Sendable>(
-    _ origin: String, _ body: @Sendable (inout Standing) -> Result
+    _ origin: String, _ body: @Sendable (inout ServiceStanding) -> Result
   ) -> Result {
     state.withLock { state in
       if let result = state.standings.use(origin, body) { return result }
-      var standing = Standing()
+      var standing = ServiceStanding()
       let result = body(&standing)
       _ = state.standings.insert(standing, for: origin)
       return result

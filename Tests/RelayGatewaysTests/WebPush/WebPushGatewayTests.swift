@@ -44,7 +44,11 @@ import Testing
   }
 
   private func send(_ text: String = "hi", log: AttemptLog = AttemptLog()) async throws -> PushOutcome {
-    await gateway.send(push(payload: #"{"aps":{"alert":"\#(text)"}}"#), to: try device(), noting: log)
+    await send(text, to: try device(), log: log)
+  }
+
+  private func send(_ text: String = "hi", to device: Device, log: AttemptLog = AttemptLog()) async -> PushOutcome {
+    await gateway.send(push(payload: #"{"aps":{"alert":"\#(text)"}}"#), to: device, noting: log)
   }
 
   @Test func `a push goes out as RFC 8030, 8291 and 8292 have it`() async throws {
@@ -74,23 +78,45 @@ import Testing
     #expect(gateway.statistics.pushes.refused.values.reduce(0, +) == (outcome.reason == nil ? 0 : 1))
   }
 
-  @Test func `a service that does not know the key is left alone, and tried again`() async throws {
+  /// Three devices are refused, and so the service is paused.
+  private func pause(refused: Int = 0) async throws {
     service.answer { _ in HTTPAnswer(status: 403) }
-    #expect(
-      try await send() == .paused(CredentialPause.shortest + CredentialPause.stepBack, .forbidden))
-    #expect(try await send() == .paused(CredentialPause.shortest, .forbidden))
-    #expect(service.requests.count == 1)
+    for _ in refused + 1..<ServiceStanding.minDevices {
+      #expect(try await send() == .retry(after: CredentialPause.shortest, .forbidden))
+    }
+    #expect(try await send() == .paused(CredentialPause.shortest + CredentialPause.stepBack, .forbidden))
+  }
+
+  @Test func `a service that refuses several devices is paused, and tried again`() async throws {
+    let device = try device()
+    service.answer { _ in HTTPAnswer(status: 403) }
+    #expect(await send(to: device) == .retry(after: CredentialPause.shortest, .forbidden))
+    try await pause(refused: 1)
+    #expect(await send(to: device) == .paused(CredentialPause.shortest, .forbidden))
+    #expect(service.requests.count == ServiceStanding.minDevices)
     let origin = "https://localhost:\(service.port)"
     #expect(gateway.statistics.paused == [PausedService(origin: origin, reason: .forbidden)])
     time.pass(CredentialPause.shortest)
     service.answer { _ in HTTPAnswer(status: 201) }
-    #expect(try await send() == .sent(.accepted))
+    #expect(await send(to: device) == .sent(.accepted))
     #expect(gateway.statistics.paused.isEmpty)
   }
 
+  @Test func `one subscription with another key delays no other device`() async throws {
+    let strange = try device()
+    for _ in 0..<10 {
+      service.answer { _ in HTTPAnswer(status: 403) }
+      #expect(await send(to: strange) == .retry(after: CredentialPause.shortest, .forbidden))
+    }
+    #expect(gateway.statistics.paused.isEmpty)
+    service.answer { _ in HTTPAnswer(status: 201) }
+    #expect(try await send() == .sent(.accepted))
+    service.answer { _ in HTTPAnswer(status: 403) }
+    #expect(await send(to: strange) == .dead(.forbidden))
+  }
+
   @Test func `another key is tried at once`() async throws {
-    service.answer { _ in HTTPAnswer(status: 401) }
-    #expect(try await send().reason == .invalidProviderToken)
+    try await pause()
     gateway.serve(try Self.key(), to: services)
     service.answer { _ in HTTPAnswer(status: 201) }
     #expect(try await send() == .sent(.accepted))
@@ -101,8 +127,8 @@ import Testing
     service.answer { _ in HTTPAnswer(status: 403) }
     #expect(try await send() == .dead(.forbidden))
     #expect(gateway.statistics.paused.isEmpty)
-    time.pass(WebPushGateway.trust)
-    #expect(try await send().reason == .forbidden)
+    time.pass(ServiceStanding.trust)
+    try await pause()
     #expect(gateway.statistics.paused.count == 1)
   }
 
