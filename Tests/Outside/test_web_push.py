@@ -226,19 +226,35 @@ def test_a_service_that_is_busy_is_asked_again_when_it_says(web, service, origin
 
 
 @pytest.mark.parametrize("status, reason", [(401, "InvalidProviderToken"), (403, "Forbidden")])
-def test_a_service_that_refuses_the_key_is_left_alone(web, service, origin, status, reason):
+def test_a_service_that_refuses_three_devices_is_paused(web, service, origin, status, reason):
     circle = web()
-    reached(circle, Browser(origin))
     service.handle = lambda request: Answer(status)
-    circle.send("hi")
-    arrived(service, 1)
-    told = eventually(lambda: call(circle.relay, "GET", "/ready").json.get("paused"))
-    assert told == [{"origin": origin, "reason": reason}]
+    for number, user in enumerate(["bob", "carol", "dave"]):
+        assert "paused" not in call(circle.relay, "GET", "/ready").json
+        reached(circle, Browser(origin, f"/push/{number}"), user)
+        circle.send("hi")
+        eventually(lambda: any(request.path == f"/push/{number}" for request in service.requests))
+    paused = eventually(lambda: call(circle.relay, "GET", "/ready").json.get("paused"))
+    assert paused == [{"origin": origin, "reason": reason}]
+    count = len(service.requests)
     circle.send("again")
     circle.pass_due()
-    assert len(service.requests) == 1
+    assert len(service.requests) == count
     assert metrics(circle.relay)["stillwire_webpush_paused_services"] == 1
     assert circle.relay.log.read_text().count("refuses the relay's key") == 1
+
+
+def test_a_refused_subscription_delays_no_other_device(web, service, origin):
+    circle = web()
+    service.handle = lambda request: Answer(403 if request.path.endswith("stranger") else 201)
+    reached(circle, Browser(origin, "/push/stranger"), "carol")
+    circle.send("hi")
+    arrived(service, 1)
+    browser = Browser(origin)
+    reached(circle, browser)
+    circle.send("kettle")
+    eventually(lambda: [one for one in service.requests if one.path == "/push/one"])
+    assert "paused" not in call(circle.relay, "GET", "/ready").json
 
 
 def test_a_subscription_of_another_key_stops_nobody_else(web, service, origin):
