@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <string.h>
+#include <strings.h>
 
 static const uint8_t mapped[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
 
@@ -98,4 +99,64 @@ bool relay__address_forwarded(const char *header, const relay__network_t *truste
     if (begin == header) return is_known;
     end = begin - 1;
   }
+}
+
+static bool is_digits(const char *text, size_t size) {
+  for (size_t i = 0; i < size; i++)
+    if (text[i] < '0' || text[i] > '9') return false;
+  return size;
+}
+
+/* The port, or -1 if the text is no number from 0 to 65535. */
+static int port_of(const char *text, size_t size) {
+  int port = 0;
+  if (!is_digits(text, size) || size > 5) return -1;
+  for (size_t i = 0; i < size; i++) port = port * 10 + text[i] - '0';
+  return port <= 65535 ? port : -1;
+}
+
+/* Labels of 1 to 63 letters, digits, `-` and `_` between dots, 253 bytes at most; a final dot is allowed. */
+static bool is_host_name(const char *text, size_t size) {
+  if (size && text[size - 1] == '.') size--;
+  if (!size || size > 253) return false;
+  size_t label = 0; /* where it begins */
+  for (size_t i = 0; i < size; i++) {
+    const char c = text[i];
+    if (c == '.') {
+      if (i == label || i - label > 63) return false;
+      label = i + 1;
+    } else if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+                 c == '_')) {
+      return false;
+    }
+  }
+  return size > label && size - label <= 63 && !is_digits(text + label, size - label);
+}
+
+bool relay__host_parse(const char *text, size_t size, relay__host_t *host) {
+  const bool is_bracketed = size && text[0] == '[';
+  const char *end = memchr(text, is_bracketed ? ']' : ':', size);
+  if (is_bracketed && !end) return false;
+  const char *name = text + is_bracketed;
+  const size_t name_size = (size_t)((end ? end : text + size) - name);
+  const size_t used = (size_t)(name - text) + name_size + is_bracketed;
+  *host = (relay__host_t){.name = name, .size = name_size, .port = -1};
+  if (used < size) {
+    if (text[used] != ':') return false;
+    host->port = port_of(text + used + 1, size - used - 1);
+    if (host->port < 0) return false;
+  }
+  if (is_bracketed && !memchr(name, ':', name_size)) return false; /* an IPv4 address has no brackets */
+  /* parse() copies the text up to a NUL, so a NUL must not reach it. */
+  host->is_address = !memchr(name, 0, name_size) && parse(name, name_size, &host->address);
+  return host->is_address || (!is_bracketed && is_host_name(name, name_size));
+}
+
+bool relay__host_is_loopback(const relay__host_t *host) {
+  static const uint8_t loopback[16] = {[15] = 1};
+  static const char localhost[] = "localhost";
+  if (!host->is_address)
+    return host->size == sizeof localhost - 1 && !strncasecmp(host->name, localhost, host->size);
+  if (is_mapped(&host->address)) return host->address.bytes[12] == 127;
+  return !memcmp(host->address.bytes, loopback, sizeof loopback);
 }

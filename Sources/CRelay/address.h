@@ -33,4 +33,20 @@ bool relay__network_has(const relay__network_t *network, const relay__address_t 
 bool relay__address_forwarded(const char *header, const relay__network_t *trusted, size_t count,
                               relay__address_t *address);
 
+/* A parsed Host field. `name` points into the parsed text: a host name, or an address without brackets. */
+typedef struct relay__host {
+  const char *name;
+  size_t size;
+  bool is_address;          /* the field names an IPv4 or IPv6 address, which DNS cannot rebind */
+  relay__address_t address; /* set if `is_address` */
+  int port;                 /* -1: the field has no port */
+} relay__host_t;
+
+/* Parses the whole value of a Host field: a host name, an IPv4 address or an IPv6 address in brackets, and an
+ * optional port of digits from 0 to 65535. Returns false for every other text: an empty one, an empty port,
+ * spaces, a list, a user name, a name whose last label is a number (browsers read it as an IPv4 address). */
+bool relay__host_parse(const char *text, size_t size, relay__host_t *host);
+/* True if the host is `localhost`, in 127.0.0.0/8 or ::1. */
+bool relay__host_is_loopback(const relay__host_t *host);
+
 #endif

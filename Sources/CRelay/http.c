@@ -120,26 +120,6 @@ static relay_bytes_t custom_header(struct lws *wsi, const char *name, char *at, 
 
 /* Whose requests are answered */
 
-static bool is_loopback_host(const char *host) {
-  char name[64];
-  size_t size = strlen(host);
-  if (host[0] == '[') {
-    const char *end = strchr(host, ']');
-    if (!end) return false;
-    size = (size_t)(end - host) + 1;
-  } else if (strchr(host, ':')) {
-    size = (size_t)(strchr(host, ':') - host);
-  }
-  if (!size || size >= sizeof name) return false;
-  memcpy(name, host, size);
-  name[size] = 0;
-  if (!strcasecmp(name, "localhost") || !strcmp(name, "[::1]")) return true;
-  unsigned a, b, c, d;
-  char rest;
-  return sscanf(name, "%3u.%3u.%3u.%3u%c", &a, &b, &c, &d, &rest) == 4 && a == 127 && b < 256 && c < 256 &&
-         d < 256;
-}
-
 static bool is_own_origin(const char *origin, const char *host) {
   const char *rest = !strncmp(origin, "http://", 7)    ? origin + 7
                      : !strncmp(origin, "https://", 8) ? origin + 8
@@ -161,7 +141,9 @@ static bool is_listed(const char *list, const char *origin) {
 static const char *refusal(const relay_hub_t *hub, struct lws *wsi) {
   char host[512], origin[512];
   const relay_bytes_t has_host = header(wsi, WSI_TOKEN_HOST, host, sizeof host);
-  if (hub->config.loopback_hosts_only && (!has_host.at || !is_loopback_host(host)))
+  relay__host_t parsed;
+  if (hub->config.loopback_hosts_only && (!has_host.at || !relay__host_parse(host, has_host.count, &parsed) ||
+                                          !relay__host_is_loopback(&parsed)))
     return "in open mode only a loopback Host is answered";
   if (lws_hdr_total_length(wsi, WSI_TOKEN_ORIGIN) <= 0) return NULL;
   if (!header(wsi, WSI_TOKEN_ORIGIN, origin, sizeof origin).at) return "the Origin is too long";
@@ -221,6 +203,8 @@ int relay__http_upgrade(relay_hub_t *hub, struct lws *wsi, const char *protocol)
   char *path;
   int size;
   const int method = lws_http_get_uri_and_method(wsi, &path, &size);
+  const char *malformed = relay__head_fault(wsi);
+  if (malformed) return write_refusal(hub, wsi, 400, "bad_request", malformed);
   const char *wrong = refusal(hub, wsi);
   if (wrong) return write_refusal(hub, wsi, 403, "forbidden", wrong);
   if (method != LWSHUMETH_GET || (size_t)size != strlen(hub->path) || memcmp(path, hub->path, (size_t)size))
@@ -384,17 +368,21 @@ int relay__http_request(relay_hub_t *hub, struct lws *wsi, relay_exchange_t **at
   exchange->is_head = method == LWSHUMETH_HEAD;
   exchange->length = content_length(wsi);
   const bool has_length = lws_hdr_total_length(wsi, WSI_TOKEN_HTTP_CONTENT_LENGTH) > 0;
-  const bool needs_length = method == LWSHUMETH_POST || method == LWSHUMETH_PUT || method == LWSHUMETH_PATCH;
+  /* Without a length there is no body (RFC 9112, section 6.3). libwebsockets 4.1.6 expects one of 100 MB
+   * after these methods and never reads the next request, so this one is the connection's last. */
+  exchange->lacks_length =
+      !has_length && (method == LWSHUMETH_POST || method == LWSHUMETH_PUT || method == LWSHUMETH_PATCH);
+  const char *malformed = relay__head_fault(wsi);
   const char *wrong = refusal(hub, wsi);
-  if (!wrong) exchange->origin = listed_origin(hub, wsi);
+  if (!malformed && !wrong) exchange->origin = listed_origin(hub, wsi);
   lws_set_timeout(wsi, NO_PENDING_TIMEOUT, 0); /* the library's content timeout; ours is the exchange's */
   exchange->closes = true;
-  if (lws_hdr_total_length(wsi, WSI_TOKEN_HTTP_TRANSFER_ENCODING) > 0)
+  if (malformed)
+    refuse(hub, exchange, 400, "bad_request", malformed);
+  else if (lws_hdr_total_length(wsi, WSI_TOKEN_HTTP_TRANSFER_ENCODING) > 0)
     refuse(hub, exchange, 411, "bad_request", "Transfer-Encoding is not understood: send Content-Length");
   else if (exchange->length < 0)
     refuse(hub, exchange, 400, "bad_request", "Content-Length must be digits");
-  else if (needs_length && !has_length)
-    refuse(hub, exchange, 411, "bad_request", "Content-Length is missing");
   else if (!relay__client_admit(hub, wsi, &exchange->client))
     refuse(hub, exchange, 429, "rate_limited", "too many connections from this address");
   else if (wrong)
@@ -402,7 +390,7 @@ int relay__http_request(relay_hub_t *hub, struct lws *wsi, relay_exchange_t **at
   else if (exchange->length > hub->limits.frame)
     refuse(hub, exchange, 413, "too_large", "the body is over the limit `frame`");
   else
-    exchange->closes = false;
+    exchange->closes = exchange->lacks_length;
   if (exchange->is_answered) return 0;
   read_fields(exchange, wsi, method, path, size);
   if (exchange->length) {
@@ -525,7 +513,8 @@ void relay_http_respond(relay_hub_t *hub, relay_id_t id, int status, const char 
   /* After a body the library reads before it lets us write, and closes when it reads an end: who has only
    * closed its side is written to here and now. Others are not, as they would go on before the library knows
    * that this request is done. */
-  const bool is_half_closed = exchange->is_told && exchange->length && has_closed_side(exchange);
+  const bool is_half_closed =
+      exchange->is_told && (exchange->length || exchange->lacks_length) && has_closed_side(exchange);
   if (is_half_closed) exchange->closes = true;
   answer(hub, exchange, status, headers, body);
   if (is_half_closed) write_out(hub, exchange);

@@ -562,6 +562,7 @@ struct relay_exchange {
   int64_t comment_at; /* on the loop's clock: when a stream is sent a comment */
   int64_t progress;   /* the same clock: when something was written last, or nothing was to be */
   bool is_told, is_answered, is_stream, closes, is_cut, is_head;
+  bool lacks_length; /* the request has no Content-Length, and the library expects a body all the same */
 };
 
 int relay__http_request(relay_hub_t *hub, struct lws *wsi, relay_exchange_t **place, const char *path,
@@ -573,6 +574,11 @@ void relay__http_closed(relay_hub_t *hub, relay_exchange_t **place);
 void relay__http_timer(relay_hub_t *hub, relay_exchange_t *exchange);
 /* 0: the upgrade may go on; 1: an answer was written. */
 int relay__http_upgrade(relay_hub_t *hub, struct lws *wsi, const char *protocol);
+
+/* head.c */
+
+/* Returns the reason to refuse the parsed head of a request with 400, or NULL. */
+const char *relay__head_fault(struct lws *wsi);
 
 /* alarm.c */
 

@@ -92,3 +92,95 @@ TEST(forwarded, "address: who is behind proxies is the last who is none of them"
   is_forwarded("", NULL);
   is_forwarded(" , ", NULL);
 }
+
+TEST(hosts, "address: a Host is a name or an address with an optional port") {
+  static const struct {
+    const char *text, *name;
+    int port;
+    bool is_address, is_loopback;
+  } valid[] = {
+      {"localhost", "localhost", -1, false, true},
+      {"LocalHost:80", "LocalHost", 80, false, true},
+      {"127.0.0.1:8080", "127.0.0.1", 8080, true, true},
+      {"127.255.0.9", "127.255.0.9", -1, true, true},
+      {"[::1]", "::1", -1, true, true},
+      {"[::1]:65535", "::1", 65535, true, true},
+      {"[::ffff:127.0.0.1]:0", "::ffff:127.0.0.1", 0, true, true},
+      {"10.0.0.1:00080", "10.0.0.1", 80, true, false},
+      {"[::2]", "::2", -1, true, false},
+      {"[2001:db8::1]:443", "2001:db8::1", 443, true, false},
+      {"chat.example", "chat.example", -1, false, false},
+      {"chat.example.:443", "chat.example.", 443, false, false},
+      {"localhost.evil.example", "localhost.evil.example", -1, false, false},
+      {"127.0.0.1.evil.example", "127.0.0.1.evil.example", -1, false, false},
+      {"a-b_c.xn--p1ai", "a-b_c.xn--p1ai", -1, false, false},
+      {"1.2.3.4a", "1.2.3.4a", -1, false, false},
+  };
+  for (size_t i = 0; i < sizeof valid / sizeof *valid; i++) {
+    relay__host_t host;
+    if (!EXPECT(relay__host_parse(valid[i].text, strlen(valid[i].text), &host)))
+      EXPECT_TEXT(valid[i].text, "");
+    EXPECT_BYTES(host.name, host.size, valid[i].name);
+    EXPECT_INTEGER(host.port, valid[i].port);
+    EXPECT_INTEGER(host.is_address, valid[i].is_address);
+    EXPECT_INTEGER(relay__host_is_loopback(&host), valid[i].is_loopback);
+  }
+}
+
+TEST(bad_hosts, "address: every other text is no Host") {
+  static const char *const bad[] = {
+      "",
+      ":80",
+      "localhost:",
+      "localhost:abc",
+      "localhost:1:80",
+      "localhost:-1",
+      "localhost:+1",
+      "localhost:65536",
+      "localhost:000080",
+      "localhost: 80",
+      " localhost",
+      "localhost ",
+      "localhost,evil",
+      "localhost;evil",
+      "localhost/",
+      "a@localhost",
+      "127.0.0.1@evil",
+      "127.0.0.256",
+      "127.0.1",
+      "1270.0.0.1",
+      "2130706433",
+      "0x7f.1.1.1",
+      "::1",
+      "[::1",
+      "::1]",
+      "[::1]80",
+      "[::1]:",
+      "[::1]:x",
+      "[127.0.0.1]",
+      "[localhost]",
+      "[]",
+      "[::1%lo]",
+      "a..b",
+      ".localhost",
+      "..",
+      "local host",
+      "local\thost",
+      "caf\xc3\xa9.example",
+      "localhost%00",
+      "[[::1]]",
+  };
+  relay__host_t host;
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+    if (!EXPECT(!relay__host_parse(bad[i], strlen(bad[i]), &host))) EXPECT_TEXT(bad[i], "");
+  EXPECT(!relay__host_parse("localhost\0.evil", 15, &host));
+  EXPECT(!relay__host_parse("127.0.0.1\0", 10, &host));
+  EXPECT(!relay__host_parse("[::1\0]", 6, &host));
+  char name[300];
+  memset(name, 'a', sizeof name);
+  EXPECT(relay__host_parse(name, 63, &host));
+  EXPECT(!relay__host_parse(name, 64, &host));
+  for (size_t i = 49; i < sizeof name; i += 50) name[i] = '.';
+  EXPECT(relay__host_parse(name, 253, &host));
+  EXPECT(!relay__host_parse(name, 254, &host));
+}

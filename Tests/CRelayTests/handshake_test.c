@@ -90,17 +90,40 @@ TEST(loopback_hosts, "handshake: in open mode only a loopback Host is answered")
   static const char *const loopback[] = {"localhost",   "LocalHost:80", "127.0.0.1:8080",
                                          "127.255.0.9", "[::1]",        "[::1]:80"};
   for (int i = 0; i < 6; i++) asks_as(loopback[i], 200);
-  static const char *const others[] = {"evil.example",
-                                       "localhost.evil.example",
-                                       "127.0.0.1.evil.example",
-                                       "127.0.0.256",
-                                       "128.0.0.1",
-                                       "[::2]",
-                                       "1270.0.0.1",
-                                       "127.0.1",
-                                       ":80",
-                                       "127.0.0.1@evil"};
-  for (int i = 0; i < 10; i++) asks_as(others[i], 403);
+  static const char *const others[] = {
+      "evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "128.0.0.1", "[::2]", "localhost."};
+  for (int i = 0; i < 6; i++) asks_as(others[i], 403);
+  static const char *const malformed[] = {
+      "127.0.0.256",    "1270.0.0.1",    "127.0.1",        ":80",
+      "127.0.0.1@evil", "localhost:abc", "localhost:1:80", "localhost, evil.example"};
+  for (int i = 0; i < 8; i++) asks_as(malformed[i], 400);
+  host_end(host);
+}
+
+TEST(smuggled_host, "handshake: a line end in the target gives a session no other Host") {
+  relay_config_t config = host_config();
+  config.loopback_hosts_only = true;
+  host_t *host = host_start(&config);
+  static const char *const heads[] = {
+      "GET /v1/connect%0AHost:localhost:1 HTTP/1.1\r\nHost: evil.example",
+      "GET /v1/connect%0DHost:localhost HTTP/1.1\r\nHost: localhost",
+      "GET /v1/connect?a%0AHost:localhost HTTP/1.1\r\nHost: evil.example",
+      "GET /v1/connect HTTP/1.1\r\nHost: localhost\r\nHost: evil.example",
+      "GET /v1/connect HTTP/1.1\r\nHost: localhost:1:80",
+      "GET /v1/connect HTTP/1.1\r\nHost: localhost\r\nOrigin: http://localhost\r\nOrigin: http://localhost",
+      "GET /v1/connect\r\nHost: localhost",
+      "GET /v1/connect HTTP/1.1",
+  };
+  for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) {
+    peer_t *peer = peer_dial(host_port(host));
+    peer_print(peer,
+               "%s\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
+               "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
+               heads[i]);
+    if (!EXPECT_INTEGER(peer_response(peer, false), 400)) EXPECT_TEXT(heads[i], "");
+    EXPECT(peer_sees_end(peer));
+    peer_cut(peer);
+  }
   host_end(host);
 }
 

@@ -115,8 +115,6 @@ TEST(refusals, "http: what cannot be understood is refused with a problem, and t
     const char *request;
     int status;
   } refused[] = {
-      {"POST /echo HTTP/1.1\r\nHost: a\r\n\r\n", 411},
-      {"PUT /echo HTTP/1.1\r\nHost: a\r\n\r\n", 411},
       {"POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n", 411},
       {"POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n", 411},
       {"POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: +1\r\n\r\nx", 400},
@@ -144,6 +142,61 @@ TEST(refusals, "http: what cannot be understood is refused with a problem, and t
   host_end(host);
 }
 
+TEST(heads, "http: a head that can be read in two ways is refused with 400, and the connection ends") {
+  host_t *host = host_start(NULL);
+  static const char *const refused[] = {
+      "GET /what%0AHost:localhost:1 HTTP/1.1\r\nHost: evil.example",
+      "GET /what%0aHost:localhost:1%20HTTP/1.1 HTTP/1.1\r\nHost: evil.example",
+      "GET /what%20HTTP/1.1%0AHost:localhost HTTP/1.1\r\nHost: evil.example",
+      "GET /what%0D%0AHost:localhost HTTP/1.1\r\nHost: evil.example",
+      "GET /what%0DHost:localhost HTTP/1.1\r\nHost: evil.example",
+      "GET /what?a=%0AAuthorization:Bearer HTTP/1.1\r\nHost: a",
+      "GET /what%09x HTTP/1.1\r\nHost: a",
+      "GET /what/%00x HTTP/1.1\r\nHost: a",
+      "GET /what%01 HTTP/1.1\r\nHost: a",
+      "GET /what%7F HTTP/1.1\r\nHost: a",
+      "GET /what\r\nHost: a",
+      "GET /what HTTP/1.1x\r\nHost: a",
+      "GET /what HTTP/2.0\r\nHost: a",
+      "GET /what HTTP/1.1 HTTP/1.1\r\nHost: a",
+      "GET /what HTTP/1.1\r\nHost: a\r\nHTTP/1.1 x",
+      "GET /what HTTP/1.1\r\nHost: a\r\nHTTP/1.0 HTTP/1.0",
+      "GET /what HTTP/1.1",
+      "GET /what HTTP/1.1\r\nHost:",
+      "GET /what HTTP/1.1\r\nHost: a b",
+      "GET /what HTTP/1.1\r\nHost: a:b",
+      "GET /what HTTP/1.1\r\nHost: a\r\nHost: a",
+      "GET /what HTTP/1.1\r\nHost:\r\nHost: a",
+      "GET /what HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer t\r\nAuthorization: Bearer t",
+      "GET /what HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\nContent-Length: 0",
+      "GET /what HTTP/1.1\r\nHost: a\r\nContent-Type: text/plain\r\nContent-Type: text/plain",
+      "GET /what HTTP/1.1\r\nHost: a\r\nOrigin: http://a\r\nOrigin: http://a",
+  };
+  for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+    peer_t *peer = peer_dial(host_port(host));
+    peer_print(peer, "%s\r\n\r\n", refused[i]);
+    if (!EXPECT_INTEGER(peer_response(peer, false), 400)) EXPECT_TEXT(refused[i], "");
+    EXPECT_CONTAINS(peer->headers, "Connection: close");
+    EXPECT(peer_sees_end(peer));
+    peer_cut(peer);
+  }
+  host_end(host);
+}
+
+TEST(lists, "http: headers that are lists may be repeated, and HTTP/1.0 needs no Host") {
+  host_t *host = host_start(NULL);
+  peer_t *peer = peer_dial(host_port(host));
+  peer_print(peer,
+             "GET /what HTTP/1.1\r\nHost: a:80\r\nIf-None-Match: \"a\"\r\nIf-None-Match: \"b\"\r\n\r\n");
+  responds(peer, 200, "GET /what  - - - \"a\",  \"b\"");
+  peer_print(peer, "GET /what?a=%%C3%%A9%%20+ HTTP/1.1\r\nHost: [::1]\r\n\r\n");
+  responds(peer, 200, "GET /what a=\xc3\xa9   - - - -");
+  peer_print(peer, "GET /what HTTP/1.0\r\n\r\n");
+  responds(peer, 200, "GET /what  - - - -");
+  peer_cut(peer);
+  host_end(host);
+}
+
 TEST(too_large, "http: who sends a body over the limit hears why before the end") {
   host_t *host = host_start(NULL);
   peer_t *peer = peer_dial(host_port(host));
@@ -160,6 +213,34 @@ static void answer(relay_hub_t *hub, void *context) {
   host_t *host = context;
   relay_http_respond(hub, host->exchange, 201, "X-Late: yes\r\n", (relay_bytes_t){"late", 4});
   relay_http_respond(hub, host->exchange, 500, "", (relay_bytes_t){"again", 5});
+}
+
+TEST(no_length, "http: a request without Content-Length has no body, and the connection ends after it") {
+  host_t *host = host_start(NULL);
+  static const char *const methods[] = {"POST", "PUT", "PATCH"};
+  static const char *const ways[] = {"", "Connection: keep-alive\r\n"};
+  for (int i = 0; i < 12; i++) {
+    const bool is_half_closed = i >= 6;
+    peer_t *peer = peer_dial(host_port(host));
+    peer_print(peer, "%s /echo HTTP/1.1\r\nHost: a\r\n%s\r\n", methods[i % 3], ways[i / 3 % 2]);
+    if (is_half_closed) shutdown(peer->socket, SHUT_WR);
+    responds(peer, 200, "");
+    EXPECT_CONTAINS(peer->headers, "Connection: close");
+    EXPECT(peer_sees_end(peer));
+    peer_cut(peer);
+  }
+  peer_t *peer = peer_dial(host_port(host)); /* a body that nothing announces is not read */
+  peer_print(peer, "PUT /echo HTTP/1.1\r\nHost: a\r\n\r\nbody");
+  responds(peer, 200, "");
+  EXPECT(peer_sees_end(peer));
+  peer_cut(peer);
+  peer = peer_dial(host_port(host)); /* DELETE and GET go on */
+  for (int i = 0; i < 4; i++) {
+    peer_print(peer, "%s /what HTTP/1.1\r\nHost: a\r\n\r\n", i % 2 ? "DELETE" : "GET");
+    EXPECT_INTEGER(peer_response(peer, false), 200);
+  }
+  peer_cut(peer);
+  host_end(host);
 }
 
 TEST(later, "http: an answer may come later, and only the first counts") {

@@ -248,7 +248,6 @@ def test_a_bad_name_in_the_path_is_refused(relay, path):
         (["Transfer-Encoding: chunked"], b"12\r\n" + b'{"isFocused":true}' + b"\r\n0\r\n\r\n"),
         (["Transfer-Encoding: gzip, chunked"], b"0\r\n\r\n"),
         (["Transfer-Encoding: chunked", "Content-Length: 18"], b'{"isFocused":true}'),
-        ([], b""),
     ],
 )
 def test_a_body_without_a_plain_length_is_411(relay, headers, body):
@@ -256,6 +255,45 @@ def test_a_body_without_a_plain_length_is_411(relay, headers, body):
     with Wire(relay) as wire:
         wire.send_bytes("\r\n".join([*lines, "", ""]).encode() + body)
         assert_problem(wire.response(), 411, "bad_request")
+
+
+def test_a_request_without_a_body_needs_no_length(relay, names, room):
+    (bob,) = names("bob")
+    lines = [f"PUT /v1/rooms/{room}/members/{bob} HTTP/1.1", f"Host: 127.0.0.1:{relay.port}"]
+    with Wire(relay) as wire:
+        wire.send_bytes("\r\n".join([*lines, "", ""]).encode())
+        assert wire.response().status in (200, 201, 204)
+    members = call(relay, "GET", f"/v1/rooms/{room}/members").json["members"]
+    assert bob in [member["user"] for member in members]
+
+
+def test_a_body_that_is_required_and_absent_is_a_bad_request(relay):
+    lines = ["PUT /v1/users/bob/focus HTTP/1.1", f"Host: 127.0.0.1:{relay.port}", "X-Stillwire-User: bob"]
+    with Wire(relay) as wire:
+        wire.send_bytes("\r\n".join([*lines, "", ""]).encode())
+        assert_problem(wire.response(), 400, "bad_request")
+
+
+SMUGGLED = [
+    "GET /v1/rooms/ROOM/messages%0AHost:localhost:1 HTTP/1.1\r\nHost: evil.example",
+    "GET /v1/rooms/ROOM/messages%0D%0AHost:localhost:1 HTTP/1.1\r\nHost: evil.example",
+    "GET /v1/rooms/ROOM/messages%20HTTP/1.1%0AHost:localhost:1 HTTP/1.1\r\nHost: evil.example",
+    "GET /v1/rooms/ROOM/messages?limit=1%0AHost:localhost:1 HTTP/1.1\r\nHost: evil.example",
+    "GET /v1/rooms/ROOM/messages HTTP/1.1\r\nHost: localhost\r\nHost: evil.example",
+    "GET /v1/rooms/ROOM/messages HTTP/1.1\r\nHost: localhost:abc",
+    "GET /v1/rooms/ROOM/messages HTTP/1.1\r\nHost: localhost:1:80",
+    "GET /v1/rooms/ROOM/messages HTTP/1.1",
+    "GET /v1/rooms/ROOM/messages%09 HTTP/1.1\r\nHost: localhost",
+    "GET /v1/rooms/ROOM/messages%0D HTTP/1.1\r\nHost: localhost",
+]
+
+
+@pytest.mark.parametrize("head", SMUGGLED)
+def test_a_head_that_can_be_read_in_two_ways_shows_no_history(relay, room, head):
+    for upgrade in ("", "\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13"):
+        with Wire(relay) as wire:
+            wire.send_bytes(f"{head.replace('ROOM', room)}{upgrade}\r\n\r\n".encode())
+            assert_problem(wire.response(), 400, "bad_request")
 
 
 @pytest.mark.parametrize("target", ["/v1/rooms/a%00b/messages", "/%", "/%zz", "x", "http://elsewhere.example/", "*"])
