@@ -118,12 +118,14 @@ extension Relay {
       ? hub.away(
         in: handle, sender: message.from.id, rings: request.push.kind == .call, isReported: isReported)
       : (users: [], needsWait: false)
+    // The store may commit a join before this message. The new member's push is then decided after the commit.
+    let needsWait = away.needsWait || isAsked && joins[room] != nil
     let delivery = delivery(of: traits, in: handle, room, showsPresence: message.showsPresence)
     let decided = decide(traits, at: now, for: away.users, in: room)
     let draft = MessageDraft(
       room: room, from: message.from, time: now, body: message.body, mentions: request.mentions,
       replyTo: request.replyTo, push: request.push.json, isCounted: isAsked, reports: request.reports,
-      quiet: delivery?.quiet ?? [], key: message.key, cursorFollows: !away.needsWait,
+      quiet: delivery?.quiet ?? [], key: message.key, cursorFollows: !needsWait,
       retention: policies[handle]?.history ?? .everything, response: message.response)
     pin(room)
     store.submit({ transaction in
@@ -134,7 +136,7 @@ extension Relay {
       assumeIsolated { relay in
         relay.unpin(room)
         if case .success(let stored) = result, !stored.isDuplicate {
-          relay.note(traits, stored, in: handle, waits: away.needsWait, reports: isReported)
+          relay.note(traits, stored, in: handle, waits: needsWait, reports: isReported)
           relay.hub.publish(message.shown(to: away.users), seq: stored.seq, time: stored.time, in: handle)
         }
         tell(relay, result.map { SentMessage(stored: $0, delivery: $0.isDuplicate ? nil : delivery) })

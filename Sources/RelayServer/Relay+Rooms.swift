@@ -154,15 +154,37 @@ extension Relay {
       membersPerRoom: policy.members ?? limits.membersPerRoom, roomsPerUser: limits.roomsPerUser)
     // One in memory whose last member has left is no longer in the store, and goes on there as it is here.
     let epoch = hub.room(room).flatMap { hub.position(of: $0)?.epoch } ?? Self.newEpoch()
-    let joined = try await store.write {
-      try $0.join(profile, room: room, epoch: epoch, now: now, within: bounds)
+    return try await withCheckedThrowingContinuation { continuation in
+      joins[room, default: 0] += 1
+      store.submit({ try $0.join(profile, room: room, epoch: epoch, now: now, within: bounds) }) { [self] result in
+        assumeIsolated { relay in
+          relay.endJoin(of: room)
+          continuation.resume(with: Result { try relay.admit(user, profile.id, to: room, result.get()) })
+        }
+      }
     }
-    noteChange(of: profile.id)
+  }
+
+  /// Adds a stored member to the hub. The completion of the commit calls this, so that the hub adds the member before
+  /// the messages that the store has committed after the join.
+  private func admit(
+    _ user: UserHandle, _ name: UserID, to room: RoomID, _ joined: JoinedRoom
+  ) throws(HubRefusal) -> (room: RoomHandle, isNew: Bool) {
+    noteChange(of: name)
     let state = joined.record
     let handle = makeRoom(room, epoch: state.epoch, seq: state.seq, cursor: state.cursor)
-    try hub.addMember(user, to: handle)
+    if joined.isNewMember {
+      try hub.addMember(user, to: handle)
+    } else {
+      hub.restoreMember(user, of: handle, read: joined.read, received: joined.received)
+    }
     judgeWatches(of: user)
     return (handle, joined.isNewMember)
+  }
+
+  private func endJoin(of room: RoomID) {
+    guard let count = joins[room] else { return }
+    joins[room] = count == 1 ? nil : count - 1
   }
 
   // MARK: History
@@ -264,12 +286,25 @@ extension Relay {
   /// Ends a membership, if it is one. The caller has pinned the room.
   func remove(_ user: UserHandle, from room: RoomID, _ handle: RoomHandle, byOthers: Bool = false) async throws {
     guard let name = hub.name(of: user) else { throw HubRefusal.gone }
-    if policy(of: room).isStored {
-      noteChange(of: name)
-      _ = try await store.write { try $0.leave(name, room: room) }
-      noteChange(of: name)
+    guard policy(of: room).isStored else { return dismiss(user, from: handle, byOthers: byOthers) }
+    noteChange(of: name)
+    try await withCheckedThrowingContinuation { continuation in
+      store.submit({ _ = try $0.leave(name, room: room) }) { [self] result in
+        assumeIsolated { relay in
+          continuation.resume(
+            with: result.map {
+              relay.noteChange(of: name)
+              relay.dismiss(user, from: handle, byOthers: byOthers)
+            })
+        }
+      }
     }
-    try? hub.removeMember(user, from: handle, byOthers: byOthers)  // another session may have left at the same time
+  }
+
+  /// Removes a member from the hub. The completion of the commit calls this, so that the hub applies joins, leaves and
+  /// messages in the order of the store.
+  private func dismiss(_ user: UserHandle, from room: RoomHandle, byOthers: Bool) {
+    try? hub.removeMember(user, from: room, byOthers: byOthers)  // another session may have left at the same time
     judgeWatches(of: user)
   }
 

@@ -59,6 +59,8 @@ actor Relay {
   var liveKeys = LiveKeys()
   /// How many requests need a room to stay in memory.
   var pins: [RoomID: Int] = [:]
+  /// The number of joins to each room that the store has not completed.
+  var joins: [RoomID: Int] = [:]
   /// What senders may ask people to choose from.
   var categories = Categories()
   var responses = UntoldResponses()

@@ -43,11 +43,14 @@ public struct JoinedRoom: Equatable, Sendable {
   public var isNewMember: Bool
   /// The member's read mark.
   public var read: Int64
+  /// The member's received mark.
+  public var received: Int64
 
-  public init(record: RoomState, isNewMember: Bool, read: Int64) {
+  public init(record: RoomState, isNewMember: Bool, read: Int64, received: Int64) {
     self.record = record
     self.isNewMember = isNewMember
     self.read = read
+    self.received = received
   }
 }
 

@@ -22,10 +22,10 @@ extension Transaction {
       [known.id, id, state.seq, state.seq])
     if db.changesCount == 1 {
       try check(bounds, room, known, id)
-      return JoinedRoom(record: state, isNewMember: true, read: state.seq)
+      return JoinedRoom(record: state, isNewMember: true, read: state.seq, received: state.seq)
     }
-    let member = try db.first("SELECT read FROM members WHERE room = ? AND user = ?", [known.id, id])
-    return JoinedRoom(record: state, isNewMember: false, read: member?[0] ?? 0)
+    let member = try db.first("SELECT read, received FROM members WHERE room = ? AND user = ?", [known.id, id])
+    return JoinedRoom(record: state, isNewMember: false, read: member?[0] ?? 0, received: member?[1] ?? 0)
   }
 
   /// Counts a new member; the counts hold it already.

@@ -1,9 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Members, read marks and sessions over HTTP: what sessions see of it."""
 
+import http.client
+import sqlite3
+from contextlib import closing
+
 import pytest
 
 from api import call
+from relay import DEADLINE
+from waiting import eventually
 
 
 @pytest.fixture
@@ -211,3 +217,77 @@ def test_the_reason_is_told(relay, connect, names):
 
 def test_who_is_unknown_has_no_sessions(relay, names):
     assert disconnect(relay, names("nobody")[0]).json == {"sessions": 0}
+
+
+UNLIMITED = [
+    argument
+    for name in ("send-rate", "request-rate", "rooms-per-session", "rooms-per-user")
+    for argument in (f"--limits-{name}", "0")
+]
+
+
+class Putter:
+    """Puts members into rooms on one connection, and reads the answers later."""
+
+    def __init__(self, relay):
+        self._connection = http.client.HTTPConnection("127.0.0.1", relay.port, timeout=DEADLINE)
+
+    def begin(self, room, user):
+        headers = {"X-Stillwire-User": "operator", "Content-Length": "0"}
+        self._connection.request("PUT", f"/v1/rooms/{room}/members/{user}", headers=headers)
+
+    def end(self):
+        response = self._connection.getresponse()
+        response.read()
+        assert response.status == 201
+
+    def close(self):
+        self._connection.close()
+
+
+def stored(relay, query, *arguments):
+    """The rows of a query of the relay's database."""
+    with closing(sqlite3.connect(relay.data / "stillwire.db")) as database:
+        return database.execute(query, arguments).fetchall()
+
+
+def undecided(relay):
+    """The number of rooms in which some pushes are not decided yet."""
+    return stored(relay, "SELECT count(*) FROM rooms WHERE cursor < seq")[0][0]
+
+
+def without_a_push(relay, user):
+    """The rooms with a message that the stored member has not read, and without a push job for the member."""
+    return stored(
+        relay,
+        """
+        SELECT rooms.name FROM members JOIN rooms ON rooms.id = members.room
+        JOIN users ON users.id = members.user
+        WHERE users.name = ? AND members.read < rooms.seq
+          AND NOT EXISTS (SELECT 1 FROM jobs WHERE jobs.room = rooms.id AND jobs.user = users.id)
+        """,
+        user,
+    )
+
+
+def test_a_message_right_behind_a_join_is_pushed_to_the_new_member(start, connect, phone):
+    relay = start("--presence-grace", "0", *UNLIMITED)
+    ann = connect(relay, "ann")
+    bob = connect(relay, "bob")
+    phone(relay, bob)
+    # The relay keeps Bob in memory, so that a join of his needs no read.
+    bob.join("known")
+    bob.close()
+    rooms = [f"room-{number}" for number in range(400)]
+    for room in rooms:
+        ann.join(room)
+    putter = Putter(relay)
+    for room in rooms:
+        putter.begin(room, "bob")
+        sent = ann.begin("send", room=room, body="hello")
+        putter.end()
+        ann.reply(sent)
+    putter.close()
+
+    eventually(lambda: undecided(relay) == 0)
+    assert without_a_push(relay, "bob") == []

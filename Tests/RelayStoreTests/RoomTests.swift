@@ -11,12 +11,12 @@ import Testing
   @Test func `joining creates the room and a member who has read everything`() async throws {
     let first = try await test.write { try $0.join(alice, room: room, epoch: "one", now: .at(5)) }
     let empty = RoomState(room: room, epoch: "one", seq: 0, cursor: 0)
-    #expect(first == JoinedRoom(record: empty, isNewMember: true, read: 0))
+    #expect(first == JoinedRoom(record: empty, isNewMember: true, read: 0, received: 0))
 
     try await test.write { for _ in 1...3 { _ = try $0.append(draft()) } }
     let second = try await test.write { try $0.join(bob, room: room, epoch: "two", now: .at(6)) }
     let filled = RoomState(room: room, epoch: "one", seq: 3, cursor: 0)
-    #expect(second == JoinedRoom(record: filled, isNewMember: true, read: 3))
+    #expect(second == JoinedRoom(record: filled, isNewMember: true, read: 3, received: 3))
 
     let snapshot = try #require(try await test.read { try $0.room(room) })
     #expect(snapshot.state == filled)
