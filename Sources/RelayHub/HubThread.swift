@@ -7,14 +7,28 @@ import Synchronization
 /// The thread of a hub, as an executor: what is isolated to an actor with this executor may call the hub.
 ///
 /// Jobs come into an inbox and wake the loop once for a batch. Before the loop runs, and after it has ended, the
-/// thread takes them without it, so that no task waits for ever.
+/// thread takes them without it, so that no task waits for ever. A batch that takes longer than ``slice`` is continued in
+/// the loop's next iteration, so that the loop reads, writes and runs its timers in between.
 public final class HubThread: SerialExecutor {
   private struct Inbox {
     var jobs: [Job] = []
+    /// The part of an earlier batch for which its slice left no time. It runs before `jobs`.
+    var rest: ArraySlice<Job> = []
     var count = 0
     var isWoken = false
     var loop: Loop?
     var hasEnded = false
+
+    var isEmpty: Bool { rest.isEmpty && jobs.isEmpty }
+
+    /// Takes the next batch: the rest of an earlier one, or everything that has come since.
+    mutating func take() -> ArraySlice<Job> {
+      isWoken = false
+      let batch = rest.isEmpty ? jobs[...] : rest
+      if rest.isEmpty { jobs.removeAll(keepingCapacity: jobs.count < 4096) }
+      rest = []
+      return batch
+    }
   }
 
   private enum Job: Sendable {
@@ -28,12 +42,14 @@ public final class HubThread: SerialExecutor {
     let hub: OpaquePointer
   }
 
+  /// The time after which a batch yields to the loop. A single job is never interrupted.
+  private let slice: Duration
   private let inbox = Mutex(Inbox())
   private let semaphore = DispatchSemaphore(value: 0)
   private let thread = Mutex<pthread_t?>(nil)
   private let ended = DispatchSemaphore(value: 0)
 
-  public init() {}
+  public init(slice: Duration = .milliseconds(5)) { self.slice = slice }
 
   public func enqueue(_ job: consuming ExecutorJob) {
     append(.task(UnownedJob(job)))
@@ -49,11 +65,16 @@ public final class HubThread: SerialExecutor {
     inbox.withLock { inbox in
       inbox.jobs.append(job)
       inbox.count += 1
-      guard !inbox.isWoken else { return }
-      inbox.isWoken = true
-      // Within the lock: the hub is not destroyed before its loop was taken out of the inbox.
-      if let loop = inbox.loop { relay_hub_wake(loop.hub) } else { semaphore.signal() }
+      wake(&inbox)
     }
+  }
+
+  /// Wakes the thread, once until it takes a batch.
+  private func wake(_ inbox: inout Inbox) {
+    guard !inbox.isWoken else { return }
+    inbox.isWoken = true
+    // Within the lock: the hub is not destroyed before its loop was taken out of the inbox.
+    if let loop = inbox.loop { relay_hub_wake(loop.hub) } else { semaphore.signal() }
   }
 
   public func asUnownedSerialExecutor() -> UnownedSerialExecutor { UnownedSerialExecutor(ordinary: self) }
@@ -72,7 +93,7 @@ public final class HubThread: SerialExecutor {
       Thread.current.name = "stillwire hub"  // from within: from outside it names nothing
       self.thread.withLock { $0 = pthread_self() }
       body()
-      while !inbox.withLock({ $0.hasEnded && $0.jobs.isEmpty }) {
+      while !inbox.withLock({ $0.hasEnded && $0.isEmpty }) {
         runJobs()
         semaphore.wait()
       }
@@ -87,28 +108,30 @@ public final class HubThread: SerialExecutor {
     let loop = Loop(hub: hub)
     inbox.withLock { inbox in
       inbox.loop = loop
-      if !inbox.jobs.isEmpty { relay_hub_wake(hub) }
+      if !inbox.isEmpty { relay_hub_wake(hub) }
     }
     body()
     inbox.withLock { inbox in
       inbox.loop = nil
-      if !inbox.jobs.isEmpty { semaphore.signal() }
+      if !inbox.isEmpty { semaphore.signal() }
     }
   }
 
-  /// Runs what waits in the inbox, and not what that adds.
+  /// Runs the next batch of the inbox, in the order in which the jobs came, until the slice is used up. Jobs that this
+  /// adds, and jobs that are left, wake the thread again.
   func runJobs() {
-    let jobs = inbox.withLock { inbox in
-      inbox.isWoken = false
-      let jobs = inbox.jobs
-      inbox.jobs.removeAll(keepingCapacity: inbox.jobs.count < 4096)
-      return jobs
-    }
-    for job in jobs {
+    var batch = inbox.withLock { $0.take() }
+    let end = ContinuousClock.now + slice
+    while let job = batch.popFirst() {
       switch job {
       case .task(let task): task.runSynchronously(on: asUnownedSerialExecutor())
       case .work(let work): work()
       }
+      if !batch.isEmpty, ContinuousClock.now >= end { break }
+    }
+    inbox.withLock { inbox in
+      inbox.rest = batch
+      if !inbox.isEmpty { wake(&inbox) }
     }
   }
 
