@@ -21,17 +21,33 @@ static const struct {
     {WSI_TOKEN_VERSION, "the header Sec-WebSocket-Version is repeated"},
 };
 
+/* Swift parses these on the hub's thread, at a cost that grows with their length. */
+static const struct {
+  enum lws_token_indexes token;
+  int max;
+  const char *fault;
+} bounded[] = {
+    {WSI_TOKEN_HTTP_URI_ARGS, 4096, "the query is longer than 4096 bytes"},
+    {WSI_TOKEN_HTTP_IF_MATCH, 1024, "the header If-Match is longer than 1024 bytes"},
+    {WSI_TOKEN_HTTP_IF_NONE_MATCH, 1024, "the header If-None-Match is longer than 1024 bytes"},
+    {WSI_TOKEN_HTTP_CONTENT_TYPE, 1024, "the header Content-Type is longer than 1024 bytes"},
+    {WSI_TOKEN_HTTP_ACCEPT_ENCODING, 1024, "the header Accept-Encoding is longer than 1024 bytes"},
+};
+
+enum { MAX_PATH = 2048 };
+
 static bool is_repeated(struct lws *wsi, enum lws_token_indexes token) {
   return lws_hdr_fragment_length(wsi, token, 1) > 0; /* a second one counts its separator */
 }
 
-static bool has_control_character(struct lws *wsi) {
+static const char *path_fault(struct lws *wsi) {
   char *path;
   int size;
-  if (lws_http_get_uri_and_method(wsi, &path, &size) < 0) return true;
+  if (lws_http_get_uri_and_method(wsi, &path, &size) < 0) return "the path is missing";
+  if (size > MAX_PATH) return "the path is longer than 2048 bytes";
   for (int i = 0; i < size; i++)
-    if ((unsigned char)path[i] < ' ' || path[i] == 0x7f) return true;
-  return false;
+    if ((unsigned char)path[i] < ' ' || path[i] == 0x7f) return "the path has a control character";
+  return NULL;
 }
 
 /* Returns the reason to refuse a request with 400, or NULL. relay__http_request() and relay__http_upgrade()
@@ -49,7 +65,10 @@ const char *relay__head_fault(struct lws *wsi) {
       is_repeated(wsi, WSI_TOKEN_HTTP) || lws_hdr_total_length(wsi, WSI_TOKEN_HTTP1_0) > 0)
     return "the request line must end with HTTP/1.1 or HTTP/1.0";
   const bool needs_host = text[7] == '1';
-  if (has_control_character(wsi)) return "the path has a control character";
+  const char *fault = path_fault(wsi);
+  if (fault) return fault;
+  for (size_t i = 0; i < LWS_ARRAY_SIZE(bounded); i++)
+    if (lws_hdr_total_length(wsi, bounded[i].token) > bounded[i].max) return bounded[i].fault;
   for (size_t i = 0; i < LWS_ARRAY_SIZE(singles); i++)
     if (is_repeated(wsi, singles[i].token)) return singles[i].fault;
   if (lws_hdr_total_length(wsi, WSI_TOKEN_HOST) <= 0) return needs_host ? "the header Host is missing" : NULL;

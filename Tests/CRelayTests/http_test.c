@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* HTTP requests and their responses. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -179,6 +180,34 @@ TEST(heads, "http: a head that can be read in two ways is refused with 400, and 
     EXPECT_CONTAINS(peer->headers, "Connection: close");
     EXPECT(peer_sees_end(peer));
     peer_cut(peer);
+  }
+  host_end(host);
+}
+
+static void asks_with(const host_t *host, const char *before, int fill, const char *behind, int status) {
+  char *long_text = malloc((size_t)fill + 1);
+  memset(long_text, 'a', (size_t)fill);
+  long_text[fill] = 0;
+  peer_t *peer = peer_dial(host_port(host));
+  peer_print(peer, "GET %s%s%s\r\n\r\n", before, long_text, behind);
+  if (!EXPECT_INTEGER(peer_response(peer, false), status)) EXPECT_TEXT(before, behind);
+  peer_cut(peer);
+  free(long_text);
+}
+
+TEST(long_parts, "http: each part of a head that costs time by its length is bounded") {
+  host_t *host = host_start(NULL);
+  asks_with(host, "/", 2047, " HTTP/1.1\r\nHost: a", 404);
+  asks_with(host, "/", 2048, " HTTP/1.1\r\nHost: a", 400);
+  asks_with(host, "/nothing?", 4096, " HTTP/1.1\r\nHost: a", 204);
+  asks_with(host, "/nothing?", 4097, " HTTP/1.1\r\nHost: a", 400);
+  asks_with(host, "/nothing?a&", 4095, " HTTP/1.1\r\nHost: a", 400);
+  static const char *const names[] = {"If-Match", "If-None-Match", "Content-Type", "Accept-Encoding"};
+  for (int i = 0; i < 4; i++) {
+    char before[80];
+    snprintf(before, sizeof before, "/nothing HTTP/1.1\r\nHost: a\r\n%s: ", names[i]);
+    asks_with(host, before, 1024, "", 204);
+    asks_with(host, before, 1025, "", 400);
   }
   host_end(host);
 }
