@@ -53,14 +53,55 @@ char *number_end(char *begin, char *end) {
   return at;
 }
 
-// Writes zeros of the same length over numbers that may be beyond a double: the reader refuses these,
-// RFC 8259 does not. What was no number stays none, and all offsets hold.
-void tame_numbers(char *at, size_t size) {
-  char *const end = at + size;
+// The value of four hexadecimal digits, or -1.
+int unit_at(const char *at, const char *end) {
+  int value = 0;
+  if (end - at < 4) return -1;
+  for (int i = 0; i < 4; i++) {
+    const char c = at[i], lower = static_cast<char>(c | 0x20);
+    if (c >= '0' && c <= '9')
+      value = value * 16 + c - '0';
+    else if (lower >= 'a' && lower <= 'f')
+      value = value * 16 + lower - 'a' + 10;
+    else
+      return -1;
+  }
+  return value;
+}
+
+bool is_in(int value, int first, int last) {
+  return value >= first && value <= last;
+}
+
+// The size of the escape that begins here. If it is half of a surrogate pair, it becomes U+FFFD.
+size_t tame_escape(char *at, const char *end, bool &is_half) {
+  is_half = false;
+  if (end - at < 2) return 1;
+  if (at[1] != 'u') return 2;
+  const int unit = unit_at(at + 2, end);
+  if (!is_in(unit, 0xd800, 0xdfff)) return 2;
+  if (unit <= 0xdbff && end - at >= 12 && at[6] == '\\' && at[7] == 'u' &&
+      is_in(unit_at(at + 8, end), 0xdc00, 0xdfff))
+    return 12;
+  is_half = true;
+  std::memcpy(at + 2, "fffd", 4);
+  return 6;
+}
+
+// Replaces the values that RapidJSON refuses although the grammar of RFC 8259 allows them: a number that may
+// be beyond a double becomes zeros, half of a surrogate pair becomes U+FFFD. The lengths stay, so all offsets
+// hold, and text that was no number stays none. Returns the offset of the first half, or SIZE_MAX.
+size_t tame(char *const begin, size_t size) {
+  char *at = begin, *const end = begin + size;
+  size_t first_half = SIZE_MAX;
   while (at < end) {
     if (*at == '"') {
-      for (at++; at < end && *at != '"'; at++)
-        if (*at == '\\' && at + 1 < end) at++;
+      for (at++; at < end && *at != '"';) {
+        bool is_half = false;
+        const size_t step = *at == '\\' ? tame_escape(at, end, is_half) : 1;
+        if (is_half && first_half == SIZE_MAX) first_half = static_cast<size_t>(at - begin);
+        at += step;
+      }
       if (at < end) at++;
       continue;
     }
@@ -74,6 +115,7 @@ void tame_numbers(char *at, size_t size) {
     }
     at = last > at ? last : at + 1;
   }
+  return first_half;
 }
 
 } // namespace
@@ -103,6 +145,7 @@ struct Builder {
   uint32_t raw_depth = 0; // the depth at which the raw value began; 0: not inside one
   uint32_t key = 0, key_length = 0, key_end = 0;
   bool raw_is_next = false;
+  bool has_half = false; // a string has half of a surrogate pair
 
   bool Null() { return scalar(RELAY_JSON_NULL, nullptr, 0); }
   bool Bool(bool value) { return scalar(value ? RELAY_JSON_TRUE : RELAY_JSON_FALSE, nullptr, 0); }
@@ -111,7 +154,7 @@ struct Builder {
     return scalar(RELAY_JSON_NUMBER, reinterpret_cast<const char *>(source) + stream.Tell() - length, length);
   }
   bool String(const char *at, rapidjson::SizeType length, bool) {
-    if (has_surrogate(at, length)) return fail(RELAY_JSON_SYNTAX);
+    if (has_surrogate(at, length)) return meet_half();
     return scalar(RELAY_JSON_STRING, at, length);
   }
   // Numbers come as they are spelled, never as values.
@@ -133,7 +176,7 @@ struct Builder {
   }
 
   bool Key(const char *at, rapidjson::SizeType length, bool) {
-    if (has_surrogate(at, length)) return fail(RELAY_JSON_SYNTAX);
+    if (has_surrogate(at, length)) return meet_half();
     if (raw_depth) return true;
     const uint64_t hash = hash_of(at, length);
     for (size_t i = parser.first_key.back(); i < parser.keys.size(); i++)
@@ -155,6 +198,12 @@ private:
     status = why;
     offset = stream.Tell();
     return false;
+  }
+
+  // Ends this reading: the next one reads tamed bytes.
+  bool meet_half() {
+    has_half = true;
+    return fail(RELAY_JSON_SYNTAX);
   }
 
   // What is wrong, but still JSON: the rest is read, for its syntax and for the `id` of the answer.
@@ -243,9 +292,10 @@ void relay_json_parser_destroy(relay_json_parser_t *parser) {
   delete parser;
 }
 
-// Reads `bytes`, which are those of `source` but for tamed numbers.
+// Reads `bytes`, which are those of `source` or tamed. `needs_taming` is true if RapidJSON refused what the
+// grammar allows.
 static relay_json_status_t read(relay_json_parser_t &parser, const char *bytes, const void *source,
-                                size_t size, uint32_t deepest, size_t &at, bool &has_big_number) {
+                                size_t size, uint32_t deepest, size_t &at, bool &needs_taming) {
   parser.nodes.clear();
   parser.text.clear();
   parser.keys.clear();
@@ -256,7 +306,8 @@ static relay_json_status_t read(relay_json_parser_t &parser, const char *bytes, 
   constexpr unsigned flags = rapidjson::kParseIterativeFlag | rapidjson::kParseValidateEncodingFlag |
                              rapidjson::kParseNumbersAsStringsFlag;
   const rapidjson::ParseResult result = parser.reader.Parse<flags>(stream, builder);
-  has_big_number = result.Code() == rapidjson::kParseErrorNumberTooBig;
+  needs_taming = builder.has_half || result.Code() == rapidjson::kParseErrorNumberTooBig ||
+                 result.Code() == rapidjson::kParseErrorStringUnicodeSurrogateInvalid;
   at = builder.offset;
   if (result.Code() == rapidjson::kParseErrorTermination) return builder.status;
   if (!result.IsError() && stream.Tell() == size) return builder.status;
@@ -268,13 +319,18 @@ relay_json_status_t relay_json_parse(relay_json_parser_t *parser, const void *so
                                      uint32_t deepest, relay_json_t *json, size_t *offset) {
   const char *bytes = static_cast<const char *>(source);
   size_t at;
-  bool has_big_number;
-  relay_json_status_t status = read(*parser, bytes, source, size, deepest, at, has_big_number);
-  if (has_big_number) {
+  bool needs_taming;
+  relay_json_status_t status = read(*parser, bytes, source, size, deepest, at, needs_taming);
+  if (needs_taming) {
     parser->tamed.assign(bytes, bytes + size);
-    tame_numbers(parser->tamed.data(), size);
-    status = read(*parser, parser->tamed.data(), source, size, deepest, at, has_big_number);
+    const size_t half = tame(parser->tamed.data(), size);
+    status = read(*parser, parser->tamed.data(), source, size, deepest, at, needs_taming);
     std::vector<char>().swap(parser->tamed);
+    // Keys that differ only in their halves look equal now, so a half outranks the other faults of an object.
+    if (half != SIZE_MAX && status != RELAY_JSON_SYNTAX && status != RELAY_JSON_NOT_OBJECT) {
+      status = RELAY_JSON_SURROGATE;
+      at = half;
+    }
   }
   if (offset) *offset = at;
   json->source = static_cast<const uint8_t *>(source);

@@ -353,6 +353,9 @@ static void refuse_broken(request_t *request, relay_json_status_t status, size_t
   case RELAY_JSON_NOT_OBJECT:
     snprintf(message, sizeof message, "a frame must be a JSON object");
     break;
+  case RELAY_JSON_SURROGATE:
+    snprintf(message, sizeof message, "a string has half of a surrogate pair, at byte %zu", offset);
+    break;
   default:
     snprintf(message, sizeof message, "not JSON, at byte %zu", offset);
   }
@@ -382,6 +385,9 @@ bool relay__request(relay_hub_t *hub, relay_session_t *session, const char *fram
   const relay_json_node_t *id = is_readable ? relay_json_member(&request.json, "id") : NULL;
   const bool has_bad_id = id && !id_is_valid(&request.json, id);
   if (id && !has_bad_id) request.id = source_of(&request.json, id);
+  /* An id with an escape may be the string with the half, which no reply may repeat. */
+  if (status == RELAY_JSON_SURROGATE && request.id.count && memchr(request.id.at, '\\', request.id.count))
+    request.id = (relay_bytes_t){0};
   const relay_json_node_t *type = is_readable ? relay_json_member(&request.json, "type") : NULL;
   const relay_bytes_t name =
       type && type->kind == RELAY_JSON_STRING ? text_of(&request.json, type) : (relay_bytes_t){0};

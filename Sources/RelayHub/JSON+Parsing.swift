@@ -48,6 +48,8 @@ public final class JSONParser {
         .failure(JSONFailure(reason: "more than \(deepest) arrays and objects inside each other"))
       case RELAY_JSON_TWICE: .failure(JSONFailure(reason: "a key is given twice", offset: offset))
       case RELAY_JSON_TOO_MANY: .failure(JSONFailure(reason: "an object has more than 1024 keys"))
+      case RELAY_JSON_SURROGATE:
+        .failure(JSONFailure(reason: "a string has half of a surrogate pair", offset: offset))
       case RELAY_JSON_NOT_OBJECT: .failure(JSONFailure(reason: "must be an object"))
       default: .failure(JSONFailure(reason: "not JSON", offset: offset, isJSON: false))
       }

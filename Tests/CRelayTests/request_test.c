@@ -149,6 +149,35 @@ static void hears(peer_t *peer, const char *part, int times) {
   for (int i = 0; i < times; i++) EXPECT_CONTAINS(peer_hear(peer), part);
 }
 
+TEST(halves, "request: half of a surrogate pair is a bad request, and the session lives") {
+  host_t *host = host_start(NULL);
+  peer_t *peer = peer_open(host_port(host), "ann", ""), *other = peer_open(host_port(host), "bob", "");
+  peer_join(peer, "live.a");
+  peer_join(other, "live.a");
+  static const char *const frames[] = {
+      "{\"type\":\"send\",\"id\":\"x\",\"room\":\"live.a\",\"body\":\"\\ud83d\"}",
+      "{\"type\":\"send\",\"id\":\"x\",\"room\":\"live.a\",\"body\":[1e999,{\"\\udc00\":\"\\\\\"}]}",
+      "{\"type\":\"send\",\"id\":\"x\",\"room\":\"live.a\",\"body\":1,\"key\":\"a\\uDBFF\\u0041\"}",
+      "{\"type\":\"join\",\"id\":\"x\",\"room\":\"\\ud83d\\ud83d\"}",
+      "{\"type\":\"ping\",\"id\":\"x\",\"\\ud800\":1,\"\\ud801\":1}",
+  };
+  for (size_t i = 0; i < sizeof frames / sizeof *frames; i++) {
+    peer_say(peer, "%s", frames[i]);
+    const char *answer = peer_hear_of(peer, "\"type\":\"error\"");
+    EXPECT_CONTAINS(answer, "\"id\":\"x\",\"code\":\"bad_request\"");
+    EXPECT_CONTAINS(answer, "half of a surrogate pair, at byte ");
+  }
+  peer_say(peer, "{\"type\":\"ping\",\"id\":\"\\ud83d\"}");
+  EXPECT_LACKS(peer_hear_of(peer, "\"type\":\"error\""), "\"id\"");
+  peer_say(peer, "{\"type\":\"send\",\"id\":9,\"room\":\"live.a\",\"body\":\"\\ud83d\\ude00\"}");
+  EXPECT_CONTAINS(peer_hear_of(peer, "\"id\":9"), "\"type\":\"ok\"");
+  EXPECT_CONTAINS(peer_hear_of(other, "\"type\":\"message\""), "\"body\":\"\\ud83d\\ude00\"");
+  EXPECT(peer_hears_nothing_of(other, "\"type\":\"message\""));
+  peer_leave(other);
+  peer_leave(peer);
+  host_end(host);
+}
+
 TEST(request_rate, "rate: past the burst requests are refused for a while, broken ones as well") {
   relay_config_t config = host_config();
   config.limits.request_rate = 0.5;

@@ -22,7 +22,10 @@ static void check_status(relay_json_status_t status, const strict_t *strict) {
   switch (status) {
   case RELAY_JSON_OK:
     MUST(strict->is_json && strict->is_object);
-    MUST(!is_too_deep && !strict->has_twice && !strict->has_many);
+    MUST(!is_too_deep && !strict->has_twice && !strict->has_many && !strict->has_half);
+    return;
+  case RELAY_JSON_SURROGATE:
+    MUST(strict->is_json && strict->is_object && strict->has_half);
     return;
   case RELAY_JSON_TOO_DEEP:
     MUST(strict->is_json && strict->is_object && is_too_deep);

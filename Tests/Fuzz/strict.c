@@ -102,17 +102,21 @@ static int unit(reader_t *reader) {
   return value;
 }
 
-/* Section 7, behind the backslash; halves of a surrogate pair are nothing (section 8.2, and UTF-8). */
+/* Section 7, behind the backslash; halves of a surrogate pair are noted (section 8.2). */
 static bool escape(reader_t *reader) {
   if (reader->at == reader->end) return false;
   const int c = *reader->at++;
   if (c != 'u') return c && strchr("\"\\/bfnrt", c);
   const int first = unit(reader);
-  if (first < 0 || (first >= 0xdc00 && first <= 0xdfff)) return false;
-  if (first < 0xd800 || first > 0xdbff) return true;
-  if (!take_word(reader, "\\u")) return false;
-  const int second = unit(reader);
-  return second >= 0xdc00 && second <= 0xdfff;
+  if (first < 0xd800 || first > 0xdfff) return first >= 0;
+  const uint8_t *const behind = reader->at;
+  if (first <= 0xdbff && take_word(reader, "\\u")) {
+    const int second = unit(reader);
+    if (second >= 0xdc00 && second <= 0xdfff) return true;
+  }
+  reader->at = behind; /* the next escape is one of its own */
+  reader->found->has_half = true;
+  return true;
 }
 
 static bool string(reader_t *reader) {
@@ -239,9 +243,12 @@ size_t strict_decode(const uint8_t *literal, size_t size, uint8_t *to) {
       to[count++] = (uint8_t)meanings[strchr(escapes, *reader.at++) - escapes];
     } else {
       uint32_t code = (uint32_t)unit(&reader);
-      if (code >= 0xd800 && code <= 0xdbff) {
-        reader.at += 2;
-        code = 0x10000 + ((code - 0xd800) << 10) + ((uint32_t)unit(&reader) - 0xdc00);
+      if (code >= 0xd800 && code <= 0xdfff) {
+        const uint8_t *const behind = reader.at;
+        const int second = code <= 0xdbff && take_word(&reader, "\\u") ? unit(&reader) : -1;
+        const bool is_pair = second >= 0xdc00 && second <= 0xdfff;
+        if (!is_pair) reader.at = behind;
+        code = is_pair ? 0x10000 + ((code - 0xd800) << 10) + ((uint32_t)second - 0xdc00) : 0xfffd;
       }
       count += put(code, to + count);
     }

@@ -14,6 +14,7 @@ typedef struct strict {
   bool is_json, is_object;
   bool has_twice; /* an object outside of the outermost `body` has a key twice */
   bool has_many;  /* or more than STRICT_KEYS of them */
+  bool has_half;  /* a string has half of a surrogate pair */
   uint32_t depth; /* arrays and objects inside each other */
 } strict_t;
 
@@ -21,7 +22,8 @@ typedef struct strict {
 strict_t strict_read(const uint8_t *at, size_t size);
 /* Whether it is one value, with nothing around it. */
 bool strict_is_value(const uint8_t *at, size_t size);
-/* The bytes that a string literal stands for; at most `size` are written. Returns how many. */
+/* The bytes that a string literal stands for, U+FFFD for half of a surrogate pair; at most `size` are
+ * written. Returns how many. */
 size_t strict_decode(const uint8_t *literal, size_t size, uint8_t *to);
 
 #endif

@@ -5,6 +5,7 @@ import struct
 
 import pytest
 
+from api import call
 from wire import BINARY, CLOSE, CONTINUATION, PING, PONG, TEXT, Wire, frame
 
 #: What is no JSON object. `{` … `}` around the rest of a `ping` where only a member is wrong.
@@ -153,6 +154,33 @@ def test_a_body_that_is_no_json_closes(wire, value):
 def test_text_that_is_no_utf8_closes(wire, bad, place):
     wire.send_text(b'{"id":1,"%s":"x%sx"}' % (place.encode(), bad))
     assert_closed(wire, 4500)
+
+
+HALVES = [
+    r'{"type":"send","id":1,"room":"ROOM","body":"\ud83d"}',
+    r'{"type":"send","id":1,"room":"ROOM","body":{"a":["cut \ud83d"],"\udc00":1}}',
+    r'{"type":"send","id":1,"room":"ROOM","body":1,"key":"\ud83d"}',
+    r'{"type":"send","id":1,"room":"ROOM","body":1,"push":{"title":"\ud83d","body":"\ude00"}}',
+    r'{"type":"join","id":1,"room":"\ud83d"}',
+    r'{"type":"signal","id":1,"room":"ROOM","name":"x","body":"\ud83d\ud83d"}',
+]
+
+
+@pytest.mark.parametrize("text", HALVES)
+def test_half_of_a_surrogate_pair_is_an_error_and_the_session_goes_on(relay, connect, wire, names, text):
+    other, (room,) = connect(names("other")[0]), names("room")
+    other.join(room)
+    wire.send_request("join", id=7, room=room)
+    assert wire.reply(7)["type"] == "ok"
+    wire.send_text(text.replace("ROOM", room))
+    answer = wire.reply(1)
+    assert (answer["type"], answer["code"]) == ("error", "bad_request")
+    assert "surrogate" in answer["message"]
+    wire.send_text(r'{"type":"send","id":2,"room":"%s","body":"\ud83d\ude00"}' % room)
+    assert wire.reply(2)["type"] == "ok"
+    assert other.expect("message")["body"] == "\U0001f600"
+    posted = b'{"from":"bob","body":"\\ud83d"}'
+    assert call(relay, "POST", f"/v1/rooms/{room}/messages", posted).problem["code"] == "bad_request"
 
 
 @pytest.mark.parametrize("payload", [b"", b'{"type":"ping"}', b"\0" * 1000])

@@ -6,7 +6,9 @@
  *           next parse with the same parser, and as long as the source is. relay_json_copy() makes a
  *           copy that stands alone.
  * STRICT    Syntax, UTF-8 and surrogate pairs are checked everywhere, also in what is not looked
- *           into. A key given twice in one object is refused, but not inside raw values.
+ *           into. A key given twice in one object is refused, but not inside raw values. Half of a
+ *           surrogate pair is valid by the grammar, but many readers reject it (RFC 8259, section
+ *           8.2): it has a status of its own, so that a caller can name the fault.
  */
 #ifndef RELAY_JSON_H
 #define RELAY_JSON_H
@@ -53,6 +55,7 @@ typedef enum relay_json_status {
   RELAY_JSON_TOO_DEEP,   /* more arrays and objects inside each other than allowed */
   RELAY_JSON_TWICE,      /* a key given twice; `offset` is behind it */
   RELAY_JSON_TOO_MANY,   /* more than 1,024 keys in one object */
+  RELAY_JSON_SURROGATE,  /* a string has an escape such as \ud83d without its other half */
 } relay_json_status_t;
 
 typedef struct relay_json_parser relay_json_parser_t;
