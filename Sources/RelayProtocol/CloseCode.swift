@@ -9,6 +9,7 @@ public enum CloseCode: UInt16, Sendable, CaseIterable {
   case noPong = 4004
   case resynchronize = 4005
   case overRate = 4006
+  case tokenNotYetValid = 4007
   case badRequest = 4500
   case unauthorized = 4501
   case noHello = 4502

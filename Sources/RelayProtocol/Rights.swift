@@ -14,7 +14,7 @@ public struct Rights: OptionSet, Hashable, Sendable {
   public static let history = Rights(rawValue: 16)
   /// Seeing who the members are and whether they are there.
   public static let presence = Rights(rawValue: 32)
-  /// Making a room otherwise than by being the first to join it.
+  /// Making a room that keeps messages, by the first join.
   public static let create = Rights(rawValue: 64)
   public static let moderate = Rights(rawValue: 128)
 

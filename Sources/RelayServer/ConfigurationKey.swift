@@ -17,13 +17,15 @@ indirect enum ConfigurationKey: Sendable {
   /// Every key, with dots between the names of objects.
   static let all: [String: ConfigurationKey] = {
     var keys: [String: ConfigurationKey] = [
-      "address": .text, "port": .number, "data": .path, "web": .path, "origins": .texts, "logLevel": .text,
-      "openToNetwork": .flag, "metrics.open": .flag, "presence.grace": .number, "drain.delay": .number,
+      "address": .text, "port": .number, "data": .path, "web": .path, "origins": .texts,
+      "logLevel": .text,
+      "openToNetwork": .flag, "simulatedPhones": .flag, "metrics.open": .flag, "presence.grace": .number,
+      "drain.delay": .number,
       "store.synchronous": .text,
       "connections.most": .number, "connections.perAddress": .number, "trustedProxies": .texts,
       "tokens.secretFile": .path, "tokens.keys": .objects(["algorithm": .text, "kid": .text, "file": .path]),
       "tokens.jwksFile": .path, "tokens.audience": .text, "tokens.issuer": .text, "tokens.requireExpiry": .flag,
-      "tokens.grace": .number, "apiKeysFile": .path,
+      "tokens.grace": .number, "tokens.maxLifetime": .number, "apiKeysFile": .path,
       "rooms": .objects(RoomPatterns.keys), "apps": .objects(Apps.keys),
       "apple.host": .text, "apple.port": .number, "apple.caFile": .path, "apple.connections": .number,
       "webPush.keyFile": .path, "webPush.subject": .text, "webPush.origins": .texts, "webPush.caFile": .path,

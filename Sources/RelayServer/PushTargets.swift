@@ -7,10 +7,12 @@ struct PushTargets: Sendable {
   var apps = Apps()
   /// Whose subscriptions of browsers are accepted; nil: browsers are not pushed to.
   var services: PushServices?
+  /// True if simulated phones may register.
+  var takesSimulators = true
 
   func reaches(_ platform: Platform) -> Bool {
     switch platform {
-    case .simulator: true
+    case .simulator: takesSimulators
     case .apns: apps.list.contains { $0.credential != nil }
     case .http: apps.list.contains { $0.gateway != nil }
     case .webpush: services != nil
@@ -20,7 +22,9 @@ struct PushTargets: Sendable {
 
 extension Relay {
   var pushTargets: PushTargets {
-    PushTargets(apps: apps, services: settings.webPushKey == nil ? nil : settings.pushServices)
+    PushTargets(
+      apps: apps, services: settings.webPushKey == nil ? nil : settings.pushServices,
+      takesSimulators: settings.takesSimulators)
   }
 }
 

@@ -36,6 +36,11 @@ extension Relay {
       throw Refusal(error: requestError(error), close: .serverError)
     }
     defer { hub.release(handle) }
+    do {
+      try await noteWithdrawn(identity.permissions, of: handle)
+    } catch {
+      throw Refusal(error: requestError(error), close: .serverError)
+    }
     var user = hub.profile(of: handle) ?? told
     do {
       try hub.open(request.session, of: handle, device: details.device, acks: details.acks, activity: details.activity)
@@ -74,7 +79,7 @@ extension Relay {
       throw RequestError(.unsupported, "there are no tokens in open mode", at: "/token")
     }
     let fields = request.fields
-    let token = try fields.required("token", fields.string("token", longest: CompactToken.longest))
+    let token = try fields.required("token", fields.string("token", longest: .max))
     let identity: Identity
     do {
       identity = try await verifier.verify(token)
@@ -84,6 +89,7 @@ extension Relay {
     guard identity.id == hub.name(of: user) else {
       throw RequestError(.forbidden, "the token is another user's", at: "/token")
     }
+    try await noteWithdrawn(identity.permissions, of: user)
     admit(request.session, as: identity)
     withdraw(from: request.session, identity.permissions, user)
     _ = show(identity.user, of: user, cause: request.session)
@@ -94,7 +100,7 @@ extension Relay {
     let fields = request.fields
     switch authentication {
     case .open:
-      guard !fields.has("token") else {
+      guard !fields.has("token") || fields.isNull("token") else {
         let error = RequestError(
           .unsupported, "token is not used in open mode: say who you are with user", at: "/token")
         throw Refusal(error: error, close: .badRequest)
@@ -105,7 +111,7 @@ extension Relay {
         throw Refusal(error: error, close: .badRequest)
       }
     case .tokens(let verifier):
-      for key in ["user", "name", "avatar"] where fields.has(key) {
+      for key in ["user", "name", "avatar"] where fields.has(key) && !fields.isNull(key) {
         throw Refusal(error: RequestError(.forbidden, "\(key) comes from the token", at: "/\(key)"), close: .forbidden)
       }
       return try await verify(request, verifier)
@@ -115,7 +121,7 @@ extension Relay {
   private func verify(_ request: HubRequest, _ verifier: TokenVerifier) async throws(Refusal) -> Identity {
     let told: String?
     do {
-      told = try request.fields.string("token", longest: CompactToken.longest)
+      told = try request.fields.string("token", longest: .max)
     } catch {
       throw Refusal(error: error, close: .badRequest)
     }
@@ -125,7 +131,7 @@ extension Relay {
     do {
       return try await verifier.verify(token)
     } catch {
-      throw Refusal(error: error.requestError, close: error == .expired ? .tokenExpired : .unauthorized)
+      throw Refusal(error: error.requestError, close: error.close)
     }
   }
 }

@@ -89,12 +89,12 @@ extension Relay {
     let room = try request.fields.room
     let after = try request.fields.position
     let newest = Int(try request.fields.integer("history", 0...Int64(limits.history)) ?? 0)
-    let asked = rights(of: request.session, in: room)
-    try check(.join, of: asked, in: room, at: "/room")
-    try hub.checkMayJoin(request.session, hub.room(room))
     pin(room)
     defer { unpin(room) }
-    let handle = try await membership(of: user, in: room, session: request.session).room
+    let asked = try await rights(permissions(of: request.session), of: user, joining: room)
+    try check(.join, of: asked, in: room, at: "/room")
+    try hub.checkMayJoin(request.session, hub.room(room))
+    let handle = try await membership(of: user, in: room, session: request.session, asked, at: "/room").room
     var found = asked.contains(.history) ? nil : Replay(messages: .none, isComplete: false)
     for _ in 0..<Self.mostReplays where found == nil {
       // Messages that were shown while this one was read are in the hub's tail; when that is too short, again.
@@ -120,14 +120,17 @@ extension Relay {
       $0.raw("messages", history.messages.array)
       if !facts.isLarge, rights.contains(.presence) { $0.raw("members", hub.entries(of: handle, seenBy: user)) }
       $0.integer("memberCount", facts.memberCount)
-      $0.integer("onlineCount", facts.onlineCount)
+      if rights.contains(.presence) { $0.integer("onlineCount", facts.onlineCount) }
     }
   }
 
   /// The room with the user as a member of it. The caller has pinned it.
-  /// - Parameter session: Who joins; nil: nobody hears the room for it.
+  /// - Parameters:
+  ///   - session: The session that joins. Is `nil` when no session hears the room for it.
+  ///   - rights: The rights of the caller. Throws `forbidden` when the room is to be made and `create` is missing.
+  ///   - place: The room's name in the request.
   func membership(
-    of user: UserHandle, in room: RoomID, session: SessionHandle?
+    of user: UserHandle, in room: RoomID, session: SessionHandle?, _ rights: Rights, at place: String
   ) async throws -> (room: RoomHandle, isNew: Bool) {
     let policy = policy(of: room)
     guard policy.isStored else {
@@ -148,6 +151,7 @@ extension Relay {
     }
     let loaded = try await load(room)
     if let loaded, hub.isMember(user, of: loaded) { return (loaded, false) }
+    if loaded == nil { try check(.create, of: rights, in: room, at: place) }
     guard let profile = hub.profile(of: user) else { throw HubRefusal.gone }
     let now = hub.now
     let bounds = MembershipBounds(
@@ -174,6 +178,7 @@ extension Relay {
     let state = joined.record
     let handle = makeRoom(room, epoch: state.epoch, seq: state.seq, cursor: state.cursor)
     if joined.isNewMember {
+      forgetWithdrawn(user, from: room)
       try hub.addMember(user, to: handle)
     } else {
       hub.restoreMember(user, of: handle, read: joined.read, received: joined.received)
@@ -304,6 +309,7 @@ extension Relay {
   /// Removes a member from the hub. The completion of the commit calls this, so that the hub applies joins, leaves and
   /// messages in the order of the store.
   private func dismiss(_ user: UserHandle, from room: RoomHandle, byOthers: Bool) {
+    if let name = hub.name(of: room) { forgetWithdrawn(user, from: name) }
     try? hub.removeMember(user, from: room, byOthers: byOthers)  // another session may have left at the same time
     judgeWatches(of: user)
   }

@@ -17,6 +17,8 @@ extension Relay {
     var rooms: RoomPatterns
     /// Whether everybody may read the metrics.
     var isMetricsOpen: Bool
+    /// True if devices of the platform `simulator` may register.
+    var takesSimulators = true
     var apps = Apps()
     /// Those of the apps that Apple's service pushes to, with their keys.
     var appleApps: [AppleApp] = []

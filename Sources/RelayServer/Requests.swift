@@ -109,6 +109,12 @@ enum DeviceRequest {
   private static func platform(_ fields: Fields, _ targets: PushTargets) throws(RequestError) -> Platform {
     let told: Platform? = try fields.choice("platform")
     let platform = try fields.required("platform", told)
+    guard platform != .simulator || targets.takesSimulators else {
+      throw RequestError(
+        .unsupported, "simulated phones are not accepted here: the setting simulatedPhones allows them",
+        at: "/platform",
+        status: 422)
+    }
     guard targets.reaches(platform) else {
       throw RequestError(
         .unsupported, "no gateway for \(platform.rawValue) is configured", at: "/platform", status: 422)
@@ -205,7 +211,7 @@ extension QuietHours {
   }
 
   private static func days(_ fields: Fields) throws(RequestError) -> Set<Int> {
-    let days = try fields.required("days", fields.integers("days", most: 7, 1...7))
+    guard let days = try fields.integers("days", most: 7, 1...7) else { return Set(1...7) }
     guard !days.isEmpty else { throw fields.wrong("days", "must name a day, 1 (Monday) to 7") }
     return Set(days.map(Int.init))
   }

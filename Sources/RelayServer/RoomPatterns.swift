@@ -53,8 +53,10 @@ struct RoomPatterns: Equatable, Sendable {
     return patterns.first { $0.fits(room) }?.policy ?? RoomPolicy()
   }
 
-  /// Whether there is no room in which somebody whose token does not say otherwise lacks these rights.
-  func allGive(_ rights: Rights) -> Bool { patterns.allSatisfy { $0.policy.can.isSuperset(of: rights) } }
+  /// True if a member whose token has no claim `rooms` has these rights in every room.
+  func allGive(_ rights: Rights) -> Bool {
+    patterns.allSatisfy { ($0.policy.can ?? .standard).isSuperset(of: rights) }
+  }
 
   /// The shortest time for which some room keeps messages.
   var shortestAge: Duration? { (patterns.map(\.policy) + [RoomPolicy()]).compactMap(\.history.age).min() }

@@ -18,8 +18,9 @@ struct RoomPolicy: Equatable, Sendable {
   /// The most members; nil: as the limits say.
   var members: Int?
 
-  /// What everybody may whose token does not say otherwise.
-  var can = Rights.standard
+  /// The rights of users whose token has no claim `rooms`. Is `nil` when the pattern does not say: then open mode gives
+  /// the standard rights to everybody, and token mode gives them to members.
+  var can: Rights?
 
   /// Nothing is kept.
   static let live = RoomPolicy(history: Retention(count: 0), pushes: false)

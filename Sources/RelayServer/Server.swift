@@ -136,7 +136,8 @@ public final class Server: Service {
       authentication: try await authentication(configuration, log), apiKeys: try configuration.identity.readAPIKeys(),
       identityGrace: configuration.identity.grace, limits: configuration.limits, policy: policy,
       rooms: configuration.rooms,
-      isMetricsOpen: configuration.isMetricsOpen, apps: configuration.apps,
+      isMetricsOpen: configuration.isMetricsOpen,
+      takesSimulators: configuration.takesSimulators ?? configuration.identity.isOpen, apps: configuration.apps,
       appleApps: try configuration.apps.readKeys(), gatewayApps: try configuration.apps.readSecrets(),
       webPushKey: try configuration.webPush.readKey(), pushServices: configuration.webPush.services)
   }

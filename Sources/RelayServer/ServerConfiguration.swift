@@ -23,6 +23,8 @@ public struct ServerConfiguration: Sendable {
   public var origins: [String] = []
   /// Lets everybody read `/metrics`; otherwise that takes an API key.
   public var isMetricsOpen = false
+  /// Accepts devices of the platform `simulator`. Is `nil` when it is not set: then open mode alone accepts them.
+  public var takesSimulators: Bool?
   /// For how long `/ready` says no before sessions are refused and closed; nil: 0 on loopback, else 5 s.
   public var drainDelay: Duration?
   public var connections = ConnectionLimits()
@@ -53,6 +55,7 @@ public struct ServerConfiguration: Sendable {
     identity = try IdentitySettings(config, file: file)
     if let value = try config.flag("openToNetwork") { isOpenToNetwork = value }
     if let value = try config.flag("metrics.open") { isMetricsOpen = value }
+    takesSimulators = try config.flag("simulatedPhones")
     if let value = config.string(forKey: "origins") { origins = value.split(separator: " ").map(String.init) }
     if let value = config.string(forKey: "logLevel") {
       guard let level = Logger.Level(rawValue: value) else {

@@ -21,7 +21,8 @@ extension Reader {
       let user = try belongings.user(row)
       return MemberRecord(
         user: user.user, lastSeen: user.lastSeen, read: row[6], received: row[7], focus: user.focus,
-        devices: user.devices, filters: user.filters, preferences: user.preferences, blocks: user.blocks)
+        devices: user.devices, filters: user.filters, preferences: user.preferences, blocks: user.blocks,
+        withdrawn: user.withdrawn)
     }
     return RoomSnapshot(
       state: RoomState(room: room, epoch: row[1], seq: row[2], cursor: row[3]), members: members)

@@ -32,7 +32,7 @@ extension Reader {
         WHERE room = rooms.id AND seq > \(Self.readOrGone) AND mentions IS NOT NULL AND NOT is_uncounted
           AND instr(mentions, ?2))
       FROM members JOIN rooms ON rooms.id = members.room
-      WHERE members.user = ?1 AND rooms.seq > members.read
+      WHERE members.user = ?1 AND rooms.seq > members.read AND NOT members.is_withdrawn
       """,
       [row[0] as Int64, "\"\(user.rawValue)\""])
     for count in counts where count[1] > 0 {
@@ -52,7 +52,8 @@ extension Reader {
     let row = try db.first(
       """
       SELECT coalesce(sum(\(Self.unreadMessages)), 0) FROM members JOIN rooms ON rooms.id = members.room
-      WHERE members.user = ? AND rooms.seq > members.read AND rooms.name NOT IN (SELECT value FROM json_each(?))
+      WHERE members.user = ? AND rooms.seq > members.read AND NOT members.is_withdrawn
+        AND rooms.name NOT IN (SELECT value FROM json_each(?))
       """,
       [user, muted.asJSON])
     return row?[0] ?? 0

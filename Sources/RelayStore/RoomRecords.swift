@@ -78,10 +78,13 @@ public struct MemberRecord: Equatable, Sendable {
   public var preferences: Preferences
   /// Whom this user has blocked.
   public var blocks: Set<UserID>
+  /// The rooms of the user in which the newest token does not give the right `join`.
+  public var withdrawn: Set<RoomID>
 
   public init(
     user: User, lastSeen: Timestamp?, read: Int64, received: Int64, focus: [FocusRecord], devices: [Device],
-    filters: [FilterRecord] = [], preferences: Preferences = Preferences(), blocks: Set<UserID> = []
+    filters: [FilterRecord] = [], preferences: Preferences = Preferences(), blocks: Set<UserID> = [],
+    withdrawn: Set<RoomID> = []
   ) {
     self.user = user
     self.lastSeen = lastSeen
@@ -92,12 +95,13 @@ public struct MemberRecord: Equatable, Sendable {
     self.filters = filters
     self.preferences = preferences
     self.blocks = blocks
+    self.withdrawn = withdrawn
   }
 
   /// Of the user alone.
   public var record: UserRecord {
     UserRecord(
       user: user, lastSeen: lastSeen, focus: focus, devices: devices, filters: filters, preferences: preferences,
-      blocks: blocks)
+      blocks: blocks, withdrawn: withdrawn)
   }
 }

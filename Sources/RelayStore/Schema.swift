@@ -26,6 +26,7 @@ enum Schema {
     register("14", coalescing)
     register("15", postedResponses)
     register("16", listed)
+    register("withdrawn rights", withdrawnRights)
     return migrator
   }
 
@@ -129,6 +130,12 @@ enum Schema {
     DROP INDEX jobs_unsent;
     CREATE INDEX jobs_unsent ON jobs (state) WHERE \(unsent);
     CREATE INDEX forgotten_time ON forgotten (time);
+    """
+
+  private static let withdrawnRights = """
+    -- The newest token of the user does not give the right to join the room.
+    ALTER TABLE members ADD COLUMN is_withdrawn INTEGER NOT NULL DEFAULT 0;
+    CREATE INDEX members_withdrawn ON members (user) WHERE is_withdrawn;
     """
 
   private static let receipts = """

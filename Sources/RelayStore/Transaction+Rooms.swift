@@ -93,6 +93,19 @@ extension Transaction {
     return RoomState(room: room, created)
   }
 
+  /// Stores the rooms of the user in which the newest token does not give the right `join`. In all other rooms of the
+  /// user it does.
+  public func withdraw(from rooms: Set<RoomID>, _ user: UserID) throws {
+    guard let id = try row(of: user) else { return }
+    try db.run(
+      """
+      UPDATE members SET is_withdrawn = NOT is_withdrawn
+      WHERE user = ?1 AND is_withdrawn <> EXISTS (
+        SELECT 1 FROM rooms WHERE rooms.id = members.room AND rooms.name IN (SELECT value FROM json_each(?2)))
+      """,
+      [id, rooms.sorted().asJSON])
+  }
+
   /// Raises a member's marks, at most to the room's newest message. No effect on who is no member.
   public func mark(_ room: RoomID, _ user: UserID, read: Int64? = nil, received: Int64? = nil) throws {
     guard let known = try row(of: room), let id = try row(of: user) else { return }

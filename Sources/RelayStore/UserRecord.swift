@@ -12,10 +12,12 @@ public struct UserRecord: Equatable, Sendable {
   public var preferences: Preferences
   /// Whom this user has blocked.
   public var blocks: Set<UserID>
+  /// The rooms of the user in which the newest token does not give the right `join`.
+  public var withdrawn: Set<RoomID>
 
   public init(
     user: User, lastSeen: Timestamp?, focus: [FocusRecord], devices: [Device], filters: [FilterRecord] = [],
-    preferences: Preferences = Preferences(), blocks: Set<UserID> = []
+    preferences: Preferences = Preferences(), blocks: Set<UserID> = [], withdrawn: Set<RoomID> = []
   ) {
     self.user = user
     self.lastSeen = lastSeen
@@ -24,6 +26,7 @@ public struct UserRecord: Equatable, Sendable {
     self.filters = filters
     self.preferences = preferences
     self.blocks = blocks
+    self.withdrawn = withdrawn
   }
 }
 
@@ -33,6 +36,7 @@ struct Belongings {
   private var filters: [Int64: [FilterRecord]] = [:]
   private var devices: [Int64: [Device]] = [:]
   private var blocks: [Int64: Set<UserID>] = [:]
+  private var withdrawn: [Int64: Set<RoomID>] = [:]
 
   /// - Parameter users: A query of row ids.
   init(_ db: Database, of users: String, _ arguments: StatementArguments) throws {
@@ -46,6 +50,13 @@ struct Belongings {
     let blocked = try db.all(
       "SELECT user, users.name FROM blocks JOIN users ON users.id = other WHERE user IN (\(users))", arguments)
     for row in blocked { blocks[row[0], default: []].insert(UserID(unchecked: row[1])) }
+    let left = try db.all(
+      """
+      SELECT members.user, rooms.name FROM members INDEXED BY members_withdrawn JOIN rooms ON rooms.id = members.room
+      WHERE members.user IN (\(users)) AND members.is_withdrawn
+      """,
+      arguments)
+    for row in left { withdrawn[row[0], default: []].insert(RoomID(unchecked: row[1])) }
   }
 
   /// - Parameter row: Begins with id, name, display_name, avatar, last_seen, preferences.
@@ -54,7 +65,7 @@ struct Belongings {
     return UserRecord(
       user: User(id: UserID(unchecked: row[1]), name: row[2], avatar: row[3]),
       lastSeen: row.time(4), focus: focus[id] ?? [], devices: devices[id] ?? [], filters: filters[id] ?? [],
-      preferences: try row.preferences(5), blocks: blocks[id] ?? [])
+      preferences: try row.preferences(5), blocks: blocks[id] ?? [], withdrawn: withdrawn[id] ?? [])
   }
 }
 

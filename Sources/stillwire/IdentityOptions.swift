@@ -21,6 +21,12 @@ struct IdentityOptions: ParsableArguments {
   @Option(help: ArgumentHelp("Whether a token needs `exp` (default: true).", valueName: "flag"))
   var tokensRequireExpiry: String?
 
+  @Option(
+    help: ArgumentHelp(
+      "Longest time from now to `exp` of a token; the relay refuses a longer one (default: 31622400, 366 days).",
+      valueName: "seconds"))
+  var tokensMaxLifetime: String?
+
   @Option(help: ArgumentHelp("How long a session outlives its token (default: 25).", valueName: "seconds"))
   var tokensGrace: String?
 
@@ -32,6 +38,7 @@ struct IdentityOptions: ParsableArguments {
     [
       "tokens.keys": tokensKeys, "tokens.jwksFile": tokensJwksFile, "tokens.audience": tokensAudience,
       "tokens.issuer": tokensIssuer, "tokens.requireExpiry": tokensRequireExpiry, "tokens.grace": tokensGrace,
+      "tokens.maxLifetime": tokensMaxLifetime,
       "apiKeysFile": apiKeysFile,
     ]
   }

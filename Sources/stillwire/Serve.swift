@@ -58,6 +58,12 @@ struct Serve: AsyncParsableCommand {
     help: ArgumentHelp("Allowed values of Origin, with spaces between (default: the server's own).", valueName: "list"))
   var origins: String?
 
+  @Option(
+    help: ArgumentHelp(
+      "Whether devices of the platform simulator may register: true or false (default: true in open mode alone).",
+      valueName: "flag"))
+  var simulatedPhones: String?
+
   @Flag(help: "Let everybody read /metrics, not only who has an API key.")
   var metricsOpen = false
 
@@ -177,7 +183,7 @@ struct Serve: AsyncParsableCommand {
   private var told: [AbsoluteConfigKey: ConfigValue] {
     var told: [String: String?] = [
       "config": config, "address": address, "port": port, "data": data, "web": web, "secretFile": secretFile,
-      "origins": origins,
+      "origins": origins, "simulatedPhones": simulatedPhones,
       "logLevel": logLevel, "presence.grace": presenceGrace, "drain.delay": drainDelay,
       "store.synchronous": storeSynchronous,
       "connections.most": connectionsMost, "connections.perAddress": connectionsPerAddress,

@@ -7,7 +7,13 @@ import RelayServer
 struct Token: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Print a token for a user.",
-    discussion: "For development, and for backends that would rather call a command than a library."
+    discussion: """
+      For development, and for backends that would rather call a command than a library.
+
+      Without --room the token gives no rights of its own: its user may use the rooms that the user is a member of, by \
+      a backend's doing, and the rooms that the relay's patterns open with `can`. Nor may it change devices or \
+      preferences without --account.
+      """
   )
 
   @Option(help: ArgumentHelp("Sign with the secret that the relay was started with (HS256).", valueName: "file"))
@@ -31,7 +37,10 @@ struct Token: AsyncParsableCommand {
   @Option(help: "A URL of a picture that others see.")
   var avatar: String?
 
-  @Option(help: ArgumentHelp("For how long it is valid.", valueName: "seconds"))
+  @Option(
+    help: ArgumentHelp(
+      "For how long it is valid. A relay refuses more than its --tokens-max-lifetime (366 days).", valueName: "seconds")
+  )
   var expiresIn: Int = 3600
 
   @Option(help: ArgumentHelp("Who it is meant for.", valueName: "text"))
@@ -49,6 +58,12 @@ struct Token: AsyncParsableCommand {
 
   @Option(help: ArgumentHelp("A pattern of people who may be watched; repeat it for more.", valueName: "pattern"))
   var watch: [String] = []
+
+  @Option(
+    help: ArgumentHelp(
+      "Changes that it allows to the user's own account, with commas between: devices, preferences (default: both with "
+        + "--room, none without).", valueName: "rights"))
+  var account: String?
 
   func validate() throws {
     guard UserID(rawValue: user) != nil else {
@@ -68,6 +83,19 @@ struct Token: AsyncParsableCommand {
     }
     _ = try grants
     _ = try globs
+    _ = try accountRights
+  }
+
+  private var accountRights: AccountRights? {
+    get throws {
+      try account?.split(separator: ",").reduce(into: AccountRights()) { rights, name in
+        guard let right = AccountRights(name: String(name)) else {
+          let names = AccountRights.named.map(\.name).joined(separator: ", ")
+          throw ValidationError("--account may give \(names), not \(name)")
+        }
+        rights.formUnion(right)
+      }
+    }
   }
 
   private var grants: [Grant] {
@@ -105,15 +133,21 @@ struct Token: AsyncParsableCommand {
     claims.issuer = issuer
     claims.grants = rooms.isEmpty ? nil : try grants
     claims.watch = watch.isEmpty ? nil : try globs
+    claims.account = try accountRights
     do {
       print(try await signer().sign(claims))
     } catch let error as StartupError {
       throw ExitCode.failure(error)
     }
+    guard rooms.isEmpty else { return }
+    let note =
+      "note: without --room this token gives no rights of its own in rooms; its user may use rooms as a member, or by "
+      + "the relay's room patterns\n"
+    try? FileHandle.standardError.write(contentsOf: Data(note.utf8))
   }
 
   private func signer() async throws(StartupError) -> TokenSigner {
-    if let secretFile { return await TokenSigner(secret: try SecretFile(path: secretFile).secret, keyID: kid) }
+    if let secretFile { return await TokenSigner(secret: try SecretFile(forTokensAt: secretFile).secret, keyID: kid) }
     guard let keyFile, let algorithm = algorithm.flatMap(TokenAlgorithm.init) else {
       throw StartupError("--algorithm must be ES256, RS256 or EdDSA")
     }

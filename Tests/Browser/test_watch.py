@@ -52,6 +52,7 @@ class WatchTests(BrowserTests):
             secret = Path(folder) / "secret"
             secret.write_text("c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0LXNlY3JldA==\n")
             secret.chmod(0o600)
+            secret.chmod(0o600)
             relay = Relay(Path(folder), secret=secret).start()
             try:
                 rights = "team=join,send,history,presence"

@@ -23,6 +23,7 @@ LIFE = int(15 * SLOW)
 def test_a_session_outlives_its_first_token(client: str, tmp_path: Path) -> None:
     secret = tmp_path / "secret"
     secret.write_text(SECRET)
+    secret.chmod(0o600)
     relay = Relay(tmp_path, "--tokens-grace", "0", secret=secret).start()
     try:
         asyncio.run(asyncio.wait_for(outlive(client, relay), LIFE + DEADLINE))

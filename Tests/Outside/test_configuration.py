@@ -58,6 +58,7 @@ def test_the_environment_names_the_file(tmp_path):
 
 def test_the_check_tells_the_entries_of_lists(check, tmp_path):
     (tmp_path / "secret").write_text("6f1d0c8e4b7a2935d1e0f7a6b5c4d3e2f1a0b9c8d7e6f5a4")
+    (tmp_path / "secret").chmod(0o600)
     key = {"kid": "a", "algorithm": "HS256", "file": "secret"}
     rooms = [{"match": "b*", "history": {"count": 5}, "can": ["join"]}, {"match": "a", "push": False}]
     told = {"tokens": {"keys": [key]}, "rooms": rooms}
@@ -73,6 +74,7 @@ def test_the_check_tells_the_entries_of_lists(check, tmp_path):
 
 def test_paths_are_relative_to_the_file(check, tmp_path):
     (tmp_path / "secret").write_text("6f1d0c8e4b7a2935d1e0f7a6b5c4d3e2f1a0b9c8d7e6f5a4")
+    (tmp_path / "secret").chmod(0o600)
     ended = check({"data": "here", "tokens": {"secretFile": "secret"}})
     assert ended.returncode == 0, ended.stderr
     assert f"data = {tmp_path}/here " in ended.stdout

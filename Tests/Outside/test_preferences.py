@@ -155,6 +155,13 @@ def test_the_days_of_quiet_hours(circle, bob):
     assert is_pushed(circle, bob)
 
 
+@pytest.mark.parametrize("days", [{}, {"days": None}])
+def test_quiet_hours_without_days_are_those_of_every_day(circle, bob, days):
+    hours = {key: value for key, value in QUIET_NOW.items() if key != "days"}
+    assert bob.prefer(quietHours=hours | days)["quietHours"]["days"] == WEEK
+    assert not is_pushed(circle, bob)
+
+
 def test_the_days_of_quiet_hours_are_those_on_which_they_begin(circle, bob):
     # From in an hour for 23 hours: it is yesterday's hours that are on, or, after 23:00, those of the day before.
     span = {"from": clock(1), "to": clock(0.5)}

@@ -152,6 +152,13 @@ def test_presence_can_be_asked_for_by_room_and_by_user(names, pair):
     }
 
 
+@pytest.mark.parametrize("room", [7, {}, ["tea"], "a b", True])
+def test_a_room_that_is_none_is_refused_beside_users_too(pair, room):
+    alice, bob, _ = pair
+    assert alice.refusal("presence", users=[bob.user], room=room)["code"] == "bad_request"
+    assert alice.request("presence", users=[bob.user], room=None)["presence"]
+
+
 def test_a_large_room_counts_instead_of_naming(start, connect):
     relay = start("--limits-member-list", 3, "--presence-grace", 1)
     users = [f"user{number}" for number in range(6)]

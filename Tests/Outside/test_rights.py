@@ -4,8 +4,10 @@
 import base64
 import json
 import itertools
+import sqlite3
 import subprocess
 import time
+from contextlib import closing
 
 import pytest
 
@@ -69,14 +71,14 @@ def only(*rooms):
 
 def test_a_room_that_no_entry_matches_is_closed(enter, names):
     alice, room = names("alice", "room")
-    session = enter(alice, **only(("other.*", "join send")))
+    session = enter(alice, **only(("other.*", "join send create")))
     assert session.refusal("join", room=room)["code"] == "forbidden"
     assert session.join(f"other.{room}")["room"] == f"other.{room}"
 
 
 def test_the_first_entry_that_matches_counts(enter, names):
     alice, room = names("alice", "room")
-    session = enter(alice, **only((f"{room}.a", "send"), (f"{room}.*", "join")))
+    session = enter(alice, **only((f"{room}.a", "send"), (f"{room}.*", "join create")))
     assert session.refusal("join", room=f"{room}.a")["code"] == "forbidden"
     session.join(f"{room}.b")
 
@@ -156,14 +158,178 @@ def test_a_token_that_names_no_rooms_has_what_the_configuration_gives(start, con
     file = tmp_path / "stillwire.json"
     file.write_text(json.dumps({"rooms": [{"match": "news.*", "can": ["join", "create", "history"]}]}))
     relay, key = start("--config", file, secret=secret), secret.read_text()
-    alice = connect(relay, token=tokens.token(key, tokens.claims("alice")))
+    alice = connect(relay, token=tokens.token(key, tokens.claims("alice", rooms=None)))
     alice.join("news.a")
     assert alice.refusal("send", room="news.a", body=1)["code"] == "forbidden"
-    alice.join("other")
-    assert alice.send("other", 1)["seq"] == 1
+    assert alice.refusal("join", room="other")["code"] == "forbidden"
     editor = connect(relay, token=tokens.token(key, tokens.claims("bob", **only(("news.*", "join send")))))
     editor.join("news.a")
     assert editor.send("news.a", 1)["seq"] == 1
+
+
+def test_a_token_without_rooms_opens_nobodys_room(relay, backend, enter, names, key):
+    """Membership gives rights, and a backend gives membership. A user without it is a stranger."""
+    alice, bob, eve, direct = names("alice", "bob", "eve", "direct")
+    claims = {"rooms": None}
+    session = enter(alice)
+    session.join(direct)
+    session.send(direct, "for two")
+    stranger = enter(eve, **claims)
+    for room in (direct, f"new-{direct}", f"live.{direct}"):
+        assert stranger.refusal("join", room=room, history=10)["code"] == "forbidden"
+    token = tokens.token(key, tokens.claims(eve, **claims))
+    answer = call(relay, "PUT", f"/v1/rooms/{direct}/members/me", b"", token=token)
+    assert (answer.status, answer.problem["code"]) == (403, "forbidden")
+    assert call(relay, "PUT", f"/v1/rooms/{direct}/members/{bob}", b"", headers=bearer(backend)).status == 201
+    member = enter(bob, **claims)
+    assert [one["body"] for one in member.join(direct, history=10)["messages"]] == ["for two"]
+    member.send(direct, "thanks")
+    session.expect("message", room=direct, body="thanks")
+    assert call(relay, "DELETE", f"/v1/rooms/{direct}/members/{bob}", headers=bearer(backend)).status == 204
+    assert member.refusal("join", room=direct)["code"] == "forbidden"
+
+
+def test_membership_gives_rights_in_a_room_that_is_not_in_memory(start, connect, secret):
+    relay, key = start(secret=secret), secret.read_text()
+    connect(relay, token=tokens.token(key, tokens.claims("alice"))).join("tea")
+    assert relay.stop() == 0
+    relay.start()
+    claims = {"rooms": None}
+    assert connect(relay, token=tokens.token(key, tokens.claims("alice", **claims))).join("tea")["memberCount"] == 1
+    stranger = connect(relay, token=tokens.token(key, tokens.claims("eve", **claims)))
+    assert stranger.refusal("join", room="tea")["code"] == "forbidden"
+
+
+def test_the_first_join_of_a_room_needs_the_right_create(relay, enter, names, key):
+    alice, bob, room = names("alice", "bob", "room")
+    claims = only(("*", "join send history presence"))
+    session = enter(alice, **claims)
+    error = session.refusal("join", room=room)
+    assert (error["code"], "create" in error["message"]) == ("forbidden", True)
+    token = tokens.token(key, tokens.claims(alice, **claims))
+    assert call(relay, "PUT", f"/v1/rooms/{room}/members/me", b"", token=token).status == 403
+    enter(bob).join(room)
+    session.join(room)
+    session.join(f"live.{room}")  # keeps nothing, so that nothing is made
+
+
+def test_who_does_not_see_presence_is_not_told_how_many_are_online(enter, names):
+    alice, bob, room = names("alice", "bob", "room")
+    enter(bob).join(room)
+    reply = enter(alice, **only(("*", "join send history"))).join(room)
+    assert "onlineCount" not in reply and reply["memberCount"] == 2
+
+
+def test_a_token_without_rooms_changes_no_account(relay, enter, names, key):
+    (alice,) = names("alice")
+    requests = [
+        ("devices", "device", {"device": "d", "platform": "simulator", "token": f"{alice}-d"}, "PUT", "devices/d"),
+        ("devices", "device", {"device": "d", "token": None}, "DELETE", "devices/d"),
+        ("preferences", "preferences", {"onFocus": "hold"}, "PUT", "preferences"),
+        ("preferences", "block", {"users": ["bob"]}, "PUT", "blocks/bob"),
+        ("preferences", "unblock", {"users": ["bob"]}, "DELETE", "blocks/bob"),
+    ]
+
+    def allowed(**claims):
+        session, token = enter(alice, **claims), tokens.token(key, tokens.claims(alice, **claims))
+        found = set()
+        for right, type, fields, method, path in requests:
+            answer = call(relay, method, f"/v1/users/me/{path}", fields if method == "PUT" else None, token=token)
+            if answer.status < 300:
+                session.request(type, **fields)
+                found.add(right)
+            else:
+                assert (answer.status, answer.problem["code"]) == (403, "forbidden")
+                assert session.refusal(type, **fields)["code"] == "forbidden"
+        return found
+
+    assert allowed(rooms=None) == set()
+    assert allowed(rooms=[]) == set()
+    assert allowed(**only(("tea", ""))) == set()
+    assert allowed(rooms=None, account=["devices"]) == {"devices"}
+    assert allowed(**only(("tea", "join"))) == {"devices", "preferences"}
+    assert allowed(**only(("tea", "join")), account=["preferences"]) == {"preferences"}
+    assert allowed(**only(("tea", "join")), account=[]) == set()
+
+
+def test_a_token_of_the_command_line_says_what_it_lacks(secret):
+    made = run("token", "--secret-file", secret, "--user", "alice", "--account", "devices")
+    assert made.returncode == 0 and "without --room" in made.stderr
+    payload = made.stdout.split(".")[1]
+    claims = json.loads(base64.urlsafe_b64decode(payload + "=="))
+    assert claims["account"] == ["devices"] and "rooms" not in claims
+    assert run("token", "--secret-file", secret, "--user", "alice", "--room", "tea=join").stderr == ""
+    wrong = run("token", "--secret-file", secret, "--user", "alice", "--account", "all")
+    assert wrong.returncode != 0 and "devices, preferences" in wrong.stderr
+
+
+# Pushes to members whose right is withdrawn
+
+
+@pytest.mark.parametrize("way", ["refresh", "hello"])
+def test_nobody_is_pushed_to_in_a_room_that_a_token_no_longer_opens(relay, backend, enter, names, key, way):
+    alice, bob, room, kept = names("alice", "bob", "room", "kept")
+    writer = enter(alice)
+    reader = enter(bob)
+    for name in (room, kept):
+        writer.join(name)
+        reader.join(name)
+    phone = f"{bob}-phone"
+    reader.request("device", device="phone", platform="simulator", token=phone)
+    less = only((kept, "join send history presence"))
+    if way == "refresh":
+        reader.request("refresh", token=tokens.token(key, tokens.claims(bob, **less)))
+        reader.close()
+    else:
+        reader.close()
+        enter(bob, **less).close()
+
+    def texts():
+        answer = call(relay, "GET", f"/v1/simulator/devices/{phone}", headers=bearer(backend))
+        found = [] if answer.status == 404 else answer.json["notifications"]
+        return [one["payload"]["aps"]["alert"]["body"] for one in found]
+
+    def why():
+        asked = {"room": room, "from": alice, "user": bob}
+        answer = call(relay, "POST", "/v1/decisions", asked, headers=bearer(backend))
+        return {device["decision"]["reasons"][0]["code"] for device in answer.json["devices"]}
+
+    writer.send(room, {"text": "secret"})
+    writer.send(kept, {"text": "for all"})
+    eventually(lambda: "for all" in texts())
+    assert why() == {"not_a_member"}
+    assert texts() == ["for all"]
+    # The membership is there: a token that opens the room again has the pushes come again.
+    enter(bob).close()
+    writer.send(room, {"text": "welcome back"})
+    eventually(lambda: "welcome back" in texts())
+    assert "secret" not in texts()
+
+
+def test_what_a_token_withdrew_stays_so_after_a_restart(start, connect, secret, names):
+    relay, key = start("--presence-grace", "0", secret=secret), secret.read_text()
+    claims = tokens.claims("bob", **only(("kept", "join")))
+    bob = connect(relay, token=tokens.token(key, tokens.claims("bob")))
+    writer = connect(relay, token=tokens.token(key, tokens.claims("alice")))
+    for room in ("room", "kept"):
+        bob.join(room)
+        writer.join(room)
+    bob.request("device", device="phone", platform="simulator", token="phone-of-bob")
+    bob.request("refresh", token=tokens.token(key, claims))
+    assert relay.stop() == 0
+    relay.start()
+    writer = connect(relay, token=tokens.token(key, tokens.claims("alice")))
+    for room in ("room", "kept"):
+        writer.join(room)
+        assert writer.send(room, 1)["delivery"]["push"] == 1
+
+    def pushed():
+        with closing(sqlite3.connect(f"file:{relay.data}/stillwire.db?mode=ro", uri=True)) as database:
+            found = database.execute("SELECT rooms.name FROM jobs JOIN rooms ON rooms.id = jobs.room").fetchall()
+        return [name for (name,) in found]
+
+    eventually(pushed)
+    assert pushed() == ["kept"]
 
 
 def test_the_claim_watch_names_who_may_be_seen(enter, relay, names, key):
@@ -348,7 +514,7 @@ def test_a_token_signed_with_a_private_key_is_accepted(start, connect, names, tm
     relay = start("--tokens-keys", f"{algorithm}:one:{public}", "--tokens-audience", "chat", "--tokens-issuer", "login")
     (alice,) = names("alice")
     options = ["token", "--key-file", private, "--algorithm", algorithm, "--kid", "one", "--user", alice]
-    made = run(*options, "--audience", "chat", "--issuer", "login", "--room", "a*=join", "--watch", "b*")
+    made = run(*options, "--audience", "chat", "--issuer", "login", "--room", "a*=join,create", "--watch", "b*")
     assert made.returncode == 0, made.stderr
     session = connect(relay, token=made.stdout.strip())
     assert session.welcome["user"] == alice

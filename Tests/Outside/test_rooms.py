@@ -185,9 +185,9 @@ def test_sighup_brings_other_limits_and_patterns_to_who_is_there(configured, con
 
 
 def test_who_is_watched_for_a_room_that_shows_nobody_any_more_is_not_seen(configured, connect, secret):
-    rights = ["join", "send", "presence"]
+    rights = ["join", "send", "presence", "create"]
     relay = configured({"rooms": [{"match": "*", "can": rights}]}, secret=secret)
-    alice, bob = (connect(relay, token=relay.token(name)) for name in ("alice", "bob"))
+    alice, bob = (connect(relay, token=relay.token(name, has_rooms=False)) for name in ("alice", "bob"))
     room = "shared"
     for session in (alice, bob):
         session.join(room)
@@ -198,7 +198,7 @@ def test_who_is_watched_for_a_room_that_shows_nobody_any_more_is_not_seen(config
     relay.reload({"rooms": [{"match": "*", "can": ["join", "send"]}]})
     eventually(lambda: alice.outcome("watch", users=["bob"]).get("code") == "forbidden")
     alice.forget_events()
-    other = connect(relay, token=relay.token("bob"))
+    other = connect(relay, token=relay.token("bob", has_rooms=False))
     bob.request("focus", isFocused=None)
     other.expect("presence", user="bob", isFocused=None)
     assert not alice.heard("presence", user="bob")
@@ -234,6 +234,7 @@ def test_what_needs_a_restart_is_said(configured, connect):
 def test_another_secret_counts_from_the_next_hello_on(start, connect, tmp_path, secret):
     own = tmp_path / "secret"
     own.write_text(secret.read_text())
+    own.chmod(0o600)
     relay: Relay = start(secret=own)
     before = relay.token("alice")
     session = connect(relay, token=before)

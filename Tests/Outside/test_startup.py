@@ -96,6 +96,32 @@ def test_a_secret_that_is_empty(tmp_path):
     assert_failed(serve(tmp_path / "data", "--secret-file", empty), empty)
 
 
+@pytest.mark.parametrize("size, is_enough", [(1, False), (31, False), (32, True)])
+def test_a_secret_for_tokens_has_32_bytes_or_more(tmp_path, size, is_enough):
+    secret = tmp_path / "secret"
+    secret.write_text("s" * size + "\n")
+    secret.chmod(0o600)
+    for arguments in (
+        ("serve", "--check", "--data", tmp_path, "--secret-file", secret),
+        ("serve", "--check", "--data", tmp_path, "--tokens-keys", f"HS256:a:{secret}"),
+        ("token", "--user", "alice", "--secret-file", secret),
+    ):
+        ended = run(*arguments)
+        assert ended.returncode == (0 if is_enough else 1), ended
+        assert is_enough or f"has {size} bytes" in ended.stderr
+
+
+def test_a_secret_that_others_can_read(tmp_path, secret):
+    own = tmp_path / "secret"
+    own.write_text(secret.read_text())
+    own.chmod(0o644)
+    assert_failed(serve(tmp_path / "data", "--secret-file", own), "chmod o=")
+    assert_failed(serve(tmp_path / "data", "--tokens-keys", f"HS256:a:{own}"), "chmod o=")
+    assert_failed(run("token", "--secret-file", own, "--user", "alice"), "chmod o=")
+    own.chmod(0o640)
+    assert run("token", "--secret-file", own, "--user", "alice").returncode == 0
+
+
 def test_a_token_for_a_user_that_cannot_be(secret):
     for user in ("a b", "me", "", ".."):
         ended = run("token", "--secret-file", secret, "--user", user)

@@ -9,10 +9,11 @@ import pytest
 
 import tokens
 from api import call
-from relay import Relay
+from relay import Relay, run
 from wire import Wire
 
 HOUR = 3600
+APIKEY_LIKE = "sw_" + "A" * 43
 
 
 @pytest.fixture(scope="module")
@@ -127,7 +128,10 @@ INVALID = {
     "sub me": lambda key: tokens.token(key, tokens.claims("me")),
     "no exp": lambda key: tokens.token(key, {"sub": "alice"}),
     "exp a string": lambda key: tokens.token(key, tokens.claims("alice", exp="tomorrow")),
-    "not yet valid": lambda key: tokens.token(key, tokens.claims("alice", nbf=int(time.time()) + HOUR)),
+    "exp too far ahead": lambda key: tokens.token(key, tokens.claims("alice", exp=int(time.time()) + 367 * 24 * HOUR)),
+    "exp 2^63": lambda key: tokens.token(key, tokens.claims("alice", exp=2**63)),
+    "exp 1e300": lambda key: tokens.token(key, tokens.claims("alice", exp=1e300)),
+    "over 8 KiB": lambda key: tokens.token(key, tokens.claims("alice", other="x" * 8192)),
 }
 
 
@@ -142,6 +146,42 @@ def test_an_invalid_token_is_unauthorized(relay, key, make):
     assert refused(relay, token=make(key)) == ("unauthorized", 4501)
     answer = call(relay, "GET", "/v1/users/me/presence", token=make(key))
     assert (answer.status, answer.problem["code"]) == (401, "unauthorized")
+
+
+def test_the_clocks_of_issuer_and_relay_may_differ_by_a_minute(relay, connect, key):
+    ahead = tokens.token(key, tokens.claims("alice", nbf=int(time.time()) + 30, iat=int(time.time()) + 30))
+    assert connect(relay, token=ahead).welcome["user"] == "alice"
+    assert call(relay, "GET", "/v1/users/me/presence", token=ahead).status == 200
+
+
+def test_with_a_token_that_is_not_valid_yet_the_client_comes_back(relay, connect, key):
+    early = tokens.token(key, tokens.claims("alice", nbf=int(time.time()) + HOUR))
+    assert refused(relay, token=early) == ("unauthorized", 4007)
+    answer = call(relay, "GET", "/v1/users/me/presence", token=early)
+    assert (answer.status, answer.problem["code"]) == (401, "unauthorized")
+    session = connect(relay, token=tokens.token(key, tokens.claims("alice")))
+    assert session.refusal("refresh", token=early)["code"] == "unauthorized"
+
+
+def test_the_maximum_lifetime_of_tokens_is_a_setting(start, connect, secret):
+    relay, key = start("--tokens-max-lifetime", 7 * 24 * HOUR, secret=secret), secret.read_text()
+    days = {days: tokens.token(key, tokens.claims("alice", exp=int(time.time()) + days * 24 * HOUR)) for days in (7, 8)}
+    assert connect(relay, token=days[7]).welcome["user"] == "alice"
+    assert refused(relay, token=days[8]) == ("unauthorized", 4501)
+    assert call(relay, "GET", "/v1/users/me/presence", token=days[8]).status == 401
+
+
+def test_a_refresh_with_a_token_over_8_kib_is_unauthorized(relay, connect, key):
+    session = connect(relay, token=tokens.token(key, tokens.claims("alice")))
+    assert session.refusal("refresh", token="x" * 8193)["code"] == "unauthorized"
+
+
+def test_null_fields_of_hello_are_absent(relay, connect, start, key):
+    token = tokens.token(key, tokens.claims("alice"))
+    session = connect(relay, token=token, user=None, name=None, avatar=None)
+    assert session.welcome["user"] == "alice"
+    assert connect(relay, headers=bearer(token), token=None).welcome["user"] == "alice"
+    assert connect(start(), "alice", token=None).welcome["user"] == "alice"
 
 
 def test_an_expired_token_says_that_a_new_one_is_needed(relay, key):
@@ -251,6 +291,31 @@ def test_the_simulated_gateway_needs_an_api_key(relay, key):
         assert call(relay, method, path, body).status == 401
         answer = call(relay, method, path, body, token=tokens.token(key, tokens.claims("alice")))
         assert (answer.status, answer.problem["code"]) == (403, "forbidden")
+
+
+def test_with_tokens_simulated_phones_need_a_setting(start, connect, secret):
+    phone = {"platform": "simulator", "token": "phone-of-alice"}
+    relay = start("--secret-file", secret)
+    token = tokens.token(secret.read_text(), tokens.claims("alice"))
+    answer = call(relay, "PUT", "/v1/users/me/devices/d", phone, token=token)
+    assert (answer.status, answer.problem["code"], answer.problem["at"]) == (422, "unsupported", "/platform")
+    assert "simulatedPhones" in answer.problem["detail"]
+    assert connect(relay, token=token).refusal("device", device="d", **phone)["code"] == "unsupported"
+    assert call(start("--simulated-phones", "true", secret=secret), "PUT", "/v1/users/me/devices/d", phone, token=token).status == 200
+    open_relay = start("--simulated-phones", "false")
+    assert call(open_relay, "PUT", "/v1/users/alice/devices/d", phone).status == 422
+
+
+def test_the_details_of_readiness_are_for_backends(start, secret, tmp_path):
+    key = run("api-key", "tests", "--file", tmp_path / "keys").stdout.strip()
+    relay = start("--api-keys-file", tmp_path / "keys", secret=secret)
+    token = tokens.token(secret.read_text(), tokens.claims("alice"))
+    for headers in ({}, bearer(token), bearer("nonsense"), bearer(APIKEY_LIKE)):
+        answer = call(relay, "GET", "/ready", headers=headers)
+        assert (answer.status, answer.json) == (200, {"status": "ready"})
+    assert call(relay, "GET", "/ready", headers=bearer(key)).json["store"] == "available"
+    assert call(start("--metrics-open", secret=secret), "GET", "/ready").json["store"] == "available"
+    assert call(start(), "GET", "/ready").json["store"] == "available"
 
 
 def test_any_host_is_answered_in_token_mode(relay):

@@ -20,7 +20,6 @@ import Testing
     (#"{"sub":"a"}"#, "the token has no exp"),
     (#"{"sub":"a","exp":"soon"}"#, "exp of the token is no time"),
     (#"{"sub":"a","exp":null}"#, "exp of the token is no time"),
-    (#"{"sub":"a","exp":1800000060,"nbf":1800000001}"#, "the token is not valid yet"),
     (#"{"sub":"a","sub":"b","exp":1800000060}"#, "the token is no JWT"),
     (#"[]"#, "the token is no JWT"),
   ])
@@ -33,14 +32,46 @@ import Testing
     await #expect(throws: TokenFailure.expired) { try await identity(#"{"sub":"a","exp":\#(exp)}"#) }
   }
 
-  @Test(arguments: ["1800000000.001", "1.8e9001", "99999999999999999999"])
-  func `times may have fractions and be far away`(exp: String) async throws {
-    let claims = #"{"sub":"a","exp":\#(exp),"nbf":1800000000}"#
-    if exp.contains("e9001") {
-      await #expect(throws: TokenFailure.self) { try await identity(claims) }
-    } else {
-      #expect(try await identity(claims).expires.map { $0 > now } == true)
+  @Test func `times may have fractions`() async throws {
+    let identity = try await identity(#"{"sub":"a","exp":1800000000.001,"nbf":1799999999.5}"#)
+    #expect(identity.expires.map { $0 > now } == true)
+  }
+
+  @Test(arguments: ["1831622461", "9223372036854775808", "99999999999999999999", "1e300", "1.8e9001"])
+  func `a time to exp beyond the maximum lifetime is refused`(exp: String) async throws {
+    await #expect { try await identity(#"{"sub":"a","exp":\#(exp)}"#) } throws: {
+      if case TokenFailure.invalid = $0 { true } else { false }
     }
+  }
+
+  @Test func `the maximum lifetime is 366 days, and a setting`() async throws {
+    #expect(try await identity(#"{"sub":"a","exp":1831622400}"#).id == UserID(unchecked: "a"))
+    var policy = TokenPolicy()
+    policy.maxLifetime = .seconds(3600)
+    await #expect(
+      throws: TokenFailure.invalid("exp of the token is more than 3600 s ahead, the maximum lifetime of tokens here")
+    ) { try await identity(#"{"sub":"a","exp":1800003661}"#, policy) }
+    _ = try await identity(#"{"sub":"a","exp":1800003660}"#, policy)
+  }
+
+  @Test(arguments: [("1800000060", true), ("1800000060.001", false), ("1800003600", false), ("1e300", false)])
+  func `nbf may be a minute ahead`(nbf: String, isAccepted: Bool) async throws {
+    let claims = #"{"sub":"a","exp":1800007200,"nbf":\#(nbf)}"#
+    guard !isAccepted else { return _ = try await identity(claims) }
+    await #expect(throws: TokenFailure.early) { try await identity(claims) }
+  }
+
+  static let accounts: [(String, AccountRights)] = [
+    (#""rooms":[{"match":"a","can":["join"]}]"#, .all), (#""rooms":[]"#, []), (#""x":1"#, []),
+    (#""rooms":[{"match":"a","can":[]}]"#, []), (#""account":["devices"]"#, .devices),
+    (#""rooms":[{"match":"a","can":["join"]}],"account":[]"#, []), (#""account":null"#, []),
+  ]
+
+  @Test(arguments: accounts)
+  func `the account's rights are those claimed, or all for a token with rights in rooms`(
+    claim: String, rights: AccountRights
+  ) async throws {
+    #expect(try await identity(with(claim)).permissions.account == rights)
   }
 
   @Test func `without exp a token is good for ever, where that is allowed`() async throws {
@@ -90,7 +121,8 @@ import Testing
   @Test(arguments: [
     #""rooms":{}"#, #""rooms":[7]"#, #""rooms":[{"match":"a b","can":[]}]"#, #""rooms":[{"can":[]}]"#,
     #""rooms":[{"match":"a"}]"#, #""rooms":[{"match":"a","can":["fly"]}]"#, #""rooms":[{"match":"a","can":"join"}]"#,
-    #""watch":"b""#, #""watch":["?"]"#, #""name":7"#, #""handle":{}"#,
+    #""account":["fly"]"#, #""account":"devices"#, #""account":[1]"#, #""watch":"b""#, #""watch":["?"]"#, #""name":7"#,
+    #""handle":{}"#,
     #""watch":["# + Array(repeating: "\"a\"", count: 101).joined(separator: ",") + "]",
   ])
   func `claims of a wrong form are refused`(claim: String) async {

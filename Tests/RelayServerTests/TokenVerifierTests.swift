@@ -13,7 +13,7 @@ import Testing
     let identity = try await verifier(key.verification()).verify(key.token(goodClaims))
     #expect(identity.id == UserID(unchecked: "alice"))
     #expect(identity.expires == Timestamp(rawValue: 1_800_000_060_000))
-    #expect(identity.permissions == .standard)
+    #expect(identity.permissions == Permissions(grants: nil, watch: [], claimed: nil))
   }
 
   @Test(arguments: TokenAlgorithm.allCases)

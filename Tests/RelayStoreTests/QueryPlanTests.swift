@@ -105,6 +105,8 @@ extension Transaction {
       User(id: UserID(unchecked: "carol")), room: room, epoch: "e", now: .at(0),
       within: MembershipBounds(membersPerRoom: 9, roomsPerUser: 9))
     try mark(room, bob.id, read: 0, received: 0)
+    try withdraw(from: [room], bob.id)
+    try withdraw(from: [], bob.id)
   }
 
   private func writeMessages(_ tablet: Device) throws {

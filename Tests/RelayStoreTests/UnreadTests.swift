@@ -93,6 +93,31 @@ import Testing
     #expect(try await badge() == 1)
   }
 
+  @Test func `a room that the newest token does not open has nothing unread`() async throws {
+    try await append(3)
+    try await append(2, in: Self.other)
+    try await test.write { try $0.withdraw(from: [room, RoomID(unchecked: "unknown")], bob.id) }
+    #expect(try await test.read { try $0.user(bob.id)?.withdrawn } == [room])
+    #expect(try await test.read { try $0.room(room)?.members.first { $0.user.id == bob.id }?.withdrawn } == [room])
+    #expect(try await test.read { try $0.user(alice.id)?.withdrawn } == [])
+    #expect(try await unread().rooms == [Self.other: Unread(messages: 2)])
+    #expect(try await badge() == 2)
+    try await test.write { try $0.withdraw(from: [Self.other], bob.id) }
+    #expect(try await test.read { try $0.user(bob.id)?.withdrawn } == [Self.other])
+    #expect(try await unread().rooms == [room: Unread(messages: 3)])
+    try await test.write { try $0.withdraw(from: [], bob.id) }
+    #expect(try await unread().total == Unread(messages: 6))
+  }
+
+  @Test func `a membership that begins anew is not withdrawn`() async throws {
+    try await test.write { transaction in
+      try transaction.withdraw(from: [room], bob.id)
+      try transaction.leave(bob.id, room: room)
+      _ = try transaction.join(bob, room: room, epoch: "e", now: .at(0))
+    }
+    #expect(try await test.read { try $0.user(bob.id)?.withdrawn } == [])
+  }
+
   @Test func `a muted room is counted, but not in the total, until it is muted no more`() async throws {
     try await append(3, mentions: [bob.id])
     try await append(2, in: Self.other)

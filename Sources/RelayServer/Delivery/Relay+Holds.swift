@@ -328,7 +328,7 @@ extension Level {
 extension RecipientFacts {
   /// - Parameter marks: nil: no member.
   mutating func stand(_ marks: Marks?, at seq: Int64) {
-    isMember = marks != nil
+    isMember = isMember && marks != nil
     hasRead = marks.map { $0.read >= seq } ?? false
     hasReceivedActively = marks.map { $0.received >= seq } ?? false
   }

@@ -8,7 +8,7 @@ struct DeliveryReport: Equatable, Sendable {
   var live = 0
   var push = 0
   var waiting = 0
-  /// Who lets the sender know that their Focus is on, or whose filter refuses the message.
+  /// The users who let the sender know that their Focus is on, or that their filter refuses their own label.
   var quiet: [UserID] = []
 }
 
@@ -38,7 +38,7 @@ extension Relay {
     let now = hub.now
     let quiet = candidates.compactMap { user -> UserID? in
       guard let person = people[user], let name = hub.name(of: user) else { return nil }
-      let isQuiet = person.focus.isFocused == true || person.filters(out: message, in: roomName, now: now)
+      let isQuiet = person.focus.isFocused == true || person.filtersOut(roomName, now: now)
       return isQuiet ? name : nil
     }
     return DeliveryReport(live: counts.live, push: counts.away, waiting: counts.waiting, quiet: quiet.sorted())

@@ -53,6 +53,13 @@ extension Relay {
     }
   }
 
+  /// True if the caller may read what `/metrics` shows.
+  func mayReadOperations(_ request: HTTPRequest) async -> Bool {
+    if isMetricsOpen { return true }
+    if case .backend = try? await caller(request) { return true }
+    return false
+  }
+
   /// Throws unless a backend asks.
   func backendOnly(_ request: HTTPRequest) async throws {
     guard case .backend = try await caller(request) else { throw RequestError(.forbidden, "this needs an API key") }

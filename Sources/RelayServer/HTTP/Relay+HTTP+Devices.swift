@@ -24,6 +24,7 @@ extension Relay {
 
   private func putDevice(_ call: HTTPCall) async throws -> HTTPResponse {
     let user = try call.user
+    try check(.devices, of: call.caller)
     let request = try DeviceRequest(parser.parse(call.request.body), device: call.name("device"), for: pushTargets)
     let handle = try await retain(user)
     defer { hub.release(handle) }
@@ -36,7 +37,9 @@ extension Relay {
 
   private func deleteDevice(_ call: HTTPCall) async throws -> HTTPResponse {
     let device: DeviceID = try call.name("device")
-    let handle = try await retain(try call.user)
+    let user = try call.user
+    try check(.devices, of: call.caller)
+    let handle = try await retain(user)
     defer { hub.release(handle) }
     try await apply(.forget(device), to: handle)
     return HTTPResponse(status: 204)

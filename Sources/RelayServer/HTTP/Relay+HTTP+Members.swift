@@ -42,12 +42,16 @@ extension Relay {
   private func putMember(_ call: HTTPCall) async throws -> HTTPResponse {
     let room = try call.room
     let user = try call.user
-    try check(.join, of: rights(of: call.caller, in: room), in: room, at: "/path/room")
     pin(room)
     defer { unpin(room) }
     let handle = try await retain(user)
     defer { hub.release(handle) }
-    let joined = try await membership(of: handle, in: room, session: nil)
+    var rights = rights(of: call.caller, in: room)
+    if case .user(let identity) = call.caller {
+      rights = try await self.rights(identity.permissions, of: handle, joining: room)
+    }
+    try check(.join, of: rights, in: room, at: "/path/room")
+    let joined = try await membership(of: handle, in: room, session: nil, rights, at: "/path/room")
     guard let position = hub.position(of: joined.room) else { throw HubRefusal.gone }
     let facts = hub.facts(of: joined.room, for: handle)
     return .json(joined.isNew ? 201 : 200) {

@@ -8,7 +8,7 @@ import RelayStore
 extension Relay {
   static let operationRoutes = [
     Route("/live", .open("GET") { _, _ in .json(200) { $0["status"] = "live" } }),
-    Route("/ready", .open("GET") { relay, _ in relay.readiness }),
+    Route("/ready", .open("GET") { relay, request in await relay.readiness(request) }),
     Route("/openapi.json", .open("GET") { _, request in Document.openAPI.response(to: request) }),
     Route("/asyncapi.json", .open("GET") { _, request in Document.asyncAPI.response(to: request) }),
     Route("/metrics", .open("GET") { relay, request in try await relay.metrics(request) }),
@@ -19,8 +19,11 @@ extension Relay {
       }),
   ]
 
-  private var readiness: HTTPResponse {
+  /// The stage for everybody. The details are for callers who may read the metrics: they name apps and services.
+  private func readiness(_ request: HTTPRequest) async -> HTTPResponse {
+    let showsDetails = await mayReadOperations(request)
     let stage = stage
+    guard showsDetails else { return .json(stage == .ready ? 200 : 503) { $0["status"] = stage.rawValue } }
     let paused = apple?.statistics.paused ?? []
     let services = webPush?.statistics.paused ?? []
     let gateways = http?.statistics.paused ?? []

@@ -23,6 +23,7 @@ extension Relay {
 
   private func putPreferences(_ call: HTTPCall) async throws -> HTTPResponse {
     let user = try call.user
+    try check(.preferences, of: call.caller)
     let fields = try parser.parse(call.request.body)
     let handle = try await retain(user)
     defer { hub.release(handle) }
@@ -31,6 +32,7 @@ extension Relay {
 
   private func setBlock(_ call: HTTPCall, _ isBlocked: Bool) async throws -> HTTPResponse {
     let user = try call.user
+    try check(.preferences, of: call.caller)
     let other: UserID = try call.name("other")
     guard user != other else { throw RequestError(.badRequest, "nobody can block themselves", at: "/path/other") }
     let handle = try await retain(user)

@@ -14,6 +14,8 @@ public struct IdentitySettings: Sendable, Equatable {
   public var audience: String?
   public var issuer: String?
   public var requiresExpiry = true
+  /// The longest time from now to `exp` of a token.
+  public var maxLifetime = TokenPolicy.defaultMaxLifetime
   /// For how long a session outlives its token.
   public var grace = Duration.seconds(25)
 
@@ -34,6 +36,9 @@ public struct IdentitySettings: Sendable, Equatable {
     if let value = try config.number("tokens.grace", 0...86_400, isWhole: false) {
       grace = .milliseconds(Int64(value * 1000))
     }
+    if let value = try config.number("tokens.maxLifetime", 60...3_153_600_000, isWhole: true) {
+      maxLifetime = .seconds(Int64(value))
+    }
     apiKeysFile = config.string(forKey: "apiKeysFile")
   }
 
@@ -41,13 +46,13 @@ public struct IdentitySettings: Sendable, Equatable {
   public var isOpen: Bool { secretFile == nil && keys.isEmpty && keySetFile == nil && apiKeysFile == nil }
 
   var policy: TokenPolicy {
-    TokenPolicy(audience: audience, issuer: issuer, requiresExpiry: requiresExpiry)
+    TokenPolicy(audience: audience, issuer: issuer, requiresExpiry: requiresExpiry, maxLifetime: maxLifetime)
   }
 
   /// Reads the files of the keys. Throws ``StartupError``.
   func readKeys() async throws(StartupError) -> [VerificationKey] {
     var found: [VerificationKey] = []
-    if let secretFile { found.append(await VerificationKey(secret: try SecretFile(path: secretFile).secret)) }
+    if let secretFile { found.append(await VerificationKey(secret: try SecretFile(forTokensAt: secretFile).secret)) }
     for key in keys { found.append(try await key.read()) }
     return found
   }

@@ -12,11 +12,16 @@ public struct PrivateFile {
     guard let data = files.contents(atPath: path) else {
       throw StartupError("\(place): \(path) cannot be read")
     }
-    let mode = (try? files.attributesOfItem(atPath: path))?[.posixPermissions] as? Int ?? 0
+    try Self.checkMode(of: path, at: place)
+    text = String(decoding: data, as: UTF8.self)
+  }
+
+  /// Throws ``StartupError`` when users other than the owner and the group have any permission on the file.
+  static func checkMode(of path: String, at place: String) throws(StartupError) {
+    let mode = (try? FileManager.default.attributesOfItem(atPath: path))?[.posixPermissions] as? Int ?? 0
     guard mode & 0o007 == 0 else {
       throw StartupError("\(place): \(path) can be read by others: chmod o= it")
     }
-    text = String(decoding: data, as: UTF8.self)
   }
 
   /// Writes a new one. Throws ``StartupError`` when there is a file already.

@@ -15,4 +15,19 @@ public struct SecretFile: Sendable {
     guard !bytes.isEmpty else { throw StartupError("the secret file \(path) is empty") }
     secret = bytes
   }
+
+  /// The shortest secret that HS256 allows, in bytes (RFC 7518, section 3.2).
+  public static let minTokenSecret = 32
+
+  /// A secret that signs tokens: everybody who knows it, or guesses it, can be any user. Throws ``StartupError`` when
+  /// it is shorter than ``minTokenSecret``, or when others may read the file.
+  public init(forTokensAt path: String) throws(StartupError) {
+    try self.init(path: path)
+    guard secret.count >= Self.minTokenSecret else {
+      throw StartupError(
+        "the secret file \(path) has \(secret.count) bytes, and a secret for tokens needs \(Self.minTokenSecret) or more:"
+          + " (umask 077; head -c 32 /dev/urandom | base64 > \(path))")
+    }
+    try PrivateFile.checkMode(of: path, at: "the secret file")
+  }
 }

@@ -6,11 +6,23 @@ import RelayProtocol
 enum TokenFailure: Error, Equatable {
   case invalid(String)
   case expired
+  /// `nbf` is ahead of the relay's clock.
+  case early
 
   var requestError: RequestError {
     switch self {
     case .expired: RequestError(.unauthorized, "the token has expired")
+    case .early: RequestError(.unauthorized, "the token is not valid yet")
     case .invalid(let why): RequestError(.unauthorized, why)
+    }
+  }
+
+  /// The code that closes a session whose `hello` had the token.
+  var close: CloseCode {
+    switch self {
+    case .expired: .tokenExpired
+    case .early: .tokenNotYetValid
+    case .invalid: .unauthorized
     }
   }
 }
@@ -23,6 +35,12 @@ struct TokenPolicy: Sendable, Equatable {
   var issuer: String?
   /// Whether a token without `exp` is refused.
   var requiresExpiry = true
+  /// The longest time from now to `exp`.
+  var maxLifetime = Self.defaultMaxLifetime
+
+  static let defaultMaxLifetime = Duration.seconds(366 * 24 * 3600)
+  /// The difference between the clocks of the issuer and of the relay that does no harm.
+  static let leeway = Duration.seconds(60)
 }
 
 /// The claims of a token (RFC 7519, section 4) as an identity.
@@ -49,7 +67,8 @@ struct TokenClaims {
           id: user, name: try fields.string("name", longest: User.longestName),
           avatar: try fields.string("avatar", longest: User.longestAvatar), handle: isHandle ? handle : nil,
           handleType: isHandle && handleType?.isEmpty == false ? handleType : nil),
-        permissions: Permissions(grants: try grants(), watch: try globs("watch") ?? []), expires: expires)
+        permissions: Permissions(
+          grants: try grants(), watch: try globs("watch") ?? [], claimed: try account()), expires: expires)
     } catch let failure as TokenFailure {
       throw failure
     } catch let error as RequestError {
@@ -61,12 +80,18 @@ struct TokenClaims {
 
   /// `nbf` and `exp` are seconds, perhaps with a fraction.
   private func times(_ policy: TokenPolicy, now: Timestamp) throws -> Timestamp? {
-    guard try milliseconds("nbf") ?? 0 <= now.rawValue else { throw TokenFailure.invalid("the token is not valid yet") }
+    let leeway = TokenPolicy.leeway
+    guard Timestamp(rawValue: try milliseconds("nbf") ?? 0) <= now + leeway else { throw TokenFailure.early }
     guard let expires = try milliseconds("exp") else {
       guard !policy.requiresExpiry else { throw TokenFailure.invalid("the token has no exp") }
       return nil
     }
     guard expires > now.rawValue else { throw TokenFailure.expired }
+    guard Timestamp(rawValue: expires) <= now + policy.maxLifetime + leeway else {
+      let seconds = policy.maxLifetime.components.seconds
+      let text = seconds.isMultiple(of: 86_400) ? "\(seconds / 86_400) days" : "\(seconds) s"
+      throw TokenFailure.invalid("exp of the token is more than \(text) ahead, the maximum lifetime of tokens here")
+    }
     return Timestamp(rawValue: expires)
   }
 
@@ -100,6 +125,16 @@ struct TokenClaims {
         throw grant.wrong("match", "of rooms is no pattern")
       }
       return Grant(match: match, can: try grant.rights("can"))
+    }
+  }
+
+  private func account() throws -> AccountRights? {
+    guard let entries = try list("account") else { return nil }
+    return try entries.reduce(into: AccountRights()) { rights, entry in
+      guard case .string(let name) = entry, let right = AccountRights(name: name) else {
+        throw fields.wrong("account", "may have \(AccountRights.named.map(\.name).joined(separator: ", "))")
+      }
+      rights.formUnion(right)
     }
   }
 

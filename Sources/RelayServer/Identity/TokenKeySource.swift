@@ -36,7 +36,7 @@ public struct TokenKeySource: Sendable, Equatable {
 
   /// Throws ``StartupError``.
   func read() async throws(StartupError) -> VerificationKey {
-    if algorithm == .hs256 { return await VerificationKey(secret: try SecretFile(path: path).secret, id: id) }
+    if algorithm == .hs256 { return await VerificationKey(secret: try SecretFile(forTokensAt: path).secret, id: id) }
     guard let data = FileManager.default.contents(atPath: path) else {
       throw StartupError("tokens.keys: \(path) cannot be read")
     }

@@ -41,6 +41,7 @@ public struct TokenSigner: Sendable {
     public var issuer: String?
     public var grants: [Grant]?
     public var watch: [Glob]?
+    public var account: AccountRights?
 
     public init(user: User, expires: Timestamp) {
       self.user = user
@@ -54,7 +55,7 @@ public struct TokenSigner: Sendable {
         sub: claims.user.id.rawValue, exp: Double(claims.expires.rawValue / 1000), name: claims.user.name,
         avatar: claims.user.avatar, aud: claims.audience, iss: claims.issuer,
         rooms: claims.grants?.map { Payload.Room(match: $0.match.description, can: $0.can.names) },
-        watch: claims.watch?.map(\.description)),
+        watch: claims.watch?.map(\.description), account: claims.account?.names),
       header: keyID.map { ["kid": .string($0)] } ?? [:])
   }
 
@@ -67,6 +68,7 @@ public struct TokenSigner: Sendable {
     let iss: String?
     let rooms: [Room]?
     let watch: [String]?
+    let account: [String]?
 
     struct Room: Codable, Sendable {
       let match: String

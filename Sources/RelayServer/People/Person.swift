@@ -11,6 +11,8 @@ struct Person: Sendable {
   var preferences = Preferences()
   /// Whom the user has blocked.
   var blocked: Set<UserID> = []
+  /// The rooms of the user in which the newest token does not give the right `join`.
+  var withdrawn: Set<RoomID> = []
 
   init() {}
 
@@ -21,12 +23,14 @@ struct Person: Sendable {
     devices = record.devices
     preferences = record.preferences
     blocked = record.blocks
+    withdrawn = record.withdrawn
     advance(to: now)
   }
 
   /// Whether it says no more than nothing would.
   var isEmpty: Bool {
     focus.count == 0 && filters.count == 0 && devices.isEmpty && preferences == Preferences() && blocked.isEmpty
+      && withdrawn.isEmpty
   }
 
   /// When something that is shown or decided by changes by itself.
@@ -62,7 +66,8 @@ extension Person {
   ) -> RecipientFacts {
     let wish = preferences[room]
     return RecipientFacts(
-      user: user, hasBlockedSender: blocked.contains(message.from), roomLevel: wish.level(at: now),
+      user: user, isMember: !withdrawn.contains(room), hasBlockedSender: blocked.contains(message.from),
+      roomLevel: wish.level(at: now),
       isMentioned: message.mentions.contains(user), roomCriteria: wish.criteria, onFocus: preferences.onFocus,
       quiet: quiet)
   }
@@ -89,14 +94,16 @@ extension Person {
       filter: filters.filter(of: device.id), criteria: device.criteria)
   }
 
-  /// Whether the filter of one of the devices refuses the message now; pushed to or not, which is not for the sender to
-  /// know.
-  func filters(out message: MessageTraits, in room: RoomID, now: Timestamp) -> Bool {
+  /// True if the filter of a device refuses the user's own label of the room, or of the device, now.
+  ///
+  /// The result is for senders. The label that the sender chose takes no part in it: a sender who tries labels would
+  /// learn which ones the filter passes.
+  func filtersOut(_ room: RoomID, now: Timestamp) -> Bool {
     let label = preferences[room].criteria
     return filters.records.contains { record in
       guard let filter = filters.filter(of: record.device), now < filter.until else { return false }
       let device = devices.first { $0.id == record.device }
-      return !filter.passes(Criteria.of(room: label, device: device?.criteria, sender: message.push.criteria))
+      return !filter.passes(Criteria.of(room: label, device: device?.criteria, sender: nil))
     }
   }
 }

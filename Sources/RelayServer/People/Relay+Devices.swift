@@ -6,6 +6,7 @@ import RelayStore
 /// What users are pushed to on.
 extension Relay {
   func device(_ request: HubRequest, _ user: UserHandle) async throws {
+    try check(.devices, of: permissions(of: request.session))
     try await apply(DeviceRequest(request.fields, for: pushTargets), to: user)
     finish(request)
   }

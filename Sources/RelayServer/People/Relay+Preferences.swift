@@ -7,6 +7,7 @@ import RelayStore
 /// How users want to be told, what they share, and whom they have blocked.
 extension Relay {
   func preferences(_ request: HubRequest, _ user: UserHandle) async throws {
+    try check(.preferences, of: permissions(of: request.session))
     let preferences = try await change(preferences: request.fields, of: user)
     finish(request, Replies.preferences(preferences))
   }
@@ -25,6 +26,7 @@ extension Relay {
   }
 
   func block(_ request: HubRequest, _ user: UserHandle, _ isBlocked: Bool) async throws {
+    try check(.preferences, of: permissions(of: request.session))
     let others: [UserID] = try request.fields.required("users", request.fields.names("users", most: 256))
     guard let name = hub.name(of: user) else { throw HubRefusal.gone }
     guard !isBlocked || !others.contains(name) else {

@@ -8,11 +8,13 @@ extension Relay {
   func presence(_ request: HubRequest, _ user: UserHandle) async throws {
     let fields = request.fields
     let entries: [UInt8]
+    // Read before `users`: a value of a wrong type is an error, although `users` takes precedence.
+    let named: RoomID? = try fields.name("room")
     if let users: [UserID] = try fields.names("users", most: 256) {
       entries = JSONWriter.array(
-        try await self.entries(of: users, seenBy: user, permissions[request.session] ?? .standard))
+        try await self.entries(of: users, seenBy: user, permissions(of: request.session)))
     } else {
-      let name: RoomID = try fields.required("room", fields.name("room"))
+      let name = try fields.required("room", named)
       guard let room = hub.room(name), hub.isJoined(request.session, to: room) else { throw HubRefusal.notThere }
       try check(.presence, of: rights(of: request.session, in: name), in: name, at: "/room")
       guard !hub.facts(of: room, for: nil).isLarge else {

@@ -83,7 +83,7 @@ extension Relay {
   /// Watches of people who may no longer be watched end.
   private func judge(_ watches: [Watching], of session: SessionHandle) async {
     guard let viewer = watches.first?.viewer else { return }
-    let permissions = permissions[session] ?? .standard
+    let permissions = permissions(of: session)
     let names = watches.map { hub.name(of: $0.user) }
     let relatives: Relatives
     do {
@@ -97,7 +97,7 @@ extension Relay {
       return
     }
     // A token with other rights may have come meanwhile, and been judged by before.
-    guard (self.permissions[session] ?? .standard) == permissions else { return judgeWatches(of: session, viewer) }
+    guard self.permissions(of: session) == permissions else { return judgeWatches(of: session, viewer) }
     for (watching, name) in zip(watches, names) {
       guard let name else { continue }
       if sees(watching.user, name, by: viewer, relatives) || mayWatch(name, permissions) {

@@ -14,7 +14,7 @@ extension Relay {
     } catch .tooMany {
       throw RequestError(.tooLarge, "one past the limit `watched`", at: "/users")
     }
-    let permissions = permissions[request.session] ?? .standard
+    let permissions = permissions(of: request.session)
     let relatives = try await steadyRelatives(of: user, permissions, among: names)
     for (name, handle) in zip(names, users) where !sees(handle, name, by: user, relatives) {
       try checkMayWatch(name, permissions)

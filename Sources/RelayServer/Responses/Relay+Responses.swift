@@ -9,7 +9,7 @@ extension Relay {
   func respond(_ request: HubRequest, _ user: UserHandle) async throws {
     let response = try ResponseRequest(request.fields)
     // As they are now: a session that ends meanwhile has none to ask.
-    let permissions = permissions[request.session] ?? .standard
+    let permissions = permissions(of: request.session)
     _ = try await respond(response, by: user, at: "/notification", isBounded: true) { rights(permissions, in: $0) }
     finish(request)
   }

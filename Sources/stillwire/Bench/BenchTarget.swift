@@ -58,7 +58,7 @@ struct Hellos {
   init(_ target: BenchTarget, run: String) async throws {
     self.run = run
     if let file = target.secretFile {
-      signer = await TokenSigner(secret: try SecretFile(path: file).secret)
+      signer = await TokenSigner(secret: try SecretFile(forTokensAt: file).secret)
     } else {
       signer = nil
     }
@@ -77,8 +77,9 @@ struct Hellos {
     var token = tokens.map { $0[count % $0.count] }
     if let signer {
       let expires = Timestamp(rawValue: Int64(Date().timeIntervalSince1970 * 1000)) + .seconds(86_400)
-      token = try await signer.sign(
-        TokenSigner.Claims(user: User(id: UserID(unchecked: user), name: nil, avatar: nil), expires: expires))
+      var claims = TokenSigner.Claims(user: User(id: UserID(unchecked: user), name: nil, avatar: nil), expires: expires)
+      claims.grants = Glob("*").map { [Grant(match: $0, can: .standard)] }
+      token = try await signer.sign(claims)
     }
     count += 1
     let hello = JSONWriter.object {

@@ -39,6 +39,7 @@ async def blocking(function: Callable[..., Any], *arguments: Any, **named: Any) 
 def secret_file(folder: Path) -> Path:
     file = folder / "secret"
     file.write_text(SECRET)
+    file.chmod(0o600)
     return file
 
 

@@ -182,7 +182,7 @@ async def wrong_tokens_are_refused_for_their_reason(stage: Stage) -> None:
         "another algorithm": (tokens.token(SECRET, tokens.claims(user), "HS512"), 4501),
         "cut": (stage.token(user)[:-1], 4501),
         "expired": (stage.token(user, exp=now - 3600), 4002),
-        "not yet": (stage.token(user, nbf=now + 3600), 4501),
+        "not yet": (stage.token(user, nbf=now + 3600), 4007),
         "no expiry": (tokens.token(SECRET, {"sub": user}), 4501),
         "nobody": (tokens.token(SECRET, {"exp": now + 3600}), 4501),
         "wrong name": (stage.token("a b"), 4501),
