@@ -127,27 +127,36 @@ static bool is_own_origin(const char *origin, const char *host) {
   return rest && !strcasecmp(rest, host);
 }
 
-static bool is_listed(const char *list, const char *origin) {
-  const size_t size = strlen(origin);
+static bool is_listed(const char *list, const char *text, size_t size) {
   for (const char *at = list; *at;) {
     const size_t length = strcspn(at, " ");
-    if (length == size && !strncasecmp(at, origin, size)) return true;
+    if (length == size && !strncasecmp(at, text, size)) return true;
     at += length + strspn(at + length, " ");
   }
   return false;
+}
+
+/* True if the rule allows the Host, whose `at` is NULL when the request has none. */
+static bool answers_host(const relay_hub_t *hub, relay_bytes_t text) {
+  relay__host_t host;
+  if (hub->config.host_rule == RELAY_HOSTS_ANY) return true;
+  if (!text.at || !relay__host_parse(text.at, text.count, &host)) return false;
+  if (relay__host_is_loopback(&host) || is_listed(hub->hosts, host.name, host.size)) return true;
+  return host.is_address && hub->config.host_rule == RELAY_HOSTS_ADDRESSES;
 }
 
 /* NULL, or why the request is refused with 403. */
 static const char *refusal(const relay_hub_t *hub, struct lws *wsi) {
   char host[512], origin[512];
   const relay_bytes_t has_host = header(wsi, WSI_TOKEN_HOST, host, sizeof host);
-  relay__host_t parsed;
-  if (hub->config.loopback_hosts_only && (!has_host.at || !relay__host_parse(host, has_host.count, &parsed) ||
-                                          !relay__host_is_loopback(&parsed)))
-    return "in open mode only a loopback Host is answered";
+  if (!answers_host(hub, has_host))
+    return hub->config.host_rule == RELAY_HOSTS_LOOPBACK
+               ? "the relay answers only a Host that is loopback or listed in the setting hosts"
+               : "the relay answers only a Host that is an address, localhost or listed in the setting hosts";
   if (lws_hdr_total_length(wsi, WSI_TOKEN_ORIGIN) <= 0) return NULL;
   if (!header(wsi, WSI_TOKEN_ORIGIN, origin, sizeof origin).at) return "the Origin is too long";
-  if (*hub->origins ? is_listed(hub->origins, origin) : has_host.at && is_own_origin(origin, host))
+  if (*hub->origins ? is_listed(hub->origins, origin, strlen(origin))
+                    : has_host.at && is_own_origin(origin, host))
     return NULL;
   return "this Origin is not allowed";
 }

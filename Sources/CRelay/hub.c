@@ -348,6 +348,8 @@ relay_hub_t *relay_hub_create(const relay_config_t *config, const relay_callback
   hub->subprotocol = relay__copy_string(config->subprotocol, strlen(config->subprotocol));
   hub->path = relay__copy_string(config->path, strlen(config->path));
   hub->origins = relay__copy_string(config->origins, strlen(config->origins));
+  hub->hosts =
+      relay__copy_string(config->hosts ? config->hosts : "", config->hosts ? strlen(config->hosts) : 0);
   if (config->requests) hub->requests = relay__copy_string(config->requests, strlen(config->requests));
   relay__connections_create(&hub->connections, config);
   hub->parser = relay_json_parser_create();
@@ -489,9 +491,10 @@ void relay_hub_destroy(relay_hub_t *hub) {
   relay__names_free(&hub->room_names);
   relay__names_free(&hub->user_names);
   relay_json_parser_destroy(hub->parser);
-  void *const blocks[] = {hub->heap,  hub->dirty,       hub->resuming, hub->events,   hub->spare_events,
-                          hub->owned, hub->spare_owned, hub->text.at,  hub->join,     hub->address,
-                          hub->path,  hub->subprotocol, hub->origins,  hub->requests, hub->receipts};
+  void *const blocks[] = {hub->heap,         hub->dirty,   hub->resuming,    hub->events,
+                          hub->spare_events, hub->owned,   hub->spare_owned, hub->text.at,
+                          hub->join,         hub->address, hub->path,        hub->subprotocol,
+                          hub->origins,      hub->hosts,   hub->requests,    hub->receipts};
   for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) free(blocks[i]);
   free(hub);
 }

@@ -626,7 +626,7 @@ void relay__observe(relay_histogram_t *histogram, uint64_t nanoseconds, uint64_t
 
 struct relay_hub {
   relay_config_t config;
-  char *address, *subprotocol, *path, *origins, *requests;
+  char *address, *subprotocol, *path, *origins, *hosts, *requests;
   relay_callbacks_t callbacks;
   relay_limits_t limits;
   uv_loop_t loop;

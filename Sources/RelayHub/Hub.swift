@@ -16,8 +16,10 @@ public struct HubConfiguration: Sendable {
   public var origins: [String]
   /// The types of requests that ``HubEvent/request(_:)`` may bring; `hello` comes in any case.
   public var requests: [String]
-  /// Answer only a `Host` that is loopback.
-  public var loopbackHostsOnly: Bool
+  /// The values of `Host` that the hub answers beside ``hosts``.
+  public var hostRule: HostRule
+  /// Further names that `Host` may have.
+  public var hosts: [String]
   public var limits: Limits
   /// For how long a user whose session ended without a close is still shown as online.
   public var grace: Duration
@@ -25,7 +27,7 @@ public struct HubConfiguration: Sendable {
 
   public init(
     address: String, port: UInt16, subprotocol: String, path: String, origins: [String], requests: [String],
-    loopbackHostsOnly: Bool,
+    hostRule: HostRule = .any, hosts: [String] = [],
     limits: Limits, grace: Duration, connections: ConnectionLimits = ConnectionLimits()
   ) {
     self.address = address
@@ -34,10 +36,29 @@ public struct HubConfiguration: Sendable {
     self.path = path
     self.origins = origins
     self.requests = requests
-    self.loopbackHostsOnly = loopbackHostsOnly
+    self.hostRule = hostRule
+    self.hosts = hosts
     self.limits = limits
     self.grace = grace
     self.connections = connections
+  }
+}
+
+/// The values of `Host` that a hub answers. They keep out pages of a name that its owner points at the relay (DNS
+/// rebinding): a browser sends that name.
+public enum HostRule: Sendable {
+  case any
+  /// An address, `localhost`, or a listed name.
+  case addresses
+  /// A loopback address, `localhost`, or a listed name.
+  case loopback
+
+  fileprivate var code: relay_host_rule {
+    switch self {
+    case .any: RELAY_HOSTS_ANY
+    case .addresses: RELAY_HOSTS_ADDRESSES
+    case .loopback: RELAY_HOSTS_LOOPBACK
+    }
   }
 }
 
@@ -116,16 +137,17 @@ public final class Hub {
           configuration.origins.joined(separator: " ").withCString { origins in
             configuration.requests.joined(separator: " ").withCString { requests in
               configuration.connections.trustedProxies.joined(separator: " ").withCString { proxies in
-                var config = relay_config(
-                  address: address, port: configuration.port, subprotocol: subprotocol, path: path, origins: origins,
-                  requests: requests, trusted_proxies: proxies,
-                  loopback_hosts_only: configuration.loopbackHostsOnly,
-                  limits: Self.limits(
-                    configuration.limits, grace: configuration.grace, connections: configuration.connections))
-                var callbacks = relay_callbacks(
-                  context: Unmanaged.passUnretained(box).toOpaque(), woken: Self.woken, happened: Self.happened,
-                  log: Self.logged)
-                return relay_hub_create(&config, &callbacks)
+                configuration.hosts.joined(separator: " ").withCString { hosts in
+                  var config = relay_config(
+                    address: address, port: configuration.port, subprotocol: subprotocol, path: path, origins: origins,
+                    requests: requests, trusted_proxies: proxies, host_rule: configuration.hostRule.code, hosts: hosts,
+                    limits: Self.limits(
+                      configuration.limits, grace: configuration.grace, connections: configuration.connections))
+                  var callbacks = relay_callbacks(
+                    context: Unmanaged.passUnretained(box).toOpaque(), woken: Self.woken, happened: Self.happened,
+                    log: Self.logged)
+                  return relay_hub_create(&config, &callbacks)
+                }
               }
             }
           }

@@ -17,7 +17,7 @@ indirect enum ConfigurationKey: Sendable {
   /// Every key, with dots between the names of objects.
   static let all: [String: ConfigurationKey] = {
     var keys: [String: ConfigurationKey] = [
-      "address": .text, "port": .number, "data": .path, "web": .path, "origins": .texts,
+      "address": .text, "port": .number, "data": .path, "web": .path, "origins": .texts, "hosts": .texts,
       "logLevel": .text,
       "openToNetwork": .flag, "simulatedPhones": .flag, "metrics.open": .flag, "presence.grace": .number,
       "drain.delay": .number,

@@ -60,7 +60,7 @@ public final class Server: Service {
           address: configuration.address, port: configuration.port, subprotocol: "stillwire.v1.json",
           path: "/v1/connect", origins: configuration.origins,
           requests: Relay.requests,
-          loopbackHostsOnly: isOpen && !configuration.isOpenToNetwork, limits: configuration.limits,
+          hostRule: configuration.hostRule, hosts: configuration.hosts, limits: configuration.limits,
           grace: configuration.presenceGrace, connections: configuration.connections),
         thread: thread
       ) { isError, line in

@@ -16,6 +16,7 @@ extension ServerConfiguration {
     keep("data", \.dataFolder)
     keep("web", \.webFolder)
     keep("origins", \.origins)
+    keep("hosts", \.hosts)
     keep("openToNetwork", \.isOpenToNetwork)
     keep("logLevel", \.logLevel)
     keep("drain.delay", \.drainDelay)

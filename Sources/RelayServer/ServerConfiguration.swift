@@ -21,6 +21,8 @@ public struct ServerConfiguration: Sendable {
   public var isOpenToNetwork = false
   /// Allowed values of `Origin`; empty: the server's own.
   public var origins: [String] = []
+  /// Names of the relay that `Host` of a request may have, beside addresses and `localhost`.
+  public var hosts: [String] = []
   /// Lets everybody read `/metrics`; otherwise that takes an API key.
   public var isMetricsOpen = false
   /// Accepts devices of the platform `simulator`. Is `nil` when it is not set: then open mode alone accepts them.
@@ -55,6 +57,12 @@ public struct ServerConfiguration: Sendable {
     identity = try IdentitySettings(config, file: file)
     if let value = try config.flag("openToNetwork") { isOpenToNetwork = value }
     if let value = try config.flag("metrics.open") { isMetricsOpen = value }
+    if let value = config.string(forKey: "hosts") {
+      hosts = value.split(separator: " ").map(String.init)
+      for host in hosts where !Self.isHostName(host) {
+        throw StartupError("hosts: \(host) is not a host name, such as relay.example.org; a port is not part of it")
+      }
+    }
     takesSimulators = try config.flag("simulatedPhones")
     if let value = config.string(forKey: "origins") { origins = value.split(separator: " ").map(String.init) }
     if let value = config.string(forKey: "logLevel") {
@@ -113,6 +121,23 @@ public struct ServerConfiguration: Sendable {
         throw StartupError("\(error)")
       }
     }
+  }
+}
+
+extension ServerConfiguration {
+  /// The values of `Host` that are answered. In open mode a page of any site could otherwise reach the relay by DNS
+  /// rebinding. Tokens prevent that: then any `Host` is answered, unless names are listed.
+  var hostRule: HostRule {
+    guard identity.isOpen else { return hosts.isEmpty ? .any : .addresses }
+    return isOpenToNetwork ? .addresses : .loopback
+  }
+
+  private static func isHostName(_ text: String) -> Bool {
+    (1...253).contains(text.utf8.count)
+      && text.utf8.allSatisfy {
+        $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_") || $0 == UInt8(ascii: ".") || (48...57).contains($0)
+          || (65...90).contains($0) || (97...122).contains($0)
+      }
   }
 }
 

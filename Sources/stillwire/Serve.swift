@@ -55,6 +55,12 @@ struct Serve: AsyncParsableCommand {
   var openToNetwork = false
 
   @Option(
+    help: ArgumentHelp(
+      "Names of the relay, with spaces between, that Host of a request may have. In open mode the relay answers no other "
+        + "names but localhost; with tokens it answers any name (default: none).", valueName: "list"))
+  var hosts: String?
+
+  @Option(
     help: ArgumentHelp("Allowed values of Origin, with spaces between (default: the server's own).", valueName: "list"))
   var origins: String?
 
@@ -183,7 +189,7 @@ struct Serve: AsyncParsableCommand {
   private var told: [AbsoluteConfigKey: ConfigValue] {
     var told: [String: String?] = [
       "config": config, "address": address, "port": port, "data": data, "web": web, "secretFile": secretFile,
-      "origins": origins, "simulatedPhones": simulatedPhones,
+      "origins": origins, "hosts": hosts, "simulatedPhones": simulatedPhones,
       "logLevel": logLevel, "presence.grace": presenceGrace, "drain.delay": drainDelay,
       "store.synchronous": storeSynchronous,
       "connections.most": connectionsMost, "connections.perAddress": connectionsPerAddress,

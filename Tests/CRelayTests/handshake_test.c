@@ -83,7 +83,7 @@ static void asks_as(const char *name, int status) {
 
 TEST(loopback_hosts, "handshake: in open mode only a loopback Host is answered") {
   relay_config_t config = host_config();
-  config.loopback_hosts_only = true;
+  config.host_rule = RELAY_HOSTS_LOOPBACK;
   host_t *host = host_start(&config);
   current = host;
   is_granted("", NULL);
@@ -100,9 +100,39 @@ TEST(loopback_hosts, "handshake: in open mode only a loopback Host is answered")
   host_end(host);
 }
 
+TEST(address_hosts, "handshake: a Host that is an address, localhost or listed is answered, no other name") {
+  relay_config_t config = host_config();
+  config.host_rule = RELAY_HOSTS_ADDRESSES;
+  config.hosts = "relay.test other.example";
+  host_t *host = host_start(&config);
+  current = host;
+  static const char *const allowed[] = {"localhost:8080",     "127.0.0.1",  "192.168.1.7:8080",
+                                        "[2001:db8::1]:8080", "relay.test", "RELAY.test:8080",
+                                        "other.example:443",  "[::1]"};
+  for (int i = 0; i < 8; i++) asks_as(allowed[i], 200);
+  static const char *const others[] = {
+      "evil.example", "relay.test.evil.example",  "relay",       "test",
+      "relay.test.",  "192.168.1.7.evil.example", "relay.test-", "other.example.relay"};
+  for (int i = 0; i < 8; i++) asks_as(others[i], 403);
+  asks_as("relay.test other.example", 400);
+  host_end(host);
+}
+
+TEST(listed_loopback_hosts, "handshake: a listed Host is answered beside loopback, an address is not") {
+  relay_config_t config = host_config();
+  config.host_rule = RELAY_HOSTS_LOOPBACK;
+  config.hosts = "relay.test";
+  host_t *host = host_start(&config);
+  current = host;
+  asks_as("relay.test:8080", 200);
+  asks_as("localhost", 200);
+  asks_as("192.168.1.7", 403);
+  host_end(host);
+}
+
 TEST(smuggled_host, "handshake: a line end in the target gives a session no other Host") {
   relay_config_t config = host_config();
-  config.loopback_hosts_only = true;
+  config.host_rule = RELAY_HOSTS_LOOPBACK;
   host_t *host = host_start(&config);
   static const char *const heads[] = {
       "GET /v1/connect%0AHost:localhost:1 HTTP/1.1\r\nHost: evil.example",

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Starting and ending: one clear line for the operator when it cannot be, and a clean goodbye."""
 
+import json
 import socket
 import sqlite3
 import threading
@@ -160,6 +161,36 @@ def test_open_mode_stays_on_this_machine_unless_told(tmp_path, start, secret):
     assert_bad_usage(ended, "--open-to-network")
     assert call(start("--address", "0.0.0.0", "--open-to-network"), "GET", "/live").status == 200
     assert call(start("--address", "0.0.0.0", secret=secret), "GET", "/live").status == 200
+
+
+def asked_as(relay, host):
+    with Wire(relay) as wire:
+        return wire.upgrade({"Host": host}).status
+
+
+def test_open_to_the_network_the_relay_answers_no_names_but_its_own(start):
+    relay = start("--address", "0.0.0.0", "--open-to-network", "--hosts", "relay.test other.example")
+    for host in ("127.0.0.1", f"192.168.1.7:{relay.port}", "[2001:db8::1]", "localhost:1", "relay.test", "OTHER.example:8080"):
+        assert asked_as(relay, host) == 101, host
+    for host in ("evil.example", "relay.test.evil.example", "192.168.1.7.evil.example", "localhost.evil.example"):
+        assert asked_as(relay, host) == 403, host
+        answer = call(relay, "GET", "/v1/rooms/tea/messages", headers={"Host": host})
+        assert (answer.status, answer.problem["code"]) == (403, "forbidden")
+        assert "hosts" in answer.problem["detail"]
+
+
+def test_listed_names_count_on_loopback_and_with_tokens_too(start, secret, tmp_path):
+    file = tmp_path / "stillwire.json"
+    file.write_text(json.dumps({"hosts": ["relay.test"]}))
+    relay = start("--config", file)
+    assert [asked_as(relay, host) for host in ("relay.test", "localhost", "192.168.1.7", "evil.example")] == [101, 101, 403, 403]
+    relay = start(secret=secret, STILLWIRE_HOSTS="relay.test")
+    assert [asked_as(relay, host) for host in ("relay.test", "192.168.1.7", "evil.example")] == [101, 101, 403]
+
+
+@pytest.mark.parametrize("host", ["relay.test:8080", "http://relay.test", "*", "a" * 254])
+def test_a_host_that_is_no_name_is_refused(tmp_path, host):
+    assert_failed(serve(tmp_path / "data", "--hosts", host), "is not a host name")
 
 
 def test_open_mode_is_said_in_the_log(start):

@@ -47,7 +47,7 @@ import Testing
     let hub = try Hub(
       HubConfiguration(
         address: "127.0.0.1", port: 0, subprotocol: "stillwire.v1.json", path: "/v1/connect", origins: [], requests: [],
-        loopbackHostsOnly: true, limits: Limits(), grace: .seconds(10)),
+        limits: Limits(), grace: .seconds(10)),
       thread: thread
     ) { _, _ in }
     nonisolated(unsafe) let owned = hub  // used on its own thread only, once it runs

@@ -43,7 +43,7 @@ import Testing
     let hub = try Hub(
       HubConfiguration(
         address: "127.0.0.1", port: 0, subprotocol: "stillwire.v1.json", path: "/v1/connect", origins: [],
-        requests: Relay.requests, loopbackHostsOnly: true, limits: limits, grace: policy.grace),
+        requests: Relay.requests, hostRule: .loopback, limits: limits, grace: policy.grace),
       thread: thread
     ) { _, _ in }
     return Relay(

@@ -48,7 +48,7 @@ final class SimulatedRelay {
     let hub = try Hub(
       HubConfiguration(
         address: "127.0.0.1", port: 0, subprotocol: "stillwire.v1.json", path: "/v1/connect", origins: [],
-        requests: Relay.requests, loopbackHostsOnly: false, limits: limits, grace: policy.grace),
+        requests: Relay.requests, limits: limits, grace: policy.grace),
       thread: thread
     ) { _, _ in }
     hub.setClock(clock.now)

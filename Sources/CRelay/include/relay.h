@@ -50,6 +50,14 @@ typedef struct relay_limits {
   uint32_t connections_per_address; /* an IPv4 address or an IPv6 /64; 0: no limit */
 } relay_limits_t;
 
+/* The values of Host that the hub answers. A page of a name that its owner points at the relay (DNS
+ * rebinding) can send that name alone. */
+typedef enum relay_host_rule {
+  RELAY_HOSTS_ANY,
+  RELAY_HOSTS_ADDRESSES, /* an address, localhost, or a name of `hosts` */
+  RELAY_HOSTS_LOOPBACK,  /* a loopback address, localhost, or a name of `hosts` */
+} relay_host_rule_t;
+
 typedef struct relay_config {
   const char *address; /* an IPv4 or IPv6 address, or a name of an interface */
   uint16_t port;       /* 0: any free one, see relay_hub_port() */
@@ -58,8 +66,9 @@ typedef struct relay_config {
   const char *origins;  /* allowed values of Origin, separated by spaces; "": the server's own */
   const char *requests; /* the types that RELAY_EVENT_REQUEST may bring, separated by spaces; NULL: all */
   const char
-      *trusted_proxies;     /* networks ("10.0.0.0/8"), separated by spaces, whose X-Forwarded-For counts */
-  bool loopback_hosts_only; /* answer only a Host that is loopback */
+      *trusted_proxies; /* networks ("10.0.0.0/8"), separated by spaces, whose X-Forwarded-For counts */
+  relay_host_rule_t host_rule;
+  const char *hosts; /* further names that Host may have, separated by spaces; NULL or "": none */
   relay_limits_t limits;
 } relay_config_t;
 
