@@ -52,10 +52,9 @@ class WatchTests(BrowserTests):
             secret = Path(folder) / "secret"
             secret.write_text("c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0LXNlY3JldA==\n")
             secret.chmod(0o600)
-            secret.chmod(0o600)
             relay = Relay(Path(folder), secret=secret).start()
             try:
-                rights = "team=join,send,history,presence"
+                rights = "team=join,send,history,presence,create"
                 made = run("token", "--secret-file", secret, "--user", "ann", "--room", rights)
                 self.assertEqual(made.returncode, 0, made.stderr)
                 token = made.stdout.strip()
