@@ -58,6 +58,11 @@ export function avatar(name) {
   return element('span', { class: 'avatar', 'aria-hidden': 'true', 'data-hue': hue(name) }, initials.toUpperCase())
 }
 
+/** The app's icon, as iOS shows it on a notification. */
+export function appIcon() {
+  return element('span', { class: 'app-picture', 'aria-hidden': 'true' }, icon('mark'))
+}
+
 function hue(name) {
   return [...name].reduce((sum, letter, at) => sum + letter.codePointAt(0) * (5 * at + 1), 0) % 6
 }

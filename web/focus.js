@@ -34,8 +34,11 @@ export function ownLabel({ filter }) {
   return { none: null, in: filterLabel, out: 'home' }[filter]
 }
 
-/** How the phone takes a push: {`isQuiet`, `why`}. It alone knows whom the Focus allows. */
-export function standing({ aps, communication }, focus) {
+/**
+ * How the phone takes a push: {`isQuiet`, `why`}. It alone knows whom the Focus allows. iOS matches Allowed People by
+ * the handle of the `intent`, so that nobody breaks through a push without one.
+ */
+export function standing({ aps }, intent, focus) {
   const level = aps['interruption-level']
   const name = focusNames[focus.mode]
   const allowed = allowedLabels(focus)
@@ -43,13 +46,13 @@ export function standing({ aps, communication }, focus) {
   if (level === 'passive') return { isQuiet: true, why: 'Passive' }
   if (level === 'critical') return { isQuiet: false, why: 'Critical' }
   if (level === 'time-sensitive') return { isQuiet: false, why: 'Time sensitive' }
-  if (communication?.notifyAnyway) return { isQuiet: false, why: 'Notified anyway' }
+  if (intent?.notifyAnyway) return { isQuiet: false, why: 'Notified anyway' }
   if (focus.mode === 'off') return { isQuiet: false, why: '' }
   if (allowed && label && !allowed.includes(label)) return { isQuiet: true, why: `Filtered by ${name}` }
   if (focus.mode === 'work') {
     if (focus.allowsApp) return { isQuiet: false, why: `${name} allows this app` }
-    if (focus.people.includes(communication?.sender?.id)) {
-      return { isQuiet: false, why: `${name} allows ${communication.sender.name}` }
+    if (focus.people.includes(intent?.sender.handle)) {
+      return { isQuiet: false, why: `${name} allows ${intent.sender.name}` }
     }
   }
   return { isQuiet: true, why: `Silenced by ${name}` }

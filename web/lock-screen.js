@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { categories } from './categories.js'
 import { age, calendarDate, clockFace } from './clock.js'
-import { arrange, avatar, element, icon, setText } from './dom.js'
+import { appIcon, arrange, avatar, element, icon, setText } from './dom.js'
 import { focusNames } from './focus.js'
 import { stacks } from './phone.js'
 
@@ -91,12 +91,12 @@ export class LockScreen {
   }
 
   #card(notification, testid) {
-    const { from, title, subtitle, body, why, category, isDigest } = notification
+    const { from, title, subtitle, body, why, category, isDigest, isPerson, hasSound } = notification
     const line = (name, text) => (text ? element('span', { class: `card-${name}`, dir: 'auto' }, text) : null)
     const open = element(
       'button',
       { type: 'button', class: 'card-open' },
-      avatar(from),
+      isPerson ? element('span', { class: 'portrait' }, avatar(from), appIcon()) : appIcon(),
       element(
         'span',
         { class: 'card-text' },
@@ -105,13 +105,25 @@ export class LockScreen {
         line('subtitle', subtitle),
         element('span', { class: 'card-body', dir: 'auto', 'data-testid': 'notification-body' }, body)
       ),
-      element('span', { class: 'card-age' }, 'now')
+      element(
+        'span',
+        { class: 'card-side' },
+        element('span', { class: 'card-age' }, 'now'),
+        icon(hasSound ? 'bell' : 'bell-off'),
+        element('span', { class: 'visually-hidden' }, hasSound ? 'With sound' : 'Without sound')
+      )
     )
     open.addEventListener('click', this.#open)
     const actions = categories[category]?.actions ?? []
     return element(
       'div',
-      { class: 'card', 'data-testid': testid, 'data-digest': isDigest },
+      {
+        class: 'card',
+        'data-testid': testid,
+        'data-digest': isDigest,
+        'data-sound': String(hasSound),
+        'data-person-shown': String(isPerson),
+      },
       open,
       actions.length ? this.#actions(notification, actions) : null
     )

@@ -58,6 +58,8 @@ export class PersonPanel extends HTMLElement {
     this.#toggle('allows-app', (allowsApp) => person.setFocus({ allowsApp }))
     this.#toggle('share-focus', (isShared) => person.setFocus({}, isShared))
     this.#toggle('summary', (hasSummary) => person.setSummary(hasSummary))
+    this.#toggle('extension', (hasExtension) => person.setExtension(hasExtension))
+    this.part('order').addEventListener('click', () => person.order())
     for (const departure of Object.keys(departures)) {
       this.part(departure).addEventListener('click', () => this.#leave(departure))
     }
@@ -136,6 +138,7 @@ export class PersonPanel extends HTMLElement {
     this.part('allows-app').checked = focus.allowsApp
     this.part('share-focus').checked = person.isFocusShared
     this.part('summary').checked = phone.hasSummary
+    this.part('extension').checked = phone.hasExtension
     this.#drawPeople()
     this.#conversation.render(now)
     this.#lockScreen.render(now)

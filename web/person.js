@@ -4,7 +4,7 @@ import { responseText } from './categories.js'
 import { conversationAfter, emptyConversation } from './conversation.js'
 import { focusOff, isFocus } from './focus.js'
 import { PhoneReports } from './phone-reports.js'
-import { emptyPhone, phoneAfter, phoneAfterReading, phoneWithSummary, phoneWithout } from './phone.js'
+import { emptyPhone, phoneAfter, phoneAfterOpening, phoneAfterReading, phoneWithSummary, phoneWithout } from './phone.js'
 import { isSilenced } from './presence.js'
 import { PushFeed } from './push-feed.js'
 import { Stillwire } from './stillwire.js'
@@ -135,6 +135,7 @@ export class Person extends EventTarget {
   /** Opens the app again, wherever it was. */
   comeBack() {
     this.departure = null
+    this.phone = phoneAfterOpening(this.phone)
     this.#networkReturned()
     this.setActivity('active')
     this.connect()
@@ -176,6 +177,21 @@ export class Person extends EventTarget {
     this.phone = phoneWithSummary(this.phone, hasSummary)
     this.#keep()
     this.#changed()
+  }
+
+  /** Installs or removes the notification service extension of the app; counts for pushes that come from then on. */
+  setExtension(hasExtension) {
+    this.phone = { ...this.phone, hasExtension }
+    this.#keep()
+    this.#changed()
+  }
+
+  /** Has a shop send this person a notification that is no message of a person. */
+  async order() {
+    const push = { title: 'Tea shop', subtitle: 'Order 1912', body: 'Your Darjeeling is on its way', thread: 'orders' }
+    await this.#insist('The notification was not taken', () =>
+      this.#call('POST', this.#path('notifications'), { from: 'tea-shop', push })
+    )
   }
 
   /** The time of the summary has come: it is shown, and the next one begins. */
@@ -363,8 +379,8 @@ export class Person extends EventTarget {
     this.#dispatch('push', push)
     this.#changed()
     // As the notification service extension does: it proves by the receipt that it has the push.
-    const { notification, receipt } = push.payload.communication ?? {}
-    if (receipt) this.#call('POST', `v1/notifications/${notification}/received`, { receipt }).catch(() => {})
+    const { notification, receipt } = push.payload.communication ?? push.payload.push ?? {}
+    if (receipt && phone.hasExtension) this.#call('POST', `v1/notifications/${notification}/received`, { receipt }).catch(() => {})
   }
 
   async #report() {
@@ -388,7 +404,8 @@ export class Person extends EventTarget {
   /** What a phone keeps by itself, over a reload. */
   #keep() {
     const { focus, isFocusShared, phone } = this
-    const kept = { focus, isFocusShared, hasSummary: phone.hasSummary, told: this.#reports.told }
+    const { hasSummary, hasExtension } = phone
+    const kept = { focus, isFocusShared, hasSummary, hasExtension, told: this.#reports.told }
     sessionStorage.setItem(`stillwire.${this.user}`, JSON.stringify(kept))
   }
 
@@ -397,7 +414,7 @@ export class Person extends EventTarget {
     this.#hasKept = kept !== null
     this.focus = kept?.focus ?? focusOff
     this.isFocusShared = kept?.isFocusShared !== false
-    this.phone = { ...emptyPhone, hasSummary: kept?.hasSummary === true }
+    this.phone = { ...emptyPhone, hasSummary: kept?.hasSummary === true, hasExtension: kept?.hasExtension !== false }
     this.#reports = new PhoneReports(device, this.room, (what, body) => this.#put(what, body), kept?.told)
   }
 

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 import { standing } from './focus.js'
+import { appearance, intentOf } from './ios.js'
 
 /**
  * What a phone shows while its app is closed: `notifications`, oldest first, as its push gateway delivered them, the
- * `badge` of the app, and the `call` that rings. With `hasSummary` what is passive waits for the scheduled summary.
+ * `badge` of the app, and the `call` that rings. With `hasSummary` the scheduled summary collects what is passive, and
+ * what is plain and active; messages of people do not wait for it. `hasExtension` says whether the app has a
+ * notification service extension, without which iOS takes no push for a message of a person.
  * `gone` are the newest pushes that were answered, which a gateway that is asked again still knows.
  */
 export const emptyPhone = Object.freeze({
@@ -11,6 +14,7 @@ export const emptyPhone = Object.freeze({
   badge: 0,
   call: null,
   hasSummary: false,
+  hasExtension: true,
   gone: Object.freeze([]),
 })
 
@@ -21,24 +25,26 @@ const mostGone = 100
  * the badge. `focus` is that of the phone; what was read up to `readUpTo` ({`room`, `epoch`, `seq`}) is not shown.
  */
 export function phoneAfter(phone, push, { focus, readUpTo, now }) {
-  const { aps, communication, message } = push.payload
+  const { aps, message } = push.payload
+  const intent = intentOf(push.payload, phone.hasExtension)
   const id = push.headers['apns-collapse-id'] ?? push.headers['apns-id']
   const known = [...phone.gone, phone.call?.push, ...phone.notifications.map((other) => other.push)]
   if (known.includes(push.headers['apns-id']) || isRead(message, readUpTo)) return phone
   const badged = Number.isInteger(aps?.badge) ? { ...phone, badge: aps.badge } : phone
   if (!aps?.alert) return badged
-  const notification = shown(push, id, focus)
+  const notification = shown(push, id, intent, focus)
   const others = phone.notifications.filter((other) => other.id !== id)
   const until = 1000 * push.headers['apns-expiration']
-  if (communication?.kind === 'call' && aps['interruption-level'] !== 'passive') {
-    // A Focus that does not allow the caller keeps the call from ringing; it stays as a notification.
+  // The extension reports a call to CallKit. Without it, or where the Focus does not allow the caller, the call is a
+  // notification.
+  if (intent?.kind === 'call' && aps['interruption-level'] !== 'passive') {
     // One rings at a time.
     if (!notification.isQuiet && !phone.call) {
       return until > now ? { ...badged, call: { ...notification, until } } : badged
     }
   }
   const call = phone.call?.id === id ? null : phone.call
-  const isSummarized = phone.hasSummary && aps['interruption-level'] === 'passive'
+  const isSummarized = phone.hasSummary && waitsForSummary(aps['interruption-level'], intent)
   return { ...badged, call, notifications: [...others, { ...notification, isSummarized }] }
 }
 
@@ -50,6 +56,13 @@ export function phoneAfterReading(phone, readUpTo) {
   const isGone = (message) => message?.room === readUpTo.room && message.epoch !== readUpTo.epoch
   const left = phone.notifications.filter(({ message }) => !isGone(message) && !isRead(message, readUpTo))
   return left.length === phone.notifications.length ? phone : { ...phone, notifications: left, badge: left.length }
+}
+
+/** The phone when the app is opened, which removes what it has no conversation for. */
+export function phoneAfterOpening(phone) {
+  const gone = phone.notifications.filter(({ message }) => !message).map(({ push }) => push)
+  const notifications = phone.notifications.filter(({ message }) => message)
+  return { ...phone, notifications, gone: [...phone.gone, ...gone].slice(-mostGone) }
 }
 
 /** The phone after something was done with a notification or a call. */
@@ -84,34 +97,28 @@ export function stacks(notifications) {
   return ['loud', 'quiet', 'summary'].flatMap((place) => [...all.values()].filter((stack) => stack.place === place))
 }
 
-function shown(push, id, focus) {
-  const { aps, communication, message, digest } = push.payload
-  const alert = typeof aps.alert === 'string' ? { body: aps.alert } : aps.alert
-  const sender = communication?.sender
+function shown(push, id, intent, focus) {
+  const { aps, message, digest } = push.payload
+  // Where a push is no message of a person, its ids stand in `push`.
+  const { notification } = push.payload.communication ?? push.payload.push ?? {}
+  const place = standing(push.payload, intent, focus)
   return {
     id,
     push: push.headers['apns-id'],
-    notification: communication?.notification,
+    notification,
     category: aps.category,
     thread: aps['thread-id'] ?? '',
-    from: sender?.name ?? alert.title ?? '',
-    title: alert.title ?? localized(alert, 'title-loc') ?? sender?.name ?? 'Notification',
-    subtitle: alert.subtitle ?? localized(alert, 'subtitle-loc') ?? '',
-    body: alert.body ?? localized(alert, 'loc') ?? 'New message',
+    ...appearance(push.payload, intent),
     time: push.time,
     message,
     isDigest: digest !== undefined,
-    ...standing(push.payload, focus),
+    hasSound: aps.sound !== undefined && !place.isQuiet,
+    ...place,
   }
 }
 
-/** This phone's app has no text for any key, so that it shows the key itself, with its arguments. */
-function localized(alert, name) {
-  let next = 0
-  return alert[`${name}-key`]?.replace(/%(?:(\d+)\$)?@/g, (_, place) => {
-    const index = place ? Number(place) - 1 : next++
-    return alert[`${name}-args`]?.[index] ?? ''
-  })
+function waitsForSummary(level, intent) {
+  return level === 'passive' || (level === 'active' && !intent)
 }
 
 function isRead(message, readUpTo) {

@@ -40,7 +40,9 @@ export class PushFeed {
       this.#attempt = 0
       this.#catchUp().catch(() => {})
     }
-    events.addEventListener('notification', ({ data }) => this.#arrived(JSON.parse(data), true))
+    for (const name of ['notification', 'badge']) {
+      events.addEventListener(name, ({ data }) => this.#arrived(JSON.parse(data), true))
+    }
     events.onerror = () => {
       if (events.readyState !== EventSource.CLOSED) return
       this.#comeBack = setTimeout(() => this.#open(), reconnectDelay(this.#attempt++, 0.5))

@@ -16,7 +16,7 @@ function show({ aps, message }) {
     // A retry, an edit and a digest take the place of what they are about.
     tag: message ? `${message.room}/${message.seq}` : aps['thread-id'],
     icon: 'favicon.svg',
-    silent: aps['interruption-level'] === 'passive',
+    silent: aps.sound === undefined,
   })
 }
 

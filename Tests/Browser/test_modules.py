@@ -133,9 +133,88 @@ class ModuleTests(BrowserTests):
         )
         self.assertEqual(gone["notifications"], [])
 
-    def test_only_what_is_passive_waits_for_the_summary(self):
-        cards = self.cards(push(1, "low", level="passive"), push(2, "plain"), phone={"hasSummary": True})
-        self.assertEqual([card["isSummarized"] for card in cards], [True, False])
+    def test_messages_of_people_do_not_wait_for_the_summary(self):
+        plain = push(3, "order")
+        del plain["payload"]["communication"]
+        urgent = push(4, "urgent", level="time-sensitive")
+        pushes = [push(1, "low", level="passive"), push(2, "message"), plain, urgent]
+        cards = self.cards(*pushes, phone={"hasSummary": True})
+        self.assertEqual([card["isSummarized"] for card in cards], [True, False, True, False])
+        without = self.cards(*pushes, phone={"hasSummary": True, "hasExtension": False})
+        self.assertEqual([card["isSummarized"] for card in without], [True, True, True, False])
+
+    def test_the_extension_replaces_the_title_and_the_subtitle(self):
+        def group(**conversation):
+            one = push(1, "hi")
+            one["payload"]["aps"]["alert"] |= {"title": "Own title", "subtitle": "Own subtitle"}
+            one["payload"]["communication"]["conversation"] = {"id": "r", "group": True} | conversation
+            return one
+
+        plain = group()
+        del plain["payload"]["communication"]
+        fixed = group(recipientCount=3)
+        del fixed["payload"]["aps"]["mutable-content"]
+        for one, extension, title, subtitle, is_person in [
+            (group(group=False), True, "Alice", "", True),
+            (group(recipientCount=3), True, "Alice", "To you and 2 others", True),
+            (group(recipientCount=2), True, "Alice", "To you and 1 other", True),
+            (group(recipientCount=3, name="Tea"), True, "Alice", "Tea", True),
+            (group(recipientCount=3, name="Tea"), False, "Own title", "Own subtitle", False),
+            (plain, True, "Own title", "Own subtitle", False),
+            (fixed, True, "Own title", "Own subtitle", False),
+        ]:
+            with self.subTest(one=one, extension=extension):
+                (card,) = self.cards(one, phone={"hasExtension": extension})
+                self.assertEqual((card["title"], card["subtitle"], card["isPerson"]), (title, subtitle, is_person))
+
+    def test_nobody_breaks_through_without_the_extension(self):
+        allowed = {"mode": "work", "people": ["a"]}
+        off = {"hasExtension": False}
+        for one, focus, is_quiet in [
+            (push(1, "t"), allowed, True),
+            (push(1, "t", anyway=True), {"mode": "dnd"}, True),
+            (push(1, "t", level="time-sensitive"), allowed, False),
+            (push(1, "t"), allowed | {"allowsApp": True}, False),
+        ]:
+            (card,) = self.cards(one, focus=focus, phone=off)
+            self.assertEqual(card["isQuiet"], is_quiet)
+        # The id of the sender is not what iOS matches.
+        (card,) = self.cards(push(1, "t"), focus={"mode": "work", "people": ["1"]})
+        self.assertTrue(card["isQuiet"])
+
+    def test_a_sound_is_heard_where_the_push_has_one_and_the_phone_is_not_quiet(self):
+        silent = push(2, "silent")
+        del silent["payload"]["aps"]["sound"]
+        cards = self.cards(push(1, "loud"), silent, push(3, "passive", level="passive"))
+        self.assertEqual([card["hasSound"] for card in cards], [True, False, False])
+        (card,) = self.cards(push(1, "loud"), focus={"mode": "dnd"})
+        self.assertFalse(card["hasSound"])
+
+    def test_a_call_is_a_notification_without_the_extension(self):
+        call = push(1, "Calling", kind="call")
+        call["headers"]["apns-expiration"] = "60"
+        phone = self.phone(call, phone={"hasExtension": False})
+        self.assertIsNone(phone["call"])
+        self.assertEqual([card["hasSound"] for card in phone["notifications"]], [True])
+
+    def test_an_app_that_is_opened_removes_what_is_of_no_conversation(self):
+        plain = push(2, "order")
+        del plain["payload"]["communication"], plain["payload"]["message"]
+        phone = self.run_module(
+            "phone",
+            """m.phoneAfter(m.phoneAfterOpening(args[0].reduce((p, n) => m.phoneAfter(p, n, args[1]), m.emptyPhone)),
+            args[0][1], args[1])""",
+            [push(1, "message"), plain],
+            {"focus": {"mode": "off"}, "readUpTo": {}, "now": 0},
+        )
+        self.assertEqual([card["body"] for card in phone["notifications"]], ["message"])
+
+    def test_a_plain_notification_can_be_answered(self):
+        plain = push(1, "order")
+        del plain["payload"]["communication"]
+        plain["payload"]["push"] = {"notification": "n", "receipt": "r"}
+        (card,) = self.cards(plain)
+        self.assertEqual(card["notification"], "n")
 
     def test_a_push_without_a_text_sets_the_badge(self):
         badge = push(1, "first")
@@ -155,6 +234,9 @@ class ModuleTests(BrowserTests):
         digest["payload"]["aps"]["alert"].pop("title", None)
         plain = push(2, None)
         plain["payload"]["aps"]["alert"] = {"title": "Ann", "loc-key": "New message"}
+        # Neither is a message of a person.
+        for one in digest, plain:
+            del one["payload"]["communication"]
         shown = [(card["title"], card["subtitle"], card["body"]) for card in self.cards(digest, plain)]
         self.assertEqual(
             shown, [("7 messages in 2 rooms", "two before one", "first line"), ("Ann", "", "New message")]
@@ -173,10 +255,11 @@ class ModuleTests(BrowserTests):
 
 def push(seq, text, level="active", anyway=False, kind="message", label=None):
     aps = {"alert": {"title": "Alice", "body": text}, "thread-id": "r", "interruption-level": level}
+    aps |= {"mutable-content": 1} | ({} if level == "passive" else {"sound": "default"})
     return {
         "payload": {
             "aps": aps | ({"filter-criteria": label} if label else {}),
-            "communication": {"kind": kind, "sender": {"id": "a", "name": "Alice"}, "notifyAnyway": anyway},
+            "communication": {"kind": kind, "sender": {"id": "1", "name": "Alice", "handle": "a"}, "notifyAnyway": anyway},
             "message": {"room": "r", "epoch": "e", "seq": seq},
         },
         "headers": {"apns-id": f"{seq} {text}", "apns-collapse-id": str(seq)},

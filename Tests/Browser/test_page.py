@@ -288,6 +288,34 @@ class FocusTests(PageTests):
         self.wait_for_notifications(self.bob, "Alice: Two")
         self.eventually("one tells of the other", lambda: self.page.end(1, self.bob, "life") == ["heldmerged"])
 
+    def test_a_shop_is_no_person(self):
+        self.bob.open_settings()
+        self.send_away(self.bob, self.alice)
+        self.bob.press("order")
+        self.wait_for_notifications(self.bob, "Your Darjeeling is on its way")
+        (card,) = self.bob.parts("notification")
+        self.assertEqual((card.get_attribute("data-person-shown"), card.get_attribute("data-sound")), ("false", "true"))
+        self.assertIn("Tea shop", card.text)
+        self.bob.press("come-back")
+        self.eventually("the opened app has removed it", lambda: not self.bob.parts("notification"))
+
+    def test_without_the_extension_nobody_breaks_through(self):
+        self.bob.open_settings()
+        self.bob.choose("mode-work")
+        self.bob.choose("allows-alice")
+        self.bob.choose("extension")
+        self.wait_for_focus()
+        self.send_away(self.bob, self.alice)
+        self.alice.say("It is me")
+        self.wait_for_notifications(self.bob, "It is me")
+        (card,) = self.bob.parts("notification")
+        self.assertEqual((card.get_attribute("data-person-shown"), card.get_attribute("data-sound")), ("false", "false"))
+        self.assertEqual(self.why(), ["Silenced by Work"])
+        self.bob.choose("extension")
+        self.alice.say("Still me")
+        self.eventually("it breaks through", lambda: self.bob.notifications()[:1] == ["Still me"])
+        self.assertIn("Work allows Alice", self.why())
+
     def held(self, seq):
         return "".join(self.page.end(seq, self.bob, "outcome")).startswith("Hold until")
 
