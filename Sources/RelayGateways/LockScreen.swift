@@ -34,12 +34,16 @@ public struct SimulatedPhone: Sendable {
   /// What is on its lock screen, oldest first.
   public var notifications: [ShownNotification] { screen.notifications }
 
-  /// `{"notifications":[…],"isReachable":…}`
+  /// The number on the icon of its app, as the newest push with a badge has set it.
+  public var badge: Int64 { screen.badge }
+
+  /// `{"notifications":[…],"badge":…,"isReachable":…}`
   public var json: [UInt8] {
     JSONWriter.object { object in
       object.array("notifications") { list in
         for notification in notifications { list.raw(notification.json) }
       }
+      object.integer("badge", badge)
       object.bool("isReachable", isReachable)
     }
   }
@@ -49,6 +53,8 @@ public struct SimulatedPhone: Sendable {
 public enum LockScreenEvent: Equatable, Sendable {
   /// Takes the place of the one with the same collapse id, if there is one.
   case shown(ShownNotification)
+  /// A push without an alert has set the number on the app's icon.
+  case badged(ShownNotification)
   /// The person opened the app, or the phone is not simulated any more.
   case cleared(count: Int)
 
@@ -56,37 +62,57 @@ public enum LockScreenEvent: Equatable, Sendable {
   public var name: String {
     switch self {
     case .shown: "notification"
+    case .badged: "badge"
     case .cleared: "cleared"
     }
   }
 
   public var json: [UInt8] {
     switch self {
-    case .shown(let notification): notification.json
+    case .shown(let notification), .badged(let notification): notification.json
     case .cleared(let count): JSONWriter.object { $0.integer("count", count) }
     }
   }
 }
 
-extension Push {
-  /// Whether there is something to show; so it is taken where it cannot be told.
-  var hasAlert: Bool { JSON(reading: payload)?["aps"].map { $0["alert"] != nil } ?? true }
+/// The effects of a push on a simulated phone.
+private struct PushEffects {
+  /// True if the push shows an alert, or if its payload cannot be read.
+  let hasAlert: Bool
+  let badge: Int64?
+
+  init(_ push: Push) {
+    let aps = JSON(reading: push.payload)?["aps"]
+    hasAlert = aps.map { $0["alert"] != nil } ?? true
+    if case .number(let text)? = aps?["badge"] {
+      badge = Double(text).flatMap(Int64.init(exactly:))
+    } else {
+      badge = nil
+    }
+  }
 }
 
 /// The notifications of one phone, oldest first.
 struct LockScreen: Sendable {
   private(set) var notifications: [ShownNotification] = []
+  private(set) var badge: Int64 = 0
 
   static let mostNotifications = 100
 
-  /// A push without an alert shows nothing.
-  mutating func show(_ notification: ShownNotification) -> SentNote {
-    guard notification.push.hasAlert else { return .accepted }
+  /// Shows a push.
+  /// - Returns: The result, and the event for listeners; `nil` for a push that changes nothing to be seen.
+  mutating func show(_ notification: ShownNotification) -> (note: SentNote, event: LockScreenEvent?) {
+    let effects = PushEffects(notification.push)
+    if let badge = effects.badge { self.badge = badge }
+    guard effects.hasAlert else { return (.accepted, effects.badge.map { _ in .badged(notification) }) }
     let id = notification.push.headers.collapseID
     let former = notifications.firstIndex { $0.push.headers.collapseID == id }
     if let former { notifications.remove(at: former) }
     if notifications.count == Self.mostNotifications { notifications.removeFirst() }
     notifications.append(notification)
-    return former == nil ? .shown : .replaced
+    return (former == nil ? .shown : .replaced, .shown(notification))
   }
+
+  /// Removes the notifications. The badge stays: only the app changes it.
+  mutating func clear() { notifications.removeAll() }
 }

@@ -59,8 +59,8 @@ public final class SimulatedGateway: Gateway {
     return state.withLock { state in
       guard state.phones.use(token, { $0.isReachable }) ?? true else { return .retry(after: nil, .connectFailed) }
       if let fault { return .dead(fault) }
-      let note = state.use(token) { $0.screen.show(notification) }
-      if note != .accepted { state.tell(.shown(notification), to: token) }
+      let (note, event) = state.use(token) { $0.screen.show(notification) }
+      if let event { state.tell(event, to: token) }
       return .sent(note)
     }
   }
@@ -102,7 +102,7 @@ public final class SimulatedGateway: Gateway {
   public func clear(_ token: String) -> Int {
     state.withLock { state in
       let count = state.phones.use(token) { phone in
-        defer { phone.screen = LockScreen() }
+        defer { phone.screen.clear() }
         return phone.notifications.count
       }
       guard let count, count > 0 else { return 0 }

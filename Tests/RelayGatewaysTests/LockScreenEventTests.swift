@@ -28,6 +28,21 @@ import Testing
     #expect(await events.next() == shown(push(6)))
   }
 
+  @Test func `a push with a badge alone sets the number on the icon`() async {
+    var events = gateway.events(of: "a").makeAsyncIterator()
+    let badge = push(1, payload: #"{"aps":{"badge":7}}"#)
+    #expect(await gateway.send(badge, to: phone("a")) == .sent(.accepted))
+    let event = await events.next()
+    #expect(event == .badged(ShownNotification(push: badge, time: Timestamp(rawValue: 1_000))))
+    #expect(event?.name == "badge")
+    #expect(gateway.phone("a").badge == 7 && gateway.phone("a").notifications.isEmpty)
+    _ = await gateway.send(push(2, payload: #"{"aps":{"alert":"Hi","badge":8}}"#), to: phone("a"))
+    gateway.clear("a")
+    #expect(gateway.phone("a").badge == 8)
+    _ = await gateway.send(push(3, payload: #"{"aps":{"badge":0}}"#), to: phone("a"))
+    #expect(gateway.phone("a").badge == 0)
+  }
+
   @Test func `every listener of a phone hears it`() async {
     var events = [gateway.events(of: "a").makeAsyncIterator(), gateway.events(of: "a").makeAsyncIterator()]
     _ = await gateway.send(push(1), to: phone("a"))
@@ -68,7 +83,7 @@ import Testing
   }
 
   @Test func `a phone is JSON with the payload as it was sent`() async {
-    #expect(gateway.phone("a").json == Array(#"{"notifications":[],"isReachable":true}"#.utf8))
+    #expect(gateway.phone("a").json == Array(#"{"notifications":[],"badge":0,"isReachable":true}"#.utf8))
     _ = await gateway.send(push(1, payload: #"{"aps":{"alert":"hi","badge":1.0}}"#), to: phone("a"))
     _ = await gateway.send(push(2), to: phone("a"))
     let expected = #"""
@@ -78,7 +93,7 @@ import Testing
       "apns-expiration":"1700000000","apns-collapse-id":"room/1","apns-topic":"org.example.chat"},"time":1000},
       {"payload":{"n":2},"headers":{
       "apns-id":"00000000-0000-4000-8000-000000000002","apns-push-type":"alert","apns-priority":"10",
-      "apns-expiration":"1700000000","apns-collapse-id":"room/2","apns-topic":"org.example.chat"},"time":1000}],"isReachable":false}
+      "apns-expiration":"1700000000","apns-collapse-id":"room/2","apns-topic":"org.example.chat"},"time":1000}],"badge":1,"isReachable":false}
       """#.replacing("\n", with: "")
     gateway.setReachable(false, "a")
     #expect(String(decoding: gateway.phone("a").json, as: UTF8.self) == expected)
