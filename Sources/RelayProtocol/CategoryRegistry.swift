@@ -43,6 +43,11 @@ extension NotificationAction {
     object["id"] = id.rawValue
     object.text("title", title)
     object.options(options)
+    switch icon {
+    case .system(let name): object.object("icon") { $0["system"] = name }
+    case .template(let name): object.object("icon") { $0["template"] = name }
+    case nil: break
+    }
     if let textInput {
       object.object("textInput") {
         $0.text("button", textInput.button)

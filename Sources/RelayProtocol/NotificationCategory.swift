@@ -37,17 +37,21 @@ public struct NotificationAction: Equatable, Sendable {
   public var id: ActionID
   public var title: LocalizedText
   public var options: [Option]
+  /// The picture beside the title. Is `nil` when the action has none.
+  public var icon: Icon?
   /// nil: a button.
   public var textInput: TextInput?
   /// Its text goes into the message's room, as a reply of whom it was shown to.
   public var posts: Bool
 
   public init(
-    id: ActionID, title: LocalizedText, options: [Option] = [], textInput: TextInput? = nil, posts: Bool = false
+    id: ActionID, title: LocalizedText, options: [Option] = [], icon: Icon? = nil, textInput: TextInput? = nil,
+    posts: Bool = false
   ) {
     self.id = id
     self.title = title
     self.options = options
+    self.icon = icon
     self.textInput = textInput
     self.posts = posts
   }
@@ -55,6 +59,17 @@ public struct NotificationAction: Equatable, Sendable {
   /// Those of `UNNotificationActionOptions`.
   public enum Option: String, Sendable, CaseIterable {
     case foreground, destructive, authenticationRequired
+  }
+
+  /// A `UNNotificationActionIcon`.
+  public enum Icon: Equatable, Sendable {
+    /// The name of one of Apple's SF Symbols.
+    case system(String)
+    /// The name of a template image in the app.
+    case template(String)
+
+    /// Bytes of the name at most.
+    public static let maxName = 128
   }
 
   /// A field for a text, and the button that sends it.

@@ -17,10 +17,22 @@
     /// A field for a text where there is `textInput`, else a button.
     fileprivate var notificationAction: UNNotificationAction {
       let options = UNNotificationActionOptions(options.map(\.option))
-      guard let textInput else { return UNNotificationAction(identifier: identifier, title: title, options: options) }
+      let icon = icon.map(UNNotificationActionIcon.icon)
+      guard let textInput else {
+        return UNNotificationAction(identifier: identifier, title: title, options: options, icon: icon)
+      }
       return UNTextInputNotificationAction(
-        identifier: identifier, title: title, options: options, textInputButtonTitle: textInput.button,
+        identifier: identifier, title: title, options: options, icon: icon, textInputButtonTitle: textInput.button,
         textInputPlaceholder: textInput.placeholder)
+    }
+  }
+
+  extension UNNotificationActionIcon {
+    fileprivate static func icon(_ icon: NotificationAction.Icon) -> UNNotificationActionIcon {
+      switch icon {
+      case .system(let name): UNNotificationActionIcon(systemImageName: name)
+      case .template(let name): UNNotificationActionIcon(templateImageName: name)
+      }
     }
   }
 

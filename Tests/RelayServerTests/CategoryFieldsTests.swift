@@ -22,8 +22,10 @@ import Testing
     let read = try registry(
       """
       [{"id":"invitation","actions":[
-          {"id":"accept","title":{"default":"Accept","pt-BR":"Aceitar"},"options":["foreground","authenticationRequired"]},
+          {"id":"accept","title":{"default":"Accept","pt-BR":"Aceitar"},"options":["foreground","authenticationRequired"],
+            "icon":{"system":"checkmark"}},
           {"id":"reply","title":"Reply","options":["destructive"],"posts":true,
+            "icon":{"template":"reply"},
             "textInput":{"button":"Send","placeholder":{"default":"…"}}}],
         "options":["customDismissAction","allowInCarPlay","hiddenPreviewsShowTitle","hiddenPreviewsShowSubtitle",
           "allowAnnouncement"],
@@ -38,9 +40,10 @@ import Testing
           actions: [
             NotificationAction(
               id: ActionID(unchecked: "accept"), title: .languages(["default": "Accept", "pt-BR": "Aceitar"]),
-              options: [.foreground, .authenticationRequired]),
+              options: [.foreground, .authenticationRequired], icon: .system("checkmark")),
             NotificationAction(
               id: ActionID(unchecked: "reply"), title: .text("Reply"), options: [.destructive],
+              icon: .template("reply"),
               textInput: .init(button: .text("Send"), placeholder: .languages(["default": "…"])), posts: true),
           ], options: NotificationCategory.Option.allCases, hiddenPreviewBody: .text("An invitation"),
           summaryFormat: .languages(["default": "%u more"])),
@@ -48,6 +51,10 @@ import Testing
       ])
     #expect(read == expected)
     #expect(try registry(String(decoding: read.categoriesJSON, as: UTF8.self)) == read)
+  }
+
+  @Test func `an empty text for hidden previews is none`() throws {
+    #expect(try category(#""hiddenPreviewBody":"""#) == category(#""options":[]"#))
   }
 
   @Test(
@@ -85,6 +92,11 @@ import Testing
       (#""actions":[{\#(action),"textInput":true}]"#, "actions/0/textInput"),
       (#""actions":[{\#(action),"textInput":{"button":"B"}}]"#, "actions/0/textInput/placeholder"),
       (#""actions":[{\#(action),"textInput":{"placeholder":"B"}}]"#, "actions/0/textInput/button"),
+      (#""actions":[{\#(action),"icon":"checkmark"}]"#, "actions/0/icon"),
+      (#""actions":[{\#(action),"icon":{}}]"#, "actions/0/icon"),
+      (#""actions":[{\#(action),"icon":{"system":""}}]"#, "actions/0/icon"),
+      (#""actions":[{\#(action),"icon":{"system":"a","template":"b"}}]"#, "actions/0/icon"),
+      (#""actions":[{\#(action),"icon":{"name":"a"}}]"#, "actions/0/icon/name"),
       (#""options":["customDismissAction","quiet"]"#, "options/1"), (#""hiddenPreviewBody":1"#, "hiddenPreviewBody"),
       (#""summaryFormat":"""#, "summaryFormat"),
     ])
@@ -97,6 +109,7 @@ import Testing
   private static let bounds: [(most: Int, members: @Sendable (Int) -> String)] = [
     (10, { count in #""actions":[\#((0..<count).map { #"{"id":"a\#($0)","title":"A"}"# }.joined(separator: ","))]"# }),
     (128, { #""actions":[{"id":"\#(text($0))","title":"A"}]"# }),
+    (128, { #""actions":[{\#(action),"icon":{"system":"\#(text($0))"}}]"# }),
     (256, { #""actions":[{"id":"a","title":"\#(text($0))"}]"# }),
     (256, { #""actions":[{"id":"a","title":{"default":"A","de":"\#(text($0))"}}]"# }),
     (256, { #""actions":[{\#(action),"textInput":{"button":"\#(text($0))","placeholder":"P"}}]"# }),

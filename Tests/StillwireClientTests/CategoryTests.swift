@@ -11,7 +11,10 @@ import Testing
       [
         "id": "invitation",
         "actions": [
-          ["id": "accept", "title": ["default": "Accept", "de": "Annehmen"], "options": ["foreground", "newer"]],
+          [
+            "id": "accept", "title": ["default": "Accept", "de": "Annehmen"], "options": ["foreground", "newer"],
+            "icon": ["system": "checkmark"],
+          ],
           [
             "id": "reply", "title": "Reply", "options": [], "textInput": ["button": "Send", "placeholder": "Message"],
             "posts": true,
@@ -31,7 +34,8 @@ import Testing
           id: "invitation",
           actions: [
             NotificationAction(
-              id: "accept", title: .languages(["default": "Accept", "de": "Annehmen"]), options: [.foreground]),
+              id: "accept", title: .languages(["default": "Accept", "de": "Annehmen"]), options: [.foreground],
+              icon: .system("checkmark")),
             NotificationAction(
               id: "reply", title: .text("Reply"),
               textInput: .init(button: .text("Send"), placeholder: .text("Message")),
@@ -59,7 +63,9 @@ import Testing
         CategoryDeclaration(
           identifier: "invitation",
           actions: [
-            .init(identifier: "accept", title: "Annehmen", options: [.foreground], textInput: nil),
+            .init(
+              identifier: "accept", title: "Annehmen", options: [.foreground], icon: .system("checkmark"),
+              textInput: nil),
             .init(
               identifier: "reply", title: "Reply", options: [],
               textInput: .init(button: "Send", placeholder: "Message")),

@@ -28,7 +28,9 @@ extension NotificationCategory {
     }
     self.init(
       id: try fields.required("id", fields.name("id")), actions: actions, options: try fields.options(),
-      hiddenPreviewBody: try fields.localizedText("hiddenPreviewBody", longest: Self.longestText),
+      // An app that builds its registry from a form sends an empty text where it has none.
+      hiddenPreviewBody: fields.members["hiddenPreviewBody"] == .string("")
+        ? nil : try fields.localizedText("hiddenPreviewBody", longest: Self.longestText),
       summaryFormat: try fields.localizedText("summaryFormat", longest: Self.longestText))
   }
 }
@@ -38,7 +40,7 @@ extension NotificationAction {
     let input = try fields.object("textInput")
     self.init(
       id: try fields.required("id", fields.name("id")), title: try fields.label("title"),
-      options: try fields.options(),
+      options: try fields.options(), icon: try NotificationAction.Icon(fields),
       textInput: try input.map { input throws(RequestError) in
         TextInput(button: try input.label("button"), placeholder: try input.label("placeholder"))
       }, posts: try fields.bool("posts") ?? false)
@@ -46,6 +48,24 @@ extension NotificationAction {
       throw fields.wrong("id", "must not begin as the system's own do")
     }
     guard !posts || textInput != nil else { throw fields.wrong("posts", "needs textInput") }
+  }
+}
+
+extension NotificationAction.Icon {
+  /// Returns nil when there is no `icon`.
+  fileprivate init?(_ fields: Fields) throws(RequestError) {
+    guard let icon = try fields.object("icon") else { return nil }
+    let system = try icon.string("system", longest: Self.maxName)
+    let template = try icon.string("template", longest: Self.maxName)
+    guard let key = icon.members.keys.sorted().first(where: { !["system", "template"].contains($0) }) else {
+      switch (system, template) {
+      case (.some(let name), nil) where !name.isEmpty: self = .system(name)
+      case (nil, .some(let name)) where !name.isEmpty: self = .template(name)
+      default: throw fields.wrong("icon", "must have a name as system or as template")
+      }
+      return
+    }
+    throw icon.wrong(key, "is not known here; icon has system or template")
   }
 }
 
@@ -95,7 +115,7 @@ extension Fields {
 
 extension String {
   /// Of the form of BCP 47: parts of 1 to 8 letters and digits, of which the first has letters alone.
-  fileprivate var isLanguageTag: Bool {
+  var isLanguageTag: Bool {
     guard (1...LocalizedText.longestTag).contains(utf8.count) else { return false }
     let parts = split(separator: "-", omittingEmptySubsequences: false)
     return parts[0].utf8.allSatisfy(\.isLetter)

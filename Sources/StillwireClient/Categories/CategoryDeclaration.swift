@@ -14,6 +14,7 @@ public struct CategoryDeclaration: Equatable, Sendable {
     public var identifier: String
     public var title: String
     public var options: [NotificationAction.Option]
+    public var icon: NotificationAction.Icon?
     public var textInput: TextInput?
   }
 
@@ -33,6 +34,7 @@ extension CategoryRegistry {
         actions: category.actions.map { action in
           CategoryDeclaration.Action(
             identifier: action.id.rawValue, title: action.title.text(for: languages), options: action.options,
+            icon: action.icon,
             textInput: action.textInput.map {
               .init(button: $0.button.text(for: languages), placeholder: $0.placeholder.text(for: languages))
             })

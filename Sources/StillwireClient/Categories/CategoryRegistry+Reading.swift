@@ -35,7 +35,20 @@ extension NotificationAction {
       textInput = TextInput(button: button, placeholder: LocalizedText(input["placeholder"]) ?? .text(""))
     }
     self.init(
-      id: id, title: title, options: json.options(), textInput: textInput, posts: json["posts"]?.flag ?? false)
+      id: id, title: title, options: json.options(), icon: Icon(json["icon"]), textInput: textInput,
+      posts: json["posts"]?.flag ?? false)
+  }
+}
+
+extension NotificationAction.Icon {
+  fileprivate init?(_ json: JSON?) {
+    if let name = json?["system"]?.text, !name.isEmpty {
+      self = .system(name)
+    } else if let name = json?["template"]?.text, !name.isEmpty {
+      self = .template(name)
+    } else {
+      return nil
+    }
   }
 }
 

@@ -26,14 +26,26 @@ public struct UNNotificationActionOptions: OptionSet, Sendable {
   public static var foreground: Self { Self(rawValue: 4) }
 }
 
+open class UNNotificationActionIcon: NSObject {
+  public convenience init(systemImageName: String) { fatalError() }
+  public convenience init(templateImageName: String) { fatalError() }
+}
+
 open class UNNotificationAction: NSObject {
   public convenience init(identifier: String, title: String, options: UNNotificationActionOptions = []) { fatalError() }
+  public convenience init(
+    identifier: String, title: String, options: UNNotificationActionOptions = [], icon: UNNotificationActionIcon?
+  ) { fatalError() }
 }
 
 open class UNTextInputNotificationAction: UNNotificationAction {
   public convenience init(
     identifier: String, title: String, options: UNNotificationActionOptions = [], textInputButtonTitle: String,
     textInputPlaceholder: String
+  ) { fatalError() }
+  public convenience init(
+    identifier: String, title: String, options: UNNotificationActionOptions = [], icon: UNNotificationActionIcon?,
+    textInputButtonTitle: String, textInputPlaceholder: String
   ) { fatalError() }
 }
 

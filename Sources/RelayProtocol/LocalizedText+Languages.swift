@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-public import RelayProtocol
 
 extension LocalizedText {
   /// The text for a person who reads these languages, the best one first: `Locale.preferredLanguages`.
@@ -12,15 +11,22 @@ extension LocalizedText {
     case .languages(let texts):
       let known = Dictionary(texts.map { ($0.key.lowercased(), $0.value) }) { first, _ in first }
       for language in languages {
-        var tag = language.lowercased()[...]
-        while !tag.isEmpty {
-          if tag != Self.defaultTag, let text = known[String(tag)] { return text }
-          tag = tag.lastIndex(of: "-").map { tag[..<$0] } ?? ""
-          // A single letter only introduces what followed it.
-          if tag.dropLast().last == "-" { tag = tag.dropLast(2) }
-        }
+        if let text = Self.match(language, in: known) { return text }
       }
       return known[Self.defaultTag] ?? ""
     }
+  }
+
+  /// The value for a language tag: `de-AT` takes the value of `de` where it has none of its own (RFC 4647, section 3.4).
+  /// - Parameter values: By language tag in lower case.
+  public static func match<Value>(_ language: String, in values: [String: Value]) -> Value? {
+    var tag = language.lowercased()[...]
+    while !tag.isEmpty {
+      if tag != defaultTag, let value = values[String(tag)] { return value }
+      tag = tag.lastIndex(of: "-").map { tag[..<$0] } ?? ""
+      // A single letter only introduces what followed it.
+      if tag.dropLast().last == "-" { tag = tag.dropLast(2) }
+    }
+    return nil
   }
 }
