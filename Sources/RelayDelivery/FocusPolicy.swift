@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import RelayProtocol
+public import RelayProtocol
 
 /// For how long what devices say of their Focus and its filter counts.
 public struct FocusPolicy: Equatable, Sendable {
@@ -13,8 +13,8 @@ public struct FocusPolicy: Equatable, Sendable {
   public var clockSkew: Duration
 
   public init(
-    settle: Duration = .seconds(3), lifetime: Duration = .seconds(12 * 3600),
-    silence: Duration = .seconds(7 * 24 * 3600), clockSkew: Duration = .seconds(60)
+    settle: Duration = .seconds(3), lifetime: Duration = FilterRecord.lifetime,
+    silence: Duration = FilterRecord.silence, clockSkew: Duration = .seconds(60)
   ) {
     self.settle = settle
     self.lifetime = lifetime

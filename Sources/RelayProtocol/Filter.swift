@@ -39,6 +39,11 @@ public struct FilterRecord: Equatable, Sendable {
   /// When a report of this device last arrived.
   public var heard: Timestamp
 
+  /// The time from ``at`` for which an active filter counts without a new report.
+  public static let lifetime = Duration.seconds(12 * 3600)
+  /// The time from ``heard`` after which nothing counts that the device has reported.
+  public static let silence = Duration.seconds(7 * 24 * 3600)
+
   public init(
     device: DeviceID, isActive: Bool, allow: [String], at: Timestamp, number: Int64?, heard: Timestamp
   ) {

@@ -46,16 +46,27 @@ extension Reader {
     return (rooms, total)
   }
 
-  /// The messages of the total alone, by the user's row.
-  func badge(of user: Int64, _ preferences: Preferences, now: Timestamp) throws -> Int {
-    let muted = preferences.rooms.filter { $0.value.level(at: now) == .none }.map(\.key)
+  /// The badge of one of the user's devices: the messages of the total, without the rooms that the device's filter
+  /// refuses. A room is refused by the user's own label of it, or else by the label of the account on the device.
+  /// - Parameter filter: The criteria that the device's active filter lets through. Is `nil` without an active filter.
+  func badge(
+    of user: Int64, _ preferences: Preferences, filter: [String]?, account: String?, now: Timestamp
+  ) throws -> Int {
+    var left = preferences.rooms.filter { $0.value.level(at: now) == .none }.map(\.key)
+    var passed: [RoomID]?
+    if let filter {
+      let labels = preferences.rooms.compactMapValues(\.criteria)
+      left += labels.filter { !filter.contains($0.value) }.map(\.key)
+      if let account, !filter.contains(account) { passed = labels.filter { filter.contains($0.value) }.map(\.key) }
+    }
     let row = try db.first(
       """
       SELECT coalesce(sum(\(Self.unreadMessages)), 0) FROM members JOIN rooms ON rooms.id = members.room
-      WHERE members.user = ? AND rooms.seq > members.read AND NOT members.is_withdrawn
-        AND rooms.name NOT IN (SELECT value FROM json_each(?))
+      WHERE members.user = ?1 AND rooms.seq > members.read AND NOT members.is_withdrawn
+        AND rooms.name NOT IN (SELECT value FROM json_each(?2))
+        AND (?3 IS NULL OR rooms.name IN (SELECT value FROM json_each(?3)))
       """,
-      [user, muted.asJSON])
+      [user, left.asJSON, passed?.asJSON])
     return row?[0] ?? 0
   }
 

@@ -8,6 +8,17 @@ extension Reader {
     try users([user]).first
   }
 
+  /// True if the user was connected, has a device, or is a member of a room.
+  public func isPerson(_ user: UserID) throws -> Bool {
+    try db.has(
+      """
+      SELECT 1 FROM users WHERE name = ? AND (last_seen IS NOT NULL
+        OR EXISTS (SELECT 1 FROM devices WHERE devices.user = users.id)
+        OR EXISTS (SELECT 1 FROM members WHERE members.user = users.id))
+      """,
+      [user.rawValue])
+  }
+
   /// The users of whom something is known, in the order asked for.
   public func users(_ users: [UserID]) throws -> [UserRecord] {
     let ids = "SELECT id FROM users WHERE name IN (SELECT value FROM json_each(?))"

@@ -27,6 +27,7 @@ enum Schema {
     register("15", postedResponses)
     register("16", listed)
     register("withdrawn rights", withdrawnRights)
+    register("picture hashes", pictures)
     return migrator
   }
 
@@ -136,6 +137,11 @@ enum Schema {
     -- The newest token of the user does not give the right to join the room.
     ALTER TABLE members ADD COLUMN is_withdrawn INTEGER NOT NULL DEFAULT 0;
     CREATE INDEX members_withdrawn ON members (user) WHERE is_withdrawn;
+    """
+
+  private static let pictures = """
+    -- The SHA-256 of the picture at `avatar`, in lower-case hexadecimal digits.
+    ALTER TABLE users ADD COLUMN avatar_sha256 TEXT;
     """
 
   private static let receipts = """

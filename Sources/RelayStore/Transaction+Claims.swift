@@ -95,7 +95,7 @@ extension Transaction {
         rooms.name, rooms.epoch, recipient.name, members.read, collapsed.name, job.collapse_seq,
         coalesce(original.sender = job.user, 0), sender.display_name, sender.avatar, messages.reports,
         \(Device.columns), \(StoredMessage.columns), sender.handle, sender.handle_type,
-        \(Reader.isAnsweredCall), devices.registered
+        \(Reader.isAnsweredCall), devices.registered, sender.avatar_sha256
       FROM jobs AS job
       JOIN rooms ON rooms.id = job.room
       JOIN users AS recipient ON recipient.id = job.user
@@ -121,14 +121,15 @@ extension Transaction {
     let collapsed: String? = row[11]
     var device = try Device(row, at: 17)
     device.registered = row.time(40)
-    let recipient = try shared.recipient(row[1])
+    let preferences = try shared.preferences(of: row[1])
     var claim = Claim(
       id: id, attempts: row[2] + 1, room: room, epoch: row[8], message: message,
-      sender: User(id: message.from, name: row[14], avatar: row[15], handle: row[37], handleType: row[38]),
+      sender: User(
+        id: message.from, name: row[14], avatar: row[15], handle: row[37], handleType: row[38], avatarSHA256: row[41]),
       recipient: UserID(unchecked: row[9]),
       device: device, created: Timestamp(rawValue: row[3]), roomMemberCount: try shared.members(of: row[0]),
-      unread: recipient.unread, level: row[4], isReply: row[13], isNotifyAnyway: row[5],
-      criteria: recipient.preferences[room].criteria ?? device.criteria, reports: row[16],
+      unread: try shared.badge(of: row[1], on: device), level: row[4], isReply: row[13], isNotifyAnyway: row[5],
+      criteria: preferences[room].criteria ?? device.criteria, reports: row[16],
       collapse: collapsed.map { MessageReference(room: RoomID(unchecked: $0), seq: row[12]) })
     if row[6] { try addDigest(to: &claim, in: row[0]) }
     return claim
@@ -187,7 +188,19 @@ struct Shared {
   let db: Database
   let now: Timestamp
   private var members: [Int64: Int] = [:]
-  private var recipients: [Int64: (preferences: Preferences, unread: Int)] = [:]
+  private var recipients: [Int64: Recipient] = [:]
+  private var badges: [Badge: Int] = [:]
+
+  private struct Recipient {
+    let preferences: Preferences
+    /// The criteria that the active filter of a device lets through, by device.
+    let filters: [String: [String]]
+  }
+
+  private struct Badge: Hashable {
+    let user: Int64
+    let device: DeviceID
+  }
 
   init(db: Database, now: Timestamp) {
     self.db = db
@@ -201,12 +214,30 @@ struct Shared {
     return count
   }
 
-  mutating func recipient(_ user: Int64) throws -> (preferences: Preferences, unread: Int) {
+  mutating func preferences(of user: Int64) throws -> Preferences { try recipient(user).preferences }
+
+  /// The number of unread messages that a device of the user shows.
+  mutating func badge(of user: Int64, on device: Device) throws -> Int {
+    let badge = Badge(user: user, device: device.id)
+    if let known = badges[badge] { return known }
+    let recipient = try recipient(user)
+    let count = try Reader(db: db).badge(
+      of: user, recipient.preferences, filter: recipient.filters[device.id.rawValue], account: device.criteria, now: now
+    )
+    badges[badge] = count
+    return count
+  }
+
+  private mutating func recipient(_ user: Int64) throws -> Recipient {
     if let known = recipients[user] { return known }
     let row = try db.first("SELECT preferences FROM users WHERE id = ?", [user])
-    let preferences = try row?.preferences(0) ?? Preferences()
-    let unread = try Reader(db: db).badge(of: user, preferences, now: now)
-    recipients[user] = (preferences, unread)
-    return (preferences, unread)
+    var filters: [String: [String]] = [:]
+    let active = try db.all(
+      "SELECT device, allow FROM filters WHERE user = ? AND is_active AND at > ? AND heard > ?",
+      [user, (now - FilterRecord.lifetime).rawValue, (now - FilterRecord.silence).rawValue])
+    for row in active { filters[row[0]] = try row.json(1, "a filter's criteria") ?? [] }
+    let recipient = Recipient(preferences: try row?.preferences(0) ?? Preferences(), filters: filters)
+    recipients[user] = recipient
+    return recipient
   }
 }

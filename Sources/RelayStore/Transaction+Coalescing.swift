@@ -68,7 +68,8 @@ extension Transaction {
       SELECT job.rowid, job.id, job.digest IS NOT NULL, (
           SELECT count(*) FROM jobs AS other WHERE \(Self.isMerged("other", into: "job.id"))),
         job.level, \(push) ->> '$.level',
-        coalesce(json_extract(\(push), '$.category', '$.collapse', '$.criteria', '$.sound'), '[null,null,null,null]'),
+        coalesce(json_extract(\(push), '$.category', '$.collapse', '$.criteria', '$.sound'), '[null,null,null,null]')
+          || coalesce(json_type(\(push), '$.sound'), '') || coalesce(json_extract(\(push), '$.communication'), ''),
         \(push) -> '$.thread'
       FROM jobs AS job INDEXED BY jobs_member
       JOIN messages ON messages.room = job.room AND messages.seq = job.seq

@@ -149,7 +149,7 @@ extension Transaction {
   private func content(of row: Row, _ shared: inout Shared) throws -> UpdateClaim.Content? {
     let kind: UpdateKind = try row.choice(4)
     switch kind {
-    case .badge: return .badge(try shared.recipient(row[3]).unread)
+    case .badge: return .badge(try shared.badge(of: row[3], on: Device(row, at: 9)))
     case .silent:
       let found = try db.first(
         """

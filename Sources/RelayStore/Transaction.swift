@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import GRDB
-import RelayProtocol
+public import RelayProtocol
 
 /// What a work may change. Valid on the writer's thread until the work returns.
 ///
@@ -34,9 +34,10 @@ public struct Transaction {
   func row(of user: UserID) throws -> Int64? {
     if let known = cache[user] { return known.id }
     let row = try db.first(
-      "SELECT id, display_name, avatar, handle, handle_type FROM users WHERE name = ?", [user.rawValue])
+      "SELECT id, display_name, avatar, handle, handle_type, avatar_sha256 FROM users WHERE name = ?", [user.rawValue])
     guard let row else { return nil }
-    let profile = User(id: user, name: row[1], avatar: row[2], handle: row[3], handleType: row[4])
+    let profile = User(
+      id: user, name: row[1], avatar: row[2], handle: row[3], handleType: row[4], avatarSHA256: row[5])
     cache[user] = WriterCache.Person(id: row[0], profile: profile)
     return row[0]
   }
@@ -56,14 +57,33 @@ public struct Transaction {
     guard var person = cache[user.id] else { return id }
     var profile = person.profile
     profile.name = user.name ?? profile.name
-    profile.avatar = user.avatar ?? profile.avatar
+    // The hash is that of this picture. A client that repeats the picture without the hash does not withdraw it.
+    if let avatar = user.avatar {
+      profile.avatarSHA256 = user.avatarSHA256 ?? (avatar == profile.avatar ? profile.avatarSHA256 : nil)
+      profile.avatar = avatar
+    }
     if let handle = user.handle { (profile.handle, profile.handleType) = (handle, user.handleType) }
     guard profile != person.profile else { return id }
-    try db.run(
-      "UPDATE users SET display_name = ?, avatar = ?, handle = ?, handle_type = ? WHERE id = ?",
-      [profile.name, profile.avatar, profile.handle, profile.handleType, id])
-    person.profile = profile
-    cache[user.id] = person
+    try write(profile, to: &person)
     return id
+  }
+
+  /// Changes what is stored of a user, who gets a row if there is none.
+  /// - Returns: The user as stored now.
+  public func changeProfile(of user: UserID, _ change: (inout User) throws -> Void) throws -> User {
+    _ = try needRow(of: user)
+    guard var person = cache[user] else { return User(id: user) }
+    var profile = person.profile
+    try change(&profile)
+    if profile != person.profile { try write(profile, to: &person) }
+    return profile
+  }
+
+  private func write(_ profile: User, to person: inout WriterCache.Person) throws {
+    try db.run(
+      "UPDATE users SET display_name = ?, avatar = ?, handle = ?, handle_type = ?, avatar_sha256 = ? WHERE id = ?",
+      [profile.name, profile.avatar, profile.handle, profile.handleType, profile.avatarSHA256, person.id])
+    person.profile = profile
+    cache[profile.id] = person
   }
 }

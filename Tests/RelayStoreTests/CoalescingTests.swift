@@ -121,6 +121,7 @@ import Testing
   private static let looks = [
     #"{"level":"passive"}"#, #"{"category":"invitation"}"#, #"{"thread":"news"}"#, #"{"thread":null}"#,
     #"{"collapse":"room"}"#, #"{"kind":"call"}"#, #"{"criteria":"work"}"#, #"{"sound":"bell"}"#,
+    #"{"sound":null}"#, #"{"communication":false}"#,
   ]
 
   @Test(arguments: looks) func `only what looks and sounds alike becomes one`(look: String) async throws {

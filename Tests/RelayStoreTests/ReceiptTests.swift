@@ -37,6 +37,50 @@ import Testing
       claims.map(\.sender) == [User(id: carol.id, name: "Carol", handle: "+4930", handleType: "phoneNumber")])
   }
 
+  @Test func `a profile changes member by member`() async throws {
+    let carol = UserID(unchecked: "carol")
+    let hash = String(repeating: "0f", count: 32)
+    let all = User(
+      id: carol, name: "Carol", avatar: "https://a.example/1", handle: "+4930", handleType: "phoneNumber",
+      avatarSHA256: hash)
+    #expect(try await test.write { try $0.changeProfile(of: carol) { $0 = all } } == all)
+    // The picture that a client repeats keeps its hash, and another one has none.
+    try await test.write { try $0.rename(User(id: carol, avatar: all.avatar)) }
+    #expect(try await test.write { try $0.changeProfile(of: carol) { _ in } } == all)
+    try await test.write { try $0.rename(User(id: carol, avatar: "https://a.example/2")) }
+    let changed = try await test.write { try $0.changeProfile(of: carol) { $0.handle = nil } }
+    #expect((changed.avatar, changed.avatarSHA256) == ("https://a.example/2", nil))
+    #expect((changed.name, changed.handle, changed.handleType) == ("Carol", nil, "phoneNumber"))
+    #expect(try await test.read { try $0.user(carol)?.user.name } == "Carol")
+  }
+
+  @Test func `the hash of a picture is for phones`() async throws {
+    let hash = String(repeating: "0f", count: 32)
+    try await test.write { transaction in
+      try transaction.prepareRoom()
+      _ = try transaction.changeProfile(of: alice.id) {
+        $0.avatarSHA256 = hash
+      }
+      _ = try transaction.append(draft(jobs: [job()]))
+    }
+    let claims = try await test.write { try $0.claim(limit: 9, now: .at(0), leaseUntil: .at(9)) }
+    #expect(claims.map(\.sender.avatarSHA256) == [hash])
+  }
+
+  @Test func `who was connected, has a device or is in a room is a person`() async throws {
+    let shop = User(id: UserID(unchecked: "shop"), name: "Shop")
+    _ = try await test.write { try $0.changeProfile(of: shop.id) { $0.name = "Shop" } }
+    #expect(try await !test.read { try $0.isPerson(shop.id) })
+    #expect(try await !test.read { try $0.isPerson(UserID(unchecked: "nobody")) })
+    try await test.write { try $0.touch(shop.id, lastSeen: .at(0)) }
+    #expect(try await test.read { try $0.isPerson(shop.id) })
+    try await test.write { try $0.prepareRoom() }
+    #expect(try await test.read { try $0.isPerson(alice.id) })
+    let owner = UserID(unchecked: "owner")
+    _ = try await test.write { try $0.register(phone("p", token: "t"), of: owner, now: .at(0)) }
+    #expect(try await test.read { try $0.isPerson(owner) })
+  }
+
   @Test func `an installation keeps its secret, and no other has it`() throws {
     let folder = temporaryPath()
     defer { try? FileManager.default.removeItem(atPath: folder) }

@@ -146,6 +146,53 @@ import Testing
     #expect(try await badge(now: .at(5)) == 3 + 1)
   }
 
+  /// The badge counts two messages of `room`, which Bob has labelled, and one of the other room.
+  @Test(
+    arguments: [
+      (["work"], "work", nil, 3), (["home"], "work", nil, 1), ([], "work", nil, 1), (["home"], nil, nil, 3),
+      (["work"], nil, "home", 0), (["work"], "work", "home", 2), (["home"], "work", "home", 1), ([], nil, "home", 0),
+    ] as [([String], String?, String?, Int)])
+  func `a badge leaves out the rooms that the filter of the device refuses`(
+    allow: [String], label: String?, account: String?, expected: Int
+  ) async throws {
+    try await append(2)
+    try await test.write { transaction in
+      var preferences = Preferences()
+      preferences[room] = RoomPreference(criteria: label)
+      try transaction.save(preferences, of: bob.id)
+      var device = phone()
+      device.criteria = account
+      try transaction.register(device, of: bob.id, now: .at(0))
+      try transaction.save(
+        FilterRecord(device: device.id, isActive: true, allow: allow, at: .at(0), number: nil, heard: .at(0)),
+        of: bob.id)
+    }
+    // `badge` leaves the message out that it adds to the other room.
+    #expect(try await badge().map { $0 + 1 } == expected)
+  }
+
+  @Test func `a filter that has ended, or is another device's, leaves the badge alone`() async throws {
+    try await append(2)
+    try await test.write { transaction in
+      var preferences = Preferences()
+      preferences[room] = RoomPreference(criteria: "work")
+      try transaction.save(preferences, of: bob.id)
+      let other = DeviceID(unchecked: "other")
+      for device in [phone().id, other] {
+        try transaction.save(
+          FilterRecord(device: device, isActive: true, allow: [], at: .at(0), number: nil, heard: .at(0)), of: bob.id)
+      }
+    }
+    #expect(try await badge(now: .at(1)) == 0)
+    let end = Timestamp.at(0) + FilterRecord.lifetime
+    #expect(try await badge(now: end) == 2 + 1)
+    try await test.write { transaction in
+      try transaction.save(
+        FilterRecord(device: phone().id, isActive: false, allow: [], at: end, number: nil, heard: end), of: bob.id)
+    }
+    #expect(try await badge(now: end) == 2 + 2)
+  }
+
   @Test func `nothing is unread for who is unknown`() async throws {
     let unread = try await test.read { try $0.unread(of: UserID(unchecked: "nobody"), now: .at(0)) }
     #expect(unread.rooms == [:])
