@@ -48,6 +48,8 @@ public struct Reason: Equatable, Sendable, Codable {
     case nothingAgainst = "nothing_against"
     /// Said beside what decides: the push is not to have the level that was asked for.
     case levelLowered = "level_lowered"
+    /// Stands beside the code that decides: a call becomes an alert, because the app has no entitlement for VoIP.
+    case noVoIPEntitlement = "no_voip_entitlement"
   }
 }
 

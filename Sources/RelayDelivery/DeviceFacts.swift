@@ -6,6 +6,9 @@ public struct DeviceFacts: Equatable, Sendable, Codable {
   /// false: it said that alerts are off for the app.
   public var allowsAlerts: Bool
   public var hasVoIPToken: Bool
+  /// True if the device has a VoIP token that the relay does not use, because the app has no entitlement for VoIP. Is
+  /// absent in facts that an older relay stored.
+  public var lacksVoIPEntitlement: Bool?
   /// false: it said that they are off for the app, or the app has no entitlement for them.
   public var allowsTimeSensitive: Bool
   /// false: the app has no entitlement for them.
@@ -22,7 +25,7 @@ public struct DeviceFacts: Equatable, Sendable, Codable {
   public init(
     allowsAlerts: Bool = true, hasVoIPToken: Bool = false, allowsTimeSensitive: Bool = true,
     allowsCritical: Bool = true, focusedUntil: Timestamp? = nil, focusSource: FocusSource? = nil,
-    filter: FilterFacts? = nil, criteria: String? = nil
+    filter: FilterFacts? = nil, criteria: String? = nil, lacksVoIPEntitlement: Bool = false
   ) {
     self.allowsAlerts = allowsAlerts
     self.hasVoIPToken = hasVoIPToken
@@ -32,6 +35,7 @@ public struct DeviceFacts: Equatable, Sendable, Codable {
     self.focusSource = focusSource
     self.filter = filter
     self.criteria = criteria
+    self.lacksVoIPEntitlement = lacksVoIPEntitlement ? true : nil
   }
 }
 

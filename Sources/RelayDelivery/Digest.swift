@@ -50,15 +50,14 @@ private func render(_ digest: DigestSubject, _ rooms: [DigestRoom], body: String
   JSONWriter.object { payload in
     payload.object("aps") { aps in
       aps.object("alert") { alert in
-        let (key, arguments) = digest.title
-        alert["title-loc-key"] = key
-        alert.array("title-loc-args") { list in arguments.forEach { list.string($0) } }
+        digest.title.write(to: &alert, as: "title", "title-")
         alert["body"] = body
       }
       digest.newest.writeManner(to: &aps, thread: digest.thread)
       if digest.others.isEmpty { digest.newest.writeContent(to: &aps) }
     }
-    digest.newest.writeOrigin(to: &payload)
+    // A digest is no message of one person: with an intent iOS would replace "3 messages" by the newest sender.
+    digest.newest.writeOrigin(to: &payload, isCommunication: false)
     if digest.others.isEmpty { digest.newest.writeExtras(to: &payload) }
     payload.array("digest") { list in
       for room in rooms {
@@ -73,11 +72,12 @@ private func render(_ digest: DigestSubject, _ rooms: [DigestRoom], body: String
 }
 
 extension DigestSubject {
-  /// English, because an app that has no text under a key shows the key itself. The counts are above 1.
-  fileprivate var title: (key: String, arguments: [String]) {
-    if !others.isEmpty { return ("%@ messages in %@ rooms", ["\(total)", "\(others.count + 1)"]) }
-    if let title = newest.roomTitle, !title.isEmpty { return ("%@ messages in %@", ["\(total)", title]) }
-    return ("%@ messages", ["\(total)"])
+  /// The counts are above 1.
+  fileprivate var title: PushText {
+    let texts = newest.texts
+    if !others.isEmpty { return texts.text(.messagesInRooms, "\(total)", "\(others.count + 1)") }
+    if let title = newest.roomTitle, !title.isEmpty { return texts.text(.messagesInRoom, "\(total)", title) }
+    return texts.text(.messages, "\(total)")
   }
 
   /// A room's messages stack with its others, unless their sender says where. Those of several rooms have a thread that

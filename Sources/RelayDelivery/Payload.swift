@@ -59,7 +59,7 @@ private func fittedPayload(of subject: PayloadSubject, largest: Int) throws(Payl
         subject.writeManner(to: &aps, thread: subject.thread)
         subject.writeContent(to: &aps)
       }
-      subject.writeOrigin(to: &payload)
+      subject.writeOrigin(to: &payload, isCommunication: subject.isCommunication)
       subject.writeExtras(to: &payload)
     }
   }
@@ -71,6 +71,7 @@ extension PayloadSubject {
   var lighter: [PayloadSubject] {
     var plain = self
     plain.sender.avatar = nil
+    plain.sender.avatarSHA256 = nil
     plain.roomAvatar = nil
     return [self, plain, lightest]
   }
@@ -80,6 +81,7 @@ extension PayloadSubject {
     subject.sender = User(id: sender.id)
     subject.roomTitle = nil
     subject.roomAvatar = nil
+    subject.hasNames = false
     return subject
   }
 
@@ -90,7 +92,7 @@ extension PayloadSubject {
     case .number(let number): aps.integer("badge", number)
     case .unchanged: break
     }
-    manner.sound?.write(to: &aps, level)
+    sound?.write(to: &aps, level)
     aps["thread-id"] = thread
     aps.integer("mutable-content", 1)
     aps["interruption-level"] = level.inPayload
@@ -110,34 +112,22 @@ extension PayloadSubject {
     payload.members(manner.data)
   }
 
-  /// What the app's extension makes an intent of, and by what it fetches the message.
-  func writeOrigin(to payload: inout JSONWriter.Object) {
-    let isGroup = memberCount > 2
-    payload.object("communication") { communication in
-      communication["kind"] = kind.rawValue
-      communication.object("sender") { person in
-        person["id"] = sender.id.rawValue
-        person["name"] = sender.shownName
-        if let handle = sender.handle.nonEmpty {
-          person["handle"] = handle
-          person["handleType"] = sender.handleType.nonEmpty
-        }
-        person["avatar"] = sender.avatar.nonEmpty
+  /// Writes the members that the app's extension reads: the intent's fields, the ids of the push, and the message.
+  /// - Parameter isCommunication: False for a push that is not about one person's message, such as a digest. iOS then
+  ///   keeps the title of the push.
+  func writeOrigin(to payload: inout JSONWriter.Object, isCommunication: Bool) {
+    if isCommunication {
+      payload.object("communication") { communication in
+        communication["kind"] = kind.rawValue
+        communication.object("sender") { writeSender(to: &$0) }
+        communication.object("conversation") { writeConversation(to: &$0) }
+        communication.bool("mentionsMe", isMention)
+        communication.bool("replyToMe", isReply)
+        communication.bool("notifyAnyway", isNotifyAnyway)
+        writeIDs(to: &communication)
       }
-      communication.object("conversation") { conversation in
-        // Without a room it is one with the sender, by a name that no room can have.
-        conversation["id"] = room.isNotifications ? "/from/\(sender.id.rawValue)" : room.rawValue
-        conversation["name"] = roomTitle.nonEmpty
-        conversation.bool("group", isGroup)
-        // An intent's recipients contain neither its sender nor the user whom it tells.
-        if isGroup { conversation.integer("recipientCount", memberCount - 2) }
-        conversation["avatar"] = roomAvatar.nonEmpty
-      }
-      communication.bool("mentionsMe", isMention)
-      communication.bool("replyToMe", isReply)
-      communication.bool("notifyAnyway", isNotifyAnyway)
-      communication["notification"] = notification
-      communication["receipt"] = receipt
+    } else {
+      payload.object("push") { writeIDs(to: &$0) }
     }
     guard !room.isNotifications else { return }
     payload.object("message") { message in
@@ -145,6 +135,38 @@ extension PayloadSubject {
       message["epoch"] = epoch
       message.integer("seq", seq)
     }
+  }
+
+  private func writeIDs(to object: inout JSONWriter.Object) {
+    object["notification"] = notification
+    object["receipt"] = receipt
+  }
+
+  private func writeSender(to person: inout JSONWriter.Object) {
+    person["id"] = sender.id.rawValue
+    person["name"] = sender.shownName
+    // iOS matches Allowed People by the handle, so each sender has one.
+    if let handle = sender.handle.nonEmpty {
+      person["handle"] = handle
+      person["handleType"] = sender.handleType.nonEmpty
+    } else {
+      person["handle"] = sender.id.rawValue
+    }
+    guard let avatar = sender.avatar, avatar.isSecureURL else { return }
+    person["avatar"] = avatar
+    person["avatarSHA256"] = sender.avatarSHA256
+  }
+
+  private func writeConversation(to conversation: inout JSONWriter.Object) {
+    let isGroup = memberCount > 2
+    // Without a room it is one with the sender, by a name that no room can have.
+    conversation["id"] = room.isNotifications ? "/from/\(sender.id.rawValue)" : room.rawValue
+    conversation["name"] = conversationName
+    conversation.bool("group", isGroup)
+    // Everybody but the sender: `INSendMessageIntentDonationMetadata.recipientCount` counts the recipients of the message,
+    // and the user of this phone is one of them. Read in Apple's documentation, not tested on a device.
+    if isGroup { conversation.integer("recipientCount", memberCount - 1) }
+    if let roomAvatar, roomAvatar.isSecureURL { conversation["avatar"] = roomAvatar }
   }
 }
 

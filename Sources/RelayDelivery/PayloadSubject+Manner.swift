@@ -5,13 +5,24 @@ import RelayProtocol
 extension PayloadSubject {
   var title: PushText { shown(manner.title) ?? .text(sender.shownName) }
 
+  /// True if the app's extension makes an intent of the push. A call always names its caller.
+  var isCommunication: Bool { kind == .call || (manner.isCommunication ?? true) }
+
+  /// The name of the conversation: the room's title, or else the subtitle, because the extension's intent replaces the
+  /// subtitle by this name.
+  var conversationName: String? {
+    guard hasNames else { return nil }
+    if let roomTitle = roomTitle.nonEmpty { return roomTitle }
+    guard case .text(let text) = shown(manner.subtitle) else { return nil }
+    return text
+  }
+
   var subtitle: PushText? { shown(manner.subtitle) ?? roomTitle.nonEmpty.map(PushText.text) }
 
   var body: PushText {
     if let body = shown(manner.body) { return body }
     if hasPreview, let text, !text.isBlank { return .text(text) }
-    // An app that has no text under a key shows the key itself, so the key is the English text.
-    return .localized(key: kind == .call ? "Incoming call" : "New message")
+    return texts.text(kind == .call ? .incomingCall : .newMessage)
   }
 
   /// nil: the app's own group.
@@ -55,23 +66,34 @@ extension PushText {
   }
 }
 
-extension PushSound {
-  /// At the level critical it is always critical, below it never, and passive makes none.
+extension PayloadSubject {
+  /// The file that the push plays. Is `nil` when the sender wants no sound, and at the level `passive`.
+  var sound: SoundFile? {
+    guard level != .passive else { return nil }
+    switch manner.sound {
+    case .standard: return SoundFile(name: kind == .call ? ringtone ?? Self.standardSound : Self.standardSound)
+    case .none: return nil
+    case .file(let file): return file
+    }
+  }
+
+  private static let standardSound = "default"
+}
+
+extension SoundFile {
+  /// Writes `sound` of `aps`: a critical sound at the level `critical`, and an ordinary one below that level.
   func write(to aps: inout JSONWriter.Object, _ level: Level) {
-    switch level {
-    case .passive: break
-    case .active, .timeSensitive:
+    guard level == .critical else {
       guard let volume else { return aps["sound"] = name }
-      aps.object("sound") {
+      return aps.object("sound") {
         $0["name"] = name
         $0.decimal("volume", volume)
       }
-    case .critical:
-      aps.object("sound") {
-        $0.integer("critical", 1)
-        $0["name"] = name
-        $0.decimal("volume", volume ?? 1)
-      }
+    }
+    aps.object("sound") {
+      $0.integer("critical", 1)
+      $0["name"] = name
+      $0.decimal("volume", volume ?? 1)
     }
   }
 }

@@ -36,6 +36,12 @@ public struct PayloadSubject: Equatable, Sendable {
   public var replaces: MessageReference?
   /// By which the app's extension says that it arrived; nil: nobody asks.
   public var receipt: String?
+  /// The sound of a call whose sender names none. Is `nil` when the app has no ringtone of its own.
+  public var ringtone: String?
+  /// The relay's own texts, in the language of the device.
+  public var texts = PushTexts()
+  /// False when the names of the room and of the conversation have to go to make the payload fit.
+  var hasNames = true
 
   public init(
     notification: String, sender: User, room: RoomID, roomTitle: String? = nil, roomAvatar: String? = nil,

@@ -25,7 +25,7 @@ private func callPayload(of subject: PayloadSubject) -> [UInt8] {
     payload["call"] = subject.notification
     payload.integer("ringUntil", subject.expires.rawValue)
     payload.object("data") { data in
-      subject.writeOrigin(to: &data)
+      subject.writeOrigin(to: &data, isCommunication: true)
       data.members(subject.manner.data)
     }
   }

@@ -8,11 +8,14 @@ extension PushManner {
     subtitle?.write(to: &object, as: "subtitle")
     body?.write(to: &object, as: "body")
     object.decimal("relevance", relevance)
-    if let sound {
+    switch sound {
+    case .standard: break
+    case .none: object.raw("sound", "null".utf8)
+    case .file(let file):
       object.object("sound") {
-        $0["name"] = sound.name
-        $0.decimal("volume", sound.volume)
-        if sound.isCritical { $0.bool("critical", true) }
+        $0["name"] = file.name
+        $0.decimal("volume", file.volume)
+        if file.isCritical { $0.bool("critical", true) }
       }
     }
     switch badge {
@@ -30,6 +33,7 @@ extension PushManner {
     object["image"] = image
     if !data.isEmpty { object.object("data") { $0.members(data) } }
     if collapse != .message { object["collapse"] = collapse.rawValue }
+    if let isCommunication { object.bool("communication", isCommunication) }
   }
 }
 

@@ -11,7 +11,7 @@ public struct PushManner: Equatable, Sendable {
   public var body: PushText?
   /// 0 to 1.
   public var relevance: Double?
-  public var sound: PushSound?
+  public var sound = PushSound.standard
   public var badge = PushBadge.unread
   public var category: CategoryID?
   public var thread = PushThread.room
@@ -22,6 +22,9 @@ public struct PushManner: Equatable, Sendable {
   /// Custom keys, which stand beside `aps`; none that ``isReserved(_:)``.
   public var data: [String: JSON] = [:]
   public var collapse = CollapseScope.message
+  /// True if the push is a communication notification, false if it is a plain one. Is `nil` when the sender leaves the
+  /// choice to the relay: a message of a room is a communication.
+  public var isCommunication: Bool?
 
   public init() {}
 
@@ -47,7 +50,7 @@ public struct PushManner: Equatable, Sendable {
   }
 
   private static let ownKeys: Set<String> = [
-    "aps", "communication", "message", "image", "digest", "call", "ringUntil",
+    "aps", "communication", "message", "image", "digest", "call", "ringUntil", "push",
   ]
 }
 
@@ -58,8 +61,17 @@ public enum PushText: Equatable, Sendable {
   case localized(key: String, arguments: [String] = [])
 }
 
-/// What a push sounds like.
-public struct PushSound: Equatable, Sendable {
+/// The sound of a push, as its sender chooses it.
+public enum PushSound: Equatable, Sendable {
+  /// `default` for a message, and the app's ringtone for a call.
+  case standard
+  /// The push makes no sound.
+  case none
+  case file(SoundFile)
+}
+
+/// A sound that an app plays.
+public struct SoundFile: Equatable, Sendable {
   /// A file of the app, or `default`.
   public var name: String
   /// 0 to 1.

@@ -50,9 +50,15 @@ let rules: [Rule<Ruling?>] = [
 
 let otherwise = Rule<Ruling>(14, "nothing speaks against it") { .push($0.level, [.nothingAgainst]) }
 
-/// What is to be said beside what decides.
+/// Reasons that accompany the decision without changing its outcome.
 func remarks(_ question: Question) -> [Reason] {
-  guard question.level < question.message.level else { return [] }
-  let words = "the level is lowered to what the sender may ask for and the device and its app allow"
-  return [Reason(rule: otherwise.number, code: .levelLowered, words: words)]
+  var remarks: [(code: Reason.Code, words: String)] = []
+  if question.isCall, question.device?.lacksVoIPEntitlement == true {
+    remarks.append((.noVoIPEntitlement, "the app has no entitlement for VoIP, so the call is an alert"))
+  }
+  if question.level < question.message.level {
+    remarks.append(
+      (.levelLowered, "the level is lowered to what the sender may ask for and the device and its app allow"))
+  }
+  return remarks.map { Reason(rule: otherwise.number, code: $0.code, words: $0.words) }
 }

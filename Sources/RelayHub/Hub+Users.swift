@@ -39,8 +39,8 @@ extension Hub {
   }
 
   /// What others see of who the user is; a change is told to them, but not to the session that caused it.
-  public func setProfile(_ user: User, of handle: UserHandle, cause: SessionHandle) {
-    Self.profile(of: user).withBytes { _ = relay_user_set_profile(hub, handle.rawValue, $0, cause.rawValue) }
+  public func setProfile(_ user: User, of handle: UserHandle, cause: SessionHandle? = nil) {
+    Self.profile(of: user).withBytes { _ = relay_user_set_profile(hub, handle.rawValue, $0, cause?.rawValue ?? 0) }
   }
 
   /// Shows the merged focus; a change is told to who may see it, but not to the session that caused it.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import RelayDelivery
 import RelayGateways
 import RelayProtocol
 
@@ -38,10 +39,16 @@ struct Apps: Equatable, Sendable {
     isEmpty || device.app.flatMap { self[$0] }?.entitlements.contains(entitlement) ?? true
   }
 
+  func ringtone(of device: Device) -> String? { device.app.flatMap { self[$0] }?.ringtone }
+
+  /// True if the device has a token for calls that the relay does not use, because its app has no entitlement for VoIP.
+  func ignoresVoIPToken(of device: Device) -> Bool { device.voipToken != nil && !has(.voip, device) }
+
   /// What an app may say in a configuration file.
   static let keys: [String: ConfigurationKey] = [
     "app": .text, "topics": .texts, "environment": .text, "entitlements": .texts, "credential.keyFile": .path,
     "credential.keyID": .text, "credential.team": .text, "gateway.url": .text, "gateway.secretFile": .path,
+    "ringtone": .text,
   ]
 }
 
@@ -58,6 +65,8 @@ struct App: Equatable, Sendable {
   /// Where the tokens of devices that do not say are tried first.
   var environment = PushEnvironment.production
   var entitlements: Set<Entitlement> = []
+  /// The sound file in the app that rings for a call without a sound of its own. Is `nil` when the app has none.
+  var ringtone: String?
   /// Where it stands in the configuration.
   var place = ""
 
@@ -98,6 +107,13 @@ extension App {
         throw fields.wrong("entitlements/\(index)", "must be one of \(known)")
       }
       entitlements.insert(entitlement)
+    }
+    ringtone = try fields.string("ringtone", longest: PushManner.longestSound)
+    // Nothing of it is escaped in JSON: the size of a push is checked before the app is known.
+    if let ringtone,
+      ringtone.isEmpty || !ringtone.utf8.allSatisfy({ (0x20...0x7e).contains($0) && !#""\"#.utf8.contains($0) })
+    {
+      throw fields.wrong("ringtone", "must be the name of a sound file, in printable ASCII")
     }
     if let told = try fields.object("credential") { credential = try AppleCredential(told) }
     if let told = try fields.object("gateway") { gateway = try GatewayPlace(told) }

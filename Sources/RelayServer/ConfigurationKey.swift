@@ -26,7 +26,7 @@ indirect enum ConfigurationKey: Sendable {
       "tokens.secretFile": .path, "tokens.keys": .objects(["algorithm": .text, "kid": .text, "file": .path]),
       "tokens.jwksFile": .path, "tokens.audience": .text, "tokens.issuer": .text, "tokens.requireExpiry": .flag,
       "tokens.grace": .number, "tokens.maxLifetime": .number, "apiKeysFile": .path,
-      "rooms": .objects(RoomPatterns.keys), "apps": .objects(Apps.keys),
+      "rooms": .objects(RoomPatterns.keys), "apps": .objects(Apps.keys), "texts": .objects(PushTextTable.keys),
       "apple.host": .text, "apple.port": .number, "apple.caFile": .path, "apple.connections": .number,
       "webPush.keyFile": .path, "webPush.subject": .text, "webPush.origins": .texts, "webPush.caFile": .path,
       "webPush.allowedAddresses": .texts,

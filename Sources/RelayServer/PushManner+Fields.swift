@@ -6,7 +6,7 @@ extension PushManner {
   /// The members of `push` by which a sender says how it is to look and sound.
   static let keys = [
     "title", "titleKey", "titleArgs", "subtitle", "subtitleKey", "subtitleArgs", "body", "bodyKey", "bodyArgs",
-    "relevance", "sound", "badge", "category", "thread", "target", "image", "data", "collapse",
+    "relevance", "sound", "badge", "category", "thread", "target", "image", "data", "collapse", "communication",
   ]
 
   /// - Parameter level: The one asked for.
@@ -35,6 +35,7 @@ extension PushManner {
     image = try fields.webAddress("image", longest: Self.longestImage)
     if let data = try fields.object("data") { self.data = try data.customKeys }
     collapse = try fields.choice("collapse") ?? .message
+    isCommunication = try fields.bool("communication")
   }
 
   /// The first member of `push` that says more than a key; nil: none.
@@ -51,6 +52,16 @@ extension PushManner {
 }
 
 extension Fields {
+  /// Throws when a member has an unknown name, and suggests the name that was probably meant.
+  func checkNames(among known: [String]) throws(RequestError) {
+    guard let name = members.keys.sorted().first(where: { !known.contains($0) }) else { return }
+    let hint = name.nearest(of: known).map { "; did you mean \($0)?" } ?? ""
+    let shown = String(name.prefix(64))
+    // RFC 6901 escapes these two; a name of a client's may have both.
+    let pointer = shown.replacing("~", with: "~0").replacing("/", with: "~1")
+    throw RequestError(.badRequest, "\(shown) is not known here\(hint)", at: "\(place)/\(pointer)")
+  }
+
   /// A text that is not blank.
   fileprivate func readable(_ key: String, longest: Int) throws(RequestError) -> String? {
     guard let text = try string(key, longest: longest) else { return nil }
@@ -70,30 +81,26 @@ extension Fields {
     return text.map(PushText.text)
   }
 
-  fileprivate func sound(level: Level) throws(RequestError) -> PushSound? {
-    if case .string? = members["sound"] {
-      return try readable("sound", longest: PushManner.longestSound).map { PushSound(name: $0) }
+  fileprivate func sound(level: Level) throws(RequestError) -> PushSound {
+    guard has("sound") else { return .standard }
+    if case .string? = members["sound"], let name = try readable("sound", longest: PushManner.longestSound) {
+      return .file(SoundFile(name: name))
     }
-    guard has("sound"), !isNull("sound") else { return nil }
+    guard !isNull("sound") else { return .none }
     guard case .object? = members["sound"], let told = try object("sound") else {
-      throw wrong("sound", "must be a name, or an object with a name")
+      throw wrong("sound", "must be a name, an object with a name, or null")
     }
-    let sound = PushSound(
+    try told.checkNames(among: ["name", "volume", "critical"])
+    let sound = SoundFile(
       name: try told.required("name", told.readable("name", longest: PushManner.longestSound)),
       volume: try told.decimal("volume", 0...1), isCritical: try told.bool("critical") ?? false)
     guard !sound.isCritical || level == .critical else { throw told.wrong("critical", "needs the level critical") }
-    return sound
+    return .file(sound)
   }
 
-  /// An https URL with a host, of characters that RFC 3986 knows.
   fileprivate func webAddress(_ key: String, longest: Int) throws(RequestError) -> String? {
     guard let text = try string(key, longest: longest) else { return nil }
-    let start = "https://"
-    let isMade = text.utf8.allSatisfy { (0x21...0x7e).contains($0) && !#""<>\^`{|}"#.utf8.contains($0) }
-    let host = text.dropFirst(start.count).prefix { !"/?#".contains($0) }
-    guard isMade, text.lowercased().hasPrefix(start), let first = host.first, first.isLetter || first.isNumber else {
-      throw wrong(key, "must be an https URL")
-    }
+    guard text.isSecureURL else { throw wrong(key, "must be an https URL") }
     return text
   }
 

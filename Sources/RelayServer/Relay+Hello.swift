@@ -67,6 +67,7 @@ extension Relay {
     user.avatar = told.avatar ?? user.avatar
     // Phones alone are told of these.
     (user.handle, user.handleType) = (told.handle, told.handleType)
+    user.avatarSHA256 = told.avatar == nil ? nil : told.avatarSHA256
     hub.setProfile(user, of: handle, cause: cause)
     // Who is known to the store is shown there under the new name as well; others are when they join.
     saveProfile(user)

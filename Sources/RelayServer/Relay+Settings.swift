@@ -20,6 +20,8 @@ extension Relay {
     /// True if devices of the platform `simulator` may register.
     var takesSimulators = true
     var apps = Apps()
+    /// The relay's own texts of pushes.
+    var pushTexts = PushTextTable()
     /// Those of the apps that Apple's service pushes to, with their keys.
     var appleApps: [AppleApp] = []
     /// Those that push gateways of their own push to, with their secrets.
@@ -42,7 +44,7 @@ extension Relay {
   func reload(_ settings: Settings) {
     let former = self.settings
     self.settings = settings
-    worker.use(settings.rooms, settings.apps)
+    worker.use(settings.rooms, settings.apps, settings.pushTexts)
     serveGateways(settings)
     parser = JSONParser(deepest: settings.limits.nesting)
     hub.setLimits(settings.limits, grace: settings.policy.grace)

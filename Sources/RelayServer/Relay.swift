@@ -108,7 +108,7 @@ actor Relay {
     self.site = site
     self.worker = worker
     receipts = ReceiptKey(store.secret)
-    worker.use(settings.rooms, settings.apps)
+    worker.use(settings.rooms, settings.apps, settings.pushTexts)
     self.log = log
     parser = JSONParser(deepest: settings.limits.nesting)
     serveGateways(settings)

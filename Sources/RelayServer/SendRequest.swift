@@ -78,6 +78,8 @@ extension PushRequest {
       return
     }
     guard let fields = try fields.object("push") else { return nil }
+    // A misspelled field would have no effect, and nobody would notice.
+    try fields.checkNames(among: Self.keys)
     try self.init(object: fields)
     isUrgentAllowed = level <= .active || rights.contains(.urgent)
     guard kind == .message || rights.contains(.urgent) else {
@@ -89,6 +91,9 @@ extension PushRequest {
         at: "\(fields.place)/\(key)")
     }
   }
+
+  /// The members that `push` may have.
+  private static let keys = ["kind", "level", "criteria", "expires", "silent"] + PushManner.keys
 
   /// What ``json`` has made of a request.
   init(stored json: [UInt8]?, _ parser: JSONParser) {
@@ -115,6 +120,9 @@ extension PushRequest {
     let longest = Double(Self.longestLifetime.components.seconds)
     lifetime = try fields.decimal("expires", 1...longest).map { .milliseconds(Int64($0 * 1000)) }
     manner = try PushManner(fields, level: level)
+    guard kind == .message || manner.isCommunication != false else {
+      throw fields.wrong("communication", "must not be false for a call, which names its caller")
+    }
     isSilent = try fields.bool("silent") ?? false
     guard isSilent else { return }
     if let key = (["kind", "level"] + PushManner.keys).first(where: { $0 != "data" && fields.has($0) }) {

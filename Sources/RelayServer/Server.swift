@@ -138,6 +138,7 @@ public final class Server: Service {
       rooms: configuration.rooms,
       isMetricsOpen: configuration.isMetricsOpen,
       takesSimulators: configuration.takesSimulators ?? configuration.identity.isOpen, apps: configuration.apps,
+      pushTexts: configuration.pushTexts,
       appleApps: try configuration.apps.readKeys(), gatewayApps: try configuration.apps.readSecrets(),
       webPushKey: try configuration.webPush.readKey(), pushServices: configuration.webPush.services)
   }

@@ -38,6 +38,8 @@ public struct ServerConfiguration: Sendable {
   var rooms = RoomPatterns()
   /// The apps that devices may belong to; none: any.
   var apps = Apps()
+  /// The relay's own texts of pushes, by language.
+  var pushTexts = PushTextTable()
   /// How Apple's service is reached.
   public var apple = AppleService()
   /// How browsers are pushed to.
@@ -108,6 +110,11 @@ public struct ServerConfiguration: Sendable {
     }
     do {
       if let list = file?.lists["apps"] { apps = try Apps(list) }
+    } catch {
+      throw file?.failure(error) ?? StartupError(error.message)
+    }
+    do {
+      if let list = file?.lists["texts"] { pushTexts = try PushTextTable(list) }
     } catch {
       throw file?.failure(error) ?? StartupError(error.message)
     }

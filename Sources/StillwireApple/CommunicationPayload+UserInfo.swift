@@ -7,13 +7,26 @@
   extension CommunicationPayload {
     /// Reads the payload of a notification; nil: it is no communication, and is shown as it came.
     public init?(_ content: UNNotificationContent) {
-      let keys = ["aps", "communication", "message"]
-      var members: [String: Any] = [:]
-      for key in keys { members[key] = content.userInfo[key] }
-      guard JSONSerialization.isValidJSONObject(members),
-        let text = try? JSONSerialization.data(withJSONObject: members)
-      else { return nil }
+      guard let text = content.text(of: ["aps", "communication", "message"]) else { return nil }
       self.init(reading: text)
+    }
+  }
+
+  extension ArrivalReceipt {
+    /// Reads the ids of a notification of any kind. Returns nil when it has no token.
+    public init?(_ content: UNNotificationContent) {
+      guard let text = content.text(of: ["communication", "push"]) else { return nil }
+      self.init(reading: text)
+    }
+  }
+
+  extension UNNotificationContent {
+    /// The JSON of some members of the payload.
+    fileprivate func text(of keys: [String]) -> Data? {
+      var members: [String: Any] = [:]
+      for key in keys { members[key] = userInfo[key] }
+      guard JSONSerialization.isValidJSONObject(members) else { return nil }
+      return try? JSONSerialization.data(withJSONObject: members)
     }
   }
 #endif

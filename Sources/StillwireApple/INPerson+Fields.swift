@@ -4,12 +4,15 @@
   public import StillwireClient
 
   extension INPerson {
-    /// - Parameter image: What `fields.image` leads to, as the extension has loaded it; nil: the system draws initials.
-    public convenience init(_ fields: IntentPerson, image: INImage? = nil) {
+    /// - Parameters:
+    ///   - image: The picture at `fields.image`, as the extension has loaded it. Without it the system draws initials.
+    ///   - contactIdentifier: `CNContact.identifier` of the person, if the app knows the contact. Allowed People of a Focus
+    ///     are contacts: iOS matches this identifier first, then the handle.
+    public convenience init(_ fields: IntentPerson, image: INImage? = nil, contactIdentifier: String? = nil) {
       self.init(
         personHandle: INPersonHandle(value: fields.handle, type: INPersonHandleType(fields.handleType)),
-        nameComponents: nil, displayName: fields.displayName, image: image, contactIdentifier: nil,
-        customIdentifier: fields.customIdentifier)
+        nameComponents: nil, displayName: fields.displayName, image: image, contactIdentifier: contactIdentifier,
+        customIdentifier: fields.customIdentifier, isMe: false, suggestionType: .instantMessageAddress)
     }
   }
 

@@ -7,13 +7,17 @@
     /// - Parameters:
     ///   - senderImage: The sender's picture.
     ///   - groupImage: The group's.
-    public convenience init(_ fields: SendMessageFields, senderImage: INImage? = nil, groupImage: INImage? = nil) {
+    ///   - contactIdentifier: The sender's contact, see `INPerson`.
+    public convenience init(
+      _ fields: SendMessageFields, senderImage: INImage? = nil, groupImage: INImage? = nil,
+      contactIdentifier: String? = nil
+    ) {
       self.init(
         recipients: fields.recipients.isEmpty ? nil : fields.recipients.map { INPerson($0) },
         outgoingMessageType: .outgoingMessageText, content: fields.content,
         speakableGroupName: fields.speakableGroupName.map { INSpeakableString(spokenPhrase: $0) },
         conversationIdentifier: fields.conversationIdentifier, serviceName: nil,
-        sender: INPerson(fields.sender, image: senderImage), attachments: nil)
+        sender: INPerson(fields.sender, image: senderImage, contactIdentifier: contactIdentifier), attachments: nil)
       if let groupImage, fields.speakableGroupName != nil {
         setImage(groupImage, forParameterNamed: \.speakableGroupName)
       }
@@ -30,12 +34,15 @@
     /// - Parameters:
     ///   - capability: Whether the app rings for a video call.
     ///   - image: The caller's picture.
+    ///   - contactIdentifier: The caller's contact, see `INPerson`.
     public convenience init(
-      _ fields: StartCallFields, capability: INCallCapability = .audioCall, image: INImage? = nil
+      _ fields: StartCallFields, capability: INCallCapability = .audioCall, image: INImage? = nil,
+      contactIdentifier: String? = nil
     ) {
       self.init(
         callRecordFilter: nil, callRecordToCallBack: nil, audioRoute: .unknown, destinationType: .normal,
-        contacts: fields.contacts.map { INPerson($0, image: image) }, callCapability: capability)
+        contacts: fields.contacts.map { INPerson($0, image: image, contactIdentifier: contactIdentifier) },
+        callCapability: capability)
     }
   }
 #endif

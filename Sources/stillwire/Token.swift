@@ -39,6 +39,15 @@ struct Token: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp(
+      "Address of the user, such as a telephone number: phones match Allowed People by it (default: the user).",
+      valueName: "text"))
+  var handle: String?
+
+  @Option(help: ArgumentHelp("Kind of the handle: phoneNumber, emailAddress, or a word of the app.", valueName: "text"))
+  var handleType: String?
+
+  @Option(
+    help: ArgumentHelp(
       "For how long it is valid. A relay refuses more than its --tokens-max-lifetime (366 days).", valueName: "seconds")
   )
   var expiresIn: Int = 3600
@@ -72,6 +81,14 @@ struct Token: AsyncParsableCommand {
     guard name?.utf8.count ?? 0 <= User.longestName, avatar?.utf8.count ?? 0 <= User.longestAvatar else {
       throw ValidationError("--name takes \(User.longestName) bytes at most, --avatar \(User.longestAvatar)")
     }
+    guard avatar?.isSecureURL ?? true else { throw ValidationError("--avatar must be an https URL") }
+    guard handle?.utf8.count ?? 1 > 0, handle?.utf8.count ?? 0 <= User.longestHandle,
+      handleType?.utf8.count ?? 0 <= User.longestHandle
+    else {
+      throw ValidationError(
+        "--handle takes 1 to \(User.longestHandle) bytes, --handle-type \(User.longestHandle) at most")
+    }
+    guard handleType == nil || handle != nil else { throw ValidationError("--handle-type needs --handle") }
     guard (1...315_360_000).contains(expiresIn) else {
       throw ValidationError("--expires-in must be from 1 second to ten years")
     }
@@ -128,7 +145,9 @@ struct Token: AsyncParsableCommand {
   func run() async throws {
     let expires = Timestamp(rawValue: Int64(Date().timeIntervalSince1970 * 1000)) + .seconds(expiresIn)
     var claims = TokenSigner.Claims(
-      user: User(id: UserID(unchecked: user), name: name, avatar: avatar), expires: expires)
+      user: User(
+        id: UserID(unchecked: user), name: name, avatar: avatar, handle: handle, handleType: handleType),
+      expires: expires)
     claims.audience = audience
     claims.issuer = issuer
     claims.grants = rooms.isEmpty ? nil : try grants

@@ -139,8 +139,7 @@ class Circle:
 def without_ids(notification: dict[str, Any]) -> dict[str, Any]:
     """A notification but for what is another one's in every other."""
     payload, headers = dict(notification["payload"]), dict(notification["headers"])
-    payload["communication"] = {
-        key: value for key, value in payload["communication"].items() if key not in ("notification", "receipt")
-    }
+    for part in payload.keys() & {"communication", "push"}:
+        payload[part] = {key: value for key, value in payload[part].items() if key not in ("notification", "receipt")}
     del headers["apns-id"]
     return {"payload": payload, "headers": headers}

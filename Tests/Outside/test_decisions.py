@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Why somebody is pushed to, or not: asked beforehand, and of a push that was made."""
 
+import json
+
 import pytest
 
 from api import call, history
@@ -202,6 +204,33 @@ def test_of_a_room_that_is_not_there_nothing_is_decided(circle):
     assert call(circle.relay, "POST", "/v1/decisions", body).status == 404
 
 
+def level(circle, bob, **fields):
+    body = {"room": circle.room, "from": circle.alice.user, "user": bob.user, "push": {"level": "timeSensitive"}}
+    answer = call(circle.relay, "POST", "/v1/decisions", body | fields)
+    assert answer.status == 200, answer
+    (device,) = answer.json["devices"]
+    return device["decision"]["outcome"]["level"], device["facts"]["message"]["isUrgentAllowed"]
+
+
+def test_a_dry_run_has_the_rights_of_its_sender(circle, gather, tmp_path):
+    bob = circle.away("bob")
+    assert level(circle, bob) == ("timeSensitive", True)
+    assert level(circle, bob, rights=["send", "push"]) == ("active", False)
+    call_ = {"room": circle.room, "from": circle.alice.user, "user": bob.user, "push": {"kind": "call"}}
+    assert call(circle.relay, "POST", "/v1/decisions", call_ | {"rights": ["send"]}).status == 403
+    wrong = call(circle.relay, "POST", "/v1/decisions", call_ | {"rights": ["shout"]})
+    assert (wrong.status, wrong.problem["at"]) == (422, "/rights")
+    file = tmp_path / "config.json"
+    can = ["join", "send", "push", "history", "presence", "create"]
+    file.write_text(json.dumps({"rooms": [{"match": "*", "can": can}]}))
+    calm = gather("--presence-grace", "0", "--config", file)
+    carol = calm.away("carol")
+    assert level(calm, carol) == ("active", False)
+    # A sender without a session has the rights that the pattern of the room gives.
+    assert level(calm, carol, **{"from": "somebody"}) == ("active", False)
+    assert level(calm, carol, rights=["send", "urgent"]) == ("timeSensitive", True)
+
+
 def test_both_are_for_backends(start, secret):
     relay = start(secret=secret)
     token = relay.token("alice")
@@ -213,8 +242,13 @@ def test_both_are_for_backends(start, secret):
 # Explanations
 
 
+def ids(notification):
+    """The ids of a push: a digest has no intent, so that they stand beside."""
+    return notification["payload"].get("communication") or notification["payload"]["push"]
+
+
 def explained(circle, notification):
-    answer = call(circle.relay, "GET", f"/v1/pushes/{notification['payload']['communication']['notification']}")
+    answer = call(circle.relay, "GET", f"/v1/pushes/{ids(notification)['notification']}")
     assert answer.status == 200, answer
     return answer.json
 

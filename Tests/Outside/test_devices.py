@@ -5,7 +5,9 @@ import json
 
 import pytest
 
+from api import call
 from phone import Phone
+from waiting import eventually
 
 RELAY_OPTIONS = ("--presence-grace", "0")
 
@@ -61,6 +63,78 @@ def test_a_call_to_its_own_token_is_for_the_app_to_report(circle, bob):
     circle.send("a message")
     bob.phone.ring("a message")
     assert len(calls.notifications()) == 1
+
+
+def test_a_token_for_calls_without_the_entitlement_is_said_to_be_unused(gather, tmp_path, connect, names):
+    file = tmp_path / "config.json"
+    file.write_text(json.dumps({"apps": [{"app": "org.example", "ringtone": "ring.caf"}, {"app": "org.calls", "entitlements": ["voip"]}]}))
+    circle = gather("--presence-grace", "0", "--config", file)
+    bob = circle.away("bob")
+    calls = Phone(circle.relay, f"{bob.user}-calls")
+    fields = {"platform": "simulator", "token": bob.phone.token, "app": "org.example", "voipToken": calls.token}
+    reply = bob.put("devices/phone", fields)
+    (warning,) = reply["warnings"]
+    assert (warning["code"], warning["at"]) == ("no_voip_entitlement", "/voipToken") and warning["message"]
+    assert bob.ask("GET", "devices/phone").json["warnings"] == [warning]
+    circle.send("Hello?", push={"kind": "call"})
+    call_ = bob.phone.ring("Hello?")["payload"]
+    assert call_["aps"]["sound"] == "ring.caf" and call_["communication"]["kind"] == "call"
+    assert calls.notifications() == []
+    push = call(circle.relay, "GET", f"/v1/pushes/{call_['communication']['notification']}").json
+    codes = [reason["code"] for reason in push["explanation"]["decision"]["reasons"]]
+    assert codes == ["nothing_against", "no_voip_entitlement"]
+    assert push["explanation"]["facts"]["device"]["lacksVoIPEntitlement"] is True
+    circle.send("Listen", push={"kind": "call", "sound": "own.caf"})
+    assert bob.phone.ring("Listen")["payload"]["aps"]["sound"] == "own.caf"
+    # Over the socket the same.
+    session = circle.back(bob)
+    told = session.request("device", device="phone", **fields)
+    assert told["warnings"] == [warning]
+    assert "warnings" not in session.request("device", device="phone", **fields | {"app": "org.calls"})
+
+
+def test_the_relays_own_texts_come_in_the_language_of_the_device(gather, tmp_path):
+    file = tmp_path / "config.json"
+    texts = [
+        {"language": "de", "missedCall": "Verpasster Anruf", "messages": "%@ Nachrichten", "newMessage": "Neu"},
+        {"language": "de-CH", "newMessage": "Nöi"},
+    ]
+    file.write_text(json.dumps({"texts": texts}))
+    circle = gather("--presence-grace", "0", "--config", file)
+    for locale, new, missed in [
+        ("de_AT", {"body": "Neu"}, {"body": "Verpasster Anruf"}),
+        ("de-CH", {"body": "Nöi"}, {"loc-key": "Missed call"}),
+        ("fr_FR", {"loc-key": "New message"}, {"loc-key": "Missed call"}),
+        (None, {"loc-key": "New message"}, {"loc-key": "Missed call"}),
+    ]:
+        person = circle.away("somebody")
+        person.register(locale=locale)
+        circle.send({"cipher": "x"}, push={"title": "T"})
+        assert person.phone.nth(0)["payload"]["aps"]["alert"] == {"title": "T"} | new
+        circle.send("Hello?", push={"kind": "call", "expires": 1, "title": "T"})
+        eventually(lambda: person.phone.notifications()[-1]["payload"]["aps"]["alert"] == {"title": "T"} | missed)
+        assert "sound" not in person.phone.notifications()[-1]["payload"]["aps"]
+    held = circle.silenced("held")
+    held.register(locale="de")
+    for text in "one", "two":
+        circle.send(text)
+    held.prefer(onFocus="deliver")
+    digest = eventually(held.phone.notifications)[-1]["payload"]
+    assert digest["aps"]["alert"]["title"] == "2 Nachrichten" and digest["aps"]["sound"] == "default"
+    assert "communication" not in digest and digest["push"]["notification"]
+
+
+def test_what_is_read_elsewhere_sets_the_badge_of_a_simulated_phone(circle, bob):
+    with bob.phone.events() as events:
+        circle.send("hi")
+        name, push = next(events)
+        assert (name, push["payload"]["aps"]["badge"]) == ("notification", 1)
+        tablet = circle.back(bob, device="tablet")
+        tablet.join(circle.room)
+        tablet.request("read", room=circle.room, seq=push["payload"]["message"]["seq"])
+        name, push = next(events)
+        assert (name, push["payload"]) == ("badge", {"aps": {"badge": 0}})
+    assert call(circle.relay, "GET", f"/v1/simulator/devices/{bob.phone.token}").json["badge"] == 0
 
 
 def test_a_device_may_refuse_what_is_time_sensitive(circle, bob):

@@ -9,18 +9,18 @@ import pytest
 from api import call
 from relay import DEADLINE, binary, environment
 
-GOOD = '{"aps":{"alert":"Lunch?"}}'
+GOOD = '{"aps":{"alert":"Lunch?","sound":"a"}}'
 #: By the rule that they break: what people write, and what they meant.
 FAULTS = {
-    "typographic-quote": ("{“aps”:{“alert”:“Lunch?”}}", GOOD),
-    "missing-comma": ('{"aps":{"alert":"Lunch?"}"own":1}', '{"aps":{"alert":"Lunch?"},"own":1}'),
+    "typographic-quote": ('{“aps”:{“alert”:“Lunch?”,"sound":"a"}}', GOOD),
+    "missing-comma": ('{"aps":{"alert":"Lunch?","sound":"a"}"own":1}', '{"aps":{"alert":"Lunch?","sound":"a"},"own":1}'),
     "flag-not-number": (
-        '{"aps":{"alert":"Lunch?","mutable-content":"1"}}',
-        '{"aps":{"alert":"Lunch?","mutable-content":1}}',
+        '{"aps":{"alert":"Lunch?","sound":"a","mutable-content":"1"}}',
+        '{"aps":{"alert":"Lunch?","sound":"a","mutable-content":1}}',
     ),
     "aps-key-outside": (
-        '{"aps":{"alert":"Lunch?"},"thread-id":"tea"}',
-        '{"aps":{"alert":"Lunch?","thread-id":"tea"}}',
+        '{"aps":{"alert":"Lunch?","sound":"a"},"thread-id":"tea"}',
+        '{"aps":{"alert":"Lunch?","sound":"a","thread-id":"tea"}}',
     ),
 }
 HEADERS = {"apns-push-type": "alert", "apns-topic": "org.example.chat", "apns-priority": 10}
@@ -62,7 +62,7 @@ def test_what_people_write_is_told_and_mended(relay, rule):
 
 
 def test_a_value_is_looked_at_as_it_is_spelled(relay):
-    body = b'{ "payload" : {"aps": {"alert":"Hi",\n "badge": -1.0}}, "own": 2 }'
+    body = b'{ "payload" : {"aps": {"alert":"Hi","sound":"a",\n "badge": -1.0}}, "own": 2 }'
     answer = call(relay, "POST", "/v1/pushes/lint", body, user="ann")
     (finding,) = answer.json["findings"]
     assert (finding["rule"], finding["at"], finding["line"], finding["column"]) == ("badge-range", "/aps/badge", 2, 11)
@@ -117,7 +117,7 @@ def test_users_may_ask_and_nobody_else(start, secret):
 
 def test_the_command_prints_a_line_for_each_finding(tmp_path):
     file = tmp_path / "push.json"
-    file.write_text('{\n  “aps”: {"alert": "Hi"\n  "badge": "1"}\n}\n')
+    file.write_text('{\n  “aps”: {"sound": "Hi"\n  "badge": "1"}\n}\n')
     done = run(file)
     assert done.returncode == 1
     lines = done.stdout.decode().splitlines()
@@ -147,6 +147,8 @@ def test_the_command_says_as_json_what_the_route_answers(relay):
     ("arguments", "text", "code", "rule"),
     [
         ((), GOOD, 0, None),
+        ((), '{"aps":{"alert":"Hi"}}', 0, "no-sound"),
+        ((), '{"aps":{"alert":"Hi","sound":"a","content-available":1}}', 0, "background-shows"),
         (("--topic", "x"), GOOD, 0, "push-type-missing"),
         (("--voip", "--topic", "x.voip", "--expiration", 0), '{"call":"c"}', 0, None),
         (("--push-type", "alert", "--topic", "x", "--collapse-id", "x" * 65), GOOD, 1, "collapse-id-length"),

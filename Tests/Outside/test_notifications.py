@@ -35,15 +35,52 @@ def test_a_notification_rings_without_a_room(circle, bob):
     payload = bob.phone.ring("on its way")["payload"]
     assert payload["aps"]["alert"] == {"title": "Shop", "body": "on its way"}
     assert "message" not in payload and "thread-id" not in payload["aps"] and payload["order"] == 7
-    assert payload["communication"]["sender"]["id"] == "shop"
-    # No room can be called so.
-    assert payload["communication"]["conversation"]["id"] == "/from/shop"
-    assert payload["communication"]["notification"] == device["push"]
+    # A shop is nobody: iOS would show it as a person, and lose the title.
+    assert "communication" not in payload and payload["push"]["notification"] == device["push"]
+    assert payload["push"]["receipt"] and payload["aps"]["mutable-content"] == 1
+    assert payload["aps"]["sound"] == "default"
     push = eventually(lambda: (found := explained(circle, device["push"]))["state"] == "sent" and found)
     assert push["user"] == bob.user and "room" not in push and "seq" not in push
     assert push["explanation"]["decision"] == device["decision"]
-    # The badge counts messages.
-    assert payload["aps"]["badge"] == 0
+    # The app counts its orders by itself: messages are none of them.
+    assert "badge" not in payload["aps"]
+
+
+def test_a_notification_is_a_communication_where_its_sender_is_a_person(circle, bob):
+    title = {"title": "Tea", "body": "t"}
+    cases = [
+        (circle.alice.user, title, True),
+        (circle.alice.user, title | {"communication": False}, False),
+        ("shop", title, False),
+        ("shop", title | {"communication": True}, True),
+        ("shop", {"body": "t"}, True),
+    ]
+    for number, (sender, push, is_communication) in enumerate(cases):
+        text = f"text {number}"
+        assert notify(circle, bob, push | {"body": text}, **{"from": sender}).status == 201
+        payload = bob.phone.ring(text)["payload"]
+        assert ("communication" in payload, "push" in payload) == (is_communication, not is_communication), cases[number]
+        if is_communication:
+            # No room can be called so.
+            assert payload["communication"]["conversation"]["id"] == f"/from/{sender}"
+            assert payload["communication"]["sender"]["handle"] == sender
+
+
+def test_a_notification_sets_the_badge_only_where_it_is_asked_to(circle, bob):
+    circle.send("unread")
+    bob.phone.ring("unread")
+    for number, (badge, shown) in enumerate([({}, None), ({"badge": 7}, 7), ({"badge": "auto"}, 1), ({"badge": None}, None)]):
+        text = f"text {number}"
+        assert notify(circle, bob, {"body": text} | badge).status == 201
+        assert bob.phone.ring(text)["payload"]["aps"].get("badge") == shown
+
+
+def test_a_plain_notification_arrives_and_is_answered(circle, bob):
+    (device,) = notify(circle, bob, {"title": "Shop", "body": "receipt"}).json["devices"]
+    ids = bob.phone.ring("receipt")["payload"]["push"]
+    path = f"/v1/notifications/{ids['notification']}/received"
+    assert call(circle.relay, "POST", path, {"receipt": ids["receipt"]}).status == 200
+    assert eventually(lambda: explained(circle, device["push"]).get("received"))
 
 
 def test_what_it_does_not_say_is_localized(circle, bob):

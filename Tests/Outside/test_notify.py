@@ -18,7 +18,8 @@ def refused(circle, seq, **fields):
 
 
 def is_anyway(notification):
-    return notification["payload"]["communication"]["notifyAnyway"]
+    # A digest is no message of a person.
+    return notification["payload"].get("communication", {"notifyAnyway": False})["notifyAnyway"]
 
 
 def anyway(phone):

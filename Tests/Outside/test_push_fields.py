@@ -64,7 +64,7 @@ FIELDS = [
         {"titleKey": "K", "titleArgs": ["a", "é"]},
         {f"{ALERT}/title": GONE, f"{ALERT}/title-loc-key": "K", f"{ALERT}/title-loc-args": ["a", "é"]},
     ),
-    ({"subtitle": "S"}, {f"{ALERT}/subtitle": "S"}),
+    ({"subtitle": "S"}, {f"{ALERT}/subtitle": "S", "communication/conversation/name": "S"}),
     ({"subtitleKey": "K"}, {f"{ALERT}/subtitle-loc-key": "K"}),
     ({"body": "B"}, {f"{ALERT}/body": "B"}),
     (
@@ -73,6 +73,8 @@ FIELDS = [
     ),
     ({"relevance": 0.5}, {"aps/relevance-score": 0.5}),
     ({"sound": "whistle.caf"}, {"aps/sound": "whistle.caf"}),
+    ({"sound": None}, {"aps/sound": GONE}),
+    ({"communication": False}, {"communication": GONE, "push": {}}),
     ({"sound": {"name": "a", "volume": 0.25}}, {"aps/sound": {"name": "a", "volume": 0.25}}),
     ({"badge": 7}, {"aps/badge": 7}),
     ({"badge": None}, {"aps/badge": GONE}),
@@ -95,6 +97,26 @@ def test_each_field_changes_what_it_is_about(circle, bob, push, changes):
         assert asked["payload"]["aps"].pop("badge") == 2
         del plain["payload"]["aps"]["badge"]
     assert asked == with_changes(plain, changes)
+
+
+def test_each_message_makes_a_sound_unless_its_sender_wants_none(circle, bob):
+    assert pushed(circle, bob)["payload"]["aps"]["sound"] == "default"
+    urgent = pushed(circle, bob, level="timeSensitive")["payload"]["aps"]
+    assert (urgent["interruption-level"], urgent["sound"]) == ("time-sensitive", "default")
+    critical = pushed(circle, bob, level="critical")["payload"]["aps"]
+    assert critical["sound"] == {"critical": 1, "name": "default", "volume": 1}
+    assert pushed(circle, bob, kind="call")["payload"]["aps"]["sound"] == "default"
+    assert "sound" not in pushed(circle, bob, level="passive")["payload"]["aps"]
+    assert "sound" not in pushed(circle, bob, sound=None)["payload"]["aps"]
+
+
+@pytest.mark.parametrize("name,meant", [("titel", "title"), ("Sound", "sound"), ("mutable", None)])
+def test_a_misspelled_field_is_refused_with_a_suggestion(circle, name, meant):
+    status, code, at = refusal(circle, {name: "x"})
+    assert (status, code, at) == (422, "bad_request", f"/push/{name}")
+    body = {"from": circle.alice.user, "body": "hi", "push": {name: "x"}}
+    answer = call(circle.relay, "POST", f"/v1/rooms/{circle.room}/messages", body, user=circle.alice.user)
+    assert (f"did you mean {meant}?" in str(answer.json)) == (meant is not None)
 
 
 def test_auto_is_the_usual_badge(circle, bob):

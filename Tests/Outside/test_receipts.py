@@ -84,7 +84,7 @@ def test_of_who_hides_it_a_sender_hears_nothing(circle, bob):
 
 
 @pytest.mark.parametrize("claims", [{"handle": "+4930123", "handleType": "phoneNumber"}, {"handle": ""}, {}])
-def test_a_handle_is_real_or_absent(start, connect, secret, names, tmp_path, claims):
+def test_a_handle_is_the_claim_or_the_user(start, connect, secret, names, tmp_path, claims):
     alice, bob, room = names("alice", "bob", "room")
     backend = run("api-key", "tests", "--file", tmp_path / "keys").stdout.strip()
     relay = start("--presence-grace", "0", "--api-keys-file", tmp_path / "keys", secret=secret)
@@ -104,5 +104,5 @@ def test_a_handle_is_real_or_absent(start, connect, secret, names, tmp_path, cla
         return call(relay, "GET", f"/v1/simulator/devices/{bob}", token=backend).json["notifications"]
 
     sender = eventually(notifications)[0]["payload"]["communication"]["sender"]
-    wanted = claims if claims.get("handle") else {}
+    wanted = claims if claims.get("handle") else {"handle": alice}
     assert {name: sender[name] for name in ("handle", "handleType") if name in sender} == wanted

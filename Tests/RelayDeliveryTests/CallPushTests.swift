@@ -17,7 +17,7 @@ import Testing
       String(decoding: push.payload, as: UTF8.self)
         == #"""
         {"call":"0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d","ringUntil":1700000045000,"data":{
-        "communication":{"kind":"call","sender":{"id":"ann","name":"Ann"},
+        "communication":{"kind":"call","sender":{"id":"ann","name":"Ann","handle":"ann"},
         "conversation":{"id":"team","group":false},
         "mentionsMe":false,"replyToMe":false,"notifyAnyway":false,
         "notification":"0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d"},
@@ -32,7 +32,7 @@ import Testing
   }
 
   @Test mutating func `what a caller looks like stops no call`() throws {
-    subject.sender.avatar = String(repeating: "a", count: 6_000)
+    subject.sender.avatar = "https://example.org/" + String(repeating: "a", count: 6_000)
     #expect(try Push(ringing: subject).payload.count < 1_000)
     subject.manner.data = ["a": .string(String(repeating: "x", count: 6_000))]
     let error = #expect(throws: PayloadError.self) { try Push(ringing: subject) }

@@ -31,7 +31,9 @@ import Testing
       let decision = decide(.random(using: &dice))
       // What decides, not what else is said.
       counts[decision.reasons[0].code, default: 0] += 1
-      if decision.reasons.last?.code == .levelLowered { counts[.levelLowered, default: 0] += 1 }
+      for reason in decision.reasons.dropFirst() where [.levelLowered, .noVoIPEntitlement].contains(reason.code) {
+        counts[reason.code, default: 0] += 1
+      }
     }
     for code in Reason.Code.allCases { #expect(counts[code] ?? 0 > 25, "\(code)") }
   }
@@ -132,7 +134,7 @@ import Testing
       let codes = decide(call).reasons.map(\.code)
       let allowed: Set<Reason.Code> = [
         .ownMessage, .noPushAsked, .blocked, .read, .deleted, .expired, .notMember, .muted, .nothingAgainst,
-        .levelLowered,
+        .levelLowered, .noVoIPEntitlement,
       ]
       return allowed.isSuperset(of: codes) ? nil : "a call minds \(codes)"
     }

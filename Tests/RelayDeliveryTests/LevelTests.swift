@@ -46,6 +46,15 @@ import Testing
     #expect(decision.reasons.allSatisfy { $0.rule == 14 && !$0.words.isEmpty })
   }
 
+  @Test func `a call without the entitlement for VoIP is an alert, and the decision gives the reason`() {
+    let call = DeliveryCase.plain.with { $0.device?.lacksVoIPEntitlement = true }.asCall
+    #expect(decide(call).outcome == .push(.active))
+    #expect(decide(call).reasons.map(\.code) == [.nothingAgainst, .noVoIPEntitlement])
+    let message = DeliveryCase.plain.with { $0.device?.lacksVoIPEntitlement = true }
+    #expect(decide(message).reasons.map(\.code) == [.nothingAgainst])
+    #expect(decide(call.with { $0.device?.lacksVoIPEntitlement = nil }).reasons.map(\.code) == [.nothingAgainst])
+  }
+
   @Test func `what is lowered is held and softened as what it is`() {
     let lowered = Case(asked: .timeSensitive, mayTimeSensitive: false, given: .active).facts
     let held = decide(lowered.quiet(.hold))

@@ -17,9 +17,9 @@ import Testing
     #expect(
       String(decoding: push.payload, as: UTF8.self)
         == #"""
-        {"aps":{"alert":{"title":"Shop","body":"On its way"},"badge":3,"mutable-content":1,
+        {"aps":{"alert":{"title":"Shop","body":"On its way"},"badge":3,"sound":"default","mutable-content":1,
         "interruption-level":"active"},
-        "communication":{"kind":"message","sender":{"id":"shop","name":"Shop"},
+        "communication":{"kind":"message","sender":{"id":"shop","name":"Shop","handle":"shop"},
         "conversation":{"id":"/from/shop","group":false},
         "mentionsMe":false,"replyToMe":false,"notifyAnyway":false,
         "notification":"0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d"}}

@@ -35,9 +35,10 @@ import Testing
       #"{"aps":{"alert":{"body":null,"loc-key":"K","loc-args":["a"]}}}"#
     ),
     ("relevance", { $0.relevance = 0.75 }, #"{"aps":{"relevance-score":0.75}}"#),
-    ("sound", { $0.sound = PushSound(name: "a.caf") }, #"{"aps":{"sound":"a.caf"}}"#),
+    ("no sound", { $0.sound = .none }, #"{"aps":{"sound":null}}"#),
+    ("sound", { $0.sound = .file(SoundFile(name: "a.caf")) }, #"{"aps":{"sound":"a.caf"}}"#),
     (
-      "sound with a volume", { $0.sound = PushSound(name: "a", volume: 0.5) },
+      "sound with a volume", { $0.sound = .file(SoundFile(name: "a", volume: 0.5)) },
       #"{"aps":{"sound":{"name":"a","volume":0.5}}}"#
     ),
     ("badge", { $0.badge = .number(0) }, #"{"aps":{"badge":0}}"#),
@@ -87,7 +88,7 @@ import Testing
         {"aps":{"alert":{"title-loc-key":"K","title-loc-args":["a","b"],"subtitle-loc-key":"K","loc-key":"K",
         "loc-args":["a"]},"sound":{"name":"a","volume":0.5},"mutable-content":1,
         "interruption-level":"active","relevance-score":0.75,"category":"c","target-content-id":"w"},
-        "communication":{"kind":"message","sender":{"id":"ann","name":"Ann"},
+        "communication":{"kind":"message","sender":{"id":"ann","name":"Ann","handle":"ann"},
         "conversation":{"id":"team","name":"Team","group":false},
         "mentionsMe":false,"replyToMe":false,"notifyAnyway":false,
         "notification":"0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d"},
@@ -118,7 +119,7 @@ import Testing
       Level.allCases,
       [nil, #""a""#, #""a""#, #"{"critical":1,"name":"a","volume":1}"#]))
   mutating func `a sound follows the level that was decided`(level: Level, sound: String?) throws {
-    subject.manner.sound = PushSound(name: "a", isCritical: true)
+    subject.manner.sound = .file(SoundFile(name: "a", isCritical: true))
     subject.level = level
     let text = try String(decoding: Push(subject).payload, as: UTF8.self)
     if let sound { #expect(text.contains(#""sound":\#(sound),"#)) } else { #expect(!text.contains("sound")) }
@@ -177,16 +178,17 @@ import Testing
       request.manner = .random(using: &dice)
       let room = RoomID(unchecked: dice.pick(["tea", String(repeating: "r", count: 255)]))
       guard (try? request.checkSize(sender: ann, room: room, hasPreview: true)) != nil else { continue }
-      let subject = PayloadSubject(
+      var subject = PayloadSubject(
         notification: self.subject.notification,
         sender: User(
-          id: ann, name: String(repeating: "n", count: 256), avatar: String(repeating: "a", count: 2_048),
+          id: ann, name: String(repeating: "n", count: 256), avatar: "https://" + String(repeating: "a", count: 2_040),
           handle: String(repeating: "h", count: 256)),
         room: room, memberCount: dice.pick([2, 10_000]), epoch: String(repeating: "e", count: 32), seq: largestInteger,
         kind: request.kind, text: String(repeating: "\u{1}", count: 5_000), manner: request.manner,
         level: dice.pick(Level.allCases), badge: 1_000_000, isMention: true, isReply: true, isNotifyAnyway: true,
         criteria: String(repeating: "\u{1}", count: 128), expires: .at(999), topic: "org.example.chat",
         receipt: String(repeating: "r", count: PayloadSubject.longestReceipt))
+      subject.ringtone = String(repeating: "r", count: PushManner.longestSound)
       let push = try Push(subject)
       #expect(push.payload.count <= Push.largestPayload)
     }
@@ -228,7 +230,8 @@ extension PushManner {
     manner.body = dice.pick(texts + [.text(String(repeating: "\u{1F}", count: 4_096))])
     manner.relevance = dice.pick([nil, 0, 0.001, 1])
     manner.sound = dice.pick([
-      nil, PushSound(name: "default"), PushSound(name: "a.caf", volume: 0), PushSound(name: "b", isCritical: true),
+      .standard, .none, .file(SoundFile(name: "default")), .file(SoundFile(name: "a.caf", volume: 0)),
+      .file(SoundFile(name: "b", isCritical: true)),
     ])
     manner.badge = dice.pick([.unread, .number(0), .number(1_000_000), .unchanged])
     manner.category = dice.pick([nil, CategoryID(unchecked: "reply")])
@@ -241,6 +244,7 @@ extension PushManner {
       ["a": .string(String(repeating: "x", count: 1_500))],
     ])
     manner.collapse = dice.pick(CollapseScope.allCases)
+    manner.isCommunication = dice.pick([nil, true, false])
     return manner
   }
 }

@@ -17,9 +17,9 @@ private let id = "0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d"
     #expect(
       try text(Push(subject))
         == #"""
-        {"aps":{"alert":{"title":"ann","body":"Lunch?"},"badge":3,"thread-id":"team","mutable-content":1,
+        {"aps":{"alert":{"title":"ann","body":"Lunch?"},"badge":3,"sound":"default","thread-id":"team","mutable-content":1,
         "interruption-level":"active"},
-        "communication":{"kind":"message","sender":{"id":"ann","name":"ann"},
+        "communication":{"kind":"message","sender":{"id":"ann","name":"ann","handle":"ann"},
         "conversation":{"id":"team","group":false},
         "mentionsMe":false,"replyToMe":false,"notifyAnyway":false,
         "notification":"0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d"},
@@ -44,11 +44,11 @@ private let id = "0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d"
       try text(Push(subject))
         == #"""
         {"aps":{"alert":{"title":"Ann \"A\" 🌻","subtitle":"Team\nrocket",
-        "body":"tab\there \u0001\u001f back\\slash / \#u{7F}\#u{2028}"},"badge":0,"thread-id":"team",
+        "body":"tab\there \u0001\u001f back\\slash / \#u{7F}\#u{2028}"},"badge":0,"sound":"default","thread-id":"team",
         "mutable-content":1,"interruption-level":"time-sensitive"},
         "communication":{"kind":"message","sender":{"id":"ann","name":"Ann \"A\" 🌻",
         "handle":"+4930","handleType":"phoneNumber","avatar":"https://example.org/a.png"},
-        "conversation":{"id":"team","name":"Team\nrocket","group":true,"recipientCount":3,
+        "conversation":{"id":"team","name":"Team\nrocket","group":true,"recipientCount":4,
         "avatar":"https://example.org/r.png"},
         "mentionsMe":true,"replyToMe":true,"notifyAnyway":true,
         "notification":"0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d","receipt":"1700000000.mark"},
@@ -71,8 +71,8 @@ private let id = "0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d"
     #expect(try Push(subject) == plain)
   }
 
-  @Test(arguments: [(0, nil), (1, nil), (2, nil), (3, 1), (4, 2), (10_000, 9_998)] as [(Int, Int?)])
-  mutating func `a room is a group above two members and counts who is neither sender nor recipient`(
+  @Test(arguments: [(0, nil), (1, nil), (2, nil), (3, 2), (4, 3), (10_000, 9_999)] as [(Int, Int?)])
+  mutating func `a room is a group above two members and counts all but the sender`(
     members: Int, count: Int?
   ) throws {
     subject.memberCount = members
@@ -81,6 +81,114 @@ private let id = "0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d"
         #""conversation":{"id":"team","group":false}"#
       }
     #expect(try text(Push(subject)).contains(conversation))
+  }
+
+  /// iOS plays no sound for a push without one, whatever its level.
+  @Test(
+    arguments: [
+      (.active, .message, .standard, #""default""#), (.timeSensitive, .message, .standard, #""default""#),
+      (.passive, .message, .standard, nil), (.passive, .message, .file(SoundFile(name: "a")), nil),
+      (.critical, .message, .standard, #"{"critical":1,"name":"default","volume":1}"#),
+      (.active, .message, .none, nil), (.critical, .message, .none, nil), (.active, .call, .none, nil),
+      (.active, .call, .standard, #""ring.caf""#), (.active, .call, .file(SoundFile(name: "a")), #""a""#),
+      (.active, .call, .file(SoundFile(name: "default")), #""default""#),
+      (.critical, .call, .standard, #"{"critical":1,"name":"ring.caf","volume":1}"#),
+    ] as [(Level, MessageKind, PushSound, String?)])
+  mutating func `an alert has a sound unless its sender wants none or it is passive`(
+    level: Level, kind: MessageKind, sound: PushSound, expected: String?
+  ) throws {
+    subject.level = level
+    subject.kind = kind
+    subject.manner.sound = sound
+    subject.ringtone = "ring.caf"
+    for push in [try Push(subject), try Push(DigestSubject(newest: subject, count: 2))] {
+      if let expected {
+        #expect(text(push).contains(#""sound":\#(expected),"#))
+      } else {
+        #expect(!text(push).contains("sound"))
+      }
+    }
+  }
+
+  @Test mutating func `a call without a ringtone of the app has the default sound`() throws {
+    subject.kind = .call
+    #expect(try text(Push(subject)).contains(#""sound":"default""#))
+  }
+
+  @Test(arguments: ["http://example.org/a.png", "a.png", "data:image/png;base64,AA", "https://"])
+  mutating func `only a picture that https leads to goes out`(url: String) throws {
+    subject.sender.avatar = url
+    subject.sender.avatarSHA256 = String(repeating: "0", count: 64)
+    subject.roomAvatar = url
+    #expect(try !text(Push(subject)).contains("avatar"))
+  }
+
+  @Test mutating func `a picture goes out with its hash`() throws {
+    subject.sender.avatar = "https://example.org/a.png"
+    subject.sender.avatarSHA256 = String(repeating: "0f", count: 32)
+    #expect(
+      try text(Push(subject)).contains(
+        #""avatar":"https://example.org/a.png","avatarSHA256":"\#(String(repeating: "0f", count: 32))"}"#))
+  }
+
+  @Test(
+    arguments: [
+      (nil, nil, nil), ("Team", nil, "Team"), ("Team", "Trip", "Team"), (nil, "Trip", "Trip"), ("", "Trip", "Trip"),
+    ] as [(String?, String?, String?)])
+  mutating func `the conversation is named by the room, or else by the subtitle`(
+    title: String?, subtitle: String?, name: String?
+  ) throws {
+    subject.memberCount = 3
+    subject.roomTitle = title
+    subject.manner.subtitle = subtitle.map(PushText.text)
+    let expected =
+      name.map { #""conversation":{"id":"team","name":"\#($0)","# } ?? #""conversation":{"id":"team","group""#
+    #expect(try text(Push(subject)).contains(expected))
+  }
+
+  @Test mutating func `a subtitle that does not go out names no conversation`() throws {
+    subject.hasPreview = false
+    subject.manner.subtitle = .text("secret")
+    #expect(try !text(Push(subject)).contains("secret"))
+  }
+
+  @Test mutating func `a plain push has its ids and no intent`() throws {
+    subject.manner.isCommunication = false
+    subject.receipt = "1700000000.mark"
+    #expect(
+      try text(Push(subject)).hasSuffix(
+        #"""
+        "push":{"notification":"0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d","receipt":"1700000000.mark"},
+        "message":{"room":"team","epoch":"e1","seq":42}}
+        """#.replacing("\n", with: "")))
+    #expect(try !text(Push(subject)).contains("communication"))
+    subject.kind = .call
+    #expect(try text(Push(subject)).contains(#""communication":{"kind":"call""#))
+  }
+
+  @Test mutating func `texts of the operator take the place of keys`() throws {
+    subject.text = nil
+    subject.texts = PushTexts([.newMessage: "Neue Nachricht", .incomingCall: "Anruf", .messages: "%1$@ neue"])
+    #expect(try text(Push(subject)).contains(#""body":"Neue Nachricht""#))
+    #expect(try text(Push(DigestSubject(newest: subject, count: 3))).contains(#""title":"3 neue""#))
+    subject.kind = .call
+    #expect(try text(Push(subject)).contains(#""body":"Anruf""#))
+  }
+
+  @Test(
+    arguments: [
+      ("%@ in %@", ["1", "2"], "1 in 2"), ("%2$@: %1$@", ["1", "2"], "2: 1"), ("100 %", ["1"], "100 %"),
+      ("%", [], "%"), ("%d %@", ["1"], "%d 1"), ("%@", [], ""), ("%9$@", ["1"], ""),
+    ] as [(String, [String], String)])
+  mutating func `a text is filled with its arguments`(format: String, arguments: [String], expected: String) {
+    let texts = PushTexts([.messages: format])
+    let text =
+      switch arguments.count {
+      case 0: texts.text(.messages)
+      case 1: texts.text(.messages, arguments[0])
+      default: texts.text(.messages, arguments[0], arguments[1])
+      }
+    #expect(text == .text(expected))
   }
 
   @Test func `the headers say what the push is`() throws {

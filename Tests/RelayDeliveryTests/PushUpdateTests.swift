@@ -20,7 +20,7 @@ import Testing
 
   @Test func `a change is the message's push again, and disturbs nobody`() throws {
     var loud = subject
-    loud.manner.sound = PushSound(name: "siren", isCritical: true)
+    loud.manner.sound = .file(SoundFile(name: "siren", isCritical: true))
     let push = try Push(id: id, changing: loud, to: nil)
     #expect(push.id == id)
     #expect(try push.headers.collapseID == Push(loud).headers.collapseID)

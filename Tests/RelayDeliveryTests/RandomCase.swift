@@ -62,6 +62,6 @@ extension DeviceFacts {
       allowsAlerts: !dice.isOne(in: 8), hasVoIPToken: dice.isOne(in: 2), allowsTimeSensitive: !dice.isOne(in: 3),
       allowsCritical: !dice.isOne(in: 3), focusedUntil: dice.isOne(in: 2) ? nil : dice.time(now),
       filter: dice.isOne(in: 2) ? nil : FilterFacts(allow: dice.pick([[], ["home"]]), until: dice.time(now)),
-      criteria: dice.label())
+      criteria: dice.label(), lacksVoIPEntitlement: dice.isOne(in: 4))
   }
 }

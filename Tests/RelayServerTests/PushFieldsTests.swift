@@ -25,8 +25,8 @@ import Testing
     (#"{"body":" a "}"#, { $0.body = .text(" a ") }),
     (#"{"bodyKey":"a","bodyArgs":["b"]}"#, { $0.body = .localized(key: "a", arguments: ["b"]) }),
     (#"{"relevance":0}"#, { $0.relevance = 0 }), (#"{"relevance":0.25}"#, { $0.relevance = 0.25 }),
-    (#"{"sound":"a.caf"}"#, { $0.sound = PushSound(name: "a.caf") }),
-    (#"{"sound":{"name":"a","volume":0.5}}"#, { $0.sound = PushSound(name: "a", volume: 0.5) }),
+    (#"{"sound":"a.caf"}"#, { $0.sound = .file(SoundFile(name: "a.caf")) }),
+    (#"{"sound":{"name":"a","volume":0.5}}"#, { $0.sound = .file(SoundFile(name: "a", volume: 0.5)) }),
     (#"{"badge":"auto"}"#, { $0.badge = .unread }), (#"{"badge":0}"#, { $0.badge = .number(0) }),
     (#"{"badge":1000000}"#, { $0.badge = .number(1_000_000) }), (#"{"badge":null}"#, { $0.badge = .unchanged }),
     (#"{"category":"reply.v2"}"#, { $0.category = CategoryID(unchecked: "reply.v2") }),
@@ -40,7 +40,10 @@ import Testing
       }
     ),
     (#"{"data":{}}"#, { _ in }), (#"{"collapse":"room"}"#, { $0.collapse = .room }),
-    (#"{"title":null,"sound":null,"data":null,"image":null,"collapse":null,"bodyArgs":null}"#, { _ in }),
+    (#"{"sound":null}"#, { $0.sound = .none }),
+    (#"{"communication":false}"#, { $0.isCommunication = false }),
+    (#"{"communication":true}"#, { $0.isCommunication = true }),
+    (#"{"title":null,"data":null,"communication":null,"image":null,"collapse":null,"bodyArgs":null}"#, { _ in }),
   ]
 
   @Test(arguments: readings.indices)
@@ -67,7 +70,7 @@ import Testing
       "body":"b","relevance":1,"sound":{"name":"n","volume":1,"critical":true},"badge":3,"category":"c","thread":null,
       "target":"w","image":"https://a.example/","data":{"k":{"l":[]}},"collapse":"room"}
       """#)
-    #expect(request.manner.sound == PushSound(name: "n", volume: 1, isCritical: true))
+    #expect(request.manner.sound == .file(SoundFile(name: "n", volume: 1, isCritical: true)))
     #expect(PushRequest(stored: request.json, JSONParser(deepest: 128)) == request)
   }
 
@@ -95,11 +98,25 @@ import Testing
     (#"{"data":{"title-loc-key":1}}"#, "/push/data/title-loc-key"), (#"{"data":{"badge":1}}"#, "/push/data/badge"),
     (#"{"silent":1}"#, "/push/silent"), (#"{"silent":true,"title":"a"}"#, "/push/title"),
     (#"{"silent":true,"level":"active"}"#, "/push/level"), (#"{"silent":true,"badge":null}"#, "/push/badge"),
+    (#"{"kind":"call","communication":false}"#, "/push/communication"),
+    (#"{"sound":{"name":"a","volum":1}}"#, "/push/sound/volum"), (#"{"unknown":1}"#, "/push/unknown"),
+    (#"{"isUrgentAllowed":true}"#, "/push/isUrgentAllowed"), (#"{"a/b~":1}"#, "/push/a~1b~0"),
+    (#"{"data":{"push":1}}"#, "/push/data/push"),
     (#"{"data":{"a":{"aps":{}}}}"#, "/push/data/a/aps"), (#"{"collapse":"thread"}"#, "/push/collapse"),
   ])
   func `a wrong field is refused by its place`(push: String, place: String) throws {
     let error = try refusal(push)
     #expect((error.code, error.at) == (.badRequest, place))
+  }
+
+  @Test(arguments: [
+    ("titel", "title"), ("Sound", "sound"), ("bdage", "badge"), ("levle", "level"), ("expire", "expires"),
+    ("colapse", "collapse"), ("critera", "criteria"), ("slient", "silent"),
+  ])
+  func `a misspelled field is refused with the name that was meant`(name: String, meant: String) throws {
+    let error = try refusal(#"{"\#(name)":null}"#)
+    #expect((error.code, error.at) == (.badRequest, "/push/\(name)"))
+    #expect(error.message.hasSuffix("did you mean \(meant)?"))
   }
 
   @Test(arguments: [
@@ -138,7 +155,7 @@ import Testing
   }
 
   @Test func `what is no field of one's own needs no right`() throws {
-    let push = #"{"kind":"message","level":"passive","criteria":"a","expires":60,"unknown":1}"#
+    let push = #"{"kind":"message","level":"passive","criteria":"a","expires":60}"#
     #expect(try request(push, rights: Rights.standard.subtracting(.push)).level == .passive)
   }
 

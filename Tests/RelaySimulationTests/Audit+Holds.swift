@@ -104,7 +104,9 @@ extension Simulation {
       }
       return
     }
-    guard let aps = try payload.object("aps"), let communication = try payload.object("communication") else {
+    guard let aps = try payload.object("aps"),
+      let communication = try payload.object("communication") ?? payload.object("push")
+    else {
       throw Violation(.needed, "\(what) without aps")
     }
     let isAnyway = try communication.bool("notifyAnyway") == true

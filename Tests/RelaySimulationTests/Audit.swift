@@ -156,7 +156,7 @@ extension Simulation {
     guard audit.jobs[handed.push.id] == nil else { return false }
     if handed.answer == .forget { audit.refused.insert(handed.device.token) }
     let payload = try parser.read(handed.push.payload)
-    guard let communication = try payload.object("communication") else {
+    guard let communication = try payload.object("communication") ?? payload.object("push") else {
       return try payload.object("aps")?.members.keys.elementsEqual(["badge"]) == true
     }
     let told = try communication.string("notification", longest: 64)

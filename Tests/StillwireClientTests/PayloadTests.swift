@@ -122,6 +122,31 @@ import Testing
     other = payload
     other.receipt = nil
     #expect(ArrivalReceipt(other) == nil)
+    #expect(ArrivalReceipt(reading: Self.direct.utf8) == ArrivalReceipt(payload))
+  }
+
+  /// As the relay writes a digest or a notification of a shop.
+  @Test func `a plain push arrives by its own ids, and is no communication`() throws {
+    let plain =
+      #"{"aps":{"alert":"3 messages"},"push":{"notification":"DD03C85B-FE98-48F9-98B0-2DA51FBEEED8","receipt":"r"}}"#
+    #expect(CommunicationPayload(reading: plain.utf8) == nil)
+    #expect(ArrivalReceipt(reading: plain.utf8)?.receipt == "r")
+    #expect(ArrivalReceipt(reading: #"{"push":{"notification":"../x","receipt":"r"}}"#.utf8) == nil)
+    #expect(ArrivalReceipt(reading: #"{"push":{"receipt":"r"}}"#.utf8) == nil)
+    #expect(ArrivalReceipt(reading: (plain + String(repeating: " ", count: 5_120)).utf8) == nil)
+  }
+
+  @Test func `a sender without an address has the id as the handle`() throws {
+    let ann = try #require(payload(#"{"sender":{"id":"ann"},"conversation":{"id":"tea"}}"#)).sender
+    #expect((IntentPerson(ann).handle, IntentPerson(ann).handleType) == ("ann", .unknown))
+  }
+
+  @Test func `the hash of a picture comes with the picture`() throws {
+    func hash(_ members: String) -> String? {
+      payload(#"{"sender":{"id":"a"\#(members)},"conversation":{"id":"tea"}}"#)?.sender.avatarSHA256
+    }
+    #expect(hash(#","avatar":"https://a.example/","avatarSHA256":"0f""#) == "0f")
+    #expect(hash(#","avatarSHA256":"0f""#) == nil)
   }
 
   private static func person(

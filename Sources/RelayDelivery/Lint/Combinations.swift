@@ -12,7 +12,7 @@ let combinations: [CombinedRule] = [
           "content-available",
           words:
             "content-available asks for a background push, and \(push.shown.joined(separator: ", ")) for a visible one",
-          mend: "remove content-available, or the others")
+          mend: "keep both only if the alert is to wake the app as well")
       ]
     }
   ),
@@ -82,6 +82,19 @@ let combinations: [CombinedRule] = [
       return [
         push.complaint(
           "sound", words: "the level is passive, and plays no sound", mend: "remove the sound, or write active")
+      ]
+    }
+  ),
+  (
+    .noSound,
+    { push in
+      guard push.alert != nil, push.hasText, push.sound == nil, push.level != "passive", !push.isActivity,
+        push.headers.isAlert
+      else { return [] }
+      return [
+        push.complaint(
+          "alert", words: "the alert has no sound, so that the phone stays silent",
+          mend: #"write "sound":"default" into aps"#)
       ]
     }
   ),

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import RelayProtocol
 
 /// What an app's notification service extension makes an intent of. From Apple's "Implementing communication
 /// notifications", and from what `INPerson` and `INSendMessageIntent` take.
@@ -42,13 +43,18 @@ extension LintCourse {
       report(.communicationEmpty, at: member, "\(key) of the \(name) is empty", mend: "leave it out", isMended: true)
       party[key] = nil
     }
+    if let avatar = party["avatar"]?.text, !avatar.isSecureURL, let member = party.member("avatar") {
+      report(
+        .communicationAvatar, at: member, "avatar of the \(name) is no https URL, so that no picture is loaded",
+        mend: "write an https URL, or leave it out")
+    }
     let count = party["recipientCount"]
     if isWhole, party["group"]?.kind == .bool(true), count.map({ $0.number.map { $0 < 1 } ?? !$0.isBroken }) ?? true,
       let member = party.member("recipientCount") ?? party.member("group")
     {
       report(
         .communicationGroupCount, at: member, "a group without a count of its recipients is shown as a direct message",
-        mend: "write recipientCount: who is neither the sender nor the user")
+        mend: "write recipientCount: the number of members without the sender")
     }
   }
 

@@ -20,6 +20,8 @@ struct LintHeaders {
 
   var isVoIP: Bool { type == "voip" || (type == nil && topic?.hasSuffix(".voip") == true) }
   var isActivity: Bool { type == "liveactivity" }
+  /// True for a push that shows an alert; also where no header gives the type.
+  var isAlert: Bool { !isVoIP && (type == nil || type == "alert") }
   /// Pushes that go to an app's own code, whatever they hold.
   var isFree: Bool {
     isVoIP || ["complication", "controls", "fileprovider", "location", "mdm", "pushtotalk", "widgets"].contains(type)

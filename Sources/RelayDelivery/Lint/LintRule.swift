@@ -99,6 +99,7 @@ public enum LintRule: String, Sendable, CaseIterable {
   case criticalSoundLevel = "critical-sound-level"
   case criticalLevelSound = "critical-level-sound"
   case passiveSound = "passive-sound"
+  case noSound = "no-sound"
   case summaryDeprecated = "summary-deprecated"
   case actionDeprecated = "action-deprecated"
 
@@ -117,6 +118,7 @@ public enum LintRule: String, Sendable, CaseIterable {
   case communicationKind = "communication-kind"
   case communicationID = "communication-id"
   case communicationEmpty = "communication-empty"
+  case communicationAvatar = "communication-avatar"
   case communicationGroupCount = "communication-group-count"
 
   // What does not belong into a payload.

@@ -27,8 +27,8 @@ extension PushWorker {
       let body: PushText?
       switch kind {
       case .edited: body = nil
-      case .deleted: body = .localized(key: "Message deleted")
-      case .missed: body = .localized(key: "Missed call")
+      case .deleted: body = texts(for: claim.device).text(.messageDeleted)
+      case .missed: body = texts(for: claim.device).text(.missedCall)
       case .badge, .silent: preconditionFailure("a \(kind) changes no push")
       }
       guard kind != .edited || !isOver else { return nil }
@@ -58,8 +58,11 @@ extension PushWorker {
     request.kind == .call && device.voipToken != nil && settings.withLock { $0.apps.has(.voip, device) }
   }
 
+  /// The relay's own texts in the language of a device.
+  private func texts(for device: Device) -> PushTexts { settings.withLock { $0.texts.texts(for: device.locale) } }
+
   private func subject(of claim: Claim, _ request: PushRequest, expires: Timestamp) -> PayloadSubject {
-    PayloadSubject(
+    var subject = PayloadSubject(
       notification: claim.id, sender: claim.sender, room: claim.room, memberCount: claim.roomMemberCount,
       epoch: claim.epoch, seq: claim.message.seq, kind: request.kind, text: text(of: claim.message.body),
       manner: request.manner, hasPreview: hasPreview(claim.room),
@@ -69,6 +72,9 @@ extension PushWorker {
       topic: claim.device.app ?? Self.defaultTopic, replaces: claim.collapse,
       // As long as the job is there to be told.
       receipt: receipts.receipt(for: claim.id, until: now() + Self.retention))
+    subject.ringtone = settings.withLock { $0.apps.ringtone(of: claim.device) }
+    subject.texts = texts(for: claim.device)
+    return subject
   }
 
   /// What a person reads of a body: the body when it is a string, else its `text`.

@@ -13,7 +13,7 @@ actor PushWorker {
   private let gateways: [Platform: any Gateway]
   let now: @Sendable () -> Timestamp
   let log: Logger
-  let settings = Mutex((rooms: RoomPatterns(), apps: Apps()))
+  let settings = Mutex((rooms: RoomPatterns(), apps: Apps(), texts: PushTextTable()))
   private let wakes: AsyncStream<Void>
   private nonisolated let waker: AsyncStream<Void>.Continuation
   let parser = JSONParser(deepest: 1_000)
@@ -72,8 +72,10 @@ actor PushWorker {
 
   func listen(_ listener: @escaping @Sendable (News) async -> Void) { self.listener = listener }
 
-  /// Rooms do as these say from now on, and apps may what these have. Any thread.
-  nonisolated func use(_ rooms: RoomPatterns, _ apps: Apps) { settings.withLock { $0 = (rooms, apps) } }
+  /// Takes the settings of rooms and apps, and the relay's own texts, for every push from now on. Any thread.
+  nonisolated func use(_ rooms: RoomPatterns, _ apps: Apps, _ texts: PushTextTable) {
+    settings.withLock { $0 = (rooms, apps, texts) }
+  }
 
   /// There is something to do. Any thread.
   nonisolated func wake() { waker.yield() }

@@ -22,7 +22,8 @@ extension Relay {
       throw StoreError.noRoom(name)
     }
     let request = try SendRequest(
-      fields, rights: .standard, newest: hub.position(of: room)?.seq ?? 0, isStored: policy(of: name).isStored)
+      fields, rights: try fields.has("rights") ? fields.rights("rights") : rights(of: sender, in: name),
+      newest: hub.position(of: room)?.seq ?? 0, isStored: policy(of: name).isStored)
     try request.push.check(in: categories.registry)
     let handle = try await retain(user)
     defer { hub.release(handle) }
@@ -43,6 +44,14 @@ extension Relay {
         }
       }
     }
+  }
+
+  /// The rights of a sender in a room: those of the sender's sessions, or, if there is no session, those that the room's
+  /// pattern gives.
+  private func rights(of sender: UserID, in room: RoomID) -> Rights {
+    let sessions = hub.user(sender).map { hub.sessions(of: $0) } ?? []
+    guard !sessions.isEmpty else { return policy(of: room).can ?? .standard }
+    return sessions.reduce(into: Rights()) { $0.formUnion(rights(of: $1, in: room)) }
   }
 
   /// One for each device, or one for none.

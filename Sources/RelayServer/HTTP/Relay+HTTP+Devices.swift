@@ -19,7 +19,7 @@ extension Relay {
     guard let found = people[handle]?.devices.first(where: { $0.id == device }) else {
       throw RequestError(.notFound, "there is no such device", at: "/path/device")
     }
-    return .device(found)
+    return .device(found, apps.warnings(about: found))
   }
 
   private func putDevice(_ call: HTTPCall) async throws -> HTTPResponse {
@@ -30,7 +30,7 @@ extension Relay {
     defer { hub.release(handle) }
     try await apply(request, to: handle)
     switch request {
-    case .register(let device): return .device(device)
+    case .register(let device): return .device(device, apps.warnings(about: device))
     case .forget(let device): return .json(200) { $0["device"] = device.rawValue }
     }
   }
@@ -48,7 +48,7 @@ extension Relay {
 
 extension HTTPResponse {
   /// A device; its token, which lets others push to it, is never shown.
-  fileprivate static func device(_ device: Device) -> HTTPResponse {
+  fileprivate static func device(_ device: Device, _ warnings: [DeviceWarning]) -> HTTPResponse {
     .json(200) {
       $0["device"] = device.id.rawValue
       $0["app"] = device.app
@@ -62,6 +62,7 @@ extension HTTPResponse {
       }
       $0["locale"] = device.locale
       $0["timeZone"] = device.timeZone
+      warnings.write(to: &$0)
     }
   }
 }

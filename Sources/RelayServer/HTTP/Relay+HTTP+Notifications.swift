@@ -17,8 +17,13 @@ extension Relay {
     let fields = try parser.parse(call.request.body)
     let sender = try call.actor("from", fields)
     let key = try call.key(fields)
-    guard let push = try PushRequest(fields, rights: .standard), push.isAsked else {
+    guard var push = try PushRequest(fields, rights: .standard), push.isAsked else {
       throw fields.wrong("push", "must be an object: without a push there is no notification")
+    }
+    // The app counts its orders or dates by itself: the number of unread messages would overwrite that badge.
+    if try fields.object("push")?.has("badge") != true { push.manner.badge = .unchanged }
+    if push.manner.isCommunication == nil, push.manner.title != nil, !push.isSilent, push.kind == .message {
+      push.manner.isCommunication = try await isPerson(sender) ? nil : false
     }
     let room = RoomID.notifications(of: user)
     try check(push, from: sender, to: room)
@@ -50,6 +55,15 @@ extension Relay {
     worker.wake()
     if let end = decisions.compactMap(\.push?.holdEnd).min() { expectHoldEnd(by: end) }
     return .notification(201, to: user, posted, decisions.map { ($0.device, $0.decision) })
+  }
+}
+
+extension Relay {
+  /// True if the name belongs to somebody who uses an app: the user is or was connected, has a device, or is a member of
+  /// a room.
+  fileprivate func isPerson(_ user: UserID) async throws -> Bool {
+    if let handle = hub.user(user), !hub.sessions(of: handle).isEmpty { return true }
+    return try await store.read { try $0.isPerson(user) }
   }
 }
 

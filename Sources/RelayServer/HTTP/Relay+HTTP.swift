@@ -7,7 +7,8 @@ extension Relay {
   /// All resources; `/openapi.json` describes exactly these. The first that matches a path is asked.
   static let routes: [Route] =
     operationRoutes + messageRoutes + sentMessageRoutes + memberRoutes + presenceRoutes + focusRoutes
-    + preferenceRoutes + deviceRoutes + webPushRoutes + sessionRoutes + lintRoutes + decisionRoutes + pushRoutes
+    + preferenceRoutes + userRoutes + deviceRoutes + webPushRoutes + sessionRoutes + lintRoutes + decisionRoutes
+    + pushRoutes
     + notificationRoutes + receiptRoutes + categoryRoutes + responseRoutes + simulatorRoutes
 
   func answer(_ request: HTTPRequest) async {

@@ -59,14 +59,8 @@ struct TokenClaims {
       }
       let expires = try times(policy, now: now)
       try check(policy)
-      let handle = try fields.string("handle", longest: User.longestHandle)
-      let handleType = try fields.string("handleType", longest: User.longestHandle)
-      let isHandle = handle?.isEmpty == false
       return Identity(
-        user: User(
-          id: user, name: try fields.string("name", longest: User.longestName),
-          avatar: try fields.string("avatar", longest: User.longestAvatar), handle: isHandle ? handle : nil,
-          handleType: isHandle && handleType?.isEmpty == false ? handleType : nil),
+        user: try fields.profile(of: user, hasAddress: true),
         permissions: Permissions(
           grants: try grants(), watch: try globs("watch") ?? [], claimed: try account()), expires: expires)
     } catch let failure as TokenFailure {

@@ -53,7 +53,8 @@ public struct TokenSigner: Sendable {
     try await keys.sign(
       Payload(
         sub: claims.user.id.rawValue, exp: Double(claims.expires.rawValue / 1000), name: claims.user.name,
-        avatar: claims.user.avatar, aud: claims.audience, iss: claims.issuer,
+        avatar: claims.user.avatar, handle: claims.user.handle, handleType: claims.user.handleType,
+        aud: claims.audience, iss: claims.issuer,
         rooms: claims.grants?.map { Payload.Room(match: $0.match.description, can: $0.can.names) },
         watch: claims.watch?.map(\.description), account: claims.account?.names),
       header: keyID.map { ["kid": .string($0)] } ?? [:])
@@ -64,6 +65,8 @@ public struct TokenSigner: Sendable {
     let exp: Double
     let name: String?
     let avatar: String?
+    let handle: String?
+    let handleType: String?
     let aud: String?
     let iss: String?
     let rooms: [Room]?

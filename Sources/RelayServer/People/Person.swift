@@ -91,7 +91,8 @@ extension Person {
       allowsTimeSensitive: device.allowsTimeSensitive && apps.has(.timeSensitive, device),
       allowsCritical: apps.has(.critical, device), focusedUntil: focus.focusedUntil(device.id),
       focusSource: focus[device.id]?.source,
-      filter: filters.filter(of: device.id), criteria: device.criteria)
+      filter: filters.filter(of: device.id), criteria: device.criteria,
+      lacksVoIPEntitlement: apps.ignoresVoIPToken(of: device))
   }
 
   /// True if the filter of a device refuses the user's own label of the room, or of the device, now.

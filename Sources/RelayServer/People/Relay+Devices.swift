@@ -7,8 +7,11 @@ import RelayStore
 extension Relay {
   func device(_ request: HubRequest, _ user: UserHandle) async throws {
     try check(.devices, of: permissions(of: request.session))
-    try await apply(DeviceRequest(request.fields, for: pushTargets), to: user)
-    finish(request)
+    let wish = try DeviceRequest(request.fields, for: pushTargets)
+    try await apply(wish, to: user)
+    finish(request) { [apps] reply in
+      if case .register(let device) = wish { apps.warnings(about: device).write(to: &reply) }
+    }
   }
 
   func apply(_ request: DeviceRequest, to user: UserHandle) async throws {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
-import RelayProtocol
+public import RelayProtocol
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking
@@ -11,11 +11,27 @@ public struct ArrivalReceipt: Equatable, Sendable {
   public let notification: String
   public let receipt: String
 
-  /// nil: the payload brought no token.
+  /// Returns nil when the payload has no token.
   public init?(_ payload: CommunicationPayload) {
-    // It becomes a part of a path.
-    guard let notification = payload.notification, UUID(uuidString: notification) != nil, let receipt = payload.receipt
-    else { return nil }
+    self.init(notification: payload.notification, receipt: payload.receipt)
+  }
+
+  /// Reads the ids from a payload of any kind: a communication, a digest or a plain notification, where they are in
+  /// `push`. Returns nil when the payload has no token.
+  public init?(_ payload: JSON) {
+    let ids = payload["communication"] ?? payload["push"]
+    self.init(notification: ids?["notification"]?.text, receipt: ids?["receipt"]?.text)
+  }
+
+  /// Reads the text of a payload. Returns nil when it has no token, or is longer than ``CommunicationPayload/largest``.
+  public init?(reading text: some Collection<UInt8>) {
+    guard text.count <= CommunicationPayload.largest, let payload = JSON(reading: text) else { return nil }
+    self.init(payload)
+  }
+
+  private init?(notification: String?, receipt: String?) {
+    // The id becomes a part of a path.
+    guard let notification, UUID(uuidString: notification) != nil, let receipt, !receipt.isEmpty else { return nil }
     self.notification = notification
     self.receipt = receipt
   }

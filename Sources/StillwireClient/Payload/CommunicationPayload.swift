@@ -77,9 +77,11 @@ extension PayloadPerson {
   fileprivate init?(_ person: JSON?) {
     guard let id = person?["id"].filled else { return nil }
     let handle = person?["handle"].filled
+    let avatar = person?["avatar"].filled
     self.init(
       id: id, name: person?["name"].filled ?? id, handle: handle,
-      handleType: handle == nil ? nil : person?["handleType"].filled, avatar: person?["avatar"].filled)
+      handleType: handle == nil ? nil : person?["handleType"].filled, avatar: avatar,
+      avatarSHA256: avatar == nil ? nil : person?["avatarSHA256"].filled)
   }
 }
 

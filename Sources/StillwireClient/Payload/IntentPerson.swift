@@ -2,7 +2,7 @@
 
 /// What an `INPerson` is made of.
 public struct IntentPerson: Equatable, Sendable {
-  /// `INPersonHandleType`.
+  /// `INPersonHandleType`; `unknown` is a handle of the app's own kind.
   public enum HandleType: Equatable, Sendable {
     case emailAddress, phoneNumber, unknown
   }
@@ -10,8 +10,9 @@ public struct IntentPerson: Equatable, Sendable {
   public var displayName: String
   /// The app's own name of the person: `customIdentifier`.
   public var customIdentifier: String
-  /// `INPersonHandle.value`: a real address, or nil; never empty.
-  public var handle: String?
+  /// `INPersonHandle.value`: the sender's address, or the id of the user where there is none. It is never empty, because
+  /// iOS matches Allowed People of a Focus by it.
+  public var handle: String
   public var handleType: HandleType
   /// Where the picture is.
   public var image: String?
@@ -19,7 +20,7 @@ public struct IntentPerson: Equatable, Sendable {
   public init(_ person: PayloadPerson) {
     displayName = person.name
     customIdentifier = person.id
-    handle = person.handle
+    handle = person.handle ?? person.id
     handleType = person.handle == nil ? .unknown : HandleType(person.handleType)
     image = person.avatar
   }

@@ -4,20 +4,24 @@
 public struct PayloadPerson: Equatable, Sendable {
   public var id: String
   public var name: String
-  /// A real address, such as a telephone number; never empty.
+  /// An address such as a telephone number, or else the id of the user; never empty.
   public var handle: String?
   public var handleType: String?
-  /// Of a picture.
+  /// An https URL of a picture.
   public var avatar: String?
+  /// The SHA-256 of that picture, in lower-case hexadecimal digits, where the relay knows it.
+  public var avatarSHA256: String?
 
   public init(
-    id: String, name: String, handle: String? = nil, handleType: String? = nil, avatar: String? = nil
+    id: String, name: String, handle: String? = nil, handleType: String? = nil, avatar: String? = nil,
+    avatarSHA256: String? = nil
   ) {
     self.id = id
     self.name = name
     self.handle = handle
     self.handleType = handleType
     self.avatar = avatar
+    self.avatarSHA256 = avatarSHA256
   }
 }
 
@@ -26,7 +30,7 @@ public struct PayloadConversation: Equatable, Sendable {
   public var id: String
   public var name: String?
   public var isGroup: Bool
-  /// Of a group: who else is there, neither the sender nor the user.
+  /// The number of members of a group without the sender; the user is one of them.
   public var recipientCount: Int?
   /// Of a picture.
   public var avatar: String?

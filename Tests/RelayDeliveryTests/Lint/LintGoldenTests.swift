@@ -41,7 +41,7 @@ import Testing
             "title": "Ann"
             "body": "Lunch?"
           }
-          "badge": 1
+          "sound": "a"
         }
         "room": "tea"
       }
@@ -52,32 +52,32 @@ import Testing
         push.json:6:6: error: a comma is missing here; write a comma [missing-comma]
         push.json:8:4: error: a comma is missing here; write a comma [missing-comma]
         """)
-    #expect(mended(text) == #"{"aps":{"alert":{"title":"Ann","body":"Lunch?"},"badge":1},"room":"tea"}"#)
+    #expect(mended(text) == #"{"aps":{"alert":{"title":"Ann","body":"Lunch?"},"sound":"a"},"room":"tea"}"#)
   }
 
   @Test func `a flag in quotation marks`() {
-    let text = #"{"aps":{"alert":"Lunch?","mutable-content":"1"}}"#
+    let text = #"{"aps":{"alert":"Lunch?","mutable-content":"1","sound":"a"}}"#
     #expect(
       lines(text) == """
         push.json:1:44: error: mutable-content is the text "1", and must be the number 1; write 1, without quotation \
         marks [flag-not-number]
         """)
-    #expect(mended(text) == #"{"aps":{"alert":"Lunch?","mutable-content":1}}"#)
+    #expect(mended(text) == #"{"aps":{"alert":"Lunch?","mutable-content":1,"sound":"a"}}"#)
   }
 
   @Test func `a key beside aps`() {
-    let text = #"{"aps":{"alert":"Lunch?"},"thread-id":"tea"}"#
+    let text = #"{"aps":{"sound":"a"},"thread-id":"tea"}"#
     #expect(
       lines(text) == """
-        push.json:1:27: error: thread-id stands beside aps, where nothing looks for it; move it into aps \
+        push.json:1:22: error: thread-id stands beside aps, where nothing looks for it; move it into aps \
         [aps-key-outside]
         """)
-    #expect(mended(text) == #"{"aps":{"alert":"Lunch?","thread-id":"tea"}}"#)
+    #expect(mended(text) == #"{"aps":{"sound":"a","thread-id":"tea"}}"#)
   }
 
   @Test func `a report as JSON`() {
     let report = PushLint.check(
-      Array(#"{"aps":{"alert":"Hi","badge":"1"}}"#.utf8),
+      Array(#"{"aps":{"sound":"Hi","badge":"1"}}"#.utf8),
       headers: [("APNs-Push-Type", "alert"), ("apns-topic", "org.example.chat"), ("apns-priority", "7")],
       isLenient: true)
     #expect(
@@ -86,7 +86,7 @@ import Testing
         {"findings":[{"rule":"number-as-text","severity":"warning","at":"/aps/badge","line":1,"column":30,
         "words":"badge is the text \"1\", and must be a number","mend":"leave out the quotation marks","replacement":"1"},
         {"rule":"priority-value","severity":"error","header":"apns-priority","words":"there is no priority \"7\"",
-        "mend":"write 10, 5 or 1"}],"payload":"{\"aps\":{\"alert\":\"Hi\",\"badge\":1}}"}
+        "mend":"write 10, 5 or 1"}],"payload":"{\"aps\":{\"sound\":\"Hi\",\"badge\":1}}"}
         """#.replacing("\n", with: ""))
   }
 }

@@ -25,13 +25,13 @@ import Testing
 
   @Test func `a pointer is escaped, and that of items has numbers`() {
     #expect(
-      places(#"{"aps":{"alert":"Hi"},"a/b~c":[0,{"x":[True]}]}"#) == [
-        .payload(pointer: "/a~1b~0c/1/x/0", line: 1, column: 40)
+      places(#"{"aps":{"badge":1},"a/b~c":[0,{"x":[True]}]}"#) == [
+        .payload(pointer: "/a~1b~0c/1/x/0", line: 1, column: 37)
       ])
   }
 
   @Test func `what was moved is found where it was`() {
-    let text = #"{"aps":{"alert":"Hi"},"badge":"-1"}"#
+    let text = #"{"aps":{"sound":"Hi"},"badge":"-1"}"#
     let rules = PushLint.check(Array(text.utf8)).findings.map(\.rule)
     #expect(rules == [.apsKeyOutside, .numberAsText, .badgeRange])
     #expect(
@@ -62,7 +62,7 @@ import Testing
 
   @Test func `what is quoted of a payload is clipped`() {
     let key = String(repeating: "k", count: 5_000)
-    let report = PushLint.check(Array(#"{"aps":{"alert":"Hi","\#(key)":1}}"#.utf8))
+    let report = PushLint.check(Array(#"{"aps":{"sound":"Hi","\#(key)":1}}"#.utf8))
     #expect(report.findings.count == 2)
     #expect(report.json.count < 1_000)
   }

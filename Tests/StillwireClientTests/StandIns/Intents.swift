@@ -19,10 +19,18 @@ open class INPersonHandle: NSObject {
   public convenience init(value: String?, type: INPersonHandleType) { fatalError() }
 }
 
+public enum INPersonSuggestionType: Int, Sendable {
+  case none, socialProfile, instantMessageAddress
+}
+
 open class INPerson: NSObject {
   public init(
     personHandle: INPersonHandle, nameComponents: PersonNameComponents?, displayName: String?, image: INImage?,
     contactIdentifier: String?, customIdentifier: String?
+  ) { fatalError() }
+  public init(
+    personHandle: INPersonHandle, nameComponents: PersonNameComponents?, displayName: String?, image: INImage?,
+    contactIdentifier: String?, customIdentifier: String?, isMe: Bool, suggestionType: INPersonSuggestionType
   ) { fatalError() }
 }
 
