@@ -85,7 +85,10 @@ import Testing
       { transaction in
         // Looked at only by COMMIT.
         try transaction.db.execute(
-          sql: "PRAGMA defer_foreign_keys = ON; INSERT INTO members (room, user, read, received) VALUES (999, 999, 0, 0)")
+          sql: """
+            PRAGMA defer_foreign_keys = ON;
+            INSERT INTO members (room, user, read, received) VALUES (999, 999, 0, 0)
+            """)
         return 0
       },
       { transaction in
