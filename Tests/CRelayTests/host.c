@@ -115,6 +115,30 @@ void host_set_clock(host_t *host, int64_t now) {
   host_do(host, set_clock, &now);
 }
 
+static void pass(relay_hub_t *hub, void *milliseconds) {
+  relay_hub_set_clock(hub, relay_hub_now(hub) + *(const int64_t *)milliseconds);
+}
+
+static void look(relay_hub_t *hub, void *unused) {
+  (void)hub;
+  (void)unused;
+}
+
+void host_pass(host_t *host, int64_t milliseconds) {
+  host_do(host, pass, &milliseconds);
+  /* Timers run in the next iteration, or the one after it; the second may hand over what the first has set.
+   */
+  for (int i = 0; i < 4; i++) host_do(host, look, NULL);
+}
+
+static bool has_sessions(relay_hub_t *hub, void *count) {
+  return relay_hub_counts(hub).sessions == *(const size_t *)count;
+}
+
+bool host_has_sessions(host_t *host, size_t count) {
+  return host_reaches(host, has_sessions, &count);
+}
+
 static int noted(const char *notes, const char *line, bool is_whole) {
   const size_t size = strlen(line);
   int found = 0;

@@ -8,7 +8,7 @@
  *
  *   due ROOM USER SEQ...    undecided messages      push ROOM USER SEQ   its decision
  *   mark ROOM USER READ RECEIVED    cursor ROOM SEQ    away USER    stream closed    held TYPE
- *   alarm USER    alarm    confirmed NUMBER
+ *   alarm USER    alarm    confirmed NUMBER    clock MILLISECONDS
  */
 #ifndef HOST_H
 #define HOST_H
@@ -47,6 +47,10 @@ void host_do(host_t *host, void (*work)(relay_hub_t *hub, void *argument), void 
 relay_counts_t host_counts(host_t *host);
 /* Time goes by only in this call from now on; the first comes before there are sessions. */
 void host_set_clock(host_t *host, int64_t now);
+/* Moves the clock of host_set_clock() on, and returns when all that is due then has happened. */
+void host_pass(host_t *host, int64_t milliseconds);
+/* True once so many sessions are left; false if that takes 10 s. */
+bool host_has_sessions(host_t *host, size_t count);
 /* Whether the line is noted within 5 s. */
 bool host_noted(host_t *host, const char *line);
 /* How many of the lines so far begin with this. */

@@ -227,8 +227,11 @@ static void add_member(relay_hub_t *hub, void *unused) {
 TEST(member_without_session,
      "room: who never joins the live room that it is a member of is out after the grace") {
   host_t *host = host_start(NULL);
+  host_set_clock(host, 43200000);
   host_do(host, add_member, NULL);
+  host_pass(host, 199);
   EXPECT_INTEGER(host_counts(host).members, 1);
+  host_pass(host, 1);
   EXPECT(host_reaches(host, has_no_rooms, NULL));
   EXPECT_INTEGER(host_counts(host).users, 0);
   host_end(host);
