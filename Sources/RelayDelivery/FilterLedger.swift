@@ -80,9 +80,12 @@ public struct FilterLedger: Equatable, Sendable {
 
 extension FilterRecord {
   fileprivate func advanced(to now: Timestamp, _ policy: FocusPolicy) -> FilterRecord {
-    let isExpired = isActive && at + policy.lifetime <= now
-    guard isExpired || heard + policy.silence <= now else { return self }
     var record = self
+    // Times in the future were recorded before the relay's clock was set back. They count as now.
+    record.at = policy.time(of: at, now: now)
+    record.heard = policy.time(of: heard, now: now)
+    let isExpired = isActive && record.at + policy.lifetime <= now
+    guard isExpired || record.heard + policy.silence <= now else { return record }
     record.isActive = false
     record.allow = []
     record.number = nil

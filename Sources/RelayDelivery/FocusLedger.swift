@@ -124,9 +124,19 @@ extension FocusRecord {
     }
   }
 
-  fileprivate func advanced(to now: Timestamp, _ policy: FocusPolicy) -> FocusRecord {
+  /// Times in the future were recorded before the relay's clock was set back. They count as now.
+  private func believed(at now: Timestamp, _ policy: FocusPolicy) -> FocusRecord {
     var record = self
-    if let settles, settles <= now {
+    record.at = policy.time(of: at, now: now)
+    record.heard = policy.time(of: heard, now: now)
+    record.since = since.map { policy.time(of: $0, now: now) }
+    record.settles = settles.map { min($0, now + policy.settle) }
+    return record
+  }
+
+  fileprivate func advanced(to now: Timestamp, _ policy: FocusPolicy) -> FocusRecord {
+    var record = believed(at: now, policy)
+    if let settles = record.settles, settles <= now {
       record.settles = nil
       record.since = nil
     }

@@ -129,6 +129,37 @@ import Testing
     #expect(ledger[phone]?.at == .at(kept))
   }
 
+  @Test func `a record of the future counts as now, once the relay's clock was set back`() {
+    #expect(apply(Self.report(true), now: hour))
+    ledger.advance(to: .at(0))
+    #expect(ledger[phone]?.at == .at(0))
+    #expect(ledger[phone]?.heard == .at(0))
+    #expect(ledger.focusSince == .at(0))
+    #expect(ledger.focusedUntil(phone) == .at(12 * hour))
+    // A report without a number is the newer one.
+    #expect(apply(Self.report(false), now: 1))
+    #expect(ledger.nextChange == .at(3_001))
+    ledger.advance(to: .at(3_001))
+    #expect(ledger.isFocused == false)
+  }
+
+  @Test func `a false of the future settles 3 s after the relay's clock was set back`() {
+    #expect(apply(Self.report(true), now: hour))
+    #expect(apply(Self.report(false), now: hour + 1))
+    let stored = FocusLedger(ledger.records)
+    ledger = stored
+    ledger.advance(to: .at(0))
+    #expect(ledger.nextChange == .at(3_000))
+    ledger.advance(to: .at(3_000))
+    #expect(ledger.isFocused == false)
+  }
+
+  @Test func `a time within the leeway of a device's clock stays as it was told`() {
+    #expect(apply(Self.report(true, at: 60_000), now: 0))
+    ledger.advance(to: .at(0))
+    #expect(ledger[phone]?.at == .at(60_000))
+  }
+
   @Test(arguments: FocusAuthorization.allCases, [true, false, nil])
   func `only an authorized device has a state`(authorization: FocusAuthorization, isFocused: Bool?) {
     #expect(apply(Self.report(false), now: 0))
