@@ -37,6 +37,19 @@ extension Transaction {
     return claims
   }
 
+  /// Renews the leases that are over of claims that the caller is still at work on, so that none of these is taken again:
+  /// a lease is for callers that are gone.
+  public func renewLeases(of underWay: Set<String>, now: Timestamp, until: Timestamp) throws {
+    guard !underWay.isEmpty else { return }
+    for (table, condition) in [("jobs", "state = 'sending' AND"), ("updates", "")] {
+      let rows = try db.all("SELECT rowid, id FROM \(table) WHERE \(condition) lease <= ?", [now.rawValue])
+      for row in rows where underWay.contains(row[1]) {
+        let place: Int64 = row[0]
+        try db.run("UPDATE \(table) SET lease = ? WHERE rowid = ?", [until.rawValue, place])
+      }
+    }
+  }
+
   private func dueJobs(limit: Int, now: Timestamp, room: [Lane: Int]) throws -> [DueJob] {
     var found: [DueJob] = []
     for lane in try reader.lanes() {

@@ -9,6 +9,9 @@ public enum JobRuling: Equatable, Sendable {
   /// To be decided again at this time, or when what silences the device ends; at most ``JobDraft/longestHold`` after the
   /// job was made. Not where it may be on the phone, or is to notify anyway.
   case hold(until: Timestamp)
+  /// Held on, although nothing silences the device any more: the recipient may yet receive the message. To be decided
+  /// again at this time, at most ``JobDraft/longestHold`` and ``JobDraft/longestWait`` after the job was made.
+  case wait(until: Timestamp)
   /// Not to be pushed, with the reason.
   case cancel(String)
   /// Not to be pushed, because its time is over.
@@ -33,7 +36,10 @@ extension Transaction {
       if job.state == .held { try release(job) }
     case .hold(let until):
       guard !job.isUnknown, !job.isNotifyAnyway else { return false }
-      try hold(job, until: until)
+      try hold(job, until: until, longest: JobDraft.longestHold)
+    case .wait(let until):
+      guard job.state == .held else { return false }
+      try hold(job, until: until, longest: JobDraft.longestHold + JobDraft.longestWait)
     case .cancel(let reason): try cancelJobs("rowid = ?", [job.row], note: reason)
     case .expire: try cancelJobs("rowid = ?", [job.row], note: "expired", as: .expired)
     case .merge(let carrier, let level):
@@ -58,6 +64,23 @@ extension Transaction {
     try db.run("UPDATE jobs SET due = ?1 WHERE state = 'held' AND due > ?1", [time.rawValue])
   }
 
+  /// The wall clock was set: pushes that wait to be sent, or to be sent again, are due after the same time as before, and
+  /// leases last as long. A push that was due already is due now.
+  public func moveDue(by step: Duration, now: Timestamp) throws {
+    let before = now - step
+    try db.run(
+      """
+      UPDATE jobs SET due = CASE WHEN due > ?1 THEN due + ?2 ELSE ?3 END
+      WHERE state IN ('ready', 'retrying', 'waiting') AND due > min(?1, ?3)
+      """, [before.rawValue, step.milliseconds, now.rawValue])
+    for table in ["jobs", "updates"] {
+      try db.run("UPDATE \(table) SET lease = lease + ? WHERE lease IS NOT NULL", [step.milliseconds])
+    }
+    try db.run(
+      "UPDATE updates SET due = CASE WHEN due > ?1 THEN due + ?2 ELSE ?3 END WHERE due > min(?1, ?3)",
+      [before.rawValue, step.milliseconds, now.rawValue])
+  }
+
   /// Has the user's held jobs that are due decided again at `time`, because they could not be now.
   public func postponeHeld(of user: UserID, to time: Timestamp) throws {
     guard let id = try row(of: user) else { return }
@@ -71,13 +94,13 @@ extension Transaction {
     try appoint(in: job.queue)
   }
 
-  private func hold(_ job: StoredJob, until time: Timestamp) throws {
+  private func hold(_ job: StoredJob, until time: Timestamp, longest: Duration) throws {
     if job.state == .merged { try separate(job, as: .held, due: time) }
     // What was to be told with it may not be held.
     if job.isDigest { try disband(job) }
     try db.run(
       "UPDATE jobs SET state = 'held', is_next = 0, due = min(?, created + ?) WHERE rowid = ?",
-      [time.rawValue, JobDraft.longestHold.milliseconds, job.row])
+      [time.rawValue, longest.milliseconds, job.row])
     try appoint(in: job.queue)
   }
 }

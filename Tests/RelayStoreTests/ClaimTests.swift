@@ -98,6 +98,39 @@ import Testing
     #expect(order == rooms.reversed())
   }
 
+  @Test func `a lease that is over is renewed while the caller is at work on the push`() async throws {
+    try await prepare { _ = try $0.append(draft(jobs: [job()])) }
+    let claims = try await claim()
+    let ids = Set(claims.map(\.id))
+    #expect(ids.count == 1)
+    try await test.write { try $0.renewLeases(of: ids, now: .at(61_000), until: .at(121_000)) }
+    #expect(try await claim(now: .at(61_000)) == [])
+    #expect(try await test.read { try $0.nextDue() } == .at(121_000))
+    // Another that is over is taken again.
+    try await test.write { try $0.renewLeases(of: ["other"], now: .at(121_000), until: .at(181_000)) }
+    #expect(try await claim(now: .at(121_000)).map(\.id) == claims.map(\.id))
+  }
+
+  @Test(arguments: [Int64(-3_600_000), 3_600_000])
+  func `a wall clock that is set moves what waits with it`(step: Int64) async throws {
+    let now = Timestamp.at(10_000)
+    try await prepare { transaction in
+      _ = try transaction.append(draft(jobs: [job(due: .at(4_000))]))
+      try transaction.register(phone("later", token: "later"), of: bob.id, now: .at(0))
+      _ = try transaction.append(draft(jobs: [job(phone("later", token: "later"), due: .at(12_000))]))
+    }
+    let set = now + .milliseconds(step)
+    try await test.write { try $0.moveDue(by: .milliseconds(step), now: set) }
+    let dues = try await test.read { try $0.jobs(limit: 9).map(\.due) }
+    #expect(Set(dues) == [min(.at(4_000), set), set + .seconds(2)])
+    let claims = try await claim(now: set)
+    #expect(claims.count == 1)
+    try await test.write { try $0.moveDue(by: .milliseconds(-step), now: now) }
+    #expect(try await test.read { try $0.nextDue() } == .at(12_000))
+    let leases = try await test.read { try $0.jobs(limit: 9).compactMap(\.lease) }
+    #expect(leases == [now + .seconds(60)])
+  }
+
   @Test func `devices do not wait for each other, and the limit holds`() async throws {
     try await prepare { transaction in
       let phones = (1...5).map { phone("phone\($0)", token: "token\($0)") }

@@ -27,6 +27,8 @@ actor PushWorker {
 
   /// Pushes under way, by what they wait for.
   private var underWay: [Lane: Int] = [:]
+  /// The ids of their jobs and updates. Their leases are renewed, however far the clock has moved.
+  private var atWork: Set<String> = []
 
   /// Jobs that are claimed at once.
   static let group = 64
@@ -138,10 +140,11 @@ actor PushWorker {
 
   private func claimGroup(_ begin: (ClaimedWork) -> Void) async -> Result {
     guard !isRetired else { return .none }
-    let (time, room) = (now(), room)
+    let (time, room, atWork) = (now(), room, atWork)
     let claims: [ClaimedWork]
     do {
       claims = try await store.write {
+        try $0.renewLeases(of: atWork, now: time, until: time + Self.lease)
         let jobs = try $0.claim(limit: Self.group, now: time, leaseUntil: time + Self.lease, room: room)
         let updates = try $0.claimUpdates(limit: Self.group, now: time, leaseUntil: time + Self.lease)
         return jobs.map(ClaimedWork.job) + updates.map(ClaimedWork.update)
@@ -155,6 +158,7 @@ actor PushWorker {
     isFailing = false
     for claim in claims {
       underWay[Lane(of: claim.device), default: 0] += 1
+      self.atWork.insert(claim.id)
       begin(claim)
     }
     return claims.isEmpty ? .none : .some
@@ -185,6 +189,13 @@ actor PushWorker {
     case job(Claim)
     case update(UpdateClaim)
 
+    var id: String {
+      switch self {
+      case .job(let claim): claim.id
+      case .update(let claim): claim.id
+      }
+    }
+
     var device: Device {
       switch self {
       case .job(let claim): claim.device
@@ -198,6 +209,7 @@ actor PushWorker {
     case .job(let job): await attempt(job)
     case .update(let update): await attempt(update)
     }
+    atWork.remove(claim.id)
     let lane = Lane(of: claim.device)
     underWay[lane, default: 1] -= 1
     if underWay[lane] == 0 { underWay[lane] = nil }
