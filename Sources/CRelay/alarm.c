@@ -24,6 +24,16 @@ void relay__alarm_timer(relay_hub_t *hub) {
     relay__timer_set(hub, &hub->alarm.timer, RELAY__TIMER_ALARM, due);
 }
 
+void relay__alarms_arm(relay_hub_t *hub) {
+  if (hub->alarm.time)
+    relay__timer_set(hub, &hub->alarm.timer, RELAY__TIMER_ALARM, due_of(hub, hub->alarm.time));
+  for (uint32_t i = 0; i < hub->users.count; i++) {
+    relay_user_t *user = hub->users.items[i];
+    if (user && user->alarm)
+      relay__timer_set_earlier(hub, &user->timer, RELAY__TIMER_USER, due_of(hub, user->alarm));
+  }
+}
+
 /* What relay.h publishes */
 
 void relay_hub_set_alarm(relay_hub_t *hub, int64_t time) {

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The away queue: which messages a member may still have to be pushed, and when to decide again.
+/* The away queue: the messages that may still have to be pushed to a member, and when each is decided.
  *
- * A member's undecided messages are those of the room above `decided`, so a member waits with one
- * timer, however many messages there are. The hub does not decide: it knows when it is worth asking.
+ * A message is fresh until it is handed over to be decided. A decision to wait gives it a due time of its
+ * own, so that an earlier message that waits longer does not hold it up. A member has one timer, for the
+ * earliest of these times. The hub decides nothing itself.
  */
 #include "internal.h"
+
+#include <stdlib.h>
 
 enum { RECEIPT_WAIT = 5000 };
 
@@ -13,27 +16,36 @@ static bool pushes(const relay_hub_t *hub, const relay_room_t *room) {
          (!hub->limits.pushed_members || room->member_count <= hub->limits.pushed_members);
 }
 
+/* The grace counts from the end of the member's last session that was not in the background. */
 static bool is_in_grace(const relay_hub_t *hub, const relay_member_t *member) {
-  return !member->is_clean && hub->clock < member->away_since_loop + hub->limits.presence_grace;
+  return !member->attending && !member->is_clean &&
+         hub->clock < member->away_since_loop + hub->limits.presence_grace;
 }
 
-/* 0 is never a time to ask at: it says that nothing waits. */
+/* 0 is never a due time: it means that nothing waits. */
 static void ask_at(relay_hub_t *hub, relay_member_t *member, int64_t due) {
   member->ask_at = due > 0 ? due : 1;
   relay__timer_set_earlier(hub, &member->timer, RELAY__TIMER_MEMBER, member->ask_at);
 }
 
 static void wait_for(relay_hub_t *hub, relay_member_t *member, int64_t seq, int64_t due) {
-  if (!member->ask_at) member->decided = seq - 1;
-  if (member->is_asked) {
-    member->has_changed = true;
-    return;
-  }
+  if (due <= 0) due = 1;
+  if (!member->ask_at) member->asked = seq - 1;
+  if (!member->fresh_at || due < member->fresh_at) member->fresh_at = due;
+  if (member->is_asked) return;
   if (!member->ask_at || due < member->ask_at) ask_at(hub, member, due);
 }
 
+/* A message that needs no decision for the member. Among fresh messages it is handed over with them. */
+static void pass_over(relay_member_t *member, int64_t seq) {
+  if (member->ask_at && !member->fresh_at) member->asked = seq;
+}
+
 static void stop_waiting(relay_hub_t *hub, relay_member_t *member) {
-  member->ask_at = 0;
+  member->ask_at = member->fresh_at = 0;
+  free(member->waits);
+  member->waits = NULL;
+  member->wait_count = member->wait_capacity = 0;
   relay__room_arm(hub, member->room, &member->room->flush_at, RELAY__ROOM_FLUSH);
 }
 
@@ -42,14 +54,16 @@ void relay__away_published(relay_hub_t *hub, relay_room_t *room, const relay__en
   const uint64_t stamp = hub->stamp; /* of those who were decided with the message */
   for (uint32_t i = 0; i < room->member_count; i++) {
     relay_member_t *member = room->members[i];
-    if (member->user->id == entry->from) continue;
-    if (member->user->decided == stamp) continue;
-    if (i < room->attended)
+    if (member->user->id == entry->from || member->user->decided == stamp)
+      pass_over(member, entry->seq);
+    else if (i < room->attended)
       wait_for(hub, member, entry->seq, hub->clock + RECEIPT_WAIT);
-    else if (!member->seats && is_in_grace(hub, member))
+    else if (is_in_grace(hub, member))
       wait_for(hub, member, entry->seq, member->away_since_loop + hub->limits.presence_grace);
     else if (member->user->has_devices)
       wait_for(hub, member, entry->seq, hub->clock);
+    else
+      pass_over(member, entry->seq);
   }
   for (uint32_t i = 0; i < room->live_count; i++)
     if (!room->live[i]->session->acks) room->live[i]->session->needs_ping = true;
@@ -59,25 +73,65 @@ static const relay__entry_t *entry_at(const relay_room_t *room, uint32_t i) {
   return &room->entries[(room->first + i) % room->entry_capacity];
 }
 
+static const relay__entry_t *entry_of(const relay_room_t *room, int64_t seq) {
+  return entry_at(room, (uint32_t)(seq - entry_at(room, 0)->seq)); /* seqs are contiguous */
+}
+
 int64_t relay__received_by(const relay_member_t *member) {
   return member->read > member->received ? member->read : member->received;
 }
 
-/* Up to which seq nothing is to be decided; marks are told before a cursor that builds on them. */
-static int64_t done_by(const relay_member_t *member) {
-  return relay__received_by(member) > member->decided ? relay__received_by(member) : member->decided;
-}
-
-/* Where the first undecided message is; `entry_count` when there is none. */
-static uint32_t first_undecided(const relay_member_t *member) {
+/* The index of the first message that was not handed over yet; `entry_count` if there is none. */
+static uint32_t first_fresh(const relay_member_t *member) {
   const relay_room_t *room = member->room;
+  const int64_t received = relay__received_by(member);
   uint32_t i = 0;
   if (room->entry_count) { /* seqs are contiguous */
-    const int64_t skip = done_by(member) + 1 - entry_at(room, 0)->seq;
+    const int64_t skip = (received > member->asked ? received : member->asked) + 1 - entry_at(room, 0)->seq;
     if (skip > 0) i = skip < room->entry_count ? (uint32_t)skip : room->entry_count;
   }
   while (i < room->entry_count && entry_at(room, i)->from == member->user->id) i++;
   return i;
+}
+
+/* Drops the waits that the member's marks have ended; marks are stored before a cursor that builds on them.
+ * Returns false if nothing is left to be decided. */
+static bool still_waits(relay_member_t *member) {
+  const int64_t received = relay__received_by(member);
+  uint32_t done = 0;
+  while (done < member->wait_count && member->waits[done].seq <= received) done++;
+  if (done) {
+    member->wait_count -= done;
+    memmove(member->waits, member->waits + done, member->wait_count * sizeof *member->waits);
+  }
+  if (member->fresh_at && first_fresh(member) == member->room->entry_count) member->fresh_at = 0;
+  return member->wait_count || member->fresh_at;
+}
+
+/* The highest seq up to which the member waits for no decision. */
+static int64_t done_by(relay_member_t *member) {
+  still_waits(member);
+  if (member->wait_count) return member->waits[0].seq - 1;
+  return relay__received_by(member) > member->asked ? relay__received_by(member) : member->asked;
+}
+
+/* Sets when the member is due next. Returns false if nothing waits any more. */
+static bool plan(relay_hub_t *hub, relay_member_t *member) {
+  if (!still_waits(member)) {
+    stop_waiting(hub, member);
+    return false;
+  }
+  int64_t next = member->fresh_at ? member->fresh_at : INT64_MAX;
+  for (uint32_t i = 0; i < member->wait_count; i++)
+    if (member->waits[i].due < next) next = member->waits[i].due;
+  ask_at(hub, member, next);
+  return true;
+}
+
+/* A fact other than a mark has changed, so that each wait may be over. */
+static void hasten(relay_hub_t *hub, relay_member_t *member) {
+  for (uint32_t i = 0; i < member->wait_count; i++) member->waits[i].due = hub->clock;
+  if (member->fresh_at) member->fresh_at = hub->clock;
 }
 
 void relay__away_changed(relay_hub_t *hub, relay_member_t *member) {
@@ -86,11 +140,13 @@ void relay__away_changed(relay_hub_t *hub, relay_member_t *member) {
     member->has_changed = true;
     return;
   }
-  /* What was read or received needs no question: those rules come before all that wait. */
-  if (first_undecided(member) == member->room->entry_count)
-    stop_waiting(hub, member);
-  else
-    ask_at(hub, member, hub->clock);
+  hasten(hub, member);
+  plan(hub, member);
+}
+
+void relay__away_marked(relay_hub_t *hub, relay_member_t *member) {
+  /* Marks end the waits up to them, and change no other decision. */
+  if (member->ask_at && !member->is_asked && !still_waits(member)) stop_waiting(hub, member);
 }
 
 void relay__away_left(relay_hub_t *hub, relay_member_t *member) {
@@ -98,10 +154,7 @@ void relay__away_left(relay_hub_t *hub, relay_member_t *member) {
 }
 
 void relay__away_timer(relay_hub_t *hub, relay_member_t *member) {
-  if (first_undecided(member) == member->room->entry_count) {
-    stop_waiting(hub, member);
-    return;
-  }
+  if (!plan(hub, member) || member->ask_at > hub->clock) return;
   member->is_asked = true;
   member->has_changed = false;
   relay_event_t *event = relay__event(hub, RELAY_EVENT_DUE, NULL);
@@ -134,8 +187,11 @@ void relay__away_gap_closed(relay_hub_t *hub, relay_member_t *member) {
 /* The highest seq up to which nobody waits. */
 static int64_t decided_by_all(const relay_room_t *room) {
   int64_t decided = room->seq;
-  for (uint32_t i = 0; i < room->member_count; i++)
-    if (room->members[i]->ask_at && done_by(room->members[i]) < decided) decided = done_by(room->members[i]);
+  for (uint32_t i = 0; i < room->member_count; i++) {
+    if (!room->members[i]->ask_at) continue;
+    const int64_t done = done_by(room->members[i]);
+    if (done < decided) decided = done;
+  }
   return decided;
 }
 
@@ -195,12 +251,27 @@ size_t relay_room_delivery(const relay_hub_t *hub, relay_id_t room_id, relay_id_
       delivery->away++;
     else if (i < room->attended)
       delivery->live++;
-    else if (!member->seats && is_in_grace(hub, member))
+    else if (is_in_grace(hub, member))
       delivery->waiting++;
     else
       delivery->away++;
     if (room->is_large || !(view & RELAY__SEES_FOCUS) || !(user->focus == 1 || user->has_filter)) continue;
     if (count < room_for) quiet[count] = user->id;
+    count++;
+  }
+  return count;
+}
+
+size_t relay_room_hidden(const relay_hub_t *hub, relay_id_t room_id, relay_id_t sender_id, relay_id_t *users,
+                         size_t max) {
+  const relay_room_t *room = relay__room_find(hub, room_id);
+  const relay_user_t *sender = relay__user_find(hub, sender_id);
+  if (!room || !sender) return 0;
+  size_t count = 0;
+  for (uint32_t i = 0; i < room->member_count; i++) {
+    const relay_user_t *user = room->members[i]->user;
+    if (relay__view(user, sender, true) & RELAY__SEES_ONLINE) continue;
+    if (count < max) users[count] = user->id;
     count++;
   }
   return count;
@@ -218,7 +289,7 @@ size_t relay_room_away(const relay_hub_t *hub, relay_id_t id, const char *sender
     if (is_reported && relay__user_blocks(member->user, sender)) {
       if (count < room_for) users[count] = member->user->id;
       count++;
-    } else if (!rings && (i < room->attended || (!member->seats && is_in_grace(hub, member)))) {
+    } else if (!rings && (i < room->attended || is_in_grace(hub, member))) {
       *needs_wait = true;
     } else if (is_reported || member->user->has_devices) {
       if (count < room_for) users[count] = member->user->id;
@@ -228,46 +299,84 @@ size_t relay_room_away(const relay_hub_t *hub, relay_id_t id, const char *sender
   return count;
 }
 
-size_t relay_member_undecided(relay_hub_t *hub, relay_id_t room_id, relay_id_t user_id,
-                              relay_undecided_t *messages, size_t room_for, relay_member_facts_t *facts) {
+bool relay_member_get(const relay_hub_t *hub, relay_id_t room_id, relay_id_t user_id,
+                      relay_member_facts_t *facts) {
   const relay_member_t *member = find(hub, room_id, user_id);
-  if (!member) return 0;
-  const relay_room_t *room = member->room;
+  if (!member) return false;
   *facts = (relay_member_facts_t){.read = member->read,
                                   .received = member->received,
                                   .away_since = member->away_since,
                                   .is_clean = member->is_clean};
   for (uint32_t i = 0; i < member->user->sessions.count && facts->sessions < 32; i++) {
     const relay_session_t *session = relay__list_at(&member->user->sessions, i);
-    const relay_seat_t *seat = relay__seat_find(session, room);
+    const relay_seat_t *seat = relay__seat_find(session, member->room);
     if (!seat) continue;
     facts->session[facts->sessions++] =
         (relay_presence_facts_t){session->activity, seat->joined,     seat->given_from, seat->received,
                                  session->acks,     session->drained, session->blocked};
   }
-  size_t count = 0;
-  for (uint32_t i = first_undecided(member); i < room->entry_count; i++, count++) {
-    const relay__entry_t *entry = entry_at(room, i);
-    if (count < room_for)
-      messages[count] = (relay_undecided_t){entry->seq, entry->time, entry->shown, entry->from,
-                                            entry->from == member->user->id};
+  return true;
+}
+
+void relay_member_ping(relay_hub_t *hub, relay_id_t room_id, relay_id_t user_id) {
+  const relay_member_t *member = find(hub, room_id, user_id);
+  for (uint32_t i = 0; member && i < member->user->sessions.count; i++) {
+    relay_session_t *session = relay__list_at(&member->user->sessions, i);
+    if (session->acks || session->activity == RELAY_BACKGROUND || !relay__seat_find(session, member->room))
+      continue;
+    session->needs_ping = true;
+    relay__outbox_mark_dirty(hub, session);
   }
+}
+
+static relay_undecided_t described(const relay_member_t *member, const relay__entry_t *entry) {
+  return (relay_undecided_t){entry->seq, entry->time, entry->shown, entry->from,
+                             entry->from == member->user->id};
+}
+
+size_t relay_member_undecided(relay_hub_t *hub, relay_id_t room_id, relay_id_t user_id,
+                              relay_undecided_t *messages, size_t max) {
+  relay_member_t *member = find(hub, room_id, user_id);
+  if (!member || !member->is_asked || !still_waits(member)) return 0;
+  const relay_room_t *room = member->room;
+  size_t count = 0;
+  for (uint32_t i = 0; i < member->wait_count && count < max; i++)
+    if (member->waits[i].due <= hub->clock)
+      messages[count++] = described(member, entry_of(room, member->waits[i].seq));
+  if (!member->fresh_at) return count;
+  uint32_t i = first_fresh(member);
+  for (; i < room->entry_count && count < max; i++) {
+    const relay__entry_t *entry = entry_at(room, i);
+    member->waits =
+        relay__grow(member->waits, member->wait_count, &member->wait_capacity, sizeof *member->waits, 4);
+    member->waits[member->wait_count++] = (relay__wait_t){entry->seq, hub->clock};
+    member->asked = entry->seq;
+    messages[count++] = described(member, entry);
+  }
+  member->fresh_at = i < room->entry_count ? hub->clock : 0;
   return count;
 }
 
-void relay_member_decide(relay_hub_t *hub, relay_id_t room_id, relay_id_t user_id, int64_t seq,
-                         int64_t delay) {
+void relay_member_decide(relay_hub_t *hub, relay_id_t room_id, relay_id_t user_id,
+                         const relay_decided_t *decided, size_t count) {
   relay_member_t *member = find(hub, room_id, user_id);
-  if (!member || !member->ask_at) return;
-  if (seq > member->decided) {
-    member->decided = seq;
+  if (!member || !member->is_asked) return;
+  member->is_asked = false;
+  uint32_t kept = 0;
+  size_t next = 0;
+  for (uint32_t i = 0; i < member->wait_count; i++) {
+    relay__wait_t wait = member->waits[i];
+    while (next < count && decided[next].seq < wait.seq) next++;
+    if (next < count && decided[next].seq == wait.seq) {
+      if (decided[next].delay < 0) continue;
+      wait.due = hub->clock + (decided[next].delay ? decided[next].delay : 1);
+    }
+    member->waits[kept++] = wait;
+  }
+  if (kept < member->wait_count)
     relay__room_arm(hub, member->room, &member->room->flush_at, RELAY__ROOM_FLUSH);
-  }
-  const bool has_changed = member->has_changed;
-  member->is_asked = member->has_changed = false;
-  if (first_undecided(member) == member->room->entry_count) {
-    stop_waiting(hub, member);
-    return;
-  }
-  ask_at(hub, member, hub->clock + (has_changed ? 0 : delay > 0 ? delay : 1));
+  member->wait_count = kept;
+  if (member->has_changed) hasten(hub, member);
+  member->has_changed = false;
+  plan(hub, member);
 }

@@ -44,17 +44,6 @@ void relay__log(const relay_hub_t *hub, bool is_error, const char *format, ...) 
   if (hub->callbacks.log) hub->callbacks.log(hub->callbacks.context, is_error, line);
 }
 
-/* The loop's clock stands still while its callbacks run; the wall clock is read when that moves. */
-static void read_clock(relay_hub_t *hub) {
-  if (hub->is_told_time) return;
-  const int64_t clock = (int64_t)uv_now(&hub->loop) + 1; /* 0 means "not set" */
-  if (clock == hub->clock) return;
-  struct timespec time;
-  clock_gettime(CLOCK_REALTIME, &time);
-  hub->clock = clock;
-  hub->now = (int64_t)time.tv_sec * 1000 + time.tv_nsec / 1000000;
-}
-
 /* Many connections that came and went leave holes between those that stay; when it is quiet again, whole
  * pages of them are given back. */
 static void give_back(uv_timer_t *timer) {
@@ -72,7 +61,7 @@ static int callback(struct lws *wsi, enum lws_callback_reasons reason, void *use
   connection_t *connection = user;
   relay_hub_t *hub = lws_context_user(lws_get_context(wsi));
   if (!hub) return 0;
-  read_clock(hub);
+  relay__clock_read(hub);
   relay_session_t *session = connection ? connection->session : NULL;
   switch (reason) {
   case LWS_CALLBACK_WSI_CREATE:
@@ -217,7 +206,7 @@ void relay__tick(relay_hub_t *hub) {
 
 static void prepared(uv_prepare_t *prepare) {
   relay_hub_t *hub = prepare->data;
-  read_clock(hub);
+  relay__clock_read(hub);
   relay__tick(hub);
   if (hub->stops) uv_stop(&hub->loop);
 }
@@ -225,7 +214,7 @@ static void prepared(uv_prepare_t *prepare) {
 static void woken(uv_async_t *wake) {
   relay_hub_t *hub = wake->data;
   if (hub->is_over) return;
-  read_clock(hub);
+  relay__clock_read(hub);
   hub->callbacks.woken(hub->callbacks.context);
 }
 
@@ -364,9 +353,7 @@ relay_hub_t *relay_hub_create(const relay_config_t *config, const relay_callback
   uv_timer_init(&hub->loop, &hub->accept_again);
   uv_timer_init(&hub->loop, &hub->quiet);
   hub->prepare.data = hub->wake.data = hub->timer.data = hub->accept_again.data = hub->quiet.data = hub;
-  read_clock(hub);
-  hub->started = hub->now;
-  hub->started_clock = hub->clock;
+  relay__clock_start(hub);
 
   lws_set_log_level(LLL_ERR | LLL_WARN, library_logged);
   hub->protocols[0] = (struct lws_protocols){.name = hub->subprotocol,
@@ -421,6 +408,7 @@ static void shut_down(relay_hub_t *hub) {
   uv_close((uv_handle_t *)&hub->again, NULL);
   uv_close((uv_handle_t *)&hub->accept_again, NULL);
   uv_close((uv_handle_t *)&hub->quiet, NULL);
+  relay__clock_stop(hub);
   uv_run(&hub->loop, UV_RUN_DEFAULT);
   relay__pipe_closed(hub->pipe, kept);
   /* The first call closed its handles; on a loop of ours the second, after the loop, frees. */
@@ -501,20 +489,6 @@ void relay_hub_destroy(relay_hub_t *hub) {
 
 void relay_hub_wake(relay_hub_t *hub) {
   uv_async_send(&hub->wake);
-}
-
-int64_t relay_hub_now(const relay_hub_t *hub) {
-  return hub->now;
-}
-
-void relay_hub_set_clock(relay_hub_t *hub, int64_t now) {
-  if (!hub->is_told_time) {
-    hub->is_told_time = true;
-    hub->started = hub->now = now;
-  }
-  hub->clock += now - hub->now;
-  hub->now = now;
-  hub->armed_for = 0; /* the loop's own timer goes by another clock: it is set anew */
 }
 
 int64_t relay_hub_next_due(const relay_hub_t *hub) {

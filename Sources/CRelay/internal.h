@@ -444,6 +444,10 @@ struct relay_seat { /* a session in a room */
   int64_t acked_at; /* on the loop's clock: the last `received` or `read` that cost no token */
 };
 
+typedef struct relay__wait { /* a message that was handed over and is not decided yet */
+  int64_t seq, due;          /* due: on the loop's clock */
+} relay__wait_t;
+
 struct relay_member { /* a user in a room */
   relay_room_t *room;
   relay_user_t *user;
@@ -452,10 +456,14 @@ struct relay_member { /* a user in a room */
   uint32_t seats, attending; /* sessions here, and those that are not in the background */
   bool is_clean, has_marks;
   bool is_asked, has_changed; /* its undecided messages are being decided; and something changed since */
-  int64_t read, received, decided;
+  int64_t read, received;
   int64_t away_since, away_since_loop;
-  int64_t leaves_at;        /* when its membership of a room without a store ends; 0: it does not */
-  int64_t ask_at;           /* when its undecided messages are to be decided; 0: there are none */
+  int64_t leaves_at;    /* when its membership of a room without a store ends; 0: it does not */
+  int64_t ask_at;       /* when some of its messages are to be decided; 0: none waits */
+  int64_t asked;        /* the newest message that was handed over, or needed no decision */
+  int64_t fresh_at;     /* when the messages behind that are to be decided; 0: none is */
+  relay__wait_t *waits; /* by seq */
+  uint32_t wait_count, wait_capacity;
   relay_receipt_t *receipt; /* NULL until there was one to tell */
   relay__timer_t timer;
 };
@@ -522,8 +530,10 @@ void relay__entry_forget(relay_hub_t *hub, relay__entry_t *entry);
 /* away.c */
 
 void relay__away_published(relay_hub_t *hub, relay_room_t *room, const relay__entry_t *entry);
-/* The marks or the sessions of a member changed: what waits may be decided now. */
+/* The sessions of a member have changed, or their receipts. Each waiting message may be decided now. */
 void relay__away_changed(relay_hub_t *hub, relay_member_t *member);
+/* The member's marks have moved. */
+void relay__away_marked(relay_hub_t *hub, relay_member_t *member);
 void relay__away_timer(relay_hub_t *hub, relay_member_t *member);
 /* Up to which seq a member has read or received; a mark on disk may have only one of them. */
 int64_t relay__received_by(const relay_member_t *member);
@@ -580,6 +590,13 @@ int relay__http_upgrade(relay_hub_t *hub, struct lws *wsi, const char *protocol)
 /* Returns the reason to refuse the parsed head of a request with 400, or NULL. */
 const char *relay__head_fault(struct lws *wsi);
 
+/* clock.c */
+
+/* Reads both clocks once an iteration: the loop's clock stands still while its callbacks run. */
+void relay__clock_read(relay_hub_t *hub);
+void relay__clock_start(relay_hub_t *hub);
+void relay__clock_stop(relay_hub_t *hub);
+
 /* alarm.c */
 
 typedef struct relay__alarm {
@@ -590,6 +607,8 @@ typedef struct relay__alarm {
 /* Takes an alarm whose time has come; else `due` is its time on the loop's clock, if there is one. */
 bool relay__alarm_has_come(const relay_hub_t *hub, int64_t *alarm, int64_t *due);
 void relay__alarm_timer(relay_hub_t *hub);
+/* Arms all alarms by the wall clock as it is now. */
+void relay__alarms_arm(relay_hub_t *hub);
 
 /* pipe.c */
 
@@ -638,6 +657,7 @@ struct relay_hub {
   uv_poll_t listener;
   uv_timer_t accept_again;
   uv_timer_t quiet; /* due when no connection has come or gone for a while */
+  uv_timer_t look;  /* wakes the loop, which then notices that the wall clock was set */
   uint32_t churn;   /* connections that have, since memory was given back last */
   int listener_fd, spare_fd;
   uint16_t port;
@@ -663,6 +683,7 @@ struct relay_hub {
   uint8_t *join;                  /* where the frames of one write are joined; LWS_PRE bytes before it */
   int64_t now, clock;             /* wall clock and the loop's clock of this iteration */
   int64_t started, started_clock; /* the same, of the start */
+  int64_t offset;                 /* how far the wall clock was ahead of the loop's when it was set last */
   uint64_t stamp;
   uint32_t iteration;
   bool was_late;      /* timers were left to this iteration, see relay__tick() */

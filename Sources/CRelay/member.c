@@ -69,6 +69,7 @@ void relay__member_drop(relay_hub_t *hub, relay_member_t *member) {
   if (user->is_counted) room->online--;
   relay__timer_clear(hub, &member->timer);
   relay__receipt_forget(hub, member);
+  free(member->waits);
   free(member);
   hub->members--;
   relay__user_release(hub, user);
@@ -181,10 +182,10 @@ void relay__seat_remove(relay_hub_t *hub, relay_seat_t *seat, bool is_clean) {
   const bool was_attending = member->attending > 0;
   member->seats--;
   if (session->activity != RELAY_BACKGROUND) member->attending--;
-  if (was_attending || !member->seats) {
+  if (was_attending && !member->attending) { /* a session in the background has no part in this */
     member->away_since = hub->now;
     member->away_since_loop = hub->clock;
-    member->is_clean = is_clean || !was_attending;
+    member->is_clean = is_clean;
   }
   attend(member, member->attending > 0);
   relay__away_changed(hub, member);
@@ -204,7 +205,7 @@ void relay__member_mark(relay_hub_t *hub, relay_member_t *member, int64_t read, 
     relay__room_arm(hub, member->room, &member->room->flush_at, RELAY__ROOM_FLUSH);
   }
   if (may_close_gap) relay__away_gap_closed(hub, member);
-  relay__away_changed(hub, member);
+  relay__away_marked(hub, member);
 }
 
 /* What relay.h publishes */
@@ -232,6 +233,7 @@ relay_status_t relay_room_add_member(relay_hub_t *hub, relay_id_t room_id, relay
   relay__user_announce_now(hub, user); /* its presence below is then the newest, and comes once */
   relay_member_t *member = relay__member_add(hub, room, user);
   member->read = member->received = room->seq;
+  member->is_clean = true; /* a new member was not here, so none of its sessions is lost */
   relay__watch_joined(hub, user, room);
   if (!is_stored) leave_after(hub, member, hub->limits.presence_grace);
   relay__room_measure(hub, room);

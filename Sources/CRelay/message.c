@@ -142,7 +142,8 @@ relay_status_t relay_room_restore_message(relay_hub_t *hub, relay_id_t id, int64
                              ? room->entries[(room->first + room->entry_count - 1) % room->entry_capacity].seq
                              : room->cursor;
   if (seq <= newest || seq > room->seq || room->tail_count) return RELAY_NOT_THERE;
-  const relay__entry_t entry = {seq, time, hub->now, from, NULL};
+  /* A time in the future was stored before the wall clock was set back. */
+  const relay__entry_t entry = {seq, time < hub->now ? time : hub->now, hub->now, from, NULL};
   keep(hub, room, &entry);
   return RELAY_OK;
 }

@@ -28,6 +28,18 @@ public struct MemberSession: Sendable {
   public let blocked: Timestamp?
 }
 
+/// The decision about one message for one member.
+public struct DecidedSeq: Sendable {
+  public let seq: Int64
+  /// For how long the message waits, unless something changes before; nil: it is decided.
+  public let wait: Duration?
+
+  public init(_ seq: Int64, wait: Duration? = nil) {
+    self.seq = seq
+    self.wait = wait
+  }
+}
+
 /// What a decision looks at, of a member.
 public struct MemberFacts: Sendable {
   public let read: Int64
@@ -56,37 +68,53 @@ extension Hub {
     return (users.map(UserHandle.init(rawValue:)), needsWait)
   }
 
-  /// What waits to be decided for a member, oldest first, at most ``mostUndecided`` of it.
+  /// The messages that are due to be decided for a member, oldest first, at most ``mostUndecided`` of them.
   ///
-  /// The member is not due again before ``decide(_:_:upTo:askAgain:)``.
-  public func undecided(_ room: RoomHandle, _ user: UserHandle) -> (messages: [UndecidedMessage], member: MemberFacts) {
-    var facts = relay_member_facts()
+  /// The member is not due again before ``decide(_:_:_:)``.
+  public func undecided(_ room: RoomHandle, _ user: UserHandle) -> [UndecidedMessage] {
     let messages = [relay_undecided](unsafeUninitializedCapacity: Self.mostUndecided) { buffer, count in
-      count = min(
-        relay_member_undecided(
-          hub, room.rawValue, user.rawValue, buffer.baseAddress, Self.mostUndecided, &facts),
-        Self.mostUndecided)
+      count = relay_member_undecided(hub, room.rawValue, user.rawValue, buffer.baseAddress, Self.mostUndecided)
     }
-    let sessions = withUnsafeBytes(of: &facts.session) { bytes in
-      bytes.bindMemory(to: relay_presence_facts.self).prefix(facts.sessions).map(MemberSession.init)
+    return messages.map {
+      UndecidedMessage(
+        seq: $0.seq, time: Timestamp(rawValue: $0.time), shown: Timestamp(rawValue: $0.shown),
+        from: UserHandle(id: $0.from), isOwn: $0.is_own)
     }
-    return (
-      messages.map {
-        UndecidedMessage(
-          seq: $0.seq, time: Timestamp(rawValue: $0.time), shown: Timestamp(rawValue: $0.shown),
-          from: UserHandle(id: $0.from), isOwn: $0.is_own)
-      },
-      MemberFacts(
-        read: facts.read, received: facts.received, awaySince: Timestamp(rawValue: facts.away_since),
-        isClean: facts.is_clean, sessions: sessions)
-    )
   }
 
   public static let mostUndecided = 256
 
-  /// All up to `seq` is decided. What is left is asked about after `delay`, or when something changes.
-  public func decide(_ room: RoomHandle, _ user: UserHandle, upTo seq: Int64, askAgain delay: Duration) {
-    relay_member_decide(hub, room.rawValue, user.rawValue, seq, delay.milliseconds)
+  /// The facts about a member that a decision needs. Is `nil` if the user is no member of the room.
+  public func member(_ user: UserHandle, of room: RoomHandle) -> MemberFacts? {
+    var facts = relay_member_facts()
+    guard relay_member_get(hub, room.rawValue, user.rawValue, &facts) else { return nil }
+    let sessions = withUnsafeBytes(of: &facts.session) { bytes in
+      bytes.bindMemory(to: relay_presence_facts.self).prefix(facts.sessions).map(MemberSession.init)
+    }
+    return MemberFacts(
+      read: facts.read, received: facts.received, awaySince: Timestamp(rawValue: facts.away_since),
+      isClean: facts.is_clean, sessions: sessions)
+  }
+
+  /// Takes the decisions about messages of ``undecided(_:_:)``, in their order. A message that is missing is due again at
+  /// once.
+  public func decide(_ room: RoomHandle, _ user: UserHandle, _ decided: [DecidedSeq]) {
+    let decided = decided.map { relay_decided(seq: $0.seq, delay: $0.wait.map { max(1, $0.milliseconds) } ?? -1) }
+    relay_member_decide(hub, room.rawValue, user.rawValue, decided, decided.count)
+  }
+
+  /// Sends a ping to the sessions of the member that do not acknowledge, so that their pongs say what they have received.
+  public func ping(_ user: UserHandle, in room: RoomHandle) {
+    relay_member_ping(hub, room.rawValue, user.rawValue)
+  }
+
+  /// The members who do not let the sender see whether they are online.
+  public func hidden(in room: RoomHandle, from sender: UserHandle) -> [UserHandle] {
+    let members = memberCount(of: room)
+    let users = [UInt64](unsafeUninitializedCapacity: members) { buffer, count in
+      count = relay_room_hidden(hub, room.rawValue, sender.rawValue, buffer.baseAddress, members)
+    }
+    return users.map(UserHandle.init(rawValue:))
   }
 
   public func setRead(_ seq: Int64, _ user: UserHandle, in room: RoomHandle) {

@@ -21,11 +21,13 @@ public enum HubEvent: Sendable {
   case userDue(UserHandle)
   /// The time of ``Hub/setAlarm(_:)`` has come.
   case alarm
+  /// The wall clock was set forward by so much; back, where it is negative. Waits go on as they were.
+  case clockSet(by: Duration)
   /// Marks that changed, to be stored.
   case marked(RoomHandle, UserHandle, read: Int64, received: Int64)
   /// Every message of the room up to this one is decided for everybody.
   case cursor(RoomHandle, Int64)
-  /// Messages wait to be decided for this member: ``Hub/undecided(_:_:)``.
+  /// Messages are due to be decided for this member: ``Hub/undecided(_:_:)``.
   case due(RoomHandle, UserHandle)
   /// A session of ``Hub/tellEnd(of:)`` is gone.
   case sessionEnded(SessionHandle)
@@ -109,6 +111,7 @@ extension HubEvent {
     case RELAY_EVENT_USER_GONE: self = .userGone(UserHandle(rawValue: event.user))
     case RELAY_EVENT_USER_DUE: self = .userDue(UserHandle(rawValue: event.user))
     case RELAY_EVENT_ALARM: self = .alarm
+    case RELAY_EVENT_CLOCK_SET: self = .clockSet(by: .milliseconds(event.time))
     case RELAY_EVENT_MARK:
       self = .marked(
         RoomHandle(rawValue: event.room), UserHandle(rawValue: event.user), read: event.read,

@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The away queue: who is asked about which messages, and when. */
-#include <string.h>
-#include <time.h>
-
+/* The away queue: which messages of which members are due to be decided, and when, by a clock that the tests
+ * move. */
 #include "host.h"
 #include "peer.h"
 #include "test.h"
 
-enum { GRACE = 400 };
-
-static int64_t milliseconds(void) {
-  struct timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return (int64_t)time.tv_sec * 1000 + time.tv_nsec / 1000000;
-}
+enum { NOON = 43200000, GRACE = 400, FLUSH = 1000, RECEIPT_WAIT = 5000, IDLE_WAIT = 30000 };
 
 static host_t *start(void) {
   relay_config_t config = host_config();
   config.limits.presence_grace = GRACE;
-  return host_start(&config);
+  host_t *host = host_start(&config);
+  host_set_clock(host, NOON);
+  return host;
+}
+
+/* The connection breaks, and the hub has noticed it. */
+static void lose(host_t *host, peer_t *peer) {
+  const size_t left = host_counts(host).sessions - 1;
+  peer_cut(peer);
+  EXPECT(host_has_sessions(host, left));
 }
 
 static peer_t *enter(host_t *host, const char *user, const char *fields) {
@@ -44,6 +45,7 @@ TEST(decided_at_once, "away: who left cleanly and has a device is decided with t
   away_bob(host);
   EXPECT_CONTAINS(say(ann), "\"seq\":1,\"push\":1,\"waits\":false");
   EXPECT_CONTAINS(say(ann), "\"seq\":2,\"push\":1,\"waits\":false");
+  host_pass(host, FLUSH);
   EXPECT(host_noted(host, "cursor pushed.a 2"));
   EXPECT_INTEGER(host_notes(host, "due"), 0);
   peer_leave(ann);
@@ -60,31 +62,79 @@ TEST(no_device, "away: who has no device is not pushed to") {
   away_bob(host);
   host_do(host, without_devices, "bob");
   EXPECT_CONTAINS(say(ann), "\"push\":0,\"waits\":false");
+  host_pass(host, FLUSH);
   EXPECT(host_noted(host, "cursor pushed.a 1"));
   EXPECT_INTEGER(host_notes(host, "due"), 0);
   peer_leave(ann);
   host_end(host);
 }
 
-static bool has_due(relay_hub_t *hub, void *host) {
-  (void)hub;
-  return host_notes(host, "due pushed.a bob 1");
-}
-
 TEST(no_receipt, "away: what who is there does not acknowledge is due after 5 s, and not before") {
   host_t *host = start();
   peer_t *ann = enter(host, "ann", ""), *bob = enter(host, "bob", ",\"acks\":true");
   peer_t *eve = enter(host, "eve", ",\"acks\":true");
-  const int64_t before = milliseconds();
   EXPECT_CONTAINS(say(ann), "\"waits\":true");
   peer_hear_of(eve, "\"message\"");
-  peer_say(eve, "{\"type\":\"received\",\"room\":\"pushed.a\",\"seq\":1}");
-  EXPECT(host_reaches(host, has_due, host));
-  EXPECT(milliseconds() - before >= 4990);
+  peer_say(eve, "{\"type\":\"received\",\"id\":1,\"room\":\"pushed.a\",\"seq\":1}");
+  EXPECT_CONTAINS(peer_hear_of(eve, "\"id\":1"), "\"ok\"");
+  host_pass(host, RECEIPT_WAIT - 1);
+  EXPECT_INTEGER(host_notes(host, "due"), 0);
+  host_pass(host, 1);
+  EXPECT_INTEGER(host_notes(host, "due pushed.a bob 1"), 1);
   EXPECT_INTEGER(host_notes(host, "due pushed.a eve"), 0);
   peer_leave(ann);
   peer_leave(bob);
   peer_leave(eve);
+  host_end(host);
+}
+
+TEST(own_due_time, "away: a message is due at its own time while an earlier one waits for longer") {
+  host_t *host = start();
+  peer_t *ann = enter(host, "ann", "");
+  peer_t *bob = enter(host, "bob", ",\"acks\":true,\"activity\":\"idle\"");
+  say(ann);
+  peer_say(bob, "{\"type\":\"received\",\"id\":1,\"room\":\"pushed.a\",\"seq\":1}");
+  EXPECT_CONTAINS(peer_hear_of(bob, "\"id\":1"), "\"ok\"");
+  host_pass(host, 2000); /* from here on bob receives nothing more */
+  say(ann);
+  host_pass(host, RECEIPT_WAIT - 1);
+  EXPECT_INTEGER(host_notes(host, "push"), 0);
+  host_pass(host, 1);
+  EXPECT_INTEGER(host_notes(host, "push pushed.a bob 2"), 1);
+  host_pass(host, FLUSH);
+  EXPECT_INTEGER(host_notes(host, "cursor"), 0);
+  host_pass(host, IDLE_WAIT - 2000 - RECEIPT_WAIT - FLUSH - 1);
+  EXPECT_INTEGER(host_notes(host, "push"), 1);
+  host_pass(host, 1);
+  EXPECT_INTEGER(host_notes(host, "push pushed.a bob 1"), 1);
+  EXPECT_INTEGER(host_notes(host, "push"), 2);
+  host_pass(host, FLUSH);
+  EXPECT_INTEGER(host_notes(host, "cursor pushed.a 2"), 1);
+  peer_leave(ann);
+  peer_leave(bob);
+  host_end(host);
+}
+
+TEST(decided_once, "away: what was decided before an earlier message is not handed over again") {
+  host_t *host = start();
+  peer_t *ann = enter(host, "ann", "");
+  peer_t *bob = enter(host, "bob", ",\"acks\":true,\"activity\":\"idle\"");
+  say(ann);
+  peer_say(bob, "{\"type\":\"received\",\"id\":1,\"room\":\"pushed.a\",\"seq\":1}");
+  EXPECT_CONTAINS(peer_hear_of(bob, "\"id\":1"), "\"ok\"");
+  for (int i = 0; i < 100; i++) {
+    host_pass(host, 10);
+    say(ann);
+  }
+  host_pass(host, RECEIPT_WAIT);
+  EXPECT_INTEGER(host_notes(host, "push"), 100);
+  peer_say(bob, "{\"type\":\"activity\",\"state\":\"background\"}");
+  EXPECT(peer_hears_nothing_of(bob, "bye"));
+  host_pass(host, 1);
+  EXPECT(host_noted(host, "push pushed.a bob 1"));
+  EXPECT_INTEGER(host_notes(host, "push"), 101);
+  peer_leave(ann);
+  peer_leave(bob);
   host_end(host);
 }
 
@@ -96,12 +146,11 @@ TEST(clean_leave, "away: what was not received is due at once when the member le
   say(ann);
   EXPECT(peer_hears_nothing_of(ann, "bye"));
   EXPECT_INTEGER(host_notes(host, "due"), 0);
-  const int64_t began = milliseconds();
   peer_leave(bob);
   EXPECT(host_noted(host, "push pushed.a bob 1"));
   EXPECT(host_noted(host, "push pushed.a bob 3"));
-  EXPECT(milliseconds() - began < GRACE);
   EXPECT_INTEGER(host_notes(host, "due pushed.a bob 1 2 3"), 1);
+  host_pass(host, FLUSH);
   EXPECT(host_noted(host, "cursor pushed.a 3"));
   peer_leave(ann);
   host_end(host);
@@ -123,10 +172,11 @@ TEST(lost, "away: when the connection is lost it waits for the grace") {
   host_t *host = start();
   peer_t *ann = enter(host, "ann", ""), *bob = enter(host, "bob", ",\"acks\":true");
   say(ann);
-  const int64_t began = milliseconds();
-  peer_cut(bob);
-  EXPECT(host_noted(host, "push pushed.a bob 1"));
-  EXPECT(milliseconds() - began >= GRACE - 10);
+  lose(host, bob);
+  host_pass(host, GRACE - 1);
+  EXPECT_INTEGER(host_notes(host, "push"), 0);
+  host_pass(host, 1);
+  EXPECT_INTEGER(host_notes(host, "push pushed.a bob 1"), 1);
   peer_leave(ann);
   host_end(host);
 }
@@ -134,13 +184,15 @@ TEST(lost, "away: when the connection is lost it waits for the grace") {
 TEST(said_in_the_grace, "away: what is said within the grace waits for its end") {
   host_t *host = start();
   peer_t *ann = enter(host, "ann", ""), *bob = enter(host, "bob", ",\"acks\":true");
-  const int64_t began = milliseconds();
-  peer_cut(bob);
-  EXPECT_CONTAINS(peer_hear_of(ann, "\"presence\",\"user\":\"bob\""), "\"online\":true");
+  lose(host, bob);
+  host_pass(host, 100);
   EXPECT_CONTAINS(say(ann), "\"push\":0,\"waits\":true");
-  EXPECT(host_noted(host, "push pushed.a bob 1"));
-  EXPECT(milliseconds() - began >= GRACE - 10);
+  host_pass(host, GRACE - 101);
+  EXPECT_INTEGER(host_notes(host, "due"), 0);
+  host_pass(host, 1);
+  EXPECT_INTEGER(host_notes(host, "push pushed.a bob 1"), 1);
   EXPECT_INTEGER(host_notes(host, "due pushed.a bob"), 1);
+  host_pass(host, FLUSH);
   EXPECT(host_noted(host, "cursor pushed.a 1"));
   peer_leave(ann);
   host_end(host);
@@ -150,9 +202,12 @@ TEST(back_in_the_grace, "away: who comes back within the grace and receives is n
   host_t *host = start();
   peer_t *ann = enter(host, "ann", ""), *bob = enter(host, "bob", ",\"acks\":true");
   say(ann);
-  peer_cut(bob);
+  lose(host, bob);
+  host_pass(host, GRACE - 1);
   bob = enter(host, "bob", ",\"acks\":true");
-  peer_say(bob, "{\"type\":\"received\",\"room\":\"pushed.a\",\"seq\":1}");
+  peer_say(bob, "{\"type\":\"received\",\"id\":1,\"room\":\"pushed.a\",\"seq\":1}");
+  EXPECT_CONTAINS(peer_hear_of(bob, "\"id\":1"), "\"ok\"");
+  host_pass(host, FLUSH);
   EXPECT(host_noted(host, "mark pushed.a bob 0 1"));
   EXPECT(host_noted(host, "cursor pushed.a 1"));
   EXPECT_INTEGER(host_notes(host, "push"), 0);
@@ -174,6 +229,7 @@ TEST(received_part, "away: what was received is not asked about, the rest is") {
   EXPECT(host_noted(host, "push pushed.a bob 4"));
   EXPECT_INTEGER(host_notes(host, "push pushed.a bob 3"), 1);
   EXPECT_INTEGER(host_notes(host, "push"), 2);
+  host_pass(host, FLUSH);
   EXPECT(host_noted(host, "mark pushed.a bob 2 2"));
   EXPECT(host_noted(host, "cursor pushed.a 4"));
   peer_leave(ann);
@@ -187,6 +243,7 @@ TEST(pong, "away: without acknowledgements the pong to a ping behind the message
   EXPECT_CONTAINS(peer_hear_of(bob, "\"message\""), "\"seq\":1");
   EXPECT(peer_hears_nothing_of(bob, "bye"));
   EXPECT_INTEGER(bob->pings, 1);
+  host_pass(host, FLUSH);
   EXPECT(host_noted(host, "mark pushed.a bob 0 1"));
   EXPECT(host_noted(host, "cursor pushed.a 1"));
   peer_leave(bob);
@@ -273,7 +330,9 @@ TEST(gap, "away: what was received behind a gap counts once the gap was read") {
   EXPECT(peer_hears_nothing_of(bob, "bye"));
   EXPECT_INTEGER(bob->pings, 1);
   EXPECT_INTEGER(host_notes(host, "mark pushed.a bob"), 0);
-  peer_say(bob, "{\"type\":\"read\",\"room\":\"pushed.a\",\"seq\":1}");
+  peer_say(bob, "{\"type\":\"read\",\"id\":1,\"room\":\"pushed.a\",\"seq\":1}");
+  EXPECT_CONTAINS(peer_hear_of(bob, "\"id\":1"), "\"ok\"");
+  host_pass(host, FLUSH);
   EXPECT(host_noted(host, "mark pushed.a bob 1 2"));
   peer_leave(bob);
   EXPECT_INTEGER(host_notes(host, "push pushed.a bob"), 0);
@@ -289,6 +348,8 @@ TEST(idle, "away: what an idle session received counts when it becomes active") 
   EXPECT_CONTAINS(peer_hear_of(bob, "\"id\":1"), "\"ok\"");
   EXPECT_INTEGER(host_notes(host, "mark pushed.a bob"), 0);
   peer_say(bob, "{\"type\":\"activity\",\"state\":\"active\"}");
+  EXPECT(peer_hears_nothing_of(bob, "bye"));
+  host_pass(host, FLUSH);
   EXPECT(host_noted(host, "mark pushed.a bob 0 1"));
   EXPECT(host_noted(host, "cursor pushed.a 1"));
   peer_leave(ann);
@@ -300,16 +361,77 @@ TEST(background, "away: a session that is put away is away at once, without a gr
   host_t *host = start();
   peer_t *ann = enter(host, "ann", ""), *bob = enter(host, "bob", ",\"acks\":true");
   say(ann);
-  const int64_t began = milliseconds();
   peer_say(bob, "{\"type\":\"activity\",\"state\":\"background\"}");
   EXPECT(host_noted(host, "push pushed.a bob 1"));
-  EXPECT(milliseconds() - began < GRACE);
   EXPECT_CONTAINS(say(ann), "\"push\":1,\"waits\":false");
-  peer_cut(bob);
-  EXPECT_CONTAINS(peer_hear_of(ann, "\"online\":false"), "bob");
+  lose(host, bob);
   EXPECT_CONTAINS(say(ann), "\"push\":1,\"waits\":false");
   peer_leave(ann);
   host_end(host);
+}
+
+/* Bob's desktop is lost while his phone is in the background. */
+static peer_t *lose_desktop(host_t *host) {
+  peer_t *phone = enter(host, "bob", ",\"acks\":true,\"activity\":\"background\"");
+  lose(host, enter(host, "bob", ",\"acks\":true"));
+  return phone;
+}
+
+TEST(grace_beside_background, "away: a session in the background does not end the grace of a lost one") {
+  host_t *host = start();
+  peer_t *ann = enter(host, "ann", ""), *phone = lose_desktop(host);
+  EXPECT_CONTAINS(say(ann), "\"push\":0,\"waits\":true");
+  host_pass(host, GRACE - 1);
+  EXPECT_INTEGER(host_notes(host, "push"), 0);
+  host_pass(host, 1);
+  EXPECT_INTEGER(host_notes(host, "push pushed.a bob 1"), 1);
+  EXPECT_CONTAINS(say(ann), "\"push\":1,\"waits\":false");
+  peer_leave(phone);
+  peer_leave(ann);
+  host_end(host);
+}
+
+TEST(background_ends, "away: the end of a session in the background neither ends the grace nor begins one") {
+  host_t *host = start();
+  peer_t *ann = enter(host, "ann", ""), *phone = lose_desktop(host);
+  host_pass(host, GRACE / 2);
+  lose(host, phone);
+  EXPECT_CONTAINS(say(ann), "\"push\":0,\"waits\":true");
+  host_pass(host, GRACE / 2);
+  EXPECT_INTEGER(host_notes(host, "push pushed.a bob 1"), 1);
+  EXPECT_CONTAINS(say(ann), "\"push\":1,\"waits\":false");
+  lose(host, enter(host, "bob", ",\"activity\":\"background\""));
+  EXPECT_CONTAINS(say(ann), "\"push\":1,\"waits\":false");
+  peer_leave(ann);
+  host_end(host);
+}
+
+static void set_wall_clock(relay_hub_t *hub, void *hours) {
+  relay_hub_set_wall_clock(hub, relay_hub_now(hub) + *(const int64_t *)hours * 3600000);
+}
+
+TEST(clock_set, "away: a wall clock that is set forward or back changes no wait") {
+  for (int64_t hours = -1; hours <= 1; hours += 2) {
+    host_t *host = start();
+    peer_t *ann = enter(host, "ann", ""), *bob = enter(host, "bob", ",\"acks\":true");
+    peer_t *eve = enter(host, "eve", ",\"acks\":true");
+    say(ann);
+    lose(host, bob);
+    host_pass(host, 100);
+    host_do(host, set_wall_clock, &hours);
+    EXPECT(host_noted(host, hours < 0 ? "clock -3600000" : "clock 3600000"));
+    host_pass(host, GRACE - 101);
+    EXPECT_INTEGER(host_notes(host, "push"), 0);
+    host_pass(host, 1);
+    EXPECT_INTEGER(host_notes(host, "push pushed.a bob 1"), 1);
+    host_pass(host, RECEIPT_WAIT - GRACE - 1);
+    EXPECT_INTEGER(host_notes(host, "push pushed.a eve 1"), 0);
+    host_pass(host, 1);
+    EXPECT_INTEGER(host_notes(host, "push pushed.a eve 1"), 1);
+    peer_leave(ann);
+    peer_leave(eve);
+    host_end(host);
+  }
 }
 
 TEST(member_removed, "away: who is no member any more is not asked about, and holds nothing up") {
@@ -318,6 +440,7 @@ TEST(member_removed, "away: who is no member any more is not asked about, and ho
   say(ann);
   peer_say(bob, "{\"type\":\"leave\",\"id\":1,\"room\":\"pushed.a\"}");
   EXPECT_CONTAINS(peer_hear_of(bob, "\"id\":1"), "\"ok\"");
+  host_pass(host, FLUSH);
   EXPECT(host_noted(host, "cursor pushed.a 1"));
   EXPECT_INTEGER(host_notes(host, "due"), 0);
   peer_leave(ann);
@@ -332,7 +455,9 @@ TEST(two_sessions, "away: while another session of the member is there it is not
   say(ann);
   peer_leave(bob);
   EXPECT(host_noted(host, "due pushed.a bob 1"));
-  peer_say(phone, "{\"type\":\"received\",\"room\":\"pushed.a\",\"seq\":1}");
+  peer_say(phone, "{\"type\":\"received\",\"id\":1,\"room\":\"pushed.a\",\"seq\":1}");
+  EXPECT_CONTAINS(peer_hear_of(phone, "\"id\":1"), "\"ok\"");
+  host_pass(host, FLUSH);
   EXPECT(host_noted(host, "cursor pushed.a 1"));
   EXPECT_INTEGER(host_notes(host, "push"), 0);
   peer_leave(phone);

@@ -89,3 +89,39 @@ TEST(alarms, "clock: an alarm comes once, at its time and not before, unless it 
   peer_leave(peer);
   host_end(host);
 }
+
+static void set_wall_clock(relay_hub_t *hub, void *now) {
+  relay_hub_set_wall_clock(hub, *(const int64_t *)now);
+}
+
+TEST(alarms_of_a_set_clock, "clock: alarms go by a wall clock that is set, forward and back") {
+  host_t *host = host_start(NULL);
+  host_set_clock(host, NOON);
+  peer_t *peer = peer_open(host_port(host), "ann", "");
+  int64_t time = NOON + 3600000, later = 2 * NOON, now = NOON + 3600000;
+  host_do(host, set_alarm, &time);
+  host_do(host, set_alarm_of_ann, &time);
+  EXPECT_INTEGER(host_notes(host, "alarm"), 0);
+  host_do(host, set_wall_clock, &now); /* forward, over both */
+  host_pass(host, 0);
+  EXPECT_INTEGER(host_notes(host, "alarm ann"), 1);
+  EXPECT_INTEGER(host_notes(host, "alarm"), 2);
+  host_do(host, set_alarm, &later);
+  now = NOON;
+  host_do(host, set_wall_clock, &now); /* back: it is later by that */
+  host_pass(host, NOON - 1);
+  EXPECT_INTEGER(host_notes(host, "alarm"), 2);
+  host_pass(host, 1);
+  EXPECT_INTEGER(host_notes(host, "alarm"), 3);
+  EXPECT_INTEGER(host_notes(host, "clock 3600000"), 1);
+  EXPECT_INTEGER(host_notes(host, "clock -3600000"), 1);
+  peer_leave(peer);
+  host_end(host);
+}
+
+TEST(no_jump, "clock: a clock that goes on is never taken for one that was set") {
+  host_t *host = host_start(NULL);
+  for (int i = 0; i < 1000; i++) host_counts(host);
+  EXPECT_INTEGER(host_notes(host, "clock"), 0);
+  host_end(host);
+}

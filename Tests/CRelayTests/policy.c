@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RECEIPT_WAIT = 5000 };
+enum { RECEIPT_WAIT = 5000, IDLE_WAIT = 30000, LONGEST_WAIT = 45000 };
 
 /* A string member of a request; empty when there is none. */
 static const char *text_of(const relay_json_t *json, const char *key, char *at, size_t room) {
@@ -172,32 +172,42 @@ static void send_(host_t *host, const relay_event_t *event) {
   finish(host, event, "ok", members);
 }
 
-/* Rules 4, 7 and 9 of the delivery decision, as far as the hub's facts go. */
+/* The end of a wait by rules 7 to 9 of the delivery decision, as far as the hub's facts go. */
+static int64_t end_of_wait(const host_t *host, const relay_undecided_t *message,
+                           const relay_member_facts_t *facts) {
+  bool attends = false, lacks = false;
+  for (size_t i = 0; i < facts->sessions; i++) {
+    if (facts->session[i].activity == RELAY_BACKGROUND) continue;
+    attends = true;
+    lacks = lacks || facts->session[i].received < message->seq;
+  }
+  if (lacks) {
+    const int64_t end = message->shown + RECEIPT_WAIT;
+    return end < message->time + LONGEST_WAIT ? end : message->time + LONGEST_WAIT;
+  }
+  if (attends) return message->time + IDLE_WAIT;
+  return facts->is_clean ? 0 : facts->away_since + host->config.limits.presence_grace;
+}
+
 static void decide(host_t *host, const relay_event_t *event) {
   relay_hub_t *hub = host->hub;
   const char *room = relay_room_name(hub, event->room), *user = relay_user_name(hub, event->user);
-  if (!room || !user) return;
+  relay_member_facts_t facts;
+  if (!room || !user || !relay_member_get(hub, event->room, event->user, &facts)) return;
   relay_undecided_t messages[64];
-  relay_member_facts_t facts = {0}; /* who left since is no member */
-  size_t count = relay_member_undecided(hub, event->room, event->user, messages, 64, &facts);
-  if (count > 64) count = 64; /* the rest is due again */
+  relay_decided_t decided[64];
+  const size_t count = relay_member_undecided(hub, event->room, event->user, messages, 64);
   char seqs[512] = "";
   for (size_t i = 0; i < count; i++)
     snprintf(seqs + strlen(seqs), sizeof seqs - strlen(seqs), " %lld", (long long)messages[i].seq);
   host_note(host, "due %s %s%s", room, user, seqs);
-  const int64_t now = relay_hub_now(hub);
-  int64_t decided = 0, until = 0;
-  bool attends = false;
-  for (size_t i = 0; i < facts.sessions; i++)
-    attends = attends || facts.session[i].activity != RELAY_BACKGROUND;
-  const int64_t grace_end = facts.away_since + host->config.limits.presence_grace;
   for (size_t i = 0; i < count; i++) {
-    until = attends ? messages[i].shown + RECEIPT_WAIT : facts.is_clean || facts.sessions > 0 ? 0 : grace_end;
-    if (until > now) break;
-    decided = messages[i].seq;
-    if (!messages[i].is_own) host_note(host, "push %s %s %lld", room, user, (long long)messages[i].seq);
+    const int64_t wait = end_of_wait(host, &messages[i], &facts) - relay_hub_now(hub);
+    decided[i] = (relay_decided_t){messages[i].seq, wait > 0 ? wait : -1};
+    if (wait <= 0 && !messages[i].is_own)
+      host_note(host, "push %s %s %lld", room, user, (long long)messages[i].seq);
   }
-  relay_member_decide(hub, event->room, event->user, decided, until - now);
+  relay_member_decide(hub, event->room, event->user, decided, count);
 }
 
 static void respond(host_t *host, const relay_event_t *event) {
@@ -262,6 +272,9 @@ void policy_happened(void *context, const relay_event_t *events, size_t count) {
       break;
     case RELAY_EVENT_ALARM:
       host_note(host, "alarm");
+      break;
+    case RELAY_EVENT_CLOCK_SET:
+      host_note(host, "clock %lld", (long long)event->time);
       break;
     case RELAY_EVENT_MARK:
       host_note(host, "mark %s %s %lld %lld", room ? room : "?", user ? user : "?", (long long)event->read,

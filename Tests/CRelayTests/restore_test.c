@@ -194,8 +194,11 @@ static void try_stale(relay_hub_t *hub, void *unused) {
     EXPECT_INTEGER(relay_room_signal(hub, id, "ann", id, body, none), RELAY_GONE);
     EXPECT_INTEGER(relay_room_read(hub, id, id, 1), RELAY_NOT_THERE);
     EXPECT_INTEGER(relay_room_away(hub, id, "ann", false, false, NULL, 0, &needs_wait), 0);
-    EXPECT_INTEGER(relay_member_undecided(hub, id, id, messages, 1, &facts), 0);
-    relay_member_decide(hub, id, id, 1, 1);
+    EXPECT(!relay_member_get(hub, id, id, &facts));
+    relay_member_ping(hub, id, id);
+    EXPECT_INTEGER(relay_room_hidden(hub, id, id, NULL, 0), 0);
+    EXPECT_INTEGER(relay_member_undecided(hub, id, id, messages, 1), 0);
+    relay_member_decide(hub, id, id, &(relay_decided_t){.seq = 1, .delay = 1}, 1);
     relay_room_resume(hub, id);
     relay_http_respond(hub, id, 200, "", body);
     relay_http_stream(hub, id, "");

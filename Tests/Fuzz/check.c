@@ -73,7 +73,7 @@ static void check_member(const relay_hub_t *hub, const relay_room_t *room, uint3
     attending += room->live[i]->session->activity != RELAY_BACKGROUND;
   }
   MUST(seats == member->seats && attending == member->attending);
-  MUST(member->read <= room->seq && member->received <= room->seq && member->decided <= room->seq);
+  MUST(member->read <= room->seq && member->received <= room->seq && member->asked <= room->seq);
   /* Who waits is asked some time, or is being asked. */
   MUST(!member->ask_at || member->is_asked || member->timer.index);
   MUST(seats || room->flags & RELAY_ROOM_STORED || member->leaves_at > 0);

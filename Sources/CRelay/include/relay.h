@@ -121,6 +121,9 @@ void relay_hub_set_alarm(relay_hub_t *hub, int64_t time);
  * The first call comes before there are sessions and rooms. What is due then runs in the next iteration,
  * or the one after it, as after any pause of the process. `now` never goes back. */
 void relay_hub_set_clock(relay_hub_t *hub, int64_t now);
+/* For simulations, after relay_hub_set_clock(): sets the wall clock, forward or back. No timer is due sooner
+ * or later by that but the alarms. */
+void relay_hub_set_wall_clock(relay_hub_t *hub, int64_t now);
 /* When the next timer is due, on the clock of relay_hub_now(); INT64_MAX: none is set. */
 int64_t relay_hub_next_due(const relay_hub_t *hub);
 
@@ -144,6 +147,7 @@ typedef enum relay_event_kind {
   RELAY_EVENT_USER_GONE,     /* user: forgotten, nothing refers to it any more */
   RELAY_EVENT_USER_DUE,      /* user: the time of relay_user_set_alarm() has come */
   RELAY_EVENT_ALARM,         /* the time of relay_hub_set_alarm() has come */
+  RELAY_EVENT_CLOCK_SET,     /* time: the wall clock was set forward by so many ms; below 0: back */
   RELAY_EVENT_MARK,          /* room, user, read, received: marks to store */
   RELAY_EVENT_CURSOR,        /* room, seq: all up to it is decided */
   RELAY_EVENT_DUE,           /* room, user: undecided messages, see relay_member_undecided() */
@@ -410,6 +414,10 @@ typedef struct relay_delivery {
  * a filter; none in large rooms. Writes at most `room_for` ids, returns how many there are. */
 size_t relay_room_delivery(const relay_hub_t *hub, relay_id_t room, relay_id_t sender,
                            relay_delivery_t *delivery, relay_id_t *quiet, size_t room_for);
+/* Writes at most `max` ids of the members who do not let the sender see whether they are online, and returns
+ * the number of such members. */
+size_t relay_room_hidden(const relay_hub_t *hub, relay_id_t room, relay_id_t sender, relay_id_t *users,
+                         size_t max);
 /* Whether messages to the room push at all: it is one that does, and not too many are in it. */
 bool relay_room_pushes(const relay_hub_t *hub, relay_id_t room);
 
@@ -433,19 +441,32 @@ typedef struct relay_presence_facts {
 
 typedef struct relay_member_facts {
   int64_t read, received;
-  int64_t away_since; /* when the last session ended; the hub's start when there was none */
-  bool is_clean;      /* it ended with a close */
+  int64_t away_since; /* when the last session that was not in the background ended; else the hub's start */
+  bool is_clean;      /* it ended with a close, or was put into the background */
   size_t sessions;
   relay_presence_facts_t session[32]; /* the first of them */
 } relay_member_facts_t;
 
-/* What waits for a member, oldest first; writes at most `room_for`, returns how many there are.
- * The member is not due again until relay_member_decide(). */
+/* Returns false if the user is no member of the room. */
+bool relay_member_get(const relay_hub_t *hub, relay_id_t room, relay_id_t user, relay_member_facts_t *facts);
+/* Sends a ping to each session of the member in the room that does not acknowledge and is not in the
+ * background. */
+void relay_member_ping(relay_hub_t *hub, relay_id_t room, relay_id_t user);
+/* Writes the messages that are due to be decided for a member after RELAY_EVENT_DUE, oldest first, and
+ * returns their number, at most `max`. The member is not due again until relay_member_decide(). */
 size_t relay_member_undecided(relay_hub_t *hub, relay_id_t room, relay_id_t user, relay_undecided_t *messages,
-                              size_t room_for, relay_member_facts_t *facts);
-/* All up to `seq` is decided; ask again after `delay` ms if something is left, or when something
- * changes. */
-void relay_member_decide(relay_hub_t *hub, relay_id_t room, relay_id_t user, int64_t seq, int64_t delay);
+                              size_t max);
+
+/* The decision about one message. */
+typedef struct relay_decided {
+  int64_t seq;
+  int64_t delay; /* ms until it is due again, unless something changes before; below 0: it is decided */
+} relay_decided_t;
+
+/* Takes the decisions about what relay_member_undecided() has returned, by seq. A message that is missing is
+ * due again at once. */
+void relay_member_decide(relay_hub_t *hub, relay_id_t room, relay_id_t user, const relay_decided_t *decided,
+                         size_t count);
 
 /* HTTP */
 

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The two clocks of the hub: the loop's, by which all waits end, and the wall clock, which an operator may
+ * set.
+ *
+ * Depends on the clocks of the system. A wall clock that is set moves the wall-clock times that the hub
+ * keeps, so that the time since them stays as it is, and arms the alarms anew.
+ */
+#include "internal.h"
+
+#include <time.h>
+
+enum { JUMP = 1000, LOOK = 1000, NEAR = 20, TRIES = 5 };
+
+static int64_t read_wall(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_REALTIME, &time);
+  return (int64_t)time.tv_sec * 1000 + time.tv_nsec / 1000000;
+}
+
+/* Returns the lead of the wall clock over the loop's. The thread may be stopped between the two readings,
+ * which would look like a jump. */
+static int64_t measure_offset(void) {
+  int64_t offset = 0;
+  for (int i = 0; i < TRIES; i++) {
+    const int64_t before = (int64_t)(uv_hrtime() / 1000000);
+    offset = read_wall() - before - 1; /* the hub's clock is one more than the loop's */
+    if ((int64_t)(uv_hrtime() / 1000000) - before < NEAR) break;
+  }
+  return offset;
+}
+
+static void move_room(relay_room_t *room, int64_t by) {
+  for (uint32_t i = 0; i < room->entry_count; i++) {
+    relay__entry_t *entry = &room->entries[(room->first + i) % room->entry_capacity];
+    entry->time += by;
+    entry->shown += by;
+  }
+  for (uint32_t i = 0; i < room->member_count; i++) room->members[i]->away_since += by;
+  for (uint32_t i = 0; i < room->live_count; i++) room->live[i]->joined += by;
+}
+
+static void jump(relay_hub_t *hub, int64_t by) {
+  hub->offset += by;
+  hub->started += by;
+  for (uint32_t i = 0; i < hub->rooms.count; i++)
+    if (hub->rooms.items[i]) move_room(hub->rooms.items[i], by);
+  for (uint32_t i = 0; i < hub->sessions.count; i++) {
+    relay_session_t *session = hub->sessions.items[i];
+    if (!session) continue;
+    session->drained += by;
+    if (session->blocked) session->blocked += by;
+  }
+  relay__alarms_arm(hub);
+  relay__event(hub, RELAY_EVENT_CLOCK_SET, NULL)->time = by;
+}
+
+void relay__clock_read(relay_hub_t *hub) {
+  if (hub->is_told_time) return;
+  const int64_t clock = (int64_t)uv_now(&hub->loop) + 1; /* 0 means "not set" */
+  if (clock == hub->clock) return;
+  hub->clock = clock;
+  hub->now = read_wall();
+  const int64_t drift = hub->now - hub->clock - hub->offset;
+  if (drift > -JUMP && drift < JUMP) return;
+  const int64_t by = measure_offset() - hub->offset;
+  if (by <= -JUMP || by >= JUMP) jump(hub, by);
+}
+
+/* An iteration reads the clocks. */
+static void look(uv_timer_t *timer) {
+  (void)timer;
+}
+
+void relay__clock_start(relay_hub_t *hub) {
+  hub->offset = measure_offset();
+  relay__clock_read(hub);
+  hub->started = hub->now;
+  hub->started_clock = hub->clock;
+  uv_timer_init(&hub->loop, &hub->look);
+  uv_timer_start(&hub->look, look, LOOK, LOOK);
+}
+
+void relay__clock_stop(relay_hub_t *hub) {
+  uv_close((uv_handle_t *)&hub->look, NULL);
+}
+
+/* What relay.h publishes */
+
+int64_t relay_hub_now(const relay_hub_t *hub) {
+  return hub->now;
+}
+
+void relay_hub_set_clock(relay_hub_t *hub, int64_t now) {
+  if (!hub->is_told_time) {
+    hub->is_told_time = true;
+    hub->started = hub->now = now;
+    hub->offset = hub->now - hub->clock;
+  }
+  hub->clock += now - hub->now;
+  hub->now = now;
+  hub->armed_for = 0; /* the loop's own timer uses another clock, so it is set anew */
+}
+
+void relay_hub_set_wall_clock(relay_hub_t *hub, int64_t now) {
+  const int64_t by = now - hub->now;
+  hub->now = now;
+  jump(hub, by);
+}
