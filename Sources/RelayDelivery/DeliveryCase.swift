@@ -10,12 +10,17 @@ public struct DeliveryCase: Equatable, Sendable, Codable {
   /// nil: the recipient has registered none.
   public var device: DeviceFacts?
   public var now: Timestamp
+  /// When the silence was over that has held the push. Is `nil` when the push was not held, or is silenced still.
+  public var released: Timestamp?
 
-  public init(message: MessageFacts, recipient: RecipientFacts, device: DeviceFacts?, now: Timestamp) {
+  public init(
+    message: MessageFacts, recipient: RecipientFacts, device: DeviceFacts?, now: Timestamp, released: Timestamp? = nil
+  ) {
     self.message = message
     self.recipient = recipient
     self.device = device
     self.now = now
+    self.released = released
   }
 }
 

@@ -6,9 +6,9 @@ public struct DeliveryPolicy: Equatable, Sendable {
   public var receiptWait: Duration
   /// For a person to come back to an idle session that has the message, from the message's time.
   public var idleWait: Duration
-  /// For a user to come back whose last session did not end cleanly.
+  /// For a user to come back whose last session that was not in the background did not end cleanly.
   public var grace: Duration
-  /// All waits together, from the message's time.
+  /// All waits together, from the message's time, or from the end of its hold.
   public var longestWait: Duration
   /// The age from which a message is neither held nor softened.
   public var longestHold: Duration

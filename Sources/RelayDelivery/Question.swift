@@ -7,6 +7,7 @@ struct Question {
   let recipient: RecipientFacts
   let device: DeviceFacts?
   let now: Timestamp
+  let released: Timestamp?
   let policy: DeliveryPolicy
 
   init(facts: DeliveryCase, policy: DeliveryPolicy) {
@@ -14,6 +15,7 @@ struct Question {
     recipient = facts.recipient
     device = facts.device
     now = facts.now
+    released = facts.released
     self.policy = policy
   }
 
@@ -53,16 +55,20 @@ extension Question {
       .max()
   }
 
-  /// nil when there is no grace: a user with a session is not away, or put the app away on purpose.
+  /// Is `nil` when there is no grace: a session that is not in the background is there, or the last one ended on purpose.
   var endOfGrace: Timestamp? {
-    guard recipient.sessions.isEmpty, let away = recipient.away, !away.isClean else { return nil }
+    guard recipient.sessions.allSatisfy({ $0.activity == .background }), let away = recipient.away, !away.isClean else {
+      return nil
+    }
     return away.since + policy.grace
   }
 
-  /// A wait that ends at `time`, at the bound of all waits, or at the expiry; nil when that is over, and for a call.
+  /// A wait that ends at `time`, at the bound of all waits, or at the expiry; nil when that is over, and for a call. The
+  /// bound counts from the message, or from the end of its hold.
   func wait(until time: Timestamp?, _ code: Reason.Code) -> Ruling? {
     guard let time, !isCall else { return nil }
-    let end = min(time, message.time + policy.longestWait, message.expires)
+    let begin = max(message.time, released ?? message.time)
+    let end = min(time, begin + policy.longestWait, message.expires)
     return now < end ? .wait(until: end, code) : nil
   }
 }

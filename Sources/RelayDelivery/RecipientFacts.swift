@@ -23,8 +23,8 @@ public struct RecipientFacts: Equatable, Sendable, Codable {
   public var quiet: QuietFacts?
   /// Those that have joined the room and are not closing.
   public var sessions: [SessionFacts]
-  /// How the last such session ended. Where there are sessions it does not count; nil, where there are none, is not
-  /// known, and an unknown end is not waited for.
+  /// The end of the last session that was not in the background. It does not count while there is such a session. An end
+  /// that is not known (`nil`) is not waited for.
   public var away: AwayFacts?
 
   public init(
@@ -86,9 +86,9 @@ public struct SessionFacts: Equatable, Sendable, Codable {
 
 /// How the recipient left the room.
 public struct AwayFacts: Equatable, Sendable, Codable {
-  /// When the last session ended; the server's start for who was not here since.
+  /// When the last session that was not in the background ended; the server's start for a user who was not here since.
   public var since: Timestamp
-  /// It ended on purpose: by a close frame with code 1000, or a `leave` with `stay`.
+  /// It ended on purpose: by a close frame with code 1000, by a `leave` with `stay`, or by being put into the background.
   public var isClean: Bool
 
   public init(since: Timestamp, isClean: Bool) {

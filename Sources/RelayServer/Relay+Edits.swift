@@ -61,6 +61,7 @@ extension Relay {
     var traits = undecided[handle, seq] ?? deleted.map { MessageTraits(from: $0.from) }
     traits?.isDeleted = true
     if (hub.position(of: handle)?.seq ?? 0) >= seq { undecided[handle, seq] = traits }
+    reports.cancelPlan(of: seq, in: handle)
     show("deleted", seq, at: now, body: nil, in: room, handle, cause)
   }
 

@@ -164,6 +164,6 @@ extension Relay {
   ) {
     // The sender as well, who may be gone from memory when the others are decided.
     if waits || !traits.isPlain { undecided[room, stored.seq] = traits }
-    if reports { self.report(on: stored.seq, traits, in: room) }
+    if reports { self.report(on: stored.seq, traits, at: stored.time, in: room) }
   }
 }

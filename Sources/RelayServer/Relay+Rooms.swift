@@ -54,7 +54,7 @@ extension Relay {
       hub.restoreMessage(message.seq, time: message.time, from: hub.user(message.from), in: handle)
       let traits = MessageTraits(message, parser)
       self.undecided[handle, message.seq] = traits
-      if message.reports { report(on: message.seq, traits, in: handle) }
+      if message.reports { report(on: message.seq, traits, at: message.time, in: handle) }
     }
     hub.resume(handle)
     return handle

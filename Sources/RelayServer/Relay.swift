@@ -53,6 +53,8 @@ actor Relay {
   var areMoreHoldsOver = false
   /// When ``endHolds()`` is called next; nil: nothing is held, as far as is known.
   var holdAlarm: Timestamp?
+  /// Since when users have held pushes that nothing silences any more and that wait by the rules 7 to 9.
+  var releases: [UserID: Timestamp] = [:]
   /// What the rooms in memory do.
   var policies: [RoomHandle: RoomPolicy] = [:]
   /// Idempotency keys of rooms that keep nothing.
@@ -203,7 +205,8 @@ actor Relay {
       case .userAway(let user, let lastSeen): saveLastSeen(lastSeen, of: user)
       case .userGone(let user): people[user] = nil
       case .userDue(let user): userDue(user)
-      case .alarm: endHolds()
+      case .alarm: alarmCame()
+      case .clockSet(let step): clockWasSet(by: step)
       case .marked(let room, let user, let read, let received):
         saveMarks(room, user, read: read, received: received)
         reportReceived(room, user, upTo: max(read, received))

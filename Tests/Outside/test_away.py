@@ -115,6 +115,36 @@ def test_back_within_the_grace_and_reading_means_no_ring_and_no_event(alice, roo
     assert [phone.texts() for _, phone in readers.values()] == [[], [], []]
 
 
+def test_a_message_rings_at_its_own_time_while_an_earlier_one_waits(alice, room, member):
+    """An idle machine has the first message, for which it is waited for 30 s; then it loses its network."""
+    bob, phone = member("bob", acks=True, activity="idle")
+    first = alice.send(room, "first")
+    bob.request("received", room=room, seq=first["seq"])
+    second = alice.send(room, "second")
+    assert phone.ring("second")["time"] - second["time"] >= ANSWER * 1000
+    assert phone.texts() == ["second"]
+    last = phone.ring("first", within=IDLE + DEADLINE)
+    assert last["time"] - first["time"] >= IDLE * 1000
+    assert phone.texts() == ["second", "first"]
+
+
+def test_a_session_in_the_background_does_not_end_the_grace(alice, room, member, connect):
+    desktop, phone = member("bob", acks=True)
+    connect(desktop.user, activity="background", acks=True).join(room)
+    flickering, other = member("carol", acks=True)
+    connect(flickering.user, activity="background", acks=True).join(room)
+    ended = time.monotonic()
+    desktop.drop()
+    flickering.drop()
+    seq = alice.send(room, "are you there")["seq"]
+    back = connect(flickering.user, acks=True)
+    back.join(room, after={"epoch": alice.join(room)["epoch"], "seq": seq - 1})
+    back.request("received", room=room, seq=seq)
+    phone.ring("are you there")
+    assert time.monotonic() - ended > GRACE - 0.1
+    assert other.texts() == []
+
+
 def test_a_live_session_that_says_nothing_gets_a_ring(alice, room, member, names, relay, afterwards):
     """Nobody's word but the client's own counts: a pong for those who do not acknowledge, else `received`."""
     quiet = [member("bob"), member("carol", acks=True), member("dave", acks=True)]

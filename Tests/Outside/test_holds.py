@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from api import call
 from people import HOUR, now
 from phone import Phone
 from waiting import eventually
@@ -44,6 +45,35 @@ def test_a_hold_ends_with_the_focus_once_it_has_settled(circle):
     assert bob.phone.ring("held")["time"] - before >= SETTLE
     circle.pass_due()
     assert bob.phone.texts() == ["held"]
+
+
+@pytest.mark.parametrize("acks", [True, False], ids=["acknowledging", "ponging"])
+def test_a_hold_that_ends_waits_for_a_recipient_who_has_just_come_back(circle, acks):
+    """They have the message from the reply to `join`, and say so a moment later, or answer a ping."""
+    bob = circle.silenced("bob")
+    sent = held(circle, bob)
+    session = circle.back(bob, acks=acks)
+    joined = session.join(circle.room, history=1)
+    assert [message["body"] for message in joined["messages"]] == ["held"]
+    bob.prefer(onFocus="deliver")
+    circle.pass_due()
+    assert bob.phone.texts() == []
+    if acks:
+        session.request("received", room=circle.room, seq=sent["seq"])
+    (push,) = call(circle.relay, "GET", f"/v1/pushes?user={bob.user}").json["pushes"]
+    path = f"/v1/pushes/{push['id']}"
+    eventually(lambda: call(circle.relay, "GET", path).json["state"] == "cancelled")
+    assert bob.phone.texts() == []
+
+
+def test_a_hold_that_ends_waits_5_s_for_a_session_that_says_nothing(circle):
+    bob = circle.silenced("bob")
+    held(circle, bob)
+    session = circle.back(bob, acks=True)
+    session.join(circle.room)
+    joined = session.request("ping")["time"]
+    bob.prefer(onFocus="deliver")
+    assert bob.phone.ring("held")["time"] - joined >= 4_500
 
 
 def test_without_being_asked_to_nothing_is_held(circle):

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """`delivery` events: how a message went, for a sender who asked."""
 
+import time
+
 import pytest
 
+from relay import SLOW
 from waiting import eventually
 
 RELAY_OPTIONS = ("--presence-grace", "0")
@@ -101,8 +104,8 @@ def test_who_has_muted_the_room_is_told_of_as_if_not(circle):
 
 @pytest.mark.parametrize("place", ["live", "away", "within the grace"])
 def test_of_who_has_blocked_the_sender_the_same_is_told_wherever_they_are(gather, place):
-    """`pushed` at once, as of somebody who is away, and no receipt."""
-    circle = gather("--presence-grace", 20)
+    """`pushed`, as of somebody who hides whether they are online, and no receipt."""
+    circle = gather("--presence-grace", 6)
     bob, carol = circle.live("bob", acks=True), circle.live("carol", acks=True)
     bob.block(circle.alice)
     if place == "away":
@@ -110,13 +113,51 @@ def test_of_who_has_blocked_the_sender_the_same_is_told_wherever_they_are(gather
     elif place == "within the grace":
         bob.session.drop()
     sent = circle.send("hi", report=True)
+    carol.session.request("read", room=circle.room, seq=sent["seq"])
+    assert told(circle, sent, user=carol.user)["state"] == "received"
     assert told(circle, sent)["user"] == bob.user
     if place == "live":
         bob.session.request("read", room=circle.room, seq=sent["seq"])
-    carol.session.request("read", room=circle.room, seq=sent["seq"])
-    assert told(circle, sent, user=carol.user)["state"] == "received"
+    circle.pass_due()
     assert heard(circle) == []
     assert bob.phone.texts() == []
+
+
+def test_the_time_of_a_report_does_not_reveal_where_a_hidden_recipient_is(gather):
+    """One delay for recipients who are online, away or within the grace, and for a blocker."""
+    circle = gather("--presence-grace", 6)
+    online, lost = circle.live("online", acks=True), circle.live("lost", acks=True)
+    blocker, away = circle.live("blocker", acks=True), circle.away("away", shareOnline="none")
+    for person in (online, lost):
+        person.prefer(shareOnline="none")
+    blocker.block(circle.alice)
+    lost.session.drop()
+    sent = circle.send("hi", report=True)
+    began = time.monotonic()
+    after = {}
+    while len(after) < 4:
+        event = circle.alice.expect("delivery", room=circle.room, seq=sent["seq"], state="pushed")
+        after[event["user"]] = time.monotonic() - began
+    assert after.keys() == {person.user for person in (online, away, lost, blocker)}
+    # The relay sends all of them in one go, 6 s after the message.
+    assert min(after.values()) > 5.5 and max(after.values()) - min(after.values()) < 0.4 * SLOW, after
+    away.phone.ring("hi")
+    lost.phone.ring("hi")
+    assert heard(circle) == []
+
+
+def test_a_hidden_recipient_who_receives_in_time_is_reported_as_usual(gather):
+    circle = gather("--presence-grace", 2)
+    bob = circle.live("bob", acks=True)
+    bob.prefer(shareOnline="none")
+    sent = circle.send("hi", report=True)
+    bob.session.request("received", room=circle.room, seq=sent["seq"])
+    assert told(circle, sent)["state"] == "received"
+    carol = circle.away("carol", shareOnline="none")
+    later = circle.send("later", report=True)
+    # The earlier report would be due before this one.
+    assert told(circle, later, user=carol.user)["state"] == "pushed"
+    assert [event for event in circle.alice.heard("delivery") if event["seq"] == sent["seq"]] == []
 
 
 def test_who_is_there_and_hides_something_is_told_of_as_if_a_push_were_needed(circle):

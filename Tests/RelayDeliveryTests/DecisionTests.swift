@@ -24,7 +24,7 @@ struct Row: CustomTestStringConvertible, Sendable {
   private static let plain = DeliveryCase.plain
   private static let push = Decision.Outcome.push(.active)
 
-  @Test(arguments: endings + receipts + idleness + graces + bounds + calls + mutes + alerts)
+  @Test(arguments: endings + receipts + idleness + graces + bounds + releases + calls + mutes + alerts)
   func `a case is decided as its row says`(row: Row) {
     let decision = decide(row.facts)
     #expect(decision.outcome == row.outcome)
@@ -103,7 +103,16 @@ struct Row: CustomTestStringConvertible, Sendable {
     Row("gone for longer", gone(-9_001), push, .nothingAgainst),
     Row("gone cleanly", gone(1_000, isClean: true), push, .nothingAgainst),
     Row("gone, nobody knows when", plain.with { $0.recipient.away = nil }, push, .nothingAgainst),
-    Row("one left in the background", gone(1_000).with(background), push, .nothingAgainst),
+    Row(
+      "gone, and one is left in the background", gone(1_000).with(background), .wait(until: .at(11_000)), .withinGrace),
+    Row(
+      "gone, and one in the background has it", gone(1_000).with(.received(.background)), .wait(until: .at(11_000)),
+      .withinGrace),
+    Row(
+      "gone cleanly, and one is left in the background", gone(1_000, isClean: true).with(background), push,
+      .nothingAgainst),
+    Row(
+      "gone before another came", gone(1_000).with(.unreceived(.idle, .written(at: .at(-hour)))), push, .nothingAgainst),
     Row("in the background and not written", plain.with(.unreceived(.background, .pending)), push, .nothingAgainst),
   ]
 
@@ -120,6 +129,42 @@ struct Row: CustomTestStringConvertible, Sendable {
     Row(
       "no wait outlives the message", plain.with(.received(.idle)).with { $0.message.expires = .at(20_000) },
       .wait(until: .at(20_000)), .receivedIdle),
+  ]
+
+  /// The message is an hour old, and nothing silences the device any more since `released`.
+  private static func released(_ released: Int64?, _ session: SessionFacts?, at now: Int64) -> DeliveryCase {
+    plain.with {
+      $0.now = .at(now)
+      $0.released = released.map(Timestamp.at)
+      $0.recipient.sessions = [session].compactMap { $0 }
+    }
+  }
+
+  private static let justJoined = SessionFacts.unreceived(.active, .written(at: .at(hour - 2_000)))
+
+  private static let releases = [
+    Row(
+      "held for an hour, and just joined", released(hour, justJoined, at: hour), .wait(until: .at(hour + 3_000)),
+      .notReceivedYet),
+    Row("the same, and it is received", released(hour, .received(.active), at: hour), .none(.received)),
+    Row("the same, 5 s after it joined", released(hour, justJoined, at: hour + 3_000), push, .nothingAgainst),
+    Row("not held, and an hour old", released(nil, justJoined, at: hour), push, .nothingAgainst),
+    Row("released 45 s ago", released(hour - 45_000, justJoined, at: hour), push, .nothingAgainst),
+    Row(
+      "released 44,999 ms ago", released(hour - 44_999, justJoined, at: hour), .wait(until: .at(hour + 1)),
+      .notReceivedYet),
+    Row(
+      "not yet written", released(hour, .unreceived(.idle, .pending), at: hour), .wait(until: .at(hour + 5_000)),
+      .notReceivedYet),
+    Row("received while idle long ago", released(hour, .received(.idle), at: hour), push, .nothingAgainst),
+    Row(
+      "lost a second ago",
+      released(hour, nil, at: hour).with { $0.recipient.away = AwayFacts(since: .at(hour - 1_000), isClean: false) },
+      .wait(until: .at(hour + 9_000)), .withinGrace),
+    Row(
+      "silenced still", released(hour, justJoined, at: hour + 3_000).focused(.hold, until: 2 * hour),
+      .hold(until: .at(2 * hour)), .focused),
+    Row("a call", released(hour, justJoined, at: hour).asCall, push, .nothingAgainst),
   ]
 
   private static let calls = [

@@ -27,9 +27,9 @@ func brokenPromise(_ decision: Decision, of facts: DeliveryCase) -> String? {
   case .wait(let end):
     if message.kind == .call { return "a call waits" }
     if end <= facts.now { return "waits for the past" }
-    if end > message.time + .seconds(45) { return "waits for longer than 45 s" }
+    if end > max(message.time, facts.released ?? message.time) + .seconds(45) { return "waits for longer than 45 s" }
     if end > message.expires { return "outlives the message" }
-    if !recipient.sessions.isEmpty, recipient.sessions.allSatisfy({ $0.activity == .background }) {
+    if first.code != .withinGrace, recipient.sessions.allSatisfy({ $0.activity == .background }) {
       return "waits for the background"
     }
     return endsBySilence(facts, end) ? nil : "waits for ever"

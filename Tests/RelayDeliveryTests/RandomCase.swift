@@ -10,13 +10,14 @@ extension DeliveryCase {
     ])
     return DeliveryCase(
       message: .random(using: &dice, now), recipient: .random(using: &dice, now),
-      device: dice.isOne(in: 10) ? nil : .random(using: &dice, now), now: .at(now))
+      device: dice.isOne(in: 10) ? nil : .random(using: &dice, now), now: .at(now),
+      released: dice.isOne(in: 4) ? min(dice.time(now), .at(now)) : nil)
   }
 }
 
 extension Dice {
   /// Around a time.
-  fileprivate mutating func time(_ now: Int64) -> Timestamp {
+  mutating func time(_ now: Int64) -> Timestamp {
     .at(now + pick([-hour, -30_000, -5_000, -1, 0, 1, 1_000, 5_000, hour, 20 * hour]))
   }
 

@@ -73,18 +73,31 @@ struct Attendance {
   mutating func leave(_ slot: Slot, _ room: RoomID, isClean: Bool, now: Timestamp) {
     guard let session = sessions[slot], session.seats[room] != nil else { return }
     sessions[slot]?.seats[room] = nil
-    // Who had put the app away was away already, without grace.
-    let membership = Membership(room: room, user: slot.user)
-    let isGraceless = isClean || session.activity == .background
-    if isGraceless { graceless[membership] = now }
-    guard seats(of: membership).isEmpty else { return }
-    // Of several that end at the same time any may be the last.
-    let isDoubtful = leaves[membership]?.time == now || graceless[membership] == now && !isGraceless
-    leaves[membership] = Leave(
-      time: now, isClean: isGraceless || graceless[membership] == now, isDoubtful: isDoubtful)
+    // A session in the background has no part in the grace.
+    guard session.activity != .background else { return }
+    goAway(Membership(room: room, user: slot.user), isClean: isClean, now: now)
   }
 
-  mutating func setActivity(_ activity: Activity, of slot: Slot) { sessions[slot]?.activity = activity }
+  /// A user becomes a member, and was not here before.
+  mutating func begin(_ membership: Membership, now: Timestamp) {
+    leaves[membership] = Leave(time: now, isClean: true)
+  }
+
+  /// A session that was not in the background has ended, or was put there.
+  private mutating func goAway(_ membership: Membership, isClean: Bool, now: Timestamp) {
+    if isClean { graceless[membership] = now }
+    guard !isAttended(membership) else { return }
+    // Of several that end at the same time any may be the last.
+    let isDoubtful = leaves[membership]?.time == now || graceless[membership] == now && !isClean
+    leaves[membership] = Leave(time: now, isClean: isClean || graceless[membership] == now, isDoubtful: isDoubtful)
+  }
+
+  mutating func setActivity(_ activity: Activity, of slot: Slot, now: Timestamp) {
+    guard let session = sessions[slot] else { return }
+    sessions[slot]?.activity = activity
+    guard session.activity != .background, activity == .background else { return }
+    for room in session.seats.keys { goAway(Membership(room: room, user: slot.user), isClean: true, now: now) }
+  }
 
   mutating func received(_ slot: Slot, _ room: RoomID, upTo seq: Int64) {
     guard let seat = sessions[slot]?.seats[room] else { return }
@@ -100,12 +113,20 @@ struct Attendance {
     }
   }
 
+  /// Has a session there that is not in the background.
+  func isAttended(_ membership: Membership) -> Bool {
+    seats(of: membership).contains { $0.activity != .background }
+  }
+
   func isActivelyReceived(_ place: Place, by user: UserID) -> Bool {
     seats(of: Membership(room: place.room, user: user)).contains { $0.activity == .active && $0.hasReceived(place) }
   }
 
   /// When the rules 7 to 9 end that speak now; nil: none does.
-  func endOfWait(for place: Place, of time: Timestamp, to user: UserID) -> Timestamp? {
+  /// - Parameter released: When the hold of its push was over, if that was held: the bound of all waits counts from then.
+  func endOfWait(
+    for place: Place, of time: Timestamp, to user: UserID, released: Timestamp? = nil
+  ) -> Timestamp? {
     let membership = Membership(room: place.room, user: user)
     let seats = seats(of: membership)
     var ends = seats.compactMap { session -> Timestamp? in
@@ -115,17 +136,17 @@ struct Attendance {
       return max(time, seat.joined) + Self.receiptWait
     }
     if seats.contains(where: { $0.activity == .idle && $0.hasReceived(place) }) { ends.append(time + Self.idleWait) }
-    if seats.isEmpty {
+    if !isAttended(membership) {
       let leave = leaves[membership] ?? Leave(time: start, isClean: false)
       if !leave.isClean { ends.append(leave.time + Self.grace) }
     }
-    return ends.max().map { min($0, time + Self.longestWait) }
+    return ends.max().map { min($0, max(time, released ?? time) + Self.longestWait) }
   }
 
   /// Away for less than the grace, without a clean close.
   func isInGrace(_ membership: Membership, at now: Timestamp) -> Set<Bool> {
     let leave = leaves[membership] ?? Leave(time: start, isClean: false)
-    guard seats(of: membership).isEmpty, now < leave.time + Self.grace else { return [false] }
+    guard !isAttended(membership), now < leave.time + Self.grace else { return [false] }
     return leave.isDoubtful ? [true, false] : [!leave.isClean]
   }
 

@@ -21,7 +21,9 @@ extension Simulation {
           throw Violation(.reached, "\(what) is held until \(job.due), and it is \(clock.now)")
         }
         let verdict = model.verdict(on: job.place, to: job.target, isAnyway: job.isAnyway, at: clock.now)
-        guard verdict == .hold else { throw Violation(.reached, "\(what) is held, and is to be \(verdict as Any)") }
+        guard try verdict == .hold || isWaiting(job, verdict) else {
+          throw Violation(.reached, "\(what) is held, and is to be \(verdict as Any)")
+        }
       case .merged:
         guard job.mergedInto.map(open.contains) == true else {
           throw Violation(.reached, "\(what) goes with \(job.mergedInto ?? "nothing"), which is over")
@@ -29,6 +31,20 @@ extension Simulation {
       default: break
       }
     }
+  }
+
+  /// True if nothing holds it any more, and the recipient may have come back and may yet receive it.
+  private func isWaiting(_ job: JobRow, _ verdict: Verdict?) throws -> Bool {
+    guard case .push? = verdict, let message = model.message(at: job.place), let json = job.explanation else {
+      return false
+    }
+    let released = try JSONDecoder().decode(Explanation.self, from: Data(json.utf8)).facts.released
+    let ends = [before.attendance, model.attendance].map {
+      $0.endOfWait(for: job.place, of: message.time, to: job.target.user, released: released)
+    }
+    guard ends.contains(where: { $0.map { clock.now <= $0 } ?? false }) else { return false }
+    audit.tally.count(.heldWaits)
+    return true
   }
 
   // MARK: Explanations

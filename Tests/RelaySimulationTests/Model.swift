@@ -160,7 +160,7 @@ struct Model {
 
   /// A session is active from now on, or not.
   mutating func setActivity(_ activity: Activity, of slot: Slot, now: Timestamp) {
-    attendance.setActivity(activity, of: slot)
+    attendance.setActivity(activity, of: slot, now: now)
     for room in World.rooms { attend(slot, room, now: now) }
   }
 

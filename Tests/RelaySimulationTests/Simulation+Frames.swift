@@ -170,6 +170,7 @@ extension Simulation {
         throw Violation(.kept, "\(membership) is new, and has read \(read) of \(seq)")
       }
       model.members[membership] = Model.Member(read: read, now: clock.now)
+      model.attendance.begin(membership, now: clock.now)
       audit.tally.count(.newMember)
     }
     let messages = try messages(fields, in: room)

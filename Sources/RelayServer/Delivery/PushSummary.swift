@@ -9,12 +9,16 @@ struct PushSummary {
   let text: String
 
   init(_ job: JobRecord) {
-    let parts = [Self.fate(of: job), Self.grounds(of: job)].compactMap { $0 }
+    let decision = job.explanation.flatMap { try? JSONDecoder().decode(Explanation.self, from: Data($0)) }?.decision
+    let parts = [Self.fate(of: job, decision), decision.map(Self.grounds)].compactMap { $0 }
     text = parts.joined(separator: " ")
   }
 
-  private static func fate(of job: JobRecord) -> String {
+  private static func fate(of job: JobRecord, _ decision: Decision?) -> String {
     let note = job.note.map { " (\($0))" } ?? ""
+    if job.state == .held, case .wait? = decision?.outcome {
+      return "Nothing silences the device any more, but the recipient may yet receive the message."
+    }
     return switch job.state {
     case .waiting:
       "Its sender pushes more than \(PushPace.most) messages a minute; what has gathered is pushed at \(date(job.due))."
@@ -30,9 +34,7 @@ struct PushSummary {
     }
   }
 
-  private static func grounds(of job: JobRecord) -> String? {
-    let explained = job.explanation.flatMap { try? JSONDecoder().decode(Explanation.self, from: Data($0)) }
-    guard let decision = explained?.decision else { return nil }
+  private static func grounds(of decision: Decision) -> String {
     let outcome =
       switch decision.outcome {
       case .push(let level): "It was to be pushed at the level \(level.rawValue)"

@@ -40,7 +40,9 @@ extension Relay {
       case (.none, _): break
       }
     }
-    guard isReported, decided.wait == nil else { return decided }
+    guard isReported, decided.wait == nil,
+      message.hiddenReportDelay(policy) == nil || !person.hidesPresence(from: message.sender)
+    else { return decided }
     switch shownOutcome(of: message, for: recipient, person, now: now) {
     case .push: decided.untold = [recipient.user]
     case .wait(let until) where decided.pushes.isEmpty: decided.wait = until
@@ -84,8 +86,8 @@ extension Relay {
     let room: RoomHandle
     let name: RoomID
     let user: UserHandle
-    var decided: Int64 = 0
-    var wait: Duration = .zero
+    /// The decision about each message that was due: it is decided, or it waits on.
+    var decided: [DecidedSeq] = []
     var messages: [(seq: Int64, decided: DecidedMessage)] = []
   }
 
@@ -95,7 +97,7 @@ extension Relay {
     for (room, user) in due {
       guard let round = round(room, user) else { continue }
       if round.messages.isEmpty {
-        hub.decide(room, user, upTo: round.decided, askAgain: round.wait)
+        hub.decide(room, user, round.decided)
       } else {
         rounds.append(round)
       }
@@ -118,35 +120,33 @@ extension Relay {
       unpin(round.name)
       switch result {
       case .success:
-        hub.decide(round.room, round.user, upTo: round.decided, askAgain: round.wait)
+        hub.decide(round.room, round.user, round.decided)
         for message in round.messages { conclude(message.decided, message.seq, in: round.room) }
-      case .failure: hub.decide(round.room, round.user, upTo: 0, askAgain: .seconds(1))
+      case .failure:
+        hub.decide(round.room, round.user, round.decided.map { DecidedSeq($0.seq, wait: .seconds(1)) })
       }
     }
     if case .failure(let error) = result { logFailure(of: error) }
   }
 
+  /// Decides each message that is due by itself: one that has to wait does not hold up those behind it.
   private func round(_ room: RoomHandle, _ user: UserHandle) -> Round? {
-    guard let name = hub.name(of: room), let recipient = hub.name(of: user) else { return nil }
+    guard let name = hub.name(of: room), let recipient = hub.name(of: user), let member = hub.member(user, of: room)
+    else { return nil }
     let now = hub.now
     let person = people[user] ?? Person()
-    let (messages, member) = hub.undecided(room, user)
     let quiet = person.quiet(at: now)
     var round = Round(room: room, name: name, user: user)
-    for message in messages {
+    for message in hub.undecided(room, user) {
       let traits = traits(of: message, in: room, to: recipient)
       var facts = person.facts(recipient, of: traits, in: name, now: now, quiet: quiet)
       facts.stand(Marks(read: member.read, received: member.received), at: message.seq)
-      facts.sessions = member.sessions.map { SessionFacts($0, of: message) }
-      facts.away = AwayFacts(since: member.awaySince, isClean: member.isClean)
+      facts.attend(member, at: message.seq, shown: message.shown)
       let decided = decide(
         traits.facts(at: message.time), facts, person, now: now, isReported: reports[room, message.seq] != nil)
-      if let wait = decided.wait {
-        round.wait = wait - now
-        break
-      }
-      round.decided = message.seq
-      if !decided.pushes.isEmpty || !decided.untold.isEmpty { round.messages.append((message.seq, decided)) }
+      round.decided.append(DecidedSeq(message.seq, wait: decided.wait.map { $0 - now }))
+      guard decided.wait == nil, !decided.pushes.isEmpty || !decided.untold.isEmpty else { continue }
+      round.messages.append((message.seq, decided))
     }
     return round
   }
@@ -163,19 +163,28 @@ extension RecipientFacts {
   var isMuted: Bool { roomLevel == .none || roomLevel == .mentions && !isMentioned }
 }
 
+extension RecipientFacts {
+  /// Takes what the hub knows of a member's sessions.
+  /// - Parameter shown: When the message was written to the sessions in the room.
+  mutating func attend(_ member: MemberFacts, at seq: Int64, shown: Timestamp) {
+    sessions = member.sessions.map { SessionFacts($0, of: seq, shown: shown) }
+    away = AwayFacts(since: member.awaySince, isClean: member.isClean)
+  }
+}
+
 extension SessionFacts {
-  init(_ session: MemberSession, of message: UndecidedMessage) {
-    let wasGiven = message.seq >= session.givenFrom
+  init(_ session: MemberSession, of seq: Int64, shown: Timestamp) {
+    let wasGiven = seq >= session.givenFrom
     let writing: Writing =
       if !wasGiven {
         .missed(joined: session.joined)
-      } else if let blocked = session.blocked, message.shown >= blocked {
+      } else if let blocked = session.blocked, max(shown, session.joined) >= blocked {
         .pending
       } else {
-        .written(at: max(message.shown, session.joined, session.drained))
+        .written(at: max(shown, session.joined, session.drained))
       }
     self.init(
       activity: session.activity, writing: writing,
-      hasReceived: session.received >= message.seq && (session.acknowledges || wasGiven))
+      hasReceived: session.received >= seq && (session.acknowledges || wasGiven))
   }
 }

@@ -12,7 +12,7 @@ extension Relay {
   func expectHoldEnd(by time: Timestamp) {
     if let alarm = holdAlarm, alarm <= time { return }
     holdAlarm = time
-    hub.setAlarm(time)
+    armAlarm()
   }
 
   /// Users that are looked for at once, and of these so many are at work at the same time.
@@ -22,6 +22,7 @@ extension Relay {
   /// Decides again what is due, and looks when there is next something.
   func endHolds() {
     holdAlarm = nil
+    armAlarm()
     guard !isEndingHolds else {
       areMoreHoldsOver = true
       return
@@ -157,10 +158,14 @@ extension Relay {
     var carriers = Carriers()
     var isDone = true
     var page: Int64?
+    // The waits of a user's released pushes have one bound, from the first of them on.
+    let released = min(releases[name] ?? hub.now, hub.now)
+    var isWaiting = false
     repeat {
       let (jobs, next) = try await store.read { [page] in try $0.openJobs(of: name, before: page) }
       page = next
-      var rulings = rulings(on: jobs, of: name, people[user] ?? Person(), &carriers)
+      var rulings = rulings(on: jobs, of: user, name, released: released, &carriers)
+      if rulings.isWaiting { isWaiting = true }
       if merges { merge(&rulings, into: &digests) }
       // Carriers last, while whose hold lasts none goes out without what is merged into it.
       if page == nil {
@@ -173,6 +178,7 @@ extension Relay {
       if let end = rulings.nextEnd { expectHoldEnd(by: end) }
       if !rulings.released.isEmpty { worker.wake() }
     } while page != nil
+    releases[name] = isWaiting ? released : nil
     return isDone || !merges
   }
 
@@ -188,7 +194,7 @@ extension Relay {
       for (id, ruling, explanation) in rulings where try !transaction.rule(id, ruling, explanation: explanation) {
         switch ruling {
         case .merge, .push: isDone = false
-        case .hold, .cancel, .expire: break
+        case .hold, .wait, .cancel, .expire: break
         }
       }
       return isDone
@@ -200,6 +206,8 @@ extension Relay {
     /// Held jobs that are to be pushed.
     var released: [Release] = []
     var nextEnd: Timestamp?
+    /// A push whose hold is over waits by the rules 7 to 9.
+    var isWaiting = false
   }
 
   /// Jobs that carry others on their way: each as loud as the loudest that it tells of.
@@ -233,20 +241,32 @@ extension Relay {
   }
 
   private func rulings(
-    on jobs: [OpenJob], of user: UserID, _ person: Person, _ carriers: inout Carriers
+    on jobs: [OpenJob], of user: UserHandle, _ name: UserID, released: Timestamp, _ carriers: inout Carriers
   ) -> Rulings {
     let now = hub.now
+    let person = people[user] ?? Person()
     let quiet = person.quiet(at: now)
     var rulings = Rulings()
     // The oldest first: what leaves a carrier that leaves as well is not handed on to one that leaves next.
     for job in jobs.reversed() {
       guard let device = job.device else { continue }  // the store has ended it
-      let facts = facts(of: job, device, user, person, quiet, now: now)
-      let decision = RelayDelivery.decide(facts, policy: policy)
+      var facts = facts(of: job, device, user, name, person, quiet, now: now)
+      var decision = RelayDelivery.decide(facts, policy: policy)
+      if job.state == .held, case .push = decision.outcome {
+        // Nothing silences the device any more, but the recipient may have come back, and may yet receive it.
+        facts.released = released
+        decision = RelayDelivery.decide(facts, policy: policy)
+      }
       let explanation = Explanation(decision: decision, facts: facts)
       switch decision.outcome {
-      // Waits are over when there is a job.
-      case .wait: continue
+      case .wait(let end):
+        // The waits of all others are over when there is a job.
+        guard job.state == .held else { continue }
+        rulings.isWaiting = true
+        rulings.nextEnd = min(rulings.nextEnd ?? end, end)
+        if let room = hub.room(job.room) { hub.ping(user, in: room) }
+        guard job.due != end else { continue }
+        rulings.made.append((job.id, .wait(until: end), explanation))
       case .none(.expired): rulings.made.append((job.id, .expire, explanation))
       case .none(let reason): rulings.made.append((job.id, .cancel(reason.rawValue), explanation))
       case .hold(let end):
@@ -295,13 +315,17 @@ extension Relay {
   }
 
   private func facts(
-    of job: OpenJob, _ device: Device, _ user: UserID, _ person: Person, _ quiet: QuietFacts?, now: Timestamp
+    of job: OpenJob, _ device: Device, _ handle: UserHandle, _ user: UserID, _ person: Person, _ quiet: QuietFacts?,
+    now: Timestamp
   ) -> DeliveryCase {
     let message = job.message
     let traits = MessageTraits(message, parser)
     var recipient = person.facts(user, of: traits, in: job.room, now: now, quiet: quiet)
     if !job.room.isNotifications {
       recipient.stand(newest(job.marks, of: user, in: job.room), at: message.seq)
+      if job.state == .held, let room = hub.room(job.room), let member = hub.member(handle, of: room) {
+        recipient.attend(member, at: message.seq, shown: message.time)
+      }
     }
     return DeliveryCase(
       message: traits.facts(at: message.time, isNotifyAnyway: job.isNotifyAnyway), recipient: recipient,

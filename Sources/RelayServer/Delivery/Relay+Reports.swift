@@ -22,7 +22,22 @@ struct ReportedMessages {
     var told: [UserID: DeliveryState] = [:]
   }
 
+  /// A message of which recipients who hide their presence from the sender are reported on at this time, whatever
+  /// became of the push.
+  private struct Plan {
+    let room: RoomHandle
+    let seq: Int64
+    /// The recipients who hid their presence when the message was sent.
+    let users: Set<UserHandle>
+    var time: Timestamp
+  }
+
   private var rooms: [RoomHandle: [Int64: Report]] = [:]
+  private var plans: [Plan] = []
+  /// When the next planned report is due, or sooner where that was given up; nil: none is planned.
+  private(set) var nextPlan: Timestamp?
+  /// Planned reports at the same time; the oldest are given up.
+  static let maxPlans = 16_384
   /// Reported on in one room at the same time; the oldest are given up.
   static let mostInRoom = 256
 
@@ -50,13 +65,69 @@ struct ReportedMessages {
     return report.message.from
   }
 
-  mutating func forget(_ room: RoomHandle) { rooms[room] = nil }
+  mutating func forget(_ room: RoomHandle) {
+    rooms[room] = nil
+    plans.removeAll { $0.room == room }
+  }
+
+  // MARK: Hidden recipients
+
+  /// Plans the report on recipients who hide their presence. The message is one that is reported on.
+  mutating func plan(_ seq: Int64, in room: RoomHandle, of users: Set<UserHandle>, at time: Timestamp) {
+    if plans.count == Self.maxPlans { plans.removeFirst() }
+    plans.append(Plan(room: room, seq: seq, users: users, time: time))
+    nextPlan = nextPlan.map { min($0, time) } ?? time
+  }
+
+  mutating func cancelPlan(of seq: Int64, in room: RoomHandle) {
+    plans.removeAll { $0.room == room && $0.seq == seq }
+  }
+
+  /// Takes the messages whose planned reports are due, in their order. A report that was given up meanwhile is not among
+  /// them.
+  mutating func takePlanned(by now: Timestamp) -> [(
+    room: RoomHandle, seq: Int64, sender: UserID, users: Set<UserHandle>
+  )] {
+    guard let next = nextPlan, next <= now else { return [] }
+    let due = plans.filter { $0.time <= now }
+    plans.removeAll { $0.time <= now }
+    nextPlan = plans.lazy.map(\.time).min()
+    return due.compactMap { plan in
+      rooms[plan.room]?[plan.seq].map { (plan.room, plan.seq, $0.message.from, plan.users) }
+    }
+  }
+
+  /// The wall clock was set: planned reports are due after the same time as before.
+  mutating func movePlans(by step: Duration) {
+    for index in plans.indices { plans[index].time = plans[index].time + step }
+    nextPlan = nextPlan.map { $0 + step }
+  }
 }
 
 extension Relay {
   /// The sender hears how it goes; not in large rooms, where nobody is told who is there.
-  func report(on seq: Int64, _ message: MessageTraits, in room: RoomHandle) {
-    if !hub.isLarge(room) { reports[room, seq] = message }
+  /// - Parameter time: When the message was accepted.
+  func report(on seq: Int64, _ message: MessageTraits, at time: Timestamp, in room: RoomHandle) {
+    guard !hub.isLarge(room) else { return }
+    reports[room, seq] = message
+    guard hub.pushes(room), let due = message.facts(at: time).hiddenReportTime(policy),
+      let sender = hub.user(message.from)
+    else { return }
+    let users = Set(hub.hidden(in: room, from: sender))
+    guard !users.isEmpty else { return }
+    reports.plan(seq, in: room, of: users, at: due)
+    armAlarm()
+  }
+
+  /// Reports on recipients who hide their presence, when that is due.
+  func reportHidden() {
+    for (room, seq, sender, users) in reports.takePlanned(by: hub.now) {
+      guard let sender = hub.user(sender) else { continue }
+      // A user who has left meanwhile, or hides nothing any more, is reported on as all others are.
+      for user in hub.hidden(in: room, from: sender) where users.contains(user) {
+        if let name = hub.name(of: user) { report(.pushed, of: seq, to: name, in: room) }
+      }
+    }
   }
 
   func report(_ state: DeliveryState, of seq: Int64, to user: UserID, in room: RoomHandle) {
@@ -89,6 +160,9 @@ extension Relay {
     // Of somebody who is no member, and so perhaps not in memory, nobody knows what they share.
     guard let handle = hub.user(user), hub.isMember(handle, of: room) else { return }
     let person = people[handle] ?? Person()
+    // The sender gets the planned report instead.
+    let isPlanned = traits.facts(at: hub.now).hiddenReportDelay(policy) != nil
+    guard !isPlanned || !person.hidesPresence(from: traits.from) else { return }
     let recipient = person.facts(user, of: traits, in: message.room, now: hub.now)
     // Of who does not let the sender know, it was told when it was decided.
     guard person.preferences.shareFocus != .none, !recipient.isMuted, !recipient.hasBlockedSender else { return }

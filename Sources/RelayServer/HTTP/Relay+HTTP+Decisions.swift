@@ -61,11 +61,11 @@ extension Relay {
     let now = hub.now
     let person = people[user] ?? Person()
     var recipient = person.facts(name, of: message, in: roomName, now: now)
-    let isMember = hub.isMember(user, of: room)
-    recipient.isMember = recipient.isMember && isMember
-    let member = hub.undecided(room, user).member
-    recipient.sessions = member.sessions.map { SessionFacts(activity: $0.activity, writing: .written(at: now)) }
-    if isMember { recipient.away = AwayFacts(since: member.awaySince, isClean: member.isClean) }
+    recipient.isMember = recipient.isMember && hub.isMember(user, of: room)
+    if let member = hub.member(user, of: room) {
+      recipient.sessions = member.sessions.map { SessionFacts(activity: $0.activity, writing: .written(at: now)) }
+      recipient.away = AwayFacts(since: member.awaySince, isClean: member.isClean)
+    }
     return person.cases(of: message.facts(at: now), for: recipient, in: apps, now: now)
   }
 }

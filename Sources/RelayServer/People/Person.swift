@@ -75,6 +75,9 @@ extension Person {
   /// The quiet hours that are on.
   func quiet(at now: Timestamp) -> QuietFacts? { preferences.quietHours?.facts(at: now) }
 
+  /// Is `true` when the sender of a message does not see whether the user is online.
+  func hidesPresence(from sender: UserID) -> Bool { preferences.shareOnline == .none || blocked.contains(sender) }
+
   /// What is decided of a message: a case for each device, or one for none.
   func cases(
     of message: MessageFacts, for recipient: RecipientFacts, in apps: Apps, now: Timestamp

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A wall clock that is set while the relay runs: what goes by it follows, and what waits does not change."""
+
+import json
+import os
+import shutil
+import struct
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from api import call
+from people import HOUR, Circle
+from push_service import PushService
+from waiting import eventually
+
+SOURCE = Path(__file__).with_name("wall_clock.c")
+GRACE = 4
+
+
+class Clock:
+    """The wall clock of one relay; `set` moves it by so many seconds from the true time."""
+
+    def __init__(self, folder: Path):
+        self._file = folder / "offset"
+        self._file.write_bytes(struct.pack("=q", 0))
+        library = folder / "wall_clock.so"
+        compiler = shutil.which("cc") or shutil.which("clang") or "gcc"
+        subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", library, SOURCE, "-ldl"], check=True)
+        self.under = ("env", f"LD_PRELOAD={library}", f"WALL_CLOCK_OFFSET={self._file}")
+
+    def set(self, seconds: int) -> None:
+        descriptor = os.open(self._file, os.O_WRONLY)
+        os.pwrite(descriptor, struct.pack("=q", seconds * 1000), 0)
+        os.close(descriptor)
+
+
+@pytest.fixture
+def clock(tmp_path):
+    return Clock(tmp_path)
+
+
+@pytest.fixture
+def circle(connect, names, start, clock):
+    return Circle(connect, names, start("--presence-grace", GRACE, under=clock.under))
+
+
+@pytest.mark.parametrize("seconds", [-3600, 3600], ids=["back", "forward"])
+def test_a_message_in_the_grace_is_pushed_at_its_end(circle, clock, seconds):
+    bob = circle.live("bob")
+    bob.session.drop()
+    lost = time.monotonic()
+    circle.send("are you there")
+    clock.set(seconds)
+    bob.phone.ring("are you there")
+    assert time.monotonic() - lost > GRACE - 0.2
+
+
+def test_a_hold_ends_when_a_wall_clock_that_is_set_forward_says_so(circle, clock):
+    bob = circle.away("bob", onFocus="hold")
+    bob.focus(True)
+    circle.send("held")
+    circle.pass_due()
+    assert bob.phone.texts() == []
+    clock.set(13 * 3600)  # a Focus counts for 12 h
+    bob.phone.ring("held")
+    circle.alice.expect("presence", user=bob.user, isFocused=None)
+
+
+def test_quiet_hours_that_have_not_begun_any_more_hold_nothing(circle, clock):
+    now = time.gmtime()
+    if now.tm_hour == 0 or now.tm_min > 57:
+        clock.set(2 * 3600)
+        now = time.gmtime(time.time() + 2 * 3600)
+        base = 2 * 3600
+    else:
+        base = 0
+    hours = {"from": f"{now.tm_hour:02}:00", "to": f"{now.tm_hour:02}:59", "days": [1, 2, 3, 4, 5, 6, 7]}
+    bob = circle.away("bob", quietHours=hours | {"timeZone": "UTC", "mode": "hold"})
+    circle.send("held")
+    circle.pass_due()
+    assert bob.phone.texts() == []
+    clock.set(base - 3600)
+    bob.phone.ring("held")
+
+
+def test_a_focus_that_was_reported_before_the_clock_was_set_back_gives_way_to_the_next(circle, clock):
+    clock.set(HOUR // 1000)
+    bob = circle.away("bob")
+    bob.focus(True)
+    clock.set(0)
+    eventually(lambda: "the wall clock was set" in circle.relay.log.read_text())
+    assert bob.focus(False)["applied"] is True
+    circle.alice.expect("presence", user=bob.user, isFocused=False)
+
+
+@pytest.mark.parametrize("seconds", [61, 3600])
+def test_a_push_that_is_being_sent_is_not_sent_again(connect, names, start, clock, tmp_path, seconds):
+    service = PushService()
+    service.handle = lambda request: None  # it takes its time
+    try:
+        app = {"app": "chat", "topics": ["chat"], "gateway": {"url": f"http://127.0.0.1:{service.port}/push"}}
+        file = tmp_path / "stillwire.json"
+        file.write_text(json.dumps({"apps": [app]}))
+        circle = Circle(connect, names, start("--config", file, "--presence-grace", "0", under=clock.under))
+        bob, carol = circle.away("bob"), circle.away("carol")
+        bob.put("devices/phone", {"platform": "http", "token": "one", "app": "chat"})
+        circle.send("once")
+        eventually(lambda: service.requests)
+        clock.set(seconds)
+        eventually(lambda: "the wall clock was set" in circle.relay.log.read_text())
+        # Other pushes are claimed meanwhile, and go out.
+        for text in ("two", "three", "four"):
+            circle.send(text)
+            carol.phone.ring(text)
+        assert len(service.requests) == 1
+        (job,) = call(circle.relay, "GET", f"/v1/pushes?user={bob.user}&state=sending").json["pushes"]
+        assert job["attempts"] == []
+    finally:
+        service.close()

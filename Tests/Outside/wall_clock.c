@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+/* A wall clock for tests, loaded into a relay with LD_PRELOAD: that of the system, with the milliseconds added that the
+ * file WALL_CLOCK_OFFSET holds as an int64_t. The monotonic clock stays as it is. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+
+static volatile const int64_t *offset;
+
+__attribute__((constructor)) static void open_offset(void) {
+  const char *path = getenv("WALL_CLOCK_OFFSET");
+  const int file = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+  if (file < 0) abort();
+  void *at = mmap(NULL, sizeof *offset, PROT_READ, MAP_SHARED, file, 0);
+  if (at == MAP_FAILED) abort();
+  offset = at;
+  close(file);
+}
+
+int clock_gettime(clockid_t clock, struct timespec *time) {
+  const int result = (int)syscall(SYS_clock_gettime, clock, time);
+  if (result || !offset || (clock != CLOCK_REALTIME && clock != CLOCK_REALTIME_COARSE)) return result;
+  time->tv_sec += *offset / 1000;
+  return 0;
+}
+
+int gettimeofday(struct timeval *restrict time, void *restrict zone) {
+  (void)zone;
+  struct timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  time->tv_sec = now.tv_sec;
+  time->tv_usec = now.tv_nsec / 1000;
+  return 0;
+}
+
+time_t time(time_t *at) {
+  struct timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  if (at) *at = now.tv_sec;
+  return now.tv_sec;
+}

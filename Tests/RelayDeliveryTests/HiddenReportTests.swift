@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayDelivery
+import RelayProtocol
+import Testing
+
+/// The time of the event `pushed` of a recipient who hides their presence.
+@Suite struct HiddenReportTests {
+  private func time(_ change: (inout MessageFacts) -> Void = { _ in }) -> Timestamp? {
+    var message = DeliveryCase.plain.message
+    change(&message)
+    return message.hiddenReportTime()
+  }
+
+  @Test func `it is the longest of the usual waits after the message`() {
+    #expect(time() == .at(10_000))
+    let message = DeliveryCase.plain.message
+    #expect(message.hiddenReportTime(DeliveryPolicy(grace: .seconds(20))) == .at(20_000))
+    #expect(message.hiddenReportTime(DeliveryPolicy(grace: .zero)) == .at(5_000))
+  }
+
+  @Test func `none is due for a message that nobody would be pushed to by then`() {
+    #expect(time { $0.isPushAsked = false } == nil)
+    #expect(time { $0.isDeleted = true } == nil)
+    #expect(time { $0.expires = .at(10_000) } == nil)
+    #expect(time { $0.expires = .at(10_001) } == .at(10_000))
+  }
+
+  @Test func `a call waits for nobody, so its reports tell nothing`() {
+    #expect(time { $0.kind = .call } == nil)
+    var call = DeliveryCase.plain.message
+    call.kind = .call
+    #expect(call.hiddenReportDelay() == nil)
+  }
+
+  @Test(arguments: [Level.passive, .active, .timeSensitive, .critical], [true, false])
+  func `it is the same for each level, and for who notifies anyway`(level: Level, isNotifyAnyway: Bool) {
+    #expect(
+      time {
+        $0.level = level
+        $0.isNotifyAnyway = isNotifyAnyway
+      } == .at(10_000))
+  }
+}
