@@ -81,8 +81,11 @@ extension Model {
   func isQuiet(_ user: UserID, to sender: UserID, in room: RoomID, _ wish: PushWish, at now: Timestamp) -> Bool {
     guard user != sender, isMember(user, of: room), seesFocus(of: user, sender) else { return false }
     let person = people[user] ?? PersonModel()
+    // The label that the sender chose reveals nothing of a filter.
+    var own = wish
+    own.criteria = nil
     let isFiltered = World.reporters.contains {
-      self.isFiltered(Target(user: user, device: $0), person, in: room, wish, at: now)
+      self.isFiltered(Target(user: user, device: $0), person, in: room, own, at: now)
     }
     return person.isFocused(at: now) == true || isFiltered
   }
