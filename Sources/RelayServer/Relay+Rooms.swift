@@ -226,7 +226,7 @@ extension Relay {
     }
     guard
       let page = try await store.read({
-        try $0.messages(room, before: nil, limit: newest, kept: kept, pageBytes: Self.mostPaged)
+        try $0.messages(room, before: nil, limit: newest, kept: kept, pageBytes: Self.mostRecovered)
       })
     else {
       return Replay(messages: .none, isComplete: false)
@@ -237,8 +237,9 @@ extension Relay {
   static let mostRecovered = 512 << 10
   /// A room that is busier than its history can be read gives none.
   static let mostReplays = 3
-  /// Bytes of bodies in a page of history; what is over comes with the next page.
-  static let mostPaged = 4 << 20
+  /// Bytes of bodies in a page of history; the next page continues behind them. A larger page would hold more memory
+  /// for each client that does not read.
+  static let mostPaged = 256 << 10
 
   /// Of a page and what was shown since it was read, so much of the newest that was shown.
   private func shown(_ page: MessagePage, in room: RoomHandle, newest: Int64) -> MessagesText? {
@@ -270,18 +271,21 @@ extension Relay {
         $0.bool("more", false)
       }
     }
-    let page = try await store.read { reader in
-      if let after = query.after {
-        try reader.messages(room, after: after, limit: query.limit, kept: kept, pageBytes: Self.mostPaged)
-      } else {
-        try reader.messages(room, before: query.before, limit: query.limit, kept: kept, pageBytes: Self.mostPaged)
-      }
+    // The reader's thread writes the text too, so that its size costs the hub's thread a copy at most.
+    let found = try await store.read { reader in
+      let page =
+        if let after = query.after {
+          try reader.messages(room, after: after, limit: query.limit, kept: kept, pageBytes: Self.mostPaged)
+        } else {
+          try reader.messages(room, before: query.before, limit: query.limit, kept: kept, pageBytes: Self.mostPaged)
+        }
+      return page.map { (epoch: $0.epoch, first: $0.first, more: $0.more, text: Replies.text(of: $0.messages).array) }
     }
-    guard let page else { throw StoreError.noRoom(room) }
+    guard let page = found else { throw StoreError.noRoom(room) }
     return {
       $0["epoch"] = page.epoch
       $0.integer("first", page.first)
-      $0.raw("messages", Replies.text(of: page.messages).array)
+      $0.raw("messages", page.text)
       $0.bool("more", page.more)
     }
   }

@@ -13,7 +13,7 @@ extension Stillwire {
     public var timeout = Duration.seconds(15)
     /// How many messages may wait to be sent, in all rooms together; one more fails.
     public var outbox = 100
-    /// Bytes of a message of the relay's at most. A page of history can have 4 MiB of bodies.
+    /// Bytes of a message of the relay's at most. A page of history can have 256 KiB of bodies.
     public var largestMessage = 16 << 20
     /// Asked at each attempt to connect, and for a newer token before one expires; it is told whether the last one has
     /// expired or is about to. Throwing is a failed attempt to connect, after which the client comes back; of a newer token
