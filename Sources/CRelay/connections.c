@@ -135,14 +135,27 @@ void relay__connection_ended(relay_hub_t *hub, struct lws *wsi) {
   relay__client_release(hub, opaque);
 }
 
+/* Parses the header of a connection from a trusted proxy. */
+static bool forwarded(const relay_hub_t *hub, struct lws *wsi, relay__address_t *address) {
+  char header[LONGEST_HEADER + 1];
+  return lws_get_opaque_user_data(wsi) == &hub->connections &&
+         lws_hdr_copy(wsi, header, sizeof header, WSI_TOKEN_X_FORWARDED_FOR) > 0 &&
+         relay__address_forwarded(header, hub->connections.trusted, hub->connections.trusted_count, address);
+}
+
+relay__address_t relay__connection_address(const relay_hub_t *hub, struct lws *wsi) {
+  relay__address_t address = {{0}};
+  if (forwarded(hub, wsi, &address)) return address;
+  struct sockaddr_storage peer;
+  socklen_t size = sizeof peer;
+  if (getpeername(lws_get_socket_fd(wsi), (struct sockaddr *)&peer, &size)) return (relay__address_t){{0}};
+  return relay__address_of((const struct sockaddr *)&peer);
+}
+
 bool relay__client_admit(relay_hub_t *hub, struct lws *wsi, relay__client_t **client) {
   *client = NULL;
-  if (!hub->limits.connections_per_address || lws_get_opaque_user_data(wsi) != &hub->connections) return true;
-  char header[LONGEST_HEADER + 1];
   relay__address_t address;
-  if (lws_hdr_copy(wsi, header, sizeof header, WSI_TOKEN_X_FORWARDED_FOR) <= 0 ||
-      !relay__address_forwarded(header, hub->connections.trusted, hub->connections.trusted_count, &address))
-    return true;
+  if (!hub->limits.connections_per_address || !forwarded(hub, wsi, &address)) return true;
   *client = retain(hub, address);
   return *client;
 }

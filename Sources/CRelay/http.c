@@ -14,6 +14,8 @@ enum {
   LOOK = 1000,
   COMMENT = 15000,
   STREAM_BOUND = 262144,
+  FOLLOWED_BOUND = 8,
+  SMALL = 4096, /* bytes of an answer that is sent whatever else is unsent */
 };
 
 const char *relay_http_reason(int status) {
@@ -257,13 +259,59 @@ static bool has_buffered(const relay_hub_t *hub) {
   return lws_service_adjust_timeout(hub->context, 1, 0) == 0;
 }
 
-/* Whether something came behind the request. While others have something to be read, as few have for longer
- * than an iteration, it cannot be told. What is under flow control does not count. */
-static bool is_followed(const relay_hub_t *hub, const relay_exchange_t *exchange) {
+typedef enum following { NOT_FOLLOWED, FOLLOWED, UNKNOWN } following_t;
+
+static void control_followed(const relay_hub_t *hub, int enable) {
+  for (uint32_t i = 0; i < hub->followed_count; i++) {
+    const relay_exchange_t *exchange = relay__slots_find(&hub->exchanges, hub->followed[i]);
+    if (exchange) lws_rx_flow_control(exchange->wsi, enable);
+  }
+}
+
+/* Returns whether bytes came behind the request. libwebsockets 4.1.6 says only that some connection has
+ * unread bytes, except those under flow control. So the answer follows from a comparison: with this
+ * connection under flow control and without. Connections that are known to have such bytes are under flow
+ * control meanwhile. The result is UNKNOWN while another one has some, which few have for longer than an
+ * iteration. */
+static following_t following(const relay_hub_t *hub, const relay_exchange_t *exchange) {
+  if (!exchange->is_followed && !has_buffered(hub)) {
+    /* This connection may be under flow control itself. */
+    lws_rx_flow_control(exchange->wsi, 1);
+    if (!has_buffered(hub)) return NOT_FOLLOWED;
+  }
+  control_followed(hub, 0);
   lws_rx_flow_control(exchange->wsi, 0);
   const bool others_are = has_buffered(hub);
   lws_rx_flow_control(exchange->wsi, 1);
-  return !others_are && has_buffered(hub);
+  const bool any_are = has_buffered(hub);
+  control_followed(hub, 1);
+  return others_are ? UNKNOWN : any_are ? FOLLOWED : NOT_FOLLOWED;
+}
+
+static void cut(relay_exchange_t *exchange);
+
+static void forget_followed(relay_hub_t *hub, relay_exchange_t *exchange) {
+  if (!exchange->is_followed) return;
+  exchange->is_followed = false;
+  uint32_t kept = 0;
+  for (uint32_t i = 0; i < hub->followed_count; i++)
+    if (hub->followed[i] != exchange->id) hub->followed[kept++] = hub->followed[i];
+  hub->followed_count = kept;
+}
+
+/* Remembers a request with something behind it while its answer is written. Past the bound the oldest is cut,
+ * so that clients that pipeline and read nothing cost the others nothing. It stays in the list until it is
+ * closed, because its bytes count until then. */
+static void note_followed(relay_hub_t *hub, relay_exchange_t *exchange) {
+  if (exchange->is_followed) return;
+  exchange->is_followed = true;
+  hub->followed =
+      relay__grow(hub->followed, hub->followed_count, &hub->followed_capacity, sizeof *hub->followed, 8);
+  hub->followed[hub->followed_count++] = exchange->id;
+  if (hub->followed_count <= FOLLOWED_BOUND) return;
+  relay_exchange_t *late =
+      relay__slots_find(&hub->exchanges, hub->followed[hub->followed_count - 1 - FOLLOWED_BOUND]);
+  if (late && !late->is_cut) cut(late);
 }
 
 static void answer(relay_hub_t *hub, relay_exchange_t *exchange, int status, const char *headers,
@@ -274,12 +322,14 @@ static void answer(relay_hub_t *hub, relay_exchange_t *exchange, int status, con
   exchange->progress = hub->clock;
   relay__timer_set(hub, &exchange->timer, RELAY__TIMER_EXCHANGE, hub->clock + LOOK);
   /* What came with the request, behind it, is in the library's buffer, from where 4.1.6 reads the body of a
-   * request wrongly and for ever. Closing makes the client ask again (RFC 9112, section 9.3.2). It says only
-   * whether any connection has something there, so that one may be closed for another's sake; it is told. */
-  if (hub->drain.is_on || has_buffered(hub)) exchange->closes = true;
+   * request wrongly and for ever. Closing makes the client ask again (RFC 9112, section 9.3.2). */
+  const following_t followed = exchange->is_told ? following(hub, exchange) : NOT_FOLLOWED;
+  if (followed == FOLLOWED) note_followed(hub, exchange);
+  if (hub->drain.is_on || followed != NOT_FOLLOWED) exchange->closes = true;
   put_status(&exchange->out, status);
   put_sharing(&exchange->out, hub, exchange);
   put_rest(&exchange->out, status, headers, body, exchange->closes, exchange->is_head);
+  relay__share_count(hub, exchange);
   want_to_write(exchange);
 }
 
@@ -288,6 +338,19 @@ static void refuse(relay_hub_t *hub, relay_exchange_t *exchange, int status, con
   char json[256];
   relay__count_error(hub, code);
   answer(hub, exchange, status, problem_headers, problem(json, sizeof json, status, code, detail));
+}
+
+static void refuse_busy(relay_hub_t *hub, relay_exchange_t *exchange, relay__busy_t busy) {
+  static const char headers[] = "Content-Type: application/problem+json\r\nCache-Control: no-store\r\n"
+                                "Retry-After: 1\r\n";
+  const bool is_user = busy == RELAY__BUSY_USER;
+  const char *code = is_user ? "rate_limited" : "unavailable";
+  char json[256];
+  relay__count_error(hub, code);
+  answer(hub, exchange, is_user ? 429 : 503, headers,
+         problem(json, sizeof json, is_user ? 429 : 503, code,
+                 is_user ? "too many requests under way or answers unread, of this user or address"
+                         : "too many answers are unread"));
 }
 
 /* Copies a text behind the others; its place is an offset until all are there. */
@@ -386,6 +449,7 @@ int relay__http_request(relay_hub_t *hub, struct lws *wsi, relay_exchange_t **at
   if (!malformed && !wrong) exchange->origin = listed_origin(hub, wsi);
   lws_set_timeout(wsi, NO_PENDING_TIMEOUT, 0); /* the library's content timeout; ours is the exchange's */
   exchange->closes = true;
+  relay__busy_t busy = RELAY__NOT_BUSY;
   if (malformed)
     refuse(hub, exchange, 400, "bad_request", malformed);
   else if (lws_hdr_total_length(wsi, WSI_TOKEN_HTTP_TRANSFER_ENCODING) > 0)
@@ -398,6 +462,8 @@ int relay__http_request(relay_hub_t *hub, struct lws *wsi, relay_exchange_t **at
     refuse(hub, exchange, 403, "forbidden", wrong);
   else if (exchange->length > hub->limits.frame)
     refuse(hub, exchange, 413, "too_large", "the body is over the limit `frame`");
+  else if ((busy = relay__share_begin(hub, exchange)))
+    refuse_busy(hub, exchange, busy);
   else
     exchange->closes = exchange->lacks_length;
   if (exchange->is_answered) return 0;
@@ -438,7 +504,7 @@ static void look_after(relay_hub_t *hub, relay_exchange_t *exchange) {
   if (exchange->out_sent == exchange->out.size && !lws_partial_buffered(exchange->wsi))
     exchange->progress = hub->clock;
   /* The library would want to write for the sake of what it cannot read, and never come to it. */
-  const bool spins = exchange->is_stream && is_followed(hub, exchange);
+  const bool spins = exchange->is_stream && following(hub, exchange) == FOLLOWED;
   if (exchange->is_stream && exchange->out_sent == exchange->out.size) rest(exchange);
   if (has_ended || spins || hub->clock >= exchange->progress + WRITE_DEADLINE) {
     cut(exchange);
@@ -489,13 +555,14 @@ int relay__http_writable(relay_hub_t *hub, relay_exchange_t **at) {
     return 0;
   }
   exchange->out.size = exchange->out_sent = 0;
+  relay__share_count(hub, exchange);
   if (exchange->is_stream) rest(exchange);
   if (!exchange->is_answered || exchange->is_stream) return 0;
-  const bool closes = exchange->closes;
+  /* Something may have come since the answer was begun. */
+  const bool closes = exchange->closes || following(hub, exchange) != NOT_FOLLOWED;
   struct lws *wsi = exchange->wsi;
   relay__http_closed(hub, at);
-  /* Something may have come since the answer was begun. */
-  return closes || has_buffered(hub) || lws_http_transaction_completed(wsi) ? -1 : 0;
+  return closes || lws_http_transaction_completed(wsi) ? -1 : 0;
 }
 
 void relay__http_closed(relay_hub_t *hub, relay_exchange_t **at) {
@@ -504,6 +571,8 @@ void relay__http_closed(relay_hub_t *hub, relay_exchange_t **at) {
   *at = NULL;
   if (exchange->is_stream) relay__event(hub, RELAY_EVENT_HTTP_CLOSED, NULL)->exchange = exchange->id;
   relay__timer_clear(hub, &exchange->timer);
+  forget_followed(hub, exchange);
+  relay__share_end(hub, exchange);
   relay__slots_remove(&hub->exchanges, exchange->id);
   relay__client_release(hub, exchange->client);
   free(exchange->body.at);
@@ -525,14 +594,20 @@ void relay_http_respond(relay_hub_t *hub, relay_id_t id, int status, const char 
   const bool is_half_closed =
       exchange->is_told && (exchange->length || exchange->lacks_length) && has_closed_side(exchange);
   if (is_half_closed) exchange->closes = true;
-  answer(hub, exchange, status, headers, body);
+  const relay__busy_t busy = body.count > SMALL && !exchange->is_head
+                                 ? relay__share_allows(hub, exchange, body.count)
+                                 : RELAY__NOT_BUSY;
+  if (busy)
+    refuse_busy(hub, exchange, busy);
+  else
+    answer(hub, exchange, status, headers, body);
   if (is_half_closed) write_out(hub, exchange);
 }
 
 void relay_http_stream(relay_hub_t *hub, relay_id_t id, const char *headers) {
   relay_exchange_t *exchange = relay__slots_find(&hub->exchanges, id);
   if (!exchange || exchange->is_answered) return;
-  if (is_followed(hub, exchange)) {
+  if (following(hub, exchange) == FOLLOWED) {
     refuse(hub, exchange, 400, "bad_request", "nothing can follow the request of a stream");
     return;
   }
@@ -551,7 +626,8 @@ void relay_http_stream(relay_hub_t *hub, relay_id_t id, const char *headers) {
 bool relay_http_stream_write(relay_hub_t *hub, relay_id_t id, relay_bytes_t bytes) {
   relay_exchange_t *exchange = relay__slots_find(&hub->exchanges, id);
   if (!exchange || !exchange->is_stream) return false;
-  if (exchange->out.size - exchange->out_sent + bytes.count > STREAM_BOUND) {
+  const size_t unsent = exchange->out.size - exchange->out_sent + bytes.count;
+  if (unsent > STREAM_BOUND || (unsent > SMALL && relay__share_allows(hub, exchange, unsent))) {
     cut(exchange);
     return false;
   }
@@ -561,6 +637,7 @@ bool relay_http_stream_write(relay_hub_t *hub, relay_id_t id, relay_bytes_t byte
     exchange->out_sent = 0;
   }
   relay__put(&exchange->out, bytes.at, bytes.count);
+  relay__share_count(hub, exchange);
   want_to_write(exchange);
   return true;
 }

@@ -100,6 +100,11 @@ static int callback(struct lws *wsi, enum lws_callback_reasons reason, void *use
     }
     return 0;
   case LWS_CALLBACK_WS_PEER_INITIATED_CLOSE:
+    if (size ==
+        1) { /* libwebsockets 4.1.6 would echo it, though half a code is none (RFC 6455, section 7.1.5) */
+      lws_close_reason(wsi, LWS_CLOSE_STATUS_PROTOCOL_ERR, NULL, 0);
+      return -1;
+    }
     return session && relay__session_peer_closed(hub, session, in, size) ? 0 : -1;
   case LWS_CALLBACK_CLOSED:
     note_churn(hub);
@@ -315,8 +320,14 @@ void relay_hub_close_listener(relay_hub_t *hub) {
 
 /* Life */
 
-/* The library's log has no context, so its lines go where an operator looks anyway; a client can provoke
- * some of them, so there are at most ten a second. */
+static void (*_Atomic library_log)(const char *line);
+
+void relay_log_library(void (*log)(const char *line)) {
+  library_log = log;
+}
+
+/* The library's log has no context, so all hubs share its destination; a client can provoke some of the
+ * lines, so there are at most ten a second. */
 static void library_logged(int level, const char *line) {
   static _Atomic long second, count;
   (void)level;
@@ -325,7 +336,15 @@ static void library_logged(int level, const char *line) {
     second = now;
     count = 0;
   }
-  if (count++ < 10) fprintf(stderr, "libwebsockets: %s", line);
+  if (count++ >= 10) return;
+  void (*log)(const char *) = library_log;
+  if (!log) {
+    fprintf(stderr, "libwebsockets: %s", line);
+    return;
+  }
+  char text[512];
+  snprintf(text, sizeof text, "libwebsockets: %.*s", (int)strcspn(line, "\r\n"), line);
+  log(text);
 }
 
 relay_hub_t *relay_hub_create(const relay_config_t *config, const relay_callbacks_t *callbacks) {
@@ -436,6 +455,9 @@ void relay_hub_set_limits(relay_hub_t *hub, const relay_limits_t *limits) {
   hub->limits = *limits;
   hub->limits.connections = before.connections;
   hub->limits.connections_per_address = before.connections_per_address;
+  hub->limits.requests_per_user = before.requests_per_user;
+  hub->limits.unsent_per_user = before.unsent_per_user;
+  hub->limits.unsent = before.unsent;
 }
 
 void relay_hub_stop(relay_hub_t *hub) {
@@ -478,11 +500,12 @@ void relay_hub_destroy(relay_hub_t *hub) {
   relay__connections_destroy(&hub->connections);
   relay__names_free(&hub->room_names);
   relay__names_free(&hub->user_names);
+  relay__names_free(&hub->shares);
   relay_json_parser_destroy(hub->parser);
-  void *const blocks[] = {hub->heap,         hub->dirty,   hub->resuming,    hub->events,
-                          hub->spare_events, hub->owned,   hub->spare_owned, hub->text.at,
-                          hub->join,         hub->address, hub->path,        hub->subprotocol,
-                          hub->origins,      hub->hosts,   hub->requests,    hub->receipts};
+  void *const blocks[] = {hub->heap,     hub->dirty,       hub->resuming, hub->events, hub->spare_events,
+                          hub->owned,    hub->spare_owned, hub->text.at,  hub->join,   hub->address,
+                          hub->path,     hub->subprotocol, hub->origins,  hub->hosts,  hub->requests,
+                          hub->receipts, hub->followed};
   for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) free(blocks[i]);
   free(hub);
 }
@@ -509,5 +532,6 @@ relay_counts_t relay_hub_counts(const relay_hub_t *hub) {
       .events = hub->event_count,
       .frames = hub->frames,
       .frame_bytes = hub->frame_bytes,
+      .exchange_bytes = hub->exchange_bytes,
   };
 }

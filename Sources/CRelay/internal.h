@@ -210,6 +210,8 @@ void relay__connection_ended(relay_hub_t *hub, struct lws *wsi);
  * released. */
 bool relay__client_admit(relay_hub_t *hub, struct lws *wsi, relay__client_t **client);
 void relay__client_release(relay_hub_t *hub, relay__client_t *client);
+/* The address of the client: of the peer, or the one that a trusted proxy forwards. */
+relay__address_t relay__connection_address(const relay_hub_t *hub, struct lws *wsi);
 
 /* session.c */
 
@@ -562,6 +564,9 @@ struct relay_exchange {
   struct lws *wsi;
   relay_id_t id;
   relay__client_t *client; /* NULL: not counted here */
+  struct relay__share *share;
+  size_t reserved; /* bytes of the body, from the head on */
+  size_t counted;  /* bytes that `share` and the hub count for it */
   relay__text_t body, out;
   size_t out_sent;
   relay__text_t fields; /* the texts of `http`, one after another */
@@ -572,8 +577,32 @@ struct relay_exchange {
   int64_t comment_at; /* on the loop's clock: when a stream is sent a comment */
   int64_t progress;   /* the same clock: when something was written last, or nothing was to be */
   bool is_told, is_answered, is_stream, closes, is_cut, is_head;
+  bool is_followed;  /* it is in the hub's list of these */
   bool lacks_length; /* the request has no Content-Length, and the library expects a body all the same */
 };
+
+/* shares.c */
+
+/* The requests of a user, or of an address. */
+typedef struct relay__share {
+  relay__named_t named; /* `u` and the user's name, or `a` and the bytes of the address */
+  uint32_t users;       /* the bounds are so many users' */
+  uint32_t exchanges;
+  size_t bytes;
+} relay__share_t;
+
+typedef enum relay__busy { RELAY__NOT_BUSY, RELAY__BUSY_USER, RELAY__BUSY_ALL } relay__busy_t;
+
+/* Counts the request for its address, with the length of its body, and returns the bound that is exceeded.
+ * The caller refuses the request then. */
+relay__busy_t relay__share_begin(relay_hub_t *hub, relay_exchange_t *exchange);
+/* Updates the count after `out` has changed. */
+void relay__share_count(relay_hub_t *hub, relay_exchange_t *exchange);
+/* Returns the bound that the request would exceed with this many bytes. */
+relay__busy_t relay__share_allows(const relay_hub_t *hub, const relay_exchange_t *exchange, size_t bytes);
+void relay__share_end(relay_hub_t *hub, relay_exchange_t *exchange);
+
+/* http.c */
 
 int relay__http_request(relay_hub_t *hub, struct lws *wsi, relay_exchange_t **place, const char *path,
                         size_t size);
@@ -694,6 +723,11 @@ struct relay_hub {
   relay__drain_t drain;
   relay__alarm_t alarm;
   relay__connections_t connections;
+  relay__names_t shares; /* of the requests that are under way */
+  size_t exchange_bytes; /* that these hold */
+  /* Requests with something behind them whose answers are being written, oldest first. */
+  relay_id_t *followed;
+  uint32_t followed_count, followed_capacity;
   int64_t starved;      /* on the loop's clock: when the lack of descriptors was logged last; 0: never */
   uint64_t round_began; /* ns: when the first message that is not written yet was shown; 0: there is none */
   uint32_t round_messages;
@@ -704,7 +738,10 @@ enum {
   RELAY__WRITE = 65536,
   RELAY__REPLIES = 262144,
   RELAY__HELD = 262144,
-  RELAY__OPEN_REQUESTS = 64
+  RELAY__OPEN_REQUESTS = 64,
+  /* The first frame comes from anybody, so it may cost little: bytes, and values in it. */
+  RELAY__HELLO_SIZE = 16384,
+  RELAY__HELLO_VALUES = 256,
 };
 
 /* Queues an event; `owned` is freed after its delivery. */

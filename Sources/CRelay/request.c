@@ -417,6 +417,11 @@ bool relay__request(relay_hub_t *hub, relay_session_t *session, const char *fram
     relay__session_close(hub, session, 4500, "bad request: hello must come first", -1);
     return true;
   }
+  if (session->state == RELAY__NEW && request.json.count > RELAY__HELLO_VALUES) {
+    refuse(&request, "too_large", "hello has more than 256 values");
+    relay__session_close(hub, session, 4505, "hello has more than 256 values", -1);
+    return true;
+  }
   if (session->state == RELAY__NEW) {
     session->state = RELAY__HELLO;
     hand_over(&request, RELAY_EVENT_REQUEST, NULL);

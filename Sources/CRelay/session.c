@@ -306,8 +306,10 @@ void relay__session_received(relay_hub_t *hub, relay_session_t *session, const v
     return;
   }
   const size_t gathered = session->gathered ? session->gathered->size : 0;
-  if (gathered + size > hub->limits.frame) {
-    relay__refuse(hub, session, NULL, "too_large", "the message is over the limit `frame`", -1);
+  const bool is_hello = session->state == RELAY__NEW && hub->limits.frame > RELAY__HELLO_SIZE;
+  if (gathered + size > (is_hello ? RELAY__HELLO_SIZE : hub->limits.frame)) {
+    relay__refuse(hub, session, NULL, "too_large",
+                  is_hello ? "hello is over 16384 bytes" : "the message is over the limit `frame`", -1);
     relay__session_close(hub, session, 4505, "message over the limit", -1);
     return;
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import CRelay
+public import RelayProtocol
 
 /// An answer to an HTTP request.
 public struct HTTPResponse: Sendable {
@@ -19,6 +20,13 @@ public struct HTTPResponse: Sendable {
 }
 
 extension Hub {
+  /// Counts a request for its caller, no longer for its address.
+  /// - Parameter user: `nil` for a backend, whose requests count in all alone.
+  /// - Returns: False if the user has too many requests under way, or if these hold too many bytes.
+  public func identify(_ exchange: ExchangeHandle, as user: UserID?) -> Bool {
+    relay_http_identify(hub, exchange.rawValue, user?.rawValue)
+  }
+
   public func respond(to exchange: ExchangeHandle, with response: HTTPResponse) {
     response.body.withBytes {
       relay_http_respond(hub, exchange.rawValue, Int32(response.status), Self.lines(response.headers), $0)

@@ -2,6 +2,7 @@
 import CRelay
 import Foundation
 public import RelayProtocol
+import Synchronization
 
 /// How a hub listens and what it allows.
 public struct HubConfiguration: Sendable {
@@ -121,6 +122,18 @@ public final class Hub {
     box.owner = self
   }
 
+  /// Sends libwebsockets' own lines, of all hubs of the process, to this log instead of standard error. Any thread.
+  public static func logLibrary(_ log: @escaping @Sendable (String) -> Void) {
+    libraryLog.withLock { $0 = log }
+    relay_log_library { line in
+      guard let line else { return }
+      let log = Hub.libraryLog.withLock { $0 }
+      log?(String(cString: line))
+    }
+  }
+
+  private static let libraryLog = Mutex<(@Sendable (String) -> Void)?>(nil)
+
   deinit { relay_hub_destroy(hub) }
 
   private let box: CallbackBox
@@ -170,7 +183,9 @@ public final class Hub {
       member_list: UInt32(limits.memberList), pushed_members: UInt32(limits.pushedMembersPerRoom),
       presence_grace: milliseconds(grace.seconds),
       connections: UInt32(connections.most),
-      connections_per_address: UInt32(connections.perAddress))
+      connections_per_address: UInt32(connections.perAddress),
+      requests_per_user: UInt32(connections.requestsPerUser),
+      unsent_per_user: UInt64(connections.unsentPerUser), unsent: UInt64(connections.unsent))
   }
 
   /// Bounds everybody by other limits from now on, but for connections. A room keeps its `memberList` until

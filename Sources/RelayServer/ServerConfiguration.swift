@@ -97,6 +97,15 @@ public struct ServerConfiguration: Sendable {
     if let value = try config.number("connections.perAddress", 0...1_000_000, isWhole: true) {
       connections.perAddress = Int(value)
     }
+    if let value = try config.number("connections.requestsPerUser", 0...1_000_000, isWhole: true) {
+      connections.requestsPerUser = Int(value)
+    }
+    if let value = try config.number("connections.unsentPerUser", 0...1_099_511_627_776, isWhole: true) {
+      connections.unsentPerUser = Int(value)
+    }
+    if let value = try config.number("connections.unsent", 0...1_099_511_627_776, isWhole: true) {
+      connections.unsent = Int(value)
+    }
     if let value = config.string(forKey: "trustedProxies") {
       connections.trustedProxies = value.split(separator: " ").map(String.init)
       for network in connections.trustedProxies where !ConnectionLimits.isNetwork(network) {

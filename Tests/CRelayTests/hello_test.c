@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The first frame of a session. */
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 
 #include "host.h"
@@ -54,6 +56,44 @@ TEST(not_hello, "hello: another first request closes with 4500") {
     EXPECT_CONTAINS(peer_hear(peer), "\"code\":\"bad_request\"");
     is_closed(peer, 4500);
   }
+  host_end(host);
+}
+
+/* Sends a hello of at least `size` bytes with so many more values, and expects the close or, with 0, a
+ * welcome. */
+static void says_hello_of(const host_t *host, size_t size, int values, int code) {
+  char *text = malloc(size + 8192), *at = text;
+  at += sprintf(at, "{\"type\":\"hello\",\"user\":\"ann\",\"x\":[0");
+  for (int i = 0; i < values; i++) at += sprintf(at, ",0");
+  at += sprintf(at, "]");
+  while ((size_t)(at - text) + 1 < size) *at++ = ' ';
+  *at++ = '}';
+  peer_t *peer = dial(host);
+  peer_frame(peer, true, PEER_TEXT, text, (size_t)(at - text));
+  free(text);
+  if (code) {
+    is_closed(peer, code);
+    return;
+  }
+  EXPECT_CONTAINS(peer_hear(peer), "welcome");
+  peer_leave(peer);
+}
+
+TEST(hello_bounds, "hello: its bytes and its values are bounded, and what follows it is not") {
+  host_t *host = host_start(NULL);
+  says_hello_of(host, 16384, 0, 0);
+  says_hello_of(host, 16385, 0, 4505);
+  says_hello_of(host, 65536, 30000, 4505);
+  says_hello_of(host, 0, 251, 0); /* with the object, the array, its first value and the two names */
+  says_hello_of(host, 0, 252, 4505);
+  peer_t *peer = peer_open(host_port(host), "ann", "");
+  char *frame = malloc(60001);
+  memset(frame, 'x', 60000);
+  frame[60000] = 0;
+  peer_say(peer, "{\"type\":\"ping\",\"pad\":\"%s\"}", frame);
+  EXPECT_CONTAINS(peer_hear(peer), "pong");
+  free(frame);
+  peer_leave(peer);
   host_end(host);
 }
 

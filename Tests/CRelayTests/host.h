@@ -63,6 +63,8 @@ void host_finish_held(host_t *host);
 relay_id_t host_session(const char *welcome);
 
 /* policy.c */
+/* Bytes of the answer to `/large`: more than the buffers of a socket take. */
+enum { POLICY_LARGE = 32 << 20 };
 void policy_happened(void *context, const relay_event_t *events, size_t count);
 void host_note(host_t *host, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

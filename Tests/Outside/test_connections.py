@@ -2,6 +2,7 @@
 """Who may connect, for how long without saying anything, and what a flood does to the others."""
 
 import base64
+import json
 import os
 import resource
 import select
@@ -199,3 +200,31 @@ def test_behind_a_trusted_proxy_clients_are_told_apart(start):
 def test_a_wrong_bound_is_told_at_start(tmp_path, option, value, told):
     ended = run("serve", "--port", 0, "--data", tmp_path / "data", option, value)
     assert ended.returncode == 1 and told in ended.stderr
+
+
+def configured(start, tmp_path, connections):
+    path = tmp_path / "stillwire.json"
+    path.write_text(json.dumps({"connections": connections}))
+    return start("--config", path)
+
+
+def test_requests_under_way_from_an_address_are_bounded(start, tmp_path):
+    relay = configured(start, tmp_path, {"requestsPerUser": 1})
+    stream = f"GET /v1/simulator/devices/phone/events HTTP/1.1\r\nHost: 127.0.0.1:{relay.port}\r\n\r\n".encode()
+    with ExitStack() as ends:
+        for _ in range(16):
+            ends.enter_context(Wire(relay)).send_bytes(stream)
+        # The last of them may not have come yet.
+        eventually(lambda: call(relay, "GET", "/live").status == 429)
+        answer = call(relay, "GET", "/live")
+        assert (answer.status, answer.problem["code"], answer.headers["Retry-After"]) == (429, "rate_limited", "1")
+    eventually(lambda: call(relay, "GET", "/live").status == 200)
+
+
+@pytest.mark.parametrize("key", ["requestsPerUser", "unsentPerUser", "unsent"])
+@pytest.mark.parametrize("value", [-1, 1.5])
+def test_a_wrong_bound_on_requests_is_an_error_at_start(tmp_path, key, value):
+    path = tmp_path / "stillwire.json"
+    path.write_text(json.dumps({"connections": {key: value}}))
+    ended = run("serve", "--port", 0, "--data", tmp_path / "data", "--config", path)
+    assert ended.returncode == 1 and f"connections.{key}" in ended.stderr

@@ -257,6 +257,21 @@ def test_a_body_without_a_plain_length_is_411(relay, headers, body):
         assert_problem(wire.response(), 411, "bad_request")
 
 
+def test_a_page_of_history_has_256_kib_of_bodies_at_most(relay, alice, room):
+    body = "x" * 60_000
+    for _ in range(9):
+        alice.send(room, body)
+    seqs, after = [], 0
+    for expected in (4, 4, 1):
+        page = call(relay, "GET", f"/v1/rooms/{room}/messages?after={after}&limit=300").json
+        assert [len(message["body"]) for message in page["messages"]] == [60_000] * expected
+        assert alice.request("history", room=room, after=after, limit=300)["messages"] == page["messages"]
+        seqs += [message["seq"] for message in page["messages"]]
+        assert page["more"] is (expected == 4)
+        after = seqs[-1]
+    assert seqs == list(range(1, 10))
+
+
 def test_a_request_without_a_body_needs_no_length(relay, names, room):
     (bob,) = names("bob")
     lines = [f"PUT /v1/rooms/{room}/members/{bob} HTTP/1.1", f"Host: 127.0.0.1:{relay.port}"]

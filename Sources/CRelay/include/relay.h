@@ -48,6 +48,9 @@ typedef struct relay_limits {
   uint32_t presence_grace;          /* milliseconds */
   uint32_t connections;             /* in all; 0: no limit, see relay_connections_possible() */
   uint32_t connections_per_address; /* an IPv4 address or an IPv6 /64; 0: no limit */
+  /* HTTP requests under way, see relay_http_identify(), and 16 times as many of an address; 0: no limit. */
+  uint32_t requests_per_user;
+  uint64_t unsent_per_user, unsent; /* bytes that these hold, and all requests together; 0: no limit */
 } relay_limits_t;
 
 /* The values of Host that the hub answers. A page of a name that its owner points at the relay (DNS
@@ -89,6 +92,9 @@ uint32_t relay_connections_possible(void);
 /* Whether it may be one of `trusted_proxies`. */
 bool relay_network_is_valid(const char *network);
 
+/* Sets the destination of libwebsockets' own lines, without a line feed, at most ten a second, for all hubs;
+ * NULL: standard error, which blocks the hub's thread if nobody reads it. [any thread] */
+void relay_log_library(void (*log)(const char *line));
 /* NULL when out of memory. */
 relay_hub_t *relay_hub_create(const relay_config_t *config, const relay_callbacks_t *callbacks);
 /* Binds the port. 0, or an errno: EADDRINUSE, EACCES, EADDRNOTAVAIL ... */
@@ -130,6 +136,7 @@ int64_t relay_hub_next_due(const relay_hub_t *hub);
 typedef struct relay_counts {
   size_t connections, sessions, users, rooms, members, seats, watches, timers, exchanges, events;
   size_t frames, frame_bytes; /* alive, however many sessions wait for them */
+  size_t exchange_bytes;      /* bodies and unsent answers of HTTP requests */
 } relay_counts_t;
 relay_counts_t relay_hub_counts(const relay_hub_t *hub);
 relay_stats_t relay_hub_stats(const relay_hub_t *hub);
@@ -470,8 +477,14 @@ void relay_member_decide(relay_hub_t *hub, relay_id_t room, relay_id_t user, con
 
 /* HTTP */
 
+/* Counts the request for this user from now on, no longer for its address; NULL: for an API key, whose
+ * requests count in all alone. Returns false if the user has too many requests under way, or if these hold
+ * too many bytes: the caller answers 429. */
+bool relay_http_identify(relay_hub_t *hub, relay_id_t exchange, const char *user);
 /* `headers` are whole lines ("Name: value\r\n"); Content-Length is added, and what a page of another of the
  * listed origins needs to read the answer (Fetch, "HTTP CORS protocol"). */
+/* An answer of more than 4 KiB that exceeds `unsent_per_user` becomes 429, one that exceeds `unsent` becomes
+ * 503. */
 void relay_http_respond(relay_hub_t *hub, relay_id_t exchange, int status, const char *headers,
                         relay_bytes_t body);
 /* The reason phrase of a status (RFC 9110, section 15), for good. [any thread] */
@@ -480,7 +493,8 @@ const char *relay_http_reason(int status);
  * that closes is noticed within a second, one that is gone without a word at a comment that it is sent
  * every 15 s. */
 void relay_http_stream(relay_hub_t *hub, relay_id_t exchange, const char *headers);
-/* false when the client is gone, or was cut because more than 256 KiB waited for it. */
+/* false when the client is gone, or was cut because more than 256 KiB, or than `unsent_per_user` or
+ * `unsent` permits, waited for it. */
 bool relay_http_stream_write(relay_hub_t *hub, relay_id_t exchange, relay_bytes_t bytes);
 /* Closes the stream. */
 void relay_http_stream_end(relay_hub_t *hub, relay_id_t exchange);

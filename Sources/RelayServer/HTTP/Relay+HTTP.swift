@@ -46,6 +46,7 @@ extension Relay {
     _ work: (HTTPCall) async throws -> HTTPResponse?
   ) async throws -> HTTPResponse? {
     let caller = try await caller(request)
+    try count(request, for: caller)
     try request.checkContentType()
     let call = HTTPCall(request: request, caller: caller, parts: parts)
     guard case .user(let user) = caller else { return try await work(call) }
@@ -54,6 +55,14 @@ extension Relay {
     defer { hub.release(handle) }
     try spend(rate, of: handle)
     return try await work(call)
+  }
+
+  private func count(_ request: HTTPRequest, for caller: Caller) throws(RequestError) {
+    let user: UserID? = if case .user(let user) = caller { user.id } else { nil }
+    guard hub.identify(request.exchange, as: user) else {
+      throw RequestError(
+        .rateLimited, "too many requests under way or answers unread, of this user", retryAfter: .seconds(1))
+    }
   }
 
   private func spend(_ rate: Rate, of user: UserHandle) throws(RequestError) {

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Bounds on HTTP requests under way and on the bytes that they hold, for each user and in all. A request
+ * counts for its address until its caller is known, and then for that user. An API key's requests count in
+ * all alone. */
+#include "internal.h"
+
+#include <stdlib.h>
+
+/* Many users may share an address, and a backend's requests count for it until their API key is known. */
+enum { USERS_PER_ADDRESS = 16 };
+
+static size_t held_by(const relay_exchange_t *exchange) {
+  return exchange->out.size > exchange->reserved ? exchange->out.size : exchange->reserved;
+}
+
+void relay__share_count(relay_hub_t *hub, relay_exchange_t *exchange) {
+  const size_t held = held_by(exchange);
+  hub->exchange_bytes += held - exchange->counted; /* unsigned, so a difference below 0 subtracts */
+  if (exchange->share) exchange->share->bytes += held - exchange->counted;
+  exchange->counted = held;
+}
+
+static void leave(relay_hub_t *hub, relay_exchange_t *exchange) {
+  relay__share_t *share = exchange->share;
+  if (!share) return;
+  exchange->share = NULL;
+  share->bytes -= exchange->counted;
+  if (--share->exchanges) return;
+  relay__names_remove(&hub->shares, &share->named);
+  free(share);
+}
+
+void relay__share_end(relay_hub_t *hub, relay_exchange_t *exchange) {
+  leave(hub, exchange);
+  hub->exchange_bytes -= exchange->counted;
+  exchange->counted = 0;
+}
+
+/* A single request may hold more than the bound, so that a low bound makes nothing impossible. */
+static bool is_over(size_t others, size_t more, uint64_t bound) {
+  return bound && others && others + more > bound;
+}
+
+relay__busy_t relay__share_allows(const relay_hub_t *hub, const relay_exchange_t *exchange, size_t more) {
+  const relay__share_t *share = exchange->share;
+  if (share && is_over(share->bytes - exchange->counted, more, hub->limits.unsent_per_user * share->users))
+    return RELAY__BUSY_USER;
+  return is_over(hub->exchange_bytes - exchange->counted, more, hub->limits.unsent) ? RELAY__BUSY_ALL
+                                                                                    : RELAY__NOT_BUSY;
+}
+
+static relay__busy_t join(relay_hub_t *hub, relay_exchange_t *exchange, const char *key, size_t size,
+                          uint32_t users) {
+  relay__share_t *share = relay__names_find(&hub->shares, key, size);
+  const uint64_t bound = (uint64_t)hub->limits.requests_per_user * users;
+  if (share && bound && share->exchanges >= bound) return RELAY__BUSY_USER;
+  if (!share) {
+    share = relay__named_allocate(sizeof *share, key, size);
+    share->users = users;
+    relay__names_add(&hub->shares, &share->named);
+  }
+  share->exchanges++;
+  share->bytes += exchange->counted;
+  exchange->share = share;
+  return relay__share_allows(hub, exchange, exchange->counted);
+}
+
+/* The first byte of a key keeps users and addresses apart. */
+relay__busy_t relay__share_begin(relay_hub_t *hub, relay_exchange_t *exchange) {
+  const relay__address_t address = relay__address_client(relay__connection_address(hub, exchange->wsi));
+  char key[1 + sizeof address.bytes] = "a";
+  memcpy(key + 1, address.bytes, sizeof address.bytes);
+  exchange->reserved = (size_t)exchange->length;
+  relay__share_count(hub, exchange);
+  return join(hub, exchange, key, sizeof key, USERS_PER_ADDRESS);
+}
+
+/* What relay.h publishes */
+
+bool relay_http_identify(relay_hub_t *hub, relay_id_t id, const char *user) {
+  relay_exchange_t *exchange = relay__slots_find(&hub->exchanges, id);
+  if (!exchange) return true;
+  leave(hub, exchange);
+  if (!user) return true;
+  relay__text_t key = {0};
+  relay__puts(&key, "u");
+  relay__puts(&key, user);
+  const relay__busy_t busy = join(hub, exchange, key.at, key.size, 1);
+  free(key.at);
+  return busy != RELAY__BUSY_USER;
+}
