@@ -53,6 +53,7 @@ public final class Server: Service {
     } catch {
       throw StartupError("\(error)")
     }
+    Hub.logLibrary { log.warning("\($0)") }
     let hub: Hub
     do {
       hub = try Hub(

@@ -115,7 +115,7 @@ struct Serve: AsyncParsableCommand {
     do {
       let configuration = try read()
       LoggingSystem.bootstrap { label in
-        var handler = StreamLogHandler.standardError(label: label)
+        var handler = StreamLogHandler(label: label, stream: LogOutput.standardError)
         handler.logLevel = configuration.logLevel
         return handler
       }
@@ -145,7 +145,8 @@ struct Serve: AsyncParsableCommand {
     for await signal in await UnixSignalsSequence(trapping: .sigterm, .sigint) {
       count += 1
       guard count > 1 else { continue }
-      try? FileHandle.standardError.write(contentsOf: Data("stillwire: ended at once\n".utf8))
+      LogOutput.standardError.write("stillwire: ended at once\n")
+      LogOutput.standardError.flush(within: .milliseconds(200))
       _exit(128 + (signal == .sigint ? SIGINT : SIGTERM))
     }
   }
