@@ -210,12 +210,14 @@ def configured(start, tmp_path, connections):
 
 def test_requests_under_way_from_an_address_are_bounded(start, tmp_path):
     relay = configured(start, tmp_path, {"requestsPerUser": 1})
-    stream = f"GET /v1/simulator/devices/phone/events HTTP/1.1\r\nHost: 127.0.0.1:{relay.port}\r\n\r\n".encode()
+    head = b"PUT /v1/users/bob/focus HTTP/1.1\r\n" + HOST + b"Content-Length: 20\r\n\r\n"
     with ExitStack() as ends:
-        for _ in range(16):
-            ends.enter_context(Wire(relay)).send_bytes(stream)
-        # The last of them may not have come yet.
-        eventually(lambda: call(relay, "GET", "/live").status == 429)
+        sockets = [ends.enter_context(socket.create_connection(("127.0.0.1", relay.port))) for _ in range(20)]
+        for one in sockets:
+            one.sendall(head)
+        # An address may have as many as 16 users: 4 are refused, and the others wait for their bodies.
+        refused = eventually(lambda: len(found := select.select(sockets, [], [], 0)[0]) == 4 and found)
+        assert all(one.recv(100).startswith(b"HTTP/1.1 429 ") for one in refused)
         answer = call(relay, "GET", "/live")
         assert (answer.status, answer.problem["code"], answer.headers["Retry-After"]) == (429, "rate_limited", "1")
     eventually(lambda: call(relay, "GET", "/live").status == 200)

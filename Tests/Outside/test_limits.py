@@ -184,7 +184,7 @@ def test_a_large_reply_waits_for_a_slow_reader(start, connect):
         for id in range(20):
             slow.send_request("history", id=id, room="room", limit=20)
         for id in range(20):
-            assert len(slow.reply(id)["messages"]) == 20
+            assert len(slow.reply(id)["messages"]) == 4  # a page has at most 256 KiB of bodies
 
 
 def test_a_session_without_a_pong_is_closed_and_one_with_a_pong_lives(start):
