@@ -448,6 +448,10 @@ void relay_hub_run(relay_hub_t *hub) {
 void relay_hub_flush(relay_hub_t *hub) {
   for (uint32_t i = 0; i < hub->rooms.count; i++)
     if (hub->rooms.items[i]) relay__room_flush(hub, hub->rooms.items[i]);
+  for (uint32_t i = 0; i < hub->users.count; i++) {
+    const relay_user_t *user = hub->users.items[i];
+    if (user && user->was_online) relay__user_seen(hub, user);
+  }
 }
 
 void relay_hub_set_limits(relay_hub_t *hub, const relay_limits_t *limits) {

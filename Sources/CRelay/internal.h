@@ -359,6 +359,8 @@ struct relay_user {
 
 relay_user_t *relay__user_find(const relay_hub_t *hub, relay_id_t id);
 bool relay__user_is_online(const relay_user_t *user);
+/* Queues the event that says when the user was last seen. */
+void relay__user_seen(relay_hub_t *hub, const relay_user_t *user);
 void relay__user_session_added(relay_hub_t *hub, relay_user_t *user, relay_session_t *session);
 void relay__user_session_removed(relay_hub_t *hub, relay_user_t *user, relay_session_t *session,
                                  bool is_clean);

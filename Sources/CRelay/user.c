@@ -127,6 +127,13 @@ void relay__user_count(relay_hub_t *hub, relay_user_t *user) {
   }
 }
 
+void relay__user_seen(relay_hub_t *hub, const relay_user_t *user) {
+  char *name = relay__copy_string(user->named.name, user->named.length);
+  relay_event_t *event = relay__event(hub, RELAY_EVENT_USER_AWAY, name);
+  event->name = name;
+  event->time = user->last_seen;
+}
+
 void relay__user_changed(relay_hub_t *hub, relay_user_t *user, relay_id_t cause) {
   const bool is_online = relay__user_is_online(user);
   relay__user_count(hub, user);
@@ -136,12 +143,7 @@ void relay__user_changed(relay_hub_t *hub, relay_user_t *user, relay_id_t cause)
       hub->stats.went_online++;
     else
       hub->stats.went_offline++;
-    if (!is_online) {
-      char *name = relay__copy_string(user->named.name, user->named.length);
-      relay_event_t *event = relay__event(hub, RELAY_EVENT_USER_AWAY, name);
-      event->name = name;
-      event->time = user->last_seen;
-    }
+    if (!is_online) relay__user_seen(hub, user);
   }
   user->cause = user->is_pending && user->cause != cause ? 0 : cause;
   user->changed = ++hub->stamp;

@@ -51,6 +51,8 @@ extension Relay {
       return  // the client has left
     }
     admit(request.session, as: identity)
+    // The time survives a crash, so that a user who was online is not shown as last seen before this session.
+    saveLastSeen(hub.now, of: user.id)
     user = show(told, of: handle, cause: request.session) ?? user
     hub.finish(
       request.session,

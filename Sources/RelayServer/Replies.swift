@@ -5,6 +5,17 @@ import RelayStore
 
 /// The text of frames and of what several of them share.
 enum Replies {
+  /// The event that a message was edited or deleted.
+  static func change(_ event: String, _ seq: Int64, at time: Timestamp, body: [UInt8]?, in room: RoomID) -> [UInt8] {
+    JSONWriter.object {
+      $0["type"] = event
+      $0["room"] = room.rawValue
+      $0.integer("seq", seq)
+      $0.integer("time", time.rawValue)
+      $0.raw("body", body)
+    }
+  }
+
   static func ok(
     _ request: HubRequest, type: String = "ok", always: Bool = false,
     _ members: (inout JSONWriter.Object) -> Void = { _ in }
@@ -48,11 +59,12 @@ enum Replies {
     }
   }
 
-  static func focus(applied: Bool, isFocused: Bool?, since: Timestamp?) -> (inout JSONWriter.Object) -> Void {
+  static func focus(_ result: Relay.FocusResult) -> (inout JSONWriter.Object) -> Void {
     {
-      $0.bool("applied", applied)
-      $0.boolOrNull("isFocused", isFocused)
-      $0.integer("focusSince", since?.rawValue)
+      $0.bool("applied", result.applied)
+      $0.boolOrNull("isFocused", result.isFocused)
+      $0.integer("focusSince", result.since?.rawValue)
+      $0.integer("settlesAt", result.settles?.rawValue)
     }
   }
 

@@ -59,6 +59,24 @@ TEST(clean_close, "presence: a close with 1000 counts at once") {
   host_end(host);
 }
 
+static void flush(relay_hub_t *hub, void *unused) {
+  (void)unused;
+  relay_hub_flush(hub);
+}
+
+TEST(flush_last_seen, "presence: a flush says when users were last seen who are still online") {
+  relay_config_t config = host_config();
+  config.limits.presence_grace = 60000;
+  host_t *host = host_start(&config);
+  peer_t *watcher = watch(host), *ann = arrive(host, watcher);
+  peer_cut(ann); /* within the grace */
+  host_do(host, flush, NULL);
+  EXPECT(host_noted(host, "away ann"));
+  EXPECT(host_noted(host, "away watcher"));
+  peer_leave(watcher);
+  host_end(host);
+}
+
 TEST(grace, "presence: a lost connection and a close with 1001 count after the grace") {
   host_t *host = start(500);
   peer_t *watcher = watch(host);

@@ -44,6 +44,7 @@ def test_a_focus_reaches_the_other_as_presence(pair, report):
     before = now()
     answer = report(bob.user, True)
     assert (answer["applied"], answer["isFocused"]) == (True, True)
+    assert "settlesAt" not in answer
     presence = alice.expect("presence", user=bob.user)
     assert (presence["online"], presence["isFocused"], presence["focusSince"]) == (True, True, answer["focusSince"])
     assert before - 60_000 < presence["focusSince"] < now() + 60_000
@@ -52,8 +53,14 @@ def test_a_focus_reaches_the_other_as_presence(pair, report):
     # Between two Focus modes a device says no for a moment, so a no has to settle.
     again = report(bob.user, False)
     assert (again["applied"], again["isFocused"], again["focusSince"]) == (True, True, answer["focusSince"])
+    assert now() - 60_000 < again["settlesAt"] < now() + 60_000
     presence = alice.expect("presence", user=bob.user, isFocused=False)
     assert "focusSince" not in presence
+    # The session gets the same answer as the HTTP call.
+    since = bob.request("focus", isFocused=True, device="phone")["focusSince"]
+    settling = bob.request("focus", isFocused=False, device="phone")
+    assert (settling["isFocused"], settling["focusSince"]) == (True, since)
+    assert settling["settlesAt"] > since
 
 
 def test_ones_own_sessions_see_it_too(pair, report):

@@ -258,6 +258,27 @@ def test_last_seen_outlives_the_relay(start, connect, end):
     assert (entries["bob"]["online"], entries["bob"]["lastSeen"]) == (False, asked // 1000 * 1000)
 
 
+@pytest.mark.parametrize("end", [Relay.stop, Relay.kill], ids=["stop", "kill"])
+def test_last_seen_does_not_go_back_when_the_relay_ends_under_a_session(start, connect, end):
+    relay = start()
+    alice, bob = connect(relay, "alice"), connect(relay, "bob")
+    alice.join("room")
+    bob.join("room")
+    bob.close(1000)
+    alice.expect("presence", user="bob", online=False)
+    # Long after the time that is stored.
+    time.sleep(1.1)
+    bob = connect(relay, "bob")
+    alice.expect("presence", user="bob", online=True)
+    began = bob.request("ping")["time"]
+    alice.send("room", 1)
+    end(relay)
+    relay.start()
+    entries = {entry["user"]: entry for entry in connect(relay, "alice").join("room")["members"]}
+    assert entries["bob"]["online"] is False
+    assert entries["bob"]["lastSeen"] >= began // 1000 * 1000 - 1000
+
+
 def flood(relay, bob):
     # The last of these may find the connection closed already.
     with contextlib.suppress(ConnectionClosed):

@@ -109,7 +109,8 @@ void relay_hub_run(relay_hub_t *hub);
 void relay_hub_drain(relay_hub_t *hub, uint16_t code, const char *reason);
 /* Takes no connection any more. */
 void relay_hub_close_listener(relay_hub_t *hub);
-/* Queues events for the marks and cursors that would be told within a second. */
+/* Queues the events of marks and cursors that would follow within a second, and USER_AWAY for users who are
+ * still online: their `last_seen` would be lost with the hub. */
 void relay_hub_flush(relay_hub_t *hub);
 /* What is bounded from now on, but for connections. A room keeps its `member_list`, see
  * relay_room_configure(); a time that is running out keeps its end. */
@@ -150,7 +151,7 @@ typedef enum relay_event_kind {
   RELAY_EVENT_SEND,          /* session, user, room, json: a `send` that the hub cannot answer; same */
   RELAY_EVENT_HTTP,          /* exchange, http: answer with relay_http_respond() or relay_http_stream() */
   RELAY_EVENT_HTTP_CLOSED,   /* exchange: a stream that the client left */
-  RELAY_EVENT_USER_AWAY,     /* name, time: this user is offline, last seen at `time` */
+  RELAY_EVENT_USER_AWAY,     /* name, time: this user is offline, or the hub ends; last seen at `time` */
   RELAY_EVENT_USER_GONE,     /* user: forgotten, nothing refers to it any more */
   RELAY_EVENT_USER_DUE,      /* user: the time of relay_user_set_alarm() has come */
   RELAY_EVENT_ALARM,         /* the time of relay_hub_set_alarm() has come */

@@ -29,6 +29,6 @@ extension Relay {
     let handle = try await retain(user)
     defer { hub.release(handle) }
     let result = try await apply(report, to: handle, cause: nil)
-    return .json(200, Replies.focus(applied: result.applied, isFocused: result.isFocused, since: result.since))
+    return .json(200, Replies.focus(result))
   }
 }

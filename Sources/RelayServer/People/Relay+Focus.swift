@@ -9,7 +9,7 @@ extension Relay {
   func focus(_ request: HubRequest, _ user: UserHandle) async throws {
     let report = try FocusReport(request.fields, device: hub.device(of: request.session))
     let result = try await apply(report, to: user, cause: request.session)
-    finish(request, Replies.focus(applied: result.applied, isFocused: result.isFocused, since: result.since))
+    finish(request, Replies.focus(result))
   }
 
   func filter(_ request: HubRequest, _ user: UserHandle) async throws {
@@ -22,6 +22,8 @@ extension Relay {
     let applied: Bool
     let isFocused: Bool?
     let since: Timestamp?
+    /// The time at which the device's `false` counts; `nil` when what the device said counts already.
+    let settles: Timestamp?
   }
 
   /// Takes a report in and shows it once it is stored.
@@ -42,7 +44,8 @@ extension Relay {
     }
     tally.countFocusReport(applied: applied)
     let shown = people[user]?.focus
-    return FocusResult(applied: applied, isFocused: shown?.isFocused, since: shown?.focusSince)
+    return FocusResult(
+      applied: applied, isFocused: shown?.isFocused, since: shown?.focusSince, settles: shown?[report.device]?.settles)
   }
 
   /// - Returns: Whether it was the newest of the device.
