@@ -4,8 +4,8 @@ import RelayHub
 import RelayProtocol
 import RelayStore
 
-/// Ends messages that are older than their rooms keep them, also where nobody writes any more, and rooms that nobody
-/// is in and nobody ever wrote to.
+/// Ends messages that are older than their rooms keep them, also where nobody writes any more, rooms that nobody
+/// is in and nobody ever wrote to, and push jobs that finished long ago.
 struct RetentionSweep: Sendable {
   let relay: Relay
   let store: Store
@@ -28,6 +28,7 @@ struct RetentionSweep: Sendable {
       await attempt("messages") { try await sweep(patterns) }
       await attempt("notes of who was quiet") { try await purge { try $0.purgeQuiet() == Transaction.mostPurged } }
       await attempt("counts of forgotten tokens") { try await store.write { try $0.purgeForgotten() } }
+      await attempt("finished push jobs") { try await purgeJobs() }
       await attempt("responses") { try await purge { try $0.purgeResponses() } }
     }
   }
@@ -45,6 +46,11 @@ struct RetentionSweep: Sendable {
   /// - Parameter batch: Returns whether there may be more.
   private func purge(_ batch: @escaping @Sendable (Transaction) throws -> Bool) async throws {
     while !Task.isCancelled, try await store.write(batch) {}
+  }
+
+  private func purgeJobs() async throws {
+    let bound = now() - PushWorker.retention
+    try await purge { try $0.purge(finishedBefore: bound) == Transaction.mostPurged }
   }
 
   private func sweep(_ patterns: RoomPatterns) async throws {

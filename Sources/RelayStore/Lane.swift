@@ -61,6 +61,21 @@ extension Reader {
   }
 }
 
+extension Reader {
+  /// The lanes that have updates, due now or later.
+  func lanesOfUpdates() throws -> [Lane] {
+    try db.all(
+      """
+      WITH RECURSIVE found(lane) AS (
+        SELECT min(lane) FROM updates
+        UNION ALL
+        SELECT (SELECT min(lane) FROM updates WHERE lane > found.lane) FROM found WHERE found.lane IS NOT NULL)
+      SELECT lane FROM found WHERE lane IS NOT NULL
+      """
+    ).map { Lane(name: $0[0]) }
+  }
+}
+
 extension Transaction {
   /// The lane of a device's jobs; nil: it is not registered.
   func lane(of device: String, ofRow user: Int64) throws -> Lane? {
@@ -75,6 +90,7 @@ extension Transaction {
       try db.run(
         "UPDATE jobs SET lane = ? WHERE \(states) AND user = ? AND device = ?", [lane.name, user, device])
     }
+    try db.run("UPDATE updates SET lane = ? WHERE user = ? AND device = ?", [lane.name, user, device])
   }
 }
 

@@ -30,17 +30,23 @@ extension Reader {
   /// When there is next something to claim, by itself; nil: nothing waits. What counts is a job that nothing is ahead
   /// of, the end of a lease, a throttled job and an update. A device's further jobs can be claimed when the one being
   /// sent is finished.
-  /// - Parameter room: As of ``Transaction/claim(limit:now:leaseUntil:room:)``: jobs of lanes without any do not count.
-  public func nextDue(room: [Lane: Int] = [:]) throws -> Timestamp? {
+  /// - Parameters:
+  ///   - room: As of ``Transaction/claim(limit:now:leaseUntil:room:)``: jobs of lanes without any do not count.
+  ///   - updateRoom: The same for updates.
+  public func nextDue(room: [Lane: Int] = [:], updateRoom: [Lane: Int] = [:]) throws -> Timestamp? {
     let jobs = try lanes().filter { room[$0] != 0 }.map { lane in
       try db.first(
         "SELECT due FROM jobs AS job WHERE \(Self.isClaimable) AND lane = ? ORDER BY due LIMIT 1", [lane.name])
     }
     let lease = try db.first("SELECT min(lease) FROM jobs WHERE state = 'sending'")
-    let update = try db.first("SELECT min(due) FROM updates WHERE lease IS NULL")
+    let updates = try lanesOfUpdates().filter { updateRoom[$0] != 0 }.map { lane in
+      try db.first(
+        "SELECT due FROM updates INDEXED BY updates_due WHERE lane = ? AND lease IS NULL ORDER BY due LIMIT 1",
+        [lane.name])
+    }
     let updating = try db.first("SELECT min(lease) FROM updates WHERE lease IS NOT NULL")
     let throttled = try db.first("SELECT min(due) FROM jobs WHERE state = 'waiting'")
-    let times: [Int64?] = (jobs + [lease, update, updating, throttled]).map { $0?[0] }
+    let times: [Int64?] = (jobs + updates + [lease, updating, throttled]).map { $0?[0] }
     return times.compactMap { $0 }.min().map(Timestamp.init(rawValue:))
   }
 

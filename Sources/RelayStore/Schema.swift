@@ -28,6 +28,7 @@ enum Schema {
     register("16", listed)
     register("withdrawn rights", withdrawnRights)
     register("picture hashes", pictures)
+    migrator.registerMigration("changed messages", migrate: addChanges)
     return migrator
   }
 

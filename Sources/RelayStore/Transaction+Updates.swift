@@ -10,6 +10,9 @@ extension Transaction {
   public static let badgePause = Duration.seconds(60)
   /// Between two pushes that wake an app on a device. From Apple's "Pushing background updates to your app".
   public static let silentPause = Duration.seconds(20 * 60)
+  /// Updates that wait for one device. Beyond that the oldest is given up, deletions last: a phone that was away for long
+  /// then shows an older text.
+  public static let maxUpdates = 100
 
   // MARK: What is to be sent
 
@@ -84,31 +87,50 @@ extension Transaction {
   private func put(
     _ kind: UpdateKind, job: String?, user: Int64, device: String, room: Int64, seq: Int64, due: Timestamp
   ) throws {
+    guard let lane = try lane(of: device, ofRow: user) else { return }
     // One that is being sent is sent again; a call that may be missed is changed by its deletion alone.
     try db.run(
       """
-      INSERT INTO updates (id, job, user, device, kind, room, seq, due) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+      INSERT INTO updates (id, job, user, device, kind, room, seq, due, lane, created) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       ON CONFLICT (user, device, room, seq) DO UPDATE SET kind = excluded.kind, job = excluded.job,
-        due = min(due, excluded.due), is_again = lease IS NOT NULL
+        due = min(due, excluded.due), is_again = lease IS NOT NULL, created = excluded.created, attempts = 0
       WHERE updates.kind <> 'missed' OR excluded.kind = 'deleted'
       """,
-      [UUID().uuidString.lowercased(), job, user, device, kind.rawValue, room, seq, due.rawValue])
+      [
+        UUID().uuidString.lowercased(), job, user, device, kind.rawValue, room, seq, due.rawValue, lane.name,
+        max(now, due).rawValue,
+      ])
+    try boundUpdates(of: device, ofRow: user)
+  }
+
+  private func boundUpdates(of device: String, ofRow user: Int64) throws {
+    let count: Int =
+      try db.first("SELECT count(*) FROM updates WHERE user = ? AND device = ?", [user, device])?[0] ?? 0
+    guard count > Self.maxUpdates else { return }
+    try db.run(
+      """
+      DELETE FROM updates WHERE rowid IN (
+        SELECT rowid FROM updates WHERE user = ? AND device = ? AND lease IS NULL
+        ORDER BY kind = 'deleted', created, rowid LIMIT ?)
+      """,
+      [user, device, count - Self.maxUpdates])
   }
 
   // MARK: What is sent
 
   /// Takes updates that are due and still needed, and gives the caller until `leaseUntil` to finish each.
-  public func claimUpdates(limit: Int, now: Timestamp, leaseUntil: Timestamp) throws -> [UpdateClaim] {
-    let rows = try db.all(
-      """
-      SELECT updates.rowid, updates.id, job, updates.user, kind, room, seq, attempts, users.name, \(Device.columns)
-      FROM updates
-      JOIN users ON users.id = updates.user
-      LEFT JOIN devices ON devices.user = updates.user AND devices.device = updates.device
-      WHERE due <= ?1 AND (lease IS NULL OR lease <= ?1) ORDER BY due LIMIT ?2
-      """,
-      [now.rawValue, limit])
-    guard !rows.isEmpty else { return [] }
+  /// - Parameter room: The maximum of each lane, where `limit` is not its only bound.
+  public func claimUpdates(
+    limit: Int, now: Timestamp, leaseUntil: Timestamp, room: [Lane: Int] = [:]
+  ) throws -> [UpdateClaim] {
+    var found: [(due: Int64, row: Row)] = []
+    for lane in try reader.lanesOfUpdates() {
+      let limit = min(limit, room[lane] ?? limit)
+      if limit > 0 { found += try dueUpdates(of: lane, limit: limit, now: now) }
+    }
+    guard !found.isEmpty else { return [] }
+    found.sort { $0.due < $1.due }
+    let rows = found.prefix(limit).map(\.row)
     var shared = Shared(db: db, now: now)
     var claims: [UpdateClaim] = []
     for row in rows {
@@ -118,19 +140,35 @@ extension Transaction {
         try db.run("UPDATE updates SET due = ? WHERE rowid = ?", [(now + .seconds(1)).rawValue, place])
         continue
       }
-      let content = row.hasNull(atIndex: 9) ? nil : try self.content(of: row, &shared)
+      let content = row.hasNull(atIndex: 10) ? nil : try self.content(of: row, &shared)
       guard let content else {
         try db.run("DELETE FROM updates WHERE rowid = ?", [place])
         continue
       }
-      let device = try Device(row, at: 9)
+      let device = try Device(row, at: 10)
       try db.run(
         "UPDATE updates SET lease = ?, attempts = attempts + 1, is_again = 0 WHERE rowid = ?",
         [leaseUntil.rawValue, place])
       try noteTime(of: content, user: row[3], device: device, now: now)
-      claims.append(UpdateClaim(id: row[1], attempts: row[7] + 1, content: content, device: device))
+      claims.append(
+        UpdateClaim(
+          id: row[1], attempts: row[7] + 1, created: Timestamp(rawValue: row[9]), content: content, device: device))
     }
     return claims
+  }
+
+  private func dueUpdates(of lane: Lane, limit: Int, now: Timestamp) throws -> [(due: Int64, row: Row)] {
+    try db.all(
+      """
+      SELECT updates.rowid, updates.id, job, updates.user, kind, room, seq, attempts, users.name, updates.created,
+        \(Device.columns), due
+      FROM updates INDEXED BY updates_due
+      JOIN users ON users.id = updates.user
+      LEFT JOIN devices ON devices.user = updates.user AND devices.device = updates.device
+      WHERE lane = ?3 AND due <= ?1 AND (lease IS NULL OR lease <= ?1) ORDER BY due LIMIT ?2
+      """,
+      [now.rawValue, limit, lane.name]
+    ).map { ($0["due"], $0) }
   }
 
   private func noteTime(of content: UpdateClaim.Content, user: Int64, device: Device, now: Timestamp) throws {
@@ -149,7 +187,7 @@ extension Transaction {
   private func content(of row: Row, _ shared: inout Shared) throws -> UpdateClaim.Content? {
     let kind: UpdateKind = try row.choice(4)
     switch kind {
-    case .badge: return .badge(try shared.badge(of: row[3], on: Device(row, at: 9)))
+    case .badge: return .badge(try shared.badge(of: row[3], on: Device(row, at: 10)))
     case .silent:
       let found = try db.first(
         """
@@ -178,7 +216,11 @@ extension Transaction {
     try db.run("UPDATE updates SET lease = NULL, is_again = 0 WHERE id = ?", [id])
   }
 
-  public func retryUpdate(_ id: String, due: Timestamp) throws {
-    try db.run("UPDATE updates SET lease = NULL, is_again = 0, due = ? WHERE id = ?", [due.rawValue, id])
+  /// Sends an update again later.
+  /// - Parameter wasTried: False if the gateway did not try, so that the attempt does not count.
+  public func retryUpdate(_ id: String, due: Timestamp, wasTried: Bool = true) throws {
+    try db.run(
+      "UPDATE updates SET lease = NULL, is_again = 0, due = ?, attempts = max(0, attempts - ?) WHERE id = ?",
+      [due.rawValue, wasTried ? 0 : 1, id])
   }
 }

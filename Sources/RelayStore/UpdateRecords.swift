@@ -20,6 +20,8 @@ public struct UpdateClaim: Equatable, Sendable {
   /// A lower-case UUID, the same at every attempt.
   public var id: String
   public var attempts: Int
+  /// The time at which the change was last asked for.
+  public var created: Timestamp
   public var content: Content
   public var device: Device
 
@@ -31,9 +33,10 @@ public struct UpdateClaim: Equatable, Sendable {
     case silent(RoomID, epoch: String, StoredMessage)
   }
 
-  public init(id: String, attempts: Int, content: Content, device: Device) {
+  public init(id: String, attempts: Int, created: Timestamp, content: Content, device: Device) {
     self.id = id
     self.attempts = attempts
+    self.created = created
     self.content = content
     self.device = device
   }

@@ -2,6 +2,9 @@
 """The queue of pushes as an operator sees it: lists, dead letters once more, and the command."""
 
 import json
+import resource
+import sqlite3
+from contextlib import closing
 
 import pytest
 
@@ -65,6 +68,48 @@ def dead_letter(circle, service, text="hi", reason="DeviceTokenNotForTopic"):
 
 def in_state(circle, push, state):
     return eventually(lambda: [found for found in listed(circle, state=state) if found["id"] == push["id"]])[0]
+
+
+def set_largest_file(relay, size):
+    resource.prlimit(relay.pid, resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
+
+
+# Ends
+
+
+def test_the_end_of_a_push_is_stored_when_the_disk_recovers(circle, service):
+    held = []
+    service.handle = held.append
+    reached(circle)
+    circle.send("hi")
+    (request,) = eventually(lambda: list(held))
+    set_largest_file(circle.relay, 4096)
+    assert circle.alice.refusal("send", room=circle.room, body="x" * 20_000)["code"] == "unavailable"
+    request.answer()
+    failed = metrics(circle.relay)["stillwire_store_failures_total"]
+    eventually(lambda: metrics(circle.relay)["stillwire_store_failures_total"] > failed + 1)
+    set_largest_file(circle.relay, resource.RLIM_INFINITY)
+    eventually(lambda: len(listed(circle, state="sent")) == 1)
+    assert len(held) == 1
+
+
+def test_finished_pushes_are_purged_by_time(start, connect, names, tmp_path):
+    file = tmp_path / "stillwire.json"
+    # The relay looks for old pushes as often as for old messages.
+    file.write_text(json.dumps({"rooms": [{"match": "short", "history": {"age": 1}}]}))
+    circle = Circle(connect, names, start("--config", file, "--presence-grace", "0"))
+    bob = circle.away("bob")
+    circle.send("old")
+    bob.phone.ring("old")
+    circle.send("new")
+    bob.phone.ring("new")
+    eventually(lambda: len(listed(circle, state="sent")) == 2)
+    with closing(sqlite3.connect(circle.relay.data / "stillwire.db")) as database, database:
+        day = 86_400_000
+        database.execute("UPDATE jobs SET finished_at = ? WHERE seq = 1", (now() - 3 * day - 60_000,))
+        database.execute("UPDATE jobs SET finished_at = ? WHERE seq = 2", (now() - 3 * day + 600_000,))
+    # No other push ends.
+    eventually(lambda: [push["seq"] for push in listed(circle)] == [2])
 
 
 # Lists

@@ -229,6 +229,71 @@ import Testing
     #expect(try await updates(at: .at(500)).map(\.attempts) == [3])
   }
 
+  @Test func `an attempt that the gateway did not make does not count`() async throws {
+    try await show()
+    try await edit("new")
+    for number in 0..<30 as Range<Int64> {
+      let claims = try await updates(at: .at(number))
+      #expect(claims.map(\.attempts) == [1])
+      #expect(claims.map(\.created) == [.at(0)])
+      try await test.write { try $0.retryUpdate(claims[0].id, due: .at(number + 1), wasTried: false) }
+    }
+  }
+
+  @Test func `a change of a change is retried anew`() async throws {
+    try await show()
+    try await edit("new")
+    let id = try #require(try await updates().first?.id)
+    try await test.write { try $0.retryUpdate(id, due: .at(0)) }
+    try await edit("newer")
+    #expect(try await updates().map(\.attempts) == [1])
+  }
+
+  @Test func `updates of a full lane do not delay those of another`() async throws {
+    try await show()
+    let other = Device(id: DeviceID(unchecked: "other"), app: "x", platform: .apns, token: "apple")
+    try await test.write { transaction in
+      try transaction.register(other, of: bob.id, now: .at(0))
+      _ = try transaction.append(draft("two", jobs: [job(to: bob, other)]))
+      let claims = try transaction.claim(limit: 9, now: .at(0), leaseUntil: .at(60_000))
+      try transaction.finish(claims[0].id, state: .sent, now: .at(0))
+      _ = try transaction.edit(room, 1, body: Array("1".utf8))
+      _ = try transaction.edit(room, 2, body: Array("2".utf8))
+    }
+    let full = [Lane(of: phone()): 0]
+    #expect(try await test.read { try $0.nextDue(updateRoom: full) } == .at(0))
+    let claimed = try await test.write {
+      try $0.claimUpdates(limit: 9, now: .at(0), leaseUntil: .at(60_000), room: full).map(\.device.id)
+    }
+    #expect(claimed == [other.id])
+    #expect(try await test.read { try $0.nextDue(updateRoom: full) } == .at(60_000))
+    #expect(try await updates().map(\.device.id) == [phone().id])
+  }
+
+  @Test func `a device has a bound of updates, and deletions are given up last`() async throws {
+    let count = Transaction.maxUpdates + 5
+    try await test.write { transaction in
+      try transaction.prepareRoom()
+      for number in 1...count {
+        let seq = try transaction.append(draft("\(number)", jobs: [job()])).seq
+        let claim = try #require(try transaction.claim(limit: 1, now: .at(0), leaseUntil: .at(60_000)).first)
+        try transaction.finish(claim.id, state: .sent, now: .at(0))
+        if number == 1 {
+          _ = try transaction.delete(room, seq)
+        } else {
+          _ = try transaction.edit(room, seq, body: Array("\"new\"".utf8))
+        }
+      }
+    }
+    let claims = try await test.write { try $0.claimUpdates(limit: 999, now: .at(0), leaseUntil: .at(60_000)) }
+    #expect(claims.count == Transaction.maxUpdates)
+    let kinds = try claims.map { try change($0).0 }
+    #expect(kinds.filter { $0 == .deleted }.count == 1)
+    // The oldest edits are gone.
+    let seqs = try claims.map { try change($0).1.message.seq }.sorted()
+    #expect(seqs == [1] + (7...Int64(count)))
+  }
+
   @Test func `a token for calls goes alone, and only if it is as old as that`() async throws {
     var device = phone()
     device.voipToken = "calls"

@@ -29,20 +29,22 @@ actor PushWorker {
   private var underWay: [Lane: Int] = [:]
   /// The ids of their jobs and updates. Their leases are renewed, however far the clock has moved.
   private var atWork: Set<String> = []
+  /// The updates among them.
+  private var updatesUnderWay: [Lane: Int] = [:]
 
   /// Jobs that are claimed at once.
   static let group = 64
   /// Jobs of a lane that are under way at once: a slow gateway does not fill the memory.
   static let mostUnderWay = 256
+  /// The updates among them, so that badges and edits leave capacity for messages and calls.
+  static let maxUpdatesUnderWay = 64
   /// For how long a claim keeps a job; a crash returns it after that, or at the next start.
   static let lease = Duration.seconds(60)
   /// Bytes of a payload at its second attempt, where a gateway found it too large and did not say what is not.
   static let shortened = Push.largestPayload / 4 * 3
   /// Messages of one digest whose senders are told.
   static let mostReported = Transaction.mostCoalesced
-  /// How often an update is tried, and how long it may come late.
-  /// At a gateway that is down, for an hour or so.
-  static let mostUpdateAttempts = 12
+  /// The time for which a badge or an edit is retried after it was asked for.
   static let updateLifetime = Duration.seconds(3600)
   /// Of devices that name no app.
   static let defaultTopic = "stillwire"
@@ -138,15 +140,33 @@ actor PushWorker {
   /// How many more jobs lanes may have under way.
   private var room: [Lane: Int] { underWay.mapValues { max(0, Self.mostUnderWay - $0) } }
 
+  /// The number of updates that each lane may begin now.
+  private var updateRoom: [Lane: Int] { Self.updateRoom(underWay: underWay, updates: updatesUnderWay) }
+
+  /// - Parameters:
+  ///   - underWay: All pushes under way, by lane.
+  ///   - updates: The updates among them.
+  /// - Returns: The lanes in which some push is under way, and the number of updates that each may take.
+  static func updateRoom(underWay: [Lane: Int], updates: [Lane: Int]) -> [Lane: Int] {
+    Dictionary(
+      uniqueKeysWithValues: underWay.map { lane, count in
+        (lane, max(0, min(maxUpdatesUnderWay - updates[lane, default: 0], mostUnderWay - count)))
+      })
+  }
+
   private func claimGroup(_ begin: (ClaimedWork) -> Void) async -> Result {
     guard !isRetired else { return .none }
     let (time, room, atWork) = (now(), room, atWork)
+    let (underWay, updatesUnderWay) = (underWay, updatesUnderWay)
     let claims: [ClaimedWork]
     do {
       claims = try await store.write {
         try $0.renewLeases(of: atWork, now: time, until: time + Self.lease)
         let jobs = try $0.claim(limit: Self.group, now: time, leaseUntil: time + Self.lease, room: room)
-        let updates = try $0.claimUpdates(limit: Self.group, now: time, leaseUntil: time + Self.lease)
+        let begun = jobs.reduce(into: underWay) { $0[Lane(of: $1.device), default: 0] += 1 }
+        let updates = try $0.claimUpdates(
+          limit: Self.group, now: time, leaseUntil: time + Self.lease,
+          room: Self.updateRoom(underWay: begun, updates: updatesUnderWay))
         return jobs.map(ClaimedWork.job) + updates.map(ClaimedWork.update)
       }
     } catch {
@@ -157,8 +177,9 @@ actor PushWorker {
     if isFailing { log.notice("push jobs are claimed again") }
     isFailing = false
     for claim in claims {
-      underWay[Lane(of: claim.device), default: 0] += 1
       self.atWork.insert(claim.id)
+      self.underWay[Lane(of: claim.device), default: 0] += 1
+      if claim.isUpdate { self.updatesUnderWay[Lane(of: claim.device), default: 0] += 1 }
       begin(claim)
     }
     return claims.isEmpty ? .none : .some
@@ -173,8 +194,10 @@ actor PushWorker {
   private func setAlarm(after result: Result) async {
     nextAlarm?.cancel()
     var delay = Self.pause
-    let room = room
-    if result != .failed, let due = try? await store.read({ try $0.nextDue(room: room) ?? .distant }) {
+    let (room, updateRoom) = (room, updateRoom)
+    if result != .failed,
+      let due = try? await store.read({ try $0.nextDue(room: room, updateRoom: updateRoom) ?? .distant })
+    {
       guard due != .distant else { return }
       delay = max(due - now(), .milliseconds(10))
     }
@@ -202,6 +225,13 @@ actor PushWorker {
       case .update(let claim): claim.device
       }
     }
+
+    var isUpdate: Bool {
+      switch self {
+      case .job: false
+      case .update: true
+      }
+    }
   }
 
   private func push(_ claim: ClaimedWork) async {
@@ -213,6 +243,10 @@ actor PushWorker {
     let lane = Lane(of: claim.device)
     underWay[lane, default: 1] -= 1
     if underWay[lane] == 0 { underWay[lane] = nil }
+    if claim.isUpdate {
+      updatesUnderWay[lane, default: 1] -= 1
+      if updatesUnderWay[lane] == 0 { updatesUnderWay[lane] = nil }
+    }
     // The device's next job can be claimed, and the lane has room.
     wake()
   }
@@ -279,6 +313,7 @@ actor PushWorker {
       outcome = await gateway.send(shorter, to: claim.device)
     }
     let after: Duration?
+    var wasTried = true
     switch outcome {
     case .sent, .dead, .tooLarge: return await end(claim)
     case .forgetDevice(let reason, let time):
@@ -286,14 +321,21 @@ actor PushWorker {
       await forget(claim.device, registeredBefore: time ?? now())
       return await end(claim)
     case .retry(let wait, _, _): after = wait
-    case .paused(let wait, _): after = wait
+    case .paused(let wait, _): (after, wasTried) = (wait, false)
     }
     var generator = SystemRandomNumberGenerator()
     let time = now()
     let due = gateway.retryPolicy.next(
-      after: claim.attempts, retryAfter: after, now: time, expires: time + Self.updateLifetime, using: &generator)
-    guard let due, claim.attempts < Self.mostUpdateAttempts else { return await end(claim) }
-    await record("update") { try $0.retryUpdate(claim.id, due: due) }
+      after: claim.attempts, retryAfter: after, now: time, expires: claim.created + Self.lifetime(of: claim),
+      using: &generator)
+    guard let due else { return await end(claim) }
+    await record("update") { [wasTried] in try $0.retryUpdate(claim.id, due: due, wasTried: wasTried) }
+  }
+
+  /// The time for which an update is retried. A deletion is retried for as long as its job is kept: the phone shows what
+  /// the sender has taken back.
+  static func lifetime(of claim: UpdateClaim) -> Duration {
+    if case .change(.deleted, _) = claim.content { retention } else { updateLifetime }
   }
 
   private func end(_ claim: UpdateClaim) async {
@@ -355,7 +397,6 @@ actor PushWorker {
       try transaction.note(attempts, of: claim.id)
       _ = try transaction.finish(
         claim.id, state: state, note: note, isUnknown: isUnknown, othersDue: othersDue, now: time)
-      _ = try transaction.purge(finishedBefore: time - Self.retention)
       // Afterwards: what is forgotten takes the jobs with it that have not ended.
       guard let registered else { return .none }
       let forgetting = try transaction.forget(
@@ -368,19 +409,22 @@ actor PushWorker {
     await tell(claim, state == .sent ? .pushed : .failed)
   }
 
-  /// A job whose end cannot be written is claimed again after its lease, and sent under the same collapse id.
-  /// - Returns: What the work did; nil: it failed.
+  /// Stores the end of a push. While the store is not available, this retries until the end is stored: the push stays
+  /// under way meanwhile, so that it is not sent again, and lanes bound the number of such ends.
+  /// - Returns: The result of the work; `nil` when the work fails by itself, or when the worker is cancelled.
   @discardableResult
   func record<Answer: Sendable>(
     _ what: String, _ work: @escaping @Sendable (Transaction) throws -> Answer
   ) async -> Answer? {
-    do {
-      return try await store.write(work)
-    } catch {
-      if !isFailing, logPause.isOver() {
-        log.error("the end of a push job (\(what)) cannot be stored: \(error)")
+    while true {
+      do {
+        return try await store.write(work)
+      } catch {
+        if !isFailing, logPause.isOver() {
+          log.error("the end of a push job (\(what)) cannot be stored: \(error)")
+        }
+        guard case .unavailable = error, (try? await Task.sleep(for: Self.pause)) != nil else { return nil }
       }
-      return nil
     }
   }
 }
