@@ -4,6 +4,15 @@ import RelayProtocol
 import RelayStore
 
 /// Messages that are changed, or taken back, after they were sent.
+
+/// The edits and deletions of a room in memory.
+struct RoomChanges {
+  /// The number since the room is in memory. A page that was read before a change may be older than the event of it.
+  var count = 0
+  /// The newest seq of the room at the last change; 0 when no message of the history was ever changed.
+  var newest: Int64
+}
+
 extension Relay {
   func edit(_ request: HubRequest, _ user: UserHandle) async throws {
     let (room, handle, name) = try place(of: request, user)
@@ -45,9 +54,15 @@ extension Relay {
   ) async throws {
     let now = hub.now
     let hasPreview = policy(of: room).hasPreview
-    let edited = try await store.write { try $0.edit(room, seq, by: sender, body: body, isTold: hasPreview) }
+    pin(room)
+    let edited = try await commit {
+      try $0.edit(room, seq, by: sender, at: now, body: body, isTold: hasPreview)
+    } then: { relay, edited in
+      relay.unpin(room)
+      guard let edited = try? edited.get(), edited.isChanged else { return }
+      relay.show("edited", seq, at: now, body: body, in: room, handle, cause, edited)
+    }
     guard try check(edited, isBy: sender) else { throw noMessage }  // it was deleted
-    show("edited", seq, at: now, body: body, in: room, handle, cause)
   }
 
   /// Takes a message back: its place stays, and nobody is pushed to for it any more.
@@ -56,13 +71,33 @@ extension Relay {
     _ seq: Int64, in room: RoomID, _ handle: RoomHandle, by sender: UserID?, cause: SessionHandle?
   ) async throws {
     let now = hub.now
-    let deleted = try await store.write { try $0.delete(room, seq, by: sender) }
-    guard try check(deleted, isBy: sender) else { return }  // it was deleted before
-    var traits = undecided[handle, seq] ?? deleted.map { MessageTraits(from: $0.from) }
-    traits?.isDeleted = true
-    if (hub.position(of: handle)?.seq ?? 0) >= seq { undecided[handle, seq] = traits }
-    reports.cancelPlan(of: seq, in: handle)
-    show("deleted", seq, at: now, body: nil, in: room, handle, cause)
+    pin(room)
+    let deleted = try await commit {
+      try $0.delete(room, seq, by: sender, at: now)
+    } then: { relay, deleted in
+      relay.unpin(room)
+      guard let deleted = try? deleted.get(), deleted.isChanged else { return }
+      var traits = relay.undecided[handle, seq] ?? MessageTraits(from: deleted.from)
+      traits.isDeleted = true
+      if (relay.hub.position(of: handle)?.seq ?? 0) >= seq { relay.undecided[handle, seq] = traits }
+      relay.reports.cancelPlan(of: seq, in: handle)
+      relay.show("deleted", seq, at: now, body: nil, in: room, handle, cause, deleted)
+    }
+    _ = try check(deleted, isBy: sender)  // false where it was deleted before
+  }
+
+  /// Stores `work`, and calls `apply` in the completion of the commit: before what was committed later is shown.
+  func commit<T: Sendable>(
+    _ work: @escaping @Sendable (Transaction) throws -> T,
+    then apply: @escaping @Sendable (isolated Relay, Result<T, StoreError>) -> Void
+  ) async throws(StoreError) -> T {
+    let result = await withCheckedContinuation { continuation in
+      store.submit(work) { [self] result in
+        assumeIsolated { apply($0, result) }
+        continuation.resume(returning: result)
+      }
+    }
+    return try result.get()
   }
 
   private var noMessage: RequestError { RequestError(.notFound, "there is no such message", at: "/seq") }
@@ -78,21 +113,23 @@ extension Relay {
 
   private func show(
     _ event: String, _ seq: Int64, at time: Timestamp, body: [UInt8]?, in room: RoomID, _ handle: RoomHandle,
-    _ cause: SessionHandle?
+    _ cause: SessionHandle?, _ edited: Edited
   ) {
     // What phones show of it is to change.
     worker.wake()
     // Who joins meanwhile is given it as it is now.
-    edits += 1
+    changedRooms[handle, default: RoomChanges(newest: 0)].count += 1
+    changedRooms[handle]?.newest = edited.newest
     hub.trim(handle, before: seq + 1)
-    hub.tell(
-      JSONWriter.object {
-        $0["type"] = event
-        $0["room"] = room.rawValue
-        $0.integer("seq", seq)
-        $0.integer("time", time.rawValue)
-        $0.raw("body", body)
-      }, in: handle, cause: cause)
+    hub.tell(Replies.change(event, seq, at: time, body: body, in: room), in: handle, cause: cause)
+  }
+
+  /// Sends a session the newest state of messages that changed while it was away.
+  func send(_ changes: [ChangedMessage], of room: RoomID, to session: SessionHandle) {
+    for change in changes {
+      let event = change.body == nil ? "deleted" : "edited"
+      hub.push(Replies.change(event, change.seq, at: change.time, body: change.body, in: room), to: session)
+    }
   }
 }
 

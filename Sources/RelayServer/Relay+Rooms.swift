@@ -45,6 +45,7 @@ extension Relay {
     if let handle = hub.room(room) { return handle }
     let state = snapshot.state
     let handle = makeRoom(room, epoch: state.epoch, seq: state.seq, cursor: state.cursor)
+    if snapshot.changed > 0 { changedRooms[handle] = RoomChanges(newest: snapshot.changed) }
     for member in snapshot.members {
       let user = adopt(newer[member.user.id] ?? member.record)
       hub.restoreMember(user, of: handle, read: member.read, received: member.received)
@@ -95,14 +96,14 @@ extension Relay {
     try check(.join, of: asked, in: room, at: "/room")
     try hub.checkMayJoin(request.session, hub.room(room))
     let handle = try await membership(of: user, in: room, session: request.session, asked, at: "/room").room
-    var found = asked.contains(.history) ? nil : Replay(messages: .none, isComplete: false)
+    var found = asked.contains(.history) ? nil : Replay.nothing
     for _ in 0..<Self.mostReplays where found == nil {
       // Messages that were shown while this one was read are in the hub's tail; when that is too short, again.
-      let edits = edits
+      let changes = changedRooms[handle]?.count
       found = try await replay(room, handle, after: after, newest: newest)
-      if edits != self.edits { found = nil }
+      if changes != changedRooms[handle]?.count { found = nil }
     }
-    let history = found ?? Replay(messages: .none, isComplete: false)
+    let history = found ?? Replay.nothing
     // The configuration may have been read again since.
     let rights = self.rights(of: request.session, in: room)
     try check(.join, of: rights, in: room, at: "/room")
@@ -122,6 +123,7 @@ extension Relay {
       $0.integer("memberCount", facts.memberCount)
       if rights.contains(.presence) { $0.integer("onlineCount", facts.onlineCount) }
     }
+    send(history.changes, of: room, to: request.session)
   }
 
   /// The room with the user as a member of it. The caller has pinned it.
@@ -198,6 +200,10 @@ extension Relay {
     var messages: MessagesText
     /// Everything that was asked for by position is there.
     var isComplete: Bool
+    /// Messages that the client has, and that may have changed since.
+    var changes: [ChangedMessage] = []
+
+    static let nothing = Replay(messages: .none, isComplete: false)
   }
 
   /// What a join is given, up to the newest message that the hub has shown; nil: more was shown meanwhile than the
@@ -208,13 +214,19 @@ extension Relay {
     if let after, after.epoch == position.epoch, after.seq <= position.seq,
       position.seq - after.seq <= Int64(min(limits.history, kept))
     {
-      if let tail = hub.tail(of: handle, after: after.seq) { return Replay(messages: tail, isComplete: true) }
-      let from = after.seq
-      let page = try await store.read { [limits] in
-        try $0.messages(room, after: from, limit: limits.history, kept: kept, mostBytes: Self.mostRecovered)
-      }
-      if let page, !page.exceeds, !page.more, page.first <= from + 1 || page.newest == from {
-        return shown(page, in: handle, newest: .max).map { Replay(messages: $0, isComplete: true) }
+      if let changes = try await changes(room, handle, since: after.seq, kept: kept) {
+        if let tail = hub.tail(of: handle, after: after.seq) {
+          return Replay(messages: tail, isComplete: true, changes: changes)
+        }
+        let from = after.seq
+        let page = try await store.read { [limits] in
+          try $0.messages(room, after: from, limit: limits.history, kept: kept, mostBytes: Self.mostRecovered)
+        }
+        if let page, !page.exceeds, !page.more, page.first <= from + 1 || page.newest == from {
+          return shown(page, in: handle, newest: .max).map {
+            Replay(messages: $0, isComplete: true, changes: changes)
+          }
+        }
       }
     }
     let newest = min(newest, kept)
@@ -234,7 +246,20 @@ extension Relay {
     return shown(page, in: handle, newest: Int64(newest)).map { Replay(messages: $0, isComplete: false) }
   }
 
+  /// The messages up to `seq` that may have changed since a client knew the room up to there; `nil` when there are more
+  /// than a reply may contain. Reads only when the room has changed since.
+  private func changes(
+    _ room: RoomID, _ handle: RoomHandle, since seq: Int64, kept: Int
+  ) async throws -> [ChangedMessage]? {
+    guard seq > 0, let known = changedRooms[handle], known.newest >= seq else { return [] }
+    return try await store.read { [limits] in
+      try $0.changes(room, upTo: seq, kept: kept, limit: limits.history, maxBytes: Self.maxChanged)
+    }
+  }
+
   static let mostRecovered = 512 << 10
+  /// Bytes of bodies in the changes that follow the reply to `join`.
+  static let maxChanged = 128 << 10
   /// A room that is busier than its history can be read gives none.
   static let mostReplays = 3
   /// Bytes of bodies in a page of history; the next page continues behind them. A larger page would hold more memory

@@ -45,8 +45,8 @@ actor Relay {
   /// Of messages that wait to be decided.
   var undecided = UndecidedTraits()
   var reports = ReportedMessages()
-  /// Counts edits and deletions: what was read before one may be older than what was told.
-  var edits = 0
+  /// Edits and deletions of the rooms in memory that had any.
+  var changedRooms: [RoomHandle: RoomChanges] = [:]
   /// Users whose pushes are being decided again, and whether something has changed since that began.
   var reconsidered: [UserID: Bool] = [:]
   var isEndingHolds = false
@@ -221,6 +221,7 @@ actor Relay {
       case .roomIdle(let room): forgetIdle(room)
       case .roomGone(let room):
         policies[room] = nil
+        changedRooms[room] = nil
         undecided.forget(room)
         reports.forget(room)
       }

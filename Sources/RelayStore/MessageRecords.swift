@@ -122,11 +122,29 @@ public struct Edited: Equatable, Sendable {
   public var time: Timestamp
   /// false: nothing was changed, because somebody else sent it or it had been deleted.
   public var isChanged: Bool
+  /// The room's newest message at that moment.
+  public var newest: Int64
 
-  public init(from: UserID, time: Timestamp, isChanged: Bool) {
+  public init(from: UserID, time: Timestamp, isChanged: Bool, newest: Int64) {
     self.from = from
     self.time = time
     self.isChanged = isChanged
+    self.newest = newest
+  }
+}
+
+/// The newest change of a message.
+public struct ChangedMessage: Equatable, Sendable {
+  public var seq: Int64
+  /// The time of the change.
+  public var time: Timestamp
+  /// The new body; `nil` when the message was deleted.
+  public var body: [UInt8]?
+
+  public init(seq: Int64, time: Timestamp, body: [UInt8]?) {
+    self.seq = seq
+    self.time = time
+    self.body = body
   }
 }
 

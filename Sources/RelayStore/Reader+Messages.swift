@@ -39,6 +39,39 @@ extension Reader {
     return page
   }
 
+  /// The messages up to `seq` that may have changed since a client knew the room up to `seq`, in their order.
+  ///
+  /// A change is stored with the newest seq of the room at that moment, and a client that has a newer message has
+  /// received the change before it. So no clock is compared.
+  /// - Parameters:
+  ///   - kept: The history is this many of the newest messages.
+  ///   - limit: The maximum of messages.
+  ///   - maxBytes: The maximum of bytes in their bodies.
+  /// - Returns: `nil` when there is no such room, or when a maximum is exceeded.
+  public func changes(
+    _ room: RoomID, upTo seq: Int64, kept: Int = .max, limit: Int, maxBytes: Int
+  ) throws -> [ChangedMessage]? {
+    let found = try db.first("SELECT id, seq, first FROM rooms WHERE name = ?", [room.rawValue])
+    guard let found else { return nil }
+    let newest: Int64 = found[1]
+    let first = max(found[2], Int64(clamping: kept) < newest ? newest - Int64(kept) + 1 : 1)
+    let rows = try Row.fetchCursor(
+      db.cachedStatement(
+        sql: """
+          SELECT seq, changed_time, is_deleted, body FROM messages INDEXED BY messages_changed
+          WHERE room = ?1 AND changed IS NOT NULL AND changed >= ?2 AND seq <= ?2 AND seq >= ?3
+          """), arguments: [found[0] as Int64, seq, first])
+    var changes: [ChangedMessage] = []
+    var bytes = 0
+    while let row = try rows.next() {
+      let body: [UInt8]? = row[2] ? nil : try row.bytes(3)
+      bytes += body?.count ?? 0
+      guard changes.count < limit, bytes <= maxBytes else { return nil }
+      changes.append(ChangedMessage(seq: row[0], time: row.time(1) ?? Timestamp(rawValue: 0), body: body))
+    }
+    return changes.sorted { $0.seq < $1.seq }
+  }
+
   /// A message that is stored, in the history or for a push that needs it; nil: there is none.
   public func message(_ room: RoomID, _ seq: Int64) throws -> StoredMessage? {
     try db.first(

@@ -24,8 +24,15 @@ extension Reader {
         devices: user.devices, filters: user.filters, preferences: user.preferences, blocks: user.blocks,
         withdrawn: user.withdrawn)
     }
+    let changed: Int64? = try db.first(
+      """
+      SELECT coalesce(max(changed), 0) FROM messages INDEXED BY messages_changed
+      WHERE room = ? AND changed IS NOT NULL
+      """,
+      [id])?[0]
     return RoomSnapshot(
-      state: RoomState(room: room, epoch: row[1], seq: row[2], cursor: row[3]), members: members)
+      state: RoomState(room: room, epoch: row[1], seq: row[2], cursor: row[3]), members: members,
+      changed: changed ?? 0)
   }
 
   public func isMember(_ user: UserID, of room: RoomID) throws -> Bool {

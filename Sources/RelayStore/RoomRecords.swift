@@ -59,10 +59,13 @@ public struct RoomSnapshot: Equatable, Sendable {
   public var state: RoomState
   /// In no particular order.
   public var members: [MemberRecord]
+  /// The newest seq when a message was last edited or deleted; 0 when none was.
+  public var changed: Int64
 
-  public init(state: RoomState, members: [MemberRecord]) {
+  public init(state: RoomState, members: [MemberRecord], changed: Int64 = 0) {
     self.state = state
     self.members = members
+    self.changed = changed
   }
 }
 

@@ -7,23 +7,29 @@ extension Transaction {
   /// Gives a message another body. Pushes that are not sent yet will tell it, and phones that show another are told.
   /// - Parameters:
   ///   - user: Nothing is changed when somebody else sent it; nil: whoever sent it.
+  ///   - time: The time of the change; the store's clock when it is absent.
   ///   - body: Valid JSON.
   ///   - isTold: false: phones show nothing of it.
   /// - Returns: What it is; nil when it is not stored.
   public func edit(
-    _ room: RoomID, _ seq: Int64, by user: UserID? = nil, body: [UInt8], isTold: Bool = true
+    _ room: RoomID, _ seq: Int64, by user: UserID? = nil, at time: Timestamp? = nil, body: [UInt8],
+    isTold: Bool = true
   ) throws -> Edited? {
-    try change(room, seq, by: user) { room in
+    try change(room, seq, by: user, at: time ?? now) { room in
       try db.run("UPDATE messages SET body = ? WHERE room = ? AND seq = ?", [Data(body), room, seq])
       if isTold { try update(room, seq, .edited) }
     }
   }
 
   /// Takes all that a message said, cancels its pushes, and has phones that show it say so. Its place stays.
-  /// - Parameter user: Nothing is changed when somebody else sent it; nil: whoever sent it.
+  /// - Parameters:
+  ///   - user: Nothing is changed when somebody else sent it; nil: whoever sent it.
+  ///   - time: The time of the change; the store's clock when it is absent.
   /// - Returns: What it was; nil when it is not stored.
-  public func delete(_ room: RoomID, _ seq: Int64, by user: UserID? = nil) throws -> Edited? {
-    try change(room, seq, by: user) { room in
+  public func delete(
+    _ room: RoomID, _ seq: Int64, by user: UserID? = nil, at time: Timestamp? = nil
+  ) throws -> Edited? {
+    try change(room, seq, by: user, at: time ?? now) { room in
       try update(room, seq, .deleted)
       try db.run(
         """
@@ -37,7 +43,7 @@ extension Transaction {
   }
 
   private func change(
-    _ room: RoomID, _ seq: Int64, by user: UserID?, _ change: (_ room: Int64) throws -> Void
+    _ room: RoomID, _ seq: Int64, by user: UserID?, at time: Timestamp, _ change: (_ room: Int64) throws -> Void
   ) throws -> Edited? {
     guard let known = try row(of: room) else { return nil }
     let row = try db.first(
@@ -49,7 +55,12 @@ extension Transaction {
     let from = UserID(unchecked: row[0])
     let isDeleted: Bool = row[2]
     let isChanged = !isDeleted && (user == nil || user == from)
-    if isChanged { try change(known.id) }
-    return Edited(from: from, time: Timestamp(rawValue: row[1]), isChanged: isChanged)
+    if isChanged {
+      try change(known.id)
+      try db.run(
+        "UPDATE messages SET changed = ?, changed_time = ? WHERE room = ? AND seq = ?",
+        [known.seq, time.rawValue, known.id, seq])
+    }
+    return Edited(from: from, time: Timestamp(rawValue: row[1]), isChanged: isChanged, newest: known.seq)
   }
 }

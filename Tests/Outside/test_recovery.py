@@ -28,6 +28,63 @@ def seqs(reply):
     return [message["seq"] for message in reply["messages"]]
 
 
+def changed(session):
+    """The changes in the session's inbox, as pairs of seq and new body."""
+    return [
+        (frame["seq"], frame.get("body", "deleted"))
+        for frame in session.inbox
+        if frame["type"] in ("edited", "deleted")
+    ]
+
+
+def test_changes_that_a_client_missed_follow_the_reply(connect, names, relay, talk):
+    alice, room, epoch = talk(4)
+    (bob,) = names("bob")
+    away = connect(bob)
+    away.join(room, after={"epoch": epoch, "seq": 0})
+    away.close()
+    alice.request("edit", room=room, seq=2, body="new")
+    alice.request("edit", room=room, seq=2, body="newer")
+    alice.request("delete", room=room, seq=3)
+    alice.send(room, 5)
+    back = connect(bob)
+    reply = back.join(room, after={"epoch": epoch, "seq": 4})
+    assert (reply["recovered"], seqs(reply)) == (True, [5])
+    back.request("ping")
+    assert changed(back) == [(2, "newer"), (3, "deleted")]
+    # A client that has the newest message has received all changes before it.
+    again = connect(bob)
+    assert again.join(room, after={"epoch": epoch, "seq": 5})["recovered"]
+    again.request("ping")
+    assert changed(again) == []
+
+
+def test_changes_that_a_client_missed_outlive_the_relay(start, connect):
+    relay = start()
+    alice = connect(relay, "alice")
+    epoch = alice.join("room")["epoch"]
+    alice.send("room", 1)
+    alice.request("edit", room="room", seq=1, body="new")
+    relay.kill()
+    relay.start()
+    bob = connect(relay, "alice")
+    assert bob.join("room", after={"epoch": epoch, "seq": 1})["recovered"]
+    bob.request("ping")
+    assert changed(bob) == [(1, "new")]
+
+
+def test_more_changes_than_a_reply_may_contain_are_not_recovered(start, connect):
+    relay = start("--limits-history", 3, "--limits-send-rate", 0)
+    alice = connect(relay, "alice")
+    epoch = alice.join("room")["epoch"]
+    for number in range(5):
+        alice.send("room", number)
+    for seq in range(1, 5):
+        alice.request("edit", room="room", seq=seq, body="new")
+    reply = connect(relay, "alice").join("room", after={"epoch": epoch, "seq": 5}, history=3)
+    assert (reply["recovered"], seqs(reply)) == (False, [3, 4, 5])
+
+
 def test_history_pages_backward_from_the_newest(talk):
     alice, room, epoch = talk(7)
     newest = alice.request("history", room=room, limit=3)

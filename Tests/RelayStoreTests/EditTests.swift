@@ -50,7 +50,7 @@ import Testing
   @Test func `an edit replaces the body and nothing else`() async throws {
     try await test.write { _ = try $0.append(Self.full) }
     let edited = try await test.write { try $0.edit(room, 1, by: alice.id, body: Self.new) }
-    #expect(edited == Edited(from: alice.id, time: .at(0), isChanged: true))
+    #expect(edited == Edited(from: alice.id, time: .at(0), isChanged: true, newest: 1))
     var expected = try #require(try await message())
     #expect(expected.body == Self.new)
     #expect(expected.mentions == [bob.id, alice.id])
@@ -64,7 +64,7 @@ import Testing
   @Test func `a deleted message keeps its place and nothing that it said`() async throws {
     try await test.write { _ = try $0.append(Self.full) }
     let deleted = try await test.write { try $0.delete(room, 1, by: alice.id) }
-    #expect(deleted == Edited(from: alice.id, time: .at(0), isChanged: true))
+    #expect(deleted == Edited(from: alice.id, time: .at(0), isChanged: true, newest: 1))
     let expected = StoredMessage(seq: 1, from: alice.id, time: .at(0), body: [], isDeleted: true)
     #expect(try await message() == expected)
     #expect(try await test.read { try $0.messages(room, after: 0, limit: 9)?.messages } == [expected])
@@ -77,7 +77,7 @@ import Testing
   @Test func `what somebody else sent stays, and is told whose it is`() async throws {
     try await test.write { _ = try $0.append(Self.full) }
     let before = try await message()
-    let refused = Edited(from: alice.id, time: .at(0), isChanged: false)
+    let refused = Edited(from: alice.id, time: .at(0), isChanged: false, newest: 1)
     #expect(try await test.write { try $0.edit(room, 1, by: bob.id, body: Self.new) } == refused)
     #expect(try await test.write { try $0.delete(room, 1, by: bob.id) } == refused)
     #expect(try await message() == before)

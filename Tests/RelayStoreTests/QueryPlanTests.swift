@@ -121,6 +121,7 @@ extension Transaction {
     _ = try post(draft(in: .notifications(of: bob.id), jobs: [job()], cursorFollows: true), epoch: "e")
     _ = try edit(room, 69, by: alice.id, body: [])
     _ = try delete(room, 70)
+    _ = try reader.changes(room, upTo: 70, limit: 9, maxBytes: 99)
     try advanceCursor(room, to: 71)
     _ = try trim(room, to: Retention(count: 4, age: .seconds(1)), mostDeleted: 2)
   }
