@@ -83,11 +83,16 @@ public final class Server: Service {
       hub: hub, store: store, settings: settings, simulator: simulator, apple: gateways.apple,
       webPush: gateways.webPush, http: gateways.http, site: site, worker: worker, log: log)
     sweep = RetentionSweep(relay: relay, store: store, now: Store.timeOfDay, log: log)
-    probe = StoreProbe(store: store)
+    probe = StoreProbe(store: store, log: log)
     drainDelay =
       configuration.drainDelay ?? (Self.isLoopback(configuration.address) ? .zero : Self.defaultDrainDelay)
     self.log = log
     self.thread = thread
+    if let loss = store.loss {
+      log.warning(
+        "the database does not hold all that an earlier run has stored: all rooms begin new epochs",
+        metadata: ["loss": "\(loss.rawValue)"])
+    }
     if isOpen {
       log.notice(
         "open mode: everybody is who they say. Give --secret-file to require tokens.",

@@ -2,26 +2,35 @@
 import Foundation
 import Synchronization
 
-/// The lock that keeps a second server off a folder. The kernel frees it when the process ends, however it ends.
+/// The locks that keep a second server off a folder. The kernel frees them when the process ends, however it ends.
+///
+/// The folder itself is locked, because somebody may remove the lock file. The lock file serves on file systems that
+/// cannot lock folders.
 final class FolderLock: Sendable {
-  /// Open while the lock is held.
-  private let descriptor: Mutex<Int32?>
+  /// Open while the locks are held.
+  private let descriptors: Mutex<[Int32]>
 
   init(folder: String) throws(StoreError) {
     let path = folder + "/stillwire.lock"
-    let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-    guard descriptor >= 0 else { throw .unusable(path: path, reason: Self.reason()) }
-    self.descriptor = Mutex(descriptor)
-    guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+    descriptors = Mutex([])
+    let directory = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    if directory >= 0 {
+      descriptors.withLock { $0.append(directory) }
+      if flock(directory, LOCK_EX | LOCK_NB) != 0, errno == EWOULDBLOCK { throw .inUse(path: folder) }
+    }
+    let file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+    guard file >= 0 else { throw .unusable(path: path, reason: Self.reason()) }
+    descriptors.withLock { $0.append(file) }
+    guard flock(file, LOCK_EX | LOCK_NB) == 0 else {
       throw errno == EWOULDBLOCK ? .inUse(path: folder) : .unusable(path: path, reason: Self.reason())
     }
   }
 
   /// Lets another process have the folder; a second call does nothing.
   func release() {
-    descriptor.withLock { descriptor in
-      if let descriptor { _ = close(descriptor) }
-      descriptor = nil
+    descriptors.withLock { descriptors in
+      for descriptor in descriptors { _ = close(descriptor) }
+      descriptors = []
     }
   }
 

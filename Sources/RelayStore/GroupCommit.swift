@@ -33,11 +33,18 @@ final class GroupCommit: Sendable {
   // Safe: as the cache.
   nonisolated(unsafe) private let log: LogBound
 
+  // Safe: as the cache.
+  nonisolated(unsafe) private let run: RunCounter
+
+  private let files: DatabaseFiles
+
   init(
-    log: sending LogBound, now: @escaping @Sendable () -> Timestamp,
+    log: sending LogBound, run: sending RunCounter, files: DatabaseFiles, now: @escaping @Sendable () -> Timestamp,
     onCommit: @escaping @Sendable ([Completion]) -> Void
   ) {
     self.log = log
+    self.run = run
+    self.files = files
     self.now = now
     self.onCommit = onCommit
   }
@@ -101,8 +108,13 @@ final class GroupCommit: Sendable {
     do {
       try db.inTransaction(.immediate) {
         for work in works { completions.append(try perform(work, transaction)) }
+        try run.count(db, now: began)
+        // A commit to a file that was removed is lost.
+        try files.check()
         return .commit
       }
+      try files.confirm()
+      run.confirm(now: began)
       count(works.count, since: began, hasFailed: false)
       return completions
     } catch {
@@ -113,6 +125,36 @@ final class GroupCommit: Sendable {
       return works.map { $0.failed(error) }
     }
   }
+
+  /// Notes that the files of the database are not in place, if so. Any thread.
+  func checkFiles() {
+    do {
+      try files.check()
+    } catch {
+      counted.withLock { $0.isAvailable = false }
+    }
+  }
+
+  /// Moves the whole log into the database, and counts up for a clean end.
+  /// - Returns: True if the caller is to call ``closeRun()`` once the database is closed.
+  func end(_ db: Database) -> Bool {
+    do {
+      try files.check()
+      try db.inTransaction(.immediate) {
+        try run.countEnd(db)
+        return .commit
+      }
+      _ = try db.checkpoint(.truncate)
+      try files.check()
+      return true
+    } catch {
+      // The next start reads the log.
+      return false
+    }
+  }
+
+  /// Notes a clean end beside the database.
+  func closeRun() { run.close() }
 
   private func count(_ works: Int, since began: ContinuousClock.Instant, hasFailed: Bool) {
     let time = ContinuousClock.now - began

@@ -13,8 +13,9 @@ final class LogBound {
   /// The size from which on the next try is made.
   private var next: Int
 
-  init(database path: String, bound: Int) {
-    self.path = path + "-wal"
+  /// - Parameter path: That of the log.
+  init(log path: String, bound: Int) {
+    self.path = path
     self.bound = bound
     next = bound
   }

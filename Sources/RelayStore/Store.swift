@@ -24,6 +24,8 @@ public final class Store: Sendable {
   public let secret: [UInt8]
   let pool: DatabasePool
   let writer: GroupCommit
+  /// Commits of an earlier run that the database did not hold when it was opened. The store has begun new epochs then.
+  public let loss: DataLoss?
   private let threads: StoreThreads
   private let reads: GroupRead
   private let lock: FolderLock
@@ -55,11 +57,18 @@ public final class Store: Sendable {
     }
     lock = try FolderLock(folder: folder)
     let path = folder + "/stillwire.db"
+    try DatabaseOrigin.check(path)
     pool = try Self.open(path, synchronous)
     secret = try Self.secret(pool, path)
+    let files = try DatabaseFiles(database: path)
+    let file = RunFile(folder: folder)
+    let (record, loss) = try Self.begin(file, pool, path, synchronous, now: now())
+    self.loss = loss
     self.threads = threads
     reads = GroupRead(pool, threads)
-    writer = GroupCommit(log: LogBound(database: path, bound: largestLog), now: now, onCommit: onCommit)
+    writer = GroupCommit(
+      log: LogBound(log: files.log, bound: largestLog), run: RunCounter(record, in: file), files: files, now: now,
+      onCommit: onCommit)
   }
 
   /// The default clock: the system's time of day.
@@ -125,14 +134,43 @@ public final class Store: Sendable {
     guard writer.stop() else { return }
     // The barrier waits for the readers, so that the whole log can be moved into the database. When that fails,
     // nothing is lost: the next start reads the log.
-    try? pool.barrierWriteWithoutTransaction { db in
+    let isClean = try? pool.barrierWriteWithoutTransaction { db in
       // Another thread may have appended a work and not asked for its drain yet.
       repeat { writer.commitNext(db) } while writer.goesOn()
-      _ = try db.checkpoint(.truncate)
+      return writer.end(db)
     }
     try? pool.close()
+    if isClean == true { writer.closeRun() }
     lock.release()
   }
+
+  /// Begins a run: compares the database with the record of the run before, and counts up in both.
+  private static func begin(
+    _ file: RunFile, _ pool: DatabasePool, _ path: String, _ synchronous: Synchronous, now: Timestamp
+  ) throws(StoreError) -> (RunRecord, DataLoss?) {
+    let known = file.read()
+    var record = RunRecord(counter: 0, boot: RunRecord.thisBoot, synchronous: synchronous, isClosed: false)
+    let found: (counter: Int64, loss: DataLoss?)
+    do {
+      found = try pool.write { [record] db in
+        let counter = try Int64.fetchOne(db, sql: "SELECT counter FROM installation") ?? 0
+        let loss = DataLoss.found(file: known, database: counter, boot: record.boot)
+        if let loss { try Transaction(db: db, cache: WriterCache(), now: now).repair(loss) }
+        let next = max(counter, known?.counter ?? 0) + 1
+        try RunCounter.save(next, db)
+        return (next, loss)
+      }
+    } catch {
+      throw .unusable(path: path, reason: StoreError.words(error))
+    }
+    record.counter = found.counter
+    try file.write(record)
+    return (record, found.loss)
+  }
+
+  /// Notes that the database's files were removed or replaced, if so: ``statistics`` say then that the store is not
+  /// available. Any thread.
+  public func checkFiles() { writer.checkFiles() }
 
   private static func secret(_ pool: DatabasePool, _ path: String) throws(StoreError) -> [UInt8] {
     do {

@@ -93,7 +93,7 @@ extension StoreError {
 
   /// What the failure of a whole transaction is called outside.
   init(ofCommit error: any Error) {
-    self = .unavailable(reason: Self.words(error))
+    self = error as? StoreError ?? .unavailable(reason: Self.words(error))
   }
 
   /// SQLite's words. They name tables and columns, never values.

@@ -85,6 +85,71 @@ def test_a_database_of_a_newer_relay(stopped):
     assert_failed(serve(stopped.data), "newer")
 
 
+def test_a_link_to_a_database_on_a_volume_that_is_not_mounted(tmp_path):
+    (tmp_path / "stillwire.db").symlink_to(tmp_path / "volume" / "stillwire.db")
+    assert_failed(serve(tmp_path), "stillwire.db", "link")
+
+
+def test_a_database_of_another_program(tmp_path):
+    with closing(sqlite3.connect(tmp_path / "stillwire.db")) as database, database:
+        database.execute("CREATE TABLE songs (name TEXT)")
+    before = (tmp_path / "stillwire.db").read_bytes()
+    assert_failed(serve(tmp_path), "stillwire.db", "another program")
+    assert (tmp_path / "stillwire.db").read_bytes() == before
+
+
+def test_a_folder_in_use_whose_lock_file_is_gone(start):
+    relay = start()
+    (relay.data / "stillwire.lock").unlink()
+    assert_failed(serve(relay.data), relay.data)
+    assert call(relay, "GET", "/live").status == 200
+
+
+@pytest.mark.parametrize("end", [Relay.stop, Relay.kill], ids=["stop", "kill"])
+def test_a_restored_backup_begins_new_epochs(start, connect, tmp_path, end):
+    relay = start()
+    ann = connect(relay, "ann")
+    ann.join("tea")
+    ann.send("tea", "kept")
+    with closing(sqlite3.connect(relay.data / "stillwire.db")) as source:
+        with closing(sqlite3.connect(tmp_path / "backup.db")) as target:
+            source.backup(target)
+    # The counter beside the database goes up while the relay stores.
+    before = (relay.data / "stillwire.run").read_text()
+
+    def has_counted():
+        ann.send("tea", "lost")
+        return (relay.data / "stillwire.run").read_text() != before
+
+    eventually(has_counted, every=0.2)
+    position = {key: ann.join("tea")[key] for key in ("epoch", "seq")}
+    end(relay)
+    for name in ("stillwire.db-wal", "stillwire.db-shm"):
+        (relay.data / name).unlink(missing_ok=True)
+    (relay.data / "stillwire.db").write_bytes((tmp_path / "backup.db").read_bytes())
+    relay.start()
+    assert "restored" in relay.log.read_text()
+    ann = connect(relay, "ann")
+    # Also when the room has as many messages again.
+    ann.join("tea")
+    while ann.send("tea", "new")["seq"] < position["seq"]:
+        pass
+    reply = connect(relay, "ann").join("tea", after=position, history=1)
+    assert reply["recovered"] is False
+    assert reply["epoch"] != position["epoch"]
+    assert [message["body"] for message in reply["messages"]] == ["new"]
+
+
+def test_a_crash_keeps_the_epochs(start, connect):
+    relay = start()
+    ann = connect(relay, "ann")
+    ann.join("tea")
+    position = {"epoch": ann.join("tea")["epoch"], "seq": ann.send("tea", "hi")["seq"]}
+    relay.kill()
+    relay.start()
+    assert connect(relay, "ann").join("tea", after=position)["recovered"] is True
+
+
 def test_a_secret_that_is_not_there(tmp_path):
     missing = tmp_path / "missing"
     assert_failed(serve(tmp_path / "data", "--secret-file", missing), missing)

@@ -170,6 +170,27 @@ def test_a_stop_with_a_failing_disk_ends_and_keeps_what_was_acknowledged(failing
     assert history(relay, "tea", "ann") == kept
 
 
+@pytest.mark.parametrize("part", ["stillwire.db", "stillwire.db-wal", ""])
+def test_what_cannot_outlive_the_relay_is_not_acknowledged(start, connect, tmp_path, part):
+    relay = start()
+    ann, bob = connect(relay, "ann"), connect(relay, "bob")
+    for session in (ann, bob):
+        session.join("tea")
+    ann.send("tea", "before")
+    (relay.data / part).rename(tmp_path / "moved")
+    # Where nobody writes, too.
+    eventually(lambda: call(relay, "GET", "/ready").json["store"] == "unavailable")
+    assert sent(ann, "tea", "lost") is None
+    assert "was removed or replaced" in relay.log.read_text()
+    assert not bob.heard("message", body="lost")
+    (tmp_path / "moved").rename(relay.data / part)
+    eventually(lambda: call(relay, "GET", "/ready").json["store"] == "available")
+    assert ann.send("tea", "after")["seq"] == 2
+    assert relay.stop() == 0
+    relay.start()
+    assert [message["body"] for message in history(relay, "tea", "ann")] == ["before", "after"]
+
+
 def test_who_comes_while_the_store_cannot_be_read_is_asked_to_come_back(start, connect):
     relay = start()
     ann, bob = connect(relay, "ann"), connect(relay, "bob")

@@ -117,7 +117,9 @@ final class Fuse: Sendable {
     do {
       let files = FileManager.default
       try files.createDirectory(atPath: image, withIntermediateDirectories: true)
-      for name in ["stillwire.db", "stillwire.db-wal"] where files.fileExists(atPath: "\(folder)/\(name)") {
+      // The run file first: it must not be newer than the database.
+      for name in ["stillwire.run", "stillwire.db", "stillwire.db-wal"]
+      where files.fileExists(atPath: "\(folder)/\(name)") {
         try files.copyItem(atPath: "\(folder)/\(name)", toPath: "\(image)/\(name)")
       }
     } catch {

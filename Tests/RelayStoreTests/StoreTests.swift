@@ -74,7 +74,7 @@ import Testing
 
     // The files as a killed process leaves them: the log is not in the database yet.
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-    for file in ["stillwire.db", "stillwire.db-wal"] {
+    for file in [RunRecord.name, "stillwire.db", "stillwire.db-wal"] {
       try FileManager.default.copyItem(atPath: test.folder + "/" + file, toPath: folder + "/" + file)
     }
     let reopened = try open(folder)

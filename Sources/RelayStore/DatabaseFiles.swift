@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import Synchronization
+
+/// A file on disk, by device and inode. Two files never share both while one of them is open.
+struct FileIdentity: Equatable, Sendable {
+  let device: UInt64
+  let inode: UInt64
+
+  /// Returns `nil` when there is no such file. Follows links.
+  init?(path: String) {
+    var facts = stat()
+    guard stat(path, &facts) == 0 else { return nil }
+    self.init(facts)
+  }
+
+  init(_ facts: stat) {
+    device = UInt64(truncatingIfNeeded: facts.st_dev)
+    inode = UInt64(truncatingIfNeeded: facts.st_ino)
+  }
+}
+
+/// The files of an open database. SQLite goes on writing to them after somebody has removed or replaced them, and these
+/// writes are lost. Any thread.
+final class DatabaseFiles: Sendable {
+  /// The path of SQLite's write-ahead log, which is beside the file that a link leads to.
+  let log: String
+  private let files: [(path: String, identity: FileIdentity)]
+  /// True once a transaction was committed to files that were no longer in place.
+  private let hasLost = Atomic(false)
+
+  /// - Parameter database: The path of an open database in WAL mode, whose log exists.
+  init(database: String) throws(StoreError) {
+    log = Self.resolved(database) + "-wal"
+    var files: [(path: String, identity: FileIdentity)] = []
+    for path in [database, log] {
+      guard let identity = FileIdentity(path: path) else {
+        throw .unusable(path: path, reason: "the file is gone")
+      }
+      files.append((path, identity))
+    }
+    self.files = files
+  }
+
+  private static func resolved(_ path: String) -> String {
+    guard let found = realpath(path, nil) else { return path }
+    defer { free(found) }
+    return String(cString: found)
+  }
+
+  /// Throws ``StoreError/unavailable(reason:)`` when a file of the database is no longer in its place.
+  func check() throws(StoreError) {
+    if hasLost.load(ordering: .relaxed) {
+      throw .unavailable(reason: "a commit was lost because the database file was removed; restart the relay")
+    }
+    for file in files where FileIdentity(path: file.path) != file.identity {
+      throw .unavailable(reason: "\(file.path) was removed or replaced while the relay runs")
+    }
+  }
+
+  /// Checks again after a commit, before it is announced. A commit to a removed file is lost, so that after a failure
+  /// every later check fails as well.
+  func confirm() throws(StoreError) {
+    do {
+      try check()
+    } catch {
+      hasLost.store(true, ordering: .relaxed)
+      throw error
+    }
+  }
+}

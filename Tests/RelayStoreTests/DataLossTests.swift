@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import GRDB
+import RelayProtocol
+import Testing
+
+@testable import RelayStore
+
+/// A database that does not hold all that an earlier run has acknowledged.
+@Suite final class DataLossTests {
+  /// A path for this test alone. It does not exist yet.
+  private let folder = temporaryPath()
+  private let backup = temporaryPath()
+  deinit {
+    for path in [folder, backup] { try? FileManager.default.removeItem(atPath: path) }
+  }
+
+  // MARK: The decision
+
+  struct Case: Sendable {
+    let words: String
+    var file: RunRecord?
+    var counter: Int64 = 7
+    var boot = "boot"
+    let loss: DataLoss?
+  }
+
+  @Test(arguments: [
+    Case(words: "a new database", file: nil, counter: 0, loss: nil),
+    Case(words: "a backup in a new folder", file: nil, loss: .restored),
+    Case(words: "a clean end", file: run(7, isClosed: true), loss: nil),
+    Case(words: "a crash", file: run(7), loss: nil),
+    Case(words: "a crash between the commit and the file", file: run(6), loss: nil),
+    Case(words: "a backup of the same run, after a clean end", file: run(8, isClosed: true), loss: .restored),
+    Case(words: "a backup of the same run, after a crash", file: run(8), loss: .restored),
+    Case(words: "an empty database in the folder of another", file: run(7), counter: 0, loss: .restored),
+    Case(words: "a loss of power with every commit forced", file: run(7, boot: "before"), loss: nil),
+    Case(words: "a loss of power without", file: run(7, boot: "before", .normal), loss: .powerLoss),
+    Case(words: "a loss of power that took some counts", file: run(120, boot: "before", .normal), loss: .powerLoss),
+    Case(words: "a backup after a loss of power", file: run(128, boot: "before", .normal), loss: .restored),
+    Case(words: "a clean end before the boot", file: run(7, boot: "before", .normal, isClosed: true), loss: nil),
+    Case(words: "a crash of the process alone", file: run(7, .normal), loss: nil),
+    Case(words: "a crash on a system without ids", file: run(7, boot: "", .normal), boot: "", loss: .powerLoss),
+  ])
+  func `a loss follows from the file, the database and the boot`(of example: Case) {
+    let found = DataLoss.found(file: example.file, database: example.counter, boot: example.boot)
+    #expect(found == example.loss, "\(example.words)")
+  }
+
+  @Test(arguments: [run(0), run(12, boot: "", .normal), run(RunRecord.maxCounter, isClosed: true)])
+  func `a record is read as it was written`(record: RunRecord) {
+    #expect(RunRecord(record.text) == record)
+    #expect(record.text.hasSuffix("\n") && record.text.split(separator: "\n").count == 1)
+  }
+
+  @Test(arguments: [
+    "", "stillwire", "stillwire 1 boot full", "other 1 boot full open", "stillwire -1 boot full open",
+    "stillwire 99999999999999999999 boot full open", "stillwire 9223372036854775807 boot full open",
+    "stillwire 1 boot half open", "stillwire 1 boot full ajar", "stillwire 1 boot full open more",
+  ])
+  func `another text is no record`(text: String) {
+    #expect(RunRecord(text) == nil)
+  }
+
+  // MARK: The store
+
+  private func open(_ folder: String) throws(StoreError) -> Store {
+    try Store(folder: folder, now: { TestStore.time }) { for completion in $0 { completion() } }
+  }
+
+  /// A room with a message whose push waits, and one that is not decided.
+  private func fill(_ store: Store) async throws {
+    try await store.write { transaction in
+      try transaction.prepareRoom()
+      _ = try transaction.append(draft("one", jobs: [job()], cursorFollows: true))
+      _ = try transaction.append(draft("two"))
+    }
+  }
+
+  private func copyDatabase(of store: Store) throws {
+    try FileManager.default.createDirectory(atPath: backup, withIntermediateDirectories: true)
+    let target = try DatabaseQueue(path: backup + "/stillwire.db")
+    try store.pool.backup(to: target)
+    try target.close()
+  }
+
+  private func restore() throws {
+    for name in ["stillwire.db", "stillwire.db-wal", "stillwire.db-shm"] {
+      try? FileManager.default.removeItem(atPath: folder + "/" + name)
+    }
+    try FileManager.default.copyItem(atPath: backup + "/stillwire.db", toPath: folder + "/stillwire.db")
+  }
+
+  private func expectNewBeginning(_ store: Store, sourceLocation: SourceLocation = #_sourceLocation) async throws {
+    #expect(store.loss == .restored, sourceLocation: sourceLocation)
+    let state = try #require(try await store.read { try $0.room(room)?.state })
+    #expect(state.epoch != "epoch" && state.epoch.utf8.count == 16, sourceLocation: sourceLocation)
+    #expect((state.seq, state.cursor) == (2, 2), sourceLocation: sourceLocation)
+    #expect(try await store.read { try $0.jobCounts() } == [.cancelled: 1], sourceLocation: sourceLocation)
+    #expect(try await store.read { try $0.nextDue() } == nil, sourceLocation: sourceLocation)
+  }
+
+  @Test func `a backup of a running store is noticed after a clean end of the same run`() async throws {
+    let store = try open(folder)
+    #expect(store.loss == nil)
+    try await fill(store)
+    try copyDatabase(of: store)
+    _ = try await store.write { try $0.append(draft("lost")) }
+    store.close()
+    try restore()
+    let restored = try open(folder)
+    try await expectNewBeginning(restored)
+    restored.close()
+    // Once.
+    let again = try open(folder)
+    defer { again.close() }
+    #expect(again.loss == nil)
+  }
+
+  @Test func `a backup of a running store is noticed after a crash of the same run`() async throws {
+    let store = try open(folder)
+    try await fill(store)
+    try copyDatabase(of: store)
+    let file = RunFile(folder: folder)
+    let first = try #require(file.read()).counter
+    // The counter goes up while the store commits.
+    while try #require(file.read()).counter == first { _ = try await store.write { try $0.append(draft("lost")) } }
+    let record = try #require(file.read())
+    store.close()
+    // As the crash leaves it.
+    try file.write(record)
+    try restore()
+    let restored = try open(folder)
+    defer { restored.close() }
+    try await expectNewBeginning(restored)
+  }
+
+  @Test func `a backup in a new folder is noticed`() async throws {
+    let store = try open(folder)
+    try await fill(store)
+    try copyDatabase(of: store)
+    store.close()
+    let restored = try open(backup)
+    defer { restored.close() }
+    try await expectNewBeginning(restored)
+  }
+
+  @Test func `a loss of power begins new epochs and keeps the pushes`() async throws {
+    let store = try open(folder)
+    try await fill(store)
+    store.close()
+    let file = RunFile(folder: folder)
+    var record = try #require(file.read())
+    (record.boot, record.synchronous, record.isClosed) = ("before", .normal, false)
+    try file.write(record)
+    let next = try open(folder)
+    defer { next.close() }
+    #expect(next.loss == .powerLoss)
+    #expect(try await next.read { try $0.room(room)?.state.epoch } != "epoch")
+    #expect(try await next.read { try $0.jobCounts() } == [.ready: 1])
+  }
+
+  @Test func `an end, a crash and a start keep the epochs`() async throws {
+    let store = try open(folder)
+    try await fill(store)
+    let file = RunFile(folder: folder)
+    let record = try #require(file.read())
+    #expect(!record.isClosed)
+    store.close()
+    let closed = try #require(file.read())
+    #expect(closed.isClosed && closed.counter > record.counter)
+    try file.write(RunRecord(counter: record.counter, boot: record.boot, synchronous: .full, isClosed: false))
+    let next = try open(folder)
+    defer { next.close() }
+    #expect(next.loss == nil)
+    #expect(
+      try await next.read { try $0.room(room)?.state } == RoomState(room: room, epoch: "epoch", seq: 2, cursor: 1))
+    #expect(try await next.read { try $0.jobCounts() } == [.ready: 1])
+  }
+}
+
+private func run(
+  _ counter: Int64, boot: String = "boot", _ synchronous: Synchronous = .full, isClosed: Bool = false
+) -> RunRecord {
+  RunRecord(counter: counter, boot: boot, synchronous: synchronous, isClosed: isClosed)
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import GRDB
+import RelayProtocol
+import Testing
+
+@testable import RelayStore
+
+/// Files that are removed, replaced, or made by others.
+@Suite final class DatabaseFilesTests {
+  /// A path for this test alone. It does not exist yet.
+  private let folder = temporaryPath()
+  private let files = FileManager.default
+  private var path: String { folder + "/stillwire.db" }
+
+  deinit { try? FileManager.default.removeItem(atPath: folder) }
+
+  private func open() throws(StoreError) -> Store {
+    try Store(folder: folder) { for completion in $0 { completion() } }
+  }
+
+  private func makeFolder() throws { try files.createDirectory(atPath: folder, withIntermediateDirectories: true) }
+
+  // MARK: While the store runs
+
+  @Test(arguments: ["/stillwire.db", "/stillwire.db-wal", ""])
+  func `nothing is acknowledged once a file is gone`(name: String) async throws {
+    let store = try open()
+    defer { store.close() }
+    try await store.write { try $0.prepareRoom() }
+    let moved = temporaryPath()
+    defer { try? files.removeItem(atPath: moved) }
+    try files.moveItem(atPath: folder + name, toPath: moved)
+    let error = await #expect(throws: StoreError.self) { try await store.write { try $0.append(draft()) } }
+    #expect(error?.code == .unavailable)
+    #expect(error?.description.contains("was removed or replaced") == true)
+    #expect(!store.statistics.isAvailable)
+    // Back in its place, it goes on without a gap.
+    try files.moveItem(atPath: moved, toPath: folder + name)
+    #expect(try await store.write { try $0.append(draft()).seq } == 1)
+    #expect(store.statistics.isAvailable)
+  }
+
+  @Test func `another file in the place of the database is not written to`() async throws {
+    let store = try open()
+    defer { store.close() }
+    try files.removeItem(atPath: path)
+    try Data("other".utf8).write(to: URL(fileURLWithPath: path))
+    await #expect(throws: StoreError.self) { try await store.write { try $0.prepareRoom() } }
+    #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == Data("other".utf8))
+  }
+
+  @Test func `a removed file is noticed where nobody writes`() async throws {
+    let store = try open()
+    defer { store.close() }
+    store.checkFiles()
+    #expect(store.statistics.isAvailable)
+    try files.removeItem(atPath: folder)
+    store.checkFiles()
+    #expect(!store.statistics.isAvailable)
+  }
+
+  @Test func `the end of a store whose folder is gone writes nothing into another`() async throws {
+    let store = try open()
+    try files.removeItem(atPath: folder)
+    try makeFolder()
+    store.close()
+    #expect(try files.contentsOfDirectory(atPath: folder).isEmpty)
+  }
+
+  @Test func `a removed lock file lets no second store in`() throws {
+    let store = try open()
+    defer { store.close() }
+    try files.removeItem(atPath: folder + "/stillwire.lock")
+    #expect(throws: StoreError.inUse(path: folder)) { try open() }
+  }
+
+  // MARK: At the start
+
+  @Test func `a link to a file that does not exist is refused`() throws {
+    try makeFolder()
+    try files.createSymbolicLink(atPath: path, withDestinationPath: folder + "/volume/stillwire.db")
+    #expect(throws: StoreError.unusable(path: path, reason: "it is a link to a file that does not exist")) {
+      try open()
+    }
+    #expect(!files.fileExists(atPath: folder + "/volume"))
+  }
+
+  @Test func `a link to a database is followed, and its files are watched`() async throws {
+    try open().close()
+    try makeFolderElsewhere()
+    let store = try open()
+    defer { store.close() }
+    try await store.write { try $0.prepareRoom() }
+    try files.removeItem(atPath: path)
+    await #expect(throws: StoreError.self) { try await store.write { try $0.append(draft()) } }
+  }
+
+  /// Moves the database into a folder of its own, and leaves a link.
+  private func makeFolderElsewhere() throws {
+    let volume = folder + "/volume"
+    try files.createDirectory(atPath: volume, withIntermediateDirectories: true)
+    try files.moveItem(atPath: path, toPath: volume + "/stillwire.db")
+    try files.createSymbolicLink(atPath: path, withDestinationPath: volume + "/stillwire.db")
+  }
+
+  @Test(arguments: [
+    "PRAGMA application_id = 77", "PRAGMA user_version = 3", "CREATE TABLE songs (name TEXT)",
+    "CREATE TABLE grdb_migrations (identifier TEXT); CREATE TABLE users (id INTEGER)",
+  ])
+  func `a database of another program is refused and left alone`(sql: String) throws {
+    try makeFolder()
+    let queue = try DatabaseQueue(path: path)
+    try queue.writeWithoutTransaction { try $0.execute(sql: sql) }
+    try queue.close()
+    let before = try Data(contentsOf: URL(fileURLWithPath: path))
+    #expect(throws: StoreError.unusable(path: path, reason: "it is a database of another program")) { try open() }
+    #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == before)
+    #expect(!files.fileExists(atPath: path + "-wal"))
+  }
+
+  @Test func `a folder in the place of the database is refused`() throws {
+    try files.createDirectory(atPath: path, withIntermediateDirectories: true)
+    #expect(throws: StoreError.unusable(path: path, reason: "it is not a file")) { try open() }
+  }
+
+  @Test func `a start that was cut off is made up for`() throws {
+    try makeFolder()
+    #expect(files.createFile(atPath: path, contents: nil))
+    try open().close()
+    let queue = try DatabaseQueue(path: path)
+    defer { try? queue.close() }
+    #expect(try queue.read { try Int32.fetchOne($0, sql: "PRAGMA application_id") } == DatabaseOrigin.applicationID)
+  }
+}
