@@ -12,13 +12,14 @@ export class CallError extends Error {
 }
 
 /**
- * A call of the HTTP API, in open mode as `user`. Resolves with the reply; throws a `CallError` with the relay's reason.
+ * A call of the HTTP API, in open mode as `user`, or with the report key of a device as `key`. Resolves with the reply; throws a `CallError` with the relay's reason.
  * `log` hears what was said and answered; with `keepalive` it outlives the page.
  */
-export async function call(method, path, { user, body, keepalive, log = () => {} } = {}) {
+export async function call(method, path, { user, key, body, keepalive, log = () => {} } = {}) {
   const text = body && JSON.stringify(body)
   log(`${method} /${path}`, text ?? '')
-  const headers = { ...(text && { 'Content-Type': 'application/json' }), ...(user && { 'X-Stillwire-User': user }) }
+  const who = key ? { Authorization: `Bearer ${key}` } : user && { 'X-Stillwire-User': user }
+  const headers = { ...(text && { 'Content-Type': 'application/json' }), ...who }
   const asked = fetch(new URL(path, document.baseURI), { method, headers, body: text, keepalive })
   const response = await asked.catch(() => Promise.reject(new CallError(0)))
   const reply = await response.text()

@@ -57,6 +57,8 @@ export class Person extends EventTarget {
   /** Resolves once the phone has a network. */
   #network = Promise.resolve()
   #networkReturned = () => {}
+  /** The phone's credential for its extensions; the relay issues one at each registration. */
+  #reportKey
   /** The newest message that was there when the room was joined first. */
   #historySeq = null
 
@@ -288,6 +290,7 @@ export class Person extends EventTarget {
   async #register() {
     const wish = { device, platform: 'simulator', token: this.#token }
     const reply = await this.#insist('The phone was not registered', () => this.#relay.request('device', wish))
+    this.#reportKey = reply?.reportKey ?? this.#reportKey
     this.#isRegistered ||= reply !== undefined
     this.#mindPhone()
     // A relay that has started anew gets to every phone.
@@ -388,17 +391,20 @@ export class Person extends EventTarget {
     this.#keep()
   }
 
+  // The phone's extensions have no token of the person, but the report key of the phone.
   #put(what, body) {
-    return this.#call('PUT', this.#path(what), body)
+    return what === 'preferences'
+      ? this.#call('PUT', this.#path(what), body)
+      : this.#call('PUT', `v1/users/me/${what}`, body, this.#reportKey)
   }
 
   #path(what) {
     return `v1/users/${segment(this.user)}/${what}`
   }
 
-  async #call(method, path, body) {
+  async #call(method, path, body, key) {
     await this.#network
-    return call(method, path, { user: this.user, body, log: (name, text) => this.#wire('http', name, text) })
+    return call(method, path, { user: this.user, key, body, log: (name, text) => this.#wire('http', name, text) })
   }
 
   /** What a phone keeps by itself, over a reload. */

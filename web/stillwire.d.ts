@@ -27,6 +27,8 @@ export interface Options {
   WebSocket?: unknown
   /** The window whose life is followed: visibility, input, network, freezing, back-forward cache. null: none. */
   page?: object | null
+  /** Finds out why a handshake failed (`fetch`); null: nothing does. */
+  fetch?: typeof fetch | null
   /** The source of jitter, from 0 to 1 (`Math.random`). */
   random?: () => number
   /** What the time is taken from; milliseconds. */
@@ -137,6 +139,7 @@ export interface ClientEvents {
   welcome: Frame
   response: Frame
   presence: Frame
+  /** An error of the relay that answers no request, or the reason of a failed handshake (`code`, `message`). */
   error: Frame
   bye: Frame
   /** Every frame in either direction, `hello` with its token too: not for logs that others read. */
@@ -191,6 +194,18 @@ export class Stillwire {
     isFocused: boolean | null,
     fields?: { device?: string; source?: string; authorization?: string }
   ): Promise<Frame>
+}
+
+/** Reports of one device over HTTP, with its report key and without a session. */
+export class Reporter {
+  constructor(url: string | URL, reportKey: string, options?: { fetch?: typeof fetch; now?: () => number })
+  focus(
+    isFocused: boolean | null,
+    fields?: { source?: string; authorization?: string; number?: number; at?: number }
+  ): Promise<{ applied: boolean; isFocused: boolean | null; focusSince?: number; [field: string]: any }>
+  filter(fields: { active: boolean; allow?: readonly string[]; number?: number }): Promise<{ applied: boolean }>
+  respond(notification: string, fields: { action: string; text?: string; key?: string }): Promise<Fields>
+  received(notification: string): Promise<Fields>
 }
 
 export const noPresence: Presence

@@ -97,6 +97,8 @@ enum DeviceRequest {
   case register(Device)
   case forget(DeviceID)
 
+  var isRegistration: Bool { if case .register = self { true } else { false } }
+
   /// - Parameter device: From the path; otherwise it is a field.
   init(_ fields: Fields, device: DeviceID? = nil, for targets: PushTargets) throws(RequestError) {
     let apps = targets.apps

@@ -29,6 +29,7 @@ enum Schema {
     register("withdrawn rights", withdrawnRights)
     register("picture hashes", pictures)
     migrator.registerMigration("changed messages", migrate: addChanges)
+    register("report keys", reportKeys)
     return migrator
   }
 

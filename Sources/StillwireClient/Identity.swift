@@ -5,13 +5,16 @@ public import RelayProtocol
 public enum Identity: Equatable, Sendable {
   /// A JWT; it is asked for anew at each connect, and never logged.
   case token(String)
+  /// The `reportKey` of this device's registration, for ``FocusReporter`` and ``RelayAPI/respond(to:with:text:key:)`` in
+  /// an extension. It does not expire. The relay refuses it for a session and for other requests.
+  case reportKey(String)
   /// Open mode, for development: everybody is who they say.
   case open(UserID, name: String? = nil, avatar: String? = nil)
 
   /// The members of `hello`.
   func write(to hello: inout [String: JSON]) {
     switch self {
-    case .token(let token): hello["token"] = .string(token)
+    case .token(let token), .reportKey(let token): hello["token"] = .string(token)
     case .open(let user, let name, let avatar):
       hello["user"] = .string(user.rawValue)
       hello["name"] = name.map(JSON.string)
@@ -22,7 +25,7 @@ public enum Identity: Equatable, Sendable {
   /// The header field of a request over HTTP.
   var field: (name: String, value: String) {
     switch self {
-    case .token(let token): ("Authorization", "Bearer \(token)")
+    case .token(let token), .reportKey(let token): ("Authorization", "Bearer \(token)")
     case .open(let user, _, _): ("X-Stillwire-User", user.rawValue)
     }
   }

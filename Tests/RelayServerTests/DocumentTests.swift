@@ -47,7 +47,11 @@ struct DocumentTests {
         switch action.work {
         case .called(.backend, _): #expect(security == ["apiKey", "openMode"], "\(route.path)")
         case .called(.anyone, _): #expect(security == nil, "\(route.path)")
-        case .open: #expect(security == [] || route.path.description == "/metrics", "\(route.path)")
+        case .called(.reporters, _):
+          #expect(security == ["token", "apiKey", "reportKey", "openMode"], "\(route.path)")
+        case .open:
+          let own = ["/metrics": ["apiKey", "openMode"], "/v1/notifications/{id}/received": ["reportKey"]]
+          #expect(security == own[route.path.description, default: []], "\(route.path)")
         }
       }
     }

@@ -90,6 +90,23 @@ import Testing
     }
   }
 
+  @Test func `an extension reports with its key alone, though the number's file is locked`() async throws {
+    try await LiveRelay().serve { address in
+      try await withClient(of: "bob", at: address) { bob in
+        try await bob.room("tea").join()
+        let reply = try await bob.request(
+          "device", ["device": "phone", "platform": "simulator", "token": "bobs-phone"])
+        let key = try #require(reply["reportKey"]?.text)
+        let reporter = FocusReporter(
+          address, device: "phone", numberFile: URL(filePath: "/nowhere/number"), patience: patience
+        ) { .reportKey(key) }
+        let outcome = try await reporter.report(isFocused: true)
+        #expect(outcome.isApplied)
+        #expect(outcome.isFocused == true)
+      }
+    }
+  }
+
   @Test func `a cancelled send is taken off`() async throws {
     // Nobody answers there.
     let client = Stillwire(.init(try #require(RelayAddress("http://127.0.0.1:1"))) { _ in .open("ann") })

@@ -47,4 +47,12 @@ import Testing
   @Test func `a folder that is not there is an error`() {
     #expect(throws: POSIXError.self) { try ReportNumber(file: URL(filePath: "/nowhere/number")).next() }
   }
+
+  @Test func `the time of day is the number where the file cannot be used`() throws {
+    let locked = ReportNumber(file: URL(filePath: "/nowhere/number"), now: { Date(timeIntervalSince1970: 7) })
+    #expect(locked.nextOrTime() == 7_000)
+    defer { try? FileManager.default.removeItem(at: file) }
+    #expect(number(7).nextOrTime() == 7_000)
+    #expect(number(7).nextOrTime() == 7_001)
+  }
 }

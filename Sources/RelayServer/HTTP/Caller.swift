@@ -8,12 +8,24 @@ enum Caller: Sendable {
   /// A backend, which may act for any user. `acting` is whom it names as itself.
   case backend(acting: UserID?)
   case user(Identity)
+  /// An extension of an app on one device.
+  case reporter(Reporter)
+
+  /// The only user whom the caller may act for. Is `nil` for a backend, which may act for any user.
+  var owner: UserID? {
+    switch self {
+    case .backend: nil
+    case .user(let identity): identity.id
+    case .reporter(let reporter): reporter.user
+    }
+  }
 
   /// The `me` of paths.
   var me: UserID {
     get throws(RequestError) {
       switch self {
       case .user(let user): return user.id
+      case .reporter(let reporter): return reporter.user
       case .backend(.some(let user)): return user
       case .backend(nil): throw RequestError(.badRequest, "me is nobody without X-Stillwire-User", at: "/path/user")
       }
@@ -23,6 +35,7 @@ enum Caller: Sendable {
 
 extension Relay {
   func caller(_ request: HTTPRequest) async throws -> Caller {
+    if let reporter = try await reporter(request) { return .reporter(reporter) }
     switch authentication {
     case .open:
       guard let name = request.user else { return .backend(acting: nil) }

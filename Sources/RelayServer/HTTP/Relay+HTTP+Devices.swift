@@ -28,9 +28,10 @@ extension Relay {
     let request = try DeviceRequest(parser.parse(call.request.body), device: call.name("device"), for: pushTargets)
     let handle = try await retain(user)
     defer { hub.release(handle) }
-    try await apply(request, to: handle)
+    let key = request.isRegistration ? ReportKey() : nil
+    try await apply(request, to: handle, issuing: key)
     switch request {
-    case .register(let device): return .device(device, apps.warnings(about: device))
+    case .register(let device): return .device(device, apps.warnings(about: device), issued: key)
     case .forget(let device): return .json(200) { $0["device"] = device.rawValue }
     }
   }
@@ -48,7 +49,10 @@ extension Relay {
 
 extension HTTPResponse {
   /// A device; its token, which lets others push to it, is never shown.
-  fileprivate static func device(_ device: Device, _ warnings: [DeviceWarning]) -> HTTPResponse {
+  /// - Parameter key: The report key that was issued with this registration. No later reply contains it.
+  fileprivate static func device(
+    _ device: Device, _ warnings: [DeviceWarning], issued key: ReportKey? = nil
+  ) -> HTTPResponse {
     .json(200) {
       $0["device"] = device.id.rawValue
       $0["app"] = device.app
@@ -63,6 +67,7 @@ extension HTTPResponse {
       $0["locale"] = device.locale
       $0["timeZone"] = device.timeZone
       warnings.write(to: &$0)
+      $0["reportKey"] = key?.text
     }
   }
 }

@@ -8,15 +8,16 @@ extension Relay {
   static let focusRoutes = [
     Route(
       "/v1/users/{user}/focus",
-      .called("PUT", by: .anyone(.focus)) { relay, call in try await relay.putFocus(call) }),
+      .called("PUT", by: .reporters(.focus)) { relay, call in try await relay.putFocus(call) }),
     Route(
       "/v1/users/{user}/filter",
-      .called("PUT", by: .anyone(.focus)) { relay, call in try await relay.putFilter(call) }),
+      .called("PUT", by: .reporters(.focus)) { relay, call in try await relay.putFilter(call) }),
   ]
 
   private func putFilter(_ call: HTTPCall) async throws -> HTTPResponse {
     let user = try call.user
-    let report = try FilterReport(parser.parse(call.request.body), device: nil)
+    let report = try FilterReport(parser.parse(call.request.body), device: call.caller.device)
+    try call.caller.check(report.device)
     let handle = try await retain(user)
     defer { hub.release(handle) }
     let applied = try await apply(report, to: handle)
@@ -25,7 +26,8 @@ extension Relay {
 
   private func putFocus(_ call: HTTPCall) async throws -> HTTPResponse {
     let user = try call.user
-    let report = try FocusReport(parser.parse(call.request.body), device: nil)
+    let report = try FocusReport(parser.parse(call.request.body), device: call.caller.device)
+    try call.caller.check(report.device)
     let handle = try await retain(user)
     defer { hub.release(handle) }
     let result = try await apply(report, to: handle, cause: nil)

@@ -3,7 +3,7 @@ import RelayHub
 import RelayProtocol
 import RelayStore
 
-/// What an app's extension tells of a push. It has no token of a user, but the receipt of the push.
+/// Receipts of pushes, sent by an app's extension. It authenticates with the receipt of the push or with its report key.
 extension Relay {
   static let receiptRoutes = [
     Route(
@@ -14,10 +14,18 @@ extension Relay {
   private func postReceived(_ request: HTTPRequest, _ id: String) async throws -> HTTPResponse {
     try request.checkContentType()
     let fields = try parser.parse(request.body)
-    let receipt = try fields.required("receipt", fields.string("receipt", longest: 256))
+    let receipt = try fields.string("receipt", longest: 256)
     let now = hub.now
-    guard receipts.accepts(receipt, for: id, now: now) else {
-      throw RequestError(.unauthorized, "this is not the receipt of the notification, or not any more", at: "/receipt")
+    if let reporter = try await reporter(request) {
+      let handle = try await retain(reporter.user)
+      defer { hub.release(handle) }
+      try spend(.request, of: handle)
+      try await check(id, isPushedTo: reporter)
+    } else {
+      guard receipts.accepts(try fields.required("receipt", receipt), for: id, now: now) else {
+        throw RequestError(
+          .unauthorized, "this is not the receipt of the notification, or not any more", at: "/receipt")
+      }
     }
     guard let received = try await store.write({ try $0.received(id, now: now) }) else {
       throw RequestError(.notFound, "there is no such notification any more", at: "/path/id")

@@ -6,7 +6,9 @@ import RelayStore
 /// What somebody did with a notification, told without a session.
 extension Relay {
   static let responseRoutes = [
-    Route("/v1/notifications/{id}/responses", .called("POST") { relay, call in try await relay.postResponse(call) })
+    Route(
+      "/v1/notifications/{id}/responses",
+      .called("POST", by: .reporters(.request)) { relay, call in try await relay.postResponse(call) })
   ]
 
   private func postResponse(_ call: HTTPCall) async throws -> HTTPResponse {
@@ -17,7 +19,8 @@ extension Relay {
     let user = try await retain(try call.actor("user", fields))
     defer { hub.release(user) }
     var isBounded = false
-    if case .user = call.caller { isBounded = true }
+    if call.caller.owner != nil { isBounded = true }
+    if case .reporter(let reporter) = call.caller { try await check(id, isPushedTo: reporter) }
     let responded = try await respond(request, by: user, at: "/path/id", isBounded: isBounded) {
       rights(of: call.caller, in: $0)
     }

@@ -8,36 +8,48 @@ extension Relay {
   static let routes: [Route] =
     operationRoutes + messageRoutes + sentMessageRoutes + memberRoutes + presenceRoutes + focusRoutes
     + preferenceRoutes + userRoutes + deviceRoutes + webPushRoutes + sessionRoutes + lintRoutes + decisionRoutes
-    + pushRoutes
-    + notificationRoutes + receiptRoutes + categoryRoutes + responseRoutes + simulatorRoutes
+    + pushRoutes + notificationRoutes + receiptRoutes + reportKeyRoutes + categoryRoutes + responseRoutes
+    + simulatorRoutes
 
   func answer(_ request: HTTPRequest) async {
+    let start = ContinuousClock.now
+    let found = Self.route(of: request)
+    let template = found?.route.path.description
     do {
-      if let response = try await response(to: request) { hub.respond(to: request.exchange, with: response) }
+      let response = try await response(to: request, at: found)
+      if let response { hub.respond(to: request.exchange, with: response) }
+      logRequest(request, route: template, status: response?.status, error: nil, since: start)
     } catch {
       let methods = (error as? MethodRefusal)?.allowed
       let error = requestError(error)
       tally.count(error.code)
       hub.respond(to: request.exchange, with: .problem(error, allowed: methods))
+      logRequest(request, route: template, status: error.status, error: error, since: start)
     }
   }
 
-  /// nil: a stream has begun.
-  private func response(to request: HTTPRequest) async throws -> HTTPResponse? {
+  private static func route(of request: HTTPRequest) -> (route: Route, parts: [String: String])? {
     let path = PathTemplate.split(request.path)
-    for route in Self.routes {
-      guard let parts = route.path.match(path) else { continue }
-      guard let action = route.action(for: request.method) else {
-        guard request.method == "OPTIONS" else { throw MethodRefusal(allowed: route.methods) }
-        return .options(route.methods)
-      }
-      switch action.work {
-      case .open(let work): return try await work(self, request, parts)
-      case .called(let admission, let work):
-        return try await admit(request, parts, admission) { try await work(self, $0) }
-      }
+    for route in routes {
+      if let parts = route.path.match(path) { return (route, parts) }
     }
-    return try page(request)
+    return nil
+  }
+
+  /// Returns `nil` if a stream has begun.
+  private func response(
+    to request: HTTPRequest, at found: (route: Route, parts: [String: String])?
+  ) async throws -> HTTPResponse? {
+    guard let (route, parts) = found else { return try page(request) }
+    guard let action = route.action(for: request.method) else {
+      guard request.method == "OPTIONS" else { throw MethodRefusal(allowed: route.methods) }
+      return .options(route.methods)
+    }
+    switch action.work {
+    case .open(let work): return try await work(self, request, parts)
+    case .called(let admission, let work):
+      return try await admit(request, parts, admission) { try await work(self, $0) }
+    }
   }
 
   /// Finds out who calls and whether they may, and lets a user's request through while the rate allows it.
@@ -49,23 +61,21 @@ extension Relay {
     try count(request, for: caller)
     try request.checkContentType()
     let call = HTTPCall(request: request, caller: caller, parts: parts)
-    guard case .user(let user) = caller else { return try await work(call) }
-    guard case .anyone(let rate) = admission else { throw RequestError(.forbidden, "this needs an API key") }
-    let handle = try await retain(user.id)
+    guard let owner = caller.owner, let rate = try admission.rate(for: caller) else { return try await work(call) }
+    let handle = try await retain(owner)
     defer { hub.release(handle) }
     try spend(rate, of: handle)
     return try await work(call)
   }
 
   private func count(_ request: HTTPRequest, for caller: Caller) throws(RequestError) {
-    let user: UserID? = if case .user(let user) = caller { user.id } else { nil }
-    guard hub.identify(request.exchange, as: user) else {
+    guard hub.identify(request.exchange, as: caller.owner) else {
       throw RequestError(
         .rateLimited, "too many requests under way or answers unread, of this user", retryAfter: .seconds(1))
     }
   }
 
-  private func spend(_ rate: Rate, of user: UserHandle) throws(RequestError) {
+  func spend(_ rate: Rate, of user: UserHandle) throws(RequestError) {
     if let delay = hub.takeToken(rate, of: user) {
       throw RequestError(.rateLimited, "too many requests", retryAfter: delay)
     }

@@ -53,6 +53,8 @@ struct Route: Sendable {
   /// Who may call, and which of a user's rates it counts against; an API key has none.
   enum Admission: Sendable {
     case anyone(Rate)
+    /// The same, and the extensions of an app with their report key.
+    case reporters(Rate)
     case backend
 
     static let anyone = Admission.anyone(.request)
@@ -127,6 +129,9 @@ struct HTTPCall: Sendable {
     case .user(let user):
       guard !fields.has(key) else { throw RequestError(.forbidden, "\(key) comes from the token", at: "/\(key)") }
       return user.id
+    case .reporter(let reporter):
+      guard !fields.has(key) else { throw RequestError(.forbidden, "\(key) comes from the report key", at: "/\(key)") }
+      return reporter.user
     case .backend(let acting): return try fields.required(key, fields.name(key) ?? acting)
     }
   }
@@ -135,7 +140,7 @@ struct HTTPCall: Sendable {
   var user: UserID {
     get throws(RequestError) {
       let user = try anyUser
-      if case .user(let own) = caller, own.id != user {
+      if let own = caller.owner, own != user {
         throw RequestError(.forbidden, "this is another user's", at: "/path/user")
       }
       return user

@@ -47,6 +47,8 @@ extension Relay {
     switch caller {
     case .backend: [.standard, .moderate]
     case .user(let identity): rights(identity.permissions, in: room)
+    // A response is posted for a member of the room, with the rights that the room gives its members.
+    case .reporter: rights(.standard, in: room)
     }
   }
 

@@ -8,13 +8,17 @@ extension Relay {
   func device(_ request: HubRequest, _ user: UserHandle) async throws {
     try check(.devices, of: permissions(of: request.session))
     let wish = try DeviceRequest(request.fields, for: pushTargets)
-    try await apply(wish, to: user)
+    // Without an id there is no reply that could carry a key.
+    let key = wish.isRegistration && request.id != nil ? ReportKey() : nil
+    try await apply(wish, to: user, issuing: key)
     finish(request) { [apps] reply in
       if case .register(let device) = wish { apps.warnings(about: device).write(to: &reply) }
+      reply["reportKey"] = key?.text
     }
   }
 
-  func apply(_ request: DeviceRequest, to user: UserHandle) async throws {
+  /// - Parameter key: A new report key of the device that registers.
+  func apply(_ request: DeviceRequest, to user: UserHandle, issuing key: ReportKey? = nil) async throws {
     guard let name = hub.name(of: user) else { throw HubRefusal.gone }
     let now = hub.now
     var person = people[user] ?? Person()
@@ -27,7 +31,7 @@ extension Relay {
       person.forgetNumbers(of: device.id)
       people[user] = person
       do {
-        try await register(device, of: name, now: now)
+        try await register(device, of: name, now: now, issuing: key)
         // Pushes that were decided until now are stored before what is read next.
         try await reload(name)
         reconsider(user)
@@ -38,13 +42,14 @@ extension Relay {
     }
   }
 
-  private func register(_ device: Device, of user: UserID, now: Timestamp) async throws {
+  private func register(_ device: Device, of user: UserID, now: Timestamp, issuing key: ReportKey?) async throws {
     let most = limits.devicesPerUser
     // Counted where nothing runs beside it.
     let displaced = try await store.write { transaction -> [(user: UserID, device: DeviceID)]? in
       let known = try transaction.reader.user(user)?.devices ?? []
       guard most == 0 || known.count < most || known.contains(where: { $0.id == device.id }) else { return nil }
       let displaced = try transaction.register(device, of: user, now: now)
+      if let key { try transaction.addReportKey(hash: key.hash, for: device.id, of: user) }
       try transaction.noteChange(of: user)
       return displaced
     }

@@ -27,12 +27,21 @@ public struct ReportNumber: Sendable {
     guard flock(descriptor, LOCK_EX) == 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
     let text = try handle.read(upToCount: 32).map { String(decoding: $0, as: UTF8.self) }
     let last = text.flatMap(Int64.init).flatMap { (0..<Self.largest).contains($0) ? $0 : nil } ?? 0
-    let number = min(max(last + 1, Int64(now().timeIntervalSince1970 * 1_000)), Self.largest)
+    let number = min(max(last + 1, time), Self.largest)
     try handle.truncate(atOffset: 0)
     try handle.write(contentsOf: Data(String(number).utf8))
     try handle.close()
     return number
   }
+
+  /// Returns ``next()``, or the time of day if the file cannot be used.
+  ///
+  /// Before the first unlock the system locks the file. A report with the time as its number is better than no report:
+  /// the numbers in the file follow the clock too, so that the relay still keeps the newest report.
+  func nextOrTime() -> Int64 { (try? next()) ?? min(time, Self.largest) }
+
+  /// Milliseconds since 1970.
+  private var time: Int64 { Int64(now().timeIntervalSince1970 * 1_000) }
 
   /// What the relay takes.
   private static let largest: Int64 = 1 << 53 - 1

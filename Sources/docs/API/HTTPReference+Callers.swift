@@ -21,7 +21,13 @@ extension HTTPReference {
   func whoMayCall(_ operation: Operation) throws(Faults) -> [Block] {
     guard let security = operation.json["security"]?.items else { return [] }
     let names = Set(security.flatMap { $0.members.map(\.name) })
-    if names.contains("token") { return [] }
+    if names.contains("token") {
+      guard names.contains("reportKey") else { return [] }
+      return [.paragraph([.text("A report key permits it too, for its own device.")])]
+    }
+    if names == ["reportKey"] {
+      return [.paragraph([.text("It takes no token: the request proves itself by its body or by a report key.")])]
+    }
     if names.isEmpty { return [.paragraph([.text("Everybody may call it; it takes no token.")])] }
     guard names.isSubset(of: ["apiKey", "openMode"]) else {
       throw Faults(place, "who may call \(operation.method) \(operation.path) has no words on the site yet")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Never run: what compiles here is what apps may write, and each expected error must be one.
-import { Stillwire, StillwireError, isSilenced, noPresence, presenceAfter } from '../../../web/stillwire.js'
+import { Reporter, Stillwire, StillwireError, isSilenced, noPresence, presenceAfter } from '../../../web/stillwire.js'
 import type { Message, Presence, Room } from '../../../web/stillwire.js'
 
 const relay = new Stillwire(new URL('wss://relay.example.org/v1/connect'), {
@@ -49,5 +49,11 @@ export async function app(): Promise<void> {
   await relay.setFocus(null, { device: 'phone' })
   console.log(presenceAfter(noPresence, { type: 'counts', memberCount: 1 }).memberCount)
   await tea.leave({ stay: true })
+  const { reportKey } = await relay.request('device', { device: 'phone', platform: 'simulator', token: 'a' })
+  const reporter = new Reporter('wss://relay.example.org/v1/connect', reportKey)
+  const applied: boolean = (await reporter.focus(true, { source: 'manual' })).applied
+  // @ts-expect-error a filter is active or not
+  await reporter.filter({ allow: ['work'] })
+  if (applied) await reporter.respond('id', { action: 'accept' })
   relay.close()
 }

@@ -1,0 +1,305 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Report keys: the credential of an app's extensions, which run days after every token has expired."""
+
+import re
+import sqlite3
+
+import pytest
+
+import documents
+import tokens
+from api import call
+from client import Refused
+from documents import METHODS, OPENAPI
+from relay import Relay, run
+from waiting import eventually
+
+#: The shape of a report key that the relay does not know.
+UNKNOWN = "swr_" + "A" * 43
+#: The operations that a report key permits.
+PERMITTED = {
+    ("put", "/v1/users/{user}/focus"),
+    ("put", "/v1/users/{user}/filter"),
+    ("post", "/v1/notifications/{id}/responses"),
+    ("post", "/v1/notifications/{id}/received"),
+}
+
+
+def is_public(operation):
+    """True if the operation reads no credential."""
+    return operation.get("security") == []
+
+
+REFUSED = [
+    (method, template)
+    for template, item in documents.document(OPENAPI)["paths"].items()
+    for method in METHODS
+    if method in item and (method, template) not in PERMITTED and not is_public(item[method])
+]
+
+
+@pytest.fixture(scope="module")
+def backend(tmp_path_factory):
+    """The file of API keys, and the key in it."""
+    file = tmp_path_factory.mktemp("keys") / "api-keys"
+    made = run("api-key", "tests", "--file", file)
+    assert made.returncode == 0, made.stderr
+    return file, made.stdout.strip()
+
+
+@pytest.fixture(scope="module")
+def relay(secret, backend, tmp_path_factory):
+    options = ("--api-keys-file", backend[0], "--presence-grace", "0", "--limits-focus-rate", "0")
+    relay = Relay(tmp_path_factory.mktemp("relay"), *options, secret=secret).start()
+    try:
+        yield relay
+        assert relay.stop() == 0
+    finally:
+        relay.kill()
+
+
+@pytest.fixture
+def token(secret):
+    """Makes a token of a user with rights in every room."""
+    rooms = [{"match": "*", "can": ["join", "create", "send", "push", "history", "presence"]}]
+    return lambda user: tokens.token(secret.read_text(), tokens.claims(user, rooms=rooms))
+
+
+@pytest.fixture
+def register(relay, token):
+    """Registers a device over HTTP, and returns its report key."""
+
+    def register(user, device="phone", at=relay, credential=None, **fields):
+        body = {"platform": "simulator", "token": f"{user}-{device}"} | fields
+        answer = call(
+            at, "PUT", f"/v1/users/{user}/devices/{device}", body, token=credential or token(user)
+        )
+        assert answer.status == 200, answer
+        return answer.json["reportKey"]
+
+    return register
+
+
+def report(relay, key, is_focused=True, user="me", **fields):
+    return call(relay, "PUT", f"/v1/users/{user}/focus", {"isFocused": is_focused} | fields, token=key)
+
+
+def test_a_focus_is_reported_days_after_the_token_has_expired(relay, register, names, secret, token, backend):
+    (bob,) = names("bob")
+    key = register(bob)
+    expired = tokens.token(secret.read_text(), tokens.claims(bob, exp=1_000_000_000))
+    assert report(relay, expired).status == 401
+    answer = report(relay, key, number=7)
+    assert (answer.status, answer.json["applied"], answer.json["isFocused"]) == (200, True, True)
+    seen = call(relay, "GET", f"/v1/users/{bob}/presence", token=backend[1])
+    assert seen.json["isFocused"] is True
+    assert report(relay, key, user=bob, device="phone").status == 200
+    # Its device is that of the key, not `default`.
+    assert report(relay, token(bob), device="phone", number=6).json["applied"] is False
+
+
+def test_a_filter_is_reported_with_the_key(relay, register, names):
+    (bob,) = names("bob")
+    key = register(bob)
+    answer = call(relay, "PUT", "/v1/users/me/filter", {"active": True, "allow": ["work"]}, token=key)
+    assert (answer.status, answer.json) == (200, {"applied": True})
+
+
+@pytest.mark.parametrize("what, body", [("focus", {"isFocused": True}), ("filter", {"active": False})])
+def test_a_key_reports_for_its_own_device_and_user_alone(relay, register, names, what, body):
+    bob, carol = names("bob", "carol")
+    key = register(bob)
+    for user, fields, at in (carol, {}, "/path/user"), ("me", {"device": "tablet"}, "/device"):
+        answer = call(relay, "PUT", f"/v1/users/{user}/{what}", body | fields, token=key)
+        assert (answer.status, answer.problem["code"], answer.problem["at"]) == (403, "forbidden", at)
+
+
+@pytest.mark.parametrize("method, template", REFUSED)
+def test_every_other_route_refuses_the_key(relay, register, names, method, template):
+    (bob,) = names("bob")
+    key = register(bob)
+    values = {"user": bob, "device": "phone", "room": "tea", "seq": "1", "other": "carol", "token": f"{bob}-phone"}
+    path = re.sub(r"{(\w+)}", lambda name: values.get(name[1], "dd03c85b-fe98-48f9-98b0-2da51fbeeed8"), template)
+    answer = call(relay, method.upper(), path, {} if method in ("put", "post") else None, token=key)
+    assert (answer.status, answer.problem["code"]) == (403, "forbidden"), answer
+    # The device is registered as before.
+    assert report(relay, key).status == 200
+
+
+def test_every_route_that_takes_the_key_is_described_so():
+    described = {
+        (method, template)
+        for template, item in documents.document(OPENAPI)["paths"].items()
+        for method in METHODS
+        if method in item and {"reportKey": []} in item[method].get("security", [])
+    }
+    assert described == PERMITTED
+
+
+def test_a_session_refuses_the_key(relay, register, names, connect):
+    (bob,) = names("bob")
+    key = register(bob)
+    with pytest.raises(Refused) as refused:
+        connect(relay, token=key)
+    assert refused.value.error["code"] == "unauthorized"
+
+
+def test_a_key_over_the_socket_is_as_good(relay, connect, names, token):
+    (bob,) = names("bob")
+    session = connect(relay, token=token(bob))
+    phone = {"device": "phone", "platform": "simulator", "token": f"{bob}-phone"}
+    reply = session.request("device", **phone)
+    assert report(relay, reply["reportKey"]).status == 200
+    assert "reportKey" not in session.request("device", device="phone", token=None)
+    assert report(relay, reply["reportKey"]).status == 401
+
+
+def test_a_former_key_is_valid_until_the_app_has_saved_the_new_one(relay, register, names):
+    (bob,) = names("bob")
+    keys = [register(bob) for _ in range(5)]
+    assert len(set(keys)) == 5
+    assert [report(relay, key).status for key in keys] == [401, 200, 200, 200, 200]
+
+
+def test_keys_of_other_devices_are_left(relay, register, names):
+    (bob,) = names("bob")
+    tablet = register(bob, "tablet")
+    for _ in range(5):
+        register(bob)
+    assert report(relay, tablet).status == 200
+
+
+def revoke(relay, user, device, token):
+    return call(relay, "DELETE", f"/v1/users/{user}/devices/{device}/report-keys", token=token)
+
+
+def test_the_user_revokes_the_keys_of_a_device(relay, register, names, token):
+    (bob,) = names("bob")
+    first, second, tablet = register(bob), register(bob), register(bob, "tablet")
+    assert revoke(relay, bob, "phone", token(bob)).status == 204
+    for key in first, second:
+        answer = report(relay, key)
+        assert (answer.status, answer.problem["code"]) == (401, "unauthorized")
+    assert report(relay, tablet).status == 200
+    assert call(relay, "GET", f"/v1/users/{bob}/devices/phone", token=token(bob)).status == 200
+    assert report(relay, register(bob)).status == 200
+    assert revoke(relay, bob, "watch", token(bob)).status == 404
+
+
+def test_another_user_revokes_nothing(relay, register, names, token):
+    bob, carol = names("bob", "carol")
+    key = register(bob)
+    assert revoke(relay, bob, "phone", token(carol)).status == 403
+    assert report(relay, key).status == 200
+
+
+def test_a_key_ends_with_its_device(relay, register, names, token):
+    bob, carol = names("bob", "carol")
+    key = register(bob)
+    assert call(relay, "DELETE", f"/v1/users/{bob}/devices/phone", token=token(bob)).status == 204
+    assert report(relay, key).status == 401
+    key = register(bob)
+    # The phone's token moves to another user.
+    register(carol, token=f"{bob}-phone")
+    assert report(relay, key).status == 401
+
+
+@pytest.mark.parametrize("key", [UNKNOWN, "swr_", UNKNOWN + "A", "swr_" + "é" * 43, UNKNOWN[:-1] + "="])
+def test_an_unknown_key_is_refused(relay, key):
+    answer = call(relay, "PUT", "/v1/users/me/focus", {"isFocused": True}, headers={"Authorization": f"Bearer {key}".encode()})
+    assert (answer.status, answer.problem["code"]) == (401, "unauthorized")
+
+
+def test_a_key_outlives_a_crash_and_is_stored_as_a_hash(start, secret, register, names, token):
+    relay = start("--presence-grace", "0", secret=secret)
+    (bob,) = names("bob")
+    key = register(bob, at=relay)
+    relay.kill()
+    database = relay.data / "stillwire.db"
+    with sqlite3.connect(database) as db:
+        (stored,) = db.execute("SELECT hash FROM report_keys").fetchone()
+        assert len(stored) == 32
+    for file in relay.data.iterdir():
+        assert key.encode() not in file.read_bytes(), file
+    relay.start()
+    assert report(relay, key).status == 200
+
+
+def test_open_mode_takes_the_key_and_its_bounds(start, names):
+    relay = start("--presence-grace", "0")
+    (bob,) = names("bob")
+    answer = call(relay, "PUT", f"/v1/users/{bob}/devices/phone", {"platform": "simulator", "token": bob}, user=bob)
+    key = answer.json["reportKey"]
+    assert report(relay, key).status == 200
+    assert report(relay, UNKNOWN).status == 401
+    assert call(relay, "GET", f"/v1/users/{bob}/preferences", token=key).status == 403
+    answer = call(relay, "PUT", "/v1/users/me/focus", {"isFocused": True}, token=key, user="carol")
+    assert (answer.status, answer.problem["at"]) == (422, "/headers/x-stillwire-user")
+
+
+# Notifications
+
+
+@pytest.fixture
+def pushed(relay, register, connect, names, token, backend):
+    """A push on Bob's phone and tablet: the keys, the ids, Alice's session and the room."""
+    alice, bob, room = names("alice", "bob", "room")
+    writer = connect(relay, token=token(alice))
+    writer.join(room)
+    reader = connect(relay, token=token(bob))
+    reader.join(room)
+    keys = {device: register(bob, device) for device in ("phone", "tablet")}
+    reader.close(1000)
+    writer.expect("presence", user=bob, online=False)
+    registry = {
+        "categories": [
+            {
+                "id": "invitation",
+                "actions": [
+                    {"id": "accept", "title": "Accept"},
+                    {"id": "answer", "title": "Answer", "textInput": {"button": "Send", "placeholder": "Text"}, "posts": True},
+                ],
+            }
+        ]
+    }
+    assert call(relay, "PUT", "/v1/categories", registry, token=backend[1]).status == 200
+    writer.send(room, {"text": "Tea?"}, push={"category": "invitation"}, report=True)
+
+    def arrived(device):
+        answer = call(relay, "GET", f"/v1/simulator/devices/{bob}-{device}", token=backend[1])
+        return answer.json["notifications"] if answer.status == 200 else []
+
+    ids = {}
+    for device in keys:
+        eventually(lambda: arrived(device))
+        ids[device] = arrived(device)[0]["payload"]["communication"]["notification"]
+    return keys, ids, writer, bob
+
+
+def test_a_receipt_of_the_device_needs_the_key_alone(relay, pushed):
+    keys, ids, writer, bob = pushed
+    path = f"/v1/notifications/{ids['phone']}/received"
+    answer = call(relay, "POST", path, {}, token=keys["tablet"])
+    assert (answer.status, answer.problem["code"], answer.problem["at"]) == (404, "not_found", "/path/id")
+    assert call(relay, "POST", path, {}, token=UNKNOWN).status == 401
+    answer = call(relay, "POST", path, {}, token=keys["phone"])
+    assert (answer.status, answer.json["notification"]) == (200, ids["phone"])
+    writer.expect("delivery", user=bob, state="onPhone")
+
+
+def test_a_response_of_the_device_is_told(relay, pushed):
+    keys, ids, writer, bob = pushed
+    path = f"/v1/notifications/{ids['phone']}/responses"
+    assert call(relay, "POST", path, {"action": "accept"}, token=keys["tablet"]).status == 404
+    answer = call(relay, "POST", path, {"action": "accept", "user": bob}, token=keys["phone"])
+    assert (answer.status, answer.problem["at"]) == (403, "/user")
+    assert call(relay, "POST", path, {"action": "accept"}, token=keys["phone"]).status == 201
+    writer.expect("response", user=bob, action="accept")
+
+
+def test_the_text_of_a_response_is_posted(relay, pushed):
+    keys, ids, writer, bob = pushed
+    path = f"/v1/notifications/{ids['phone']}/responses"
+    answer = call(relay, "POST", path, {"action": "answer", "text": "Yes"}, token=keys["phone"])
+    assert (answer.status, answer.json["posted"]) == (201, 2)
+    writer.expect("message", **{"from": bob}, body={"text": "Yes"})
