@@ -98,6 +98,7 @@ static void turn_away(int socket, int status, const char *reason, const char *co
 
 void relay__connection_refuse(relay_hub_t *hub, int socket) {
   hub->stats.refused_full++;
+  relay__log_refusal(hub, NULL, 503, "too many connections");
   turn_away(socket, 503, "Service Unavailable", "unavailable");
 }
 
@@ -111,6 +112,7 @@ void relay__connection_accepted(relay_hub_t *hub, int socket, const struct socka
   relay__client_t *client = NULL;
   const bool is_proxied = is_trusted(connections, &address);
   if (hub->limits.connections_per_address && !is_proxied && !(client = retain(hub, address))) {
+    relay__log_refusal(hub, NULL, 429, "too many connections from one address");
     turn_away(socket, 429, "Too Many Requests", "rate_limited");
     return;
   }

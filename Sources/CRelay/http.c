@@ -147,6 +147,8 @@ static bool answers_host(const relay_hub_t *hub, relay_bytes_t text) {
   return host.is_address && hub->config.host_rule == RELAY_HOSTS_ADDRESSES;
 }
 
+const char relay__origin_refused[] = "this Origin is not allowed";
+
 /* NULL, or why the request is refused with 403. */
 static const char *refusal(const relay_hub_t *hub, struct lws *wsi) {
   char host[512], origin[512];
@@ -160,7 +162,7 @@ static const char *refusal(const relay_hub_t *hub, struct lws *wsi) {
   if (*hub->origins ? is_listed(hub->origins, origin, strlen(origin))
                     : has_host.at && is_own_origin(origin, host))
     return NULL;
-  return "this Origin is not allowed";
+  return relay__origin_refused;
 }
 
 /* The Origin of a request that is not refused, where origins are listed; NULL when it has none. */
@@ -191,6 +193,7 @@ static int write_refusal(relay_hub_t *hub, struct lws *wsi, int status, const ch
                          const char *detail) {
   char json[256], headers[160];
   relay__count_error(hub, code);
+  relay__log_refusal(hub, wsi, status, detail);
   relay__count_response(hub, status);
   relay__text_t out = {0};
   snprintf(headers, sizeof headers, "%s", problem_headers);
@@ -337,6 +340,7 @@ static void refuse(relay_hub_t *hub, relay_exchange_t *exchange, int status, con
                    const char *detail) {
   char json[256];
   relay__count_error(hub, code);
+  relay__log_refusal(hub, exchange->wsi, status, detail);
   answer(hub, exchange, status, problem_headers, problem(json, sizeof json, status, code, detail));
 }
 

@@ -35,15 +35,6 @@ typedef struct connection { /* what the library keeps for us per connection */
   relay_exchange_t *exchange;
 } connection_t;
 
-void relay__log(const relay_hub_t *hub, bool is_error, const char *format, ...) {
-  char line[512];
-  va_list arguments;
-  va_start(arguments, format);
-  vsnprintf(line, sizeof line, format, arguments);
-  va_end(arguments);
-  if (hub->callbacks.log) hub->callbacks.log(hub->callbacks.context, is_error, line);
-}
-
 /* Many connections that came and went leave holes between those that stay; when it is quiet again, whole
  * pages of them are given back. */
 static void give_back(uv_timer_t *timer) {
@@ -77,6 +68,12 @@ static int callback(struct lws *wsi, enum lws_callback_reasons reason, void *use
     session = connection->session = relay__session_create(hub, wsi);
     hub->stats.sessions++;
     relay__client_admit(hub, wsi, &session->client); /* as it was at the handshake, a moment ago */
+    if (hub->config.logs_debug) {
+      char name[16], peer[64];
+      lws_get_peer_simple(wsi, peer, sizeof peer);
+      relay__log(hub, RELAY_LOG_DEBUG, "session %s begins, from %s", relay__session_name(session->id, name),
+                 peer);
+    }
     const int length = lws_hdr_total_length(wsi, WSI_TOKEN_HTTP_AUTHORIZATION);
     if (length > 0) {
       session->authorization = relay__allocate((size_t)length + 1);
@@ -245,7 +242,7 @@ static void acceptable(uv_poll_t *poll, int status, int events) {
     if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
       /* The connection stays in the backlog and the poll would spin: turn this one away, and rest. */
       if (!hub->starved || hub->clock - hub->starved > STARVED_LOG) {
-        relay__log(hub, true, "no file descriptor is left for a new connection");
+        relay__log(hub, RELAY_LOG_ERROR, "no file descriptor is left for a new connection");
         hub->starved = hub->clock;
       }
       if (hub->spare_fd >= 0) {

@@ -730,6 +730,10 @@ struct relay_hub {
   /* Requests with something behind them whose answers are being written, oldest first. */
   relay_id_t *followed;
   uint32_t followed_count, followed_capacity;
+  struct {
+    int64_t since; /* on the loop's clock: when the window began; 0: there was no refusal */
+    uint64_t count;
+  } refusals;           /* see relay__log_refusal() */
   int64_t starved;      /* on the loop's clock: when the lack of descriptors was logged last; 0: never */
   uint64_t round_began; /* ns: when the first message that is not written yet was shown; 0: there is none */
   uint32_t round_messages;
@@ -751,7 +755,15 @@ relay_event_t *relay__event(relay_hub_t *hub, relay_event_kind_t kind, void *own
 void relay__tick(relay_hub_t *hub);
 /* Before the first iteration of `loop`, which others than relay_hub_run() may run step by step. */
 void relay__hub_begin(relay_hub_t *hub);
-void relay__log(const relay_hub_t *hub, bool is_error, const char *format, ...)
+/* log.c. A line of RELAY_LOG_DEBUG is formatted only if the configuration asks for it. */
+void relay__log(const relay_hub_t *hub, relay_log_level_t level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* Logs why a request was refused: at most 5 lines in 10 s, and the number of the others. `wsi` may be NULL.
+ */
+void relay__log_refusal(relay_hub_t *hub, struct lws *wsi, int status, const char *detail);
+/* The detail of a 403 for the Origin; relay__log_refusal() compares the pointer. */
+extern const char relay__origin_refused[];
+/* The name of a session in logs and in `welcome`: the id in base 36. Returns `name`. */
+const char *relay__session_name(relay_id_t id, char name[static 16]);
 
 #endif

@@ -33,6 +33,13 @@ static relay__pending_t *take_pending(relay_session_t *session) {
   return first;
 }
 
+static void log_end(const relay_hub_t *hub, const relay_session_t *session, const char *how, uint16_t code,
+                    const char *reason) {
+  char name[16];
+  relay__log(hub, RELAY_LOG_DEBUG, "session %s ends, %s with %u%s%s", relay__session_name(session->id, name),
+             how, code, *reason ? ": " : "", reason);
+}
+
 /* Nothing that it still sends or hears counts any more. */
 static void end(relay_hub_t *hub, relay_session_t *session, bool is_clean) {
   if (session->is_over) return;
@@ -67,6 +74,7 @@ void relay__session_close(relay_hub_t *hub, relay_session_t *session, uint16_t c
   if (session->state == RELAY__CLOSING) return;
   session->state = RELAY__CLOSING;
   relay__count_close(hub, code);
+  log_end(hub, session, "closed by the relay", code, reason);
   end(hub, session, false);
   relay__text_t *text = &hub->text;
   text->size = 0;
@@ -98,6 +106,7 @@ bool relay__session_peer_closed(relay_hub_t *hub, relay_session_t *session, cons
   session->state = RELAY__CLOSING;
   const uint16_t code = size >= 2 ? (uint16_t)(at[0] << 8 | at[1]) : 0;
   relay__count_close(hub, code < 4000 ? code : 0);
+  log_end(hub, session, "closed by the client", code, "");
   end(hub, session, is_clean);
   relay__outbox_drop(hub, &session->outbox, false);
   relay__timer_set(hub, &session->timer, RELAY__TIMER_SESSION, hub->clock + CLOSE_DEADLINE);
@@ -106,7 +115,10 @@ bool relay__session_peer_closed(relay_hub_t *hub, relay_session_t *session, cons
 
 void relay__session_disconnected(relay_hub_t *hub, relay_session_t *session) {
   if (session->tells_end) relay__event(hub, RELAY_EVENT_SESSION_ENDED, NULL)->session = session->id;
-  if (session->state != RELAY__CLOSING) relay__count_close(hub, 1006);
+  if (session->state != RELAY__CLOSING) {
+    relay__count_close(hub, 1006);
+    log_end(hub, session, "lost", 1006, "");
+  }
   end(hub, session, false);
   session->wsi = NULL;
   relay__timer_clear(hub, &session->timer);

@@ -25,11 +25,14 @@ public struct HubConfiguration: Sendable {
   /// For how long a user whose session ended without a close is still shown as online.
   public var grace: Duration
   public var connections: ConnectionLimits
+  /// Log lines of ``HubLogLevel/debug`` too.
+  public var logsDebug: Bool
 
   public init(
     address: String, port: UInt16, subprotocol: String, path: String, origins: [String], requests: [String],
     hostRule: HostRule = .any, hosts: [String] = [],
-    limits: Limits, grace: Duration, connections: ConnectionLimits = ConnectionLimits()
+    limits: Limits, grace: Duration, connections: ConnectionLimits = ConnectionLimits(),
+    logsDebug: Bool = false
   ) {
     self.address = address
     self.port = port
@@ -42,6 +45,21 @@ public struct HubConfiguration: Sendable {
     self.limits = limits
     self.grace = grace
     self.connections = connections
+    self.logsDebug = logsDebug
+  }
+}
+
+/// The level of a line of the hub's log.
+public enum HubLogLevel: Sendable {
+  case debug, info, error
+
+  fileprivate init(_ level: relay_log_level_t) {
+    self =
+      switch level {
+      case RELAY_LOG_ERROR: .error
+      case RELAY_LOG_INFO: .info
+      default: .debug
+      }
   }
 }
 
@@ -89,15 +107,15 @@ public final class Hub {
     }
   }
   private var early: [HubEvent] = []
-  private let log: @Sendable (Bool, String) -> Void
+  private let log: @Sendable (HubLogLevel, String) -> Void
 
   /// Binds the port; nothing is accepted before ``start()``.
   ///
   /// - Parameters:
   ///   - thread: One that no other hub has.
-  ///   - log: Takes lines for the operator; the first argument is true for errors.
+  ///   - log: Takes lines for the operator, on the hub's thread.
   public init(
-    _ configuration: HubConfiguration, thread: HubThread, log: @escaping @Sendable (Bool, String) -> Void
+    _ configuration: HubConfiguration, thread: HubThread, log: @escaping @Sendable (HubLogLevel, String) -> Void
   ) throws(HubError) {
     // The callbacks' context is set when there is a `self`; none is called before the loop runs.
     let box = CallbackBox()
@@ -154,6 +172,7 @@ public final class Hub {
                   var config = relay_config(
                     address: address, port: configuration.port, subprotocol: subprotocol, path: path, origins: origins,
                     requests: requests, trusted_proxies: proxies, host_rule: configuration.hostRule.code, hosts: hosts,
+                    logs_debug: configuration.logsDebug,
                     limits: Self.limits(
                       configuration.limits, grace: configuration.grace, connections: configuration.connections))
                   var callbacks = relay_callbacks(
@@ -207,11 +226,12 @@ public final class Hub {
     if let receive = hub.receive { receive(events) } else { hub.early += events }
   }
 
-  private static let logged: @convention(c) (UnsafeMutableRawPointer?, Bool, UnsafePointer<CChar>?) -> Void = {
-    context, isError, line in
-    guard let line else { return }
-    owner(context).log(isError, String(cString: line))
-  }
+  private static let logged:
+    @convention(c) (UnsafeMutableRawPointer?, relay_log_level_t, UnsafePointer<CChar>?) -> Void = {
+      context, level, line in
+      guard let line else { return }
+      owner(context).log(HubLogLevel(level), String(cString: line))
+    }
 
   private static func owner(_ context: UnsafeMutableRawPointer?) -> Hub {
     guard let context, let owner = Unmanaged<CallbackBox>.fromOpaque(context).takeUnretainedValue().owner else {

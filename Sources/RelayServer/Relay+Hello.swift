@@ -11,12 +11,15 @@ extension Relay {
     let close: CloseCode
   }
 
-  func hello(_ request: HubRequest) async {
+  /// Returns the error of a refusal, or `nil` for a welcome.
+  func hello(_ request: HubRequest) async -> RequestError? {
     do {
       try await welcome(request)
+      return nil
     } catch {
       hub.push(refusal(request.id, error.error), to: request.session)
       hub.close(request.session, error.close, error.error.message)
+      return error.error
     }
   }
 

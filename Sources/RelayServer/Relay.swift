@@ -76,6 +76,8 @@ actor Relay {
   var lateRetry: Task<Void, Never>?
   /// Between lines about a failing store.
   var storeLogPause = LogPause()
+  /// Bounds the lines about refused requests.
+  var refusalLog = LogBurst()
   var stage = Stage.starting
 
   /// What `/ready` says.
@@ -246,12 +248,14 @@ actor Relay {
   }
 
   private func answer(_ request: HubRequest) async {
+    let start = ContinuousClock.now
     let user = request.user
     if let user { hub.retain(user) }
     defer { if let user { hub.release(user) } }
     do {
       guard let user else {
-        await hello(request)
+        let refusal = await hello(request)
+        logRequest(request, error: refusal, since: start)
         return
       }
       switch request.type {
@@ -274,8 +278,11 @@ actor Relay {
       case "respond": try await respond(request, user)
       default: preconditionFailure("the hub handed over a \(request.type)")
       }
+      logRequest(request, error: nil, since: start)
     } catch {
-      hub.finish(request.session, with: refusal(request.id, requestError(error)))
+      let error = requestError(error)
+      hub.finish(request.session, with: refusal(request.id, error))
+      logRequest(request, error: error, since: start)
     }
   }
 

@@ -62,10 +62,11 @@ public final class Server: Service {
           path: "/v1/connect", origins: configuration.origins,
           requests: Relay.requests,
           hostRule: configuration.hostRule, hosts: configuration.hosts, limits: configuration.limits,
-          grace: configuration.presenceGrace, connections: configuration.connections),
+          grace: configuration.presenceGrace, connections: configuration.connections,
+          logsDebug: log.logLevel <= .debug),
         thread: thread
-      ) { isError, line in
-        log.log(level: isError ? .error : .info, "\(line)")
+      ) { level, line in
+        log.log(level: Logger.Level(level), "\(line)")
       }
     } catch {
       store.close()
@@ -220,5 +221,16 @@ public final class Server: Service {
     await relay.closeListener()
     while await relay.hasExchanges, ContinuousClock.now < deadline { try? await Task.sleep(for: .milliseconds(20)) }
     await worker.retire(by: deadline)
+  }
+}
+
+extension Logger.Level {
+  init(_ level: HubLogLevel) {
+    self =
+      switch level {
+      case .debug: .debug
+      case .info: .info
+      case .error: .error
+      }
   }
 }

@@ -2,7 +2,7 @@
 import Logging
 import RelayStore
 
-/// Finds out that a store which failed is well again, and that the database's files were removed, also where nobody
+/// Finds out and logs that a store which failed works again, and that the database's files were removed, also if nobody
 /// writes.
 struct StoreProbe: Sendable {
   let store: Store
@@ -12,17 +12,41 @@ struct StoreProbe: Sendable {
 
   /// Tries a small write every second while the store is not available, until it is cancelled.
   func run() async {
+    var outage = StoreOutage(failures: store.statistics.failures)
     var logPause = LogPause()
     while !Task.isCancelled {
       try? await Task.sleep(for: Self.pause)
       store.checkFiles()
-      guard !Task.isCancelled, !store.statistics.isAvailable else { continue }
-      do {
-        // Its result is in the statistics.
-        try await store.write { try $0.touchDisk() }
-      } catch {
-        if logPause.isOver() { log.error("\(error)", metadata: ["code": "\(error.code.rawValue)"]) }
+      guard !Task.isCancelled else { return }
+      if !store.statistics.isAvailable {
+        do {
+          // Its result is in the statistics.
+          try await store.write { try $0.touchDisk() }
+        } catch {
+          if logPause.isOver() { log.error("\(error)", metadata: ["code": "\(error.code.rawValue)"]) }
+        }
+      }
+      let now = store.statistics
+      if let duration = outage.observe(failures: now.failures, isAvailable: now.isAvailable, at: .now) {
+        log.notice("the store works again", metadata: ["after": "\(duration)"])
       }
     }
+  }
+}
+
+/// Finds the end of an outage, also of one that began and ended between two looks.
+struct StoreOutage {
+  private var failures: UInt64
+  private var start: ContinuousClock.Instant?
+
+  init(failures: UInt64) { self.failures = failures }
+
+  /// Returns how long an outage took that is over now, counted from the first look at it.
+  mutating func observe(failures: UInt64, isAvailable: Bool, at now: ContinuousClock.Instant) -> Duration? {
+    if failures != self.failures || !isAvailable { start = start ?? now }
+    self.failures = failures
+    guard isAvailable, let start else { return nil }
+    self.start = nil
+    return now - start
   }
 }

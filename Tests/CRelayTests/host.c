@@ -58,6 +58,11 @@ static void woken(void *context) {
   pthread_mutex_unlock(&host->lock);
 }
 
+static void logged(void *context, relay_log_level_t level, const char *line) {
+  static const char *const names[] = {"debug", "info", "error"};
+  host_note(context, "log %s %s", names[level], line);
+}
+
 static void *run(void *context) {
   relay_hub_run(((host_t *)context)->hub);
   return NULL;
@@ -73,7 +78,8 @@ host_t *host_start(const relay_config_t *config) {
   pthread_cond_init(&host->changed, NULL);
   host->config = config ? *config : host_config();
   host->notes = strdup("");
-  const relay_callbacks_t callbacks = {.context = host, .woken = woken, .happened = policy_happened};
+  const relay_callbacks_t callbacks = {
+      .context = host, .woken = woken, .happened = policy_happened, .log = logged};
   host->hub = relay_hub_create(&host->config, &callbacks);
   const int error = host->hub ? relay_hub_listen(host->hub) : ENOMEM;
   if (error) {

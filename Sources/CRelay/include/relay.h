@@ -72,10 +72,13 @@ typedef struct relay_config {
       *trusted_proxies; /* networks ("10.0.0.0/8"), separated by spaces, whose X-Forwarded-For counts */
   relay_host_rule_t host_rule;
   const char *hosts; /* further names that Host may have, separated by spaces; NULL or "": none */
+  bool logs_debug;   /* call `log` for lines of RELAY_LOG_DEBUG */
   relay_limits_t limits;
 } relay_config_t;
 
 typedef struct relay_event relay_event_t;
+
+typedef enum relay_log_level { RELAY_LOG_DEBUG, RELAY_LOG_INFO, RELAY_LOG_ERROR } relay_log_level_t;
 
 typedef struct relay_callbacks {
   void *context;
@@ -84,7 +87,7 @@ typedef struct relay_callbacks {
   /* What happened, in order. */
   void (*happened)(void *context, const relay_event_t *events, size_t count);
   /* A line for the operator, without a line feed. */
-  void (*log)(void *context, bool is_error, const char *line);
+  void (*log)(void *context, relay_log_level_t level, const char *line);
 } relay_callbacks_t;
 
 /* How many connections the limit of open files leaves room for. */

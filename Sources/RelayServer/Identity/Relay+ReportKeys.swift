@@ -41,6 +41,7 @@ extension Relay {
   private func deleteReportKeys(_ call: HTTPCall) async throws -> HTTPResponse {
     let user = try call.user
     let device: DeviceID = try call.name("device")
+    try check(.devices, of: call.caller)
     guard try await store.write({ try $0.revokeReportKeys(of: device, of: user) }) else {
       throw RequestError(.notFound, "there is no such device", at: "/path/device")
     }

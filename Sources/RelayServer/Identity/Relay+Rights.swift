@@ -45,10 +45,12 @@ extension Relay {
   /// The rights of a backend, or of a user who is a member.
   func rights(of caller: Caller, in room: RoomID) -> Rights {
     switch caller {
-    case .backend: [.standard, .moderate]
-    case .user(let identity): rights(identity.permissions, in: room)
-    // A response is posted for a member of the room, with the rights that the room gives its members.
-    case .reporter: rights(.standard, in: room)
+    case .backend: return [.standard, .moderate]
+    case .user(let identity): return rights(identity.permissions, in: room)
+    case .reporter(let reporter):
+      // A response is posted for a member of the room, with the rights that the room gives its members.
+      let withdrawn = hub.user(reporter.user).flatMap { people[$0]?.withdrawn } ?? []
+      return withdrawn.contains(room) ? [] : rights(.standard, in: room)
     }
   }
 

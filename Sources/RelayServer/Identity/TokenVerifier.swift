@@ -32,6 +32,15 @@ actor TokenVerifier {
   }
 
   func verify(_ text: String) async throws(TokenFailure) -> Identity {
+    do {
+      return try await check(text)
+    } catch {
+      log.debug("a token was refused", metadata: ["reason": "\(error.requestError.message)"])
+      throw error
+    }
+  }
+
+  private func check(_ text: String) async throws(TokenFailure) -> Identity {
     let token = try CompactToken(text, parser: parser)
     await lookAtFile(ifPassed: Self.pause)
     if !isSigned(token) {

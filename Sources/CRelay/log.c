@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Lines for the operator: refusals at a bounded rate, and sessions at the level debug.
+ *
+ * No line contains a token or a body. What a client sent is quoted and cut, so that it cannot forge a line.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "internal.h"
+
+enum { REFUSAL_WINDOW = 10000, MAX_REFUSALS = 5, MAX_QUOTED = 128 };
+
+void relay__log(const relay_hub_t *hub, relay_log_level_t level, const char *format, ...) {
+  if (!hub->callbacks.log || (level == RELAY_LOG_DEBUG && !hub->config.logs_debug)) return;
+  char line[512];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(line, sizeof line, format, arguments);
+  va_end(arguments);
+  hub->callbacks.log(hub->callbacks.context, level, line);
+}
+
+const char *relay__session_name(relay_id_t id, char name[static 16]) {
+  char digits[16];
+  size_t size = 0;
+  do digits[size++] = "0123456789abcdefghijklmnopqrstuvwxyz"[id % 36];
+  while ((id /= 36) && size < sizeof digits - 1);
+  for (size_t i = 0; i < size; i++) name[i] = digits[size - 1 - i];
+  name[size] = 0;
+  return name;
+}
+
+/* Replaces bytes that a log cannot show, and the quotation mark. */
+static void make_printable(char *text) {
+  for (; *text; text++)
+    if (*text < 0x20 || *text > 0x7e || *text == '"') *text = '?';
+}
+
+/* The header that a refusal is about, as `: Origin "..."`; empty if the request has none. */
+static void describe(struct lws *wsi, enum lws_token_indexes token, const char *name, char *at, size_t size) {
+  char value[MAX_QUOTED + 1];
+  *at = 0;
+  const int length = lws_hdr_total_length(wsi, token);
+  if (length <= 0) return;
+  if (length > MAX_QUOTED || lws_hdr_copy(wsi, value, sizeof value, token) < 0)
+    snprintf(value, sizeof value, "(%d bytes)", length);
+  make_printable(value);
+  snprintf(at, size, ": %s \"%s\"", name, value);
+}
+
+/* True if this refusal is logged. Writes the number of refusals that were not logged before it. */
+static bool takes_line(relay_hub_t *hub, uint64_t *left_out) {
+  *left_out = 0;
+  if (!hub->refusals.since || hub->clock >= hub->refusals.since + REFUSAL_WINDOW) {
+    if (hub->refusals.count > MAX_REFUSALS) *left_out = hub->refusals.count - MAX_REFUSALS;
+    hub->refusals.since = hub->clock;
+    hub->refusals.count = 0;
+  }
+  return hub->refusals.count++ < MAX_REFUSALS;
+}
+
+void relay__log_refusal(relay_hub_t *hub, struct lws *wsi, int status, const char *detail) {
+  uint64_t left_out;
+  if (!takes_line(hub, &left_out)) return;
+  if (left_out) relay__log(hub, RELAY_LOG_INFO, "refused: %llu more", (unsigned long long)left_out);
+  char header[MAX_QUOTED + 32] = "", peer[64] = "";
+  if (wsi) lws_get_peer_simple(wsi, peer, sizeof peer);
+  const char *hint = "";
+  if (wsi && detail == relay__origin_refused) {
+    describe(wsi, WSI_TOKEN_ORIGIN, "Origin", header, sizeof header);
+    hint = "; the setting origins lists those that are (--origins, STILLWIRE_ORIGINS)";
+  } else if (wsi && status == 403) {
+    describe(wsi, WSI_TOKEN_HOST, "Host", header, sizeof header);
+  }
+  relay__log(hub, RELAY_LOG_INFO, "refused with %d%s%s: %s%s%s", status, *peer ? " from " : "", peer, detail,
+             header, hint);
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+import Testing
+
+@testable import RelayServer
+
+struct LogBurstTests {
+  private let start = ContinuousClock.now
+
+  @Test func `a window has a bounded number of lines, and the next one counts the others`() {
+    var burst = LogBurst()
+    let lines = (0..<LogBurst.max + 3).map { _ in burst.take(now: start) }
+    #expect(lines == Array(repeating: 0, count: LogBurst.max) + [nil, nil, nil])
+    #expect(burst.take(now: start + LogBurst.window - .milliseconds(1)) == nil)
+    #expect(burst.take(now: start + LogBurst.window) == 4)
+    #expect(burst.take(now: start + LogBurst.window) == 0)
+  }
+
+  @Test func `nothing is left out where there were few`() {
+    var burst = LogBurst()
+    #expect(burst.take(now: start) == 0)
+    #expect(burst.take(now: start + .seconds(60)) == 0)
+  }
+}
+
+struct StoreOutageTests {
+  private let start = ContinuousClock.now
+
+  @Test func `an outage ends once`() {
+    var outage = StoreOutage(failures: 3)
+    #expect(outage.observe(failures: 3, isAvailable: true, at: start) == nil)
+    #expect(outage.observe(failures: 4, isAvailable: false, at: start + .seconds(1)) == nil)
+    #expect(outage.observe(failures: 9, isAvailable: false, at: start + .seconds(2)) == nil)
+    #expect(outage.observe(failures: 9, isAvailable: true, at: start + .seconds(5)) == .seconds(4))
+    #expect(outage.observe(failures: 9, isAvailable: true, at: start + .seconds(6)) == nil)
+  }
+
+  @Test func `an outage between two looks is seen`() {
+    var outage = StoreOutage(failures: 0)
+    #expect(outage.observe(failures: 1, isAvailable: true, at: start) == .zero)
+    #expect(outage.observe(failures: 1, isAvailable: true, at: start + .seconds(1)) == nil)
+  }
+}
+
+struct EnvironmentNamesTests {
+  @Test(arguments: [
+    ("port", "STILLWIRE_PORT"), ("limits.sendRate", "STILLWIRE_LIMITS_SEND_RATE"),
+    ("webPush.caFile", "STILLWIRE_WEB_PUSH_CA_FILE"), ("tokens.jwksFile", "STILLWIRE_TOKENS_JWKS_FILE"),
+    ("secretFile", "STILLWIRE_SECRET_FILE"),
+  ])
+  func `a key has its variable`(_ key: String, _ variable: String) {
+    #expect(EnvironmentNames.name(of: key) == variable)
+    #expect(EnvironmentNames.known.contains(variable))
+  }
+
+  @Test func `an unknown variable is named, with the one that was probably meant`() {
+    let found = EnvironmentNames.complaints(about: [
+      "STILLWIRE_PORT", "STILLWIRE_LIMIT_SEND_RATE", "STILLWIRE_QWERTYUIOP", "STILLWIREPORT", "PATH", "STILLWIRE_ROOMS",
+    ])
+    #expect(
+      found == [
+        "the environment variable STILLWIRE_LIMIT_SEND_RATE sets nothing; did you mean STILLWIRE_LIMITS_SEND_RATE?",
+        "the environment variable STILLWIRE_QWERTYUIOP sets nothing",
+        "the environment variable STILLWIRE_ROOMS sets nothing; did you mean STILLWIRE_PORT?",
+      ])
+  }
+
+  @Test func `the lines have a bound`() {
+    let many = (0..<100).map { "STILLWIRE_\($0)" + String(repeating: "X", count: 10_000) }
+    let found = EnvironmentNames.complaints(about: many)
+    #expect(found.count == EnvironmentNames.maxComplaints)
+    #expect(found.allSatisfy { $0.count < 300 })
+  }
+}
