@@ -21,86 +21,17 @@ struct Serve: AsyncParsableCommand {
       """
   )
 
-  @Option(help: ArgumentHelp("What else is set, as JSON (default: nothing).", valueName: "file"))
-  var config: String?
+  @OptionGroup(title: "Common options")
+  var common: CommonOptions
 
-  @Flag(help: "Only say what is set and by whom, or what is wrong with it.")
-  var check = false
-
-  @Option(help: "Where to listen (default: 127.0.0.1).")
-  var address: String?
-
-  @Option(help: "Which port; 0 is any free one (default: 8080).")
-  var port: String?
-
-  @Option(help: ArgumentHelp("Where the database lives (default: data).", valueName: "folder"))
-  var data: String?
-
-  @Option(
-    help: ArgumentHelp(
-      "When a message counts as stored: full, or normal, which survives a crash but not a loss of power (default: full).",
-      valueName: "mode"))
-  var storeSynchronous: String?
-
-  @Option(help: ArgumentHelp("Where the page lives (default: no page).", valueName: "folder"))
-  var web: String?
-
-  @Option(help: ArgumentHelp("A shared secret: clients then need tokens (HS256).", valueName: "file"))
-  var secretFile: String?
-
-  @OptionGroup(title: "Identity")
+  @OptionGroup(title: "Tokens and keys")
   var identity: IdentityOptions
 
-  @Flag(help: "Allow open mode on an address that others reach.")
-  var openToNetwork = false
+  @OptionGroup(title: "Network")
+  var network: NetworkOptions
 
-  @Option(
-    help: ArgumentHelp(
-      "Names of the relay, with spaces between, that Host of a request may have. In open mode the relay answers no other "
-        + "names but localhost; with tokens it answers any name (default: none).", valueName: "list"))
-  var hosts: String?
-
-  @Option(
-    help: ArgumentHelp("Allowed values of Origin, with spaces between (default: the server's own).", valueName: "list"))
-  var origins: String?
-
-  @Option(
-    help: ArgumentHelp(
-      "Whether devices of the platform simulator may register: true or false (default: true in open mode alone).",
-      valueName: "flag"))
-  var simulatedPhones: String?
-
-  @Flag(help: "Let everybody read /metrics, not only who has an API key.")
-  var metricsOpen = false
-
-  @Option(
-    help: ArgumentHelp("trace, debug, info, notice, warning, error or critical (default: info).", valueName: "level"))
-  var logLevel: String?
-
-  @Option(help: ArgumentHelp("How long a lost connection still counts as there (default: 10).", valueName: "seconds"))
-  var presenceGrace: String?
-
-  @Option(
-    help: ArgumentHelp(
-      "How long /ready says no before sessions are closed at the end (default: 0 on loopback, else 5).",
-      valueName: "seconds"))
-  var drainDelay: String?
-
-  @Option(
-    help: ArgumentHelp(
-      "Connections in all, one more gets 503 (default: what the limit of open files allows).", valueName: "n"))
-  var connectionsMost: String?
-
-  @Option(
-    help: ArgumentHelp(
-      "Connections from an IPv4 address or an IPv6 /64, one more gets 429; 0 lifts it (default: 0).", valueName: "n"))
-  var connectionsPerAddress: String?
-
-  @Option(
-    help: ArgumentHelp(
-      "Networks whose X-Forwarded-For says who is behind them, with spaces between (default: none).",
-      valueName: "list"))
-  var trustedProxies: String?
+  @OptionGroup(title: "Operation")
+  var operation: OperationOptions
 
   @OptionGroup(title: "Limits")
   var limits: LimitOptions
@@ -108,7 +39,7 @@ struct Serve: AsyncParsableCommand {
   func run() async throws {
     // A file that must not grow is an error of that write, not the end.
     signal(SIGXFSZ, SIG_IGN)
-    guard !check else { return try await report() }
+    guard !common.check else { return try await report() }
     // From the start: what is not trapped ends the process.
     let hangups = await UnixSignalsSequence(trapping: .sighup)
     let server: Server
@@ -130,6 +61,9 @@ struct Serve: AsyncParsableCommand {
       configuration: ServiceGroupConfiguration(
         services: [.init(service: server, successTerminationBehavior: .gracefullyShutdownGroup)],
         gracefulShutdownSignals: [.sigterm, .sigint], logger: Logger(label: "stillwire.service")))
+    for line in EnvironmentNames.complaints(about: ProcessInfo.processInfo.environment.keys) {
+      Logger(label: "stillwire").warning("\(line)")
+    }
     let rereading = Task {
       for await _ in hangups { await reread(server) }
     }
@@ -167,6 +101,9 @@ struct Serve: AsyncParsableCommand {
       let configuration = try read(trace)
       try await Server.check(configuration)
       for line in trace.lines { print(line) }
+      for line in EnvironmentNames.complaints(about: ProcessInfo.processInfo.environment.keys) {
+        try? FileHandle.standardError.write(contentsOf: Data("stillwire: \(line)\n".utf8))
+      }
     } catch {
       throw ExitCode.failure(error)
     }
@@ -188,17 +125,8 @@ struct Serve: AsyncParsableCommand {
   }
 
   private var told: [AbsoluteConfigKey: ConfigValue] {
-    var told: [String: String?] = [
-      "config": config, "address": address, "port": port, "data": data, "web": web, "secretFile": secretFile,
-      "origins": origins, "hosts": hosts, "simulatedPhones": simulatedPhones,
-      "logLevel": logLevel, "presence.grace": presenceGrace, "drain.delay": drainDelay,
-      "store.synchronous": storeSynchronous,
-      "connections.most": connectionsMost, "connections.perAddress": connectionsPerAddress,
-      "trustedProxies": trustedProxies,
-    ]
-    told.merge(identity.told) { $1 }
-    if openToNetwork { told["openToNetwork"] = "true" }
-    if metricsOpen { told["metrics.open"] = "true" }
+    var told = common.told
+    for others in [identity.told, network.told, operation.told] { told.merge(others) { $1 } }
     for (name, value) in limits.told { told["limits.\(name)"] = value }
     return Self.values(told.compactMapValues { $0 })
   }
