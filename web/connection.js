@@ -15,7 +15,9 @@ const silent = 4004
 /**
  * One connection, from its token to its end: the handshake, `hello`, requests and their replies, and the watch over
  * silence. Everything is told to `listener` at once and in the order of the frames: `welcomed(frame)`,
- * `told(frame)` for what answers no request, `framed(detail)`, and once, last, `ended({code, reason, bye, error})`.
+ * `told(frame)` for what answers no request, `framed(detail)`, and once, last, `ended(outcome)`: {`code`, `reason`, `bye`,
+ * `error`, `refusal`, `isUnopened`}. `refusal` is the `error` frame that answers `hello`. `isUnopened` is true if the
+ * handshake failed.
  */
 export class Connection {
   #clock
@@ -33,6 +35,9 @@ export class Connection {
   #isWelcome = false
   #isOver = false
   #bye
+  #error
+  #hasOpened = false
+  #failure = ''
   #token
   #renewal
 
@@ -97,12 +102,16 @@ export class Connection {
       if (this.#isOver) return
       const socket = makeSocket()
       socket.onopen = () => {
+        this.#hasOpened = true
         const frame = { type: 'hello', ...fields }
         this.#write(JSON.stringify(frame), frame)
       }
       socket.onmessage = ({ data }) => this.#read(data)
-      socket.onerror = () => {}
-      socket.onclose = ({ code, reason }) => this.#end({ code, reason })
+      // Browsers say nothing here; `ws` names the status of the answer.
+      socket.onerror = (event) => (this.#failure ||= event?.message ?? '')
+      socket.onclose = ({ code, reason }) => {
+        this.#end({ code, reason: reason || this.#failure, isUnopened: !this.#hasOpened })
+      }
       this.#socket = socket
     } catch (error) {
       this.#end({ code: 1006, reason: error?.message ?? String(error), error })
@@ -125,6 +134,7 @@ export class Connection {
       this.#welcome(frame)
     } else if (frame.id === undefined) {
       if (frame.type === 'bye') this.#bye = frame
+      if (frame.type === 'error' && !this.#isWelcome) this.#error = frame
       this.#listener.told(frame)
     }
   }
@@ -195,7 +205,7 @@ export class Connection {
       this.#clock.clearTimeout(timer)
       settle(closed())
     }
-    this.#listener.ended({ ...outcome, bye: this.#bye })
+    this.#listener.ended({ ...outcome, bye: this.#bye, refusal: this.#error })
   }
 }
 

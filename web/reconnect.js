@@ -1,24 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/** Why the relay closed, for the codes after which nobody should come back by themselves. */
-const refusals = {
-  4500: 'the relay did not understand a request',
-  4501: 'the relay asks for a token',
-  4502: 'the first request came too late',
-  4503: 'this relay does not run in open mode',
-  4504: 'this person has too many sessions',
-  4505: 'a message was over the size limit',
-  4506: 'an operator closed the connection',
-}
-
 /** Whether a close code allows to come back without anything having changed. */
 export function comesBack(code) {
   return code < 4500 || code > 4999
 }
 
-/** A sentence part that says why `code` is final; `reason` is the relay's own text, if any. */
-export function refusal(code, reason) {
-  return refusals[code] ?? (reason || `the relay closed with code ${code}`)
+/**
+ * Why the relay does not let the client back in, in the relay's own words: the `error` frame that answered `hello`
+ * (`unauthorized: the token has expired`), else the reason of the close.
+ */
+export function refusal(code, reason, error) {
+  if (error?.code) return error.message ? `${error.code}: ${error.message}` : error.code
+  return reason || `the relay closed with code ${code}`
 }
 
 /**

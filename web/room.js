@@ -79,7 +79,9 @@ export class Room extends EventTarget {
 
   /** Sends a message, now or when it can be, and resolves with the reply. `signal` gives up waiting for it. */
   send(body, { signal, ...fields } = {}) {
-    if (!this.#link.has(this)) return Promise.reject(closed())
+    if (!this.#link.has(this)) {
+      return Promise.reject(new StillwireError({ code: 'not_joined', message: `join ${this.name} before sending to it` }))
+    }
     const accepted = ({ seq, time }) => {
       const { mentions, replyTo } = fields
       this.#show(orderAfterMessage(this.#order, { seq, from: this.#link.user(), time, body, mentions, replyTo }))

@@ -2,11 +2,13 @@
 import { Connection, suspended } from './connection.js'
 import { StillwireError, StillwireEvent, closed } from './error.js'
 import { FocusReport } from './focus-report.js'
+import { handshakeRefusal } from './handshake.js'
 import { watchPage } from './page-life.js'
 import { comesBack, reconnectDelay, refusal } from './reconnect.js'
 import { Room, ended, lost, opened, told } from './room.js'
 
 export { StillwireError } from './error.js'
+export { Reporter } from './reporter.js'
 export { isSilenced, noPresence, presenceAfter } from './presence.js'
 
 /** A connection that was welcome for so many milliseconds was no failure: the back-off begins anew. */
@@ -30,6 +32,10 @@ const ownClock = {
  * `error`, `bye` as the protocol has them; `frame` for each frame in either direction, `detail` being
  * {`isOwn`, `text`, `frame`, `answers`}, the last the type of the request that a reply belongs to. What belongs to a
  * room is told by the room.
+ *
+ * A handshake that fails is tried again. An `error` event {`code`, `message`} then reports the reason, as far as it can be
+ * found out over HTTP; its code is the relay's, or `handshake`. A refusal of the relay that lasts (its `origins` do not
+ * list the page) ends the client: `refused`.
  *
  * `state` is one of `closed` (not connected by one's own wish), `connecting`, `open` (welcomed),
  * `waiting` (lost, will come back) and `refused` (`reason` says why; only `connect` tries again).
@@ -56,14 +62,16 @@ export class Stillwire extends EventTarget {
   #activity = 'active'
   #focus
   #unwatch = null
+  /** The newest reason of a failed handshake that was reported. */
+  #reported = ''
   #link
 
   constructor(url, options = {}) {
     super()
     const { WebSocket = globalThis.WebSocket, clock = ownClock, timeout = 15, outbox = 100 } = options
-    const { page = globalThis.document ? globalThis : null, random = Math.random } = options
+    const { page = globalThis.document ? globalThis : null, random = Math.random, fetch = globalThis.fetch } = options
     if (!WebSocket) throw new TypeError('there is no WebSocket here: give one as an option')
-    this.#options = { ...options, url: String(new URL(url)), WebSocket, clock, timeout: 1000 * timeout }
+    this.#options = { ...options, url: String(new URL(url)), WebSocket, clock, timeout: 1000 * timeout, fetch }
     this.#clock = clock
     this.#page = page
     this.#link = {
@@ -172,6 +180,7 @@ export class Stillwire extends EventTarget {
   #welcomed(frame) {
     this.#welcomedAt = this.#clock.now()
     this.#isExpired = false
+    this.#reported = ''
     this.user = frame.user
     this.#become('open')
     this.#dispatch('welcome', frame)
@@ -186,25 +195,50 @@ export class Stillwire extends EventTarget {
     else if (events.has(frame.type)) this.#dispatch(frame.type, frame)
   }
 
-  #ended({ code, reason, bye, error }) {
+  #ended({ code, reason, bye, error, refusal: answer, isUnopened }) {
     this.#connection = null
     for (const room of this.#joinedRooms()) room[lost]()
     const last = bye?.code ?? code
     if (last === expired) this.#isExpired = true
-    if (bye?.reconnect === false || !comesBack(last) || error?.isTemporary === false) {
-      this.reason = refusal(last, bye?.reason ?? reason)
-      this.#stop()
-      this.#become('refused', { code: last, reason: this.reason })
-      this.#finish(new StillwireError({ code: 'refused', message: this.reason }))
-      return
+    // The same token again would be refused again.
+    const isSpent = last === expired && typeof this.#options.token === 'string'
+    if (bye?.reconnect === false || !comesBack(last) || error?.isTemporary === false || isSpent) {
+      return this.#refuse(last, refusal(last, bye?.reason ?? reason, answer))
     }
     // A connection that ends soon after its welcome is a failure like any other; one that lasted is not.
     if (this.#welcomedAt !== null && this.#clock.now() - this.#welcomedAt >= steady) this.#attempt = 0
     this.#welcomedAt = null
     const delay = this.#link.delay(this.#attempt++, bye?.retryAfter)
+    if (isUnopened) this.#explain()
     if (this.#isSuspended) return this.#become('waiting')
     this.#comeBack = this.#clock.setTimeout(() => this.#open(), delay)
     this.#become('waiting', { delay: delay / 1000 })
+  }
+
+  #refuse(code, reason) {
+    this.reason = reason
+    this.#stop()
+    this.#become('refused', { code, reason })
+    this.#finish(new StillwireError({ code: 'refused', message: reason }))
+  }
+
+  // Reports why the handshake failed, once for each reason.
+  async #explain() {
+    const { url, fetch } = this.#options
+    if (!fetch) return
+    const found = await handshakeRefusal(url, { fetch, origin: globalThis.document ? globalThis.origin : undefined })
+    const isTrying = this.state === 'waiting' || this.state === 'connecting'
+    if (!found || !isTrying || found.message === this.#reported) return
+    // The relay may have been starting: a proxy that drops a header does so each time.
+    if (found.code === 'handshake' && this.#attempt < 2) return
+    this.#reported = found.message
+    const { code, message, isFinal } = found
+    this.#dispatch('error', { type: 'error', code, message, temporary: !isFinal })
+    if (!isFinal) return
+    const connection = this.#connection
+    this.#connection = null
+    connection?.close(1000, '')
+    this.#refuse(1006, refusal(1006, '', found))
   }
 
   #stop() {

@@ -293,7 +293,12 @@ test('leaving without a connection is possible only for this session', async () 
   socket.onclose({ code: 1006, reason: '' })
   await assert.rejects(room.leave(), { code: 'closed' })
   await room.leave({ stay: true })
-  await assert.rejects(room.send('hi'), { code: 'closed' })
+  await assert.rejects(room.send('hi'), { code: 'not_joined' })
+})
+
+test('a send before join names what is missing', async () => {
+  const { relay } = await open()
+  await assert.rejects(relay.room('tea').send('hi'), { code: 'not_joined', message: /join tea/ })
 })
 
 test('a join waits for the connection, and fails with the client', async () => {
@@ -316,6 +321,168 @@ test('a token that comes after close opens nothing', async () => {
   give('late')
   await setImmediate()
   assert.equal(Socket.all.length, before)
+})
+
+// Why the relay does not let a client in
+
+/** A client whose handshake or `hello` is not answered yet, and its socket. */
+async function connecting(options = {}) {
+  const clock = new StillClock()
+  const relay = new Stillwire('ws://127.0.0.1:1/v1/connect', {
+    WebSocket: Socket, clock, page: null, random: () => 0.5, fetch: null, ...options,
+  })
+  const errors = []
+  relay.addEventListener('error', ({ detail }) => errors.push(detail))
+  relay.connect()
+  await setImmediate()
+  const socket = () => Socket.all.at(-1)
+  return { relay, socket, errors, pass: (s) => clock.advance(1000 * s, () => setImmediate()) }
+}
+
+test('the words of a refused hello are the reason', async () => {
+  const { relay, socket } = await connecting({ token: async () => 'old' })
+  const joining = relay.room('tea').join()
+  socket().onopen()
+  socket().say({ type: 'error', code: 'unauthorized', message: 'the token is for another audience', temporary: false })
+  socket().say({ type: 'bye', code: 4501, reason: 'the token is for another audience', reconnect: false })
+  socket().onclose({ code: 4501, reason: '' })
+  const reason = 'unauthorized: the token is for another audience'
+  assert.deepEqual([relay.state, relay.reason], ['refused', reason])
+  await assert.rejects(joining, { code: 'refused', message: reason })
+})
+
+test('a static token that has expired ends the client', async () => {
+  const { relay, socket, pass } = await connecting({ token: 'static' })
+  socket().onopen()
+  socket().say({ type: 'error', code: 'unauthorized', message: 'the token has expired', temporary: false })
+  socket().say({ type: 'bye', code: 4002, reason: 'the token has expired', reconnect: true })
+  socket().onclose({ code: 4002, reason: '' })
+  assert.deepEqual([relay.state, relay.reason], ['refused', 'unauthorized: the token has expired'])
+  const before = Socket.all.length
+  await pass(600)
+  assert.equal(Socket.all.length, before)
+})
+
+test('a static token that expires in a session ends the client', async () => {
+  const { relay, socket } = await open({ token: 'static' })
+  socket.say({ type: 'bye', code: 4002, reason: 'the token has expired', reconnect: true })
+  socket.onclose({ code: 4002, reason: '' })
+  assert.deepEqual([relay.state, relay.reason], ['refused', 'the token has expired'])
+})
+
+test('a token function is called again after its token has expired', async () => {
+  const { relay, socket } = await connecting({ token: async () => 'next' })
+  socket().onopen()
+  socket().say({ type: 'bye', code: 4002, reason: 'the token has expired', reconnect: true })
+  socket().onclose({ code: 4002, reason: '' })
+  assert.equal(relay.state, 'waiting')
+})
+
+/** An answer over HTTP to the question why the handshake failed. */
+const answering = (status, problem) => async () =>
+  new Response(problem ? JSON.stringify(problem) : '', {
+    status,
+    headers: { 'Content-Type': problem ? 'application/problem+json' : 'text/html' },
+  })
+
+async function failedHandshake(fetch, times = 1) {
+  const all = await connecting({ fetch })
+  const joining = all.relay.room('tea').join()
+  joining.catch(() => {})
+  for (let time = 1; time <= times; time += 1) {
+    all.socket().onclose({ code: 1006, reason: '' })
+    for (let turn = 0; turn < 8; turn += 1) await setImmediate()
+    if (time < times) await all.pass(30)
+  }
+  return { ...all, joining }
+}
+
+test("a handshake that the relay refuses ends the client in the relay's words", async () => {
+  const asked = []
+  const answer = answering(403, { code: 'forbidden', detail: 'this Origin is not allowed' })
+  const { relay, errors, joining, socket, pass } = await failedHandshake((url, options) => {
+    asked.push(url)
+    return answer(url, options)
+  })
+  const reason = 'forbidden: this Origin is not allowed'
+  assert.deepEqual(asked, ['http://127.0.0.1:1/v1/connect'])
+  assert.deepEqual([relay.state, relay.reason], ['refused', reason])
+  assert.deepEqual(errors.map(({ code, message }) => [code, message]), [['forbidden', 'this Origin is not allowed']])
+  await assert.rejects(joining, { code: 'refused', message: reason })
+  const before = socket()
+  await pass(600)
+  assert.equal(socket(), before)
+})
+
+test('a handshake that is refused for a while is reported once, and tried again', async () => {
+  const fetch = answering(503, { code: 'unavailable', detail: 'the server is shutting down' })
+  const { relay, errors } = await failedHandshake(fetch, 3)
+  assert.equal(relay.state, 'waiting')
+  assert.deepEqual(errors.map(({ code, temporary }) => [code, temporary]), [['unavailable', true]])
+})
+
+for (const status of [426, 502]) {
+  test(`a proxy in between that answers ${status} is named from the second time on`, async () => {
+    assert.deepEqual((await failedHandshake(answering(status))).errors, [])
+    const { relay, errors } = await failedHandshake(answering(status), 2)
+    assert.equal(relay.state, 'waiting')
+    assert.deepEqual(errors.map(({ code }) => code), ['handshake'])
+    assert.match(errors[0].message, status === 426 ? /proxy/ : /502/)
+  })
+}
+
+test('a relay that does not answer is no refusal', async () => {
+  const { relay, errors } = await failedHandshake(() => Promise.reject(new TypeError('failed')), 3)
+  assert.deepEqual([relay.state, errors], ['waiting', []])
+})
+
+test('an answer that the page may not read is reported', async () => {
+  const { handshakeRefusal } = await import('../../web/handshake.js')
+  const fetch = async (url, { mode }) => {
+    if (mode !== 'no-cors') throw new TypeError('blocked')
+    return new Response()
+  }
+  const found = await handshakeRefusal('wss://relay.example.org/v1/connect', { fetch, origin: 'http://localhost:3000' })
+  assert.match(found.message, /http:\/\/localhost:3000.*origins/)
+  assert.equal(found.isFinal, false)
+  assert.equal(await handshakeRefusal('ws://a/', { fetch, origin: undefined }), null)
+})
+
+// The report key
+
+test('a reporter sends what its key permits', async () => {
+  const { Reporter } = await import('../../web/stillwire.js')
+  const sent = []
+  const fetch = async (url, { method, headers, body }) => {
+    sent.push([method, String(url), headers.Authorization, JSON.parse(body)])
+    return new Response('{"applied":true}')
+  }
+  const reporter = new Reporter('wss://relay.example.org/v1/connect', 'swr_key', { fetch, now: () => 7 })
+  assert.deepEqual(await reporter.focus(true, { source: 'manual' }), { applied: true })
+  await reporter.filter({ active: true, allow: ['work'] })
+  await reporter.respond('a/b', { action: 'accept' })
+  await reporter.received('id')
+  const base = 'https://relay.example.org/v1'
+  assert.deepEqual(sent, [
+    ['PUT', `${base}/users/me/focus`, 'Bearer swr_key', { isFocused: true, number: 7, source: 'manual' }],
+    ['PUT', `${base}/users/me/filter`, 'Bearer swr_key', { number: 8, active: true, allow: ['work'] }],
+    ['POST', `${base}/notifications/a%2Fb/responses`, 'Bearer swr_key', { action: 'accept' }],
+    ['POST', `${base}/notifications/id/received`, 'Bearer swr_key', {}],
+  ])
+})
+
+test("a reporter throws the relay's words", async () => {
+  const { Reporter } = await import('../../web/stillwire.js')
+  const reporter = (fetch) => new Reporter('http://relay.example.org', 'swr_key', { fetch })
+  const refused = answering(401, { code: 'unauthorized', detail: 'the report key was revoked' })
+  await assert.rejects(reporter(refused).focus(true), {
+    code: 'unauthorized', message: 'the report key was revoked', isTemporary: false,
+  })
+  const limited = answering(429, { code: 'rate_limited', detail: 'too many requests', retryAfter: 2 })
+  await assert.rejects(reporter(limited).focus(true), { isTemporary: true, retryAfter: 2 })
+  await assert.rejects(reporter(answering(502)).focus(true), { code: 'unreachable', isTemporary: true })
+  const gone = () => Promise.reject(new TypeError('failed'))
+  await assert.rejects(reporter(gone).focus(true), { code: 'unreachable', isTemporary: true })
 })
 
 test('a token function may say that it is over', async () => {

@@ -5,8 +5,11 @@ extension ClientMachine {
   /// The app sends a message; it waits until the room is joined.
   /// - Parameter fields: Those of `send`, without `room` and `key`.
   package mutating func sendAsked(_ room: RoomID, _ fields: [String: JSON], key: String?, _ ticket: Ticket) {
-    // Who was refused is not coming back by itself, so there is nothing to wait for.
-    guard tracks[room] != nil, link != .refused else { return finish(ticket, .failure(.closed)) }
+    // A client that was refused does not come back by itself, so there is nothing to wait for.
+    guard link != .refused else { return finish(ticket, .failure(.closed)) }
+    guard tracks[room] != nil else {
+      return finish(ticket, .failure(StillwireError(.notJoined, "join \(room) before sending to it")))
+    }
     guard !outbox.isFull else { return finish(ticket, .failure(.outboxFull)) }
     var fields = fields
     let key = key ?? settings.key()

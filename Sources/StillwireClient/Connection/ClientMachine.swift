@@ -43,6 +43,8 @@ package struct ClientMachine {
   private var backoff = Backoff()
   private var isExpired = false
   private var bye: Frame?
+  /// The `error` that answered `hello`.
+  private var refusal: StillwireError?
   private var silence: Silence?
   var renewal: Renewal?
   /// Whom the relay takes this client for.
@@ -216,6 +218,7 @@ extension ClientMachine {
   private mutating func open() {
     attempt += 1
     bye = nil
+    refusal = nil
     link = .connecting(until: now + Self.patience)
     become(.connecting)
     act(.open(attempt: attempt, isExpired: isExpired))
@@ -235,7 +238,8 @@ extension ClientMachine {
     if (told ?? code) == CloseCode.tokenExpired.rawValue { isExpired = true }
     let isFinal = bye?["reconnect"]?.flag == false || Refusal.isFinal(code ?? 1006)
     guard !isFinal else {
-      let refusal = Refusal(code: told ?? code ?? 1006, reason: bye?["reason"]?.text ?? reason)
+      let words = self.refusal?.description ?? bye?["reason"]?.text ?? reason
+      let refusal = Refusal(code: told ?? code ?? 1006, reason: words)
       link = .refused
       become(.refused(refusal))
       failAll(.closed)
@@ -308,6 +312,7 @@ extension ClientMachine {
 
   private mutating func eventArrived(_ event: Frame) {
     guard isOpen || event.type == "error" else { return }
+    if !isOpen { refusal = StillwireError(event.members) }
     switch event.type {
     case "message": messageArrived(event)
     case "presence", "member", "counts": peopleChanged(event)

@@ -27,6 +27,8 @@ async function token({ isExpired }) {
 
 const relay = new Stillwire(url, {
   WebSocket, clock, hello, timeout, outbox, random: inTurn(random), token: tokens ? token : undefined,
+  // The scripted relay counts every connection as a handshake.
+  fetch: null,
 })
 relay.addEventListener('state', ({ detail }) => tell('state', detail))
 for (const type of ['response', 'error']) relay.addEventListener(type, ({ detail }) => tell(type, detail))
