@@ -1,20 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
 """The JavaScript client as apps get it: the app of the README, and the types."""
 
+import json
 import os
+import shlex
 import re
+import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from relay import CHECKOUT, DEADLINE, Relay
+import tokens
+from api import call
+from relay import CHECKOUT, DEADLINE, Relay, run
 from waiting import eventually
 
-#: Where Debian puts `ws`, as npm would put it into `node_modules`.
-MODULES = "/usr/share/nodejs"
 MOST_LINES = 29
+#: Node has a WebSocket of its own from version 22 on; before, behind a flag.
+NODE = ["node", *(["--experimental-websocket"] if 'undefined' in subprocess.run(
+    ["node", "--print", "typeof WebSocket"], capture_output=True, text=True).stdout else [])]  # fmt: skip
 
 
 @pytest.fixture
@@ -32,22 +38,23 @@ def app(tmp_path: Path) -> Path:
     """The README's app, as it stands there, beside what it imports."""
     (code,) = re.findall(r"```js\n(.*?)```", (CHECKOUT / "README.md").read_text(), re.DOTALL)
     assert len(code.splitlines()) <= MOST_LINES
+    assert "'ws'" not in code
     file = tmp_path / "app.mjs"
     file.write_text(code)
     (tmp_path / "web").symlink_to(CHECKOUT / "web")
-    (tmp_path / "node_modules").symlink_to(MODULES)
     return file
 
 
 class Running:
     """The app of one user; what it prints grows in a file."""
 
-    def __init__(self, app: Path, relay: Relay, user: str, text: str):
+    def __init__(self, app: Path, relay: Relay, user: str, text: str, **environment: str):
         self._output = app.with_name(f"{user}.txt")
         address = relay.origin.replace("http", "ws") + "/v1/connect"
         with self._output.open("w") as output:
             self._process = subprocess.Popen(
-                ["node", app, user, text], env={**os.environ, "RELAY": address}, stdout=output, stderr=output
+                [*NODE, app, user, text], env={**os.environ, "RELAY": address, **environment},
+                stdout=output, stderr=output,
             )
 
     def prints(self, line: str) -> None:
@@ -56,6 +63,15 @@ class Running:
             eventually(lambda: line in self._output.read_text().splitlines())
         except AssertionError:
             raise AssertionError(f"no {line!r} in {self._output.read_text()!r}") from None
+
+    def interrupt(self) -> int:
+        """Presses Ctrl-C, and returns the exit status."""
+        self._process.send_signal(signal.SIGINT)
+        return self._process.wait(DEADLINE)
+
+    def ended(self) -> tuple[int, str]:
+        """The exit status and the output of an app that ends by itself."""
+        return self._process.wait(DEADLINE), self._output.read_text()
 
     def stop(self) -> None:
         self._process.kill()
@@ -79,6 +95,80 @@ def test_the_readmes_app_talks_and_shows_who_is_silenced(relay: Relay, app: Path
             bob.stop()
     finally:
         ann.stop()
+
+
+def test_the_readmes_app_resets_the_focus_that_it_set(relay: Relay, app: Path) -> None:
+    ann = Running(app, relay, "ann", "Kettle is on")
+    try:
+        ann.prints("ann: Kettle is on")
+        assert focus_of(relay, "ann") is True
+        assert ann.interrupt() == 0
+    finally:
+        ann.stop()
+    # A false counts 3 s after a true.
+    eventually(lambda: focus_of(relay, "ann") is False)
+
+
+def focus_of(relay: Relay, user: str) -> bool | None:
+    return call(relay, "GET", f"/v1/users/{user}/presence", user=user).json["isFocused"]
+
+
+@pytest.fixture
+def example_token(tmp_path: Path) -> Iterator[tuple[Relay, str]]:
+    """A relay with a secret, and the token that the README makes."""
+    secret = tmp_path / "secret"
+    secret.write_text("6f1d0c8e4b7a2935d1e0f7a6b5c4d3e2f1a0b9c8d7e6f5a4")
+    secret.chmod(0o600)
+    relay = Relay(tmp_path, secret=secret).start()
+    (command,) = re.findall(r"TOKEN=\$\(stillwire (token .*)\)", (CHECKOUT / "README.md").read_text())
+    arguments = [str(secret) if word == "secret" else word for word in shlex.split(command)]
+    made = run(*arguments)
+    assert made.returncode == 0, made.stderr
+    try:
+        yield relay, made.stdout.strip()
+        assert relay.stop() == 0
+    finally:
+        relay.kill()
+
+
+def test_the_readmes_token_opens_the_readmes_app(example_token: tuple[Relay, str], app: Path) -> None:
+    relay, token = example_token
+    ann = Running(app, relay, "nobody", "Kettle is on", TOKEN=token)
+    try:
+        ann.prints("ann: Kettle is on")
+    finally:
+        ann.stop()
+
+
+def test_the_readmes_app_ends_with_the_relays_words(example_token: tuple[Relay, str], app: Path) -> None:
+    relay, _ = example_token
+    secret = relay.secret.read_text()
+    for token, words in (
+        (tokens.token(secret, tokens.claims("ann", exp=1_000_000_000)), "unauthorized: the token has expired"),
+        (tokens.token(secret + "x", tokens.claims("ann")), "unauthorized: the token is not valid"),
+    ):
+        ann = Running(app, relay, "ann", "Hi", TOKEN=token)
+        try:
+            status, output = ann.ended()
+            assert status != 0 and words in output, output
+        finally:
+            ann.stop()
+
+
+def test_the_readmes_app_passes_the_type_checker(app: Path) -> None:
+    checked = app.with_name("tea.js")
+    checked.write_text(app.read_text())
+    app.with_name("package.json").write_text('{"type": "module"}')
+    options = {
+        "noEmit": True, "strict": True, "allowJs": True, "checkJs": True, "target": "es2022", "module": "es2022",
+        "lib": ["es2022", "dom"], "moduleResolution": "node", "types": [], "preserveSymlinks": True,
+    }  # fmt: skip
+    files = [str(checked), str(CHECKOUT / "Tests" / "Web" / "types" / "process.d.ts")]
+    app.with_name("tsconfig.json").write_text(json.dumps({"compilerOptions": options, "files": files}))
+    compiled = subprocess.run(
+        ["tsc", "--project", app.parent], capture_output=True, text=True, timeout=3 * DEADLINE
+    )
+    assert compiled.returncode == 0, compiled.stdout
 
 
 def test_the_types_are_what_apps_may_write() -> None:

@@ -19,6 +19,8 @@ import StillwireClient
       try await tea.join(history: 10)
       try await tea.send(text: "Kettle is on")
       try await relay.report(FocusReport(device: "mac", isFocused: true, source: .manual))
+      try await Task.sleep(for: .seconds(60))
+      try await relay.report(FocusReport(device: "mac", isFocused: false, source: .manual))
       try await tasks.waitForAll()
     }
   }
