@@ -101,6 +101,36 @@ def test_every_example_of_an_answer_is_one():
                     assert wrong is None, (method, template, status, wrong)
 
 
+#: The answer has the payload as it is after mending.
+MENDED = ("post", "/v1/pushes/lint")
+
+
+def examples(content):
+    return [(name, example["value"]) for one in content.values() for name, example in one.get("examples", {}).items()]
+
+
+@pytest.mark.parametrize("method, template", OPERATIONS)
+def test_every_example_of_an_answer_agrees_with_a_request(method, template):
+    """Its values are those of the path and of the request of the same name, or of one of the requests."""
+    item = documents.document(OPENAPI)["paths"][template]
+    path = documents.path_values(item)
+    requests = examples(item[method].get("requestBody", {}).get("content", {})) or [("", {})]
+    for status, response in item[method]["responses"].items():
+        if not status.startswith("2") or (method, template) == MENDED:
+            continue
+        for name, answer in examples(documents.resolve(OPENAPI, response).get("content", {})):
+            named = [request for request in requests if request[0] == name] or requests
+            wrong = [list(documents.disagreements(path | request, answer)) for _, request in named]
+            assert [] in wrong, (method, template, status, name, wrong)
+
+
+def test_a_disagreement_is_found():
+    found = documents.disagreements
+    assert not list(found({"user": "ann", "a": {"days": [1]}, "b": None}, {"user": "ann", "a": {"days": [1]}, "b": 1}))
+    assert list(found({"user": "ann"}, {"user": "bob"})) == ["/user is 'ann' in the request and 'bob' in the answer"]
+    assert len(list(found({"a": {"days": [1]}}, {"a": {"days": [1, 2]}}))) == 1
+
+
 @pytest.fixture
 def room(connect):
     """The room of the examples, with the messages and the members whom they name."""
@@ -156,7 +186,12 @@ def push(relay, connect, phone):
         carol.close()
         # Who comes and goes in a moment makes no event.
         eventually(lambda: not sender.request("presence", users=["carol"])["presence"][0]["online"])
-        registry = {"categories": [{"id": "invitation", "actions": [{"id": "accept", "title": "Accept"}]}]}
+        written = {"button": "Send", "placeholder": "Text"}
+        actions = [
+            {"id": "accept", "title": "Accept"},
+            {"id": "answer", "title": "Answer", "textInput": written, "posts": True},
+        ]
+        registry = {"categories": [{"id": "invitation", "actions": actions}]}
         assert call(relay, "PUT", "/v1/categories", registry).status == 200
         # Each by another sender, whom the pace of pushes does not put off.
         message = {"from": f"cook-{next(cooks)}", "body": {"text": "Tea is ready"}, "push": {"category": "invitation"}}
@@ -174,16 +209,19 @@ def test_every_example_of_a_call_is_answered_as_described(relay, room, push, met
         for content in item[method].get("requestBody", {}).get("content", {}).values()
         for example in content["examples"].values()
     ]
-    if method == "get" and "{device}" in template:
+    if method != "put" and "{device}" in template:
         room.request("device", device="phone", platform="simulator", token="ann-phone")
-    told = push(room) if "{id}" in template else {}
-    known = {"id": told["notification"]} if told else {}
     for body in bodies or [None if method in ("get", "delete") else b""]:
+        told = push(room) if "{id}" in template else {}
+        known = {"id": told["notification"]} if told else {}
         if body and "receipt" in body:
             body = body | {"receipt": told["receipt"]}
         answer = call(relay, method.upper(), path_of(template, item, **known), body, user="ann")
         # What was sent is no dead letter.
         assert answer.status == 409 if template.endswith("/retry") else 200 <= answer.status < 300, answer
+        if answer.status < 300 and answer.body.startswith(b"{") and (method, template) != MENDED:
+            asked = documents.path_values(item, **known) | (body if isinstance(body, dict) else {})
+            assert list(documents.disagreements(asked, answer.json)) == [], (method, template, asked, answer)
 
 
 def variants(name, schema, good):

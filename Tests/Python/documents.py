@@ -5,6 +5,7 @@ A client ignores fields that it does not know. These checks do not: a field that
 """
 
 import json
+from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
@@ -133,6 +134,28 @@ def check_answer(method: str, path: str, status: int, content_type: str, body: b
     if content_type.endswith("json"):
         wrong = problem(OPENAPI, content[content_type]["schema"], json.loads(body))
         assert wrong is None, f"{place}: {status}, {wrong}: {body[:500]!r}"
+
+
+def disagreements(asked: Any, answered: Any, at: str = "") -> Iterator[str]:
+    """The values of a request that its answer names otherwise. What is null in a request is left to the relay."""
+    if isinstance(asked, dict) and isinstance(answered, dict):
+        for key in sorted(asked.keys() & answered.keys()):
+            if asked[key] is not None:
+                yield from disagreements(asked[key], answered[key], f"{at}/{key}")
+    elif asked != answered:
+        yield f"{at} is {asked!r} in the request and {answered!r} in the answer"
+
+
+def path_values(item: dict[str, Any], **known: Any) -> dict[str, Any]:
+    """The values of a path, by the names that answers have for them: the examples, where none is known."""
+    values = {}
+    for parameter in (resolve(OPENAPI, each) for each in item.get("parameters", [])):
+        if parameter["in"] == "path":
+            value = known.get(parameter["name"], parameter["example"])
+            values[parameter["name"]] = int(value) if parameter["name"] == "seq" else value
+    if "id" in values:
+        values["notification"] = values["id"]
+    return values
 
 
 # Schemas
