@@ -49,7 +49,7 @@ def backend(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def relay(secret, backend, tmp_path_factory):
-    options = ("--api-keys-file", backend[0], "--presence-grace", "0", "--limits-focus-rate", "0")
+    options = ("--api-keys-file", backend[0], "--simulated-phones", "true", "--presence-grace", "0", "--limits-focus-rate", "0")
     relay = Relay(tmp_path_factory.mktemp("relay"), *options, secret=secret).start()
     try:
         yield relay
@@ -211,7 +211,7 @@ def test_an_unknown_key_is_refused(relay, key):
 
 
 def test_a_key_outlives_a_crash_and_is_stored_as_a_hash(start, secret, register, names, token):
-    relay = start("--presence-grace", "0", secret=secret)
+    relay = start("--presence-grace", "0", "--simulated-phones", "true", secret=secret)
     (bob,) = names("bob")
     key = register(bob, at=relay)
     relay.kill()
