@@ -69,7 +69,8 @@ struct OperationOptions: ParsableArguments {
   /// The options that were given, by the keys of the configuration.
   var told: [String: String?] {
     [
-      "store.synchronous": storeSynchronous, "simulatedPhones": simulatedPhones, "metrics.open": metricsOpen ? "true" : nil, "drain.delay": drainDelay,
+      "store.synchronous": storeSynchronous, "simulatedPhones": simulatedPhones,
+      "metrics.open": metricsOpen ? "true" : nil, "drain.delay": drainDelay,
     ]
   }
 }
