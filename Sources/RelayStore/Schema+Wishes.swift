@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Migrations 4 and 5: what users want, messages that change, and pushes that are held.
+/// Migrations 4, 5 and "named blocks": what users want, messages that change, and pushes that are held.
 extension Schema {
   static let wishes = """
     -- JSON; NULL: the user has said nothing.
@@ -34,6 +34,18 @@ extension Schema {
     ALTER TABLE devices ADD COLUMN locale TEXT;
     ALTER TABLE devices ADD COLUMN time_zone TEXT;
     CREATE UNIQUE INDEX devices_voip_token ON devices (voip_token, platform) WHERE voip_token IS NOT NULL;
+    """
+
+  static let namedBlocks = """
+    -- The name of the other user, who need not have a row.
+    CREATE TABLE named_blocks (
+      user INTEGER NOT NULL REFERENCES users,
+      other TEXT NOT NULL,
+      PRIMARY KEY (user, other)
+    ) STRICT, WITHOUT ROWID;
+    INSERT INTO named_blocks SELECT user, users.name FROM blocks JOIN users ON users.id = other;
+    DROP TABLE blocks;
+    ALTER TABLE named_blocks RENAME TO blocks;
     """
 
   static let editedMessages = """

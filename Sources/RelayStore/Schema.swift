@@ -30,6 +30,7 @@ enum Schema {
     register("picture hashes", pictures)
     migrator.registerMigration("changed messages", migrate: addChanges)
     register("report keys", reportKeys)
+    register("named blocks", namedBlocks)
     return migrator
   }
 

@@ -12,14 +12,14 @@ extension Transaction {
   /// Somebody may have blocked so many.
   public static let mostBlocked = 1_000
 
-  /// Has the user block somebody, of whom nothing needs to be known yet.
+  /// Has the user block somebody, who need not be known yet. A block stores a name, so it makes no row of a user.
   ///
   /// One past ``mostBlocked`` throws ``StoreError/tooMany(_:)``.
   /// - Returns: false when they were blocked already.
   @discardableResult
   public func block(_ other: UserID, by user: UserID) throws -> Bool {
     let id = try needRow(of: user)
-    try db.run("INSERT INTO blocks (user, other) VALUES (?, ?) ON CONFLICT DO NOTHING", [id, needRow(of: other)])
+    try db.run("INSERT INTO blocks (user, other) VALUES (?, ?) ON CONFLICT DO NOTHING", [id, other.rawValue])
     guard db.changesCount == 1 else { return false }
     let count: Int = try db.first("SELECT count(*) FROM blocks WHERE user = ?", [id])?[0] ?? 0
     if count > Self.mostBlocked { throw StoreError.tooMany(.blockedUsers) }
@@ -29,8 +29,8 @@ extension Transaction {
   /// Ends that; false when they were not blocked.
   @discardableResult
   public func unblock(_ other: UserID, by user: UserID) throws -> Bool {
-    guard let id = try row(of: user), let other = try row(of: other) else { return false }
-    try db.run("DELETE FROM blocks WHERE user = ? AND other = ?", [id, other])
+    guard let id = try row(of: user) else { return false }
+    try db.run("DELETE FROM blocks WHERE user = ? AND other = ?", [id, other.rawValue])
     return db.changesCount == 1
   }
 }

@@ -26,7 +26,7 @@ extension Transaction {
       """
       SELECT job.room, job.seq, job.user, messages.sender, sender.name, rooms.name,
         coalesce(json_extract(CAST(messages.push AS TEXT), '$.kind') = 'call', 0),
-        EXISTS (SELECT 1 FROM blocks WHERE blocks.user = job.user AND blocks.other = messages.sender),
+        EXISTS (SELECT 1 FROM blocks WHERE blocks.user = job.user AND blocks.other = sender.name),
         \(Reader.mayRespond)
       \(Reader.notificationOfUser)
       """,

@@ -48,7 +48,7 @@ struct Belongings {
     for row in try rows(FilterRecord.columns, "filters") { try filters[row[0], default: []].append(FilterRecord(row)) }
     for row in try rows(Device.columns, "devices") { try devices[row[0], default: []].append(Device(row, at: 1)) }
     let blocked = try db.all(
-      "SELECT user, users.name FROM blocks JOIN users ON users.id = other WHERE user IN (\(users))", arguments)
+      "SELECT user, other FROM blocks WHERE user IN (\(users))", arguments)
     for row in blocked { blocks[row[0], default: []].insert(UserID(unchecked: row[1])) }
     let left = try db.all(
       """

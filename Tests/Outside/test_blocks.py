@@ -2,6 +2,8 @@
 """Whom somebody has blocked sees them like an unknown user, rings nobody, and is not told."""
 
 import json
+import sqlite3
+from contextlib import closing
 
 import pytest
 
@@ -244,3 +246,27 @@ def test_anothers_blocks_are_not_to_be_had(start, secret):
         for other in ("alice", "nobody"):
             answer = call(relay, method, f"/v1/users/{other}/blocks/bob", b"" if method == "PUT" else None, token=token)
             assert (answer.status, answer.problem["code"]) == (403, "forbidden")
+
+
+def test_blocks_are_bounded_and_make_no_rows_of_unknown_users(start, connect):
+    relay = start("--limits-request-rate", 0)
+    alice = connect(relay, "alice")
+
+    def users():
+        with closing(sqlite3.connect(f"file:{relay.data}/stillwire.db?mode=ro", uri=True)) as database:
+            return database.execute("SELECT count(*) FROM users").fetchone()[0]
+
+    alice.request("block", users=["first"])
+    before = users()
+    for turn in range(5):
+        names = [f"new.{turn}.{number}" for number in range(256)]
+        alice.request("block", users=names)
+        alice.request("unblock", users=names)
+    assert users() == before
+    for turn in range(3):
+        alice.request("block", users=[f"kept.{turn}.{number}" for number in range(256)])
+    error = alice.refusal("block", users=[f"more.{number}" for number in range(256)])
+    assert (error["code"], error["temporary"]) == ("too_large", False)
+    alice.request("unblock", users=["first"])
+    alice.request("block", users=[f"kept.0.{number}" for number in range(256)])
+    assert users() == before

@@ -165,7 +165,7 @@ def test_a_block_that_was_stored_before_a_kill_stops_what_was_not_sent(gather):
     with closing(sqlite3.connect(f"{circle.relay.data}/stillwire.db")) as database, database:
         database.execute("UPDATE jobs SET state = 'ready', finished_at = NULL, is_next = 1, attempts = 0")
         database.execute(
-            "INSERT INTO blocks SELECT bob.id, alice.id FROM users AS bob, users AS alice"
+            "INSERT INTO blocks SELECT bob.id, alice.name FROM users AS bob, users AS alice"
             " WHERE bob.name = ? AND alice.name = ?",
             [bob.user, circle.alice.user],
         )

@@ -74,6 +74,25 @@ import Testing
     #expect(blocks == [alice.id: [], bob.id: [alice.id, Self.stranger]])
   }
 
+  @Test func `a block makes no row of a user`() async throws {
+    func users() async throws -> Int? {
+      try await test.write { try $0.db.first("SELECT count(*) FROM users")?[0] }
+    }
+    try await test.write { try $0.block(alice.id, by: bob.id) }
+    let before = try await users()
+    for round in 0..<3 {
+      try await test.write {
+        for number in 0..<256 { try $0.block(UserID(unchecked: "new\(round).\(number)"), by: bob.id) }
+      }
+      #expect(try await users() == before)
+      try await test.write {
+        for number in 0..<256 { try $0.unblock(UserID(unchecked: "new\(round).\(number)"), by: bob.id) }
+      }
+    }
+    #expect(try await users() == before)
+    #expect(try await test.read { try $0.user(bob.id)?.blocks } == [alice.id])
+  }
+
   @Test func `a block ends once`() async throws {
     let ended = try await test.write { transaction in
       try transaction.block(alice.id, by: bob.id)
