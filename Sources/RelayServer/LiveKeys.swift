@@ -3,10 +3,10 @@ import RelayHub
 import RelayProtocol
 import RelayStore
 
-/// The idempotency keys of rooms that keep nothing, for as long as the store remembers those of others.
+/// The idempotency keys of rooms that keep nothing, for as long as the store keeps those of other rooms.
 ///
-/// A key ends with its room, whose handle is never given again. With more than ``most`` keys within that time, the
-/// oldest are forgotten first.
+/// A key ends with its room, whose handle is never given again. A user who sends more than ``maxPerUser`` keys within
+/// that time loses the own oldest ones first. Past ``max`` keys of all users, the oldest of all are forgotten.
 struct LiveKeys {
   struct Key: Hashable {
     let room: RoomHandle
@@ -18,17 +18,29 @@ struct LiveKeys {
     let seq: Int64
     let time: Timestamp
     fileprivate let expires: Timestamp
+    /// Which entry of the queues is the key's.
+    fileprivate let number: Int
   }
 
   /// Some 20 MB with the longest keys.
-  static let most = 65_536
+  static let max = 65_536
+  static let maxPerUser = 2_048
+
+  private struct Entry {
+    let key: Key
+    let number: Int
+  }
 
   private var known: [Key: First] = [:]
-  /// In the order in which they came; those before `head` are forgotten.
-  private var order: [Key] = []
-  private var head = 0
+  /// In the order in which the keys came. Entries of forgotten keys are skipped.
+  private var order = Line<Entry>()
+  /// The same for each user with a key.
+  private var users: [UserID: (order: Line<Entry>, count: Int)] = [:]
+  private var last = 0
 
   var count: Int { known.count }
+  /// Entries of the queue of all users, those of forgotten keys included.
+  var queued: Int { order.count }
 
   /// The message that was sent with this key; nil: none, or too long ago.
   func first(_ key: Key, at now: Timestamp) -> First? {
@@ -37,22 +49,52 @@ struct LiveKeys {
   }
 
   mutating func remember(_ key: Key, seq: Int64, time: Timestamp, at now: Timestamp) {
-    forgetOld(at: now)
-    if known.updateValue(First(seq: seq, time: time, expires: now + MessageDraft.keyLifetime), forKey: key) == nil {
-      order.append(key)
+    // More than one for each that comes, so that it keeps up and no message waits long for it.
+    for _ in 0..<4 {
+      guard let oldest = order.first else { break }
+      if let first = first(of: oldest) {
+        guard first.expires <= now || known.count >= Self.max else { break }
+        forget(oldest.key)
+      }
+      order.removeFirst()
+    }
+    if users[key.user]?.count == Self.maxPerUser { forgetOldest(of: key.user) }
+    forget(key)
+    last += 1
+    known[key] = First(seq: seq, time: time, expires: now + MessageDraft.keyLifetime, number: last)
+    let entry = Entry(key: key, number: last)
+    order.append(entry)
+    // So the queue has room for a constant number of keys, and a key pays for it once.
+    if order.count > 2 * known.count + 1_024 {
+      let current = Line(order.elements.filter { first(of: $0) != nil })
+      order = current
+    }
+    users[key.user, default: (Line(), 0)].order.append(entry)
+    users[key.user]?.count += 1
+  }
+
+  /// The key of an entry; nil when it was forgotten, or came again since.
+  private func first(of entry: Entry) -> First? {
+    guard let first = known[entry.key], first.number == entry.number else { return nil }
+    return first
+  }
+
+  private mutating func forgetOldest(of user: UserID) {
+    while let oldest = users[user]?.order.removeFirst() {
+      if first(of: oldest) != nil { return forget(oldest.key) }
     }
   }
 
-  private mutating func forgetOld(at now: Timestamp) {
-    // More than one for each that comes, so that it keeps up and no message waits long for it.
-    for key in order[head...].prefix(4) {
-      guard let first = known[key], first.expires <= now || known.count >= Self.most else { break }
-      known[key] = nil
-      head += 1
+  private mutating func forget(_ key: Key) {
+    guard known.removeValue(forKey: key) != nil, let left = users[key.user]?.count else { return }
+    guard left > 1 else {
+      users[key.user] = nil
+      return
     }
-    if head > 1_024, head > order.count / 2 {
-      order.removeFirst(head)
-      head = 0
+    users[key.user]?.count = left - 1
+    if let order = users[key.user]?.order, order.count > 2 * left + 16 {
+      let current = Line(order.elements.filter { first(of: $0) != nil })
+      users[key.user]?.order = current
     }
   }
 }

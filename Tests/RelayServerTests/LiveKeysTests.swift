@@ -30,17 +30,39 @@ import Testing
   }
 
   @Test mutating func `one more than the most forgets the oldest`() {
-    for number in 0...LiveKeys.most { keys.remember(key(number), seq: 1, time: at(0), at: at(Int64(number % 1_000))) }
-    #expect(keys.count == LiveKeys.most)
-    #expect(keys.first(key(0), at: at(1_000)) == nil)
-    #expect(keys.first(key(1), at: at(1_000)) != nil)
-    #expect(keys.first(key(LiveKeys.most), at: at(1_000)) != nil)
+    func own(_ number: Int) -> LiveKeys.Key { key(number, user: "user\(number / 1_000)") }
+    for number in 0...LiveKeys.max { keys.remember(own(number), seq: 1, time: at(0), at: at(Int64(number % 1_000))) }
+    #expect(keys.count == LiveKeys.max)
+    #expect(keys.first(own(0), at: at(1_000)) == nil)
+    #expect(keys.first(own(1), at: at(1_000)) != nil)
+    #expect(keys.first(own(LiveKeys.max), at: at(1_000)) != nil)
+  }
+
+  @Test mutating func `a user who sends many keys loses the own oldest ones`() {
+    keys.remember(key(0, user: "other"), seq: 7, time: at(0), at: at(0))
+    for number in 0..<3 * LiveKeys.max { keys.remember(key(number), seq: 1, time: at(0), at: at(1)) }
+    #expect(keys.first(key(0, user: "other"), at: at(2))?.seq == 7)
+    #expect(keys.count == LiveKeys.maxPerUser + 1)
+    let first = 3 * LiveKeys.max - LiveKeys.maxPerUser
+    #expect(keys.first(key(first - 1), at: at(2)) == nil)
+    #expect(keys.first(key(first), at: at(2)) != nil)
+    #expect(keys.queued < 3 * LiveKeys.maxPerUser)
+  }
+
+  @Test mutating func `a key that comes again after its time counts once`() {
+    for round in 0..<3 {
+      let now = at(Int64(round) * 400_000)
+      for number in 0..<LiveKeys.maxPerUser { keys.remember(key(number), seq: Int64(round), time: now, at: now) }
+      #expect(keys.count == LiveKeys.maxPerUser)
+      #expect(keys.first(key(0), at: now)?.seq == Int64(round))
+    }
   }
 
   @Test mutating func `old keys are forgotten while new ones come`() {
-    for number in 0..<10_000 { keys.remember(key(number), seq: 1, time: at(0), at: at(0)) }
-    for number in 10_000..<13_000 { keys.remember(key(number), seq: 1, time: at(0), at: at(400_000)) }
+    func own(_ number: Int) -> LiveKeys.Key { key(number, user: "user\(number / 1_000)") }
+    for number in 0..<10_000 { keys.remember(own(number), seq: 1, time: at(0), at: at(0)) }
+    for number in 10_000..<13_000 { keys.remember(own(number), seq: 1, time: at(0), at: at(400_000)) }
     #expect(keys.count < 4_000)
-    #expect(keys.first(key(12_999), at: at(400_000)) != nil)
+    #expect(keys.first(own(12_999), at: at(400_000)) != nil)
   }
 }

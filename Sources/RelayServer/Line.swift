@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A queue that removes its first element in constant time.
+struct Line<Element> {
+  private var stored: [Element] = []
+  /// The elements before it were removed.
+  private var head = 0
+
+  init() {}
+  init(_ elements: [Element]) { stored = elements }
+
+  var isEmpty: Bool { head == stored.count }
+  var count: Int { stored.count - head }
+  var first: Element? { isEmpty ? nil : stored[head] }
+  var elements: ArraySlice<Element> { stored[head...] }
+
+  mutating func append(_ element: Element) { stored.append(element) }
+
+  /// nil: the queue is empty.
+  @discardableResult
+  mutating func removeFirst() -> Element? {
+    guard let first else { return nil }
+    head += 1
+    if head == stored.count || head > 1_024 && head > stored.count / 2 {
+      stored.removeFirst(head)
+      head = 0
+    }
+    return first
+  }
+}
