@@ -490,6 +490,7 @@ struct relay_room {
   int64_t told_counts;                  /* when `counts` went out last */
   int64_t counts_at, flush_at, idle_at; /* on the loop's clock; 0: not set */
   relay__timer_t timer;
+  uint64_t mark;                        /* of the rooms of one user, see watch.c */
 };
 
 enum { RELAY__ROOM_FLUSH = 1000, RELAY__ROOM_IDLE = 60000 };
@@ -723,6 +724,7 @@ struct relay_hub {
   size_t frames, frame_bytes, members, seats, watches;
   relay_stats_t stats;
   relay__drain_t drain;
+  uint64_t marks; /* see the `mark` of a room */
   relay__alarm_t alarm;
   relay__connections_t connections;
   relay__names_t shares; /* of the requests that are under way */

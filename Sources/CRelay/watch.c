@@ -14,25 +14,33 @@ static relay_watch_t *find(const relay_session_t *session, const relay_user_t *u
   return NULL;
 }
 
-static bool shares_room(const relay_user_t *one, const relay_user_t *other) {
-  if (one->members.count > other->members.count) return shares_room(other, one);
-  for (uint32_t i = 0; i < one->members.count; i++) {
-    const relay_member_t *member = relay__list_at(&one->members, i);
-    if (relay__member_find(other, member->room)) return true;
-  }
+/* Marks the user's rooms: in a room with the returned mark the user is a member, until the next call. So two
+ * users are compared in a time that grows with their rooms, and not with the members of these. */
+static uint64_t mark_rooms(relay_hub_t *hub, const relay_user_t *user) {
+  const uint64_t mark = ++hub->marks;
+  for (uint32_t i = 0; i < user->members.count; i++)
+    ((relay_member_t *)relay__list_at(&user->members, i))->room->mark = mark;
+  return mark;
+}
+
+static bool shares_room(relay_hub_t *hub, const relay_user_t *one, const relay_user_t *other) {
+  if (!one->members.count || !other->members.count) return false;
+  const uint64_t mark = mark_rooms(hub, one);
+  for (uint32_t i = 0; i < other->members.count; i++)
+    if (((relay_member_t *)relay__list_at(&other->members, i))->room->mark == mark) return true;
   return false;
 }
 
-static relay__view_t view_of(const relay_watch_t *watch) {
+static relay__view_t view_of(relay_hub_t *hub, const relay_watch_t *watch) {
   const relay_user_t *viewer = watch->session->user;
-  const bool is_related = watch->is_related || (!watch->is_judged && shares_room(viewer, watch->user));
+  const bool is_related = watch->is_related || (!watch->is_judged && shares_room(hub, viewer, watch->user));
   return relay__view(watch->user, viewer, is_related);
 }
 
 void relay__watch_tell(relay_hub_t *hub, relay_user_t *user, relay__news_t *news) {
   for (uint32_t i = 0; i < user->watchers.count; i++) {
     relay_watch_t *watch = relay__list_at(&user->watchers, i);
-    watch->view = view_of(watch);
+    watch->view = view_of(hub, watch);
     relay__news_tell(hub, news, watch->session, watch->view, watch->stamp);
   }
 }
@@ -42,7 +50,7 @@ void relay__watches_reconsider(relay_hub_t *hub, const relay_user_t *user, uint6
   for (uint32_t i = 0; i < user->watchers.count; i++) {
     relay_watch_t *watch = relay__list_at(&user->watchers, i);
     const relay__view_t before = watch->view;
-    watch->view = view_of(watch);
+    watch->view = view_of(hub, watch);
     if (watch->session->stamp == stamp || !relay__view_differs(user, before, watch->view)) continue;
     relay__outbox_add(hub, watch->session, relay__views_frame(hub, &views, watch->view), false);
     watch->session->given = hub->stamp;
@@ -52,7 +60,7 @@ void relay__watches_reconsider(relay_hub_t *hub, const relay_user_t *user, uint6
 
 static void reconsider(relay_hub_t *hub, relay_watch_t *watch) {
   const relay__view_t before = watch->view;
-  watch->view = view_of(watch);
+  watch->view = view_of(hub, watch);
   if (!relay__view_differs(watch->user, before, watch->view)) return;
   relay_frame_t *frame = relay__user_frame(hub, watch->user, watch->view);
   relay__outbox_add(hub, watch->session, frame, false);
@@ -157,7 +165,7 @@ relay_status_t relay_session_watch(relay_hub_t *hub, relay_id_t id, relay_id_t u
   }
   watch->is_related = is_related;
   watch->is_judged = is_judged;
-  watch->view = view_of(watch);
+  watch->view = view_of(hub, watch);
   watch->stamp = watch->session->given = hub->stamp;
   return RELAY_OK;
 }
@@ -213,20 +221,22 @@ size_t relay_watches(const relay_hub_t *hub, relay_watching_t *at, size_t room) 
   return count;
 }
 
-size_t relay_user_shared_rooms(const relay_hub_t *hub, relay_id_t a, relay_id_t b, relay_id_t *rooms,
+size_t relay_user_shared_rooms(relay_hub_t *hub, relay_id_t a, relay_id_t b, relay_id_t *rooms,
                                size_t room_for) {
   const relay_user_t *one = relay__user_find(hub, a), *other = relay__user_find(hub, b);
+  if (!one || !other) return 0;
+  const uint64_t mark = mark_rooms(hub, other);
   size_t count = 0;
-  for (uint32_t i = 0; one && other && i < one->members.count; i++) {
+  for (uint32_t i = 0; i < one->members.count; i++) {
     const relay_member_t *member = relay__list_at(&one->members, i);
-    if (!relay__member_find(other, member->room)) continue;
+    if (member->room->mark != mark) continue;
     if (count < room_for) rooms[count] = member->room->id;
     count++;
   }
   return count;
 }
 
-bool relay_user_shares_room(const relay_hub_t *hub, relay_id_t a, relay_id_t b) {
+bool relay_user_shares_room(relay_hub_t *hub, relay_id_t a, relay_id_t b) {
   const relay_user_t *one = relay__user_find(hub, a), *other = relay__user_find(hub, b);
-  return one && other && shares_room(one, other);
+  return one && other && shares_room(hub, one, other);
 }

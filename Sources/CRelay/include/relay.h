@@ -250,9 +250,9 @@ bool relay_user_set_alarm(relay_hub_t *hub, relay_id_t user, int64_t time);
 /* The user of this name, who need not be in memory, sees nothing of the user any more, or does again. */
 bool relay_user_set_blocked(relay_hub_t *hub, relay_id_t user, const char *name, bool is_blocked);
 /* Whether they are members of one room in memory. */
-bool relay_user_shares_room(const relay_hub_t *hub, relay_id_t a, relay_id_t b);
+bool relay_user_shares_room(relay_hub_t *hub, relay_id_t a, relay_id_t b);
 /* Which; writes at most `room_for`, returns how many there are. */
-size_t relay_user_shared_rooms(const relay_hub_t *hub, relay_id_t a, relay_id_t b, relay_id_t *rooms,
+size_t relay_user_shared_rooms(relay_hub_t *hub, relay_id_t a, relay_id_t b, relay_id_t *rooms,
                                size_t room_for);
 /* Text that answers no request, to each session of the user. */
 void relay_user_push(relay_hub_t *hub, relay_id_t user, relay_bytes_t json);
