@@ -49,13 +49,15 @@ static void stop_waiting(relay_hub_t *hub, relay_member_t *member) {
   relay__room_arm(hub, member->room, &member->room->flush_at, RELAY__ROOM_FLUSH);
 }
 
-void relay__away_published(relay_hub_t *hub, relay_room_t *room, const relay__entry_t *entry) {
+void relay__away_published(relay_hub_t *hub, relay_room_t *room, const relay__entry_t *entry, bool asks_now) {
   if (!pushes(hub, room)) return;
   const uint64_t stamp = hub->stamp; /* of those who were decided with the message */
   for (uint32_t i = 0; i < room->member_count; i++) {
     relay_member_t *member = room->members[i];
     if (member->user->id == entry->from || member->user->decided == stamp)
       pass_over(member, entry->seq);
+    else if (asks_now)
+      wait_for(hub, member, entry->seq, hub->clock);
     else if (i < room->attended)
       wait_for(hub, member, entry->seq, hub->clock + RECEIPT_WAIT);
     else if (is_in_grace(hub, member))
@@ -67,6 +69,13 @@ void relay__away_published(relay_hub_t *hub, relay_room_t *room, const relay__en
   }
   for (uint32_t i = 0; i < room->live_count; i++)
     if (!room->live[i]->session->acks) room->live[i]->session->needs_ping = true;
+}
+
+uint32_t relay__away_recipients(const relay_hub_t *hub, const relay_room_t *room) {
+  uint32_t count = 0;
+  if (!pushes(hub, room)) return 0;
+  for (uint32_t i = room->attended; i < room->member_count; i++) count += room->members[i]->user->has_devices;
+  return count;
 }
 
 static const relay__entry_t *entry_at(const relay_room_t *room, uint32_t i) {
@@ -289,7 +298,8 @@ size_t relay_room_away(const relay_hub_t *hub, relay_id_t id, const char *sender
     if (is_reported && relay__user_blocks(member->user, sender)) {
       if (count < room_for) users[count] = member->user->id;
       count++;
-    } else if (!rings && (i < room->attended || is_in_grace(hub, member))) {
+    } else if (!rings && (i < room->attended || is_in_grace(hub, member) || member->ask_at)) {
+      /* The messages of a room are decided in their order, so this one is not decided before those. */
       *needs_wait = true;
     } else if (is_reported || member->user->has_devices) {
       if (count < room_for) users[count] = member->user->id;

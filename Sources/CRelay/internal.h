@@ -172,10 +172,13 @@ typedef struct relay__rate {
   uint32_t burst;
 } relay__rate_t;
 
-enum { RELAY__RATES = 3 };
+enum { RELAY__RATES = 4 };
 
 int64_t relay__session_take_token(relay_hub_t *hub, relay_session_t *session, relay_rate_t kind);
-int64_t relay__room_take_token(relay_hub_t *hub, relay_room_t *room);
+int64_t relay__room_take_token(relay_hub_t *hub, relay_room_t *room, relay_rate_t kind);
+/* Takes the tokens of a message that may push: one, and one more for each 100 members to push to. The room
+ * pays all of them, and the sender (NULL: an API key) all but the first. */
+int64_t relay__room_take_send(relay_hub_t *hub, relay_room_t *room, relay_user_t *sender);
 /* When all of the user's buckets are full again, on the loop's clock. */
 int64_t relay__user_rates_full_at(const relay_user_t *user);
 
@@ -487,10 +490,11 @@ struct relay_room {
   uint32_t first, entry_count, entry_capacity;
   uint32_t tail_count, tail_bytes;      /* of the newest entries, those with a frame */
   relay__bucket_t bucket;               /* of sends */
+  uint64_t mark;                        /* of the rooms of one user, see watch.c */
+  relay__bucket_t membership_bucket;    /* of new and ended memberships */
   int64_t told_counts;                  /* when `counts` went out last */
   int64_t counts_at, flush_at, idle_at; /* on the loop's clock; 0: not set */
   relay__timer_t timer;
-  uint64_t mark;                        /* of the rooms of one user, see watch.c */
 };
 
 enum { RELAY__ROOM_FLUSH = 1000, RELAY__ROOM_IDLE = 60000 };
@@ -534,7 +538,10 @@ void relay__entry_forget(relay_hub_t *hub, relay__entry_t *entry);
 
 /* away.c */
 
-void relay__away_published(relay_hub_t *hub, relay_room_t *room, const relay__entry_t *entry);
+/* `asks_now`: each member that was not decided with the message is due at once. */
+void relay__away_published(relay_hub_t *hub, relay_room_t *room, const relay__entry_t *entry, bool asks_now);
+/* The members that a message may push to: they have a device and no session in the foreground. */
+uint32_t relay__away_recipients(const relay_hub_t *hub, const relay_room_t *room);
 /* The sessions of a member have changed, or their receipts. Each waiting message may be decided now. */
 void relay__away_changed(relay_hub_t *hub, relay_member_t *member);
 /* The member's marks have moved. */
@@ -717,6 +724,7 @@ struct relay_hub {
   int64_t started, started_clock; /* the same, of the start */
   int64_t offset;                 /* how far the wall clock was ahead of the loop's when it was set last */
   uint64_t stamp;
+  uint64_t marks; /* see the `mark` of a room */
   uint32_t iteration;
   bool was_late;      /* timers were left to this iteration, see relay__tick() */
   bool has_more;      /* some session probably has more to be read, see relay__session_received() */
@@ -724,7 +732,6 @@ struct relay_hub {
   size_t frames, frame_bytes, members, seats, watches;
   relay_stats_t stats;
   relay__drain_t drain;
-  uint64_t marks; /* see the `mark` of a room */
   relay__alarm_t alarm;
   relay__connections_t connections;
   relay__names_t shares; /* of the requests that are under way */

@@ -6,21 +6,39 @@
  */
 #include "internal.h"
 
-enum { PER_USER = 2, PER_ROOM = 4 };
+enum {
+  PER_USER = 2,
+  PER_ROOM = 4,
+  /* As many members as a drain sends to other relays in a second, so that they can all rejoin one room. */
+  MEMBERSHIPS_PER_ROOM = 20,
+  RECIPIENTS_PER_TOKEN = 100,
+};
 
-/* Milliseconds until a token is there; 0: one is. */
-static int64_t wait_of(relay__bucket_t bucket, relay__rate_t rate, int64_t clock) {
+/* A full bucket allows a request that costs more than its burst. */
+static double cost_within(relay__rate_t rate, uint32_t count) {
+  return count < rate.burst ? count : rate.burst;
+}
+
+/* Milliseconds until `count` tokens are available; 0: they are. */
+static int64_t wait_of(relay__bucket_t bucket, relay__rate_t rate, int64_t clock, uint32_t count) {
   if (rate.tokens <= 0) return 0;
   const double interval = 1e6 / rate.tokens, now = (double)clock * 1000;
   const double full_at = (double)bucket > now ? (double)bucket : now;
-  const double late = full_at + interval - now - interval * rate.burst;
+  const double late = full_at + interval * cost_within(rate, count) - now - interval * rate.burst;
   return late <= 0.5 ? 0 : (int64_t)(late / 1000) + 1;
 }
 
-static void spend(relay__bucket_t *bucket, relay__rate_t rate, int64_t clock) {
+static void spend(relay__bucket_t *bucket, relay__rate_t rate, int64_t clock, uint32_t count) {
   if (rate.tokens <= 0) return;
   const double now = (double)clock * 1000;
-  *bucket = (int64_t)(((double)*bucket > now ? (double)*bucket : now) + 1e6 / rate.tokens + 0.5);
+  *bucket = (int64_t)(((double)*bucket > now ? (double)*bucket : now) +
+                      cost_within(rate, count) * 1e6 / rate.tokens + 0.5);
+}
+
+static int64_t take(relay__bucket_t *bucket, relay__rate_t rate, int64_t clock, uint32_t count) {
+  const int64_t delay = wait_of(*bucket, rate, clock, count);
+  if (!delay) spend(bucket, rate, clock, count);
+  return delay;
 }
 
 static relay__rate_t times(relay__rate_t rate, uint32_t factor) {
@@ -38,6 +56,11 @@ static relay__rate_t rate_of(const relay_limits_t *limits, relay_rate_t kind) {
   }
 }
 
+static relay__rate_t user_rate(const relay_limits_t *limits, relay_rate_t kind) {
+  const relay__rate_t rate = rate_of(limits, kind);
+  return kind == RELAY_RATE_SEND || kind == RELAY_RATE_MEMBERSHIP ? times(rate, PER_USER) : rate;
+}
+
 /* Of users only those who ask have buckets. */
 static relay__bucket_t *bucket_of(relay_user_t *user, relay_rate_t kind) {
   if (!user->buckets) user->buckets = relay__allocate(RELAY__RATES * sizeof *user->buckets);
@@ -48,25 +71,35 @@ int64_t relay__session_take_token(relay_hub_t *hub, relay_session_t *session, re
   const relay__rate_t rate = rate_of(&hub->limits, kind);
   relay__bucket_t *own = kind == RELAY_RATE_SEND ? &session->send_bucket : &session->request_bucket;
   if (rate.tokens <= 0) return 0;
-  const int64_t delay = wait_of(*own, rate, hub->clock);
-  if (delay || kind != RELAY_RATE_SEND) {
-    if (!delay) spend(own, rate, hub->clock);
-    return delay;
-  }
-  const relay__rate_t all = times(rate, PER_USER); /* the user's sessions together */
-  relay__bucket_t *shared = bucket_of(session->user, RELAY_RATE_SEND);
-  const int64_t shared_delay = wait_of(*shared, all, hub->clock);
-  if (shared_delay) return shared_delay;
-  spend(own, rate, hub->clock);
-  spend(shared, all, hub->clock);
-  return 0;
+  if (kind != RELAY_RATE_SEND) return take(own, rate, hub->clock, 1);
+  const int64_t delay = wait_of(*own, rate, hub->clock, 1);
+  if (delay) return delay;
+  const relay__rate_t all = user_rate(&hub->limits, kind); /* the user's sessions together */
+  const int64_t shared_delay = take(bucket_of(session->user, kind), all, hub->clock, 1);
+  if (!shared_delay) spend(own, rate, hub->clock, 1);
+  return shared_delay;
 }
 
-int64_t relay__room_take_token(relay_hub_t *hub, relay_room_t *room) {
+int64_t relay__room_take_token(relay_hub_t *hub, relay_room_t *room, relay_rate_t kind) {
+  const relay__rate_t rate = rate_of(&hub->limits, kind);
+  if (kind == RELAY_RATE_MEMBERSHIP)
+    return take(&room->membership_bucket, times(rate, MEMBERSHIPS_PER_ROOM), hub->clock, 1);
+  return take(&room->bucket, times(rate, PER_ROOM), hub->clock, 1);
+}
+
+int64_t relay__room_take_send(relay_hub_t *hub, relay_room_t *room, relay_user_t *sender) {
   const relay__rate_t rate = times(rate_of(&hub->limits, RELAY_RATE_SEND), PER_ROOM);
-  const int64_t delay = wait_of(room->bucket, rate, hub->clock);
-  if (!delay) spend(&room->bucket, rate, hub->clock);
-  return delay;
+  if (rate.tokens <= 0) return 0;
+  const uint32_t extra = relay__away_recipients(hub, room) / RECIPIENTS_PER_TOKEN;
+  const int64_t delay = wait_of(room->bucket, rate, hub->clock, 1 + extra);
+  if (delay) return delay;
+  if (extra && sender) { /* the first token was taken with the request */
+    const relay__rate_t own = user_rate(&hub->limits, RELAY_RATE_SEND);
+    const int64_t own_delay = take(bucket_of(sender, RELAY_RATE_SEND), own, hub->clock, extra);
+    if (own_delay) return own_delay;
+  }
+  spend(&room->bucket, rate, hub->clock, 1 + extra);
+  return 0;
 }
 
 int64_t relay__user_rates_full_at(const relay_user_t *user) {
@@ -78,18 +111,19 @@ int64_t relay__user_rates_full_at(const relay_user_t *user) {
 
 /* What relay.h publishes */
 
-int64_t relay_user_take_token(relay_hub_t *hub, relay_id_t id, relay_rate_t kind) {
+int64_t relay_user_take_tokens(relay_hub_t *hub, relay_id_t id, relay_rate_t kind, uint32_t count) {
   relay_user_t *user = relay__user_find(hub, id);
-  relay__rate_t rate = rate_of(&hub->limits, kind);
+  const relay__rate_t rate = user_rate(&hub->limits, kind);
   if (!user || rate.tokens <= 0) return 0;
-  if (kind == RELAY_RATE_SEND) rate = times(rate, PER_USER);
-  relay__bucket_t *bucket = bucket_of(user, kind);
-  const int64_t delay = wait_of(*bucket, rate, hub->clock);
-  if (!delay) spend(bucket, rate, hub->clock);
-  return delay;
+  return take(bucket_of(user, kind), rate, hub->clock, count);
 }
 
-int64_t relay_room_take_token(relay_hub_t *hub, relay_id_t id) {
+int64_t relay_room_take_token(relay_hub_t *hub, relay_id_t id, relay_rate_t kind) {
   relay_room_t *room = relay__room_find(hub, id);
-  return room ? relay__room_take_token(hub, room) : 0;
+  return room ? relay__room_take_token(hub, room, kind) : 0;
+}
+
+int64_t relay_room_take_send(relay_hub_t *hub, relay_id_t id, relay_id_t sender) {
+  relay_room_t *room = relay__room_find(hub, id);
+  return room ? relay__room_take_send(hub, room, relay__user_find(hub, sender)) : 0;
 }

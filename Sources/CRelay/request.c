@@ -173,9 +173,18 @@ static void limit(const request_t *request, int64_t delay) {
                 (double)delay / 1000);
 }
 
-/* Takes a token of the room, and tells when there is none: that others fill it closes nobody's session. */
-static bool room_takes(const request_t *request, relay_room_t *room) {
-  const int64_t delay = relay__room_take_token(request->hub, room);
+/* False after `rate_limited`. The room's rate is shared by all users, so a session over it stays open. */
+static bool room_takes_signal(const request_t *request, relay_room_t *room) {
+  const int64_t delay = relay__room_take_token(request->hub, room, RELAY_RATE_SEND);
+  if (delay) limit(request, delay);
+  return !delay;
+}
+
+/* The same for a message, which costs more the more members it may push to. */
+static bool room_takes_message(const request_t *request, relay_room_t *room) {
+  const relay_json_node_t *push = relay_json_member(&request->json, "push");
+  if (push && push->kind == RELAY_JSON_FALSE) return room_takes_signal(request, room);
+  const int64_t delay = relay__room_take_send(request->hub, room, request->session->user);
   if (delay) limit(request, delay);
   return !delay;
 }
@@ -208,7 +217,7 @@ static void send_(request_t *request) {
     return;
   }
   relay_room_t *room = seat->member->room;
-  if (!room_takes(request, room)) return;
+  if (!room_takes_message(request, room)) return;
   if (room->flags & RELAY_ROOM_STORED || (key && key->kind == RELAY_JSON_STRING) ||
       asks_more(&request->json)) {
     hand_over(request, RELAY_EVENT_SEND, room);
@@ -244,7 +253,7 @@ static void signal_(const request_t *request) {
     refuse(request, "bad_request", "name must be a string of 1 to 128 bytes");
     return;
   }
-  if (!room_takes(request, seat->member->room)) return;
+  if (!room_takes_signal(request, seat->member->room)) return;
   relay__room_signal(request->hub, seat->member->room, request->session->user->named.name, request->session,
                      source_of(&request->json, name), body_of(request));
   acknowledge(request);
@@ -319,7 +328,7 @@ static bool is_within_rate(request_t *request, relay_rate_t kind, bool marks) {
   }
   int64_t delay =
       relay__session_take_token(hub, session, kind == RELAY_RATE_SEND ? kind : RELAY_RATE_REQUEST);
-  if (!delay && kind == RELAY_RATE_FOCUS) delay = relay_user_take_token(hub, session->user->id, kind);
+  if (!delay && kind == RELAY_RATE_FOCUS) delay = relay_user_take_tokens(hub, session->user->id, kind, 1);
   if (!delay) return true;
   limit(request, delay);
   if (!session->excess) session->excess = relay__allocate(sizeof *session->excess);
@@ -430,7 +439,10 @@ bool relay__request(relay_hub_t *hub, relay_session_t *session, const char *fram
   const bool sends = is_text(name, "send") || is_text(name, "signal");
   const bool reads = is_text(name, "read");
   const bool reports = is_text(name, "focus") || is_text(name, "filter");
-  const relay_rate_t kind = sends ? RELAY_RATE_SEND : reports ? RELAY_RATE_FOCUS : RELAY_RATE_REQUEST;
+  const bool changes = is_text(name, "edit") || is_text(name, "delete"); /* cost as much as a message */
+  const relay_rate_t kind = sends || changes ? RELAY_RATE_SEND
+                            : reports        ? RELAY_RATE_FOCUS
+                                             : RELAY_RATE_REQUEST;
   if (!is_within_rate(&request, kind, reads || is_text(name, "received"))) return true;
   if (wrong)
     refuse(&request, "bad_request", wrong);

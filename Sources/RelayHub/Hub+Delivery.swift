@@ -51,7 +51,7 @@ public struct MemberFacts: Sendable {
 }
 
 extension Hub {
-  /// Who is pushed to with the message itself: members with a device, whom nothing is waited for.
+  /// Members to push to with the message itself: they have a device and no pending wait.
   /// - Parameters:
   ///   - rings: The message waits for nobody.
   ///   - isReported: Who has no device, or has blocked the sender, is among them.
@@ -68,12 +68,13 @@ extension Hub {
     return (users.map(UserHandle.init(rawValue:)), needsWait)
   }
 
-  /// The messages that are due to be decided for a member, oldest first, at most ``mostUndecided`` of them.
+  /// The messages that are due to be decided for a member, oldest first, at most `limit` and ``mostUndecided`` of them.
   ///
   /// The member is not due again before ``decide(_:_:_:)``.
-  public func undecided(_ room: RoomHandle, _ user: UserHandle) -> [UndecidedMessage] {
-    let messages = [relay_undecided](unsafeUninitializedCapacity: Self.mostUndecided) { buffer, count in
-      count = relay_member_undecided(hub, room.rawValue, user.rawValue, buffer.baseAddress, Self.mostUndecided)
+  public func undecided(_ room: RoomHandle, _ user: UserHandle, limit: Int = mostUndecided) -> [UndecidedMessage] {
+    let limit = min(limit, Self.mostUndecided)
+    let messages = [relay_undecided](unsafeUninitializedCapacity: limit) { buffer, count in
+      count = relay_member_undecided(hub, room.rawValue, user.rawValue, buffer.baseAddress, limit)
     }
     return messages.map {
       UndecidedMessage(

@@ -2,8 +2,21 @@
 import CRelay
 public import RelayProtocol
 
-/// What has a rate of its own.
-public enum Rate: Sendable { case send, request, focus }
+/// The kinds of requests that have a rate of their own.
+public enum Rate: Sendable {
+  case send, request, focus
+  /// Joins and leaves.
+  case membership
+
+  var kind: relay_rate_t {
+    switch self {
+    case .send: RELAY_RATE_SEND
+    case .request: RELAY_RATE_REQUEST
+    case .focus: RELAY_RATE_FOCUS
+    case .membership: RELAY_RATE_MEMBERSHIP
+    }
+  }
+}
 
 extension Hub {
   /// The user of this name, made when there is none, and kept until the matching ``release(_:)``.
@@ -49,23 +62,23 @@ extension Hub {
       hub, user.rawValue, isFocused.map { $0 ? 1 : 0 } ?? -1, since?.rawValue ?? 0, cause?.rawValue ?? 0)
   }
 
-  /// For what a user asks without a session: nil when it is within the rate, else when it will be.
-  public func takeToken(_ kind: Rate, of user: UserHandle) -> Duration? {
-    let kind =
-      switch kind {
-      case .send: RELAY_RATE_SEND
-      case .request: RELAY_RATE_REQUEST
-      case .focus: RELAY_RATE_FOCUS
-      }
-    let delay = relay_user_take_token(hub, user.rawValue, kind)
-    return delay == 0 ? nil : .milliseconds(delay)
+  /// Takes tokens of a user; returns nil, or the time until they are available.
+  public func takeTokens(_ rate: Rate, of user: UserHandle, count: Int = 1) -> Duration? {
+    delay(relay_user_take_tokens(hub, user.rawValue, rate.kind, UInt32(clamping: count)))
   }
 
-  /// The same for a message to a room.
-  public func takeToken(of room: RoomHandle) -> Duration? {
-    let delay = relay_room_take_token(hub, room.rawValue)
-    return delay == 0 ? nil : .milliseconds(delay)
+  /// The same for a room, whose rates all users share.
+  public func takeToken(_ rate: Rate, of room: RoomHandle) -> Duration? {
+    delay(relay_room_take_token(hub, room.rawValue, rate.kind))
   }
+
+  /// The same for a message that may push, which costs more the more members it may push to.
+  /// - Parameter sender: Pays with the room. It has paid the first token already.
+  public func takeSend(to room: RoomHandle, by sender: UserHandle) -> Duration? {
+    delay(relay_room_take_send(hub, room.rawValue, sender.rawValue))
+  }
+
+  private func delay(_ milliseconds: Int64) -> Duration? { milliseconds == 0 ? nil : .milliseconds(milliseconds) }
 
   public func setHasDevices(_ hasDevices: Bool, of user: UserHandle) {
     _ = relay_user_set_has_devices(hub, user.rawValue, hasDevices)

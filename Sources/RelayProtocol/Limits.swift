@@ -67,9 +67,10 @@ public struct Limits: Equatable, Sendable {
     .count("devicesPerUser", "devices of a user", \.devicesPerUser, 0...1_000),
     .count("membersPerRoom", "members of a room", \.membersPerRoom, 0...1_000_000),
     .decimal(
-      "sendRate", "send and signal a second and session (twice that per user, four times per room)", \.sendRate,
+      "sendRate", "send, signal, edit and delete a second and session (twice that per user, four times per room)",
+      \.sendRate,
       0...1_000_000),
-    .count("sendBurst", "send and signal at once", \.sendBurst, 1...1_000_000),
+    .count("sendBurst", "send, signal, edit and delete at once", \.sendBurst, 1...1_000_000),
     .decimal("requestRate", "other requests a second and session", \.requestRate, 0...1_000_000),
     .count("requestBurst", "other requests at once", \.requestBurst, 1...1_000_000),
     .decimal("focusRate", "reports of a user's focus and filters a second", \.focusRate, 0...1_000_000),

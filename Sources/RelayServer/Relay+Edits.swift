@@ -20,6 +20,7 @@ extension Relay {
     try check(.send, of: rights(of: request.session, in: room), in: room, at: "/room")
     let seq = try request.fields.seq
     let body = try request.fields.required("body", request.fields.raw("body"))
+    try spend(.send, of: handle)
     try await edit(seq, body: body, in: room, handle, by: name, cause: request.session)
     finish(request) { $0.integer("seq", seq) }
   }
@@ -29,6 +30,7 @@ extension Relay {
     try checkKeeps(room)
     let seq = try request.fields.seq
     let isModerator = rights(of: request.session, in: room).contains(.moderate)
+    try spend(.send, of: handle)
     try await delete(seq, in: room, handle, by: isModerator ? nil : name, cause: request.session)
     finish(request) { $0.integer("seq", seq) }
   }

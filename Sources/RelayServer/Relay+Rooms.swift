@@ -90,12 +90,15 @@ extension Relay {
     let room = try request.fields.room
     let after = try request.fields.position
     let newest = Int(try request.fields.integer("history", 0...Int64(limits.history)) ?? 0)
+    try spend(.membership, of: user)
     pin(room)
     defer { unpin(room) }
     let asked = try await rights(permissions(of: request.session), of: user, joining: room)
     try check(.join, of: asked, in: room, at: "/room")
     try hub.checkMayJoin(request.session, hub.room(room))
-    let handle = try await membership(of: user, in: room, session: request.session, asked, at: "/room").room
+    let handle = try await membership(
+      of: user, in: room, session: request.session, asked, at: "/room", isBounded: true
+    ).room
     var found = asked.contains(.history) ? nil : Replay.nothing
     for _ in 0..<Self.mostReplays where found == nil {
       // Messages that were shown while this one was read are in the hub's tail; when that is too short, again.
@@ -131,8 +134,10 @@ extension Relay {
   ///   - session: The session that joins. Is `nil` when no session hears the room for it.
   ///   - rights: The rights of the caller. Throws `forbidden` when the room is to be made and `create` is missing.
   ///   - place: The room's name in the request.
+  ///   - isBounded: True if a new membership counts against the room's rate.
   func membership(
-    of user: UserHandle, in room: RoomID, session: SessionHandle?, _ rights: Rights, at place: String
+    of user: UserHandle, in room: RoomID, session: SessionHandle?, _ rights: Rights, at place: String,
+    isBounded: Bool
   ) async throws -> (room: RoomHandle, isNew: Bool) {
     let policy = policy(of: room)
     guard policy.isStored else {
@@ -143,6 +148,7 @@ extension Relay {
       guard hub.isOpen(session) else { throw HubRefusal.gone }
       let handle = makeRoom(room, epoch: Self.newEpoch())
       let isNew = !hub.isMember(user, of: handle)
+      if isNew, isBounded { try spend(.membership, of: handle) }
       do {
         try hub.addMember(user, to: handle)
       } catch .tooMany {
@@ -154,6 +160,7 @@ extension Relay {
     let loaded = try await load(room)
     if let loaded, hub.isMember(user, of: loaded) { return (loaded, false) }
     if loaded == nil { try check(.create, of: rights, in: room, at: place) }
+    if isBounded, let loaded { try spend(.membership, of: loaded) }
     guard let profile = hub.profile(of: user) else { throw HubRefusal.gone }
     let now = hub.now
     let bounds = MembershipBounds(
@@ -346,6 +353,7 @@ extension Relay {
   func leave(_ request: HubRequest, _ user: UserHandle) async throws {
     let room = try request.fields.room
     let stays = try request.fields.bool("stay") ?? false
+    try spend(.membership, of: user)
     pin(room)
     defer { unpin(room) }
     guard let name = hub.name(of: user), let handle = try await self.room(room, for: name),
@@ -356,6 +364,7 @@ extension Relay {
     if stays {
       try hub.leave(request.session, handle)
     } else {
+      try spend(.membership, of: handle)
       try await remove(user, from: room, handle)
     }
     finish(request) { $0["room"] = room.rawValue }

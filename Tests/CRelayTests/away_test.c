@@ -52,6 +52,60 @@ TEST(decided_at_once, "away: who left cleanly and has a device is decided with t
   host_end(host);
 }
 
+/* Shows a message of ann's that was decided for nobody. */
+static void publish_undecided(relay_hub_t *hub, bool asks_now) {
+  relay_message_t message = {
+      .from = "ann", .body = {"1", 1}, .seq = 1, .time = relay_hub_now(hub), .asks_now = asks_now};
+  EXPECT_INTEGER(relay_room_publish(hub, relay_room_named(hub, "pushed.a"), &message), 1);
+}
+
+static void leave_undecided(relay_hub_t *hub, void *unused) {
+  (void)unused;
+  const relay_id_t room = relay_room_named(hub, "pushed.a");
+  bool needs_wait;
+  EXPECT_INTEGER(relay_room_away(hub, room, "ann", false, false, NULL, 0, &needs_wait), 1);
+  EXPECT(!needs_wait);
+  publish_undecided(hub, false);
+  EXPECT_INTEGER(relay_room_away(hub, room, "ann", false, false, NULL, 0, &needs_wait), 0);
+  EXPECT(needs_wait);
+  EXPECT_INTEGER(relay_room_away(hub, room, "ann", true, false, NULL, 0, &needs_wait), 1); /* a call */
+}
+
+TEST(left_undecided, "away: a message waits behind an earlier one of the room that is not decided yet") {
+  host_t *host = start();
+  peer_t *ann = enter(host, "ann", "");
+  away_bob(host);
+  host_do(host, leave_undecided, NULL);
+  EXPECT(host_noted(host, "push pushed.a bob 1"));
+  host_pass(host, FLUSH);
+  EXPECT(host_noted(host, "cursor pushed.a 1"));
+  EXPECT_CONTAINS(say(ann), "\"seq\":2,\"push\":1,\"waits\":false");
+  peer_leave(ann);
+  host_end(host);
+}
+
+static void ask_now(relay_hub_t *hub, void *unused) {
+  (void)unused;
+  publish_undecided(hub, true);
+}
+
+static void do_nothing(relay_hub_t *hub, void *unused) {
+  (void)hub;
+  (void)unused;
+}
+
+TEST(asks_now, "away: a message that asks at once is due before the wait for a receipt") {
+  host_t *host = start();
+  peer_t *ann = enter(host, "ann", ""), *bob = enter(host, "bob", ",\"acks\":true");
+  host_do(host, ask_now, NULL);
+  EXPECT(host_noted(host, "due pushed.a bob 1"));
+  host_do(host, do_nothing, NULL); /* behind the decision, which tells to wait */
+  EXPECT_INTEGER(host_notes(host, "push"), 0);
+  peer_leave(ann);
+  peer_leave(bob);
+  host_end(host);
+}
+
 static void without_devices(relay_hub_t *hub, void *name) {
   EXPECT(relay_user_set_has_devices(hub, relay_user_named(hub, name), false));
 }

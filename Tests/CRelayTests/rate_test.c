@@ -95,8 +95,8 @@ TEST(focus_rate,
 static void drain(relay_hub_t *hub, void *argument) {
   const relay_id_t user = relay_user_named(hub, "ann"), room = relay_room_named(hub, "live.a");
   int64_t *delays = argument;
-  for (int i = 0; i < 5; i++) delays[i] = relay_user_take_token(hub, user, RELAY_RATE_SEND);
-  for (int i = 0; i < 9; i++) delays[5 + i] = relay_room_take_token(hub, room);
+  for (int i = 0; i < 5; i++) delays[i] = relay_user_take_tokens(hub, user, RELAY_RATE_SEND, 1);
+  for (int i = 0; i < 9; i++) delays[5 + i] = relay_room_take_token(hub, room, RELAY_RATE_SEND);
 }
 
 TEST(outside_rate, "rate: what is asked without a session counts together with the sessions") {
@@ -118,10 +118,101 @@ TEST(outside_rate, "rate: what is asked without a session counts together with t
   host_end(host);
 }
 
+/* A room of `count` away members with a device, and of the sender. */
+static relay_id_t away_room(relay_hub_t *hub, const char *name, int count) {
+  const relay_id_t room = relay_room_create(hub, name, "epoch", 0, 0, RELAY_ROOM_STORED | RELAY_ROOM_PUSHES);
+  const relay_id_t sender = relay_user_create(hub, "ann", (relay_bytes_t){0}, 0);
+  EXPECT_INTEGER(relay_room_restore_member(hub, room, sender, 0, 0), RELAY_OK);
+  for (int i = 0; i < count; i++) {
+    char user[24];
+    snprintf(user, sizeof user, "user%d", i);
+    const relay_id_t id = relay_user_create(hub, user, (relay_bytes_t){0}, 0);
+    EXPECT_INTEGER(relay_room_restore_member(hub, room, id, 0, 0), RELAY_OK);
+    relay_user_set_has_devices(hub, id, true);
+  }
+  return room;
+}
+
+static void send_widely(relay_hub_t *hub, void *unused) {
+  (void)unused;
+  const relay_id_t few = away_room(hub, "pushed.few", 99), many = away_room(hub, "pushed.many", 300);
+  const relay_id_t ann = relay_user_named(hub, "ann");
+  /* The room has 40 tokens, and each message costs 4 of them. */
+  for (int i = 0; i < 10; i++) EXPECT_INTEGER(relay_room_take_send(hub, many, 0), 0);
+  EXPECT(relay_room_take_send(hub, many, 0) > 0);
+  for (int i = 0; i < 40; i++) EXPECT_INTEGER(relay_room_take_send(hub, few, 0), 0);
+  EXPECT(relay_room_take_send(hub, few, 0) > 0);
+  /* The sender has 20 tokens and pays the 3 that are beyond the first. */
+  const relay_id_t other = away_room(hub, "pushed.other", 300);
+  for (int i = 0; i < 6; i++) EXPECT_INTEGER(relay_room_take_send(hub, other, ann), 0);
+  EXPECT(relay_room_take_send(hub, other, ann) > 0);
+  EXPECT_INTEGER(relay_room_take_send(hub, other, 0),
+                 0); /* it was the sender's rate, and the room paid nothing */
+  for (int i = 0; i < 2; i++) EXPECT_INTEGER(relay_user_take_tokens(hub, ann, RELAY_RATE_SEND, 1), 0);
+  EXPECT(relay_user_take_tokens(hub, ann, RELAY_RATE_SEND, 1) > 0);
+}
+
+TEST(recipient_rate, "rate: a message costs one more token for each 100 members to push to") {
+  relay_config_t config = slow();
+  config.limits.send_burst = 10;
+  host_t *host = host_start(&config);
+  host_do(host, send_widely, NULL);
+  host_end(host);
+}
+
+static void send_dearly(relay_hub_t *hub, void *unused) {
+  (void)unused;
+  const relay_id_t room = away_room(hub, "pushed.many", 900);
+  EXPECT_INTEGER(relay_room_take_send(hub, room, relay_user_named(hub, "ann")), 0);
+  EXPECT(relay_room_take_send(hub, room, 0) > 0);
+}
+
+TEST(dear_message, "rate: a full bucket allows a message that costs more than the burst") {
+  const relay_config_t config = slow();
+  host_t *host = host_start(&config);
+  host_do(host, send_dearly, NULL);
+  host_end(host);
+}
+
+static void change_memberships(relay_hub_t *hub, void *unused) {
+  (void)unused;
+  const relay_id_t room = away_room(hub, "pushed.a", 0), ann = relay_user_named(hub, "ann");
+  for (int i = 0; i < 4; i++) EXPECT_INTEGER(relay_user_take_tokens(hub, ann, RELAY_RATE_MEMBERSHIP, 1), 0);
+  EXPECT(relay_user_take_tokens(hub, ann, RELAY_RATE_MEMBERSHIP, 1) > 0);
+  EXPECT_INTEGER(relay_user_take_tokens(hub, ann, RELAY_RATE_REQUEST, 1), 0);
+  for (int i = 0; i < 40; i++) EXPECT_INTEGER(relay_room_take_token(hub, room, RELAY_RATE_MEMBERSHIP), 0);
+  EXPECT(relay_room_take_token(hub, room, RELAY_RATE_MEMBERSHIP) > 0);
+  EXPECT_INTEGER(relay_room_take_token(hub, room, RELAY_RATE_SEND), 0);
+}
+
+TEST(membership_rate, "rate: joins and leaves have a rate per user and a rate per room") {
+  relay_config_t config = host_config();
+  config.limits.request_rate = 0.001;
+  config.limits.request_burst = 2;
+  host_t *host = host_start(&config);
+  host_do(host, change_memberships, NULL);
+  host_end(host);
+}
+
+TEST(edit_rate, "rate: edits and deletions count as sends, for all sessions of a user") {
+  const relay_config_t config = slow();
+  host_t *host = host_start(&config);
+  peer_t *peers[3];
+  for (int i = 0; i < 3; i++) peers[i] = peer_open(host_port(host), "ann", "");
+  for (int i = 0; i < 5; i++) {
+    peer_t *peer = peers[i / 2];
+    peer_say(peer, i % 2 ? "{\"type\":\"edit\",\"id\":1,\"room\":\"live.a\",\"seq\":1,\"body\":1}"
+                         : "{\"type\":\"delete\",\"id\":1,\"room\":\"live.a\",\"seq\":1}");
+    EXPECT_CONTAINS(peer_hear_of(peer, "\"id\":1"), i < 4 ? "unsupported" /* here */ : limited);
+  }
+  for (int i = 0; i < 3; i++) peer_leave(peers[i]);
+  host_end(host);
+}
+
 static void visit(relay_hub_t *hub, void *delay) {
   const relay_id_t user = relay_user_create(hub, "ann", (relay_bytes_t){0}, 0);
   relay_user_retain(hub, user);
-  *(int64_t *)delay = relay_user_take_token(hub, user, RELAY_RATE_REQUEST);
+  *(int64_t *)delay = relay_user_take_tokens(hub, user, RELAY_RATE_REQUEST, 1);
   relay_user_release(hub, user);
 }
 

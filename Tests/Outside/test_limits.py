@@ -269,3 +269,41 @@ def test_marks_every_quarter_of_a_second_cost_nothing(start, connect):
     # One was left of the burst.
     assert alice.request("ping")["type"] == "pong"
     assert alice.refusal("ping")["code"] == "rate_limited"
+
+
+def test_edits_of_all_sessions_of_a_user_share_the_rate_of_sends(start, connect):
+    relay = start("--limits-send-rate", 0.01, "--limits-send-burst", 5)
+    sessions = [connect(relay, "alice") for _ in range(3)]
+    for session in sessions:
+        session.join("room")
+    seq = sessions[0].send("room", "first")["seq"]
+    for number in range(9):
+        sessions[(number + 1) // 5].request("edit", room="room", seq=seq, body=number)
+    for type in ("edit", "delete"):
+        fields = {"body": "late"} if type == "edit" else {}
+        error = sessions[2].refusal(type, room="room", seq=seq, **fields)
+        assert (error["code"], error["temporary"]) == ("rate_limited", True)
+        assert error["retryAfter"] > 0
+
+
+def test_joins_and_leaves_of_all_sessions_of_a_user_share_a_rate(start, connect):
+    relay = start("--limits-request-rate", 0.01, "--limits-request-burst", 10)
+    sessions = [connect(relay, "alice") for _ in range(3)]
+    for session in sessions[:2]:
+        for _ in range(5):
+            session.join("room")
+            session.request("leave", room="room")
+    error = sessions[2].refusal("join", room="room")
+    assert (error["code"], error["temporary"]) == ("rate_limited", True)
+    assert sessions[2].request("ping")
+    connect(relay, "bob").join("room")
+
+
+def test_long_lists_of_names_cost_more_than_one_request(start, connect):
+    relay = start("--limits-request-rate", 0.01, "--limits-request-burst", 20)
+    alice = connect(relay, "alice")
+    names = [f"name{number}" for number in range(200)]
+    alice.request("block", users=names)
+    assert alice.refusal("block", users=names)["code"] == "rate_limited"
+    assert alice.refusal("watch", users=names)["code"] == "rate_limited"
+    alice.request("block", users=names[:5])

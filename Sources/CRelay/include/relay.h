@@ -264,13 +264,23 @@ size_t relay_user_close_sessions(relay_hub_t *hub, relay_id_t user, uint16_t cod
  * Returns its size, and writes at most `room` bytes. */
 size_t relay_user_entry(const relay_hub_t *hub, relay_id_t user, relay_id_t viewer, bool is_related, char *at,
                         size_t room);
-typedef enum relay_rate { RELAY_RATE_SEND, RELAY_RATE_REQUEST, RELAY_RATE_FOCUS } relay_rate_t;
+typedef enum relay_rate {
+  RELAY_RATE_SEND,
+  RELAY_RATE_REQUEST,
+  RELAY_RATE_FOCUS,
+  RELAY_RATE_MEMBERSHIP, /* joins and leaves */
+} relay_rate_t;
 
-/* For what a user asks without a session: 0 when it is within the rate, else the ms until it is. Sends have
- * twice the rate of a session and count together with those of the user's sessions. */
-int64_t relay_user_take_token(relay_hub_t *hub, relay_id_t user, relay_rate_t kind);
-/* The same for a message to a room: four times the rate of a session, for all who send there. */
-int64_t relay_room_take_token(relay_hub_t *hub, relay_id_t room);
+/* Takes `count` tokens of a user: returns 0, or the ms until they are available. Sends have twice the rate of
+ * a session and count together with those of the user's sessions. Memberships have twice the rate of
+ * requests. */
+int64_t relay_user_take_tokens(relay_hub_t *hub, relay_id_t user, relay_rate_t kind, uint32_t count);
+/* The same for a room, shared by all users: four times the rate of a session's sends, or 20 times the rate of
+ * a session's requests for RELAY_RATE_MEMBERSHIP. */
+int64_t relay_room_take_token(relay_hub_t *hub, relay_id_t room, relay_rate_t kind);
+/* The same for a message that may push. It costs one token, and one more for each 100 members to push to. The
+ * room pays all of them. `sender` (0: none) has paid the first with its request and pays the others here. */
+int64_t relay_room_take_send(relay_hub_t *hub, relay_id_t room, relay_id_t sender);
 /* Keeps a user until the matching release, which forgets one that nothing else needs. */
 void relay_user_retain(relay_hub_t *hub, relay_id_t user);
 void relay_user_release(relay_hub_t *hub, relay_id_t user);
@@ -392,6 +402,7 @@ typedef struct relay_message {
   int64_t seq, time;         /* in a room that is not stored the hub gives both */
   bool is_silent;            /* nobody is pushed to for it */
   bool keeps_marks;          /* who sent it has not read what came before */
+  bool asks_now;             /* RELAY_EVENT_DUE at once for each member that is not in `decided` */
   const relay_id_t *decided; /* members whose push was decided with the message */
   size_t decided_count;
 } relay_message_t;
@@ -409,10 +420,11 @@ relay_status_t relay_room_read(relay_hub_t *hub, relay_id_t room, relay_id_t use
 
 /* The away queue: messages for which rules 7 to 9 of the delivery decision say `wait`. */
 
-/* Members who have a device, no session that waits for them and no grace: decided with the message; of a
- * message that waits for nobody (`rings`) all who have a device. `is_reported`: who has none, or has blocked
- * the sender, is among them. `needs_wait` tells whether anybody else but the sender has to be waited for.
- * Writes at most `room_for` ids, returns how many there are. 0 in rooms that push nothing. */
+/* Members who have a device, no session that waits for them, no grace and no earlier message that waits for a
+ * decision: decided with the message; of a message that waits for nobody (`rings`) all who have a device.
+ * `is_reported`: who has none, or has blocked the sender, is among them. `needs_wait` tells whether anybody
+ * else but the sender has to be waited for. Writes at most `room_for` ids, returns how many there are. 0 in
+ * rooms that push nothing. */
 size_t relay_room_away(const relay_hub_t *hub, relay_id_t room, const char *sender, bool rings,
                        bool is_reported, relay_id_t *users, size_t room_for, bool *needs_wait);
 

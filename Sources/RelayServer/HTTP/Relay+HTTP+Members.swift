@@ -47,11 +47,15 @@ extension Relay {
     let handle = try await retain(user)
     defer { hub.release(handle) }
     var rights = rights(of: call.caller, in: room)
+    var isBounded = false
     if case .user(let identity) = call.caller {
+      try spend(.membership, of: handle)
+      isBounded = true
       rights = try await self.rights(identity.permissions, of: handle, joining: room)
     }
     try check(.join, of: rights, in: room, at: "/path/room")
-    let joined = try await membership(of: handle, in: room, session: nil, rights, at: "/path/room")
+    let joined = try await membership(
+      of: handle, in: room, session: nil, rights, at: "/path/room", isBounded: isBounded)
     guard let position = hub.position(of: joined.room) else { throw HubRefusal.gone }
     let facts = hub.facts(of: joined.room, for: handle)
     return .json(joined.isNew ? 201 : 200) {
@@ -81,6 +85,10 @@ extension Relay {
     if let member = hub.user(user), hub.isMember(member, of: handle) {
       hub.retain(member)
       defer { hub.release(member) }
+      if case .user = call.caller {
+        try spend(.membership, of: member)
+        try spend(.membership, of: handle)
+      }
       // A backend that acts as somebody lets them leave; else it takes them out.
       let byOthers = if case .backend(let acting) = call.caller { acting != user } else { false }
       try await remove(member, from: room, handle, byOthers: byOthers)

@@ -9,7 +9,7 @@ extension Relay {
     Route(
       "/v1/rooms/{room}/messages/{seq}",
       .called("PUT", by: .anyone(.send)) { relay, call in try await relay.putMessage(call) },
-      .called("DELETE") { relay, call in try await relay.deleteMessage(call) }),
+      .called("DELETE", by: .anyone(.send)) { relay, call in try await relay.deleteMessage(call) }),
     Route(
       "/v1/rooms/{room}/messages/{seq}/notify",
       .called("POST") { relay, call in try await relay.postNotify(call) }),
@@ -21,6 +21,7 @@ extension Relay {
       let seq = try call.seq
       let fields = try parser.parse(call.request.body)
       let body = try fields.required("body", fields.raw("body"))
+      if case .user = call.caller { try spend(.send, of: handle) }
       try await edit(seq, body: body, in: room, handle, by: try call.actor("from", fields), cause: nil)
       return .json(200) {
         $0["room"] = room.rawValue
@@ -35,6 +36,7 @@ extension Relay {
       let isModerator = rights(of: call.caller, in: room).contains(.moderate)
       var sender: UserID?
       if case .user(let user) = call.caller, !isModerator { sender = user.id }
+      if case .user = call.caller { try spend(.send, of: handle) }
       do {
         try await delete(call.seq, in: room, handle, by: sender, cause: nil)
       } catch let error as RequestError where error.code == .notFound {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import RelayDelivery
 import RelayHub
 import RelayProtocol
 import RelayStore
@@ -53,8 +54,8 @@ extension Relay {
           fields, rights: rights, newest: hub.position(of: handle)?.seq ?? 0, isStored: isStored),
         showsPresence: rights.contains(.presence))
       try check(message.request.push, from: posted.sender, to: room)
-      if case .user = call.caller, let delay = hub.takeToken(of: handle) {
-        throw RequestError(.rateLimited, "too many messages to the room", retryAfter: delay)
+      if case .user(let user) = call.caller, let user = hub.user(user.id) {
+        try spend(sendTo: handle, by: user, pushes: message.request.push.isAsked)
       }
       let sent =
         if isStored {

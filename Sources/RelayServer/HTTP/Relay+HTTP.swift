@@ -75,9 +75,24 @@ extension Relay {
     }
   }
 
-  func spend(_ rate: Rate, of user: UserHandle) throws(RequestError) {
-    if let delay = hub.takeToken(rate, of: user) {
+  /// Takes tokens of a user's rate; throws `rate_limited`.
+  func spend(_ rate: Rate, of user: UserHandle, count: Int = 1) throws(RequestError) {
+    if count > 0, let delay = hub.takeTokens(rate, of: user, count: count) {
       throw RequestError(.rateLimited, "too many requests", retryAfter: delay)
+    }
+  }
+
+  /// Takes a token of a room's rate; throws `rate_limited`.
+  func spend(_ rate: Rate, of room: RoomHandle) throws(RequestError) {
+    if let delay = hub.takeToken(rate, of: room) {
+      throw RequestError(.rateLimited, "too many requests to the room", retryAfter: delay)
+    }
+  }
+
+  /// Takes the tokens of a message that a user sends, but for the sender's first, which the request has taken.
+  func spend(sendTo room: RoomHandle, by user: UserHandle, pushes: Bool) throws(RequestError) {
+    if let delay = pushes ? hub.takeSend(to: room, by: user) : hub.takeToken(.send, of: room) {
+      throw RequestError(.rateLimited, "too many messages to the room", retryAfter: delay)
     }
   }
 

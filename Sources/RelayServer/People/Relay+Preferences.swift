@@ -32,13 +32,22 @@ extension Relay {
     guard !isBlocked || !others.contains(name) else {
       throw RequestError(.badRequest, "nobody can block themselves", at: "/users")
     }
+    // The request itself has taken one.
+    try spend(.request, of: user, count: others.count / Self.namesPerToken)
     try await block(others, by: user, isBlocked)
     finish(request)
   }
 
+  /// Names of `block` and `unblock` that cost as much as one request.
+  private static let namesPerToken = 10
+
+  /// Throws ``StoreError/tooMany(_:)`` when the user would block more than ``Transaction/mostBlocked`` users.
   func block(_ others: [UserID], by user: UserHandle, _ isBlocked: Bool) async throws {
     var person = people[user] ?? Person()
     if isBlocked { person.blocked.formUnion(others) } else { person.blocked.subtract(others) }
+    guard !isBlocked || person.blocked.count <= Transaction.mostBlocked else {
+      throw StoreError.tooMany(.blockedUsers)
+    }
     try await change(user, to: person, cause: nil) { transaction, name in
       for other in others {
         _ = try isBlocked ? transaction.block(other, by: name) : transaction.unblock(other, by: name)

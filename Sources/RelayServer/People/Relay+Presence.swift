@@ -31,6 +31,7 @@ extension Relay {
   func entries(
     of users: [UserID], seenBy viewer: UserHandle?, _ permissions: Permissions
   ) async throws -> [[UInt8]] {
+    if let viewer { try spend(.request, of: viewer, count: users.count / Self.namesPerRead) }
     let handles = try await retain(users)
     defer { handles.forEach(hub.release) }
     guard let viewer else { return handles.map { hub.entry(of: $0, seenBy: nil, isRelated: true) ?? [] } }

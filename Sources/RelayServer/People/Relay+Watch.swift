@@ -7,6 +7,7 @@ import RelayStore
 extension Relay {
   func watch(_ request: HubRequest, _ user: UserHandle) async throws {
     let names = try watched(request.fields)
+    try spend(.request, of: user, count: names.count / Self.namesPerRead)
     let users = try await retain(names)
     defer { users.forEach(hub.release) }
     do {
@@ -31,6 +32,10 @@ extension Relay {
     }
     finish(request) { $0.raw("presence", JSONWriter.array(entries)) }
   }
+
+  /// Names of `watch` and `presence` that cost as much as one request: the store looks for rooms that are shared with
+  /// each of them.
+  static let namesPerRead = 32
 
   func unwatch(_ request: HubRequest) throws {
     for name in try watched(request.fields) {

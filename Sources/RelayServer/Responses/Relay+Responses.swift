@@ -59,8 +59,9 @@ extension Relay {
     guard policy(of: room).isStored, let handle = try await load(room), hub.isMember(user, of: handle) else {
       throw RequestError(.notJoined, "you are no longer a member of the notification's room", at: place)
     }
-    if isBounded, let delay = hub.takeToken(.send, of: user) ?? hub.takeToken(of: handle) {
-      throw RequestError(.rateLimited, "too many messages", retryAfter: delay)
+    if isBounded {
+      try spend(.send, of: user)
+      try spend(sendTo: handle, by: user, pushes: true)
     }
     var reply = OutgoingMessage(
       from: User(id: draft.user), body: JSONWriter.object { $0["text"] = draft.text }, response: draft)
