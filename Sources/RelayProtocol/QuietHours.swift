@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// Hours of some days of the week in which a user wants to be left alone, on every device.
-public struct QuietHours: Equatable, Sendable {
+public struct QuietHours: Hashable, Sendable {
   public var from: TimeOfDay
   /// Up to, but not at this minute: of the same day where it is after ``from``, else of the next one, so that two equal
   /// times mean the whole day.

@@ -121,24 +121,32 @@ extension Relay {
     // The store may commit a join before this message. The new member's push is then decided after the commit.
     let needsWait = away.needsWait || isAsked && joins[room] != nil
     let delivery = delivery(of: traits, in: handle, room, showsPresence: message.showsPresence)
-    let decided = decide(traits, at: now, for: away.users, in: room)
+    let ticket = messageDecisions.begin(decisionCount(for: away.users), in: handle)
+    let decided = ticket.isDecided ? decide(traits, at: now, for: away.users, in: room) : DecidedMessage()
+    let isWaitedFor = needsWait || !ticket.isDecided
     let draft = MessageDraft(
       room: room, from: message.from, time: now, body: message.body, mentions: request.mentions,
       replyTo: request.replyTo, push: request.push.json, isCounted: isAsked, reports: request.reports,
-      quiet: delivery?.quiet ?? [], key: message.key, cursorFollows: !needsWait,
+      quiet: delivery?.quiet ?? [], key: message.key, cursorFollows: !isWaitedFor,
       retention: policies[handle]?.history ?? .everything, response: message.response)
     pin(room)
-    store.submit({ transaction in
-      var draft = draft
-      draft.jobs = decided.pushes.map(\.draft)
-      return try transaction.append(draft)
-    }) { [self] result in
+    store.submit(
+      { transaction in
+        var draft = draft
+        draft.jobs = decided.pushes.map(\.draft)
+        return try transaction.append(draft)
+      }, rows: 1 + decided.pushes.count + draft.quiet.count
+    ) { [self] result in
       assumeIsolated { relay in
         relay.unpin(room)
         if case .success(let stored) = result, !stored.isDuplicate {
-          relay.note(traits, stored, in: handle, waits: needsWait, reports: isReported)
-          relay.hub.publish(message.shown(to: away.users), seq: stored.seq, time: stored.time, in: handle)
+          relay.note(traits, stored, in: handle, waits: isWaitedFor, reports: isReported)
+          var shown = message.shown(to: ticket.isDecided ? away.users : [])
+          // Nobody is waited for who would have been decided at once.
+          shown.asksNow = !ticket.isDecided && (request.push.kind == .call || isReported)
+          relay.hub.publish(shown, seq: stored.seq, time: stored.time, in: handle)
         }
+        relay.messageDecisions.end(ticket)
         tell(relay, result.map { SentMessage(stored: $0, delivery: $0.isDuplicate ? nil : delivery) })
         guard case .success(let stored) = result else { return }
         relay.tally.acknowledgements.observe((ContinuousClock.now - accepted).seconds)

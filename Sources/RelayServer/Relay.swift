@@ -71,6 +71,11 @@ actor Relay {
   /// What is counted here; the rest of ``metrics(_:)`` is counted where it happens.
   var tally = Tally()
   var pace = PushPace()
+  var quietClock = QuietClock()
+  /// Members whose undecided messages are decided slice after slice, and whether a slice is under way.
+  var dueMembers = DueMembers()
+  var isDecidingDue = false
+  var messageDecisions = MessageDecisions()
   var lateWrites = LateWrites()
   /// The next try of late writes that have failed.
   var lateRetry: Task<Void, Never>?
@@ -193,8 +198,11 @@ actor Relay {
 
   var hasExchanges: Bool { hub.hasExchanges }
 
-  /// Ends the hub's loop.
-  func stopHub() { hub.stop() }
+  /// Ends the hub's loop. Members that are still due are decided by the next run.
+  func stopHub() {
+    dueMembers = DueMembers()
+    hub.stop()
+  }
 
   func handle(_ events: [HubEvent]) {
     var due: [(RoomHandle, UserHandle)] = []

@@ -8,6 +8,8 @@ import Synchronization
 /// `append` and `stop` may be called on any thread, `commitNext` on the writer's.
 final class GroupCommit: Sendable {
   struct Work: Sendable {
+    /// About how many rows it writes, as its submitter knows.
+    let rows: Int
     /// Does the work; returns what to do once it is on disk.
     let run: @Sendable (Transaction) throws -> Completion
     let failed: @Sendable (StoreError) -> Completion
@@ -20,8 +22,9 @@ final class GroupCommit: Sendable {
     var isStopped = false
   }
 
-  /// A transaction holds at most so many works, so that the first of them does not wait for too many others.
-  static let largestGroup = 1_000
+  /// The rows of a transaction: a work waits for its commit no longer than these take to write. A single work may have
+  /// more.
+  static let maxRows = 1_000
 
   private let queue = Mutex(Queue())
   private let counted = Mutex(StoreStatistics())
@@ -90,14 +93,26 @@ final class GroupCommit: Sendable {
   private func take() -> [Work] {
     queue.withLock { queue in
       var works: [Work] = []
-      if queue.works.count <= Self.largestGroup {
+      let count = Self.groupSize(of: queue.works.lazy.map(\.rows))
+      if count == queue.works.count {
         swap(&works, &queue.works)
       } else {
-        works = Array(queue.works.prefix(Self.largestGroup))
-        queue.works.removeFirst(Self.largestGroup)
+        works = Array(queue.works.prefix(count))
+        queue.works.removeFirst(count)
       }
       return works
     }
+  }
+
+  /// How many works the next transaction holds, by their rows: as many as fit, and at least one.
+  static func groupSize(of rows: some Sequence<Int>) -> Int {
+    var (count, sum) = (0, 0)
+    for rows in rows {
+      sum += max(1, rows)
+      guard count == 0 || sum <= maxRows else { break }
+      count += 1
+    }
+    return count
   }
 
   private func commit(_ works: [Work], _ db: Database) -> [Completion] {

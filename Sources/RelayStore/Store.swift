@@ -83,12 +83,14 @@ public final class Store: Sendable {
   /// completion of it is given ``StoreError/unavailable(reason:)``.
   /// - Parameters:
   ///   - work: Runs on the writer's thread. It must not keep the transaction.
+  ///   - rows: About how many rows it writes. A transaction is bounded by them.
   ///   - completion: Handed to `onCommit` when the transaction is on disk or has failed.
   public func submit<T: Sendable>(
-    _ work: @escaping @Sendable (Transaction) throws -> T,
+    _ work: @escaping @Sendable (Transaction) throws -> T, rows: Int = 1,
     completion: @escaping @Sendable (Result<T, StoreError>) -> Void
   ) {
     let item = GroupCommit.Work(
+      rows: rows,
       run: { transaction in
         let value = try work(transaction)
         return { completion(.success(value)) }

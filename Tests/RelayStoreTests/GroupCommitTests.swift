@@ -52,6 +52,34 @@ import Testing
     #expect(test.groups.all == [1, 1_000, 1_000, 500])
   }
 
+  @Test(arguments: [
+    ([], 0), ([1], 1), ([1_000, 1], 1), ([999, 1, 1], 2), ([5_000], 1), ([5_000, 1], 1), ([1, 5_000], 1),
+    ([0, 0, 0], 3), (Array(repeating: 0, count: 2_000), 1_000), (Array(repeating: 901, count: 100), 1),
+    (Array(repeating: 129, count: 100), 7),
+  ])
+  func `a transaction is bounded by rows, and holds at least one work`(rows: [Int], count: Int) {
+    #expect(GroupCommit.groupSize(of: rows) == count)
+  }
+
+  @Test func `works with many rows are divided among transactions, in their order`() async throws {
+    let order = Mutex<[Int]>([])
+    await withCheckedContinuation { continuation in
+      test.gather {
+        for index in 0..<10 {
+          test.store.submit({ _ in }, rows: 400) { _ in
+            if order.withLock({
+              $0.append(index); return $0.count == 10
+            }) {
+              continuation.resume()
+            }
+          }
+        }
+      }
+    }
+    #expect(order.withLock { $0 } == Array(0..<10))
+    #expect(test.groups.all == [1, 2, 2, 2, 2, 2])
+  }
+
   @Test func `one bad work fails alone, and takes its writes and its seq with it`() async throws {
     try await test.write { try $0.prepareRoom() }
     let works: [@Sendable (Transaction) throws -> Int64] = [

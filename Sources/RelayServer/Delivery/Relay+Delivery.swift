@@ -14,10 +14,20 @@ extension Relay {
       guard let name = hub.name(of: user) else { continue }
       let person = people[user] ?? Person()
       // Nobody is there, and no grace runs: the hub has said so.
-      let recipient = person.facts(name, of: message, in: room, now: time)
+      let recipient = person.facts(name, of: message, in: room, now: time, quiet: quiet(of: person, at: time))
       decided.add(decide(message.facts(at: time), recipient, person, now: time, isReported: true))
     }
     return decided
+  }
+
+  /// How many decisions ``decide(_:at:for:in:)`` makes.
+  func decisionCount(for users: [UserHandle]) -> Int {
+    users.reduce(0) { $0 + max(1, people[$1]?.devices.count ?? 0) }
+  }
+
+  /// The quiet hours of a user that are on.
+  func quiet(of person: Person, at now: Timestamp) -> QuietFacts? {
+    person.preferences.quietHours.flatMap { quietClock.facts(of: $0, at: now) }
   }
 
   /// For each device, or once where there is none.
@@ -91,28 +101,50 @@ extension Relay {
     var messages: [(seq: Int64, decided: DecidedMessage)] = []
   }
 
-  /// Decides what waits for these members, and stores the pushes in one transaction for all.
+  /// Decides the undecided messages of these members, slice after slice.
   func decide(_ due: [(RoomHandle, UserHandle)]) {
+    for (room, user) in due { dueMembers.append(user, of: room) }
+    decideDue()
+  }
+
+  /// Decides one slice and stores its pushes in one transaction. The next slice follows when that is on disk, in another
+  /// turn of the loop: sessions are served and messages are stored in between.
+  private func decideDue() {
+    guard !isDecidingDue, !dueMembers.isEmpty else { return }
+    isDecidingDue = true
+    var slice = DecisionSlice()
     var rounds: [Round] = []
-    for (room, user) in due {
-      guard let round = round(room, user) else { continue }
+    while !slice.isFull, let due = dueMembers.next() {
+      guard let round = round(due.room, due.user, within: &slice) else { continue }
       if round.messages.isEmpty {
-        hub.decide(room, user, round.decided)
+        hub.decide(due.room, due.user, round.decided)
       } else {
         rounds.append(round)
       }
     }
-    guard !rounds.isEmpty else { return }
+    guard !rounds.isEmpty else { return decideNextSlice() }
     for round in rounds { pin(round.name) }
-    store.submit({ [rounds] transaction in
-      for round in rounds {
-        for message in round.messages {
-          _ = try transaction.insert(message.decided.pushes.map(\.draft), room: round.name, seq: message.seq)
+    let rows = rounds.reduce(0) { $0 + $1.messages.reduce(0) { $0 + $1.decided.pushes.count } }
+    store.submit(
+      { [rounds] transaction in
+        for round in rounds {
+          for message in round.messages {
+            _ = try transaction.insert(message.decided.pushes.map(\.draft), room: round.name, seq: message.seq)
+          }
         }
+      }, rows: rows
+    ) { [self, rounds] result in
+      assumeIsolated {
+        $0.conclude(rounds, result)
+        $0.decideNextSlice()
       }
-    }) { [self, rounds] result in
-      assumeIsolated { $0.conclude(rounds, result) }
     }
+  }
+
+  private func decideNextSlice() {
+    isDecidingDue = false
+    guard !dueMembers.isEmpty else { return }
+    thread.perform { [self] in assumeIsolated { $0.decideDue() } }
   }
 
   private func conclude(_ rounds: [Round], _ result: Result<Void, StoreError>) {
@@ -130,14 +162,17 @@ extension Relay {
   }
 
   /// Decides each message that is due by itself: one that has to wait does not hold up those behind it.
-  private func round(_ room: RoomHandle, _ user: UserHandle) -> Round? {
+  private func round(_ room: RoomHandle, _ user: UserHandle, within slice: inout DecisionSlice) -> Round? {
     guard let name = hub.name(of: room), let recipient = hub.name(of: user), let member = hub.member(user, of: room)
     else { return nil }
     let now = hub.now
     let person = people[user] ?? Person()
-    let quiet = person.quiet(at: now)
+    let devices = person.devices.count
+    let messages = hub.undecided(room, user, limit: slice.maxMessages(devices: devices))
+    slice.add(messages: messages.count, devices: devices)
+    let quiet = quiet(of: person, at: now)
     var round = Round(room: room, name: name, user: user)
-    for message in hub.undecided(room, user) {
+    for message in messages {
       let traits = traits(of: message, in: room, to: recipient)
       var facts = person.facts(recipient, of: traits, in: name, now: now, quiet: quiet)
       facts.stand(Marks(read: member.read, received: member.received), at: message.seq)

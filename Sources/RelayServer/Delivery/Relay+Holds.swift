@@ -245,7 +245,7 @@ extension Relay {
   ) -> Rulings {
     let now = hub.now
     let person = people[user] ?? Person()
-    let quiet = person.quiet(at: now)
+    let quiet = quiet(of: person, at: now)
     var rulings = Rulings()
     // The oldest first: what leaves a carrier that leaves as well is not handed on to one that leaves next.
     for job in jobs.reversed() {

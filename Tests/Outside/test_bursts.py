@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Bursts into rooms of many away members: each push is decided once and in order, and others are served meanwhile."""
+
+import sqlite3
+from collections import defaultdict
+from contextlib import closing
+
+import pytest
+
+from api import call
+from client import Refused
+from waiting import eventually
+
+MEMBERS = 300
+MESSAGES = 25
+
+
+def put(relay, path, body=None):
+    answer = call(relay, "PUT", path, {} if body is None else body)
+    assert answer.status in (200, 201), answer
+
+
+def crowd(relay, room, count):
+    """Away members of a room, each with a device."""
+    for number in range(count):
+        user = f"member{number}"
+        put(relay, f"/v1/users/{user}/devices/phone", {"platform": "simulator", "token": f"{user}-phone"})
+        put(relay, f"/v1/rooms/{room}/members/{user}")
+
+
+def rows(relay, query):
+    with closing(sqlite3.connect(f"file:{relay.data}/stillwire.db?mode=ro", uri=True)) as database:
+        return database.execute(query).fetchall()
+
+
+def job_count(relay):
+    return rows(relay, "SELECT count(*) FROM jobs")[0][0]
+
+
+def seqs_by_user(relay):
+    """The messages of each user's push jobs, in the order in which the jobs were stored."""
+    found = defaultdict(list)
+    for user, seq in rows(relay, "SELECT user, seq FROM jobs ORDER BY rowid"):
+        found[user].append(seq)
+    return found
+
+
+@pytest.fixture
+def relay(start):
+    relay = start("--presence-grace", 0, "--limits-send-rate", 0, "--limits-request-rate", 0)
+    crowd(relay, "crowd", MEMBERS)
+    return relay
+
+
+def burst(connect, relay, messages=MESSAGES, **fields):
+    sender = connect(relay, "sender")
+    sender.join("crowd")
+    for id in [sender.begin("send", room="crowd", body=number, **fields) for number in range(messages)]:
+        assert sender.reply(id)["delivery"]["push"] == MEMBERS
+    return sender
+
+
+def test_a_burst_pushes_every_message_to_every_member_in_order(connect, relay):
+    burst(connect, relay)
+    eventually(lambda: job_count(relay) >= MEMBERS * MESSAGES, within=120)
+    found = seqs_by_user(relay)
+    assert len(found) == MEMBERS
+    assert all(seqs == list(range(1, MESSAGES + 1)) for seqs in found.values())
+
+
+def test_other_rooms_are_served_while_a_burst_is_decided(connect, relay):
+    """The others' message and the others' push are stored before the pushes of the burst are."""
+    put(relay, "/v1/users/friend/devices/phone", {"platform": "simulator", "token": "friend-phone"})
+    put(relay, "/v1/rooms/elsewhere/members/friend")
+    writer = connect(relay, "writer")
+    writer.join("elsewhere")
+    burst(connect, relay)
+    assert writer.request("ping")
+    assert writer.send("elsewhere", "hi")["delivery"]["push"] == 1
+    friends = "SELECT (SELECT count(*) FROM jobs), count(*) FROM jobs JOIN users ON users.id = user WHERE name = 'friend'"
+    everyone, friend = rows(relay, friends)[0]
+    assert friend == 1
+    assert everyone < MEMBERS * MESSAGES / 2
+
+
+def test_what_a_burst_leaves_undecided_is_decided_after_a_restart(connect, relay):
+    burst(connect, relay)
+    assert job_count(relay) < MEMBERS * MESSAGES
+    assert relay.stop() == 0
+    assert job_count(relay) < MEMBERS * MESSAGES
+    relay.start()
+    eventually(lambda: job_count(relay) >= MEMBERS * MESSAGES, within=120)
+    found = seqs_by_user(relay)
+    assert all(seqs == list(range(1, MESSAGES + 1)) for seqs in found.values())
+
+
+def test_what_a_burst_leaves_undecided_is_decided_after_a_kill(connect, relay):
+    burst(connect, relay)
+    relay.kill()
+    assert job_count(relay) < MEMBERS * MESSAGES
+    relay.start()
+    eventually(lambda: job_count(relay) >= MEMBERS * MESSAGES, within=120)
+    found = seqs_by_user(relay)
+    assert all(seqs == list(range(1, MESSAGES + 1)) for seqs in found.values())
+
+
+def test_a_call_to_many_members_waits_for_nobody(connect, relay):
+    """Also members with a session: the others of the room are decided in slices, and a call does not wait for receipts."""
+    there = connect(relay, "member7", acks=True)
+    there.join("crowd")
+    sender = connect(relay, "caller")
+    sender.join("crowd")
+    sender.send("crowd", "hello")
+    sender.send("crowd", "ring", push={"kind": "call"})
+    calls = "SELECT count(*) FROM jobs JOIN users ON users.id = user WHERE name = 'member7' AND seq = 2"
+    eventually(lambda: rows(relay, calls)[0][0] == 1, within=60)
+    assert there.expect("message", body="ring")
+
+
+def test_a_message_to_many_members_costs_more_than_one(connect, start):
+    relay = start("--presence-grace", 0, "--limits-send-rate", 0.01, "--limits-send-burst", 10)
+    crowd(relay, "crowd", 200)
+    alice = connect(relay, "alice")
+    for room in ("crowd", "small"):
+        alice.join(room)
+    # 20 tokens of the user, of which each message takes 3: 6 messages, then one without pushes.
+    for number in range(6):
+        alice.send("crowd", number)
+    with pytest.raises(Refused) as refused:
+        alice.send("crowd", "more")
+    assert (refused.value.error["code"], refused.value.error["temporary"]) == ("rate_limited", True)
+    assert refused.value.error["retryAfter"] > 0
+    alice.send("crowd", "silent", push=False)

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayHub
+import Testing
+
+@testable import RelayServer
+
+@Suite struct DecisionCapacityTests {
+  private let room = RoomHandle(rawValue: 1)
+  private let other = RoomHandle(rawValue: 2)
+
+  @Test(arguments: [(1, 900), (3, 900), (16, 900), (0, 900)])
+  func `a slice ends after a bounded number of decisions`(devices: Int, members: Int) {
+    var slice = DecisionSlice()
+    var (decisions, decided) = (0, 0)
+    while !slice.isFull, decided < members {
+      // Each member has 100 undecided messages.
+      let messages = min(100, slice.maxMessages(devices: devices))
+      slice.add(messages: messages, devices: devices)
+      decisions += messages * max(1, devices)
+      decided += 1
+    }
+    #expect((1...DecisionBounds.maxSlice + devices).contains(decisions))
+    #expect(decided < members)
+  }
+
+  @Test func `members without undecided messages fill a slice, too`() {
+    var slice = DecisionSlice()
+    for _ in 0..<DecisionBounds.maxSlice { slice.add(messages: 0, devices: 0) }
+    #expect(slice.isFull)
+  }
+
+  @Test func `a member with more devices than a slice decides one message`() {
+    #expect(DecisionSlice().maxMessages(devices: 1_000) == 1)
+  }
+
+  @Test(arguments: [
+    (0, true), (1, true), (DecisionBounds.maxWithMessage, true), (DecisionBounds.maxWithMessage + 1, false),
+    (900, false),
+  ])
+  func `a message with few decisions is decided at once`(decisions: Int, isDecided: Bool) {
+    var messages = MessageDecisions()
+    #expect(messages.begin(decisions, in: room).isDecided == isDecided)
+  }
+
+  @Test func `decisions that wait for the store are bounded over all messages`() {
+    var messages = MessageDecisions()
+    let tickets = (0..<100).map { messages.begin(60, in: RoomHandle(rawValue: UInt64($0 + 1))) }
+    #expect(tickets.filter(\.isDecided).count == DecisionBounds.maxUnstored / 60)
+    #expect(messages.unstored <= DecisionBounds.maxUnstored)
+    for ticket in tickets { messages.end(ticket) }
+    #expect(messages.unstored == 0)
+    #expect(messages.begin(60, in: room).isDecided)
+  }
+
+  @Test func `a message is not decided before an earlier one of its room`() {
+    var messages = MessageDecisions()
+    let large = [messages.begin(900, in: room), messages.begin(1, in: room)]
+    #expect(large.map(\.isDecided) == [false, false])
+    #expect(messages.begin(1, in: other).isDecided)
+    // A message for nobody leaves nobody undecided.
+    #expect(messages.begin(0, in: room).isDecided)
+    messages.end(large[0])
+    #expect(!messages.begin(1, in: room).isDecided)
+  }
+
+  @Test func `once all are shown, the next message is decided at once again`() {
+    var messages = MessageDecisions()
+    let tickets = (0..<3).map { _ in messages.begin(900, in: room) }
+    for ticket in tickets { messages.end(ticket) }
+    #expect(messages.begin(1, in: room).isDecided)
+  }
+}
