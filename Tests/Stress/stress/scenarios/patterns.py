@@ -78,9 +78,10 @@ async def rooms_of_a_user_end_at_their_limit(stage: Stage) -> None:
 @scenario(alone=True)
 async def a_pattern_takes_rights_away(stage: Stage) -> None:
     """Where a pattern lets nobody send, sends and signals are forbidden and the rest works; the first match counts."""
-    listen = ["join", "history", "presence"]
+    listen = ["create", "join", "history", "presence"]
     await stage.start(*UNLIMITED, config={"rooms": [
         {"match": "news.talk.*"},
+        {"match": "news.closed.*", "can": ["join"]},
         {"match": "news.*", "can": listen},
         {"match": "*"},
     ]})  # fmt: skip
@@ -88,6 +89,7 @@ async def a_pattern_takes_rights_away(stage: Stage) -> None:
     news, talk = f"news.{stage.name('room')}", f"news.talk.{stage.name('room')}"
     for room in (news, talk):
         await ann.join(room)
+    assert (await ann.refusal("join", room=f"news.closed.{stage.name('room')}"))["code"] == "forbidden"
     assert (await ann.refusal("send", room=news, body=1))["code"] == "forbidden"
     assert (await ann.refusal("signal", room=news, name="n"))["code"] == "forbidden"
     await ann.request("history", room=news)
