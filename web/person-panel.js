@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+import { call } from './api.js'
 import { CallScreen } from './call-screen.js'
 import { clockFace } from './clock.js'
 import { ConversationView } from './conversation-view.js'
 import { arrange, element, perPicture, setText } from './dom.js'
 import { LockScreen } from './lock-screen.js'
-import { pushHere, webPushKey } from './web-push.js'
 
 const minute = 60_000
 const departures = { closed: 'Away: closed the app', killed: 'The app was killed', lost: 'No network' }
@@ -83,13 +83,15 @@ export class PersonPanel extends HTMLElement {
 
   // Only where this browser and the relay can do it.
   async #offerPush() {
-    const key = await webPushKey().catch(() => null)
+    if (!('serviceWorker' in navigator && 'PushManager' in window && 'Notification' in window)) return
+    const key = await call('GET', 'v1/webpush').then(({ publicKey }) => publicKey, () => null)
     if (!key) return
     const button = this.part('push-here')
     button.hidden = false
     button.addEventListener('click', async () => {
       button.disabled = true
       try {
+        const { pushHere } = await import('./web-push.js')
         await pushHere(this.#person.user, key)
       } catch (error) {
         button.disabled = false

@@ -1,13 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { call, segment } from './api.js'
 
-/** The relay's key for pushes to browsers; null where this browser or the relay has none. */
-export async function webPushKey() {
-  if (!('serviceWorker' in navigator && 'PushManager' in window && 'Notification' in window)) return null
-  const response = await fetch(new URL('v1/webpush', document.baseURI))
-  return response.ok ? (await response.json()).publicKey : null
-}
-
 /**
  * Asks whoever sits here for permission, and registers this browser as a device of `user`. Throws an `Error`
  * with the reason.

@@ -60,7 +60,8 @@ class Panel:
         return [part.get_property("textContent") for part in self.parts(testid)]
 
     def press(self, testid):
-        self.part(testid).click()
+        """Presses a control, and again if the page has replaced its element between the search and the press."""
+        eventually(self.driver, f"{testid} can be pressed", lambda: self.part(testid).click() is None)
 
     def say(self, text):
         self.part("composer-text").send_keys(text, Keys.ENTER)

@@ -129,7 +129,7 @@ class DepartureTests(PageTests):
 
     def test_without_a_network_nothing_comes_until_it_is_back(self):
         self.bob.press("lose-network")
-        self.assertTrue(self.bob.shows("no-network"))
+        self.eventually("Bob's phone has no network", lambda: self.bob.shows("no-network"))
         self.alice.say("Are you in a tunnel?")
         self.eventually("the gateway has it", lambda: "sent" in "".join(self.page.end(1, self.bob, "life")))
         self.assertEqual(self.bob.parts("notification"), [], "a push came without a network")
