@@ -16,8 +16,7 @@ extension Simulation {
       let what = "\(job.place) for \(job.target)"
       switch job.state {
       case .held:
-        // The hub is asked again some milliseconds after a time at which something was not over yet.
-        guard clock.now <= job.due + .milliseconds(20) else {
+        guard clock.now <= job.due + Self.delay else {
           throw Violation(.reached, "\(what) is held until \(job.due), and it is \(clock.now)")
         }
         let verdict = model.verdict(on: job.place, to: job.target, isAnyway: job.isAnyway, at: clock.now)
@@ -33,16 +32,23 @@ extension Simulation {
     }
   }
 
-  /// True if nothing holds it any more, and the recipient may have come back and may yet receive it.
+  /// The hub is asked again some milliseconds after a time at which something was not over yet.
+  private static let delay = Duration.milliseconds(20)
+
+  /// True if nothing holds it any more, and the recipient may have come back and may yet receive it. The relay keeps to
+  /// the end of a wait that has begun, also if the recipient goes away again before it.
   private func isWaiting(_ job: JobRow, _ verdict: Verdict?) throws -> Bool {
     guard case .push? = verdict, let message = model.message(at: job.place), let json = job.explanation else {
       return false
     }
-    let released = try JSONDecoder().decode(Explanation.self, from: Data(json.utf8)).facts.released
-    let ends = [before.attendance, model.attendance].map {
+    let explanation = try JSONDecoder().decode(Explanation.self, from: Data(json.utf8))
+    let released = explanation.facts.released
+    var ends = [before.attendance, model.attendance].map {
       $0.endOfWait(for: job.place, of: message.time, to: job.target.user, released: released)
     }
-    guard ends.contains(where: { $0.map { clock.now <= $0 } ?? false }) else { return false }
+    let bound = max(message.time, released ?? message.time) + Attendance.longestWait
+    if case .wait(let end) = explanation.decision.outcome, end <= bound { ends.append(end) }
+    guard ends.contains(where: { $0.map { clock.now <= $0 + Self.delay } ?? false }) else { return false }
     audit.tally.count(.heldWaits)
     return true
   }

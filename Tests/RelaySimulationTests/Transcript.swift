@@ -4,8 +4,8 @@ import RelayProtocol
 /// What clients have heard, and what phones: all that anybody outside can see of a course. Of one step, by whom: the
 /// kernel decides who hears first what is told to several.
 struct Transcript: Sendable {
-  /// What the relay leaves to chance that has no seed: the epoch of a room, and when to come back.
-  private static let random = [Array("\"epoch\":".utf8), Array("\"retryAfter\":".utf8)]
+  /// The values that the relay chooses at random without a seed: epochs, delays before a reconnect, report keys.
+  private static let random = ["epoch", "retryAfter", "reportKey"].map { Array("\"\($0)\":".utf8) }
 
   private(set) var lines: [String] = []
   private var step: [(slot: Slot, line: String)] = []
