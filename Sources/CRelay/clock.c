@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The two clocks of the hub: the loop's, by which all waits end, and the wall clock, which an operator may
- * set.
+ * change.
  *
  * Depends on the clocks of the system. A wall clock that is set moves the wall-clock times that the hub
  * keeps, so that the time since them stays as it is, and arms the alarms anew.
@@ -84,7 +84,7 @@ void relay__clock_stop(relay_hub_t *hub) {
   uv_close((uv_handle_t *)&hub->look, NULL);
 }
 
-/* What relay.h publishes */
+/* The functions of relay.h */
 
 int64_t relay_hub_now(const relay_hub_t *hub) {
   return hub->now;
@@ -98,7 +98,7 @@ void relay_hub_set_clock(relay_hub_t *hub, int64_t now) {
   }
   hub->clock += now - hub->now;
   hub->now = now;
-  hub->armed_for = 0; /* the loop's own timer uses another clock, so it is set anew */
+  hub->armed_for = 0; /* the loop's own timer uses another clock, so arm it again */
 }
 
 void relay_hub_set_wall_clock(relay_hub_t *hub, int64_t now) {

@@ -109,7 +109,7 @@ int64_t relay__user_rates_full_at(const relay_user_t *user) {
   return (last + 999) / 1000;
 }
 
-/* What relay.h publishes */
+/* The functions of relay.h */
 
 int64_t relay_user_take_tokens(relay_hub_t *hub, relay_id_t id, relay_rate_t kind, uint32_t count) {
   relay_user_t *user = relay__user_find(hub, id);

@@ -75,7 +75,7 @@ relay__busy_t relay__share_begin(relay_hub_t *hub, relay_exchange_t *exchange) {
   return join(hub, exchange, key, sizeof key, USERS_PER_ADDRESS);
 }
 
-/* What relay.h publishes */
+/* The functions of relay.h */
 
 bool relay_http_identify(relay_hub_t *hub, relay_id_t id, const char *user) {
   relay_exchange_t *exchange = relay__slots_find(&hub->exchanges, id);

@@ -11,7 +11,7 @@ public struct QuietClock: Sendable {
 
   private var begin: Int64?
   private var kept: [QuietHours: QuietFacts?] = [:]
-  /// How often hours were computed, for tests.
+  /// The number of computations, for tests.
   private(set) var computations = 0
 
   public init() {}

@@ -41,7 +41,7 @@ public struct FilterRecord: Equatable, Sendable {
 
   /// The time from ``at`` for which an active filter counts without a new report.
   public static let lifetime = Duration.seconds(12 * 3600)
-  /// The time from ``heard`` after which nothing counts that the device has reported.
+  /// The reports of a device expire this time after ``heard``.
   public static let silence = Duration.seconds(7 * 24 * 3600)
 
   public init(

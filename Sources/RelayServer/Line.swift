@@ -16,7 +16,7 @@ struct Line<Element> {
 
   mutating func append(_ element: Element) { stored.append(element) }
 
-  /// nil: the queue is empty.
+  /// Removes and returns the first element, or `nil` if the queue is empty.
   @discardableResult
   mutating func removeFirst() -> Element? {
     guard let first else { return nil }

@@ -18,7 +18,7 @@ struct LiveKeys {
     let seq: Int64
     let time: Timestamp
     fileprivate let expires: Timestamp
-    /// Which entry of the queues is the key's.
+    /// The number of the key's entry in the queues.
     fileprivate let number: Int
   }
 

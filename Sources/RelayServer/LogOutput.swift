@@ -8,7 +8,7 @@ import Synchronization
 /// A descriptor that nobody reads blocks its writer, and the hub's thread logs. So ``write(_:)`` only queues the line. At
 /// the capacity it drops the line, and the number of dropped lines follows once there is space again. Any thread.
 public final class LogOutput: TextOutputStream, Sendable {
-  /// Standard error. What is queued at the end of the process is written within a second, if it can be.
+  /// Standard error. At its end, the process takes up to a second to write the queued lines.
   public static let standardError: LogOutput = {
     let output = LogOutput(descriptor: STDERR_FILENO)
     atexit { LogOutput.standardError.flush(within: .seconds(1)) }

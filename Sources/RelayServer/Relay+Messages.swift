@@ -142,7 +142,7 @@ extension Relay {
         if case .success(let stored) = result, !stored.isDuplicate {
           relay.note(traits, stored, in: handle, waits: isWaitedFor, reports: isReported)
           var shown = message.shown(to: ticket.isDecided ? away.users : [])
-          // Nobody is waited for who would have been decided at once.
+          // The members that this message would have been decided for at once become due at once.
           shown.asksNow = !ticket.isDecided && (request.push.kind == .call || isReported)
           relay.hub.publish(shown, seq: stored.seq, time: stored.time, in: handle)
         }

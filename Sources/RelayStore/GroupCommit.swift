@@ -104,7 +104,7 @@ final class GroupCommit: Sendable {
     }
   }
 
-  /// How many works the next transaction holds, by their rows: as many as fit, and at least one.
+  /// The number of works that fit into the next transaction by their rows; at least one.
   static func groupSize(of rows: some Sequence<Int>) -> Int {
     var (count, sum) = (0, 0)
     for rows in rows {

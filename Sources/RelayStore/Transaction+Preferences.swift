@@ -12,7 +12,7 @@ extension Transaction {
   /// Somebody may have blocked so many.
   public static let mostBlocked = 1_000
 
-  /// Has the user block somebody, who need not be known yet. A block stores a name, so it makes no row of a user.
+  /// Blocks a name for the user. A block stores the name, so it makes no row of an unknown user.
   ///
   /// One past ``mostBlocked`` throws ``StoreError/tooMany(_:)``.
   /// - Returns: false when they were blocked already.

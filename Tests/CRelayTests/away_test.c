@@ -99,7 +99,7 @@ TEST(asks_now, "away: a message that asks at once is due before the wait for a r
   peer_t *ann = enter(host, "ann", ""), *bob = enter(host, "bob", ",\"acks\":true");
   host_do(host, ask_now, NULL);
   EXPECT(host_noted(host, "due pushed.a bob 1"));
-  host_do(host, do_nothing, NULL); /* behind the decision, which tells to wait */
+  host_do(host, do_nothing, NULL); /* runs behind the decision to wait */
   EXPECT_INTEGER(host_notes(host, "push"), 0);
   peer_leave(ann);
   peer_leave(bob);

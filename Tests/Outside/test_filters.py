@@ -22,7 +22,7 @@ def passes(circle, bob, criteria="work"):
     """Whether a message with these criteria of the sender's is pushed to Bob."""
     text = f"text {len(bob.phone.notifications())}"
     push = {} if criteria is None else {"criteria": criteria}
-    # A backend is told of the filter, the sender is not.
+    # The reply to a backend names the filter, the reply to the sender does not.
     asked = {"room": circle.room, "from": circle.alice.user, "user": bob.user, "push": push}
     devices = call(circle.relay, "POST", "/v1/decisions", asked).json["devices"]
     is_refused = any(reason["code"] == "filtered" for device in devices for reason in device["decision"]["reasons"])

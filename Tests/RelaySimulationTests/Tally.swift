@@ -26,7 +26,7 @@ struct Tally: Sendable {
     case quiet
     case notified, pushedAnyway
     case delivery, deliveryHidden
-    /// The hold of a push was over, and the push waited for its recipient, who had come back.
+    /// A push whose hold was over waited for its recipient, because the recipient had come back.
     case heldWaits
     /// A push that told of several messages.
     case digest

@@ -420,11 +420,11 @@ relay_status_t relay_room_read(relay_hub_t *hub, relay_id_t room, relay_id_t use
 
 /* The away queue: messages for which rules 7 to 9 of the delivery decision say `wait`. */
 
-/* Members who have a device, no session that waits for them, no grace and no earlier message that waits for a
- * decision: decided with the message; of a message that waits for nobody (`rings`) all who have a device.
- * `is_reported`: who has none, or has blocked the sender, is among them. `needs_wait` tells whether anybody
- * else but the sender has to be waited for. Writes at most `room_for` ids, returns how many there are. 0 in
- * rooms that push nothing. */
+/* Writes the members whose pushes are decided with the message, `room_for` ids at most, and returns their
+ * number; 0 in rooms that push nothing. They have a device, no session in the room, no grace and no earlier
+ * message that waits for a decision. With `rings` they are all members with a device. With `is_reported`,
+ * members without a device and members who have blocked the sender are among them. `needs_wait` is true if
+ * the decision about another member has to wait. */
 size_t relay_room_away(const relay_hub_t *hub, relay_id_t room, const char *sender, bool rings,
                        bool is_reported, relay_id_t *users, size_t room_for, bool *needs_wait);
 

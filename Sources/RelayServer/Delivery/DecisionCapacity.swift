@@ -19,13 +19,14 @@ struct DecisionSlice {
 
   var isFull: Bool { left <= 0 }
 
-  /// How many messages to decide for a member with so many devices; at least one, so that each slice gets on.
+  /// The number of messages to decide for a member with so many devices; at least one, so that each slice makes progress.
   func maxMessages(devices: Int) -> Int { max(1, left / max(1, devices)) }
 
   mutating func add(messages: Int, devices: Int) { left -= max(1, messages) * max(1, devices) }
 }
 
-/// Which messages are decided together with their storing; the members of all others become due when it is shown.
+/// Chooses the messages that are decided and stored in one step. The members of all other messages become due when
+/// the message is published.
 struct MessageDecisions {
   /// A message that is not stored yet.
   struct Ticket: Sendable {

@@ -20,7 +20,7 @@ extension Relay {
     return decided
   }
 
-  /// How many decisions ``decide(_:at:for:in:)`` makes.
+  /// The number of decisions that ``decide(_:at:for:in:)`` makes.
   func decisionCount(for users: [UserHandle]) -> Int {
     users.reduce(0) { $0 + max(1, people[$1]?.devices.count ?? 0) }
   }
