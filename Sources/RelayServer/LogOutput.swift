@@ -84,13 +84,17 @@ public final class LogOutput: TextOutputStream, Sendable {
   private func writeAll(_ batch: [UInt8]) {
     var rest = batch[...]
     while !rest.isEmpty {
-      let count = rest.withUnsafeBytes { Foundation.write(descriptor, $0.baseAddress, $0.count) }
+      // Read at once: what runs after the call may change errno.
+      let (count, fault) = rest.withUnsafeBytes {
+        let count = Foundation.write(descriptor, $0.baseAddress, $0.count)
+        return (count, errno)
+      }
       if count > 0 {
         rest = rest.dropFirst(count)
-      } else if errno == EAGAIN {
+      } else if fault == EAGAIN {
         var space = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
         poll(&space, 1, -1)
-      } else if errno != EINTR {
+      } else if fault != EINTR {
         return
       }
     }
