@@ -6,6 +6,7 @@ stored messages to a room of its own. Prints p99 and maximum of both, and the re
 """
 
 import argparse
+import contextlib
 import json
 import multiprocessing
 import os
@@ -14,13 +15,26 @@ import statistics
 import struct
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 import stress  # noqa: F401  (makes the shared modules known)
+from database import value
 from relay import CHECKOUT, Relay
+from waiting import eventually
 
-from stress.connection import TEXT, frame, upgrade_request
+from stress.connection import CLOSE, CONTINUATION, PING, PONG, TEXT, frame, next_frame, upgrade_request
+
+
+class ClosedByRelay(ConnectionError):
+    """The relay closed the session with `code`."""
+
+    def __init__(self, code: int, reason: str):
+        super().__init__(f"{code} {reason}")
+        self.code = code
 
 
 class Client:
@@ -30,53 +44,52 @@ class Client:
         self.socket = socket.create_connection(("127.0.0.1", port))
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.socket.sendall(upgrade_request(port))
-        self.rest = b""
-        while b"\r\n\r\n" not in self.rest:
-            self.rest += self.socket.recv(65536)
-        self.rest = self.rest.split(b"\r\n\r\n", 1)[1]
-        self.next = 0
+        self.received = bytearray()
+        while b"\r\n\r\n" not in self.received:
+            self._receive()
+        del self.received[: self.received.index(b"\r\n\r\n") + 4]
+        self.last_id = 0
         if hello is not None:
             self.write({"type": "hello"} | hello)
-            self.until(lambda one: one["type"] == "welcome")
+            self.read_until(lambda event: event["type"] == "welcome")
 
     def write(self, *requests: dict) -> None:
-        self.socket.sendall(b"".join(frame(TEXT, json.dumps(one).encode()) for one in requests))
+        self.socket.sendall(b"".join(frame(TEXT, json.dumps(request).encode()) for request in requests))
 
     def read(self) -> dict:
+        """The next event or reply. Raises ClosedByRelay at the relay's close frame."""
+        text = b""
         while True:
-            if len(self.rest) >= 2:
-                size, start = self.rest[1] & 127, 2
-                if size == 126 and len(self.rest) >= 4:
-                    size, start = struct.unpack("!H", self.rest[2:4])[0], 4
-                elif size == 127 and len(self.rest) >= 10:
-                    size, start = struct.unpack("!Q", self.rest[2:10])[0], 10
-                elif size >= 126:
-                    size = 1 << 62
-                if len(self.rest) >= start + size:
-                    opcode, payload = self.rest[0] & 15, self.rest[start : start + size]
-                    self.rest = self.rest[start + size :]
-                    if opcode == 1:
-                        return json.loads(payload)
-                    if opcode == 8:
-                        raise ConnectionError(f"closed: {payload!r}")
-                    if opcode == 9:
-                        self.socket.sendall(frame(10, payload))
-                    continue
-            more = self.socket.recv(1 << 20)
-            if not more:
-                raise ConnectionError("the relay ended the connection")
-            self.rest += more
+            while (got := next_frame(self.received)) is None:
+                self._receive()
+            opcode, is_final, payload = got
+            if opcode == CLOSE:
+                self.socket.close()
+                raise ClosedByRelay(int.from_bytes(payload[:2]), payload[2:].decode())
+            if opcode == PING:
+                self.socket.sendall(frame(PONG, payload))
+            elif opcode in (TEXT, CONTINUATION):
+                text += payload
+                if is_final:
+                    return json.loads(text)
 
-    def until(self, is_it: Callable[[dict], bool]) -> dict:
-        while not is_it(one := self.read()):
+    def read_until(self, matches: Callable[[dict], bool]) -> dict:
+        while not matches(event := self.read()):
             pass
-        return one
+        return event
 
-    def ask(self, request: dict) -> dict:
-        self.next += 1
-        number = self.next
+    def request(self, request: dict) -> dict:
+        """Sends a request and returns its reply."""
+        self.last_id += 1
+        number = self.last_id
         self.write(request | {"id": number})
-        return self.until(lambda one: one.get("id") == number)
+        return self.read_until(lambda event: event.get("id") == number)
+
+    def _receive(self) -> None:
+        more = self.socket.recv(1 << 20)
+        if not more:
+            raise ConnectionError("the relay ended the connection")
+        self.received += more
 
 
 def http(port: int, requests: list[bytes]) -> list[int]:
@@ -84,8 +97,8 @@ def http(port: int, requests: list[bytes]) -> list[int]:
     statuses = []
     with socket.create_connection(("127.0.0.1", port)) as connection:
         reader = connection.makefile("rb")
-        for one in requests:
-            connection.sendall(one)
+        for request in requests:
+            connection.sendall(request)
             statuses.append(int(reader.readline().split()[1]))
             length = 0
             while (line := reader.readline()) != b"\r\n":
@@ -95,7 +108,7 @@ def http(port: int, requests: list[bytes]) -> list[int]:
     return statuses
 
 
-def request(method: str, path: str, user: str, body: object = None, *headers: str) -> bytes:
+def http_request(method: str, path: str, user: str, body: object = None, *headers: str) -> bytes:
     payload = b"" if body is None else json.dumps(body).encode()
     lines = [f"{method} {path} HTTP/1.1", "Host: localhost", f"X-Stillwire-User: {user}", *headers]
     if body is not None or method != "GET":
@@ -103,73 +116,139 @@ def request(method: str, path: str, user: str, body: object = None, *headers: st
     return "\r\n".join([*lines, "", ""]).encode() + payload
 
 
-def observe(port: int, seconds: float, pipe) -> None:
-    """Another client: pings all the time, and stores a message in its room ten times a second."""
+# The observer
+
+
+@dataclass
+class Delays:
+    """Seconds until the relay answered the observer."""
+
+    pings: list[float]
+    sends: list[float]
+
+
+def run_observer(port: int, pipe: Connection) -> None:
+    """Pings, and stores a message in a room of its own ten times a second, until the parent sends something."""
     session = Client(port, {"user": "bystander"})
-    session.ask({"type": "join", "room": "elsewhere"})
-    pings, sends = [], []
-    end, due = time.monotonic() + seconds, 0.0
+    session.request({"type": "join", "room": "elsewhere"})
+    delays = Delays([], [])
+    due = 0.0
     pipe.send("ready")
-    try:
-        while (start := time.monotonic()) < end:
-            session.ask({"type": "ping"})
-            pings.append(time.monotonic() - start)
-            if (start := time.monotonic()) >= due:
-                session.ask({"type": "send", "room": "elsewhere", "body": {"text": "tea"}})
-                sends.append(time.monotonic() - start)
-                due = start + 0.1
-            time.sleep(0.025)
-    except (ConnectionError, KeyError) as error:
-        pipe.send(f"the observer's session ended: {error!r}")
-    pipe.send((pings, sends))
+    while not pipe.poll():
+        start = time.monotonic()
+        session.request({"type": "ping"})
+        delays.pings.append(time.monotonic() - start)
+        if (start := time.monotonic()) >= due:
+            session.request({"type": "send", "room": "elsewhere", "body": {"text": "tea"}})
+            delays.sends.append(time.monotonic() - start)
+            due = start + 0.1
+        time.sleep(0.025)
+    pipe.send(delays)
 
 
-def observed(port: int, seconds: float, attack: Callable[[], None]) -> tuple[list[float], list[float]]:
+def measure_during(port: int, action: Callable[[], str]) -> tuple[Delays, str]:
+    """The observer's delays while `action` runs, and the result of `action`.
+
+    Raises RuntimeError if the observer dies: the relay failed to serve somebody who did nothing wrong.
+    """
     mine, theirs = multiprocessing.Pipe()
-    process = multiprocessing.Process(target=observe, args=(port, seconds, theirs))
+    process = multiprocessing.Process(target=run_observer, args=(port, theirs))
     process.start()
-    mine.recv()
-    attack()
-    while isinstance(told := mine.recv(), str):
-        print("  " + told)
-    process.join()
-    return told
+    theirs.close()  # so that `mine` ends with the observer
+    try:
+        receive(mine)
+        result = action()
+        with contextlib.suppress(BrokenPipeError):
+            mine.send("end")
+        return receive(mine), result
+    finally:
+        mine.close()
+        process.join()
+
+
+def receive(pipe: Connection) -> object:
+    try:
+        return pipe.recv()
+    except (EOFError, ConnectionError) as error:
+        raise RuntimeError("the observer died") from error
 
 
 def resident(relay: Relay) -> int:
-    for line in Path(f"/proc/{relay.pid}/status").read_text().splitlines():
+    """Bytes of memory that the relay has in use."""
+    path = Path(f"/proc/{relay.pid}/status")
+    for line in path.read_text().splitlines():
         if line.startswith("VmRSS:"):
             return int(line.split()[1]) * 1024
-    raise AssertionError("the relay has no memory")
+    raise AssertionError(f"no VmRSS in {path}")
 
 
-# The attacks
+# Before attacks
 
 
-def long_entity_tags(port: int, seconds: float) -> None:
-    """Bursts of 300 requests with an If-None-Match of 15 KB, without a token."""
+def fill_long_room(relay: Relay) -> None:
+    sender = Client(relay.port, {"user": "mallory"})
+    sender.request({"type": "join", "room": "long"})
+    for _ in range(60):
+        sender.request({"type": "send", "room": "long", "body": {"text": "x" * 60_000}})
+    sender.socket.close()
+
+
+def add_away_members(relay: Relay, room: str, count: int, preferences: dict | None = None) -> None:
+    """Adds members to the room who have one phone each and no connection."""
+    requests = []
+    for number in range(count):
+        user = f"away-{number}"
+        device = {"platform": "simulator", "token": f"{user}-phone", "timeZone": "Europe/Berlin"}
+        requests.append(http_request("PUT", f"/v1/users/{user}/devices/phone", user, device))
+        if preferences is not None:
+            requests.append(http_request("PUT", f"/v1/users/{user}/preferences", user, preferences))
+        requests.append(http_request("PUT", f"/v1/rooms/{room}/members/{user}", user, {}))
+    statuses = Counter(http(relay.port, requests))
+    assert statuses.keys() <= {200, 201, 204}, statuses
+
+
+def add_crowd_with_quiet_hours(relay: Relay) -> None:
+    days = [1, 2, 3, 4, 5, 6, 7]
+    hours = {"from": "22:00", "to": "07:00", "days": days, "timeZone": "Europe/Berlin", "mode": "passive"}
+    add_away_members(relay, "crowd", 900, {"quietHours": hours})
+
+
+def push_to_large_room(relay: Relay) -> None:
+    """Pushes one message to 998 members, and waits until each push was sent."""
+    add_away_members(relay, "large", 998)
+    session = Client(relay.port, {"user": "mallory"})
+    session.request({"type": "join", "room": "large"})
+    reply = session.request({"type": "send", "room": "large", "body": {"text": "0"}})
+    assert reply["seq"] == 1, reply
+    session.socket.close()
+    eventually(lambda: value(relay, "SELECT count(*) FROM jobs WHERE state = 'sent'") == 998, every=0.3)
+
+
+# The attacks: each runs for some seconds, and returns a summary
+
+
+def long_entity_tags(port: int, seconds: float) -> str:
+    """Opens 60 connections at a time, each with one request that has an If-None-Match of 15 KB and no token."""
     field = "If-None-Match: " + '"a" ,' * 3000
-    one = f"GET / HTTP/1.1\r\nHost: localhost\r\n{field}\r\n\r\n".encode()
-    end = time.monotonic() + seconds
+    text = f"GET / HTTP/1.1\r\nHost: localhost\r\n{field}\r\n\r\n".encode()
+    end, count = time.monotonic() + seconds, 0
     while time.monotonic() < end:
         connections = [socket.create_connection(("127.0.0.1", port)) for _ in range(60)]
         for connection in connections:
-            connection.sendall(one)
+            connection.sendall(text)
         for connection in connections:
             connection.settimeout(10)
             connection.recv(65536)
             connection.close()
+        count += len(connections)
         time.sleep(0.2)
+    return f"{count} connections"
 
 
-def unread_answers(port: int, seconds: float) -> None:
-    """Asks for long pages of history over many connections, and reads no answer."""
-    sender = Client(port, {"user": "mallory"})
-    sender.ask({"type": "join", "room": "long"})
-    for _ in range(60):
-        sender.ask({"type": "send", "room": "long", "body": {"text": "x" * 60_000}})
+def unread_answers(port: int, seconds: float) -> str:
+    """Requests long pages of history over many connections, and reads no answer."""
     end, connections = time.monotonic() + seconds, []
-    page = request("GET", "/v1/rooms/long/messages?limit=60", "mallory")
+    page = http_request("GET", "/v1/rooms/long/messages?limit=60", "mallory")
     while time.monotonic() < end:
         if len(connections) < 200:
             connection = socket.socket()
@@ -183,54 +262,83 @@ def unread_answers(port: int, seconds: float) -> None:
             except OSError:
                 pass
         time.sleep(0.05)
-    print(f"  {len(connections)} connections")
     for connection in connections:
         connection.close()
+    return f"{len(connections)} connections"
 
 
-def burst_to_away_members(port: int, seconds: float) -> None:
-    """Bursts of 100 messages into a room of 900 away members with devices."""
-    sender = Client(port, {"user": "mallory"})
-    sender.ask({"type": "join", "room": "crowd"})
-    requests = []
-    for number in range(900):
-        user = f"away-{number}"
-        device = {"platform": "simulator", "token": f"{user}-phone", "timeZone": "Europe/Berlin"}
-        quiet = {"quietHours": {"from": "22:00", "to": "07:00", "days": [1, 2, 3, 4, 5, 6, 7], "timeZone": "Europe/Berlin", "mode": "passive"}}
-        requests.append(request("PUT", f"/v1/users/{user}/devices/phone", user, device))
-        requests.append(request("PUT", f"/v1/users/{user}/preferences", user, quiet))
-        requests.append(request("PUT", f"/v1/rooms/crowd/members/{user}", user, {}))
-    statuses = http(port, requests)
-    assert set(statuses) <= {200, 201, 204}, set(statuses)
-    end = time.monotonic() + seconds
-    answers: dict[str, int] = {}
-    while time.monotonic() < end:
-        sender.write(*({"type": "send", "id": n, "room": "crowd", "body": {"text": f"{n}"}} for n in range(100)))
-        for _ in range(100):
-            told = sender.until(lambda one: "id" in one)
-            kind = told.get("code", told["type"])
-            answers[kind] = answers.get(kind, 0) + 1
-        time.sleep(0.5)
-    print(f"  answers: {answers}")
+def send_requests(
+    port: int, seconds: float, room: str, bursts: Callable[[int], list[dict]], pause: float
+) -> Counter[str]:
+    """Sends burst after burst to a room and reads all replies; connects again when the relay closes the session.
+
+    - bursts: the requests of the burst with this number
+    - pause: seconds from one burst to the next; bursts that are late follow at once
+
+    Returns the number of replies of each type or error code, and of closes.
+    """
+    session, number = None, 0
+    answers: Counter[str] = Counter()
+    start = time.monotonic()
+    while time.monotonic() < start + seconds:
+        try:
+            if session is None:
+                session = Client(port, {"user": "mallory"})
+                session.request({"type": "join", "room": room})
+            requests = bursts(number)
+            number += 1
+            session.write(*({"id": f"{index}"} | request for index, request in enumerate(requests)))
+            for _ in requests:
+                reply = session.read_until(lambda event: "id" in event)
+                answers[reply.get("code", reply["type"])] += 1
+        except ClosedByRelay as closed:
+            answers[f"closed with {closed.code}"] += 1
+            session = None
+        except ConnectionError:
+            answers["connection ended"] += 1
+            session = None
+        time.sleep(max(0, start + number * pause - time.monotonic()))
+    return answers
 
 
-def endless_blocks(port: int, seconds: float) -> None:
+def summary(answers: Counter[str]) -> str:
+    return "answers: " + ", ".join(f"{count} × {answer}" for answer, count in answers.most_common())
+
+
+def burst_to_away_members(port: int, seconds: float) -> str:
+    """Sends 100 messages twice a second to a room of 900 away members with a phone and quiet hours."""
+    send = {"type": "send", "room": "crowd"}
+    burst = [send | {"body": {"text": f"{number}"}} for number in range(100)]
+    return summary(send_requests(port, seconds, "crowd", lambda _: burst, pause=0.5))
+
+
+def edits_in_a_large_room(port: int, seconds: float) -> str:
+    """Edits a message that was pushed to 998 away members: 100 times at once, then 50 times a second."""
+
+    def edits(burst: int) -> list[dict]:
+        edit = {"type": "edit", "room": "large", "seq": 1}
+        return [edit | {"body": {"text": f"{burst}.{number}"}} for number in range(5 if burst else 100)]
+
+    return summary(send_requests(port, seconds, "large", edits, pause=0.1))
+
+
+def endless_blocks(port: int, seconds: float) -> str:
     """Blocks 256 new names again and again, and unblocks them."""
     session = Client(port, {"user": "mallory"})
-    end, number, answers = time.monotonic() + seconds, 0, {}
+    end, number = time.monotonic() + seconds, 0
+    answers: Counter[str] = Counter()
     while time.monotonic() < end:
         names = [f"name-{number}-{index}" for index in range(256)]
         for kind in ("block", "unblock"):
-            told = session.ask({"type": kind, "users": names})
-            result = f"{kind}: {told.get('code', told['type'])}"
-            answers[result] = answers.get(result, 0) + 1
+            reply = session.request({"type": kind, "users": names})
+            answers[f"{reply.get('code', reply['type'])} to {kind}"] += 1
         number += 1
-        if told.get("code") == "rate_limited":
+        if reply.get("code") == "rate_limited":
             time.sleep(0.1)
-    print(f"  answers: {answers}")
+    return summary(answers)
 
 
-def large_hello(port: int, seconds: float) -> None:
+def large_hello(port: int, seconds: float) -> str:
     """Opens sessions and sends 64 KiB of nested JSON instead of hello."""
     text = b'{"type":"x","a":[' + b",".join([b'{"k":[1,2,3]}'] * 4600) + b"]}"
     end, count = time.monotonic() + seconds, 0
@@ -244,19 +352,20 @@ def large_hello(port: int, seconds: float) -> None:
             count += 1
         except OSError:
             time.sleep(0.01)
-    print(f"  {count} sessions")
+    return f"{count} sessions"
 
 
-def pipelining(port: int, seconds: float) -> None:
+def pipelining(port: int, seconds: float) -> str:
     """Pipelines requests without end over eight connections."""
-    end = time.monotonic() + seconds
-    many = request("GET", "/live", "mallory") * 64
+    end, count = time.monotonic() + seconds, 0
+    many = http_request("GET", "/live", "mallory") * 64
     connections: list[socket.socket] = []
     while time.monotonic() < end:
         while len(connections) < 8:
             connection = socket.create_connection(("127.0.0.1", port))
             connection.setblocking(False)
             connections.append(connection)
+            count += 1
         for connection in list(connections):
             try:
                 connection.send(many)
@@ -270,9 +379,62 @@ def pipelining(port: int, seconds: float) -> None:
         time.sleep(0.002)
     for connection in connections:
         connection.close()
+    return f"{count} connections"
 
 
-ATTACKS = [long_entity_tags, unread_answers, burst_to_away_members, endless_blocks, large_hello, pipelining]
+@dataclass
+class Attack:
+    run: Callable[[int, float], str]
+    prepare: Callable[[Relay], None] = lambda relay: None
+
+    @property
+    def name(self) -> str:
+        return self.run.__name__
+
+
+ATTACKS = [
+    Attack(long_entity_tags),
+    Attack(unread_answers, prepare=fill_long_room),
+    Attack(burst_to_away_members, prepare=add_crowd_with_quiet_hours),
+    Attack(edits_in_a_large_room, prepare=push_to_large_room),
+    Attack(endless_blocks),
+    Attack(large_hello),
+    Attack(pipelining),
+]
+
+
+# Figures
+
+
+@dataclass
+class Measurement:
+    without: Delays
+    during: Delays
+    #: The summary of the attack.
+    summary: str
+    #: Bytes of memory in use.
+    before: int
+    after: int
+    #: Exit status of the relay, and seconds from SIGTERM until it ended.
+    status: int
+    stop_time: float
+
+
+def measure(attack: Attack, seconds: float) -> Measurement:
+    """Plays an attack against a relay of its own."""
+    with tempfile.TemporaryDirectory() as folder:
+        relay = Relay(Path(folder)).start()
+        try:
+            attack.prepare(relay)
+            without, _ = measure_during(relay.port, lambda: time.sleep(3) or "")
+            before = resident(relay)
+            during, summary = measure_during(relay.port, lambda: attack.run(relay.port, seconds))
+            after = resident(relay)
+            start = time.monotonic()
+            status = relay.stop()
+            return Measurement(without, during, summary, before, after, status, time.monotonic() - start)
+        finally:
+            relay.kill()
 
 
 def quantiles(times: list[float]) -> str:
@@ -280,6 +442,15 @@ def quantiles(times: list[float]) -> str:
         return f"{len(times)} answers"
     p99 = statistics.quantiles(times, n=100, method="inclusive")[98]
     return f"p99 {p99 * 1e3:.1f} ms, max {max(times) * 1e3:.1f} ms of {len(times)}"
+
+
+def show(measured: Measurement) -> None:
+    without, during = measured.without, measured.during
+    print(f"  {measured.summary}")
+    print(f"  pings: {quantiles(without.pings)} without; {quantiles(during.pings)} with")
+    print(f"  stored sends: {quantiles(without.sends)} without; {quantiles(during.sends)} with")
+    print(f"  memory: {measured.before / 1e6:.0f} MB before, {measured.after / 1e6:.0f} MB after", end="; ")
+    print(f"SIGTERM to exit {measured.status}: {measured.stop_time:.1f} s", flush=True)
 
 
 def main() -> None:
@@ -290,27 +461,9 @@ def main() -> None:
     options = parser.parse_args()
     os.environ["STILLWIRE_BINARY"] = options.binary
     for attack in ATTACKS:
-        if options.only not in attack.__name__:
-            continue
-        with tempfile.TemporaryDirectory() as folder:
-            relay = Relay(Path(folder)).start()
-            try:
-                calm = observed(relay.port, 3, lambda: None)
-                before = resident(relay)
-                print(f"{attack.__name__}: {attack.__doc__}", flush=True)
-                run = observed(relay.port, options.seconds + 5, lambda: attack(relay.port, options.seconds))
-                after = resident(relay)
-                start = time.monotonic()
-                code = relay.stop()
-                print(
-                    f"  pings: {quantiles(calm[0])} without; {quantiles(run[0])} with\n"
-                    f"  stored sends: {quantiles(calm[1])} without; {quantiles(run[1])} with\n"
-                    f"  memory: {before / 1e6:.0f} MB before, {after / 1e6:.0f} MB after; "
-                    f"SIGTERM to exit {code}: {time.monotonic() - start:.1f} s",
-                    flush=True,
-                )
-            finally:
-                relay.kill()
+        if options.only in attack.name:
+            print(f"{attack.name}: {attack.run.__doc__}", flush=True)
+            show(measure(attack, options.seconds))
 
 
 if __name__ == "__main__":

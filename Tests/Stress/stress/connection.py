@@ -32,6 +32,25 @@ def frame(
     return head + mask + (int.from_bytes(payload) ^ int.from_bytes(pattern)).to_bytes(length)
 
 
+def next_frame(received: bytearray) -> tuple[int, bool, bytes] | None:
+    """Removes the server's next frame from `received`: opcode, is_final and payload; None while it is incomplete."""
+    if len(received) < 2:
+        return None
+    assert not received[1] & 0x80, "the server masks its frames"
+    assert not received[0] & 0x70, "the server sets reserved bits"
+    length, start = received[1] & 0x7F, 2
+    if length == 126:
+        length, start = int.from_bytes(received[2:4]), 4
+    elif length == 127:
+        length, start = int.from_bytes(received[2:10]), 10
+    if len(received) < start or len(received) < start + length:
+        return None
+    opcode, is_final = received[0] & 0x0F, bool(received[0] & 0x80)
+    payload = bytes(received[start : start + length])
+    del received[: start + length]
+    return opcode, is_final, payload
+
+
 def upgrade_request(port: int, headers: dict[str, str | None] | None = None, path: str = "/v1/connect") -> bytes:
     """The request that begins a WebSocket; a header whose value is None is left out."""
     wanted = {
@@ -148,7 +167,7 @@ class Connection(asyncio.Protocol):
         self._bytes += text
         if self.status is None and not self._read_answer():
             return
-        while self.status == 101 and (got := self._next_frame()) is not None:
+        while self.status == 101 and (got := next_frame(self._bytes)) is not None:
             self._frame_came(*got)
 
     def _read_answer(self) -> bool:
@@ -160,24 +179,6 @@ class Connection(asyncio.Protocol):
         if not self._answered.done():
             self._answered.set_result(self.status)
         return True
-
-    def _next_frame(self) -> tuple[int, bool, bytes] | None:
-        head = self._bytes
-        if len(head) < 2:
-            return None
-        assert not head[1] & 0x80, "the server masks its frames"
-        assert not head[0] & 0x70, "the server sets reserved bits"
-        length, start = head[1] & 0x7F, 2
-        if length == 126:
-            length, start = int.from_bytes(head[2:4]), 4
-        elif length == 127:
-            length, start = int.from_bytes(head[2:10]), 10
-        if len(head) < start or len(head) < start + length:
-            return None
-        opcode, is_final = head[0] & 0x0F, bool(head[0] & 0x80)
-        payload = bytes(head[start : start + length])
-        del head[: start + length]
-        return opcode, is_final, payload
 
     def _frame_came(self, opcode: int, is_final: bool, payload: bytes) -> None:
         if opcode == PING:

@@ -13,7 +13,6 @@ import http.client
 import json
 import os
 import random
-import sqlite3
 import tempfile
 import threading
 import time
@@ -25,6 +24,7 @@ from pathlib import Path
 import stress  # noqa: F401  (makes the shared modules known)
 from apple import AppleSimulator
 from certificates import write_key
+from database import rows, value
 from relay import CHECKOUT, Relay
 
 from waiting import eventually
@@ -174,28 +174,20 @@ class Course:
                     list(people.map(self.register, self.members[room]))
                 self.break_service()
                 print(f"{last} messages, {len(self.arrivals)} pushes arrived", flush=True)
-        eventually(lambda: not self.unfinished(), 1800)
+        eventually(lambda: not self.unfinished(), 1800, every=1)
         self.relay.stop()
         self.is_over.set()
         watcher.join()
         return self.judge()
 
-    def rows(self, query: str) -> list[tuple]:
-        with contextlib.closing(sqlite3.connect(f"file:{self.database}?mode=ro", uri=True)) as connection:
-            return connection.execute(query).fetchall()
-
-    @property
-    def database(self) -> Path:
-        return self.relay.data / "stillwire.db"
-
     def unfinished(self) -> int:
-        time.sleep(1)
-        return self.rows("SELECT count(*) FROM jobs WHERE finished_at IS NULL")[0][0]
+        return value(self.relay, "SELECT count(*) FROM jobs WHERE finished_at IS NULL")
 
     def judge(self) -> list[str]:
-        jobs = self.rows(
+        jobs = rows(
+            self.relay,
             "SELECT jobs.id, rooms.name, jobs.seq, state, note, jobs.expires, merged_into, users.name FROM jobs"
-            " JOIN rooms ON rooms.id = room JOIN users ON users.id = user"
+            " JOIN rooms ON rooms.id = room JOIN users ON users.id = user",
         )
         print("jobs", len(jobs), dict(Counter(job[3] for job in jobs)))
         print("notes", dict(Counter(f"{job[3]}: {job[4]}" for job in jobs).most_common()))
