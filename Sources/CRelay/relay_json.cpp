@@ -106,6 +106,11 @@ size_t tame(char *const begin, size_t size) {
       continue;
     }
     char *const last = number_end(at, end);
+    if (last == at) { // digits that begin no number are skipped as a whole, or each would be scanned again
+      const bool is_digit = *at++ >= '0' && at[-1] <= '9';
+      while (is_digit && at < end && *at >= '0' && *at <= '9') at++;
+      continue;
+    }
     char *const digits = *at == '-' ? at + 1 : at;
     const bool is_whole =
         last == end || is_space(static_cast<uint8_t>(*last)) || *last == ',' || *last == ']' || *last == '}';
@@ -113,7 +118,7 @@ size_t tame(char *const begin, size_t size) {
       std::memset(digits, '0', last - digits);
       digits[1] = '.';
     }
-    at = last > at ? last : at + 1;
+    at = last;
   }
   return first_half;
 }

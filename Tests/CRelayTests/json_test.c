@@ -281,3 +281,26 @@ TEST(nul_bytes, "json: a NUL byte is refused wherever it stands") {
   REFUSES("{\"body\":1\0}");
   REFUSES("{}\0{}");
 }
+
+/* The number is 4 MiB long: a parser that reads it again from each of its digits needs hours. */
+static void reads_once(const char *begin, const char *end) {
+  enum { DIGITS = 1 << 22 };
+  const size_t first = strlen(begin), last = strlen(end), size = first + DIGITS + last;
+  char *text = malloc(size);
+  memcpy(text, begin, first);
+  memset(text + first, '1', DIGITS);
+  memcpy(text + first + DIGITS, end, last);
+  relay_json_parser_t *parser = relay_json_parser_create();
+  relay_json_t json;
+  if (!EXPECT_INTEGER(relay_json_parse(parser, text, size, 128, &json, NULL), RELAY_JSON_SYNTAX))
+    printf("  %s1111%s\n", begin, end);
+  relay_json_parser_destroy(parser);
+  free(text);
+}
+
+TEST(cost_of_digits, "json: digits that are no number are read once") {
+  reads_once("{\"a\":1e999,\"b\":", ".}");
+  reads_once("{\"a\":1e999,\"b\":", "e}");
+  reads_once("{\"a\":1e999,\"b\":-", ".e1}");
+  reads_once("{\"a\":\"\\ud83d\",\"b\":", "e-}");
+}
