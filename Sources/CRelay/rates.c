@@ -35,6 +35,11 @@ static void spend(relay__bucket_t *bucket, relay__rate_t rate, int64_t clock, ui
                       cost_within(rate, count) * 1e6 / rate.tokens + 0.5);
 }
 
+/* The bucket before `count` tokens were taken a moment ago. */
+static relay__bucket_t without(relay__bucket_t bucket, relay__rate_t rate, uint32_t count) {
+  return rate.tokens <= 0 ? bucket : bucket - (int64_t)(cost_within(rate, count) * 1e6 / rate.tokens + 0.5);
+}
+
 static int64_t take(relay__bucket_t *bucket, relay__rate_t rate, int64_t clock, uint32_t count) {
   const int64_t delay = wait_of(*bucket, rate, clock, count);
   if (!delay) spend(bucket, rate, clock, count);
@@ -91,15 +96,19 @@ int64_t relay__room_take_send(relay_hub_t *hub, relay_room_t *room, relay_user_t
   const relay__rate_t rate = times(rate_of(&hub->limits, RELAY_RATE_SEND), PER_ROOM);
   if (rate.tokens <= 0) return 0;
   const uint32_t extra = relay__away_recipients(hub, room) / RECIPIENTS_PER_TOKEN;
-  const int64_t delay = wait_of(room->bucket, rate, hub->clock, 1 + extra);
-  if (delay) return delay;
-  if (extra && sender) { /* the first token was taken with the request */
+  int64_t delay = wait_of(room->bucket, rate, hub->clock, 1 + extra);
+  if (extra && sender) {
+    /* The request has taken the first token. A refused message costs nothing, so that its sender gets through
+     * after the delay. */
     const relay__rate_t own = user_rate(&hub->limits, RELAY_RATE_SEND);
-    const int64_t own_delay = take(bucket_of(sender, RELAY_RATE_SEND), own, hub->clock, extra);
-    if (own_delay) return own_delay;
+    relay__bucket_t *bucket = bucket_of(sender, RELAY_RATE_SEND);
+    *bucket = without(*bucket, own, 1);
+    const int64_t own_delay = wait_of(*bucket, own, hub->clock, 1 + extra);
+    if (own_delay > delay) delay = own_delay;
+    if (!delay) spend(bucket, own, hub->clock, 1 + extra);
   }
-  spend(&room->bucket, rate, hub->clock, 1 + extra);
-  return 0;
+  if (!delay) spend(&room->bucket, rate, hub->clock, 1 + extra);
+  return delay;
 }
 
 int64_t relay__user_rates_full_at(const relay_user_t *user) {

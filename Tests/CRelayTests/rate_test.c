@@ -163,7 +163,9 @@ TEST(recipient_rate, "rate: a message costs one more token for each 100 members 
 static void send_dearly(relay_hub_t *hub, void *unused) {
   (void)unused;
   const relay_id_t room = away_room(hub, "pushed.many", 900);
-  EXPECT_INTEGER(relay_room_take_send(hub, room, relay_user_named(hub, "ann")), 0);
+  const relay_id_t ann = relay_user_named(hub, "ann");
+  EXPECT_INTEGER(relay_user_take_tokens(hub, ann, RELAY_RATE_SEND, 1), 0); /* as each request does */
+  EXPECT_INTEGER(relay_room_take_send(hub, room, ann), 0);
   EXPECT(relay_room_take_send(hub, room, 0) > 0);
 }
 
@@ -171,6 +173,33 @@ TEST(dear_message, "rate: a full bucket allows a message that costs more than th
   const relay_config_t config = slow();
   host_t *host = host_start(&config);
   host_do(host, send_dearly, NULL);
+  host_end(host);
+}
+
+static void retry_dearly(relay_hub_t *hub, void *unused) {
+  (void)unused;
+  const relay_id_t room = away_room(hub, "pushed.many", 300), ann = relay_user_named(hub, "ann");
+  for (int i = 0; i < 2; i++) {
+    EXPECT_INTEGER(relay_user_take_tokens(hub, ann, RELAY_RATE_SEND, 1), 0);
+    EXPECT_INTEGER(relay_room_take_send(hub, room, ann), 0);
+  }
+  /* 2 of 10 tokens are left, and each try takes the first of them. */
+  int64_t delay = 0;
+  for (int i = 0; i < 5; i++) {
+    EXPECT_INTEGER(relay_user_take_tokens(hub, ann, RELAY_RATE_SEND, 1), 0);
+    delay = relay_room_take_send(hub, room, ann);
+    EXPECT(delay > 1000 && delay < 2100); /* 2 tokens are missing, at one a second */
+  }
+}
+
+TEST(refused_dear_message,
+     "rate: a refused message costs nothing, so a client that tries again gets through") {
+  relay_config_t config = slow();
+  config.limits.send_rate = 0.5; /* a user has twice as much */
+  config.limits.send_burst = 5;
+  host_t *host = host_start(&config);
+  host_set_clock(host, 1000);
+  host_do(host, retry_dearly, NULL);
   host_end(host);
 }
 
