@@ -23,34 +23,42 @@ static uint64_t mark_rooms(relay_hub_t *hub, const relay_user_t *user) {
   return mark;
 }
 
-static bool shares_room(relay_hub_t *hub, const relay_user_t *one, const relay_user_t *other) {
-  if (!one->members.count || !other->members.count) return false;
-  const uint64_t mark = mark_rooms(hub, one);
-  for (uint32_t i = 0; i < other->members.count; i++)
-    if (((relay_member_t *)relay__list_at(&other->members, i))->room->mark == mark) return true;
+static bool is_in_marked(const relay_user_t *user, uint64_t mark) {
+  for (uint32_t i = 0; i < user->members.count; i++)
+    if (((relay_member_t *)relay__list_at(&user->members, i))->room->mark == mark) return true;
   return false;
 }
 
-static relay__view_t view_of(relay_hub_t *hub, const relay_watch_t *watch) {
+static bool shares_room(relay_hub_t *hub, const relay_user_t *one, const relay_user_t *other) {
+  if (!one->members.count || !other->members.count) return false;
+  return is_in_marked(other, mark_rooms(hub, one));
+}
+
+/* `mark` is that of the rooms of the watched user, so that many watchers cost one marking. */
+static relay__view_t view_of(const relay_watch_t *watch, uint64_t mark) {
   const relay_user_t *viewer = watch->session->user;
-  const bool is_related = watch->is_related || (!watch->is_judged && shares_room(hub, viewer, watch->user));
+  const bool is_related = watch->is_related || (!watch->is_judged && is_in_marked(viewer, mark));
   return relay__view(watch->user, viewer, is_related);
 }
 
 void relay__watch_tell(relay_hub_t *hub, relay_user_t *user, relay__news_t *news) {
+  if (!user->watchers.count) return;
+  const uint64_t mark = mark_rooms(hub, user);
   for (uint32_t i = 0; i < user->watchers.count; i++) {
     relay_watch_t *watch = relay__list_at(&user->watchers, i);
-    watch->view = view_of(hub, watch);
+    watch->view = view_of(watch, mark);
     relay__news_tell(hub, news, watch->session, watch->view, watch->stamp);
   }
 }
 
 void relay__watches_reconsider(relay_hub_t *hub, const relay_user_t *user, uint64_t stamp) {
+  if (!user->watchers.count) return;
   relay__views_t views = {.user = user};
+  const uint64_t mark = mark_rooms(hub, user);
   for (uint32_t i = 0; i < user->watchers.count; i++) {
     relay_watch_t *watch = relay__list_at(&user->watchers, i);
     const relay__view_t before = watch->view;
-    watch->view = view_of(hub, watch);
+    watch->view = view_of(watch, mark);
     if (watch->session->stamp == stamp || !relay__view_differs(user, before, watch->view)) continue;
     relay__outbox_add(hub, watch->session, relay__views_frame(hub, &views, watch->view), false);
     watch->session->given = hub->stamp;
@@ -60,7 +68,7 @@ void relay__watches_reconsider(relay_hub_t *hub, const relay_user_t *user, uint6
 
 static void reconsider(relay_hub_t *hub, relay_watch_t *watch) {
   const relay__view_t before = watch->view;
-  watch->view = view_of(hub, watch);
+  watch->view = view_of(watch, mark_rooms(hub, watch->user));
   if (!relay__view_differs(watch->user, before, watch->view)) return;
   relay_frame_t *frame = relay__user_frame(hub, watch->user, watch->view);
   relay__outbox_add(hub, watch->session, frame, false);
@@ -165,7 +173,7 @@ relay_status_t relay_session_watch(relay_hub_t *hub, relay_id_t id, relay_id_t u
   }
   watch->is_related = is_related;
   watch->is_judged = is_judged;
-  watch->view = view_of(hub, watch);
+  watch->view = view_of(watch, mark_rooms(hub, watch->user));
   watch->stamp = watch->session->given = hub->stamp;
   return RELAY_OK;
 }
