@@ -138,10 +138,12 @@ relay_status_t relay_room_restore_message(relay_hub_t *hub, relay_id_t id, int64
                                           relay_id_t from) {
   relay_room_t *room = relay__room_find(hub, id);
   if (!room) return RELAY_GONE;
+  /* The seqs of the ring are contiguous. */
   const int64_t newest = room->entry_count
                              ? room->entries[(room->first + room->entry_count - 1) % room->entry_capacity].seq
                              : room->cursor;
-  if (seq <= newest || seq > room->seq || room->tail_count) return RELAY_NOT_THERE;
+  if (room->entry_count ? seq != newest + 1 : seq <= newest) return RELAY_NOT_THERE;
+  if (seq > room->seq || room->tail_count) return RELAY_NOT_THERE;
   /* A time in the future was stored before the wall clock was set back. */
   const relay__entry_t entry = {seq, time < hub->now ? time : hub->now, hub->now, from, NULL};
   keep(hub, room, &entry);

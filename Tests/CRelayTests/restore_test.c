@@ -21,6 +21,7 @@ static void restore(relay_hub_t *hub, void *unused) {
   EXPECT_INTEGER(relay_room_restore_member(hub, room, bob, 3, 4), RELAY_OK);
   EXPECT_INTEGER(relay_room_restore_member(hub, room, eve, 6, 6), RELAY_OK);
   EXPECT_INTEGER(relay_room_restore_message(hub, room, 4, 1, ann), RELAY_OK);
+  EXPECT_INTEGER(relay_room_restore_message(hub, room, 6, 3, ann), RELAY_NOT_THERE); /* 5 is missing */
   EXPECT_INTEGER(relay_room_restore_message(hub, room, 5, 2, bob), RELAY_OK);
   EXPECT_INTEGER(relay_room_restore_message(hub, room, 6, 3, ann), RELAY_OK);
   EXPECT_INTEGER(relay_room_restore_message(hub, room + 1, 6, 3, ann), RELAY_GONE);
