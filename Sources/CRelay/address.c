@@ -43,6 +43,15 @@ static bool is_mapped(const relay__address_t *address) {
   return !memcmp(address->bytes, mapped, sizeof mapped);
 }
 
+char *relay__address_print(relay__address_t address, char text[static RELAY__ADDRESS_TEXT]) {
+  _Static_assert(RELAY__ADDRESS_TEXT >= INET6_ADDRSTRLEN, "the longest address fits");
+  if (is_mapped(&address))
+    inet_ntop(AF_INET, address.bytes + 12, text, RELAY__ADDRESS_TEXT);
+  else
+    inet_ntop(AF_INET6, address.bytes, text, RELAY__ADDRESS_TEXT);
+  return text;
+}
+
 relay__address_t relay__address_client(relay__address_t address) {
   if (!is_mapped(&address)) memset(address.bytes + 8, 0, 8);
   return address;

@@ -21,6 +21,9 @@ typedef struct relay__network {
 relay__address_t relay__address_of(const struct sockaddr *socket);
 /* An address, as X-Forwarded-For spells it: with or without a port, IPv6 perhaps in brackets. */
 bool relay__address_parse(const char *text, size_t size, relay__address_t *address);
+/* Writes the address as text; an IPv4 address in its own form. Returns `text`. */
+enum { RELAY__ADDRESS_TEXT = 46 };
+char *relay__address_print(relay__address_t address, char text[static RELAY__ADDRESS_TEXT]);
 /* The addresses that count as one client: an IPv4 address, or the /64 of an IPv6 one. */
 relay__address_t relay__address_client(relay__address_t address);
 

@@ -299,7 +299,8 @@ size_t relay_room_away(const relay_hub_t *hub, relay_id_t id, const char *sender
       if (count < room_for) users[count] = member->user->id;
       count++;
     } else if (!rings && (i < room->attended || is_in_grace(hub, member) || member->ask_at)) {
-      /* The messages of a room are decided in their order, so this one is not decided before those. */
+      /* An earlier message of the member is undecided. This one becomes due when it is published, so that the
+       * hub hands messages over in their order. */
       *needs_wait = true;
     } else if (is_reported || member->user->has_devices) {
       if (count < room_for) users[count] = member->user->id;

@@ -15,7 +15,8 @@ enum {
   COMMENT = 15000,
   STREAM_BOUND = 262144,
   FOLLOWED_BOUND = 8,
-  SMALL = 4096, /* bytes of an answer that is sent whatever else is unsent */
+  SMALL = 4096, /* The relay takes a body, and sends an answer, of up to so many bytes even when a bound is
+                   reached. */
 };
 
 const char *relay_http_reason(int status) {
@@ -349,12 +350,13 @@ static void refuse_busy(relay_hub_t *hub, relay_exchange_t *exchange, relay__bus
                                 "Retry-After: 1\r\n";
   const bool is_user = busy == RELAY__BUSY_USER;
   const char *code = is_user ? "rate_limited" : "unavailable";
+  const char *detail = is_user ? "too many requests under way or answers unread, of this user or address"
+                               : "too many answers are unread";
+  const int status = relay__busy_status(busy);
   char json[256];
   relay__count_error(hub, code);
-  answer(hub, exchange, is_user ? 429 : 503, headers,
-         problem(json, sizeof json, is_user ? 429 : 503, code,
-                 is_user ? "too many requests under way or answers unread, of this user or address"
-                         : "too many answers are unread"));
+  relay__log_refusal(hub, exchange->wsi, status, detail);
+  answer(hub, exchange, status, headers, problem(json, sizeof json, status, code, detail));
 }
 
 /* Copies a text behind the others; its place is an offset until all are there. */
@@ -481,10 +483,16 @@ int relay__http_request(relay_hub_t *hub, struct lws *wsi, relay_exchange_t **at
 }
 
 int relay__http_body(relay_hub_t *hub, relay_exchange_t *exchange, const void *at, size_t size) {
-  (void)hub;
   if (!exchange || exchange->is_told || exchange->is_answered || !size) return 0;
   if (exchange->body.size + size > (size_t)exchange->length) return -1;
   relay__put(&exchange->body, at, size);
+  relay__share_count(hub, exchange);
+  const relay__busy_t busy =
+      exchange->body.size > SMALL ? relay__share_allows(hub, exchange, exchange->body.size) : RELAY__NOT_BUSY;
+  if (busy) {
+    exchange->closes = true; /* the rest of the body is not read */
+    refuse_busy(hub, exchange, busy);
+  }
   return 0;
 }
 
@@ -588,17 +596,21 @@ void relay__http_closed(relay_hub_t *hub, relay_exchange_t **at) {
 
 /* What relay.h publishes */
 
-void relay_http_respond(relay_hub_t *hub, relay_id_t id, int status, const char *headers,
-                        relay_bytes_t body) {
+/* A change was made when its answer comes, so this answer is sent even when a bound is reached. */
+static bool changes_nothing(const relay_exchange_t *exchange) {
+  return exchange->http.method.at && !strcmp(exchange->http.method.at, "GET");
+}
+
+int relay_http_respond(relay_hub_t *hub, relay_id_t id, int status, const char *headers, relay_bytes_t body) {
   relay_exchange_t *exchange = relay__slots_find(&hub->exchanges, id);
-  if (!exchange) return;
+  if (!exchange) return status;
   /* After a body the library reads before it lets us write, and closes when it reads an end: who has only
    * closed its side is written to here and now. Others are not, as they would go on before the library knows
    * that this request is done. */
   const bool is_half_closed =
       exchange->is_told && (exchange->length || exchange->lacks_length) && has_closed_side(exchange);
   if (is_half_closed) exchange->closes = true;
-  const relay__busy_t busy = body.count > SMALL && !exchange->is_head
+  const relay__busy_t busy = body.count > SMALL && changes_nothing(exchange)
                                  ? relay__share_allows(hub, exchange, body.count)
                                  : RELAY__NOT_BUSY;
   if (busy)
@@ -606,6 +618,7 @@ void relay_http_respond(relay_hub_t *hub, relay_id_t id, int status, const char 
   else
     answer(hub, exchange, status, headers, body);
   if (is_half_closed) write_out(hub, exchange);
+  return busy ? relay__busy_status(busy) : status;
 }
 
 void relay_http_stream(relay_hub_t *hub, relay_id_t id, const char *headers) {

@@ -11,7 +11,6 @@
 #include <malloc.h>
 #include <netdb.h>
 #include <netinet/tcp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -69,8 +68,8 @@ static int callback(struct lws *wsi, enum lws_callback_reasons reason, void *use
     hub->stats.sessions++;
     relay__client_admit(hub, wsi, &session->client); /* as it was at the handshake, a moment ago */
     if (hub->config.logs_debug) {
-      char name[16], peer[64];
-      lws_get_peer_simple(wsi, peer, sizeof peer);
+      char name[16], peer[RELAY__ADDRESS_TEXT];
+      relay__address_print(relay__connection_address(hub, wsi), peer);
       relay__log(hub, RELAY_LOG_DEBUG, "session %s begins, from %s", relay__session_name(session->id, name),
                  peer);
     }
@@ -97,8 +96,9 @@ static int callback(struct lws *wsi, enum lws_callback_reasons reason, void *use
     }
     return 0;
   case LWS_CALLBACK_WS_PEER_INITIATED_CLOSE:
-    if (size ==
-        1) { /* libwebsockets 4.1.6 would echo it, though half a code is none (RFC 6455, section 7.1.5) */
+    /* libwebsockets 4.1.6 would echo a frame with half a code, which RFC 6455, section 7.1.5, does not allow.
+     */
+    if (size == 1) {
       lws_close_reason(wsi, LWS_CLOSE_STATUS_PROTOCOL_ERR, NULL, 0);
       return -1;
     }

@@ -575,8 +575,7 @@ struct relay_exchange {
   relay_id_t id;
   relay__client_t *client; /* NULL: not counted here */
   struct relay__share *share;
-  size_t reserved; /* bytes of the body, from the head on */
-  size_t counted;  /* bytes that `share` and the hub count for it */
+  size_t counted; /* bytes that `share` and the hub count for it */
   relay__text_t body, out;
   size_t out_sent;
   relay__text_t fields; /* the texts of `http`, one after another */
@@ -603,10 +602,12 @@ typedef struct relay__share {
 
 typedef enum relay__busy { RELAY__NOT_BUSY, RELAY__BUSY_USER, RELAY__BUSY_ALL } relay__busy_t;
 
-/* Counts the request for its address, with the length of its body, and returns the bound that is exceeded.
+/* The HTTP status of a request that is refused for this reason; 0 for RELAY__NOT_BUSY. */
+int relay__busy_status(relay__busy_t busy);
+/* Counts the request for its address, and returns the bound that is exceeded.
  * The caller refuses the request then. */
 relay__busy_t relay__share_begin(relay_hub_t *hub, relay_exchange_t *exchange);
-/* Updates the count after `out` has changed. */
+/* Updates the count after `out` or `body` has changed. */
 void relay__share_count(relay_hub_t *hub, relay_exchange_t *exchange);
 /* Returns the bound that the request would exceed with this many bytes. */
 relay__busy_t relay__share_allows(const relay_hub_t *hub, const relay_exchange_t *exchange, size_t bytes);
@@ -674,6 +675,12 @@ double relay__drain_retry_after(const relay_hub_t *hub);
 
 /* stats.c */
 
+/* Bounds the lines about refusals. */
+typedef struct relay__refusals {
+  int64_t since; /* on the loop's clock: when the window began; 0: there was no refusal */
+  uint64_t count;
+} relay__refusals_t;
+
 /* How a session ended; each is counted once. */
 void relay__count_close(relay_hub_t *hub, uint16_t code);
 void relay__count_error(relay_hub_t *hub, const char *name);
@@ -736,13 +743,11 @@ struct relay_hub {
   relay__connections_t connections;
   relay__names_t shares; /* of the requests that are under way */
   size_t exchange_bytes; /* that these hold */
+  size_t stranger_bytes; /* the part of these bytes that requests of unknown callers hold */
   /* Requests with something behind them whose answers are being written, oldest first. */
   relay_id_t *followed;
   uint32_t followed_count, followed_capacity;
-  struct {
-    int64_t since; /* on the loop's clock: when the window began; 0: there was no refusal */
-    uint64_t count;
-  } refusals;           /* see relay__log_refusal() */
+  relay__refusals_t refusals, refused_requests; /* see log.c */
   int64_t starved;      /* on the loop's clock: when the lack of descriptors was logged last; 0: never */
   uint64_t round_began; /* ns: when the first message that is not written yet was shown; 0: there is none */
   uint32_t round_messages;
@@ -770,6 +775,8 @@ void relay__log(const relay_hub_t *hub, relay_log_level_t level, const char *for
 /* Logs why a request was refused: at most 5 lines in 10 s, and the number of the others. `wsi` may be NULL.
  */
 void relay__log_refusal(relay_hub_t *hub, struct lws *wsi, int status, const char *detail);
+/* The same for a request of a session that ends with forbidden, rate_limited or too_large. */
+void relay__log_refused_request(relay_hub_t *hub, relay_id_t session, const char *code, const char *message);
 /* The detail of a 403 for the Origin; relay__log_refusal() compares the pointer. */
 extern const char relay__origin_refused[];
 /* The name of a session in logs and in `welcome`: the id in base 36. Returns `name`. */

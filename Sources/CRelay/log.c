@@ -5,6 +5,7 @@
  */
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "internal.h"
 
@@ -36,7 +37,7 @@ static void make_printable(char *text) {
     if (*text < 0x20 || *text > 0x7e || *text == '"') *text = '?';
 }
 
-/* The header that a refusal is about, as `: Origin "..."`; empty if the request has none. */
+/* Writes the header that caused a refusal, as `: Origin "..."`; empty if the request has none. */
 static void describe(struct lws *wsi, enum lws_token_indexes token, const char *name, char *at, size_t size) {
   char value[MAX_QUOTED + 1];
   *at = 0;
@@ -48,23 +49,23 @@ static void describe(struct lws *wsi, enum lws_token_indexes token, const char *
   snprintf(at, size, ": %s \"%s\"", name, value);
 }
 
-/* True if this refusal is logged. Writes the number of refusals that were not logged before it. */
-static bool takes_line(relay_hub_t *hub, uint64_t *left_out) {
-  *left_out = 0;
-  if (!hub->refusals.since || hub->clock >= hub->refusals.since + REFUSAL_WINDOW) {
-    if (hub->refusals.count > MAX_REFUSALS) *left_out = hub->refusals.count - MAX_REFUSALS;
-    hub->refusals.since = hub->clock;
-    hub->refusals.count = 0;
+/* True if this refusal is logged. A line before it has the number of the refusals that were not logged.
+ * LogBurst.swift has the same rule. */
+static bool takes_line(const relay_hub_t *hub, relay__refusals_t *refusals) {
+  uint64_t left_out = 0;
+  if (!refusals->since || hub->clock >= refusals->since + REFUSAL_WINDOW) {
+    if (refusals->count > MAX_REFUSALS) left_out = refusals->count - MAX_REFUSALS;
+    refusals->since = hub->clock;
+    refusals->count = 0;
   }
-  return hub->refusals.count++ < MAX_REFUSALS;
+  if (left_out) relay__log(hub, RELAY_LOG_INFO, "refused: %llu more", (unsigned long long)left_out);
+  return refusals->count++ < MAX_REFUSALS;
 }
 
 void relay__log_refusal(relay_hub_t *hub, struct lws *wsi, int status, const char *detail) {
-  uint64_t left_out;
-  if (!takes_line(hub, &left_out)) return;
-  if (left_out) relay__log(hub, RELAY_LOG_INFO, "refused: %llu more", (unsigned long long)left_out);
-  char header[MAX_QUOTED + 32] = "", peer[64] = "";
-  if (wsi) lws_get_peer_simple(wsi, peer, sizeof peer);
+  if (!takes_line(hub, &hub->refusals)) return;
+  char header[MAX_QUOTED + 32] = "", peer[RELAY__ADDRESS_TEXT] = "";
+  if (wsi) relay__address_print(relay__connection_address(hub, wsi), peer);
   const char *hint = "";
   if (wsi && detail == relay__origin_refused) {
     describe(wsi, WSI_TOKEN_ORIGIN, "Origin", header, sizeof header);
@@ -74,4 +75,14 @@ void relay__log_refusal(relay_hub_t *hub, struct lws *wsi, int status, const cha
   }
   relay__log(hub, RELAY_LOG_INFO, "refused with %d%s%s: %s%s%s", status, *peer ? " from " : "", peer, detail,
              header, hint);
+}
+
+void relay__log_refused_request(relay_hub_t *hub, relay_id_t session, const char *code, const char *message) {
+  static const char *const refusals[] = {"forbidden", "rate_limited", "too_large"};
+  char name[16];
+  bool is_refusal = false;
+  for (size_t i = 0; i < LWS_ARRAY_SIZE(refusals); i++) is_refusal |= !strcmp(code, refusals[i]);
+  if (is_refusal && takes_line(hub, &hub->refused_requests))
+    relay__log(hub, RELAY_LOG_INFO, "a request of session %s was refused: %s: %s",
+               relay__session_name(session, name), code, message);
 }

@@ -20,6 +20,7 @@ static const char limited_message[] = "too many requests";
 void relay__refuse(relay_hub_t *hub, relay_session_t *session, const relay_bytes_t *id, const char *code,
                    const char *message, double retry_after) {
   relay__count_error(hub, code);
+  relay__log_refused_request(hub, session->id, code, message);
   relay__text_t *text = &hub->text;
   text->size = 0;
   relay__puts(text, "{\"type\":\"error\"");
@@ -174,7 +175,7 @@ static void limit(const request_t *request, int64_t delay) {
 }
 
 /* False after `rate_limited`. The room's rate is shared by all users, so a session over it stays open. */
-static bool room_takes_signal(const request_t *request, relay_room_t *room) {
+static bool room_takes_token(const request_t *request, relay_room_t *room) {
   const int64_t delay = relay__room_take_token(request->hub, room, RELAY_RATE_SEND);
   if (delay) limit(request, delay);
   return !delay;
@@ -183,7 +184,7 @@ static bool room_takes_signal(const request_t *request, relay_room_t *room) {
 /* The same for a message, which costs more the more members it may push to. */
 static bool room_takes_message(const request_t *request, relay_room_t *room) {
   const relay_json_node_t *push = relay_json_member(&request->json, "push");
-  if (push && push->kind == RELAY_JSON_FALSE) return room_takes_signal(request, room);
+  if (push && push->kind == RELAY_JSON_FALSE) return room_takes_token(request, room);
   const int64_t delay = relay__room_take_send(request->hub, room, request->session->user);
   if (delay) limit(request, delay);
   return !delay;
@@ -253,7 +254,7 @@ static void signal_(const request_t *request) {
     refuse(request, "bad_request", "name must be a string of 1 to 128 bytes");
     return;
   }
-  if (!room_takes_signal(request, seat->member->room)) return;
+  if (!room_takes_token(request, seat->member->room)) return;
   relay__room_signal(request->hub, seat->member->room, request->session->user->named.name, request->session,
                      source_of(&request->json, name), body_of(request));
   acknowledge(request);

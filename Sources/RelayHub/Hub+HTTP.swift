@@ -19,17 +19,32 @@ public struct HTTPResponse: Sendable {
   public static func reason(of status: Int) -> String { String(cString: relay_http_reason(Int32(status))) }
 }
 
+/// The bound on HTTP requests under way, and on the bytes that they hold, that a request exceeds.
+public enum BusyReason: Sendable {
+  /// That of one user.
+  case user
+  /// That of all requests together.
+  case all
+}
+
 extension Hub {
   /// Counts a request for its caller, no longer for its address.
-  /// - Parameter user: `nil` for a backend, whose requests count in all alone.
-  /// - Returns: False if the user has too many requests under way, or if these hold too many bytes.
-  public func identify(_ exchange: ExchangeHandle, as user: UserID?) -> Bool {
-    relay_http_identify(hub, exchange.rawValue, user?.rawValue)
+  /// - Parameter user: `nil` for a backend, whose requests count only against the bound of all requests.
+  /// - Returns: The bound that is reached, if one is.
+  public func identify(_ exchange: ExchangeHandle, as user: UserID?) -> BusyReason? {
+    switch relay_http_identify(hub, exchange.rawValue, user?.rawValue) {
+    case 0: nil
+    case 429: .user
+    default: .all
+    }
   }
 
-  public func respond(to exchange: ExchangeHandle, with response: HTTPResponse) {
+  /// Sends the answer, or 429 or 503 in place of a large answer to a GET if a bound on unread answers is reached.
+  /// - Returns: The status that was sent.
+  @discardableResult
+  public func respond(to exchange: ExchangeHandle, with response: HTTPResponse) -> Int {
     response.body.withBytes {
-      relay_http_respond(hub, exchange.rawValue, Int32(response.status), Self.lines(response.headers), $0)
+      Int(relay_http_respond(hub, exchange.rawValue, Int32(response.status), Self.lines(response.headers), $0))
     }
   }
 

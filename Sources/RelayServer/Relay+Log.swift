@@ -11,7 +11,7 @@ extension Relay {
   func logRequest(
     _ request: HTTPRequest, route: String?, status: Int?, error: RequestError?, since start: ContinuousClock.Instant
   ) {
-    note(error) {
+    note(error, isDebug: log.logLevel <= .debug) {
       [
         "id": "\(String(request.exchange.rawValue, radix: 36))", "method": "\(request.method)",
         "route": "\(route ?? "-")", "status": "\(status.map(String.init) ?? "stream")",
@@ -22,7 +22,7 @@ extension Relay {
 
   /// A request of a session, which ``answer(_:)`` has answered.
   func logRequest(_ request: HubRequest, error: RequestError?, since start: ContinuousClock.Instant) {
-    note(error) {
+    note(error, isDebug: log.logLevel <= .debug) {
       [
         "session": "\(String(request.session.rawValue, radix: 36))", "type": "\(request.type)",
         "status": "\(error?.code.rawValue ?? "ok")", "duration": "\(ContinuousClock.now - start)",
@@ -30,8 +30,17 @@ extension Relay {
     }
   }
 
-  private func note(_ error: RequestError?, _ facts: () -> Logger.Metadata) {
-    let isDebug = log.logLevel <= .debug
+  /// A `send` of a session. Only refusals are logged: messages are too many for a line each.
+  func logRefusal(of message: HubSend, _ error: RequestError) {
+    note(error, isDebug: false) {
+      [
+        "session": "\(String(message.session.rawValue, radix: 36))", "type": "send",
+        "status": "\(error.code.rawValue)",
+      ]
+    }
+  }
+
+  private func note(_ error: RequestError?, isDebug: Bool, _ facts: () -> Logger.Metadata) {
     let leftOut = error?.isRefusal == true ? refusalLog.take() : nil
     guard isDebug || leftOut != nil else { return }
     var facts = facts()

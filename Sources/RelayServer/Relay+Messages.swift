@@ -84,7 +84,9 @@ extension Relay {
         }
       hub.finish(message.session, with: reply)
     case .failure(let error):
-      hub.finish(message.session, with: refusal(message.id, requestError(error)))
+      let error = requestError(error)
+      logRefusal(of: message, error)
+      hub.finish(message.session, with: refusal(message.id, error))
     }
   }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Lines for the operator: their text, and the bounds of those that clients cause. */
 #include <stdio.h>
 #include <string.h>
 
@@ -88,5 +89,23 @@ TEST(sessions, "log: the begin and the end of a session are lines of debug") {
 TEST(quiet_sessions, "log: without debug no session is a line") {
   host_t *host = host_start(NULL);
   peer_leave(peer_open(host_port(host), "ann", ""));
+  host_end(host);
+}
+
+TEST(refused_requests, "log: refused requests of a session are logged, with a bound of their own") {
+  relay_config_t config = host_config();
+  config.limits.request_rate = 0.001;
+  config.limits.request_burst = 1;
+  host_t *host = host_start(&config);
+  host_set_clock(host, 1000);
+  peer_t *peer = peer_open(host_port(host), "ann", "");
+  for (int i = 0; i < 9; i++) {
+    peer_say(peer, "{\"type\":\"watch\",\"id\":1,\"users\":[]}");
+    peer_hear_of(peer, "\"id\":1");
+  }
+  EXPECT_INTEGER(host_notes(host, "log info a request of session "), 5);
+  is_refused(host, "Origin: null\r\n", 403);
+  EXPECT_INTEGER(host_notes(host, "log info refused with 403"), 1);
+  peer_leave(peer);
   host_end(host);
 }

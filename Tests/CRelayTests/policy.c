@@ -215,12 +215,17 @@ static void respond(host_t *host, const relay_event_t *event) {
   const relay_http_t *http = event->http;
   if (!http) return; /* the client has left */
   const char *path = http->path.at;
-  if (http->user.at && !relay_http_identify(hub, event->exchange, http->user.at))
-    relay_http_respond(hub, event->exchange, 429, "", bytes("busy"));
+  int busy = 0;
+  if (http->user.at &&
+      (busy = relay_http_identify(hub, event->exchange, strcmp(http->user.at, "key") ? http->user.at : NULL)))
+    relay_http_respond(hub, event->exchange, busy, "Retry-After: 1\r\n", bytes("busy"));
   else if (!strcmp(path, "/large")) {
     char *large = calloc(1, POLICY_LARGE);
     relay_http_respond(hub, event->exchange, 200, "", (relay_bytes_t){large, POLICY_LARGE});
     free(large);
+  } else if (!strcmp(path, "/medium")) {
+    static const char medium[20000] = "medium";
+    relay_http_respond(hub, event->exchange, 200, "", (relay_bytes_t){medium, sizeof medium});
   } else if (!strcmp(path, "/echo")) {
     relay_http_respond(hub, event->exchange, 200, "Content-Type: text/plain\r\n", http->body);
   } else if (!strcmp(path, "/what")) {

@@ -102,18 +102,94 @@ TEST(alone, "share: a single answer may be larger than the bounds") {
   host_end(host);
 }
 
-TEST(bodies, "share: a body counts from its head on, before it has come") {
+static bool holds(relay_hub_t *hub, void *bytes) {
+  return relay_hub_counts(hub).exchange_bytes == *(size_t *)bytes;
+}
+
+static peer_t *posts(const host_t *host, const char *headers, size_t size) {
+  peer_t *peer = peer_dial(host_port(host));
+  peer_print(peer, "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 60000\r\n%s\r\n", headers);
+  for (; size; size -= 1000) peer_print(peer, "%0*d", 1000, 0);
+  return peer;
+}
+
+TEST(bodies, "share: the bytes of a body count when they have come") {
   relay_config_t config = host_config();
   config.limits.unsent_per_user = 6250; /* 100,000 of an address */
   host_t *host = host_start(&config);
-  peer_t *begun = peer_dial(host_port(host)), *late = peer_dial(host_port(host));
-  peer_print(begun, "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 60000\r\n\r\n");
-  size_t count = 1;
+  peer_t *heads[4], *begun = posts(host, "", 59000);
+  size_t bytes = 59000, count = 5;
+  EXPECT(host_reaches(host, holds, &bytes));
+  for (size_t i = 0; i < 4; i++) heads[i] = posts(host, "", 0); /* heads alone take nothing from others */
   EXPECT(host_reaches(host, has_exchanges, &count));
-  peer_print(late, "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 60000\r\n\r\n");
+  peer_t *late = posts(host, "", 59000);
   EXPECT_INTEGER(peer_response(late, false), 429);
+  EXPECT_CONTAINS(late->headers, "Connection: close");
   peer_cut(late);
+  peer_t *small = peer_dial(host_port(host));
+  peer_print(small, "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nbody");
+  EXPECT_INTEGER(peer_response(small, false), 200);
+  peer_cut(small);
   peer_cut(begun);
+  for (size_t i = 0; i < 4; i++) peer_cut(heads[i]);
+  host_end(host);
+}
+
+TEST(strangers, "share: requests of unknown callers hold a quarter of what all may hold") {
+  relay_config_t config = host_config();
+  config.limits.unsent = 200000;
+  host_t *host = host_start(&config);
+  peer_t *begun = posts(host, "", 40000);
+  size_t bytes = 40000;
+  EXPECT(host_reaches(host, holds, &bytes));
+  peer_t *late = posts(host, "", 40000);
+  EXPECT_INTEGER(peer_response(late, false), 503);
+  peer_cut(late);
+  is_answered(host, "/medium", "X-Stillwire-User: ann\r\n", 200);
+  is_answered(host, "/medium", "X-Stillwire-User: key\r\n", 200);
+  is_answered(host, "/medium", "", 503);
+  peer_cut(begun);
+  bytes = 0;
+  EXPECT(host_reaches(host, holds, &bytes));
+  is_answered(host, "/medium", "", 200);
+  host_end(host);
+}
+
+TEST(changes, "share: an answer to a change is sent even when a bound is reached") {
+  relay_config_t config = host_config();
+  config.limits.unsent_per_user = POLICY_LARGE + 10000;
+  host_t *host = host_start(&config);
+  peer_t *unread = asks(host, "/large", "X-Stillwire-User: ann\r\n");
+  EXPECT(host_reaches(host, holds_bytes, NULL));
+  peer_t *peer = peer_dial(host_port(host));
+  peer_print(peer, "POST /medium HTTP/1.1\r\nHost: a\r\nX-Stillwire-User: ann\r\nContent-Length: 0\r\n\r\n");
+  EXPECT_INTEGER(peer_response(peer, false), 200);
+  peer_cut(peer);
+  is_answered(host, "/medium", "X-Stillwire-User: ann\r\n", 429);
+  EXPECT(host_noted(host, "log info refused with 429 from 127.0.0.1: too many requests under way or answers "
+                          "unread, of this user or address"));
+  peer_cut(unread);
+  host_end(host);
+}
+
+static void fill_stream(relay_hub_t *hub, void *context) {
+  static const char line[5000] = "data: ";
+  host_t *host = context;
+  EXPECT(!relay_http_stream_write(hub, host->exchange, (relay_bytes_t){line, sizeof line}));
+}
+
+TEST(streams, "share: a stream is cut if its unread bytes exceed a bound") {
+  relay_config_t config = host_config();
+  config.limits.unsent = POLICY_LARGE;
+  host_t *host = host_start(&config);
+  peer_t *stream = asks(host, "/stream", "X-Stillwire-User: bob\r\n");
+  EXPECT(host_noted(host, "held stream"));
+  peer_t *unread = asks(host, "/large", "X-Stillwire-User: ann\r\n");
+  EXPECT(host_reaches(host, holds_bytes, NULL));
+  host_do(host, fill_stream, host);
+  EXPECT(host_noted(host, "stream closed"));
+  peer_cut(unread);
+  peer_cut(stream);
   host_end(host);
 }
 
@@ -130,7 +206,7 @@ TEST(pipelining, "share: requests behind one whose answer is not read close nobo
       EXPECT_LACKS(other->headers, "Connection: close");
     }
   }
-  EXPECT_INTEGER(peer_response(peers[11], false), 200); /* and one that is read ends as it was told */
+  EXPECT_INTEGER(peer_response(peers[11], false), 200); /* and one that is read ends as announced */
   EXPECT_CONTAINS(peers[11]->headers, "Connection: close");
   EXPECT(peer_sees_end(peers[11]));
   for (size_t i = 0; i < 12; i++) peer_cut(peers[i]);

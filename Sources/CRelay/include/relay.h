@@ -48,9 +48,12 @@ typedef struct relay_limits {
   uint32_t presence_grace;          /* milliseconds */
   uint32_t connections;             /* in all; 0: no limit, see relay_connections_possible() */
   uint32_t connections_per_address; /* an IPv4 address or an IPv6 /64; 0: no limit */
-  /* HTTP requests under way, see relay_http_identify(), and 16 times as many of an address; 0: no limit. */
+  /* HTTP requests under way, see relay_http_identify(). An address may have 16 times as many, and 16 times
+   * the bytes, from callers that are not known yet. 0: no limit. */
   uint32_t requests_per_user;
-  uint64_t unsent_per_user, unsent; /* bytes that these hold, and all requests together; 0: no limit */
+  /* Bytes that these hold, and all requests together. Callers that are not known may hold a quarter of
+   * `unsent`. 0: no limit. */
+  uint64_t unsent_per_user, unsent;
 } relay_limits_t;
 
 /* The values of Host that the hub answers. A page of a name that its owner points at the relay (DNS
@@ -115,8 +118,9 @@ void relay_hub_close_listener(relay_hub_t *hub);
 /* Queues the events of marks and cursors that would follow within a second, and USER_AWAY for users who are
  * still online: their `last_seen` would be lost with the hub. */
 void relay_hub_flush(relay_hub_t *hub);
-/* What is bounded from now on, but for connections. A room keeps its `member_list`, see
- * relay_room_configure(); a time that is running out keeps its end. */
+/* Changes all limits except `connections`, `connections_per_address`, `requests_per_user`, `unsent_per_user`
+ * and `unsent`. A room keeps its `member_list`, see relay_room_configure(); a time that is running out keeps
+ * its end. */
 void relay_hub_set_limits(relay_hub_t *hub, const relay_limits_t *limits);
 /* Ends relay_hub_run() after this iteration; sessions that are still there are cut. */
 void relay_hub_stop(relay_hub_t *hub);
@@ -421,10 +425,10 @@ relay_status_t relay_room_read(relay_hub_t *hub, relay_id_t room, relay_id_t use
 /* The away queue: messages for which rules 7 to 9 of the delivery decision say `wait`. */
 
 /* Writes the members whose pushes are decided with the message, `room_for` ids at most, and returns their
- * number; 0 in rooms that push nothing. They have a device, no session in the room, no grace and no earlier
- * message that waits for a decision. With `rings` they are all members with a device. With `is_reported`,
- * members without a device and members who have blocked the sender are among them. `needs_wait` is true if
- * the decision about another member has to wait. */
+ * number; 0 in rooms that push nothing. They have a device, no session in the room that is not in the
+ * background, no grace and no earlier message that waits for a decision. With `rings` they are all members
+ * with a device. With `is_reported`, members without a device and members who have blocked the sender are
+ * among them. `needs_wait` is true if the decision about another member has to wait. */
 size_t relay_room_away(const relay_hub_t *hub, relay_id_t room, const char *sender, bool rings,
                        bool is_reported, relay_id_t *users, size_t room_for, bool *needs_wait);
 
@@ -494,15 +498,15 @@ void relay_member_decide(relay_hub_t *hub, relay_id_t room, relay_id_t user, con
 /* HTTP */
 
 /* Counts the request for this user from now on, no longer for its address; NULL: for an API key, whose
- * requests count in all alone. Returns false if the user has too many requests under way, or if these hold
- * too many bytes: the caller answers 429. */
-bool relay_http_identify(relay_hub_t *hub, relay_id_t exchange, const char *user);
+ * requests count only against `unsent`. Returns 0; 429 if the user has too many requests under way, or if
+ * these hold too many bytes; 503 if all requests together do. The caller answers with this status. */
+int relay_http_identify(relay_hub_t *hub, relay_id_t exchange, const char *user);
 /* `headers` are whole lines ("Name: value\r\n"); Content-Length is added, and what a page of another of the
  * listed origins needs to read the answer (Fetch, "HTTP CORS protocol"). */
-/* An answer of more than 4 KiB that exceeds `unsent_per_user` becomes 429, one that exceeds `unsent` becomes
- * 503. */
-void relay_http_respond(relay_hub_t *hub, relay_id_t exchange, int status, const char *headers,
-                        relay_bytes_t body);
+/* An answer to a GET of more than 4 KiB that exceeds `unsent_per_user` becomes 429, one that exceeds `unsent`
+ * becomes 503. Returns the status that was sent. */
+int relay_http_respond(relay_hub_t *hub, relay_id_t exchange, int status, const char *headers,
+                       relay_bytes_t body);
 /* The reason phrase of a status (RFC 9110, section 15), for good. [any thread] */
 const char *relay_http_reason(int status);
 /* A response without an end (server-sent events); more follows with relay_http_stream_write(). A client

@@ -17,8 +17,8 @@ extension Relay {
     let template = found?.route.path.description
     do {
       let response = try await response(to: request, at: found)
-      if let response { hub.respond(to: request.exchange, with: response) }
-      logRequest(request, route: template, status: response?.status, error: nil, since: start)
+      let status = response.map { hub.respond(to: request.exchange, with: $0) }
+      logRequest(request, route: template, status: status, error: nil, since: start)
     } catch {
       let methods = (error as? MethodRefusal)?.allowed
       let error = requestError(error)
@@ -69,9 +69,12 @@ extension Relay {
   }
 
   private func count(_ request: HTTPRequest, for caller: Caller) throws(RequestError) {
-    guard hub.identify(request.exchange, as: caller.owner) else {
+    switch hub.identify(request.exchange, as: caller.owner) {
+    case nil: return
+    case .user:
       throw RequestError(
         .rateLimited, "too many requests under way or answers unread, of this user", retryAfter: .seconds(1))
+    case .all: throw RequestError(.unavailable, "too many answers are unread", retryAfter: .seconds(1))
     }
   }
 
