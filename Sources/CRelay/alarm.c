@@ -34,7 +34,7 @@ void relay__alarms_arm(relay_hub_t *hub) {
   }
 }
 
-/* What relay.h publishes */
+/* The functions of relay.h */
 
 void relay_hub_set_alarm(relay_hub_t *hub, int64_t time) {
   hub->alarm.time = time;

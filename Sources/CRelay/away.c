@@ -23,40 +23,44 @@ static bool is_in_grace(const relay_hub_t *hub, const relay_member_t *member) {
 }
 
 /* 0 is never a due time: it means that nothing waits. */
-static void ask_at(relay_hub_t *hub, relay_member_t *member, int64_t due) {
-  member->ask_at = due > 0 ? due : 1;
-  relay__timer_set_earlier(hub, &member->timer, RELAY__TIMER_MEMBER, member->ask_at);
+static void set_due(relay_hub_t *hub, relay_member_t *member, int64_t due) {
+  member->due_at = due > 0 ? due : 1;
+  relay__timer_set_earlier(hub, &member->timer, RELAY__TIMER_MEMBER, member->due_at);
 }
 
+/* Makes the fresh messages from `seq` on due at `due` at the latest. If nothing waits yet, all earlier
+ * messages count as handed over. While a decision is being made, only `fresh_due` changes: plan() runs at its
+ * end. */
 static void wait_for(relay_hub_t *hub, relay_member_t *member, int64_t seq, int64_t due) {
   if (due <= 0) due = 1;
-  if (!member->ask_at) member->asked = seq - 1;
-  if (!member->fresh_at || due < member->fresh_at) member->fresh_at = due;
-  if (member->is_asked) return;
-  if (!member->ask_at || due < member->ask_at) ask_at(hub, member, due);
+  if (!member->due_at) member->handed_over = seq - 1;
+  if (!member->fresh_due || due < member->fresh_due) member->fresh_due = due;
+  if (member->is_being_decided) return;
+  if (!member->due_at || due < member->due_at) set_due(hub, member, due);
 }
 
 /* A message that needs no decision for the member. Among fresh messages it is handed over with them. */
 static void pass_over(relay_member_t *member, int64_t seq) {
-  if (member->ask_at && !member->fresh_at) member->asked = seq;
+  if (member->due_at && !member->fresh_due) member->handed_over = seq;
 }
 
 static void stop_waiting(relay_hub_t *hub, relay_member_t *member) {
-  member->ask_at = member->fresh_at = 0;
+  member->due_at = member->fresh_due = 0;
   free(member->waits);
   member->waits = NULL;
   member->wait_count = member->wait_capacity = 0;
   relay__room_arm(hub, member->room, &member->room->flush_at, RELAY__ROOM_FLUSH);
 }
 
-void relay__away_published(relay_hub_t *hub, relay_room_t *room, const relay__entry_t *entry, bool asks_now) {
+void relay__away_published(relay_hub_t *hub, relay_room_t *room, const relay__entry_t *entry,
+                           bool is_due_now) {
   if (!pushes(hub, room)) return;
-  const uint64_t stamp = hub->stamp; /* of those who were decided with the message */
+  const uint64_t stamp = hub->stamp; /* users who were decided with the message have it */
   for (uint32_t i = 0; i < room->member_count; i++) {
     relay_member_t *member = room->members[i];
     if (member->user->id == entry->from || member->user->decided == stamp)
       pass_over(member, entry->seq);
-    else if (asks_now)
+    else if (is_due_now)
       wait_for(hub, member, entry->seq, hub->clock);
     else if (i < room->attended)
       wait_for(hub, member, entry->seq, hub->clock + RECEIPT_WAIT);
@@ -96,7 +100,8 @@ static uint32_t first_fresh(const relay_member_t *member) {
   const int64_t received = relay__received_by(member);
   uint32_t i = 0;
   if (room->entry_count) { /* seqs are contiguous */
-    const int64_t skip = (received > member->asked ? received : member->asked) + 1 - entry_at(room, 0)->seq;
+    const int64_t skip =
+        (received > member->handed_over ? received : member->handed_over) + 1 - entry_at(room, 0)->seq;
     if (skip > 0) i = skip < room->entry_count ? (uint32_t)skip : room->entry_count;
   }
   while (i < room->entry_count && entry_at(room, i)->from == member->user->id) i++;
@@ -113,15 +118,15 @@ static bool still_waits(relay_member_t *member) {
     member->wait_count -= done;
     memmove(member->waits, member->waits + done, member->wait_count * sizeof *member->waits);
   }
-  if (member->fresh_at && first_fresh(member) == member->room->entry_count) member->fresh_at = 0;
-  return member->wait_count || member->fresh_at;
+  if (member->fresh_due && first_fresh(member) == member->room->entry_count) member->fresh_due = 0;
+  return member->wait_count || member->fresh_due;
 }
 
 /* The highest seq up to which the member waits for no decision. */
 static int64_t done_by(relay_member_t *member) {
   still_waits(member);
   if (member->wait_count) return member->waits[0].seq - 1;
-  return relay__received_by(member) > member->asked ? relay__received_by(member) : member->asked;
+  return relay__received_by(member) > member->handed_over ? relay__received_by(member) : member->handed_over;
 }
 
 /* Sets when the member is due next. Returns false if nothing waits any more. */
@@ -130,22 +135,22 @@ static bool plan(relay_hub_t *hub, relay_member_t *member) {
     stop_waiting(hub, member);
     return false;
   }
-  int64_t next = member->fresh_at ? member->fresh_at : INT64_MAX;
+  int64_t next = member->fresh_due ? member->fresh_due : INT64_MAX;
   for (uint32_t i = 0; i < member->wait_count; i++)
     if (member->waits[i].due < next) next = member->waits[i].due;
-  ask_at(hub, member, next);
+  set_due(hub, member, next);
   return true;
 }
 
 /* A fact other than a mark has changed, so that each wait may be over. */
 static void hasten(relay_hub_t *hub, relay_member_t *member) {
   for (uint32_t i = 0; i < member->wait_count; i++) member->waits[i].due = hub->clock;
-  if (member->fresh_at) member->fresh_at = hub->clock;
+  if (member->fresh_due) member->fresh_due = hub->clock;
 }
 
 void relay__away_changed(relay_hub_t *hub, relay_member_t *member) {
-  if (!member->ask_at) return;
-  if (member->is_asked) {
+  if (!member->due_at) return;
+  if (member->is_being_decided) {
     member->has_changed = true;
     return;
   }
@@ -155,16 +160,16 @@ void relay__away_changed(relay_hub_t *hub, relay_member_t *member) {
 
 void relay__away_marked(relay_hub_t *hub, relay_member_t *member) {
   /* Marks end the waits up to them, and change no other decision. */
-  if (member->ask_at && !member->is_asked && !still_waits(member)) stop_waiting(hub, member);
+  if (member->due_at && !member->is_being_decided && !still_waits(member)) stop_waiting(hub, member);
 }
 
 void relay__away_left(relay_hub_t *hub, relay_member_t *member) {
-  if (member->ask_at) stop_waiting(hub, member);
+  if (member->due_at) stop_waiting(hub, member);
 }
 
 void relay__away_timer(relay_hub_t *hub, relay_member_t *member) {
-  if (!plan(hub, member) || member->ask_at > hub->clock) return;
-  member->is_asked = true;
+  if (!plan(hub, member) || member->due_at > hub->clock) return;
+  member->is_being_decided = true;
   member->has_changed = false;
   relay_event_t *event = relay__event(hub, RELAY_EVENT_DUE, NULL);
   event->room = member->room->id;
@@ -178,9 +183,10 @@ void relay__away_received(relay_hub_t *hub, relay_seat_t *seat, int64_t seq) {
 }
 
 void relay__away_attended(relay_hub_t *hub, relay_seat_t *seat) {
-  /* A pong tells of what was given; where something before that was not, the mark would tell of it too. */
+  /* A pong confirms the messages that this session was sent. If earlier messages were not received, a mark
+   * would confirm them too, so the waiting messages are decided now, while the session is connected. */
   if (!seat->session->acks && seat->given_from > relay__received_by(seat->member) + 1)
-    relay__away_changed(hub, seat->member); /* what it can tell is decided while it is there */
+    relay__away_changed(hub, seat->member);
   else
     relay__member_mark(hub, seat->member, 0, seat->received);
 }
@@ -197,7 +203,7 @@ void relay__away_gap_closed(relay_hub_t *hub, relay_member_t *member) {
 static int64_t decided_by_all(const relay_room_t *room) {
   int64_t decided = room->seq;
   for (uint32_t i = 0; i < room->member_count; i++) {
-    if (!room->members[i]->ask_at) continue;
+    if (!room->members[i]->due_at) continue;
     const int64_t done = done_by(room->members[i]);
     if (done < decided) decided = done;
   }
@@ -224,7 +230,7 @@ void relay__room_tell_cursor(relay_hub_t *hub, relay_room_t *room) {
   event->seq = room->cursor;
 }
 
-/* What relay.h publishes */
+/* The functions of relay.h */
 
 static relay_member_t *find(const relay_hub_t *hub, relay_id_t room_id, relay_id_t user_id) {
   const relay_room_t *room = relay__room_find(hub, room_id);
@@ -298,7 +304,7 @@ size_t relay_room_away(const relay_hub_t *hub, relay_id_t id, const char *sender
     if (is_reported && relay__user_blocks(member->user, sender)) {
       if (count < room_for) users[count] = member->user->id;
       count++;
-    } else if (!rings && (i < room->attended || is_in_grace(hub, member) || member->ask_at)) {
+    } else if (!rings && (i < room->attended || is_in_grace(hub, member) || member->due_at)) {
       /* An earlier message of the member is undecided. This one becomes due when it is published, so that the
        * hub hands messages over in their order. */
       *needs_wait = true;
@@ -348,31 +354,31 @@ static relay_undecided_t described(const relay_member_t *member, const relay__en
 size_t relay_member_undecided(relay_hub_t *hub, relay_id_t room_id, relay_id_t user_id,
                               relay_undecided_t *messages, size_t max) {
   relay_member_t *member = find(hub, room_id, user_id);
-  if (!member || !member->is_asked || !still_waits(member)) return 0;
+  if (!member || !member->is_being_decided || !still_waits(member)) return 0;
   const relay_room_t *room = member->room;
   size_t count = 0;
   for (uint32_t i = 0; i < member->wait_count && count < max; i++)
     if (member->waits[i].due <= hub->clock)
       messages[count++] = described(member, entry_of(room, member->waits[i].seq));
-  if (!member->fresh_at) return count;
+  if (!member->fresh_due) return count;
   uint32_t i = first_fresh(member);
   for (; i < room->entry_count && count < max; i++) {
     const relay__entry_t *entry = entry_at(room, i);
     member->waits =
         relay__grow(member->waits, member->wait_count, &member->wait_capacity, sizeof *member->waits, 4);
     member->waits[member->wait_count++] = (relay__wait_t){entry->seq, hub->clock};
-    member->asked = entry->seq;
+    member->handed_over = entry->seq;
     messages[count++] = described(member, entry);
   }
-  member->fresh_at = i < room->entry_count ? hub->clock : 0;
+  member->fresh_due = i < room->entry_count ? hub->clock : 0;
   return count;
 }
 
 void relay_member_decide(relay_hub_t *hub, relay_id_t room_id, relay_id_t user_id,
                          const relay_decided_t *decided, size_t count) {
   relay_member_t *member = find(hub, room_id, user_id);
-  if (!member || !member->is_asked) return;
-  member->is_asked = false;
+  if (!member || !member->is_being_decided) return;
+  member->is_being_decided = false;
   uint32_t kept = 0;
   size_t next = 0;
   for (uint32_t i = 0; i < member->wait_count; i++) {

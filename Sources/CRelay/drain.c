@@ -42,7 +42,7 @@ void relay__drain_timer(relay_hub_t *hub) {
   if (left) relay__timer_set(hub, &drain->timer, RELAY__TIMER_DRAIN, hub->clock + INTERVAL);
 }
 
-/* What relay.h publishes */
+/* The functions of relay.h */
 
 void relay_hub_drain(relay_hub_t *hub, uint16_t code, const char *reason) {
   relay__drain_t *drain = &hub->drain;

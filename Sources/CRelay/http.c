@@ -11,12 +11,11 @@
 enum {
   BODY_DEADLINE = 10000,
   WRITE_DEADLINE = 30000, /* without progress */
-  LOOK = 1000,
+  CHECK_INTERVAL_MS = 1000,
   COMMENT = 15000,
   STREAM_BOUND = 262144,
   FOLLOWED_BOUND = 8,
-  SMALL = 4096, /* The relay takes a body, and sends an answer, of up to so many bytes even when a bound is
-                   reached. */
+  SMALL = 4096, /* bytes of a body or answer that pass even when a bound is reached */
 };
 
 const char *relay_http_reason(int status) {
@@ -324,9 +323,9 @@ static void answer(relay_hub_t *hub, relay_exchange_t *exchange, int status, con
   exchange->is_answered = true;
   relay__count_response(hub, status);
   exchange->progress = hub->clock;
-  relay__timer_set(hub, &exchange->timer, RELAY__TIMER_EXCHANGE, hub->clock + LOOK);
-  /* What came with the request, behind it, is in the library's buffer, from where 4.1.6 reads the body of a
-   * request wrongly and for ever. Closing makes the client ask again (RFC 9112, section 9.3.2). */
+  relay__timer_set(hub, &exchange->timer, RELAY__TIMER_EXCHANGE, hub->clock + CHECK_INTERVAL_MS);
+  /* Bytes behind the request are in the library's buffer, from where 4.1.6 reads the body of a request
+   * wrongly and for ever. Closing makes the client send them again (RFC 9112, section 9.3.2). */
   const following_t followed = exchange->is_told ? following(hub, exchange) : NOT_FOLLOWED;
   if (followed == FOLLOWED) note_followed(hub, exchange);
   if (hub->drain.is_on || followed != NOT_FOLLOWED) exchange->closes = true;
@@ -375,7 +374,7 @@ static void place(const relay_exchange_t *exchange, relay_bytes_t *bytes) {
 static void tell(relay_hub_t *hub, relay_exchange_t *exchange) {
   exchange->is_told = true;
   rest(exchange);
-  relay__timer_set(hub, &exchange->timer, RELAY__TIMER_EXCHANGE, hub->clock + LOOK);
+  relay__timer_set(hub, &exchange->timer, RELAY__TIMER_EXCHANGE, hub->clock + CHECK_INTERVAL_MS);
   exchange->http.body = (relay_bytes_t){exchange->body.at, exchange->body.size};
   relay_event_t *event = relay__event(hub, RELAY_EVENT_HTTP, NULL);
   event->exchange = exchange->id;
@@ -515,7 +514,7 @@ static void look_after(relay_hub_t *hub, relay_exchange_t *exchange) {
   const bool has_ended = poll(&end, 1, 0) > 0;
   if (exchange->out_sent == exchange->out.size && !lws_partial_buffered(exchange->wsi))
     exchange->progress = hub->clock;
-  /* The library would want to write for the sake of what it cannot read, and never come to it. */
+  /* With unread bytes in its buffer, the library asks to write again and again, and never reads them. */
   const bool spins = exchange->is_stream && following(hub, exchange) == FOLLOWED;
   if (exchange->is_stream && exchange->out_sent == exchange->out.size) rest(exchange);
   if (has_ended || spins || hub->clock >= exchange->progress + WRITE_DEADLINE) {
@@ -526,7 +525,7 @@ static void look_after(relay_hub_t *hub, relay_exchange_t *exchange) {
     exchange->comment_at = hub->clock + COMMENT;
     relay_http_stream_write(hub, exchange->id, (relay_bytes_t){":\n\n", 3});
   }
-  relay__timer_set(hub, &exchange->timer, RELAY__TIMER_EXCHANGE, hub->clock + LOOK);
+  relay__timer_set(hub, &exchange->timer, RELAY__TIMER_EXCHANGE, hub->clock + CHECK_INTERVAL_MS);
 }
 
 void relay__http_timer(relay_hub_t *hub, relay_exchange_t *exchange) {
@@ -594,7 +593,7 @@ void relay__http_closed(relay_hub_t *hub, relay_exchange_t **at) {
   free(exchange);
 }
 
-/* What relay.h publishes */
+/* The functions of relay.h */
 
 /* A change was made when its answer comes, so this answer is sent even when a bound is reached. */
 static bool changes_nothing(const relay_exchange_t *exchange) {
@@ -636,7 +635,7 @@ void relay_http_stream(relay_hub_t *hub, relay_id_t id, const char *headers) {
   relay__puts(&exchange->out, "Connection: close\r\n\r\n");
   exchange->progress = hub->clock;
   exchange->comment_at = hub->clock + COMMENT;
-  relay__timer_set(hub, &exchange->timer, RELAY__TIMER_EXCHANGE, hub->clock + LOOK);
+  relay__timer_set(hub, &exchange->timer, RELAY__TIMER_EXCHANGE, hub->clock + CHECK_INTERVAL_MS);
   want_to_write(exchange);
 }
 

@@ -470,7 +470,7 @@ static void free_rooms_and_users(relay_hub_t *hub) {
   for (uint32_t i = 0; i < hub->rooms.count; i++) {
     relay_room_t *room = hub->rooms.items[i];
     if (!room) continue;
-    for (uint32_t j = 0; j < room->member_count; j++) room->members[j]->ask_at = 0;
+    for (uint32_t j = 0; j < room->member_count; j++) room->members[j]->due_at = 0;
     room->flags |= RELAY_ROOM_STORED;
     relay_room_release(hub, room->id);
   }

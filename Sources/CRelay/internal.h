@@ -462,13 +462,14 @@ struct relay_member { /* a user in a room */
   uint32_t user_index;       /* in the user's */
   uint32_t seats, attending; /* sessions here, and those that are not in the background */
   bool is_clean, has_marks;
-  bool is_asked, has_changed; /* its undecided messages are being decided; and something changed since */
+  bool is_being_decided,
+      has_changed; /* its undecided messages are being decided; and something changed since */
   int64_t read, received;
   int64_t away_since, away_since_loop;
   int64_t leaves_at;    /* when its membership of a room without a store ends; 0: it does not */
-  int64_t ask_at;       /* when some of its messages are to be decided; 0: none waits */
-  int64_t asked;        /* the newest message that was handed over, or needed no decision */
-  int64_t fresh_at;     /* when the messages behind that are to be decided; 0: none is */
+  int64_t due_at;       /* when some of its messages are to be decided; 0: none waits */
+  int64_t handed_over;  /* the newest message that was handed over, or needed no decision */
+  int64_t fresh_due;    /* when the messages behind that are to be decided; 0: none is */
   relay__wait_t *waits; /* by seq */
   uint32_t wait_count, wait_capacity;
   relay_receipt_t *receipt; /* NULL until there was one to tell */
@@ -488,9 +489,9 @@ struct relay_room {
   uint32_t live_count, live_capacity, member_count, member_capacity, attended, online;
   relay__entry_t *entries; /* a ring, oldest at `first` */
   uint32_t first, entry_count, entry_capacity;
-  uint32_t tail_count, tail_bytes;      /* of the newest entries, those with a frame */
-  relay__bucket_t bucket;               /* of sends */
-  uint64_t mark;                        /* of the rooms of one user, see watch.c */
+  uint32_t tail_count, tail_bytes; /* of the newest entries, those with a frame */
+  relay__bucket_t bucket;          /* of sends */
+  uint64_t mark; /* the newest mark of the hub if the user who was marked last is a member */
   relay__bucket_t membership_bucket;    /* of new and ended memberships */
   int64_t told_counts;                  /* when `counts` went out last */
   int64_t counts_at, flush_at, idle_at; /* on the loop's clock; 0: not set */
@@ -538,8 +539,9 @@ void relay__entry_forget(relay_hub_t *hub, relay__entry_t *entry);
 
 /* away.c */
 
-/* `asks_now`: each member that was not decided with the message is due at once. */
-void relay__away_published(relay_hub_t *hub, relay_room_t *room, const relay__entry_t *entry, bool asks_now);
+/* `is_due_now`: each member that was not decided with the message is due at once. */
+void relay__away_published(relay_hub_t *hub, relay_room_t *room, const relay__entry_t *entry,
+                           bool is_due_now);
 /* The members that a message may push to: they have a device and no session in the foreground. */
 uint32_t relay__away_recipients(const relay_hub_t *hub, const relay_room_t *room);
 /* The sessions of a member have changed, or their receipts. Each waiting message may be decided now. */
@@ -613,7 +615,7 @@ void relay__share_count(relay_hub_t *hub, relay_exchange_t *exchange);
 relay__busy_t relay__share_allows(const relay_hub_t *hub, const relay_exchange_t *exchange, size_t bytes);
 void relay__share_end(relay_hub_t *hub, relay_exchange_t *exchange);
 
-/* http.c */
+/* http.c, the functions */
 
 int relay__http_request(relay_hub_t *hub, struct lws *wsi, relay_exchange_t **place, const char *path,
                         size_t size);
@@ -708,7 +710,7 @@ struct relay_hub {
   int listener_fd, spare_fd;
   uint16_t port;
   bool stops, is_listening, is_over;
-  bool is_told_time; /* see relay_hub_set_clock() */
+  bool is_simulated; /* see relay_hub_set_clock() */
   struct lws_context *context;
   struct lws_vhost *vhost;
   struct lws_protocols protocols[2]; /* the second ends the list */

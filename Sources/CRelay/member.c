@@ -138,11 +138,12 @@ void relay__member_timer(relay_hub_t *hub, relay_member_t *member) {
     relay__member_remove(hub, member, "left");
     return;
   }
-  if (member->ask_at && hub->clock >= member->ask_at && !member->is_asked) relay__away_timer(hub, member);
+  if (member->due_at && hub->clock >= member->due_at && !member->is_being_decided)
+    relay__away_timer(hub, member);
   if (member->leaves_at > 0)
     relay__timer_set_earlier(hub, &member->timer, RELAY__TIMER_MEMBER, member->leaves_at);
-  if (member->ask_at && !member->is_asked)
-    relay__timer_set_earlier(hub, &member->timer, RELAY__TIMER_MEMBER, member->ask_at);
+  if (member->due_at && !member->is_being_decided)
+    relay__timer_set_earlier(hub, &member->timer, RELAY__TIMER_MEMBER, member->due_at);
 }
 
 void relay__member_activity_changed(relay_hub_t *hub, relay_member_t *member, int before, int after) {
@@ -208,7 +209,7 @@ void relay__member_mark(relay_hub_t *hub, relay_member_t *member, int64_t read, 
   relay__away_marked(hub, member);
 }
 
-/* What relay.h publishes */
+/* The functions of relay.h */
 
 relay_status_t relay_room_restore_member(relay_hub_t *hub, relay_id_t room_id, relay_id_t user_id,
                                          int64_t read, int64_t received) {
@@ -315,7 +316,7 @@ relay_status_t relay_room_join(relay_hub_t *hub, relay_id_t room_id, relay_id_t 
   }
   member->leaves_at = 0;
   room->idle_at = 0;
-  if (member->ask_at && !session->acks) session->needs_ping = true;
+  if (member->due_at && !session->acks) session->needs_ping = true;
   relay__away_changed(hub, member);
   return RELAY_OK;
 }

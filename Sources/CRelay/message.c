@@ -67,7 +67,7 @@ static void await(relay_hub_t *hub, relay_room_t *room, const relay_message_t *m
     relay_user_t *user = relay__user_find(hub, message->decided[i]);
     if (user) user->decided = stamp;
   }
-  if (!message->is_silent) relay__away_published(hub, room, &entry, message->asks_now);
+  if (!message->is_silent) relay__away_published(hub, room, &entry, message->is_due_now);
   keep(hub, room, &entry);
   relay__room_arm(hub, room, &room->flush_at, RELAY__ROOM_FLUSH);
   if (!room->live_count) {
@@ -132,7 +132,7 @@ void relay__room_signal(relay_hub_t *hub, relay_room_t *room, const char *from, 
   relay__frame_release(hub, frame);
 }
 
-/* What relay.h publishes */
+/* The functions of relay.h */
 
 relay_status_t relay_room_restore_message(relay_hub_t *hub, relay_id_t id, int64_t seq, int64_t time,
                                           relay_id_t from) {

@@ -114,7 +114,7 @@ static void destroy(relay_hub_t *hub, relay_room_t *room) {
 
 static bool is_waited_for(const relay_room_t *room) {
   for (uint32_t i = 0; i < room->member_count; i++)
-    if (room->members[i]->ask_at) return true;
+    if (room->members[i]->due_at) return true;
   return false;
 }
 
@@ -144,7 +144,7 @@ void relay__room_timer(relay_hub_t *hub, relay_room_t *room) {
     if (times[i]) relay__timer_set_earlier(hub, &room->timer, RELAY__TIMER_ROOM, times[i]);
 }
 
-/* What relay.h publishes */
+/* The functions of relay.h */
 
 relay_id_t relay_room_create(relay_hub_t *hub, const char *name, const char *epoch, int64_t seq,
                              int64_t cursor, unsigned flags) {

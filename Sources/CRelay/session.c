@@ -337,7 +337,7 @@ void relay__session_received(relay_hub_t *hub, relay_session_t *session, const v
   free(whole);
 }
 
-/* What relay.h publishes */
+/* The functions of relay.h */
 
 static relay_session_t *find_live(const relay_hub_t *hub, relay_id_t id) {
   relay_session_t *session = relay__session_find(hub, id);

@@ -218,7 +218,7 @@ void relay__user_release(relay_hub_t *hub, relay_user_t *user) {
   free(user);
 }
 
-/* What relay.h publishes */
+/* The functions of relay.h */
 
 relay_id_t relay_user_create(relay_hub_t *hub, const char *name, relay_bytes_t profile, int64_t last_seen) {
   const size_t length = strlen(name);

@@ -110,7 +110,7 @@ void relay__unblock_all(relay_user_t *user) {
   user->blocked = NULL;
 }
 
-/* What relay.h publishes */
+/* The functions of relay.h */
 
 bool relay_user_set_sharing(relay_hub_t *hub, relay_id_t id, relay_audience_t focus,
                             relay_audience_t online) {

@@ -131,7 +131,7 @@ void relay__watch_end_all(relay_hub_t *hub, relay_session_t *session) {
   relay__list_free(&session->watches);
 }
 
-/* What relay.h publishes */
+/* The functions of relay.h */
 
 void relay_session_told_presence(relay_hub_t *hub, relay_id_t id) {
   relay_session_t *session = relay__session_find(hub, id);

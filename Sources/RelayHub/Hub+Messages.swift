@@ -17,7 +17,7 @@ public struct ShownMessage: Sendable {
   /// Who sent it has not read what came before.
   public var keepsMarks: Bool
   /// Each member that is not in ``decided`` is due at once.
-  public var asksNow = false
+  public var isDueNow = false
 
   public init(
     from: UserID, sender: SessionHandle?, body: [UInt8], more: [UInt8] = [], isSilent: Bool = false,
@@ -63,7 +63,7 @@ extension Hub {
             var shown = relay_message(
               from: from, sender: message.sender?.rawValue ?? 0, body: body, more: more, seq: seq,
               time: time.rawValue, is_silent: message.isSilent, keeps_marks: message.keepsMarks,
-              asks_now: message.asksNow, decided: decided.baseAddress, decided_count: decided.count)
+              is_due_now: message.isDueNow, decided: decided.baseAddress, decided_count: decided.count)
             let seq = relay_room_publish(hub, room.rawValue, &shown)
             return seq == 0 ? nil : (seq, Timestamp(rawValue: shown.time))
           }

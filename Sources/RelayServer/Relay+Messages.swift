@@ -145,7 +145,7 @@ extension Relay {
           relay.note(traits, stored, in: handle, waits: isWaitedFor, reports: isReported)
           var shown = message.shown(to: ticket.isDecided ? away.users : [])
           // The members that this message would have been decided for at once become due at once.
-          shown.asksNow = !ticket.isDecided && (request.push.kind == .call || isReported)
+          shown.isDueNow = !ticket.isDecided && (request.push.kind == .call || isReported)
           relay.hub.publish(shown, seq: stored.seq, time: stored.time, in: handle)
         }
         relay.messageDecisions.end(ticket)

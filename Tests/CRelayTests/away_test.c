@@ -53,9 +53,9 @@ TEST(decided_at_once, "away: who left cleanly and has a device is decided with t
 }
 
 /* Shows a message of ann's that was decided for nobody. */
-static void publish_undecided(relay_hub_t *hub, bool asks_now) {
+static void publish_undecided(relay_hub_t *hub, bool is_due_now) {
   relay_message_t message = {
-      .from = "ann", .body = {"1", 1}, .seq = 1, .time = relay_hub_now(hub), .asks_now = asks_now};
+      .from = "ann", .body = {"1", 1}, .seq = 1, .time = relay_hub_now(hub), .is_due_now = is_due_now};
   EXPECT_INTEGER(relay_room_publish(hub, relay_room_named(hub, "pushed.a"), &message), 1);
 }
 
@@ -94,7 +94,7 @@ static void do_nothing(relay_hub_t *hub, void *unused) {
   (void)unused;
 }
 
-TEST(asks_now, "away: a message that asks at once is due before the wait for a receipt") {
+TEST(is_due_now, "away: a message that asks at once is due before the wait for a receipt") {
   host_t *host = start();
   peer_t *ann = enter(host, "ann", ""), *bob = enter(host, "bob", ",\"acks\":true");
   host_do(host, ask_now, NULL);

@@ -73,15 +73,15 @@ static void check_member(const relay_hub_t *hub, const relay_room_t *room, uint3
     attending += room->live[i]->session->activity != RELAY_BACKGROUND;
   }
   MUST(seats == member->seats && attending == member->attending);
-  MUST(member->read <= room->seq && member->received <= room->seq && member->asked <= room->seq);
+  MUST(member->read <= room->seq && member->received <= room->seq && member->handed_over <= room->seq);
   /* Who waits is asked some time, or is being asked. */
-  MUST(!member->ask_at || member->is_asked || member->timer.index);
+  MUST(!member->due_at || member->is_being_decided || member->timer.index);
   for (uint32_t i = 0; i < member->wait_count; i++) {
     const relay__wait_t *wait = &member->waits[i];
     MUST(!i || wait[-1].seq < wait->seq);
-    MUST(wait->seq <= member->asked && wait->seq <= room->seq);
+    MUST(wait->seq <= member->handed_over && wait->seq <= room->seq);
     MUST(room->entry_count && wait->seq > room->seq - room->entry_count);
-    MUST(member->ask_at && (member->is_asked || member->ask_at <= wait->due));
+    MUST(member->due_at && (member->is_being_decided || member->due_at <= wait->due));
   }
   MUST(seats || room->flags & RELAY_ROOM_STORED || member->leaves_at > 0);
   check_timer(hub, &member->timer, tally);

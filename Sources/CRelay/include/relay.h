@@ -253,9 +253,10 @@ bool relay_user_set_sharing(relay_hub_t *hub, relay_id_t user, relay_audience_t 
 bool relay_user_set_alarm(relay_hub_t *hub, relay_id_t user, int64_t time);
 /* The user of this name, who need not be in memory, sees nothing of the user any more, or does again. */
 bool relay_user_set_blocked(relay_hub_t *hub, relay_id_t user, const char *name, bool is_blocked);
-/* Whether they are members of one room in memory. */
+/* True if both are members of one room in memory. */
 bool relay_user_shares_room(relay_hub_t *hub, relay_id_t a, relay_id_t b);
-/* Which; writes at most `room_for`, returns how many there are. */
+/* Writes the ids of at most `room_for` rooms in memory that have both as members. Returns the number of all.
+ */
 size_t relay_user_shared_rooms(relay_hub_t *hub, relay_id_t a, relay_id_t b, relay_id_t *rooms,
                                size_t room_for);
 /* Text that answers no request, to each session of the user. */
@@ -406,7 +407,7 @@ typedef struct relay_message {
   int64_t seq, time;         /* in a room that is not stored the hub gives both */
   bool is_silent;            /* nobody is pushed to for it */
   bool keeps_marks;          /* who sent it has not read what came before */
-  bool asks_now;             /* RELAY_EVENT_DUE at once for each member that is not in `decided` */
+  bool is_due_now;           /* RELAY_EVENT_DUE at once for each member that is not in `decided` */
   const relay_id_t *decided; /* members whose push was decided with the message */
   size_t decided_count;
 } relay_message_t;
@@ -501,9 +502,9 @@ void relay_member_decide(relay_hub_t *hub, relay_id_t room, relay_id_t user, con
  * requests count only against `unsent`. Returns 0; 429 if the user has too many requests under way, or if
  * these hold too many bytes; 503 if all requests together do. The caller answers with this status. */
 int relay_http_identify(relay_hub_t *hub, relay_id_t exchange, const char *user);
-/* `headers` are whole lines ("Name: value\r\n"); Content-Length is added, and what a page of another of the
- * listed origins needs to read the answer (Fetch, "HTTP CORS protocol"). */
-/* An answer to a GET of more than 4 KiB that exceeds `unsent_per_user` becomes 429, one that exceeds `unsent`
+/* Sends the answer. `headers` are whole lines ("Name: value\r\n"). The hub adds Content-Length, and for a
+ * page of a listed origin the headers that allow it to read the answer (Fetch, "HTTP CORS protocol"). An
+ * answer to a GET of more than 4 KiB that exceeds `unsent_per_user` becomes 429, one that exceeds `unsent`
  * becomes 503. Returns the status that was sent. */
 int relay_http_respond(relay_hub_t *hub, relay_id_t exchange, int status, const char *headers,
                        relay_bytes_t body);
