@@ -8,15 +8,18 @@ const finalCodes = new Set(['forbidden', 'not_found', 'bad_request'])
 /**
  * Finds out over HTTP why a WebSocket handshake failed, because browsers give a page no reason.
  *
- * Resolves with {`code`, `message`, `isFinal`} in the words of the relay, or with null where nothing is known. Only the
- * relay's own refusal is final: an answer of a proxy may change by itself.
+ * Resolves with {`code`, `message`, `isFinal`}, or with null where nothing is known. The code and the message are the
+ * relay's, or the code is `handshake`. Only the relay's own refusal is final: an answer of a proxy may change later.
+ *
+ * The relay refuses an Origin with an answer that any page may read. A browser sends no Origin with a GET of the page's
+ * own origin, though, so that the relay cannot refuse it. A proxy that changes Host is therefore only a guess.
  */
 export async function handshakeRefusal(url, { fetch, origin }) {
   const http = url.replace(/^ws/, 'http')
   const options = { cache: 'no-store', credentials: 'omit', redirect: 'manual' }
   const ask = (more) => fetch(http, { ...options, ...more, signal: AbortSignal.timeout(limit) })
   try {
-    return await refusalIn(await ask())
+    return await refusalIn(await ask(), origin)
   } catch {
     if (!origin) return null
   }
@@ -29,13 +32,20 @@ export async function handshakeRefusal(url, { fetch, origin }) {
   }
 }
 
-async function refusalIn(response) {
+async function refusalIn(response, origin) {
+  if (response.type === 'opaqueredirect') return refused('the answer was a redirect, which a WebSocket does not follow')
   // The relay's answer to a request that upgrades nothing.
-  if (response.status === 426) return refused('the relay answers HTTP: does a proxy in between drop the header Upgrade?')
+  if (response.status === 426) {
+    return refused(
+      'the relay answers HTTP but no WebSocket: does a proxy in between drop the header Upgrade, ' +
+        "or change Host although the relay's setting origins does not list the page?"
+    )
+  }
   const isProblem = response.headers.get('content-type')?.startsWith('application/problem+json')
   const problem = isProblem ? await response.json().catch(() => null) : null
   if (typeof problem?.code !== 'string') return refused(`the answer was HTTP status ${response.status}`)
-  return { code: problem.code, message: String(problem.detail), isFinal: finalCodes.has(problem.code) }
+  const page = problem.code === 'forbidden' && origin ? ` (the page is from ${origin})` : ''
+  return { code: problem.code, message: `${problem.detail}${page}`, isFinal: finalCodes.has(problem.code) }
 }
 
 function refused(message) {

@@ -33,9 +33,11 @@ const ownClock = {
  * {`isOwn`, `text`, `frame`, `answers`}, the last the type of the request that a reply belongs to. What belongs to a
  * room is told by the room.
  *
- * A handshake that fails is tried again. An `error` event {`code`, `message`} then reports the reason, as far as it can be
- * found out over HTTP; its code is the relay's, or `handshake`. A refusal of the relay that lasts (its `origins` do not
- * list the page) ends the client: `refused`.
+ * A handshake that fails is tried again. The client then requests the reason over HTTP, and an `error` event {`code`,
+ * `message`} reports it, as far as it can be found out; its code is the relay's, or `handshake`. A lasting refusal that
+ * the relay sends over HTTP, such as that of a page that its setting `origins` does not list, ends the client:
+ * `refused`. Where a proxy changes Host and serves the page as well, the client cannot read that refusal: it reports
+ * `handshake`, and goes on trying.
  *
  * `state` is one of `closed` (not connected by one's own wish), `connecting`, `open` (welcomed),
  * `waiting` (lost, will come back) and `refused` (`reason` says why; only `connect` tries again).
@@ -54,6 +56,10 @@ export class Stillwire extends EventTarget {
   #rooms = new Map()
   #waiting = 0
   #attempt = 0
+  /** The number of handshakes that failed since the last welcome. */
+  #failures = 0
+  /** The number of times that the client was stopped, by `close` or a refusal. */
+  #stops = 0
   #welcomedAt = null
   #comeBack = 0
   #isExpired = false
@@ -96,7 +102,7 @@ export class Stillwire extends EventTarget {
   /** Connects, and comes back until `close`; while waiting it tries at once. */
   connect() {
     if (this.#connection) return
-    if (this.state !== 'waiting') this.#attempt = 0
+    if (this.state !== 'waiting') this.#attempt = this.#failures = 0
     this.#unwatch ??= this.#page ? watchPage(this.#page, this.#clock, this.#pageListener()) : null
     this.#open()
   }
@@ -180,6 +186,7 @@ export class Stillwire extends EventTarget {
   #welcomed(frame) {
     this.#welcomedAt = this.#clock.now()
     this.#isExpired = false
+    this.#failures = 0
     this.#reported = ''
     this.user = frame.user
     this.#become('open')
@@ -222,19 +229,22 @@ export class Stillwire extends EventTarget {
     this.#finish(new StillwireError({ code: 'refused', message: reason }))
   }
 
-  // Reports why the handshake failed, once for each reason.
+  // Reports why the handshake failed, once for each reason. It asks the relay after the failures 1, 2, 4, 8 and so on.
   async #explain() {
     const { url, fetch } = this.#options
-    if (!fetch) return
+    const failures = ++this.#failures
+    if (!fetch || failures & (failures - 1)) return
+    const stops = this.#stops
     const found = await handshakeRefusal(url, { fetch, origin: globalThis.document ? globalThis.origin : undefined })
-    const isTrying = this.state === 'waiting' || this.state === 'connecting'
-    if (!found || !isTrying || found.message === this.#reported) return
+    const isTrying = () => stops === this.#stops && this.state !== 'open'
+    if (!found || !isTrying() || found.message === this.#reported) return
     // The relay may have been starting: a proxy that drops a header does so each time.
-    if (found.code === 'handshake' && this.#attempt < 2) return
+    if (found.code === 'handshake' && failures < 2) return
     this.#reported = found.message
     const { code, message, isFinal } = found
     this.#dispatch('error', { type: 'error', code, message, temporary: !isFinal })
-    if (!isFinal) return
+    // A listener may have closed the client.
+    if (!isFinal || !isTrying()) return
     const connection = this.#connection
     this.#connection = null
     connection?.close(1000, '')
@@ -242,6 +252,7 @@ export class Stillwire extends EventTarget {
   }
 
   #stop() {
+    this.#stops += 1
     this.#clock.clearTimeout(this.#comeBack)
     this.#unwatch?.()
     this.#unwatch = null

@@ -71,9 +71,10 @@ static void put_status(relay__text_t *out, int status) {
   relay__put(out, line, (size_t)size);
 }
 
-/* What is answered differs by origin where origins are listed, which caches have to know. */
+/* Permits a page of another origin to read the answer. An answer that depends on the origin says so to
+ * caches. */
 static void put_sharing(relay__text_t *out, const relay_hub_t *hub, const relay_exchange_t *exchange) {
-  if (!*hub->origins) return;
+  if (!*hub->origins && !exchange->origin) return;
   relay__puts(out, "Vary: Origin\r\n");
   if (!exchange->origin) return;
   relay__puts(out, "Access-Control-Allow-Origin: ");
@@ -147,7 +148,7 @@ static bool answers_host(const relay_hub_t *hub, relay_bytes_t text) {
   return host.is_address && hub->config.host_rule == RELAY_HOSTS_ADDRESSES;
 }
 
-const char relay__origin_refused[] = "this Origin is not allowed";
+const char relay__origin_refused[] = "the setting origins does not list this Origin";
 
 /* NULL, or why the request is refused with 403. */
 static const char *refusal(const relay_hub_t *hub, struct lws *wsi) {
@@ -165,9 +166,18 @@ static const char *refusal(const relay_hub_t *hub, struct lws *wsi) {
   return relay__origin_refused;
 }
 
-/* The Origin of a request that is not refused, where origins are listed; NULL when it has none. */
-static char *listed_origin(const relay_hub_t *hub, struct lws *wsi) {
+static bool is_session_path(const relay_hub_t *hub, const char *path, size_t size) {
+  return size == strlen(hub->path) && !memcmp(path, hub->path, size);
+}
+
+/* Returns the origin of the pages that may read the answer, or NULL; `wrong` is the reason of a 403, or NULL.
+ *
+ * A browser shows a page neither the status of a failed handshake nor an answer without permission. The
+ * page's client then reads from a GET of the session path that the Origin is refused. The answer contains
+ * nothing but that. */
+static char *reading_origin(const relay_hub_t *hub, struct lws *wsi, const char *wrong, bool is_session_get) {
   char origin[512];
+  if (wrong) return wrong == relay__origin_refused && is_session_get ? relay__copy_string("*", 1) : NULL;
   if (!*hub->origins || !header(wsi, WSI_TOKEN_ORIGIN, origin, sizeof origin).at) return NULL;
   return relay__copy_string(origin, strlen(origin));
 }
@@ -221,7 +231,7 @@ int relay__http_upgrade(relay_hub_t *hub, struct lws *wsi, const char *protocol)
   if (malformed) return write_refusal(hub, wsi, 400, "bad_request", malformed);
   const char *wrong = refusal(hub, wsi);
   if (wrong) return write_refusal(hub, wsi, 403, "forbidden", wrong);
-  if (method != LWSHUMETH_GET || (size_t)size != strlen(hub->path) || memcmp(path, hub->path, (size_t)size))
+  if (method != LWSHUMETH_GET || !is_session_path(hub, path, (size_t)size))
     return write_refusal(hub, wsi, 404, "not_found", "sessions connect elsewhere");
   char version[8];
   if (!header(wsi, WSI_TOKEN_VERSION, version, sizeof version).at || strcmp(version, "13"))
@@ -451,7 +461,8 @@ int relay__http_request(relay_hub_t *hub, struct lws *wsi, relay_exchange_t **at
       !has_length && (method == LWSHUMETH_POST || method == LWSHUMETH_PUT || method == LWSHUMETH_PATCH);
   const char *malformed = relay__head_fault(wsi);
   const char *wrong = refusal(hub, wsi);
-  if (!malformed && !wrong) exchange->origin = listed_origin(hub, wsi);
+  const bool is_session_get = method == LWSHUMETH_GET && is_session_path(hub, uri, (size_t)uri_size);
+  if (!malformed) exchange->origin = reading_origin(hub, wsi, wrong, is_session_get);
   lws_set_timeout(wsi, NO_PENDING_TIMEOUT, 0); /* the library's content timeout; ours is the exchange's */
   exchange->closes = true;
   relay__busy_t busy = RELAY__NOT_BUSY;

@@ -582,7 +582,7 @@ struct relay_exchange {
   size_t out_sent;
   relay__text_t fields; /* the texts of `http`, one after another */
   relay_http_t http;
-  char *origin; /* of a page elsewhere that may read the answer; NULL: there is none */
+  char *origin; /* of the pages elsewhere that may read the answer, or "*"; NULL: there are none */
   relay__timer_t timer;
   int64_t length;
   int64_t comment_at; /* on the loop's clock: when a stream is sent a comment */

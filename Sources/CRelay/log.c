@@ -69,7 +69,7 @@ void relay__log_refusal(relay_hub_t *hub, struct lws *wsi, int status, const cha
   const char *hint = "";
   if (wsi && detail == relay__origin_refused) {
     describe(wsi, WSI_TOKEN_ORIGIN, "Origin", header, sizeof header);
-    hint = "; the setting origins lists those that are (--origins, STILLWIRE_ORIGINS)";
+    hint = " (--origins, STILLWIRE_ORIGINS)";
   } else if (wsi && status == 403) {
     describe(wsi, WSI_TOKEN_HOST, "Host", header, sizeof header);
   }

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The README's page, served from another origin than the relay's."""
+"""The README's page and a client, served from another origin than the relay's."""
 
+import contextlib
 import functools
 import http.server
 import re
+import socket
 import tempfile
 import threading
 import unittest
@@ -17,6 +19,57 @@ from selenium.webdriver.common.by import By
 class Quiet(http.server.SimpleHTTPRequestHandler):
     def log_message(self, *_):
         pass
+
+
+CLIENT = """
+const [url] = arguments
+window.errors = []
+import(new URL('stillwire.js', location)).then(({ Stillwire }) => {
+  window.relay = new Stillwire(`${url.replace('http', 'ws')}/v1/connect`, { hello: { user: 'ann' } })
+  relay.addEventListener('error', ({ detail }) => errors.push(detail))
+  relay.room('tea').join().then(() => (window.joined = 'ok'), ({ code }) => (window.joined = code))
+  relay.connect()
+})
+"""
+
+
+class HostChanger:
+    """A proxy that changes Host in requests of /v1/connect. `with` returns its origin.
+
+    Other requests keep their Host, so that the browser can load the client: it loads modules with an Origin.
+    """
+
+    def __init__(self, port):
+        self.port = port
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        own = self.listener.getsockname()[1]
+        self.origin = f"http://127.0.0.1:{own}"
+        self.hosts = (f"\r\nHost: 127.0.0.1:{own}\r\n".encode(), f"\r\nHost: localhost:{port}\r\n".encode())
+
+    def __enter__(self):
+        threading.Thread(target=self.accept, daemon=True).start()
+        return self.origin
+
+    def __exit__(self, *_):
+        # Wakes the thread that waits in accept().
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.listener.close()
+
+    def accept(self):
+        with contextlib.suppress(OSError):
+            while True:
+                browser, _ = self.listener.accept()
+                relay = socket.create_connection(("127.0.0.1", self.port))
+                threading.Thread(target=self.copy, args=(browser, relay, self.hosts), daemon=True).start()
+                threading.Thread(target=self.copy, args=(relay, browser, None), daemon=True).start()
+
+    @staticmethod
+    def copy(source, target, hosts):
+        """Copies until either side ends. The head of a request is small enough for one read."""
+        with contextlib.suppress(OSError), source, target:
+            while data := source.recv(65536):
+                target.sendall(data.replace(*hosts) if hosts and b" /v1/connect " in data else data)
+            target.shutdown(socket.SHUT_RDWR)
 
 
 class SampleTests(BrowserTests):
@@ -55,6 +108,35 @@ class SampleTests(BrowserTests):
         eventually(self.driver, "the refusal is shown", lambda: len(self.lines()) == 1)
         self.assertIn(self.origin, self.lines()[0])
         self.assertIn("origins", self.lines()[0])
+
+    def open_client(self, origin, url):
+        """A client for `url` in a page of `origin`, whose errors and states the page keeps."""
+        self.driver.get(f"{origin}/web/place.js" if origin == self.origin else f"{origin}/place.js")
+        self.driver.execute_script(CLIENT, url)
+
+    def read(self, name):
+        return self.driver.execute_script(f"return window.{name}")
+
+    def test_a_client_in_a_page_that_the_relay_does_not_list_ends(self):
+        relay = Relay(self.folder).start()
+        self.addCleanup(relay.kill)
+        self.open_client(self.origin, relay.origin)
+        eventually(self.driver, "the join has failed", lambda: self.read("joined"))
+        self.assertEqual(self.read("relay.state"), "refused")
+        self.assertEqual(self.read("joined"), "refused")
+        self.assertIn("origins", self.read("relay.reason"))
+        self.assertEqual([error["code"] for error in self.read("errors")], ["forbidden"])
+
+    def test_a_client_behind_a_proxy_that_changes_host_reports_it(self):
+        relay = Relay(self.folder).start()
+        self.addCleanup(relay.kill)
+        with HostChanger(relay.port) as origin:
+            self.open_client(origin, origin)
+            eventually(self.driver, "the reason is reported", lambda: self.read("errors"))
+            (error,) = self.read("errors")
+            self.assertEqual(error["code"], "handshake")
+            self.assertRegex(error["message"], "Host.*origins")
+            self.assertIn(self.read("relay.state"), ("waiting", "connecting"))
 
 
 if __name__ == "__main__":

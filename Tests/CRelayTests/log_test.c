@@ -14,22 +14,25 @@ static void is_refused(host_t *host, const char *headers, int status) {
   peer_cut(peer);
 }
 
-#define SETTING "; the setting origins lists those that are (--origins, STILLWIRE_ORIGINS)"
+#define SETTING " (--origins, STILLWIRE_ORIGINS)"
 
 TEST(origin, "log: a refused Origin is named together with the setting that allows it") {
   host_t *host = host_start(NULL);
   is_refused(host, "Origin: http://evil.example\r\n", 403);
-  EXPECT(host_noted(host, "log info refused with 403 from 127.0.0.1: this Origin is not allowed: Origin "
-                          "\"http://evil.example\"" SETTING));
+  EXPECT(host_noted(
+      host, "log info refused with 403 from 127.0.0.1: the setting origins does not list this Origin: Origin "
+            "\"http://evil.example\"" SETTING));
   is_refused(host, "Origin: http://\"e\x7fvil\r\n", 403);
-  EXPECT(host_noted(host, "log info refused with 403 from 127.0.0.1: this Origin is not allowed: Origin "
-                          "\"http://?e?vil\"" SETTING));
+  EXPECT(host_noted(
+      host, "log info refused with 403 from 127.0.0.1: the setting origins does not list this Origin: Origin "
+            "\"http://?e?vil\"" SETTING));
   char origin[400] = "Origin: ";
   memset(origin + 8, 'a', 200);
   strcpy(origin + 208, "\r\n");
   is_refused(host, origin, 403);
-  EXPECT(host_noted(host, "log info refused with 403 from 127.0.0.1: this Origin is not allowed: Origin "
-                          "\"(200 bytes)\"" SETTING));
+  EXPECT(host_noted(
+      host, "log info refused with 403 from 127.0.0.1: the setting origins does not list this Origin: Origin "
+            "\"(200 bytes)\"" SETTING));
   host_end(host);
 }
 

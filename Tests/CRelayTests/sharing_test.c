@@ -60,3 +60,40 @@ TEST(own_origin, "http: without a list only the server's own pages ask, who need
   peer_cut(peer);
   host_end(host);
 }
+
+static void explains_itself(peer_t *peer, const char *origin) {
+  EXPECT_INTEGER(ask(peer, "GET /v1/connect", origin), 403);
+  EXPECT_CONTAINS(peer->headers, "Access-Control-Allow-Origin: *\r\n");
+  EXPECT_CONTAINS(peer->headers, "Vary: Origin\r\n");
+  EXPECT_TEXT(peer->text,
+              "{\"type\":\"about:blank\",\"title\":\"Forbidden\",\"status\":403,\"code\":\"forbidden\","
+              "\"detail\":\"the setting origins does not list this Origin\"}");
+  peer_cut(peer);
+}
+
+TEST(reason, "http: any page may read that the path of sessions refuses its Origin, and nothing else") {
+  host_t *host = start("");
+  explains_itself(peer_dial(host_port(host)), "Origin: https://evil.example\r\n");
+  static const char *const others[] = {"GET /what", "GET /v1/connect/", "GET /v1/connec", "POST /v1/connect"};
+  for (int i = 0; i < 4; i++) {
+    peer_t *peer = peer_dial(host_port(host));
+    EXPECT_INTEGER(ask(peer, others[i], "Origin: https://evil.example\r\n"), 403);
+    EXPECT_LACKS(peer->headers, "Access-Control");
+    peer_cut(peer);
+  }
+  host_end(host);
+  host = start("https://chat.example");
+  explains_itself(peer_dial(host_port(host)), "Origin: https://evil.example\r\n");
+  host_end(host);
+}
+
+TEST(hidden_reason, "http: a page may not read that the relay does not answer to its Host") {
+  relay_config_t config = host_config();
+  config.host_rule = RELAY_HOSTS_LOOPBACK;
+  host_t *host = host_start(&config);
+  peer_t *peer = peer_dial(host_port(host));
+  EXPECT_INTEGER(ask(peer, "GET /v1/connect", "Origin: https://evil.example\r\n"), 403);
+  EXPECT_LACKS(peer->headers, "Access-Control");
+  peer_cut(peer);
+  host_end(host);
+}

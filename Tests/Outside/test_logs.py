@@ -79,7 +79,7 @@ def test_a_refused_origin_is_a_line_with_the_setting_that_allows_it(start):
     relay = start()
     with Wire(relay) as wire:
         assert wire.upgrade({"Origin": "http://localhost:3000"}).status == 403
-    (line,) = eventually(lambda: lines(relay, "this Origin is not allowed"))
+    (line,) = eventually(lambda: lines(relay, "the setting origins does not list this Origin"))
     assert " info " in line and '"http://localhost:3000"' in line
     assert "--origins" in line and "STILLWIRE_ORIGINS" in line
 

@@ -399,19 +399,67 @@ async function failedHandshake(fetch, times = 1) {
 
 test("a handshake that the relay refuses ends the client in the relay's words", async () => {
   const asked = []
-  const answer = answering(403, { code: 'forbidden', detail: 'this Origin is not allowed' })
+  const answer = answering(403, { code: 'forbidden', detail: 'the setting origins does not list this Origin' })
   const { relay, errors, joining, socket, pass } = await failedHandshake((url, options) => {
     asked.push(url)
     return answer(url, options)
   })
-  const reason = 'forbidden: this Origin is not allowed'
+  const reason = 'forbidden: the setting origins does not list this Origin'
   assert.deepEqual(asked, ['http://127.0.0.1:1/v1/connect'])
   assert.deepEqual([relay.state, relay.reason], ['refused', reason])
-  assert.deepEqual(errors.map(({ code, message }) => [code, message]), [['forbidden', 'this Origin is not allowed']])
+  assert.deepEqual(errors.map(({ code, message }) => [code, message]), [['forbidden', 'the setting origins does not list this Origin']])
   await assert.rejects(joining, { code: 'refused', message: reason })
   const before = socket()
   await pass(600)
   assert.equal(socket(), before)
+})
+
+test('a listener that closes the client at a refusal has the last word', async () => {
+  for (const again of [false, true]) {
+    const fetch = answering(403, { code: 'forbidden', detail: 'the setting origins does not list this Origin' })
+    const { relay, socket } = await connecting({ fetch })
+    const states = []
+    relay.addEventListener('state', ({ detail }) => states.push(detail.state))
+    relay.addEventListener('error', () => {
+      relay.close()
+      if (again) relay.connect()
+    })
+    socket().onclose({ code: 1006, reason: '' })
+    for (let turn = 0; turn < 8; turn += 1) await setImmediate()
+    assert.deepEqual(states, again ? ['waiting', 'closed', 'connecting'] : ['waiting', 'closed'])
+    relay.close()
+  }
+})
+
+test('the reason is requested after the failures 1, 2, 4 and 8', async () => {
+  let requests = 0
+  const counts = []
+  const { socket, pass, relay } = await connecting({ fetch: async () => (requests += 1, new Response('', { status: 502 })) })
+  for (let failure = 1; failure <= 9; failure += 1) {
+    socket().onclose({ code: 1006, reason: '' })
+    for (let turn = 0; turn < 8; turn += 1) await setImmediate()
+    counts.push(requests)
+    await pass(120)
+  }
+  assert.deepEqual(counts, [1, 2, 2, 3, 3, 3, 3, 4, 4])
+  relay.close()
+})
+
+test('a redirect is reported as one', async () => {
+  const { handshakeRefusal } = await import('../../web/handshake.js')
+  // A browser hides the status of a redirect that it does not follow.
+  const fetch = async () => ({ type: 'opaqueredirect', status: 0, headers: new Headers() })
+  const found = await handshakeRefusal('wss://relay.example.org/v1/connect', { fetch, origin: undefined })
+  assert.deepEqual([found.code, found.isFinal], ['handshake', false])
+  assert.match(found.message, /redirect/)
+})
+
+test('the reason names the page that the relay refuses', async () => {
+  const { handshakeRefusal } = await import('../../web/handshake.js')
+  const fetch = answering(403, { code: 'forbidden', detail: 'the setting origins does not list this Origin' })
+  const found = await handshakeRefusal('wss://relay.example.org/v1/connect', { fetch, origin: 'http://localhost:3000' })
+  assert.match(found.message, /origins.*http:\/\/localhost:3000/)
+  assert.equal(found.isFinal, true)
 })
 
 test('a handshake that is refused for a while is reported once, and tried again', async () => {
@@ -427,7 +475,7 @@ for (const status of [426, 502]) {
     const { relay, errors } = await failedHandshake(answering(status), 2)
     assert.equal(relay.state, 'waiting')
     assert.deepEqual(errors.map(({ code }) => code), ['handshake'])
-    assert.match(errors[0].message, status === 426 ? /proxy/ : /502/)
+    assert.match(errors[0].message, status === 426 ? /proxy.*Upgrade.*Host.*origins/ : /502/)
   })
 }
 
