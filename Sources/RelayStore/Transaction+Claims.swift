@@ -90,9 +90,11 @@ extension Transaction {
     let isLate: Bool
   }
 
-  /// A job that was sent, as it would be sent now; nil where its message was read, is gone, or was not sent to who is a
-  /// member.
-  /// - Parameter isDeleted: Whether its message was taken back.
+  /// A job that was sent, as it would be sent now.
+  ///
+  /// A user whose `join` was withdrawn counts as a member only if the message was deleted: the phone then shows less.
+  /// - Parameter isDeleted: True if the message was deleted.
+  /// - Returns: `nil` when the message was read or is gone, or when the recipient is not a member.
   func change(of id: String, isDeleted: Bool, _ shared: inout Shared) throws -> Claim? {
     do {
       return try claim(id, isDeleted: isDeleted, &shared)
@@ -105,7 +107,8 @@ extension Transaction {
     let row = try db.first(
       """
       SELECT job.room, job.user, job.attempts, job.created, job.level, job.is_notify_anyway, job.digest IS NOT NULL,
-        rooms.name, rooms.epoch, recipient.name, members.read, collapsed.name, job.collapse_seq,
+        rooms.name, rooms.epoch, recipient.name,
+        CASE WHEN NOT members.is_withdrawn OR ?2 THEN members.read END, collapsed.name, job.collapse_seq,
         coalesce(original.sender = job.user, 0), sender.display_name, sender.avatar, messages.reports,
         \(Device.columns), \(StoredMessage.columns), sender.handle, sender.handle_type,
         \(Reader.isAnsweredCall), devices.registered, sender.avatar_sha256
@@ -118,9 +121,9 @@ extension Transaction {
       LEFT JOIN users AS sender ON sender.id = messages.sender
       LEFT JOIN messages AS original ON original.room = job.room AND original.seq = messages.reply_to
       LEFT JOIN rooms AS collapsed ON collapsed.id = job.collapse_room
-      WHERE job.id = ?
+      WHERE job.id = ?1
       """,
-      [id])
+      [id, isDeleted])
     guard let row else { throw Obstacle.noMessage }
     let room = RoomID(unchecked: row[7])
     if let obstacle = Obstacle(

@@ -194,7 +194,7 @@ extension Transaction {
         SELECT rooms.name, rooms.epoch, \(StoredMessage.columns) FROM messages
         JOIN rooms ON rooms.id = messages.room
         JOIN users AS sender ON sender.id = messages.sender
-        LEFT JOIN members ON members.room = messages.room AND members.user = ?3
+        LEFT JOIN members ON members.room = messages.room AND members.user = ?3 AND NOT members.is_withdrawn
         WHERE messages.room = ?1 AND messages.seq = ?2 AND NOT messages.is_deleted
           AND coalesce(members.read < messages.seq, \(Schema.isNotifications("rooms.name")))
         """,

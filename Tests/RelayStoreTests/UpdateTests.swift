@@ -56,6 +56,16 @@ import Testing
     #expect(try await updates(at: .at(99_999)).isEmpty)
   }
 
+  @Test func `a phone receives no edit of a room that its user may not join`() async throws {
+    try await show()
+    try await edit("new")
+    try await test.write { try $0.withdraw(from: [room], bob.id) }
+    try await edit("newer")
+    #expect(try await updates().isEmpty)
+    try await test.write { _ = try $0.delete(room, 1) }
+    #expect(try change(try await updates().first).0 == .deleted)
+  }
+
   @Test func `an edit while one is told is told as well`() async throws {
     try await show()
     try await edit("new")
