@@ -186,6 +186,11 @@ export class Room extends EventTarget {
     if (!this.isJoined) return
     this.#present(presenceAfter(this.presence, { ...reply, type: 'joined' }))
     this.#show({ order, shown })
+    for (const change of reply.recovered === true && Array.isArray(reply.changes) ? reply.changes : []) {
+      // A listener may have left.
+      if (!this.isJoined) return
+      if ((change?.type === 'edited' || change?.type === 'deleted') && change.room === this.name) this[told](change)
+    }
     this.#marks.joined(reply.read ?? 0)
     for (const { resolve } of this.#joins.splice(0)) resolve()
     this.#outbox.flush()

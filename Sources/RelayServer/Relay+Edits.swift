@@ -125,14 +125,6 @@ extension Relay {
     hub.trim(handle, before: seq + 1)
     hub.tell(Replies.change(event, seq, at: time, body: body, in: room), in: handle, cause: cause)
   }
-
-  /// Sends a session the newest state of messages that changed while it was away.
-  func send(_ changes: [ChangedMessage], of room: RoomID, to session: SessionHandle) {
-    for change in changes {
-      let event = change.body == nil ? "deleted" : "edited"
-      hub.push(Replies.change(event, change.seq, at: change.time, body: change.body, in: room), to: session)
-    }
-  }
 }
 
 extension Fields {

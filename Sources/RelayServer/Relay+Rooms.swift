@@ -102,9 +102,9 @@ extension Relay {
     var found = asked.contains(.history) ? nil : Replay.nothing
     for _ in 0..<Self.mostReplays where found == nil {
       // Messages that were shown while this one was read are in the hub's tail; when that is too short, again.
-      let changes = changedRooms[handle]?.count
+      let seen = changedRooms[handle]?.count
       found = try await replay(room, handle, after: after, newest: newest)
-      if changes != changedRooms[handle]?.count { found = nil }
+      if seen != changedRooms[handle]?.count { found = nil }
     }
     let history = found ?? Replay.nothing
     // The configuration may have been read again since.
@@ -125,13 +125,16 @@ extension Relay {
       if !facts.isLarge, rights.contains(.presence) { $0.raw("members", hub.entries(of: handle, seenBy: user)) }
       $0.integer("memberCount", facts.memberCount)
       if rights.contains(.presence) { $0.integer("onlineCount", facts.onlineCount) }
+      // The reply moves the client's position past these changes. As events they could be lost behind it.
+      if !history.changes.isEmpty {
+        $0.raw("changes", JSONWriter.array(history.changes.map { Replies.change($0, in: room) }))
+      }
     }
-    send(history.changes, of: room, to: request.session)
   }
 
   /// The room with the user as a member of it. The caller has pinned it.
   /// - Parameters:
-  ///   - session: The session that joins. Is `nil` when no session hears the room for it.
+  ///   - session: The session that joins. Is `nil` when a backend adds the member.
   ///   - rights: The rights of the caller. Throws `forbidden` when the room is to be made and `create` is missing.
   ///   - place: The room's name in the request.
   ///   - isBounded: True if a new membership counts against the room's rate.
@@ -205,23 +208,23 @@ extension Relay {
 
   struct Replay {
     var messages: MessagesText
-    /// Everything that was asked for by position is there.
+    /// True if `messages` and `changes` are all that the client missed since the position that it named.
     var isComplete: Bool
-    /// Messages that the client has, and that may have changed since.
+    /// The newest states of messages that the client has, and that may have changed since.
     var changes: [ChangedMessage] = []
 
     static let nothing = Replay(messages: .none, isComplete: false)
   }
 
-  /// What a join is given, up to the newest message that the hub has shown; nil: more was shown meanwhile than the
-  /// hub's tail holds.
+  /// The messages and changes in a reply to `join`, up to the newest message that the hub has shown.
+  /// - Returns: `nil` when the hub has shown more messages meanwhile than its tail holds.
   private func replay(_ room: RoomID, _ handle: RoomHandle, after: Position?, newest: Int) async throws -> Replay? {
     guard let position = hub.position(of: handle) else { throw HubRefusal.gone }
     let kept = policy(of: room).history.count
     if let after, after.epoch == position.epoch, after.seq <= position.seq,
       position.seq - after.seq <= Int64(min(limits.history, kept))
     {
-      if let changes = try await changes(room, handle, since: after.seq, kept: kept) {
+      if let changes = try await changedMessages(room, handle, since: after.seq, kept: kept) {
         if let tail = hub.tail(of: handle, after: after.seq) {
           return Replay(messages: tail, isComplete: true, changes: changes)
         }
@@ -255,25 +258,27 @@ extension Relay {
 
   /// The messages up to `seq` that may have changed since a client knew the room up to there; `nil` when there are more
   /// than a reply may contain. Reads only when the room has changed since.
-  private func changes(
+  private func changedMessages(
     _ room: RoomID, _ handle: RoomHandle, since seq: Int64, kept: Int
   ) async throws -> [ChangedMessage]? {
     guard seq > 0, let known = changedRooms[handle], known.newest >= seq else { return [] }
     return try await store.read { [limits] in
-      try $0.changes(room, upTo: seq, kept: kept, limit: limits.history, maxBytes: Self.maxChanged)
+      try $0.changes(
+        room, upTo: seq, kept: kept, limit: limits.history, maxBytes: min(Self.maxChanged, limits.outgoingQueue))
     }
   }
 
+  /// The maximum of bytes of bodies in the `messages` of a reply to `join`.
   static let mostRecovered = 512 << 10
-  /// Bytes of bodies in the changes that follow the reply to `join`.
+  /// The maximum of bytes of bodies in the `changes` of a reply to `join`. The limit `outgoingQueue` may be lower.
   static let maxChanged = 128 << 10
-  /// A room that is busier than its history can be read gives none.
+  /// The maximum of attempts to read the history for a `join`. After them the reply contains no history.
   static let mostReplays = 3
   /// Bytes of bodies in a page of history; the next page continues behind them. A larger page would hold more memory
   /// for each client that does not read.
   static let mostPaged = 256 << 10
 
-  /// Of a page and what was shown since it was read, so much of the newest that was shown.
+  /// The newest messages of a page and of the messages that the hub has shown since the page was read.
   private func shown(_ page: MessagePage, in room: RoomHandle, newest: Int64) -> MessagesText? {
     guard let shown = hub.position(of: room)?.seq else { return nil }
     let before = shown - newest

@@ -5,6 +5,12 @@ import RelayStore
 
 /// The text of frames and of what several of them share.
 enum Replies {
+  /// The newest state of a message that was edited or deleted, as its event.
+  static func change(_ changed: ChangedMessage, in room: RoomID) -> [UInt8] {
+    change(
+      changed.body == nil ? "deleted" : "edited", changed.seq, at: changed.time, body: changed.body, in: room)
+  }
+
   /// The event that a message was edited or deleted.
   static func change(_ event: String, _ seq: Int64, at time: Timestamp, body: [UInt8]?, in room: RoomID) -> [UInt8] {
     JSONWriter.object {

@@ -12,7 +12,12 @@ public struct Frame: Equatable, Sendable {
   /// nil: it is no JSON, or no object.
   init?(reading text: [UInt8]) {
     guard let members = JSON(reading: text, deepest: Self.deepest), case .object = members else { return nil }
-    // Without a type it is nothing that this client knows.
+    self.init(members)
+  }
+
+  /// A frame of members that were parsed before.
+  init(_ members: JSON) {
+    // A frame without a type is unknown to this client, which ignores it.
     type = members["type"]?.text ?? ""
     self.members = members
   }

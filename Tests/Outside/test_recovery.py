@@ -28,16 +28,12 @@ def seqs(reply):
     return [message["seq"] for message in reply["messages"]]
 
 
-def changed(session):
-    """The changes in the session's inbox, as pairs of seq and new body."""
-    return [
-        (frame["seq"], frame.get("body", "deleted"))
-        for frame in session.inbox
-        if frame["type"] in ("edited", "deleted")
-    ]
+def changed(reply):
+    """The changes in a reply to `join`, as pairs of seq and new body."""
+    return [(change["seq"], change.get("body", "deleted")) for change in reply.get("changes", [])]
 
 
-def test_changes_that_a_client_missed_follow_the_reply(connect, names, relay, talk):
+def test_changes_that_a_client_missed_are_in_the_reply(connect, names, relay, talk):
     alice, room, epoch = talk(4)
     (bob,) = names("bob")
     away = connect(bob)
@@ -49,14 +45,15 @@ def test_changes_that_a_client_missed_follow_the_reply(connect, names, relay, ta
     alice.send(room, 5)
     back = connect(bob)
     reply = back.join(room, after={"epoch": epoch, "seq": 4})
-    assert (reply["recovered"], seqs(reply)) == (True, [5])
-    back.request("ping")
-    assert changed(back) == [(2, "newer"), (3, "deleted")]
+    # The connection may end behind the reply, and the position in the reply is behind the changes.
+    back.drop()
+    assert (reply["recovered"], seqs(reply), reply["seq"]) == (True, [5], 5)
+    assert changed(reply) == [(2, "newer"), (3, "deleted")]
+    assert [(change["type"], change["room"]) for change in reply["changes"]] == [("edited", room), ("deleted", room)]
     # A client that has the newest message has received all changes before it.
     again = connect(bob)
-    assert again.join(room, after={"epoch": epoch, "seq": 5})["recovered"]
-    again.request("ping")
-    assert changed(again) == []
+    reply = again.join(room, after={"epoch": epoch, "seq": 5})
+    assert reply["recovered"] and "changes" not in reply
 
 
 def test_changes_that_a_client_missed_outlive_the_relay(start, connect):
@@ -68,9 +65,8 @@ def test_changes_that_a_client_missed_outlive_the_relay(start, connect):
     relay.kill()
     relay.start()
     bob = connect(relay, "alice")
-    assert bob.join("room", after={"epoch": epoch, "seq": 1})["recovered"]
-    bob.request("ping")
-    assert changed(bob) == [(1, "new")]
+    reply = bob.join("room", after={"epoch": epoch, "seq": 1})
+    assert (reply["recovered"], changed(reply)) == (True, [(1, "new")])
 
 
 def test_more_changes_than_a_reply_may_contain_are_not_recovered(start, connect):
@@ -83,6 +79,26 @@ def test_more_changes_than_a_reply_may_contain_are_not_recovered(start, connect)
         alice.request("edit", room="room", seq=seq, body="new")
     reply = connect(relay, "alice").join("room", after={"epoch": epoch, "seq": 5}, history=3)
     assert (reply["recovered"], seqs(reply)) == (False, [3, 4, 5])
+
+
+@pytest.mark.parametrize("excess", [0, 1])
+def test_changes_of_128_kibibytes_are_recovered_and_one_byte_more_is_not(talk, excess):
+    alice, room, epoch = talk(3)
+    for seq, size in enumerate((60_000, 60_000, (128 << 10) - 120_000 + excess), start=1):
+        alice.request("edit", room=room, seq=seq, body="x" * (size - len('""')))
+    reply = alice.join(room, after={"epoch": epoch, "seq": 3})
+    assert (reply["recovered"], len(changed(reply))) == ((True, 3) if not excess else (False, 0))
+
+
+@pytest.mark.parametrize("excess", [0, 1])
+def test_changes_are_no_larger_than_the_outgoing_queue(start, connect, excess):
+    relay = start("--limits-outgoing-queue", 8_192)
+    alice = connect(relay, "alice")
+    epoch = alice.join("room")["epoch"]
+    alice.send("room", 1)
+    alice.request("edit", room="room", seq=1, body="x" * (8_192 - len('""') + excess))
+    reply = alice.join("room", after={"epoch": epoch, "seq": 1})
+    assert (reply["recovered"], len(changed(reply))) == ((True, 1) if not excess else (False, 0))
 
 
 def test_history_pages_backward_from_the_newest(talk):

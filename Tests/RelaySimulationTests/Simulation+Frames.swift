@@ -14,14 +14,21 @@ extension Simulation {
     case "member": try hearOfMember(fields, client)
     case "bye": try part(fields, client)
     case "presence" where !fields.has("id"): try see(fields, client)
-    case "edited":
-      let place = try place(fields)
-      if let body = try body(of: fields) { try model.seeEdit(body, of: place) }
-    case "deleted": try model.log(of: fields.room).seeDeleted(try place(fields))
+    case "edited", "deleted": try see(change: fields)
     case "delivery": hearOfDelivery(fields, client)
     case "receipt": break
     case let type where fields.has("id"): try take(reply: fields, type, json, client)
     default: throw Violation(.answered, "\(client.slot) hears \(String(decoding: json, as: UTF8.self))")
+    }
+  }
+
+  /// A change in an event, or in the `changes` of a reply.
+  private func see(change fields: Fields) throws {
+    let place = try place(fields)
+    if try fields.string("type", longest: 64) == "deleted" {
+      try model.log(of: place.room).seeDeleted(place)
+    } else if let body = try body(of: fields) {
+      try model.seeEdit(body, of: place)
     }
   }
 
@@ -182,6 +189,7 @@ extension Simulation {
     if after != nil { audit.tally.count(isKnown ? .recovery : .noRecovery) }
     let count = isKnown ? seq - (after?.seq ?? 0) : try newest(history, of: seq, messages.count)
     try expect(messages, from: seq - count + 1, to: seq, in: room, of: client)
+    for change in try entries(fields, "changes") { try see(change: change) }
     for entry in try entries(fields, "members") { try see(entry, client) }
     let mark = model.members[Membership(room: room, user: client.slot.user)]?.mark.latest ?? 0
     model.attendance.join(client.slot, room, givenFrom: seq - count + 1, mark: mark, now: clock.now)

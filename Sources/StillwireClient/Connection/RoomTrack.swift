@@ -65,6 +65,7 @@ struct RoomTrack: Equatable {
       position = Position(epoch: epoch, seq: seen)
     }
     for message in told where message.seq > (position?.seq ?? 0) { events.append(.message(seen(message, me: me))) }
+    if isRecovered == true { events += changes(in: reply) }
     // Complete up to here, also where nothing is told of it.
     position = now
     people = people.after(People.Change(reply))
@@ -72,6 +73,16 @@ struct RoomTrack: Equatable {
     let known = reply["read"]?.integer ?? 0
     defer { read = max(read, known) }
     return Joined(events: events, read: read > known ? read : nil)
+  }
+
+  /// The `changes` of a reply as the events that they replace.
+  private func changes(in reply: JSON) -> [Event] {
+    (reply["changes"]?.items ?? []).compactMap { change in
+      let frame = Frame(change)
+      guard frame.type == "edited" || frame.type == "deleted", frame.room == room, let seq = frame.seq, hasSeen(seq)
+      else { return nil }
+      return .frame(frame)
+    }
   }
 
   /// The connection is gone, and with it what had come too early: it will be recovered.
