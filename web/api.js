@@ -12,8 +12,9 @@ export class CallError extends Error {
 }
 
 /**
- * A call of the HTTP API, in open mode as `user`, or with the report key of a device as `key`. Resolves with the reply; throws a `CallError` with the relay's reason.
- * `log` hears what was said and answered; with `keepalive` it outlives the page.
+ * Calls the HTTP API, in open mode as `user`, or with the report key of a device as `key`. Resolves with the reply;
+ * rejects with a `CallError` that has the relay's reason. It passes the request and the answer to `log`. With `keepalive`
+ * the request outlives the page.
  */
 export async function call(method, path, { user, key, body, keepalive, log = () => {} } = {}) {
   const text = body && JSON.stringify(body)

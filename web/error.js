@@ -5,6 +5,7 @@
  * `closed` (no connection, or it ended: nobody knows whether the request took effect), `timeout`, `full` (the outbox),
  * `uncertain` (a send that may have taken effect, too long ago to ask), `replaced` (a Focus report by a newer one),
  * `removed` (from the room), `malformed` (a reply that lacks what it needs), `refused` (the client will not come back).
+ * A `Reporter` has `unreachable` (no answer) and `bad_answer` (an answer that is not the relay's) besides.
  */
 export class StillwireError extends Error {
   constructor({ code, message, temporary = false, retryAfter = 0 }) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { StillwireError, closed } from './error.js'
+import { nextReportNumber } from './report-number.js'
 
 /** The newest report of a Focus, told at every welcome until the relay has answered it. */
 export class FocusReport {
@@ -15,8 +16,7 @@ export class FocusReport {
 
   set(isFocused, fields) {
     const at = this.#link.clock.now()
-    // The relay ignores a number that is not above the last one; the clock keeps it rising over restarts.
-    this.#lastNumber = Math.max(this.#lastNumber + 1, at)
+    this.#lastNumber = nextReportNumber(this.#lastNumber, at)
     this.#settle('reject', new StillwireError({ code: 'replaced', message: 'a newer report replaced it' }))
     return new Promise((resolve, reject) => {
       this.#report = { fields: { isFocused, at, number: this.#lastNumber, ...fields }, resolve, reject }

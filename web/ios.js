@@ -11,6 +11,11 @@ export function intentOf({ aps, communication }, hasExtension) {
   return hasExtension && aps['mutable-content'] === 1 && communication?.sender?.id ? communication : null
 }
 
+/** The ids of a push, {`notification`, `receipt`}: in `communication` of a person's message, else in `push`. */
+export function pushIDs({ communication, push }) {
+  return communication ?? push ?? {}
+}
+
 /**
  * What iOS shows of a push: {`from`, `title`, `subtitle`, `body`, `isPerson`}. With an intent, the sender and the
  * conversation replace the title and the subtitle, and the sender's picture replaces the app's icon.

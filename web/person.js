@@ -3,6 +3,7 @@ import { call, segment } from './api.js'
 import { responseText } from './categories.js'
 import { conversationAfter, emptyConversation } from './conversation.js'
 import { focusOff, isFocus } from './focus.js'
+import { pushIDs } from './ios.js'
 import { PhoneReports } from './phone-reports.js'
 import { emptyPhone, phoneAfter, phoneAfterOpening, phoneAfterReading, phoneWithSummary, phoneWithout } from './phone.js'
 import { isSilenced } from './presence.js'
@@ -382,8 +383,9 @@ export class Person extends EventTarget {
     this.#dispatch('push', push)
     this.#changed()
     // As the notification service extension does: it proves by the receipt that it has the push.
-    const { notification, receipt } = push.payload.communication ?? push.payload.push ?? {}
-    if (receipt && phone.hasExtension) this.#call('POST', `v1/notifications/${notification}/received`, { receipt }).catch(() => {})
+    const { notification, receipt } = pushIDs(push.payload)
+    const path = `v1/notifications/${notification}/received`
+    if (receipt && phone.hasExtension) this.#call('POST', path, { receipt }).catch(() => {})
   }
 
   async #report() {

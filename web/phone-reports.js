@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { allowedLabels, isFocusedFor, ownLabel } from './focus.js'
+import { nextReportNumber } from './report-number.js'
 
 /** What the relay takes for granted of a phone that has told nothing. */
 const untold = { focus: '{"isFocused":false}', filter: '{"active":false}', label: 'null' }
@@ -60,10 +61,8 @@ export class PhoneReports {
     this.told = { ...this.told, [name]: text }
   }
 
-  // The relay ignores a report whose number is not above the last one. The clock keeps it rising over reloads, and over
-  // several tabs of one person.
   #origin() {
-    this.#number = Math.max(this.#number + 1, Date.now())
+    this.#number = nextReportNumber(this.#number, Date.now())
     return { device: this.#device, number: this.#number }
   }
 }

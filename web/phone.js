@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { standing } from './focus.js'
-import { appearance, intentOf } from './ios.js'
+import { appearance, intentOf, pushIDs } from './ios.js'
 
 /**
  * What a phone shows while its app is closed: `notifications`, oldest first, as its push gateway delivered them, the
@@ -58,7 +58,7 @@ export function phoneAfterReading(phone, readUpTo) {
   return left.length === phone.notifications.length ? phone : { ...phone, notifications: left, badge: left.length }
 }
 
-/** The phone when the app is opened, which removes what it has no conversation for. */
+/** The phone when the app is opened: the app removes notifications that belong to no conversation. */
 export function phoneAfterOpening(phone) {
   const gone = phone.notifications.filter(({ message }) => !message).map(({ push }) => push)
   const notifications = phone.notifications.filter(({ message }) => message)
@@ -99,8 +99,7 @@ export function stacks(notifications) {
 
 function shown(push, id, intent, focus) {
   const { aps, message, digest } = push.payload
-  // Where a push is no message of a person, its ids stand in `push`.
-  const { notification } = push.payload.communication ?? push.payload.push ?? {}
+  const { notification } = pushIDs(push.payload)
   const place = standing(push.payload, intent, focus)
   return {
     id,

@@ -519,7 +519,7 @@ test('a reporter sends what its key permits', async () => {
   ])
 })
 
-test("a reporter throws the relay's words", async () => {
+test("a reporter rejects with the relay's code and message", async () => {
   const { Reporter } = await import('../../web/stillwire.js')
   const reporter = (fetch) => new Reporter('http://relay.example.org', 'swr_key', { fetch })
   const refused = answering(401, { code: 'unauthorized', detail: 'the report key was revoked' })
@@ -528,7 +528,9 @@ test("a reporter throws the relay's words", async () => {
   })
   const limited = answering(429, { code: 'rate_limited', detail: 'too many requests', retryAfter: 2 })
   await assert.rejects(reporter(limited).focus(true), { isTemporary: true, retryAfter: 2 })
-  await assert.rejects(reporter(answering(502)).focus(true), { code: 'unreachable', isTemporary: true })
+  await assert.rejects(reporter(answering(502)).focus(true), { code: 'bad_answer', message: /502/, isTemporary: true })
+  await assert.rejects(reporter(answering(404)).focus(true), { code: 'bad_answer', isTemporary: false })
+  await assert.rejects(reporter(answering(200)).focus(true), { code: 'bad_answer', isTemporary: false })
   const gone = () => Promise.reject(new TypeError('failed'))
   await assert.rejects(reporter(gone).focus(true), { code: 'unreachable', isTemporary: true })
 })
