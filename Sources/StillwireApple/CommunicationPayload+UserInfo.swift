@@ -21,6 +21,12 @@
   }
 
   extension UNNotificationContent {
+    /// The id of the push, for ``StillwireClient/RelayAPI/respond(to:with:text:key:)``. Messages, digests and plain
+    /// notifications have one. Is `nil` when the push is not the relay's.
+    public var notificationID: String? {
+      text(of: ["communication", "push"]).flatMap { CommunicationPayload.notification(reading: $0) }
+    }
+
     /// The JSON of some members of the payload.
     fileprivate func text(of keys: [String]) -> Data? {
       var members: [String: Any] = [:]

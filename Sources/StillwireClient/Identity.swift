@@ -8,7 +8,7 @@ public enum Identity: Equatable, Sendable {
   /// The `reportKey` of this device's registration, for ``FocusReporter`` and ``RelayAPI/respond(to:with:text:key:)`` in
   /// an extension. It does not expire. The relay refuses it for a session and for other requests.
   case reportKey(String)
-  /// Open mode, for development: everybody is who they say.
+  /// Open mode, for development: the relay trusts this user name.
   case open(UserID, name: String? = nil, avatar: String? = nil)
 
   /// The members of `hello`.

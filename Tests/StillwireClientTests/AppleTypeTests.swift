@@ -8,7 +8,7 @@
     private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
       .deletingLastPathComponent()
 
-    @Test func `StillwireApple has the types of Apple's frameworks`() throws {
+    @Test func `StillwireApple and the samples of the articles have the types of Apple's frameworks`() throws {
       let folder = FileManager.default.temporaryDirectory.appending(path: "apple-\(UUID().uuidString)")
       try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
       defer { try? FileManager.default.removeItem(at: folder) }
@@ -22,14 +22,55 @@
       let sources = try FileManager.default.contentsOfDirectory(
         at: Self.root.appending(path: "Sources/StillwireApple"), includingPropertiesForKeys: nil)
       #expect(sources.count > 5)
-      var arguments = ["-typecheck", "-module-name", "StillwireApple", "-package-name", "stillwire"]
-      for place in [folder, Self.root.appending(path: ".build/debug/Modules")] { arguments += ["-I", place.path] }
-      for file in try moduleMaps { arguments += ["-Xcc", "-fmodule-map-file=\(file)"] }
+      var found: [String] = []
+      for place in [folder, Self.root.appending(path: ".build/debug/Modules")] { found += ["-I", place.path] }
+      for file in try moduleMaps { found += ["-Xcc", "-fmodule-map-file=\(file)"] }
+      var arguments = [
+        "-emit-module", "-module-name", "StillwireApple", "-package-name", "stillwire", "-o",
+        folder.appending(path: "StillwireApple.swiftmodule").path,
+      ]
+      arguments += found
       for feature in ["ExistentialAny", "InternalImportsByDefault", "MemberImportVisibility"] {
         arguments += ["-enable-upcoming-feature", feature]
       }
       for source in sources where source.pathExtension == "swift" { arguments.append(source.path) }
       try compile(arguments)
+      let samples = folder.appending(path: "Samples.swift")
+      try samplesOfArticles.write(to: samples, atomically: true, encoding: .utf8)
+      try compile(["-typecheck", "-module-name", "Samples"] + found + [samples.path])
+    }
+
+    /// Samples of the articles, inside declarations that an app has anyway.
+    private var samplesOfArticles: String {
+      get throws {
+        let actions = try samples(of: "NotificationActions")
+        let filters = try samples(of: "FocusFilters")
+        try #require(actions.count == 2 && filters.count == 2)
+        return """
+          import Foundation
+          import FoundationNetworking
+          import StillwireApple
+          import StillwireClient
+          import UserNotifications
+          struct Keychain {
+            static let shared = Keychain()
+            func token() throws -> String { "" }
+            func reportKey() throws -> String { "" }
+          }
+          func declareCategories(defaults: UserDefaults) async throws {
+          \(actions[0])}
+          final class Delegate: NSObject, UNUserNotificationCenterDelegate, Sendable {
+          \(actions[1])}
+          \(filters[1])
+          """
+      }
+    }
+
+    /// The blocks of Swift code in an article.
+    private func samples(of article: String) throws -> [String] {
+      let file = Self.root.appending(path: "Sources/StillwireClient/StillwireClient.docc/\(article).md")
+      let parts = try String(contentsOf: file, encoding: .utf8).components(separatedBy: "```swift\n")
+      return parts.dropFirst().compactMap { $0.components(separatedBy: "```").first }
     }
 
     /// Of the C modules below StillwireClient's dependencies: their own, and those that SwiftPM made.

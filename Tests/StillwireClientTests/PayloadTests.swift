@@ -136,6 +136,21 @@ import Testing
     #expect(ArrivalReceipt(reading: (plain + String(repeating: " ", count: 5_120)).utf8) == nil)
   }
 
+  @Test func `the id of a push of any kind is read`() throws {
+    let id = "DD03C85B-FE98-48F9-98B0-2DA51FBEEED8"
+    let plain = #"{"aps":{"alert":"3 messages"},"push":{"notification":"\#(id)"}}"#
+    #expect(CommunicationPayload.notification(reading: plain.utf8) == id)
+    let payload = try #require(CommunicationPayload(reading: Self.direct.utf8))
+    #expect(CommunicationPayload.notification(reading: Self.direct.utf8) == payload.notification)
+    #expect(CommunicationPayload.notification(reading: #"{"push":{"notification":"../x"}}"#.utf8) == nil)
+    #expect(CommunicationPayload.notification(reading: #"{"aps":{}}"#.utf8) == nil)
+    #expect(CommunicationPayload.notification(reading: "[]".utf8) == nil)
+    // The largest payload that Apple's service takes, and one byte more.
+    let padding = String(repeating: " ", count: 5_120 - plain.utf8.count)
+    #expect(CommunicationPayload.notification(reading: (plain + padding).utf8) == id)
+    #expect(CommunicationPayload.notification(reading: (plain + padding + " ").utf8) == nil)
+  }
+
   @Test func `a sender without an address has the id as the handle`() throws {
     let ann = try #require(payload(#"{"sender":{"id":"ann"},"conversation":{"id":"tea"}}"#)).sender
     #expect((IntentPerson(ann).handle, IntentPerson(ann).handleType) == ("ann", .unknown))

@@ -48,7 +48,7 @@ import Testing
     #expect(throws: POSIXError.self) { try ReportNumber(file: URL(filePath: "/nowhere/number")).next() }
   }
 
-  @Test func `the time of day is the number where the file cannot be used`() throws {
+  @Test func `the number is the time since 1970 where the file cannot be used`() throws {
     let locked = ReportNumber(file: URL(filePath: "/nowhere/number"), now: { Date(timeIntervalSince1970: 7) })
     #expect(locked.nextOrTime() == 7_000)
     defer { try? FileManager.default.removeItem(at: file) }

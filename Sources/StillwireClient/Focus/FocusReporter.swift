@@ -17,7 +17,7 @@ public struct FocusReporter: Sendable {
   ///   - device: The same that the app names in ``Stillwire/Configuration/device`` and registers for pushes.
   ///   - numberFile: Where the number of the last report is kept: a file in the app group's container, shared by the
   ///     app and its extensions. If the file cannot be used (it is locked before the first unlock), the number is the
-  ///     time of day, and the report is sent all the same.
+  ///     time in milliseconds since 1970, and the report is sent all the same.
   ///   - patience: How long an answer may take.
   ///   - identity: Called at each report: the device's report key, or a token.
   public init(

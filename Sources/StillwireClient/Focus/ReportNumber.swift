@@ -34,7 +34,7 @@ public struct ReportNumber: Sendable {
     return number
   }
 
-  /// Returns ``next()``, or the time of day if the file cannot be used.
+  /// Returns ``next()``, or the time in milliseconds since 1970 if the file cannot be used.
   ///
   /// Before the first unlock the system locks the file. A report with the time as its number is better than no report:
   /// the numbers in the file follow the clock too, so that the relay still keeps the newest report.

@@ -19,8 +19,7 @@ public struct ArrivalReceipt: Equatable, Sendable {
   /// Reads the ids from a payload of any kind: a communication, a digest or a plain notification, where they are in
   /// `push`. Returns nil when the payload has no token.
   public init?(_ payload: JSON) {
-    let ids = payload["communication"] ?? payload["push"]
-    self.init(notification: ids?["notification"]?.text, receipt: ids?["receipt"]?.text)
+    self.init(notification: payload.pushIDs?["notification"]?.text, receipt: payload.pushIDs?["receipt"]?.text)
   }
 
   /// Reads the text of a payload. Returns nil when it has no token, or is longer than ``CommunicationPayload/largest``.
@@ -42,4 +41,20 @@ public struct ArrivalReceipt: Equatable, Sendable {
     let request = URLRequest(relay: relay, "POST", "/v1/notifications/\(notification)/received", body)
     _ = try await HTTPExchange.answer(to: request, patience: patience).json()
   }
+}
+
+extension CommunicationPayload {
+  /// Reads the id of a push of any kind from the text of its payload: a communication, a digest or a plain notification.
+  /// Returns `nil` if the payload has no such id, or is longer than ``largest``.
+  ///
+  /// ``RelayAPI/respond(to:with:text:key:)`` takes this id.
+  public static func notification(reading text: some Collection<UInt8>) -> String? {
+    guard text.count <= largest, let id = JSON(reading: text)?.pushIDs?["notification"]?.text else { return nil }
+    return UUID(uuidString: id) == nil ? nil : id
+  }
+}
+
+extension JSON {
+  /// The object of a payload that has the ids of the push.
+  fileprivate var pushIDs: JSON? { self["communication"] ?? self["push"] }
 }

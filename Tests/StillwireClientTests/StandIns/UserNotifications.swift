@@ -9,6 +9,33 @@ open class UNNotificationContent: NSObject {
 
 public protocol UNNotificationContentProviding: NSObjectProtocol {}
 
+open class UNNotificationRequest: NSObject {
+  open var content: UNNotificationContent { fatalError() }
+}
+
+open class UNNotification: NSObject {
+  open var request: UNNotificationRequest { fatalError() }
+}
+
+open class UNNotificationResponse: NSObject {
+  open var notification: UNNotification { fatalError() }
+  open var actionIdentifier: String { fatalError() }
+}
+
+open class UNTextInputNotificationResponse: UNNotificationResponse {
+  open var userText: String { fatalError() }
+}
+
+open class UNUserNotificationCenter: NSObject {
+  open class func current() -> UNUserNotificationCenter { fatalError() }
+  open func setNotificationCategories(_ categories: Set<UNNotificationCategory>) { fatalError() }
+}
+
+public protocol UNUserNotificationCenterDelegate: NSObjectProtocol {
+  func userNotificationCenter(
+    _ center: UNUserNotificationCenter, didReceive response: UNNotificationResponse) async
+}
+
 public struct UNNotificationCategoryOptions: OptionSet, Sendable {
   public let rawValue: UInt
   public init(rawValue: UInt) { self.rawValue = rawValue }
