@@ -27,7 +27,7 @@ export interface Options {
   WebSocket?: unknown
   /** The window whose life is followed: visibility, input, network, freezing, back-forward cache. null: none. */
   page?: object | null
-  /** Finds out why a handshake failed (`fetch`); null: nothing does. */
+  /** The function that finds out why a handshake failed (default: `fetch`); null: the client does not find out. */
   fetch?: typeof fetch | null
   /** The source of jitter, from 0 to 1 (`Math.random`). */
   random?: () => number

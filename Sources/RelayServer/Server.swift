@@ -96,7 +96,7 @@ public final class Server: Service {
     }
     if isOpen {
       log.notice(
-        "open mode: everybody is who they say. Give --secret-file to require tokens.",
+        "open mode: the relay trusts the user name that a client sends. Give --secret-file to require tokens.",
         metadata: ["network": "\(configuration.isOpenToNetwork)"])
     }
     let limits = configuration.limits
@@ -157,7 +157,7 @@ public final class Server: Service {
     guard !identity.isOpen else {
       guard configuration.isOpenToNetwork || isLoopback(configuration.address) else {
         throw StartupError(
-          "without keys for tokens everybody is who they say, so \(configuration.address) is refused: "
+          "without keys for tokens the relay trusts every client, so \(configuration.address) is refused: "
             + "listen on 127.0.0.1, require tokens, or give --open-to-network")
       }
       return .open

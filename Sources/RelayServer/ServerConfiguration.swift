@@ -15,7 +15,7 @@ public struct ServerConfiguration: Sendable {
   public var dataFolder = "data"
   /// Where the page lives; nil: no page.
   public var webFolder: String?
-  /// How clients prove who they are; with nothing set everybody is who they say.
+  /// The keys and rules for tokens. With nothing set, the relay trusts the user name that a client sends.
   public var identity = IdentitySettings()
   /// Allows open mode on an address that is not loopback.
   public var isOpenToNetwork = false

@@ -16,8 +16,8 @@ struct Serve: AsyncParsableCommand {
       configuration file: {"limits": {"sendRate": 50}}. The command line wins, then the environment. SIGHUP has \
       the file, limits, keys and room patterns read again.
 
-      Without --secret-file everybody is who they say: fit for a look and for development, and refused on an address \
-      that others reach.
+      Without --secret-file the relay trusts the user name that a client sends (open mode). This is for development: the \
+      relay refuses to start so on an address that other machines reach.
       """
   )
 
