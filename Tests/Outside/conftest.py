@@ -11,7 +11,7 @@ import pytest
 from client import Session
 from people import Circle
 from phone import Phone
-from relay import Relay
+from relay import Relay, run, running
 
 _numbers = itertools.count(1)
 
@@ -20,12 +20,8 @@ _numbers = itertools.count(1)
 def relay(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Relay]:
     """The relay of the file, started with its `RELAY_OPTIONS`; it must still live after the last test."""
     options = getattr(request.module, "RELAY_OPTIONS", ())
-    relay = Relay(tmp_path_factory.mktemp("relay"), *options).start()
-    try:
+    with running(tmp_path_factory.mktemp("relay"), *options) as relay:
         yield relay
-        assert relay.stop() == 0
-    finally:
-        relay.kill()
 
 
 @pytest.fixture
@@ -100,3 +96,17 @@ def secret(tmp_path_factory: pytest.TempPathFactory) -> Path:
     file.write_text("6f1d0c8e4b7a2935d1e0f7a6b5c4d3e2f1a0b9c8d7e6f5a4")
     file.chmod(0o600)
     return file
+
+
+@pytest.fixture(scope="module")
+def api_keys(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The path of the file of API keys of the test file, which `backend` writes."""
+    return tmp_path_factory.mktemp("keys") / "api-keys"
+
+
+@pytest.fixture(scope="module")
+def backend(api_keys: Path) -> str:
+    """The API key of a backend, as the command line makes it."""
+    made = run("api-key", "tests", "--file", api_keys)
+    assert made.returncode == 0, made.stderr
+    return made.stdout.strip()

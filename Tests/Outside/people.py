@@ -10,6 +10,7 @@ from api import Answer, call
 from client import Frame, Session
 from phone import Phone
 from relay import Relay
+from waiting import eventually
 
 HOUR = 3_600_000
 
@@ -134,6 +135,20 @@ class Circle:
         text = f"mark {next(self._marks)}"
         self.alice.send(room, text)
         self._marker.phone.ring(text)
+
+
+def pushed_sender(writer: Session, reader: Session, relay: Relay, backend: str, room: str) -> dict[str, Any]:
+    """Disconnects the reader. Returns the sender in the push of a message that the writer sends to their room."""
+    user = reader.welcome["user"]
+    reader.request("device", device="phone", platform="simulator", token=user)
+    reader.close(1000)
+    writer.expect("presence", user=user, online=False)
+    writer.send(room, "hi")
+
+    def notifications() -> list[dict[str, Any]]:
+        return call(relay, "GET", f"/v1/simulator/devices/{user}", token=backend).json["notifications"]
+
+    return eventually(notifications)[0]["payload"]["communication"]["sender"]
 
 
 def without_ids(notification: dict[str, Any]) -> dict[str, Any]:

@@ -2,12 +2,11 @@
 """Whom somebody has blocked sees them like an unknown user, rings nobody, and is not told."""
 
 import json
-import sqlite3
-from contextlib import closing
 
 import pytest
 
 from api import call
+from database import value
 from relay import Relay
 from waiting import eventually
 
@@ -253,8 +252,7 @@ def test_blocks_are_bounded_and_make_no_rows_of_unknown_users(start, connect):
     alice = connect(relay, "alice")
 
     def users():
-        with closing(sqlite3.connect(f"file:{relay.data}/stillwire.db?mode=ro", uri=True)) as database:
-            return database.execute("SELECT count(*) FROM users").fetchone()[0]
+        return value(relay, "SELECT count(*) FROM users")
 
     alice.request("block", users=["first"])
     before = users()

@@ -4,13 +4,12 @@
 import asyncio
 import os
 import random
-import sqlite3
-from contextlib import closing
 
 import pytest
 
 from api import history
 from client import Session
+from database import rows
 from crowd import Crowd, Sender
 from phone import Phone
 from waiting import eventually
@@ -30,8 +29,7 @@ GROUP BY 1, 2, 3, 4
 
 def push_jobs(relay):
     """How many push jobs each (room, seq, user, device) has, in whatever state."""
-    with closing(sqlite3.connect(f"file:{relay.data}/stillwire.db?mode=ro", uri=True, timeout=20)) as database:
-        return {tuple(key): count for *key, count in database.execute(JOBS)}
+    return {tuple(key): count for *key, count in rows(relay, JOBS)}
 
 
 def go_away(relay, room, user, devices, leave):

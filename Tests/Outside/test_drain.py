@@ -6,16 +6,14 @@ import http.client
 import json
 import signal
 import socket
-import sqlite3
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 from websockets.asyncio.client import connect as dial
 from websockets.exceptions import ConnectionClosed
 
 from api import call, history
 from client import SUBPROTOCOL, Session
+from database import stuck_store
 from metrics import metrics
 from relay import DEADLINE, Relay
 from waiting import eventually
@@ -162,17 +160,6 @@ def test_who_does_not_read_and_who_only_listens_keep_it_for_a_few_seconds_at_mos
         ending = b""
         while got := stream.recv(65536):
             ending += got
-
-
-@contextmanager
-def stuck_store(relay: Relay) -> Iterator[sqlite3.Connection]:
-    """Holds the database's write lock, so that no commit gets on until `rollback`."""
-    database = sqlite3.connect(relay.data / "stillwire.db", isolation_level=None)
-    try:
-        database.execute("BEGIN IMMEDIATE")
-        yield database
-    finally:
-        database.close()
 
 
 def begin(session: Session, relay: Relay, body: str) -> int:

@@ -2,12 +2,11 @@
 """Members, read marks and sessions over HTTP: what sessions see of it."""
 
 import http.client
-import sqlite3
-from contextlib import closing
 
 import pytest
 
 from api import call
+from database import rows, value
 from relay import DEADLINE
 from waiting import eventually
 
@@ -245,20 +244,14 @@ class Putter:
         self._connection.close()
 
 
-def stored(relay, query, *arguments):
-    """The rows of a query of the relay's database."""
-    with closing(sqlite3.connect(relay.data / "stillwire.db")) as database:
-        return database.execute(query, arguments).fetchall()
-
-
 def undecided(relay):
     """The number of rooms in which some pushes are not decided yet."""
-    return stored(relay, "SELECT count(*) FROM rooms WHERE cursor < seq")[0][0]
+    return value(relay, "SELECT count(*) FROM rooms WHERE cursor < seq")
 
 
 def without_a_push(relay, user):
     """The rooms with a message that the stored member has not read, and without a push job for the member."""
-    return stored(
+    return rows(
         relay,
         """
         SELECT rooms.name FROM members JOIN rooms ON rooms.id = members.room

@@ -2,7 +2,6 @@
 """The queue of pushes as an operator sees it: lists, dead letters once more, and the command."""
 
 import json
-import resource
 import sqlite3
 from contextlib import closing
 
@@ -70,10 +69,6 @@ def in_state(circle, push, state):
     return eventually(lambda: [found for found in listed(circle, state=state) if found["id"] == push["id"]])[0]
 
 
-def set_largest_file(relay, size):
-    resource.prlimit(relay.pid, resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
-
-
 # Ends
 
 
@@ -83,12 +78,12 @@ def test_the_end_of_a_push_is_stored_when_the_disk_recovers(circle, service):
     reached(circle)
     circle.send("hi")
     (request,) = eventually(lambda: list(held))
-    set_largest_file(circle.relay, 4096)
+    circle.relay.limit_file_size(4096)
     assert circle.alice.refusal("send", room=circle.room, body="x" * 20_000)["code"] == "unavailable"
     request.answer()
     failed = metrics(circle.relay)["stillwire_store_failures_total"]
     eventually(lambda: metrics(circle.relay)["stillwire_store_failures_total"] > failed + 1)
-    set_largest_file(circle.relay, resource.RLIM_INFINITY)
+    circle.relay.limit_file_size(None)
     eventually(lambda: len(listed(circle, state="sent")) == 1)
     assert len(held) == 1
 

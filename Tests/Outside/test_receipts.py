@@ -7,8 +7,8 @@ import pytest
 
 import tokens
 from api import call
-from relay import Relay, run
-from waiting import eventually
+from people import pushed_sender
+from relay import Relay
 
 RELAY_OPTIONS = ("--presence-grace", "0")
 
@@ -84,25 +84,15 @@ def test_of_who_hides_it_a_sender_hears_nothing(circle, bob):
 
 
 @pytest.mark.parametrize("claims", [{"handle": "+4930123", "handleType": "phoneNumber"}, {"handle": ""}, {}])
-def test_a_handle_is_the_claim_or_the_user(start, connect, secret, names, tmp_path, claims):
+def test_a_handle_is_the_claim_or_the_user(start, connect, secret, api_keys, backend, names, claims):
     alice, bob, room = names("alice", "bob", "room")
-    backend = run("api-key", "tests", "--file", tmp_path / "keys").stdout.strip()
-    relay = start("--presence-grace", "0", "--api-keys-file", tmp_path / "keys", secret=secret)
+    relay = start("--presence-grace", "0", "--api-keys-file", api_keys, secret=secret)
     key = secret.read_text()
     writer = connect(relay, token=tokens.token(key, tokens.claims(alice, **claims)))
     reader = connect(relay, token=tokens.token(key, tokens.claims(bob)))
     assert not {"handle", "handleType"} & set(writer.welcome)
     writer.join(room)
-    seen = reader.join(room)["members"]
-    assert "+4930123" not in str(seen)
-    reader.request("device", device="phone", platform="simulator", token=bob)
-    reader.close(1000)
-    writer.expect("presence", user=bob, online=False)
-    writer.send(room, "hi")
-
-    def notifications():
-        return call(relay, "GET", f"/v1/simulator/devices/{bob}", token=backend).json["notifications"]
-
-    sender = eventually(notifications)[0]["payload"]["communication"]["sender"]
+    assert "+4930123" not in str(reader.join(room)["members"])
+    sender = pushed_sender(writer, reader, relay, backend, room)
     wanted = claims if claims.get("handle") else {"handle": alice}
     assert {name: sender[name] for name in ("handle", "handleType") if name in sender} == wanted

@@ -2,7 +2,6 @@
 """Report keys: the credential of an app's extensions, which run days after every token has expired."""
 
 import re
-import sqlite3
 
 import pytest
 
@@ -10,8 +9,9 @@ import documents
 import tokens
 from api import call
 from client import Refused
+from database import value
 from documents import METHODS, OPENAPI
-from relay import Relay, run
+from relay import running
 from waiting import eventually
 
 #: The shape of a report key that the relay does not know.
@@ -39,23 +39,10 @@ REFUSED = [
 
 
 @pytest.fixture(scope="module")
-def backend(tmp_path_factory):
-    """The file of API keys, and the key in it."""
-    file = tmp_path_factory.mktemp("keys") / "api-keys"
-    made = run("api-key", "tests", "--file", file)
-    assert made.returncode == 0, made.stderr
-    return file, made.stdout.strip()
-
-
-@pytest.fixture(scope="module")
-def relay(secret, backend, tmp_path_factory):
-    options = ("--api-keys-file", backend[0], "--simulated-phones", "true", "--presence-grace", "0", "--limits-focus-rate", "0")
-    relay = Relay(tmp_path_factory.mktemp("relay"), *options, secret=secret).start()
-    try:
+def relay(secret, api_keys, backend, tmp_path_factory):
+    options = ("--api-keys-file", api_keys, "--simulated-phones", "true", "--presence-grace", "0", "--limits-focus-rate", "0")
+    with running(tmp_path_factory.mktemp("relay"), *options, secret=secret) as relay:
         yield relay
-        assert relay.stop() == 0
-    finally:
-        relay.kill()
 
 
 @pytest.fixture
@@ -91,7 +78,7 @@ def test_a_focus_is_reported_days_after_the_token_has_expired(relay, register, n
     assert report(relay, expired).status == 401
     answer = report(relay, key, number=7)
     assert (answer.status, answer.json["applied"], answer.json["isFocused"]) == (200, True, True)
-    seen = call(relay, "GET", f"/v1/users/{bob}/presence", token=backend[1])
+    seen = call(relay, "GET", f"/v1/users/{bob}/presence", token=backend)
     assert seen.json["isFocused"] is True
     assert report(relay, key, user=bob, device="phone").status == 200
     # Its device is that of the key, not `default`.
@@ -215,10 +202,7 @@ def test_a_key_outlives_a_crash_and_is_stored_as_a_hash(start, secret, register,
     (bob,) = names("bob")
     key = register(bob, at=relay)
     relay.kill()
-    database = relay.data / "stillwire.db"
-    with sqlite3.connect(database) as db:
-        (stored,) = db.execute("SELECT hash FROM report_keys").fetchone()
-        assert len(stored) == 32
+    assert len(value(relay, "SELECT hash FROM report_keys")) == 32
     for file in relay.data.iterdir():
         assert key.encode() not in file.read_bytes(), file
     relay.start()
@@ -262,11 +246,11 @@ def pushed(relay, register, connect, names, token, backend):
             }
         ]
     }
-    assert call(relay, "PUT", "/v1/categories", registry, token=backend[1]).status == 200
+    assert call(relay, "PUT", "/v1/categories", registry, token=backend).status == 200
     writer.send(room, {"text": "Tea?"}, push={"category": "invitation"}, report=True)
 
     def arrived(device):
-        answer = call(relay, "GET", f"/v1/simulator/devices/{bob}-{device}", token=backend[1])
+        answer = call(relay, "GET", f"/v1/simulator/devices/{bob}-{device}", token=backend)
         return answer.json["notifications"] if answer.status == 200 else []
 
     ids = {}
@@ -287,7 +271,7 @@ def test_a_receipt_of_the_device_needs_the_key_alone(relay, pushed):
     writer.expect("delivery", user=bob, state="onPhone")
 
 
-def test_a_response_of_the_device_is_told(relay, pushed):
+def test_a_response_of_the_device_reaches_the_sender(relay, pushed):
     keys, ids, writer, bob = pushed
     path = f"/v1/notifications/{ids['phone']}/responses"
     assert call(relay, "POST", path, {"action": "accept"}, token=keys["tablet"]).status == 404

@@ -8,6 +8,7 @@ from contextlib import closing
 import pytest
 
 from api import call
+from database import value
 from waiting import eventually
 
 
@@ -33,8 +34,7 @@ def fill(session, room, count):
 
 
 def stored(relay):
-    with sqlite3.connect(f"file:{relay.data}/stillwire.db?mode=ro", uri=True) as database:
-        return database.execute("SELECT count(*) FROM messages").fetchone()[0]
+    return value(relay, "SELECT count(*) FROM messages")
 
 
 @pytest.mark.parametrize("sent", [20, 200])

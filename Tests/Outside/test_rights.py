@@ -4,42 +4,24 @@
 import base64
 import json
 import itertools
-import sqlite3
 import subprocess
 import time
-from contextlib import closing
 
 import pytest
 
 import tokens
 from api import call
 from client import Refused
-from relay import Relay, run
+from database import rows
+from relay import run, running
 from waiting import eventually
-
-
-@pytest.fixture(scope="module")
-def api_keys(tmp_path_factory):
-    return tmp_path_factory.mktemp("keys") / "api-keys"
-
-
-@pytest.fixture(scope="module")
-def backend(api_keys):
-    """The key of a backend, as the command line makes it."""
-    made = run("api-key", "tests", "--file", api_keys)
-    assert made.returncode == 0, made.stderr
-    return made.stdout.strip()
 
 
 @pytest.fixture(scope="module")
 def relay(secret, api_keys, backend, tmp_path_factory):
     options = ("--api-keys-file", api_keys, "--tokens-grace", "0.5", "--presence-grace", "0.5")
-    relay = Relay(tmp_path_factory.mktemp("relay"), *options, secret=secret).start()
-    try:
+    with running(tmp_path_factory.mktemp("relay"), *options, secret=secret) as relay:
         yield relay
-        assert relay.stop() == 0
-    finally:
-        relay.kill()
 
 
 @pytest.fixture
@@ -213,7 +195,7 @@ def test_the_first_join_of_a_room_needs_the_right_create(relay, enter, names, ke
     session.join(f"live.{room}")  # keeps nothing, so that nothing is made
 
 
-def test_who_does_not_see_presence_is_not_told_how_many_are_online(enter, names):
+def test_without_the_right_to_see_presence_a_reply_has_no_online_count(enter, names):
     alice, bob, room = names("alice", "bob", "room")
     enter(bob).join(room)
     reply = enter(alice, **only(("*", "join send history"))).join(room)
@@ -324,9 +306,7 @@ def test_what_a_token_withdrew_stays_so_after_a_restart(start, connect, secret, 
         assert writer.send(room, 1)["delivery"]["push"] == 1
 
     def pushed():
-        with closing(sqlite3.connect(f"file:{relay.data}/stillwire.db?mode=ro", uri=True)) as database:
-            found = database.execute("SELECT rooms.name FROM jobs JOIN rooms ON rooms.id = jobs.room").fetchall()
-        return [name for (name,) in found]
+        return [name for (name,) in rows(relay, "SELECT rooms.name FROM jobs JOIN rooms ON rooms.id = jobs.room")]
 
     eventually(pushed)
     assert pushed() == ["kept"]

@@ -7,6 +7,7 @@ from contextlib import closing
 import pytest
 
 from api import call
+from database import rows
 from people import HOUR, now
 from relay import Relay
 from waiting import eventually
@@ -107,8 +108,7 @@ def test_a_yes_within_the_settle_window_holds_after_a_restart(gather, end):
 
 def states(circle):
     """How many push jobs are in which state."""
-    with closing(sqlite3.connect(f"file:{circle.relay.data}/stillwire.db?mode=ro", uri=True, timeout=20)) as database:
-        return dict(database.execute("SELECT state, count(*) FROM jobs GROUP BY state"))
+    return dict(rows(circle.relay, "SELECT state, count(*) FROM jobs GROUP BY state"))
 
 
 WISHES = {

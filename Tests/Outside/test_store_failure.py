@@ -1,16 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """A disk that is full or fails: who sends is told, nothing acknowledged is lost, and it ends by itself."""
 
-import resource
-import sqlite3
 import subprocess
 from collections.abc import Callable, Iterator
-from contextlib import closing
 
 import pytest
 
 from api import call, history
 from client import Session
+from database import value
 from metrics import metrics
 from relay import Relay
 from waiting import eventually
@@ -28,17 +26,13 @@ class Disk:
         self.recover = recover
 
 
-def set_largest_file(relay: Relay, size: int) -> None:
-    resource.prlimit(relay.pid, resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
-
-
 def refuse_growth(relay: Relay) -> None:
-    set_largest_file(relay, 4096)
+    relay.limit_file_size(4096)
 
 
 def allow_growth(relay: Relay) -> None:
     if relay.is_running:
-        set_largest_file(relay, resource.RLIM_INFINITY)
+        relay.limit_file_size(None)
 
 
 @pytest.fixture(params=["no space", "no growth"])
@@ -77,10 +71,9 @@ def mount(*arguments: object) -> subprocess.CompletedProcess[str]:
 
 def stored_mark(relay, room, user):
     """The read mark on disk, which is told to nobody."""
-    with closing(sqlite3.connect(f"file:{relay.data}/stillwire.db?mode=ro", uri=True)) as database:
-        query = """SELECT read FROM members JOIN rooms ON rooms.id = room JOIN users ON users.id = user
-                   WHERE rooms.name = ? AND users.name = ?"""
-        return database.execute(query, (room, user)).fetchone()[0]
+    query = """SELECT read FROM members JOIN rooms ON rooms.id = room JOIN users ON users.id = user
+               WHERE rooms.name = ? AND users.name = ?"""
+    return value(relay, query, room, user)
 
 
 def sent(session: Session, room: str, body: str) -> int | None:

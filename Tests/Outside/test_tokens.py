@@ -9,7 +9,7 @@ import pytest
 
 import tokens
 from api import call
-from relay import Relay, run
+from relay import run, running
 from wire import Wire
 
 HOUR = 3600
@@ -19,12 +19,8 @@ APIKEY_LIKE = "sw_" + "A" * 43
 @pytest.fixture(scope="module")
 def relay(secret, tmp_path_factory):
     """A relay that knows the shared secret."""
-    relay = Relay(tmp_path_factory.mktemp("relay"), secret=secret).start()
-    try:
+    with running(tmp_path_factory.mktemp("relay"), secret=secret) as relay:
         yield relay
-        assert relay.stop() == 0
-    finally:
-        relay.kill()
 
 
 @pytest.fixture(scope="module")

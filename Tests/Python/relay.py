@@ -3,10 +3,14 @@
 
 import os
 import re
+import resource
 import signal
 import subprocess
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 #: How many times slower than usual the relay or the machine is, as under sanitizers.
@@ -87,6 +91,11 @@ class Relay:
                 pass
         return count
 
+    def limit_file_size(self, size: int | None) -> None:
+        """Makes writes of the process fail that would make a file larger than `size` bytes; None: no limit."""
+        soft = resource.RLIM_INFINITY if size is None else size
+        resource.prlimit(self.pid, resource.RLIMIT_FSIZE, (soft, resource.RLIM_INFINITY))
+
     def start(self) -> "Relay":
         command = [*self._under, binary(), "serve", "--data", str(self.data), "--web", "web"]
         if "--address" not in self._options:
@@ -154,3 +163,14 @@ class Relay:
                 self.port = int(found.group(1))
                 is_ready.set()
         is_ready.set()
+
+
+@contextmanager
+def running(folder: Path, *options: object, **more: Any) -> Iterator[Relay]:
+    """A relay with these options, which must still live at the end and then ends without a fault."""
+    relay = Relay(folder, *options, **more).start()
+    try:
+        yield relay
+        assert relay.stop() == 0
+    finally:
+        relay.kill()
