@@ -79,6 +79,8 @@ export class Room extends EventTarget {
 
   /** Sends a message, now or when it can be, and resolves with the reply. `signal` gives up waiting for it. */
   send(body, { signal, ...fields } = {}) {
+    // A refused client does not reconnect by itself, so the message would wait for nothing.
+    if (this.#link.isRefused()) return Promise.reject(closed())
     if (!this.#link.has(this)) {
       return Promise.reject(new StillwireError({ code: 'not_joined', message: `join ${this.name} before sending to it` }))
     }

@@ -84,6 +84,7 @@ export class Stillwire extends EventTarget {
       clock,
       user: () => this.user,
       isOpen: () => this.state === 'open',
+      isRefused: () => this.state === 'refused',
       ask: (type, fields, settle) => {
         if (this.#connection) this.#connection.ask(type, fields, settle)
         else settle(closed())
