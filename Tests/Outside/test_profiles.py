@@ -5,8 +5,8 @@ import pytest
 
 import tokens
 from api import call
+from people import pushed_sender
 from relay import run
-from waiting import eventually
 
 RELAY_OPTIONS = ("--presence-grace", "0")
 HASH = "0f" * 32
@@ -42,6 +42,34 @@ def test_a_profile_reaches_phones(circle, bob):
     assert told["handle"] == alice and "handleType" not in told and told["avatarSHA256"] == HASH
     put(circle, alice, {"avatar": "https://example.org/other.png"})
     assert "avatarSHA256" not in sender(circle, bob, "four")
+
+
+def test_the_type_of_a_handle_and_the_hash_of_a_picture_change_alone(circle, bob):
+    alice = circle.alice.user
+    profile = {"user": alice, "name": "Alice", "handle": "+4930123", "avatar": PICTURE["avatar"]}
+    assert put(circle, alice, {"handle": "+4930123", "avatar": PICTURE["avatar"]}).json == profile
+    type, hash = {"handleType": "phoneNumber"}, {"avatarSHA256": HASH}
+    for change, wanted in (
+        (type, profile | type),
+        (hash, profile | type | hash),
+        ({"handleType": None}, profile | hash),
+        (type, profile | type | hash),
+        ({"avatarSHA256": None}, profile | type),
+        ({"handleType": ""}, profile),
+    ):
+        answer = put(circle, alice, change)
+        assert (answer.status, answer.json) == (200, wanted), change
+    assert sender(circle, bob, "one").items() >= {"handle": "+4930123", "avatar": PICTURE["avatar"]}.items()
+
+
+def test_a_refused_profile_changes_nothing(circle):
+    alice = circle.alice.user
+    for change in ({"name": "Eve", "handleType": "phoneNumber"}, {"name": "Eve", "avatarSHA256": HASH}):
+        assert put(circle, alice, change).status == 422
+    before = {"handle": "+4930123", "handleType": "phoneNumber"}
+    assert put(circle, alice, before).json == {"user": alice, "name": "Alice"} | before
+    assert put(circle, alice, {"handle": None, "handleType": "phoneNumber"}).problem["at"] == "/handleType"
+    assert put(circle, alice, {}).json == {"user": alice, "name": "Alice"} | before
 
 
 def test_a_new_name_shows_at_once(circle, names):
@@ -92,29 +120,14 @@ def test_a_picture_is_loaded_over_https(relay, start, secret, connect, names):
     assert answer.status == 401 and "avatar" in str(answer.json)
 
 
-def test_a_token_of_the_command_has_a_handle(start, connect, secret, names, tmp_path):
+def test_a_token_of_the_command_has_a_handle(start, connect, secret, api_keys, backend, names):
     alice, bob, room = names("alice", "bob", "room")
-    backend = run("api-key", "tests", "--file", tmp_path / "keys").stdout.strip()
-    relay = start("--presence-grace", "0", "--api-keys-file", tmp_path / "keys", secret=secret)
-
-    def made(user, *options):
-        ended = run("token", "--secret-file", secret, "--user", user, "--room", f"{room}=join,send,push,urgent,history,presence,create", *options)
-        assert ended.returncode == 0, ended.stderr
-        return ended.stdout.strip()
-
-    writer = connect(relay, token=made(alice, "--handle", "+4930123", "--handle-type", "phoneNumber"))
-    reader = connect(relay, token=made(bob))
+    relay = start("--presence-grace", "0", "--api-keys-file", api_keys, secret=secret)
+    writer = connect(relay, token=relay.token(alice, "--handle", "+4930123", "--handle-type", "phoneNumber"))
+    reader = connect(relay, token=relay.token(bob))
     writer.join(room)
     reader.join(room)
-    reader.request("device", device="phone", platform="simulator", token=bob)
-    reader.close(1000)
-    writer.expect("presence", user=bob, online=False)
-    writer.send(room, "hi")
-
-    def notifications():
-        return call(relay, "GET", f"/v1/simulator/devices/{bob}", token=backend).json["notifications"]
-
-    told = eventually(notifications)[0]["payload"]["communication"]["sender"]
-    assert (told["handle"], told["handleType"]) == ("+4930123", "phoneNumber")
+    sender = pushed_sender(writer, reader, relay, backend, room)
+    assert (sender["handle"], sender["handleType"]) == ("+4930123", "phoneNumber")
     for wrong in (["--handle-type", "x"], ["--handle", ""], ["--avatar", "http://a.example/"]):
         assert run("token", "--secret-file", secret, "--user", alice, *wrong).returncode != 0

@@ -14,7 +14,12 @@ extension Relay {
     let fields = try parser.parse(call.request.body)
     try fields.checkNames(among: ["name", "avatar", "avatarSHA256", "handle", "handleType"])
     let change = try ProfileChange(fields)
-    let user = try await store.write { try $0.changeProfile(of: name, change.apply) }
+    let (user, missing) = try await store.write { transaction in
+      var missing: ProfileChange.Missing?
+      let user = try transaction.changeProfile(of: name) { missing = change.apply(to: &$0) }
+      return (user, missing)
+    }
+    if let missing { throw fields.wrong(missing.member, "needs \(missing.needed)") }
     if let handle = hub.user(name) { hub.setProfile(user, of: handle) }
     return .json(200) {
       $0["user"] = user.id.rawValue
@@ -29,22 +34,39 @@ extension Relay {
 
 /// A change of some members of a profile. A member that is absent stays as it is, and null clears it.
 private struct ProfileChange: Sendable {
+  /// A member that describes another one, which the profile lacks.
+  struct Missing: Sendable {
+    let member: String
+    let needed: String
+  }
+
   private let values: User
+  private let handleType: String?
   private let changed: Set<String>
 
   init(_ fields: Fields) throws(RequestError) {
     values = try fields.profile(of: UserID(unchecked: ""), hasAddress: true)
     changed = Set(fields.members.keys)
-    if fields.has("handleType"), !fields.isNull("handleType"), values.handle == nil {
-      throw fields.wrong("handleType", "needs handle")
-    }
-    if values.avatarSHA256 != nil, values.avatar == nil { throw fields.wrong("avatarSHA256", "needs avatar") }
+    let type = try fields.string("handleType", longest: User.longestHandle)
+    handleType = type?.isEmpty == false ? type : nil
   }
 
-  func apply(_ user: inout User) {
+  /// Changes `stored`, or returns what is missing and leaves it as it is.
+  func apply(to stored: inout User) -> Missing? {
+    var user = stored
     if changed.contains("name") { user.name = values.name }
-    // The kind belongs to the handle, and the hash to the picture.
-    if changed.contains("handle") { (user.handle, user.handleType) = (values.handle, values.handleType) }
-    if changed.contains("avatar") { (user.avatar, user.avatarSHA256) = (values.avatar, values.avatarSHA256) }
+    // The type describes the handle, and the hash the picture: without them a new handle or picture clears them.
+    if changed.contains("handle") { (user.handle, user.handleType) = (values.handle, nil) }
+    if changed.contains("handleType") {
+      if handleType != nil, user.handle == nil { return Missing(member: "handleType", needed: "handle") }
+      user.handleType = handleType
+    }
+    if changed.contains("avatar") { (user.avatar, user.avatarSHA256) = (values.avatar, nil) }
+    if changed.contains("avatarSHA256") {
+      if values.avatarSHA256 != nil, user.avatar == nil { return Missing(member: "avatarSHA256", needed: "avatar") }
+      user.avatarSHA256 = values.avatarSHA256
+    }
+    stored = user
+    return nil
   }
 }
