@@ -10,8 +10,10 @@ public struct HubStatistics: Sendable {
   public let connections, refusedFull, refusedAddress, sessions, framesReceived, bytesReceived, framesSent,
     bytesSent: UInt64
   public let messagesStored, messagesLive, signals, deliveries, wentOnline, wentOffline, announcements: UInt64
-  /// How sessions ended; nil: with a code of the client's that is not told apart.
+  /// The close codes of ended sessions. Is `nil` for all codes that have no counter of their own.
   public let closes: [(code: Int?, count: UInt64)]
+  /// The close codes that have a counter.
+  public static let countedCloses = array(relay_close_codes, of: UInt16.self).map(Int.init)
   /// The hub's own refusals, by the name of the error.
   public let errors: [String: UInt64]
   /// HTTP answers, by the first digit of the status.

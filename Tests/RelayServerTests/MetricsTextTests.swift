@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import RelayHub
 import RelayProtocol
 import Testing
 
@@ -21,6 +22,11 @@ import Testing
         time_seconds_count 4
 
         """)
+  }
+
+  @Test(arguments: CloseCode.allCases)
+  func `each close code of the relay has a counter`(code: CloseCode) {
+    #expect(HubStatistics.countedCloses.contains(Int(code.rawValue)))
   }
 
   @Test func `a family has one head and a sample for each value`() {

@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-enum { RELAY_BUCKETS = 15, RELAY_CLOSES = 18, RELAY_ERRORS = 11 };
+enum { RELAY_BUCKETS = 15, RELAY_CLOSES = 19, RELAY_ERRORS = 11 };
 
 /* Upper bounds, in microseconds. */
 extern const uint32_t relay_bucket_bounds[RELAY_BUCKETS];
