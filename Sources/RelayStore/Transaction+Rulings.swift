@@ -64,21 +64,27 @@ extension Transaction {
     try db.run("UPDATE jobs SET due = ?1 WHERE state = 'held' AND due > ?1", [time.rawValue])
   }
 
-  /// The wall clock was set: pushes that wait to be sent, or to be sent again, are due after the same time as before, and
-  /// leases last as long. A push that was due already is due now.
-  public func moveDue(by step: Duration, now: Timestamp) throws {
-    let before = now - step
-    try db.run(
-      """
-      UPDATE jobs SET due = CASE WHEN due > ?1 THEN due + ?2 ELSE ?3 END
-      WHERE state IN ('ready', 'retrying', 'waiting') AND due > min(?1, ?3)
-      """, [before.rawValue, step.milliseconds, now.rawValue])
-    for table in ["jobs", "updates"] {
-      try db.run("UPDATE \(table) SET lease = lease + ? WHERE lease IS NOT NULL", [step.milliseconds])
+  /// Moves what waits after the wall clock was set: pushes that wait to be sent, or to be sent again, are due after the
+  /// same time as before, and leases last as long. A push that was due already is due now.
+  ///
+  /// This may run after other writes of the new time, so it leaves all that may be of the new time as it is. Nothing
+  /// waits longer than before. After a step forward a push that was due beyond `time` is due sooner.
+  /// - Parameter time: The new time at which the relay noticed the step.
+  public func moveDue(by step: Duration, setTo time: Timestamp) throws {
+    for (table, column, condition) in [
+      ("jobs", "due", "state IN ('ready', 'retrying', 'waiting')"), ("jobs", "lease", "state = 'sending'"),
+      ("updates", "due", "true"), ("updates", "lease", "lease IS NOT NULL"),
+    ] {
+      if step > .zero {
+        try db.run(
+          "UPDATE \(table) SET \(column) = \(column) + ?3 WHERE \(condition) AND \(column) > ?1 AND \(column) < ?2",
+          [(time - step).rawValue, time.rawValue, step.milliseconds])
+      } else {
+        try db.run(
+          "UPDATE \(table) SET \(column) = max(\(column) + ?2, ?1) WHERE \(condition) AND \(column) > ?1",
+          [time.rawValue, step.milliseconds])
+      }
     }
-    try db.run(
-      "UPDATE updates SET due = CASE WHEN due > ?1 THEN due + ?2 ELSE ?3 END WHERE due > min(?1, ?3)",
-      [before.rawValue, step.milliseconds, now.rawValue])
   }
 
   /// Has the user's held jobs that are due decided again at `time`, because they could not be now.

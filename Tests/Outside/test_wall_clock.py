@@ -63,6 +63,30 @@ def test_a_message_in_the_grace_is_pushed_at_its_end(circle, clock, seconds):
     assert time.monotonic() - before > GRACE - 0.2
 
 
+def test_a_message_right_after_the_step_is_pushed_at_once(circle, clock):
+    bob = circle.away("bob")
+    for number in range(1, 6):
+        clock.set(number * HOUR // 1000)
+        circle.send(f"text {number}")
+        bob.phone.ring(f"text {number}")
+
+
+def test_a_hold_that_ends_after_the_clock_was_set_back_waits_no_longer(circle, clock):
+    clock.set(HOUR // 1000)
+    noticed(circle.relay, 1)
+    bob = circle.live("bob", acks=True)  # and acknowledges nothing
+    bob.prefer(onFocus="hold")
+    bob.focus(True)
+    circle.send("held")
+    bob.session.expect("message", body="held")
+    held = lambda: call(circle.relay, "GET", f"/v1/pushes?user={bob.user}&state=held").json["pushes"]  # noqa: E731
+    eventually(held, within=20)
+    clock.set(0)
+    noticed(circle.relay, 2)
+    bob.focus(False)
+    bob.phone.ring("held")
+
+
 def test_a_hold_ends_when_a_wall_clock_that_is_set_forward_says_so(circle, clock):
     bob = circle.away("bob", onFocus="hold")
     bob.focus(True)

@@ -120,15 +120,46 @@ import Testing
       _ = try transaction.append(draft(jobs: [job(phone("later", token: "later"), due: .at(12_000))]))
     }
     let set = now + .milliseconds(step)
-    try await test.write { try $0.moveDue(by: .milliseconds(step), now: set) }
+    try await test.write { try $0.moveDue(by: .milliseconds(step), setTo: set) }
     let dues = try await test.read { try $0.jobs(limit: 9).map(\.due) }
     #expect(Set(dues) == [min(.at(4_000), set), set + .seconds(2)])
     let claims = try await claim(now: set)
     #expect(claims.count == 1)
-    try await test.write { try $0.moveDue(by: .milliseconds(-step), now: now) }
+    try await test.write { try $0.moveDue(by: .milliseconds(-step), setTo: now) }
     #expect(try await test.read { try $0.nextDue() } == .at(12_000))
     let leases = try await test.read { try $0.jobs(limit: 9).compactMap(\.lease) }
     #expect(leases == [now + .seconds(60)])
+  }
+
+  /// Such jobs are stored before the step is, when the store has failed or the relay notices the step late.
+  @Test(arguments: [Int64(-3_600_000), -3_000, 3_000, 3_600_000])
+  func `a wall clock that is set delays no push of the new time`(step: Int64) async throws {
+    let set = Timestamp.at(10_000 + step)
+    try await prepare { transaction in
+      for (index, due) in [set, set + .seconds(20)].enumerated() {
+        let device = phone("new\(index)", token: "new\(index)")
+        try transaction.register(device, of: bob.id, now: .at(0))
+        _ = try transaction.append(draft(at: set, jobs: [job(device, due: due)]))
+      }
+    }
+    try await test.write { try $0.moveDue(by: .milliseconds(step), setTo: set) }
+    let dues = try await test.read { try $0.jobs(limit: 9).reversed().map(\.due) }
+    #expect(dues[0] == set)
+    #expect((set...set + .seconds(20)).contains(dues[1]))
+  }
+
+  @Test(arguments: [Int64(-3_600_000), 3_600_000])
+  func `a wall clock that is set moves the updates that wait with it`(step: Int64) async throws {
+    try await prepare { _ = try $0.append(draft(jobs: [job()])) }
+    try await finish(try await claim())
+    try await test.write { transaction in
+      _ = try transaction.edit(room, 1, body: [])
+      let claim = try #require(try transaction.claimUpdates(limit: 1, now: .at(0), leaseUntil: .at(60_000)).first)
+      try transaction.retryUpdate(claim.id, due: .at(12_000))
+    }
+    let set = Timestamp.at(10_000 + step)
+    try await test.write { try $0.moveDue(by: .milliseconds(step), setTo: set) }
+    #expect(try await test.read { try $0.nextDue() } == set + .seconds(2))
   }
 
   @Test func `devices do not wait for each other, and the limit holds`() async throws {

@@ -20,24 +20,31 @@ extension Relay {
   func clockWasSet(by step: Duration) {
     log.notice("the wall clock was set", metadata: ["seconds": "\(step.components.seconds)"])
     reports.movePlans(by: step)
+    releases.move(by: step)
     armAlarm()
-    Task { await decideAgain(after: step) }
+    moveStored(by: step, setTo: hub.now)
   }
 
-  private func decideAgain(after step: Duration) async {
-    let now = hub.now
-    do {
-      try await store.write { transaction in
-        try transaction.decideHeldAgain(by: now)
-        try transaction.moveDue(by: step, now: now)
+  /// Moves what is stored. It is submitted at once, so that it is stored before the messages that are sent at the new time.
+  /// - Parameter time: The new time at which the step was noticed, also when this is tried again.
+  private func moveStored(by step: Duration, setTo time: Timestamp) {
+    store.submit { transaction in
+      try transaction.decideHeldAgain(by: time)
+      try transaction.moveDue(by: step, setTo: time)
+    } completion: { [self] result in
+      assumeIsolated { relay in
+        switch result {
+        case .success:
+          relay.endHolds()
+          relay.worker.wake()
+        case .failure(let error):
+          _ = relay.requestError(error)  // logs the failure
+          Task {
+            try? await Task.sleep(for: Self.storePause)
+            if stage != .stopping { moveStored(by: step, setTo: time) }
+          }
+        }
       }
-    } catch {
-      _ = requestError(error)  // says so in the log
-      try? await Task.sleep(for: Self.storePause)
-      if stage != .stopping { await decideAgain(after: step) }
-      return
     }
-    endHolds()
-    worker.wake()
   }
 }
