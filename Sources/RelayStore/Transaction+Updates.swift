@@ -66,7 +66,8 @@ extension Transaction {
       """,
       [id, known.id, seq])
     for row in devices {
-      let due = max(now, row.time(1).map { $0 + Self.badgePause } ?? now)
+      // A time after `now` is of before the wall clock was set back.
+      let due = max(now, row.time(1).map { min($0, now) + Self.badgePause } ?? now)
       try put(.badge, job: nil, user: id, device: row[0], room: 0, seq: 0, due: due)
     }
     return !devices.isEmpty
@@ -77,11 +78,14 @@ extension Transaction {
     let device = try db.first(
       "SELECT woken FROM devices WHERE user = ? AND device = ?", [queue.user, queue.device])
     guard let device else { return }
-    let due = max(now, device.time(0).map { $0 + Self.silentPause } ?? now)
-    try db.run(
-      "DELETE FROM updates WHERE user = ? AND device = ? AND kind = 'silent' AND lease IS NULL",
+    let due = max(now, device.time(0).map { min($0, now) + Self.silentPause } ?? now)
+    let replaced = try db.all(
+      "DELETE FROM updates WHERE user = ? AND device = ? AND kind = 'silent' AND lease IS NULL RETURNING due",
       [queue.user, queue.device])
-    try put(.silent, job: nil, user: queue.user, device: queue.device, room: queue.room, seq: seq, due: due)
+    // At the time of the replaced push at the latest: a row of silent pushes does not put them off.
+    let first = replaced.compactMap { $0.time(0) }.min() ?? due
+    try put(
+      .silent, job: nil, user: queue.user, device: queue.device, room: queue.room, seq: seq, due: min(due, first))
   }
 
   private func put(

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
+import GRDB
 import RelayProtocol
 import Testing
 
@@ -173,6 +174,17 @@ import Testing
     #expect(try await updates(at: .at(60_000)).map(\.content) == [.badge(0)])
   }
 
+  @Test func `badges go on after the wall clock was set back`() async throws {
+    try await show()
+    try await show()
+    try await read(1)
+    let hour = Timestamp.at(3_600_000)
+    let id = try #require(try await updates(at: hour).first?.id)
+    try await test.write { try $0.finishUpdate(id) }
+    try await read(2)
+    #expect(try await test.read { try $0.nextDue() } == .at(60_000))
+  }
+
   @Test func `what no phone shows needs no badge`() async throws {
     try await test.write { transaction in
       try transaction.prepareRoom()
@@ -207,6 +219,28 @@ import Testing
     #expect(try await test.read { try $0.nextDue() } == .at(20 * 60_000))
     #expect(try await updates(at: .at(20 * 60_000 - 1)).isEmpty)
     #expect(try await updates(at: .at(20 * 60_000)).count == 1)
+  }
+
+  @Test func `silent pushes go on after the wall clock was set back`() async throws {
+    try await wake()
+    let id = try #require(try await updates(at: .at(3_600_000)).first?.id)
+    try await test.write { try $0.finishUpdate(id) }
+    try await wake()
+    #expect(try await test.read { try $0.nextDue() } == .at(20 * 60_000))
+  }
+
+  @Test func `a silent push in the place of another is not later`() async throws {
+    try await wake()
+    let id = try #require(try await updates().first?.id)
+    try await test.write { transaction in
+      try transaction.finishUpdate(id)
+      try transaction.db.run("UPDATE devices SET woken = ?", [Timestamp.at(-60_000).rawValue])
+    }
+    try await wake()
+    // Now as after the wall clock was set back.
+    try await test.write { try $0.db.run("UPDATE devices SET woken = ?", [Timestamp.at(3_600_000).rawValue]) }
+    try await wake()
+    #expect(try await test.read { try $0.nextDue() } == .at(19 * 60_000))
   }
 
   @Test func `a silent push of what was read, or taken back, is none`() async throws {
