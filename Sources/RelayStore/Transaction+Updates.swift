@@ -10,8 +10,8 @@ extension Transaction {
   public static let badgePause = Duration.seconds(60)
   /// Between two pushes that wake an app on a device. From Apple's "Pushing background updates to your app".
   public static let silentPause = Duration.seconds(20 * 60)
-  /// Updates that wait for one device. Beyond that the oldest is given up, deletions last: a phone that was away for long
-  /// then shows an older text.
+  /// The deletions that wait for one device, and likewise all other updates. Beyond that the relay gives up the oldest: a
+  /// phone that was away for long then shows an older text. Deletions count apart, so that neither displaces the other.
   public static let maxUpdates = 100
 
   // MARK: What is to be sent
@@ -104,18 +104,18 @@ extension Transaction {
         UUID().uuidString.lowercased(), job, user, device, kind.rawValue, room, seq, due.rawValue, lane.name,
         max(now, due).rawValue,
       ])
-    try boundUpdates(of: device, ofRow: user)
+    try boundUpdates(of: device, ofRow: user, areDeletions: kind == .deleted)
   }
 
-  private func boundUpdates(of device: String, ofRow user: Int64) throws {
+  private func boundUpdates(of device: String, ofRow user: Int64, areDeletions: Bool) throws {
+    let condition = "user = ? AND device = ? AND kind \(areDeletions ? "=" : "<>") 'deleted'"
     let count: Int =
-      try db.first("SELECT count(*) FROM updates WHERE user = ? AND device = ?", [user, device])?[0] ?? 0
+      try db.first("SELECT count(*) FROM updates WHERE \(condition)", [user, device])?[0] ?? 0
     guard count > Self.maxUpdates else { return }
     try db.run(
       """
       DELETE FROM updates WHERE rowid IN (
-        SELECT rowid FROM updates WHERE user = ? AND device = ? AND lease IS NULL
-        ORDER BY kind = 'deleted', created, rowid LIMIT ?)
+        SELECT rowid FROM updates WHERE \(condition) AND lease IS NULL ORDER BY created, rowid LIMIT ?)
       """,
       [user, device, count - Self.maxUpdates])
   }
