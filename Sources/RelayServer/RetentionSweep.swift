@@ -45,7 +45,7 @@ struct RetentionSweep: Sendable {
   /// One transaction after the other, so that no send waits long for it.
   /// - Parameter batch: Returns whether there may be more.
   private func purge(_ batch: @escaping @Sendable (Transaction) throws -> Bool) async throws {
-    while !Task.isCancelled, try await store.write(batch) {}
+    while !Task.isCancelled, try await store.write(rows: Transaction.mostPurged, batch) {}
   }
 
   private func purgeJobs() async throws {
@@ -58,7 +58,9 @@ struct RetentionSweep: Sendable {
     while let after = position, !Task.isCancelled {
       let found = try await store.read { try $0.aging(after: after, limit: Self.page) }
       let unused = found.rooms.filter(\.isUnused).map(\.room)
-      if !unused.isEmpty { try await store.write { for room in unused { try $0.forgetIfUnused(room) } } }
+      if !unused.isEmpty {
+        try await store.write(rows: unused.count) { for room in unused { try $0.forgetIfUnused(room) } }
+      }
       for aging in found.rooms where !aging.isUnused {
         var retention = patterns.policy(for: aging.room).history
         // A room in memory goes on keeping messages.
@@ -71,7 +73,9 @@ struct RetentionSweep: Sendable {
 
   private func trim(_ room: RoomID, to retention: Retention) async throws {
     while !Task.isCancelled {
-      let trimmed = try await store.write { try $0.trim(room, to: retention, mostDeleted: Self.mostDeleted) }
+      let trimmed = try await store.write(rows: Self.mostDeleted) {
+        try $0.trim(room, to: retention, mostDeleted: Self.mostDeleted)
+      }
       guard let trimmed else { return }
       await relay.forget(room, before: trimmed.first)
       guard trimmed.more else { return }

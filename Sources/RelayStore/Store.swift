@@ -107,11 +107,12 @@ public final class Store: Sendable {
   /// Runs `work` in the next transaction and returns when that is on disk, or has failed.
   ///
   /// It is submitted before the caller's actor does anything else, so that its calls are stored in their order.
+  /// - Parameter rows: About how many rows the work writes. A transaction is bounded by them.
   public nonisolated(nonsending) func write<T: Sendable>(
-    _ work: @escaping @Sendable (Transaction) throws -> T
+    rows: Int = 1, _ work: @escaping @Sendable (Transaction) throws -> T
   ) async throws(StoreError) -> T {
     let result = await withCheckedContinuation { continuation in
-      submit(work) { continuation.resume(returning: $0) }
+      submit(work, rows: rows) { continuation.resume(returning: $0) }
     }
     return try result.get()
   }

@@ -80,6 +80,28 @@ import Testing
     #expect(test.groups.all == [1, 2, 2, 2, 2, 2])
   }
 
+  @Test func `a work that is waited for has rows like any other`() async throws {
+    let store = test.store
+    var tasks: [Task<Void, any Error>] = []
+    let isSubmitted = DispatchSemaphore(value: 0)
+    let gate = DispatchSemaphore(value: 0)
+    store.submit(
+      { _ in
+        isSubmitted.signal()
+        gate.wait()
+      }, completion: { _ in })
+    await withCheckedContinuation { continuation in
+      DispatchQueue.global().async {
+        isSubmitted.wait()
+        continuation.resume()
+      }
+    }
+    for _ in 0..<4 { tasks.append(Task.immediate { try await store.write(rows: 500) { _ in } }) }
+    gate.signal()
+    for task in tasks { try await task.value }
+    #expect(test.groups.all == [1, 2, 2])
+  }
+
   @Test func `one bad work fails alone, and takes its writes and its seq with it`() async throws {
     try await test.write { try $0.prepareRoom() }
     let works: [@Sendable (Transaction) throws -> Int64] = [

@@ -162,7 +162,9 @@ extension Relay {
     let released = min(releases[name] ?? hub.now, hub.now)
     var isWaiting = false
     repeat {
-      let (jobs, next) = try await store.read { [page] in try $0.openJobs(of: name, before: page) }
+      let (jobs, next) = try await store.read { [page] in
+        try $0.openJobs(of: name, before: page, limit: DecisionBounds.maxSlice)
+      }
       page = next
       var rulings = rulings(on: jobs, of: user, name, released: released, &carriers)
       if rulings.isWaiting { isWaiting = true }
@@ -186,23 +188,35 @@ extension Relay {
 
   /// - Returns: false when something was neither merged nor pushed as it was to be.
   private func rule(_ made: [MadeRuling]) async throws -> Bool {
-    guard !made.isEmpty else { return true }
-    // On a reader's thread: for the hub and for the transaction all messages wait.
-    let rulings = try await store.read { _ in made.map { ($0.id, $0.ruling, $0.explanation.json) } }
-    return try await store.write { transaction in
-      var isDone = true
-      for (id, ruling, explanation) in rulings where try !transaction.rule(id, ruling, explanation: explanation) {
-        switch ruling {
-        case .merge, .push: isDone = false
-        case .hold, .wait, .cancel, .expire: break
+  /// Stores the rulings in their order and in slices, so that no message waits long for them. If the relay is stopped
+  /// between two slices, the next run decides what is left again: digest heads are released last.
+    var isDone = true
+    var left = made[...]
+    while !left.isEmpty {
+      let slice = left.prefix(DecisionBounds.maxSlice)
+      left = left.dropFirst(slice.count)
+      // On a reader's thread: for the hub and for the transaction all messages wait.
+      let rulings = try await store.read { _ in slice.map { ($0.id, $0.ruling, $0.explanation.json) } }
+      let isSliceDone = try await store.write(rows: rulings.count * Self.rowsPerRuling) { transaction in
+        var isDone = true
+        for (id, ruling, explanation) in rulings where try !transaction.rule(id, ruling, explanation: explanation) {
+          switch ruling {
+          case .merge, .push: isDone = false
+          case .hold, .wait, .cancel, .expire: break
+          }
         }
       }
-      return isDone
+      if !isSliceDone { isDone = false }
+        return isDone
     }
   }
 
+    return isDone
   private struct Rulings {
     var made: [MadeRuling] = []
+  /// A ruling changes its job, the explanation and the next job of the queue.
+  private static let rowsPerRuling = 3
+
     /// Held jobs that are to be pushed.
     var released: [Release] = []
     var nextEnd: Timestamp?
@@ -249,6 +263,7 @@ extension Relay {
     var rulings = Rulings()
     // The oldest first: what leaves a carrier that leaves as well is not handed on to one that leaves next.
     for job in jobs.reversed() {
+    var pinged: Set<RoomID> = []
       guard let device = job.device else { continue }  // the store has ended it
       var facts = facts(of: job, device, user, name, person, quiet, now: now)
       var decision = RelayDelivery.decide(facts, policy: policy)
@@ -264,7 +279,7 @@ extension Relay {
         guard job.state == .held else { continue }
         rulings.isWaiting = true
         rulings.nextEnd = min(rulings.nextEnd ?? end, end)
-        if let room = hub.room(job.room) { hub.ping(user, in: room) }
+        if pinged.insert(job.room).inserted, let room = hub.room(job.room) { hub.ping(user, in: room) }
         guard job.due != end else { continue }
         rulings.made.append((job.id, .wait(until: end), explanation))
       case .none(.expired): rulings.made.append((job.id, .expire, explanation))
