@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+public import RelayProtocol
 
 /// How long a push waits for a sign that it is not needed, or for the end of a silence.
 public struct DeliveryPolicy: Equatable, Sendable {
@@ -22,5 +23,13 @@ public struct DeliveryPolicy: Equatable, Sendable {
     self.grace = grace
     self.longestWait = longestWait
     self.longestHold = longestHold
+  }
+
+  /// The time at which a message counts as sent when its stored push is decided again.
+  ///
+  /// A stored time after `now` is of before the wall clock was set back. The waits of such a message were over before its
+  /// push was stored, so it counts as old enough that none of them begins again.
+  public func time(ofStored time: Timestamp, now: Timestamp) -> Timestamp {
+    time > now ? now - longestWait : time
   }
 }

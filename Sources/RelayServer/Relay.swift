@@ -53,8 +53,8 @@ actor Relay {
   var areMoreHoldsOver = false
   /// When ``endHolds()`` is called next; nil: nothing is held, as far as is known.
   var holdAlarm: Timestamp?
-  /// Since when users have held pushes that nothing silences any more and that wait by the rules 7 to 9.
-  var releases: [UserID: Timestamp] = [:]
+  /// Users with pushes whose hold is over, and that wait by the rules 7 to 9.
+  var releases = Releases()
   /// What the rooms in memory do.
   var policies: [RoomHandle: RoomPolicy] = [:]
   /// Idempotency keys of rooms that keep nothing.

@@ -52,8 +52,6 @@ public struct JobDraft: Equatable, Sendable {
 
   /// Whatever is asked for, a hold is asked again after this time, so that none is for ever.
   public static let longestHold = Duration.seconds(12 * 3600)
-  /// All waits for the recipient together, once nothing silences the device any more.
-  public static let longestWait = Duration.seconds(45)
 }
 
 /// Where a push job stands.

@@ -10,7 +10,7 @@ public enum JobRuling: Equatable, Sendable {
   /// job was made. Not where it may be on the phone, or is to notify anyway.
   case hold(until: Timestamp)
   /// Held on, although nothing silences the device any more: the recipient may yet receive the message. To be decided
-  /// again at this time, at most ``JobDraft/longestHold`` and ``JobDraft/longestWait`` after the job was made.
+  /// again at this time, which the decision bounds.
   case wait(until: Timestamp)
   /// Not to be pushed, with the reason.
   case cancel(String)
@@ -39,7 +39,7 @@ extension Transaction {
       try hold(job, until: until, longest: JobDraft.longestHold)
     case .wait(let until):
       guard job.state == .held else { return false }
-      try hold(job, until: until, longest: JobDraft.longestHold + JobDraft.longestWait)
+      try hold(job, until: until)
     case .cancel(let reason): try cancelJobs("rowid = ?", [job.row], note: reason)
     case .expire: try cancelJobs("rowid = ?", [job.row], note: "expired", as: .expired)
     case .merge(let carrier, let level):
@@ -100,13 +100,14 @@ extension Transaction {
     try appoint(in: job.queue)
   }
 
-  private func hold(_ job: StoredJob, until time: Timestamp, longest: Duration) throws {
+  /// - Parameter longest: The bound of the hold, from when the job was made.
+  private func hold(_ job: StoredJob, until time: Timestamp, longest: Duration? = nil) throws {
     if job.state == .merged { try separate(job, as: .held, due: time) }
     // What was to be told with it may not be held.
     if job.isDigest { try disband(job) }
     try db.run(
-      "UPDATE jobs SET state = 'held', is_next = 0, due = min(?, created + ?) WHERE rowid = ?",
-      [time.rawValue, longest.milliseconds, job.row])
+      "UPDATE jobs SET state = 'held', is_next = 0, due = min(?1, coalesce(created + ?2, ?1)) WHERE rowid = ?3",
+      [time.rawValue, longest?.milliseconds, job.row])
     try appoint(in: job.queue)
   }
 }

@@ -229,6 +229,29 @@ struct Row: CustomTestStringConvertible, Sendable {
     #expect(decision.reasons == [Reason(rule: 10, code: .noDevice, words: "no device is registered")])
   }
 
+  /// The bound of its waits would lie an hour ahead.
+  @Test func `a stored message from before the clock was set back waits for nothing`() {
+    let policy = DeliveryPolicy()
+    let now = Timestamp.at(-hour)
+    let facts = Self.plain.with(.unreceived(.active, .written(at: .at(0)))).at(-hour)
+    #expect(decide(facts, policy: policy).outcome == .wait(until: .at(5_000)))
+    let time = policy.time(ofStored: .at(0), now: now)
+    let old = facts.with {
+      $0.message.time = time
+      $0.recipient.sessions = [.unreceived(.active, .written(at: time))]
+    }
+    #expect(decide(old, policy: policy).outcome == .push(.active))
+    // Once its hold is over it waits for a session that has just joined, from the release on.
+    let joined = old.with {
+      $0.recipient.sessions = [.unreceived(.active, .missed(joined: now))]
+      $0.released = now
+    }
+    #expect(decide(joined, policy: policy).outcome == .wait(until: now + .seconds(5)))
+    for time in [now, now - .seconds(1), .at(-2 * hour)] {
+      #expect(policy.time(ofStored: time, now: now) == time)
+    }
+  }
+
   @Test func `how long to wait is the policy's`() {
     let policy = DeliveryPolicy(
       receiptWait: .milliseconds(1), idleWait: .milliseconds(1_002), grace: .milliseconds(3),

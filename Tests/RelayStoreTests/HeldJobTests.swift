@@ -76,6 +76,14 @@ import Testing
     #expect(try await record(ids[1]).due == .at(due))
   }
 
+  @Test func `a wait lasts as decided, also of a job that is older than any hold`() async throws {
+    let ids = try await append([Self.held()])
+    let end = 40 * Self.hour
+    #expect(try await rule(ids[0], .wait(until: .at(end))))
+    #expect(try await record(ids[0]).due == .at(end))
+    #expect(try await test.read { try $0.nextHeldDue() } == .at(end))
+  }
+
   @Test func `all that is held is decided again at once when it is asked for`() async throws {
     _ = try await append([Self.held(due: 9_000_000)])
     try await test.write { try $0.decideHeldAgain(by: .at(2_000)) }

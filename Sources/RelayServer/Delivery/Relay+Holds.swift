@@ -39,10 +39,12 @@ extension Relay {
       }
       do {
         let now = hub.now
-        try await decideAgain(store.read { try $0.heldUsers(dueBy: now, limit: Self.holdPage) })
+        let users = try await store.read { try $0.heldUsers(dueBy: now, limit: Self.holdPage) }
+        try await decideAgain(users)
+        if users.count < Self.holdPage { releases.forget(by: now, except: Set(users)) }
         // Where something is due still, a moment is left for others.
-        guard let next = try await store.read({ try $0.nextHeldDue() }) else { return }
-        expectHoldEnd(by: max(next, hub.now + .milliseconds(10)))
+        let next = [try await store.read { try $0.nextHeldDue() }, releases.nextEnd].compactMap { $0 }.min()
+        if let next { expectHoldEnd(by: max(next, hub.now + .milliseconds(10))) }
       } catch {
         _ = requestError(error)  // says so in the log
         expectHoldEnd(by: hub.now + Self.storePause)
@@ -159,15 +161,15 @@ extension Relay {
     var isDone = true
     var page: Int64?
     // The waits of a user's released pushes have one bound, from the first of them on.
-    let released = min(releases[name] ?? hub.now, hub.now)
-    var isWaiting = false
+    let released = releases.begin(of: name, now: hub.now)
+    var waitsEnd: Timestamp?
     repeat {
       let (jobs, next) = try await store.read { [page] in
         try $0.openJobs(of: name, before: page, limit: DecisionBounds.maxSlice)
       }
       page = next
       var rulings = rulings(on: jobs, of: user, name, released: released, &carriers)
-      if rulings.isWaiting { isWaiting = true }
+      waitsEnd = [waitsEnd, rulings.waitsEnd].compactMap { $0 }.max()
       if merges { merge(&rulings, into: &digests) }
       // Carriers last, while whose hold lasts none goes out without what is merged into it.
       if page == nil {
@@ -180,16 +182,16 @@ extension Relay {
       if let end = rulings.nextEnd { expectHoldEnd(by: end) }
       if !rulings.released.isEmpty { worker.wake() }
     } while page != nil
-    releases[name] = isWaiting ? released : nil
+    releases.set(name, since: released, until: waitsEnd)
     return isDone || !merges
   }
 
   private typealias MadeRuling = (id: String, ruling: JobRuling, explanation: Explanation)
 
-  /// - Returns: false when something was neither merged nor pushed as it was to be.
-  private func rule(_ made: [MadeRuling]) async throws -> Bool {
   /// Stores the rulings in their order and in slices, so that no message waits long for them. If the relay is stopped
   /// between two slices, the next run decides what is left again: digest heads are released last.
+  /// - Returns: false when something was neither merged nor pushed as it was to be.
+  private func rule(_ made: [MadeRuling]) async throws -> Bool {
     var isDone = true
     var left = made[...]
     while !left.isEmpty {
@@ -205,23 +207,23 @@ extension Relay {
           case .hold, .wait, .cancel, .expire: break
           }
         }
+        return isDone
       }
       if !isSliceDone { isDone = false }
-        return isDone
     }
+    return isDone
   }
 
-    return isDone
-  private struct Rulings {
-    var made: [MadeRuling] = []
   /// A ruling changes its job, the explanation and the next job of the queue.
   private static let rowsPerRuling = 3
 
+  private struct Rulings {
+    var made: [MadeRuling] = []
     /// Held jobs that are to be pushed.
     var released: [Release] = []
     var nextEnd: Timestamp?
-    /// A push whose hold is over waits by the rules 7 to 9.
-    var isWaiting = false
+    /// The latest end of the waits by the rules 7 to 9 of pushes whose hold is over.
+    var waitsEnd: Timestamp?
   }
 
   /// Jobs that carry others on their way: each as loud as the loudest that it tells of.
@@ -261,9 +263,9 @@ extension Relay {
     let person = people[user] ?? Person()
     let quiet = quiet(of: person, at: now)
     var rulings = Rulings()
+    var pinged: Set<RoomID> = []
     // The oldest first: what leaves a carrier that leaves as well is not handed on to one that leaves next.
     for job in jobs.reversed() {
-    var pinged: Set<RoomID> = []
       guard let device = job.device else { continue }  // the store has ended it
       var facts = facts(of: job, device, user, name, person, quiet, now: now)
       var decision = RelayDelivery.decide(facts, policy: policy)
@@ -277,7 +279,7 @@ extension Relay {
       case .wait(let end):
         // The waits of all others are over when there is a job.
         guard job.state == .held else { continue }
-        rulings.isWaiting = true
+        rulings.waitsEnd = max(rulings.waitsEnd ?? end, end)
         rulings.nextEnd = min(rulings.nextEnd ?? end, end)
         if pinged.insert(job.room).inserted, let room = hub.room(job.room) { hub.ping(user, in: room) }
         guard job.due != end else { continue }
@@ -334,17 +336,19 @@ extension Relay {
     now: Timestamp
   ) -> DeliveryCase {
     let message = job.message
+    let time = policy.time(ofStored: message.time, now: now)
     let traits = MessageTraits(message, parser)
     var recipient = person.facts(user, of: traits, in: job.room, now: now, quiet: quiet)
     if !job.room.isNotifications {
       recipient.stand(newest(job.marks, of: user, in: job.room), at: message.seq)
       if job.state == .held, let room = hub.room(job.room), let member = hub.member(handle, of: room) {
-        recipient.attend(member, at: message.seq, shown: message.time)
+        recipient.attend(member, at: message.seq, shown: time)
       }
     }
+    var facts = traits.facts(at: time, isNotifyAnyway: job.isNotifyAnyway)
+    facts.expires = traits.push.expires(from: min(message.time, now))
     return DeliveryCase(
-      message: traits.facts(at: message.time, isNotifyAnyway: job.isNotifyAnyway), recipient: recipient,
-      device: person.facts(of: device, in: apps), now: now)
+      message: facts, recipient: recipient, device: person.facts(of: device, in: apps), now: now)
   }
 }
 
