@@ -6,9 +6,9 @@ public import RelayProtocol
 ///
 /// | platform | one lane for each |
 /// |---|---|
-/// | `apns` | app and environment: sandbox and production are two services |
+/// | `apns` | app and environment: sandbox, production, and the devices that name no environment |
 /// | `http` | app |
-/// | `webpush` | push service |
+/// | `webpush` | one of 64 groups of push services; a hash of its host assigns a service to a group |
 /// | `simulator` | relay |
 public struct Lane: Hashable, Sendable {
   /// As the column `lane` of `jobs` has it.
@@ -32,7 +32,8 @@ public struct Lane: Hashable, Sendable {
 
   init(name: String) { self.name = name }
 
-  /// Push services share these, because clients say which there are, and each lane is looked at by itself.
+  /// The number of lanes that all push services share. Clients name the services, and the relay queries each lane by
+  /// itself, so that their number must be bounded.
   private static let buckets: UInt32 = 64
 
   /// - Parameter token: A subscription, which begins with its endpoint.
@@ -46,30 +47,20 @@ public struct Lane: Hashable, Sendable {
 
 extension Reader {
   /// The lanes that have jobs to claim, now or later.
-  func lanes() throws -> [Lane] {
-    try db.all(
-      """
-      WITH RECURSIVE found(lane) AS (
-        SELECT min(lane) FROM jobs INDEXED BY jobs_due WHERE \(Schema.open) AND is_next
-        UNION ALL
-        SELECT (
-          SELECT min(lane) FROM jobs INDEXED BY jobs_due WHERE \(Schema.open) AND is_next AND lane > found.lane)
-        FROM found WHERE found.lane IS NOT NULL)
-      SELECT lane FROM found WHERE lane IS NOT NULL
-      """
-    ).map { Lane(name: $0[0]) }
-  }
-}
+  func lanes() throws -> [Lane] { try lanes(in: "jobs INDEXED BY jobs_due WHERE \(Schema.open) AND is_next") }
 
-extension Reader {
   /// The lanes that have updates, due now or later.
-  func lanesOfUpdates() throws -> [Lane] {
+  func lanesOfUpdates() throws -> [Lane] { try lanes(in: "updates INDEXED BY updates_due WHERE true") }
+
+  /// Finds each lane by one search of an index, so that the number of rows does not matter.
+  /// - Parameter rows: A table, its index that begins with the lane, and a condition.
+  private func lanes(in rows: String) throws -> [Lane] {
     try db.all(
       """
       WITH RECURSIVE found(lane) AS (
-        SELECT min(lane) FROM updates
+        SELECT min(lane) FROM \(rows)
         UNION ALL
-        SELECT (SELECT min(lane) FROM updates WHERE lane > found.lane) FROM found WHERE found.lane IS NOT NULL)
+        SELECT (SELECT min(lane) FROM \(rows) AND lane > found.lane) FROM found WHERE found.lane IS NOT NULL)
       SELECT lane FROM found WHERE lane IS NOT NULL
       """
     ).map { Lane(name: $0[0]) }
@@ -103,17 +94,26 @@ extension Schema {
         DROP INDEX jobs_due;
         CREATE INDEX jobs_due ON jobs (lane, due, room, seq) WHERE \(open) AND is_next;
         """)
+    try setLanes(of: "jobs", where: unfinished, db)
+  }
+
+  /// Gives the rows of a table the lanes of their devices.
+  /// - Parameters:
+  ///   - table: `jobs` or `updates`.
+  ///   - condition: The rows to change.
+  static func setLanes(of table: String, where condition: String, _ db: Database) throws {
     let devices = try Row.fetchAll(
       db,
       sql: """
-        SELECT DISTINCT jobs.user, jobs.device, devices.platform, devices.app, devices.token,
-          devices.environment FROM jobs
-        JOIN devices ON devices.user = jobs.user AND devices.device = jobs.device WHERE jobs.\(unfinished)
+        SELECT user, device, platform, app, token, environment FROM devices
+        WHERE EXISTS (
+          SELECT 1 FROM \(table)
+          WHERE \(table).user = devices.user AND \(table).device = devices.device AND \(condition))
         """)
     for row in devices {
       let lane = Lane(row[2], app: row[3], token: row[4], environment: row[5])
       try db.execute(
-        sql: "UPDATE jobs SET lane = ? WHERE \(unfinished) AND user = ? AND device = ?",
+        sql: "UPDATE \(table) SET lane = ? WHERE user = ? AND device = ? AND \(condition)",
         arguments: [lane.name, row[0] as Int64, row[1] as String])
     }
   }

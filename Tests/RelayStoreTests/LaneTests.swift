@@ -62,6 +62,28 @@ import Testing
     #expect(Lane(of: device("a", .webpush)) == Lane(of: device("b", .webpush)))
   }
 
+  @Test func `the lanes of jobs and of updates are found by one search each`() async throws {
+    let devices = [
+      device("a", .apns, app: "x"), device("b", .apns, app: "y", environment: .sandbox), device("c", .simulator),
+      device("d", .simulator),
+    ]
+    for device in devices { try await prepare(device) }
+    let lanes = Set(devices.map { Lane(of: $0) })
+    #expect(lanes.count == 3)
+    let found = try await test.read { (try $0.lanes(), try $0.lanesOfUpdates()) }
+    #expect(Set(found.0) == lanes && found.0.count == 3)
+    #expect(found.1 == [])
+    try await test.write { transaction in
+      for claim in try transaction.claim(limit: 9, now: .at(99), leaseUntil: .at(999)) {
+        try transaction.finish(claim.id, state: .sent, now: .at(99))
+      }
+      for seq in 1...4 { _ = try transaction.edit(room, Int64(seq), body: []) }
+    }
+    let later = try await test.read { (try $0.lanes(), try $0.lanesOfUpdates()) }
+    #expect(later.0 == [])
+    #expect(Set(later.1) == lanes && later.1.count == 3)
+  }
+
   @Test func `the longest due is first, whatever its lane`() async throws {
     let devices = [
       device("a", .apns, app: "y"), device("b", .simulator), device("c", .apns, app: "x"), device("d", .apns, app: "y"),
