@@ -3,8 +3,6 @@ import RelayHub
 import RelayProtocol
 import RelayStore
 
-/// Messages that are changed, or taken back, after they were sent.
-
 /// The edits and deletions of a room in memory.
 struct RoomChanges {
   /// The number since the room is in memory. A page that was read before a change may be older than the event of it.
@@ -13,6 +11,7 @@ struct RoomChanges {
   var newest: Int64
 }
 
+/// Messages that are edited or deleted after they were sent.
 extension Relay {
   func edit(_ request: HubRequest, _ user: UserHandle) async throws {
     let (room, handle, name) = try place(of: request, user)
@@ -20,7 +19,7 @@ extension Relay {
     try check(.send, of: rights(of: request.session, in: room), in: room, at: "/room")
     let seq = try request.fields.seq
     let body = try request.fields.required("body", request.fields.raw("body"))
-    try spend(.send, of: handle)
+    try spend(editIn: handle, of: room, by: user)
     try await edit(seq, body: body, in: room, handle, by: name, cause: request.session)
     finish(request) { $0.integer("seq", seq) }
   }
@@ -30,7 +29,7 @@ extension Relay {
     try checkKeeps(room)
     let seq = try request.fields.seq
     let isModerator = rights(of: request.session, in: room).contains(.moderate)
-    try spend(.send, of: handle)
+    try spend(sendTo: handle, by: user, pushes: true)
     try await delete(seq, in: room, handle, by: isModerator ? nil : name, cause: request.session)
     finish(request) { $0.integer("seq", seq) }
   }
@@ -50,6 +49,12 @@ extension Relay {
     }
   }
 
+  /// Takes the tokens of an edit, but for the user's first, which the request has taken. The edit costs as much as a
+  /// message with pushes if phones show its text.
+  func spend(editIn handle: RoomHandle, of room: RoomID, by user: UserHandle) throws(RequestError) {
+    try spend(sendTo: handle, by: user, pushes: policy(of: room).hasPreview)
+  }
+
   /// Gives the sender's message another body.
   func edit(
     _ seq: Int64, body: [UInt8], in room: RoomID, _ handle: RoomHandle, by sender: UserID, cause: SessionHandle?
@@ -57,7 +62,7 @@ extension Relay {
     let now = hub.now
     let hasPreview = policy(of: room).hasPreview
     pin(room)
-    let edited = try await commit {
+    let edited = try await commit(rows: changeRows(of: handle)) {
       try $0.edit(room, seq, by: sender, at: now, body: body, isTold: hasPreview)
     } then: { relay, edited in
       relay.unpin(room)
@@ -74,7 +79,7 @@ extension Relay {
   ) async throws {
     let now = hub.now
     pin(room)
-    let deleted = try await commit {
+    let deleted = try await commit(rows: changeRows(of: handle)) {
       try $0.delete(room, seq, by: sender, at: now)
     } then: { relay, deleted in
       relay.unpin(room)
@@ -88,13 +93,19 @@ extension Relay {
     _ = try check(deleted, isBy: sender)  // false where it was deleted before
   }
 
+  /// The rows that an edit or a deletion writes at most: the message, and the first updates of phones.
+  private func changeRows(of room: RoomHandle) -> Int {
+    hub.pushes(room) ? 1 + Transaction.maxUpdatesWithChange : 1
+  }
+
   /// Stores `work`, and calls `apply` in the completion of the commit: before what was committed later is shown.
   func commit<T: Sendable>(
+    rows: Int = 1,
     _ work: @escaping @Sendable (Transaction) throws -> T,
     then apply: @escaping @Sendable (isolated Relay, Result<T, StoreError>) -> Void
   ) async throws(StoreError) -> T {
     let result = await withCheckedContinuation { continuation in
-      store.submit(work) { [self] result in
+      store.submit(work, rows: rows) { [self] result in
         assumeIsolated { apply($0, result) }
         continuation.resume(returning: result)
       }

@@ -50,6 +50,9 @@ extension Reader {
     return times.compactMap { $0 }.min().map(Timestamp.init(rawValue:))
   }
 
+  /// True if ``Transaction/storePendingUpdates()`` has anything to store.
+  public func hasPendingUpdates() throws -> Bool { try db.has("SELECT 1 FROM pending_changes") }
+
   /// How many jobs there are in each state that has any.
   public func jobCounts() throws -> [JobState: Int] {
     var counts: [JobState: Int] = [:]

@@ -2,6 +2,7 @@
 import GRDB
 
 /// The migration "changed messages": changed messages that a client can catch up on, the run counter, and lanes of updates.
+/// The migration "pending changes": changes whose updates are stored in slices.
 extension Schema {
   static func addChanges(_ db: Database) throws {
     try db.execute(
@@ -26,17 +27,28 @@ extension Schema {
         CREATE INDEX updates_due ON updates (lane, due);
         CREATE INDEX updates_lease ON updates (lease);
         """)
-    let devices = try Row.fetchAll(
-      db,
+    try setLanes(of: "updates", where: "true", db)
+  }
+
+  static func addPendingChanges(_ db: Database) throws {
+    try db.execute(
       sql: """
-        SELECT DISTINCT updates.user, updates.device, platform, app, token, environment FROM updates
-        JOIN devices ON devices.user = updates.user AND devices.device = updates.device
+        -- Edits and deletions that some of the phones that show the message have no row in `updates` for yet.
+        CREATE TABLE pending_changes (
+          -- The order in which they were made.
+          id INTEGER PRIMARY KEY,
+          -- No reference, because a message may end first. There is nothing left to change then.
+          room INTEGER NOT NULL,
+          seq INTEGER NOT NULL,
+          kind TEXT NOT NULL,
+          -- The last device that has its update.
+          user INTEGER NOT NULL,
+          device TEXT NOT NULL,
+          UNIQUE (room, seq)
+        ) STRICT;
         """)
-    for row in devices {
-      let lane = Lane(row[2], app: row[3], token: row[4], environment: row[5])
-      try db.execute(
-        sql: "UPDATE updates SET lane = ? WHERE user = ? AND device = ?",
-        arguments: [lane.name, row[0] as Int64, row[1] as String])
-    }
+    // Earlier releases named the lanes of Apple's devices without the environment.
+    try setLanes(of: "jobs", where: unfinished, db)
+    try setLanes(of: "updates", where: "true", db)
   }
 }

@@ -31,6 +31,7 @@ enum Schema {
     migrator.registerMigration("changed messages", migrate: addChanges)
     register("report keys", reportKeys)
     register("named blocks", namedBlocks)
+    migrator.registerMigration("pending changes", migrate: addPendingChanges)
     return migrator
   }
 

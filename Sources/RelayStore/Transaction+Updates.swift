@@ -13,23 +13,86 @@ extension Transaction {
   /// The deletions that wait for one device, and likewise all other updates. Beyond that the relay gives up the oldest: a
   /// phone that was away for long then shows an older text. Deletions count apart, so that neither displaces the other.
   public static let maxUpdates = 100
+  /// The updates that are stored in the transaction of the edit or deletion. All others follow in slices.
+  public static let maxUpdatesWithChange = 64
+  /// The updates of pending edits and deletions that one transaction stores.
+  public static let maxUpdateSlice = 256
 
   // MARK: What is to be sent
 
-  /// Has the phones that show a message by itself show that it has changed.
+  /// Updates the phones that show a message by itself, because it has changed. If many do, most of the updates follow in
+  /// slices: see ``storePendingUpdates()``.
   func update(_ room: Int64, _ seq: Int64, _ kind: UpdateKind) throws {
+    let change = Change(room: room, seq: seq, kind: kind)
+    let stored = try storeUpdates(of: change, after: Position(), limit: Self.maxUpdatesWithChange)
+    if let next = stored.next {
+      // At the end of the queue, so that repeated edits of one message do not delay the others.
+      try db.run(
+        "INSERT OR REPLACE INTO pending_changes (room, seq, kind, user, device) VALUES (?, ?, ?, ?, ?)",
+        [room, seq, kind.rawValue, next.user, next.device])
+    } else {
+      try db.run("DELETE FROM pending_changes WHERE room = ? AND seq = ?", [room, seq])
+    }
+  }
+
+  /// Stores the next slice of the updates of pending edits and deletions.
+  public func storePendingUpdates() throws {
+    var left = Self.maxUpdateSlice
+    while left > 0 {
+      let pending = try db.first("SELECT room, seq, kind, user, device, id FROM pending_changes ORDER BY id LIMIT 1")
+      guard let pending else { return }
+      let id: Int64 = pending[5]
+      guard let kind = UpdateKind(rawValue: pending[2]) else {
+        try db.run("DELETE FROM pending_changes WHERE id = ?", [id])
+        continue
+      }
+      let change = Change(room: pending[0], seq: pending[1], kind: kind)
+      let stored = try storeUpdates(of: change, after: Position(user: pending[3], device: pending[4]), limit: left)
+      left -= max(1, stored.count)
+      if let next = stored.next {
+        try db.run("UPDATE pending_changes SET user = ?, device = ? WHERE id = ?", [next.user, next.device, id])
+      } else {
+        try db.run("DELETE FROM pending_changes WHERE id = ?", [id])
+      }
+    }
+  }
+
+  private struct Change {
+    let room, seq: Int64
+    let kind: UpdateKind
+  }
+
+  /// A device, in the order in which devices get their updates.
+  private struct Position {
+    var user: Int64 = 0
+    var device = ""
+  }
+
+  /// Stores the updates of the next devices.
+  /// - Returns: The number of updates, and the last device if others may follow.
+  private func storeUpdates(
+    of change: Change, after position: Position, limit: Int
+  ) throws -> (count: Int, next: Position?) {
     let shown = try db.all(
       """
-      SELECT jobs.id, jobs.user, jobs.device, max(jobs.round) FROM jobs
+      SELECT jobs.id, jobs.user, jobs.device, max(jobs.round), devices.platform, devices.app,
+        devices.token, devices.environment
+      FROM jobs INDEXED BY jobs_of_message
       JOIN messages ON messages.room = jobs.room AND messages.seq = jobs.seq
-      WHERE jobs.room = ? AND jobs.seq = ? AND jobs.state IN ('sent', 'sending') AND jobs.merged_into IS NULL
+      JOIN devices ON devices.user = jobs.user AND devices.device = jobs.device
+      WHERE jobs.room = ?1 AND jobs.seq = ?2 AND jobs.state IN ('sent', 'sending') AND jobs.merged_into IS NULL
         AND jobs.digest IS NULL AND coalesce(json_extract(CAST(messages.push AS TEXT), '$.collapse'), '') <> 'room'
-      GROUP BY jobs.user, jobs.device
+        AND (jobs.user, jobs.device) > (?3, ?4)
+      GROUP BY jobs.user, jobs.device ORDER BY jobs.user, jobs.device LIMIT ?5
       """,
-      [room, seq])
+      [change.room, change.seq, position.user, position.device, limit])
     for row in shown {
-      try put(kind, job: row[0], user: row[1], device: row[2], room: room, seq: seq, due: now)
+      try put(
+        change.kind, job: row[0], user: row[1], device: row[2], room: change.room, seq: change.seq, due: now,
+        lane: Lane(row[4], app: row[5], token: row[6], environment: row[7]))
     }
+    guard shown.count == limit, let last = shown.last else { return (shown.count, nil) }
+    return (shown.count, Position(user: last[1], device: last[2]))
   }
 
   /// A call that was shown is missed when its time is over.
@@ -89,9 +152,10 @@ extension Transaction {
   }
 
   private func put(
-    _ kind: UpdateKind, job: String?, user: Int64, device: String, room: Int64, seq: Int64, due: Timestamp
+    _ kind: UpdateKind, job: String?, user: Int64, device: String, room: Int64, seq: Int64, due: Timestamp,
+    lane known: Lane? = nil
   ) throws {
-    guard let lane = try lane(of: device, ofRow: user) else { return }
+    guard let lane = try known ?? lane(of: device, ofRow: user) else { return }
     // One that is being sent is sent again; a call that may be missed is changed by its deletion alone.
     try db.run(
       """

@@ -5,9 +5,11 @@ from collections import defaultdict
 
 import pytest
 
+import tokens
 from api import call
 from client import Refused
 from database import rows, stuck_store, value
+from phone import Phone
 from relay import Relay
 from waiting import eventually
 
@@ -15,17 +17,17 @@ MEMBERS = 300
 MESSAGES = 25
 
 
-def put(relay, path, body=None):
-    answer = call(relay, "PUT", path, {} if body is None else body)
+def put(relay, path, body=None, token=None):
+    answer = call(relay, "PUT", path, {} if body is None else body, token=token)
     assert answer.status in (200, 201), answer
 
 
-def crowd(relay, room, count):
+def crowd(relay, room, count, token=None):
     """Away members of a room, each with a device."""
     for number in range(count):
         user = f"member{number}"
-        put(relay, f"/v1/users/{user}/devices/phone", {"platform": "simulator", "token": f"{user}-phone"})
-        put(relay, f"/v1/rooms/{room}/members/{user}")
+        put(relay, f"/v1/users/{user}/devices/phone", {"platform": "simulator", "token": f"{user}-phone"}, token)
+        put(relay, f"/v1/rooms/{room}/members/{user}", token=token)
 
 
 def job_count(relay):
@@ -122,3 +124,44 @@ def test_a_message_to_many_members_costs_more_than_one(connect, start):
     assert (refused.value.error["code"], refused.value.error["temporary"]) == ("rate_limited", True)
     assert refused.value.error["retryAfter"] > 0
     alice.send("crowd", "silent", push=False)
+
+
+@pytest.fixture
+def priced(connect, start, secret, api_keys, backend):
+    """A room of 200 away members with a device, and Alice, who has 20 tokens and has sent 3 messages of 3 tokens each."""
+    limits = ("--limits-send-rate", 0.01, "--limits-send-burst", 10)
+    relay = start("--presence-grace", 0, "--api-keys-file", api_keys, *limits, secret=secret)
+    crowd(relay, "crowd", 200, token=backend)
+    token = tokens.token(secret.read_text(), tokens.claims("alice"))
+    alice = connect(relay, token=token)
+    alice.join("crowd")
+    return relay, token, alice, [alice.send("crowd", number)["seq"] for number in range(3)]
+
+
+@pytest.mark.parametrize("change", [("edit", {"body": "new"}), ("delete", {})], ids=["edit", "delete"])
+def test_a_change_costs_as_much_as_its_message(priced, change):
+    _, _, alice, seqs = priced
+    kind, fields = change
+    for seq in seqs:
+        alice.request(kind, room="crowd", seq=seq, **fields)
+    assert alice.refusal(kind, room="crowd", seq=seqs[0], **fields)["code"] == "rate_limited"
+
+
+@pytest.mark.parametrize("change", [("PUT", {"body": "new"}), ("DELETE", None)], ids=["edit", "delete"])
+def test_a_change_over_http_costs_as_much(priced, change):
+    relay, token, _, seqs = priced
+    method, body = change
+    paths = [f"/v1/rooms/crowd/messages/{seq}" for seq in seqs + seqs[:1]]
+    statuses = [call(relay, method, path, body, token=token).status for path in paths]
+    assert [status == 429 for status in statuses] == [False, False, False, True]
+
+
+def test_an_edit_reaches_all_phones_of_many_members(connect, relay):
+    sender = connect(relay, "sender")
+    sender.join("crowd")
+    sender.send("crowd", "wrong")
+    eventually(lambda: value(relay, "SELECT count(*) FROM jobs WHERE state = 'sent'") == MEMBERS, within=60)
+    sender.request("edit", room="crowd", seq=1, body="edited")
+    for member in (0, 63, 64, 150, MEMBERS - 1):
+        Phone(relay, f"member{member}-phone").ring("edited")
+    assert value(relay, "SELECT count(*) FROM pending_changes") == 0

@@ -106,6 +106,29 @@ import Testing
     #expect(sentAgain == [])
   }
 
+  @Test func `jobs and updates of an older database get the lanes of their devices`() throws {
+    try writeThree()
+    let pool = try DatabasePool(path: folder + "/stillwire.db")
+    try Schema.migrator.migrate(pool, upTo: "named blocks")
+    try pool.write { db in
+      try db.execute(
+        sql: """
+          UPDATE devices SET environment = 'production' WHERE device = 'phone';
+          UPDATE jobs SET lane = 'apns/org.example';
+          INSERT INTO updates (id, user, device, kind, room, seq, due, lane)
+          VALUES ('badge', 2, 'phone', 'badge', 0, 0, 0, 'apns/org.example');
+          """)
+    }
+    try pool.close()
+    try Store(folder: folder) { for completion in $0 { completion() } }.close()
+    let lanes = try DatabaseQueue(path: folder + "/stillwire.db").read { db in
+      try String.fetchAll(
+        db, sql: "SELECT lane FROM jobs WHERE finished_at IS NULL UNION ALL SELECT lane FROM updates")
+    }
+    #expect(lanes.count == 5)
+    #expect(Set(lanes) == ["apns.production/org.example"])
+  }
+
   @Test func `a migrated database has the tables of a new one`() throws {
     try writeThree()
     for path in [folder, folder + "/new"] {

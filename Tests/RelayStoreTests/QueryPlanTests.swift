@@ -38,6 +38,8 @@ import Testing
     "SCAN found",
     // At the start.
     "SCAN rooms", "SCAN responses USING INDEX responses_untold",
+    // The first row.
+    "SCAN pending_changes", "SCAN pending_changes USING COVERING INDEX sqlite_autoindex_pending_changes_1",
     // A parameter.
     "SCAN json_each VIRTUAL TABLE INDEX 1:",
   ]
@@ -125,6 +127,9 @@ extension Transaction {
     _ = try post(draft(in: .notifications(of: bob.id), jobs: [job()], cursorFollows: true), epoch: "e")
     _ = try edit(room, 69, by: alice.id, body: [])
     _ = try delete(room, 70)
+    try db.run("INSERT INTO pending_changes (room, seq, kind, user, device) VALUES (1, 69, 'edited', 0, '')")
+    try storePendingUpdates()
+    _ = try reader.hasPendingUpdates()
     _ = try reader.changes(room, upTo: 70, limit: 9, maxBytes: 99)
     try advanceCursor(room, to: 71)
     _ = try trim(room, to: Retention(count: 4, age: .seconds(1)), mostDeleted: 2)

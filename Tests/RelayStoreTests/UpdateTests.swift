@@ -314,28 +314,127 @@ import Testing
     #expect(try await updates().map(\.device.id) == [phone().id])
   }
 
-  @Test func `a device has a bound of updates, and deletions are given up last`() async throws {
-    let count = Transaction.maxUpdates + 5
+  /// Messages that Bob's phone shows, of which the first are deleted and the others edited.
+  private func change(deleting deletions: Int, editing edits: Int) async throws {
     try await test.write { transaction in
       try transaction.prepareRoom()
-      for number in 1...count {
+      for number in 1...deletions + edits {
         let seq = try transaction.append(draft("\(number)", jobs: [job()])).seq
         let claim = try #require(try transaction.claim(limit: 1, now: .at(0), leaseUntil: .at(60_000)).first)
         try transaction.finish(claim.id, state: .sent, now: .at(0))
-        if number == 1 {
+        if number <= deletions {
           _ = try transaction.delete(room, seq)
         } else {
           _ = try transaction.edit(room, seq, body: Array("\"new\"".utf8))
         }
       }
     }
+  }
+
+  @Test func `a device has a bound of updates, and a bound of deletions`() async throws {
+    let count = Transaction.maxUpdates + 5
+    try await change(deleting: count, editing: count)
     let claims = try await test.write { try $0.claimUpdates(limit: 999, now: .at(0), leaseUntil: .at(60_000)) }
-    #expect(claims.count == Transaction.maxUpdates)
-    let kinds = try claims.map { try change($0).0 }
-    #expect(kinds.filter { $0 == .deleted }.count == 1)
-    // The oldest edits are gone.
-    let seqs = try claims.map { try change($0).1.message.seq }.sorted()
-    #expect(seqs == [1] + (7...Int64(count)))
+    let (deleted, edited) = try (
+      claims.filter { try change($0).0 == .deleted }, claims.filter { try change($0).0 == .edited }
+    )
+    // The oldest of each are gone.
+    #expect(try deleted.map { try change($0).1.message.seq }.sorted() == Array(6...Int64(count)))
+    #expect(
+      try edited.map { try change($0).1.message.seq }.sorted() == Array(Int64(count + 6)...Int64(2 * count)))
+  }
+
+  @Test func `deletions that wait displace no badge`() async throws {
+    try await change(deleting: Transaction.maxUpdates, editing: 1)
+    try await read(Int64(Transaction.maxUpdates + 1))
+    let claims = try await test.write { try $0.claimUpdates(limit: 999, now: .at(0), leaseUntil: .at(60_000)) }
+    #expect(claims.map(\.content).contains(.badge(0)))
+  }
+
+  // MARK: Many phones
+
+  private static let phones = (0..<Transaction.maxUpdatesWithChange + Transaction.maxUpdateSlice + 9).map {
+    phone("phone\($0)", token: "token\($0)")
+  }
+
+  /// A message that many phones of Bob's show.
+  private func showOnMany() async throws {
+    try await test.write { transaction in
+      try transaction.prepareRoom()
+      for device in Self.phones { try transaction.register(device, of: bob.id, now: .at(0)) }
+      _ = try transaction.append(draft(jobs: Self.phones.map { job(to: bob, $0) }))
+      for claim in try transaction.claim(limit: 9_999, now: .at(0), leaseUntil: .at(60_000)) {
+        try transaction.finish(claim.id, state: .sent, now: .at(0))
+      }
+    }
+  }
+
+  private func stored(_ kind: UpdateKind) async throws -> Int {
+    try await test.read { try $0.db.first("SELECT count(*) FROM updates WHERE kind = ?", [kind.rawValue])?[0] ?? 0 }
+  }
+
+  private func storePending() async throws { try await test.write { try $0.storePendingUpdates() } }
+
+  private func hasPending() async throws -> Bool { try await test.read { try $0.hasPendingUpdates() } }
+
+  @Test func `an edit that many phones show is stored in slices`() async throws {
+    try await showOnMany()
+    try await edit("new")
+    #expect(try await stored(.edited) == Transaction.maxUpdatesWithChange)
+    #expect(try await hasPending())
+    try await storePending()
+    #expect(try await stored(.edited) == Transaction.maxUpdatesWithChange + Transaction.maxUpdateSlice)
+    #expect(try await hasPending())
+    try await storePending()
+    #expect(try await stored(.edited) == Self.phones.count)
+    #expect(try await !hasPending())
+    try await storePending()
+    #expect(try await stored(.edited) == Self.phones.count)
+  }
+
+  @Test func `a message that few phones show leaves nothing pending`() async throws {
+    try await show()
+    try await edit("new")
+    #expect(try await !hasPending())
+  }
+
+  @Test func `a deletion between two slices of an edit reaches all phones`() async throws {
+    try await showOnMany()
+    try await edit("new")
+    try await storePending()
+    try await test.write { _ = try $0.delete(room, 1) }
+    while try await hasPending() { try await storePending() }
+    #expect(try await stored(.deleted) == Self.phones.count)
+    #expect(try await stored(.edited) == 0)
+  }
+
+  @Test func `changes take turns when they are made again`() async throws {
+    try await showOnMany()
+    try await test.write { transaction in
+      _ = try transaction.append(draft(jobs: Self.phones.map { job(to: bob, $0) }))
+      for claim in try transaction.claim(limit: 9_999, now: .at(0), leaseUntil: .at(60_000)) {
+        try transaction.finish(claim.id, state: .sent, now: .at(0))
+      }
+    }
+    try await edit("new")
+    try await test.write { _ = try $0.delete(room, 2) }
+    try await edit("newer")
+    try await storePending()
+    #expect(try await stored(.deleted) == Transaction.maxUpdatesWithChange + Transaction.maxUpdateSlice)
+    #expect(try await stored(.edited) == Transaction.maxUpdatesWithChange)
+    while try await hasPending() { try await storePending() }
+    #expect(try await stored(.deleted) == Self.phones.count)
+    #expect(try await stored(.edited) == Self.phones.count)
+  }
+
+  @Test func `a pending change of a message that is gone ends`() async throws {
+    try await showOnMany()
+    try await edit("new")
+    try await test.write { transaction in
+      try transaction.db.run("DELETE FROM messages")
+      try transaction.storePendingUpdates()
+    }
+    #expect(try await !hasPending())
   }
 
   @Test func `a token for calls goes alone, and only if it is as old as that`() async throws {

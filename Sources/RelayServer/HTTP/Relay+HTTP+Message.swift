@@ -21,7 +21,9 @@ extension Relay {
       let seq = try call.seq
       let fields = try parser.parse(call.request.body)
       let body = try fields.required("body", fields.raw("body"))
-      if case .user = call.caller { try spend(.send, of: handle) }
+      if case .user(let user) = call.caller, let user = hub.user(user.id) {
+        try spend(editIn: handle, of: room, by: user)
+      }
       try await edit(seq, body: body, in: room, handle, by: try call.actor("from", fields), cause: nil)
       return .json(200) {
         $0["room"] = room.rawValue
@@ -36,7 +38,9 @@ extension Relay {
       let isModerator = rights(of: call.caller, in: room).contains(.moderate)
       var sender: UserID?
       if case .user(let user) = call.caller, !isModerator { sender = user.id }
-      if case .user = call.caller { try spend(.send, of: handle) }
+      if case .user(let user) = call.caller, let user = hub.user(user.id) {
+        try spend(sendTo: handle, by: user, pushes: true)
+      }
       do {
         try await delete(call.seq, in: room, handle, by: sender, cause: nil)
       } catch let error as RequestError where error.code == .notFound {
