@@ -31,15 +31,15 @@ extension Reader {
   /// of, the end of a lease, a throttled job and an update. A device's further jobs can be claimed when the one being
   /// sent is finished.
   /// - Parameters:
-  ///   - room: As of ``Transaction/claim(limit:now:leaseUntil:room:)``: jobs of lanes without any do not count.
-  ///   - updateRoom: The same for updates.
-  public func nextDue(room: [Lane: Int] = [:], updateRoom: [Lane: Int] = [:]) throws -> Timestamp? {
-    let jobs = try lanes().filter { room[$0] != 0 }.map { lane in
+  ///   - capacity: As of ``Transaction/claim(limit:now:leaseUntil:capacity:)``: jobs of lanes without any do not count.
+  ///   - updateCapacity: The same for updates.
+  public func nextDue(capacity: [Lane: Int] = [:], updateCapacity: [Lane: Int] = [:]) throws -> Timestamp? {
+    let jobs = try lanes().filter { capacity[$0] != 0 }.map { lane in
       try db.first(
         "SELECT due FROM jobs AS job WHERE \(Self.isClaimable) AND lane = ? ORDER BY due LIMIT 1", [lane.name])
     }
     let lease = try db.first("SELECT min(lease) FROM jobs WHERE state = 'sending'")
-    let updates = try lanesOfUpdates().filter { updateRoom[$0] != 0 }.map { lane in
+    let updates = try lanesOfUpdates().filter { updateCapacity[$0] != 0 }.map { lane in
       try db.first(
         "SELECT due FROM updates INDEXED BY updates_due WHERE lane = ? AND lease IS NULL ORDER BY due LIMIT 1",
         [lane.name])

@@ -8,9 +8,9 @@ extension Transaction {
   /// A device has one job claimed at a time, and the messages of a room go to it in their order; those that could not go
   /// out at once become one. A claim whose lease is over is taken again, with the same id. Jobs whose device or message
   /// is gone, was deleted or read, are cancelled here, and those whose rows cannot be read are dead.
-  /// - Parameter room: How many are taken of a lane at most, where `limit` is not its only bound.
+  /// - Parameter capacity: The maximum of each lane, where `limit` is not its only bound.
   public func claim(
-    limit: Int, now: Timestamp, leaseUntil: Timestamp, room: [Lane: Int] = [:]
+    limit: Int, now: Timestamp, leaseUntil: Timestamp, capacity: [Lane: Int] = [:]
   ) throws -> [Claim] {
     try db.run(
       "UPDATE jobs SET state = 'ready', lease = NULL, is_unknown = 1 WHERE state = 'sending' AND lease <= ?",
@@ -19,7 +19,7 @@ extension Transaction {
     var shared = Shared(db: db, now: now)
     var claims: [Claim] = []
     var budget = Self.mostMergedAtOnce
-    for job in try dueJobs(limit: limit, now: now, room: room) {
+    for job in try dueJobs(limit: limit, now: now, capacity: capacity) {
       guard let id = try job.isLate ? coalesce(job.queue, now: now, budget: &budget) : job.id else { continue }
       do {
         let claim = try claim(id, isDeleted: false, &shared)
@@ -50,10 +50,10 @@ extension Transaction {
     }
   }
 
-  private func dueJobs(limit: Int, now: Timestamp, room: [Lane: Int]) throws -> [DueJob] {
+  private func dueJobs(limit: Int, now: Timestamp, capacity: [Lane: Int]) throws -> [DueJob] {
     var found: [DueJob] = []
     for lane in try reader.lanes() {
-      let limit = min(limit, room[lane] ?? limit)
+      let limit = min(limit, capacity[lane] ?? limit)
       if limit > 0 { found += try dueJobs(of: lane, limit: limit, now: now) }
     }
     found.sort { ($0.due, $0.queue.room, $0.seq) < ($1.due, $1.queue.room, $1.seq) }

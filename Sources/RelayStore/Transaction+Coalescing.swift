@@ -7,9 +7,9 @@ import RelayProtocol
 /// What waits behind a push that a gateway could not take, or that its sender's pace put off, is merged with it: per
 /// room, and only what would look and sound alike. What can go out goes out one by one.
 extension Transaction {
-  /// A push tells of no more messages that waited; those beyond are told by another one.
+  /// The messages that waited and that one push covers at most. Another push covers the rest.
   public static let mostCoalesced = 1_000
-  /// Jobs that one call of ``claim(limit:now:leaseUntil:room:)`` looks at, and those of one room more; the rest is left
+  /// Jobs that one call of ``claim(limit:now:leaseUntil:capacity:)`` looks at, and those of one room more; the rest is left
   /// to the next ones.
   static let mostMergedAtOnce = 2 * mostCoalesced
 

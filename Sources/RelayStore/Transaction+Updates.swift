@@ -187,13 +187,13 @@ extension Transaction {
   // MARK: What is sent
 
   /// Takes updates that are due and still needed, and gives the caller until `leaseUntil` to finish each.
-  /// - Parameter room: The maximum of each lane, where `limit` is not its only bound.
+  /// - Parameter capacity: The maximum of each lane, where `limit` is not its only bound.
   public func claimUpdates(
-    limit: Int, now: Timestamp, leaseUntil: Timestamp, room: [Lane: Int] = [:]
+    limit: Int, now: Timestamp, leaseUntil: Timestamp, capacity: [Lane: Int] = [:]
   ) throws -> [UpdateClaim] {
     var found: [(due: Int64, row: Row)] = []
     for lane in try reader.lanesOfUpdates() {
-      let limit = min(limit, room[lane] ?? limit)
+      let limit = min(limit, capacity[lane] ?? limit)
       if limit > 0 { found += try dueUpdates(of: lane, limit: limit, now: now) }
     }
     guard !found.isEmpty else { return [] }

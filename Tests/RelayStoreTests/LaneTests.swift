@@ -32,9 +32,9 @@ import Testing
   }
 
   private func claimed(except busy: Lane...) async throws -> [DeviceID] {
-    let room = Dictionary(uniqueKeysWithValues: busy.map { ($0, 0) })
+    let capacity = Dictionary(uniqueKeysWithValues: busy.map { ($0, 0) })
     return try await test.write {
-      try $0.claim(limit: 1, now: .at(99), leaseUntil: .at(999), room: room).map(\.device.id)
+      try $0.claim(limit: 1, now: .at(99), leaseUntil: .at(999), capacity: capacity).map(\.device.id)
     }
   }
 
@@ -100,7 +100,7 @@ import Testing
     phone.app = "y"
     try await test.write { [phone] in _ = try $0.register(phone, of: bob.id, now: .at(1)) }
     #expect(try await claimed(except: Lane(of: phone)) == [])
-    #expect(try await test.read { try $0.nextDue(room: [former: 0]) } == .at(0))
+    #expect(try await test.read { try $0.nextDue(capacity: [former: 0]) } == .at(0))
     #expect(try await claimed(except: former) == [phone.id])
   }
 
@@ -116,7 +116,7 @@ import Testing
     let (one, two, other) = (device("1", .apns, app: "x"), device("2", .apns, app: "x"), device("3", .apns, app: "y"))
     try await prepare(one, two, device("4", .apns, app: "x"), other)
     let claimed = try await test.write {
-      try $0.claim(limit: 9, now: .at(99), leaseUntil: .at(999), room: [Lane(of: one): 2]).map(\.device.id)
+      try $0.claim(limit: 9, now: .at(99), leaseUntil: .at(999), capacity: [Lane(of: one): 2]).map(\.device.id)
     }
     #expect(claimed == [one.id, two.id, other.id])
   }
@@ -127,8 +127,8 @@ import Testing
     try await test.write { try $0.endWaits(now: .at(9)) }
     let due = try await test.read { reader in
       (
-        try reader.nextDue(room: [Lane(of: slow): 1]), try reader.nextDue(room: [Lane(of: slow): 0]),
-        try reader.nextDue(room: [Lane(of: slow): 0, Lane(of: other): 0])
+        try reader.nextDue(capacity: [Lane(of: slow): 1]), try reader.nextDue(capacity: [Lane(of: slow): 0]),
+        try reader.nextDue(capacity: [Lane(of: slow): 0, Lane(of: other): 0])
       )
     }
     #expect(due.0 == .at(0))

@@ -305,12 +305,12 @@ import Testing
       _ = try transaction.edit(room, 2, body: Array("2".utf8))
     }
     let full = [Lane(of: phone()): 0]
-    #expect(try await test.read { try $0.nextDue(updateRoom: full) } == .at(0))
+    #expect(try await test.read { try $0.nextDue(updateCapacity: full) } == .at(0))
     let claimed = try await test.write {
-      try $0.claimUpdates(limit: 9, now: .at(0), leaseUntil: .at(60_000), room: full).map(\.device.id)
+      try $0.claimUpdates(limit: 9, now: .at(0), leaseUntil: .at(60_000), capacity: full).map(\.device.id)
     }
     #expect(claimed == [other.id])
-    #expect(try await test.read { try $0.nextDue(updateRoom: full) } == .at(60_000))
+    #expect(try await test.read { try $0.nextDue(updateCapacity: full) } == .at(60_000))
     #expect(try await updates().map(\.device.id) == [phone().id])
   }
 

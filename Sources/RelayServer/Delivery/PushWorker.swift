@@ -25,19 +25,10 @@ actor PushWorker {
   /// Between lines about what could not be stored of single pushes.
   var logPause = LogPause()
 
-  /// Pushes under way, by what they wait for.
-  private var underWay: [Lane: Int] = [:]
-  /// The ids of their jobs and updates. Their leases are renewed, however far the clock has moved.
-  private var atWork: Set<String> = []
-  /// The updates among them.
-  private var updatesUnderWay: [Lane: Int] = [:]
+  private var underWay = PushesUnderWay()
 
   /// Jobs that are claimed at once.
   static let group = 64
-  /// Jobs of a lane that are under way at once: a slow gateway does not fill the memory.
-  static let mostUnderWay = 256
-  /// The updates among them, so that badges and edits leave capacity for messages and calls.
-  static let maxUpdatesUnderWay = 64
   /// For how long a claim keeps a job; a crash returns it after that, or at the next start.
   static let lease = Duration.seconds(60)
   /// Bytes of a payload at its second attempt, where a gateway found it too large and did not say what is not.
@@ -137,52 +128,45 @@ actor PushWorker {
     return result
   }
 
-  /// How many more jobs lanes may have under way.
-  private var room: [Lane: Int] { underWay.mapValues { max(0, Self.mostUnderWay - $0) } }
-
-  /// The number of updates that each lane may begin now.
-  private var updateRoom: [Lane: Int] { Self.updateRoom(underWay: underWay, updates: updatesUnderWay) }
-
-  /// - Parameters:
-  ///   - underWay: All pushes under way, by lane.
-  ///   - updates: The updates among them.
-  /// - Returns: The lanes in which some push is under way, and the number of updates that each may take.
-  static func updateRoom(underWay: [Lane: Int], updates: [Lane: Int]) -> [Lane: Int] {
-    Dictionary(
-      uniqueKeysWithValues: underWay.map { lane, count in
-        (lane, max(0, min(maxUpdatesUnderWay - updates[lane, default: 0], mostUnderWay - count)))
-      })
-  }
-
   private func claimGroup(_ begin: (ClaimedWork) -> Void) async -> Result {
     guard !isRetired else { return .none }
-    let (time, room, atWork) = (now(), room, atWork)
-    let (underWay, updatesUnderWay) = (underWay, updatesUnderWay)
+    let (time, underWay) = (now(), underWay)
     let claims: [ClaimedWork]
+    let hasPendingUpdates: Bool
     do {
-      claims = try await store.write {
-        try $0.renewLeases(of: atWork, now: time, until: time + Self.lease)
-        let jobs = try $0.claim(limit: Self.group, now: time, leaseUntil: time + Self.lease, room: room)
-        let begun = jobs.reduce(into: underWay) { $0[Lane(of: $1.device), default: 0] += 1 }
+      (claims, hasPendingUpdates) = try await store.write(rows: 2 * Self.group) {
+        try $0.renewLeases(of: underWay.ids, now: time, until: time + Self.lease)
+        let jobs = try $0.claim(
+          limit: Self.group, now: time, leaseUntil: time + Self.lease, capacity: underWay.capacity)
+        let begun = jobs.reduce(into: underWay) { $0.begin($1.id, in: Lane(of: $1.device), isUpdate: false) }
         let updates = try $0.claimUpdates(
-          limit: Self.group, now: time, leaseUntil: time + Self.lease,
-          room: Self.updateRoom(underWay: begun, updates: updatesUnderWay))
-        return jobs.map(ClaimedWork.job) + updates.map(ClaimedWork.update)
+          limit: Self.group, now: time, leaseUntil: time + Self.lease, capacity: begun.updateCapacity)
+        let claims = jobs.map(ClaimedWork.job) + updates.map(ClaimedWork.update)
+        return (claims, try $0.reader.hasPendingUpdates())
       }
     } catch {
-      if !isFailing { log.error("push jobs cannot be claimed: \(error)") }
-      isFailing = true
-      return .failed
+      return fail(error)
     }
     if isFailing { log.notice("push jobs are claimed again") }
     isFailing = false
     for claim in claims {
-      self.atWork.insert(claim.id)
-      self.underWay[Lane(of: claim.device), default: 0] += 1
-      if claim.isUpdate { self.updatesUnderWay[Lane(of: claim.device), default: 0] += 1 }
+      self.underWay.begin(claim.id, in: Lane(of: claim.device), isUpdate: claim.isUpdate)
       begin(claim)
     }
-    return claims.isEmpty ? .none : .some
+    guard hasPendingUpdates else { return claims.isEmpty ? .none : .some }
+    do {
+      // Each slice in a transaction of its own, so that no message waits long for them.
+      try await store.write(rows: Transaction.maxUpdateSlice) { try $0.storePendingUpdates() }
+      return .some
+    } catch {
+      return fail(error)
+    }
+  }
+
+  private func fail(_ error: StoreError) -> Result {
+    if !isFailing { log.error("push jobs cannot be claimed: \(error)") }
+    isFailing = true
+    return .failed
   }
 
   private var nextAlarm: Task<Void, Never>?
@@ -194,9 +178,11 @@ actor PushWorker {
   private func setAlarm(after result: Result) async {
     nextAlarm?.cancel()
     var delay = Self.pause
-    let (room, updateRoom) = (room, updateRoom)
+    let (capacity, updateCapacity) = (underWay.capacity, underWay.updateCapacity)
     if result != .failed,
-      let due = try? await store.read({ try $0.nextDue(room: room, updateRoom: updateRoom) ?? .distant })
+      let due = try? await store.read({
+        try $0.nextDue(capacity: capacity, updateCapacity: updateCapacity) ?? .distant
+      })
     {
       guard due != .distant else { return }
       delay = max(due - now(), .milliseconds(10))
@@ -239,15 +225,8 @@ actor PushWorker {
     case .job(let job): await attempt(job)
     case .update(let update): await attempt(update)
     }
-    atWork.remove(claim.id)
-    let lane = Lane(of: claim.device)
-    underWay[lane, default: 1] -= 1
-    if underWay[lane] == 0 { underWay[lane] = nil }
-    if claim.isUpdate {
-      updatesUnderWay[lane, default: 1] -= 1
-      if updatesUnderWay[lane] == 0 { updatesUnderWay[lane] = nil }
-    }
-    // The device's next job can be claimed, and the lane has room.
+    underWay.end(claim.id, in: Lane(of: claim.device), isUpdate: claim.isUpdate)
+    // The device's next job can be claimed, and the lane has capacity.
     wake()
   }
 
