@@ -66,8 +66,8 @@ private func fittedPayload(of subject: PayloadSubject, largest: Int) throws(Payl
 }
 
 extension PayloadSubject {
-  /// As it is, and with less and less of what sender and room are called and look like: many bytes of that are to stop
-  /// neither this message nor others that are told with it.
+  /// The versions of the push to try, largest first: complete, without avatars, without names. Long names and avatars must
+  /// not stop this message, or others of the same digest.
   var lighter: [PayloadSubject] {
     var plain = self
     plain.sender.avatar = nil

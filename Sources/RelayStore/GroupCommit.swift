@@ -8,7 +8,7 @@ import Synchronization
 /// `append` and `stop` may be called on any thread, `commitNext` on the writer's.
 final class GroupCommit: Sendable {
   struct Work: Sendable {
-    /// About how many rows it writes, as its submitter knows.
+    /// The submitter's estimate of the rows that the work writes.
     let rows: Int
     /// Does the work; returns what to do once it is on disk.
     let run: @Sendable (Transaction) throws -> Completion
@@ -141,7 +141,7 @@ final class GroupCommit: Sendable {
     }
   }
 
-  /// Notes that the files of the database are not in place, if so. Any thread.
+  /// Checks that the files of the database are in place. If not, the store is not available. Any thread.
   func checkFiles() {
     do {
       try files.check()

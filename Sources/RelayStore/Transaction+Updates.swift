@@ -3,8 +3,8 @@ import Foundation
 import GRDB
 public import RelayProtocol
 
-/// Changes of what phones show, badges, and what wakes apps: at most one of each message, badge and waking for a device,
-/// and the newest counts.
+/// The queue of pushes that follow an earlier one: edits, deletions, missed calls, badges and silent pushes. A newer update
+/// of the same message and device replaces the older.
 extension Transaction {
   /// Between two badges of a device that come without a message.
   public static let badgePause = Duration.seconds(60)

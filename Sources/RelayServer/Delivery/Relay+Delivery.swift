@@ -4,7 +4,7 @@ import RelayHub
 import RelayProtocol
 import RelayStore
 
-/// Who is pushed to: what the hub and the people are like goes through the decision, and what comes out becomes jobs.
+/// Decides about each message and recipient from the state of the hub and the user, and stores the resulting push jobs.
 extension Relay {
   /// What becomes of a message that is not stored yet for members whom nothing is waited for.
   func decide(_ message: MessageTraits, at time: Timestamp, for users: [UserHandle], in room: RoomID) -> DecidedMessage

@@ -46,7 +46,7 @@ extension Relay {
         let next = [try await store.read { try $0.nextHeldDue() }, releases.nextEnd].compactMap { $0 }.min()
         if let next { expectHoldEnd(by: max(next, hub.now + .milliseconds(10))) }
       } catch {
-        _ = requestError(error)  // says so in the log
+        _ = requestError(error)  // logs the failure
         expectHoldEnd(by: hub.now + Self.storePause)
       }
     }
@@ -91,7 +91,7 @@ extension Relay {
         try await decideAgain(users)
         last = users.last
       } catch {
-        _ = requestError(error)  // says so in the log
+        _ = requestError(error)  // logs the failure
         try? await Task.sleep(for: Self.storePause)
       }
     }

@@ -89,7 +89,7 @@ extension Relay {
     do {
       relatives = try await steadyRelatives(of: viewer, permissions, among: names.compactMap { $0 })
     } catch {
-      _ = requestError(error)  // says so in the log
+      _ = requestError(error)  // logs the failure
       // Better no focus than one that is not shared, until the store works again.
       for watching in watches { hub.relate(watching, isRelated: false, isJudged: true) }
       try? await Task.sleep(for: Self.storePause)

@@ -159,7 +159,7 @@ extension Relay {
       } catch StoreError.damaged(let reason) {
         logFailure(of: .damaged(reason: reason))
       } catch {
-        _ = requestError(error)  // says so in the log
+        _ = requestError(error)  // logs the failure
         try? await Task.sleep(for: Self.storePause)
         if stage != .stopping { reloadInTime(name) }
       }

@@ -41,7 +41,7 @@ extension Relay {
         }
         write(found, to: session)
       } catch {
-        _ = requestError(error)  // says so in the log
+        _ = requestError(error)  // logs the failure
         guard case .unavailable = error else { break }
         try? await Task.sleep(for: Self.storePause)
         responses.sessions[session]?.isAgain = stage != .stopping
