@@ -44,6 +44,14 @@ extension Reader {
     try db.has(
       """
       SELECT 1 FROM jobs JOIN users ON users.id = jobs.user
+extension Transaction {
+  /// Revokes the report keys of all devices of a user.
+  public func revokeReportKeys(of user: UserID) throws {
+    guard let id = try row(of: user) else { return }
+    try db.run("DELETE FROM report_keys WHERE user = ?", [id])
+  }
+}
+
       WHERE jobs.id = ? AND users.name = ? AND jobs.device = ?
       """,
       [id, user.rawValue, device.rawValue])

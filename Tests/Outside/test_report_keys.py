@@ -173,6 +173,18 @@ def test_the_user_revokes_the_keys_of_a_device(relay, register, names, token):
     assert revoke(relay, bob, "watch", token(bob)).status == 404
 
 
+def test_a_backend_revokes_the_keys_of_all_devices(relay, register, names, token, backend):
+    bob, carol = names("bob", "carol")
+    keys, other = [register(bob, device) for device in ("phone", "tablet")], register(carol)
+    path = f"/v1/users/{bob}/report-keys"
+    assert call(relay, "DELETE", path, token=token(bob)).status == 403
+    for _ in range(2):
+        assert call(relay, "DELETE", path, token=backend).status == 204
+    assert [report(relay, key).status for key in keys] == [401, 401]
+    assert report(relay, other).status == 200
+    assert report(relay, register(bob)).status == 200
+
+
 def test_another_user_revokes_nothing(relay, register, names, token):
     bob, carol = names("bob", "carol")
     key = register(bob)

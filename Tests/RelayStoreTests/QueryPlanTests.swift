@@ -83,6 +83,7 @@ extension Transaction {
     _ = try reader.deviceOfReportKey(hash: [1])
     _ = try reader.isPush("none", to: tablet.id, of: bob.id)
     _ = try revokeReportKeys(of: tablet.id, of: bob.id)
+    try revokeReportKeys(of: bob.id)
     try writePeople()
     try writeMessages(tablet)
     try writeJobs(tablet)

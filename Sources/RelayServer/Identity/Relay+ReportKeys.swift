@@ -14,7 +14,10 @@ extension Relay {
   static let reportKeyRoutes = [
     Route(
       "/v1/users/{user}/devices/{device}/report-keys",
-      .called("DELETE") { relay, call in try await relay.deleteReportKeys(call) })
+      .called("DELETE") { relay, call in try await relay.deleteReportKeys(call) }),
+    Route(
+      "/v1/users/{user}/report-keys",
+      .called("DELETE", by: .backend) { relay, call in try await relay.deleteAllReportKeys(call) }),
   ]
 
   /// Returns the owner of the report key that a request carries, in open mode too. Returns `nil` if the request carries
@@ -41,6 +44,12 @@ extension Relay {
   private func deleteReportKeys(_ call: HTTPCall) async throws -> HTTPResponse {
     let user = try call.user
     let device: DeviceID = try call.name("device")
+
+  private func deleteAllReportKeys(_ call: HTTPCall) async throws -> HTTPResponse {
+    let user = try call.user
+    try await store.write { try $0.revokeReportKeys(of: user) }
+    return HTTPResponse(status: 204)
+  }
     try check(.devices, of: call.caller)
     guard try await store.write({ try $0.revokeReportKeys(of: device, of: user) }) else {
       throw RequestError(.notFound, "there is no such device", at: "/path/device")
