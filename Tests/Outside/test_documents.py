@@ -244,6 +244,10 @@ def test_every_body_that_is_described_is_checked(relay, room, method, template):
     for key, body in variants(OPENAPI, schema, good):
         if documents.problem(OPENAPI, schema, body, is_strict=False) is not None:
             answer = call(relay, method.upper(), path_of(template, item), body, user="ann")
+            # A receipt authenticates by its body, which is bounded before it is parsed.
+            if template.endswith("/received") and len(json.dumps(body)) > 1_024:
+                assert answer.status == 413, (body, answer)
+                continue
             assert answer.status == 422 and answer.problem["at"].startswith(f"/{key}"), (body, answer)
 
 

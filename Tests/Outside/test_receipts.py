@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What an app's extension says of a push that arrived, and what it needs to show who writes."""
 
+import json
 import time
+import uuid
 
 import pytest
 
@@ -27,6 +29,21 @@ def arrive(circle, bob, **fields):
 
 def tell(relay, notification, receipt):
     return call(relay, "POST", f"/v1/notifications/{notification}/received", {"receipt": receipt})
+
+
+@pytest.mark.parametrize("excess", [0, 1])
+def test_a_body_before_authentication_is_short(circle, excess):
+    path = f"/v1/notifications/{uuid.uuid4()}/received"
+    body = json.dumps({"receipt": "1"}).encode()
+    body += b" " * (1_024 - len(body) + excess)
+    answer = call(circle.relay, "POST", path, body)
+    assert (answer.status, answer.problem["code"]) == ((413, "too_large") if excess else (401, "unauthorized"))
+
+
+def test_a_report_key_is_read_before_the_body(circle):
+    path = f"/v1/notifications/{uuid.uuid4()}/received"
+    answer = call(circle.relay, "POST", path, b"no JSON", token="swr_unknown")
+    assert (answer.status, answer.problem["code"]) == (401, "unauthorized")
 
 
 def explained(circle, notification):
