@@ -42,6 +42,19 @@ import Testing
     #expect(try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int == 0o640)
   }
 
+  @Test func `a symbolic link stays, and its file is replaced with its mode`() throws {
+    let link = path + "-link"
+    defer { try? FileManager.default.removeItem(atPath: link) }
+    let first = try APIKeys.add("a", to: path)
+    try FileManager.default.setAttributes([.posixPermissions: 0o640], ofItemAtPath: path)
+    try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: path)
+    _ = try APIKeys.add("b", to: link)
+    #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link) == path)
+    #expect(try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int == 0o640)
+    let keys = try APIKeys(path: path)
+    #expect(keys.name(of: first) == "a" && keys.contains("b"))
+  }
+
   @Test func `one key past the most is refused, and the file stays of use`() throws {
     let hash = String(repeating: "0", count: 64)
     let lines = (0..<1_000).map { "key\($0) \(hash)\n" }.joined()

@@ -69,6 +69,25 @@ import Testing
     await #expect(throws: TokenFailure.self) { try await verifier.verify(oldToken) }
   }
 
+  @Test func `a link that leads to another file is read again`() async throws {
+    let (old, new) = (try await TestKey(.es256), try await TestKey(.es256))
+    let (files, link) = (FileManager.default, path + "-link")
+    defer { for file in [link, path + "-old", path + "-new"] { try? files.removeItem(atPath: file) } }
+    try write([old.jwk(id: "old")])
+    try files.moveItem(atPath: path, toPath: path + "-old")
+    try write([new.jwk(id: "new")])
+    try files.moveItem(atPath: path, toPath: path + "-new")
+    // The link that Kubernetes replaces is one further: ours leads through it and never changes.
+    try files.createSymbolicLink(atPath: path, withDestinationPath: path + "-old")
+    try files.createSymbolicLink(atPath: link, withDestinationPath: path)
+    var file = try await KeySetFile(path: link)
+    #expect(try await file.refresh() == false)
+    try files.removeItem(atPath: path)
+    try files.createSymbolicLink(atPath: path, withDestinationPath: path + "-new")
+    #expect(try await file.refresh())
+    #expect(file.keys.map(\.id) == ["new"])
+  }
+
   @Test(arguments: [#","kid":"same""#, ""])
   func `a key that takes the place of another is found within a second`(header: String) async throws {
     let (old, new) = (try await TestKey(.es256), try await TestKey(.es256))

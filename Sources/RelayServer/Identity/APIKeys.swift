@@ -92,9 +92,12 @@ public struct APIKeys: Sendable {
     try write(lines.map { $0 + "\n" }.joined(), to: path)
   }
 
-  /// In one step, so that a relay that reads it meanwhile sees the old or the new; for the eyes of those who could read
-  /// the old one, and of a new one for the owner's alone.
-  private static func write(_ text: String, to path: String) throws(StartupError) {
+  /// Replaces the file in one step, so that a relay that reads it meanwhile sees the old one or the new one.
+  ///
+  /// The new file has the owner and the permissions of the old one. Without an old one, only the owner may read it. A
+  /// symbolic link stays, and the file that it leads to is replaced.
+  private static func write(_ text: String, to link: String) throws(StartupError) {
+    let path = target(of: link)
     let draft = path + ".new"
     let files = FileManager.default
     try? files.removeItem(atPath: draft)
@@ -112,6 +115,15 @@ public struct APIKeys: Sendable {
       }
     }
     guard rename(draft, path) == 0 else { throw StartupError("\(path) cannot be written") }
+  }
+}
+
+extension APIKeys {
+  /// The path without symbolic links; the same path when there is no file yet.
+  fileprivate static func target(of path: String) -> String {
+    guard let found = realpath(path, nil) else { return path }
+    defer { free(found) }
+    return String(cString: found)
   }
 }
 

@@ -8,11 +8,10 @@ struct KeySetFile: Sendable {
   private(set) var keys: [VerificationKey] = []
   private var version: Version?
 
-  /// What tells that a file is another.
+  /// Differs when the path leads to another file, or to the same file with other contents.
   private struct Version: Equatable {
-    let modified: Date?
-    let size: Int?
-    let number: Int?
+    let seconds, nanoseconds, size: Int
+    let device, number: UInt64
   }
 
   static let mostBytes = 1 << 20
@@ -35,11 +34,18 @@ struct KeySetFile: Sendable {
     return true
   }
 
-  private static func version(of path: String) -> Version {
-    let attributes = try? FileManager.default.attributesOfItem(atPath: path)
+  /// Follows symbolic links. Is `nil` when there is no file.
+  private static func version(of path: String) -> Version? {
+    var status = stat()
+    guard stat(path, &status) == 0 else { return nil }
+    #if canImport(Darwin)
+      let modified = status.st_mtimespec
+    #else
+      let modified = status.st_mtim
+    #endif
     return Version(
-      modified: attributes?[.modificationDate] as? Date, size: attributes?[.size] as? Int,
-      number: attributes?[.systemFileNumber] as? Int)
+      seconds: Int(modified.tv_sec), nanoseconds: Int(modified.tv_nsec), size: Int(status.st_size),
+      device: UInt64(truncatingIfNeeded: status.st_dev), number: UInt64(truncatingIfNeeded: status.st_ino))
   }
 
   /// Keys of a kind that is not known are passed over (RFC 7517, section 5).

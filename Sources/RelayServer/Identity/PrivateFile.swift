@@ -6,22 +6,13 @@ public struct PrivateFile {
   public let text: String
 
   /// Throws ``StartupError``.
-  /// - Parameter place: Where the configuration names it.
+  /// - Parameter place: The configuration's name of the file.
   init(_ path: String, at place: String) throws(StartupError) {
-    let files = FileManager.default
-    guard let data = files.contents(atPath: path) else {
+    guard let file = OpenedFile(path) else {
       throw StartupError("\(place): \(path) cannot be read")
     }
-    try Self.checkMode(of: path, at: place)
-    text = String(decoding: data, as: UTF8.self)
-  }
-
-  /// Throws ``StartupError`` when users other than the owner and the group have any permission on the file.
-  static func checkMode(of path: String, at place: String) throws(StartupError) {
-    let mode = (try? FileManager.default.attributesOfItem(atPath: path))?[.posixPermissions] as? Int ?? 0
-    guard mode & 0o007 == 0 else {
-      throw StartupError("\(place): \(path) can be read by others: chmod o= it")
-    }
+    try file.checkMode(of: path, at: place)
+    text = String(decoding: file.data, as: UTF8.self)
   }
 
   /// Writes a new one. Throws ``StartupError`` when there is a file already.

@@ -7,10 +7,16 @@ public struct SecretFile: Sendable {
 
   /// A line feed at the end does not count. Throws ``StartupError``.
   public init(path: String) throws(StartupError) {
-    guard let data = FileManager.default.contents(atPath: path) else {
-      throw StartupError("the secret file \(path) cannot be read")
-    }
-    var bytes = [UInt8](data)
+    try self.init(path, Self.open(path))
+  }
+
+  private static func open(_ path: String) throws(StartupError) -> OpenedFile {
+    guard let file = OpenedFile(path) else { throw StartupError("the secret file \(path) cannot be read") }
+    return file
+  }
+
+  private init(_ path: String, _ file: OpenedFile) throws(StartupError) {
+    var bytes = [UInt8](file.data)
     while bytes.last == 0x0A || bytes.last == 0x0D { bytes.removeLast() }
     guard !bytes.isEmpty else { throw StartupError("the secret file \(path) is empty") }
     secret = bytes
@@ -22,12 +28,13 @@ public struct SecretFile: Sendable {
   /// A secret that signs tokens: everybody who knows it, or guesses it, can be any user. Throws ``StartupError`` when
   /// it is shorter than ``minTokenSecret``, or when others may read the file.
   public init(forTokensAt path: String) throws(StartupError) {
-    try self.init(path: path)
+    let file = try Self.open(path)
+    try self.init(path, file)
     guard secret.count >= Self.minTokenSecret else {
       throw StartupError(
         "the secret file \(path) has \(secret.count) bytes, and a secret for tokens needs \(Self.minTokenSecret) or more:"
           + " (umask 077; head -c 32 /dev/urandom | base64 > \(path))")
     }
-    try PrivateFile.checkMode(of: path, at: "the secret file")
+    try file.checkMode(of: path, at: "the secret file")
   }
 }

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+
+/// A file with a secret, read once.
+///
+/// The contents and the permissions are those of one descriptor. So a symbolic link counts as the file that it leads to,
+/// as in a mounted Kubernetes Secret, and a file that is replaced meanwhile cannot lend its permissions to another.
+struct OpenedFile {
+  let data: Data
+  /// The permission bits.
+  let mode: Int
+
+  /// Is `nil` when the file, or its permissions, cannot be read.
+  init?(_ path: String) {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { return nil }
+    let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+    var status = stat()
+    guard fstat(descriptor, &status) == 0, let data = try? file.readToEnd() ?? Data() else { return nil }
+    self.data = data
+    mode = Int(status.st_mode) & 0o7777
+  }
+
+  /// Throws ``StartupError`` when users other than the owner and the group have any permission on the file.
+  /// - Parameters:
+  ///   - path: The path that the file was opened by.
+  ///   - setting: The configuration's name of the file.
+  func checkMode(of path: String, at setting: String) throws(StartupError) {
+    guard mode & 0o007 == 0 else {
+      throw StartupError("\(setting): \(path) can be read by others: chmod o= it")
+    }
+  }
+}
