@@ -65,7 +65,7 @@ extension Relay {
     let edited = try await commit(rows: changeRows(of: handle)) {
       try $0.edit(room, seq, by: sender, at: now, body: body, isTold: hasPreview)
     } then: { relay, edited in
-      relay.unpin(room)
+      defer { relay.unpin(room) }
       guard let edited = try? edited.get(), edited.isChanged else { return }
       relay.show("edited", seq, at: now, body: body, in: room, handle, cause, edited)
     }
@@ -82,7 +82,7 @@ extension Relay {
     let deleted = try await commit(rows: changeRows(of: handle)) {
       try $0.delete(room, seq, by: sender, at: now)
     } then: { relay, deleted in
-      relay.unpin(room)
+      defer { relay.unpin(room) }
       guard let deleted = try? deleted.get(), deleted.isChanged else { return }
       var traits = relay.undecided[handle, seq] ?? MessageTraits(from: deleted.from)
       traits.isDeleted = true

@@ -140,7 +140,7 @@ extension Relay {
       }, rows: 1 + decided.pushes.count + draft.quiet.count
     ) { [self] result in
       assumeIsolated { relay in
-        relay.unpin(room)
+        defer { relay.unpin(room) }
         if case .success(let stored) = result, !stored.isDuplicate {
           relay.note(traits, stored, in: handle, waits: isWaitedFor, reports: isReported)
           var shown = message.shown(to: ticket.isDecided ? away.users : [])

@@ -11,6 +11,10 @@ extension Relay {
   func unpin(_ room: RoomID) {
     guard let count = pins[room] else { return }
     pins[room] = count == 1 ? nil : count - 1
+    guard count == 1, let handle = hub.room(room), policies[handle]?.isStored == true, hub.memberCount(of: handle) == 0
+    else { return }
+    // The store may have deleted the room with its last member. In memory it would look like a room that exists.
+    _ = hub.release(handle)
   }
 
   func forgetIdle(_ room: RoomHandle) {
@@ -168,14 +172,22 @@ extension Relay {
     let now = hub.now
     let bounds = MembershipBounds(
       membersPerRoom: policy.members ?? limits.membersPerRoom, roomsPerUser: limits.roomsPerUser)
-    // One in memory whose last member has left is no longer in the store, and goes on there as it is here.
+    // The store may have deleted a room in memory with its last member. It then stores the room with the same epoch.
     let epoch = hub.room(room).flatMap { hub.position(of: $0)?.epoch } ?? Self.newEpoch()
+    let mayCreate = rights.contains(.create)
     return try await withCheckedThrowingContinuation { continuation in
       joins[room, default: 0] += 1
-      store.submit({ try $0.join(profile, room: room, epoch: epoch, now: now, within: bounds) }) { [self] result in
+      store.submit({
+        try $0.join(profile, room: room, epoch: epoch, now: now, within: bounds, mayCreate: mayCreate)
+      }) { [self] result in
         assumeIsolated { relay in
           relay.endJoin(of: room)
-          continuation.resume(with: Result { try relay.admit(user, profile.id, to: room, result.get()) })
+          continuation.resume(
+            with: Result {
+              // The last member may have left since the room was loaded.
+              if case .failure(.noRoom) = result { try relay.check(.create, of: rights, in: room, at: place) }
+              return try relay.admit(user, profile.id, to: room, result.get())
+            })
         }
       }
     }

@@ -3,17 +3,19 @@ import GRDB
 public import RelayProtocol
 
 extension Transaction {
-  /// Makes the user a member; the room and the user's row come into being if need be.
+  /// Makes the user a member, and creates the room and the user's row if they do not exist.
   ///
-  /// A new member has read and received everything so far. A name or an avatar that `user` does not tell stays.
+  /// A new member has read and received everything so far. A name or an avatar that `user` lacks stays.
   /// - Parameters:
   ///   - epoch: The epoch of a room that is new.
   ///   - bounds: One past them throws ``StoreError/tooMany(_:)``.
   public func join(
+  ///   - mayCreate: False throws ``StoreError/noRoom(_:)`` when the room does not exist.
     _ user: User, room: RoomID, epoch: @autoclosure () -> String, now: Timestamp,
-    within bounds: MembershipBounds = MembershipBounds()
+    within bounds: MembershipBounds = MembershipBounds(), mayCreate: Bool = true
   ) throws -> JoinedRoom {
     let state = try createRoom(room, epoch: epoch())
+    guard try mayCreate || row(of: room) != nil else { throw StoreError.noRoom(room) }
     let id = try needRow(of: user)
     try touch(user.id, lastSeen: now)
     guard let known = try row(of: room) else { throw StoreError.noRoom(room) }

@@ -245,6 +245,22 @@ def test_a_token_of_the_command_line_says_what_it_lacks(secret):
     assert wrong.returncode != 0 and "devices, preferences" in wrong.stderr
 
 
+def test_a_room_without_members_is_made_again_with_the_right_create_alone(enter, names):
+    alice, bob, room = names("alice", "bob", "room")
+    maker = enter(alice)
+    maker.join(room)
+    maker.request("leave", room=room)
+    guest = enter(bob, **only((room, "join send")))
+    assert guest.refusal("join", room=room)["code"] == "forbidden"
+    maker.join(room)
+    guest.join(room)
+    maker.send(room, "hi")
+    for session in (maker, guest):
+        session.request("leave", room=room)
+    # A room with messages stays without members.
+    guest.join(room)
+
+
 # Pushes to members whose right is withdrawn
 
 

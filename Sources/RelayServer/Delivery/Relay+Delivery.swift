@@ -149,7 +149,7 @@ extension Relay {
 
   private func conclude(_ rounds: [Round], _ result: Result<Void, StoreError>) {
     for round in rounds {
-      unpin(round.name)
+      defer { unpin(round.name) }
       switch result {
       case .success:
         hub.decide(round.room, round.user, round.decided)
