@@ -12,6 +12,7 @@ struct Line<Element> {
   var isEmpty: Bool { head == stored.count }
   var count: Int { stored.count - head }
   var first: Element? { isEmpty ? nil : stored[head] }
+  var last: Element? { isEmpty ? nil : stored.last }
   var elements: ArraySlice<Element> { stored[head...] }
 
   mutating func append(_ element: Element) { stored.append(element) }

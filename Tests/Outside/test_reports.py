@@ -145,6 +145,20 @@ def test_the_time_of_a_report_does_not_reveal_where_a_hidden_recipient_is(gather
     assert heard(circle) == []
 
 
+@pytest.mark.parametrize("before, after", [("none", "watchers"), ("watchers", "none")])
+def test_a_recipient_who_hides_or_shows_themselves_meanwhile_is_reported_on(gather, before, after):
+    circle = gather("--presence-grace", 2)
+    bob = circle.live("bob", acks=True)
+    bob.prefer(shareOnline=before)
+    bob.session.drop()
+    sent = circle.send("hi", report=True)
+    bob.prefer(shareOnline=after)
+    assert told(circle, sent)["state"] == "pushed"
+    bob.phone.ring("hi")
+    circle.pass_due()
+    assert heard(circle) == []
+
+
 def test_a_hidden_recipient_who_receives_in_time_is_reported_as_usual(gather):
     circle = gather("--presence-grace", 2)
     bob = circle.live("bob", acks=True)

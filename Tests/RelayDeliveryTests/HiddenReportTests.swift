@@ -16,6 +16,8 @@ import Testing
     let message = DeliveryCase.plain.message
     #expect(message.hiddenReportTime(DeliveryPolicy(grace: .seconds(20))) == .at(20_000))
     #expect(message.hiddenReportTime(DeliveryPolicy(grace: .zero)) == .at(5_000))
+    // No push waits longer than this, even with a longer grace.
+    #expect(message.hiddenReportTime(DeliveryPolicy(grace: .seconds(3_600))) == .at(45_000))
   }
 
   @Test func `none is due for a message that nobody would be pushed to by then`() {

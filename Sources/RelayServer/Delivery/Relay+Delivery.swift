@@ -15,7 +15,10 @@ extension Relay {
       let person = people[user] ?? Person()
       // Nobody is there, and no grace runs: the hub has said so.
       let recipient = person.facts(name, of: message, in: room, now: time, quiet: quiet(of: person, at: time))
-      decided.add(decide(message.facts(at: time), recipient, person, now: time, isReported: true))
+      let facts = message.facts(at: time)
+      // The message has no plan yet: the plan will have each member that hides their presence now.
+      let isPlanned = facts.hiddenReportDelay(policy) != nil && person.hidesPresence(from: message.from)
+      decided.add(decide(facts, recipient, person, now: time, isReported: !isPlanned))
     }
     return decided
   }
@@ -31,7 +34,7 @@ extension Relay {
   }
 
   /// For each device, or once where there is none.
-  /// - Parameter isReported: The sender asked to hear how it goes, as far as is known.
+  /// - Parameter isReported: True if the sender may receive a report about the recipient at this decision.
   private func decide(
     _ message: MessageFacts, _ recipient: RecipientFacts, _ person: Person, now: Timestamp, isReported: Bool
   ) -> DecidedMessage {
@@ -50,9 +53,7 @@ extension Relay {
       case (.none, _): break
       }
     }
-    guard isReported, decided.wait == nil,
-      message.hiddenReportDelay(policy) == nil || !person.hidesPresence(from: message.sender)
-    else { return decided }
+    guard isReported, decided.wait == nil else { return decided }
     switch shownOutcome(of: message, for: recipient, person, now: now) {
     case .push: decided.untold = [recipient.user]
     case .wait(let until) where decided.pushes.isEmpty: decided.wait = until
@@ -83,7 +84,7 @@ extension Relay {
 
   /// The pushes of a message are on disk.
   func conclude(_ decided: DecidedMessage, _ seq: Int64, in room: RoomHandle) {
-    for user in decided.untold { report(.pushed, of: seq, to: user, in: room) }
+    for user in decided.untold { sendReport(.pushed, about: user, of: seq, in: room) }
     guard !decided.pushes.isEmpty else { return }
     worker.wake()
     if let end = decided.pushes.compactMap(\.holdEnd).min() { expectHoldEnd(by: end) }
@@ -174,11 +175,14 @@ extension Relay {
     var round = Round(room: room, name: name, user: user)
     for message in messages {
       let traits = traits(of: message, in: room, to: recipient)
+      let messageFacts = traits.facts(at: message.time)
       var facts = person.facts(recipient, of: traits, in: name, now: now, quiet: quiet)
       facts.stand(Marks(read: member.read, received: member.received), at: message.seq)
       facts.attend(member, at: message.seq, shown: message.shown)
       let decided = decide(
-        traits.facts(at: message.time), facts, person, now: now, isReported: reports[room, message.seq] != nil)
+        messageFacts, facts, person, now: now,
+        isReported: reports[room, message.seq] != nil
+          && !isReportPlanned(about: user, of: message.seq, messageFacts, in: room))
       round.decided.append(DecidedSeq(message.seq, wait: decided.wait.map { $0 - now }))
       guard decided.wait == nil, !decided.pushes.isEmpty || !decided.untold.isEmpty else { continue }
       round.messages.append((message.seq, decided))

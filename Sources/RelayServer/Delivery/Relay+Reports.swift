@@ -4,168 +4,215 @@ import RelayHub
 import RelayProtocol
 import RelayStore
 
-/// How a message went for a recipient, as a sender hears it who asked.
+/// The state of a message for one recipient, as the `delivery` event reports it to a sender who asked for reports.
 enum DeliveryState: String, Sendable, CaseIterable {
-  /// Read, or received by a session that was looked at.
+  /// The recipient has read the message, or an active session has received it.
   case received
-  /// Handed to the gateway; or, of who does not let the sender know, might have been.
+  /// The relay handed a push to the gateway. For a recipient who hides something from the sender: it might have.
   case pushed
-  /// The app's extension has said so.
+  /// The app's extension reported the arrival of the push.
   case onPhone
   case failed
 }
 
-/// Whose messages are reported on, while their rooms are in memory.
+/// The messages that are reported on, while their rooms are in memory.
 struct ReportedMessages {
   private struct Report {
     let message: MessageTraits
     var told: [UserID: DeliveryState] = [:]
+    var plan: Plan?
   }
 
-  /// A message of which recipients who hide their presence from the sender are reported on at this time, whatever
-  /// became of the push.
+  /// The recipients who hid their presence from the sender when the message was sent. The relay reports on them at this
+  /// time, whatever became of the push.
   private struct Plan {
-    let room: RoomHandle
-    let seq: Int64
-    /// The recipients who hid their presence when the message was sent.
     let users: Set<UserHandle>
     var time: Timestamp
   }
 
+  /// A planned report in the order of time. Its message may have no plan any more.
+  private struct Entry {
+    let room: RoomHandle
+    let seq: Int64
+    var time: Timestamp
+  }
+
   private var rooms: [RoomHandle: [Int64: Report]] = [:]
-  private var plans: [Plan] = []
-  /// When the next planned report is due, or sooner where that was given up; nil: none is planned.
-  private(set) var nextPlan: Timestamp?
-  /// Planned reports at the same time; the oldest are given up.
+  private var line = Line<Entry>()
+  /// The sum of users in all plans.
+  private(set) var plannedUsers = 0
+  /// The maximum of planned reports; the oldest are given up.
   static let maxPlans = 16_384
-  /// Reported on in one room at the same time; the oldest are given up.
+  /// The maximum of users in all planned reports together; the oldest reports are given up.
+  static let maxPlannedUsers = 262_144
+  /// The maximum of reported messages in one room; the oldest are given up.
   static let mostInRoom = 256
+
+  /// The time of the next planned report, or an earlier time if that report was given up. Is `nil` when none is planned.
+  var nextPlan: Timestamp? { line.first?.time }
 
   subscript(room: RoomHandle, seq: Int64) -> MessageTraits? {
     get { rooms[room]?[seq]?.message }
     set {
+      cancelPlan(of: seq, in: room)
       rooms[room, default: [:]][seq] = newValue.map { Report(message: $0) }
       guard let reports = rooms[room], reports.count > Self.mostInRoom, let oldest = reports.keys.min() else { return }
+      cancelPlan(of: oldest, in: room)
       rooms[room]?[oldest] = nil
     }
   }
 
-  /// The messages up to `seq` of others, on which something may be told of the user.
+  /// The messages of others up to `seq`, whose senders may receive a report about the user.
   func messages(in room: RoomHandle, upTo seq: Int64, for user: UserID) -> [Int64] {
     rooms[room]?.filter { $0.key <= seq && $0.value.message.from != user }.keys.sorted() ?? []
   }
 
-  /// The sender to tell; nil: there is none, or the same was told. What was received is not pushed any more.
-  mutating func tell(_ state: DeliveryState, of seq: Int64, to user: UserID, in room: RoomHandle) -> UserID? {
-    guard var report = rooms[room]?[seq], report.told[user] != state, report.told[user] != .received else { return nil }
+  /// Records a state about a recipient.
+  /// - Returns: The sender to notify. Is `nil` when the message is not reported on, when the state is the same as before,
+  ///   or when the recipient has received the message.
+  mutating func record(
+    _ state: DeliveryState, about recipient: UserID, of seq: Int64, in room: RoomHandle
+  ) -> UserID? {
+    guard var report = rooms[room]?[seq], report.told[recipient] != state, report.told[recipient] != .received
+    else { return nil }
     // A push that replaces the one on the phone is no step back.
-    if report.told[user] == .onPhone, state == .pushed { return nil }
-    report.told[user] = state
+    if report.told[recipient] == .onPhone, state == .pushed { return nil }
+    report.told[recipient] = state
     rooms[room]?[seq] = report
     return report.message.from
   }
 
   mutating func forget(_ room: RoomHandle) {
-    rooms[room] = nil
-    plans.removeAll { $0.room == room }
+    guard let reports = rooms.removeValue(forKey: room) else { return }
+    for report in reports.values { plannedUsers -= report.plan?.users.count ?? 0 }
   }
 
   // MARK: Hidden recipients
 
   /// Plans the report on recipients who hide their presence. The message is one that is reported on.
+  ///
+  /// The delay is the same for all messages. A message of the past, after a restart, waits for those before it.
+  /// - Parameter users: May be empty. With more than ``maxPlannedUsers`` nothing is planned.
   mutating func plan(_ seq: Int64, in room: RoomHandle, of users: Set<UserHandle>, at time: Timestamp) {
-    if plans.count == Self.maxPlans { plans.removeFirst() }
-    plans.append(Plan(room: room, seq: seq, users: users, time: time))
-    nextPlan = nextPlan.map { min($0, time) } ?? time
+    guard rooms[room]?[seq] != nil, users.count <= Self.maxPlannedUsers else { return }
+    cancelPlan(of: seq, in: room)
+    while plannedUsers + users.count > Self.maxPlannedUsers || line.count >= Self.maxPlans {
+      guard let oldest = line.removeFirst() else { break }
+      if rooms[oldest.room]?[oldest.seq]?.plan?.time == oldest.time { cancelPlan(of: oldest.seq, in: oldest.room) }
+    }
+    let time = max(time, line.last?.time ?? time)
+    rooms[room]?[seq]?.plan = Plan(users: users, time: time)
+    plannedUsers += users.count
+    if !users.isEmpty { line.append(Entry(room: room, seq: seq, time: time)) }
   }
 
   mutating func cancelPlan(of seq: Int64, in room: RoomHandle) {
-    plans.removeAll { $0.room == room && $0.seq == seq }
+    guard let plan = rooms[room]?[seq]?.plan else { return }
+    plannedUsers -= plan.users.count
+    rooms[room]?[seq]?.plan = nil
   }
 
-  /// Takes the messages whose planned reports are due, in their order. A report that was given up meanwhile is not among
-  /// them.
-  mutating func takePlanned(by now: Timestamp) -> [(
-    room: RoomHandle, seq: Int64, sender: UserID, users: Set<UserHandle>
-  )] {
-    guard let next = nextPlan, next <= now else { return [] }
-    let due = plans.filter { $0.time <= now }
-    plans.removeAll { $0.time <= now }
-    nextPlan = plans.lazy.map(\.time).min()
-    return due.compactMap { plan in
-      rooms[plan.room]?[plan.seq].map { (plan.room, plan.seq, $0.message.from, plan.users) }
+  /// True if a planned report about the user is still due, and false if the message has a plan without the user. Is
+  /// `nil` when the message has no plan, or when its time is over.
+  func isPlanned(_ user: UserHandle, of seq: Int64, in room: RoomHandle, at now: Timestamp) -> Bool? {
+    guard let plan = rooms[room]?[seq]?.plan, now < plan.time else { return nil }
+    return plan.users.contains(user)
+  }
+
+  /// Takes the planned reports that are due, in their order. A report that was given up is not among them.
+  mutating func takePlanned(by now: Timestamp) -> [(room: RoomHandle, seq: Int64, users: Set<UserHandle>)] {
+    var due: [(room: RoomHandle, seq: Int64, users: Set<UserHandle>)] = []
+    while let entry = line.first, entry.time <= now {
+      line.removeFirst()
+      guard let plan = rooms[entry.room]?[entry.seq]?.plan, plan.time == entry.time else { continue }
+      due.append((entry.room, entry.seq, plan.users))
+      cancelPlan(of: entry.seq, in: entry.room)
     }
+    return due
   }
 
   /// The wall clock was set: planned reports are due after the same time as before.
   mutating func movePlans(by step: Duration) {
-    for index in plans.indices { plans[index].time = plans[index].time + step }
-    nextPlan = nextPlan.map { $0 + step }
+    line = Line(
+      line.elements.map { entry in
+        var entry = entry
+        entry.time = entry.time + step
+        return entry
+      })
+    for (room, reports) in rooms {
+      for (seq, report) in reports where report.plan != nil {
+        rooms[room]?[seq]?.plan?.time = (report.plan?.time ?? Timestamp(rawValue: 0)) + step
+      }
+    }
   }
 }
 
 extension Relay {
-  /// The sender hears how it goes; not in large rooms, where nobody is told who is there.
-  /// - Parameter time: When the message was accepted.
+  /// Begins to report on a message, except in large rooms, which reveal nothing about their members.
+  /// - Parameter time: The time at which the relay accepted the message.
   func report(on seq: Int64, _ message: MessageTraits, at time: Timestamp, in room: RoomHandle) {
     guard !hub.isLarge(room) else { return }
     reports[room, seq] = message
     guard hub.pushes(room), let due = message.facts(at: time).hiddenReportTime(policy),
       let sender = hub.user(message.from)
     else { return }
-    let users = Set(hub.hidden(in: room, from: sender))
-    guard !users.isEmpty else { return }
-    reports.plan(seq, in: room, of: users, at: due)
+    reports.plan(seq, in: room, of: Set(hub.hidden(in: room, from: sender)), at: due)
     armAlarm()
   }
 
-  /// Reports on recipients who hide their presence, when that is due.
+  /// Sends the planned reports that are due.
   func reportHidden() {
-    for (room, seq, sender, users) in reports.takePlanned(by: hub.now) {
-      guard let sender = hub.user(sender) else { continue }
-      // A user who has left meanwhile, or hides nothing any more, is reported on as all others are.
-      for user in hub.hidden(in: room, from: sender) where users.contains(user) {
-        if let name = hub.name(of: user) { report(.pushed, of: seq, to: name, in: room) }
+    for (room, seq, users) in reports.takePlanned(by: hub.now) {
+      // A recipient who shows their presence since then gets this report too. The push was not reported meanwhile.
+      for user in users.sorted(by: { $0.rawValue < $1.rawValue }) where hub.isMember(user, of: room) {
+        if let name = hub.name(of: user) { sendReport(.pushed, about: name, of: seq, in: room) }
       }
     }
   }
 
-  func report(_ state: DeliveryState, of seq: Int64, to user: UserID, in room: RoomHandle) {
-    guard let name = hub.name(of: room), let sender = reports.tell(state, of: seq, to: user, in: room),
-      let sessions = hub.user(sender)
+  /// True if the sender of a message receives the planned report about a recipient, and not the result of the push.
+  func isReportPlanned(about user: UserHandle, of seq: Int64, _ message: MessageFacts, in room: RoomHandle) -> Bool {
+    guard message.hiddenReportDelay(policy) != nil else { return false }
+    return reports.isPlanned(user, of: seq, in: room, at: hub.now)
+      ?? people[user]?.hidesPresence(from: message.sender) ?? false
+  }
+
+  /// Sends a `delivery` event about a recipient to the sender of the message, unless the event is no news.
+  func sendReport(_ state: DeliveryState, about recipient: UserID, of seq: Int64, in room: RoomHandle) {
+    guard let name = hub.name(of: room),
+      let sender = reports.record(state, about: recipient, of: seq, in: room).flatMap(hub.user)
     else { return }
     hub.push(
       JSONWriter.object {
         $0["type"] = "delivery"
         $0["room"] = name.rawValue
         $0.integer("seq", seq)
-        $0["user"] = user.rawValue
+        $0["user"] = recipient.rawValue
         $0["state"] = state.rawValue
-      }, to: sessions)
+      }, to: sender)
   }
 
-  /// A member's marks have moved.
+  /// Reports that a member has received the messages up to `seq`.
   func reportReceived(_ room: RoomHandle, _ user: UserHandle, upTo seq: Int64) {
     guard let name = hub.name(of: user) else { return }
     for message in reports.messages(in: room, upTo: seq, for: name) {
-      // Whom the recipient has blocked learns of no receipt.
+      // A sender whom the recipient has blocked receives no receipts.
       guard let sender = reports[room, message]?.from, people[user]?.blocked.contains(sender) != true else { continue }
-      report(.received, of: message, to: name, in: room)
+      sendReport(.received, about: name, of: message, in: room)
     }
   }
 
-  /// How the push of a message ended that is reported on.
-  func reportPush(_ state: DeliveryState, of message: MessageReference, to user: UserID) {
+  /// Reports the result of a push.
+  func reportPush(_ state: DeliveryState, of message: MessageReference, to recipient: UserID) {
     guard let room = hub.room(message.room), let traits = reports[room, message.seq] else { return }
-    // Of somebody who is no member, and so perhaps not in memory, nobody knows what they share.
-    guard let handle = hub.user(user), hub.isMember(handle, of: room) else { return }
-    let person = people[handle] ?? Person()
-    // The sender gets the planned report instead.
-    let isPlanned = traits.facts(at: hub.now).hiddenReportDelay(policy) != nil
-    guard !isPlanned || !person.hidesPresence(from: traits.from) else { return }
-    let recipient = person.facts(user, of: traits, in: message.room, now: hub.now)
-    // Of who does not let the sender know, it was told when it was decided.
-    guard person.preferences.shareFocus != .none, !recipient.isMuted, !recipient.hasBlockedSender else { return }
-    report(state, of: message.seq, to: user, in: room)
+    // A user who is no member may not be in memory, and then the relay does not know what they share.
+    guard let user = hub.user(recipient), hub.isMember(user, of: room),
+      !isReportPlanned(about: user, of: message.seq, traits.facts(at: hub.now), in: room)
+    else { return }
+    let person = people[user] ?? Person()
+    let facts = person.facts(recipient, of: traits, in: message.room, now: hub.now)
+    // About a recipient who hides their Focus, or has muted the room, the decision was reported.
+    guard person.preferences.shareFocus != .none, !facts.isMuted, !facts.hasBlockedSender else { return }
+    sendReport(state, about: recipient, of: message.seq, in: room)
   }
 }
