@@ -39,8 +39,9 @@ extension Relay {
       throw Refusal(error: requestError(error), close: .serverError)
     }
     defer { hub.release(handle) }
+    let withdrawn: Set<RoomID>
     do {
-      try await noteWithdrawn(identity.permissions, of: handle)
+      withdrawn = try await withdrawnRooms(identity.permissions, of: handle)
     } catch {
       throw Refusal(error: requestError(error), close: .serverError)
     }
@@ -54,6 +55,7 @@ extension Relay {
       return  // the client has left
     }
     admit(request.session, as: identity)
+    note(identity.permissions, withdrawing: withdrawn, of: handle)
     // The time survives a crash, so that a user who was online is not shown as last seen before this session.
     saveLastSeen(hub.now, of: user.id)
     user = show(told, of: handle, cause: request.session) ?? user
@@ -95,8 +97,9 @@ extension Relay {
     guard identity.id == hub.name(of: user) else {
       throw RequestError(.forbidden, "the token is another user's", at: "/token")
     }
-    try await noteWithdrawn(identity.permissions, of: user)
+    let withdrawn = try await withdrawnRooms(identity.permissions, of: user)
     admit(request.session, as: identity)
+    note(identity.permissions, withdrawing: withdrawn, of: user)
     withdraw(from: request.session, identity.permissions, user)
     _ = show(identity.user, of: user, cause: request.session)
     finish(request) { $0.integer("expires", identity.expires?.rawValue) }

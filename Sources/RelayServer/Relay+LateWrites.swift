@@ -11,14 +11,21 @@ enum LateWrite: Hashable {
   case cursor(RoomID)
   case lastSeen(UserID)
   case profile(UserID)
+  /// The rooms in which the newest token of a user does not give `join`.
+  case withdrawn(UserID)
+  /// The claim `rooms` of the newest token of a user.
+  case grants(UserID)
 
   /// The room that has to stay in memory, where the value is known, until it is stored.
   var room: RoomID? {
     switch self {
     case .marks(let room, _), .cursor(let room): room
-    case .lastSeen, .profile: nil
+    case .lastSeen, .profile, .withdrawn, .grants: nil
     }
   }
+
+  /// The user who has to stay in memory, where the value is known, until it is stored.
+  var user: UserID? { if case .withdrawn(let user) = self { user } else { nil } }
 }
 
 /// The late writes that are not on disk yet; at most one of a kind for each member, room and user.
@@ -40,6 +47,9 @@ struct LateWrites {
     let before = entries.updateValue(Entry(number: newest, work: work), forKey: write)
     return (newest, before == nil)
   }
+
+  /// True if the value is not stored yet.
+  func contains(_ write: LateWrite) -> Bool { entries[write] != nil }
 
   /// It is stored, or never will be; false when a newer one is on its way, or was.
   mutating func end(_ write: LateWrite, _ number: Int) -> Bool {
@@ -71,6 +81,7 @@ extension Relay {
   func saveLate(_ write: LateWrite, _ work: @escaping LateWrites.Work) {
     let (number, isFirst) = lateWrites.begin(write, work)
     if isFirst, let room = write.room { pin(room) }
+    if isFirst, let user = write.user.flatMap(hub.user) { hub.retain(user) }
     submit(write, number, work)
   }
 
@@ -89,8 +100,9 @@ extension Relay {
         return
       }
     }
-    guard lateWrites.end(write, number), let room = write.room else { return }
-    unpin(room)
+    guard lateWrites.end(write, number) else { return }
+    if let room = write.room { unpin(room) }
+    if let user = write.user.flatMap(hub.user) { hub.release(user) }
   }
 
   private func retryLateWrites(after pause: Duration) {

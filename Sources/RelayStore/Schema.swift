@@ -32,6 +32,7 @@ enum Schema {
     register("report keys", reportKeys)
     register("named blocks", namedBlocks)
     migrator.registerMigration("pending changes", migrate: addPendingChanges)
+    register("stored grants", storedGrants)
     return migrator
   }
 
@@ -141,6 +142,11 @@ enum Schema {
     -- The newest token of the user does not give the right to join the room.
     ALTER TABLE members ADD COLUMN is_withdrawn INTEGER NOT NULL DEFAULT 0;
     CREATE INDEX members_withdrawn ON members (user) WHERE is_withdrawn;
+    """
+
+  private static let storedGrants = """
+    -- The claim `rooms` of the newest token of the user; NULL when the token has none, or when no token is known.
+    ALTER TABLE users ADD COLUMN grants BLOB;
     """
 
   private static let pictures = """

@@ -3,6 +3,20 @@ import Foundation
 import GRDB
 public import RelayProtocol
 
+/// The device that a report key belongs to.
+public struct ReportKeyOwner: Equatable, Sendable {
+  public let user: UserID
+  public let device: DeviceID
+  /// The claim `rooms` of the user's newest token, as it was stored.
+  public let grants: [UInt8]?
+
+  public init(user: UserID, device: DeviceID, grants: [UInt8]? = nil) {
+    self.user = user
+    self.device = device
+    self.grants = grants
+  }
+}
+
 extension Transaction {
   /// Valid report keys of one device. A key that the app could not save (a lost reply) does not invalidate the key that
   /// an extension uses.
@@ -30,20 +44,6 @@ extension Transaction {
   }
 }
 
-extension Reader {
-  /// The device that a report key belongs to; nil if the key is unknown or was revoked.
-  public func deviceOfReportKey(hash: [UInt8]) throws -> (user: UserID, device: DeviceID)? {
-    let row = try db.first(
-      "SELECT users.name, device FROM report_keys JOIN users ON users.id = user WHERE hash = ?",
-      [Data(hash)])
-    return row.map { (UserID(unchecked: $0[0]), DeviceID(unchecked: $0[1])) }
-  }
-
-  /// True if the push `id` is addressed to this device.
-  public func isPush(_ id: String, to device: DeviceID, of user: UserID) throws -> Bool {
-    try db.has(
-      """
-      SELECT 1 FROM jobs JOIN users ON users.id = jobs.user
 extension Transaction {
   /// Revokes the report keys of all devices of a user.
   public func revokeReportKeys(of user: UserID) throws {
@@ -52,6 +52,23 @@ extension Transaction {
   }
 }
 
+extension Reader {
+  /// The owner of a report key; nil if the key is unknown or was revoked.
+  public func ownerOfReportKey(hash: [UInt8]) throws -> ReportKeyOwner? {
+    let row = try db.first(
+      "SELECT users.name, device, users.grants FROM report_keys JOIN users ON users.id = user WHERE hash = ?",
+      [Data(hash)])
+    return try row.map {
+      ReportKeyOwner(
+        user: UserID(unchecked: $0[0]), device: DeviceID(unchecked: $0[1]), grants: try $0.bytesIfAny(2))
+    }
+  }
+
+  /// True if the push `id` is addressed to this device.
+  public func isPush(_ id: String, to device: DeviceID, of user: UserID) throws -> Bool {
+    try db.has(
+      """
+      SELECT 1 FROM jobs JOIN users ON users.id = jobs.user
       WHERE jobs.id = ? AND users.name = ? AND jobs.device = ?
       """,
       [id, user.rawValue, device.rawValue])

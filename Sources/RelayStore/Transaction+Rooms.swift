@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Foundation
 import GRDB
 public import RelayProtocol
 
@@ -9,13 +10,13 @@ extension Transaction {
   /// - Parameters:
   ///   - epoch: The epoch of a room that is new.
   ///   - bounds: One past them throws ``StoreError/tooMany(_:)``.
-  public func join(
   ///   - mayCreate: False throws ``StoreError/noRoom(_:)`` when the room does not exist.
+  public func join(
     _ user: User, room: RoomID, epoch: @autoclosure () -> String, now: Timestamp,
     within bounds: MembershipBounds = MembershipBounds(), mayCreate: Bool = true
   ) throws -> JoinedRoom {
-    let state = try createRoom(room, epoch: epoch())
     guard try mayCreate || row(of: room) != nil else { throw StoreError.noRoom(room) }
+    let state = try createRoom(room, epoch: epoch())
     let id = try needRow(of: user)
     try touch(user.id, lastSeen: now)
     guard let known = try row(of: room) else { throw StoreError.noRoom(room) }
@@ -106,6 +107,13 @@ extension Transaction {
         SELECT 1 FROM rooms WHERE rooms.id = members.room AND rooms.name IN (SELECT value FROM json_each(?2)))
       """,
       [id, rooms.sorted().asJSON])
+  }
+
+  /// Stores the claim `rooms` of the newest token of the user. Is `nil` when the token has no such claim.
+  public func save(grants: [UInt8]?, of user: UserID) throws {
+    let grants = grants.map { Data($0) }
+    try db.run(
+      "UPDATE users SET grants = ?2 WHERE id = ?1 AND grants IS NOT ?2", [needRow(of: user), grants])
   }
 
   /// Raises a member's marks, at most to the room's newest message. No effect on who is no member.

@@ -299,3 +299,31 @@ def test_the_text_of_a_response_is_posted(relay, pushed):
     answer = call(relay, "POST", path, {"action": "answer", "text": "Yes"}, token=keys["phone"])
     assert (answer.status, answer.json["posted"]) == (201, 2)
     writer.expect("message", **{"from": bob}, body={"text": "Yes"})
+
+
+@pytest.mark.parametrize("way", ["hello", "refresh", "registration"])
+def test_a_response_is_posted_only_if_the_newest_token_gives_send(relay, connect, pushed, secret, token, way):
+    keys, ids, writer, bob = pushed
+    rooms = [{"match": "*", "can": ["join", "history", "presence"]}]
+    silent = tokens.token(secret.read_text(), tokens.claims(bob, rooms=rooms))
+    if way == "hello":
+        connect(relay, token=silent)
+    elif way == "refresh":
+        connect(relay, token=token(bob)).request("refresh", token=silent)
+    else:
+        body = {"platform": "simulator", "token": f"{bob}-watch"}
+        assert call(relay, "PUT", f"/v1/users/{bob}/devices/watch", body, token=silent).status == 200
+    path = f"/v1/notifications/{ids['phone']}/responses"
+
+    def posted():
+        return call(relay, "POST", path, {"action": "answer", "text": "Yes"}, token=keys["phone"])
+
+    # The claim is stored a moment after the reply, in front of this registration.
+    body = {"platform": "simulator", "token": f"{bob}-other"}
+    assert call(relay, "PUT", f"/v1/users/{bob}/devices/other", body, token=silent).status == 200
+    answer = posted()
+    assert (answer.status, answer.problem["code"]) == (403, "forbidden")
+    assert not writer.heard("message", **{"from": bob})
+    connect(relay, token=token(bob)).request("device", device="other", token=None)
+    assert posted().status == 201
+    writer.expect("message", **{"from": bob}, body={"text": "Yes"})

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+import tokens
 from api import call, history
 from client import Session
 from database import value
@@ -134,6 +135,32 @@ def test_a_failing_disk_is_told_and_survived(failing, connect):
     relay.start()
     assert {message["seq"]: message["body"] for message in history(relay, "tea", "ann")} == acknowledged
     assert connect(relay, "bob").join("tea")["read"] == newest
+
+
+def test_a_token_for_less_is_welcome_while_the_disk_fails(tmp_path, connect, secret):
+    relay = Relay(tmp_path, "--presence-grace", "0", "--metrics-open", secret=secret).start()
+    try:
+        key = secret.read_text()
+        bob = connect(relay, token=tokens.token(key, tokens.claims("bob")))
+        bob.join("tea")
+        bob.close(1000)
+
+        def withdrawn():
+            return value(relay, "SELECT is_withdrawn FROM members")
+
+        failures = metrics(relay)["stillwire_store_failures_total"]
+        refuse_growth(relay)
+        less = tokens.claims("bob", rooms=[{"match": "kept", "can": ["join"]}])
+        again = connect(relay, token=tokens.token(key, less))
+        assert again.refusal("join", room="tea")["code"] == "forbidden"
+        eventually(lambda: metrics(relay)["stillwire_store_failures_total"] > failures)
+        assert withdrawn() == 0
+        # The withdrawal outlives the session: the relay writes it when the disk recovers.
+        again.close(1000)
+        allow_growth(relay)
+        eventually(lambda: withdrawn() == 1)
+    finally:
+        relay.kill()
 
 
 def test_a_disk_that_is_well_again_is_noticed_where_nobody_writes(failing, connect):

@@ -80,7 +80,7 @@ extension Transaction {
     let tablet = phone("tablet", token: "other")
     try register(tablet, of: bob.id, now: .at(0))
     try addReportKey(hash: [1], for: tablet.id, of: bob.id)
-    _ = try reader.deviceOfReportKey(hash: [1])
+    _ = try reader.ownerOfReportKey(hash: [1])
     _ = try reader.isPush("none", to: tablet.id, of: bob.id)
     _ = try revokeReportKeys(of: tablet.id, of: bob.id)
     try revokeReportKeys(of: bob.id)
@@ -114,6 +114,7 @@ extension Transaction {
     try mark(room, bob.id, read: 0, received: 0)
     try withdraw(from: [room], bob.id)
     try withdraw(from: [], bob.id)
+    try save(grants: [1], of: bob.id)
   }
 
   private func writeMessages(_ tablet: Device) throws {

@@ -19,7 +19,7 @@ import Testing
 
   private func owner(_ number: UInt8) async throws -> String? {
     try await test.read { [hash = hash(number)] in
-      try $0.deviceOfReportKey(hash: hash).map { "\($0.user) \($0.device)" }
+      try $0.ownerOfReportKey(hash: hash).map { "\($0.user) \($0.device)" }
     }
   }
 
@@ -34,6 +34,27 @@ import Testing
     #expect(try await owner(2) == "bob tablet")
     #expect(try await test.write { try $0.revokeReportKeys(of: phone().id, of: bob.id) })
     #expect(try await !test.write { try $0.revokeReportKeys(of: phone().id, of: alice.id) })
+  }
+
+  @Test func `all keys of a user are revoked at once`() async throws {
+    try await add(1)
+    try await add(2, for: phone("tablet", token: "other"))
+    try await add(3, for: phone("alices", token: "alices"), of: alice)
+    try await test.write { try $0.revokeReportKeys(of: bob.id) }
+    #expect(try await owner(1) == nil)
+    #expect(try await owner(2) == nil)
+    #expect(try await owner(3) == "alice alices")
+    try await test.write { try $0.revokeReportKeys(of: UserID(unchecked: "nobody")) }
+  }
+
+  @Test func `a key comes with the claim of the newest token`() async throws {
+    try await add(1)
+    let grants = { [test, hash = hash(1)] in try await test.read { try $0.ownerOfReportKey(hash: hash)?.grants } }
+    #expect(try await grants() == nil)
+    try await test.write { try $0.save(grants: [7], of: bob.id) }
+    #expect(try await grants() == [7])
+    try await test.write { try $0.save(grants: nil, of: bob.id) }
+    #expect(try await grants() == nil)
   }
 
   @Test func `the newest keys of a device are valid, and no more`() async throws {

@@ -2,6 +2,7 @@
 import Logging
 import RelayHub
 import RelayProtocol
+import RelayStore
 
 /// Who makes an HTTP request.
 enum Caller: Sendable {
@@ -9,7 +10,7 @@ enum Caller: Sendable {
   case backend(acting: UserID?)
   case user(Identity)
   /// An extension of an app on one device.
-  case reporter(Reporter)
+  case reporter(ReportKeyOwner)
 
   /// The only user whom the caller may act for. Is `nil` for a backend, which may act for any user.
   var owner: UserID? {

@@ -29,6 +29,7 @@ extension Relay {
     let handle = try await retain(user)
     defer { hub.release(handle) }
     let key = request.isRegistration ? ReportKey() : nil
+    if key != nil { noteGrants(of: call.caller) }
     try await apply(request, to: handle, issuing: key)
     switch request {
     case .register(let device): return .device(device, apps.warnings(about: device), issued: key)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import RelayHub
 import RelayProtocol
+import RelayStore
 
 /// One resource of the HTTP API: where it is, and what may be done there.
 struct Route: Sendable {

@@ -3,12 +3,6 @@ import RelayHub
 import RelayProtocol
 import RelayStore
 
-/// The device that a report key belongs to.
-struct Reporter: Sendable, Equatable {
-  let user: UserID
-  let device: DeviceID
-}
-
 /// Report keys: authentication of an app's extensions, and revocation.
 extension Relay {
   static let reportKeyRoutes = [
@@ -22,19 +16,19 @@ extension Relay {
 
   /// Returns the owner of the report key that a request carries, in open mode too. Returns `nil` if the request carries
   /// another credential or none. Throws `unauthorized` if the key was revoked or is unknown.
-  func reporter(_ request: HTTPRequest) async throws -> Reporter? {
+  func reporter(_ request: HTTPRequest) async throws -> ReportKeyOwner? {
     guard let token = request.authorization.flatMap(bearerToken), token.hasPrefix(ReportKey.prefix) else { return nil }
     guard let key = ReportKey(token),
-      let found = try await store.read({ try $0.deviceOfReportKey(hash: key.hash) })
+      let owner = try await store.read({ try $0.ownerOfReportKey(hash: key.hash) })
     else { throw RequestError(.unauthorized, "the report key is unknown or was revoked: register the device again") }
     guard request.user == nil else {
       throw RequestError(.badRequest, "the user comes from the report key", at: "/headers/x-stillwire-user")
     }
-    return Reporter(user: found.user, device: found.device)
+    return owner
   }
 
   /// Throws `not_found` unless the push is addressed to the reporter's device.
-  func check(_ notification: String, isPushedTo reporter: Reporter) async throws {
+  func check(_ notification: String, isPushedTo reporter: ReportKeyOwner) async throws {
     let isOwn = try await store.read { try $0.isPush(notification, to: reporter.device, of: reporter.user) }
     guard isOwn else {
       throw RequestError(.notFound, "there is no such notification of this device, or not any more", at: "/path/id")
@@ -44,16 +38,16 @@ extension Relay {
   private func deleteReportKeys(_ call: HTTPCall) async throws -> HTTPResponse {
     let user = try call.user
     let device: DeviceID = try call.name("device")
-
-  private func deleteAllReportKeys(_ call: HTTPCall) async throws -> HTTPResponse {
-    let user = try call.user
-    try await store.write { try $0.revokeReportKeys(of: user) }
-    return HTTPResponse(status: 204)
-  }
     try check(.devices, of: call.caller)
     guard try await store.write({ try $0.revokeReportKeys(of: device, of: user) }) else {
       throw RequestError(.notFound, "there is no such device", at: "/path/device")
     }
+    return HTTPResponse(status: 204)
+  }
+
+  private func deleteAllReportKeys(_ call: HTTPCall) async throws -> HTTPResponse {
+    let user = try call.user
+    try await store.write { try $0.revokeReportKeys(of: user) }
     return HTTPResponse(status: 204)
   }
 }

@@ -48,10 +48,19 @@ extension Relay {
     case .backend: return [.standard, .moderate]
     case .user(let identity): return rights(identity.permissions, in: room)
     case .reporter(let reporter):
-      // A response is posted for a member of the room, with the rights that the room gives its members.
+      // A report key posts for a member of the room, with the rights that the user's newest token gives there.
       let withdrawn = hub.user(reporter.user).flatMap { people[$0]?.withdrawn } ?? []
-      return withdrawn.contains(room) ? [] : rights(.standard, in: room)
+      return withdrawn.contains(room) ? [] : rights(permissions(of: reporter), in: room)
     }
+  }
+
+  /// The permissions of the user's newest token.
+  private func permissions(of reporter: ReportKeyOwner) -> Permissions {
+    guard let stored = reporter.grants else { return .standard }
+    guard let fields = try? parser.parse(stored), let grants = try? TokenClaims(fields).grants() else {
+      return .nothing
+    }
+    return Permissions(grants: grants, watch: [], account: [])
   }
 
   /// Throws `forbidden` where one of them is missing.
@@ -77,27 +86,60 @@ extension Relay {
     if case .user(let identity) = caller { try check(needed, of: identity.permissions) }
   }
 
-  /// Stores the rooms of the user in which the newest token does not give `join`. The relay pushes no messages of
-  /// these rooms to the user until a token gives the right again. The memberships stay: another token of the same user
-  /// may be for less on purpose.
-  func noteWithdrawn(_ permissions: Permissions, of user: UserHandle) async throws {
+  /// The rooms of the user in which a token does not give `join`.
+  ///
+  /// A user may have 1,000 rooms and a token 100 patterns, so the reader's thread compares them.
+  func withdrawnRooms(_ permissions: Permissions, of user: UserHandle) async throws -> Set<RoomID> {
     guard let name = hub.name(of: user) else { throw HubRefusal.gone }
     let isSure = permissions.grants == nil ? settings.rooms.allGive(.join) : permissions.givesEverywhere(.join)
-    let rooms = isSure ? [] : try await store.read { try $0.rooms(of: name) }
-    let withdrawn = Set(rooms.filter { !rights(permissions, in: $0).contains(.join) })
-    guard var person = people[user] ?? (withdrawn.isEmpty ? nil : Person()), person.withdrawn != withdrawn else {
-      return
+    guard !isSure else { return [] }
+    return try await store.read { [patterns = settings.rooms, isOpen] reader in
+      let rooms = try reader.rooms(of: name).filter { room in
+        let pattern = patterns.policy(for: room).can
+        return !permissions.rights(in: room, pattern: pattern, isMember: true, isOpen: isOpen).contains(.join)
+      }
+      return Set(rooms)
     }
-    person.withdrawn = withdrawn
-    try await change(user, to: person, cause: nil) { try $0.withdraw(from: withdrawn, $1) }
   }
 
-  /// The membership has ended or has begun anew: no token has withdrawn the right `join` since.
+  /// Keeps what the newest token of a user gives in rooms.
+  ///
+  /// The relay pushes no messages of the withdrawn rooms to the user until a token gives the right again. The
+  /// memberships stay: another token of the same user may be for less on purpose.
+  /// - Parameter withdrawn: The result of ``withdrawnRooms(_:of:)``.
+  func note(_ permissions: Permissions, withdrawing withdrawn: Set<RoomID>, of user: UserHandle) {
+    guard let name = hub.name(of: user) else { return }
+    if !isOpen { saveGrants(permissions, of: name) }
+    var person = people[user] ?? Person()
+    guard person.withdrawn != withdrawn else { return }
+    person.withdrawn = withdrawn
+    // In memory the rights count at once. A disk that is full delays the write, and not the session.
+    saveLate(.withdrawn(name)) {
+      try $0.withdraw(from: withdrawn, name)
+      try $0.noteChange(of: name)
+    }
+    noteChange(of: name)
+    show(person, of: user)
+    reconsider(user)
+  }
+
+  private func saveGrants(_ permissions: Permissions, of user: UserID) {
+    let grants = permissions.grants?.json
+    saveLate(.grants(user)) { try $0.save(grants: grants, of: user) }
+  }
+
+  /// Keeps the rights of a token that registered a device over HTTP: its report key posts with them.
+  func noteGrants(of caller: Caller) {
+    guard !isOpen, case .user(let identity) = caller else { return }
+    saveGrants(identity.permissions, of: identity.id)
+  }
+
+  /// Forgets a withdrawal of the right `join` when the membership ends or begins again.
   func forgetWithdrawn(_ user: UserHandle, from room: RoomID) {
     people[user]?.withdrawn.remove(room)
   }
 
-  /// The rights that the sessions in a room have now are others, since its pattern is.
+  /// Applies the new pattern of a room to the sessions in it.
   func withdraw(in room: RoomHandle) {
     guard let name = hub.name(of: room) else { return }
     for session in hub.sessions(in: room) { withdraw(from: session, in: room, rights(of: session, in: name)) }
@@ -111,7 +153,7 @@ extension Relay {
     hub.push(refusal(nil, error, room: name), to: session)
   }
 
-  /// What the session did with rights that it has no longer ends.
+  /// Ends the memberships and watches of a session that its new token does not permit.
   func withdraw(from session: SessionHandle, _ permissions: Permissions, _ user: UserHandle) {
     for room in hub.rooms(of: session) {
       if let name = hub.name(of: room) { withdraw(from: session, in: room, rights(permissions, in: name)) }

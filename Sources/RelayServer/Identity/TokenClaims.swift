@@ -111,7 +111,8 @@ struct TokenClaims {
     guard isMeant else { throw TokenFailure.invalid("the token is for another audience") }
   }
 
-  private func grants() throws -> [Grant]? {
+  /// The claim `rooms`.
+  func grants() throws -> [Grant]? {
     guard let entries = try list("rooms") else { return nil }
     return try entries.enumerated().map { index, entry in
       let grant = try Fields(entry, at: "/rooms/\(index)")

@@ -144,9 +144,12 @@ extension Relay {
     while true {
       let since = changes
       let stored = try await store.write { try $0.reader.user(name) }
-      // What was asked for since is stored later.
+      // Changes that were requested since are stored later.
       guard !hasChanged(name, since: since) else { continue }
-      return show(stored.map { Person($0, now: hub.now) } ?? Person(), of: user)
+      var person = stored.map { Person($0, now: hub.now) } ?? Person()
+      // The store may not have these yet: see `note(_:withdrawing:of:)`.
+      if lateWrites.contains(.withdrawn(name)) { person.withdrawn = people[user]?.withdrawn ?? [] }
+      return show(person, of: user)
     }
   }
 
