@@ -18,17 +18,21 @@ public struct Glob: Hashable, Sendable, CustomStringConvertible {
 
   private static let star = UInt8(ascii: "*")
 
-  /// Takes at most as many steps as the two lengths multiplied, whatever the pattern.
+  /// The number of steps is at most the product of the two lengths, for every pattern.
   public func matches(_ name: String) -> Bool {
-    let pattern = Array(description.utf8)
-    let name = Array(name.utf8)
+    // No copies are made: strings of Swift are contiguous.
+    var (pattern, name) = (description, name)
+    return pattern.withUTF8 { pattern in name.withUTF8 { Self.matches(pattern, $0) } }
+  }
+
+  private static func matches(_ pattern: UnsafeBufferPointer<UInt8>, _ name: UnsafeBufferPointer<UInt8>) -> Bool {
     var at = 0
     var position = 0
     // Where the last `*` stands, and up to where it reaches: when the rest does not fit, it reaches one further. An
     // earlier one never has to, since the last can stand for all that it could.
     var last: (star: Int, reach: Int)?
     while position < name.count {
-      if at < pattern.count, pattern[at] == Self.star {
+      if at < pattern.count, pattern[at] == star {
         last = (at, position)
         at += 1
       } else if at < pattern.count, pattern[at] == name[position] {
@@ -42,6 +46,6 @@ public struct Glob: Hashable, Sendable, CustomStringConvertible {
         return false
       }
     }
-    return pattern[at...].allSatisfy { $0 == Self.star }
+    return pattern[at...].allSatisfy { $0 == star }
   }
 }
