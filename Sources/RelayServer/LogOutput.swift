@@ -6,7 +6,8 @@ import Synchronization
 /// The destination of log lines, written by a thread of its own.
 ///
 /// A descriptor that nobody reads blocks its writer, and the hub's thread logs. So ``write(_:)`` only queues the line. At
-/// the capacity it drops the line, and the number of dropped lines follows once there is space again. Any thread.
+/// the capacity it drops the line. Lines that the system refuses to write, for example on a full disk, are dropped too.
+/// The number of dropped lines follows as soon as it can be written. Any thread.
 public final class LogOutput: TextOutputStream, Sendable {
   /// Standard error. At its end, the process takes up to a second to write the queued lines.
   public static let standardError: LogOutput = {
@@ -22,16 +23,21 @@ public final class LogOutput: TextOutputStream, Sendable {
     var isWriting = false
 
     /// Takes everything that is queued. Returns `nil`, and ends the writing, if there is nothing.
-    mutating func take() -> [UInt8]? {
+    mutating func take() -> (text: [UInt8], dropped: Int)? {
       guard !text.isEmpty || dropped > 0 else {
         isWriting = false
         return nil
       }
-      var batch = text
-      if dropped > 0 { batch += "\(dropped) log lines were dropped: the log was not read in time\n".utf8 }
-      text = []
-      dropped = 0
-      return batch
+      defer { (text, dropped) = ([], 0) }
+      return (text, dropped)
+    }
+
+    /// Counts lines that could not be written. Returns false, and ends the writing, if no other lines are queued: the
+    /// next line tries again.
+    mutating func giveBack(_ lines: Int) -> Bool {
+      dropped += lines
+      isWriting = !text.isEmpty
+      return isWriting
     }
   }
 
@@ -55,14 +61,19 @@ public final class LogOutput: TextOutputStream, Sendable {
       pthread_sigmask(SIG_BLOCK, &broken, nil)
       while true {
         filled.wait()
-        while let batch = queue.withLock({ $0.take() }) { writeAll(batch) }
+        while let batch = queue.withLock({ $0.take() }) {
+          let lost = write(batch.text, dropped: batch.dropped)
+          if lost > 0, !queue.withLock({ $0.giveBack(lost) }) { break }
+        }
       }
     }
     thread.start()
   }
 
-  /// Queues a line and returns at once.
+  /// Queues a line and returns at once. Control characters within the line become `?`, so that the text of a client
+  /// cannot begin a line of its own or control a terminal.
   public func write(_ line: String) {
+    let line = Self.isPlain(line) ? line : Self.plain(line)
     let isFirst = queue.withLock { queue in
       if queue.text.count + line.utf8.count <= capacity {
         queue.text += line.utf8
@@ -81,8 +92,43 @@ public final class LogOutput: TextOutputStream, Sendable {
     while queue.withLock(\.isWriting), ContinuousClock.now < end { usleep(1000) }
   }
 
-  private func writeAll(_ batch: [UInt8]) {
-    var rest = batch[...]
+  private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
+    switch scalar.properties.generalCategory {
+    case .control, .lineSeparator, .paragraphSeparator: true
+    default: false
+    }
+  }
+
+  private static func isPlain(_ line: String) -> Bool {
+    let text = line.last == "\n" ? line.dropLast() : line[...]
+    return text.utf8.allSatisfy { (0x20..<0x7F).contains($0) } || !text.unicodeScalars.contains(where: isControl)
+  }
+
+  private static func plain(_ line: String) -> String {
+    var text = String.UnicodeScalarView()
+    for scalar in line.unicodeScalars { text.append(isControl(scalar) ? "?" : scalar) }
+    if line.unicodeScalars.last == "\n" {
+      text.removeLast()
+      text.append("\n")
+    }
+    return String(text)
+  }
+
+  /// Writes a batch, and behind it the number of dropped lines.
+  /// - Returns: The number of lines that are lost, and of which no notice was written.
+  private func write(_ batch: [UInt8], dropped: Int) -> Int {
+    let rest = writeAll(batch[...])
+    let lost = dropped + rest.count { $0 == UInt8(ascii: "\n") }
+    guard lost > 0 else { return 0 }
+    // The end of a line may be missing.
+    let isCut = rest.startIndex > batch.startIndex && !rest.isEmpty && batch[rest.startIndex - 1] != UInt8(ascii: "\n")
+    let notice = "\(isCut ? "\n" : "")\(lost) log lines were dropped: they could not be written in time\n"
+    return writeAll(Array(notice.utf8)[...]).isEmpty ? 0 : lost
+  }
+
+  /// - Returns: The rest that could not be written.
+  private func writeAll(_ batch: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+    var rest = batch
     while !rest.isEmpty {
       // Read at once: what runs after the call may change errno.
       let (count, fault) = rest.withUnsafeBytes {
@@ -95,8 +141,9 @@ public final class LogOutput: TextOutputStream, Sendable {
         var space = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
         poll(&space, 1, -1)
       } else if fault != EINTR {
-        return
+        return rest
       }
     }
+    return rest
   }
 }

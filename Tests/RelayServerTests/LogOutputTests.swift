@@ -28,7 +28,7 @@ import Testing
     while !text.hasSuffix("the last line\n") { text += Self.available(in: reader) }
     #expect(Self.linesAccountedFor(in: text) == 10_000)
     let lines = text.split(separator: "\n")
-    #expect(lines.contains { $0.hasSuffix("log lines were dropped: the log was not read in time") })
+    #expect(lines.contains { $0.hasSuffix("log lines were dropped: they could not be written in time") })
     #expect(lines.allSatisfy { !$0.hasPrefix("x") || $0.utf8.count == 99 })
   }
 
@@ -42,6 +42,32 @@ import Testing
       if $1.hasPrefix("x") { return $0 + 1 }
       return $0 + ($1.contains(" log lines were dropped") ? Int($1.prefix { $0 != " " }) ?? 0 : 0)
     }
+  }
+
+  @Test func `lines that the system refuses are counted`() throws {
+    let (reader, writer) = try Self.pipe()
+    let full = open("/dev/full", O_WRONLY)
+    try #require(full >= 0)
+    let descriptor = dup(full)
+    let output = LogOutput(descriptor: descriptor)
+    for _ in 0..<3 {
+      output.write("lost\n")
+      output.flush(within: .seconds(60))
+    }
+    // The disk has space again.
+    try #require(dup2(writer.fileDescriptor, descriptor) == descriptor)
+    output.write("kept\n")
+    var text = ""
+    while text.split(separator: "\n").count < 2 { text += Self.available(in: reader) }
+    #expect(text == "kept\n3 log lines were dropped: they could not be written in time\n")
+  }
+
+  @Test func `a client's text begins no line and controls no terminal`() throws {
+    let (reader, writer) = try Self.pipe()
+    let output = LogOutput(descriptor: writer.fileDescriptor)
+    output.write("é reason=a\nb\r\u{1B}[2J\u{9B}\u{85}\u{2028}c\n")
+    output.flush(within: .seconds(60))
+    #expect(reader.availableData == Data("é reason=a?b??[2J???c\n".utf8))
   }
 
   @Test func `a flush waits for what is queued, and not for ever`() throws {
