@@ -8,7 +8,8 @@ enum DatabaseOrigin {
   static let applicationID: Int32 = 0x5374_7772
 
   /// Throws ``StoreError/unusable(path:reason:)`` when a new database must not be made at `path`, or when another program
-  /// has made the one there. Changes nothing.
+  /// has made the one there. Writes neither to the file nor to its log: the log of another program stays as its crash has
+  /// left it.
   static func check(_ path: String) throws(StoreError) {
     var facts = stat()
     guard stat(path, &facts) == 0 else {
@@ -22,6 +23,7 @@ enum DatabaseOrigin {
     do {
       var configuration = Configuration()
       configuration.busyMode = .timeout(5)
+      configuration.readonly = true
       let queue = try DatabaseQueue(path: path, configuration: configuration)
       isOwn = try queue.read(isDatabaseOfOurs)
       try queue.close()

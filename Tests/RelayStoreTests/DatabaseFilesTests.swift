@@ -119,6 +119,40 @@ import Testing
     #expect(!files.fileExists(atPath: path + "-wal"))
   }
 
+  @Test func `the log of another program that has crashed is left alone`() throws {
+    try makeFolder()
+    let elsewhere = temporaryPath()
+    try files.createDirectory(atPath: elsewhere, withIntermediateDirectories: true)
+    defer { try? files.removeItem(atPath: elsewhere) }
+    let queue = try DatabaseQueue(path: elsewhere + "/songs.db")
+    try queue.writeWithoutTransaction {
+      try $0.execute(sql: "PRAGMA journal_mode = WAL; CREATE TABLE songs (name TEXT); INSERT INTO songs VALUES ('a')")
+    }
+    // The files as a crash leaves them: the log holds what the database does not.
+    for end in ["", "-wal"] { try files.copyItem(atPath: elsewhere + "/songs.db" + end, toPath: path + end) }
+    try queue.close()
+    let before = try ["", "-wal"].map { try Data(contentsOf: URL(fileURLWithPath: path + $0)) }
+    #expect(!before[1].isEmpty)
+    #expect(throws: StoreError.unusable(path: path, reason: "it is a database of another program")) { try open() }
+    #expect(try ["", "-wal"].map { try Data(contentsOf: URL(fileURLWithPath: path + $0)) } == before)
+  }
+
+  @Test func `a store that has crashed is opened with its log`() async throws {
+    let elsewhere = temporaryPath()
+    defer { try? files.removeItem(atPath: elsewhere) }
+    let store = try Store(folder: elsewhere) { for completion in $0 { completion() } }
+    try await store.write { try $0.prepareRoom() }
+    try makeFolder()
+    for name in ["stillwire.db", "stillwire.db-wal", "stillwire.run"] {
+      try files.copyItem(atPath: elsewhere + "/" + name, toPath: folder + "/" + name)
+    }
+    store.close()
+    let next = try open()
+    defer { next.close() }
+    #expect(try await next.read { try $0.room(room) } != nil)
+    #expect(next.loss == nil)
+  }
+
   @Test func `a folder in the place of the database is refused`() throws {
     try files.createDirectory(atPath: path, withIntermediateDirectories: true)
     #expect(throws: StoreError.unusable(path: path, reason: "it is not a file")) { try open() }
