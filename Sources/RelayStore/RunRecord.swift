@@ -73,7 +73,10 @@ public enum DataLoss: String, Sendable {
 }
 
 extension DataLoss {
-  /// Increments of the counter that a loss of power may take: those of about two minutes.
+  /// The largest gap that counts as a loss of power (120 increments). A larger gap is a restored backup.
+  ///
+  /// The counter goes up once a second at most, and only while the store commits. So the increments of a relay with
+  /// little traffic may take hours.
   static let maxPowerLoss: Int64 = 120
 
   /// Compares the file of the newest run with the database.
@@ -84,6 +87,7 @@ extension DataLoss {
   /// - Returns: The loss, or `nil` when the database holds all that was acknowledged.
   static func found(file: RunRecord?, database counter: Int64, boot: String) -> DataLoss? {
     guard let file else { return counter == 0 ? nil : .restored }
+    // Below 0: the process crashed after the commit and before the file was written.
     let gap = file.counter - counter
     let hasRebooted = boot.isEmpty || file.boot != boot
     if !file.isClosed, file.synchronous == .normal, hasRebooted, gap <= maxPowerLoss { return .powerLoss }

@@ -155,6 +155,10 @@ public final class Store: Sendable {
     var record = RunRecord(counter: 0, boot: RunRecord.thisBoot, synchronous: synchronous, isClosed: false)
     let found: (counter: Int64, loss: DataLoss?)
     do {
+      let isFirst =
+        try known == nil && pool.read { try Int64.fetchOne($0, sql: "SELECT counter FROM installation") } == 0
+      // Without a file, a counter above 0 is a restored backup. So the file of a first run is written before it counts.
+      if isFirst { try file.write(record) }
       found = try pool.write { [record] db in
         let counter = try Int64.fetchOne(db, sql: "SELECT counter FROM installation") ?? 0
         let loss = DataLoss.found(file: known, database: counter, boot: record.boot)
@@ -163,6 +167,8 @@ public final class Store: Sendable {
         try RunCounter.save(next, db)
         return (next, loss)
       }
+    } catch let error as StoreError {
+      throw error
     } catch {
       throw .unusable(path: path, reason: StoreError.words(error))
     }

@@ -36,8 +36,12 @@ import Testing
     Case(words: "an empty database in the folder of another", file: run(7), counter: 0, loss: .restored),
     Case(words: "a loss of power with every commit forced", file: run(7, boot: "before"), loss: nil),
     Case(words: "a loss of power without", file: run(7, boot: "before", .normal), loss: .powerLoss),
-    Case(words: "a loss of power that took some counts", file: run(120, boot: "before", .normal), loss: .powerLoss),
-    Case(words: "a backup after a loss of power", file: run(128, boot: "before", .normal), loss: .restored),
+    Case(
+      words: "a loss of power that took as many counts as it can",
+      file: run(7 + DataLoss.maxPowerLoss, boot: "before", .normal), loss: .powerLoss),
+    Case(
+      words: "a backup after a loss of power", file: run(8 + DataLoss.maxPowerLoss, boot: "before", .normal),
+      loss: .restored),
     Case(words: "a clean end before the boot", file: run(7, boot: "before", .normal, isClosed: true), loss: nil),
     Case(words: "a crash of the process alone", file: run(7, .normal), loss: nil),
     Case(words: "a crash on a system without ids", file: run(7, boot: "", .normal), boot: "", loss: .powerLoss),
@@ -133,6 +137,17 @@ import Testing
     let restored = try open(folder)
     defer { restored.close() }
     try await expectNewBeginning(restored)
+  }
+
+  @Test func `a first start that is cut off is no loss`() throws {
+    // The file cannot be written: a folder has the name of its draft.
+    let draft = folder + "/" + RunRecord.name + ".new"
+    try FileManager.default.createDirectory(atPath: draft, withIntermediateDirectories: true)
+    #expect(throws: StoreError.self) { try open(folder) }
+    try FileManager.default.removeItem(atPath: draft)
+    let store = try open(folder)
+    defer { store.close() }
+    #expect(store.loss == nil)
   }
 
   @Test func `a backup in a new folder is noticed`() async throws {
