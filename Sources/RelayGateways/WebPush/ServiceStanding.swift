@@ -6,7 +6,8 @@
 /// the pushes of that device alone. The pushes of all devices pause when the service refused ``minDevices`` distinct
 /// devices and accepted none in between.
 struct ServiceStanding {
-  /// The hash of a subscription, because subscriptions are long. Devices with the same subscription count once.
+  /// The hash of a subscription's endpoint, because endpoints are long. A client can invent any keys for an endpoint, so
+  /// devices with the same endpoint count once.
   typealias Subscription = Int
 
   private var pause = CredentialPause()

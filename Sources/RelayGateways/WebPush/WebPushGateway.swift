@@ -81,7 +81,8 @@ public final class WebPushGateway: Gateway {
       return .tooLarge(.payloadTooLarge, most: Self.largestPayload)
     }
     let origin = subscription.destination.origin
-    let (entry, reason) = enter(origin, device.token.hashValue)
+    let endpoint = subscription.endpointHash
+    let (entry, reason) = enter(origin, endpoint)
     if case .wait(let time) = entry { return .paused(time, reason ?? .forbidden) }
     guard let body = try? subscription.keys.seal(push.payload), let authorization = authorization(for: origin) else {
       return .dead(.other)
@@ -97,7 +98,7 @@ public final class WebPushGateway: Gateway {
       let took = clock.monotonic() - start
       state.withLock { $0.statistics.answers.observe(took.seconds) }
       let outcome = self.outcome(
-        of: WebPushVerdict(answer), of: device.token.hashValue, at: origin, isTrial: entry == .trial)
+        of: WebPushVerdict(answer), of: endpoint, at: origin, isTrial: entry == .trial)
       attempts.note(answer, outcome, at: clock.wall(), hiding: subscription.path)
       return outcome
     }

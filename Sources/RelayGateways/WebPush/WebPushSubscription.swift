@@ -54,6 +54,14 @@ public struct WebPushSubscription: Sendable {
       }, as: UTF8.self)
   }
 
+  /// The hash of the endpoint, without the keys.
+  var endpointHash: Int {
+    var hasher = Hasher()
+    hasher.combine(destination.origin)
+    hasher.combine(path)
+    return hasher.finalize()
+  }
+
   /// As it was stored; nil: it is none, or its service is not allowed any more.
   init?(token: String, services: PushServices) {
     guard let told = JSON(reading: Array(token.utf8)), let endpoint = told["endpoint"]?.text,

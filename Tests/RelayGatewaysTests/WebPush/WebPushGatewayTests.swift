@@ -37,7 +37,7 @@ import Testing
     let isAllowed = services.allow("elsewhere.test")
     #expect(isAllowed)
     let subscription = try WebPushSubscription(
-      endpoint: endpoint ?? "https://localhost:\(service.port)/push/secret",
+      endpoint: endpoint ?? "https://localhost:\(service.port)/push/secret/\(UInt64.random(in: 0...UInt64.max))",
       publicKey: P256.KeyAgreement.PrivateKey().publicKey.x963Representation.base64URL,
       authentication: Data.random(16).base64URL, services: services)
     return Device(id: .default, platform: .webpush, token: subscription.token)
@@ -55,7 +55,7 @@ import Testing
     let log = AttemptLog()
     #expect(try await send(log: log) == .sent(.accepted))
     let request = try #require(service.requests.first)
-    #expect(request.path == "/push/secret")
+    #expect(request.path.hasPrefix("/push/secret/"))
     #expect(request.headers["ttl"] == "2419200")
     #expect(request.headers["urgency"] == "normal" && request.headers["topic"]?.count == 32)
     #expect(request.headers["content-encoding"] == "aes128gcm")
@@ -113,6 +113,15 @@ import Testing
     #expect(try await send() == .sent(.accepted))
     service.answer { _ in HTTPAnswer(status: 403) }
     #expect(await send(to: strange) == .dead(.forbidden))
+  }
+
+  @Test func `one endpoint with invented keys is one device`() async throws {
+    service.answer { _ in HTTPAnswer(status: 403) }
+    let endpoint = "https://localhost:\(service.port)/push/one"
+    for _ in 0..<2 * ServiceStanding.minDevices {
+      #expect(await send(to: try device(endpoint)) == .retry(after: CredentialPause.shortest, .forbidden))
+    }
+    #expect(gateway.statistics.paused.isEmpty)
   }
 
   @Test func `another key is tried at once`() async throws {
