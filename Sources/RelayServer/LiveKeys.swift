@@ -5,8 +5,8 @@ import RelayStore
 
 /// The idempotency keys of rooms that keep nothing, for as long as the store keeps those of other rooms.
 ///
-/// A key ends with its room, whose handle is never given again. A user who sends more than ``maxPerUser`` keys within
-/// that time loses the own oldest ones first. Past ``max`` keys of all users, the oldest of all are forgotten.
+/// A key ends with its room: no other room gets the same handle. When a user has ``maxPerUser`` keys, a new key replaces
+/// the oldest key of the same user. When all users together have ``max`` keys, a new key replaces the oldest of all.
 struct LiveKeys {
   struct Key: Hashable {
     let room: RoomHandle
@@ -49,12 +49,14 @@ struct LiveKeys {
   }
 
   mutating func remember(_ key: Key, seq: Int64, time: Timestamp, at now: Timestamp) {
-    // More than one for each that comes, so that it keeps up and no message waits long for it.
-    for _ in 0..<4 {
-      guard let oldest = order.first else { break }
+    // Forgets more keys than come, so that it keeps up and no message waits long. Entries of forgotten keys do not count:
+    // each is removed once.
+    var forgotten = 0
+    while forgotten < 4, let oldest = order.first {
       if let first = first(of: oldest) {
         guard first.expires <= now || known.count >= Self.max else { break }
         forget(oldest.key)
+        forgotten += 1
       }
       order.removeFirst()
     }
@@ -64,7 +66,7 @@ struct LiveKeys {
     known[key] = First(seq: seq, time: time, expires: now + MessageDraft.keyLifetime, number: last)
     let entry = Entry(key: key, number: last)
     order.append(entry)
-    // So the queue has room for a constant number of keys, and a key pays for it once.
+    // The queue has at most two entries for each key that is known, and a constant number of others.
     if order.count > 2 * known.count + 1_024 {
       let current = Line(order.elements.filter { first(of: $0) != nil })
       order = current

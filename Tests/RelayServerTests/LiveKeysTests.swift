@@ -38,6 +38,17 @@ import Testing
     #expect(keys.first(own(LiveKeys.max), at: at(1_000)) != nil)
   }
 
+  @Test mutating func `forgotten keys behind an old one let no more than the most in`() {
+    keys.remember(key(0, user: "first"), seq: 1, time: at(0), at: at(0))
+    // Each but the newest of these is forgotten, and its entry waits behind the first key.
+    for number in 0..<5 * LiveKeys.maxPerUser { keys.remember(key(number), seq: 1, time: at(0), at: at(0)) }
+    for number in 0..<LiveKeys.max + 1_000 {
+      keys.remember(key(number, user: "user\(number / 1_000)"), seq: 1, time: at(0), at: at(0))
+      #expect(keys.count <= LiveKeys.max)
+    }
+    #expect(keys.count == LiveKeys.max)
+  }
+
   @Test mutating func `a user who sends many keys loses the own oldest ones`() {
     keys.remember(key(0, user: "other"), seq: 7, time: at(0), at: at(0))
     for number in 0..<3 * LiveKeys.max { keys.remember(key(number), seq: 1, time: at(0), at: at(1)) }
