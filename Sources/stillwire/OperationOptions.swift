@@ -58,7 +58,7 @@ struct OperationOptions: ParsableArguments {
       valueName: "flag"))
   var simulatedPhones: String?
 
-  @Flag(help: "Serve /metrics to everybody, not only to API keys.")
+  @Flag(help: "Serve /metrics, and the details of /ready, to everybody, not only to API keys.")
   var metricsOpen = false
 
   @Option(

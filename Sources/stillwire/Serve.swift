@@ -14,7 +14,8 @@ struct Serve: AsyncParsableCommand {
     discussion: """
       Every option can also be set in the environment, --limits-send-rate is STILLWIRE_LIMITS_SEND_RATE, and in a \
       configuration file: {"limits": {"sendRate": 50}}. The command line wins, then the environment. SIGHUP has \
-      the file, limits, keys and room patterns read again.
+      the file, limits, keys and room patterns read again. connections.requestsPerUser, connections.unsentPerUser and \
+      connections.unsent have no option; rooms, apps and texts are keys of the file alone.
 
       Without --secret-file the relay trusts the user name that a client sends (open mode). This is for development: the \
       relay refuses to start so on an address that other machines reach.

@@ -64,7 +64,12 @@ struct EnvironmentNamesTests {
   }
 
   @Test func `a list of objects is set in a file alone`() {
-    #expect(EnvironmentNames.complaints(about: ["STILLWIRE_ROOMS", "STILLWIRE_APPS"]).count == 2)
+    #expect(
+      EnvironmentNames.complaints(about: ["STILLWIRE_ROOMS", "STILLWIRE_APPS", "STILLWIRE_LOOMS"]) == [
+        "the environment variable STILLWIRE_APPS sets nothing: apps is a key of the configuration file alone",
+        "the environment variable STILLWIRE_LOOMS sets nothing",
+        "the environment variable STILLWIRE_ROOMS sets nothing: rooms is a key of the configuration file alone",
+      ])
   }
 
   @Test func `the lines have a bound`() {
