@@ -18,7 +18,7 @@ struct Apps: Equatable, Sendable {
     }
     for fields in list {
       let app = try App(fields)
-      guard self[app.name] == nil else { throw fields.wrong("app", "stands before already") }
+      guard self[app.name] == nil else { throw fields.wrong("app", "is an app before this one") }
       for (index, topic) in app.topics.enumerated() {
         if let other = self.list.first(where: { $0.topics.contains(topic) }) {
           throw fields.wrong(

@@ -29,7 +29,7 @@ struct PushTextTable: Equatable, Sendable {
         texts[key] = text
       }
       guard languages.updateValue(PushTexts(texts), forKey: tag.lowercased()) == nil else {
-        throw fields.wrong("language", "stands before already")
+        throw fields.wrong("language", "is a language before this one")
       }
     }
   }

@@ -308,7 +308,7 @@ extension Relay {
     finish(request, members)
   }
 
-  /// The members of a reply with history; the caller has checked who asks. Throws ``StoreError/noRoom(_:)``.
+  /// The members of a reply with history. The caller has checked the rights. Throws ``StoreError/noRoom(_:)``.
   func historyMembers(_ room: RoomID, _ query: HistoryQuery) async throws -> (inout JSONWriter.Object) -> Void {
     let kept = policy(of: room).history.count
     guard kept > 0 else {

@@ -41,7 +41,7 @@ struct RoomPatterns: Equatable, Sendable {
         throw fields.wrong("match", "must be made of what rooms' names are made of, and *")
       }
       guard !listed.contains(where: { $0.match == match }) else {
-        throw fields.wrong("match", "stands before already, so this never counts")
+        throw fields.wrong("match", "is a pattern before this one, so this one never counts")
       }
       listed.append(pattern)
     }

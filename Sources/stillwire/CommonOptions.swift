@@ -35,7 +35,7 @@ struct CommonOptions: ParsableArguments {
   var check = false
 
   /// The options that were given, by the keys of the configuration.
-  var told: [String: String?] {
+  var given: [String: String?] {
     [
       "config": config, "address": address, "port": port, "data": data, "web": web, "secretFile": secretFile,
       "origins": origins, "logLevel": logLevel,

@@ -33,8 +33,8 @@ struct IdentityOptions: ParsableArguments {
   @Option(help: ArgumentHelp("The keys of backends, see `stillwire api-key`.", valueName: "file"))
   var apiKeysFile: String?
 
-  /// What was given, by the keys of the configuration.
-  var told: [String: String?] {
+  /// The options that were given, by the keys of the configuration.
+  var given: [String: String?] {
     [
       "tokens.keys": tokensKeys, "tokens.jwksFile": tokensJwksFile, "tokens.audience": tokensAudience,
       "tokens.issuer": tokensIssuer, "tokens.requireExpiry": tokensRequireExpiry, "tokens.grace": tokensGrace,

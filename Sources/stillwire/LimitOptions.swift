@@ -27,8 +27,8 @@ struct LimitOptions: ParsableArguments {
   @Option(name: .customLong("limits-pushed-members-per-room"), help: .limit("pushedMembersPerRoom"))
   var pushedMembersPerRoom: String?
 
-  /// What was given, by the limits' names.
-  var told: [String: String?] {
+  /// The options that were given, by the names of the limits.
+  var given: [String: String?] {
     [
       "frame": frame, "outgoingQueue": outgoingQueue, "roomsPerSession": roomsPerSession,
       "roomsPerUser": roomsPerUser, "membersPerRoom": membersPerRoom, "sessionsPerUser": sessionsPerUser,

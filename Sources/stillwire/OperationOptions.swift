@@ -35,7 +35,7 @@ struct NetworkOptions: ParsableArguments {
   var presenceGrace: String?
 
   /// The options that were given, by the keys of the configuration.
-  var told: [String: String?] {
+  var given: [String: String?] {
     [
       "openToNetwork": openToNetwork ? "true" : nil, "hosts": hosts, "trustedProxies": trustedProxies,
       "connections.most": connectionsMost, "connections.perAddress": connectionsPerAddress,
@@ -67,7 +67,7 @@ struct OperationOptions: ParsableArguments {
   var drainDelay: String?
 
   /// The options that were given, by the keys of the configuration.
-  var told: [String: String?] {
+  var given: [String: String?] {
     [
       "store.synchronous": storeSynchronous, "simulatedPhones": simulatedPhones,
       "metrics.open": metricsOpen ? "true" : nil, "drain.delay": drainDelay,

@@ -113,7 +113,7 @@ struct Serve: AsyncParsableCommand {
   /// The command line before the environment before the file.
   private func read(_ trace: ConfigurationTrace? = nil) throws -> ServerConfiguration {
     var providers: [any ConfigProvider] = [
-      InMemoryProvider(name: "command line", values: told),
+      InMemoryProvider(name: "command line", values: given),
       KeyMappingProvider(upstream: EnvironmentVariablesProvider()) { $0.prepending(["stillwire"]) },
     ]
     let path = ConfigReader(providers: providers).string(forKey: "config")
@@ -125,11 +125,11 @@ struct Serve: AsyncParsableCommand {
     return try ServerConfiguration(ConfigReader(providers: providers, accessReporter: trace), file: file)
   }
 
-  private var told: [AbsoluteConfigKey: ConfigValue] {
-    var told = common.told
-    for others in [identity.told, network.told, operation.told] { told.merge(others) { $1 } }
-    for (name, value) in limits.told { told["limits.\(name)"] = value }
-    return Self.values(told.compactMapValues { $0 })
+  private var given: [AbsoluteConfigKey: ConfigValue] {
+    var given = common.given
+    for others in [identity.given, network.given, operation.given] { given.merge(others) { $1 } }
+    for (name, value) in limits.given { given["limits.\(name)"] = value }
+    return Self.values(given.compactMapValues { $0 })
   }
 
   private static func values(_ texts: [String: String]) -> [AbsoluteConfigKey: ConfigValue] {

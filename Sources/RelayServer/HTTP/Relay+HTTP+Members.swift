@@ -47,15 +47,13 @@ extension Relay {
     let handle = try await retain(user)
     defer { hub.release(handle) }
     var rights = rights(of: call.caller, in: room)
-    var isBounded = false
     if case .user(let identity) = call.caller {
       try spend(.membership, of: handle)
-      isBounded = true
       rights = try await self.rights(identity.permissions, of: handle, joining: room)
     }
     try check(.join, of: rights, in: room, at: "/path/room")
     let joined = try await membership(
-      of: handle, in: room, session: nil, rights, at: "/path/room", isBounded: isBounded)
+      of: handle, in: room, session: nil, rights, at: "/path/room", isBounded: call.caller.owner != nil)
     guard let position = hub.position(of: joined.room) else { throw HubRefusal.gone }
     let facts = hub.facts(of: joined.room, for: handle)
     return .json(joined.isNew ? 201 : 200) {

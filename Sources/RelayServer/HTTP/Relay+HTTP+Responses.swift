@@ -18,10 +18,8 @@ extension Relay {
     if let key = try call.idempotencyKey { request.key = key }
     let user = try await retain(try call.actor("user", fields))
     defer { hub.release(user) }
-    var isBounded = false
-    if call.caller.owner != nil { isBounded = true }
     if case .reporter(let reporter) = call.caller { try await check(id, isPushedTo: reporter) }
-    let responded = try await respond(request, by: user, at: "/path/id", isBounded: isBounded) {
+    let responded = try await respond(request, by: user, at: "/path/id", isBounded: call.caller.owner != nil) {
       rights(of: call.caller, in: $0)
     }
     return .json(responded.isDuplicate ? 200 : 201) {
