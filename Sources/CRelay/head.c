@@ -3,7 +3,8 @@
  * parsed, and run before anything acts on it, for requests and for upgrades alike. */
 #include "internal.h"
 
-/* RFC 9110 defines each of these fields as a single value. */
+/* RFC 9110 defines each of these fields as a single value. The library shows only the first of headers that
+ * it does not know, such as X-Stillwire-User and Idempotency-Key, so repeated ones pass. */
 static const struct {
   enum lws_token_indexes token;
   const char *fault;
