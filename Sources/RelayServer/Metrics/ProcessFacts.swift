@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import CoreFoundation
 import Foundation
 
 /// What the system says of this process. Where there is no `/proc`, what only that tells is nil.
