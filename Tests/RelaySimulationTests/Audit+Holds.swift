@@ -35,12 +35,14 @@ extension Simulation {
   /// The hub is asked again some milliseconds after a time at which something was not over yet.
   private static let delay = Duration.milliseconds(20)
 
-  /// True if nothing holds it any more, and the recipient may have come back and may yet receive it. The relay keeps to
+  /// True if nothing holds it any more, or the device allows no alerts, and the recipient may have come back and may yet receive it. The relay keeps to
   /// the end of a wait that has begun, also if the recipient goes away again before it.
   private func isWaiting(_ job: JobRow, _ verdict: Verdict?) throws -> Bool {
-    guard case .push? = verdict, let message = model.message(at: job.place), let json = job.explanation else {
-      return false
+    switch verdict {
+    case .push?, .none(.notAllowed)?: break  // the rules behind the waits
+    default: return false
     }
+    guard let message = model.message(at: job.place), let json = job.explanation else { return false }
     let explanation = try JSONDecoder().decode(Explanation.self, from: Data(json.utf8))
     let released = explanation.facts.released
     var ends = [before.attendance, model.attendance].map {
