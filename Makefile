@@ -8,10 +8,10 @@ PYTHON := $(VENV)/bin/python
 BESIDE := --dist loadfile --numprocesses
 SWIFT_TESTS := .build/debug/stillwirePackageTests.xctest --testing-library swift-testing
 
-.PHONY: help run docs test test-sanitized test-c test-fuzz test-swift test-simulation test-outside test-clients fuzz simulate format lint clean
+.PHONY: help run docs test test-sanitized test-c test-fuzz test-swift test-simulation test-end-to-end test-clients fuzz simulate format lint clean
 
 help: ## say what there is
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 18
 
 run: ## build the release, start it with the page, print its address
 	deploy/install-packages build
@@ -24,7 +24,7 @@ docs: ## make the documentation that the relay serves at /docs: CONFIGURATION=re
 	swift build -c $(or $(CONFIGURATION),debug) --product stillwire-docs
 	.build/$(or $(CONFIGURATION),debug)/stillwire-docs . web/docs
 
-test: test-c test-fuzz test-swift test-simulation test-outside test-clients ## run all tests
+test: test-c test-fuzz test-swift test-simulation test-end-to-end test-clients ## run all tests
 
 test-c: ## the C modules under address and undefined-behaviour sanitizers
 	deploy/install-packages test
@@ -58,19 +58,19 @@ test-swift: ## the Swift targets
 	swift build --build-tests
 	swift test --skip-build --skip RelaySimulationTests
 
-test-outside: $(VENV)/done ## a running relay, by clients that know only the protocol, and the page and the documentation in a browser
+test-end-to-end: $(VENV)/done ## a running relay, by clients that know only the protocol, and the page and the documentation in a browser
 	deploy/install-packages test
 	swift build --build-tests
 	$(MAKE) docs
-	STILLWIRE_BINARY=$(CURDIR)/.build/debug/stillwire $(PYTHON) -m pytest $(BESIDE) 3 Tests/Outside
+	STILLWIRE_BINARY=$(CURDIR)/.build/debug/stillwire $(PYTHON) -m pytest $(BESIDE) 3 Tests/EndToEnd
 	STILLWIRE_BINARY=$(CURDIR)/.build/debug/stillwire $(PYTHON) -m pytest Tests/Stress
 	STILLWIRE_BINARY=$(CURDIR)/.build/debug/stillwire $(PYTHON) -m pytest $(BESIDE) 2 Tests/Browser
 
 test-clients: $(VENV)/done ## the clients: one specification for all of them, and what each has of its own
 	deploy/install-packages test
 	swift build --build-tests
-	node --test Tests/Web/*.test.js
-	STILLWIRE_BINARY=$(CURDIR)/.build/debug/stillwire $(PYTHON) -m pytest Tests/Web
+	node --test Tests/JavaScriptClient/*.test.js
+	STILLWIRE_BINARY=$(CURDIR)/.build/debug/stillwire $(PYTHON) -m pytest Tests/JavaScriptClient
 	STILLWIRE_BINARY=$(CURDIR)/.build/debug/stillwire $(PYTHON) -m pytest Tests/Conformance
 
 # Builds of their own, so this is not part of `test`. Leaks are the hub's tests' business: Swift's runtime keeps some.

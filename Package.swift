@@ -141,13 +141,13 @@ let package = Package(
     ),
     // Makes the documentation site. Of all other targets it needs none, so that it is built in a moment.
     .executableTarget(name: "docs", dependencies: ["CLibCMark"], exclude: ["docs.css"], swiftSettings: swift),
-    // The Swift client under test of Tests/Conformance.
+    // The program that plays commands of Tests/Conformance to the Swift client.
     .executableTarget(
-      name: "ConformanceDriver", dependencies: ["StillwireClient"], path: "Tests/Conformance/swift",
+      name: "ConformanceDriver", dependencies: ["StillwireClient"], path: "Tests/Apps/SwiftDriver",
       swiftSettings: swift),
     // The app of the README, as it stands there.
     .executableTarget(
-      name: "TeaApp", dependencies: ["StillwireClient"], path: "Tests/Readme/swift", swiftSettings: swift),
+      name: "TeaApp", dependencies: ["StillwireClient"], path: "Tests/Apps/TeaApp", swiftSettings: swift),
     .testTarget(
       name: "StillwireClientTests",
       dependencies: [

@@ -3,9 +3,9 @@
 
 from pathlib import Path
 
-HERE = Path(__file__).parent
+CHECKOUT = Path(__file__).resolve().parents[2]
 
 CLIENTS: dict[str, list[str]] = {
-    "javascript": ["node", "--expose-gc", str(HERE / "javascript" / "driver.js")],
-    "swift": [str(HERE.parents[1] / ".build" / "debug" / "ConformanceDriver")],
+    "javascript": ["node", "--expose-gc", str(CHECKOUT / "Tests" / "Apps" / "JavaScriptDriver" / "driver.js")],
+    "swift": [str(CHECKOUT / ".build" / "debug" / "ConformanceDriver")],
 }

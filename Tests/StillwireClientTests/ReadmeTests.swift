@@ -5,14 +5,14 @@ import Testing
 
 @testable import StillwireClient
 
-/// The app in the README is compiled as `Tests/Readme/swift`, as it stands there.
+/// The app in the README is compiled as `Tests/Apps/TeaApp`, as it stands there.
 @Suite(.timeLimit(.minutes(5))) struct ReadmeTests {
   private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     .deletingLastPathComponent()
 
   @Test func `the app of the README is the one that is run, and has less than 30 lines`() throws {
     let readme = try String(contentsOf: Self.root.appending(path: "README.md"), encoding: .utf8)
-    let app = try String(contentsOf: Self.root.appending(path: "Tests/Readme/swift/Tea.swift"), encoding: .utf8)
+    let app = try String(contentsOf: Self.root.appending(path: "Tests/Apps/TeaApp/Tea.swift"), encoding: .utf8)
     let blocks = readme.split(separator: "```swift\n").dropFirst().map {
       $0.prefix(upTo: $0.range(of: "```")!.lowerBound)
     }

@@ -4,6 +4,6 @@
 import sys
 from pathlib import Path
 
-_SHARED = str(Path(__file__).resolve().parents[2] / "Python")
+_SHARED = str(Path(__file__).resolve().parents[2] / "EndToEnd" / "shared")
 if _SHARED not in sys.path:
     sys.path.insert(0, _SHARED)

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-CHECKOUT = Path(__file__).resolve().parents[2]
+CHECKOUT = Path(__file__).resolve().parents[3]
 #: How many times slower than usual the relay or the machine is, as under sanitizers.
 SLOW = float(os.environ.get("STILLWIRE_SLOW", "1"))
 #: Seconds a test waits for what must happen; generous, because two loaded cores are slow.

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { watchPage } from '../../web/page-life.js'
-import { StillClock } from '../Conformance/javascript/still-clock.js'
+import { StillClock } from '../Apps/JavaScriptDriver/still-clock.js'
 
 /** A page as far as it is watched. */
 function page() {

@@ -163,7 +163,7 @@ def test_the_readmes_app_passes_the_type_checker(app: Path) -> None:
         "noEmit": True, "strict": True, "allowJs": True, "checkJs": True, "target": "es2022", "module": "es2022",
         "lib": ["es2022", "dom"], "moduleResolution": "node", "types": [], "preserveSymlinks": True,
     }  # fmt: skip
-    files = [str(checked), str(CHECKOUT / "Tests" / "Web" / "types" / "process.d.ts")]
+    files = [str(checked), str(CHECKOUT / "Tests" / "JavaScriptClient" / "types" / "process.d.ts")]
     app.with_name("tsconfig.json").write_text(json.dumps({"compilerOptions": options, "files": files}))
     compiled = subprocess.run(
         ["tsc", "--project", app.parent], capture_output=True, text=True, timeout=3 * DEADLINE
@@ -174,7 +174,7 @@ def test_the_readmes_app_passes_the_type_checker(app: Path) -> None:
 def test_the_types_are_what_apps_may_write() -> None:
     compiled = subprocess.run(
         ["tsc", "--noEmit", "--strict", "--target", "es2022", "--module", "es2022", "--lib", "es2022,dom",
-         "--moduleResolution", "node", "Tests/Web/types/use.ts"],
+         "--moduleResolution", "node", "Tests/JavaScriptClient/types/use.ts"],
         cwd=CHECKOUT, capture_output=True, text=True, timeout=3 * DEADLINE,
     )  # fmt: skip
     assert compiled.returncode == 0, compiled.stdout

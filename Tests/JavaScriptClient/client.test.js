@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { Stillwire } from '../../web/stillwire.js'
-import { StillClock } from '../Conformance/javascript/still-clock.js'
+import { StillClock } from '../Apps/JavaScriptDriver/still-clock.js'
 
 /** A socket without a network: a test plays the relay. */
 class Socket {
