@@ -13,9 +13,9 @@ function show({ aps, message }) {
   const alert = typeof aps.alert === 'string' ? { body: aps.alert } : aps.alert
   return registration.showNotification(alert.title ?? alert['title-loc-key'] ?? 'Stillwire', {
     body: [alert.subtitle, alert.body ?? alert['loc-key']].filter(Boolean).join('\n'),
-    // A retry, an edit and a digest take the place of what they are about.
+    // A retry, an edit and a digest replace the notification of the same message.
     tag: message ? `${message.room}/${message.seq}` : aps['thread-id'],
-    icon: 'favicon.svg',
+    icon: 'page/favicon.svg',
     silent: aps.sound === undefined,
   })
 }

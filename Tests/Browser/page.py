@@ -146,14 +146,22 @@ class Page:
         return eventually(self.driver, what, condition, timeout)
 
     def console_errors(self):
-        """What the console has shown in red since the last call."""
-        return [entry["message"] for entry in self.driver.get_log("browser") if entry["level"] == "SEVERE"]
+        return console_errors(self.driver)
 
     def picture(self, name):
-        """Saves a screenshot where STILLWIRE_SCREENSHOTS says, if it does."""
-        if folder := os.environ.get("STILLWIRE_SCREENSHOTS"):
-            Path(folder).mkdir(parents=True, exist_ok=True)
-            self.driver.save_screenshot(str(Path(folder) / f"{name}.png"))
+        picture(self.driver, name)
+
+
+def console_errors(driver):
+    """Returns the errors that the console has shown since the last call."""
+    return [entry["message"] for entry in driver.get_log("browser") if entry["level"] == "SEVERE"]
+
+
+def picture(driver, name):
+    """Saves a screenshot in the folder that STILLWIRE_SCREENSHOTS names, if it is set."""
+    if folder := os.environ.get("STILLWIRE_SCREENSHOTS"):
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        driver.save_screenshot(str(Path(folder) / f"{name}.png"))
 
 
 class BrowserTests(unittest.TestCase):

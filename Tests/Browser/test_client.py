@@ -9,7 +9,7 @@ from page import BrowserTests, eventually
 
 START = """
 const done = arguments[1]
-import(new URL('/stillwire.js', location)).then(({ Stillwire }) => {
+import(new URL('/client/stillwire.js', location)).then(({ Stillwire }) => {
   const url = new URL('/v1/connect', location)
   url.protocol = 'ws'
   const relay = new Stillwire(url, { hello: { user: arguments[0] } })
@@ -31,7 +31,7 @@ class ClientTests(BrowserTests):
         """A client of this user, in a tab of its own and a document without scripts of its own."""
         self.user = user
         self.driver.switch_to.new_window("tab")
-        self.driver.get(f"{self.relay.url}/place.js")
+        self.driver.get(f"{self.relay.url}/page/place.js")
         self.assertIsNone(self.driver.execute_async_script(START, user))
 
     def call(self, method, path, body=None, user="bob"):
@@ -79,7 +79,7 @@ class ClientTests(BrowserTests):
         self.start("cached")
         self.say("before")
         self.wait_for("the first message is seen", lambda: self.value("seen") == ["before"])
-        self.driver.get(f"{self.relay.url}/clock.js")
+        self.driver.get(f"{self.relay.url}/page/clock.js")
         self.say("meanwhile")
         self.driver.back()
         self.wait_for("the page is back as it was", lambda: "persisted" in (self.value("states") or []))

@@ -8,14 +8,14 @@ from page import BrowserTests
 class ModuleTests(BrowserTests):
     def setUp(self):
         # A document without scripts of its own.
-        self.driver.get(f"{self.relay.url}/place.js")
+        self.driver.get(f"{self.relay.url}/page/place.js")
 
     def run_module(self, name, expression, *arguments):
         """The value of a JavaScript expression over the module's exports, `m`, and `args`."""
         outcome = self.driver.execute_async_script(
             f"""
             const args = [...arguments], done = args.pop()
-            import(new URL('{name}.js', document.baseURI)).then((m) => done([{expression}]), (e) => done(String(e)))
+            import(new URL('/{name}.js', location)).then((m) => done([{expression}]), (e) => done(String(e)))
             """,
             *arguments,
         )
@@ -23,7 +23,7 @@ class ModuleTests(BrowserTests):
         return outcome[0]
 
     def converse(self, *inputs):
-        return self.run_module("conversation", "args[0].reduce(m.conversationAfter, m.emptyConversation)", inputs)
+        return self.run_module("page/conversation", "args[0].reduce(m.conversationAfter, m.emptyConversation)", inputs)
 
     def test_what_was_before_a_gap_is_no_more(self):
         conversation = self.converse(
@@ -56,13 +56,13 @@ class ModuleTests(BrowserTests):
     def test_only_the_refusals_end_the_coming_back(self):
         codes = [1000, 1006, 4000, 4003, 4499, 4500, 4506, 4999]
         self.assertEqual(
-            self.run_module("reconnect", "args[0].map(m.comesBack)", codes), [True] * 5 + [False] * 3
+            self.run_module("client/reconnect", "args[0].map(m.comesBack)", codes), [True] * 5 + [False] * 3
         )
 
     def test_the_back_off_is_jittered_between_bounds(self):
-        longest = self.run_module("reconnect", "[0, 1, 2, 99].map((n) => m.reconnectDelay(n, 0, () => 1))")
+        longest = self.run_module("client/reconnect", "[0, 1, 2, 99].map((n) => m.reconnectDelay(n, 0, () => 1))")
         self.assertEqual(longest, [500, 1000, 2000, 20_000])
-        self.assertEqual(self.run_module("reconnect", "m.reconnectDelay(5, 3, () => 0)"), 3000)
+        self.assertEqual(self.run_module("client/reconnect", "m.reconnectDelay(5, 3, () => 0)"), 3000)
 
     def phone(self, *pushes, focus=None, read=0, phone=None, now=0):
         place = {
@@ -72,7 +72,7 @@ class ModuleTests(BrowserTests):
         }
         start = phone or {}
         return self.run_module(
-            "phone",
+            "page/phone",
             "args[0].reduce((p, n) => m.phoneAfter(p, n, args[1]), { ...m.emptyPhone, ...args[2] })",
             pushes,
             place,
@@ -125,7 +125,7 @@ class ModuleTests(BrowserTests):
     def test_what_was_answered_does_not_come_again(self):
         one = push(1, "first")
         gone = self.run_module(
-            "phone",
+            "page/phone",
             """[args[0]].reduce((p, n) => m.phoneAfter(p, n, args[1]), m.phoneWithout(m.phoneAfter(m.emptyPhone, args[0],
             args[1]), { id: '1', push: '1 first' }))""",
             one,
@@ -201,7 +201,7 @@ class ModuleTests(BrowserTests):
         plain = push(2, "order")
         del plain["payload"]["communication"], plain["payload"]["message"]
         phone = self.run_module(
-            "phone",
+            "page/phone",
             """m.phoneAfter(m.phoneAfterOpening(args[0].reduce((p, n) => m.phoneAfter(p, n, args[1]), m.emptyPhone)),
             args[0][1], args[1])""",
             [push(1, "message"), plain],
@@ -249,7 +249,7 @@ class ModuleTests(BrowserTests):
     def test_a_focus_is_shown_only_on_a_clear_yes(self):
         entries = [None, {"isFocused": None}, {"isFocused": False}, {"isFocused": True}]
         self.assertEqual(
-            self.run_module("presence", "args[0].map((e) => m.isSilenced(e))", entries), [False, False, False, True]
+            self.run_module("client/presence", "args[0].map((e) => m.isSilenced(e))", entries), [False, False, False, True]
         )
 
 

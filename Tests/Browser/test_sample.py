@@ -24,7 +24,7 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
 CLIENT = """
 const [url] = arguments
 window.errors = []
-import(new URL('stillwire.js', location)).then(({ Stillwire }) => {
+import(new URL('../client/stillwire.js', location)).then(({ Stillwire }) => {
   window.relay = new Stillwire(`${url.replace('http', 'ws')}/v1/connect`, { hello: { user: 'ann' } })
   relay.addEventListener('error', ({ detail }) => errors.push(detail))
   relay.room('tea').join().then(() => (window.joined = 'ok'), ({ code }) => (window.joined = code))
@@ -111,7 +111,7 @@ class SampleTests(BrowserTests):
 
     def open_client(self, origin, url):
         """A client for `url` in a page of `origin`, whose errors and states the page keeps."""
-        self.driver.get(f"{origin}/web/place.js" if origin == self.origin else f"{origin}/place.js")
+        self.driver.get(f"{origin}/web/page/place.js" if origin == self.origin else f"{origin}/page/place.js")
         self.driver.execute_script(CLIENT, url)
 
     def read(self, name):

@@ -7,7 +7,7 @@ import unittest
 import urllib.request
 from pathlib import Path
 
-from page import BrowserTests, eventually
+from page import BrowserTests, console_errors, eventually, picture
 from relay import Relay, run
 
 
@@ -16,7 +16,7 @@ class WatchTests(BrowserTests):
         self.driver.switch_to.new_window("tab")
 
     def watch(self, url, room, **fields):
-        self.driver.get(f"{url}/watch.html#{room}")
+        self.driver.get(f"{url}/watch/#{room}")
         for name, value in fields.items():
             self.find(f"watch-{name}").clear()
             self.find(f"watch-{name}").send_keys(value)
@@ -44,8 +44,10 @@ class WatchTests(BrowserTests):
         self.wait_for("the message is there", "watch-events", '{"text":"<b>Hello</b>"}')
         self.find("watch-body").send_keys("Hello to you\n")
         self.wait_for("one's own as well", "watch-events", "Hello to you")
+        picture(self.driver, "watch")
         self.find("watch-stop").click()
         self.wait_for("it is over", "watch-state", "Not connected")
+        self.assertEqual(console_errors(self.driver), [])
 
     def test_a_token_opens_a_closed_relay(self):
         with tempfile.TemporaryDirectory(prefix="stillwire-") as folder:

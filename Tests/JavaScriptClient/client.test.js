@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
-import { Stillwire } from '../../web/stillwire.js'
+import { Stillwire } from '../../web/client/stillwire.js'
 import { StillClock } from '../Apps/JavaScriptDriver/still-clock.js'
 
 /** A socket without a network: a test plays the relay. */
@@ -446,7 +446,7 @@ test('the reason is requested after the failures 1, 2, 4 and 8', async () => {
 })
 
 test('a redirect is reported as one', async () => {
-  const { handshakeRefusal } = await import('../../web/handshake.js')
+  const { handshakeRefusal } = await import('../../web/client/handshake.js')
   // A browser hides the status of a redirect that it does not follow.
   const fetch = async () => ({ type: 'opaqueredirect', status: 0, headers: new Headers() })
   const found = await handshakeRefusal('wss://relay.example.org/v1/connect', { fetch, origin: undefined })
@@ -455,7 +455,7 @@ test('a redirect is reported as one', async () => {
 })
 
 test('the reason names the page that the relay refuses', async () => {
-  const { handshakeRefusal } = await import('../../web/handshake.js')
+  const { handshakeRefusal } = await import('../../web/client/handshake.js')
   const fetch = answering(403, { code: 'forbidden', detail: 'the setting origins does not list this Origin' })
   const found = await handshakeRefusal('wss://relay.example.org/v1/connect', { fetch, origin: 'http://localhost:3000' })
   assert.match(found.message, /origins.*http:\/\/localhost:3000/)
@@ -485,7 +485,7 @@ test('a relay that does not answer is no refusal', async () => {
 })
 
 test('an answer that the page may not read is reported', async () => {
-  const { handshakeRefusal } = await import('../../web/handshake.js')
+  const { handshakeRefusal } = await import('../../web/client/handshake.js')
   const fetch = async (url, { mode }) => {
     if (mode !== 'no-cors') throw new TypeError('blocked')
     return new Response()
@@ -499,7 +499,7 @@ test('an answer that the page may not read is reported', async () => {
 // The report key
 
 test('a reporter sends what its key permits', async () => {
-  const { Reporter } = await import('../../web/stillwire.js')
+  const { Reporter } = await import('../../web/client/stillwire.js')
   const sent = []
   const fetch = async (url, { method, headers, body }) => {
     sent.push([method, String(url), headers.Authorization, JSON.parse(body)])
@@ -520,7 +520,7 @@ test('a reporter sends what its key permits', async () => {
 })
 
 test("a reporter rejects with the relay's code and message", async () => {
-  const { Reporter } = await import('../../web/stillwire.js')
+  const { Reporter } = await import('../../web/client/stillwire.js')
   const reporter = (fetch) => new Reporter('http://relay.example.org', 'swr_key', { fetch })
   const refused = answering(401, { code: 'unauthorized', detail: 'the report key was revoked' })
   await assert.rejects(reporter(refused).focus(true), {
@@ -536,7 +536,7 @@ test("a reporter rejects with the relay's code and message", async () => {
 })
 
 test('a token function may say that it is over', async () => {
-  const { StillwireError } = await import('../../web/stillwire.js')
+  const { StillwireError } = await import('../../web/client/stillwire.js')
   const relay = new Stillwire('ws://127.0.0.1:1/', {
     WebSocket: Socket, page: null,
     token: () => Promise.reject(new StillwireError({ code: 'unauthorized', message: 'signed out' })),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { hasGap, nowhere, orderAfterJoin, orderAfterMessage, position } from '../../web/order.js'
+import { hasGap, nowhere, orderAfterJoin, orderAfterMessage, position } from '../../web/client/order.js'
 
 const messages = (...seqs) => seqs.map((seq) => ({ seq }))
 const reply = (seq, seqs = [], more = {}) => ({ epoch: 'e', seq, messages: messages(...seqs), ...more })

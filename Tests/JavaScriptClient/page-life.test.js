@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { watchPage } from '../../web/page-life.js'
+import { watchPage } from '../../web/client/page-life.js'
 import { StillClock } from '../Apps/JavaScriptDriver/still-clock.js'
 
 /** A page as far as it is watched. */

@@ -182,10 +182,10 @@ def test_the_types_are_what_apps_may_write() -> None:
 
 def test_the_types_name_what_there_is() -> None:
     """Every export and every method of the classes, and nothing else."""
-    types = (CHECKOUT / "web" / "stillwire.d.ts").read_text()
+    types = (CHECKOUT / "web" / "client" / "stillwire.d.ts").read_text()
     script = """
-      const m = await import('./web/stillwire.js')
-      const { Room } = await import('./web/room.js')
+      const m = await import('./web/client/stillwire.js')
+      const { Room } = await import('./web/client/room.js')
       const names = (type) => Object.getOwnPropertyNames(type.prototype).filter((name) => name !== 'constructor').sort()
       console.log(JSON.stringify([Object.keys(m).sort(), names(m.Stillwire), names(Room)]))
     """

@@ -18,8 +18,8 @@ extension Site {
     html.void("meta", ["name": "viewport", "content": "width=device-width, initial-scale=1"])
     html.void("meta", ["name": "color-scheme", "content": "light dark"])
     html.element("title") { $0.text("\(page.heading.plain) – Stillwire") }
-    html.void("link", ["rel": "icon", "href": "../favicon.svg", "type": "image/svg+xml"])
-    html.void("link", ["rel": "stylesheet", "href": "../base.css"])
+    html.void("link", ["rel": "icon", "href": "../page/favicon.svg", "type": "image/svg+xml"])
+    html.void("link", ["rel": "stylesheet", "href": "../page/base.css"])
     html.void("link", ["rel": "stylesheet", "href": "docs.css"])
   }
 
@@ -27,7 +27,7 @@ extension Site {
     html.element("a", ["class": "skip", "href": "#text"]) { $0.text("Skip to the text") }
     html.element("header", ["class": "masthead"]) {
       $0.element("a", ["class": "home", "href": "../"]) {
-        $0.void("img", ["src": "../favicon.svg", "alt": "", "width": "28", "height": "28"])
+        $0.void("img", ["src": "../page/favicon.svg", "alt": "", "width": "28", "height": "28"])
         $0.text("Stillwire")
       }
       $0.element("a", ["class": "section", "href": "./"]) { $0.text("Documentation") }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The driver of web/stillwire.js: see README.md beside the scripts.
+// The driver of web/client/stillwire.js: see README.md beside the scripts.
 import { createRequire } from 'node:module'
 import { createInterface } from 'node:readline'
 import { setImmediate } from 'node:timers/promises'
-import { Stillwire } from '../../../web/stillwire.js'
+import { Stillwire } from '../../../web/client/stillwire.js'
 import { StillClock } from './still-clock.js'
 
 const WebSocket = globalThis.WebSocket ?? createRequire(import.meta.url)('/usr/share/nodejs/ws')

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Never run: what compiles here is what apps may write, and each expected error must be one.
-import { Reporter, Stillwire, StillwireError, isSilenced, noPresence, presenceAfter } from '../../../web/stillwire.js'
-import type { Message, Presence, Room } from '../../../web/stillwire.js'
+import { Reporter, Stillwire, StillwireError, isSilenced, noPresence, presenceAfter } from '../../../web/client/stillwire.js'
+import type { Message, Presence, Room } from '../../../web/client/stillwire.js'
 
 const relay = new Stillwire(new URL('wss://relay.example.org/v1/connect'), {
   token: async ({ isExpired }) => (isExpired ? 'new' : 'cached'),

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+import { isSilenced } from '../client/stillwire.js'
 import { timeOfDay } from './clock.js'
 import { bodyText } from './conversation.js'
 import { arrange, avatar, element, setText } from './dom.js'
-import { isSilenced, presenceText } from './presence.js'
+import { presenceText } from './presence-text.js'
 
 const pause = 15 * 60_000
 const fateTexts = {

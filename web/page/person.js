@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import { Stillwire, isSilenced } from '../client/stillwire.js'
 import { call, segment } from './api.js'
 import { responseText } from './categories.js'
 import { conversationAfter, emptyConversation } from './conversation.js'
@@ -6,9 +7,7 @@ import { focusOff, isFocus } from './focus.js'
 import { pushIDs } from './ios.js'
 import { PhoneReports } from './phone-reports.js'
 import { emptyPhone, phoneAfter, phoneAfterOpening, phoneAfterReading, phoneWithSummary, phoneWithout } from './phone.js'
-import { isSilenced } from './presence.js'
 import { PushFeed } from './push-feed.js'
-import { Stillwire } from './stillwire.js'
 
 const device = 'phone'
 const acknowledgementInterval = 250

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+import { nextReportNumber } from '../client/report-number.js'
 import { allowedLabels, isFocusedFor, ownLabel } from './focus.js'
-import { nextReportNumber } from './report-number.js'
 
 /** What the relay takes for granted of a phone that has told nothing. */
 const untold = { focus: '{"isFocused":false}', filter: '{"active":false}', label: 'null' }

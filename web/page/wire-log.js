@@ -17,7 +17,7 @@ export class WireLog {
   /** `place` is left out of the short lines, where it would only repeat itself. */
   constructor(root, place) {
     this.#place = place
-    document.head.append(element('link', { rel: 'stylesheet', href: 'wire-log.css' }))
+    document.head.append(element('link', { rel: 'stylesheet', href: new URL('wire-log.css', import.meta.url) }))
     const part = (name) => root.querySelector(`[data-part="${name}"]`)
     this.#entries = part('entries')
     this.#count = part('count')

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { reconnectDelay } from './reconnect.js'
+import { reconnectDelay } from '../client/reconnect.js'
 
 /**
  * What the simulated gateway delivers to one device: what it holds already, and then live.

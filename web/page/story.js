@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { isSilenced } from './presence.js'
+import { isSilenced } from '../client/stillwire.js'
 
 const cards = ({ phone }) => phone.notifications
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-import { timeOfDay } from './clock.js'
-import { arrange, element } from './dom.js'
-import { Stillwire } from './stillwire.js'
-import { WireLog } from './wire-log.js'
+import { Stillwire } from '../client/stillwire.js'
+import { timeOfDay } from '../page/clock.js'
+import { arrange, element } from '../page/dom.js'
+import { WireLog } from '../page/wire-log.js'
 
 const limit = 500
 const part = (name) => document.querySelector(`[data-part="${name}"]`)
@@ -43,7 +43,7 @@ part('send-form').addEventListener('submit', async (event) => {
 })
 
 function start(name, token, user) {
-  const url = new URL('v1/connect', document.baseURI)
+  const url = new URL('../v1/connect', document.baseURI)
   url.protocol = url.protocol.replace('http', 'ws')
   relay = new Stillwire(url, token ? { token, hello: { device: 'watch' } } : { hello: { user, device: 'watch' } })
   relay.setActivity('background')
