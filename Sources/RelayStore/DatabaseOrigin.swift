@@ -19,28 +19,49 @@ enum DatabaseOrigin {
     }
     guard facts.st_mode & S_IFMT == S_IFREG else { throw .unusable(path: path, reason: "it is not a file") }
     guard facts.st_size > 0 else { return }
-    let isOwn: Bool
+    let origin: Origin
     do {
       var configuration = Configuration()
       configuration.busyMode = .timeout(5)
       configuration.readonly = true
       let queue = try DatabaseQueue(path: path, configuration: configuration)
-      isOwn = try queue.read(isDatabaseOfOurs)
+      origin = try queue.read(self.origin)
       try queue.close()
     } catch {
       throw .unusable(path: path, reason: StoreError.words(error))
     }
-    guard isOwn else { throw .unusable(path: path, reason: "it is a database of another program") }
+    switch origin {
+    case .own: break
+    case .earlierBuild:
+      throw .unusable(
+        path: path,
+        reason: "a build from before release 0.1.0 made it; move the folder away, and the relay starts with a new one")
+    case .otherProgram: throw .unusable(path: path, reason: "it is a database of another program")
+    }
   }
 
-  private static func isDatabaseOfOurs(_ db: Database) throws -> Bool {
+  private enum Origin {
+    case own, otherProgram
+    /// This program, with tables that no release has.
+    case earlierBuild
+  }
+
+  private static func origin(_ db: Database) throws -> Origin {
     let id = try Int32.fetchOne(db, sql: "PRAGMA application_id") ?? 0
-    guard id == 0 else { return id == applicationID }
-    guard try Int.fetchOne(db, sql: "PRAGMA user_version") == 0 else { return false }
+    guard id == 0 || id == applicationID else { return .otherProgram }
     let tables = Set(try String.fetchAll(db, sql: "SELECT name FROM sqlite_schema WHERE type = 'table'"))
-    // An empty one was made by a start that was cut off. The first schemas had no id.
-    return tables.isEmpty
-      || tables.isSuperset(of: ["grdb_migrations", "users", "rooms", "members", "messages", "jobs"])
-      || tables == ["grdb_migrations"]
+    if id == applicationID {
+      // Builds from before the first release numbered their migrations.
+      let isEarlier =
+        try tables.contains("grdb_migrations")
+        && String.fetchOne(db, sql: "SELECT identifier FROM grdb_migrations WHERE identifier = '1'") != nil
+      return isEarlier ? .earlierBuild : .own
+    }
+    guard try Int.fetchOne(db, sql: "PRAGMA user_version") == 0 else { return .otherProgram }
+    // A start that was cut off leaves an empty database.
+    if tables.isEmpty || tables == ["grdb_migrations"] { return .own }
+    // The first builds set no id.
+    let isEarlier = tables.isSuperset(of: ["grdb_migrations", "users", "rooms", "members", "messages", "jobs"])
+    return isEarlier ? .earlierBuild : .otherProgram
   }
 }

@@ -14,12 +14,12 @@ extension Transaction {
   func appoint(in queue: JobQueue) throws {
     let firstTwo = try db.all(
       """
-      SELECT rowid, is_next FROM jobs INDEXED BY jobs_member
+      SELECT number, is_next FROM jobs INDEXED BY jobs_member
       WHERE \(Schema.queued) AND user = ? AND room = ? AND device = ? ORDER BY seq, round LIMIT 2
       """,
       [queue.user, queue.room, queue.device])
     for (place, row) in firstTwo.enumerated() where (row[1] as Bool) != (place == 0) {
-      try db.run("UPDATE jobs SET is_next = ? WHERE rowid = ?", [place == 0, row[0] as Int64])
+      try db.run("UPDATE jobs SET is_next = ? WHERE number = ?", [place == 0, row[0] as Int64])
     }
   }
 
@@ -29,8 +29,8 @@ extension Transaction {
     try db.run(
       """
       UPDATE jobs INDEXED BY jobs_member SET is_next = NOT is_next
-      WHERE \(condition) AND is_next <> (rowid = (
-        SELECT rowid FROM jobs INDEXED BY jobs_member WHERE \(condition) ORDER BY seq, round LIMIT 1))
+      WHERE \(condition) AND is_next <> (number = (
+        SELECT number FROM jobs INDEXED BY jobs_member WHERE \(condition) ORDER BY seq, round LIMIT 1))
       """,
       [queue.user, queue.room, queue.device])
   }
@@ -57,7 +57,7 @@ struct StoredJob {
   let collapse: (room: Int64, seq: Int64)?
 
   static let columns = """
-    rowid, id, user, device, room, seq, round, finished_at IS NOT NULL, state, attempts, is_notify_anyway,
+    number, id, user, device, room, seq, round, finished_at IS NOT NULL, state, attempts, is_notify_anyway,
     digest IS NOT NULL, merged_into, collapse_room, collapse_seq, is_unknown
     """
 

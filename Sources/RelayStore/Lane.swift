@@ -84,37 +84,3 @@ extension Transaction {
     try db.run("UPDATE updates SET lane = ? WHERE user = ? AND device = ?", [lane.name, user, device])
   }
 }
-
-extension Schema {
-  /// Migration 12: each lane has its own order of due jobs, so that what a full one has need not be walked.
-  static func addLanes(_ db: Database) throws {
-    try db.execute(
-      sql: """
-        ALTER TABLE jobs ADD COLUMN lane TEXT NOT NULL DEFAULT '';
-        DROP INDEX jobs_due;
-        CREATE INDEX jobs_due ON jobs (lane, due, room, seq) WHERE \(open) AND is_next;
-        """)
-    try setLanes(of: "jobs", where: unfinished, db)
-  }
-
-  /// Gives the rows of a table the lanes of their devices.
-  /// - Parameters:
-  ///   - table: `jobs` or `updates`.
-  ///   - condition: The rows to change.
-  static func setLanes(of table: String, where condition: String, _ db: Database) throws {
-    let devices = try Row.fetchAll(
-      db,
-      sql: """
-        SELECT user, device, platform, app, token, environment FROM devices
-        WHERE EXISTS (
-          SELECT 1 FROM \(table)
-          WHERE \(table).user = devices.user AND \(table).device = devices.device AND \(condition))
-        """)
-    for row in devices {
-      let lane = Lane(row[2], app: row[3], token: row[4], environment: row[5])
-      try db.execute(
-        sql: "UPDATE \(table) SET lane = ? WHERE user = ? AND device = ? AND \(condition)",
-        arguments: [lane.name, row[0] as Int64, row[1] as String])
-    }
-  }
-}

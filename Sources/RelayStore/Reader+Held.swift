@@ -62,7 +62,7 @@ extension Reader {
     // Without their names SQLite takes the index of all the user's jobs, of which most are finished.
     let rows = try db.all(
       """
-      SELECT job.rowid, job.id, rooms.name, job.state, job.due, job.created, job.is_unknown, job.level,
+      SELECT job.number, job.id, rooms.name, job.state, job.due, job.created, job.is_unknown, job.level,
         job.is_notify_anyway, job.digest IS NOT NULL, job.collapse_room || '/' || job.collapse_seq, job.merged_into,
         members.read, members.received, \(UndecidedRecord.columns), \(Device.columns)
       FROM jobs AS job
@@ -71,11 +71,11 @@ extension Reader {
       JOIN users AS sender ON sender.id = messages.sender
       LEFT JOIN members ON members.room = job.room AND members.user = job.user
       LEFT JOIN devices ON devices.user = job.user AND devices.device = job.device
-      WHERE job.rowid < ?2 AND job.rowid IN (
-        SELECT rowid FROM jobs INDEXED BY jobs_aside WHERE user = ?1 AND \(Schema.aside)
+      WHERE job.number < ?2 AND job.number IN (
+        SELECT number FROM jobs INDEXED BY jobs_aside WHERE user = ?1 AND \(Schema.aside)
         UNION ALL
-        SELECT rowid FROM jobs INDEXED BY jobs_member WHERE user = ?1 AND \(Schema.queued) AND state <> 'sending')
-      ORDER BY job.rowid DESC LIMIT ?3
+        SELECT number FROM jobs INDEXED BY jobs_member WHERE user = ?1 AND \(Schema.queued) AND state <> 'sending')
+      ORDER BY job.number DESC LIMIT ?3
       """,
       [id, before ?? .max, limit])
     return (try rows.map(OpenJob.init(_:)), rows.count < limit ? nil : rows.last?[0])

@@ -2,16 +2,16 @@
 import GRDB
 public import RelayProtocol
 
-/// Where a job stands in the order in which they were made.
-public struct JobPlace: Sendable {
-  let row: Int64
+/// The position of a job in the order in which jobs were made.
+public struct JobPosition: Sendable {
+  let number: Int64
 }
 
 extension Reader {
   /// The newest jobs, newest first; without conditions, of everybody in every state.
-  /// - Parameter place: Of the last one of the page before; nil: from the newest.
+  /// - Parameter position: Of the last one of the page before; nil: from the newest.
   public func jobs(
-    of user: UserID? = nil, in state: JobState? = nil, after place: JobPlace? = nil, limit: Int
+    of user: UserID? = nil, in state: JobState? = nil, after position: JobPosition? = nil, limit: Int
   ) throws -> [JobRecord] {
     var conditions: [String] = []
     var arguments: StatementArguments = []
@@ -23,18 +23,18 @@ extension Reader {
       conditions.append(Self.condition(on: state, isOfOne: user != nil))
       arguments += [state.rawValue]
     }
-    if let place {
-      conditions.append("jobs.rowid < ?")
-      arguments += [place.row]
+    if let position {
+      conditions.append("jobs.number < ?")
+      arguments += [position.number]
     }
     let condition = conditions.isEmpty ? "" : "WHERE \(conditions.joined(separator: " AND "))"
-    return try db.all("\(JobRecord.query) \(condition) ORDER BY jobs.rowid DESC LIMIT ?", arguments + [limit])
+    return try db.all("\(JobRecord.query) \(condition) ORDER BY jobs.number DESC LIMIT ?", arguments + [limit])
       .map(JobRecord.init(_:))
   }
 
-  /// Where a job stands among all; nil when there is no such job, or not any more.
-  public func place(of job: String) throws -> JobPlace? {
-    try db.first("SELECT rowid FROM jobs WHERE id = ?", [job]).map { JobPlace(row: $0[0]) }
+  /// The position of a job among all jobs; nil when there is no such job, or not any more.
+  public func position(of job: String) throws -> JobPosition? {
+    try db.first("SELECT number FROM jobs WHERE id = ?", [job]).map { JobPosition(number: $0[0]) }
   }
 
   /// Has the index serve that has each state's jobs in their order: a page is read, and no more. Most jobs are sent.

@@ -17,11 +17,11 @@ extension Reader {
       JOIN rooms ON rooms.id = jobs.room
       JOIN messages ON messages.room = jobs.room AND messages.seq = jobs.seq AND messages.reports
       JOIN users ON users.id = messages.sender
-      WHERE jobs.rowid IN (
-        SELECT rowid FROM jobs WHERE id = ?1
+      WHERE jobs.number IN (
+        SELECT number FROM jobs WHERE id = ?1
         UNION ALL
-        SELECT rowid FROM jobs WHERE merged_into = ?1 AND state = 'merged')
-      ORDER BY jobs.rowid LIMIT ?2
+        SELECT number FROM jobs WHERE merged_into = ?1 AND state = 'merged')
+      ORDER BY jobs.number LIMIT ?2
       """,
       [id, limit]
     ).map { (MessageReference(room: RoomID(unchecked: $0[0]), seq: $0[1]), UserID(unchecked: $0[2])) }

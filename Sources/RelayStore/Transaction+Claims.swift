@@ -42,10 +42,10 @@ extension Transaction {
   public func renewLeases(of underWay: Set<String>, now: Timestamp, until: Timestamp) throws {
     guard !underWay.isEmpty else { return }
     for (table, condition) in [("jobs", "state = 'sending' AND"), ("updates", "")] {
-      let rows = try db.all("SELECT rowid, id FROM \(table) WHERE \(condition) lease <= ?", [now.rawValue])
+      let rows = try db.all("SELECT number, id FROM \(table) WHERE \(condition) lease <= ?", [now.rawValue])
       for row in rows where underWay.contains(row[1]) {
         let place: Int64 = row[0]
-        try db.run("UPDATE \(table) SET lease = ? WHERE rowid = ?", [until.rawValue, place])
+        try db.run("UPDATE \(table) SET lease = ? WHERE number = ?", [until.rawValue, place])
       }
     }
   }
@@ -249,7 +249,7 @@ struct Shared {
     let row = try db.first("SELECT preferences FROM users WHERE id = ?", [user])
     var filters: [String: [String]] = [:]
     let active = try db.all(
-      "SELECT device, allow FROM filters WHERE user = ? AND is_active AND at > ? AND heard > ?",
+      "SELECT device, allow FROM filters WHERE user = ? AND is_active AND at > ? AND received > ?",
       [user, (now - FilterRecord.lifetime).rawValue, (now - FilterRecord.silence).rawValue])
     for row in active { filters[row[0]] = try row.json(1, "a filter's criteria") ?? [] }
     let recipient = Recipient(preferences: try row?.preferences(0) ?? Preferences(), filters: filters)

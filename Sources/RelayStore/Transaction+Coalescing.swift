@@ -37,7 +37,7 @@ extension Transaction {
     let late = try lateJobs(in: queue, now: now)
     // What is left is as late, and is merged when it is the first one.
     if late.count > Self.mostCoalesced, let last = late.last {
-      try db.run("UPDATE jobs SET is_late = 1 WHERE rowid = ?", [last.row])
+      try db.run("UPDATE jobs SET is_late = 1 WHERE number = ?", [last.row])
     }
     budget -= late.count
     var groups: [LateJob.Look: (jobs: [LateJob], count: Int)] = [:]
@@ -65,7 +65,7 @@ extension Transaction {
     let push = "CAST(messages.push AS TEXT)"
     return try db.all(
       """
-      SELECT job.rowid, job.id, job.digest IS NOT NULL, (
+      SELECT job.number, job.id, job.digest IS NOT NULL, (
           SELECT count(*) FROM jobs AS other WHERE \(Self.isMerged("other", into: "job.id"))),
         job.level, \(push) ->> '$.level',
         coalesce(json_extract(\(push), '$.category', '$.collapse', '$.criteria', '$.sound'), '[null,null,null,null]')
@@ -89,8 +89,8 @@ extension Transaction {
     try db.run(
       """
       UPDATE jobs SET digest = coalesce(digest, '[]'), is_late = 1, (due, attempts) = (
-        SELECT min(due), max(attempts) FROM jobs AS other WHERE other.rowid IN (SELECT value FROM json_each(?2)))
-      WHERE rowid = ?1
+        SELECT min(due), max(attempts) FROM jobs AS other WHERE other.number IN (SELECT value FROM json_each(?2)))
+      WHERE number = ?1
       """,
       [carrier.row, StoredJSON.text(of: jobs.map(\.row))])
     for job in jobs.dropLast() { try absorb(row: job.row, id: job.isDigest ? job.id : nil, into: carrier.id) }
@@ -122,24 +122,4 @@ private struct LateJob {
     let (decided, asked): (String?, String?) = (row[4], row[5])
     look = Look(level: decided ?? asked ?? "active", manner: row[6], thread: row[7])
   }
-}
-
-extension Schema {
-  /// Migration 14: what could not go out at once. A throttled job stands in nobody's way.
-  static let coalescing = """
-    -- Its push may have reached the phone: an answer was lost.
-    ALTER TABLE jobs ADD COLUMN is_unknown INTEGER NOT NULL DEFAULT 0;
-    -- It could not go out at once.
-    ALTER TABLE jobs ADD COLUMN is_late INTEGER NOT NULL DEFAULT 0;
-    UPDATE jobs SET is_unknown = attempts > 0, is_late = state = 'retrying' WHERE finished_at IS NULL OR state = 'dead';
-    UPDATE jobs SET state = 'ready' WHERE state = 'waiting';
-
-    DROP INDEX jobs_member;
-    CREATE INDEX jobs_member ON jobs (user, room, seq, round) WHERE \(queued);
-    DROP INDEX jobs_aside;
-    CREATE INDEX jobs_aside ON jobs (user, room, seq) WHERE \(aside);
-    DROP INDEX jobs_due;
-    CREATE INDEX jobs_due ON jobs (lane, due, room, seq) WHERE \(open) AND is_next;
-    CREATE INDEX jobs_waiting ON jobs (due) WHERE state = 'waiting';
-    """
 }

@@ -16,7 +16,7 @@ extension Transaction {
       try db.run(
         """
         INSERT OR REPLACE INTO focus
-          (user, device, is_focused, authorization, at, number, source, heard, since, settles)
+          (user, device, is_focused, authorization, at, number, source, received, since, settles)
         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """,
         [
@@ -48,7 +48,7 @@ extension Transaction {
     let user = try needRow(of: user)
     for record in filters {
       try db.run(
-        "INSERT OR REPLACE INTO filters (user, device, is_active, allow, at, number, heard) VALUES (?, ?, ?, ?, ?, ?, ?)",
+        "INSERT OR REPLACE INTO filters (user, device, is_active, allow, at, number, received) VALUES (?, ?, ?, ?, ?, ?, ?)",
         [
           user, record.device.rawValue, record.isActive, StoredJSON.text(of: record.allow), record.at.rawValue,
           record.number, record.heard.rawValue,

@@ -17,7 +17,7 @@ extension Transaction {
       job.state != .merged, !job.isNotifyAnyway, !job.isUnknown, job.collapse.map({ $0 == carrier.target }) ?? true
     else { return false }
     try absorb(row: job.row, id: job.isDigest ? job.id : nil, into: carrier.id)
-    try db.run("UPDATE jobs SET digest = coalesce(digest, '[]') WHERE rowid = ?", [carrier.row])
+    try db.run("UPDATE jobs SET digest = coalesce(digest, '[]') WHERE number = ?", [carrier.row])
     try appoint(in: job.queue)
     return true
   }
@@ -25,7 +25,7 @@ extension Transaction {
   /// - Parameter id: Of the job, where others are merged into it; nil: none is.
   func absorb(row: Int64, id: String?, into carrier: String) throws {
     try db.run(
-      "UPDATE jobs SET state = 'merged', merged_into = ?, is_next = 0, digest = NULL WHERE rowid = ?", [carrier, row])
+      "UPDATE jobs SET state = 'merged', merged_into = ?, is_next = 0, digest = NULL WHERE number = ?", [carrier, row])
     if let id { try rebase(from: id, to: carrier) }
   }
 
@@ -36,7 +36,7 @@ extension Transaction {
       """
       UPDATE jobs SET state = ?, due = ?, merged_into = NULL, (collapse_room, collapse_seq) = (
         SELECT \(Self.collapseOfHeir) FROM jobs AS carrier WHERE carrier.id = jobs.merged_into)
-      WHERE rowid = ?
+      WHERE number = ?
       """,
       [state.rawValue, due.rawValue, job.row])
   }
@@ -44,7 +44,7 @@ extension Transaction {
   /// Has a digest go by itself, and what it was to carry without it.
   func disband(_ job: StoredJob) throws {
     try bequeath(job.id, isHeld: job.state == .held)
-    try db.run("UPDATE jobs SET digest = NULL WHERE rowid = ?", [job.row])
+    try db.run("UPDATE jobs SET digest = NULL WHERE number = ?", [job.row])
   }
 
   /// Makes the newest message that a cancelled job was to carry the carrier of the others, as loud as that one was.
@@ -55,7 +55,7 @@ extension Transaction {
       """
       SELECT job.id, job.user, job.device, job.room FROM jobs AS job
       LEFT JOIN messages ON messages.room = job.room AND messages.seq = job.seq
-      WHERE \(Self.isMerged("job")) ORDER BY messages.time DESC, job.rowid DESC LIMIT 1
+      WHERE \(Self.isMerged("job")) ORDER BY messages.time DESC, job.number DESC LIMIT 1
       """,
       [id])
     guard let newest else { return }

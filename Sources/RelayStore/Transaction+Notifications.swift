@@ -17,7 +17,7 @@ extension Transaction {
     let rows = try db.all(
       """
       SELECT device, jobs.id FROM jobs JOIN rooms ON rooms.id = jobs.room
-      WHERE rooms.name = ? AND jobs.seq = ? ORDER BY jobs.rowid
+      WHERE rooms.name = ? AND jobs.seq = ? ORDER BY jobs.number
       """,
       [draft.room.rawValue, stored.seq])
     let pushes = rows.map { (DeviceID(unchecked: $0[0]), $0[1] as String) }

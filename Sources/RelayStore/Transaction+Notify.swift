@@ -41,7 +41,7 @@ extension Transaction {
     guard now < Timestamp(rawValue: message[2]) + Self.notifyWindow else { return .tooLate }
     let named = try db.all(
       """
-      SELECT users.id, users.name FROM quiet JOIN users ON users.id = quiet.user
+      SELECT users.id, users.name FROM silenced JOIN users ON users.id = silenced.user
       WHERE room = ?1 AND seq = ?2 AND notified IS NULL
         AND (?3 IS NULL OR users.name IN (SELECT value FROM json_each(?3))) ORDER BY users.name
       """,
@@ -50,7 +50,7 @@ extension Transaction {
     if let last = refusals.max() { return .tooMany(until: last) }
     for user in named {
       try db.run(
-        "UPDATE quiet SET notified = ? WHERE room = ? AND seq = ? AND user = ?",
+        "UPDATE silenced SET notified = ? WHERE room = ? AND seq = ? AND user = ?",
         [now.rawValue, known.id, seq, user[0] as Int64])
     }
     return .users(named.map { UserID(unchecked: $0[1]) })
@@ -60,7 +60,7 @@ extension Transaction {
   private func endOfRate(from sender: Int64, to user: Int64, now: Timestamp) throws -> Timestamp? {
     let oldest = try db.first(
       """
-      SELECT notified FROM quiet WHERE sender = ? AND user = ? AND notified > ? ORDER BY notified DESC LIMIT 1 OFFSET ?
+      SELECT notified FROM silenced WHERE sender = ? AND user = ? AND notified > ? ORDER BY notified DESC LIMIT 1 OFFSET ?
       """,
       [sender, user, (now - Self.notifyRateWindow).rawValue, Self.mostNotified - 1])
     return oldest.map { Timestamp(rawValue: $0[0]) + Self.notifyRateWindow }
@@ -71,7 +71,7 @@ extension Transaction {
   ) throws {
     try db.run(
       """
-      INSERT INTO quiet (room, seq, user, sender, time)
+      INSERT INTO silenced (room, seq, user, sender, time)
       SELECT ?, ?, id, ?, ? FROM users WHERE name IN (SELECT value FROM json_each(?))
       """,
       [room.id, room.seq, sender, time.rawValue, quiet.asJSON])
@@ -87,8 +87,8 @@ extension Transaction {
     let end = now - Self.notifyWindow - Self.notifyRateWindow
     try db.run(
       """
-      DELETE FROM quiet WHERE (room, seq, user) IN
-        (SELECT room, seq, user FROM quiet WHERE time <= ? ORDER BY time LIMIT ?)
+      DELETE FROM silenced WHERE (room, seq, user) IN
+        (SELECT room, seq, user FROM silenced WHERE time <= ? ORDER BY time LIMIT ?)
       """,
       [end.rawValue, most])
     return db.changesCount
@@ -118,7 +118,7 @@ extension Transaction {
   private func notifyAnyway(_ known: StoredJob, as job: JobDraft) throws {
     if known.isDigest { try disband(known) }
     try db.run(
-      "UPDATE jobs SET is_notify_anyway = 1, level = ?, explanation = coalesce(?, explanation) WHERE rowid = ?",
+      "UPDATE jobs SET is_notify_anyway = 1, level = ?, explanation = coalesce(?, explanation) WHERE number = ?",
       [job.level, job.explanation.map { String(decoding: $0, as: UTF8.self) }, known.row])
     switch known.state {
     case .merged:
@@ -136,7 +136,7 @@ extension Reader {
   public func quiet(_ room: RoomID, _ seq: Int64) throws -> [UserID] {
     try db.all(
       """
-      SELECT users.name FROM quiet JOIN users ON users.id = quiet.user
+      SELECT users.name FROM silenced JOIN users ON users.id = silenced.user
       WHERE room = (SELECT id FROM rooms WHERE name = ?) AND seq = ? AND notified IS NULL ORDER BY users.name
       """,
       [room.rawValue, seq]

@@ -32,7 +32,7 @@ extension Transaction {
     guard let job = try storedJob(id), job.isOpen else { return false }
     switch ruling {
     case .push(let level):
-      try db.run("UPDATE jobs SET level = ? WHERE rowid = ?", [level, job.row])
+      try db.run("UPDATE jobs SET level = ? WHERE number = ?", [level, job.row])
       if job.state == .held { try release(job) }
     case .hold(let until):
       guard !job.isUnknown, !job.isNotifyAnyway else { return false }
@@ -40,15 +40,15 @@ extension Transaction {
     case .wait(let until):
       guard job.state == .held else { return false }
       try hold(job, until: until)
-    case .cancel(let reason): try cancelJobs("rowid = ?", [job.row], note: reason)
-    case .expire: try cancelJobs("rowid = ?", [job.row], note: "expired", as: .expired)
+    case .cancel(let reason): try cancelJobs("number = ?", [job.row], note: reason)
+    case .expire: try cancelJobs("number = ?", [job.row], note: "expired", as: .expired)
     case .merge(let carrier, let level):
       guard let carrier = try storedJob(carrier), try merge(job, into: carrier) else { return false }
-      try db.run("UPDATE jobs SET level = coalesce(?, level) WHERE rowid = ?", [level, job.row])
+      try db.run("UPDATE jobs SET level = coalesce(?, level) WHERE number = ?", [level, job.row])
     }
     if let explanation {
       try db.run(
-        "UPDATE jobs SET explanation = ? WHERE rowid = ?", [String(decoding: explanation, as: UTF8.self), job.row])
+        "UPDATE jobs SET explanation = ? WHERE number = ?", [String(decoding: explanation, as: UTF8.self), job.row])
     }
     return true
   }
@@ -96,7 +96,7 @@ extension Transaction {
 
   /// Ends a hold.
   func release(_ job: StoredJob) throws {
-    try db.run("UPDATE jobs SET state = 'ready', due = ? WHERE rowid = ?", [now.rawValue, job.row])
+    try db.run("UPDATE jobs SET state = 'ready', due = ? WHERE number = ?", [now.rawValue, job.row])
     try appoint(in: job.queue)
   }
 
@@ -106,7 +106,7 @@ extension Transaction {
     // What was to be told with it may not be held.
     if job.isDigest { try disband(job) }
     try db.run(
-      "UPDATE jobs SET state = 'held', is_next = 0, due = min(?1, coalesce(created + ?2, ?1)) WHERE rowid = ?3",
+      "UPDATE jobs SET state = 'held', is_next = 0, due = min(?1, coalesce(created + ?2, ?1)) WHERE number = ?3",
       [time.rawValue, longest?.milliseconds, job.row])
     try appoint(in: job.queue)
   }

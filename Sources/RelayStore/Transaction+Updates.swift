@@ -178,8 +178,8 @@ extension Transaction {
     guard count > Self.maxUpdates else { return }
     try db.run(
       """
-      DELETE FROM updates WHERE rowid IN (
-        SELECT rowid FROM updates WHERE \(condition) AND lease IS NULL ORDER BY created, rowid LIMIT ?)
+      DELETE FROM updates WHERE number IN (
+        SELECT number FROM updates WHERE \(condition) AND lease IS NULL ORDER BY created, number LIMIT ?)
       """,
       [user, device, count - Self.maxUpdates])
   }
@@ -205,17 +205,17 @@ extension Transaction {
       let place: Int64 = row[0]
       if let job: String = row[2], try db.has("SELECT 1 FROM jobs WHERE id = ? AND state = 'sending'", [job]) {
         // It follows what it changes.
-        try db.run("UPDATE updates SET due = ? WHERE rowid = ?", [(now + .seconds(1)).rawValue, place])
+        try db.run("UPDATE updates SET due = ? WHERE number = ?", [(now + .seconds(1)).rawValue, place])
         continue
       }
       let content = row.hasNull(atIndex: 10) ? nil : try self.content(of: row, &shared)
       guard let content else {
-        try db.run("DELETE FROM updates WHERE rowid = ?", [place])
+        try db.run("DELETE FROM updates WHERE number = ?", [place])
         continue
       }
       let device = try Device(row, at: 10)
       try db.run(
-        "UPDATE updates SET lease = ?, attempts = attempts + 1, is_again = 0 WHERE rowid = ?",
+        "UPDATE updates SET lease = ?, attempts = attempts + 1, is_again = 0 WHERE number = ?",
         [leaseUntil.rawValue, place])
       try noteTime(of: content, user: row[3], device: device, now: now)
       claims.append(
@@ -228,7 +228,7 @@ extension Transaction {
   private func dueUpdates(of lane: Lane, limit: Int, now: Timestamp) throws -> [(due: Int64, row: Row)] {
     try db.all(
       """
-      SELECT updates.rowid, updates.id, job, updates.user, kind, room, seq, attempts, users.name, updates.created,
+      SELECT updates.number, updates.id, job, updates.user, kind, room, seq, attempts, users.name, updates.created,
         \(Device.columns), due
       FROM updates INDEXED BY updates_due
       JOIN users ON users.id = updates.user

@@ -76,7 +76,7 @@ extension Row {
 }
 
 extension FocusRecord {
-  fileprivate static let columns = "device, is_focused, authorization, at, number, source, heard, since, settles"
+  fileprivate static let columns = "device, is_focused, authorization, at, number, source, received, since, settles"
 
   /// - Parameter row: user, and the columns.
   fileprivate init(_ row: Row) throws {
@@ -88,7 +88,7 @@ extension FocusRecord {
 }
 
 extension FilterRecord {
-  fileprivate static let columns = "device, is_active, allow, at, number, heard"
+  fileprivate static let columns = "device, is_active, allow, at, number, received"
 
   /// - Parameter row: user, and the columns.
   fileprivate init(_ row: Row) throws {

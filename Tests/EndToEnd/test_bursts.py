@@ -37,7 +37,7 @@ def job_count(relay):
 def seqs_by_user(relay):
     """The messages of each user's push jobs, in the order in which the jobs were stored."""
     found = defaultdict(list)
-    for user, seq in rows(relay, "SELECT user, seq FROM jobs ORDER BY rowid"):
+    for user, seq in rows(relay, "SELECT user, seq FROM jobs ORDER BY number"):
         found[user].append(seq)
     return found
 
@@ -84,7 +84,7 @@ def test_other_rooms_are_served_while_a_burst_is_decided(connect, relay):
         assert sender.reply(id)["delivery"]["push"] == MEMBERS
     assert writer.reply(other)["delivery"]["push"] == 1
     eventually(lambda: job_count(relay) == MEMBERS * MESSAGES + 1, within=120)
-    users = [user for (user,) in rows(relay, "SELECT name FROM jobs JOIN users ON users.id = user ORDER BY jobs.rowid")]
+    users = [user for (user,) in rows(relay, "SELECT name FROM jobs JOIN users ON users.id = user ORDER BY jobs.number")]
     assert users.index("friend") < len(users) / 2
 
 

@@ -59,7 +59,7 @@ struct JobRow: Sendable {
 struct DiskNews: Sendable {
   /// The new ones, those that are not finished, and those that are since the news before.
   let jobs: [JobRow]
-  /// The newest row of a job.
+  /// The number of the newest job.
   let newest: Int64
   let unfinished: Int
   /// Of each room.
@@ -74,16 +74,14 @@ struct DiskNews: Sendable {
   ///   - time: That at which they were read.
   init(_ reader: Reader, after newest: Int64, since time: Timestamp) throws {
     let db = reader.db
-    let last: Int64 = try db.first("SELECT coalesce(max(rowid), 0) FROM jobs")?[0] ?? 0
-    // When all jobs were purged, rows count from the beginning.
-    let known = last < newest ? 0 : newest
-    let open = try db.all("\(JobRow.columns) WHERE jobs.finished_at IS NULL ORDER BY jobs.rowid").map(JobRow.init)
+    let last: Int64 = try db.first("SELECT coalesce(max(number), 0) FROM jobs")?[0] ?? 0
+    let open = try db.all("\(JobRow.columns) WHERE jobs.finished_at IS NULL ORDER BY jobs.number").map(JobRow.init)
     let ended = try db.all(
-      "\(JobRow.columns) WHERE jobs.finished_at >= ? OR jobs.finished_at IS NOT NULL AND jobs.rowid > ?",
-      [time.rawValue, known]
+      "\(JobRow.columns) WHERE jobs.finished_at >= ? OR jobs.finished_at IS NOT NULL AND jobs.number > ?",
+      [time.rawValue, newest]
     ).map(JobRow.init)
     jobs = open + ended
-    self.newest = last
+    self.newest = max(last, newest)
     unfinished = open.count
     cursors = Dictionary(
       uniqueKeysWithValues: try db.all("SELECT name, cursor FROM rooms").map { (RoomID(unchecked: $0[0]), $0[1]) })
@@ -164,7 +162,7 @@ struct Disk: Sendable {
     people = Dictionary(uniqueKeysWithValues: try reader.users(World.users).map { ($0.user.id, $0) })
     quiet = try db.all(
       """
-      SELECT rooms.name, quiet.seq, users.name, notified FROM quiet
+      SELECT rooms.name, silenced.seq, users.name, notified FROM silenced
       JOIN rooms ON rooms.id = room JOIN users ON users.id = user
       """
     ).reduce(into: [:]) { quiet, row in

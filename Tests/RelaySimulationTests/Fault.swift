@@ -148,8 +148,8 @@ enum Fault: String, CaseIterable, Sendable {
       case .movesCursors: "UPDATE rooms SET cursor = seq"
       case .forgetsPreferences: "UPDATE users SET preferences = NULL"
       case .forgetsBlocks: "DELETE FROM blocks"
-      case .forgetsNotified: "UPDATE quiet SET notified = NULL"
-      case .keepsFocusFresh: "UPDATE focus SET at = at + 60000, heard = heard + 60000"
+      case .forgetsNotified: "UPDATE silenced SET notified = NULL"
+      case .keepsFocusFresh: "UPDATE focus SET at = at + 60000, received = received + 60000"
       case .losesHolds: "DELETE FROM jobs WHERE state = 'held'"
       case .putsHoldsOff: "UPDATE jobs SET due = due + 86400000 WHERE state = 'held'"
       case .revivesDeleted:

@@ -22,7 +22,7 @@ import Testing
     of user: UserID? = nil, in state: JobState? = nil, after id: String? = nil, limit: Int = 9
   ) async throws -> [String] {
     try await test.read { reader in
-      try reader.jobs(of: user, in: state, after: id.flatMap(reader.place(of:)), limit: limit).map(\.id)
+      try reader.jobs(of: user, in: state, after: id.flatMap(reader.position(of:)), limit: limit).map(\.id)
     }
   }
 
@@ -62,6 +62,6 @@ import Testing
     #expect(try await first + list(after: first.last, limit: 4) == ids.reversed())
     #expect(try await list(in: .waiting, after: ids[5]) == [ids[4]])
     #expect(try await list(of: bob.id, after: ids[0]) == [])
-    #expect(try await test.read { try $0.place(of: "none") == nil })
+    #expect(try await test.read { try $0.position(of: "none") == nil })
   }
 }

@@ -118,12 +118,12 @@ import Testing
       try transaction.db.execute(
         sql: """
           WITH RECURSIVE seqs(seq) AS (SELECT 1001 UNION ALL SELECT seq + 1 FROM seqs WHERE seq < 1020)
-          INSERT INTO quiet SELECT rooms.id, seqs.seq, users.id, users.id, 0, NULL FROM rooms, users, seqs
+          INSERT INTO silenced SELECT rooms.id, seqs.seq, users.id, users.id, 0, NULL FROM rooms, users, seqs
           WHERE users.name = 'bob'
           """)
     }
     _ = try await send(quiet: [bob.id, Self.carol.id])
-    let left = try await test.read { try Int.fetchOne($0.db, sql: "SELECT count(*) FROM quiet") }
+    let left = try await test.read { try Int.fetchOne($0.db, sql: "SELECT count(*) FROM silenced") }
     #expect(left == 20 - 4 + 2)
     let purged = try await test.write { transaction in try (0..<3).map { _ in try transaction.purgeQuiet(most: 15) } }
     #expect(purged == [15, 1, 0])

@@ -49,13 +49,13 @@ import Testing
     #expect(plans.count > 80)
     #expect(Set(plans.values.joined().filter { $0.hasPrefix("SCAN") }) == Self.walks)
     let walksAllJobs = plans.filter { $0.value.contains("SCAN jobs") }.keys
-    #expect(walksAllJobs.allSatisfy { $0.hasSuffix("ORDER BY jobs.rowid DESC LIMIT ?") })
+    #expect(walksAllJobs.allSatisfy { $0.hasSuffix("ORDER BY jobs.number DESC LIMIT ?") })
     // A page is read from where it begins to where it ends.
-    let lists = plans.filter { $0.key.hasSuffix("ORDER BY jobs.rowid DESC LIMIT ?") }
+    let lists = plans.filter { $0.key.hasSuffix("ORDER BY jobs.number DESC LIMIT ?") }
     #expect(lists.count >= 6 && !lists.values.joined().contains { $0.contains("TEMP B-TREE") })
     // Of which most are finished.
     let walksJobsOfUser = plans.filter { $0.value.contains("SEARCH jobs USING INDEX jobs_user (user=?)") }.keys
-    #expect(walksJobsOfUser.allSatisfy { $0.hasSuffix("ORDER BY jobs.rowid DESC LIMIT ?") })
+    #expect(walksJobsOfUser.allSatisfy { $0.hasSuffix("ORDER BY jobs.number DESC LIMIT ?") })
   }
 
   @Test func `a message that has nothing but a body is three statements`() async throws {
@@ -199,9 +199,9 @@ extension Transaction {
     _ = try reader.jobs(limit: 9)
     for state in JobState.allCases {
       _ = try reader.jobs(in: state, limit: 9)
-      _ = try reader.jobs(of: bob.id, in: state, after: reader.place(of: ""), limit: 9)
+      _ = try reader.jobs(of: bob.id, in: state, after: reader.position(of: ""), limit: 9)
     }
-    _ = try reader.jobs(in: .sent, after: JobPlace(row: 9), limit: 9)
+    _ = try reader.jobs(in: .sent, after: JobPosition(number: 9), limit: 9)
     _ = try reader.job("")
     _ = try reader.reported(by: "", limit: 9)
     _ = try reader.nextDue()

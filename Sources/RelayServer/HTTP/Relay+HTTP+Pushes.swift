@@ -15,10 +15,10 @@ extension Relay {
     let query = try PushQuery(call.request.arguments(numbers: ["limit"], texts: ["state", "user", "after"]))
     // Written where it is read: the summaries take time that the hub's thread has not.
     let answer = try await store.read { reader -> HTTPResponse? in
-      let place = try query.after.map(reader.place(of:))
-      if case .some(nil) = place { return nil }
+      let position = try query.after.map(reader.position(of:))
+      if case .some(nil) = position { return nil }
       // One more than is told, to know whether there are more.
-      let found = try reader.jobs(of: query.user, in: query.state, after: place ?? nil, limit: query.limit + 1)
+      let found = try reader.jobs(of: query.user, in: query.state, after: position ?? nil, limit: query.limit + 1)
       return .json(200) {
         $0.array("pushes") { list in
           for job in found.prefix(query.limit) { list.object { $0.members(of: job) } }

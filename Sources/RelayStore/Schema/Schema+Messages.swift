@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The tables of rooms, members and messages. Times are milliseconds since 1970.
+extension Schema {
+  static let rooms = """
+    CREATE TABLE rooms (
+      id INTEGER PRIMARY KEY,
+      name TEXT NOT NULL UNIQUE,
+      epoch TEXT NOT NULL,
+      -- The newest message; 0: there is none yet.
+      seq INTEGER NOT NULL DEFAULT 0,
+      -- Every message up to this one has a final decision or a job for each member.
+      cursor INTEGER NOT NULL DEFAULT 0,
+      -- The oldest message of the history. An older message is stored only while a push needs it.
+      first INTEGER NOT NULL DEFAULT 1
+    ) STRICT;
+
+    CREATE TABLE members (
+      room INTEGER NOT NULL REFERENCES rooms,
+      user INTEGER NOT NULL REFERENCES users,
+      read INTEGER NOT NULL,
+      received INTEGER NOT NULL,
+      -- The newest token of the user does not give the right to join the room.
+      is_withdrawn INTEGER NOT NULL DEFAULT 0,
+      PRIMARY KEY (room, user)
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX members_user ON members (user);
+    CREATE INDEX members_withdrawn ON members (user) WHERE is_withdrawn;
+    """
+
+  static let messages = """
+    CREATE TABLE messages (
+      room INTEGER NOT NULL REFERENCES rooms,
+      seq INTEGER NOT NULL,
+      sender INTEGER NOT NULL REFERENCES users,
+      time INTEGER NOT NULL,
+      reply_to INTEGER,
+      -- The message never counts as unread.
+      is_uncounted INTEGER NOT NULL DEFAULT 0,
+      is_deleted INTEGER NOT NULL DEFAULT 0,
+      -- The sender wants delivery reports.
+      reports INTEGER NOT NULL DEFAULT 0,
+      -- The text of a response: its sender may have unread messages before it.
+      is_response INTEGER NOT NULL DEFAULT 0,
+      -- The newest seq of the room when the message was last edited or deleted; NULL: never.
+      changed INTEGER,
+      changed_time INTEGER,
+      -- A JSON array of names; NULL: the message mentions no user.
+      mentions TEXT,
+      -- The push that the sender requests, as JSON; NULL: the defaults.
+      push BLOB,
+      -- The last column, because SQLite stores a long row in a chain of pages.
+      body BLOB NOT NULL,
+      PRIMARY KEY (room, seq)
+    ) STRICT, WITHOUT ROWID;
+    -- The relay counts unread messages without reading bodies.
+    CREATE INDEX messages_uncounted ON messages (room, seq) WHERE is_uncounted;
+    CREATE INDEX messages_mentions ON messages (room, seq, mentions) WHERE mentions IS NOT NULL AND NOT is_uncounted;
+    CREATE INDEX messages_responses ON messages (room, sender, seq) WHERE is_response AND NOT is_uncounted;
+    CREATE INDEX messages_changed ON messages (room, changed) WHERE changed IS NOT NULL;
+
+    -- Idempotency keys.
+    CREATE TABLE keys (
+      room INTEGER NOT NULL REFERENCES rooms,
+      user INTEGER NOT NULL REFERENCES users,
+      key TEXT NOT NULL,
+      seq INTEGER NOT NULL,
+      time INTEGER NOT NULL,
+      -- Counted from the commit, not from the message's time.
+      expires INTEGER NOT NULL,
+      PRIMARY KEY (room, user, key)
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX keys_expires ON keys (expires);
+
+    -- The users that the reply to a `send` named as silenced, while the sender may still notify them.
+    CREATE TABLE silenced (
+      room INTEGER NOT NULL REFERENCES rooms,
+      seq INTEGER NOT NULL,
+      user INTEGER NOT NULL REFERENCES users,
+      sender INTEGER NOT NULL REFERENCES users,
+      -- The time of the message.
+      time INTEGER NOT NULL,
+      notified INTEGER,
+      PRIMARY KEY (room, seq, user)
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX silenced_time ON silenced (time);
+    CREATE INDEX silenced_notified ON silenced (sender, user, notified) WHERE notified IS NOT NULL;
+    """
+}

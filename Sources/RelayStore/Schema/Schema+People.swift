@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The tables of users, their devices, and what users and devices report and prefer. Times are milliseconds since 1970.
+extension Schema {
+  static let people = """
+    CREATE TABLE users (
+      id INTEGER PRIMARY KEY,
+      name TEXT NOT NULL UNIQUE,
+      display_name TEXT,
+      avatar TEXT,
+      -- The SHA-256 of the picture at `avatar`, in lower-case hexadecimal digits.
+      avatar_sha256 TEXT,
+      handle TEXT,
+      handle_type TEXT,
+      last_seen INTEGER,
+      -- The time of the last change of anything that the relay decides the user's pushes by; NULL: none yet.
+      changed INTEGER,
+      -- JSON; NULL: the defaults.
+      preferences TEXT,
+      -- The claim `rooms` of the user's newest token; NULL when the token has none, or when no token is known.
+      grants BLOB
+    ) STRICT;
+
+    CREATE TABLE blocks (
+      user INTEGER NOT NULL REFERENCES users,
+      -- The name of the blocked user, who need not have a row.
+      other TEXT NOT NULL,
+      PRIMARY KEY (user, other)
+    ) STRICT, WITHOUT ROWID;
+
+    CREATE TABLE focus (
+      user INTEGER NOT NULL REFERENCES users,
+      device TEXT NOT NULL,
+      is_focused INTEGER,
+      authorization TEXT NOT NULL,
+      at INTEGER NOT NULL,
+      number INTEGER,
+      source TEXT,
+      received INTEGER NOT NULL,
+      since INTEGER,
+      settles INTEGER,
+      PRIMARY KEY (user, device)
+    ) STRICT, WITHOUT ROWID;
+
+    CREATE TABLE filters (
+      user INTEGER NOT NULL REFERENCES users,
+      device TEXT NOT NULL,
+      is_active INTEGER NOT NULL,
+      -- A JSON array of criteria.
+      allow TEXT NOT NULL,
+      at INTEGER NOT NULL,
+      number INTEGER,
+      received INTEGER NOT NULL,
+      PRIMARY KEY (user, device)
+    ) STRICT, WITHOUT ROWID;
+
+    CREATE TABLE devices (
+      user INTEGER NOT NULL REFERENCES users,
+      device TEXT NOT NULL,
+      app TEXT,
+      platform TEXT NOT NULL,
+      token TEXT NOT NULL,
+      voip_token TEXT,
+      environment TEXT,
+      topic TEXT,
+      registered INTEGER NOT NULL,
+      criteria TEXT,
+      allows_alerts INTEGER NOT NULL,
+      allows_time_sensitive INTEGER NOT NULL,
+      locale TEXT,
+      time_zone TEXT,
+      -- The time of the newest push that only sets the badge.
+      badged INTEGER,
+      -- The time of the newest push that only wakes the app.
+      woken INTEGER,
+      PRIMARY KEY (user, device)
+    ) STRICT;
+    CREATE UNIQUE INDEX devices_token ON devices (token, platform);
+    CREATE UNIQUE INDEX devices_voip_token ON devices (voip_token, platform) WHERE voip_token IS NOT NULL;
+    CREATE INDEX devices_app ON devices (coalesce(app, ''));
+
+    -- One row for each device that the relay forgot within the last hour because a gateway refused its token.
+    CREATE TABLE forgotten (
+      id INTEGER PRIMARY KEY,
+      -- '' for a device that names no app.
+      app TEXT NOT NULL,
+      time INTEGER NOT NULL
+    ) STRICT;
+    CREATE INDEX forgotten_app ON forgotten (app, time);
+    CREATE INDEX forgotten_time ON forgotten (time);
+
+    -- The keys with which an app's extensions authenticate.
+    CREATE TABLE report_keys (
+      -- Increases with each key, so that the oldest key of a device is known.
+      id INTEGER PRIMARY KEY AUTOINCREMENT,
+      -- SHA-256 of the key. The key itself is not stored.
+      hash BLOB NOT NULL UNIQUE,
+      user INTEGER NOT NULL,
+      device TEXT NOT NULL,
+      -- A key is revoked together with its device.
+      FOREIGN KEY (user, device) REFERENCES devices ON DELETE CASCADE
+    ) STRICT;
+    CREATE INDEX report_keys_device ON report_keys (user, device, id);
+    """
+}

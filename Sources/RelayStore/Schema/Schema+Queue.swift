@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The tables of the push queue. Times are milliseconds since 1970.
+extension Schema {
+  /// A job that is on its way to its device, in the order of its room. The conditions of queries repeat this and the
+  /// following word for word, else SQLite does not see that the partial indexes serve them.
+  static let queued = "state IN ('ready', 'retrying', 'sending')"
+  /// A job that may be claimed.
+  static let open = "state IN ('ready', 'retrying')"
+  /// An unfinished job that no other job waits for.
+  static let aside = "state IN ('waiting', 'held', 'merged') AND finished_at IS NULL"
+  /// A job that was not sent, or not yet.
+  static let unsent = "state <> 'sent'"
+  /// An unfinished job: each of the above but the last.
+  static let unfinished = "finished_at IS NULL"
+
+  /// A condition on a row of `messages`: an unfinished push or a dead letter needs the message, or users may still
+  /// answer a push by the actions of its category.
+  static func isNeeded(_ message: String) -> String {
+    """
+    EXISTS (
+      SELECT 1 FROM jobs INDEXED BY jobs_of_message
+      WHERE jobs.room = \(message).room AND jobs.seq = \(message).seq
+        AND (jobs.\(unfinished) OR jobs.state = 'dead'
+          OR json_extract(CAST(\(message).push AS TEXT), '$.category') IS NOT NULL))
+    """
+  }
+
+  static let queue = """
+    CREATE TABLE jobs (
+      -- Increases with each job: the order in which the jobs were made.
+      number INTEGER PRIMARY KEY AUTOINCREMENT,
+      id TEXT NOT NULL UNIQUE,
+      room INTEGER NOT NULL REFERENCES rooms,
+      seq INTEGER NOT NULL,
+      -- 1: a Notify Anyway for a message whose first push had left.
+      round INTEGER NOT NULL,
+      user INTEGER NOT NULL REFERENCES users,
+      device TEXT NOT NULL,
+      platform TEXT NOT NULL,
+      token TEXT NOT NULL,
+      -- See `Lane`; '' for a job that was cancelled at once because its device is not registered.
+      lane TEXT NOT NULL,
+      -- See `JobState`.
+      state TEXT NOT NULL,
+      -- No unfinished job of the same room and device has a lower seq.
+      is_next INTEGER NOT NULL,
+      due INTEGER NOT NULL,
+      lease INTEGER,
+      attempts INTEGER NOT NULL DEFAULT 0,
+      created INTEGER NOT NULL,
+      -- The first moment at which the message is not pushed any more; NULL: never.
+      expires INTEGER,
+      -- It could not go out at once.
+      is_late INTEGER NOT NULL DEFAULT 0,
+      -- Its push may have reached the phone: the answer was lost.
+      is_unknown INTEGER NOT NULL DEFAULT 0,
+      is_notify_anyway INTEGER NOT NULL,
+      level TEXT,
+      -- The digest head: the job whose push contains this one's message.
+      merged_into TEXT CHECK (state <> 'merged' OR merged_into IS NOT NULL),
+      -- JSON: the contents of a digest's push at the last attempt; NULL: the job is not a digest head.
+      digest TEXT,
+      -- The message whose push this one replaces on a phone; NULL: that of its own message. No reference, because SQLite
+      -- would search all jobs when a room is deleted. This room has messages, so it is never deleted.
+      collapse_room INTEGER,
+      collapse_seq INTEGER,
+      finished_at INTEGER,
+      note TEXT,
+      -- The time at which the device reported the push.
+      received INTEGER,
+      -- The time at which a dead letter was last sent again; NULL: never.
+      revived INTEGER,
+      -- A JSON array of reason codes.
+      reasons TEXT NOT NULL,
+      -- A JSON array of the newest attempts, the last one last; NULL: none.
+      attempt_log TEXT,
+      -- JSON: the decision and its facts.
+      explanation TEXT
+    ) STRICT;
+    CREATE UNIQUE INDEX jobs_message ON jobs (user, device, room, seq, round);
+    CREATE INDEX jobs_member ON jobs (user, room, seq, round) WHERE \(queued);
+    CREATE INDEX jobs_aside ON jobs (user, room, seq) WHERE \(aside);
+    CREATE INDEX jobs_due ON jobs (lane, due, room, seq) WHERE \(open) AND is_next;
+    CREATE INDEX jobs_waiting ON jobs (due) WHERE state = 'waiting';
+    CREATE INDEX jobs_held ON jobs (due, user) WHERE state = 'held';
+    CREATE INDEX jobs_merged ON jobs (merged_into) WHERE merged_into IS NOT NULL;
+    CREATE INDEX jobs_sending ON jobs (user, device) WHERE state = 'sending';
+    CREATE INDEX jobs_unsent ON jobs (state) WHERE \(unsent);
+    CREATE INDEX jobs_finished ON jobs (finished_at) WHERE finished_at IS NOT NULL;
+    CREATE INDEX jobs_user ON jobs (user);
+    -- All jobs: SQLite searches them when a room is deleted.
+    CREATE INDEX jobs_of_message ON jobs (room, seq);
+    """
+
+  static let updates = """
+    -- Pushes that follow an earlier one, and pushes that show nothing. `room` and `seq` are 0 for a badge.
+    CREATE TABLE updates (
+      -- Increases with each update: the order in which the updates were made.
+      number INTEGER PRIMARY KEY AUTOINCREMENT,
+      id TEXT NOT NULL UNIQUE,
+      -- The job whose push is to change; NULL: none.
+      job TEXT,
+      user INTEGER NOT NULL REFERENCES users,
+      device TEXT NOT NULL,
+      kind TEXT NOT NULL,
+      room INTEGER NOT NULL,
+      seq INTEGER NOT NULL,
+      -- As the column of `jobs`.
+      lane TEXT NOT NULL,
+      due INTEGER NOT NULL,
+      lease INTEGER,
+      attempts INTEGER NOT NULL DEFAULT 0,
+      -- The time of the newest request for it.
+      created INTEGER NOT NULL,
+      -- It changed while it was being sent.
+      is_again INTEGER NOT NULL DEFAULT 0
+    ) STRICT;
+    CREATE UNIQUE INDEX updates_message ON updates (user, device, room, seq);
+    CREATE INDEX updates_due ON updates (lane, due);
+    CREATE INDEX updates_lease ON updates (lease);
+
+    -- Edits and deletions with phones that show the message and have no row in `updates` yet.
+    CREATE TABLE pending_changes (
+      -- The order in which they were made.
+      id INTEGER PRIMARY KEY AUTOINCREMENT,
+      -- No reference, because a message may end first. Then there is nothing left to change.
+      room INTEGER NOT NULL,
+      seq INTEGER NOT NULL,
+      kind TEXT NOT NULL,
+      -- The last device that has its update.
+      user INTEGER NOT NULL,
+      device TEXT NOT NULL,
+      UNIQUE (room, seq)
+    ) STRICT;
+    """
+}
