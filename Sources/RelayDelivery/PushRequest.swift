@@ -60,4 +60,20 @@ public struct PushRequest: Equatable, Sendable {
       if isSilent { $0.bool("silent", true) }
     }
   }
+
+  /// The parts of the request that decide, beside the level, how a push looks and sounds; nil: the defaults. Several
+  /// messages become one push only if these parts are equal. A text or a picture is that of the newest message.
+  public var style: [UInt8]? {
+    var style = PushManner()
+    style.category = manner.category
+    style.collapse = manner.collapse
+    style.sound = manner.sound
+    style.thread = manner.thread
+    style.isCommunication = manner.isCommunication
+    guard criteria != nil || style != PushManner() else { return nil }
+    return JSONWriter.object {
+      $0["criteria"] = criteria
+      style.write(to: &$0)
+    }
+  }
 }

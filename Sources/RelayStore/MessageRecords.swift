@@ -12,8 +12,8 @@ public struct MessageDraft: Equatable, Sendable {
   public var mentions: [UserID]
   /// The seq of the message that it answers.
   public var replyTo: Int64?
-  /// What was asked of its pushes as JSON, `false` or an object; nil: nothing.
-  public var push: [UInt8]?
+  /// The push that the sender requests; nil: the default.
+  public var push: RequestedPush?
   /// false: nobody has it unread.
   public var isCounted: Bool
   /// The sender asked to hear how it goes.
@@ -33,7 +33,7 @@ public struct MessageDraft: Equatable, Sendable {
 
   public init(
     room: RoomID, from: User, time: Timestamp, body: [UInt8], mentions: [UserID] = [], replyTo: Int64? = nil,
-    push: [UInt8]? = nil, isCounted: Bool = true, reports: Bool = false, quiet: [UserID] = [], key: String? = nil,
+    push: RequestedPush? = nil, isCounted: Bool = true, reports: Bool = false, quiet: [UserID] = [], key: String? = nil,
     jobs: [JobDraft] = [], cursorFollows: Bool = false, retention: Retention = .everything,
     response: ResponseDraft? = nil
   ) {

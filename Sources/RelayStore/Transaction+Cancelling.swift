@@ -15,7 +15,7 @@ extension Transaction {
     let isSpared = """
       AND NOT EXISTS (
         SELECT 1 FROM messages WHERE messages.room = jobs.room AND messages.seq = jobs.seq
-          AND json_extract(CAST(push AS TEXT), '$.kind') = 'call')
+          AND push_kind = '\(RequestedPush.call)')
       """
     return try cancelJobs(
       "user = ? AND room = ? AND seq <= ? \(sparesCalls ? isSpared : "")", [id, known.id, seq], note: reason)

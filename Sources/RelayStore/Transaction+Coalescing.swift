@@ -62,21 +62,17 @@ extension Transaction {
   /// In the order of their messages, without calls and what is to notify anyway, and what may have reached the phone,
   /// because it would stand there twice. What is of no room goes by itself: one push of several names their room.
   private func lateJobs(in queue: JobQueue, now: Timestamp) throws -> [LateJob] {
-    let push = "CAST(messages.push AS TEXT)"
-    return try db.all(
+    try db.all(
       """
       SELECT job.number, job.id, job.digest IS NOT NULL, (
           SELECT count(*) FROM jobs AS other WHERE \(Self.isMerged("other", into: "job.id"))),
-        job.level, \(push) ->> '$.level',
-        coalesce(json_extract(\(push), '$.category', '$.collapse', '$.criteria', '$.sound'), '[null,null,null,null]')
-          || coalesce(json_type(\(push), '$.sound'), '') || coalesce(json_extract(\(push), '$.communication'), ''),
-        \(push) -> '$.thread'
+        job.level, messages.push_level, messages.push_style
       FROM jobs AS job INDEXED BY jobs_member
       JOIN messages ON messages.room = job.room AND messages.seq = job.seq
       JOIN rooms ON rooms.id = job.room AND NOT \(Schema.isNotifications("rooms.name"))
       WHERE job.\(Schema.queued) AND job.user = ? AND job.room = ? AND job.device = ? AND job.state <> 'sending'
         AND job.due <= ? AND coalesce(job.expires > ?, 1) AND NOT job.is_notify_anyway AND NOT job.is_unknown
-        AND job.collapse_room IS NULL AND coalesce(\(push) ->> '$.kind', 'message') = 'message'
+        AND job.collapse_room IS NULL AND messages.push_kind IS NULL
       ORDER BY job.seq LIMIT ?
       """,
       [queue.user, queue.room, queue.device, now.rawValue, now.rawValue, Self.mostCoalesced + 1]
@@ -109,8 +105,8 @@ private struct LateJob {
   /// What those have in common that become one push.
   struct Look: Hashable {
     let level: String
-    /// JSON: what else it asks. A thread that is null is not the same as none.
-    let manner, thread: String?
+    /// See ``RequestedPush/style``.
+    let style: String?
   }
 
   /// - Parameter row: Of ``Transaction/lateJobs(in:now:)``.
@@ -119,7 +115,7 @@ private struct LateJob {
     id = row[1]
     isDigest = row[2]
     count = 1 + (row[3] as Int)
-    let (decided, asked): (String?, String?) = (row[4], row[5])
-    look = Look(level: decided ?? asked ?? "active", manner: row[6], thread: row[7])
+    let (decided, requested): (String?, String?) = (row[4], row[5])
+    look = Look(level: decided ?? requested ?? "active", style: row[6])
   }
 }

@@ -34,7 +34,8 @@ extension Transaction {
       try db.run(
         """
         UPDATE messages
-        SET is_deleted = 1, is_uncounted = 1, body = x'', mentions = NULL, reply_to = NULL, push = NULL
+        SET is_deleted = 1, is_uncounted = 1, body = x'', mentions = NULL, reply_to = NULL, push = NULL,
+          push_kind = NULL, push_category = NULL, push_collapse = NULL, push_level = NULL, push_style = NULL
         WHERE room = ? AND seq = ?
         """,
         [room, seq])

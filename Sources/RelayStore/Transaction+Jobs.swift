@@ -114,19 +114,19 @@ extension Transaction {
     try db.run("UPDATE jobs SET note = ? WHERE id = ?", [note, id])
   }
 
-  /// Keeps what services said to a job's push, whatever has become of the job.
+  /// Appends attempts to the log of a job, in whatever state the job is. The log keeps the newest.
   public func note(_ attempts: [PushAttempt], of id: String) throws {
-    for attempt in attempts.suffix(JobRecord.mostAttempts) {
-      try db.run(
-        """
-        UPDATE jobs SET attempt_log = json_insert(
-          CASE WHEN json_array_length(attempt_log) >= ?3 THEN json_remove(attempt_log, '$[0]')
-            ELSE coalesce(attempt_log, '[]') END,
-          '$[#]', json(?2))
-        WHERE id = ?1
-        """,
-        [id, StoredJSON.text(of: attempt), JobRecord.mostAttempts])
+    guard !attempts.isEmpty else { return }
+    func text(_ attempts: [PushAttempt]) throws -> String {
+      try StoredJSON.text(of: Array(attempts.suffix(JobRecord.mostAttempts)))
     }
+    // Most jobs have one attempt.
+    try db.run("UPDATE jobs SET attempt_log = ? WHERE id = ? AND attempt_log IS NULL", [text(attempts), id])
+    guard db.changesCount == 0, let row = try db.first("SELECT attempt_log FROM jobs WHERE id = ?", [id]) else {
+      return
+    }
+    let known: [PushAttempt] = try row.json(0, "a job's attempts") ?? []
+    try db.run("UPDATE jobs SET attempt_log = ? WHERE id = ?", [text(known + attempts), id])
   }
 
   /// The device says that a job's push has arrived; what it said first counts.

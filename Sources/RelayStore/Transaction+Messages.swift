@@ -51,13 +51,16 @@ extension Transaction {
     }
     try db.run(
       """
-      INSERT INTO messages (room, seq, sender, time, body, mentions, reply_to, push, is_uncounted, reports, is_response)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      INSERT INTO messages
+        (room, seq, sender, time, body, mentions, reply_to, is_uncounted, reports, is_response, push, push_kind,
+          push_category, push_collapse, push_level, push_style)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       """,
       [
         room.id, room.seq, sender, draft.time.rawValue, Data(draft.body),
-        draft.mentions.isEmpty ? nil : draft.mentions.asJSON, draft.replyTo, draft.push.map { Data($0) },
-        !draft.isCounted, draft.reports, draft.response != nil,
+        draft.mentions.isEmpty ? nil : draft.mentions.asJSON, draft.replyTo, !draft.isCounted, draft.reports,
+        draft.response != nil, draft.push.map { Data($0.json) }, draft.push?.kind, draft.push?.category,
+        draft.push?.collapse, draft.push?.level, draft.push?.style,
       ])
   }
 

@@ -25,7 +25,7 @@ extension Transaction {
     let found = try db.first(
       """
       SELECT job.room, job.seq, job.user, messages.sender, sender.name, rooms.name,
-        coalesce(json_extract(CAST(messages.push AS TEXT), '$.kind') = 'call', 0),
+        coalesce(messages.push_kind = '\(RequestedPush.call)', 0),
         EXISTS (SELECT 1 FROM blocks WHERE blocks.user = job.user AND blocks.other = sender.name),
         \(Reader.mayRespond)
       \(Reader.notificationOfUser)
@@ -129,7 +129,7 @@ extension Reader {
     EXISTS (
       SELECT 1 FROM responses
       WHERE responses.room = job.room AND responses.seq = job.seq AND responses.user = job.user)
-    AND coalesce(json_extract(CAST(messages.push AS TEXT), '$.kind') = 'call', 0)
+    AND coalesce(messages.push_kind = '\(RequestedPush.call)', 0)
     """
 
   /// The job ?1, if it is the user ?2's, with its message, who sent that, and its room.

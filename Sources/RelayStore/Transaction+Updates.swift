@@ -81,7 +81,7 @@ extension Transaction {
       JOIN messages ON messages.room = jobs.room AND messages.seq = jobs.seq
       JOIN devices ON devices.user = jobs.user AND devices.device = jobs.device
       WHERE jobs.room = ?1 AND jobs.seq = ?2 AND jobs.state IN ('sent', 'sending') AND jobs.merged_into IS NULL
-        AND jobs.digest IS NULL AND coalesce(json_extract(CAST(messages.push AS TEXT), '$.collapse'), '') <> 'room'
+        AND jobs.digest IS NULL AND coalesce(messages.push_collapse, '') <> '\(RequestedPush.room)'
         AND (jobs.user, jobs.device) > (?3, ?4)
       GROUP BY jobs.user, jobs.device ORDER BY jobs.user, jobs.device LIMIT ?5
       """,
@@ -101,7 +101,7 @@ extension Transaction {
       """
       SELECT jobs.user, jobs.device, jobs.room, jobs.seq, jobs.expires FROM jobs
       JOIN messages ON messages.room = jobs.room AND messages.seq = jobs.seq AND NOT messages.is_deleted
-        AND messages.push IS NOT NULL AND json_extract(CAST(messages.push AS TEXT), '$.kind') = 'call'
+        AND messages.push_kind = '\(RequestedPush.call)'
       JOIN devices ON devices.user = jobs.user AND devices.device = jobs.device AND devices.voip_token IS NULL
       WHERE jobs.id = ? AND jobs.expires IS NOT NULL AND jobs.digest IS NULL
       """,

@@ -262,7 +262,7 @@ import Testing
       var message = draft("answer")
       message.mentions = [bob.id]
       message.replyTo = 1
-      message.push = Array("{}".utf8)
+      message.push = RequestedPush("{}")
       message.reports = true
       message.jobs = [job()]
       message.jobs[0].level = "passive"

@@ -365,5 +365,7 @@ import Testing
 }
 
 extension JobDraft {
-  fileprivate func with(_ push: String?) -> (request: [UInt8]?, job: JobDraft) { (push.map { Array($0.utf8) }, self) }
+  fileprivate func with(_ push: String?) -> (request: RequestedPush?, job: JobDraft) {
+    (push.map(RequestedPush.init(_:)), self)
+  }
 }

@@ -16,7 +16,7 @@ import Testing
     var message = draft("first")
     message.mentions = [bob.id, alice.id]
     message.replyTo = 1
-    message.push = Array(#"{"title":"é"}"#.utf8)
+    message.push = RequestedPush(#"{"title":"é"}"#)
     message.reports = true
     return message
   }()
@@ -30,18 +30,18 @@ import Testing
     try await test.write { _ = try $0.append(Self.full) }
     let expected = StoredMessage(
       seq: 1, from: alice.id, time: .at(0), body: Self.full.body, mentions: [bob.id, alice.id], replyTo: 1,
-      push: Self.full.push)
+      push: Self.full.push?.json)
     #expect(try await message() == expected)
     #expect(try await test.read { try $0.messages(room, after: 0, limit: 9)?.messages } == [expected])
     #expect(try await test.read { try $0.messages(room, before: nil, limit: 9)?.messages } == [expected])
     let undecided = UndecidedRecord(
-      seq: 1, from: alice.id, time: .at(0), mentions: [bob.id, alice.id], push: Self.full.push, reports: true)
+      seq: 1, from: alice.id, time: .at(0), mentions: [bob.id, alice.id], push: Self.full.push?.json, reports: true)
     #expect(try await test.read { try $0.undecided(in: room) } == [undecided])
   }
 
   @Test func `a push of false is kept as it is`() async throws {
     var message = draft()
-    message.push = Array("false".utf8)
+    message.push = RequestedPush("false")
     message.isCounted = false
     try await test.write { [message] in _ = try $0.append(message) }
     #expect(try await self.message()?.push == Array("false".utf8))
@@ -54,7 +54,7 @@ import Testing
     var expected = try #require(try await message())
     #expect(expected.body == Self.new)
     #expect(expected.mentions == [bob.id, alice.id])
-    #expect(expected.push == Self.full.push)
+    #expect(expected.push == Self.full.push?.json)
 
     expected.body = Self.full.body
     #expect(try await test.write { try $0.edit(room, 1, body: Self.full.body) }?.isChanged == true)

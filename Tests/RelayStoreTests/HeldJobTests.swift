@@ -157,7 +157,7 @@ import Testing
     try await test.write { transaction in
       var message = draft(at: .at(-9))
       message.mentions = [bob.id]
-      message.push = Array("{}".utf8)
+      message.push = RequestedPush("{}")
       message.reports = true
       message.jobs = [Self.held()]
       message.jobs[0].level = "passive"

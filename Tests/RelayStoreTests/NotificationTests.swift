@@ -21,7 +21,8 @@ import Testing
       try transaction.register(phone(), of: bob.id, now: .at(0))
       return try transaction.post(
         MessageDraft(
-          room: place, from: sender, time: .at(0), body: Array("null".utf8), push: Array("{}".utf8), isCounted: false,
+          room: place, from: sender, time: .at(0), body: Array("null".utf8), push: RequestedPush("{}"),
+          isCounted: false,
           key: key, jobs: jobs, cursorFollows: true), epoch: "epoch")
     }
     return (posted.stored, posted.pushes[phone().id])

@@ -122,7 +122,7 @@ extension Transaction {
       _ = try append(
         MessageDraft(
           room: room, from: alice, time: .at(0), body: Array("1".utf8), mentions: [bob.id], replyTo: 1,
-          push: Array("{}".utf8), reports: true, quiet: [bob.id], key: "key\(number)",
+          push: RequestedPush("{}"), reports: true, quiet: [bob.id], key: "key\(number)",
           jobs: number > 60 ? [job(), job(tablet)] : [], cursorFollows: true, retention: Retention(count: 5)))
     }
     _ = try append(draft())
@@ -168,7 +168,7 @@ extension Transaction {
     let id = try append(
       MessageDraft(
         room: room, from: alice, time: .at(0), body: Array("1".utf8),
-        push: Array(#"{"kind":"call","category":"call"}"#.utf8), jobs: [job()])
+        push: RequestedPush(#"{"kind":"call","category":"call"}"#), jobs: [job()])
     ).jobs[0]
     _ = try reader.notification(id, of: bob.id)
     let responded = try respond(ResponseDraft(notification: id, user: bob.id, action: .open))

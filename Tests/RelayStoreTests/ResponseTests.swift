@@ -23,7 +23,7 @@ import Testing
   private func notify(push: String = #"{"category":"invitation"}"#) async throws -> [String] {
     try await test.write { transaction in
       var message = draft()
-      message.push = Array(push.utf8)
+      message.push = RequestedPush(push)
       message.jobs = [job(), job(Self.tablet)]
       return try transaction.append(message).jobs
     }
@@ -238,7 +238,7 @@ import Testing
   private func ring() async throws -> [String] {
     let ids = try await test.write { transaction in
       var message = draft()
-      message.push = Array(#"{"kind":"call"}"#.utf8)
+      message.push = RequestedPush(#"{"kind":"call"}"#)
       message.jobs = [job(), job(Self.tablet)].map {
         var job = $0
         job.expires = .at(45_000)

@@ -27,7 +27,7 @@ import Testing
     #expect(tables.filter { !($0["has_key"] as Bool) }.map { $0["name"] as String } == [])
   }
 
-  @Test func `no statement uses SQLite's own row numbers`() throws {
+  @Test func `no statement uses SQLite's own row numbers, or reads JSON`() throws {
     let sources = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../Sources/RelayStore")
     let files = try FileManager.default.subpathsOfDirectory(atPath: sources.path).filter { $0.hasSuffix(".swift") }
     #expect(files.count > 40)
@@ -35,6 +35,8 @@ import Testing
       let text = try String(contentsOf: sources.appending(path: file), encoding: .utf8)
       #expect(
         !text.replacing("WITHOUT ROWID", with: "").contains(/\b(rowid|ROWID|oid|_rowid_)\b/), "\(file) names the rowid")
+      // A value that SQL reads has a column of its own.
+      #expect(!text.contains(/json_(extract|insert|type|array_length)|->>/), "\(file) reads JSON")
     }
   }
 

@@ -17,7 +17,7 @@ import Testing
     try await test.write { transaction in
       try transaction.prepareRoom()
       var message = draft(text)
-      message.push = push.map { Array($0.utf8) }
+      message.push = push.map(RequestedPush.init(_:))
       var wanted = job()
       wanted.expires = expires
       message.jobs = [wanted]

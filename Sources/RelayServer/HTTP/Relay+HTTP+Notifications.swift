@@ -39,7 +39,8 @@ extension Relay {
       return NotifiedDevice(device, decision, facts)
     }
     let draft = MessageDraft(
-      room: room, from: User(id: sender), time: now, body: Array("null".utf8), push: push.json, isCounted: false,
+      room: room, from: User(id: sender), time: now, body: Array("null".utf8), push: RequestedPush(push),
+      isCounted: false,
       key: key, cursorFollows: true, retention: RoomPolicy.notifications.history)
     let epoch = Self.newEpoch()
     let posted = try await store.write { transaction in

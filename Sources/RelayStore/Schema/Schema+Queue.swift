@@ -21,8 +21,7 @@ extension Schema {
     EXISTS (
       SELECT 1 FROM jobs INDEXED BY jobs_of_message
       WHERE jobs.room = \(message).room AND jobs.seq = \(message).seq
-        AND (jobs.\(unfinished) OR jobs.state = 'dead'
-          OR json_extract(CAST(\(message).push AS TEXT), '$.category') IS NOT NULL))
+        AND (jobs.\(unfinished) OR jobs.state = 'dead' OR \(message).push_category IS NOT NULL))
     """
   }
 
