@@ -9,6 +9,7 @@ from pathlib import Path
 
 from page import BrowserTests, console_errors, eventually, picture
 from relay import Relay, run
+from tokens import secret_file
 
 
 class WatchTests(BrowserTests):
@@ -51,9 +52,7 @@ class WatchTests(BrowserTests):
 
     def test_a_token_opens_a_closed_relay(self):
         with tempfile.TemporaryDirectory(prefix="stillwire-") as folder:
-            secret = Path(folder) / "secret"
-            secret.write_text("c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0LXNlY3JldA==\n")
-            secret.chmod(0o600)
+            secret = secret_file(Path(folder))
             relay = Relay(Path(folder), secret=secret).start()
             try:
                 rights = "team=join,send,history,presence,create"

@@ -11,12 +11,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from websockets.asyncio.client import ClientConnection, connect
 
 from clients import CLIENTS
 from driver import Driver
 from proxy import Proxy
-from relay import SLOW, Relay
+from relay import SLOW, Relay, running
+from rfc6455 import Connection
 
 ROOM = "tea"
 #: Less than what a relay lets catch up with (300), so that no loss is ever too long.
@@ -31,12 +31,8 @@ NOISE = 1 << 20
 
 @pytest.fixture
 def relay(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Relay]:
-    relay = Relay(tmp_path_factory.mktemp("relay"), "--limits-send-rate", "0").start()
-    try:
+    with running(tmp_path_factory.mktemp("relay"), "--limits-send-rate", "0") as relay:
         yield relay
-        assert relay.stop() == 0
-    finally:
-        relay.kill()
 
 
 class View:
@@ -65,26 +61,26 @@ class View:
             await self.has_more.wait_for(condition)
 
 
-async def publish(origin: str, view: View, count: int) -> None:
+async def publish(port: int, view: View, count: int) -> None:
     """Bob's messages, over a connection that holds."""
-    async with connect(origin.replace("http", "ws") + "/v1/connect", compression=None) as socket:
+    async with await Connection.open(port) as socket:
         await ask(socket, type="hello", user="bob")
         await ask(socket, type="join", id=0, room=ROOM)
         reading = asyncio.create_task(read_all(socket))
         for number in range(1, count + 1):
             await view.wait_for(lambda number=number: number <= view.numbers["bob"] + AHEAD - OWN_AHEAD)
-            await socket.send(json.dumps({"type": "send", "room": ROOM, "body": ["bob", number]}))
+            socket.send_text(json.dumps({"type": "send", "room": ROOM, "body": ["bob", number]}))
         await view.wait_for(lambda: view.numbers["bob"] == count)
         reading.cancel()
 
 
-async def ask(socket: ClientConnection, **frame: object) -> None:
-    await socket.send(json.dumps(frame))
-    reply = json.loads(await socket.recv())
+async def ask(socket: Connection, **frame: object) -> None:
+    socket.send_text(json.dumps(frame))
+    reply = json.loads(await socket.text())
     assert reply["type"] in ("ok", "welcome"), reply
 
 
-async def read_all(socket: ClientConnection) -> None:
+async def read_all(socket: Connection) -> None:
     async for text in socket:
         assert json.loads(text)["type"] not in ("error", "bye"), text
 
@@ -128,7 +124,7 @@ async def stream(relay: Relay, client: str, option: Any) -> str:
             driver.command("join", room=ROOM)
             await driver.told["joined"].get()
             work = asyncio.gather(
-                publish(relay.origin, view, count),
+                publish(relay.port, view, count),
                 send_own(driver, view, own),
                 disturb(proxy, driver, view, count, option.disconnects, option.seed),
             )

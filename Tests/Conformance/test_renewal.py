@@ -7,42 +7,33 @@ import time
 from pathlib import Path
 
 import pytest
-from websockets.asyncio.client import connect
 
 import tokens
 from clients import CLIENTS
 from driver import Driver
-from relay import DEADLINE, SLOW, Relay
+from relay import DEADLINE, SLOW, Relay, running
+from rfc6455 import Connection
 
-SECRET = "a secret of 32 bytes or more, for tests"
 #: Seconds of the first token, in which the client must be welcome and the half of which it waits.
 LIFE = int(15 * SLOW)
 
 
 @pytest.mark.parametrize("client", CLIENTS)
 def test_a_session_outlives_its_first_token(client: str, tmp_path: Path) -> None:
-    secret = tmp_path / "secret"
-    secret.write_text(SECRET)
-    secret.chmod(0o600)
-    relay = Relay(tmp_path, "--tokens-grace", "0", secret=secret).start()
-    try:
+    with running(tmp_path, "--tokens-grace", "0", secret=tokens.secret_file(tmp_path)) as relay:
         asyncio.run(asyncio.wait_for(outlive(client, relay), LIFE + DEADLINE))
-        assert relay.stop() == 0
-    finally:
-        relay.kill()
 
 
 async def outlive(client: str, relay: Relay) -> None:
     url = f"ws://127.0.0.1:{relay.port}/v1/connect"
     end = int(time.time()) + LIFE
-    first, second = (tokens.token(SECRET, tokens.claims("ann", exp=exp)) for exp in (end, end + 3600))
+    first, second = (tokens.token(tokens.SECRET, tokens.claims("ann", exp=exp)) for exp in (end, end + 3600))
     async with Driver(CLIENTS[client], url, {"tokens": [first, second], "clock": "real"}) as driver:
         driver.command("connect")
         # Another session with the first token ends with it.
-        async with connect(url, subprotocols=["stillwire.v1.json"]) as other:
-            await other.send(json.dumps({"type": "hello", "token": first}))
-            await other.wait_closed()
-            assert other.close_code == 4002
+        async with await Connection.open(relay.port) as other:
+            other.send_text(json.dumps({"type": "hello", "token": first}))
+            assert await other.end(LIFE + DEADLINE) == 4002
         driver.command("request", tag="still there", type="presence", fields={"users": ["ann"]})
         reply = await driver.told["replied"].get()
         assert reply["reply"]["presence"][0]["online"] is True

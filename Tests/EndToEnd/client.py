@@ -1,41 +1,112 @@
 # SPDX-License-Identifier: Apache-2.0
 """A small well-behaved client: one `Session` is one connection of one user."""
 
+import contextlib
 import itertools
 import json
-import re
+import queue
 import socket
+import struct
+import threading
 import time
 from typing import Any
 
-from websockets.exceptions import ConnectionClosed
-from websockets.sync.client import connect
-
 import documents
+import frames
 from relay import DEADLINE, Relay
-
-SUBPROTOCOL = "stillwire.v1.json"
-
-_decoder = json.JSONDecoder()
+from rfc6455 import CLOSE, CONTINUATION, PING, PONG, TEXT, Wire, frame
 
 
-class Frame(dict):
-    """A parsed frame that remembers the text it came as, and is as the relay's document says."""
+class Frame(frames.Frame):
+    """A parsed frame that matches the relay's document."""
 
     def __init__(self, text: str):
-        super().__init__(json.loads(text))
-        self.text = text
+        super().__init__(text)
         documents.check_frame(self)
 
-    @property
-    def body_text(self) -> str:
-        """The value of `body` exactly as it stands in the frame."""
-        start = re.search(r'"body"\s*:\s*', self.text).end()
-        _, end = _decoder.raw_decode(self.text, start)
-        return self.text[start:end]
 
-    def fits(self, expected: dict[str, Any]) -> bool:
-        return all(key in self and self[key] == value for key, value in expected.items())
+class ConnectionClosed(Exception):
+    """The connection has ended, with the relay's close code or without one (None)."""
+
+    def __init__(self, code: int | None):
+        super().__init__(f"the connection has ended with {code}")
+        self.code = code
+
+
+class Line:
+    """An upgraded connection of which a thread reads: it answers pings and the relay's close, and keeps the texts."""
+
+    def __init__(self, port: int, headers: dict[str, str] | None = None):
+        self._wire = Wire(port)
+        answer = self._wire.upgrade(headers)
+        assert answer.status == 101, answer
+        self.subprotocol = answer.headers["Sec-WebSocket-Protocol"]
+        #: The relay's close code: 1005 for a close frame without a code, None before it and for a cut.
+        self.code: int | None = None
+        self._has_sent_close = False
+        self._texts: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+        # The thread answers pings while the test sends.
+        self._sending = threading.Lock()
+        self._wire.socket.settimeout(None)
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def send(self, text: str) -> None:
+        self._write(frame(TEXT, text.encode()))
+
+    def receive(self, within: float) -> str:
+        """Returns the next text. Raises TimeoutError, and ConnectionClosed behind the last one."""
+        try:
+            text = self._texts.get(timeout=max(0.001, within))
+        except queue.Empty:
+            raise TimeoutError from None
+        if text is None:
+            self._texts.put(None)
+            raise ConnectionClosed(self.code)
+        return text
+
+    def close(self, code: int) -> None:
+        """Closes as RFC 6455 says: the relay answers with a close frame and ends the connection."""
+        with contextlib.suppress(ConnectionClosed):
+            self._write(self._closing(code))
+        self._reader.join(DEADLINE)
+        self.cut()
+
+    def cut(self) -> None:
+        """Ends the connection without a close frame."""
+        with contextlib.suppress(OSError):
+            self._wire.socket.shutdown(socket.SHUT_RDWR)
+        self._reader.join(DEADLINE)
+
+    def _closing(self, code: int) -> bytes:
+        self._has_sent_close = True
+        return frame(CLOSE, struct.pack("!H", code))
+
+    def _write(self, text: bytes) -> None:
+        try:
+            with self._sending:
+                self._wire.send_bytes(text)
+        except OSError:
+            raise ConnectionClosed(self.code) from None
+
+    def _read(self) -> None:
+        pieces = b""
+        with contextlib.suppress(OSError, ConnectionClosed):
+            while (got := self._wire.next_frame(None)) is not None:
+                opcode, is_final, payload = got
+                if opcode == PING:
+                    self._write(frame(PONG, payload))
+                elif opcode == CLOSE:
+                    self.code = int.from_bytes(payload[:2]) if payload else 1005
+                    if not self._has_sent_close:
+                        self._write(self._closing(self.code if payload else 1000))
+                elif opcode in (TEXT, CONTINUATION):
+                    pieces += payload
+                    if is_final:
+                        self._texts.put(pieces.decode())
+                        pieces = b""
+        self._texts.put(None)
+        self._wire.socket.close()
 
 
 class Refused(Exception):
@@ -54,20 +125,8 @@ class Session:
         self.user = user
         self._ids = itertools.count(1)
         self._types: dict[int, str] = {}
-        self._socket = connect(
-            f"ws://127.0.0.1:{relay.port}/v1/connect",
-            subprotocols=[SUBPROTOCOL],
-            additional_headers=headers,
-            compression=None,
-            ping_interval=None,
-            max_size=None,
-            max_queue=None,
-            proxy=None,
-            legacy=True,
-            open_timeout=DEADLINE,
-            close_timeout=DEADLINE,
-        )
-        self.subprotocol = self._socket.subprotocol
+        self._line = Line(relay.port, headers)
+        self.subprotocol = self._line.subprotocol
         greeting = ({} if user is None else {"user": user}) | hello
         try:
             self.welcome = self.request("hello", **greeting)
@@ -78,7 +137,7 @@ class Session:
     # Requests
 
     def send_text(self, text: str) -> None:
-        self._socket.send(text)
+        self._line.send(text)
 
     def post(self, type: str, **fields: Any) -> None:
         """Sends a request without `id`, which gets no `ok`."""
@@ -132,8 +191,7 @@ class Session:
 
     def expect(self, type: str, within: float = DEADLINE, **fields: Any) -> Frame:
         """The first frame of this type with these fields; frames before it stay in the inbox."""
-        expected = {"type": type} | fields
-        return self._next(lambda frame: frame.fits(expected), repr(expected), within)
+        return self._next(lambda frame: frame.fits(type, fields), repr({"type": type} | fields), within)
 
     def next_frame(self, within: float = DEADLINE) -> Frame:
         """The first frame that nobody has asked for yet, whatever it is."""
@@ -142,7 +200,7 @@ class Session:
     def heard(self, type: str, **fields: Any) -> list[Frame]:
         """The matching frames that arrived before the reply to a ping sent now."""
         self.request("ping")
-        return [frame for frame in self.inbox if frame.fits({"type": type} | fields)]
+        return [frame for frame in self.inbox if frame.fits(type, fields)]
 
     def forget_events(self) -> None:
         """Empties the inbox of all that was sent before the reply to a ping sent now."""
@@ -152,15 +210,11 @@ class Session:
     # The end
 
     def close(self, code: int = 1000) -> None:
-        self._socket.close(code)
+        self._line.close(code)
 
     def drop(self) -> None:
         """Ends the connection without a close frame."""
-        try:
-            self._socket.socket.shutdown(socket.SHUT_RDWR)
-        except OSError:
-            pass
-        self._socket.close()
+        self._line.cut()
 
     def closed(self, within: float = DEADLINE) -> int | None:
         """Waits until the server has closed and returns its close code; what came before is in the inbox."""
@@ -169,7 +223,7 @@ class Session:
             try:
                 self.inbox.append(self._receive(end))
             except ConnectionClosed as closed:
-                return closed.rcvd.code if closed.rcvd else None
+                return closed.code
 
     def _next(self, fits, wanted: str, within: float = DEADLINE) -> Frame:
         for position, frame in enumerate(self.inbox):
@@ -188,4 +242,4 @@ class Session:
             self.inbox.append(frame)
 
     def _receive(self, end: float) -> Frame:
-        return Frame(self._socket.recv(timeout=max(0.001, end - time.monotonic())))
+        return Frame(self._line.receive(end - time.monotonic()))

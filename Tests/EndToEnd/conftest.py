@@ -12,6 +12,7 @@ from client import Session
 from people import Circle
 from phone import Phone
 from relay import Relay, run, running
+from tokens import secret_file
 
 _numbers = itertools.count(1)
 
@@ -92,10 +93,7 @@ def gather(
 @pytest.fixture(scope="session")
 def secret(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A file with the shared secret of the tokens."""
-    file = tmp_path_factory.mktemp("secret") / "secret"
-    file.write_text("6f1d0c8e4b7a2935d1e0f7a6b5c4d3e2f1a0b9c8d7e6f5a4")
-    file.chmod(0o600)
-    return file
+    return secret_file(tmp_path_factory.mktemp("secret"))
 
 
 @pytest.fixture(scope="module")

@@ -5,11 +5,8 @@ import asyncio
 import json
 from dataclasses import dataclass, field
 
-from websockets.asyncio.client import connect
-from websockets.exceptions import ConnectionClosed
-
-from client import SUBPROTOCOL
-from relay import DEADLINE, Relay
+from relay import Relay
+from rfc6455 import Connection
 
 
 @dataclass
@@ -51,23 +48,12 @@ class Crowd:
         """Sends everything once more, as a client does that cannot know what arrived."""
         await asyncio.gather(*(self._repeat(sender) for sender in self.senders))
 
-    def _connection(self):
-        return connect(
-            f"ws://127.0.0.1:{self._relay.port}/v1/connect",
-            subprotocols=[SUBPROTOCOL],
-            compression=None,
-            proxy=None,
-            # Else the answer to a close waits behind events that nobody reads any more.
-            max_queue=None,
-            open_timeout=DEADLINE,
-        )
-
     async def _talk(self, sender: Sender) -> None:
         try:
-            async with self._connection() as socket:
+            async with await Connection.open(self._relay.port) as socket:
                 await _enter(socket, sender)
                 for number in range(self._window):
-                    await _send(socket, sender, f"{sender.user} {number}")
+                    _send(socket, sender, f"{sender.user} {number}")
                 next_number = self._window
                 async for text in socket:
                     frame = json.loads(text)
@@ -77,23 +63,23 @@ class Crowd:
                         sender.acknowledged[frame["id"]] = frame["seq"]
                         sender.unanswered.discard(frame["id"])
                         if next_number < sender.most:
-                            await _send(socket, sender, f"{sender.user} {next_number}")
+                            _send(socket, sender, f"{sender.user} {next_number}")
                             next_number += 1
                         elif not sender.unanswered:
                             return
                     else:
                         assert frame["type"] in ("presence", "member"), frame
-        except (ConnectionClosed, OSError):
+        except OSError:
             # The relay was killed; that is what this is for.
             pass
 
     async def _repeat(self, sender: Sender) -> None:
-        async with self._connection() as socket:
+        async with await Connection.open(self._relay.port) as socket:
             await _enter(socket, sender)
             for body in [*sender.acknowledged, *sender.unanswered]:
-                await _send(socket, sender, body)
+                _send(socket, sender, body)
             while sender.unanswered:
-                frame = json.loads(await asyncio.wait_for(socket.recv(), DEADLINE))
+                frame = json.loads(await socket.text())
                 if "id" not in frame:
                     continue
                 assert frame["type"] == "ok", frame
@@ -102,13 +88,13 @@ class Crowd:
                 sender.unanswered.discard(frame["id"])
 
 
-async def _enter(socket, sender: Sender) -> None:
-    await socket.send(json.dumps({"type": "hello", "user": sender.user}))
-    await socket.send(json.dumps({"type": "join", "id": "join", "room": sender.room}))
-    while json.loads(await asyncio.wait_for(socket.recv(), DEADLINE)).get("id") != "join":
+async def _enter(socket: Connection, sender: Sender) -> None:
+    socket.send_text(json.dumps({"type": "hello", "user": sender.user}))
+    socket.send_text(json.dumps({"type": "join", "id": "join", "room": sender.room}))
+    while json.loads(await socket.text()).get("id") != "join":
         pass
 
 
-async def _send(socket, sender: Sender, body: str) -> None:
+def _send(socket: Connection, sender: Sender, body: str) -> None:
     sender.unanswered.add(body)
-    await socket.send(json.dumps({"type": "send", "id": body, "room": sender.room, "body": body, "key": body}))
+    socket.send_text(json.dumps({"type": "send", "id": body, "room": sender.room, "body": body, "key": body}))

@@ -6,7 +6,8 @@ import struct
 import pytest
 
 from api import call
-from wire import BINARY, CLOSE, CONTINUATION, PING, PONG, TEXT, Wire, frame
+from rfc6455 import BINARY, CLOSE, CONTINUATION, PING, PONG, TEXT, frame
+from wire import Wire
 
 #: What is no JSON object. `{` … `}` around the rest of a `ping` where only a member is wrong.
 NOT_JSON = [

@@ -8,14 +8,12 @@ import signal
 import socket
 import time
 
-from websockets.asyncio.client import connect as dial
-from websockets.exceptions import ConnectionClosed
-
 from api import call, history
-from client import SUBPROTOCOL, Session
+from client import Session
 from database import stuck_store
 from metrics import metrics
 from relay import DEADLINE, Relay
+from rfc6455 import Connection
 from waiting import eventually
 from wire import Wire
 
@@ -81,41 +79,28 @@ def test_a_second_signal_ends_it_at_once(start, connect):
     assert [message["body"] for message in history(relay, "tea", "ann")] == ["stored"]
 
 
-def connecting(relay: Relay):
-    return dial(
-        f"ws://127.0.0.1:{relay.port}/v1/connect",
-        subprotocols=[SUBPROTOCOL],
-        compression=None,
-        proxy=None,
-        max_queue=None,
-        open_timeout=DEADLINE,
-    )
-
-
 def test_a_crowd_under_load_ends_and_what_was_acknowledged_is_kept(start):
     relay = start()
 
     async def talk(number: int, acknowledged: dict[str, int]) -> int | None:
         """Sends until the relay closes; returns the close code."""
         room, body = f"room-{number % 10}", 0
-        async with connecting(relay) as socket:
-            try:
-                await socket.send(json.dumps({"type": "hello", "user": f"user-{number}"}))
-                await socket.send(json.dumps({"type": "join", "room": room}))
-                await socket.send(json.dumps({"type": "send", "id": 1, "room": room, "body": body}))
-                async for text in socket:
-                    frame = json.loads(text)
-                    if "id" not in frame:
-                        continue
-                    if frame["type"] == "ok":
-                        acknowledged[f"{room} {frame['seq']}"] = body
-                        body += 1
-                    else:
-                        await asyncio.sleep(frame["retryAfter"])
-                    await socket.send(json.dumps({"type": "send", "id": 1, "room": room, "body": body}))
-            except ConnectionClosed:
-                pass
-            return socket.close_code
+        async with await Connection.open(relay.port) as socket:
+            socket.send_text(json.dumps({"type": "hello", "user": f"user-{number}"}))
+            socket.send_text(json.dumps({"type": "join", "room": room}))
+            socket.send_text(json.dumps({"type": "send", "id": 1, "room": room, "body": body}))
+            async for text in socket:
+                frame = json.loads(text)
+                if "id" not in frame:
+                    continue
+                if frame["type"] == "ok":
+                    acknowledged[f"{room} {frame['seq']}"] = body
+                    body += 1
+                else:
+                    await asyncio.sleep(frame["retryAfter"])
+                if not socket.ended.done():
+                    socket.send_text(json.dumps({"type": "send", "id": 1, "room": room, "body": body}))
+            return socket.code
 
     async def run() -> dict[str, int]:
         acknowledged: dict[str, int] = {}

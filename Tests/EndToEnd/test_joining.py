@@ -38,7 +38,7 @@ def test_a_joiner_is_announced_as_member_then_as_presence(connect, names):
     assert (joined["memberCount"], joined["onlineCount"]) == (2, 2)
     presence = alice.expect("presence", user=bob_name)
     # It came first, so it is there.
-    (member,) = [frame for frame in alice.inbox if frame.fits({"type": "member", "user": bob_name})]
+    (member,) = [frame for frame in alice.inbox if frame.fits("member", {"user": bob_name})]
     assert (member["room"], member["name"], member["event"], member["memberCount"]) == (room, "Bob", "joined", 2)
     assert (presence["online"], presence["name"], presence["isFocused"]) == (True, "Bob", None)
     assert bob.heard("member") == [] and bob.heard("presence") == []

@@ -6,7 +6,8 @@ import time
 import pytest
 
 from client import Refused
-from wire import PING, PONG, Wire, frame
+from rfc6455 import PING, PONG, frame
+from wire import Wire
 
 
 def test_over_the_rate_a_send_says_when_to_try_again(start, connect):

@@ -198,7 +198,7 @@ def test_all_sessions_of_a_user_end_with_4506(relay, connect, names, room):
     assert disconnect(relay, ann).json == {"sessions": 2}
     for session in (one, two):
         assert session.closed() == 4506
-        assert session.inbox[-1].fits({"type": "bye", "code": 4506, "reason": "closed by an operator"})
+        assert session.inbox[-1].fits("bye", {"code": 4506, "reason": "closed by an operator"})
         assert session.inbox[-1]["reconnect"] is False
     assert disconnect(relay, ann).json == {"sessions": 0}
     assert other.heard("bye") == []

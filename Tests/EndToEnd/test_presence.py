@@ -6,11 +6,12 @@ import struct
 import time
 
 import pytest
-from websockets.exceptions import ConnectionClosed
 
 from api import call
+from client import ConnectionClosed
 from relay import Relay
-from wire import CLOSE, PING, PONG, Wire, frame
+from rfc6455 import CLOSE, PING, PONG, frame
+from wire import Wire
 
 GRACE = 2.0
 RELAY_OPTIONS = ("--presence-grace", GRACE)

@@ -6,7 +6,8 @@ import time
 
 import pytest
 
-from client import SUBPROTOCOL, Frame
+from client import Frame
+from rfc6455 import SUBPROTOCOL
 from wire import Wire
 
 LIMITS = {

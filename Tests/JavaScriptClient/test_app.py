@@ -14,7 +14,7 @@ import pytest
 
 import tokens
 from api import call
-from relay import CHECKOUT, DEADLINE, Relay, run
+from relay import CHECKOUT, DEADLINE, Relay, run, running
 from waiting import eventually
 
 MOST_LINES = 29
@@ -25,12 +25,8 @@ NODE = ["node", *(["--experimental-websocket"] if 'undefined' in subprocess.run(
 
 @pytest.fixture
 def relay(tmp_path: Path) -> Iterator[Relay]:
-    relay = Relay(tmp_path).start()
-    try:
+    with running(tmp_path) as relay:
         yield relay
-        assert relay.stop() == 0
-    finally:
-        relay.kill()
 
 
 @pytest.fixture
@@ -116,19 +112,13 @@ def focus_of(relay: Relay, user: str) -> bool | None:
 @pytest.fixture
 def example_token(tmp_path: Path) -> Iterator[tuple[Relay, str]]:
     """A relay with a secret, and the token that the README makes."""
-    secret = tmp_path / "secret"
-    secret.write_text("6f1d0c8e4b7a2935d1e0f7a6b5c4d3e2f1a0b9c8d7e6f5a4")
-    secret.chmod(0o600)
-    relay = Relay(tmp_path, secret=secret).start()
+    secret = tokens.secret_file(tmp_path)
     (command,) = re.findall(r"TOKEN=\$\(stillwire (token .*)\)", (CHECKOUT / "README.md").read_text())
     arguments = [str(secret) if word == "secret" else word for word in shlex.split(command)]
     made = run(*arguments)
     assert made.returncode == 0, made.stderr
-    try:
+    with running(tmp_path, secret=secret) as relay:
         yield relay, made.stdout.strip()
-        assert relay.stop() == 0
-    finally:
-        relay.kill()
 
 
 def test_the_readmes_token_opens_the_readmes_app(example_token: tuple[Relay, str], app: Path) -> None:

@@ -6,13 +6,23 @@ import hashlib
 import hmac
 import json
 import time
+from pathlib import Path
 from typing import Any
 
 _HASHES = {"HS256": hashlib.sha256, "HS384": hashlib.sha384, "HS512": hashlib.sha512}
 
-
+#: The secret that the tests' relays share with their backends.
+SECRET = "6f1d0c8e4b7a2935d1e0f7a6b5c4d3e2f1a0b9c8d7e6f5a4"
 #: All rights but `moderate`.
 RIGHTS = ("join", "send", "push", "urgent", "history", "presence", "create")
+
+
+def secret_file(folder: Path) -> Path:
+    """Writes SECRET to a file that only its owner can read, and returns its path."""
+    file = folder / "secret"
+    file.write_text(SECRET)
+    file.chmod(0o600)
+    return file
 
 
 def claims(user: str, **others: Any) -> dict[str, Any]:

@@ -24,9 +24,9 @@ from pathlib import Path
 import stress  # noqa: F401  (makes the shared modules known)
 from database import value
 from relay import CHECKOUT, Relay
+from rfc6455 import CLOSE, CONTINUATION, PING, PONG, TEXT, Wire, frame
 from waiting import eventually
 
-from stress.connection import CLOSE, CONTINUATION, PING, PONG, TEXT, frame, next_frame, upgrade_request
 
 
 class ClosedByRelay(ConnectionError):
@@ -37,37 +37,34 @@ class ClosedByRelay(ConnectionError):
         self.code = code
 
 
-class Client:
-    """A blocking WebSocket session that reads only where the caller asks for it."""
+class Client(Wire):
+    """A blocking session that reads only where the caller asks for it."""
 
     def __init__(self, port: int, hello: dict | None = None):
-        self.socket = socket.create_connection(("127.0.0.1", port))
-        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self.socket.sendall(upgrade_request(port))
-        self.received = bytearray()
-        while b"\r\n\r\n" not in self.received:
-            self._receive()
-        del self.received[: self.received.index(b"\r\n\r\n") + 4]
+        super().__init__(port)
+        if (status := self.upgrade().status) != 101:
+            raise ConnectionError(f"the relay answered the upgrade with {status}")
+        self.socket.settimeout(None)
         self.last_id = 0
         if hello is not None:
             self.write({"type": "hello"} | hello)
             self.read_until(lambda event: event["type"] == "welcome")
 
     def write(self, *requests: dict) -> None:
-        self.socket.sendall(b"".join(frame(TEXT, json.dumps(request).encode()) for request in requests))
+        self.send_bytes(b"".join(frame(TEXT, json.dumps(request).encode()) for request in requests))
 
     def read(self) -> dict:
         """The next event or reply. Raises ClosedByRelay at the relay's close frame."""
         text = b""
         while True:
-            while (got := next_frame(self.received)) is None:
-                self._receive()
+            if (got := self.next_frame(None)) is None:
+                raise ConnectionError("the relay ended the connection")
             opcode, is_final, payload = got
             if opcode == CLOSE:
                 self.socket.close()
                 raise ClosedByRelay(int.from_bytes(payload[:2]), payload[2:].decode())
             if opcode == PING:
-                self.socket.sendall(frame(PONG, payload))
+                self.send_bytes(frame(PONG, payload))
             elif opcode in (TEXT, CONTINUATION):
                 text += payload
                 if is_final:
@@ -84,12 +81,6 @@ class Client:
         number = self.last_id
         self.write(request | {"id": number})
         return self.read_until(lambda event: event.get("id") == number)
-
-    def _receive(self) -> None:
-        more = self.socket.recv(1 << 20)
-        if not more:
-            raise ConnectionError("the relay ended the connection")
-        self.received += more
 
 
 def http(port: int, requests: list[bytes]) -> list[int]:

@@ -8,10 +8,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from frames import Frame
 from relay import DEADLINE
+from rfc6455 import Connection
 
-from stress.connection import Connection
-from stress.frames import Frame, body_spelled, request_spelled
+from stress.spelling import body_spelled, request_spelled
 from stress.witness import Hearing, Witness
 
 

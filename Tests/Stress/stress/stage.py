@@ -15,11 +15,11 @@ from urllib.parse import quote
 
 import tokens
 from api import Answer, call
+from frames import Frame
 from metrics import Metrics
 from relay import DEADLINE, Relay
+from rfc6455 import Connection
 
-from stress.connection import Connection
-from stress.frames import Frame
 from stress.session import Session
 from stress.witness import Witness
 
@@ -27,25 +27,15 @@ from stress.witness import Witness
 _threads = ThreadPoolExecutor(32, "blocking")
 _numbers = itertools.count(1)
 
-#: The shared secret of all relays in token mode.
-SECRET = "6f1d0c8e4b7a2935d1e0f7a6b5c4d3e2f1a0b9c8d7e6f5a4"
-
 
 async def blocking(function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
     """The outcome of a blocking call, made on another thread."""
     return await asyncio.get_running_loop().run_in_executor(_threads, lambda: function(*arguments, **named))
 
 
-def secret_file(folder: Path) -> Path:
-    file = folder / "secret"
-    file.write_text(SECRET)
-    file.chmod(0o600)
-    return file
-
-
 async def started(folder: Path, *options: object, guarded: bool = False, **settings: str) -> Relay:
     """A running relay with its data in this folder."""
-    relay = Relay(folder, *options, secret=secret_file(folder) if guarded else None, **settings)
+    relay = Relay(folder, *options, secret=tokens.secret_file(folder) if guarded else None, **settings)
     return await blocking(relay.start)
 
 
@@ -115,7 +105,7 @@ class Stage:
         return [self.name(stem) for stem in stems]
 
     def token(self, user: str, **claims: Any) -> str:
-        return tokens.token(SECRET, tokens.claims(user, **claims))
+        return tokens.token(tokens.SECRET, tokens.claims(user, **claims))
 
     async def session(
         self,

@@ -4,7 +4,7 @@
 from collections import Counter
 from dataclasses import dataclass, field
 
-from stress.frames import Frame
+from frames import Frame
 
 
 @dataclass

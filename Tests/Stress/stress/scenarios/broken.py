@@ -5,8 +5,8 @@ import asyncio
 import json
 
 from relay import DEADLINE
+from rfc6455 import BINARY, CLOSE, CONTINUATION, PING, TEXT, Connection, frame, upgrade_request
 
-from stress.connection import BINARY, CLOSE, CONTINUATION, PING, TEXT, Connection, frame, upgrade_request
 from stress.registry import BRISK, UNLIMITED, scenario
 from stress.session import Refused, Session
 from stress.stage import Stage

@@ -75,7 +75,7 @@ async def a_drain_under_load_keeps_every_promise(stage: Stage) -> None:
 @scenario(alone=True)
 async def a_drain_waits_for_nobody_who_is_stuck(stage: Stage) -> None:
     """Clients that read nothing, half a handshake and an open event stream do not hold up the end."""
-    from stress.connection import Connection, upgrade_request
+    from rfc6455 import Connection, upgrade_request
 
     await stage.start("--limits-send-rate", 0)
     room = f"live.{stage.name('room')}"

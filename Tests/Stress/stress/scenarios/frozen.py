@@ -7,9 +7,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from relay import DEADLINE
+from rfc6455 import PONG as PONG_OPCODE
+from rfc6455 import frame
 
-from stress.connection import PONG as PONG_OPCODE
-from stress.connection import frame
 from stress.people import Follower, Writer, finish
 from stress.registry import BRISK, PONG, UNLIMITED, scenario
 from stress.stage import Stage

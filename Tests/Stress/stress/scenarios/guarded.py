@@ -11,7 +11,7 @@ from relay import SLOW
 
 from stress.registry import scenario
 from stress.session import Refused, Session
-from stress.stage import SECRET, Stage
+from stress.stage import Stage
 
 #: The grace of an expired session is as short as it can be told from none.
 SHORT = ("--tokens-grace", 1, "--limits-send-rate", 0)
@@ -178,13 +178,13 @@ async def wrong_tokens_are_refused_for_their_reason(stage: Stage) -> None:
         "empty": ("", 4501),
         "no token": ("ann", 4501),
         "another secret": (tokens.token("another secret of enough bytes!!", tokens.claims(user)), 4501),
-        "unsigned": (tokens.token(SECRET, tokens.claims(user), "none"), 4501),
-        "another algorithm": (tokens.token(SECRET, tokens.claims(user), "HS512"), 4501),
+        "unsigned": (tokens.token(tokens.SECRET, tokens.claims(user), "none"), 4501),
+        "another algorithm": (tokens.token(tokens.SECRET, tokens.claims(user), "HS512"), 4501),
         "cut": (stage.token(user)[:-1], 4501),
         "expired": (stage.token(user, exp=now - 3600), 4002),
         "not yet": (stage.token(user, nbf=now + 3600), 4007),
-        "no expiry": (tokens.token(SECRET, {"sub": user}), 4501),
-        "nobody": (tokens.token(SECRET, {"exp": now + 3600}), 4501),
+        "no expiry": (tokens.token(tokens.SECRET, {"sub": user}), 4501),
+        "nobody": (tokens.token(tokens.SECRET, {"exp": now + 3600}), 4501),
         "wrong name": (stage.token("a b"), 4501),
         "me": (stage.token("me"), 4501),
         "number": (stage.token(7), 4501),

@@ -3,7 +3,8 @@
 
 import asyncio
 
-from stress.connection import Connection
+from rfc6455 import Connection
+
 from stress.registry import UNLIMITED, scenario
 from stress.stage import Stage
 

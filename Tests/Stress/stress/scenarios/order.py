@@ -3,7 +3,7 @@
 
 import asyncio
 
-from stress.frames import Spelled
+from stress.spelling import Spelled
 from stress.people import ENDS, Follower, Writer, finish
 from stress.registry import UNLIMITED, scenario
 from stress.stage import Stage

@@ -2,8 +2,8 @@
 """Rooms that the configuration makes different by their names, and bounds on who may come in."""
 
 from relay import DEADLINE
+from rfc6455 import Connection, upgrade_request
 
-from stress.connection import Connection, upgrade_request
 from stress.registry import UNLIMITED, scenario
 from stress.scenarios.pushes import away
 from stress.stage import Stage

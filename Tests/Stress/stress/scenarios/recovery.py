@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What comes back after a connection was lost, at every edge."""
 
-from stress.frames import Spelled
+from stress.spelling import Spelled
 from stress.people import ENDS
 from stress.registry import UNLIMITED, scenario
 from stress.session import Session

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Requests and their replies: one for each id, in whatever number they come."""
 
-from stress.frames import Spelled
+from stress.spelling import Spelled
 from stress.registry import UNLIMITED, scenario
 from stress.session import Refused
 from stress.stage import Stage

@@ -2,8 +2,8 @@
 """What is left when everybody has gone: nothing."""
 
 from relay import DEADLINE
+from rfc6455 import Connection, upgrade_request
 
-from stress.connection import Connection, upgrade_request
 from stress.people import ENDS
 from stress.registry import UNLIMITED, scenario
 from stress.session import Session

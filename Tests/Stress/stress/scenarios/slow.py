@@ -176,7 +176,7 @@ async def back_within_the_grace_is_no_event(stage: Stage) -> None:
 @scenario(*UNLIMITED)
 async def dying_in_the_middle_of_a_frame_harms_nobody(stage: Stage) -> None:
     """Clients that vanish in the middle of frames and of handshakes leave a relay that works."""
-    from stress.connection import TEXT, Connection, frame, upgrade_request
+    from rfc6455 import TEXT, Connection, frame, upgrade_request
 
     room = stage.name("room")
     ann, bob = [await stage.session(name) for name in stage.names("ann", "bob")]

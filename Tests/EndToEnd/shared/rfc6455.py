@@ -1,22 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A TCP connection that speaks as much WebSocket as a scenario wants, right or wrong."""
+"""The tests' WebSocket client: the frames of RFC 6455, `Wire` for blocking code and `Connection` for asyncio.
+
+Both send whatever a test gives them, also what the RFC forbids.
+"""
 
 import asyncio
 import base64
+import hashlib
+import http.client
+import io
 import os
 import socket
 import struct
-from collections.abc import Callable
+import time
+from collections.abc import AsyncIterator, Callable
 
+from api import Answer
 from relay import DEADLINE
 
 CONTINUATION, TEXT, BINARY, CLOSE, PING, PONG = 0, 1, 2, 8, 9, 10
+SUBPROTOCOL = "stillwire.v1.json"
 
 
 def frame(
     opcode: int, payload: bytes = b"", *, is_final: bool = True, reserved: int = 0, is_masked: bool = True
 ) -> bytes:
-    """One frame as a client sends it, unless told otherwise."""
+    """Returns one frame; by default complete and masked, as clients must send it."""
     length, masked_bit = len(payload), 0x80 if is_masked else 0
     head = bytes([(0x80 if is_final else 0) | reserved << 4 | opcode])
     if length < 126:
@@ -59,17 +68,95 @@ def upgrade_request(port: int, headers: dict[str, str | None] | None = None, pat
         "Upgrade": "websocket",
         "Sec-WebSocket-Version": "13",
         "Sec-WebSocket-Key": base64.b64encode(os.urandom(16)).decode(),
-        "Sec-WebSocket-Protocol": "stillwire.v1.json",
+        "Sec-WebSocket-Protocol": SUBPROTOCOL,
     } | (headers or {})
     lines = [f"{name}: {value}" for name, value in wanted.items() if value is not None]
     return "\r\n".join([f"GET {path} HTTP/1.1", *lines, "", ""]).encode()
 
 
-class Connection(asyncio.Protocol):
-    """Answers pings while `answers_pings`, and the server's close; everything else is the scenario's."""
+def check_proof(request: bytes, headers: http.client.HTTPMessage) -> None:
+    """Fails unless the relay derived Sec-WebSocket-Accept from the key of the request (RFC 6455, section 4.2.2)."""
+    key = request.partition(b"Sec-WebSocket-Key: ")[2].partition(b"\r\n")[0]
+    proof = hashlib.sha1(key + b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11").digest()
+    assert headers["Sec-WebSocket-Accept"] == base64.b64encode(proof).decode(), headers.items()
 
-    def __init__(self, on_text: Callable[[str], None] = lambda text: None):
-        self.on_text = on_text
+
+class Wire:
+    """A blocking connection. It answers nothing by itself: no pong, no close."""
+
+    def __init__(self, port: int, receive_buffer: int | None = None):
+        self.port = port
+        self.socket = socket.socket()
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if receive_buffer is not None:
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
+        self.socket.settimeout(DEADLINE)
+        self.socket.connect(("127.0.0.1", port))
+        self._received = bytearray()
+
+    def send_bytes(self, text: bytes) -> None:
+        self.socket.sendall(text)
+
+    def send_text(self, text: str | bytes) -> None:
+        self.send_bytes(frame(TEXT, text.encode() if isinstance(text, str) else text))
+
+    def upgrade(self, headers: dict[str, str | None] | None = None, path: str = "/v1/connect") -> Answer:
+        """Requests a session; a header whose value is None is left out."""
+        request = upgrade_request(self.port, headers, path)
+        self.send_bytes(request)
+        answer = self.response()
+        if answer.status == 101:
+            check_proof(request, answer.headers)
+        return answer
+
+    def response(self) -> Answer:
+        """Reads an HTTP response. The response that begins a WebSocket has no body."""
+        end = time.monotonic() + DEADLINE
+        while (length := self._received.find(b"\r\n\r\n")) < 0:
+            self._receive(end)
+        status_line, _, fields = self._take(length + 4, end).partition(b"\r\n")
+        headers = http.client.parse_headers(io.BytesIO(fields))
+        body = self._take(int(headers.get("Content-Length", 0)), end)
+        return Answer(int(status_line.split()[1]), headers, body)
+
+    def next_frame(self, within: float | None = DEADLINE) -> tuple[int, bool, bytes] | None:
+        """Returns opcode, is_final and payload of the next frame, or None when the connection has ended.
+
+        Without a limit (`within` is None) the timeout of the socket does not change.
+        """
+        end = None if within is None else time.monotonic() + within
+        try:
+            while (got := next_frame(self._received)) is None:
+                self._receive(end)
+            return got
+        except ConnectionError:
+            return None
+
+    def _take(self, count: int, end: float) -> bytes:
+        while len(self._received) < count:
+            self._receive(end)
+        taken = bytes(self._received[:count])
+        del self._received[:count]
+        return taken
+
+    def _receive(self, end: float | None) -> None:
+        if end is not None:
+            self.socket.settimeout(max(0.001, end - time.monotonic()))
+        got = self.socket.recv(1 << 18)
+        if not got:
+            raise ConnectionError("the connection has ended")
+        self._received += got
+
+
+class Connection(asyncio.Protocol):
+    """A connection for asyncio. It answers the relay's close, and pings while `answers_pings` is true.
+
+    It calls `on_text` with each text message. By default the messages wait for `text` and for `async for`.
+    """
+
+    def __init__(self, on_text: Callable[[str], None] | None = None):
+        self._texts: asyncio.Queue[str | None] = asyncio.Queue()
+        self.on_text = on_text or self._texts.put_nowait
         self.answers_pings = True
         #: Status of the answer to the upgrade, once it came.
         self.status: int | None = None
@@ -106,8 +193,22 @@ class Connection(asyncio.Protocol):
         """A connection that has been upgraded."""
         connection = await cls.dial(port, **dial)
         connection.write(upgrade_request(port, headers))
-        assert (status := await connection.answer()) == 101, f"the upgrade was answered by {status}"
+        if (status := await connection.answer()) is None:
+            raise ConnectionError("the relay ended the connection instead of upgrading it")
+        assert status == 101, f"the upgrade was answered by {status}"
         return connection
+
+    async def __aenter__(self) -> "Connection":
+        return self
+
+    async def __aexit__(self, error: type[BaseException] | None, *_: object) -> None:
+        if self.ended.done():
+            return
+        if error is None:
+            self.close()
+            await self.end()
+        else:
+            self.cut()
 
     async def answer(self) -> int | None:
         """The status of the answer to the upgrade, or None when the connection ended before."""
@@ -154,12 +255,24 @@ class Connection(asyncio.Protocol):
 
     # Reading
 
+    async def text(self, within: float = DEADLINE) -> str:
+        """Returns the next text message. Raises ConnectionError when the connection has ended."""
+        async with asyncio.timeout(within):
+            if (text := await self._texts.get()) is None:
+                raise ConnectionError(f"the connection has ended with {self.code}")
+            return text
+
+    async def __aiter__(self) -> AsyncIterator[str]:
+        while (text := await self._texts.get()) is not None:
+            yield text
+
     def connection_made(self, transport: asyncio.Transport) -> None:
         self._transport = transport
 
     def connection_lost(self, error: Exception | None) -> None:
         if not self._answered.done():
             self._answered.set_result(self.status)
+        self._texts.put_nowait(None)
         if not self.ended.done():
             self.ended.set_result(None)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Frames that remember how they were spelled."""
+"""A frame of the protocol, parsed, with the text that it was parsed from."""
 
 import json
 import re
@@ -44,23 +44,3 @@ class Frame(dict):
 
     def fits(self, type: str, fields: dict[str, Any]) -> bool:
         return self.get("type") == type and all(key in self and self[key] == value for key, value in fields.items())
-
-
-def body_spelled(body: Any) -> str:
-    """The text of a body; a `Spelled` one keeps its own."""
-    return body.text if isinstance(body, Spelled) else json.dumps(body, separators=(",", ":"))
-
-
-class Spelled:
-    """A body with a spelling of its own: numbers, escapes and spaces as they are."""
-
-    def __init__(self, text: str):
-        self.text = text
-
-
-def request_spelled(type: str, fields: dict[str, Any]) -> str:
-    """The text of a request whose `body` is spelled by the caller."""
-    parts = [f'"type":{json.dumps(type)}']
-    for key, value in fields.items():
-        parts.append(f"{json.dumps(key)}:{body_spelled(value) if key == 'body' else json.dumps(value)}")
-    return "{" + ",".join(parts) + "}"
