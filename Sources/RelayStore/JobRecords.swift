@@ -54,27 +54,6 @@ public struct JobDraft: Equatable, Sendable {
   public static let longestHold = Duration.seconds(12 * 3600)
 }
 
-/// Where a push job stands.
-public enum JobState: String, Sendable, CaseIterable {
-  /// To be pushed when its time has come: its sender's pace is above what people are disturbed with. Nothing waits for it.
-  case waiting
-  /// To be decided again when its time has come, or sooner.
-  case held
-  /// Told by the push of another job, with which it ends.
-  case merged
-  case ready
-  /// Claimed, under a lease.
-  case sending
-  /// A gateway could not take it; again when its time has come.
-  case retrying
-  case sent, cancelled, expired, dead
-}
-
-/// How a push job ends.
-public enum FinishedState: String, Sendable, CaseIterable {
-  case sent, cancelled, expired, dead
-}
-
 /// How many messages of a room a push tells of.
 public struct DigestCount: Equatable, Sendable, Codable {
   public var room: RoomID

@@ -47,18 +47,17 @@ extension Transaction {
     let cancelled = try [Schema.aside, queued].map { states in
       try db.all(
         """
-        UPDATE jobs SET state = ?, note = ?, finished_at = ?, lease = NULL, is_unknown = is_unknown OR state = 'sending'
+        UPDATE jobs SET \(state.event.assignment), note = ?, finished_at = ?, lease = NULL,
+          is_unknown = is_unknown OR state = 'sending'
         WHERE \(states) AND \(condition)
-        RETURNING id, digest IS NOT NULL, user, device, room
+        RETURNING id, digest IS NOT NULL AS is_digest, user, device, room
         """,
-        [state.rawValue, note, now.rawValue] + arguments)
+        [note, now.rawValue] + arguments)
     }
     for (isHeld, rows) in zip([true, false], cancelled) {
-      for row in rows where row[1] { try bequeath(row[0], isHeld: isHeld) }
+      for row in rows where row["is_digest"] { try handOver(row["id"], isHeld: isHeld) }
     }
-    for queue in Set(cancelled[1].map { JobQueue(user: $0[2], device: $0[3], room: $0[4]) }) {
-      try appoint(in: queue)
-    }
+    for queue in Set(cancelled[1].map(JobQueue.init(_:))) { try promote(in: queue) }
     return cancelled.reduce(0) { $0 + $1.count }
   }
 }

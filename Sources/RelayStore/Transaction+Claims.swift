@@ -12,9 +12,7 @@ extension Transaction {
   public func claim(
     limit: Int, now: Timestamp, leaseUntil: Timestamp, capacity: [Lane: Int] = [:]
   ) throws -> [Claim] {
-    try db.run(
-      "UPDATE jobs SET state = 'ready', lease = NULL, is_unknown = 1 WHERE state = 'sending' AND lease <= ?",
-      [now.rawValue])
+    try db.run("\(Self.leaseEnd) AND lease <= ?", [now.rawValue])
     try endWaits(now: now)
     var shared = Shared(db: db, now: now)
     var claims: [Claim] = []
@@ -24,7 +22,10 @@ extension Transaction {
       do {
         let claim = try claim(id, isDeleted: false, &shared)
         try db.run(
-          "UPDATE jobs SET state = 'sending', lease = ?, attempts = ?, platform = ?, token = ? WHERE id = ?",
+          """
+          UPDATE jobs SET \(JobEvent.claimed.assignment), lease = ?, attempts = ?, platform = ?, token = ?
+          WHERE id = ? AND \(JobEvent.claimed.condition)
+          """,
           [leaseUntil.rawValue, claim.attempts, claim.device.platform.rawValue, claim.device.token, id])
         claims.append(claim)
       } catch let obstacle as Obstacle {
@@ -49,6 +50,11 @@ extension Transaction {
       }
     }
   }
+
+  /// Ends leases; a further condition may follow. Their pushes may have reached the phones.
+  static let leaseEnd = """
+    UPDATE jobs SET \(JobEvent.leaseEnded.assignment), lease = NULL, is_unknown = 1 WHERE \(JobEvent.leaseEnded.condition)
+    """
 
   private func dueJobs(limit: Int, now: Timestamp, capacity: [Lane: Int]) throws -> [DueJob] {
     var found: [DueJob] = []
@@ -75,9 +81,10 @@ extension Transaction {
         """)
     let rows = try Row.fetchCursor(statement, arguments: [lane.name, now.rawValue])
     while found.count < limit, let row = try rows.next() {
-      guard targets.insert(Target(user: row[1], device: row[2])).inserted else { continue }
-      let queue = JobQueue(user: row[1], device: row[2], room: row[4])
-      found.append(DueJob(id: row[0], queue: queue, seq: row[5], due: row[3], isLate: row[6]))
+      let queue = JobQueue(row)
+      guard targets.insert(Target(user: queue.user, device: queue.device)).inserted else { continue }
+      found.append(
+        DueJob(id: row["id"], queue: queue, seq: row["seq"], due: row["due"], isLate: row["is_late"]))
     }
     return found
   }
@@ -156,7 +163,7 @@ extension Transaction {
     try expireMerged(into: claim.id)
     (claim.count, claim.others) = try digest(of: claim.id, in: room)
     // Nothing is left to be told with it, so that it is as if nothing had been.
-    guard try claim.count > 1 || !claim.others.isEmpty || carries(claim.id) else {
+    guard try claim.count > 1 || !claim.others.isEmpty || isDigestHead(claim.id) else {
       try db.run("UPDATE jobs SET digest = NULL WHERE id = ?", [claim.id])
       return
     }

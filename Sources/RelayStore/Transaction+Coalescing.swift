@@ -16,16 +16,16 @@ extension Transaction {
   /// Has throttled jobs whose time has come stand in the order of their rooms.
   func endWaits(now: Timestamp) throws {
     let ended = try db.all(
-      "SELECT user, device, room FROM jobs WHERE state = 'waiting' AND due <= ? ORDER BY due LIMIT ?",
+      "SELECT user, device, room FROM jobs WHERE \(JobEvent.waitEnded.condition) AND due <= ? ORDER BY due LIMIT ?",
       [now.rawValue, Self.mostCoalesced])
-    for queue in Set(ended.map { JobQueue(user: $0[0], device: $0[1], room: $0[2]) }) {
+    for queue in Set(ended.map(JobQueue.init(_:))) {
       try db.run(
         """
-        UPDATE jobs INDEXED BY jobs_aside SET state = 'ready', is_late = 1
-        WHERE \(Schema.aside) AND state = 'waiting' AND user = ? AND room = ? AND device = ? AND due <= ?
+        UPDATE jobs INDEXED BY jobs_aside SET \(JobEvent.waitEnded.assignment), is_late = 1
+        WHERE \(Schema.aside) AND \(JobEvent.waitEnded.condition) AND user = ? AND room = ? AND device = ? AND due <= ?
         """,
         [queue.user, queue.room, queue.device, now.rawValue])
-      try appointAnew(in: queue)
+      try promoteAnew(in: queue)
     }
   }
 
@@ -37,7 +37,7 @@ extension Transaction {
     let late = try lateJobs(in: queue, now: now)
     // What is left is as late, and is merged when it is the first one.
     if late.count > Self.mostCoalesced, let last = late.last {
-      try db.run("UPDATE jobs SET is_late = 1 WHERE number = ?", [last.row])
+      try db.run("UPDATE jobs SET is_late = 1 WHERE number = ?", [last.number])
     }
     budget -= late.count
     var groups: [LateJob.Look: (jobs: [LateJob], count: Int)] = [:]
@@ -50,7 +50,7 @@ extension Transaction {
       groups[job.look, default: ([], 0)].count += job.count
     }
     for group in groups.values { try merge(group.jobs) }
-    try appoint(in: queue)
+    try promote(in: queue)
     return try db.first(
       """
       SELECT id FROM jobs INDEXED BY jobs_member
@@ -64,8 +64,8 @@ extension Transaction {
   private func lateJobs(in queue: JobQueue, now: Timestamp) throws -> [LateJob] {
     try db.all(
       """
-      SELECT job.number, job.id, job.digest IS NOT NULL, (
-          SELECT count(*) FROM jobs AS other WHERE \(Self.isMerged("other", into: "job.id"))),
+      SELECT job.number, job.id, job.digest IS NOT NULL AS is_digest, (
+          SELECT count(*) FROM jobs AS other WHERE \(Self.isMerged("other", into: "job.id"))) AS merged,
         job.level, messages.push_level, messages.push_style
       FROM jobs AS job INDEXED BY jobs_member
       JOIN messages ON messages.room = job.room AND messages.seq = job.seq
@@ -81,21 +81,21 @@ extension Transaction {
 
   /// Merges jobs into the last of them, which takes their place: the older due time, and as many attempts.
   private func merge(_ jobs: [LateJob]) throws {
-    guard jobs.count > 1, let carrier = jobs.last else { return }
+    guard jobs.count > 1, let head = jobs.last else { return }
     try db.run(
       """
       UPDATE jobs SET digest = coalesce(digest, '[]'), is_late = 1, (due, attempts) = (
         SELECT min(due), max(attempts) FROM jobs AS other WHERE other.number IN (SELECT value FROM json_each(?2)))
       WHERE number = ?1
       """,
-      [carrier.row, StoredJSON.text(of: jobs.map(\.row))])
-    for job in jobs.dropLast() { try absorb(row: job.row, id: job.isDigest ? job.id : nil, into: carrier.id) }
+      [head.number, StoredJSON.text(of: jobs.map(\.number))])
+    for job in jobs.dropLast() { try absorb(job.number, digest: job.isDigest ? job.id : nil, into: head.id) }
   }
 }
 
 /// What merging has to know of a job.
 private struct LateJob {
-  let row: Int64
+  let number: Int64
   let id: String
   let isDigest: Bool
   /// How many messages it tells of.
@@ -111,11 +111,11 @@ private struct LateJob {
 
   /// - Parameter row: Of ``Transaction/lateJobs(in:now:)``.
   init(_ row: Row) {
-    self.row = row[0]
-    id = row[1]
-    isDigest = row[2]
-    count = 1 + (row[3] as Int)
-    let (decided, requested): (String?, String?) = (row[4], row[5])
-    look = Look(level: decided ?? requested ?? "active", style: row[6])
+    number = row["number"]
+    id = row["id"]
+    isDigest = row["is_digest"]
+    count = 1 + (row["merged"] as Int)
+    let (decided, requested): (String?, String?) = (row["level"], row["push_level"])
+    look = Look(level: decided ?? requested ?? "active", style: row["push_style"])
   }
 }

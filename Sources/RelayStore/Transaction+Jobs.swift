@@ -57,7 +57,7 @@ extension Transaction {
         collapse?.seq, job.expires?.rawValue, lane?.name ?? "",
       ])
     guard obstacle == nil, !isHeld, db.changesCount == 1 else { return nil }
-    try appoint(in: queue)
+    try promote(in: queue)
     return id
   }
 
@@ -91,21 +91,22 @@ extension Transaction {
   ) throws -> Bool {
     let finished = try db.all(
       """
-      UPDATE jobs SET state = ?1, note = ?2, finished_at = ?3, lease = NULL, is_unknown = is_unknown OR ?5,
-        due = coalesce(?6, due), is_late = is_late OR ?6 IS NOT NULL
-      WHERE id = ?4 AND (\(Schema.unfinished) OR ?1 = 'sent' AND state = 'cancelled' AND attempts > 0)
-      RETURNING user, device, room, digest IS NOT NULL
+      UPDATE jobs SET \(state.event.assignment), note = ?1, finished_at = ?2, lease = NULL,
+        is_unknown = is_unknown OR ?4, due = coalesce(?5, due), is_late = is_late OR ?5 IS NOT NULL
+      WHERE id = ?3 AND \(state.event.condition)
+        AND (\(Schema.unfinished) OR state = 'cancelled' AND attempts > 0)
+      RETURNING user, device, room, digest IS NOT NULL AS is_digest
       """,
-      [state.rawValue, note, now.rawValue, id, isUnknown, othersDue?.rawValue])
+      [note, now.rawValue, id, isUnknown, othersDue?.rawValue])
     guard let row = finished.first else { return false }
-    if row[3] {
+    if row["is_digest"] {
       switch state {
       case .sent, .dead: try finishMerged(into: id, now: now)
-      case .cancelled, .expired: try bequeath(id, isHeld: false)
+      case .cancelled, .expired: try handOver(id, isHeld: false)
       }
     }
     if state == .sent { try expectMiss(of: id) }
-    try appoint(in: JobQueue(user: row[0], device: row[1], room: row[2]))
+    try promote(in: JobQueue(row))
     return true
   }
 
@@ -170,9 +171,9 @@ extension Transaction {
     }
     try db.run(
       """
-      UPDATE jobs SET state = 'retrying', due = ?, note = ?, lease = NULL, attempts = attempts - ?, is_late = 1,
-        is_unknown = is_unknown OR ?
-      WHERE id = ? AND state = 'sending'
+      UPDATE jobs SET \(JobEvent.retried.assignment), due = ?, note = ?, lease = NULL, attempts = attempts - ?,
+        is_late = 1, is_unknown = is_unknown OR ?
+      WHERE id = ? AND \(JobEvent.retried.condition)
       """,
       [due.rawValue, note, wasTried ? 0 : 1, isUnknown, id])
     return true
@@ -180,7 +181,7 @@ extension Transaction {
 
   /// Gives back every claim, for the start: who had them is gone.
   public func releaseLeases() throws {
-    try db.run("UPDATE jobs SET state = 'ready', lease = NULL, is_unknown = 1 WHERE state = 'sending'")
+    try db.run(Self.leaseEnd)
     try db.run("UPDATE updates SET lease = NULL WHERE lease IS NOT NULL")
   }
 

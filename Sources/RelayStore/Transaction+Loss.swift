@@ -17,12 +17,12 @@ extension Transaction {
     guard loss == .restored else { return }
     try db.run(
       """
-      UPDATE jobs SET state = 'cancelled', note = ?, finished_at = ?, lease = NULL,
+      UPDATE jobs SET \(JobEvent.cancelled.assignment), note = ?, finished_at = ?, lease = NULL,
         is_unknown = is_unknown OR state = 'sending'
-      WHERE \(Schema.unfinished)
+      WHERE \(Schema.unfinished) AND \(JobEvent.cancelled.condition)
       """,
       [Self.restoredNote, now.rawValue])
-    try db.run("DELETE FROM updates")
+    try db.run("DELETE FROM updates WHERE true")
     try db.run("UPDATE rooms SET cursor = seq WHERE cursor < seq")
   }
 }

@@ -2,54 +2,60 @@
 import GRDB
 import RelayProtocol
 
-/// Jobs that go out with another one's push, because a silence has ended or they could not go out at once.
+/// Jobs whose messages another job's push contains, because a silence has ended or they could not go out at once.
 ///
-/// They are `merged` and refer to the job that carries them. They end with it, unless it is cancelled or expires, which
-/// only concerns its own message: then one of them carries the others.
+/// They are `merged` and refer to that job, the digest head. They end with it. If only the digest head's own message
+/// leaves, because the job is cancelled or expires, then one of the others becomes the digest head.
 extension Transaction {
-  /// Merges an open job, and what was merged into it, into another one of the same device.
+  /// Merges an open job, and the jobs that were merged into it, into another job of the same device.
   ///
-  /// Nothing is merged that may have reached the phone, because it would stand there twice, unless the push replaces
-  /// that very one; and nothing that is to notify anyway, because the others are not to.
-  func merge(_ job: StoredJob, into carrier: StoredJob) throws -> Bool {
-    let isSame = carrier.queue.user == job.queue.user && carrier.queue.device == job.queue.device
-    guard isSame, carrier.id != job.id, carrier.isOpen, carrier.state != .merged, !carrier.isNotifyAnyway,
-      job.state != .merged, !job.isNotifyAnyway, !job.isUnknown, job.collapse.map({ $0 == carrier.target }) ?? true
+  /// A job whose push may have reached the phone is not merged, because the phone would show it twice, unless the digest
+  /// replaces that very push. A job that is to notify anyway is not merged, because the others are not to.
+  func merge(_ job: StoredJob, into head: StoredJob) throws -> Bool {
+    let isSame = head.queue.user == job.queue.user && head.queue.device == job.queue.device
+    guard isSame, head.id != job.id, head.isOpen, head.state != .merged, !head.isNotifyAnyway,
+      job.state != .merged, !job.isNotifyAnyway, !job.isUnknown, job.collapse.map({ $0 == head.target }) ?? true
     else { return false }
-    try absorb(row: job.row, id: job.isDigest ? job.id : nil, into: carrier.id)
-    try db.run("UPDATE jobs SET digest = coalesce(digest, '[]') WHERE number = ?", [carrier.row])
-    try appoint(in: job.queue)
+    try absorb(job.number, digest: job.isDigest ? job.id : nil, into: head.id)
+    try db.run("UPDATE jobs SET digest = coalesce(digest, '[]') WHERE number = ?", [head.number])
+    try promote(in: job.queue)
     return true
   }
 
-  /// - Parameter id: Of the job, where others are merged into it; nil: none is.
-  func absorb(row: Int64, id: String?, into carrier: String) throws {
-    try db.run(
-      "UPDATE jobs SET state = 'merged', merged_into = ?, is_next = 0, digest = NULL WHERE number = ?", [carrier, row])
-    if let id { try rebase(from: id, to: carrier) }
-  }
-
-  /// Has a merged job go its own way again.
-  /// - Parameter due: When, in its new state.
-  func separate(_ job: StoredJob, as state: JobState, due: Timestamp) throws {
+  /// - Parameter id: The id of the job if it is a digest head; else nil.
+  func absorb(_ number: Int64, digest id: String?, into head: String) throws {
     try db.run(
       """
-      UPDATE jobs SET state = ?, due = ?, merged_into = NULL, (collapse_room, collapse_seq) = (
-        SELECT \(Self.collapseOfHeir) FROM jobs AS carrier WHERE carrier.id = jobs.merged_into)
-      WHERE number = ?
+      UPDATE jobs SET \(JobEvent.merged.assignment), merged_into = ?, is_next = 0, digest = NULL
+      WHERE number = ? AND \(JobEvent.merged.condition)
       """,
-      [state.rawValue, due.rawValue, job.row])
+      [head, number])
+    if let id { try rebase(from: id, to: head) }
   }
 
-  /// Has a digest go by itself, and what it was to carry without it.
-  func disband(_ job: StoredJob) throws {
-    try bequeath(job.id, isHeld: job.state == .held)
-    try db.run("UPDATE jobs SET digest = NULL WHERE number = ?", [job.row])
+  /// Takes a merged job out of its digest.
+  /// - Parameters:
+  ///   - event: ``JobEvent/held`` or ``JobEvent/released``.
+  ///   - due: The due time in the new state.
+  func separate(_ job: StoredJob, on event: JobEvent, due: Timestamp) throws {
+    try db.run(
+      """
+      UPDATE jobs SET \(event.assignment), due = ?, merged_into = NULL, (collapse_room, collapse_seq) = (
+        SELECT \(Self.inheritedCollapse) FROM jobs AS head WHERE head.id = jobs.merged_into)
+      WHERE number = ? AND \(event.condition)
+      """,
+      [due.rawValue, job.number])
   }
 
-  /// Makes the newest message that a cancelled job was to carry the carrier of the others, as loud as that one was.
-  /// - Parameter isHeld: Whether the job was.
-  func bequeath(_ id: String, isHeld: Bool) throws {
+  /// Splits a digest: its head goes out by itself, and the others without it.
+  func split(_ job: StoredJob) throws {
+    try handOver(job.id, isHeld: job.state == .held)
+    try db.run("UPDATE jobs SET digest = NULL WHERE number = ?", [job.number])
+  }
+
+  /// Makes the newest message of a digest whose head left the new digest head, at the level of the old one.
+  /// - Parameter isHeld: True if the old digest head was held.
+  func handOver(_ id: String, isHeld: Bool) throws {
     try expireMerged(into: id)
     let newest = try db.first(
       """
@@ -59,27 +65,28 @@ extension Transaction {
       """,
       [id])
     guard let newest else { return }
-    let heir: String = newest[0]
+    let head: String = newest["id"]
+    let event: JobEvent = isHeld ? .held : .released
     try db.run(
       """
-      UPDATE jobs SET state = ?, merged_into = NULL, (due, is_late, collapse_room, collapse_seq) = (
-        SELECT min(due, coalesce(jobs.expires, due)), is_late, \(Self.collapseOfHeir)
-        FROM jobs AS carrier WHERE carrier.id = jobs.merged_into)
-      WHERE id = ?
+      UPDATE jobs SET \(event.assignment), merged_into = NULL, (due, is_late, collapse_room, collapse_seq) = (
+        SELECT min(due, coalesce(jobs.expires, due)), is_late, \(Self.inheritedCollapse)
+        FROM jobs AS head WHERE head.id = jobs.merged_into)
+      WHERE id = ? AND \(event.condition)
       """,
-      [(isHeld ? JobState.held : .ready).rawValue, heir])
-    if try rebase(from: id, to: heir) {
+      [head])
+    if try rebase(from: id, to: head) {
       try db.run(
-        "UPDATE jobs SET digest = '[]', level = (SELECT level FROM jobs WHERE id = ?) WHERE id = ?", [id, heir])
+        "UPDATE jobs SET digest = '[]', level = (SELECT level FROM jobs WHERE id = ?) WHERE id = ?", [id, head])
     }
-    if !isHeld { try appoint(in: JobQueue(user: newest[1], device: newest[2], room: newest[3])) }
+    if !isHeld { try promote(in: JobQueue(newest)) }
   }
 
-  /// Ends what was to be told with a job's push and has expired.
+  /// Ends the jobs that are merged into another one and have expired.
   func expireMerged(into id: String) throws {
     try db.run(
       """
-      UPDATE jobs SET state = 'expired', note = 'expired', finished_at = ?2
+      UPDATE jobs SET \(JobEvent.expired.assignment), note = 'expired', finished_at = ?2
       WHERE \(Self.isMerged("jobs")) AND expires <= ?2
       """,
       [id, now.rawValue])
@@ -89,23 +96,26 @@ extension Transaction {
     try db.run("UPDATE jobs SET finished_at = ?2 WHERE \(Self.isMerged("jobs"))", [id, now.rawValue])
   }
 
-  /// Whether something is merged into a job.
-  func carries(_ id: String) throws -> Bool { try db.has("SELECT 1 FROM jobs WHERE \(Self.isMerged("jobs"))", [id]) }
+  /// True if an unfinished job is merged into this one.
+  func isDigestHead(_ id: String) throws -> Bool {
+    try db.has("SELECT 1 FROM jobs WHERE \(Self.isMerged("jobs"))", [id])
+  }
 
-  /// Whether there was any.
+  /// - Returns: True if any job was merged into the old digest head.
   @discardableResult
-  private func rebase(from id: String, to carrier: String) throws -> Bool {
-    try db.run("UPDATE jobs SET merged_into = ?2 WHERE \(Self.isMerged("jobs"))", [id, carrier])
+  private func rebase(from id: String, to head: String) throws -> Bool {
+    try db.run("UPDATE jobs SET merged_into = ?2 WHERE \(Self.isMerged("jobs"))", [id, head])
     return db.changesCount > 0
   }
 
-  /// A condition on a job: it is merged into another one, which is not finished.
-  static func isMerged(_ job: String, into carrier: String = "?1") -> String {
-    "\(job).merged_into = \(carrier) AND \(job).state = 'merged' AND \(job).\(Schema.unfinished)"
+  /// A condition on a job: it is merged into another job, which is not finished.
+  static func isMerged(_ job: String, into head: String = "?1") -> String {
+    "\(job).merged_into = \(head) AND \(job).state = 'merged' AND \(job).\(Schema.unfinished)"
   }
 
-  /// What a `carrier`, or one before it, may have put on the phone, its heirs replace.
-  private static let collapseOfHeir = """
+  /// The message of a push that a digest head, or one before it, may have put on the phone: the next pushes of the digest
+  /// replace that push.
+  private static let inheritedCollapse = """
     coalesce(collapse_room, CASE WHEN is_unknown OR state = 'sending' THEN room END),
     coalesce(collapse_seq, CASE WHEN is_unknown OR state = 'sending' THEN seq END)
     """

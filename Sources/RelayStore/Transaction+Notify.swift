@@ -104,10 +104,10 @@ extension Transaction {
     ).map(StoredJob.init(_:))
     guard let first = known.first else { return try insert(job, queue, seq: seq, now: now) }
     guard known.count == 1, !first.isNotifyAnyway else { return nil }
-    let carrier = try first.mergedInto.flatMap { try storedJob($0) }
-    let hasLeft = !first.isOpen || carrier.map { !$0.isOpen || $0.isUnknown } ?? (first.isDigest && first.isUnknown)
+    let head = try first.mergedInto.flatMap { try storedJob($0) }
+    let hasLeft = !first.isOpen || head.map { !$0.isOpen || $0.isUnknown } ?? (first.isDigest && first.isUnknown)
     guard !hasLeft else {
-      let target = (first.state == .merged ? carrier : nil)?.target ?? first.collapse
+      let target = (first.state == .merged ? head : nil)?.target ?? first.collapse
       return try insert(job, queue, seq: seq, round: 1, collapse: target, now: now)
     }
     try notifyAnyway(first, as: job)
@@ -116,14 +116,14 @@ extension Transaction {
 
   /// A job that was not sent yet notifies anyway, and by itself: what it was to be told with is not to.
   private func notifyAnyway(_ known: StoredJob, as job: JobDraft) throws {
-    if known.isDigest { try disband(known) }
+    if known.isDigest { try split(known) }
     try db.run(
       "UPDATE jobs SET is_notify_anyway = 1, level = ?, explanation = coalesce(?, explanation) WHERE number = ?",
-      [job.level, job.explanation.map { String(decoding: $0, as: UTF8.self) }, known.row])
+      [job.level, job.explanation.map { String(decoding: $0, as: UTF8.self) }, known.number])
     switch known.state {
     case .merged:
-      try separate(known, as: .ready, due: now)
-      try appoint(in: known.queue)
+      try separate(known, on: .released, due: now)
+      try promote(in: known.queue)
     // A gateway told when it may be tried again.
     case .retrying: break
     default: try release(known)

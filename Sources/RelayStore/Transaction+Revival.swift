@@ -38,9 +38,9 @@ extension Transaction {
     guard row[5] else { return (.refused(.noMessage), user) }
     try db.run(
       """
-      UPDATE jobs SET state = 'held', due = ?2, revived = ?2, is_next = 0, attempts = 0, finished_at = NULL, note = NULL,
-        lane = ?3
-      WHERE id = ?1
+      UPDATE jobs SET \(JobEvent.revived.assignment), due = ?2, revived = ?2, is_next = 0, attempts = 0,
+        finished_at = NULL, note = NULL, lane = ?3
+      WHERE id = ?1 AND \(JobEvent.revived.condition)
       """,
       [id, now.rawValue, lane.name])
     try db.run(

@@ -32,7 +32,7 @@ extension Transaction {
     guard let job = try storedJob(id), job.isOpen else { return false }
     switch ruling {
     case .push(let level):
-      try db.run("UPDATE jobs SET level = ? WHERE number = ?", [level, job.row])
+      try db.run("UPDATE jobs SET level = ? WHERE number = ?", [level, job.number])
       if job.state == .held { try release(job) }
     case .hold(let until):
       guard !job.isUnknown, !job.isNotifyAnyway else { return false }
@@ -40,15 +40,15 @@ extension Transaction {
     case .wait(let until):
       guard job.state == .held else { return false }
       try hold(job, until: until)
-    case .cancel(let reason): try cancelJobs("number = ?", [job.row], note: reason)
-    case .expire: try cancelJobs("number = ?", [job.row], note: "expired", as: .expired)
-    case .merge(let carrier, let level):
-      guard let carrier = try storedJob(carrier), try merge(job, into: carrier) else { return false }
-      try db.run("UPDATE jobs SET level = coalesce(?, level) WHERE number = ?", [level, job.row])
+    case .cancel(let reason): try cancelJobs("number = ?", [job.number], note: reason)
+    case .expire: try cancelJobs("number = ?", [job.number], note: "expired", as: .expired)
+    case .merge(let head, let level):
+      guard let head = try storedJob(head), try merge(job, into: head) else { return false }
+      try db.run("UPDATE jobs SET level = coalesce(?, level) WHERE number = ?", [level, job.number])
     }
     if let explanation {
       try db.run(
-        "UPDATE jobs SET explanation = ? WHERE number = ?", [String(decoding: explanation, as: UTF8.self), job.row])
+        "UPDATE jobs SET explanation = ? WHERE number = ?", [String(decoding: explanation, as: UTF8.self), job.number])
     }
     return true
   }
@@ -96,18 +96,24 @@ extension Transaction {
 
   /// Ends a hold.
   func release(_ job: StoredJob) throws {
-    try db.run("UPDATE jobs SET state = 'ready', due = ? WHERE number = ?", [now.rawValue, job.row])
-    try appoint(in: job.queue)
+    let event = JobEvent.released
+    try db.run(
+      "UPDATE jobs SET \(event.assignment), due = ? WHERE number = ? AND \(event.condition)",
+      [now.rawValue, job.number])
+    try promote(in: job.queue)
   }
 
   /// - Parameter longest: The bound of the hold, from when the job was made.
   private func hold(_ job: StoredJob, until time: Timestamp, longest: Duration? = nil) throws {
-    if job.state == .merged { try separate(job, as: .held, due: time) }
+    if job.state == .merged { try separate(job, on: .held, due: time) }
     // What was to be told with it may not be held.
-    if job.isDigest { try disband(job) }
+    if job.isDigest { try split(job) }
     try db.run(
-      "UPDATE jobs SET state = 'held', is_next = 0, due = min(?1, coalesce(created + ?2, ?1)) WHERE number = ?3",
-      [time.rawValue, longest?.milliseconds, job.row])
-    try appoint(in: job.queue)
+      """
+      UPDATE jobs SET \(JobEvent.held.assignment), is_next = 0, due = min(?1, coalesce(created + ?2, ?1))
+      WHERE number = ?3 AND \(JobEvent.held.condition)
+      """,
+      [time.rawValue, longest?.milliseconds, job.number])
+    try promote(in: job.queue)
   }
 }

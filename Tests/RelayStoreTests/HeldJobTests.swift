@@ -187,8 +187,8 @@ import Testing
     try await test.write { transaction in
       _ = try transaction.claim(limit: 9, now: .at(0), leaseUntil: .at(9))
       try transaction.retry(ids[0], due: .at(0), isUnknown: true)
-      _ = try transaction.claim(limit: 9, now: .at(0), leaseUntil: .at(9))
       try transaction.finish(ids[1], state: .dead, now: .at(0))
+      _ = try transaction.claim(limit: 9, now: .at(0), leaseUntil: .at(9))
       try transaction.rule(ids[4], .merge(into: ids[5]))
     }
     let states = try await test.read { try $0.openJobs(of: bob.id).jobs.map(\.state) }

@@ -147,7 +147,7 @@ import Testing
 }
 
 /// Steele, Lea and Flood's SplitMix64: the same numbers for the same seed.
-private struct SplitMix: RandomNumberGenerator {
+struct SplitMix: RandomNumberGenerator {
   var state: UInt64
 
   mutating func next() -> UInt64 {

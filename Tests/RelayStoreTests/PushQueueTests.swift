@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+import GRDB
+import RelayProtocol
+import Testing
+
+@testable import RelayStore
+
+@Suite struct JobStateTests {
+  /// All transitions: a line for each state, a column for each event, `-` where the event cannot happen.
+  private static let table = """
+              waitEnded held released merged claimed leaseEnded retried  sent refused expired cancelled revived
+    waiting   ready     held ready    merged -       -          -        sent dead    expired cancelled -
+    held      -         held ready    merged -       -          -        sent dead    expired cancelled -
+    merged    -         held ready    -      -       -          -        -    -       expired cancelled -
+    ready     -         held ready    merged sending -          -        sent dead    expired cancelled -
+    sending   -         -    -        -      -       ready      retrying sent dead    expired cancelled -
+    retrying  -         held -        merged sending -          -        sent dead    expired cancelled -
+    sent      -         -    -        -      -       -          -        -    -       -       -         -
+    cancelled -         -    -        -      -       -          -        sent -       -       -         -
+    expired   -         -    -        -      -       -          -        -    -       -       -         -
+    dead      -         -    -        -      -       -          -        -    -       -       -         held
+    """.split(separator: "\n").map { $0.split(separator: " ").map(String.init) }
+
+  @Test func `the table has every state and every event`() {
+    #expect(Self.table[0] == JobEvent.allCases.map { "\($0)" })
+    #expect(Self.table.dropFirst().map { $0[0] } == JobState.allCases.map(\.rawValue))
+  }
+
+  @Test(arguments: JobState.allCases)
+  func `an event leads to the state of the table, or cannot happen`(state: JobState) throws {
+    let line = try #require(Self.table.first { $0[0] == state.rawValue })
+    #expect(JobEvent.allCases.map { state.next(on: $0)?.rawValue ?? "-" } == Array(line.dropFirst()))
+  }
+
+  @Test(arguments: JobEvent.allCases) func `the SQL of an event is its line of the table`(event: JobEvent) throws {
+    let database = try DatabaseQueue()
+    for state in JobState.allCases {
+      let next = try database.write { db in
+        try db.execute(sql: "CREATE TABLE IF NOT EXISTS jobs (state TEXT); DELETE FROM jobs")
+        try db.execute(sql: "INSERT INTO jobs VALUES (?)", arguments: [state.rawValue])
+        try db.execute(sql: "UPDATE jobs SET \(event.assignment) WHERE \(event.condition)")
+        return db.changesCount == 0 ? nil : try String.fetchOne(db, sql: "SELECT state FROM jobs")
+      }
+      #expect(next == state.next(on: event)?.rawValue)
+    }
+  }
+}
+
+/// Everything that can happen to the queue, in an order that a seed decides: each change of a job's state is one that the
+/// table of transitions allows for the operation.
+@Suite struct JobTransitionTests {
+  let test: TestStore
+  init() throws { test = try TestStore() }
+
+  private static let rooms = ["a", "b"].map { RoomID(unchecked: $0) }
+  private static let devices = [phone(), phone("tablet", token: "other")]
+  private static let messages: ClosedRange<Int64> = 1...12
+
+  fileprivate enum Operation: String, CaseIterable {
+    case insert, notifyAnyway, claim, renewLeases, finish, retry, releaseLeases, push, hold, wait, cancel, expire,
+      merge,
+      read, delete, forget, leave, revive, restore, moveDue
+
+    /// The events that the operation may cause, to one job or to several.
+    var events: Set<JobEvent> {
+      switch self {
+      case .insert, .renewLeases, .moveDue: []
+      // A digest that is split, a hold or a wait that ends.
+      case .notifyAnyway: [.released, .held, .expired]
+      // Waits and leases that ended, late jobs that become one, and jobs without a device or a message.
+      case .claim: [.leaseEnded, .waitEnded, .merged, .claimed, .expired, .cancelled, .released, .refused]
+      // A digest hands over when its head is cancelled or expires.
+      case .finish: [.sent, .refused, .expired, .cancelled, .released]
+      case .retry: [.retried, .cancelled, .released, .expired]
+      case .releaseLeases: [.leaseEnded]
+      case .push: [.released]
+      case .hold: [.held, .released, .expired]
+      case .wait: [.held, .released, .expired]
+      case .cancel: [.cancelled, .released, .held, .expired]
+      case .expire: [.expired, .released, .held]
+      case .merge: [.merged]
+      case .read, .delete, .forget, .leave: [.cancelled, .released, .held, .expired]
+      case .revive: [.revived]
+      case .restore: [.cancelled]
+      }
+    }
+  }
+
+  /// Has every change of a state written down, also those that one statement makes and the next one undoes.
+  private func watch() throws {
+    try test.store.pool.writeWithoutTransaction { db in
+      try db.execute(
+        sql: """
+          CREATE TEMP TABLE transitions (old TEXT, new TEXT);
+          CREATE TEMP TRIGGER changed AFTER UPDATE OF state ON main.jobs BEGIN
+            INSERT INTO transitions VALUES (OLD.state, NEW.state);
+          END;
+          CREATE TEMP TRIGGER made AFTER INSERT ON main.jobs BEGIN
+            INSERT INTO transitions VALUES (NULL, NEW.state);
+          END;
+          """)
+    }
+  }
+
+  private static func prepare(_ transaction: Transaction) throws {
+    for room in rooms { try transaction.prepareRoom(room) }
+    for device in devices { try transaction.register(device, of: bob.id, now: .at(0)) }
+    // A user who joins again has read everything.
+    try transaction.db.run("UPDATE members SET read = 0, received = 0")
+  }
+
+  @Test func `each operation changes states as the table allows, and every event happens`() async throws {
+    try watch()
+    try await test.write { transaction in
+      try Self.prepare(transaction)
+      for room in Self.rooms { for _ in Self.messages { _ = try transaction.append(draft(in: room)) } }
+    }
+    var happened: Set<JobEvent> = []
+    for seed in 1...12 as ClosedRange<UInt64> {
+      var random = SplitMix(state: seed)
+      var claimed: [String] = []
+      for step in 0..<250 {
+        let change = Change(now: .at(Int64(seed) * 10_000 + Int64(step)), random: &random)
+        let (claims, transitions) = try await test.write { [claimed] transaction in
+          (try change.apply(to: transaction, claimed), try Self.takeTransitions(transaction.db))
+        }
+        claimed += claims
+        if change.endsClaim, !claimed.isEmpty { claimed.removeFirst() }
+        for (old, new) in transitions {
+          guard let old else {
+            #expect(JobState.initial.contains(new), "\(change.operation) makes a job that is \(new)")
+            continue
+          }
+          let events = change.operation.events.filter { old.next(on: $0) == new }
+          #expect(!events.isEmpty, "\(change.operation) changes \(old) to \(new), seed \(seed)")
+          happened.formUnion(events)
+        }
+      }
+      // The next seed begins with an empty queue.
+      try await test.write { transaction in
+        try transaction.db.run("DELETE FROM jobs WHERE true")
+        _ = try Self.takeTransitions(transaction.db)
+      }
+    }
+    #expect(happened == Set(JobEvent.allCases))
+  }
+
+  private static func takeTransitions(_ db: Database) throws -> [(old: JobState?, new: JobState)] {
+    let rows = try db.all("SELECT old, new FROM temp.transitions")
+    try db.run("DELETE FROM temp.transitions")
+    return try rows.map { row in
+      let old: String? = row["old"]
+      return (old.flatMap(JobState.init(rawValue:)), try row.choice("new"))
+    }
+  }
+
+  private struct Change {
+    let now: Timestamp
+    let operation: Operation
+    let room: RoomID
+    let device: Device
+    let seq: Int64
+    let state: FinishedState
+    let flag: Bool
+    /// Picks jobs.
+    let picks: [Int]
+
+    init(now: Timestamp, random: inout SplitMix) {
+      self.now = now
+      // Most operations keep the queue busy.
+      let isUsual = Int.random(in: 0..<4, using: &random) > 0
+      let usual: [Operation] = [.insert, .insert, .claim, .claim, .finish, .retry, .hold, .merge, .push, .revive]
+      operation =
+        (isUsual ? usual.randomElement(using: &random) : Operation.allCases.randomElement(using: &random)) ?? .claim
+      room = rooms.randomElement(using: &random) ?? rooms[0]
+      device = devices.randomElement(using: &random) ?? devices[0]
+      seq = Int64.random(in: messages, using: &random)
+      state = FinishedState.allCases.randomElement(using: &random) ?? .sent
+      flag = Bool.random(using: &random)
+      picks = (0..<3).map { _ in Int.random(in: 0..<1_000, using: &random) }
+    }
+
+    var endsClaim: Bool { operation == .finish || operation == .retry }
+
+    /// Returns the ids of the jobs that it claims.
+    func apply(to transaction: Transaction, _ claimed: [String]) throws -> [String] {
+      switch operation {
+      case .insert, .notifyAnyway:
+        // The clock of the store stands at 0.
+        var draft = job(device, due: picks[0].isMultiple(of: 3) ? now + .milliseconds(20) : .at(0))
+        draft.state = flag ? .held : .ready
+        draft.expires = picks[1].isMultiple(of: 4) ? now + .milliseconds(25) : nil
+        draft.isNotifyAnyway = operation == .notifyAnyway
+        try transaction.insert([draft], room: room, seq: seq)
+      case .claim:
+        return try transaction.claim(limit: 2, now: now, leaseUntil: now + .milliseconds(15)).map(\.id)
+      case .renewLeases: try transaction.renewLeases(of: Set(claimed), now: now, until: now + .milliseconds(9))
+      case .finish: if let id = claimed.first { try transaction.finish(id, state: state, now: now) }
+      case .retry: if let id = claimed.first { try transaction.retry(id, due: now + .milliseconds(4), isUnknown: flag) }
+      case .releaseLeases: try transaction.releaseLeases()
+      case .read: try transaction.cancel(room, bob.id, upTo: min(seq, 3), reason: "read")
+      case .delete:
+        if let job = try transaction.reader.openJobs(of: bob.id).jobs.first {
+          try transaction.cancelJobs(
+            "room = (SELECT id FROM rooms WHERE name = ?) AND seq = ?", [job.room.rawValue, job.message.seq],
+            note: "deleted")
+        }
+      case .forget, .leave:
+        if operation == .forget {
+          try transaction.forget(device.id, of: bob.id)
+        } else {
+          try transaction.leave(bob.id, room: room)
+        }
+        try prepare(transaction)
+      case .revive:
+        let dead = try transaction.reader.jobs(in: .dead, limit: 9).map(\.id)
+        if let id = dead.first { _ = try transaction.revive(id) }
+      case .restore: if picks[0].isMultiple(of: 3) { try transaction.repair(.restored) }
+      case .moveDue: try transaction.moveDue(by: .milliseconds(flag ? 5 : -5), setTo: now)
+      case .push, .hold, .wait, .cancel, .expire, .merge: try rule(transaction)
+      }
+      return []
+    }
+
+    private func rule(_ transaction: Transaction) throws {
+      let open = try transaction.reader.openJobs(of: bob.id).jobs.map(\.id)
+      guard !open.isEmpty else { return }
+      let ids = picks.map { open[$0 % open.count] }
+      switch operation {
+      case .push: try transaction.rule(ids[0], .push(level: "active"))
+      case .hold: try transaction.rule(ids[0], .hold(until: now + .milliseconds(20)))
+      case .wait: try transaction.rule(ids[0], .wait(until: now + .milliseconds(20)))
+      case .cancel: try transaction.rule(ids[0], .cancel("muted"))
+      case .expire: try transaction.rule(ids[0], .expire)
+      default: for id in ids.dropLast() { try transaction.rule(id, .merge(into: ids[2])) }
+      }
+    }
+  }
+}
