@@ -129,7 +129,7 @@ extension Relay {
     let draft = MessageDraft(
       room: room, from: message.from, time: now, body: message.body, mentions: request.mentions,
       replyTo: request.replyTo, push: RequestedPush(request.push), isCounted: isAsked, reports: request.reports,
-      quiet: delivery?.quiet ?? [], key: message.key, cursorFollows: !isWaitedFor,
+      silenced: delivery?.quiet ?? [], key: message.key, cursorFollows: !isWaitedFor,
       retention: policies[handle]?.history ?? .everything, response: message.response)
     pin(room)
     store.submit(
@@ -137,7 +137,7 @@ extension Relay {
         var draft = draft
         draft.jobs = decided.pushes.map(\.draft)
         return try transaction.append(draft)
-      }, rows: 1 + decided.pushes.count + draft.quiet.count
+      }, rows: 1 + decided.pushes.count + draft.silenced.count
     ) { [self] result in
       assumeIsolated { relay in
         defer { relay.unpin(room) }

@@ -18,8 +18,8 @@ public struct MessageDraft: Equatable, Sendable {
   public var isCounted: Bool
   /// The sender asked to hear how it goes.
   public var reports: Bool
-  /// Whom the reply names as quiet: the sender may have them notified anyway.
-  public var quiet: [UserID]
+  /// The users that the reply names as silenced: the sender may notify them anyway.
+  public var silenced: [UserID]
   /// Makes a second attempt at the same message harmless, for ``keyLifetime``.
   public var key: String?
   /// The pushes that are known to be needed already.
@@ -33,7 +33,7 @@ public struct MessageDraft: Equatable, Sendable {
 
   public init(
     room: RoomID, from: User, time: Timestamp, body: [UInt8], mentions: [UserID] = [], replyTo: Int64? = nil,
-    push: RequestedPush? = nil, isCounted: Bool = true, reports: Bool = false, quiet: [UserID] = [], key: String? = nil,
+    push: RequestedPush? = nil, isCounted: Bool = true, reports: Bool = false, silenced: [UserID] = [], key: String? = nil,
     jobs: [JobDraft] = [], cursorFollows: Bool = false, retention: Retention = .everything,
     response: ResponseDraft? = nil
   ) {
@@ -46,7 +46,7 @@ public struct MessageDraft: Equatable, Sendable {
     self.push = push
     self.isCounted = isCounted
     self.reports = reports
-    self.quiet = quiet
+    self.silenced = silenced
     self.key = key
     self.jobs = jobs
     self.cursorFollows = cursorFollows

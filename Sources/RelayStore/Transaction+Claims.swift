@@ -158,18 +158,18 @@ extension Transaction {
     return claim
   }
 
-  /// Has a claim tell of what is merged into it, and writes that down.
+  /// Adds the merged messages to the claim of a digest head, and stores the contents of the digest.
   private func addDigest(to claim: inout Claim, in room: Int64) throws {
     try expireMerged(into: claim.id)
     (claim.count, claim.others) = try digest(of: claim.id, in: room)
-    // Nothing is left to be told with it, so that it is as if nothing had been.
+    // All merged jobs have ended: the job is no digest any more.
     guard try claim.count > 1 || !claim.others.isEmpty || isDigestHead(claim.id) else {
       try db.run("UPDATE jobs SET digest = NULL WHERE id = ?", [claim.id])
       return
     }
     let own = DigestCount(room: claim.room, seq: claim.message.seq, count: claim.count)
-    let told = [own] + claim.others.map { DigestCount(room: $0.room, seq: $0.message.seq, count: $0.count) }
-    try db.run("UPDATE jobs SET digest = ? WHERE id = ?", [StoredJSON.text(of: told), claim.id])
+    let contents = [own] + claim.others.map { DigestCount(room: $0.room, seq: $0.message.seq, count: $0.count) }
+    try db.run("UPDATE jobs SET digest = ? WHERE id = ?", [StoredJSON.text(of: contents), claim.id])
   }
 }
 

@@ -30,12 +30,12 @@ extension Transaction {
   }
 
   /// Merges the due jobs of a queue whose first one is late.
-  /// - Parameter budget: How many jobs may be looked at; what was is taken from it.
-  /// - Returns: The job that is the first one then, if it is due; nil as well where the budget is used up.
+  /// - Parameter budget: The number of jobs that may be read. It is reduced by the jobs that were read.
+  /// - Returns: The job that is the first one then, if it is due; nil also if the budget is used up.
   func coalesce(_ queue: JobQueue, now: Timestamp, budget: inout Int) throws -> String? {
     guard budget > 0 else { return nil }
     let late = try lateJobs(in: queue, now: now)
-    // What is left is as late, and is merged when it is the first one.
+    // The last one is merged in a later call, when it is the first of its queue.
     if late.count > Self.mostCoalesced, let last = late.last {
       try db.run("UPDATE jobs SET is_late = 1 WHERE number = ?", [last.number])
     }
@@ -93,7 +93,7 @@ extension Transaction {
   }
 }
 
-/// What merging has to know of a job.
+/// The facts about a job that merging needs.
 private struct LateJob {
   let number: Int64
   let id: String

@@ -179,7 +179,7 @@ extension Transaction {
     return true
   }
 
-  /// Gives back every claim, for the start: who had them is gone.
+  /// Ends every lease, at the start: the process that had claimed the jobs has ended.
   public func releaseLeases() throws {
     try db.run(Self.leaseEnd)
     try db.run("UPDATE updates SET lease = NULL WHERE lease IS NOT NULL")

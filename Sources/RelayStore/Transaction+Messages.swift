@@ -35,7 +35,7 @@ extension Transaction {
       try db.run("UPDATE members SET read = ? WHERE room = ? AND user = ?", [room.seq, room.id, sender])
     }
     if let key = draft.key { try remember(key, room, sender, at: draft.time) }
-    if !draft.quiet.isEmpty { try remember(draft.quiet, room, sender, at: draft.time) }
+    if !draft.silenced.isEmpty { try remember(draft.silenced, room, sender, at: draft.time) }
     let jobs = try insert(draft.jobs, room, seq: room.seq, now: draft.time)
     return Appended(
       seq: room.seq, time: draft.time, epoch: room.epoch, jobs: jobs, response: responded)

@@ -2,9 +2,9 @@
 import GRDB
 public import RelayProtocol
 
-/// What a Notify Anyway comes to.
+/// The result of a Notify Anyway.
 public enum Notified: Equatable, Sendable {
-  /// Those of the named who were quiet when the message was sent and are notified for the first time.
+  /// The named users who were silenced when the message was sent and are notified for the first time.
   case users([UserID])
   /// Somebody else sent it.
   case notSender
@@ -22,9 +22,9 @@ extension Transaction {
   /// By one sender, of one recipient.
   public static let mostNotified = 5
 
-  /// Notes that the sender of a message wants users notified who were quiet when it was sent. Their pushes are jobs that
-  /// ``insert(_:room:seq:)`` is given in the same transaction.
-  /// - Parameter users: nil: all who were quiet.
+  /// Records that the sender of a message notifies users who were silenced when it was sent. In the same transaction the
+  /// caller passes their pushes to ``insert(_:room:seq:)``.
+  /// - Parameter users: nil: all silenced users.
   /// - Returns: nil when the message is not stored, or was deleted.
   public func notify(
     _ room: RoomID, _ seq: Int64, by sender: UserID, users: [UserID]? = nil, now: Timestamp
@@ -67,22 +67,22 @@ extension Transaction {
   }
 
   func remember(
-    _ quiet: [UserID], _ room: WriterCache.Room, _ sender: Int64, at time: Timestamp
+    _ silenced: [UserID], _ room: WriterCache.Room, _ sender: Int64, at time: Timestamp
   ) throws {
     try db.run(
       """
       INSERT INTO silenced (room, seq, user, sender, time)
       SELECT ?, ?, id, ?, ? FROM users WHERE name IN (SELECT value FROM json_each(?))
       """,
-      [room.id, room.seq, sender, time.rawValue, quiet.asJSON])
-    // More than come, so that it keeps up and no message waits long for it.
-    try purgeQuiet(most: 2 * quiet.count)
+      [room.id, room.seq, sender, time.rawValue, silenced.asJSON])
+    // Deletes more rows than it has added, so that the table stays small and no message waits long for the purge.
+    try purgeSilenced(most: 2 * silenced.count)
   }
 
-  /// Forgets who was quiet at messages whose sender cannot notify them any more, at most so many.
-  /// - Returns: How many.
+  /// Deletes silenced users whom the sender of their message cannot notify any more, at most so many.
+  /// - Returns: The number of deleted rows.
   @discardableResult
-  public func purgeQuiet(most: Int = mostPurged) throws -> Int {
+  public func purgeSilenced(most: Int = mostPurged) throws -> Int {
     // What was notified in the last moment counts for its rate.
     let end = now - Self.notifyWindow - Self.notifyRateWindow
     try db.run(
@@ -114,7 +114,7 @@ extension Transaction {
     return first.id
   }
 
-  /// A job that was not sent yet notifies anyway, and by itself: what it was to be told with is not to.
+  /// Has a job that was not sent yet notify anyway. It leaves its digest, because the others are not to notify anyway.
   private func notifyAnyway(_ known: StoredJob, as job: JobDraft) throws {
     if known.isDigest { try split(known) }
     try db.run(
@@ -124,7 +124,7 @@ extension Transaction {
     case .merged:
       try separate(known, on: .released, due: now)
       try promote(in: known.queue)
-    // A gateway told when it may be tried again.
+    // The gateway has set the time of the next attempt.
     case .retrying: break
     default: try release(known)
     }
@@ -132,8 +132,8 @@ extension Transaction {
 }
 
 extension Reader {
-  /// Who was quiet when a message was sent and was not notified since, by name.
-  public func quiet(_ room: RoomID, _ seq: Int64) throws -> [UserID] {
+  /// The users who were silenced when a message was sent and were not notified since, by name.
+  public func silenced(_ room: RoomID, _ seq: Int64) throws -> [UserID] {
     try db.all(
       """
       SELECT users.name FROM silenced JOIN users ON users.id = silenced.user

@@ -106,7 +106,7 @@ extension Transaction {
   /// - Parameter longest: The bound of the hold, from when the job was made.
   private func hold(_ job: StoredJob, until time: Timestamp, longest: Duration? = nil) throws {
     if job.state == .merged { try separate(job, on: .held, due: time) }
-    // What was to be told with it may not be held.
+    // The other messages of its digest are not held with it.
     if job.isDigest { try split(job) }
     try db.run(
       """

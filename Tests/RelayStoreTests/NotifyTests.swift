@@ -18,11 +18,11 @@ import Testing
   private static let carol = User(id: UserID(unchecked: "carol"))
 
   private func send(
-    from user: User = alice, quiet: [UserID] = [bob.id], at time: Timestamp = .at(0), jobs: [JobDraft] = []
+    from user: User = alice, silenced: [UserID] = [bob.id], at time: Timestamp = .at(0), jobs: [JobDraft] = []
   ) async throws -> Int64 {
     try await test.write { transaction in
       var message = draft(from: user, at: time, jobs: jobs)
-      message.quiet = quiet
+      message.silenced = silenced
       return try transaction.append(message).seq
     }
   }
@@ -33,34 +33,34 @@ import Testing
     try await test.write { try $0.notify(room, seq, by: user.id, users: users, now: now) }
   }
 
-  private func quiet(_ seq: Int64) async throws -> [UserID] {
-    try await test.read { try $0.quiet(room, seq) }
+  private func silenced(_ seq: Int64) async throws -> [UserID] {
+    try await test.read { try $0.silenced(room, seq) }
   }
 
-  @Test func `who was quiet is kept with the message`() async throws {
-    let seq = try await send(quiet: [Self.carol.id, UserID(unchecked: "nobody"), bob.id])
-    #expect(try await quiet(seq) == [bob.id, Self.carol.id])
-    let other = try await send(quiet: [])
-    #expect(try await quiet(other) == [])
-    #expect(try await test.read { try $0.quiet(RoomID(unchecked: "none"), seq) } == [])
+  @Test func `who was silenced is kept with the message`() async throws {
+    let seq = try await send(silenced: [Self.carol.id, UserID(unchecked: "nobody"), bob.id])
+    #expect(try await silenced(seq) == [bob.id, Self.carol.id])
+    let other = try await send(silenced: [])
+    #expect(try await silenced(other) == [])
+    #expect(try await test.read { try $0.silenced(RoomID(unchecked: "none"), seq) } == [])
   }
 
-  @Test func `a message that is not stored leaves nobody quiet`() async throws {
+  @Test func `a message that is not stored leaves nobody silenced`() async throws {
     struct Undone: Error {}
     await #expect(throws: StoreError.self) {
       try await test.write { transaction in
         var message = draft()
-        message.quiet = [bob.id]
+        message.silenced = [bob.id]
         _ = try transaction.append(message)
         throw Undone()
       }
     }
-    let seq = try await send(quiet: [])
-    #expect(try await quiet(seq) == [])
+    let seq = try await send(silenced: [])
+    #expect(try await silenced(seq) == [])
   }
 
   @Test func `everybody is notified once for a message`() async throws {
-    let seq = try await send(quiet: [bob.id, Self.carol.id])
+    let seq = try await send(silenced: [bob.id, Self.carol.id])
     let nobody = UserID(unchecked: "nobody")
     #expect(try await notify(seq, users: []) == .users([]))
     #expect(try await notify(seq, users: [bob.id, alice.id, nobody]) == .users([bob.id]))
@@ -79,7 +79,7 @@ import Testing
     #expect(try await test.write { try $0.notify(RoomID(unchecked: "none"), seq, by: alice.id, now: .at(0)) } == nil)
     try await test.write { _ = try $0.delete(room, seq) }
     #expect(try await notify(seq) == nil)
-    #expect(try await quiet(seq) == [bob.id])
+    #expect(try await silenced(seq) == [bob.id])
   }
 
   @Test func `ten minutes after the message it is too late, to the millisecond`() async throws {
@@ -92,7 +92,7 @@ import Testing
     for time in [0, 10, 20, 30, 40] as [Int64] {
       #expect(try await notify(send(), now: .at(time)) == .users([bob.id]))
     }
-    let seq = try await send(quiet: [bob.id, Self.carol.id])
+    let seq = try await send(silenced: [bob.id, Self.carol.id])
     #expect(try await notify(seq, now: .at(59_999)) == .tooMany(until: .at(60_000)))
     // Nobody was, so another one may be alone.
     #expect(try await notify(seq, users: [Self.carol.id], now: .at(59_999)) == .users([Self.carol.id]))
@@ -103,14 +103,14 @@ import Testing
     #expect(try await notify(send(), now: .at(60_001)) == .tooMany(until: .at(60_010)))
   }
 
-  @Test func `who was quiet is forgotten when nobody can be notified any more`() async throws {
+  @Test func `who was silenced is forgotten when nobody can be notified any more`() async throws {
     // The clock stands at 0.
     let young = try await send(at: .at(-659_999))
-    #expect(try await test.write { try $0.purgeQuiet() } == 0)
-    #expect(try await quiet(young) == [bob.id])
+    #expect(try await test.write { try $0.purgeSilenced() } == 0)
+    #expect(try await silenced(young) == [bob.id])
     let old = try await send(at: .at(-660_000))
-    #expect(try await quiet(old) == [])
-    #expect(try await quiet(young) == [bob.id])
+    #expect(try await silenced(old) == [])
+    #expect(try await silenced(young) == [bob.id])
   }
 
   @Test func `what is forgotten keeps up with what comes, by bounded steps`() async throws {
@@ -122,10 +122,10 @@ import Testing
           WHERE users.name = 'bob'
           """)
     }
-    _ = try await send(quiet: [bob.id, Self.carol.id])
+    _ = try await send(silenced: [bob.id, Self.carol.id])
     let left = try await test.read { try Int.fetchOne($0.db, sql: "SELECT count(*) FROM silenced") }
     #expect(left == 20 - 4 + 2)
-    let purged = try await test.write { transaction in try (0..<3).map { _ in try transaction.purgeQuiet(most: 15) } }
+    let purged = try await test.write { transaction in try (0..<3).map { _ in try transaction.purgeSilenced(most: 15) } }
     #expect(purged == [15, 1, 0])
   }
 }

@@ -122,7 +122,7 @@ extension Transaction {
       _ = try append(
         MessageDraft(
           room: room, from: alice, time: .at(0), body: Array("1".utf8), mentions: [bob.id], replyTo: 1,
-          push: RequestedPush("{}"), reports: true, quiet: [bob.id], key: "key\(number)",
+          push: RequestedPush("{}"), reports: true, silenced: [bob.id], key: "key\(number)",
           jobs: number > 60 ? [job(), job(tablet)] : [], cursorFollows: true, retention: Retention(count: 5)))
     }
     _ = try append(draft())
@@ -192,7 +192,7 @@ extension Transaction {
     _ = try reader.messages(room, after: 0, limit: 9)
     _ = try reader.messages(room, before: nil, limit: 9)
     _ = try reader.message(room, 69)
-    _ = try reader.quiet(room, 69)
+    _ = try reader.silenced(room, 69)
     _ = try reader.unread(of: bob.id, now: .at(0))
     _ = try reader.aging(after: 0, limit: 9)
     _ = try reader.jobs(of: bob.id, limit: 9)
@@ -215,7 +215,7 @@ extension Transaction {
     try finish(dead?.id ?? "", state: .dead, now: .at(5))
     _ = try revive(dead?.id ?? "")
     try purge(finishedBefore: .at(99))
-    try purgeQuiet()
+    try purgeSilenced()
     _ = try forgettingPause(of: "app")
     _ = try forgettingPause(of: nil)
     try forget(token: "other", platform: .simulator, registeredBefore: .at(9))

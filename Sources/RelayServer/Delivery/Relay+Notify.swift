@@ -18,7 +18,7 @@ extension Relay {
   func notify(_ request: NotifyRequest, in room: RoomID, by sender: UserID) async throws -> Int {
     let seq = request.seq
     let found = try await store.read { reader in
-      (message: try reader.message(room, seq), quiet: try reader.quiet(room, seq))
+      (message: try reader.message(room, seq), silenced: try reader.silenced(room, seq))
     }
     guard let message = found.message, !message.isDeleted else {
       throw RequestError(.notFound, "there is no such message", at: "/seq")
@@ -26,7 +26,7 @@ extension Relay {
     // Before anything that takes longer where somebody was quiet.
     guard message.from == sender else { throw notSender }
     let named = request.users.map(Set.init)
-    let users = found.quiet.filter { named?.contains($0) ?? true }
+    let users = found.silenced.filter { named?.contains($0) ?? true }
     let handles = try await retain(users)
     defer { handles.forEach(hub.release) }
     let traits = MessageTraits(
