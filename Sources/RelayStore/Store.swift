@@ -177,8 +177,8 @@ public final class Store: Sendable {
     return (record, found.loss)
   }
 
-  /// Checks that the database's files are still in place. If they were removed or replaced, ``statistics`` show that the
-  /// store is not available. Any thread.
+  /// Checks that the database's files are still in place. If they were removed or replaced, ``statistics`` show that
+  /// the store is not available. Any thread.
   public func checkFiles() { writer.checkFiles() }
 
   private static func secret(_ pool: DatabasePool, _ path: String) throws(StoreError) -> [UInt8] {

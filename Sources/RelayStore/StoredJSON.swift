@@ -13,14 +13,14 @@ enum StoredJSON {
 }
 
 extension Row {
-  /// The value of a column of JSON; nil where it is NULL. Throws ``StoreError/damaged(reason:)``.
-  /// - Parameter subject: What the column holds, in words for an operator.
+  /// The value of a column of JSON; nil for NULL. Throws ``StoreError/damaged(reason:)``.
+  /// - Parameter subject: The contents of the column, in words for an operator.
   func json<Value: Decodable>(_ index: Int, _ subject: String, as: Value.Type = Value.self) throws -> Value? {
     guard let text: String = self[index] else { return nil }
     do {
       return try JSONDecoder().decode(Value.self, from: Data(text.utf8))
     } catch {
-      // What it says may be a person's own words.
+      // The text of the error may contain a user's own words.
       throw StoreError.damaged(reason: "the stored JSON of \(subject) cannot be read")
     }
   }

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+import GRDB
+public import RelayProtocol
+
+extension Reader {
+  /// The oldest messages above `seq`; `more` says that newer ones follow. nil: there is no such room.
+  /// - Parameters:
+  ///   - kept: So many of the newest are the history, whatever else is still there.
+  ///   - mostBytes: With longer bodies and pushes together there are none, and `exceeds` is true.
+  ///   - pageBytes: No more is read than bodies and pushes of so many bytes, and `more` is true; one message at least.
+  public func messages(
+    _ room: RoomID, after seq: Int64, limit: Int, kept: Int = .max, mostBytes: Int? = nil, pageBytes: Int = .max
+  ) throws -> MessagePage? {
+    try page(
+      room,
+      """
+      SELECT \(StoredMessage.columns) FROM messages JOIN users AS sender ON sender.id = messages.sender
+      WHERE room = ?1 AND seq > max(?3, ?2 - 1) ORDER BY seq
+      """,
+      from: seq, limit: limit, kept: kept, mostBytes: mostBytes, pageBytes: pageBytes)
+  }
+
+  /// The newest messages below `seq`, or of all; `more` says that older ones precede. nil: there is no such room.
+  /// - Parameters:
+  ///   - kept: So many of the newest are the history, whatever else is still there.
+  ///   - mostBytes: With longer bodies and pushes together there are none, and `exceeds` is true.
+  ///   - pageBytes: No more is read than bodies and pushes of so many bytes, and `more` is true; one message at least.
+  public func messages(
+    _ room: RoomID, before seq: Int64?, limit: Int, kept: Int = .max, mostBytes: Int? = nil, pageBytes: Int = .max
+  ) throws -> MessagePage? {
+    var page = try page(
+      room,
+      """
+      SELECT \(StoredMessage.columns) FROM messages JOIN users AS sender ON sender.id = messages.sender
+      WHERE room = ?1 AND seq >= ?2 AND seq < ?3 ORDER BY seq DESC
+      """,
+      from: seq ?? .max, limit: limit, kept: kept, mostBytes: mostBytes, pageBytes: pageBytes)
+    page?.messages.reverse()
+    return page
+  }
+
+  /// The messages up to `seq` that may have changed since a client knew the room up to `seq`, in their order.
+  ///
+  /// A change is stored with the newest seq of the room at that moment, and a client that has a newer message has
+  /// received the change before it. So no clock is compared.
+  /// - Parameters:
+  ///   - kept: The history is this many of the newest messages.
+  ///   - limit: The maximum of messages.
+  ///   - maxBytes: The maximum of bytes in their bodies.
+  /// - Returns: `nil` when there is no such room, or when a maximum is exceeded.
+  public func changes(
+    _ room: RoomID, upTo seq: Int64, kept: Int = .max, limit: Int, maxBytes: Int
+  ) throws -> [ChangedMessage]? {
+    let found = try db.first("SELECT id, seq, first FROM rooms WHERE name = ?", [room.rawValue])
+    guard let found else { return nil }
+    let newest: Int64 = found[1]
+    let first = max(found[2], Int64(clamping: kept) < newest ? newest - Int64(kept) + 1 : 1)
+    let rows = try Row.fetchCursor(
+      db.cachedStatement(
+        sql: """
+          SELECT seq, changed_time, is_deleted, body FROM messages INDEXED BY messages_changed
+          WHERE room = ?1 AND changed IS NOT NULL AND changed >= ?2 AND seq <= ?2 AND seq >= ?3
+          """), arguments: [found[0] as Int64, seq, first])
+    var changes: [ChangedMessage] = []
+    var bytes = 0
+    while let row = try rows.next() {
+      let body: [UInt8]? = row[2] ? nil : try row.bytes(3)
+      bytes += body?.count ?? 0
+      guard changes.count < limit, bytes <= maxBytes else { return nil }
+      changes.append(ChangedMessage(seq: row[0], time: row.time(1) ?? Timestamp(rawValue: 0), body: body))
+    }
+    return changes.sorted { $0.seq < $1.seq }
+  }
+
+  /// A message that is stored, in the history or for a push that needs it; nil: there is none.
+  public func message(_ room: RoomID, _ seq: Int64) throws -> StoredMessage? {
+    try db.first(
+      """
+      SELECT \(StoredMessage.columns) FROM messages JOIN users AS sender ON sender.id = messages.sender
+      WHERE room = (SELECT id FROM rooms WHERE name = ?) AND seq = ?
+      """,
+      [room.rawValue, seq]
+    ).map { try StoredMessage($0, at: 0) }
+  }
+
+  /// The messages above the room's cursor without their bodies, for decisions; oldest first.
+  public func undecided(in room: RoomID) throws -> [UndecidedRecord] {
+    try db.all(
+      """
+      SELECT \(UndecidedRecord.columns) FROM rooms
+      JOIN messages ON messages.room = rooms.id AND messages.seq > rooms.cursor
+      JOIN users AS sender ON sender.id = messages.sender
+      WHERE rooms.name = ? ORDER BY messages.seq
+      """,
+      [room.rawValue]
+    ).map { try UndecidedRecord($0, at: 0) }
+  }
+
+  private func page(
+    _ room: RoomID, _ query: String, from seq: Int64, limit: Int, kept: Int, mostBytes: Int?, pageBytes: Int
+  ) throws -> MessagePage? {
+    let found = try db.first("SELECT id, epoch, seq, first FROM rooms WHERE name = ?", [room.rawValue])
+    guard let found else { return nil }
+    let newest: Int64 = found[2]
+    let first = max(found[3], Int64(clamping: kept) < newest ? newest - Int64(kept) + 1 : 1)
+    var page = MessagePage(epoch: found[1], newest: newest, first: first, messages: [], more: false)
+    var bytes = 0
+    let rows = try Row.fetchCursor(
+      db.cachedStatement(sql: query), arguments: [found[0] as Int64, first, seq])
+    while let row = try rows.next() {
+      guard page.messages.count < limit else {
+        page.more = true
+        break
+      }
+      let message = try StoredMessage(row, at: 0)
+      bytes += message.body.count + (message.push?.count ?? 0)
+      if let mostBytes, bytes > mostBytes {
+        page.messages = []
+        page.exceeds = true
+        break
+      }
+      if bytes > pageBytes, !page.messages.isEmpty {
+        page.more = true
+        break
+      }
+      page.messages.append(message)
+    }
+    return page
+  }
+}
+
+extension StoredMessage {
+  /// Columns of `messages` and of its `sender` in `users`.
+  static let columns = """
+    messages.seq, sender.name, messages.time, messages.body, messages.mentions, messages.reply_to, messages.is_deleted,
+    messages.push
+    """
+
+  /// - Parameter first: The index of the first of the columns.
+  init(_ row: Row, at first: Int) throws {
+    self.init(
+      seq: row[first], from: UserID(unchecked: row[first + 1]), time: Timestamp(rawValue: row[first + 2]),
+      body: try row.bytes(first + 3), mentions: try row.mentions(first + 4), replyTo: row[first + 5],
+      isDeleted: row[first + 6], push: try row.bytesIfAny(first + 7))
+  }
+}
+
+extension UndecidedRecord {
+  /// Columns of `messages` and of its `sender` in `users`.
+  static let columns = """
+    messages.seq, sender.name, messages.time, messages.mentions, messages.push, messages.is_deleted, messages.reports
+    """
+
+  /// - Parameter first: The index of the first of the columns.
+  init(_ row: Row, at first: Int) throws {
+    self.init(
+      seq: row[first], from: UserID(unchecked: row[first + 1]), time: Timestamp(rawValue: row[first + 2]),
+      mentions: try row.mentions(first + 3), push: try row.bytesIfAny(first + 4), isDeleted: row[first + 5],
+      reports: row[first + 6])
+  }
+}
+
+extension Row {
+  fileprivate func mentions(_ index: Int) throws -> [UserID] { try json(index, "a message's mentions") ?? [] }
+}

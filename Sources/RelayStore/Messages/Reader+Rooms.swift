@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+import GRDB
+public import RelayProtocol
+
+extension Reader {
+  /// The room with all its members, in a number of queries that does not depend on theirs; nil: there is no such room.
+  public func room(_ room: RoomID) throws -> RoomSnapshot? {
+    guard let row = try db.first("SELECT id, epoch, seq, cursor FROM rooms WHERE name = ?", [room.rawValue]) else {
+      return nil
+    }
+    let id: Int64 = row[0]
+    let belongings = try Belongings(db, of: "SELECT user FROM members WHERE room = ?", [id])
+    let members = try db.all(
+      """
+      SELECT users.id, users.name, users.display_name, users.avatar, users.last_seen, users.preferences,
+        read, received
+      FROM members JOIN users ON users.id = members.user WHERE members.room = ?
+      """,
+      [id]
+    ).map { row in
+      let user = try belongings.user(row)
+      return MemberRecord(
+        user: user.user, lastSeen: user.lastSeen, read: row[6], received: row[7], focus: user.focus,
+        devices: user.devices, filters: user.filters, preferences: user.preferences, blocks: user.blocks,
+        withdrawn: user.withdrawn)
+    }
+    let changed: Int64? = try db.first(
+      """
+      SELECT coalesce(max(changed), 0) FROM messages INDEXED BY messages_changed
+      WHERE room = ? AND changed IS NOT NULL
+      """,
+      [id])?[0]
+    return RoomSnapshot(
+      state: RoomState(room: room, epoch: row[1], seq: row[2], cursor: row[3]), members: members,
+      changed: changed ?? 0)
+  }
+
+  public func isMember(_ user: UserID, of room: RoomID) throws -> Bool {
+    try db.has(
+      """
+      SELECT 1 FROM members WHERE room = (SELECT id FROM rooms WHERE name = ?)
+        AND user = (SELECT id FROM users WHERE name = ?)
+      """,
+      [room.rawValue, user.rawValue])
+  }
+
+  /// Returns `nil` for a user who is no member.
+  public func marks(of user: UserID, in room: RoomID) throws -> Marks? {
+    try db.first(
+      """
+      SELECT read, received FROM members WHERE room = (SELECT id FROM rooms WHERE name = ?)
+        AND user = (SELECT id FROM users WHERE name = ?)
+      """,
+      [room.rawValue, user.rawValue]
+    ).map { Marks(read: $0[0], received: $0[1]) }
+  }
+
+  /// The rooms that the user is a member of.
+  public func rooms(of user: UserID) throws -> [RoomID] {
+    try db.all(
+      """
+      SELECT rooms.name FROM members JOIN rooms ON rooms.id = members.room
+      WHERE members.user = (SELECT id FROM users WHERE name = ?)
+      """,
+      [user.rawValue]
+    ).map { RoomID(unchecked: $0[0]) }
+  }
+
+  /// The users of `others` who are members of one of these rooms.
+  public func members(of rooms: [RoomID], among others: [UserID]) throws -> Set<UserID> {
+    let rows = try db.all(
+      """
+      SELECT DISTINCT users.name FROM rooms JOIN users JOIN members
+      ON members.room = rooms.id AND members.user = users.id
+      WHERE rooms.name IN (SELECT value FROM json_each(?)) AND users.name IN (SELECT value FROM json_each(?))
+      """,
+      [rooms.asJSON, others.asJSON])
+    return Set(rows.map { UserID(unchecked: $0[0]) })
+  }
+
+  /// The users of `others` who are members of a room of the user.
+  public func relatives(of user: UserID, among others: [UserID]) throws -> Set<UserID> {
+    let rows = try db.all(
+      """
+      SELECT name FROM users WHERE name IN (SELECT value FROM json_each(?)) AND EXISTS (
+        SELECT 1 FROM members AS theirs JOIN members AS own ON own.room = theirs.room
+        WHERE theirs.user = users.id AND own.user = (SELECT id FROM users WHERE name = ?))
+      """,
+      [others.asJSON, user.rawValue])
+    return Set(rows.map { UserID(unchecked: $0[0]) })
+  }
+
+  /// The rooms with messages above their cursor.
+  public func undecided() throws -> [RoomID] {
+    try db.all("SELECT name FROM rooms WHERE cursor < seq ORDER BY id").map { RoomID(unchecked: $0[0]) }
+  }
+}

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The messages of a room that the store keeps.
+public struct Retention: Hashable, Sendable {
+  /// The number of the newest messages.
+  public var count: Int
+  /// The maximum age; nil: no maximum.
+  public var age: Duration?
+
+  public init(count: Int, age: Duration? = nil) {
+    self.count = count
+    self.age = age
+  }
+
+  /// All messages, for ever.
+  public static let everything = Retention(count: .max)
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+public import RelayProtocol
+
+/// A room that keeps history.
+public struct RoomState: Equatable, Sendable {
+  public var room: RoomID
+  public var epoch: String
+  /// The newest message; 0: there is none yet.
+  public var seq: Int64
+  /// Every message up to this one has, for every member, a final decision or a job.
+  public var cursor: Int64
+
+  public init(room: RoomID, epoch: String, seq: Int64, cursor: Int64) {
+    self.room = room
+    self.epoch = epoch
+    self.seq = seq
+    self.cursor = cursor
+  }
+}
+
+/// The bounds of memberships; 0: no bound.
+public struct MembershipBounds: Equatable, Sendable {
+  public var membersPerRoom: Int
+  public var roomsPerUser: Int
+
+  /// The bound that was exceeded.
+  public enum Limit: String, Sendable {
+    case membersPerRoom, roomsPerUser
+    /// ``Transaction/mostBlocked``.
+    case blockedUsers
+  }
+
+  public init(membersPerRoom: Int = 0, roomsPerUser: Int = 0) {
+    self.membersPerRoom = membersPerRoom
+    self.roomsPerUser = roomsPerUser
+  }
+}
+
+/// The result of a join.
+public struct JoinedRoom: Equatable, Sendable {
+  public var record: RoomState
+  /// false: the user was a member already.
+  public var isNewMember: Bool
+  /// The member's read mark.
+  public var read: Int64
+  /// The member's received mark.
+  public var received: Int64
+
+  public init(record: RoomState, isNewMember: Bool, read: Int64, received: Int64) {
+    self.record = record
+    self.isNewMember = isNewMember
+    self.read = read
+    self.received = received
+  }
+}
+
+/// A room with all its members.
+public struct RoomSnapshot: Equatable, Sendable {
+  public var state: RoomState
+  /// In no particular order.
+  public var members: [MemberRecord]
+  /// The newest seq when a message was last edited or deleted; 0 when none was.
+  public var changed: Int64
+
+  public init(state: RoomState, members: [MemberRecord], changed: Int64 = 0) {
+    self.state = state
+    self.members = members
+    self.changed = changed
+  }
+}
+
+/// A user in a room.
+public struct MemberRecord: Equatable, Sendable {
+  public var user: User
+  public var lastSeen: Timestamp?
+  public var read: Int64
+  public var received: Int64
+  public var focus: [FocusRecord]
+  public var devices: [Device]
+  public var filters: [FilterRecord]
+  public var preferences: Preferences
+  /// The users whom this user has blocked.
+  public var blocks: Set<UserID>
+  /// The rooms of the user in which the newest token does not give the right `join`.
+  public var withdrawn: Set<RoomID>
+
+  public init(
+    user: User, lastSeen: Timestamp?, read: Int64, received: Int64, focus: [FocusRecord], devices: [Device],
+    filters: [FilterRecord] = [], preferences: Preferences = Preferences(), blocks: Set<UserID> = [],
+    withdrawn: Set<RoomID> = []
+  ) {
+    self.user = user
+    self.lastSeen = lastSeen
+    self.read = read
+    self.received = received
+    self.focus = focus
+    self.devices = devices
+    self.filters = filters
+    self.preferences = preferences
+    self.blocks = blocks
+    self.withdrawn = withdrawn
+  }
+
+  /// The facts about the user without the room.
+  public var record: UserRecord {
+    UserRecord(
+      user: user, lastSeen: lastSeen, focus: focus, devices: devices, filters: filters, preferences: preferences,
+      blocks: blocks, withdrawn: withdrawn)
+  }
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import GRDB
+public import RelayProtocol
+
+extension Transaction {
+  /// Replaces the body of a message. Later pushes contain the new body, and phones that show the message get an update.
+  /// - Parameters:
+  ///   - user: Changes the message only if this user sent it; nil: whoever sent it.
+  ///   - time: The time of the change; the store's clock when it is absent.
+  ///   - body: Valid JSON.
+  ///   - isTold: False if phones do not get an update.
+  /// - Returns: The result; nil when the message is not stored.
+  public func edit(
+    _ room: RoomID, _ seq: Int64, by user: UserID? = nil, at time: Timestamp? = nil, body: [UInt8],
+    isTold: Bool = true
+  ) throws -> Edited? {
+    try change(room, seq, by: user, at: time ?? now) { room in
+      try db.run("UPDATE messages SET body = ? WHERE room = ? AND seq = ?", [Data(body), room, seq])
+      if isTold { try update(room, seq, .edited) }
+    }
+  }
+
+  /// Deletes the contents of a message, cancels its pushes, and updates phones that show the message. Its seq stays
+  /// used.
+  /// - Parameters:
+  ///   - user: Changes the message only if this user sent it; nil: whoever sent it.
+  ///   - time: The time of the change; the store's clock when it is absent.
+  /// - Returns: The result; nil when the message is not stored.
+  public func delete(
+    _ room: RoomID, _ seq: Int64, by user: UserID? = nil, at time: Timestamp? = nil
+  ) throws -> Edited? {
+    try change(room, seq, by: user, at: time ?? now) { room in
+      try update(room, seq, .deleted)
+      try db.run(
+        """
+        UPDATE messages
+        SET is_deleted = 1, is_uncounted = 1, body = x'', mentions = NULL, reply_to = NULL, push = NULL,
+          push_kind = NULL, push_category = NULL, push_collapse = NULL, push_level = NULL, push_style = NULL
+        WHERE room = ? AND seq = ?
+        """,
+        [room, seq])
+      try cancelJobs("room = ? AND seq = ?", [room, seq], note: "deleted")
+    }
+  }
+
+  private func change(
+    _ room: RoomID, _ seq: Int64, by user: UserID?, at time: Timestamp, _ change: (_ room: Int64) throws -> Void
+  ) throws -> Edited? {
+    guard let known = try row(of: room) else { return nil }
+    let row = try db.first(
+      """
+      SELECT users.name, time, is_deleted FROM messages JOIN users ON users.id = sender WHERE room = ? AND seq = ?
+      """,
+      [known.id, seq])
+    guard let row else { return nil }
+    let from = UserID(unchecked: row[0])
+    let isDeleted: Bool = row[2]
+    let isChanged = !isDeleted && (user == nil || user == from)
+    if isChanged {
+      try change(known.id)
+      try db.run(
+        "UPDATE messages SET changed = ?, changed_time = ? WHERE room = ? AND seq = ?",
+        [known.seq, time.rawValue, known.id, seq])
+    }
+    return Edited(from: from, time: Timestamp(rawValue: row[1]), isChanged: isChanged, newest: known.seq)
+  }
+}

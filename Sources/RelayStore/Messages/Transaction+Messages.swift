@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import GRDB
+import RelayProtocol
+
+extension Transaction {
+  /// Stores a message under the room's next seq, with its jobs and its key.
+  ///
+  /// The sender's read mark, if they are a member, follows; that of who answers a notification, and has perhaps not
+  /// seen the room, up to what they answer. Throws ``StoreError/noRoom(_:)``, and what ``respond(_:posting:)`` throws.
+  public func append(_ draft: MessageDraft) throws -> Appended {
+    guard var room = try row(of: draft.room) else { throw StoreError.noRoom(draft.room) }
+    let sender = try needRow(of: draft.from)
+    if let key = draft.key, let first = try seen(key, room, sender, at: draft.time) { return first }
+    let responded = try draft.response.map { try respond($0, posting: room.seq + 1) }
+    if let responded, responded.isDuplicate {
+      let seq = responded.response.posted ?? responded.response.message.seq
+      return Appended(
+        seq: seq, time: responded.time, epoch: room.epoch, isDuplicate: true, response: responded)
+    }
+
+    room.seq += 1
+    if draft.cursorFollows, room.cursor == room.seq - 1 { room.cursor = room.seq }
+    try insert(draft, room, sender)
+    if let first = room.firstToKeep(draft.retention), first - room.first >= Self.trimmedAtOnce {
+      try trim(&room, from: room.first, to: min(first, room.first + 2 * Self.trimmedAtOnce))
+    }
+    try db.run(
+      "UPDATE rooms SET seq = ?, cursor = ?, first = ? WHERE id = ?", [room.seq, room.cursor, room.first, room.id])
+    cache[draft.room] = room
+    if let answered = responded?.response.message.seq {
+      try updateBadges(of: draft.from.id, reading: draft.room, upTo: answered)
+      try mark(draft.room, draft.from.id, read: answered)
+    } else {
+      try db.run("UPDATE members SET read = ? WHERE room = ? AND user = ?", [room.seq, room.id, sender])
+    }
+    if let key = draft.key { try remember(key, room, sender, at: draft.time) }
+    if !draft.silenced.isEmpty { try remember(draft.silenced, room, sender, at: draft.time) }
+    let jobs = try insert(draft.jobs, room, seq: room.seq, now: draft.time)
+    return Appended(
+      seq: room.seq, time: draft.time, epoch: room.epoch, jobs: jobs, response: responded)
+  }
+
+  private func insert(_ draft: MessageDraft, _ room: WriterCache.Room, _ sender: Int64) throws {
+    // Most messages have no more, and a value that is not bound costs nothing.
+    guard !draft.isPlain else {
+      try db.run(
+        "INSERT INTO messages (room, seq, sender, time, body) VALUES (?, ?, ?, ?, ?)",
+        [room.id, room.seq, sender, draft.time.rawValue, Data(draft.body)])
+      return
+    }
+    try db.run(
+      """
+      INSERT INTO messages
+        (room, seq, sender, time, body, mentions, reply_to, is_uncounted, reports, is_response, push, push_kind,
+          push_category, push_collapse, push_level, push_style)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      """,
+      [
+        room.id, room.seq, sender, draft.time.rawValue, Data(draft.body),
+        draft.mentions.isEmpty ? nil : draft.mentions.asJSON, draft.replyTo, !draft.isCounted, draft.reports,
+        draft.response != nil, draft.push.map { Data($0.json) }, draft.push?.kind, draft.push?.category,
+        draft.push?.collapse, draft.push?.level, draft.push?.style,
+      ])
+  }
+
+  private func seen(_ key: String, _ room: WriterCache.Room, _ sender: Int64, at time: Timestamp) throws -> Appended? {
+    let row = try db.first(
+      "SELECT seq, time FROM keys WHERE room = ? AND user = ? AND key = ? AND expires > ?",
+      [room.id, sender, key, max(now, time).rawValue])
+    guard let row else { return nil }
+    return Appended(seq: row[0], time: Timestamp(rawValue: row[1]), epoch: room.epoch, isDuplicate: true)
+  }
+
+  private func remember(_ key: String, _ room: WriterCache.Room, _ sender: Int64, at time: Timestamp) throws {
+    let commit = max(now, time)
+    try db.run(
+      "INSERT OR REPLACE INTO keys (room, user, key, seq, time, expires) VALUES (?, ?, ?, ?, ?, ?)",
+      [room.id, sender, key, room.seq, time.rawValue, (commit + MessageDraft.keyLifetime).rawValue])
+    guard cache.isKeySweepDue() else { return }
+    // Twice as many as came since the last sweep, so that it keeps up and no message waits long for it.
+    try db.run(
+      """
+      DELETE FROM keys WHERE expires <= ?1
+        AND expires <= coalesce((SELECT expires FROM keys ORDER BY expires LIMIT 1 OFFSET ?2), ?1)
+      """,
+      [commit.rawValue, 2 * WriterCache.keysPerSweep])
+  }
+}

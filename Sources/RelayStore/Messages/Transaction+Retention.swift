@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+import GRDB
+public import RelayProtocol
+
+/// The end of messages.
+///
+/// A room's history begins at its `first`, which only rises. The store deletes older messages, except those of
+/// unfinished push jobs, which the payloads need. It deletes no message above the cursor, because a restart decides it
+/// again.
+extension Transaction {
+  /// A busy room is trimmed by this number of messages at once, so that most messages cost no deletion.
+  static let trimmedAtOnce: Int64 = 64
+
+  /// The result of ``trim(_:to:mostDeleted:)``.
+  public struct Trimmed: Equatable, Sendable {
+    /// The oldest message of the history.
+    public var first: Int64
+    /// The number of deleted messages.
+    public var deleted: Int
+    /// There is more to do.
+    public var more: Bool
+  }
+
+  /// Deletes messages beyond the room's retention, at most `mostDeleted`. Returns `nil` if there is no such room.
+  public func trim(_ room: RoomID, to retention: Retention, mostDeleted: Int) throws -> Trimmed? {
+    guard var known = try row(of: room) else { return nil }
+    let bound = known.first + Int64(mostDeleted)
+    var first = known.firstToKeep(retention) ?? known.first
+    if let age = retention.age {
+      first = max(first, min(try firstNot(before: now - age, known, upTo: bound), known.cursor + 1))
+    }
+    let goal = max(known.first, min(first, bound))
+    let deleted = try trim(&known, from: 0, to: goal, most: mostDeleted)
+    try db.run("UPDATE rooms SET first = ? WHERE id = ?", [known.first, known.id])
+    cache[room] = known
+    return Trimmed(first: known.first, deleted: deleted, more: goal == bound || deleted == mostDeleted)
+  }
+
+  /// Moves the room's `first`, which the caller stores, and deletes messages from `start` up to it that no push needs.
+  @discardableResult
+  func trim(
+    _ room: inout WriterCache.Room, from start: Int64, to first: Int64, most: Int = .max
+  ) throws -> Int {
+    room.first = first
+    try db.run(
+      """
+      DELETE FROM messages WHERE room = ?1 AND seq IN (
+        SELECT seq FROM messages AS old
+        WHERE room = ?1 AND seq >= ?2 AND seq < ?3 AND NOT \(Schema.isNeeded("old")) ORDER BY seq LIMIT ?4)
+      """,
+      [room.id, start, first, most])
+    return db.changesCount
+  }
+
+  /// The oldest message of the history that is not before `time`, as far as `bound`.
+  private func firstNot(before time: Timestamp, _ room: WriterCache.Room, upTo bound: Int64) throws -> Int64 {
+    let row = try db.first(
+      "SELECT seq FROM messages WHERE room = ? AND seq >= ? AND seq < ? AND time >= ? ORDER BY seq LIMIT 1",
+      [room.id, room.first, bound, time.rawValue])
+    return row?[0] ?? min(bound, room.seq + 1)
+  }
+}
+
+extension WriterCache.Room {
+  /// The new start of the history by its count; nil: the start does not move.
+  func firstToKeep(_ retention: Retention) -> Int64? {
+    guard Int64(clamping: retention.count) < seq - first + 1 else { return nil }
+    return max(first, min(seq - Int64(retention.count) + 1, cursor + 1))
+  }
+}
+
+extension Reader {
+  /// A room that may have messages beyond its retention.
+  public struct Aging: Equatable, Sendable {
+    public let room: RoomID
+    /// Messages in the history.
+    public let count: Int64
+    /// The time of the oldest of these messages; nil: there is none.
+    public let oldest: Timestamp?
+    /// There are messages before the history that no push needs any more.
+    public let hasLeftovers: Bool
+    /// The room has no members and never had a message.
+    public let isUnused: Bool
+
+    /// True if there is enough to do for a transaction.
+    public func isDue(_ retention: Retention, now: Timestamp) -> Bool {
+      if hasLeftovers || count - Int64(clamping: retention.count) >= Transaction.trimmedAtOnce { return true }
+      guard count > 0, retention.count > 0 else { return count > 0 }
+      guard let age = retention.age, let oldest else { return false }
+      return oldest < now - age
+    }
+  }
+
+  /// A page of all rooms in the order of their rows, behind `after`, and the start of the next page; nil: there is
+  /// none.
+  public func aging(after: Int64, limit: Int) throws -> (rooms: [Aging], next: Int64?) {
+    let rows = try db.all(
+      """
+      SELECT id, name, seq - first + 1,
+        (SELECT time FROM messages WHERE room = rooms.id AND seq >= first ORDER BY seq LIMIT 1),
+        EXISTS (
+          SELECT 1 FROM messages AS old
+          WHERE room = rooms.id AND seq < first AND NOT \(Schema.isNeeded("old"))),
+        seq = 0 AND NOT EXISTS (SELECT 1 FROM members WHERE room = rooms.id)
+      FROM rooms WHERE id > ? ORDER BY id LIMIT ?
+      """,
+      [after, limit])
+    let rooms = rows.map { row in
+      let oldest: Int64? = row[3]
+      return Aging(
+        room: RoomID(unchecked: row[1]), count: row[2], oldest: oldest.map(Timestamp.init(rawValue:)),
+        hasLeftovers: row[4], isUnused: row[5])
+    }
+    return (rooms, rows.count < limit ? nil : rows.last?[0])
+  }
+}

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import GRDB
+public import RelayProtocol
+
+extension Transaction {
+  /// Makes the user a member, and creates the room and the user's row if they do not exist.
+  ///
+  /// A new member has read and received everything so far. A name or an avatar that `user` lacks stays.
+  /// - Parameters:
+  ///   - epoch: The epoch of a room that is new.
+  ///   - bounds: One past them throws ``StoreError/tooMany(_:)``.
+  ///   - mayCreate: False throws ``StoreError/noRoom(_:)`` when the room does not exist.
+  public func join(
+    _ user: User, room: RoomID, epoch: @autoclosure () -> String, now: Timestamp,
+    within bounds: MembershipBounds = MembershipBounds(), mayCreate: Bool = true
+  ) throws -> JoinedRoom {
+    guard try mayCreate || row(of: room) != nil else { throw StoreError.noRoom(room) }
+    let state = try createRoom(room, epoch: epoch())
+    let id = try needRow(of: user)
+    try touch(user.id, lastSeen: now)
+    guard let known = try row(of: room) else { throw StoreError.noRoom(room) }
+    try db.run(
+      "INSERT INTO members (room, user, read, received) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
+      [known.id, id, state.seq, state.seq])
+    if db.changesCount == 1 {
+      try check(bounds, room, known, id)
+      return JoinedRoom(record: state, isNewMember: true, read: state.seq, received: state.seq)
+    }
+    let member = try db.first("SELECT read, received FROM members WHERE room = ? AND user = ?", [known.id, id])
+    return JoinedRoom(record: state, isNewMember: false, read: member?[0] ?? 0, received: member?[1] ?? 0)
+  }
+
+  /// Counts a new member; the counts hold it already.
+  private func check(_ bounds: MembershipBounds, _ room: RoomID, _ row: WriterCache.Room, _ user: Int64) throws {
+    var row = row
+    let members =
+      try row.members.map { $0 + 1 } ?? count("SELECT count(*) FROM members WHERE room = ?", row.id)
+    row.members = members
+    cache[room] = row
+    if bounds.membersPerRoom > 0, members > bounds.membersPerRoom { throw StoreError.tooMany(.membersPerRoom) }
+    guard bounds.roomsPerUser > 0 else { return }
+    if try count("SELECT count(*) FROM members WHERE user = ?", user) > bounds.roomsPerUser {
+      throw StoreError.tooMany(.roomsPerUser)
+    }
+  }
+
+  private func count(_ query: String, _ id: Int64) throws -> Int { try db.first(query, [id])?[0] ?? 0 }
+
+  /// Ends the membership, and cancels the member's unfinished jobs for the room.
+  ///
+  /// A room that never had a message is deleted with its last member. Otherwise clients could fill the disk by joining
+  /// and leaving new names.
+  /// - Returns: False if there was no membership.
+  @discardableResult
+  public func leave(_ user: UserID, room: RoomID) throws -> Bool {
+    guard let known = try row(of: room), let id = try row(of: user) else { return false }
+    try db.run("DELETE FROM members WHERE room = ? AND user = ?", [known.id, id])
+    guard db.changesCount == 1 else { return false }
+    if let members = known.members {
+      var left = known
+      left.members = members - 1
+      cache[room] = left
+    }
+    try abandonJobs("room = ? AND user = ?", [known.id, id], note: "not a member")
+    try forgetIfUnused(room)
+    return true
+  }
+
+  /// Deletes the room if it has no members and never had a message. With a first message, its epoch and seq are
+  /// promises.
+  /// - Returns: False if the room stays.
+  @discardableResult
+  public func forgetIfUnused(_ room: RoomID) throws -> Bool {
+    guard let known = try row(of: room), known.seq == 0 else { return false }
+    try db.run(
+      """
+      DELETE FROM rooms WHERE id = ?1 AND seq = 0
+        AND NOT EXISTS (SELECT 1 FROM members WHERE room = ?1)
+        AND NOT EXISTS (SELECT 1 FROM messages WHERE room = ?1)
+        AND NOT EXISTS (SELECT 1 FROM keys WHERE room = ?1)
+        AND NOT EXISTS (SELECT 1 FROM jobs WHERE room = ?1)
+      """,
+      [known.id])
+    guard db.changesCount == 1 else { return false }
+    cache[room] = nil
+    return true
+  }
+
+  /// Makes sure that the room exists.
+  @discardableResult
+  public func createRoom(_ room: RoomID, epoch: @autoclosure () -> String) throws -> RoomState {
+    if let known = try row(of: room) { return RoomState(room: room, known) }
+    let epoch = epoch()
+    try db.run("INSERT INTO rooms (name, epoch) VALUES (?, ?)", [room.rawValue, epoch])
+    let created = WriterCache.Room(id: db.lastInsertedRowID, epoch: epoch, seq: 0, cursor: 0, first: 1)
+    cache[room] = created
+    return RoomState(room: room, created)
+  }
+
+  /// Stores the rooms of the user in which the newest token does not give the right `join`. In all other rooms of the
+  /// user it does.
+  public func withdraw(from rooms: Set<RoomID>, _ user: UserID) throws {
+    guard let id = try row(of: user) else { return }
+    try db.run(
+      """
+      UPDATE members SET is_withdrawn = NOT is_withdrawn
+      WHERE user = ?1 AND is_withdrawn <> EXISTS (
+        SELECT 1 FROM rooms WHERE rooms.id = members.room AND rooms.name IN (SELECT value FROM json_each(?2)))
+      """,
+      [id, rooms.sorted().asJSON])
+  }
+
+  /// Stores the claim `rooms` of the newest token of the user. Is `nil` when the token has no such claim.
+  public func save(grants: [UInt8]?, of user: UserID) throws {
+    let grants = grants.map { Data($0) }
+    try db.run(
+      "UPDATE users SET grants = ?2 WHERE id = ?1 AND grants IS NOT ?2", [needRow(of: user), grants])
+  }
+
+  /// Raises a member's marks, at most to the room's newest message. No effect if the user is no member.
+  public func mark(_ room: RoomID, _ user: UserID, read: Int64? = nil, received: Int64? = nil) throws {
+    guard let known = try row(of: room), let id = try row(of: user) else { return }
+    // A mark beyond the newest would suppress the pushes of messages that nobody has seen yet.
+    try db.run(
+      """
+      UPDATE members SET read = max(read, ?3), received = max(received, ?4)
+      WHERE room = ?1 AND user = ?2 AND (read < ?3 OR received < ?4)
+      """,
+      [known.id, id, min(read ?? 0, known.seq), min(received ?? 0, known.seq)])
+  }
+
+  /// Stores a user's new name, avatar and handle; a nil value keeps the stored one. No effect on an unknown user
+  /// without a handle. Clients send handles here only.
+  public func rename(_ user: User) throws {
+    guard try user.handle != nil || row(of: user.id) != nil else { return }
+    _ = try needRow(of: user)
+  }
+
+  /// Raises the time at which the user was last seen.
+  public func touch(_ user: UserID, lastSeen: Timestamp) throws {
+    try db.run(
+      "UPDATE users SET last_seen = ?2 WHERE id = ?1 AND coalesce(last_seen, 0) < ?2",
+      [needRow(of: user), lastSeen.rawValue])
+  }
+
+  /// Raises the room's cursor, at most to its newest message.
+  public func advanceCursor(_ room: RoomID, to seq: Int64) throws {
+    guard var known = try row(of: room), known.cursor < min(seq, known.seq) else { return }
+    known.cursor = min(seq, known.seq)
+    try db.run("UPDATE rooms SET cursor = ? WHERE id = ?", [known.cursor, known.id])
+    cache[room] = known
+  }
+}
+
+extension RoomState {
+  init(room: RoomID, _ row: WriterCache.Room) {
+    self.init(room: room, epoch: row.epoch, seq: row.seq, cursor: row.cursor)
+  }
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+public import RelayProtocol
+
+/// A claimed job, with the facts for its payload.
+public struct Claim: Equatable, Sendable {
+  /// A lower-case UUID, the same at every attempt.
+  public var id: String
+  /// The number of claims of the job, including this one.
+  public var attempts: Int
+  public var room: RoomID
+  public var epoch: String
+  public var message: StoredMessage
+  public var sender: User
+  public var recipient: UserID
+  /// The device as it is registered now.
+  public var device: Device
+  public var created: Timestamp
+  public var roomMemberCount: Int
+  /// The recipient's unread messages in all rooms that are not muted.
+  public var unread: Int
+  /// The level of the decision; nil: the level that the message requests.
+  public var level: String?
+  /// The message is a reply to a message of the recipient.
+  public var isReply: Bool
+  public var isNotifyAnyway: Bool
+  /// The recipient's own label of the room, or that of the account on the device.
+  public var criteria: String?
+  /// The sender of the message wants delivery reports.
+  public var reports: Bool
+  /// The push has the collapse id of this message. An earlier push with this id may contain the same messages.
+  public var collapse: MessageReference
+  /// The number of messages of the room in the push; at least 1.
+  public var count: Int
+  /// The other rooms with messages in the push, the room with the newest message first; at most ``mostOthers``.
+  public var others: [Other]
+
+  /// Another room with messages in the push.
+  public struct Other: Equatable, Sendable {
+    public var room: RoomID
+    /// The newest message of the room in the push.
+    public var message: StoredMessage
+    public var sender: User
+    /// The number of messages of the room in the push; at least 1.
+    public var count: Int
+
+    public init(room: RoomID, message: StoredMessage, sender: User, count: Int) {
+      self.room = room
+      self.message = message
+      self.sender = sender
+      self.count = count
+    }
+  }
+
+  /// A payload has no place for more.
+  public static let mostOthers = 128
+
+  public init(
+    id: String, attempts: Int, room: RoomID, epoch: String, message: StoredMessage, sender: User, recipient: UserID,
+    device: Device, created: Timestamp, roomMemberCount: Int, unread: Int, level: String? = nil, isReply: Bool = false,
+    isNotifyAnyway: Bool = false, criteria: String? = nil, reports: Bool = false, collapse: MessageReference? = nil,
+    count: Int = 1,
+    others: [Other] = []
+  ) {
+    self.id = id
+    self.attempts = attempts
+    self.room = room
+    self.epoch = epoch
+    self.message = message
+    self.sender = sender
+    self.recipient = recipient
+    self.device = device
+    self.created = created
+    self.roomMemberCount = roomMemberCount
+    self.unread = unread
+    self.level = level
+    self.isReply = isReply
+    self.isNotifyAnyway = isNotifyAnyway
+    self.criteria = criteria
+    self.reports = reports
+    self.collapse = collapse ?? MessageReference(room: room, seq: message.seq)
+    self.count = count
+    self.others = others
+  }
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+public import RelayProtocol
+
+/// A new push to one device.
+public struct JobDraft: Equatable, Sendable {
+  public var user: UserID
+  public var device: DeviceID
+  public var token: String
+  public var platform: Platform
+  public var state: State
+  /// The earliest time of the push. For a held job the time of the next decision, at most ``longestHold`` from now.
+  public var due: Timestamp
+  /// The first moment at which the message is not pushed any more; nil: never.
+  public var expires: Timestamp?
+  /// The level of the decision; nil: the level that the message requests.
+  public var level: String?
+  /// The reason codes of the decision, for explanations.
+  public var reasons: [String]
+  /// The decision and its facts, as JSON.
+  public var explanation: [UInt8]?
+  /// The sender notifies the recipient although their Focus is on; see ``Transaction/insert(_:room:seq:)``.
+  public var isNotifyAnyway: Bool
+  /// The push wakes the app and shows nothing. The store makes an update instead of a job, see ``UpdateKind/silent``.
+  public var isSilent: Bool
+
+  /// The first state of a job.
+  public enum State: Equatable, Sendable {
+    /// The job is pushed when it is due. Until then it is ``JobState/waiting``, and then one push may contain several
+    /// messages that could not go out at once.
+    case ready
+    /// The relay decides the job again when it is due, or when nothing silences the device any more.
+    case held
+  }
+
+  public init(
+    user: UserID, device: DeviceID, token: String, platform: Platform, state: State = .ready, due: Timestamp,
+    expires: Timestamp? = nil, level: String? = nil, reasons: [String] = [], explanation: [UInt8]? = nil,
+    isNotifyAnyway: Bool = false, isSilent: Bool = false
+  ) {
+    self.user = user
+    self.device = device
+    self.token = token
+    self.platform = platform
+    self.state = state
+    self.due = due
+    self.expires = expires
+    self.level = level
+    self.reasons = reasons
+    self.explanation = explanation
+    self.isNotifyAnyway = isNotifyAnyway
+    self.isSilent = isSilent
+  }
+
+  /// The maximum of a hold. The relay decides a held job again after this time at the latest.
+  public static let longestHold = Duration.seconds(12 * 3600)
+}
+
+/// The number of messages of one room in a push.
+public struct DigestCount: Equatable, Sendable, Codable {
+  public var room: RoomID
+  /// The newest of these messages, or the message of the job itself.
+  public var seq: Int64
+  public var count: Int
+
+  public init(room: RoomID, seq: Int64, count: Int) {
+    self.room = room
+    self.seq = seq
+    self.count = count
+  }
+}
+
+/// A stored push job, for explanations. The caller must not show or log the token.
+public struct JobRecord: Equatable, Sendable {
+  public var id: String
+  public var room: RoomID
+  public var seq: Int64
+  public var user: UserID
+  public var device: DeviceID
+  public var platform: Platform
+  public var token: String
+  public var state: JobState
+  public var due: Timestamp
+  /// The end of the lease of a job in ``JobState/sending``.
+  public var lease: Timestamp?
+  /// The number of claims.
+  public var attempts: Int
+  public var created: Timestamp
+  public var reasons: [String]
+  public var finishedAt: Timestamp?
+  /// A note about the last attempt, or about the end.
+  public var note: String?
+  /// 1: a Notify Anyway, made when the first push of the message had left.
+  public var round = 0
+  public var isNotifyAnyway = false
+  /// The level of the decision; nil: the level that the message requests.
+  public var level: String?
+  /// The decision and its facts, as JSON; nil if only ``reasons`` are known.
+  public var explanation: [UInt8]?
+  /// The digest head: the job whose push contains this job's message.
+  public var mergedInto: String?
+  /// The contents of the push at the last attempt, the job's own room first; empty: its own message alone.
+  public var digest: [DigestCount] = []
+  /// The time at which the device reported the push.
+  public var received: Timestamp?
+  /// The newest attempts, at most ``mostAttempts``, the last one last.
+  public var attemptLog: [PushAttempt] = []
+  /// The time at which the dead letter was last sent again.
+  public var revived: Timestamp?
+
+  public static let mostAttempts = 20
+}

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+import GRDB
+public import RelayProtocol
+
+/// A job that is neither finished nor being sent, with the facts for a new decision.
+public struct OpenJob: Equatable, Sendable {
+  public var id: String
+  public var room: RoomID
+  /// ``JobState/waiting``, `held`, `merged`, `ready` or `retrying`.
+  public var state: JobState
+  public var due: Timestamp
+  public var created: Timestamp
+  /// The push may have reached the phone.
+  public var isUnknown: Bool
+  public var level: String?
+  public var isNotifyAnyway: Bool
+  /// The job is or was a digest head. Its level is that of the most urgent message.
+  public var isDigest: Bool
+  /// The digest head: the job whose push contains this job's message.
+  public var mergedInto: String?
+  /// Jobs of a device with the same value replace the same push; nil: the push of its own message.
+  public var collapse: String?
+  public var message: UndecidedRecord
+  /// The recipient's marks in the room; nil: no member.
+  public var marks: Marks?
+  /// The device as it is registered now; nil: not registered.
+  public var device: Device?
+
+  public init(
+    id: String, room: RoomID, state: JobState, due: Timestamp, created: Timestamp, isUnknown: Bool = false,
+    level: String? = nil, isNotifyAnyway: Bool = false, isDigest: Bool = false, mergedInto: String? = nil,
+    collapse: String? = nil,
+    message: UndecidedRecord, marks: Marks?,
+    device: Device?
+  ) {
+    self.id = id
+    self.room = room
+    self.state = state
+    self.due = due
+    self.created = created
+    self.isUnknown = isUnknown
+    self.level = level
+    self.isNotifyAnyway = isNotifyAnyway
+    self.isDigest = isDigest
+    self.mergedInto = mergedInto
+    self.collapse = collapse
+    self.message = message
+    self.marks = marks
+    self.device = device
+  }
+}
+
+extension Reader {
+  /// A user's jobs that can be decided again, the newest first, and the start of the next page; nil: there is none.
+  /// - Parameter before: The start that the page before returned; nil: the newest job.
+  public func openJobs(
+    of user: UserID, before: Int64? = nil, limit: Int = 1_000
+  ) throws -> (jobs: [OpenJob], next: Int64?) {
+    guard let id = try db.first("SELECT id FROM users WHERE name = ?", [user.rawValue])?[0] as Int64? else {
+      return ([], nil)
+    }
+    // Without their names SQLite takes the index of all the user's jobs, of which most are finished.
+    let rows = try db.all(
+      """
+      SELECT job.number, job.id, rooms.name, job.state, job.due, job.created, job.is_unknown, job.level,
+        job.is_notify_anyway, job.digest IS NOT NULL, job.collapse_room || '/' || job.collapse_seq, job.merged_into,
+        members.read, members.received, \(UndecidedRecord.columns), \(Device.columns)
+      FROM jobs AS job
+      JOIN rooms ON rooms.id = job.room
+      JOIN messages ON messages.room = job.room AND messages.seq = job.seq
+      JOIN users AS sender ON sender.id = messages.sender
+      LEFT JOIN members ON members.room = job.room AND members.user = job.user
+      LEFT JOIN devices ON devices.user = job.user AND devices.device = job.device
+      WHERE job.number < ?2 AND job.number IN (
+        SELECT number FROM jobs INDEXED BY jobs_aside WHERE user = ?1 AND \(Schema.aside)
+        UNION ALL
+        SELECT number FROM jobs INDEXED BY jobs_member WHERE user = ?1 AND \(Schema.queued) AND state <> 'sending')
+      ORDER BY job.number DESC LIMIT ?3
+      """,
+      [id, before ?? .max, limit])
+    return (try rows.map(OpenJob.init(_:)), rows.count < limit ? nil : rows.last?[0])
+  }
+
+  /// The earliest due time of the held jobs; nil: no job is held.
+  public func nextHeldDue() throws -> Timestamp? {
+    try db.first("SELECT min(due) FROM jobs WHERE state = 'held'")?.time(0)
+  }
+
+  /// Users with held jobs that are due at `time` or before, the longest due first.
+  public func heldUsers(dueBy time: Timestamp, limit: Int) throws -> [UserID] {
+    let statement = try db.cachedStatement(
+      sql: """
+        SELECT users.id, users.name FROM jobs JOIN users ON users.id = jobs.user
+        WHERE state = 'held' AND due <= ? ORDER BY due
+        """)
+    var known: Set<Int64> = []
+    var users: [UserID] = []
+    let rows = try Row.fetchCursor(statement, arguments: [time.rawValue])
+    while users.count < limit, let row = try rows.next() {
+      if known.insert(row[0]).inserted { users.append(UserID(unchecked: row[1])) }
+    }
+    return users
+  }
+}
+
+extension Reader {
+  /// True if a fact of the decision may have changed since the job was made, for example while the job was being sent
+  /// and could not be decided again.
+  public func isOutdated(_ id: String) throws -> Bool {
+    try db.has(
+      """
+      SELECT 1 FROM jobs
+      JOIN users ON users.id = jobs.user
+      LEFT JOIN members ON members.room = jobs.room AND members.user = jobs.user
+      WHERE jobs.id = ? AND (users.changed >= jobs.created OR members.received >= jobs.seq)
+      """,
+      [id])
+  }
+
+  /// Users with a changed fact and an unfinished job from before that change, in the order in which the store came to
+  /// know the users. Users with held jobs only are left out.
+  /// - Parameter after: The last of the page before; nil: from the first.
+  public func changedUsers(after user: UserID?, limit: Int) throws -> [UserID] {
+    // One condition each, because different indexes serve them.
+    let hasChanged = [
+      ("jobs_member", Schema.queued), ("jobs_aside", "\(Schema.aside) AND state <> 'held'"),
+    ].map { index, states in
+      """
+      EXISTS (
+        SELECT 1 FROM jobs INDEXED BY \(index)
+        WHERE jobs.user = users.id AND \(states) AND jobs.created <= users.changed)
+      """
+    }
+    return try db.all(
+      """
+      SELECT name FROM users
+      WHERE id > coalesce((SELECT id FROM users WHERE name = ?), 0) AND changed IS NOT NULL
+        AND (\(hasChanged.joined(separator: " OR ")))
+      ORDER BY id LIMIT ?
+      """,
+      [user?.rawValue, limit]
+    ).map { UserID(unchecked: $0[0]) }
+  }
+}
+
+extension OpenJob {
+  /// The columns of ``Reader/openJobs(of:before:limit:)``.
+  fileprivate init(_ row: Row) throws {
+    let read: Int64? = row[12]
+    self.init(
+      id: row[1], room: RoomID(unchecked: row[2]), state: try row.choice(3), due: Timestamp(rawValue: row[4]),
+      created: Timestamp(rawValue: row[5]), isUnknown: row[6], level: row[7], isNotifyAnyway: row[8],
+      isDigest: row[9], mergedInto: row[11], collapse: row[10], message: try UndecidedRecord(row, at: 14),
+      marks: read.map { Marks(read: $0, received: row[13]) },
+      device: row.hasNull(atIndex: 21) ? nil : try Device(row, at: 21))
+  }
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+import GRDB
+public import RelayProtocol
+
+/// The position of a job in the order in which jobs were made.
+public struct JobPosition: Sendable {
+  let number: Int64
+}
+
+extension Reader {
+  /// The newest jobs, newest first; without conditions, the jobs of all users in all states.
+  /// - Parameter position: The position of the last job of the page before; nil: the page begins with the newest job.
+  public func jobs(
+    of user: UserID? = nil, in state: JobState? = nil, after position: JobPosition? = nil, limit: Int
+  ) throws -> [JobRecord] {
+    var conditions: [String] = []
+    var arguments: StatementArguments = []
+    if let user {
+      conditions.append("jobs.user = (SELECT id FROM users WHERE name = ?)")
+      arguments += [user.rawValue]
+    }
+    if let state {
+      conditions.append(Self.condition(on: state, isOfOne: user != nil))
+      arguments += [state.rawValue]
+    }
+    if let position {
+      conditions.append("jobs.number < ?")
+      arguments += [position.number]
+    }
+    let condition = conditions.isEmpty ? "" : "WHERE \(conditions.joined(separator: " AND "))"
+    return try db.all("\(JobRecord.query) \(condition) ORDER BY jobs.number DESC LIMIT ?", arguments + [limit])
+      .map(JobRecord.init(_:))
+  }
+
+  /// The position of a job among all jobs; nil when there is no such job, or not any more.
+  public func position(of job: String) throws -> JobPosition? {
+    try db.first("SELECT number FROM jobs WHERE id = ?", [job]).map { JobPosition(number: $0[0]) }
+  }
+
+  /// Selects the index with each state's jobs in their order, so that SQLite reads one page and no more. Most jobs are
+  /// sent.
+  private static func condition(on state: JobState, isOfOne: Bool) -> String {
+    isOfOne || state == .sent ? "state = ?" : "\(Schema.unsent) AND state = ?"
+  }
+}

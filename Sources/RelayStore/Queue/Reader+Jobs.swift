@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+import GRDB
+public import RelayProtocol
+
+extension Reader {
+  /// Returns `nil` if there is no such job, or not any more.
+  public func job(_ id: String) throws -> JobRecord? {
+    try db.first("\(JobRecord.query) WHERE jobs.id = ?", [id]).map(JobRecord.init(_:))
+  }
+
+  /// The messages in a job's push whose senders want delivery reports, and these senders: the job's own message and
+  /// those of the jobs that are merged into it.
+  public func reported(by id: String, limit: Int) throws -> [(message: MessageReference, sender: UserID)] {
+    try db.all(
+      """
+      SELECT rooms.name, messages.seq, users.name FROM jobs
+      JOIN rooms ON rooms.id = jobs.room
+      JOIN messages ON messages.room = jobs.room AND messages.seq = jobs.seq AND messages.reports
+      JOIN users ON users.id = messages.sender
+      WHERE jobs.number IN (
+        SELECT number FROM jobs WHERE id = ?1
+        UNION ALL
+        SELECT number FROM jobs WHERE merged_into = ?1 AND state = 'merged')
+      ORDER BY jobs.number LIMIT ?2
+      """,
+      [id, limit]
+    ).map { (MessageReference(room: RoomID(unchecked: $0[0]), seq: $0[1]), UserID(unchecked: $0[2])) }
+  }
+
+  /// The time at which there is next something to claim; nil: nothing waits. This covers jobs that are the next of
+  /// their queues, the ends of leases, throttled jobs and updates. A device's further jobs can be claimed when the one
+  /// being sent is finished.
+  /// - Parameters:
+  ///   - capacity: As of ``Transaction/claim(limit:now:leaseUntil:capacity:)``: jobs of lanes without any do not count.
+  ///   - updateCapacity: The same for updates.
+  public func nextDue(capacity: [Lane: Int] = [:], updateCapacity: [Lane: Int] = [:]) throws -> Timestamp? {
+    let jobs = try lanes().filter { capacity[$0] != 0 }.map { lane in
+      try db.first(
+        "SELECT due FROM jobs AS job WHERE \(Self.isClaimable) AND lane = ? ORDER BY due LIMIT 1", [lane.name])
+    }
+    let lease = try db.first("SELECT min(lease) FROM jobs WHERE state = 'sending'")
+    let updates = try lanesOfUpdates().filter { updateCapacity[$0] != 0 }.map { lane in
+      try db.first(
+        "SELECT due FROM updates INDEXED BY updates_due WHERE lane = ? AND lease IS NULL ORDER BY due LIMIT 1",
+        [lane.name])
+    }
+    let updating = try db.first("SELECT min(lease) FROM updates WHERE lease IS NOT NULL")
+    let throttled = try db.first("SELECT min(due) FROM jobs WHERE state = 'waiting'")
+    let times: [Int64?] = (jobs + updates + [lease, updating, throttled]).map { $0?[0] }
+    return times.compactMap { $0 }.min().map(Timestamp.init(rawValue:))
+  }
+
+  /// True if ``Transaction/storePendingUpdates()`` has anything to store.
+  public func hasPendingUpdates() throws -> Bool { try db.has("SELECT 1 FROM pending_changes") }
+
+  /// The number of jobs in each state that has any.
+  public func jobCounts() throws -> [JobState: Int] {
+    var counts: [JobState: Int] = [:]
+    for row in try db.all("SELECT state, count(*) FROM jobs GROUP BY state") { counts[try row.choice(0)] = row[1] }
+    return counts
+  }
+
+  /// The number of unfinished jobs by state, and the creation time of the oldest job that waits for its gateway only.
+  /// The number of finished jobs does not slow this down.
+  public func unfinishedJobs() throws -> (counts: [JobState: Int], oldest: Timestamp?) {
+    var counts: [JobState: Int] = [:]
+    var oldest: Timestamp?
+    let queued = try db.all(
+      "SELECT state, count(*), min(created) FROM jobs INDEXED BY jobs_member WHERE \(Schema.queued) GROUP BY state")
+    for row in queued {
+      counts[try row.choice(0)] = row[1]
+      let created = Timestamp(rawValue: row[2])
+      oldest = min(oldest ?? created, created)
+    }
+    let aside = try db.all(
+      "SELECT state, count(*) FROM jobs INDEXED BY jobs_aside WHERE \(Schema.aside) GROUP BY state")
+    for row in aside { counts[try row.choice(0)] = row[1] }
+    return (counts, oldest)
+  }
+
+  /// A condition on `job`: it can be claimed once it is due.
+  static let isClaimable = """
+    job.\(Schema.open) AND job.is_next AND NOT EXISTS (
+      SELECT 1 FROM jobs AS other
+      WHERE other.state = 'sending' AND other.user = job.user AND other.device = job.device)
+    """
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+import GRDB
+public import RelayProtocol
+
+/// Cancels jobs that have lost their reason.
+extension Transaction {
+  /// Cancels the user's jobs for messages of the room up to `seq` that are not being sent, held ones too.
+  /// - Parameter sparesCalls: True if calls go on ringing: only a user who reads the call has answered it.
+  /// - Returns: The number of cancelled jobs.
+  @discardableResult
+  public func cancel(
+    _ room: RoomID, _ user: UserID, upTo seq: Int64, sparesCalls: Bool = false, reason: String
+  ) throws -> Int {
+    guard let known = try row(of: room), let id = try row(of: user) else { return 0 }
+    let isSpared = """
+      AND NOT EXISTS (
+        SELECT 1 FROM messages WHERE messages.room = jobs.room AND messages.seq = jobs.seq
+          AND push_kind = '\(RequestedPush.call)')
+      """
+    return try cancelJobs(
+      "user = ? AND room = ? AND seq <= ? \(sparesCalls ? isSpared : "")", [id, known.id, seq], note: reason)
+  }
+
+  /// Cancels unfinished jobs, except those that are being sent.
+  /// - Parameters:
+  ///   - condition: A condition that an index serves.
+  ///   - state: ``FinishedState/expired`` for jobs that are too late.
+  @discardableResult
+  func cancelJobs(
+    _ condition: String, _ arguments: StatementArguments, note: String, as state: FinishedState = .cancelled
+  ) throws -> Int {
+    try cancel(queued: "\(Schema.queued) AND state <> 'sending'", condition, arguments, note, state)
+  }
+
+  /// Cancels unfinished jobs, including those that are being sent: they must not be tried again.
+  /// - Parameter condition: A condition that an index serves.
+  func abandonJobs(_ condition: String, _ arguments: StatementArguments, note: String) throws {
+    try cancel(queued: Schema.queued, condition, arguments, note, .cancelled)
+  }
+
+  @discardableResult
+  private func cancel(
+    queued: String, _ condition: String, _ arguments: StatementArguments, _ note: String,
+    _ state: FinishedState
+  ) throws -> Int {
+    // One statement each, because different indexes serve them.
+    let cancelled = try [Schema.aside, queued].map { states in
+      try db.all(
+        """
+        UPDATE jobs SET \(state.event.assignment), note = ?, finished_at = ?, lease = NULL,
+          is_unknown = is_unknown OR state = 'sending'
+        WHERE \(states) AND \(condition)
+        RETURNING id, digest IS NOT NULL AS is_digest, user, device, room
+        """,
+        [note, now.rawValue] + arguments)
+    }
+    for (isHeld, rows) in zip([true, false], cancelled) {
+      for row in rows where row["is_digest"] { try handOver(row["id"], isHeld: isHeld) }
+    }
+    for queue in Set(cancelled[1].map(JobQueue.init(_:))) { try promote(in: queue) }
+    return cancelled.reduce(0) { $0 + $1.count }
+  }
+}

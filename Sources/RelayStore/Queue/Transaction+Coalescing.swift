@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+import GRDB
+import RelayProtocol
+
+/// Messages that could not go out at once, and go out as one push.
+///
+/// If a gateway could not take a push, or its sender's pace delayed it, then the later messages of the room that would
+/// look and sound alike are merged with it. Messages that can go out at once go out one by one.
+extension Transaction {
+  /// The messages that waited and that one push covers at most. Another push covers the rest.
+  public static let mostCoalesced = 1_000
+  /// The number of jobs that one call of ``claim(limit:now:leaseUntil:capacity:)`` reads, except that it
+  /// completes a room. The next calls read the others.
+  static let mostMergedAtOnce = 2 * mostCoalesced
+
+  /// Moves throttled jobs whose time has come into the order of their rooms.
+  func endWaits(now: Timestamp) throws {
+    let ended = try db.all(
+      "SELECT user, device, room FROM jobs WHERE \(JobEvent.waitEnded.condition) AND due <= ? ORDER BY due LIMIT ?",
+      [now.rawValue, Self.mostCoalesced])
+    for queue in Set(ended.map(JobQueue.init(_:))) {
+      try db.run(
+        """
+        UPDATE jobs INDEXED BY jobs_aside SET \(JobEvent.waitEnded.assignment), is_late = 1
+        WHERE \(Schema.aside) AND \(JobEvent.waitEnded.condition) AND user = ? AND room = ? AND device = ? AND due <= ?
+        """,
+        [queue.user, queue.room, queue.device, now.rawValue])
+      try promoteAnew(in: queue)
+    }
+  }
+
+  /// Merges the due jobs of a queue whose first one is late.
+  /// - Parameter budget: The number of jobs that may be read. It is reduced by the jobs that were read.
+  /// - Returns: The job that is the first one then, if it is due; nil also if the budget is used up.
+  func coalesce(_ queue: JobQueue, now: Timestamp, budget: inout Int) throws -> String? {
+    guard budget > 0 else { return nil }
+    let late = try lateJobs(in: queue, now: now)
+    // The last one is merged in a later call, when it is the first of its queue.
+    if late.count > Self.mostCoalesced, let last = late.last {
+      try db.run("UPDATE jobs SET is_late = 1 WHERE number = ?", [last.number])
+    }
+    budget -= late.count
+    var groups: [LateJob.Look: (jobs: [LateJob], count: Int)] = [:]
+    for job in late {
+      if let group = groups[job.look], group.count + job.count > Self.mostCoalesced {
+        try merge(group.jobs)
+        groups[job.look] = nil
+      }
+      groups[job.look, default: ([], 0)].jobs.append(job)
+      groups[job.look, default: ([], 0)].count += job.count
+    }
+    for group in groups.values { try merge(group.jobs) }
+    try promote(in: queue)
+    return try db.first(
+      """
+      SELECT id FROM jobs INDEXED BY jobs_member
+      WHERE \(Schema.queued) AND user = ? AND room = ? AND device = ? AND is_next AND due <= ?
+      """,
+      [queue.user, queue.room, queue.device, now.rawValue])?[0]
+  }
+
+  /// The due jobs of a queue that may be merged, in the order of their messages. These jobs go out by themselves:
+  /// calls, jobs that notify anyway, and notifications without a room, because a digest names the room. So do pushes
+  /// that may have reached the phone, because the phone would show them twice.
+  private func lateJobs(in queue: JobQueue, now: Timestamp) throws -> [LateJob] {
+    try db.all(
+      """
+      SELECT job.number, job.id, job.digest IS NOT NULL AS is_digest, (
+          SELECT count(*) FROM jobs AS other WHERE \(Self.isMerged("other", into: "job.id"))) AS merged,
+        job.level, messages.push_level, messages.push_style
+      FROM jobs AS job INDEXED BY jobs_member
+      JOIN messages ON messages.room = job.room AND messages.seq = job.seq
+      JOIN rooms ON rooms.id = job.room AND NOT \(Schema.isNotifications("rooms.name"))
+      WHERE job.\(Schema.queued) AND job.user = ? AND job.room = ? AND job.device = ? AND job.state <> 'sending'
+        AND job.due <= ? AND coalesce(job.expires > ?, 1) AND NOT job.is_notify_anyway AND NOT job.is_unknown
+        AND job.collapse_room IS NULL AND messages.push_kind IS NULL
+      ORDER BY job.seq LIMIT ?
+      """,
+      [queue.user, queue.room, queue.device, now.rawValue, now.rawValue, Self.mostCoalesced + 1]
+    ).map(LateJob.init(_:))
+  }
+
+  /// Merges jobs into the last of them, which takes their place: the older due time, and as many attempts.
+  private func merge(_ jobs: [LateJob]) throws {
+    guard jobs.count > 1, let head = jobs.last else { return }
+    try db.run(
+      """
+      UPDATE jobs SET digest = coalesce(digest, '[]'), is_late = 1, (due, attempts) = (
+        SELECT min(due), max(attempts) FROM jobs AS other WHERE other.number IN (SELECT value FROM json_each(?2)))
+      WHERE number = ?1
+      """,
+      [head.number, StoredJSON.text(of: jobs.map(\.number))])
+    for job in jobs.dropLast() { try absorb(job.number, digest: job.isDigest ? job.id : nil, into: head.id) }
+  }
+}
+
+/// The facts about a job that merging needs.
+private struct LateJob {
+  let number: Int64
+  let id: String
+  let isDigest: Bool
+  /// The number of messages in its push.
+  let count: Int
+  let look: Look
+
+  /// Jobs become one push only if their looks are equal.
+  struct Look: Hashable {
+    let level: String
+    /// See ``RequestedPush/style``.
+    let style: String?
+  }
+
+  /// - Parameter row: Of ``Transaction/lateJobs(in:now:)``.
+  init(_ row: Row) {
+    number = row["number"]
+    id = row["id"]
+    isDigest = row["is_digest"]
+    count = 1 + (row["merged"] as Int)
+    let (decided, requested): (String?, String?) = (row["level"], row["push_level"])
+    look = Look(level: decided ?? requested ?? "active", style: row["push_style"])
+  }
+}

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import GRDB
+public import RelayProtocol
+
+extension Transaction {
+  /// Stores jobs for a message. If a job for the same message and device exists, in any state, it stays: the relay may
+  /// decide a message again after a crash, and must not push it twice. A job is cancelled at once if its device is not
+  /// registered any more, or if its recipient has left the room.
+  ///
+  /// A Notify Anyway replaces a job that was not sent yet. If the first push was sent, the Notify Anyway is a second
+  /// push, which replaces the first one on the phone. There is never a third push.
+  /// - Returns: The ids of the new jobs that will be sent. Throws ``StoreError/noRoom(_:)``.
+  @discardableResult
+  public func insert(_ jobs: [JobDraft], room: RoomID, seq: Int64) throws -> [String] {
+    guard let known = try row(of: room) else { throw StoreError.noRoom(room) }
+    return try insert(jobs, known, seq: seq, now: now)
+  }
+
+  func insert(_ jobs: [JobDraft], _ room: WriterCache.Room, seq: Int64, now: Timestamp) throws -> [String] {
+    try jobs.compactMap { job in
+      let queue = try JobQueue(user: needRow(of: job.user), device: job.device.rawValue, room: room.id)
+      if job.isSilent {
+        try insertSilent(queue, seq: seq)
+        return nil
+      }
+      guard job.isNotifyAnyway else { return try insert(job, queue, seq: seq, now: now) }
+      return try insertAnyway(job, queue, seq: seq, now: now)
+    }
+  }
+
+  /// - Parameters:
+  ///   - round: 1 for a second push of the message.
+  ///   - collapse: The message whose push this one replaces; nil: its own.
+  func insert(
+    _ job: JobDraft, _ queue: JobQueue, seq: Int64, round: Int = 0, collapse: (room: Int64, seq: Int64)? = nil,
+    now: Timestamp
+  ) throws -> String? {
+    let isHeld = job.state == .held
+    let lane = try lane(of: queue.device, ofRow: queue.user)
+    let obstacle = lane == nil ? "no device" : try obstacle(to: queue, holding: isHeld ? seq : nil)
+    let state: JobState = obstacle != nil ? .cancelled : isHeld ? .held : job.due > now ? .waiting : .ready
+    let due = isHeld ? min(job.due, now + JobDraft.longestHold) : job.due
+    let id = UUID().uuidString.lowercased()
+    try db.run(
+      """
+      INSERT INTO jobs
+        (id, room, seq, user, device, platform, token, state, is_next, due, created, reasons, finished_at, note, round,
+          is_notify_anyway, level, explanation, collapse_room, collapse_seq, expires, lane)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      ON CONFLICT (user, device, room, seq, round) DO NOTHING
+      """,
+      [
+        id, queue.room, seq, queue.user, queue.device, job.platform.rawValue, job.token, state.rawValue, due.rawValue,
+        now.rawValue, Self.text(of: job.reasons), obstacle == nil ? nil : now.rawValue, obstacle, round,
+        job.isNotifyAnyway, job.level, job.explanation.map { String(decoding: $0, as: UTF8.self) }, collapse?.room,
+        collapse?.seq, job.expires?.rawValue, lane?.name ?? "",
+      ])
+    guard obstacle == nil, !isHeld, db.changesCount == 1 else { return nil }
+    try promote(in: queue)
+    return id
+  }
+
+  /// The reason to cancel a new job because something changed between the decision and its transaction; nil: none.
+  /// - Parameter seq: The message of a held job, which a new decision needs.
+  private func obstacle(to queue: JobQueue, holding seq: Int64?) throws -> String? {
+    guard
+      try db.has(
+        """
+        SELECT 1 FROM members WHERE room = ?1 AND user = ?2
+        UNION ALL
+        SELECT 1 FROM rooms WHERE id = ?1 AND \(Schema.isNotifications("name"))
+        """,
+        [queue.room, queue.user])
+    else { return "not a member" }
+    guard let seq else { return nil }
+    return try db.has("SELECT 1 FROM messages WHERE room = ? AND seq = ?", [queue.room, seq]) ? nil : "no message"
+  }
+
+  /// Ends a job. A job that was cancelled while it was being sent can still become `sent`, because the push has left.
+  ///
+  /// The jobs that are merged into it end with it. But if it is cancelled or expires, they go out without its message.
+  /// - Parameters:
+  ///   - isUnknown: True if the push may have reached the phone.
+  ///   - othersDue: The due time of the jobs that were merged into it; nil: its own due time.
+  /// - Returns: False if there is no such job, or if it cannot end like this.
+  @discardableResult
+  public func finish(
+    _ id: String, state: FinishedState, note: String? = nil, isUnknown: Bool = false, othersDue: Timestamp? = nil,
+    now: Timestamp
+  ) throws -> Bool {
+    let finished = try db.all(
+      """
+      UPDATE jobs SET \(state.event.assignment), note = ?1, finished_at = ?2, lease = NULL,
+        is_unknown = is_unknown OR ?4, due = coalesce(?5, due), is_late = is_late OR ?5 IS NOT NULL
+      WHERE id = ?3 AND \(state.event.condition)
+        AND (\(Schema.unfinished) OR state = 'cancelled' AND attempts > 0)
+      RETURNING user, device, room, digest IS NOT NULL AS is_digest
+      """,
+      [note, now.rawValue, id, isUnknown, othersDue?.rawValue])
+    guard let row = finished.first else { return false }
+    if row["is_digest"] {
+      switch state {
+      case .sent, .dead: try finishMerged(into: id, now: now)
+      case .cancelled, .expired: try handOver(id, isHeld: false)
+      }
+    }
+    if state == .sent { try expectMiss(of: id) }
+    try promote(in: JobQueue(row))
+    return true
+  }
+
+  /// Replaces the note about the end of a job.
+  public func amend(_ id: String, note: String) throws {
+    try db.run("UPDATE jobs SET note = ? WHERE id = ?", [note, id])
+  }
+
+  /// Appends attempts to the log of a job, in whatever state the job is. The log keeps the newest.
+  public func note(_ attempts: [PushAttempt], of id: String) throws {
+    guard !attempts.isEmpty else { return }
+    func text(_ attempts: [PushAttempt]) throws -> String {
+      try StoredJSON.text(of: Array(attempts.suffix(JobRecord.mostAttempts)))
+    }
+    // Most jobs have one attempt.
+    try db.run("UPDATE jobs SET attempt_log = ? WHERE id = ? AND attempt_log IS NULL", [text(attempts), id])
+    guard db.changesCount == 0, let row = try db.first("SELECT attempt_log FROM jobs WHERE id = ?", [id]) else {
+      return
+    }
+    let known: [PushAttempt] = try row.json(0, "a job's attempts") ?? []
+    try db.run("UPDATE jobs SET attempt_log = ? WHERE id = ?", [text(known + attempts), id])
+  }
+
+  /// Records that a device reports the arrival of a push. The first report counts.
+  /// - Returns: The time of the first report, true if this is the first one, and the owner of the device; nil when
+  ///   there is no such job.
+  public func received(_ id: String, now: Timestamp) throws -> (time: Timestamp, isNews: Bool, user: UserID)? {
+    let row = try db.first(
+      "SELECT received, users.name FROM jobs JOIN users ON users.id = jobs.user WHERE jobs.id = ?", [id])
+    guard let row else { return nil }
+    let user = UserID(unchecked: row[1])
+    if let known = row.time(0) { return (known, false, user) }
+    try db.run("UPDATE jobs SET received = ? WHERE id = ?", [now.rawValue, id])
+    return (now, true, user)
+  }
+
+  /// Makes a claimed job due again at `due`. Later jobs of its room and device do not overtake it.
+  ///
+  /// Cancels the job if its message was read or deleted meanwhile, or if it is an answered call.
+  /// - Parameters:
+  ///   - wasTried: False if the gateway did not get the push. Then the claim does not count as an attempt.
+  ///   - isUnknown: True if the push may have reached the phone. Then the job is not merged with others.
+  /// - Returns: False if the job is not claimed any more, or was cancelled.
+  @discardableResult
+  public func retry(
+    _ id: String, due: Timestamp, note: String? = nil, wasTried: Bool = true, isUnknown: Bool = false
+  ) throws -> Bool {
+    let claimed = try db.first(
+      """
+      SELECT messages.is_deleted, members.read >= job.seq, \(Reader.isAnsweredCall) FROM jobs AS job
+      LEFT JOIN messages ON messages.room = job.room AND messages.seq = job.seq
+      LEFT JOIN members ON members.room = job.room AND members.user = job.user
+      WHERE job.id = ? AND job.state = 'sending'
+      """,
+      [id])
+    guard let claimed else { return false }
+    let ends: [(note: String, holds: Bool?)] = [
+      ("deleted", claimed[0]), ("read", claimed[1]), ("answered", claimed[2]),
+    ]
+    if let end = ends.first(where: { $0.holds == true })?.note {
+      try finish(id, state: .cancelled, note: end, isUnknown: isUnknown, now: now)
+      return false
+    }
+    try db.run(
+      """
+      UPDATE jobs SET \(JobEvent.retried.assignment), due = ?, note = ?, lease = NULL, attempts = attempts - ?,
+        is_late = 1, is_unknown = is_unknown OR ?
+      WHERE id = ? AND \(JobEvent.retried.condition)
+      """,
+      [due.rawValue, note, wasTried ? 0 : 1, isUnknown, id])
+    return true
+  }
+
+  /// Ends every lease, at the start: the process that had claimed the jobs has ended.
+  public func releaseLeases() throws {
+    try db.run(Self.leaseEnd)
+    try db.run("UPDATE updates SET lease = NULL WHERE lease IS NOT NULL")
+  }
+
+  /// Deletes jobs that finished before `time`, at most ``mostPurged`` of them.
+  /// - Returns: The number of deleted jobs; if it is ``mostPurged``, there may be more.
+  @discardableResult
+  public func purge(finishedBefore time: Timestamp) throws -> Int {
+    try db.run(
+      """
+      DELETE FROM jobs WHERE id IN
+        (SELECT id FROM jobs WHERE finished_at IS NOT NULL AND finished_at < ? ORDER BY finished_at LIMIT ?)
+      """,
+      [time.rawValue, Self.mostPurged])
+    return db.changesCount
+  }
+
+  /// The maximum of rows that one purge deletes, so that no message waits long for it.
+  public static let mostPurged = 1_000
+
+  private static func text(of reasons: [String]) -> String {
+    var json = JSONWriter()
+    json.array { for reason in reasons { $0.string(reason) } }
+    return String(decoding: json.bytes, as: UTF8.self)
+  }
+}

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+import GRDB
+import RelayProtocol
+
+/// Jobs whose messages another job's push contains, because a silence has ended or they could not go out at once.
+///
+/// They are `merged` and refer to that job, the digest head. They end with it. If only the digest head's own message
+/// leaves, because the job is cancelled or expires, then one of the others becomes the digest head.
+extension Transaction {
+  /// Merges an open job, and the jobs that were merged into it, into another job of the same device.
+  ///
+  /// A job whose push may have reached the phone is not merged, because the phone would show it twice, unless the
+  /// digest replaces that very push. A job that is to notify anyway is not merged, because the others are not to.
+  func merge(_ job: StoredJob, into head: StoredJob) throws -> Bool {
+    let isSame = head.queue.user == job.queue.user && head.queue.device == job.queue.device
+    guard isSame, head.id != job.id, head.isOpen, head.state != .merged, !head.isNotifyAnyway,
+      job.state != .merged, !job.isNotifyAnyway, !job.isUnknown, job.collapse.map({ $0 == head.target }) ?? true
+    else { return false }
+    try absorb(job.number, digest: job.isDigest ? job.id : nil, into: head.id)
+    try db.run("UPDATE jobs SET digest = coalesce(digest, '[]') WHERE number = ?", [head.number])
+    try promote(in: job.queue)
+    return true
+  }
+
+  /// - Parameter id: The id of the job if it is a digest head; else nil.
+  func absorb(_ number: Int64, digest id: String?, into head: String) throws {
+    try db.run(
+      """
+      UPDATE jobs SET \(JobEvent.merged.assignment), merged_into = ?, is_next = 0, digest = NULL
+      WHERE number = ? AND \(JobEvent.merged.condition)
+      """,
+      [head, number])
+    if let id { try rebase(from: id, to: head) }
+  }
+
+  /// Takes a merged job out of its digest.
+  /// - Parameters:
+  ///   - event: ``JobEvent/held`` or ``JobEvent/released``.
+  ///   - due: The due time in the new state.
+  func separate(_ job: StoredJob, on event: JobEvent, due: Timestamp) throws {
+    try db.run(
+      """
+      UPDATE jobs SET \(event.assignment), due = ?, merged_into = NULL, (collapse_room, collapse_seq) = (
+        SELECT \(Self.inheritedCollapse) FROM jobs AS head WHERE head.id = jobs.merged_into)
+      WHERE number = ? AND \(event.condition)
+      """,
+      [due.rawValue, job.number])
+  }
+
+  /// Splits a digest: its head goes out by itself, and the others without it.
+  func split(_ job: StoredJob) throws {
+    try handOver(job.id, isHeld: job.state == .held)
+    try db.run("UPDATE jobs SET digest = NULL WHERE number = ?", [job.number])
+  }
+
+  /// Makes the newest message of a digest whose head left the new digest head, at the level of the old one.
+  /// - Parameter isHeld: True if the old digest head was held.
+  func handOver(_ id: String, isHeld: Bool) throws {
+    try expireMerged(into: id)
+    let newest = try db.first(
+      """
+      SELECT job.id, job.user, job.device, job.room FROM jobs AS job
+      LEFT JOIN messages ON messages.room = job.room AND messages.seq = job.seq
+      WHERE \(Self.isMerged("job")) ORDER BY messages.time DESC, job.number DESC LIMIT 1
+      """,
+      [id])
+    guard let newest else { return }
+    let head: String = newest["id"]
+    let event: JobEvent = isHeld ? .held : .released
+    try db.run(
+      """
+      UPDATE jobs SET \(event.assignment), merged_into = NULL, (due, is_late, collapse_room, collapse_seq) = (
+        SELECT min(due, coalesce(jobs.expires, due)), is_late, \(Self.inheritedCollapse)
+        FROM jobs AS head WHERE head.id = jobs.merged_into)
+      WHERE id = ? AND \(event.condition)
+      """,
+      [head])
+    if try rebase(from: id, to: head) {
+      try db.run(
+        "UPDATE jobs SET digest = '[]', level = (SELECT level FROM jobs WHERE id = ?) WHERE id = ?", [id, head])
+    }
+    if !isHeld { try promote(in: JobQueue(newest)) }
+  }
+
+  /// Ends the jobs that are merged into another one and have expired.
+  func expireMerged(into id: String) throws {
+    try db.run(
+      """
+      UPDATE jobs SET \(JobEvent.expired.assignment), note = 'expired', finished_at = ?2
+      WHERE \(Self.isMerged("jobs")) AND expires <= ?2
+      """,
+      [id, now.rawValue])
+  }
+
+  func finishMerged(into id: String, now: Timestamp) throws {
+    try db.run("UPDATE jobs SET finished_at = ?2 WHERE \(Self.isMerged("jobs"))", [id, now.rawValue])
+  }
+
+  /// True if an unfinished job is merged into this one.
+  func isDigestHead(_ id: String) throws -> Bool {
+    try db.has("SELECT 1 FROM jobs WHERE \(Self.isMerged("jobs"))", [id])
+  }
+
+  /// - Returns: True if any job was merged into the old digest head.
+  @discardableResult
+  private func rebase(from id: String, to head: String) throws -> Bool {
+    try db.run("UPDATE jobs SET merged_into = ?2 WHERE \(Self.isMerged("jobs"))", [id, head])
+    return db.changesCount > 0
+  }
+
+  /// A condition on a job: it is merged into another job, which is not finished.
+  static func isMerged(_ job: String, into head: String = "?1") -> String {
+    "\(job).merged_into = \(head) AND \(job).state = 'merged' AND \(job).\(Schema.unfinished)"
+  }
+
+  /// The message of a push that a digest head, or one before it, may have put on the phone: the next pushes of the
+  /// digest replace that push.
+  private static let inheritedCollapse = """
+    coalesce(collapse_room, CASE WHEN is_unknown OR state = 'sending' THEN room END),
+    coalesce(collapse_seq, CASE WHEN is_unknown OR state = 'sending' THEN seq END)
+    """
+
+  /// The contents of a digest beside its head's own message, without messages that were read or deleted meanwhile.
+  func digest(of id: String, in room: Int64) throws -> (count: Int, others: [Claim.Other]) {
+    let rows = try db.all(
+      """
+      SELECT job.room, rooms.name, max(job.seq), count(*), messages.time FROM jobs AS job
+      JOIN rooms ON rooms.id = job.room
+      JOIN messages ON messages.room = job.room AND messages.seq = job.seq AND NOT messages.is_deleted
+      JOIN members ON members.room = job.room AND members.user = job.user AND members.read < job.seq
+      WHERE \(Self.isMerged("job")) GROUP BY job.room ORDER BY messages.time DESC
+      """,
+      [id])
+    let own = rows.first { $0[0] == room }
+    let others = try rows.filter { $0[0] != room }.prefix(Claim.mostOthers).compactMap { row in
+      try db.first(
+        """
+        SELECT sender.display_name, sender.avatar, \(StoredMessage.columns)
+        FROM messages JOIN users AS sender ON sender.id = messages.sender
+        WHERE messages.room = ? AND messages.seq = ?
+        """,
+        [row[0] as Int64, row[2] as Int64]
+      ).map { found in
+        let message = try StoredMessage(found, at: 2)
+        return Claim.Other(
+          room: RoomID(unchecked: row[1]), message: message,
+          sender: User(id: message.from, name: found[0], avatar: found[1]), count: row[3])
+      }
+    }
+    return (1 + (own?[3] ?? 0), others)
+  }
+}

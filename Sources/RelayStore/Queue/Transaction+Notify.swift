@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+import GRDB
+public import RelayProtocol
+
+/// The result of a Notify Anyway.
+public enum Notified: Equatable, Sendable {
+  /// The named users who were silenced when the message was sent and are notified for the first time.
+  case users([UserID])
+  /// Another user sent the message.
+  case notSender
+  /// ``Transaction/notifyWindow`` is over.
+  case tooLate
+  /// The sender has notified one of them ``Transaction/mostNotified`` times within ``Transaction/notifyRateWindow``,
+  /// and may again at this time. Nobody was notified.
+  case tooMany(until: Timestamp)
+}
+
+extension Transaction {
+  /// The time after a message in which its sender may notify anyway.
+  public static let notifyWindow = Duration.seconds(600)
+  public static let notifyRateWindow = Duration.seconds(60)
+  /// The limit for one sender and one recipient.
+  public static let mostNotified = 5
+
+  /// Records that the sender of a message notifies users who were silenced when it was sent. In the same transaction
+  /// the caller passes their pushes to ``insert(_:room:seq:)``.
+  /// - Parameter users: nil: all silenced users.
+  /// - Returns: nil when the message is not stored, or was deleted.
+  public func notify(
+    _ room: RoomID, _ seq: Int64, by sender: UserID, users: [UserID]? = nil, now: Timestamp
+  ) throws -> Notified? {
+    guard let known = try row(of: room) else { return nil }
+    let message = try db.first(
+      """
+      SELECT users.id, users.name, time FROM messages JOIN users ON users.id = sender
+      WHERE room = ? AND seq = ? AND NOT is_deleted
+      """,
+      [known.id, seq])
+    guard let message else { return nil }
+    guard message[1] == sender.rawValue else { return .notSender }
+    guard now < Timestamp(rawValue: message[2]) + Self.notifyWindow else { return .tooLate }
+    let named = try db.all(
+      """
+      SELECT users.id, users.name FROM silenced JOIN users ON users.id = silenced.user
+      WHERE room = ?1 AND seq = ?2 AND notified IS NULL
+        AND (?3 IS NULL OR users.name IN (SELECT value FROM json_each(?3))) ORDER BY users.name
+      """,
+      [known.id, seq, users?.asJSON])
+    let refusals = try named.compactMap { try endOfRate(from: message[0], to: $0[0], now: now) }
+    if let last = refusals.max() { return .tooMany(until: last) }
+    for user in named {
+      try db.run(
+        "UPDATE silenced SET notified = ? WHERE room = ? AND seq = ? AND user = ?",
+        [now.rawValue, known.id, seq, user[0] as Int64])
+    }
+    return .users(named.map { UserID(unchecked: $0[1]) })
+  }
+
+  /// The time at which the sender may notify the recipient again; nil: now.
+  private func endOfRate(from sender: Int64, to user: Int64, now: Timestamp) throws -> Timestamp? {
+    let oldest = try db.first(
+      """
+      SELECT notified FROM silenced WHERE sender = ? AND user = ? AND notified > ? ORDER BY notified DESC LIMIT 1 OFFSET ?
+      """,
+      [sender, user, (now - Self.notifyRateWindow).rawValue, Self.mostNotified - 1])
+    return oldest.map { Timestamp(rawValue: $0[0]) + Self.notifyRateWindow }
+  }
+
+  func remember(
+    _ silenced: [UserID], _ room: WriterCache.Room, _ sender: Int64, at time: Timestamp
+  ) throws {
+    try db.run(
+      """
+      INSERT INTO silenced (room, seq, user, sender, time)
+      SELECT ?, ?, id, ?, ? FROM users WHERE name IN (SELECT value FROM json_each(?))
+      """,
+      [room.id, room.seq, sender, time.rawValue, silenced.asJSON])
+    // Deletes more rows than it has added, so that the table stays small and no message waits long for the purge.
+    try purgeSilenced(most: 2 * silenced.count)
+  }
+
+  /// Deletes silenced users whom the sender of their message cannot notify any more, at most so many.
+  /// - Returns: The number of deleted rows.
+  @discardableResult
+  public func purgeSilenced(most: Int = mostPurged) throws -> Int {
+    // A notification of the last moment still counts for the rate.
+    let end = now - Self.notifyWindow - Self.notifyRateWindow
+    try db.run(
+      """
+      DELETE FROM silenced WHERE (room, seq, user) IN
+        (SELECT room, seq, user FROM silenced WHERE time <= ? ORDER BY time LIMIT ?)
+      """,
+      [end.rawValue, most])
+    return db.changesCount
+  }
+
+  /// Stores a job that notifies anyway.
+  func insertAnyway(_ job: JobDraft, _ queue: JobQueue, seq: Int64, now: Timestamp) throws -> String? {
+    let known = try db.all(
+      """
+      SELECT \(StoredJob.columns) FROM jobs WHERE user = ? AND device = ? AND room = ? AND seq = ? ORDER BY round
+      """,
+      [queue.user, queue.device, queue.room, seq]
+    ).map(StoredJob.init(_:))
+    guard let first = known.first else { return try insert(job, queue, seq: seq, now: now) }
+    guard known.count == 1, !first.isNotifyAnyway else { return nil }
+    let head = try first.mergedInto.flatMap { try storedJob($0) }
+    let hasLeft = !first.isOpen || head.map { !$0.isOpen || $0.isUnknown } ?? (first.isDigest && first.isUnknown)
+    guard !hasLeft else {
+      let target = (first.state == .merged ? head : nil)?.target ?? first.collapse
+      return try insert(job, queue, seq: seq, round: 1, collapse: target, now: now)
+    }
+    try notifyAnyway(first, as: job)
+    return first.id
+  }
+
+  /// Has a job that was not sent yet notify anyway. It leaves its digest, because the others are not to notify anyway.
+  private func notifyAnyway(_ known: StoredJob, as job: JobDraft) throws {
+    if known.isDigest { try split(known) }
+    try db.run(
+      "UPDATE jobs SET is_notify_anyway = 1, level = ?, explanation = coalesce(?, explanation) WHERE number = ?",
+      [job.level, job.explanation.map { String(decoding: $0, as: UTF8.self) }, known.number])
+    switch known.state {
+    case .merged:
+      try separate(known, on: .released, due: now)
+      try promote(in: known.queue)
+    // The gateway has set the time of the next attempt.
+    case .retrying: break
+    default: try release(known)
+    }
+  }
+}
+
+extension Reader {
+  /// The users who were silenced when a message was sent and were not notified since, by name.
+  public func silenced(_ room: RoomID, _ seq: Int64) throws -> [UserID] {
+    try db.all(
+      """
+      SELECT users.name FROM silenced JOIN users ON users.id = silenced.user
+      WHERE room = (SELECT id FROM rooms WHERE name = ?) AND seq = ? AND notified IS NULL ORDER BY users.name
+      """,
+      [room.rawValue, seq]
+    ).map { UserID(unchecked: $0[0]) }
+  }
+}

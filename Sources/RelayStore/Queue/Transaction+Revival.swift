@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+import GRDB
+public import RelayProtocol
+
+/// The result of a request to send a dead letter again.
+public enum Revival: Equatable, Sendable {
+  /// The job is held and due: the caller decides it again.
+  case begun
+  /// The job was sent again before and is not dead now, so that there is nothing to do.
+  case known
+  case refused(Refusal)
+
+  /// The reason for a refusal; clients may see it.
+  public enum Refusal: String, Sendable, CaseIterable {
+    case notDead = "it is no dead letter"
+    case expired = "its time is over"
+    case noDevice = "the device is not registered any more"
+    case noMessage = "its message is not kept any more"
+  }
+}
+
+extension Transaction {
+  /// Sends a dead letter again, with the jobs that ended with it. Its attempts count from the start, and its log keeps
+  /// the earlier ones.
+  /// - Returns: The result and the recipient; nil when there is no such job, or not any more.
+  public func revive(_ id: String) throws -> (revival: Revival, user: UserID)? {
+    let row = try db.first(
+      """
+      SELECT users.name, job.state, job.finished_at, job.revived IS NOT NULL, job.expires <= ?2,
+        EXISTS (SELECT 1 FROM messages WHERE messages.room = job.room AND messages.seq = job.seq), job.user, job.device
+      FROM jobs AS job JOIN users ON users.id = job.user WHERE job.id = ?1
+      """,
+      [id, now.rawValue])
+    guard let row else { return nil }
+    let user = UserID(unchecked: row[0])
+    guard try row.choice(1, JobState.self) == .dead else { return (row[3] ? .known : .refused(.notDead), user) }
+    if row[4] as Bool? == true { return (.refused(.expired), user) }
+    guard let lane = try lane(of: row[7], ofRow: row[6]) else { return (.refused(.noDevice), user) }
+    guard row[5] else { return (.refused(.noMessage), user) }
+    try db.run(
+      """
+      UPDATE jobs SET \(JobEvent.revived.assignment), due = ?2, revived = ?2, is_next = 0, attempts = 0,
+        finished_at = NULL, note = NULL, lane = ?3
+      WHERE id = ?1 AND \(JobEvent.revived.condition)
+      """,
+      [id, now.rawValue, lane.name])
+    try db.run(
+      "UPDATE jobs SET finished_at = NULL, lane = ? WHERE merged_into = ? AND state = 'merged' AND finished_at = ?",
+      [lane.name, id, row[2] as Int64])
+    return (.begun, user)
+  }
+}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+import GRDB
+public import RelayProtocol
+
+/// The new decision about a job.
+public enum JobRuling: Equatable, Sendable {
+  /// The job is pushed at this level: at once if it was held, else at its due time.
+  case push(level: String)
+  /// The job is decided again at this time, or when nothing silences the device any more; at most
+  /// ``JobDraft/longestHold`` after the job was made. Not possible if the push may have reached the phone, or if it
+  /// notifies anyway.
+  case hold(until: Timestamp)
+  /// The job stays held although nothing silences the device any more, because the recipient may yet receive the
+  /// message. It is decided again at this time, which the decision bounds.
+  case wait(until: Timestamp)
+  /// The job is not pushed, for this reason.
+  case cancel(String)
+  /// The job is not pushed, because it is too late.
+  case expire
+  /// The push of this job, which should be that of the newest message, contains the message. By itself the message has
+  /// this level.
+  case merge(into: String, level: String? = nil)
+}
+
+extension Transaction {
+  /// Applies a ruling to a job that is neither finished nor being sent.
+  ///
+  /// A job cannot become the digest head if it is merged, finished or being sent, belongs to another device, or
+  /// notifies anyway. A job cannot be merged if it is merged already, may have reached the phone, or notifies anyway.
+  /// - Parameter explanation: The decision and its facts as JSON; nil: unchanged.
+  /// - Returns: False if the job has another state meanwhile, or cannot be merged. Nothing was changed.
+  @discardableResult
+  public func rule(_ id: String, _ ruling: JobRuling, explanation: [UInt8]? = nil) throws -> Bool {
+    guard let job = try storedJob(id), job.isOpen else { return false }
+    switch ruling {
+    case .push(let level):
+      try db.run("UPDATE jobs SET level = ? WHERE number = ?", [level, job.number])
+      if job.state == .held { try release(job) }
+    case .hold(let until):
+      guard !job.isUnknown, !job.isNotifyAnyway else { return false }
+      try hold(job, until: until, longest: JobDraft.longestHold)
+    case .wait(let until):
+      guard job.state == .held else { return false }
+      try hold(job, until: until)
+    case .cancel(let reason): try cancelJobs("number = ?", [job.number], note: reason)
+    case .expire: try cancelJobs("number = ?", [job.number], note: "expired", as: .expired)
+    case .merge(let head, let level):
+      guard let head = try storedJob(head), try merge(job, into: head) else { return false }
+      try db.run("UPDATE jobs SET level = coalesce(?, level) WHERE number = ?", [level, job.number])
+    }
+    if let explanation {
+      try db.run(
+        "UPDATE jobs SET explanation = ? WHERE number = ?", [String(decoding: explanation, as: UTF8.self), job.number])
+    }
+    return true
+  }
+
+  /// Records that a fact has changed by which the relay decides the user's pushes. The caller decides earlier jobs
+  /// again. If the relay is killed before, the next start does; see ``Reader/changedUsers(after:limit:)``.
+  public func noteChange(of user: UserID) throws {
+    try db.run("UPDATE users SET changed = ? WHERE id = ?", [now.rawValue, needRow(of: user)])
+  }
+
+  /// Makes all held jobs due at `time` at the latest.
+  public func decideHeldAgain(by time: Timestamp) throws {
+    try db.run("UPDATE jobs SET due = ?1 WHERE state = 'held' AND due > ?1", [time.rawValue])
+  }
+
+  /// Moves due times and leases after the wall clock was set: a waiting push is due after the same time as before, and
+  /// a lease lasts as long. A push that was due already is due now.
+  ///
+  /// This may run after other writes of the new time, so it leaves all that may be of the new time as it is. Nothing
+  /// waits longer than before. After a step forward a push that was due beyond `time` is due sooner.
+  /// - Parameter time: The new time at which the relay noticed the step.
+  public func moveDue(by step: Duration, setTo time: Timestamp) throws {
+    for (table, column, condition) in [
+      ("jobs", "due", "state IN ('ready', 'retrying', 'waiting')"), ("jobs", "lease", "state = 'sending'"),
+      ("updates", "due", "true"), ("updates", "lease", "lease IS NOT NULL"),
+    ] {
+      if step > .zero {
+        try db.run(
+          "UPDATE \(table) SET \(column) = \(column) + ?3 WHERE \(condition) AND \(column) > ?1 AND \(column) < ?2",
+          [(time - step).rawValue, time.rawValue, step.milliseconds])
+      } else {
+        try db.run(
+          "UPDATE \(table) SET \(column) = max(\(column) + ?2, ?1) WHERE \(condition) AND \(column) > ?1",
+          [time.rawValue, step.milliseconds])
+      }
+    }
+  }
+
+  /// Postpones the user's held jobs that are due to `time`, because they could not be decided now.
+  public func postponeHeld(of user: UserID, to time: Timestamp) throws {
+    guard let id = try row(of: user) else { return }
+    try db.run(
+      "UPDATE jobs SET due = ? WHERE state = 'held' AND user = ? AND due <= ?", [time.rawValue, id, now.rawValue])
+  }
+
+  /// Ends a hold.
+  func release(_ job: StoredJob) throws {
+    let event = JobEvent.released
+    try db.run(
+      "UPDATE jobs SET \(event.assignment), due = ? WHERE number = ? AND \(event.condition)",
+      [now.rawValue, job.number])
+    try promote(in: job.queue)
+  }
+
+  /// - Parameter longest: The maximum of the hold, counted from the creation of the job.
+  private func hold(_ job: StoredJob, until time: Timestamp, longest: Duration? = nil) throws {
+    if job.state == .merged { try separate(job, on: .held, due: time) }
+    // The other messages of its digest are not held with it.
+    if job.isDigest { try split(job) }
+    try db.run(
+      """
+      UPDATE jobs SET \(JobEvent.held.assignment), is_next = 0, due = min(?1, coalesce(created + ?2, ?1))
+      WHERE number = ?3 AND \(JobEvent.held.condition)
+      """,
+      [time.rawValue, longest?.milliseconds, job.number])
+    try promote(in: job.queue)
+  }
+}

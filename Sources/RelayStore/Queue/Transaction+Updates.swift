@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import GRDB
+public import RelayProtocol
+
+/// The queue of pushes that follow an earlier one: edits, deletions, missed calls, badges and silent pushes. A newer
+/// update of the same message and device replaces the older.
+extension Transaction {
+  /// Between two badges of a device that come without a message.
+  public static let badgePause = Duration.seconds(60)
+  /// Between two pushes that wake an app on a device. From Apple's "Pushing background updates to your app".
+  public static let silentPause = Duration.seconds(20 * 60)
+  /// The deletions that wait for one device, and likewise all other updates. Beyond that the relay gives up the oldest:
+  /// a phone that was away for long then shows an older text. Deletions count apart, so that neither displaces the
+  /// other.
+  public static let maxUpdates = 100
+  /// The updates that are stored in the transaction of the edit or deletion. All others follow in slices.
+  public static let maxUpdatesWithChange = 64
+  /// The updates of pending edits and deletions that one transaction stores.
+  public static let maxUpdateSlice = 256
+
+  // MARK: Storing updates
+
+  /// Updates the phones that show a message by itself, because it has changed. If many do, most of the updates follow
+  /// in slices: see ``storePendingUpdates()``.
+  func update(_ room: Int64, _ seq: Int64, _ kind: UpdateKind) throws {
+    let change = Change(room: room, seq: seq, kind: kind)
+    let stored = try storeUpdates(of: change, after: Position(), limit: Self.maxUpdatesWithChange)
+    if let next = stored.next {
+      // At the end of the queue, so that repeated edits of one message do not delay the others.
+      try db.run(
+        "INSERT OR REPLACE INTO pending_changes (room, seq, kind, user, device) VALUES (?, ?, ?, ?, ?)",
+        [room, seq, kind.rawValue, next.user, next.device])
+    } else {
+      try db.run("DELETE FROM pending_changes WHERE room = ? AND seq = ?", [room, seq])
+    }
+  }
+
+  /// Stores the next slice of the updates of pending edits and deletions.
+  public func storePendingUpdates() throws {
+    var left = Self.maxUpdateSlice
+    while left > 0 {
+      let pending = try db.first("SELECT room, seq, kind, user, device, id FROM pending_changes ORDER BY id LIMIT 1")
+      guard let pending else { return }
+      let id: Int64 = pending[5]
+      guard let kind = UpdateKind(rawValue: pending[2]) else {
+        try db.run("DELETE FROM pending_changes WHERE id = ?", [id])
+        continue
+      }
+      let change = Change(room: pending[0], seq: pending[1], kind: kind)
+      let stored = try storeUpdates(of: change, after: Position(user: pending[3], device: pending[4]), limit: left)
+      left -= max(1, stored.count)
+      if let next = stored.next {
+        try db.run("UPDATE pending_changes SET user = ?, device = ? WHERE id = ?", [next.user, next.device, id])
+      } else {
+        try db.run("DELETE FROM pending_changes WHERE id = ?", [id])
+      }
+    }
+  }
+
+  private struct Change {
+    let room, seq: Int64
+    let kind: UpdateKind
+  }
+
+  /// A device, in the order in which devices get their updates.
+  private struct Position {
+    var user: Int64 = 0
+    var device = ""
+  }
+
+  /// Stores the updates of the next devices.
+  /// - Returns: The number of updates, and the last device if others may follow.
+  private func storeUpdates(
+    of change: Change, after position: Position, limit: Int
+  ) throws -> (count: Int, next: Position?) {
+    let shown = try db.all(
+      """
+      SELECT jobs.id, jobs.user, jobs.device, max(jobs.round), devices.platform, devices.app,
+        devices.token, devices.environment
+      FROM jobs INDEXED BY jobs_of_message
+      JOIN messages ON messages.room = jobs.room AND messages.seq = jobs.seq
+      JOIN devices ON devices.user = jobs.user AND devices.device = jobs.device
+      WHERE jobs.room = ?1 AND jobs.seq = ?2 AND jobs.state IN ('sent', 'sending') AND jobs.merged_into IS NULL
+        AND jobs.digest IS NULL AND coalesce(messages.push_collapse, '') <> '\(RequestedPush.room)'
+        AND (jobs.user, jobs.device) > (?3, ?4)
+      GROUP BY jobs.user, jobs.device ORDER BY jobs.user, jobs.device LIMIT ?5
+      """,
+      [change.room, change.seq, position.user, position.device, limit])
+    for row in shown {
+      try put(
+        change.kind, job: row[0], user: row[1], device: row[2], room: change.room, seq: change.seq, due: now,
+        lane: Lane(row[4], app: row[5], token: row[6], environment: row[7]))
+    }
+    guard shown.count == limit, let last = shown.last else { return (shown.count, nil) }
+    return (shown.count, Position(user: last[1], device: last[2]))
+  }
+
+  /// Stores the update of a shown call that becomes missed when its time is over.
+  func expectMiss(of job: String) throws {
+    let call = try db.first(
+      """
+      SELECT jobs.user, jobs.device, jobs.room, jobs.seq, jobs.expires FROM jobs
+      JOIN messages ON messages.room = jobs.room AND messages.seq = jobs.seq AND NOT messages.is_deleted
+        AND messages.push_kind = '\(RequestedPush.call)'
+      JOIN devices ON devices.user = jobs.user AND devices.device = jobs.device AND devices.voip_token IS NULL
+      WHERE jobs.id = ? AND jobs.expires IS NOT NULL AND jobs.digest IS NULL
+      """,
+      [job])
+    guard let call else { return }
+    try put(
+      .missed, job: job, user: call[0], device: call[1], room: call[2], seq: call[3],
+      due: Timestamp(rawValue: call[4]))
+  }
+
+  /// Stores badge updates for phones that show messages which the user reads now on another device. Call this before
+  /// the read mark is raised.
+  /// - Returns: True if there are such phones.
+  @discardableResult
+  public func updateBadges(of user: UserID, reading room: RoomID, upTo seq: Int64) throws -> Bool {
+    guard let known = try row(of: room), let id = try row(of: user) else { return false }
+    let devices = try db.all(
+      """
+      SELECT devices.device, devices.badged FROM devices
+      JOIN members ON members.room = ?2 AND members.user = devices.user
+      WHERE devices.user = ?1 AND devices.allows_alerts AND devices.platform IN ('apns', 'simulator') AND EXISTS (
+        SELECT 1 FROM jobs WHERE jobs.user = devices.user AND jobs.device = devices.device AND jobs.room = ?2
+          AND jobs.seq > members.read AND jobs.seq <= ?3 AND jobs.state IN ('sent', 'merged')
+          AND jobs.finished_at IS NOT NULL)
+      """,
+      [id, known.id, seq])
+    for row in devices {
+      // A time after `now` is of before the wall clock was set back.
+      let due = max(now, row.time(1).map { min($0, now) + Self.badgePause } ?? now)
+      try put(.badge, job: nil, user: id, device: row[0], room: 0, seq: 0, due: due)
+    }
+    return !devices.isEmpty
+  }
+
+  /// Stores a push that wakes an app, in place of an earlier one that has not left.
+  func insertSilent(_ queue: JobQueue, seq: Int64) throws {
+    let device = try db.first(
+      "SELECT woken FROM devices WHERE user = ? AND device = ?", [queue.user, queue.device])
+    guard let device else { return }
+    let due = max(now, device.time(0).map { min($0, now) + Self.silentPause } ?? now)
+    let replaced = try db.all(
+      "DELETE FROM updates WHERE user = ? AND device = ? AND kind = 'silent' AND lease IS NULL RETURNING due",
+      [queue.user, queue.device])
+    // At the time of the replaced push at the latest: a row of silent pushes does not put them off.
+    let first = replaced.compactMap { $0.time(0) }.min() ?? due
+    try put(
+      .silent, job: nil, user: queue.user, device: queue.device, room: queue.room, seq: seq, due: min(due, first))
+  }
+
+  private func put(
+    _ kind: UpdateKind, job: String?, user: Int64, device: String, room: Int64, seq: Int64, due: Timestamp,
+    lane known: Lane? = nil
+  ) throws {
+    guard let lane = try known ?? lane(of: device, ofRow: user) else { return }
+    // One that is being sent is sent again; a call that may be missed is changed by its deletion alone.
+    try db.run(
+      """
+      INSERT INTO updates (id, job, user, device, kind, room, seq, due, lane, created) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      ON CONFLICT (user, device, room, seq) DO UPDATE SET kind = excluded.kind, job = excluded.job,
+        due = min(due, excluded.due), is_again = lease IS NOT NULL, created = excluded.created, attempts = 0
+      WHERE updates.kind <> 'missed' OR excluded.kind = 'deleted'
+      """,
+      [
+        UUID().uuidString.lowercased(), job, user, device, kind.rawValue, room, seq, due.rawValue, lane.name,
+        max(now, due).rawValue,
+      ])
+    try boundUpdates(of: device, ofRow: user, areDeletions: kind == .deleted)
+  }
+
+  private func boundUpdates(of device: String, ofRow user: Int64, areDeletions: Bool) throws {
+    let condition = "user = ? AND device = ? AND kind \(areDeletions ? "=" : "<>") 'deleted'"
+    let count: Int =
+      try db.first("SELECT count(*) FROM updates WHERE \(condition)", [user, device])?[0] ?? 0
+    guard count > Self.maxUpdates else { return }
+    try db.run(
+      """
+      DELETE FROM updates WHERE number IN (
+        SELECT number FROM updates WHERE \(condition) AND lease IS NULL ORDER BY created, number LIMIT ?)
+      """,
+      [user, device, count - Self.maxUpdates])
+  }
+
+  // MARK: Sending updates
+
+  /// Claims due updates that are still needed. The caller must finish each before `leaseUntil`.
+  /// - Parameter capacity: The maximum of each lane, where `limit` is not its only bound.
+  public func claimUpdates(
+    limit: Int, now: Timestamp, leaseUntil: Timestamp, capacity: [Lane: Int] = [:]
+  ) throws -> [UpdateClaim] {
+    var found: [(due: Int64, row: Row)] = []
+    for lane in try reader.lanesOfUpdates() {
+      let limit = min(limit, capacity[lane] ?? limit)
+      if limit > 0 { found += try dueUpdates(of: lane, limit: limit, now: now) }
+    }
+    guard !found.isEmpty else { return [] }
+    found.sort { $0.due < $1.due }
+    let rows = found.prefix(limit).map(\.row)
+    var shared = Shared(db: db, now: now)
+    var claims: [UpdateClaim] = []
+    for row in rows {
+      let place: Int64 = row[0]
+      if let job: String = row[2], try db.has("SELECT 1 FROM jobs WHERE id = ? AND state = 'sending'", [job]) {
+        // It follows what it changes.
+        try db.run("UPDATE updates SET due = ? WHERE number = ?", [(now + .seconds(1)).rawValue, place])
+        continue
+      }
+      let content = row.hasNull(atIndex: 10) ? nil : try self.content(of: row, &shared)
+      guard let content else {
+        try db.run("DELETE FROM updates WHERE number = ?", [place])
+        continue
+      }
+      let device = try Device(row, at: 10)
+      try db.run(
+        "UPDATE updates SET lease = ?, attempts = attempts + 1, is_again = 0 WHERE number = ?",
+        [leaseUntil.rawValue, place])
+      try noteTime(of: content, user: row[3], device: device, now: now)
+      claims.append(
+        UpdateClaim(
+          id: row[1], attempts: row[7] + 1, created: Timestamp(rawValue: row[9]), content: content, device: device))
+    }
+    return claims
+  }
+
+  private func dueUpdates(of lane: Lane, limit: Int, now: Timestamp) throws -> [(due: Int64, row: Row)] {
+    try db.all(
+      """
+      SELECT updates.number, updates.id, job, updates.user, kind, room, seq, attempts, users.name, updates.created,
+        \(Device.columns), due
+      FROM updates INDEXED BY updates_due
+      JOIN users ON users.id = updates.user
+      LEFT JOIN devices ON devices.user = updates.user AND devices.device = updates.device
+      WHERE lane = ?3 AND due <= ?1 AND (lease IS NULL OR lease <= ?1) ORDER BY due LIMIT ?2
+      """,
+      [now.rawValue, limit, lane.name]
+    ).map { ($0["due"], $0) }
+  }
+
+  private func noteTime(of content: UpdateClaim.Content, user: Int64, device: Device, now: Timestamp) throws {
+    let column: String? =
+      switch content {
+      case .badge: "badged"
+      case .silent: "woken"
+      case .change: nil
+      }
+    guard let column else { return }
+    try db.run(
+      "UPDATE devices SET \(column) = ? WHERE user = ? AND device = ?", [now.rawValue, user, device.id.rawValue])
+  }
+
+  /// Returns `nil` if the update is not needed any more.
+  private func content(of row: Row, _ shared: inout Shared) throws -> UpdateClaim.Content? {
+    let kind: UpdateKind = try row.choice(4)
+    switch kind {
+    case .badge: return .badge(try shared.badge(of: row[3], on: Device(row, at: 10)))
+    case .silent:
+      let found = try db.first(
+        """
+        SELECT rooms.name, rooms.epoch, \(StoredMessage.columns) FROM messages
+        JOIN rooms ON rooms.id = messages.room
+        JOIN users AS sender ON sender.id = messages.sender
+        LEFT JOIN members ON members.room = messages.room AND members.user = ?3 AND NOT members.is_withdrawn
+        WHERE messages.room = ?1 AND messages.seq = ?2 AND NOT messages.is_deleted
+          AND coalesce(members.read < messages.seq, \(Schema.isNotifications("rooms.name")))
+        """,
+        [row[5] as Int64, row[6] as Int64, row[3] as Int64])
+      guard let found else { return nil }
+      return .silent(RoomID(unchecked: found[0]), epoch: found[1], try StoredMessage(found, at: 2))
+    case .edited, .deleted, .missed:
+      if kind == .missed, try isAnswered(row[5], row[6], by: row[3]) { return nil }
+      guard let job: String = row[2], try db.has("SELECT 1 FROM jobs WHERE id = ? AND state = 'sent'", [job]) else {
+        return nil
+      }
+      return try change(of: job, isDeleted: kind == .deleted, &shared).map { .change(kind, $0) }
+    }
+  }
+
+  /// Ends an update, unless another change came meanwhile.
+  public func finishUpdate(_ id: String) throws {
+    try db.run("DELETE FROM updates WHERE id = ? AND NOT is_again", [id])
+    try db.run("UPDATE updates SET lease = NULL, is_again = 0 WHERE id = ?", [id])
+  }
+
+  /// Sends an update again later.
+  /// - Parameter wasTried: False if the gateway did not try, so that the attempt does not count.
+  public func retryUpdate(_ id: String, due: Timestamp, wasTried: Bool = true) throws {
+    try db.run(
+      "UPDATE updates SET lease = NULL, is_again = 0, due = ?, attempts = max(0, attempts - ?) WHERE id = ?",
+      [due.rawValue, wasTried ? 0 : 1, id])
+  }
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+public import RelayProtocol
+
+/// A push that follows the push of a job, or that shows nothing. The relay may drop one that is late.
+public enum UpdateKind: String, Sendable, CaseIterable {
+  /// A message that the phone shows was edited.
+  case edited
+  /// A message that the phone shows was deleted.
+  case deleted
+  /// Nobody answered the call.
+  case missed
+  /// The user read messages on another device.
+  case badge
+  /// A message that wakes the app and shows nothing.
+  case silent
+}
+
+/// A claimed update.
+public struct UpdateClaim: Equatable, Sendable {
+  /// A lower-case UUID, the same at every attempt.
+  public var id: String
+  public var attempts: Int
+  /// The time of the newest request for the update.
+  public var created: Timestamp
+  public var content: Content
+  public var device: Device
+
+  public enum Content: Equatable, Sendable {
+    /// A change of the push of a job. The kind is ``UpdateKind/edited``, `deleted` or `missed`.
+    case change(UpdateKind, Claim)
+    /// The number of unread messages of the recipient.
+    case badge(Int)
+    case silent(RoomID, epoch: String, StoredMessage)
+  }
+
+  public init(id: String, attempts: Int, created: Timestamp, content: Content, device: Device) {
+    self.id = id
+    self.attempts = attempts
+    self.created = created
+    self.content = content
+    self.device = device
+  }
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+public import RelayProtocol
+
+/// A response to a notification, before it is stored.
+public struct ResponseDraft: Equatable, Sendable {
+  /// The id of the push job.
+  public var notification: String
+  public var user: UserID
+  public var action: ActionID
+  public var text: String?
+  /// An idempotency key: a second response with the same key has no effect.
+  public var key: String?
+
+  public init(notification: String, user: UserID, action: ActionID, text: String? = nil, key: String? = nil) {
+    self.notification = notification
+    self.user = user
+    self.action = action
+    self.text = text
+    self.key = key
+  }
+}
+
+/// A notification that the relay made for a user.
+public struct NotificationRecord: Equatable, Sendable {
+  public var message: MessageReference
+  public var sender: UserID
+  /// The requested push as JSON; nil: the default.
+  public var push: [UInt8]?
+  /// The recipient is still a member of the room.
+  public var isMember: Bool
+
+  public init(message: MessageReference, sender: UserID, push: [UInt8]? = nil, isMember: Bool = true) {
+    self.message = message
+    self.sender = sender
+    self.push = push
+    self.isMember = isMember
+  }
+}
+
+/// A response for the message's sender.
+public struct StoredResponse: Equatable, Sendable {
+  /// Increases with each response.
+  public var id: Int64
+  public var notification: String
+  public var message: MessageReference
+  /// The user who responded.
+  public var user: UserID
+  /// The sender of the message.
+  public var sender: UserID
+  public var action: ActionID
+  public var text: String?
+  /// The seq of the message that the text became.
+  public var posted: Int64?
+
+  public init(
+    id: Int64, notification: String, message: MessageReference, user: UserID, sender: UserID, action: ActionID,
+    text: String? = nil, posted: Int64? = nil
+  ) {
+    self.id = id
+    self.notification = notification
+    self.message = message
+    self.user = user
+    self.sender = sender
+    self.action = action
+    self.text = text
+    self.posted = posted
+  }
+}
+
+/// The result of a response.
+public struct Responded: Equatable, Sendable {
+  /// The stored response, of this call or of an earlier one.
+  public var response: StoredResponse
+  public var time: Timestamp
+  /// The response was stored before, and nothing was written.
+  public var isDuplicate: Bool
+  /// The relay must send the response to the message's sender.
+  public var isToTell: Bool
+
+  public init(response: StoredResponse, time: Timestamp, isDuplicate: Bool = false, isToTell: Bool = true) {
+    self.response = response
+    self.time = time
+    self.isDuplicate = isDuplicate
+    self.isToTell = isToTell
+  }
+}

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+import GRDB
+public import RelayProtocol
+
+/// The responses of users to notifications.
+///
+/// For each message a user has at most one response by an action of its category, and one by each action of the system:
+/// a notification that the user opens or dismisses on one device is not answered on another.
+extension Transaction {
+  /// The maximum of responses that wait for one sender. Beyond it the store gives up the oldest, and `open` and
+  /// `dismiss` before all others.
+  public static let mostUntold = 1_000
+  /// The time for which a response waits for its sender.
+  public static let longestUntold = Duration.seconds(28 * 24 * 3600)
+  /// The minimum time for which the store keeps a response that its sender has received, so that a repeated response
+  /// has no effect.
+  static let toldRetention = Duration.seconds(3 * 24 * 3600)
+
+  /// Stores a response. If the message is a call, this ends the call.
+  ///
+  /// A sender whom the user has blocked does not receive the response.
+  /// - Parameter seq: The seq of the message that the text becomes in this transaction; nil: it becomes none.
+  /// - Returns: The result. Throws ``StoreError/answered`` if the user has responded in another way,
+  ///   ``StoreError/noNotification`` and ``StoreError/notMember``.
+  public func respond(_ draft: ResponseDraft, posting seq: Int64? = nil) throws -> Responded {
+    let found = try db.first(
+      """
+      SELECT job.room, job.seq, job.user, messages.sender, sender.name, rooms.name,
+        coalesce(messages.push_kind = '\(RequestedPush.call)', 0),
+        EXISTS (SELECT 1 FROM blocks WHERE blocks.user = job.user AND blocks.other = sender.name),
+        \(Reader.mayRespond)
+      \(Reader.notificationOfUser)
+      """,
+      [draft.notification, draft.user.rawValue])
+    guard let found else { throw StoreError.noNotification }
+    guard found[8] else { throw StoreError.notMember }
+    let place: StatementArguments = [found[0] as Int64, found[1] as Int64, found[2] as Int64]
+    var response = StoredResponse(
+      id: 0, notification: draft.notification,
+      message: MessageReference(room: RoomID(unchecked: found[5]), seq: found[1]), user: draft.user,
+      sender: UserID(unchecked: found[4]), action: draft.action, text: draft.text, posted: seq)
+    if let known = try earlier(than: draft, place) {
+      (response.id, response.notification, response.posted) = (known[0], known[1], known[5])
+      (response.action, response.text) = (ActionID(unchecked: known[2]), known[3])
+      return Responded(response: response, time: Timestamp(rawValue: known[6]), isDuplicate: true, isToTell: false)
+    }
+    let isBlocked: Bool = found[7]
+    try db.run(
+      """
+      INSERT INTO responses (room, seq, user, notification, sender, action, text, key, posted, time, is_told)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      """,
+      place + [
+        draft.notification, found[3] as Int64, draft.action.rawValue, draft.text, draft.key, seq, now.rawValue,
+        isBlocked,
+      ])
+    response.id = db.lastInsertedRowID
+    try giveUpOldest(of: found[3])
+    if found[6] { try cancelJobs("room = ? AND seq = ? AND user = ?", place, note: "answered") }
+    return Responded(response: response, time: now, isToTell: !isBlocked)
+  }
+
+  /// The row of the same response; nil: there is none. Throws if another response excludes this one.
+  private func earlier(than draft: ResponseDraft, _ place: StatementArguments) throws -> Row? {
+    let rows = try db.all(
+      """
+      SELECT id, notification, action, text, key, posted, time FROM responses WHERE room = ? AND seq = ? AND user = ?
+      """,
+      place)
+    if let key = draft.key, let same = rows.first(where: { ($0[4] as String?) == key }) { return same }
+    for row in rows {
+      let action = ActionID(unchecked: row[2])
+      if action == draft.action, (row[3] as String?) == draft.text { return row }
+      if action == draft.action || !action.isSystem && !draft.action.isSystem { throw StoreError.answered }
+    }
+    return nil
+  }
+
+  private func giveUpOldest(of sender: Int64) throws {
+    try db.run(
+      """
+      UPDATE responses SET is_told = 1 WHERE id IN (
+        SELECT id FROM responses WHERE sender = ? AND NOT is_told
+        ORDER BY action IN (?, ?), id DESC LIMIT -1 OFFSET ?)
+      """,
+      [sender, ActionID.open.rawValue, ActionID.dismiss.rawValue, Self.mostUntold])
+  }
+
+  /// True if the user has responded to the notification of a message.
+  func isAnswered(_ room: Int64, _ seq: Int64, by user: Int64) throws -> Bool {
+    try db.has("SELECT 1 FROM responses WHERE room = ? AND seq = ? AND user = ?", [room, seq, user])
+  }
+
+  /// Records that a sender has received responses.
+  /// - Returns: True if there are more for this sender.
+  public func told(_ responses: [Int64], to sender: UserID) throws -> Bool {
+    for id in responses { try db.run("UPDATE responses SET is_told = 1 WHERE id = ?", [id]) }
+    guard let id = try row(of: sender) else { return false }
+    return try db.has("SELECT 1 FROM responses WHERE sender = ? AND NOT is_told", [id])
+  }
+
+  /// Deletes old responses, at most ``mostPurged`` of a kind: responses that their senders have received, when the user
+  /// cannot respond again, and others after ``longestUntold``.
+  /// - Returns: True if there may be more.
+  @discardableResult
+  public func purgeResponses() throws -> Bool {
+    try db.run(
+      """
+      DELETE FROM responses WHERE id IN (
+        SELECT id FROM responses WHERE is_told = 0 AND time < ? ORDER BY time LIMIT ?)
+      """,
+      [(now - Self.longestUntold).rawValue, Self.mostPurged])
+    let untold = db.changesCount
+    try db.run(
+      """
+      DELETE FROM responses WHERE id IN (
+        SELECT id FROM responses AS old WHERE is_told = 1 AND time < ?
+          AND NOT EXISTS (
+            SELECT 1 FROM jobs INDEXED BY jobs_of_message WHERE jobs.room = old.room AND jobs.seq = old.seq)
+        ORDER BY time LIMIT ?)
+      """,
+      [(now - Self.toldRetention).rawValue, Self.mostPurged])
+    return max(untold, db.changesCount) == Self.mostPurged
+  }
+}
+
+extension Reader {
+  /// A condition on `job` and its row of `messages`: a call that the user has responded to.
+  static let isAnsweredCall = """
+    EXISTS (
+      SELECT 1 FROM responses
+      WHERE responses.room = job.room AND responses.seq = job.seq AND responses.user = job.user)
+    AND coalesce(messages.push_kind = '\(RequestedPush.call)', 0)
+    """
+
+  /// The job ?1 if it belongs to the user ?2, with its message, the sender and the room.
+  fileprivate static let notificationOfUser = """
+    FROM jobs AS job
+    JOIN users ON users.id = job.user AND users.name = ?2
+    JOIN messages ON messages.room = job.room AND messages.seq = job.seq AND NOT messages.is_deleted
+    JOIN users AS sender ON sender.id = messages.sender
+    JOIN rooms ON rooms.id = job.room
+    WHERE job.id = ?1
+    """
+
+  /// A condition on a row of ``notificationOfUser``: the user is a member of the room, or the notification has none.
+  fileprivate static let mayRespond = """
+    (\(Schema.isNotifications("rooms.name"))
+      OR EXISTS (SELECT 1 FROM members WHERE members.room = job.room AND members.user = job.user))
+    """
+
+  /// A push for a user whose job and message are still stored; nil: there is none.
+  public func notification(_ id: String, of user: UserID) throws -> NotificationRecord? {
+    let row = try db.first(
+      """
+      SELECT rooms.name, job.seq, sender.name, messages.push, \(Self.mayRespond)
+      \(Self.notificationOfUser)
+      """,
+      [id, user.rawValue])
+    guard let row else { return nil }
+    return NotificationRecord(
+      message: MessageReference(room: RoomID(unchecked: row[0]), seq: row[1]), sender: UserID(unchecked: row[2]),
+      push: try row.bytesIfAny(3), isMember: row[4])
+  }
+
+  /// The oldest responses above `id` that a sender has not received yet, without texts of rooms that the sender has
+  /// left.
+  public func responses(to sender: UserID, after id: Int64, limit: Int) throws -> [StoredResponse] {
+    try db.all(
+      """
+      SELECT responses.id, notification, rooms.name, responses.seq, users.name, action,
+        CASE WHEN \(Schema.isNotifications("rooms.name"))
+          OR EXISTS (SELECT 1 FROM members WHERE members.room = responses.room AND members.user = sender) THEN text END,
+        posted
+      FROM responses JOIN rooms ON rooms.id = responses.room
+      JOIN users ON users.id = responses.user
+      WHERE sender = (SELECT id FROM users WHERE name = ?) AND NOT is_told AND responses.id > ?
+      ORDER BY responses.id LIMIT ?
+      """,
+      [sender.rawValue, id, limit]
+    ).map { row in
+      StoredResponse(
+        id: row[0], notification: row[1], message: MessageReference(room: RoomID(unchecked: row[2]), seq: row[3]),
+        user: UserID(unchecked: row[4]), sender: sender, action: ActionID(unchecked: row[5]), text: row[6],
+        posted: row[7])
+    }
+  }
+
+  /// The senders for whom there are responses, at the start.
+  public func sendersWithResponses() throws -> [UserID] {
+    try db.all(
+      """
+      SELECT DISTINCT users.name FROM responses JOIN users ON users.id = responses.sender WHERE NOT is_told
+      """
+    ).map { UserID(unchecked: $0[0]) }
+  }
+}
