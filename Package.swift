@@ -165,6 +165,7 @@ let package = Package(
       swiftSettings: swift
     ),
     .testTarget(name: "DocsTests", dependencies: ["docs"], swiftSettings: swift),
+    .testTarget(name: "RelayHubTests", dependencies: ["RelayHub", "RelayProtocol"], swiftSettings: swift),
     .testTarget(name: "RelayProtocolTests", dependencies: ["RelayProtocol"], swiftSettings: swift),
     .testTarget(
       name: "RelayServerTests",

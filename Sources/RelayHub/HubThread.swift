@@ -15,6 +15,7 @@ public final class HubThread: SerialExecutor {
     /// The part of an earlier batch for which its slice left no time. It runs before `jobs`.
     var rest: ArraySlice<Job> = []
     var count = 0
+    var wakes = 0
     var isWoken = false
     var loop: Loop?
     var hasEnded = false
@@ -61,6 +62,12 @@ public final class HubThread: SerialExecutor {
   /// How many jobs have come so far. Any thread.
   public var jobCount: Int { inbox.withLock(\.count) }
 
+  /// The number of times that jobs have woken the thread so far. For tests.
+  var wakeCount: Int { inbox.withLock(\.wakes) }
+
+  /// True while the loop of a hub runs on the thread. For tests.
+  var hasLoop: Bool { inbox.withLock { $0.loop != nil } }
+
   private func append(_ job: Job) {
     inbox.withLock { inbox in
       inbox.jobs.append(job)
@@ -73,6 +80,7 @@ public final class HubThread: SerialExecutor {
   private func wake(_ inbox: inout Inbox) {
     guard !inbox.isWoken else { return }
     inbox.isWoken = true
+    inbox.wakes += 1
     // Within the lock: the hub is not destroyed before its loop was taken out of the inbox.
     if let loop = inbox.loop { relay_hub_wake(loop.hub) } else { semaphore.signal() }
   }

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+import Testing
+
+@testable import RelayHub
+
+@Suite struct HubTests {
+  @Test func `a free port is chosen, and known before the start`() throws {
+    let (first, second) = (try LoopbackHub(HubThread()), try LoopbackHub(HubThread()))
+    #expect(first.port != 0 && second.port != 0 && first.port != second.port)
+  }
+
+  @Test func `a port that is in use is refused by name`() throws {
+    let first = try LoopbackHub(HubThread())
+    let error = #expect(throws: HubError.self) { try LoopbackHub(HubThread(), port: first.port) }
+    #expect(error?.code == .addressInUse)
+    #expect(error?.description == "127.0.0.1:\(first.port) is in use by another process")
+  }
+
+  @Test func `an address of no interface is refused by name`() throws {
+    let error = #expect(throws: HubError.self) { try LoopbackHub(HubThread(), address: "192.0.2.1") }
+    #expect(error?.code == .addressUnusable)
+    #expect(error?.description.hasPrefix("cannot listen on 192.0.2.1:0: ") == true)
+  }
+
+  @Test func `an event that comes before anybody receives is kept`() async throws {
+    // Without time for a second job, the loop delivers the alarm between the two.
+    let thread = HubThread(slice: .zero)
+    let hub = try LoopbackHub(thread)
+    let record = Record()
+    await withCheckedContinuation { continuation in
+      record.notify(at: 2) { continuation.resume() }
+      thread.perform { hub.setAlarmNow() }
+      thread.perform {
+        record.add("set")
+        hub.onAlarm { record.add("alarm") }
+      }
+      hub.start()
+    }
+    hub.end()
+    #expect(record.lines == ["set", "alarm"])
+  }
+}

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+import Dispatch
+import Synchronization
+import Testing
+
+@testable import RelayHub
+
+@Suite struct HubThreadTests {
+  // MARK: Order
+
+  @Test(arguments: [Duration.zero, .milliseconds(5), .seconds(60)])
+  func `jobs run in their order, whatever the slice`(slice: Duration) {
+    let thread = HubThread(slice: slice)
+    let record = Record()
+    for number in 0..<100 {
+      thread.perform {
+        record.add("\(number)")
+        if number % 10 == 0 { thread.perform { record.add("added by \(number)") } }
+      }
+    }
+    thread.start {}
+    thread.end()
+    let added = stride(from: 0, to: 100, by: 10).map { "added by \($0)" }
+    #expect(record.lines == (0..<100).map(String.init) + added)
+  }
+
+  @Test func `tasks of an actor and other work share one order`() async {
+    let clerk = Clerk()
+    await withCheckedContinuation { continuation in
+      // One job, so that nothing comes between its parts.
+      clerk.thread.perform {
+        for number in 0..<50 {
+          clerk.thread.perform { clerk.record.add("work \(number)") }
+          clerk.assumeIsolated { $0.writeLater("task \(number)") }
+        }
+        clerk.thread.perform { continuation.resume() }
+      }
+      clerk.thread.start {}
+    }
+    clerk.thread.end()
+    #expect(clerk.record.lines == (0..<50).flatMap { ["work \($0)", "task \($0)"] })
+  }
+
+  // MARK: Wakes
+
+  @Test func `many jobs wake the thread once`() {
+    let thread = HubThread()
+    let count = Atomic(0)
+    for _ in 0..<1000 { thread.perform { count.add(1, ordering: .relaxed) } }
+    #expect(thread.wakeCount == 1)
+    thread.start {}
+    thread.end()
+    #expect(count.load(ordering: .relaxed) == 1000)
+    #expect(thread.jobCount == 1000)
+  }
+
+  @Test func `many jobs wake the running loop once`() async throws {
+    let thread = HubThread()
+    let hub = try LoopbackHub(thread)
+    hub.start()
+    let (isBusy, mayGoOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    thread.perform {
+      isBusy.signal()
+      mayGoOn.wait()
+    }
+    isBusy.wait()
+    let before = thread.wakeCount
+    await withCheckedContinuation { continuation in
+      for _ in 0..<1000 { thread.perform {} }
+      thread.perform { continuation.resume() }
+      #expect(thread.wakeCount == before + 1)
+      mayGoOn.signal()
+    }
+    hub.end()
+  }
+
+  @Test func `a job behind the slice wakes the thread by itself`() async {
+    let thread = HubThread(slice: .zero)
+    await withCheckedContinuation { continuation in
+      for _ in 0..<3 { thread.perform {} }
+      thread.perform { continuation.resume() }
+      thread.start {}
+    }
+    thread.end()
+  }
+
+  // MARK: The end
+
+  @Test func `jobs that come after the loop has ended run`() async throws {
+    let thread = HubThread()
+    let hub = try LoopbackHub(thread)
+    hub.start()
+    await withCheckedContinuation { isRunning in thread.perform { isRunning.resume() } }
+    hub.stop()
+    while thread.hasLoop { await Task.yield() }
+    await withCheckedContinuation { continuation in
+      thread.perform { thread.perform { continuation.resume() } }
+    }
+    thread.end()
+  }
+
+  @Test func `the end waits for jobs, and for those that they add`() {
+    let thread = HubThread()
+    let record = Record()
+    @Sendable func add(_ left: Int) {
+      record.add("\(left)")
+      if left > 0 { thread.perform { add(left - 1) } }
+    }
+    thread.perform { add(100) }
+    thread.start {}
+    thread.end()
+    #expect(record.lines == (0...100).reversed().map(String.init))
+  }
+
+  // MARK: The slice
+
+  /// The alarm is due at once, so the loop delivers it in its next iteration.
+  @Test(arguments: [(Duration.zero, ["first", "alarm", "second"]), (.seconds(60), ["first", "second", "alarm"])])
+  func `the loop goes on between the slices of a batch`(slice: Duration, expected: [String]) async throws {
+    #expect(try await alarmed(HubThread(slice: slice), firstJobTakes: .zero) == expected)
+  }
+
+  @Test func `by default the loop goes on after 5 ms`() async throws {
+    #expect(
+      try await alarmed(HubThread(), firstJobTakes: .milliseconds(5)) == ["first", "alarm", "second"])
+  }
+
+  /// Returns the order in which two jobs of one batch run, and the event of an alarm that the first one sets.
+  private func alarmed(_ thread: HubThread, firstJobTakes time: Duration) async throws -> [String] {
+    let record = Record()
+    let hub = try LoopbackHub(thread)
+    await withCheckedContinuation { continuation in
+      record.notify(at: 3) { continuation.resume() }
+      hub.onAlarm { record.add("alarm") }
+      thread.perform {
+        hub.setAlarmNow()
+        let end = ContinuousClock.now + time
+        while ContinuousClock.now < end {}
+        record.add("first")
+      }
+      thread.perform { record.add("second") }
+      hub.start()
+    }
+    hub.end()
+    return record.lines
+  }
+
+  // MARK: The right thread
+
+  @Test func `only its own thread is isolated`() async {
+    let thread = HubThread()
+    #expect(thread.isIsolatingCurrentContext() == false)
+    let isIsolated = await withCheckedContinuation { continuation in
+      thread.perform { continuation.resume(returning: thread.isIsolatingCurrentContext()) }
+      thread.start {}
+    }
+    #expect(isIsolated == true)
+    #expect(thread.isIsolatingCurrentContext() == false)
+    thread.end()
+  }
+
+  @Test func `a job may claim the isolation of the actor`() async {
+    let clerk = Clerk()
+    await withCheckedContinuation { continuation in
+      clerk.thread.perform {
+        clerk.claim("isolated")
+        continuation.resume()
+      }
+      clerk.thread.start {}
+    }
+    clerk.thread.end()
+    #expect(clerk.record.lines == ["isolated"])
+  }
+
+  @Test func `a claim on another thread ends the process`() async {
+    await #expect(processExitsWith: .failure) {
+      let clerk = Clerk()
+      clerk.thread.start {}
+      clerk.claim("isolated")
+    }
+  }
+
+  @Test func `a check on the thread of another hub ends the process`() async throws {
+    let result = try await #require(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      let (own, other) = (HubThread(), HubThread())
+      own.start {}
+      other.perform { own.checkIsolated() }
+      other.start {}
+      other.end()
+    }
+    let text = String(decoding: result.standardErrorContent, as: UTF8.self)
+    #expect(text.contains("the hub was called from another thread than its own"), "\(text)")
+  }
+}
+
+/// An actor on a hub's thread, which starts when the test says so.
+private actor Clerk {
+  nonisolated let thread = HubThread()
+  nonisolated let record = Record()
+  nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
+
+  func write(_ line: String) { record.add(line) }
+
+  /// Writes a line at once, which only the clerk's thread may do.
+  nonisolated func claim(_ line: String) { assumeIsolated { $0.write(line) } }
+
+  /// Queues a task behind the jobs that are queued now.
+  func writeLater(_ line: String) { Task { write(line) } }
+}
