@@ -21,14 +21,6 @@ struct Question {
 
   var isOwn: Bool { recipient.user == message.sender }
   var isCall: Bool { message.kind == .call }
-
-  var isMuted: Bool {
-    switch recipient.roomLevel {
-    case .all: false
-    case .mentions: !recipient.isMentioned
-    case .none: true
-    }
-  }
 }
 
 /// Rules 4 and 7 to 9: who has received it, and who may yet.

@@ -46,6 +46,15 @@ public struct RecipientFacts: Equatable, Sendable, Codable {
     self.sessions = sessions
     self.away = away
   }
+
+  /// True if the recipient has muted the room for this message.
+  public var isMuted: Bool {
+    switch roomLevel {
+    case .all: false
+    case .mentions: !isMentioned
+    case .none: true
+    }
+  }
 }
 
 /// Quiet hours that are on.

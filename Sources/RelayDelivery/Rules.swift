@@ -20,7 +20,7 @@ let rules: [Rule<Ruling?>] = [
     return $0.recipient.isMember ? nil : .end(.notMember)
   },
 
-  Rule(6, "the recipient has muted the room, or all of it but mentions") { $0.isMuted ? .end(.muted) : nil },
+  Rule(6, "the recipient has muted the room, or all of it but mentions") { $0.recipient.isMuted ? .end(.muted) : nil },
 
   Rule(7, "a session that is not in the background may yet receive it") {
     $0.wait(until: $0.lastReceiptExpected, .notReceivedYet)

@@ -6,6 +6,7 @@ import RelayProtocol
 /// The apps that devices may belong to.
 struct Apps: Equatable, Sendable {
   private(set) var list: [App] = []
+  private(set) var entitlements = AppEntitlements()
 
   static let most = 100
 
@@ -27,6 +28,8 @@ struct Apps: Equatable, Sendable {
       }
       self.list.append(app)
     }
+    entitlements = AppEntitlements(
+      Dictionary(uniqueKeysWithValues: self.list.map { ($0.name, $0.entitlements) }))
   }
 
   /// Any app goes.
@@ -34,15 +37,7 @@ struct Apps: Equatable, Sendable {
 
   subscript(name: String) -> App? { list.first { $0.name == name } }
 
-  /// Whether a device's app has an entitlement. Where no apps are configured every app has all.
-  func has(_ entitlement: App.Entitlement, _ device: Device) -> Bool {
-    isEmpty || device.app.flatMap { self[$0] }?.entitlements.contains(entitlement) ?? true
-  }
-
   func ringtone(of device: Device) -> String? { device.app.flatMap { self[$0] }?.ringtone }
-
-  /// True if the device has a token for calls that the relay does not use, because its app has no entitlement for VoIP.
-  func ignoresVoIPToken(of device: Device) -> Bool { device.voipToken != nil && !has(.voip, device) }
 
   /// What an app may say in a configuration file.
   static let keys: [String: ConfigurationKey] = [
@@ -62,18 +57,13 @@ struct App: Equatable, Sendable {
   var credential: AppleCredential?
   /// Through which its devices of the platform `http` are pushed to; nil: there are none.
   var gateway: GatewayPlace?
-  /// Where the tokens of devices that do not say are tried first.
+  /// The service that is tried first with the token of a device that names none.
   var environment = PushEnvironment.production
-  var entitlements: Set<Entitlement> = []
+  var entitlements: Set<AppEntitlement> = []
   /// The sound file in the app that rings for a call without a sound of its own. Is `nil` when the app has none.
   var ringtone: String?
   /// Where it stands in the configuration.
   var place = ""
-
-  /// What Apple has allowed the app.
-  enum Entitlement: String, CaseIterable, Sendable {
-    case communication, timeSensitive, critical, voip, filtering
-  }
 
   static let longestName = 255
   static let mostTopics = 16
@@ -102,8 +92,8 @@ extension App {
     guard !topics.isEmpty else { throw fields.wrong("topics", "must not be empty") }
     environment = try fields.choice("environment") ?? environment
     for (index, text) in (try fields.strings("entitlements", most: 16, longest: 64) ?? []).enumerated() {
-      guard let entitlement = Entitlement(rawValue: text) else {
-        let known = Entitlement.allCases.map(\.rawValue).joined(separator: ", ")
+      guard let entitlement = AppEntitlement(rawValue: text) else {
+        let known = AppEntitlement.allCases.map(\.rawValue).joined(separator: ", ")
         throw fields.wrong("entitlements/\(index)", "must be one of \(known)")
       }
       entitlements.insert(entitlement)

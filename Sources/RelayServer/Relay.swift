@@ -30,8 +30,8 @@ actor Relay {
   var settings: Settings
   var parser: JSONParser
 
-  /// What the hub does not hold of users in memory; only of those who have any of it.
-  var people: [UserHandle: Person] = [:]
+  /// Users in memory as recipients. Contains only users of whom something is known that the hub does not hold.
+  var people: [UserHandle: Recipient] = [:]
   /// What the tokens of sessions allow, where it is not what everybody may.
   var permissions: [SessionHandle: Permissions] = [:]
   /// Rooms that are being read, by whoever came first.

@@ -53,9 +53,9 @@ extension PushWorker {
 
   private func hasPreview(_ room: RoomID) -> Bool { settings.withLock { $0.rooms.policy(for: room).hasPreview } }
 
-  /// Whether a call is for the phone's own call screen.
+  /// True if a call is for the phone's own call screen.
   func rings(_ device: Device, _ request: PushRequest) -> Bool {
-    request.kind == .call && device.voipToken != nil && settings.withLock { $0.apps.has(.voip, device) }
+    request.kind == .call && device.voipToken != nil && settings.withLock { $0.apps.entitlements.has(.voip, device) }
   }
 
   /// The relay's own texts in the language of a device.

@@ -12,10 +12,11 @@ extension Relay {
     var decided = DecidedMessage()
     for user in users {
       guard let name = hub.name(of: user) else { continue }
-      let person = people[user] ?? Person()
-      // Nobody is there, and no grace runs: the hub has said so.
-      let recipient = person.facts(name, of: message, in: room, now: time, quiet: quiet(of: person, at: time))
+      let person = self.recipient(user)
       let facts = message.facts(at: time)
+      // The hub has selected members without a session and without a grace.
+      let recipient = person.facts(
+        name, of: message, in: room, as: .absent, quiet: quiet(of: person, at: time), now: time)
       // The message has no plan yet: the plan will have each member that hides their presence now.
       let isPlanned = facts.hiddenReportDelay(policy) != nil && person.hidesPresence(from: message.from)
       decided.add(decide(facts, recipient, person, now: time, isReported: !isPlanned))
@@ -25,22 +26,22 @@ extension Relay {
 
   /// The number of decisions that ``decide(_:at:for:in:)`` makes.
   func decisionCount(for users: [UserHandle]) -> Int {
-    users.reduce(0) { $0 + max(1, people[$1]?.devices.count ?? 0) }
+    users.reduce(0) { $0 + (people[$1]?.decisionCount ?? 1) }
   }
 
   /// The quiet hours of a user that are on.
-  func quiet(of person: Person, at now: Timestamp) -> QuietFacts? {
+  func quiet(of person: Recipient, at now: Timestamp) -> QuietFacts? {
     person.preferences.quietHours.flatMap { quietClock.facts(of: $0, at: now) }
   }
 
   /// For each device, or once where there is none.
   /// - Parameter isReported: True if the sender may receive a report about the recipient at this decision.
   private func decide(
-    _ message: MessageFacts, _ recipient: RecipientFacts, _ person: Person, now: Timestamp, isReported: Bool
+    _ message: MessageFacts, _ recipient: RecipientFacts, _ person: Recipient, now: Timestamp, isReported: Bool
   ) -> DecidedMessage {
     var decided = DecidedMessage()
     lazy var due = pace.due(of: message, to: recipient.user, now: now)
-    for (device, facts) in person.cases(of: message, for: recipient, in: apps, now: now) {
+    for (device, facts) in person.cases(of: message, for: recipient, in: apps.entitlements, now: now) {
       let decision = RelayDelivery.decide(facts, policy: policy)
       tally.count(decision.outcome)
       switch (decision.outcome, device) {
@@ -65,9 +66,9 @@ extension Relay {
   /// What would become of a push if the recipient, who does not let the sender know, had nothing to hide; nil: they let
   /// them know.
   private func shownOutcome(
-    of message: MessageFacts, for recipient: RecipientFacts, _ person: Person, now: Timestamp
+    of message: MessageFacts, for recipient: RecipientFacts, _ person: Recipient, now: Timestamp
   ) -> Decision.Outcome? {
-    guard recipient.hasBlockedSender || recipient.isMuted || person.preferences.shareFocus == .none else { return nil }
+    guard person.hidesResult(recipient) else { return nil }
     var open = recipient
     if open.hasBlockedSender {
       // Whom they have blocked does not see whether they are there.
@@ -164,10 +165,11 @@ extension Relay {
 
   /// Decides each message that is due by itself: one that has to wait does not hold up those behind it.
   private func round(_ room: RoomHandle, _ user: UserHandle, within slice: inout DecisionSlice) -> Round? {
-    guard let name = hub.name(of: room), let recipient = hub.name(of: user), let member = hub.member(user, of: room)
+    guard let name = hub.name(of: room), let recipient = hub.name(of: user), let facts = hub.member(user, of: room)
     else { return nil }
     let now = hub.now
-    let person = people[user] ?? Person()
+    let member = RoomMember(facts)
+    let person = self.recipient(user)
     let devices = person.devices.count
     let messages = hub.undecided(room, user, limit: slice.maxMessages(devices: devices))
     slice.add(messages: messages.count, devices: devices)
@@ -176,9 +178,9 @@ extension Relay {
     for message in messages {
       let traits = traits(of: message, in: room, to: recipient)
       let messageFacts = traits.facts(at: message.time)
-      var facts = person.facts(recipient, of: traits, in: name, now: now, quiet: quiet)
-      facts.stand(Marks(read: member.read, received: member.received), at: message.seq)
-      facts.attend(member, at: message.seq, shown: message.shown)
+      let facts = person.facts(
+        recipient, of: traits, in: name,
+        as: Membership(member.marks, member.presence, at: message.seq, shown: message.shown), quiet: quiet, now: now)
       let decided = decide(
         messageFacts, facts, person, now: now,
         isReported: reports[room, message.seq] != nil
@@ -195,35 +197,5 @@ extension Relay {
     // Whose traits are not kept waits for nobody, or was decided.
     let sender = message.isOwn ? recipient : message.from.flatMap(hub.name(of:))
     return MessageTraits(from: sender ?? UserID(unchecked: ""))
-  }
-}
-
-extension RecipientFacts {
-  var isMuted: Bool { roomLevel == .none || roomLevel == .mentions && !isMentioned }
-}
-
-extension RecipientFacts {
-  /// Takes what the hub knows of a member's sessions.
-  /// - Parameter shown: When the message was written to the sessions in the room.
-  mutating func attend(_ member: MemberFacts, at seq: Int64, shown: Timestamp) {
-    sessions = member.sessions.map { SessionFacts($0, of: seq, shown: shown) }
-    away = AwayFacts(since: member.awaySince, isClean: member.isClean)
-  }
-}
-
-extension SessionFacts {
-  init(_ session: MemberSession, of seq: Int64, shown: Timestamp) {
-    let wasGiven = seq >= session.givenFrom
-    let writing: Writing =
-      if !wasGiven {
-        .missed(joined: session.joined)
-      } else if let blocked = session.blocked, max(shown, session.joined) >= blocked {
-        .pending
-      } else {
-        .written(at: max(shown, session.joined, session.drained))
-      }
-    self.init(
-      activity: session.activity, writing: writing,
-      hasReceived: session.received >= seq && (session.acknowledges || wasGiven))
   }
 }

@@ -260,7 +260,7 @@ extension Relay {
     on jobs: [OpenJob], of user: UserHandle, _ name: UserID, released: Timestamp, _ carriers: inout Carriers
   ) -> Rulings {
     let now = hub.now
-    let person = people[user] ?? Person()
+    let person = self.recipient(user)
     let quiet = quiet(of: person, at: now)
     var rulings = Rulings()
     var pinged: Set<RoomID> = []
@@ -332,23 +332,29 @@ extension Relay {
   }
 
   private func facts(
-    of job: OpenJob, _ device: Device, _ handle: UserHandle, _ user: UserID, _ person: Person, _ quiet: QuietFacts?,
+    of job: OpenJob, _ device: Device, _ handle: UserHandle, _ user: UserID, _ person: Recipient, _ quiet: QuietFacts?,
     now: Timestamp
   ) -> DeliveryCase {
     let message = job.message
     let time = policy.time(ofStored: message.time, now: now)
     let traits = MessageTraits(message, parser)
-    var recipient = person.facts(user, of: traits, in: job.room, now: now, quiet: quiet)
-    if !job.room.isNotifications {
-      recipient.stand(newest(job.marks, of: user, in: job.room), at: message.seq)
-      if job.state == .held, let room = hub.room(job.room), let member = hub.member(handle, of: room) {
-        recipient.attend(member, at: message.seq, shown: time)
-      }
-    }
+    let recipient = person.facts(
+      user, of: traits, in: job.room, as: membership(of: job, handle, user, shown: time), quiet: quiet, now: now)
     var facts = traits.facts(at: time, isNotifyAnyway: job.isNotifyAnyway)
     facts.expires = traits.push.expires(from: min(message.time, now))
     return DeliveryCase(
-      message: facts, recipient: recipient, device: person.facts(of: device, in: apps), now: now)
+      message: facts, recipient: recipient, device: person.facts(of: device, in: apps.entitlements), now: now)
+  }
+
+  private func membership(
+    of job: OpenJob, _ handle: UserHandle, _ user: UserID, shown: Timestamp
+  ) -> Membership {
+    guard !job.room.isNotifications else { return .absent }
+    let marks = newest(job.marks, of: user, in: job.room)
+    // A push that is not held waits for no session.
+    let room = job.state == .held ? hub.room(job.room) : nil
+    let member = room.flatMap { hub.member(handle, of: $0) }.map(RoomMember.init)
+    return Membership(marks, member?.presence, at: job.message.seq, shown: shown)
   }
 }
 
@@ -366,21 +372,4 @@ extension Relay {
 extension Level {
   /// The louder of both; nil: of what says nothing.
   fileprivate func raised(to other: Level?) -> Level { max(self, other ?? self) }
-}
-
-extension RecipientFacts {
-  /// - Parameter marks: nil: no member.
-  mutating func stand(_ marks: Marks?, at seq: Int64) {
-    isMember = isMember && marks != nil
-    hasRead = marks.map { $0.read >= seq } ?? false
-    hasReceivedActively = marks.map { $0.received >= seq } ?? false
-  }
-}
-
-extension MessageTraits {
-  init(_ record: UndecidedRecord, _ parser: JSONParser) {
-    self.init(
-      from: record.from, mentions: record.mentions, push: PushRequest(stored: record.push, parser),
-      isDeleted: record.isDeleted)
-  }
 }

@@ -66,10 +66,11 @@ extension Relay {
     let facts = traits.facts(at: message.time, isNotifyAnyway: true)
     var pushes: [DecidedPush] = []
     for ((name, user), marks) in zip(users, marks) {
-      let person = people[user] ?? Person()
-      var recipient = person.facts(name, of: traits, in: room, now: now)
-      recipient.stand(newest(marks, of: name, in: room), at: message.seq)
-      for case (let device?, let facts) in person.cases(of: facts, for: recipient, in: apps, now: now) {
+      let person = self.recipient(user)
+      let membership = Membership(newest(marks, of: name, in: room), nil, at: message.seq, shown: now)
+      let recipient = person.facts(
+        name, of: traits, in: room, as: membership, quiet: quiet(of: person, at: now), now: now)
+      for case (let device?, let facts) in person.cases(of: facts, for: recipient, in: apps.entitlements, now: now) {
         let decision = RelayDelivery.decide(facts, policy: policy)
         tally.count(decision.outcome)
         if case .push = decision.outcome { pushes.append(DecidedPush(decision, facts, to: device)) }

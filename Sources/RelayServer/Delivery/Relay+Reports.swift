@@ -209,10 +209,10 @@ extension Relay {
     guard let user = hub.user(recipient), hub.isMember(user, of: room),
       !isReportPlanned(about: user, of: message.seq, traits.facts(at: hub.now), in: room)
     else { return }
-    let person = people[user] ?? Person()
-    let facts = person.facts(recipient, of: traits, in: message.room, now: hub.now)
-    // About a recipient who hides their Focus, or has muted the room, the decision was reported.
-    guard person.preferences.shareFocus != .none, !facts.isMuted, !facts.hasBlockedSender else { return }
+    let person = self.recipient(user)
+    let facts = person.facts(recipient, of: traits, in: message.room, as: .absent, quiet: nil, now: hub.now)
+    // About a recipient who hides the result, the decision was reported.
+    guard !person.hidesResult(facts) else { return }
     sendReport(state, about: recipient, of: message.seq, in: room)
   }
 }

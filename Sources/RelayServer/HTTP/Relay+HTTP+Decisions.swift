@@ -59,13 +59,11 @@ extension Relay {
     of message: MessageTraits, to user: UserHandle, _ name: UserID, in room: RoomHandle, _ roomName: RoomID
   ) -> [(device: Device?, facts: DeliveryCase)] {
     let now = hub.now
-    let person = people[user] ?? Person()
-    var recipient = person.facts(name, of: message, in: roomName, now: now)
-    recipient.isMember = recipient.isMember && hub.isMember(user, of: room)
-    if let member = hub.member(user, of: room) {
-      recipient.sessions = member.sessions.map { SessionFacts(activity: $0.activity, writing: .written(at: now)) }
-      recipient.away = AwayFacts(since: member.awaySince, isClean: member.isClean)
-    }
-    return person.cases(of: message.facts(at: now), for: recipient, in: apps, now: now)
+    let person = recipient(user)
+    let member = hub.member(user, of: room).map(RoomMember.init)
+    let facts = person.facts(
+      name, of: message, in: roomName, as: Membership(forNextMessage: member?.presence, now: now),
+      quiet: quiet(of: person, at: now), now: now)
+    return person.cases(of: message.facts(at: now), for: facts, in: apps.entitlements, now: now)
   }
 }

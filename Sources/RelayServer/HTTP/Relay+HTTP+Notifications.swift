@@ -31,9 +31,10 @@ extension Relay {
     defer { hub.release(handle) }
     let now = hub.now
     let traits = MessageTraits(from: sender, push: push)
-    let person = people[handle] ?? Person()
-    let recipient = person.facts(user, of: traits, in: room, now: now)
-    let decisions = person.cases(of: traits.facts(at: now), for: recipient, in: apps, now: now).map { device, facts in
+    let person = recipient(handle)
+    let facts = person.facts(user, of: traits, in: room, as: .absent, quiet: quiet(of: person, at: now), now: now)
+    let cases = person.cases(of: traits.facts(at: now), for: facts, in: apps.entitlements, now: now)
+    let decisions = cases.map { device, facts in
       let decision = RelayDelivery.decide(facts, policy: policy)
       tally.count(decision.outcome)
       return NotifiedDevice(device, decision, facts)

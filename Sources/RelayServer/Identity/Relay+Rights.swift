@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import RelayDelivery
 import RelayHub
 import RelayProtocol
 import RelayStore
@@ -110,7 +111,7 @@ extension Relay {
   func note(_ permissions: Permissions, withdrawing withdrawn: Set<RoomID>, of user: UserHandle) {
     guard let name = hub.name(of: user) else { return }
     if !isOpen { saveGrants(permissions, of: name) }
-    var person = people[user] ?? Person()
+    var person = recipient(user)
     guard person.withdrawn != withdrawn else { return }
     person.withdrawn = withdrawn
     // In memory the rights count at once. A disk that is full delays the write, and not the session.

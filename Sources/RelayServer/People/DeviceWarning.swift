@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import RelayDelivery
 import RelayProtocol
 
 /// Something in the registration of a device that the relay accepts but does not use.
@@ -15,7 +16,7 @@ struct DeviceWarning: Equatable, Sendable {
 
 extension Apps {
   func warnings(about device: Device) -> [DeviceWarning] {
-    guard ignoresVoIPToken(of: device) else { return [] }
+    guard entitlements.ignoresVoIPToken(of: device) else { return [] }
     return [
       DeviceWarning(
         code: .noVoIPEntitlement,

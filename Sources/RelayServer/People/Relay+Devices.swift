@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import RelayDelivery
 import RelayHub
 import RelayProtocol
 import RelayStore
@@ -21,7 +22,7 @@ extension Relay {
   func apply(_ request: DeviceRequest, to user: UserHandle, issuing key: ReportKey? = nil) async throws {
     guard let name = hub.name(of: user) else { throw HubRefusal.gone }
     let now = hub.now
-    var person = people[user] ?? Person()
+    var person = recipient(user)
     switch request {
     case .forget(let device):
       person.forget(device)

@@ -28,7 +28,7 @@ extension Relay {
 
   /// Takes a report in and shows it once it is stored.
   func apply(_ report: FocusReport, to user: UserHandle, cause: SessionHandle?) async throws -> FocusResult {
-    var person = people[user] ?? Person()
+    var person = recipient(user)
     var silent: DeviceID?
     if person.focus[report.device] == nil, !isBelow(limits.devicesPerUser, person.focus.count) {
       // Of apps that were deleted nobody says so.
@@ -50,7 +50,7 @@ extension Relay {
 
   /// - Returns: Whether it was the newest of the device.
   func apply(_ report: FilterReport, to user: UserHandle) async throws -> Bool {
-    var person = people[user] ?? Person()
+    var person = recipient(user)
     var silent: DeviceID?
     if person.filters[report.device] == nil, !isBelow(limits.devicesPerUser, person.filters.count) {
       silent = person.filters.forgetSilent()

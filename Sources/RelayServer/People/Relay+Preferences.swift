@@ -14,12 +14,12 @@ extension Relay {
 
   /// Changes what the fields say and leaves the rest.
   func change(preferences fields: Fields, of user: UserHandle) async throws -> Preferences {
-    var person = people[user] ?? Person()
+    var person = recipient(user)
     try person.preferences.change(fields, now: hub.now)
     guard limits.roomsPerUser == 0 || person.preferences.rooms.count <= limits.roomsPerUser else {
       throw RequestError(.tooLarge, "one past the limit `roomsPerUser`", at: "\(fields.place)/rooms")
     }
-    guard person.preferences != (people[user] ?? Person()).preferences else { return person.preferences }
+    guard person.preferences != (recipient(user)).preferences else { return person.preferences }
     let preferences = person.preferences
     try await change(user, to: person, cause: nil) { try $0.save(preferences, of: $1) }
     return people[user]?.preferences ?? preferences
@@ -43,7 +43,7 @@ extension Relay {
 
   /// Throws ``StoreError/tooMany(_:)`` when the user would block more than ``Transaction/mostBlocked`` users.
   func block(_ others: [UserID], by user: UserHandle, _ isBlocked: Bool) async throws {
-    var person = people[user] ?? Person()
+    var person = recipient(user)
     if isBlocked { person.blocked.formUnion(others) } else { person.blocked.subtract(others) }
     guard !isBlocked || person.blocked.count <= Transaction.mostBlocked else {
       throw StoreError.tooMany(.blockedUsers)

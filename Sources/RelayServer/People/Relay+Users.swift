@@ -79,12 +79,12 @@ extension Relay {
     let handle = hub.retain(record.user, lastSeen: record.lastSeen)
     guard isNew else { return handle }
     for other in record.blocks { hub.setBlocked(true, other, by: handle) }
-    show(Person(record, now: hub.now), of: handle)
+    show(Recipient(record, now: hub.now), of: handle)
     return handle
   }
 
-  /// What the hub shows and knows follows; and when something changes by itself, it tells.
-  func show(_ person: Person, of user: UserHandle, cause: SessionHandle? = nil) {
+  /// Replaces what is known of a user, passes it on to the hub, and arms the alarm for the next change that no report causes.
+  func show(_ person: Recipient, of user: UserHandle, cause: SessionHandle? = nil) {
     people[user] = person.isEmpty ? nil : person
     let preferences = person.preferences
     hub.setHasDevices(!person.devices.isEmpty, of: user)
@@ -105,7 +105,7 @@ extension Relay {
   /// Changes what is kept of a user: what is asked next builds on it, and it is shown, and decided by again, once it is
   /// stored. Where it cannot be, it is as it was.
   func change(
-    _ user: UserHandle, to person: Person, cause: SessionHandle?,
+    _ user: UserHandle, to person: Recipient, cause: SessionHandle?,
     storing work: @escaping @Sendable (Transaction, UserID) throws -> Void
   ) async throws {
     guard let name = hub.name(of: user) else { throw HubRefusal.gone }
@@ -128,7 +128,7 @@ extension Relay {
     }
     noteChange(of: name)
     // Others may have changed more of it meanwhile.
-    show(people[user] ?? Person(), of: user, cause: cause)
+    show(recipient(user), of: user, cause: cause)
     reconsider(user)
   }
 
@@ -146,7 +146,7 @@ extension Relay {
       let stored = try await store.write { try $0.reader.user(name) }
       // Changes that were requested since are stored later.
       guard !hasChanged(name, since: since) else { continue }
-      var person = stored.map { Person($0, now: hub.now) } ?? Person()
+      var person = stored.map { Recipient($0, now: hub.now) } ?? Recipient()
       // The store may not have these yet: see `note(_:withdrawing:of:)`.
       if lateWrites.contains(.withdrawn(name)) { person.withdrawn = people[user]?.withdrawn ?? [] }
       return show(person, of: user)

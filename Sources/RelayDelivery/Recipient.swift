@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+public import RelayProtocol
+
+/// A user as the recipient of messages: the facts that are the same for every message.
+public struct Recipient: Sendable {
+  public var focus = FocusLedger()
+  public var filters = FilterLedger()
+  public var devices: [Device] = []
+  public var preferences = Preferences()
+  /// The users that this user has blocked.
+  public var blocked: Set<UserID> = []
+  /// The rooms of the user in which the newest token does not give the right `join`.
+  public var withdrawn: Set<RoomID> = []
+
+  public init() {}
+
+  /// True if this equals a user of whom nothing is known.
+  public var isEmpty: Bool {
+    focus.count == 0 && filters.count == 0 && devices.isEmpty && preferences == Preferences() && blocked.isEmpty
+      && withdrawn.isEmpty
+  }
+
+  /// The time of the next change that no report causes: a Focus settles, or a Focus or a filter decays.
+  public var nextChange: Timestamp? { [focus.nextChange, filters.nextChange].compactMap { $0 }.min() }
+
+  public mutating func advance(to now: Timestamp) {
+    focus.advance(to: now)
+    filters.advance(to: now)
+  }
+
+  public mutating func forget(_ device: DeviceID) {
+    devices.removeAll { $0.id == device }
+    focus.deviceForgotten(device)
+    filters.deviceForgotten(device)
+  }
+
+  /// Forgets the report numbers of a device. A new installation of the app counts its reports from the start.
+  public mutating func forgetNumbers(of device: DeviceID) {
+    focus.forgetNumber(of: device)
+    filters.forgetNumber(of: device)
+  }
+}
+
+/// The facts that decisions look at. This is the only code that assembles them.
+extension Recipient {
+  /// The number of decisions about a message for this user: one for each device, and one for a user without a device.
+  public var decisionCount: Int { max(1, devices.count) }
+
+  /// The facts about the user as the recipient of a message.
+  /// - Parameter quiet: The quiet hours that are on now.
+  public func facts(
+    _ user: UserID, of message: MessageTraits, in room: RoomID, as membership: Membership, quiet: QuietFacts?,
+    now: Timestamp
+  ) -> RecipientFacts {
+    let wish = preferences[room]
+    return RecipientFacts(
+      user: user, isMember: membership.isMember && !withdrawn.contains(room),
+      hasBlockedSender: blocked.contains(message.from), hasRead: membership.hasRead,
+      hasReceivedActively: membership.hasReceivedActively, roomLevel: wish.level(at: now),
+      isMentioned: message.mentions.contains(user), roomCriteria: wish.criteria, onFocus: preferences.onFocus,
+      quiet: quiet, sessions: membership.sessions, away: membership.away)
+  }
+
+  public func facts(of device: Device, in apps: AppEntitlements) -> DeviceFacts {
+    DeviceFacts(
+      allowsAlerts: device.allowsAlerts, hasVoIPToken: device.voipToken != nil && apps.has(.voip, device),
+      allowsTimeSensitive: device.allowsTimeSensitive && apps.has(.timeSensitive, device),
+      allowsCritical: apps.has(.critical, device), focusedUntil: focus.focusedUntil(device.id),
+      focusSource: focus[device.id]?.source, filter: filters.filter(of: device.id), criteria: device.criteria,
+      lacksVoIPEntitlement: apps.ignoresVoIPToken(of: device))
+  }
+
+  /// The cases that are decided about a message: one for each device, and one for a user without a device.
+  public func cases(
+    of message: MessageFacts, for recipient: RecipientFacts, in apps: AppEntitlements, now: Timestamp
+  ) -> [(device: Device?, facts: DeliveryCase)] {
+    (devices.isEmpty ? [nil] : devices.map(Optional.some)).map { device in
+      let facts = device.map { self.facts(of: $0, in: apps) }
+      return (device, DeliveryCase(message: message, recipient: recipient, device: facts, now: now))
+    }
+  }
+}
+
+/// The facts that a sender must not learn.
+extension Recipient {
+  /// True if the sender of a message does not see whether the user is online.
+  public func hidesPresence(from sender: UserID) -> Bool {
+    preferences.shareOnline == .none || blocked.contains(sender)
+  }
+
+  /// True if the sender of a message must not learn the result of its push: it would reveal a Focus, a muted room or a
+  /// block.
+  public func hidesResult(_ facts: RecipientFacts) -> Bool {
+    facts.hasBlockedSender || facts.isMuted || preferences.shareFocus == .none
+  }
+
+  /// True if the filter of a device refuses the user's own label of the room, or of the device, now.
+  ///
+  /// The result is for senders. The label that the sender chose takes no part in it: a sender who tries labels would
+  /// learn which ones the filter passes.
+  public func filtersOut(_ room: RoomID, now: Timestamp) -> Bool {
+    let label = preferences[room].criteria
+    return filters.records.contains { record in
+      guard let filter = filters.filter(of: record.device), now < filter.until else { return false }
+      let device = devices.first { $0.id == record.device }
+      return !filter.passes(Criteria.of(room: label, device: device?.criteria, sender: nil))
+    }
+  }
+}

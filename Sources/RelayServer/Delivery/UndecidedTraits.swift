@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayDelivery
+import RelayHub
+import RelayProtocol
+import RelayStore
+
+/// The traits of messages that wait to be decided, by room. The hub does not know them.
+struct UndecidedTraits {
+  private var rooms: [RoomHandle: [Int64: MessageTraits]] = [:]
+
+  subscript(room: RoomHandle, seq: Int64) -> MessageTraits? {
+    get { rooms[room]?[seq] }
+    set { rooms[room, default: [:]][seq] = newValue }
+  }
+
+  /// Forgets the messages up to `seq`, because they are decided for all members.
+  mutating func forget(_ room: RoomHandle, upTo seq: Int64) {
+    guard let waiting = rooms[room] else { return }
+    let left = waiting.filter { $0.key > seq }
+    rooms[room] = left.isEmpty ? nil : left
+  }
+
+  mutating func forget(_ room: RoomHandle) { rooms[room] = nil }
+}
+
+extension MessageTraits {
+  init(_ record: UndecidedRecord, _ parser: JSONParser) {
+    self.init(
+      from: record.from, mentions: record.mentions, push: PushRequest(stored: record.push, parser),
+      isDeleted: record.isDeleted)
+  }
+}

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayDelivery
+import RelayProtocol
+import Testing
+
+/// The facts about a recipient: the only code that assembles them.
+@Suite struct RecipientTests {
+  private static let tea = RoomID(unchecked: "tea")
+  private static let now = Timestamp.at(1_000)
+
+  private func facts(
+    of message: MessageTraits = MessageTraits(from: ann), as membership: Membership = .absent,
+    quiet: QuietFacts? = nil, _ change: (inout Recipient) -> Void = { _ in }
+  ) -> RecipientFacts {
+    var recipient = Recipient()
+    change(&recipient)
+    return recipient.facts(bob, of: message, in: Self.tea, as: membership, quiet: quiet, now: Self.now)
+  }
+
+  @Test func `without preferences nothing keeps a push back`() {
+    #expect(facts() == RecipientFacts(user: bob))
+  }
+
+  @Test func `preferences are facts`() {
+    let quiet = QuietFacts(mode: .passive, until: .at(hour))
+    let known = facts(of: MessageTraits(from: ann, mentions: [bob]), quiet: quiet) {
+      $0.blocked = [ann]
+      $0.preferences.onFocus = .hold
+      $0.preferences[Self.tea].level = .mentions
+      $0.preferences[Self.tea].criteria = "work"
+    }
+    let expected = RecipientFacts(
+      user: bob, hasBlockedSender: true, roomLevel: .mentions, isMentioned: true, roomCriteria: "work",
+      onFocus: .hold, quiet: quiet)
+    #expect(known == expected)
+    #expect(!facts(of: MessageTraits(from: ann, mentions: [ann])).isMentioned)
+    #expect(!facts { $0.blocked = [bob] }.hasBlockedSender)
+  }
+
+  @Test func `a withdrawn right and a missing membership end the membership`() {
+    #expect(!facts { $0.withdrawn = [Self.tea] }.isMember)
+    #expect(facts { $0.withdrawn = [RoomID(unchecked: "dev")] }.isMember)
+    #expect(!facts(as: Membership(nil, nil, at: 1, shown: Self.now)).isMember)
+    #expect(!facts(as: Membership(forNextMessage: nil, now: Self.now)).isMember)
+  }
+
+  @Test(arguments: [(4, false), (5, true), (6, true)] as [(Int64, Bool)])
+  func `marks reach a message at its seq`(mark: Int64, hasReached: Bool) {
+    let read = facts(as: Membership(Marks(read: mark, received: 0), nil, at: 5, shown: Self.now))
+    #expect((read.isMember, read.hasRead, read.hasReceivedActively) == (true, hasReached, false))
+    let received = facts(as: Membership(Marks(read: 0, received: mark), nil, at: 5, shown: Self.now))
+    #expect((received.isMember, received.hasRead, received.hasReceivedActively) == (true, false, hasReached))
+  }
+
+  // MARK: Sessions
+
+  /// A session that joined at 10 and was given the messages from 5 on.
+  private static let session = RoomSession(
+    activity: .idle, joined: .at(10), givenFrom: 5, received: 0, acknowledges: true, drained: .at(0))
+
+  private func session(
+    _ seq: Int64, shown: Int64 = 0, change: (inout RoomSession) -> Void = { _ in }
+  ) -> SessionFacts? {
+    var session = Self.session
+    change(&session)
+    let presence = RoomPresence(sessions: [session], away: AwayFacts(since: .at(7), isClean: true))
+    let membership = Membership(Marks(read: 0, received: 0), presence, at: seq, shown: .at(shown))
+    #expect(membership.away == AwayFacts(since: .at(7), isClean: true))
+    return membership.sessions.first
+  }
+
+  @Test func `the writing of a message is the last of the times that it waits for`() {
+    #expect(session(5)?.writing == .written(at: .at(10)))
+    #expect(session(5, shown: 30)?.writing == .written(at: .at(30)))
+    #expect(session(5, shown: 30) { $0.drained = .at(40) }?.writing == .written(at: .at(40)))
+    #expect(session(4)?.writing == .missed(joined: .at(10)))
+    #expect(session(4) { $0.blocked = .at(0) }?.writing == .missed(joined: .at(10)))
+    #expect(session(5)?.activity == .idle)
+  }
+
+  @Test(arguments: [(9, true), (10, true), (11, false)] as [(Int64, Bool)])
+  func `a blocked session has written only what came before`(blocked: Int64, isPending: Bool) {
+    #expect(session(5) { $0.blocked = .at(blocked) }?.writing == (isPending ? .pending : .written(at: .at(10))))
+    let shown = session(5, shown: 20) { $0.blocked = .at(blocked + 10) }
+    #expect(shown?.writing == (isPending ? .pending : .written(at: .at(20))))
+  }
+
+  @Test func `a session has received up to its mark`() {
+    #expect(session(5)?.hasReceived == false)
+    #expect(session(5) { $0.received = 4 }?.hasReceived == false)
+    #expect(session(5) { $0.received = 5 }?.hasReceived == true)
+    // A session that acknowledges names a message that it was not given.
+    #expect(session(4) { $0.received = 5 }?.hasReceived == true)
+    let pongs = { (session: inout RoomSession) in
+      session.received = 5
+      session.acknowledges = false
+    }
+    #expect(session(5, change: pongs)?.hasReceived == true)
+    #expect(session(4, change: pongs)?.hasReceived == false)
+  }
+
+  @Test func `the next message is written at once and received by nobody`() {
+    let presence = RoomPresence(
+      sessions: [Self.session], away: AwayFacts(since: .at(7), isClean: false))
+    let next = Membership(forNextMessage: presence, now: Self.now)
+    #expect(next.isMember && !next.hasRead && !next.hasReceivedActively)
+    #expect(next.sessions == [SessionFacts(activity: .idle, writing: .written(at: Self.now))])
+    #expect(next.away == presence.away)
+  }
+
+  // MARK: Devices
+
+  private static let tablet = Device(
+    id: phone, app: "com.example.app", platform: .apns, token: "0a", voipToken: "0b", criteria: "home")
+
+  @Test func `an app has the entitlements that are configured`() {
+    let recipient = Recipient()
+    let all = recipient.facts(of: Self.tablet, in: AppEntitlements())
+    #expect(all == DeviceFacts(hasVoIPToken: true, criteria: "home"))
+    let other = AppEntitlements(["com.example.other": []])
+    #expect(recipient.facts(of: Self.tablet, in: other) == all)
+    let none = AppEntitlements(["com.example.app": []])
+    #expect(
+      recipient.facts(of: Self.tablet, in: none)
+        == DeviceFacts(
+          allowsTimeSensitive: false, allowsCritical: false, criteria: "home", lacksVoIPEntitlement: true))
+    for (entitlement, path) in [
+      (.timeSensitive, \DeviceFacts.allowsTimeSensitive), (.critical, \.allowsCritical), (.voip, \.hasVoIPToken),
+    ] as [(AppEntitlement, KeyPath<DeviceFacts, Bool>)] {
+      let facts = recipient.facts(of: Self.tablet, in: AppEntitlements(["com.example.app": [entitlement]]))
+      #expect(facts[keyPath: path])
+      #expect([facts.allowsTimeSensitive, facts.allowsCritical, facts.hasVoIPToken].count { $0 } == 1)
+    }
+  }
+
+  @Test func `a device forbids what its app may do`() {
+    var device = Self.tablet
+    device.voipToken = nil
+    device.allowsAlerts = false
+    device.allowsTimeSensitive = false
+    let facts = Recipient().facts(of: device, in: AppEntitlements(["com.example.app": []]))
+    #expect(
+      facts
+        == DeviceFacts(allowsAlerts: false, allowsTimeSensitive: false, allowsCritical: false, criteria: "home"))
+    #expect(!Recipient().facts(of: device, in: AppEntitlements()).allowsTimeSensitive)
+  }
+
+  @Test func `reports of Focus and filter are facts of their device`() {
+    var recipient = Recipient()
+    recipient.devices = [Self.tablet]
+    let focus = FocusReport(device: phone, isFocused: true, at: Self.now, source: .manual)
+    _ = recipient.focus.apply(focus, now: Self.now)
+    let filter = FilterReport(device: phone, isActive: true, allow: ["work"], at: Self.now)
+    _ = recipient.filters.apply(filter, now: Self.now)
+    let facts = recipient.facts(of: Self.tablet, in: AppEntitlements())
+    #expect(facts.focusedUntil == recipient.focus.nextChange)
+    #expect(facts.focusSource == .manual)
+    #expect(facts.filter?.allow == ["work"])
+    #expect(!recipient.isEmpty)
+    #expect(recipient.nextChange == [recipient.focus.nextChange, recipient.filters.nextChange].compactMap { $0 }.min())
+    recipient.forget(phone)
+    #expect(recipient.isEmpty && recipient.nextChange == nil)
+  }
+
+  @Test(arguments: [0, 1, 3])
+  func `one case is decided for each device, and one without a device`(devices: Int) {
+    var recipient = Recipient()
+    recipient.devices = (0..<devices).map {
+      Device(id: DeviceID(unchecked: "d\($0)"), platform: .simulator, token: "t\($0)")
+    }
+    let cases = recipient.cases(
+      of: DeliveryCase.plain.message, for: facts(), in: AppEntitlements(), now: Self.now)
+    #expect(cases.count == max(1, devices) && recipient.decisionCount == cases.count)
+    #expect(cases.compactMap(\.device) == recipient.devices)
+    for (device, facts) in cases {
+      #expect((device == nil) == (facts.device == nil))
+      #expect((facts.message, facts.recipient, facts.now) == (DeliveryCase.plain.message, self.facts(), Self.now))
+    }
+  }
+
+  // MARK: Senders
+
+  @Test func `a sender does not see the presence of a recipient who hides it`() {
+    var recipient = Recipient()
+    #expect(!recipient.hidesPresence(from: ann))
+    recipient.blocked = [ann]
+    #expect(recipient.hidesPresence(from: ann) && !recipient.hidesPresence(from: bob))
+    recipient.preferences.shareOnline = .none
+    #expect(recipient.hidesPresence(from: bob))
+  }
+
+  @Test func `a sender does not learn a result that reveals a preference`() {
+    let message = MessageTraits(from: ann)
+    func hides(_ change: (inout Recipient) -> Void) -> Bool {
+      var recipient = Recipient()
+      change(&recipient)
+      return recipient.hidesResult(
+        recipient.facts(bob, of: message, in: Self.tea, as: .absent, quiet: nil, now: Self.now))
+    }
+    #expect(!hides { _ in })
+    #expect(hides { $0.blocked = [ann] })
+    #expect(hides { $0.preferences.shareFocus = .none })
+    #expect(hides { $0.preferences[Self.tea].level = .none })
+    #expect(hides { $0.preferences[Self.tea].level = .mentions })
+    #expect(!hides { $0.preferences.shareOnline = .none })
+  }
+}
