@@ -124,7 +124,7 @@ extension Relay {
     let needsWait = away.needsWait || isAsked && joins[room] != nil
     let delivery = delivery(of: traits, in: handle, room, showsPresence: message.showsPresence)
     let ticket = messageDecisions.begin(decisionCount(for: away.users), in: handle)
-    let decided = ticket.isDecided ? decide(traits, at: now, for: away.users, in: room) : DecidedMessage()
+    let plan = ticket.isDecided ? plan(traits, at: now, for: away.users, in: room) : Plan()
     let isWaitedFor = needsWait || !ticket.isDecided
     let draft = MessageDraft(
       room: room, from: message.from, time: now, body: message.body, mentions: request.mentions,
@@ -135,9 +135,9 @@ extension Relay {
     store.submit(
       { transaction in
         var draft = draft
-        draft.jobs = decided.pushes.map(\.draft)
+        draft.jobs = plan.pushes.map(JobDraft.init)
         return try transaction.append(draft)
-      }, rows: 1 + decided.pushes.count + draft.silenced.count
+      }, rows: 1 + plan.pushes.count + draft.silenced.count
     ) { [self] result in
       assumeIsolated { relay in
         defer { relay.unpin(room) }
@@ -152,9 +152,9 @@ extension Relay {
         tell(relay, result.map { SentMessage(stored: $0, delivery: $0.isDuplicate ? nil : delivery) })
         guard case .success(let stored) = result else { return }
         relay.tally.acknowledgements.observe((ContinuousClock.now - accepted).seconds)
-        // After the reply, as where the gateway has to be heard first.
+        // After the reply, as for a push that the gateway answers.
         guard !stored.isDuplicate else { return }
-        relay.conclude(decided, stored.seq, in: handle)
+        relay.conclude(plan, stored.seq, in: handle)
         guard let sender = relay.hub.user(traits.from) else { return }
         if let answered = stored.response?.response.message.seq {
           // Of a notification they have read no more than its message; badges may have changed with it.

@@ -29,7 +29,8 @@ RULES = "Rules.swift"
 FILES = [
     RULES, "Question.swift", "Decision.swift", "DeliveryPolicy.swift", "DeviceFacts.swift", "Criteria.swift",
     "Level.swift", "FocusPolicy.swift", "DeviceRecord.swift", "FocusLedger.swift", "FilterLedger.swift",
-    "QuietHours+Facts.swift", "Digest.swift",
+    "QuietHours+Facts.swift", "Digest.swift", "Recipient.swift", "Membership.swift", "Planner.swift",
+    "HoldPlanner.swift",
 ]  # fmt: skip
 
 SETTINGS = """\

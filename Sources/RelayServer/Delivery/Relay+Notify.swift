@@ -31,13 +31,13 @@ extension Relay {
     defer { handles.forEach(hub.release) }
     let traits = MessageTraits(
       from: message.from, mentions: message.mentions, push: PushRequest(stored: message.push, parser))
-    let pushes = try await pushes(of: message, traits, in: room, to: zip(users, handles))
+    let plan = try await plan(message, traits, in: room, for: zip(users, handles))
     let now = hub.now
     let notified = try await store.write { transaction in
       let notified = try transaction.notify(room, seq, by: sender, users: users, now: now)
       guard case .users(let allowed)? = notified else { return notified }
-      let drafts = pushes.map(\.draft).filter { allowed.contains($0.user) }
-      _ = try transaction.insert(drafts, room: room, seq: seq)
+      let pushes = plan.pushes.filter { allowed.contains($0.user) }
+      _ = try transaction.insert(pushes.map(JobDraft.init), room: room, seq: seq)
       return notified
     }
     switch notified {
@@ -54,29 +54,31 @@ extension Relay {
 
   private var notSender: RequestError { RequestError(.forbidden, "somebody else sent this message", at: "/seq") }
 
-  /// What the decision comes to if nobody's silence counts.
-  private func pushes(
-    of message: StoredMessage, _ traits: MessageTraits, in room: RoomID, to users: some Sequence<(UserID, UserHandle)>
-  ) async throws -> [DecidedPush] {
+  /// Plans the pushes of a message as if no recipient were silenced.
+  private func plan(
+    _ message: StoredMessage, _ traits: MessageTraits, in room: RoomID, for users: some Sequence<(UserID, UserHandle)>
+  ) async throws -> Plan {
     let users = Array(users)
     let marks = try await store.read { reader in
       try users.map { try reader.marks(of: $0.0, in: room) }
     }
     let now = hub.now
-    let facts = traits.facts(at: message.time, isNotifyAnyway: true)
-    var pushes: [DecidedPush] = []
-    for ((name, user), marks) in zip(users, marks) {
-      let person = self.recipient(user)
-      let membership = Membership(newest(marks, of: name, in: room), nil, at: message.seq, shown: now)
-      let recipient = person.facts(
-        name, of: traits, in: room, as: membership, quiet: quiet(of: person, at: now), now: now)
-      for case (let device?, let facts) in person.cases(of: facts, for: recipient, in: apps.entitlements, now: now) {
-        let decision = RelayDelivery.decide(facts, policy: policy)
-        tally.count(decision.outcome)
-        if case .push = decision.outcome { pushes.append(DecidedPush(decision, facts, to: device)) }
-      }
+    let members = zip(users, marks).lazy.map { [self] user, marks in
+      let recipient = recipient(user.1)
+      let membership = Membership(newest(marks, of: user.0, in: room), nil, at: message.seq, shown: now)
+      return PlanMember(user.0, recipient, as: membership, quiet: quiet(of: recipient, at: now))
     }
-    return pushes
+    return plan(
+      PlanMessage(traits, in: room, at: message.time, isNotifyAnyway: true), for: members, now: now)
+  }
+
+  /// A member's stored marks, or those that are not stored yet.
+  private func newest(_ stored: Marks?, of user: UserID, in room: RoomID) -> Marks? {
+    guard let stored else { return nil }
+    guard let room = hub.room(room), let user = hub.user(user), let known = hub.marks(of: user, in: room) else {
+      return stored
+    }
+    return Marks(read: max(stored.read, known.read), received: max(stored.received, known.received))
   }
 }
 

@@ -170,11 +170,10 @@ extension Relay {
     }
   }
 
-  /// True if the sender of a message receives the planned report about a recipient, and not the result of the push.
-  func isReportPlanned(about user: UserHandle, of seq: Int64, _ message: MessageFacts, in room: RoomHandle) -> Bool {
-    guard message.hiddenReportDelay(policy) != nil else { return false }
-    return reports.isPlanned(user, of: seq, in: room, at: hub.now)
-      ?? people[user]?.hidesPresence(from: message.sender) ?? false
+  /// The reports about a member that the sender of a message receives.
+  func report(about user: UserHandle, of seq: Int64, in room: RoomHandle) -> MemberReport {
+    guard reports[room, seq] != nil else { return .none }
+    return reports.isPlanned(user, of: seq, in: room, at: hub.now).map(MemberReport.planned) ?? .unplanned
   }
 
   /// Sends a `delivery` event about a recipient to the sender of the message, unless the event is no news.
@@ -206,13 +205,13 @@ extension Relay {
   func reportPush(_ state: DeliveryState, of message: MessageReference, to recipient: UserID) {
     guard let room = hub.room(message.room), let traits = reports[room, message.seq] else { return }
     // A user who is no member may not be in memory, and then the relay does not know what they share.
-    guard let user = hub.user(recipient), hub.isMember(user, of: room),
-      !isReportPlanned(about: user, of: message.seq, traits.facts(at: hub.now), in: room)
-    else { return }
-    let person = self.recipient(user)
-    let facts = person.facts(recipient, of: traits, in: message.room, as: .absent, quiet: nil, now: hub.now)
-    // About a recipient who hides the result, the decision was reported.
-    guard !person.hidesResult(facts) else { return }
+    guard let user = hub.user(recipient), hub.isMember(user, of: room) else { return }
+    let now = hub.now
+    let member = PlanMember(
+      recipient, self.recipient(user), as: .absent, report: report(about: user, of: message.seq, in: room))
+    guard planner.reportsResult(of: PlanMessage(traits, in: message.room, at: now), about: member, now: now) else {
+      return
+    }
     sendReport(state, about: recipient, of: message.seq, in: room)
   }
 }

@@ -29,17 +29,17 @@ extension Relay {
     defer { hub.release(handle) }
     var traits = MessageTraits(from: sender, mentions: request.mentions, push: request.push)
     if !hub.pushes(room) { traits.push.isAsked = false }
-    let cases = cases(of: traits, to: handle, user, in: room, name)
+    let decisions = decisions(about: traits, for: handle, user, in: room, name)
     return .json(200) {
       $0["room"] = name.rawValue
       $0["from"] = sender.rawValue
       $0["user"] = user.rawValue
       $0.array("devices") { list in
-        for (device, facts) in cases {
+        for decision in decisions {
           list.object {
-            $0["device"] = device?.id.rawValue
-            $0.raw("decision", Explanation.json(of: RelayDelivery.decide(facts, policy: policy)))
-            $0.raw("facts", Explanation.json(of: facts))
+            $0["device"] = decision.device?.id.rawValue
+            $0.raw("decision", Explanation.json(of: decision.explanation.decision))
+            $0.raw("facts", Explanation.json(of: decision.explanation.facts))
           }
         }
       }
@@ -54,16 +54,14 @@ extension Relay {
     return sessions.reduce(into: Rights()) { $0.formUnion(rights(of: $1, in: room)) }
   }
 
-  /// One for each device, or one for none.
-  private func cases(
-    of message: MessageTraits, to user: UserHandle, _ name: UserID, in room: RoomHandle, _ roomName: RoomID
-  ) -> [(device: Device?, facts: DeliveryCase)] {
+  private func decisions(
+    about message: MessageTraits, for user: UserHandle, _ name: UserID, in room: RoomHandle, _ roomName: RoomID
+  ) -> [DeviceDecision] {
     let now = hub.now
-    let person = recipient(user)
-    let member = hub.member(user, of: room).map(RoomMember.init)
-    let facts = person.facts(
-      name, of: message, in: roomName, as: Membership(forNextMessage: member?.presence, now: now),
-      quiet: quiet(of: person, at: now), now: now)
-    return person.cases(of: message.facts(at: now), for: facts, in: apps.entitlements, now: now)
+    let recipient = recipient(user)
+    let presence = hub.member(user, of: room).map { RoomMember($0).presence }
+    let member = PlanMember(
+      name, recipient, as: Membership(forNextMessage: presence, now: now), quiet: quiet(of: recipient, at: now))
+    return planner.decisions(about: PlanMessage(message, in: roomName, at: now), for: member, now: now)
   }
 }

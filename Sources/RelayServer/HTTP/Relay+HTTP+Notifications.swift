@@ -30,15 +30,12 @@ extension Relay {
     let handle = try await retain(user)
     defer { hub.release(handle) }
     let now = hub.now
-    let traits = MessageTraits(from: sender, push: push)
-    let person = recipient(handle)
-    let facts = person.facts(user, of: traits, in: room, as: .absent, quiet: quiet(of: person, at: now), now: now)
-    let cases = person.cases(of: traits.facts(at: now), for: facts, in: apps.entitlements, now: now)
-    let decisions = cases.map { device, facts in
-      let decision = RelayDelivery.decide(facts, policy: policy)
-      tally.count(decision.outcome)
-      return NotifiedDevice(device, decision, facts)
-    }
+    let recipient = recipient(handle)
+    let decisions = planner.decisions(
+      about: PlanMessage(MessageTraits(from: sender, push: push), in: room, at: now),
+      for: PlanMember(user, recipient, as: .absent, quiet: quiet(of: recipient, at: now)), now: now)
+    for decision in decisions { tally.count(decision.outcome) }
+    let pushes = decisions.compactMap(\.push)
     let draft = MessageDraft(
       room: room, from: User(id: sender), time: now, body: Array("null".utf8), push: RequestedPush(push),
       isCounted: false,
@@ -46,7 +43,7 @@ extension Relay {
     let epoch = Self.newEpoch()
     let posted = try await store.write { transaction in
       var draft = draft
-      draft.jobs = decisions.compactMap(\.push?.draft)
+      draft.jobs = pushes.map(JobDraft.init)
       return try transaction.post(draft, epoch: epoch)
     }
     guard !posted.stored.isDuplicate else {
@@ -55,8 +52,8 @@ extension Relay {
       return .notification(200, to: user, posted, devices)
     }
     worker.wake()
-    if let end = decisions.compactMap(\.push?.holdEnd).min() { expectHoldEnd(by: end) }
-    return .notification(201, to: user, posted, decisions.map { ($0.device, $0.decision) })
+    if let end = decisions.compactMap(\.explanation.decision.holdEnd).min() { expectHoldEnd(by: end) }
+    return .notification(201, to: user, posted, decisions.map { ($0.device?.id, $0.explanation.decision) })
   }
 }
 
@@ -87,25 +84,6 @@ extension HTTPResponse {
           }
         }
       }
-    }
-  }
-}
-
-/// What was decided of a notification for one device, or for none.
-private struct NotifiedDevice: Sendable {
-  let device: DeviceID?
-  let decision: Decision
-  /// nil: there is none.
-  let push: DecidedPush?
-
-  init(_ device: Device?, _ decision: Decision, _ facts: DeliveryCase) {
-    self.device = device?.id
-    self.decision = decision
-    switch (decision.outcome, device) {
-    case (.push, .some(let device)), (.hold, .some(let device)): push = DecidedPush(decision, facts, to: device)
-    case (.push, nil), (.hold, nil): preconditionFailure("a push was decided for no device")
-    case (.wait, _): preconditionFailure("without a room nobody is waited for")
-    case (.none, _): push = nil
     }
   }
 }

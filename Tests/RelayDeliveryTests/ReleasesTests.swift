@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+import RelayDelivery
 import RelayProtocol
 import Testing
-
-@testable import RelayServer
 
 @Suite struct ReleasesTests {
   private static let (ann, bob) = (UserID(unchecked: "ann"), UserID(unchecked: "bob"))

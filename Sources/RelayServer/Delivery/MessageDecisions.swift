@@ -1,29 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+import RelayDelivery
 import RelayHub
-
-/// Bounds the decisions that the hub's thread makes at once, and the push jobs that wait for the store.
-///
-/// A decision is one message for one device, or for one user without a device.
-enum DecisionBounds {
-  /// Decisions that are made and stored together with their message.
-  static let maxWithMessage = 128
-  /// The same, of all messages that are not stored yet.
-  static let maxUnstored = 256
-  /// Decisions of due members between two turns of the loop. One slice at a time waits for the store.
-  static let maxSlice = 256
-}
-
-/// One slice of decisions for due members.
-struct DecisionSlice {
-  private(set) var left = DecisionBounds.maxSlice
-
-  var isFull: Bool { left <= 0 }
-
-  /// The number of messages to decide for a member with so many devices; at least one, so that each slice makes progress.
-  func maxMessages(devices: Int) -> Int { max(1, left / max(1, devices)) }
-
-  mutating func add(messages: Int, devices: Int) { left -= max(1, messages) * max(1, devices) }
-}
 
 /// Chooses the messages that are decided and stored in one step. The members of all other messages become due when
 /// the message is published.

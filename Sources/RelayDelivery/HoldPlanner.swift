@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: Apache-2.0
+public import RelayProtocol
+
+/// Decides the open pushes of one user again, because a fact has changed or a hold is over.
+///
+/// The pushes come in pages, the newest page first. All pushes whose hold is over become one digest for each device:
+/// the newest of them becomes the digest head, and the others are merged into it. The digest heads are decided on the
+/// last page, when all that they report is known.
+public struct HoldPlanner: Sendable {
+  private let policy: DeliveryPolicy
+  private let apps: AppEntitlements
+  private let released: Timestamp
+  private let merges: Bool
+  private var releases = ReleasedDigests()
+  private var heads = DigestHeads()
+  /// The latest end of the waits by the rules 7 to 9 of pushes whose hold is over. Is `nil` when none waits.
+  public private(set) var waitsEnd: Timestamp?
+
+  /// - Parameters:
+  ///   - released: The time at which the first hold ended of the pushes that wait: the bound of their waits counts from
+  ///     it.
+  ///   - merges: False if each push whose hold is over is pushed by itself.
+  public init(
+    policy: DeliveryPolicy = DeliveryPolicy(), apps: AppEntitlements = AppEntitlements(), released: Timestamp,
+    merges: Bool = true
+  ) {
+    self.policy = policy
+    self.apps = apps
+    self.released = released
+    self.merges = merges
+  }
+
+  /// Decides a page of pushes.
+  /// - Parameters:
+  ///   - pushes: The newest push first.
+  ///   - isLast: True if no page follows.
+  public mutating func release(
+    _ pushes: [OpenPush], of recipient: HoldRecipient, isLast: Bool, now: Timestamp
+  ) -> HoldPlan {
+    var plan = HoldPlan()
+    var released: [ReleasedPush] = []
+    // The oldest first: a push that leaves a digest head is not handed over to a head that leaves next.
+    for push in pushes.reversed() {
+      let explanation = explanation(of: push, recipient, now: now)
+      switch explanation.decision.outcome {
+      case .wait(let end): wait(push, until: end, explanation, &plan)
+      case .none(.expired): plan.decisions.append(JobDecision(push.id, .expire, explanation))
+      case .none(let reason): plan.decisions.append(JobDecision(push.id, .cancel(reason), explanation))
+      case .hold(let end): hold(push, until: end, explanation, &plan)
+      case .push(let level):
+        if let head = push.mergedInto { heads.report(level, to: head) }
+        if push.isHeld {
+          // A digest that was held again is as loud as before.
+          let level = push.isDigest ? max(level, push.level ?? level) : level
+          released.append(ReleasedPush(push: push, level: level, explanation: explanation))
+        } else if push.isDigest {
+          heads.append(push, level, explanation)
+        } else if push.level != level {
+          plan.decisions.append(JobDecision(push.id, .push(level), explanation))
+        }
+      }
+    }
+    if merges { released = releases.merge(released, &plan) }
+    // Digest heads come last, so that none is sent without the pushes that are merged into it.
+    if isLast {
+      released += releases.heads
+      plan.decisions += heads.decisions
+    }
+    plan.decisions += released.map { JobDecision($0.push.id, .push($0.level), $0.explanation) }
+    plan.hasReleases = !released.isEmpty
+    return plan
+  }
+
+  private mutating func wait(
+    _ push: OpenPush, until end: Timestamp, _ explanation: Explanation, _ plan: inout HoldPlan
+  ) {
+    waitsEnd = max(waitsEnd ?? end, end)
+    plan.end(at: end)
+    if !plan.pings.contains(push.room) { plan.pings.append(push.room) }
+    if push.due != end { plan.decisions.append(JobDecision(push.id, .wait(until: end), explanation)) }
+  }
+
+  private func hold(_ push: OpenPush, until end: Timestamp, _ explanation: Explanation, _ plan: inout HoldPlan) {
+    guard !push.isUnknown else {
+      // A push that may be on the phone already is not taken back. Another attempt makes no sound, unless it is a
+      // digest: the messages in it were decided as loud.
+      if push.level != .passive, !push.isDigest {
+        plan.decisions.append(JobDecision(push.id, .push(.passive), explanation))
+      }
+      return
+    }
+    plan.end(at: end)
+    if !push.isHeld || push.due != end { plan.decisions.append(JobDecision(push.id, .hold(until: end), explanation)) }
+  }
+
+  private func explanation(of push: OpenPush, _ recipient: HoldRecipient, now: Timestamp) -> Explanation {
+    var facts = facts(of: push, recipient, now: now)
+    var decision = decide(facts, policy: policy)
+    if push.isHeld, case .push = decision.outcome {
+      // The device is not silenced any more, but the recipient may have come back and may yet receive the message.
+      facts.released = released
+      decision = decide(facts, policy: policy)
+    }
+    return Explanation(decision: decision, facts: facts)
+  }
+
+  private func facts(of push: OpenPush, _ hold: HoldRecipient, now: Timestamp) -> DeliveryCase {
+    let time = policy.time(ofStored: push.time, now: now)
+    var message = push.traits.facts(at: time, isNotifyAnyway: push.isNotifyAnyway)
+    message.expires = push.traits.push.expires(from: min(push.time, now))
+    let recipient = hold.recipient.facts(
+      hold.user, of: push.traits, in: push.room, as: hold.membership(for: push, shown: time), quiet: hold.quiet,
+      now: now)
+    return DeliveryCase(
+      message: message, recipient: recipient, device: hold.recipient.facts(of: push.device, in: apps), now: now)
+  }
+}
+
+/// The user whose pushes are decided again.
+public struct HoldRecipient: Sendable {
+  public var user: UserID
+  public var recipient: Recipient
+  /// The quiet hours that are on now.
+  public var quiet: QuietFacts?
+  /// The rooms of the pushes in which the hub knows the user as a member.
+  public var rooms: [RoomID: RoomMember]
+
+  public init(
+    _ user: UserID, _ recipient: Recipient, quiet: QuietFacts? = nil, rooms: [RoomID: RoomMember] = [:]
+  ) {
+    self.user = user
+    self.recipient = recipient
+    self.quiet = quiet
+    self.rooms = rooms
+  }
+
+  fileprivate func membership(for push: OpenPush, shown: Timestamp) -> Membership {
+    guard !push.room.isNotifications else { return .absent }
+    let member = rooms[push.room]
+    // The store may not have the newest marks yet.
+    let marks = push.marks.map { stored in
+      Marks(
+        read: max(stored.read, member?.marks.read ?? 0), received: max(stored.received, member?.marks.received ?? 0))
+    }
+    // A push that is not held waits for no session: its waits ended before it was stored.
+    return Membership(marks, push.isHeld ? member?.presence : nil, at: push.seq, shown: shown)
+  }
+}
+
+/// A stored push that is neither finished nor being sent.
+public struct OpenPush: Equatable, Sendable {
+  public var id: String
+  public var room: RoomID
+  public var seq: Int64
+  /// The time at which the relay accepted the message.
+  public var time: Timestamp
+  public var traits: MessageTraits
+  public var device: Device
+  public var isHeld: Bool
+  public var due: Timestamp
+  public var level: Level?
+  /// True if the push may be on the phone already.
+  public var isUnknown: Bool
+  public var isNotifyAnyway: Bool
+  /// True if other pushes are merged into this one, or were.
+  public var isDigest: Bool
+  /// The digest head that reports this push.
+  public var mergedInto: String?
+  /// Pushes to a device with the same value replace each other on it. Is `nil` when none is replaced.
+  public var collapse: String?
+  /// The recipient's stored marks in the room. Is `nil` when the recipient is no member.
+  public var marks: Marks?
+
+  public init(
+    id: String, room: RoomID, seq: Int64, time: Timestamp, traits: MessageTraits, device: Device, isHeld: Bool,
+    due: Timestamp, level: Level? = nil, isUnknown: Bool = false, isNotifyAnyway: Bool = false, isDigest: Bool = false,
+    mergedInto: String? = nil, collapse: String? = nil, marks: Marks? = nil
+  ) {
+    self.id = id
+    self.room = room
+    self.seq = seq
+    self.time = time
+    self.traits = traits
+    self.device = device
+    self.isHeld = isHeld
+    self.due = due
+    self.level = level
+    self.isUnknown = isUnknown
+    self.isNotifyAnyway = isNotifyAnyway
+    self.isDigest = isDigest
+    self.mergedInto = mergedInto
+    self.collapse = collapse
+    self.marks = marks
+  }
+}
+
+/// The decisions about a page of pushes.
+public struct HoldPlan: Equatable, Sendable {
+  /// The decisions in the order in which they are stored. A push without a decision stays as it is.
+  public internal(set) var decisions: [JobDecision] = []
+  /// True if a push is sent whose hold is over.
+  public internal(set) var hasReleases = false
+  /// The earliest time at which a push is decided again. Is `nil` when none is held.
+  public internal(set) var nextEnd: Timestamp?
+  /// The rooms in which pushes wait for sessions. A pong says that a session has received the message.
+  public internal(set) var pings: [RoomID] = []
+
+  fileprivate mutating func end(at time: Timestamp) { nextEnd = min(nextEnd ?? time, time) }
+}
+
+/// The decision about a stored push.
+public struct JobDecision: Equatable, Sendable {
+  public enum Action: Equatable, Sendable {
+    /// The push is sent at this level: at once if it was held.
+    case push(Level)
+    /// A silence holds the push until this time at the latest.
+    case hold(until: Timestamp)
+    /// The push stays held, although no silence holds it: the recipient may yet receive the message until this time.
+    case wait(until: Timestamp)
+    case cancel(Reason.Code)
+    case expire
+    /// The push of this job reports the message. This push alone would have the level.
+    case merge(into: String, level: Level)
+  }
+
+  /// The id of the push job.
+  public let id: String
+  public let action: Action
+  public let explanation: Explanation
+
+  init(_ id: String, _ action: Action, _ explanation: Explanation) {
+    self.id = id
+    self.action = action
+    self.explanation = explanation
+  }
+}
+
+/// A push whose hold is over.
+private struct ReleasedPush {
+  let push: OpenPush
+  var level: Level
+  let explanation: Explanation
+
+  var target: Target { Target(device: push.device.id, collapse: push.collapse) }
+  var order: (Timestamp, RoomID, Int64) { (push.time, push.room, push.seq) }
+}
+
+/// The destination of a digest. Pushes that replace each other on the phone form their own digest: otherwise one of them
+/// would replace the messages of the others.
+private struct Target: Hashable {
+  let device: DeviceID
+  let collapse: String?
+}
+
+/// The digests of all pages.
+private struct ReleasedDigests: Sendable {
+  /// The digest heads, in the order in which they were found.
+  private(set) var heads: [ReleasedPush] = []
+  private var indices: [Target: Int] = [:]
+
+  /// Merges pushes into the digest of their device.
+  /// - Returns: The pushes that belong to no digest.
+  mutating func merge(_ released: [ReleasedPush], _ plan: inout HoldPlan) -> [ReleasedPush] {
+    // A digest names rooms, and notifications have none.
+    for release in released.sorted(by: { $0.order > $1.order }) where !release.push.room.isNotifications {
+      guard let index = indices[release.target] else {
+        indices[release.target] = heads.count
+        heads.append(release)
+        continue
+      }
+      heads[index].level = max(heads[index].level, release.level)
+      plan.decisions.append(
+        JobDecision(
+          release.push.id, .merge(into: heads[index].push.id, level: release.level), release.explanation))
+    }
+    return released.filter(\.push.room.isNotifications)
+  }
+}
+
+/// The digest heads that are to be sent. Each is as loud as the loudest message in it.
+private struct DigestHeads: Sendable {
+  private var heads: [(push: OpenPush, level: Level, explanation: Explanation)] = []
+  private var loudest: [String: Level] = [:]
+
+  mutating func append(_ push: OpenPush, _ level: Level, _ explanation: Explanation) {
+    heads.append((push, level, explanation))
+  }
+
+  /// Records the level of a push that is merged into a head.
+  mutating func report(_ level: Level, to head: String) { loudest[head] = max(level, loudest[head] ?? level) }
+
+  /// The decisions about the heads whose level has changed.
+  var decisions: [JobDecision] {
+    heads.compactMap { push, level, explanation in
+      let level = max(level, loudest[push.id] ?? level)
+      return push.level == level ? nil : JobDecision(push.id, .push(level), explanation)
+    }
+  }
+}

@@ -1,0 +1,458 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayProtocol
+import Testing
+
+@testable import RelayDelivery
+
+/// Open pushes that are decided again: releases, waits after a hold, and digests.
+@Suite struct HoldPlannerTests {
+  static let tea = RoomID(unchecked: "tea")
+  static let dev = RoomID(unchecked: "dev")
+  static let now = Timestamp.at(hour)
+  static let device = Device(id: phone, platform: .simulator, token: "phone")
+  static let tablet = Device(id: laptop, platform: .simulator, token: "laptop")
+
+  /// A held push of the message `seq`, which Ann sent `seq` milliseconds after the first.
+  static func push(_ seq: Int64, in room: RoomID = tea, _ change: (inout OpenPush) -> Void = { _ in }) -> OpenPush {
+    var push = OpenPush(
+      id: "\(room)-\(seq)", room: room, seq: seq, time: .at(seq), traits: MessageTraits(from: ann), device: device,
+      isHeld: true, due: .at(2 * hour), level: .active, marks: Marks(read: 0, received: 0))
+    change(&push)
+    return push
+  }
+
+  static func queued(_ seq: Int64, _ change: (inout OpenPush) -> Void = { _ in }) -> OpenPush {
+    push(seq) {
+      $0.isHeld = false
+      change(&$0)
+    }
+  }
+
+  /// Bob, whom nothing silences.
+  static func bobs(
+    quiet: QuietFacts? = nil, rooms: [RoomID: RoomMember] = [:], _ change: (inout Recipient) -> Void = { _ in }
+  ) -> HoldRecipient {
+    var recipient = Recipient()
+    change(&recipient)
+    return HoldRecipient(bob, recipient, quiet: quiet, rooms: rooms)
+  }
+
+  static let silenced = QuietFacts(mode: .hold, until: .at(3 * hour))
+
+  /// The plan of one page.
+  private func plan(
+    _ pushes: [OpenPush], of recipient: HoldRecipient = bobs(), apps: AppEntitlements = AppEntitlements(),
+    merges: Bool = true
+  ) -> HoldPlan {
+    var planner = HoldPlanner(apps: apps, released: Self.now, merges: merges)
+    return planner.release(pushes, of: recipient, isLast: true, now: Self.now)
+  }
+
+  private func actions(_ pushes: OpenPush..., of recipient: HoldRecipient = bobs()) -> [Made] {
+    plan(pushes, of: recipient).made
+  }
+
+  // MARK: The end of a hold
+
+  @Test func `a push that nothing silences any more is sent`() {
+    let plan = plan([Self.push(1)])
+    #expect(plan.made == [Made("tea-1", .push(.active))])
+    #expect(plan.hasReleases && plan.nextEnd == nil && plan.pings.isEmpty)
+    let explanation = plan.decisions[0].explanation
+    #expect(explanation.decision.reasons.map(\.code) == [.nothingAgainst])
+    #expect(explanation.facts.released == Self.now && explanation.facts.now == Self.now)
+    #expect(explanation.facts.message.time == .at(1))
+    #expect(explanation.facts.message.expires == .at(1) + PushRequest.lifetime(of: .message))
+  }
+
+  @Test func `without open pushes nothing is decided`() {
+    #expect(plan([]) == HoldPlan())
+  }
+
+  @Test func `a silence that goes on holds a push on`() {
+    let plan = plan([Self.push(1)], of: Self.bobs(quiet: Self.silenced))
+    #expect(plan.made == [Made("tea-1", .hold(until: .at(3 * hour)))])
+    #expect(!plan.hasReleases && plan.nextEnd == .at(3 * hour))
+    #expect(plan.decisions.first?.explanation.facts.released == nil)
+    let known = self.plan([Self.push(1) { $0.due = .at(3 * hour) }], of: Self.bobs(quiet: Self.silenced))
+    #expect(known.made.isEmpty && known.nextEnd == .at(3 * hour))
+  }
+
+  @Test func `a silence that begins holds a push that is queued`() {
+    let silenced = Self.bobs(quiet: Self.silenced)
+    #expect(actions(Self.queued(1), of: silenced) == [Made("tea-1", .hold(until: .at(3 * hour)))])
+    // The time of the queue says nothing about a hold.
+    #expect(actions(Self.queued(1) { $0.due = .at(3 * hour) }, of: silenced).count == 1)
+  }
+
+  @Test func `the earliest end of a hold counts`() {
+    let short = { (push: inout OpenPush) in push.traits.push.lifetime = .seconds(2 * 3600) }
+    let plan = plan([Self.push(2), Self.push(1, short)], of: Self.bobs(quiet: Self.silenced))
+    #expect(plan.nextEnd == .at(2 * hour + 1))
+  }
+
+  // MARK: The end of a push
+
+  static let ends: [(JobDecision.Action, OpenPush, HoldRecipient)] = [
+    (.cancel(.blocked), push(1), bobs { $0.blocked = [ann] }),
+    (.cancel(.muted), push(1), bobs { $0.preferences[tea].level = .none }),
+    (.cancel(.notMember), push(1) { $0.marks = nil }, bobs()),
+    (.cancel(.notMember), push(1), bobs { $0.withdrawn = [tea] }),
+    (.cancel(.deleted), push(1) { $0.traits.isDeleted = true }, bobs()),
+    (.cancel(.read), push(3) { $0.marks?.read = 3 }, bobs()),
+    (.cancel(.received), push(3) { $0.marks?.received = 3 }, bobs()),
+    (.cancel(.read), push(3), bobs(rooms: [tea: member(read: 3)])),
+    (.cancel(.received), push(3), bobs(rooms: [tea: member(received: 3)])),
+    (.cancel(.read), push(3) { $0.marks?.read = 3 }, bobs(rooms: [tea: member(read: 2)])),
+    (.cancel(.received), push(3) { $0.marks?.received = 3 }, bobs(rooms: [tea: member(received: 2)])),
+    (.cancel(.notMember), push(3) { $0.marks = nil }, bobs(rooms: [tea: member(read: 3)])),
+    (.cancel(.notAllowed), push(1) { $0.device.allowsAlerts = false }, bobs()),
+    (.expire, push(1) { $0.traits.push.lifetime = .seconds(3) }, bobs()),
+  ]
+
+  static func member(
+    read: Int64 = 0, received: Int64 = 0, _ sessions: RoomSession...,
+    away: AwayFacts = AwayFacts(since: .at(0), isClean: true)
+  ) -> RoomMember {
+    RoomMember(marks: Marks(read: read, received: received), presence: RoomPresence(sessions: sessions, away: away))
+  }
+
+  @Test(arguments: ends)
+  func `a push that is not needed ends`(action: JobDecision.Action, push: OpenPush, recipient: HoldRecipient) {
+    var queued = push
+    queued.isHeld = false
+    for push in [push, queued] {
+      let plan = plan([push], of: recipient)
+      #expect(plan.made == [Made(push.id, action)])
+      #expect(!plan.hasReleases && plan.nextEnd == nil && plan.pings.isEmpty)
+    }
+  }
+
+  @Test func `marks before a message do not end its push`() {
+    let member = Self.member(read: 2, received: 2)
+    let push = Self.push(3) { $0.marks = Marks(read: 1, received: 2) }
+    #expect(actions(push, of: Self.bobs(rooms: [Self.tea: member])) == [Made("tea-3", .push(.active))])
+    // The marks of another room say nothing.
+    let other = Self.bobs(rooms: [Self.dev: Self.member(read: 3)])
+    #expect(actions(Self.push(3), of: other) == [Made("tea-3", .push(.active))])
+  }
+
+  @Test func `a message of before the clock was set back does not live longer`() {
+    let push = Self.push(1) { $0.time = .at(5 * hour) }
+    let plan = plan([push])
+    let message = plan.decisions.first?.explanation.facts.message
+    #expect(message?.time == Self.now - DeliveryPolicy().longestWait)
+    #expect(message?.expires == Self.now + PushRequest.lifetime(of: .message))
+  }
+
+  // MARK: Waits after a hold
+
+  static func session(_ activity: Activity, received: Int64 = 0) -> RoomSession {
+    RoomSession(
+      activity: activity, joined: now - .seconds(1), givenFrom: 1, received: received, acknowledges: true,
+      drained: .at(0))
+  }
+
+  @Test func `a recipient who is back may receive the message`() {
+    let present = Self.bobs(rooms: [Self.tea: Self.member(Self.session(.idle)), Self.dev: Self.member()])
+    var planner = HoldPlanner(released: Self.now)
+    let pushes = [Self.push(2), Self.push(1, in: Self.dev), Self.push(1)]
+    let plan = planner.release(pushes, of: present, isLast: true, now: Self.now)
+    let end = Self.now + .seconds(4)
+    #expect(
+      plan.made == [Made("tea-1", .wait(until: end)), Made("tea-2", .wait(until: end)), Made("dev-1", .push(.active))])
+    #expect(plan.pings == [Self.tea] && plan.nextEnd == end && planner.waitsEnd == end)
+    #expect(plan.decisions[0].explanation.facts.released == Self.now)
+  }
+
+  @Test func `a wait that is known is not decided anew, and still ends`() {
+    let end = Self.now + .seconds(4)
+    let present = Self.bobs(rooms: [Self.tea: Self.member(Self.session(.idle))])
+    let plan = plan([Self.push(1) { $0.due = end }], of: present)
+    #expect(plan.made.isEmpty && plan.nextEnd == end && plan.pings == [Self.tea])
+  }
+
+  @Test func `the waits of all pages end together, bounded by the release`() {
+    let idle = Self.member(Self.session(.idle))
+    let grace = Self.member(away: AwayFacts(since: Self.now, isClean: false))
+    let released = Self.now - .seconds(40)
+    var planner = HoldPlanner(policy: DeliveryPolicy(receiptWait: .seconds(60)), released: released)
+    #expect(planner.waitsEnd == nil)
+    let recipient = Self.bobs(rooms: [Self.tea: idle, Self.dev: grace])
+    let first = planner.release([Self.push(2)], of: recipient, isLast: false, now: Self.now)
+    #expect(first.made == [Made("tea-2", .wait(until: released + .seconds(45)))])
+    let short = Self.push(1, in: Self.dev) { $0.traits.push.lifetime = .seconds(3603) }
+    let second = planner.release([short], of: recipient, isLast: true, now: Self.now)
+    #expect(second.made == [Made("dev-1", .wait(until: .at(1) + .seconds(3603)))])
+    #expect(second.nextEnd == .at(1) + .seconds(3603))
+    #expect(planner.waitsEnd == released + .seconds(45))
+  }
+
+  @Test func `the grace of a recipient who was just here holds a push`() {
+    let grace = Self.bobs(rooms: [Self.tea: Self.member(away: AwayFacts(since: Self.now, isClean: false))])
+    #expect(actions(Self.push(1), of: grace) == [Made("tea-1", .wait(until: Self.now + .seconds(10)))])
+  }
+
+  @Test func `a push that is not held waits for no session`() {
+    let present = Self.bobs(rooms: [Self.tea: Self.member(Self.session(.active))])
+    #expect(actions(Self.queued(1) { $0.level = .passive }, of: present) == [Made("tea-1", .push(.active))])
+  }
+
+  @Test func `a silenced recipient is not waited for`() {
+    let present = Self.bobs(
+      quiet: Self.silenced, rooms: [Self.tea: Self.member(Self.session(.active, received: 1))])
+    #expect(actions(Self.push(1), of: present) == [Made("tea-1", .cancel(.received))])
+  }
+
+  @Test func `a notification waits for nobody`() {
+    let room = RoomID.notifications(of: bob)
+    let push = Self.push(1, in: room) { $0.marks = nil }
+    #expect(
+      actions(push, of: Self.bobs(rooms: [room: Self.member(read: 9, Self.session(.active))])) == [
+        Made(push.id, .push(.active))
+      ])
+  }
+
+  // MARK: Levels
+
+  @Test func `the level of a queued push follows the facts`() {
+    #expect(actions(Self.queued(1)).isEmpty)
+    #expect(actions(Self.queued(1) { $0.level = nil }) == [Made("tea-1", .push(.active))])
+    let urgent = Self.queued(1) { $0.traits.push.level = .timeSensitive }
+    #expect(actions(urgent) == [Made("tea-1", .push(.timeSensitive))])
+    let soft = Self.bobs(quiet: QuietFacts(mode: .passive, until: .at(3 * hour)))
+    #expect(actions(Self.queued(1), of: soft) == [Made("tea-1", .push(.passive))])
+    #expect(!plan([urgent]).hasReleases)
+  }
+
+  @Test func `an entitlement of the app bounds the level`() {
+    let push = Self.push(1) {
+      $0.traits.push.level = .critical
+      $0.device.app = "app"
+    }
+    #expect(plan([push], apps: AppEntitlements(["app": []])).made == [Made("tea-1", .push(.active))])
+  }
+
+  @Test func `a Focus of the device holds its pushes alone`() {
+    let focused = Self.bobs {
+      $0.preferences.onFocus = .hold
+      _ = $0.focus.apply(FocusReport(device: phone, isFocused: true, at: Self.now), now: Self.now)
+    }
+    let plan = plan([Self.push(1), Self.push(2) { $0.device = Self.tablet }], of: focused)
+    #expect(plan.decisions.map(\.id) == ["tea-1", "tea-2"])
+    #expect(plan.made.last == Made("tea-2", .push(.active)))
+  }
+
+  // MARK: Pushes that may be on the phone
+
+  static let unknown: [(JobDecision.Action?, OpenPush)] = [
+    (.push(.passive), queued(1) { $0.isUnknown = true }),
+    (
+      .push(.passive),
+      queued(1) {
+        $0.isUnknown = true; $0.level = nil
+      }
+    ),
+    (
+      nil,
+      queued(1) {
+        $0.isUnknown = true; $0.level = .passive
+      }
+    ),
+    (
+      nil,
+      queued(1) {
+        $0.isUnknown = true; $0.isDigest = true
+      }
+    ),
+  ]
+
+  @Test(arguments: unknown)
+  func `another attempt makes no sound`(action: JobDecision.Action?, push: OpenPush) {
+    let plan = plan([push], of: Self.bobs(quiet: Self.silenced))
+    #expect(plan.made == (action.map { [Made("tea-1", $0)] } ?? []))
+    #expect(plan.nextEnd == nil)
+  }
+
+  @Test func `Notify Anyway is not held`() {
+    let push = Self.queued(1) { $0.isNotifyAnyway = true }
+    #expect(actions(push, of: Self.bobs(quiet: Self.silenced)).isEmpty)
+  }
+
+  // MARK: Digests
+
+  @Test func `pushes that are released together become one`() {
+    let plan = plan([Self.push(3), Self.push(2), Self.push(1)])
+    #expect(
+      plan.made == [
+        Made("tea-2", .merge(into: "tea-3", level: .active)), Made("tea-1", .merge(into: "tea-3", level: .active)),
+        Made("tea-3", .push(.active)),
+      ])
+    #expect(plan.hasReleases)
+  }
+
+  @Test func `the newest message is the digest head`() {
+    let late = Self.push(1, in: Self.dev) { $0.time = .at(9) }
+    let same = Self.push(8, in: Self.dev) { $0.time = .at(2) }
+    #expect(plan([Self.push(2), late]).made.last == Made("dev-1", .push(.active)))
+    // Of the same time: the later name of the room, then the later message.
+    #expect(plan([same, Self.push(2)]).made.last == Made("tea-2", .push(.active)))
+    let twin = Self.push(3) { $0.time = .at(2) }
+    #expect(plan([twin, Self.push(2)]).made.last == Made("tea-3", .push(.active)))
+  }
+
+  @Test func `a digest is as loud as the loudest message in it`() {
+    let urgent = Self.push(1) { $0.traits.push.level = .timeSensitive }
+    #expect(
+      plan([Self.push(2), urgent]).made == [
+        Made("tea-1", .merge(into: "tea-2", level: .timeSensitive)), Made("tea-2", .push(.timeSensitive)),
+      ])
+    let last = Self.push(3) { $0.traits.push.level = .timeSensitive }
+    #expect(
+      plan([last, Self.push(2)]).made == [
+        Made("tea-2", .merge(into: "tea-3", level: .active)), Made("tea-3", .push(.timeSensitive)),
+      ])
+  }
+
+  @Test func `each device has its digest`() {
+    let pushes = [Self.push(2), Self.push(1)]
+    let others = pushes.map { push in
+      var push = push
+      push.id += "-tablet"
+      push.device = Self.tablet
+      return push
+    }
+    #expect(
+      plan(pushes + others).made == [
+        Made("tea-1-tablet", .merge(into: "tea-2-tablet", level: .active)),
+        Made("tea-1", .merge(into: "tea-2", level: .active)),
+        Made("tea-2-tablet", .push(.active)), Made("tea-2", .push(.active)),
+      ])
+  }
+
+  @Test func `pushes that replace each other form their own digest`() {
+    let plan = plan([Self.push(3) { $0.collapse = "order" }, Self.push(2), Self.push(1) { $0.collapse = "order" }])
+    #expect(
+      plan.made == [
+        Made("tea-1", .merge(into: "tea-3", level: .active)), Made("tea-3", .push(.active)),
+        Made("tea-2", .push(.active)),
+      ])
+  }
+
+  @Test func `a notification belongs to no digest`() {
+    let room = RoomID.notifications(of: bob)
+    let plan = plan([Self.push(3), Self.push(2, in: room), Self.push(1, in: room)])
+    #expect(plan.made.allSatisfy { $0.action == .push(.active) })
+    #expect(plan.made.last?.id == "tea-3" && plan.made.count == 3)
+  }
+
+  @Test func `a digest takes the pushes of all pages, and its head is sent last`() {
+    var planner = HoldPlanner(released: Self.now)
+    let first = planner.release([Self.push(4), Self.push(3)], of: Self.bobs(), isLast: false, now: Self.now)
+    #expect(first.made == [Made("tea-3", .merge(into: "tea-4", level: .active))])
+    #expect(!first.hasReleases)
+    let urgent = Self.push(2) { $0.traits.push.level = .timeSensitive }
+    let second = planner.release([urgent, Self.push(1)], of: Self.bobs(), isLast: true, now: Self.now)
+    #expect(
+      second.made == [
+        Made("tea-2", .merge(into: "tea-4", level: .timeSensitive)),
+        Made("tea-1", .merge(into: "tea-4", level: .active)),
+        Made("tea-4", .push(.timeSensitive)),
+      ])
+    #expect(second.hasReleases)
+  }
+
+  @Test func `a notification of an earlier page is sent with it`() {
+    var planner = HoldPlanner(released: Self.now)
+    let push = Self.push(4, in: .notifications(of: bob))
+    let plan = planner.release([push], of: Self.bobs(), isLast: false, now: Self.now)
+    #expect(plan.made == [Made(push.id, .push(.active))] && plan.hasReleases)
+  }
+
+  @Test func `without digests each push is sent with its page`() {
+    var planner = HoldPlanner(released: Self.now, merges: false)
+    let first = planner.release([Self.push(4), Self.push(3)], of: Self.bobs(), isLast: false, now: Self.now)
+    #expect(first.made == [Made("tea-3", .push(.active)), Made("tea-4", .push(.active))] && first.hasReleases)
+    let second = planner.release([Self.push(2)], of: Self.bobs(), isLast: true, now: Self.now)
+    #expect(second.made == [Made("tea-2", .push(.active))])
+  }
+
+  // MARK: Digest heads in the queue
+
+  @Test func `a digest head in the queue is as loud as the pushes that are merged into it`() {
+    let head = Self.queued(3) { $0.isDigest = true }
+    func merged(_ seq: Int64, _ level: Level) -> OpenPush {
+      Self.queued(seq) {
+        $0.mergedInto = "tea-3"
+        $0.level = level
+        $0.traits.push.level = level
+      }
+    }
+    #expect(actions(head, merged(2, .active)).isEmpty)
+    #expect(actions(head, merged(2, .timeSensitive), merged(1, .active)) == [Made("tea-3", .push(.timeSensitive))])
+    #expect(actions(head, merged(2, .active), merged(1, .timeSensitive)) == [Made("tea-3", .push(.timeSensitive))])
+    let loud = Self.queued(3) {
+      $0.isDigest = true
+      $0.level = .timeSensitive
+    }
+    // A push that ended does not count any more.
+    #expect(actions(loud, merged(2, .active)) == [Made("tea-3", .push(.active))])
+    #expect(actions(loud, merged(2, .timeSensitive)).isEmpty)
+    // A push that is merged into another head says nothing about this one.
+    let other = Self.queued(2) {
+      $0.mergedInto = "tea-9"
+      $0.traits.push.level = .timeSensitive
+      $0.level = .timeSensitive
+    }
+    #expect(actions(head, other).isEmpty)
+  }
+
+  @Test func `a head is decided on the last page`() {
+    var planner = HoldPlanner(released: Self.now)
+    let head = Self.queued(3) { $0.isDigest = true }
+    let merged = Self.queued(1) {
+      $0.mergedInto = "tea-3"
+      $0.level = .timeSensitive
+      $0.traits.push.level = .timeSensitive
+    }
+    #expect(planner.release([head], of: Self.bobs(), isLast: false, now: Self.now) == HoldPlan())
+    let last = planner.release([merged, Self.push(2)], of: Self.bobs(), isLast: true, now: Self.now)
+    #expect(last.made == [Made("tea-3", .push(.timeSensitive)), Made("tea-2", .push(.active))])
+  }
+
+  @Test func `a digest that was held again is as loud as before`() {
+    func digest(_ level: Level?) -> OpenPush {
+      Self.push(1) {
+        $0.isDigest = true
+        $0.level = level
+      }
+    }
+    #expect(actions(digest(.timeSensitive)) == [Made("tea-1", .push(.timeSensitive))])
+    #expect(actions(digest(.passive)) == [Made("tea-1", .push(.active))])
+    #expect(actions(digest(nil)) == [Made("tea-1", .push(.active))])
+    #expect(actions(Self.push(1) { $0.level = .timeSensitive }) == [Made("tea-1", .push(.active))])
+  }
+
+  @Test func `a merged push that is not needed leaves its head first`() {
+    let pushes = [Self.push(3), Self.push(2) { $0.marks?.read = 2 }, Self.push(1) { $0.marks?.read = 2 }]
+    #expect(
+      plan(pushes).made == [
+        Made("tea-1", .cancel(.read)), Made("tea-2", .cancel(.read)), Made("tea-3", .push(.active)),
+      ])
+  }
+}
+
+/// A decision without its explanation.
+private struct Made: Equatable {
+  let id: String
+  let action: JobDecision.Action
+
+  init(_ id: String, _ action: JobDecision.Action) {
+    self.id = id
+    self.action = action
+  }
+}
+
+extension HoldPlan {
+  fileprivate var made: [Made] { decisions.map { Made($0.id, $0.action) } }
+}

@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayProtocol
+import Testing
+
+@testable import RelayDelivery
+
+/// The plan of a message: pushes, waits, and reports to the sender.
+@Suite struct PlannerTests {
+  static let tea = RoomID(unchecked: "tea")
+  static let now = Timestamp.at(1_000)
+  private var pace = PushPace()
+
+  static func device(_ name: String = "phone") -> Device {
+    Device(id: DeviceID(unchecked: name), platform: .simulator, token: "token-of-\(name)")
+  }
+
+  /// Bob with one device. He is away.
+  static func member(
+    _ user: UserID = bob, as membership: Membership = .absent, quiet: QuietFacts? = nil, report: MemberReport = .none,
+    _ change: (inout Recipient) -> Void = { _ in }
+  ) -> PlanMember {
+    var recipient = Recipient()
+    recipient.devices = [device()]
+    change(&recipient)
+    return PlanMember(user, recipient, as: membership, quiet: quiet, report: report)
+  }
+
+  static func message(
+    _ traits: MessageTraits = MessageTraits(from: ann), isNotifyAnyway: Bool = false
+  ) -> PlanMessage {
+    PlanMessage(traits, in: tea, at: .at(0), isNotifyAnyway: isNotifyAnyway)
+  }
+
+  static func message(_ push: PushRequest) -> PlanMessage { message(MessageTraits(from: ann, push: push)) }
+
+  private mutating func plan(
+    _ message: PlanMessage = message(), _ members: PlanMember..., at now: Timestamp = now,
+    apps: AppEntitlements = AppEntitlements()
+  ) -> Plan {
+    Planner(apps: apps).plan(message, for: members, now: now, pace: &pace)
+  }
+
+  /// The device's Focus is on.
+  static func focus(_ recipient: inout Recipient) {
+    let time = Timestamp.at(-hour)
+    _ = recipient.focus.apply(FocusReport(device: phone, isFocused: true, at: time), now: time)
+  }
+
+  // MARK: Pushes
+
+  @Test mutating func `each device of each member is pushed to, in order`() {
+    let two = Self.member { $0.devices = [Self.device("phone"), Self.device("laptop")] }
+    let plan = plan(Self.message(), two, Self.member(UserID(unchecked: "eve")))
+    #expect(plan.pushes.map(\.user.rawValue) == ["bob", "bob", "eve"])
+    #expect(plan.pushes.map(\.device) == [Self.device("phone"), Self.device("laptop"), Self.device("phone")])
+    #expect(plan.outcomes == [.push(.active), .push(.active), .push(.active)])
+    for push in plan.pushes {
+      #expect((push.level, push.isHeld, push.due) == (.active, false, Self.now))
+      #expect(push.explanation.decision.reasons.map(\.code) == [.nothingAgainst])
+      #expect(push.explanation.facts.message == Self.message().facts)
+    }
+    #expect(plan.waits.isEmpty && plan.reports.isEmpty && plan.holdEnd == nil)
+  }
+
+  @Test mutating func `no member makes an empty plan`() {
+    #expect(plan() == Plan())
+  }
+
+  static let none: [(Reason.Code, PlanMember, MessageTraits)] = [
+    (.ownMessage, member(ann), MessageTraits(from: ann)),
+    (.noPushAsked, member(), MessageTraits(from: ann, push: PushRequest(isAsked: false))),
+    (.blocked, member { $0.blocked = [ann] }, MessageTraits(from: ann)),
+    (.read, member(as: Membership(Marks(read: 5, received: 0), nil, at: 5, shown: now)), MessageTraits(from: ann)),
+    (.received, member(as: Membership(Marks(read: 0, received: 5), nil, at: 5, shown: now)), MessageTraits(from: ann)),
+    (.deleted, member(), MessageTraits(from: ann, isDeleted: true)),
+    (.expired, member(), MessageTraits(from: ann, push: PushRequest(lifetime: .seconds(1)))),
+    (.notMember, member(as: Membership(nil, nil, at: 5, shown: now)), MessageTraits(from: ann)),
+    (.notMember, member { $0.withdrawn = [tea] }, MessageTraits(from: ann)),
+    (.muted, member { $0.preferences[tea].level = .none }, MessageTraits(from: ann, mentions: [bob])),
+    (.muted, member { $0.preferences[tea].level = .mentions }, MessageTraits(from: ann)),
+    (.noDevice, member { $0.devices = [] }, MessageTraits(from: ann)),
+    (.notAllowed, member { $0.devices[0].allowsAlerts = false }, MessageTraits(from: ann)),
+  ]
+
+  @Test(arguments: none)
+  mutating func `a rule against a push ends the message`(code: Reason.Code, member: PlanMember, traits: MessageTraits) {
+    #expect(plan(Self.message(traits), member) == Plan(outcomes: [.none(code)]))
+  }
+
+  @Test mutating func `a mention reaches a member who has muted the rest`() {
+    let member = Self.member { $0.preferences[Self.tea].level = .mentions }
+    #expect(plan(Self.message(MessageTraits(from: ann, mentions: [bob])), member).pushes.count == 1)
+  }
+
+  // MARK: Waits
+
+  static func sessions(_ session: RoomSession?, away: AwayFacts = AwayFacts(since: .at(-hour), isClean: true))
+    -> Membership
+  {
+    let presence = RoomPresence(sessions: session.map { [$0] } ?? [], away: away)
+    return Membership(Marks(read: 0, received: 0), presence, at: 5, shown: .at(0))
+  }
+
+  static func session(_ activity: Activity, received: Int64 = 0) -> RoomSession {
+    RoomSession(
+      activity: activity, joined: .at(-hour), givenFrom: 1, received: received, acknowledges: true, drained: .at(-hour))
+  }
+
+  static let waiting: [(Int64, Membership)] = [
+    (5_000, sessions(session(.active))), (5_000, sessions(session(.idle))),
+    (30_000, sessions(session(.idle, received: 5))),
+    (8_000, sessions(nil, away: AwayFacts(since: .at(-2_000), isClean: false))),
+    (8_000, sessions(session(.background), away: AwayFacts(since: .at(-2_000), isClean: false))),
+  ]
+
+  @Test(arguments: waiting)
+  mutating func `a member who may receive the message waits`(end: Int64, membership: Membership) {
+    let member = Self.member(as: membership) { $0.devices = [Self.device("phone"), Self.device("laptop")] }
+    let waits = plan(Self.message(), member)
+    #expect(waits.waits == [bob: .at(end)] && waits.pushes.isEmpty)
+    #expect(waits.outcomes == [.wait(until: .at(end)), .wait(until: .at(end))])
+    #expect(plan(Self.message(), member, at: .at(end)).pushes.count == 2)
+    let call = plan(Self.message(PushRequest(kind: .call)), member)
+    #expect(call.waits.isEmpty && call.pushes.count == 2)
+  }
+
+  @Test mutating func `one member waits and another does not`() {
+    let plan = plan(
+      Self.message(), Self.member(as: Self.sessions(Self.session(.idle))), Self.member(UserID(unchecked: "eve")))
+    #expect(plan.waits == [bob: .at(5_000)])
+    #expect(plan.pushes.map(\.user.rawValue) == ["eve"])
+  }
+
+  // MARK: Silence
+
+  @Test mutating func `a Focus holds a push until it decays`() throws {
+    let member = Self.member {
+      $0.preferences.onFocus = .hold
+      Self.focus(&$0)
+    }
+    let plan = plan(Self.message(), member)
+    let push = try #require(plan.pushes.first)
+    #expect(push.isHeld && push.level == .active)
+    #expect(push.due == plan.holdEnd && plan.outcomes == [.hold(until: push.due)])
+    #expect(push.due == push.explanation.facts.device?.focusedUntil)
+  }
+
+  @Test mutating func `a held push keeps the level that it is allowed to have`() {
+    let member = Self.member(quiet: QuietFacts(mode: .hold, until: .at(hour))) {
+      $0.devices[0].allowsTimeSensitive = false
+    }
+    let plan = plan(Self.message(PushRequest(level: .timeSensitive)), member)
+    #expect(plan.pushes.map(\.level) == [.active])
+    #expect(plan.pushes.map(\.due) == [.at(hour)])
+    let passive = self.plan(Self.message(PushRequest(level: .passive)), member)
+    #expect(passive.pushes.map(\.level) == [.passive])
+  }
+
+  @Test mutating func `the first end of a hold counts`() {
+    let plan = plan(
+      Self.message(), Self.member(quiet: QuietFacts(mode: .hold, until: .at(hour))),
+      Self.member(UserID(unchecked: "eve"), quiet: QuietFacts(mode: .hold, until: .at(hour - 1))))
+    #expect(plan.holdEnd == .at(hour - 1))
+  }
+
+  @Test(arguments: [(SilenceMode.deliver, Level.active), (.passive, .passive)])
+  mutating func `quiet hours soften a push`(mode: SilenceMode, level: Level) {
+    let plan = plan(Self.message(), Self.member(quiet: QuietFacts(mode: mode, until: .at(hour))))
+    #expect(plan.pushes.map(\.level) == [level] && plan.pushes.allSatisfy { !$0.isHeld && $0.due == Self.now })
+  }
+
+  @Test mutating func `Notify Anyway passes every silence`() {
+    let member = Self.member(quiet: QuietFacts(mode: .hold, until: .at(hour))) {
+      $0.preferences.onFocus = .hold
+      Self.focus(&$0)
+    }
+    let plan = plan(Self.message(isNotifyAnyway: true), member)
+    #expect(plan.pushes.map(\.level) == [.active] && plan.holdEnd == nil)
+    #expect(plan.pushes.first?.explanation.facts.message.isNotifyAnyway == true)
+  }
+
+  @Test mutating func `an app without an entitlement lowers the level`() {
+    let member = Self.member { $0.devices[0].app = "app" }
+    let message = Self.message(PushRequest(level: .critical))
+    #expect(plan(message, member).pushes.map(\.level) == [.critical])
+    let lowered = plan(message, member, apps: AppEntitlements(["app": [.timeSensitive]]))
+    #expect(lowered.pushes.map(\.level) == [.timeSensitive])
+  }
+
+  @Test mutating func `the policy sets the length of a wait`() {
+    let planner = Planner(policy: DeliveryPolicy(receiptWait: .seconds(7)))
+    let member = Self.member(as: Self.sessions(Self.session(.active)), report: .unplanned) {
+      $0.preferences.shareFocus = .none
+    }
+    #expect(planner.plan(Self.message(), for: [member], now: Self.now, pace: &pace).waits == [bob: .at(7_000)])
+  }
+
+  // MARK: Pace
+
+  /// The push that comes after as many as the pace permits.
+  private mutating func next(_ message: PlanMessage, to member: PlanMember = member()) -> [Timestamp] {
+    for _ in 0..<PushPace.most { _ = plan(Self.message(), Self.member()) }
+    return plan(message, member).pushes.map(\.due)
+  }
+
+  /// The end of the minute of the clock.
+  static let minute = Timestamp(rawValue: (now.rawValue / 60_000 + 1) * 60_000)
+
+  @Test mutating func `pushes beyond the pace wait for the end of the minute`() {
+    #expect(next(Self.message()) == [Self.minute])
+    #expect(plan(Self.message(), Self.member(UserID(unchecked: "eve"))).pushes.map(\.due) == [Self.now])
+    #expect(
+      plan(Self.message(MessageTraits(from: UserID(unchecked: "eve"))), Self.member()).pushes.map(\.due) == [Self.now])
+  }
+
+  @Test(arguments: [
+    message(PushRequest(level: .critical)), message(PushRequest(kind: .call)), message(isNotifyAnyway: true),
+    message(PushRequest(isSilent: true)), message(PushRequest(lifetime: .seconds(2))),
+  ])
+  mutating func `a push that cannot wait is not put off`(message: PlanMessage) {
+    #expect(next(message) == [Self.now])
+  }
+
+  @Test mutating func `a message counts once, on however many devices`() {
+    let member = Self.member { $0.devices = (0..<PushPace.most).map { Self.device("d\($0)") } }
+    #expect(plan(Self.message(), member).pushes.allSatisfy { $0.due == Self.now })
+    for _ in 1..<PushPace.most { #expect(plan(Self.message(), Self.member()).pushes.map(\.due) == [Self.now]) }
+    #expect(plan(Self.message(), member).pushes.allSatisfy { $0.due == Self.minute })
+  }
+
+  @Test mutating func `held, critical and refused messages do not count`() {
+    let quiet = Self.member(quiet: QuietFacts(mode: .hold, until: .at(hour)))
+    for _ in 0..<2 * PushPace.most {
+      _ = plan(Self.message(), quiet)
+      _ = plan(Self.message(PushRequest(level: .critical)), Self.member())
+      _ = plan(Self.message(), Self.member { $0.blocked = [ann] })
+    }
+    #expect(plan(Self.message(), Self.member()).pushes.map(\.due) == [Self.now])
+    // A held push is not put off, either.
+    #expect(next(Self.message(), to: quiet) == [.at(hour)])
+  }
+
+  // MARK: Reports
+
+  static func hidesFocus(_ recipient: inout Recipient) { recipient.preferences.shareFocus = .none }
+  static func mutes(_ recipient: inout Recipient) { recipient.preferences[tea].level = .none }
+  static func blocks(_ recipient: inout Recipient) { recipient.blocked = [ann] }
+
+  static let reports: [(isReported: Bool, member: PlanMember)] = [
+    // A member who hides nothing: the result of the push is reported.
+    (false, member(report: .unplanned)), (false, member(report: .planned(false))),
+    (true, member(report: .unplanned, hidesFocus)), (true, member(report: .unplanned, mutes)),
+    (true, member(report: .planned(false), blocks)),
+    // The sender has requested no reports.
+    (false, member(report: .none, hidesFocus)), (false, member(report: .none, mutes)),
+    // The planned report comes later.
+    (false, member(report: .planned(true), hidesFocus)), (false, member(report: .unplanned, blocks)),
+    (
+      false,
+      member(report: .unplanned) {
+        hidesFocus(&$0); $0.preferences.shareOnline = .none
+      }
+    ),
+    (
+      true,
+      member(report: .planned(false)) {
+        hidesFocus(&$0); $0.preferences.shareOnline = .none
+      }
+    ),
+    // A blocked sender does not learn that the message is read or received.
+    (true, member(as: read, report: .planned(false), blocks)),
+    (true, member(as: received, report: .planned(false), blocks)),
+    (true, member(as: sessions(session(.active)), report: .planned(false), blocks)),
+    (true, member(as: recent, report: .planned(false), blocks)),
+    // The others may learn it: `received` was reported.
+    (false, member(as: read, report: .unplanned, mutes)), (false, member(as: received, report: .unplanned, hidesFocus)),
+    // The report does not reveal quiet hours, a Focus, or a missing device.
+    (true, member(quiet: QuietFacts(mode: .hold, until: .at(hour)), report: .unplanned, hidesFocus)),
+    (
+      true,
+      member(report: .unplanned) {
+        hidesFocus(&$0); focus(&$0); $0.preferences.onFocus = .hold
+      }
+    ),
+    (
+      true,
+      member(report: .unplanned) {
+        hidesFocus(&$0); $0.devices = []
+      }
+    ),
+    (
+      true,
+      member(report: .unplanned) {
+        hidesFocus(&$0); $0.devices[0].allowsAlerts = false
+      }
+    ),
+    (false, member(as: Membership(nil, nil, at: 5, shown: now), report: .unplanned, mutes)),
+  ]
+  static let read = Membership(Marks(read: 5, received: 0), nil, at: 5, shown: now)
+  static let received = Membership(Marks(read: 0, received: 5), nil, at: 5, shown: now)
+  static let recent = sessions(nil, away: AwayFacts(since: now, isClean: false))
+
+  @Test(arguments: reports)
+  mutating func `a member who hides the result is reported as pushed`(isReported: Bool, member: PlanMember) {
+    let plan = plan(Self.message(), member)
+    #expect(plan.reports == (isReported ? [bob] : []))
+    #expect(plan.waits.isEmpty)
+    // The report is no decision of its own.
+    #expect(plan.outcomes.count == 1)
+  }
+
+  @Test(arguments: waiting)
+  mutating func `the report on a muted room waits as a push would`(end: Int64, membership: Membership) {
+    let member = Self.member(as: membership, report: .unplanned, Self.mutes)
+    let waits = plan(Self.message(), member)
+    #expect(waits == Plan(waits: [bob: .at(end)], outcomes: [.none(.muted)]))
+    #expect(plan(Self.message(), member, at: .at(end)).reports == [bob])
+    #expect(plan(Self.message(), Self.member(as: membership, report: .none, Self.mutes)).waits.isEmpty)
+  }
+
+  @Test mutating func `a member who waits is not reported yet`() {
+    let plan = plan(
+      Self.message(), Self.member(as: Self.sessions(Self.session(.idle)), report: .unplanned, Self.hidesFocus))
+    #expect(plan.reports.isEmpty && plan.waits == [bob: .at(5_000)])
+  }
+
+  @Test mutating func `a call is reported at once`() {
+    let member = Self.member(report: .unplanned, Self.blocks)
+    #expect(plan(Self.message(PushRequest(kind: .call)), member).reports == [bob])
+    let planned = Self.member(report: .planned(true), Self.hidesFocus)
+    #expect(plan(Self.message(PushRequest(kind: .call)), planned).reports == [bob])
+  }
+
+  @Test mutating func `a message that is not pushed is not reported`() {
+    let member = Self.member(report: .unplanned, Self.hidesFocus)
+    #expect(plan(Self.message(PushRequest(isAsked: false)), member).reports.isEmpty)
+    #expect(plan(Self.message(MessageTraits(from: ann, isDeleted: true)), member).reports.isEmpty)
+  }
+
+  // MARK: The result of a push
+
+  @Test(arguments: [
+    (true, member(report: .unplanned)), (true, member(report: .planned(false))), (false, member(report: .none)),
+    (false, member(report: .planned(true))), (false, member(report: .unplanned, hidesFocus)),
+    (false, member(report: .unplanned, mutes)), (false, member(report: .planned(false), blocks)),
+    (false, member(report: .unplanned) { $0.preferences.shareOnline = .none }),
+    (true, member(report: .planned(false)) { $0.preferences.shareOnline = .none }),
+  ])
+  func `the sender learns a result that reveals nothing`(isReported: Bool, member: PlanMember) {
+    #expect(Planner().reportsResult(of: Self.message(), about: member, now: Self.now) == isReported)
+  }
+
+  @Test func `the result of a call needs no plan`() {
+    let call = Self.message(PushRequest(kind: .call))
+    #expect(Planner().reportsResult(of: call, about: Self.member(report: .planned(true)), now: Self.now))
+  }
+
+  // MARK: Decisions
+
+  @Test func `a decision is made for each device`() {
+    func decisions(_ member: PlanMember) -> [DeviceDecision] {
+      Planner().decisions(about: Self.message(), for: member, now: Self.now)
+    }
+    let pushed = decisions(Self.member { $0.devices = [Self.device("phone"), Self.device("laptop")] })
+    #expect(pushed.map(\.device?.id) == [phone, laptop])
+    #expect(pushed.map(\.push?.device.id) == [phone, laptop])
+    #expect(pushed.allSatisfy { $0.push?.due == Self.now && $0.push?.isHeld == false })
+    let held = decisions(Self.member(quiet: QuietFacts(mode: .hold, until: .at(hour))))
+    #expect(held.map(\.push?.due) == [.at(hour)] && held.map(\.push?.isHeld) == [true])
+    let waits = decisions(Self.member(as: Self.sessions(Self.session(.active))))
+    #expect(waits.map(\.outcome) == [.wait(until: .at(5_000))] && waits.allSatisfy { $0.push == nil })
+    let none = decisions(Self.member { $0.devices = [] })
+    #expect(none.map(\.outcome) == [.none(.noDevice)] && none.allSatisfy { $0.push == nil && $0.device == nil })
+  }
+}
+
+extension Plan {
+  fileprivate init(waits: [UserID: Timestamp] = [:], outcomes: [Decision.Outcome]) {
+    self.init()
+    self.waits = waits
+    self.outcomes = outcomes
+  }
+}
