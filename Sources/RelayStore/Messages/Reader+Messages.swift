@@ -53,21 +53,22 @@ extension Reader {
   ) throws -> [ChangedMessage]? {
     let found = try db.first("SELECT id, seq, first FROM rooms WHERE name = ?", [room.rawValue])
     guard let found else { return nil }
-    let newest: Int64 = found[1]
-    let first = max(found[2], Int64(clamping: kept) < newest ? newest - Int64(kept) + 1 : 1)
+    let newest: Int64 = found["seq"]
+    let first = max(found["first"], Int64(clamping: kept) < newest ? newest - Int64(kept) + 1 : 1)
     let rows = try Row.fetchCursor(
       db.cachedStatement(
         sql: """
           SELECT seq, changed_time, is_deleted, body FROM messages INDEXED BY messages_changed
           WHERE room = ?1 AND changed IS NOT NULL AND changed >= ?2 AND seq <= ?2 AND seq >= ?3
-          """), arguments: [found[0] as Int64, seq, first])
+          """), arguments: [found["id"] as Int64, seq, first])
     var changes: [ChangedMessage] = []
     var bytes = 0
     while let row = try rows.next() {
-      let body: [UInt8]? = row[2] ? nil : try row.bytes(3)
+      let body: [UInt8]? = row["is_deleted"] ? nil : try row.bytes("body")
       bytes += body?.count ?? 0
       guard changes.count < limit, bytes <= maxBytes else { return nil }
-      changes.append(ChangedMessage(seq: row[0], time: row.time(1) ?? Timestamp(rawValue: 0), body: body))
+      changes.append(
+        ChangedMessage(seq: row["seq"], time: row.time("changed_time") ?? Timestamp(rawValue: 0), body: body))
     }
     return changes.sorted { $0.seq < $1.seq }
   }
@@ -79,8 +80,7 @@ extension Reader {
       SELECT \(StoredMessage.columns) FROM messages JOIN users AS sender ON sender.id = messages.sender
       WHERE room = (SELECT id FROM rooms WHERE name = ?) AND seq = ?
       """,
-      [room.rawValue, seq]
-    ).map { try StoredMessage($0, at: 0) }
+      [room.rawValue, seq], StoredMessage.init(_:))
   }
 
   /// The messages above the room's cursor without their bodies, for decisions; oldest first.
@@ -92,8 +92,7 @@ extension Reader {
       JOIN users AS sender ON sender.id = messages.sender
       WHERE rooms.name = ? ORDER BY messages.seq
       """,
-      [room.rawValue]
-    ).map { try UndecidedRecord($0, at: 0) }
+      [room.rawValue], UndecidedRecord.init(_:))
   }
 
   private func page(
@@ -101,18 +100,18 @@ extension Reader {
   ) throws -> MessagePage? {
     let found = try db.first("SELECT id, epoch, seq, first FROM rooms WHERE name = ?", [room.rawValue])
     guard let found else { return nil }
-    let newest: Int64 = found[2]
-    let first = max(found[3], Int64(clamping: kept) < newest ? newest - Int64(kept) + 1 : 1)
-    var page = MessagePage(epoch: found[1], newest: newest, first: first, messages: [], more: false)
+    let newest: Int64 = found["seq"]
+    let first = max(found["first"], Int64(clamping: kept) < newest ? newest - Int64(kept) + 1 : 1)
+    var page = MessagePage(epoch: found["epoch"], newest: newest, first: first, messages: [], more: false)
     var bytes = 0
     let rows = try Row.fetchCursor(
-      db.cachedStatement(sql: query), arguments: [found[0] as Int64, first, seq])
+      db.cachedStatement(sql: query), arguments: [found["id"] as Int64, first, seq])
     while let row = try rows.next() {
       guard page.messages.count < limit else {
         page.more = true
         break
       }
-      let message = try StoredMessage(row, at: 0)
+      let message = try StoredMessage(row)
       bytes += message.body.count + (message.push?.count ?? 0)
       if let mostBytes, bytes > mostBytes {
         page.messages = []
@@ -132,34 +131,34 @@ extension Reader {
 extension StoredMessage {
   /// Columns of `messages` and of its `sender` in `users`.
   static let columns = """
-    messages.seq, sender.name, messages.time, messages.body, messages.mentions, messages.reply_to, messages.is_deleted,
-    messages.push
+    messages.seq AS message_seq, sender.name AS message_from, messages.time AS message_time,
+    messages.body AS message_body, messages.mentions AS message_mentions, messages.reply_to AS message_reply_to,
+    messages.is_deleted AS message_is_deleted, messages.push AS message_push
     """
 
-  /// - Parameter first: The index of the first of the columns.
-  init(_ row: Row, at first: Int) throws {
+  /// - Parameter row: Has the ``columns``.
+  init(_ row: Row) throws {
     self.init(
-      seq: row[first], from: UserID(unchecked: row[first + 1]), time: Timestamp(rawValue: row[first + 2]),
-      body: try row.bytes(first + 3), mentions: try row.mentions(first + 4), replyTo: row[first + 5],
-      isDeleted: row[first + 6], push: try row.bytesIfAny(first + 7))
+      seq: row["message_seq"], from: UserID(unchecked: row["message_from"]), time: row.timestamp("message_time"),
+      body: try row.bytes("message_body"), mentions: try row.json("message_mentions", "a message's mentions") ?? [],
+      replyTo: row["message_reply_to"], isDeleted: row["message_is_deleted"],
+      push: try row.bytesIfAny("message_push"))
   }
 }
 
 extension UndecidedRecord {
   /// Columns of `messages` and of its `sender` in `users`.
   static let columns = """
-    messages.seq, sender.name, messages.time, messages.mentions, messages.push, messages.is_deleted, messages.reports
+    messages.seq AS message_seq, sender.name AS message_from, messages.time AS message_time,
+    messages.mentions AS message_mentions, messages.push AS message_push, messages.is_deleted AS message_is_deleted,
+    messages.reports AS message_reports
     """
 
-  /// - Parameter first: The index of the first of the columns.
-  init(_ row: Row, at first: Int) throws {
+  /// - Parameter row: Has the ``columns``.
+  init(_ row: Row) throws {
     self.init(
-      seq: row[first], from: UserID(unchecked: row[first + 1]), time: Timestamp(rawValue: row[first + 2]),
-      mentions: try row.mentions(first + 3), push: try row.bytesIfAny(first + 4), isDeleted: row[first + 5],
-      reports: row[first + 6])
+      seq: row["message_seq"], from: UserID(unchecked: row["message_from"]), time: row.timestamp("message_time"),
+      mentions: try row.json("message_mentions", "a message's mentions") ?? [],
+      push: try row.bytesIfAny("message_push"), isDeleted: row["message_is_deleted"], reports: row["message_reports"])
   }
-}
-
-extension Row {
-  fileprivate func mentions(_ index: Int) throws -> [UserID] { try json(index, "a message's mentions") ?? [] }
 }

@@ -40,13 +40,19 @@ struct Belongings {
 
   /// - Parameter users: A query of row ids.
   init(_ db: Database, of users: String, _ arguments: StatementArguments) throws {
-    func rows(_ columns: String, _ table: String) throws -> [Row] {
-      try db.all(
-        "SELECT user, \(columns) FROM \(table) WHERE user IN (\(users)) ORDER BY user, device", arguments)
+    func records<Record>(
+      _ columns: String, _ table: String, _ decode: (Row) throws -> Record
+    ) throws -> [Int64: [Record]] {
+      var records: [Int64: [Record]] = [:]
+      let found = try db.all(
+        "SELECT user, \(columns) FROM \(table) WHERE user IN (\(users)) ORDER BY user, device", arguments
+      ) { (user: $0["user"] as Int64, record: try decode($0)) }
+      for (user, record) in found { records[user, default: []].append(record) }
+      return records
     }
-    for row in try rows(FocusRecord.columns, "focus") { try focus[row[0], default: []].append(FocusRecord(row)) }
-    for row in try rows(FilterRecord.columns, "filters") { try filters[row[0], default: []].append(FilterRecord(row)) }
-    for row in try rows(Device.columns, "devices") { try devices[row[0], default: []].append(Device(row, at: 1)) }
+    focus = try records(FocusRecord.columns, "focus", FocusRecord.init(_:))
+    filters = try records(FilterRecord.columns, "filters", FilterRecord.init(_:))
+    devices = try records(Device.columns, "devices", Device.init(_:))
     let blocked = try db.all(
       "SELECT user, other FROM blocks WHERE user IN (\(users))", arguments)
     for row in blocked { blocks[row[0], default: []].insert(UserID(unchecked: row[1])) }
@@ -78,38 +84,52 @@ extension Row {
 extension FocusRecord {
   fileprivate static let columns = "device, is_focused, authorization, at, number, source, received, since, settles"
 
-  /// - Parameter row: user, and the columns.
+  /// - Parameter row: Has the ``columns``.
   fileprivate init(_ row: Row) throws {
     self.init(
-      device: DeviceID(unchecked: row[1]), isFocused: row[2], authorization: try row.choice(3),
-      at: Timestamp(rawValue: row[4]), number: row[5], source: row[6] == nil ? nil : try row.choice(6),
-      heard: Timestamp(rawValue: row[7]), since: row.time(8), settles: row.time(9))
+      device: DeviceID(unchecked: row["device"]), isFocused: row["is_focused"],
+      authorization: try row.choice("authorization"), at: row.timestamp("at"), number: row["number"],
+      source: row["source"] == nil ? nil : try row.choice("source"), heard: row.timestamp("received"),
+      since: row.time("since"), settles: row.time("settles"))
   }
 }
 
 extension FilterRecord {
   fileprivate static let columns = "device, is_active, allow, at, number, received"
 
-  /// - Parameter row: user, and the columns.
+  /// - Parameter row: Has the ``columns``.
   fileprivate init(_ row: Row) throws {
     self.init(
-      device: DeviceID(unchecked: row[1]), isActive: row[2], allow: try row.json(3, "a filter's criteria") ?? [],
-      at: Timestamp(rawValue: row[4]), number: row[5], heard: Timestamp(rawValue: row[6]))
+      device: DeviceID(unchecked: row["device"]), isActive: row["is_active"],
+      allow: try row.json("allow", "a filter's criteria") ?? [], at: row.timestamp("at"), number: row["number"],
+      heard: row.timestamp("received"))
   }
 }
 
 extension Device {
+  /// Columns of `devices`.
   static let columns = """
-    devices.device, app, devices.platform, devices.token, voip_token, criteria, allows_alerts, allows_time_sensitive,
-    locale, time_zone, environment, topic
+    devices.device AS device_id, devices.app AS device_app, devices.platform AS device_platform,
+    devices.token AS device_token, devices.voip_token AS device_voip_token, devices.criteria AS device_criteria,
+    devices.allows_alerts AS device_allows_alerts, devices.allows_time_sensitive AS device_allows_time_sensitive,
+    devices.locale AS device_locale, devices.time_zone AS device_time_zone,
+    devices.environment AS device_environment, devices.topic AS device_topic
     """
 
-  /// - Parameter first: The index of the first of the columns.
-  init(_ row: Row, at first: Int) throws {
+  /// - Parameter row: Has the ``columns``.
+  init(_ row: Row) throws {
+    let environment: String? = row["device_environment"]
     self.init(
-      id: DeviceID(unchecked: row[first]), app: row[first + 1], platform: try row.choice(first + 2),
-      token: row[first + 3], voipToken: row[first + 4], criteria: row[first + 5], allowsAlerts: row[first + 6],
-      allowsTimeSensitive: row[first + 7], locale: row[first + 8], timeZone: row[first + 9],
-      environment: (row[first + 10] as String?).flatMap(PushEnvironment.init(rawValue:)), topic: row[first + 11])
+      id: DeviceID(unchecked: row["device_id"]), app: row["device_app"], platform: try row.choice("device_platform"),
+      token: row["device_token"], voipToken: row["device_voip_token"], criteria: row["device_criteria"],
+      allowsAlerts: row["device_allows_alerts"], allowsTimeSensitive: row["device_allows_time_sensitive"],
+      locale: row["device_locale"], timeZone: row["device_time_zone"],
+      environment: environment.flatMap(PushEnvironment.init(rawValue:)), topic: row["device_topic"])
+  }
+
+  /// The device of an outer join; nil: there is none.
+  init?(ifAny row: Row) throws {
+    guard (row["device_id"] as String?) != nil else { return nil }
+    try self.init(row)
   }
 }

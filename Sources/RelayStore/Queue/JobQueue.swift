@@ -96,17 +96,6 @@ struct StoredJob {
 
 extension Transaction {
   func storedJob(_ id: String) throws -> StoredJob? {
-    try db.first("SELECT \(StoredJob.columns) FROM jobs WHERE id = ?", [id]).map(StoredJob.init(_:))
-  }
-}
-
-extension Row {
-  /// The choice whose name a column contains.
-  func choice<Choice>(_ column: String, _: Choice.Type = Choice.self) throws -> Choice
-  where Choice: RawRepresentable, Choice.RawValue == String {
-    guard let choice = Choice(rawValue: self[column]) else {
-      throw StoreError.damaged(reason: "\(Choice.self) has no case of the stored name")
-    }
-    return choice
+    try db.first("SELECT \(StoredJob.columns) FROM jobs WHERE id = ?", [id], StoredJob.init(_:))
   }
 }

@@ -3,24 +3,26 @@ import GRDB
 import RelayProtocol
 
 extension JobRecord {
-  /// To be followed by a condition, or an order.
+  /// The beginning of a query; a condition or an order follows.
   static let query = """
-    SELECT jobs.id, rooms.name, jobs.seq, users.name, device, platform, token, state, due, lease, attempts, created,
-      reasons, finished_at, note, round, is_notify_anyway, level, explanation, merged_into, digest, received,
-      attempt_log, revived
+    SELECT jobs.id, rooms.name AS room, jobs.seq, users.name AS user, device, platform, token, state, due, lease,
+      attempts, created, reasons, finished_at, note, round, is_notify_anyway, level, explanation, merged_into, digest,
+      received, attempt_log, revived
     FROM jobs JOIN rooms ON rooms.id = jobs.room JOIN users ON users.id = jobs.user
     """
 
-  /// - Parameter row: Of ``query``.
+  /// - Parameter row: A row of the ``query``.
   init(_ row: Row) throws {
-    let explanation: String? = row[18]
+    let explanation: String? = row["explanation"]
     self.init(
-      id: row[0], room: RoomID(unchecked: row[1]), seq: row[2], user: UserID(unchecked: row[3]),
-      device: DeviceID(unchecked: row[4]), platform: try row.choice(5), token: row[6], state: try row.choice(7),
-      due: Timestamp(rawValue: row[8]), lease: row.time(9), attempts: row[10], created: Timestamp(rawValue: row[11]),
-      reasons: try row.json(12, "a job's reasons") ?? [], finishedAt: row.time(13), note: row[14], round: row[15],
-      isNotifyAnyway: row[16], level: row[17], explanation: explanation.map { Array($0.utf8) }, mergedInto: row[19],
-      digest: try row.json(20, "a job's digest") ?? [], received: row.time(21),
-      attemptLog: try row.json(22, "a job's attempts") ?? [], revived: row.time(23))
+      id: row["id"], room: RoomID(unchecked: row["room"]), seq: row["seq"], user: UserID(unchecked: row["user"]),
+      device: DeviceID(unchecked: row["device"]), platform: try row.choice("platform"), token: row["token"],
+      state: try row.choice("state"), due: row.timestamp("due"), lease: row.time("lease"), attempts: row["attempts"],
+      created: row.timestamp("created"), reasons: try row.json("reasons", "a job's reasons") ?? [],
+      finishedAt: row.time("finished_at"), note: row["note"], round: row["round"],
+      isNotifyAnyway: row["is_notify_anyway"], level: row["level"], explanation: explanation.map { Array($0.utf8) },
+      mergedInto: row["merged_into"], digest: try row.json("digest", "a job's digest") ?? [],
+      received: row.time("received"), attemptLog: try row.json("attempt_log", "a job's attempts") ?? [],
+      revived: row.time("revived"))
   }
 }

@@ -60,10 +60,11 @@ extension Reader {
       return ([], nil)
     }
     // Without their names SQLite takes the index of all the user's jobs, of which most are finished.
-    let rows = try db.all(
+    let jobs = try db.all(
       """
-      SELECT job.number, job.id, rooms.name, job.state, job.due, job.created, job.is_unknown, job.level,
-        job.is_notify_anyway, job.digest IS NOT NULL, job.collapse_room || '/' || job.collapse_seq, job.merged_into,
+      SELECT job.number, job.id, rooms.name AS room, job.state, job.due, job.created, job.is_unknown, job.level,
+        job.is_notify_anyway, job.digest IS NOT NULL AS is_digest,
+        job.collapse_room || '/' || job.collapse_seq AS collapse, job.merged_into,
         members.read, members.received, \(UndecidedRecord.columns), \(Device.columns)
       FROM jobs AS job
       JOIN rooms ON rooms.id = job.room
@@ -77,8 +78,9 @@ extension Reader {
         SELECT number FROM jobs INDEXED BY jobs_member WHERE user = ?1 AND \(Schema.queued) AND state <> 'sending')
       ORDER BY job.number DESC LIMIT ?3
       """,
-      [id, before ?? .max, limit])
-    return (try rows.map(OpenJob.init(_:)), rows.count < limit ? nil : rows.last?[0])
+      [id, before ?? .max, limit]
+    ) { (number: $0["number"] as Int64, job: try OpenJob($0)) }
+    return (jobs.map(\.job), jobs.count < limit ? nil : jobs.last?.number)
   }
 
   /// The earliest due time of the held jobs; nil: no job is held.
@@ -146,12 +148,12 @@ extension Reader {
 extension OpenJob {
   /// The columns of ``Reader/openJobs(of:before:limit:)``.
   fileprivate init(_ row: Row) throws {
-    let read: Int64? = row[12]
+    let read: Int64? = row["read"]
     self.init(
-      id: row[1], room: RoomID(unchecked: row[2]), state: try row.choice(3), due: Timestamp(rawValue: row[4]),
-      created: Timestamp(rawValue: row[5]), isUnknown: row[6], level: row[7], isNotifyAnyway: row[8],
-      isDigest: row[9], mergedInto: row[11], collapse: row[10], message: try UndecidedRecord(row, at: 14),
-      marks: read.map { Marks(read: $0, received: row[13]) },
-      device: row.hasNull(atIndex: 21) ? nil : try Device(row, at: 21))
+      id: row["id"], room: RoomID(unchecked: row["room"]), state: try row.choice("state"), due: row.timestamp("due"),
+      created: row.timestamp("created"), isUnknown: row["is_unknown"], level: row["level"],
+      isNotifyAnyway: row["is_notify_anyway"], isDigest: row["is_digest"], mergedInto: row["merged_into"],
+      collapse: row["collapse"], message: try UndecidedRecord(row),
+      marks: read.map { Marks(read: $0, received: row["received"]) }, device: try Device(ifAny: row))
   }
 }

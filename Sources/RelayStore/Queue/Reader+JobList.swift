@@ -28,8 +28,8 @@ extension Reader {
       arguments += [position.number]
     }
     let condition = conditions.isEmpty ? "" : "WHERE \(conditions.joined(separator: " AND "))"
-    return try db.all("\(JobRecord.query) \(condition) ORDER BY jobs.number DESC LIMIT ?", arguments + [limit])
-      .map(JobRecord.init(_:))
+    return try db.all(
+      "\(JobRecord.query) \(condition) ORDER BY jobs.number DESC LIMIT ?", arguments + [limit], JobRecord.init(_:))
   }
 
   /// The position of a job among all jobs; nil when there is no such job, or not any more.

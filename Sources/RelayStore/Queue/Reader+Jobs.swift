@@ -5,7 +5,7 @@ public import RelayProtocol
 extension Reader {
   /// Returns `nil` if there is no such job, or not any more.
   public func job(_ id: String) throws -> JobRecord? {
-    try db.first("\(JobRecord.query) WHERE jobs.id = ?", [id]).map(JobRecord.init(_:))
+    try db.first("\(JobRecord.query) WHERE jobs.id = ?", [id], JobRecord.init(_:))
   }
 
   /// The messages in a job's push whose senders want delivery reports, and these senders: the job's own message and

@@ -45,9 +45,9 @@ extension Transaction {
     guard !underWay.isEmpty else { return }
     for (table, condition) in [("jobs", "state = 'sending' AND"), ("updates", "")] {
       let rows = try db.all("SELECT number, id FROM \(table) WHERE \(condition) lease <= ?", [now.rawValue])
-      for row in rows where underWay.contains(row[1]) {
-        let place: Int64 = row[0]
-        try db.run("UPDATE \(table) SET lease = ? WHERE number = ?", [until.rawValue, place])
+      for row in rows where underWay.contains(row["id"]) {
+        let number: Int64 = row["number"]
+        try db.run("UPDATE \(table) SET lease = ? WHERE number = ?", [until.rawValue, number])
       }
     }
   }
@@ -112,14 +112,15 @@ extension Transaction {
   }
 
   private func claim(_ id: String, isDeleted: Bool, _ shared: inout Shared) throws -> Claim {
-    let row = try db.first(
+    let found = try db.first(
       """
-      SELECT job.room, job.user, job.attempts, job.created, job.level, job.is_notify_anyway, job.digest IS NOT NULL,
-        rooms.name, rooms.epoch, recipient.name,
-        CASE WHEN NOT members.is_withdrawn OR ?2 THEN members.read END, collapsed.name, job.collapse_seq,
-        coalesce(original.sender = job.user, 0), sender.display_name, sender.avatar, messages.reports,
-        \(Device.columns), \(StoredMessage.columns), sender.handle, sender.handle_type,
-        \(Reader.isAnsweredCall), devices.registered, sender.avatar_sha256
+      SELECT job.room, job.user, job.attempts, job.created, job.level, job.is_notify_anyway,
+        job.digest IS NOT NULL AS is_digest, rooms.name AS room_name, rooms.epoch, recipient.name AS recipient,
+        CASE WHEN NOT members.is_withdrawn OR ?2 THEN members.read END AS read,
+        collapsed.name AS collapse_room, job.collapse_seq, coalesce(original.sender = job.user, 0) AS is_reply,
+        sender.display_name, sender.avatar, sender.avatar_sha256, sender.handle, sender.handle_type,
+        messages.reports, \(Reader.isAnsweredCall) AS is_answered, devices.registered AS device_registered,
+        \(Device.columns), \(StoredMessage.columns)
       FROM jobs AS job
       JOIN rooms ON rooms.id = job.room
       JOIN users AS recipient ON recipient.id = job.user
@@ -131,31 +132,20 @@ extension Transaction {
       LEFT JOIN rooms AS collapsed ON collapsed.id = job.collapse_room
       WHERE job.id = ?1
       """,
-      [id, isDeleted])
-    guard let row else { throw Obstacle.noMessage }
-    let room = RoomID(unchecked: row[7])
-    if let obstacle = Obstacle(
-      read: row[10] ?? (room.isNotifications ? 0 : nil), device: row[17], message: row[29],
-      isDeleted: (row[35] as Bool?).map { $0 != isDeleted })
-    {
-      throw obstacle
+      [id, isDeleted]
+    ) { row in
+      if let obstacle = Obstacle(row, isDeleted: isDeleted) { throw obstacle }
+      return (
+        room: row["room"] as Int64, user: row["user"] as Int64, isDigest: row["is_digest"] as Bool,
+        claim: try Claim(id, row)
+      )
     }
-    if row[39] { throw Obstacle.answered }
-    let message = try StoredMessage(row, at: 29)
-    let collapsed: String? = row[11]
-    var device = try Device(row, at: 17)
-    device.registered = row.time(40)
-    let preferences = try shared.preferences(of: row[1])
-    var claim = Claim(
-      id: id, attempts: row[2] + 1, room: room, epoch: row[8], message: message,
-      sender: User(
-        id: message.from, name: row[14], avatar: row[15], handle: row[37], handleType: row[38], avatarSHA256: row[41]),
-      recipient: UserID(unchecked: row[9]),
-      device: device, created: Timestamp(rawValue: row[3]), roomMemberCount: try shared.members(of: row[0]),
-      unread: try shared.badge(of: row[1], on: device), level: row[4], isReply: row[13], isNotifyAnyway: row[5],
-      criteria: preferences[room].criteria ?? device.criteria, reports: row[16],
-      collapse: collapsed.map { MessageReference(room: RoomID(unchecked: $0), seq: row[12]) })
-    if row[6] { try addDigest(to: &claim, in: row[0]) }
+    guard let found else { throw Obstacle.noMessage }
+    var claim = found.claim
+    claim.criteria = try shared.preferences(of: found.user)[claim.room].criteria ?? claim.device.criteria
+    claim.roomMemberCount = try shared.members(of: found.room)
+    claim.unread = try shared.badge(of: found.user, on: claim.device)
+    if found.isDigest { try addDigest(to: &claim, in: found.room) }
     return claim
   }
 
@@ -179,17 +169,24 @@ private enum Obstacle: Error {
   case noDevice, noMessage, notMember, read, deleted, answered
 
   /// - Parameters:
-  ///   - read: The recipient's mark, 0 where there is no room; nil: no member.
-  ///   - device: nil: not registered.
-  ///   - message: nil: not stored.
-  init?(read: Int64?, device: String?, message: Int64?, isDeleted: Bool?) {
-    if device == nil {
+  ///   - row: A row of the query of a claim.
+  ///   - isDeleted: True if the push is to delete the message from the phone.
+  init?(_ row: Row, isDeleted: Bool) {
+    let message: Int64? = row["message_seq"]
+    // A notification has no room that its recipient is a member of.
+    let read: Int64? = row["read"] ?? (RoomID(unchecked: row["room_name"]).isNotifications ? 0 : nil)
+    if (row["device_id"] as String?) == nil {
       self = .noDevice
-    } else if isDeleted == true {
+    } else if let state: Bool = row["message_is_deleted"], state != isDeleted {
       self = .deleted
     } else if let message, let read {
-      guard read >= message else { return nil }
-      self = .read
+      if read >= message {
+        self = .read
+      } else if row["is_answered"] {
+        self = .answered
+      } else {
+        return nil
+      }
     } else {
       self = message == nil ? .noMessage : .notMember
     }
@@ -204,6 +201,27 @@ private enum Obstacle: Error {
     case .deleted: "deleted"
     case .answered: "answered"
     }
+  }
+}
+
+extension Claim {
+  /// A claim without the values that need further queries.
+  /// - Parameter row: A row of the query of a claim, without an obstacle.
+  fileprivate init(_ id: String, _ row: Row) throws {
+    let message = try StoredMessage(row)
+    var device = try Device(row)
+    device.registered = row.time("device_registered")
+    let collapseRoom: String? = row["collapse_room"]
+    self.init(
+      id: id, attempts: row["attempts"] + 1, room: RoomID(unchecked: row["room_name"]), epoch: row["epoch"],
+      message: message,
+      sender: User(
+        id: message.from, name: row["display_name"], avatar: row["avatar"], handle: row["handle"],
+        handleType: row["handle_type"], avatarSHA256: row["avatar_sha256"]),
+      recipient: UserID(unchecked: row["recipient"]), device: device, created: row.timestamp("created"),
+      roomMemberCount: 0, unread: 0, level: row["level"], isReply: row["is_reply"],
+      isNotifyAnyway: row["is_notify_anyway"], reports: row["reports"],
+      collapse: collapseRoom.map { MessageReference(room: RoomID(unchecked: $0), seq: row["collapse_seq"]) })
   }
 }
 

@@ -126,7 +126,7 @@ extension Transaction {
     guard db.changesCount == 0, let row = try db.first("SELECT attempt_log FROM jobs WHERE id = ?", [id]) else {
       return
     }
-    let known: [PushAttempt] = try row.json(0, "a job's attempts") ?? []
+    let known: [PushAttempt] = try row.json("attempt_log", "a job's attempts") ?? []
     try db.run("UPDATE jobs SET attempt_log = ? WHERE id = ?", [text(known + attempts), id])
   }
 
@@ -135,10 +135,10 @@ extension Transaction {
   ///   there is no such job.
   public func received(_ id: String, now: Timestamp) throws -> (time: Timestamp, isNews: Bool, user: UserID)? {
     let row = try db.first(
-      "SELECT received, users.name FROM jobs JOIN users ON users.id = jobs.user WHERE jobs.id = ?", [id])
+      "SELECT received, users.name AS user FROM jobs JOIN users ON users.id = jobs.user WHERE jobs.id = ?", [id])
     guard let row else { return nil }
-    let user = UserID(unchecked: row[1])
-    if let known = row.time(0) { return (known, false, user) }
+    let user = UserID(unchecked: row["user"])
+    if let known = row.time("received") { return (known, false, user) }
     try db.run("UPDATE jobs SET received = ? WHERE id = ?", [now.rawValue, id])
     return (now, true, user)
   }
@@ -156,7 +156,8 @@ extension Transaction {
   ) throws -> Bool {
     let claimed = try db.first(
       """
-      SELECT messages.is_deleted, members.read >= job.seq, \(Reader.isAnsweredCall) FROM jobs AS job
+      SELECT messages.is_deleted, members.read >= job.seq AS is_read, \(Reader.isAnsweredCall) AS is_answered
+      FROM jobs AS job
       LEFT JOIN messages ON messages.room = job.room AND messages.seq = job.seq
       LEFT JOIN members ON members.room = job.room AND members.user = job.user
       WHERE job.id = ? AND job.state = 'sending'
@@ -164,7 +165,7 @@ extension Transaction {
       [id])
     guard let claimed else { return false }
     let ends: [(note: String, holds: Bool?)] = [
-      ("deleted", claimed[0]), ("read", claimed[1]), ("answered", claimed[2]),
+      ("deleted", claimed["is_deleted"]), ("read", claimed["is_read"]), ("answered", claimed["is_answered"]),
     ]
     if let end = ends.first(where: { $0.holds == true })?.note {
       try finish(id, state: .cancelled, note: end, isUnknown: isUnknown, now: now)

@@ -124,29 +124,29 @@ extension Transaction {
   func digest(of id: String, in room: Int64) throws -> (count: Int, others: [Claim.Other]) {
     let rows = try db.all(
       """
-      SELECT job.room, rooms.name, max(job.seq), count(*), messages.time FROM jobs AS job
+      SELECT job.room, rooms.name, max(job.seq) AS newest, count(*) AS count, messages.time FROM jobs AS job
       JOIN rooms ON rooms.id = job.room
       JOIN messages ON messages.room = job.room AND messages.seq = job.seq AND NOT messages.is_deleted
       JOIN members ON members.room = job.room AND members.user = job.user AND members.read < job.seq
       WHERE \(Self.isMerged("job")) GROUP BY job.room ORDER BY messages.time DESC
       """,
       [id])
-    let own = rows.first { $0[0] == room }
-    let others = try rows.filter { $0[0] != room }.prefix(Claim.mostOthers).compactMap { row in
+    let own = rows.first { $0["room"] == room }
+    let others = try rows.filter { $0["room"] != room }.prefix(Claim.mostOthers).compactMap { row in
       try db.first(
         """
         SELECT sender.display_name, sender.avatar, \(StoredMessage.columns)
         FROM messages JOIN users AS sender ON sender.id = messages.sender
         WHERE messages.room = ? AND messages.seq = ?
         """,
-        [row[0] as Int64, row[2] as Int64]
-      ).map { found in
-        let message = try StoredMessage(found, at: 2)
+        [row["room"] as Int64, row["newest"] as Int64]
+      ) { found in
+        let message = try StoredMessage(found)
         return Claim.Other(
-          room: RoomID(unchecked: row[1]), message: message,
-          sender: User(id: message.from, name: found[0], avatar: found[1]), count: row[3])
+          room: RoomID(unchecked: row["name"]), message: message,
+          sender: User(id: message.from, name: found["display_name"], avatar: found["avatar"]), count: row["count"])
       }
     }
-    return (1 + (own?[3] ?? 0), others)
+    return (1 + (own?["count"] ?? 0), others)
   }
 }

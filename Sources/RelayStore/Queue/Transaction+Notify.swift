@@ -100,8 +100,7 @@ extension Transaction {
       """
       SELECT \(StoredJob.columns) FROM jobs WHERE user = ? AND device = ? AND room = ? AND seq = ? ORDER BY round
       """,
-      [queue.user, queue.device, queue.room, seq]
-    ).map(StoredJob.init(_:))
+      [queue.user, queue.device, queue.room, seq], StoredJob.init(_:))
     guard let first = known.first else { return try insert(job, queue, seq: seq, now: now) }
     guard known.count == 1, !first.isNotifyAnyway else { return nil }
     let head = try first.mergedInto.flatMap { try storedJob($0) }

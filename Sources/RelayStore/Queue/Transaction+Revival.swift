@@ -26,17 +26,20 @@ extension Transaction {
   public func revive(_ id: String) throws -> (revival: Revival, user: UserID)? {
     let row = try db.first(
       """
-      SELECT users.name, job.state, job.finished_at, job.revived IS NOT NULL, job.expires <= ?2,
-        EXISTS (SELECT 1 FROM messages WHERE messages.room = job.room AND messages.seq = job.seq), job.user, job.device
+      SELECT users.name, job.state, job.finished_at, job.revived IS NOT NULL AS was_revived,
+        job.expires <= ?2 AS is_expired, job.user, job.device,
+        EXISTS (SELECT 1 FROM messages WHERE messages.room = job.room AND messages.seq = job.seq) AS has_message
       FROM jobs AS job JOIN users ON users.id = job.user WHERE job.id = ?1
       """,
       [id, now.rawValue])
     guard let row else { return nil }
-    let user = UserID(unchecked: row[0])
-    guard try row.choice(1, JobState.self) == .dead else { return (row[3] ? .known : .refused(.notDead), user) }
-    if row[4] as Bool? == true { return (.refused(.expired), user) }
-    guard let lane = try lane(of: row[7], ofRow: row[6]) else { return (.refused(.noDevice), user) }
-    guard row[5] else { return (.refused(.noMessage), user) }
+    let user = UserID(unchecked: row["name"])
+    guard try row.choice("state", JobState.self) == .dead else {
+      return (row["was_revived"] ? .known : .refused(.notDead), user)
+    }
+    if row["is_expired"] as Bool? == true { return (.refused(.expired), user) }
+    guard let lane = try lane(of: row["device"], ofRow: row["user"]) else { return (.refused(.noDevice), user) }
+    guard row["has_message"] else { return (.refused(.noMessage), user) }
     try db.run(
       """
       UPDATE jobs SET \(JobEvent.revived.assignment), due = ?2, revived = ?2, is_next = 0, attempts = 0,
@@ -46,7 +49,7 @@ extension Transaction {
       [id, now.rawValue, lane.name])
     try db.run(
       "UPDATE jobs SET finished_at = NULL, lane = ? WHERE merged_into = ? AND state = 'merged' AND finished_at = ?",
-      [lane.name, id, row[2] as Int64])
+      [lane.name, id, row["finished_at"] as Int64])
     return (.begun, user)
   }
 }

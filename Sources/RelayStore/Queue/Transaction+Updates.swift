@@ -42,13 +42,15 @@ extension Transaction {
     while left > 0 {
       let pending = try db.first("SELECT room, seq, kind, user, device, id FROM pending_changes ORDER BY id LIMIT 1")
       guard let pending else { return }
-      let id: Int64 = pending[5]
-      guard let kind = UpdateKind(rawValue: pending[2]) else {
+      let id: Int64 = pending["id"]
+      guard let kind = UpdateKind(rawValue: pending["kind"]) else {
         try db.run("DELETE FROM pending_changes WHERE id = ?", [id])
         continue
       }
-      let change = Change(room: pending[0], seq: pending[1], kind: kind)
-      let stored = try storeUpdates(of: change, after: Position(user: pending[3], device: pending[4]), limit: left)
+      let change = Change(room: pending["room"], seq: pending["seq"], kind: kind)
+      let stored = try storeUpdates(
+        of: change, after: Position(user: pending["user"], device: pending["device"]),
+        limit: left)
       left -= max(1, stored.count)
       if let next = stored.next {
         try db.run("UPDATE pending_changes SET user = ?, device = ? WHERE id = ?", [next.user, next.device, id])
@@ -76,8 +78,8 @@ extension Transaction {
   ) throws -> (count: Int, next: Position?) {
     let shown = try db.all(
       """
-      SELECT jobs.id, jobs.user, jobs.device, max(jobs.round), devices.platform, devices.app,
-        devices.token, devices.environment
+      SELECT jobs.id, jobs.user, jobs.device, max(jobs.round), devices.platform, devices.app, devices.token,
+        devices.environment
       FROM jobs INDEXED BY jobs_of_message
       JOIN messages ON messages.room = jobs.room AND messages.seq = jobs.seq
       JOIN devices ON devices.user = jobs.user AND devices.device = jobs.device
@@ -89,11 +91,12 @@ extension Transaction {
       [change.room, change.seq, position.user, position.device, limit])
     for row in shown {
       try put(
-        change.kind, job: row[0], user: row[1], device: row[2], room: change.room, seq: change.seq, due: now,
-        lane: Lane(row[4], app: row[5], token: row[6], environment: row[7]))
+        change.kind, job: row["id"], user: row["user"], device: row["device"], room: change.room, seq: change.seq,
+        due: now,
+        lane: Lane(row["platform"], app: row["app"], token: row["token"], environment: row["environment"]))
     }
     guard shown.count == limit, let last = shown.last else { return (shown.count, nil) }
-    return (shown.count, Position(user: last[1], device: last[2]))
+    return (shown.count, Position(user: last["user"], device: last["device"]))
   }
 
   /// Stores the update of a shown call that becomes missed when its time is over.
@@ -109,8 +112,8 @@ extension Transaction {
       [job])
     guard let call else { return }
     try put(
-      .missed, job: job, user: call[0], device: call[1], room: call[2], seq: call[3],
-      due: Timestamp(rawValue: call[4]))
+      .missed, job: job, user: call["user"], device: call["device"], room: call["room"], seq: call["seq"],
+      due: call.timestamp("expires"))
   }
 
   /// Stores badge updates for phones that show messages which the user reads now on another device. Call this before
@@ -131,8 +134,8 @@ extension Transaction {
       [id, known.id, seq])
     for row in devices {
       // A time after `now` is of before the wall clock was set back.
-      let due = max(now, row.time(1).map { min($0, now) + Self.badgePause } ?? now)
-      try put(.badge, job: nil, user: id, device: row[0], room: 0, seq: 0, due: due)
+      let due = max(now, row.time("badged").map { min($0, now) + Self.badgePause } ?? now)
+      try put(.badge, job: nil, user: id, device: row["device"], room: 0, seq: 0, due: due)
     }
     return !devices.isEmpty
   }
@@ -142,12 +145,12 @@ extension Transaction {
     let device = try db.first(
       "SELECT woken FROM devices WHERE user = ? AND device = ?", [queue.user, queue.device])
     guard let device else { return }
-    let due = max(now, device.time(0).map { min($0, now) + Self.silentPause } ?? now)
+    let due = max(now, device.time("woken").map { min($0, now) + Self.silentPause } ?? now)
     let replaced = try db.all(
       "DELETE FROM updates WHERE user = ? AND device = ? AND kind = 'silent' AND lease IS NULL RETURNING due",
       [queue.user, queue.device])
     // At the time of the replaced push at the latest: a row of silent pushes does not put them off.
-    let first = replaced.compactMap { $0.time(0) }.min() ?? due
+    let first = replaced.compactMap { $0.time("due") }.min() ?? due
     try put(
       .silent, job: nil, user: queue.user, device: queue.device, room: queue.room, seq: seq, due: min(due, first))
   }
@@ -192,52 +195,46 @@ extension Transaction {
   public func claimUpdates(
     limit: Int, now: Timestamp, leaseUntil: Timestamp, capacity: [Lane: Int] = [:]
   ) throws -> [UpdateClaim] {
-    var found: [(due: Int64, row: Row)] = []
+    var found: [DueUpdate] = []
     for lane in try reader.lanesOfUpdates() {
       let limit = min(limit, capacity[lane] ?? limit)
       if limit > 0 { found += try dueUpdates(of: lane, limit: limit, now: now) }
     }
     guard !found.isEmpty else { return [] }
     found.sort { $0.due < $1.due }
-    let rows = found.prefix(limit).map(\.row)
     var shared = Shared(db: db, now: now)
     var claims: [UpdateClaim] = []
-    for row in rows {
-      let place: Int64 = row[0]
-      if let job: String = row[2], try db.has("SELECT 1 FROM jobs WHERE id = ? AND state = 'sending'", [job]) {
-        // It follows what it changes.
-        try db.run("UPDATE updates SET due = ? WHERE number = ?", [(now + .seconds(1)).rawValue, place])
+    for update in found.prefix(limit) {
+      if let job = update.job, try db.has("SELECT 1 FROM jobs WHERE id = ? AND state = 'sending'", [job]) {
+        // It follows the push that it changes.
+        try db.run("UPDATE updates SET due = ? WHERE number = ?", [(now + .seconds(1)).rawValue, update.number])
         continue
       }
-      let content = row.hasNull(atIndex: 10) ? nil : try self.content(of: row, &shared)
-      guard let content else {
-        try db.run("DELETE FROM updates WHERE number = ?", [place])
+      guard let device = update.device, let content = try content(of: update, on: device, &shared) else {
+        try db.run("DELETE FROM updates WHERE number = ?", [update.number])
         continue
       }
-      let device = try Device(row, at: 10)
       try db.run(
         "UPDATE updates SET lease = ?, attempts = attempts + 1, is_again = 0 WHERE number = ?",
-        [leaseUntil.rawValue, place])
-      try noteTime(of: content, user: row[3], device: device, now: now)
+        [leaseUntil.rawValue, update.number])
+      try noteTime(of: content, user: update.user, device: device, now: now)
       claims.append(
         UpdateClaim(
-          id: row[1], attempts: row[7] + 1, created: Timestamp(rawValue: row[9]), content: content, device: device))
+          id: update.id, attempts: update.attempts + 1, created: update.created, content: content, device: device))
     }
     return claims
   }
 
-  private func dueUpdates(of lane: Lane, limit: Int, now: Timestamp) throws -> [(due: Int64, row: Row)] {
+  private func dueUpdates(of lane: Lane, limit: Int, now: Timestamp) throws -> [DueUpdate] {
     try db.all(
       """
-      SELECT updates.number, updates.id, job, updates.user, kind, room, seq, attempts, users.name, updates.created,
-        \(Device.columns), due
+      SELECT updates.number, updates.id, updates.job, updates.user, updates.kind, updates.room, updates.seq,
+        updates.due, updates.attempts, updates.created, \(Device.columns)
       FROM updates INDEXED BY updates_due
-      JOIN users ON users.id = updates.user
       LEFT JOIN devices ON devices.user = updates.user AND devices.device = updates.device
       WHERE lane = ?3 AND due <= ?1 AND (lease IS NULL OR lease <= ?1) ORDER BY due LIMIT ?2
       """,
-      [now.rawValue, limit, lane.name]
-    ).map { ($0["due"], $0) }
+      [now.rawValue, limit, lane.name], DueUpdate.init(_:))
   }
 
   private func noteTime(of content: UpdateClaim.Content, user: Int64, device: Device, now: Timestamp) throws {
@@ -253,12 +250,13 @@ extension Transaction {
   }
 
   /// Returns `nil` if the update is not needed any more.
-  private func content(of row: Row, _ shared: inout Shared) throws -> UpdateClaim.Content? {
-    let kind: UpdateKind = try row.choice(4)
-    switch kind {
-    case .badge: return .badge(try shared.badge(of: row[3], on: Device(row, at: 10)))
+  private func content(
+    of update: DueUpdate, on device: Device, _ shared: inout Shared
+  ) throws -> UpdateClaim.Content? {
+    switch update.kind {
+    case .badge: return .badge(try shared.badge(of: update.user, on: device))
     case .silent:
-      let found = try db.first(
+      return try db.first(
         """
         SELECT rooms.name, rooms.epoch, \(StoredMessage.columns) FROM messages
         JOIN rooms ON rooms.id = messages.room
@@ -267,15 +265,14 @@ extension Transaction {
         WHERE messages.room = ?1 AND messages.seq = ?2 AND NOT messages.is_deleted
           AND coalesce(members.read < messages.seq, \(Schema.isNotifications("rooms.name")))
         """,
-        [row[5] as Int64, row[6] as Int64, row[3] as Int64])
-      guard let found else { return nil }
-      return .silent(RoomID(unchecked: found[0]), epoch: found[1], try StoredMessage(found, at: 2))
+        [update.room, update.seq, update.user]
+      ) { .silent(RoomID(unchecked: $0["name"]), epoch: $0["epoch"], try StoredMessage($0)) }
     case .edited, .deleted, .missed:
-      if kind == .missed, try isAnswered(row[5], row[6], by: row[3]) { return nil }
-      guard let job: String = row[2], try db.has("SELECT 1 FROM jobs WHERE id = ? AND state = 'sent'", [job]) else {
+      if update.kind == .missed, try isAnswered(update.room, update.seq, by: update.user) { return nil }
+      guard let job = update.job, try db.has("SELECT 1 FROM jobs WHERE id = ? AND state = 'sent'", [job]) else {
         return nil
       }
-      return try change(of: job, isDeleted: kind == .deleted, &shared).map { .change(kind, $0) }
+      return try change(of: job, isDeleted: update.kind == .deleted, &shared).map { .change(update.kind, $0) }
     }
   }
 
@@ -291,5 +288,34 @@ extension Transaction {
     try db.run(
       "UPDATE updates SET lease = NULL, is_again = 0, due = ?, attempts = max(0, attempts - ?) WHERE id = ?",
       [due.rawValue, wasTried ? 0 : 1, id])
+  }
+}
+
+private struct DueUpdate {
+  let number: Int64
+  let id: String
+  /// The job whose push it changes.
+  let job: String?
+  let user: Int64
+  let kind: UpdateKind
+  let room, seq: Int64
+  let due: Int64
+  let attempts: Int
+  let created: Timestamp
+  /// The device as it is registered now; nil: not registered.
+  let device: Device?
+
+  init(_ row: Row) throws {
+    number = row["number"]
+    id = row["id"]
+    job = row["job"]
+    user = row["user"]
+    kind = try row.choice("kind")
+    room = row["room"]
+    seq = row["seq"]
+    due = row["due"]
+    attempts = row["attempts"]
+    created = row.timestamp("created")
+    device = try Device(ifAny: row)
   }
 }

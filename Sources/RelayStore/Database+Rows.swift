@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+import GRDB
+import RelayProtocol
+
+/// Rows whose columns are read by name, while SQLite holds them: GRDB then finds a column by one look into a table, and
+/// copies nothing.
+extension Database {
+  /// The decoded rows of a query. `decode` must not run the same query.
+  func all<Value>(
+    _ sql: String, _ arguments: StatementArguments = [], _ decode: (Row) throws -> Value
+  ) throws -> [Value] {
+    let rows = try Row.fetchCursor(cachedStatement(sql: sql), arguments: arguments)
+    var values: [Value] = []
+    while let row = try rows.next() { values.append(try decode(row)) }
+    return values
+  }
+
+  /// The decoded first row of a query; nil: there is none. `decode` must not run the same query.
+  func first<Value>(
+    _ sql: String, _ arguments: StatementArguments = [], _ decode: (Row) throws -> Value
+  ) throws -> Value? {
+    let rows = try Row.fetchCursor(cachedStatement(sql: sql), arguments: arguments)
+    return try rows.next().map(decode)
+  }
+}
+
+extension Row {
+  /// The bytes of a column; empty for NULL.
+  func bytes(_ column: String) throws -> [UInt8] { try bytesIfAny(column) ?? [] }
+
+  /// The bytes of a column; nil for NULL.
+  func bytesIfAny(_ column: String) throws -> [UInt8]? {
+    try withUnsafeData(named: column) { data in data.map { [UInt8]($0) } }
+  }
+
+  /// A column of milliseconds since 1970; nil for NULL.
+  func time(_ column: String) -> Timestamp? {
+    let time: Int64? = self[column]
+    return time.map(Timestamp.init(rawValue:))
+  }
+
+  /// A column of milliseconds since 1970 that is never NULL.
+  func timestamp(_ column: String) -> Timestamp { Timestamp(rawValue: self[column]) }
+
+  /// The choice whose name a column contains.
+  func choice<Choice>(_ column: String, _: Choice.Type = Choice.self) throws -> Choice
+  where Choice: RawRepresentable, Choice.RawValue == String {
+    guard let choice = Choice(rawValue: self[column]) else {
+      throw StoreError.damaged(reason: "\(Choice.self) has no case of the stored name")
+    }
+    return choice
+  }
+}
