@@ -5,7 +5,7 @@ import RelayProtocol
 protocol DeviceRecord {
   var at: Timestamp { get }
   var number: Int64? { get }
-  var heard: Timestamp { get }
+  var received: Timestamp { get }
 }
 
 extension FocusRecord: DeviceRecord {}
@@ -19,5 +19,5 @@ extension DeviceRecord {
   }
 
   /// When what is in force for a while only is over by itself.
-  func end(_ policy: FocusPolicy) -> Timestamp { min(at + policy.lifetime, heard + policy.silence) }
+  func end(_ policy: FocusPolicy) -> Timestamp { min(at + policy.lifetime, received + policy.silence) }
 }

@@ -21,19 +21,19 @@ public struct FilterLedger: Equatable, Sendable {
   public var records: [FilterRecord] { states.values.sorted { $0.device < $1.device } }
 
   /// Takes a report, unless the device has made a newer one.
-  /// - Returns: Whether it was applied. When it was not, only ``FilterRecord/heard`` is new.
+  /// - Returns: True if the report was applied. If it was not, only ``FilterRecord/received`` is new.
   public mutating func apply(_ report: FilterReport, now: Timestamp) -> Bool {
     advance(to: now)
     defer { advance(to: now) }
     let at = policy.time(of: report.at, now: now)
     let former = states[report.device]
     if let former, !former.precedes(number: report.number, at: at) {
-      states[report.device]?.heard = now
+      states[report.device]?.received = now
       return false
     }
     states[report.device] = FilterRecord(
       device: report.device, isActive: report.isActive, allow: report.isActive ? report.allow : [], at: at,
-      number: report.number ?? former?.number, heard: now)
+      number: report.number ?? former?.number, received: now)
     return true
   }
 
@@ -45,11 +45,13 @@ public struct FilterLedger: Equatable, Sendable {
   /// The device's next report is compared by its time, whatever its number.
   public mutating func forgetNumber(of device: DeviceID) { states[device]?.number = nil }
 
-  /// Forgets the device that has no active filter and was heard longest ago.
+  /// Forgets the device that has no active filter and reported longest ago.
   /// - Returns: Which it was; nil: every device has a filter.
   public mutating func forgetSilent() -> DeviceID? {
     let silent = states.values.filter { !$0.isActive }
-    guard let device = silent.min(by: { ($0.heard, $0.device) < ($1.heard, $1.device) })?.device else { return nil }
+    guard let device = silent.min(by: { ($0.received, $0.device) < ($1.received, $1.device) })?.device else {
+      return nil
+    }
     states[device] = nil
     return device
   }
@@ -83,9 +85,9 @@ extension FilterRecord {
     var record = self
     // Times in the future were recorded before the relay's clock was set back. They count as now.
     record.at = policy.time(of: at, now: now)
-    record.heard = policy.time(of: heard, now: now)
+    record.received = policy.time(of: received, now: now)
     let isExpired = isActive && record.at + policy.lifetime <= now
-    guard isExpired || record.heard + policy.silence <= now else { return record }
+    guard isExpired || record.received + policy.silence <= now else { return record }
     record.isActive = false
     record.allow = []
     record.number = nil

@@ -33,20 +33,20 @@ public struct FocusLedger: Equatable, Sendable {
   public var records: [FocusRecord] { states.values.sorted { $0.device < $1.device } }
 
   /// Takes a report, unless the device has made a newer one.
-  /// - Returns: Whether it was applied. When it was not, only ``FocusRecord/heard`` is new.
+  /// - Returns: True if the report was applied. If it was not, only ``FocusRecord/received`` is new.
   public mutating func apply(_ report: FocusReport, now: Timestamp) -> Bool {
     advance(to: now)
     defer { advance(to: now) }
     let at = policy.time(of: report.at, now: now)
     let former = states[report.device]
     if let former, !former.precedes(number: report.number, at: at) {
-      states[report.device]?.heard = now
+      states[report.device]?.received = now
       return false
     }
     var record = FocusRecord(
       device: report.device, isFocused: report.authorization == .authorized ? report.isFocused : nil,
       authorization: report.authorization, at: at, number: report.number ?? former?.number, source: report.source,
-      heard: now)
+      received: now)
     switch record.isFocused {
     case true?:
       // Who is focused on one device already stays so on the next.
@@ -70,11 +70,13 @@ public struct FocusLedger: Equatable, Sendable {
   /// The device's next report is compared by its time, whatever its number.
   public mutating func forgetNumber(of device: DeviceID) { states[device]?.number = nil }
 
-  /// Forgets the device that says neither true nor false and was heard longest ago.
+  /// Forgets the device that says neither true nor false and reported longest ago.
   /// - Returns: Which it was; nil: every device says something.
   public mutating func forgetSilent() -> DeviceID? {
     let silent = states.values.filter { $0.isFocused == nil && !$0.countsAsTrue }
-    guard let device = silent.min(by: { ($0.heard, $0.device) < ($1.heard, $1.device) })?.device else { return nil }
+    guard let device = silent.min(by: { ($0.received, $0.device) < ($1.received, $1.device) })?.device else {
+      return nil
+    }
     states[device] = nil
     return device
   }
@@ -119,7 +121,7 @@ extension FocusRecord {
     if let settles { return settles }
     switch isFocused {
     case true?: return end(policy)
-    case false?: return heard + policy.silence
+    case false?: return received + policy.silence
     case nil: return nil
     }
   }
@@ -128,7 +130,7 @@ extension FocusRecord {
   private func believed(at now: Timestamp, _ policy: FocusPolicy) -> FocusRecord {
     var record = self
     record.at = policy.time(of: at, now: now)
-    record.heard = policy.time(of: heard, now: now)
+    record.received = policy.time(of: received, now: now)
     record.since = since.map { policy.time(of: $0, now: now) }
     record.settles = settles.map { min($0, now + policy.settle) }
     return record
@@ -141,7 +143,7 @@ extension FocusRecord {
       record.since = nil
     }
     let isExpired = record.isFocused == true && record.at + policy.lifetime <= now
-    if isExpired || record.heard + policy.silence <= now {
+    if isExpired || record.received + policy.silence <= now {
       record.isFocused = nil
       record.number = nil
       record.since = nil

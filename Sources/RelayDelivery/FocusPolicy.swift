@@ -7,7 +7,7 @@ public struct FocusPolicy: Equatable, Sendable {
   public var settle: Duration
   /// For how long a true, or an active filter, counts that is not renewed; from the time that the device told.
   public var lifetime: Duration
-  /// For how long anything counts of a device that is not heard of.
+  /// The time for which a report counts if the device sends no other one.
   public var silence: Duration
   /// How far ahead of the relay's a device's clock may be before its time is not believed.
   public var clockSkew: Duration

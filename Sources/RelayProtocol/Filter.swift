@@ -36,22 +36,22 @@ public struct FilterRecord: Equatable, Sendable {
   /// The device's time of the report; the time of arrival where it told none.
   public var at: Timestamp
   public var number: Int64?
-  /// When a report of this device last arrived.
-  public var heard: Timestamp
+  /// The time of arrival of the newest report of this device.
+  public var received: Timestamp
 
   /// The time from ``at`` for which an active filter counts without a new report.
   public static let lifetime = Duration.seconds(12 * 3600)
-  /// The reports of a device expire this time after ``heard``.
+  /// The reports of a device expire this time after ``received``.
   public static let silence = Duration.seconds(7 * 24 * 3600)
 
   public init(
-    device: DeviceID, isActive: Bool, allow: [String], at: Timestamp, number: Int64?, heard: Timestamp
+    device: DeviceID, isActive: Bool, allow: [String], at: Timestamp, number: Int64?, received: Timestamp
   ) {
     self.device = device
     self.isActive = isActive
     self.allow = allow
     self.at = at
     self.number = number
-    self.heard = heard
+    self.received = received
   }
 }

@@ -10,8 +10,8 @@ public struct FocusRecord: Equatable, Sendable {
   public var at: Timestamp
   public var number: Int64?
   public var source: FocusSource?
-  /// When a report of this device last arrived.
-  public var heard: Timestamp
+  /// The time of arrival of the newest report of this device.
+  public var received: Timestamp
   /// When the unbroken truth began that this device is a part of; nil unless it counts as true.
   public var since: Timestamp?
   /// ``isFocused`` is false, but until this time it still counts as true; nil: it counts as it is.
@@ -19,7 +19,7 @@ public struct FocusRecord: Equatable, Sendable {
 
   public init(
     device: DeviceID, isFocused: Bool?, authorization: FocusAuthorization, at: Timestamp, number: Int64?,
-    source: FocusSource?, heard: Timestamp, since: Timestamp? = nil, settles: Timestamp? = nil
+    source: FocusSource?, received: Timestamp, since: Timestamp? = nil, settles: Timestamp? = nil
   ) {
     self.device = device
     self.isFocused = isFocused
@@ -27,7 +27,7 @@ public struct FocusRecord: Equatable, Sendable {
     self.at = at
     self.number = number
     self.source = source
-    self.heard = heard
+    self.received = received
     self.since = since
     self.settles = settles
   }

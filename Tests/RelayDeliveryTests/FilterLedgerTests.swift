@@ -21,7 +21,7 @@ import Testing
     #expect(
       ledger[phone]
         == FilterRecord(
-          device: phone, isActive: true, allow: ["home", "x"], at: .at(5), number: 3, heard: .at(10)))
+          device: phone, isActive: true, allow: ["home", "x"], at: .at(5), number: 3, received: .at(10)))
     #expect(ledger.filter(of: phone) == FilterFacts(allow: ["home", "x"], until: .at(5 + 12 * hour)))
     #expect(ledger.filter(of: laptop) == nil)
     #expect(ledger.count == 1)
@@ -47,7 +47,7 @@ import Testing
     #expect(ledger.records.map(\.device) == [phone])
   }
 
-  @Test func `who has no filter is forgotten first, whom nobody heard of longest`() {
+  @Test func `who has no filter is forgotten first, with the oldest report before others`() {
     #expect(apply(["a"], now: 0))
     #expect(ledger.forgetSilent() == nil)
     #expect(apply(nil, of: laptop, now: 2))
@@ -66,7 +66,7 @@ import Testing
     #expect(apply(["a"], at: 1, number: 4, now: 1))
     #expect(!apply(["b"], at: 2, number: 4, now: 2))
     #expect(!apply(["b"], at: 0, now: 3))
-    #expect(ledger[phone]?.heard == .at(3))
+    #expect(ledger[phone]?.received == .at(3))
     #expect(ledger.filter(of: phone)?.allow == ["a"])
     #expect(apply(["b"], at: 1, now: 4))
     #expect(ledger[phone]?.number == 4)
@@ -110,7 +110,7 @@ import Testing
     #expect(ledger.filter(of: phone)?.allow == ["b"])
   }
 
-  @Test func `a device that is not heard of for 7 days counts from the start`() {
+  @Test func `a device that reports nothing for 7 days counts from the start`() {
     #expect(apply(nil, number: 9, now: 0))
     #expect(advance(7 * day - 1) == [])
     #expect(advance(7 * day) == [phone])

@@ -16,7 +16,7 @@ import Testing
   private static func record(_ device: DeviceID, _ isFocused: Bool?, at: Int64 = 0) -> FocusRecord {
     FocusRecord(
       device: device, isFocused: isFocused, authorization: .authorized, at: .at(at), number: nil, source: nil,
-      heard: .at(at))
+      received: .at(at))
   }
 
   /// An expectation cannot change what it looks at.
@@ -29,7 +29,7 @@ import Testing
       ledger[phone]
         == FocusRecord(
           device: phone, isFocused: true, authorization: .authorized, at: .at(7), number: 3, source: .intent,
-          heard: .at(10), since: .at(7)))
+          received: .at(10), since: .at(7)))
     #expect(ledger.count == 1)
     #expect(ledger.records == [ledger[phone]])
   }
@@ -57,14 +57,14 @@ import Testing
     #expect(apply(pair.first, now: 100))
     #expect(apply(pair.second, now: 200) == pair.isApplied)
     #expect(ledger.isFocused == pair.isApplied)
-    #expect(ledger[phone]?.heard == .at(200))
+    #expect(ledger[phone]?.received == .at(200))
   }
 
-  @Test func `an ignored report leaves all but the time at which the device was heard`() throws {
+  @Test func `an ignored report leaves all but the time of the report`() throws {
     #expect(apply(Self.report(true, at: 5, number: 4), now: 10))
     var expected = try #require(ledger[phone])
     #expect(!apply(FocusReport(device: phone, isFocused: nil, authorization: .denied, number: 4), now: 20))
-    expected.heard = .at(20)
+    expected.received = .at(20)
     #expect(ledger[phone] == expected)
   }
 
@@ -103,7 +103,7 @@ import Testing
     #expect(apply(Self.report(true, at: 0, number: 1), now: 2))
   }
 
-  @Test func `who says nothing is forgotten first, whom nobody heard of longest`() {
+  @Test func `who says nothing is forgotten first, with the oldest report before others`() {
     let tablet = DeviceID(unchecked: "tablet")
     #expect(apply(Self.report(true), now: 0))
     #expect(apply(Self.report(nil, of: laptop), now: 2))
@@ -133,7 +133,7 @@ import Testing
     #expect(apply(Self.report(true), now: hour))
     ledger.advance(to: .at(0))
     #expect(ledger[phone]?.at == .at(0))
-    #expect(ledger[phone]?.heard == .at(0))
+    #expect(ledger[phone]?.received == .at(0))
     #expect(ledger.focusSince == .at(0))
     #expect(ledger.focusedUntil(phone) == .at(12 * hour))
     // A report without a number is the newer one.

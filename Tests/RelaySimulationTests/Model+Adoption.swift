@@ -157,7 +157,7 @@ extension Model {
         (
           record.device,
           FocusModel(
-            record.isFocused, at: record.at, number: record.number, heard: record.heard, settles: record.settles,
+            record.isFocused, at: record.at, number: record.number, heard: record.received, settles: record.settles,
             now: now)
         )
       })
@@ -173,7 +173,7 @@ extension Model {
         (
           record.device,
           FilterModel(
-            record.isActive ? record.allow : nil, at: record.at, number: record.number, heard: record.heard, now: now
+            record.isActive ? record.allow : nil, at: record.at, number: record.number, heard: record.received, now: now
           ) { _ in true }
         )
       })

@@ -15,7 +15,7 @@ import Testing
   ) -> FocusRecord {
     FocusRecord(
       device: DeviceID(unchecked: device), isFocused: isFocused, authorization: authorization, at: .at(-5),
-      number: number, source: source, heard: .at(3))
+      number: number, source: source, received: .at(3))
   }
 
   @Test(arguments: [true, false, nil], FocusAuthorization.allCases)
@@ -70,7 +70,8 @@ import Testing
     _ device: String, isActive: Bool = true, allow: [String] = [], number: Int64? = nil
   ) -> FilterRecord {
     FilterRecord(
-      device: DeviceID(unchecked: device), isActive: isActive, allow: allow, at: .at(-5), number: number, heard: .at(3))
+      device: DeviceID(unchecked: device), isActive: isActive, allow: allow, at: .at(-5), number: number,
+      received: .at(3))
   }
 
   @Test func `filters come back as they were saved, each device's last one`() async throws {

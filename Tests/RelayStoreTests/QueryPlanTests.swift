@@ -101,9 +101,10 @@ extension Transaction {
     try save(
       FocusRecord(
         device: .default, isFocused: true, authorization: .authorized, at: .at(0), number: 1, source: nil,
-        heard: .at(0)), of: bob.id)
+        received: .at(0)), of: bob.id)
     try save(
-      FilterRecord(device: .default, isActive: true, allow: ["a"], at: .at(0), number: nil, heard: .at(0)), of: bob.id)
+      FilterRecord(device: .default, isActive: true, allow: ["a"], at: .at(0), number: nil, received: .at(0)),
+      of: bob.id)
     try touch(bob.id, lastSeen: .at(1))
     try rename(User(id: bob.id, name: "Bobby"))
     _ = try join(

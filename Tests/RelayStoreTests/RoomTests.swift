@@ -156,7 +156,7 @@ import Testing
   @Test func `a snapshot brings each member's focus and devices`() async throws {
     let focus = FocusRecord(
       device: .default, isFocused: true, authorization: .authorized, at: .at(1), number: 4, source: .intent,
-      heard: .at(2))
+      received: .at(2))
     try await test.write { transaction in
       try transaction.prepareRoom()
       try transaction.save(focus, of: alice.id)
@@ -170,7 +170,7 @@ import Testing
   @Test func `a room of ten thousand members is read whole`() async throws {
     let focus = FocusRecord(
       device: .default, isFocused: false, authorization: .authorized, at: .at(0), number: nil, source: nil,
-      heard: .at(0))
+      received: .at(0))
     try await test.write { transaction in
       for number in 1...10_000 {
         let user = User(id: UserID(unchecked: "user\(number)"))

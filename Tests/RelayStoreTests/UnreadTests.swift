@@ -164,7 +164,7 @@ import Testing
       device.criteria = account
       try transaction.register(device, of: bob.id, now: .at(0))
       try transaction.save(
-        FilterRecord(device: device.id, isActive: true, allow: allow, at: .at(0), number: nil, heard: .at(0)),
+        FilterRecord(device: device.id, isActive: true, allow: allow, at: .at(0), number: nil, received: .at(0)),
         of: bob.id)
     }
     // `badge` leaves the message out that it adds to the other room.
@@ -180,7 +180,8 @@ import Testing
       let other = DeviceID(unchecked: "other")
       for device in [phone().id, other] {
         try transaction.save(
-          FilterRecord(device: device, isActive: true, allow: [], at: .at(0), number: nil, heard: .at(0)), of: bob.id)
+          FilterRecord(device: device, isActive: true, allow: [], at: .at(0), number: nil, received: .at(0)), of: bob.id
+        )
       }
     }
     #expect(try await badge(now: .at(1)) == 0)
@@ -188,7 +189,7 @@ import Testing
     #expect(try await badge(now: end) == 2 + 1)
     try await test.write { transaction in
       try transaction.save(
-        FilterRecord(device: phone().id, isActive: false, allow: [], at: end, number: nil, heard: end), of: bob.id)
+        FilterRecord(device: phone().id, isActive: false, allow: [], at: end, number: nil, received: end), of: bob.id)
     }
     #expect(try await badge(now: end) == 2 + 2)
   }

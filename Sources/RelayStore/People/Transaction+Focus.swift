@@ -21,7 +21,7 @@ extension Transaction {
         """,
         [
           user, record.device.rawValue, record.isFocused, record.authorization.rawValue, record.at.rawValue,
-          record.number, record.source?.rawValue, record.heard.rawValue, record.since?.rawValue,
+          record.number, record.source?.rawValue, record.received.rawValue, record.since?.rawValue,
           record.settles?.rawValue,
         ])
     }
@@ -51,7 +51,7 @@ extension Transaction {
         "INSERT OR REPLACE INTO filters (user, device, is_active, allow, at, number, received) VALUES (?, ?, ?, ?, ?, ?, ?)",
         [
           user, record.device.rawValue, record.isActive, StoredJSON.text(of: record.allow), record.at.rawValue,
-          record.number, record.heard.rawValue,
+          record.number, record.received.rawValue,
         ])
     }
   }

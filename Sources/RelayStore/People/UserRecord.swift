@@ -89,7 +89,7 @@ extension FocusRecord {
     self.init(
       device: DeviceID(unchecked: row["device"]), isFocused: row["is_focused"],
       authorization: try row.choice("authorization"), at: row.timestamp("at"), number: row["number"],
-      source: row["source"] == nil ? nil : try row.choice("source"), heard: row.timestamp("received"),
+      source: row["source"] == nil ? nil : try row.choice("source"), received: row.timestamp("received"),
       since: row.time("since"), settles: row.time("settles"))
   }
 }
@@ -102,7 +102,7 @@ extension FilterRecord {
     self.init(
       device: DeviceID(unchecked: row["device"]), isActive: row["is_active"],
       allow: try row.json("allow", "a filter's criteria") ?? [], at: row.timestamp("at"), number: row["number"],
-      heard: row.timestamp("received"))
+      received: row.timestamp("received"))
   }
 }
 
