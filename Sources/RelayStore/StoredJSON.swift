@@ -16,15 +16,7 @@ extension Row {
   /// The value of a column of JSON; nil for NULL. Throws ``StoreError/damaged(reason:)``.
   /// - Parameter subject: The contents of the column, in words for an operator.
   func json<Value: Decodable>(_ column: String, _ subject: String, as: Value.Type = Value.self) throws -> Value? {
-    try Self.json(self[column], subject)
-  }
-
-  func json<Value: Decodable>(_ index: Int, _ subject: String, as: Value.Type = Value.self) throws -> Value? {
-    try Self.json(self[index], subject)
-  }
-
-  private static func json<Value: Decodable>(_ text: String?, _ subject: String) throws -> Value? {
-    guard let text else { return nil }
+    guard let text: String = self[column] else { return nil }
     do {
       return try JSONDecoder().decode(Value.self, from: Data(text.utf8))
     } catch {

@@ -117,32 +117,35 @@ import Testing
     }
     var happened: Set<JobEvent> = []
     for seed in 1...12 as ClosedRange<UInt64> {
-      var random = SplitMix(state: seed)
-      var claimed: [String] = []
-      for step in 0..<250 {
-        let change = Change(now: .at(Int64(seed) * 10_000 + Int64(step)), random: &random)
-        let (claims, transitions) = try await test.write { [claimed] transaction in
-          (try change.apply(to: transaction, claimed), try Self.takeTransitions(transaction.db))
+      for (operation, old, new) in try await test.write({ try Self.play(seed, $0) }) {
+        guard let old else {
+          #expect(JobState.initial.contains(new), "\(operation) makes a job that is \(new)")
+          continue
         }
-        claimed += claims
-        if change.endsClaim, !claimed.isEmpty { claimed.removeFirst() }
-        for (old, new) in transitions {
-          guard let old else {
-            #expect(JobState.initial.contains(new), "\(change.operation) makes a job that is \(new)")
-            continue
-          }
-          let events = change.operation.events.filter { old.next(on: $0) == new }
-          #expect(!events.isEmpty, "\(change.operation) changes \(old) to \(new), seed \(seed)")
-          happened.formUnion(events)
-        }
-      }
-      // The next seed begins with an empty queue.
-      try await test.write { transaction in
-        try transaction.db.run("DELETE FROM jobs WHERE true")
-        _ = try Self.takeTransitions(transaction.db)
+        let events = operation.events.filter { old.next(on: $0) == new }
+        #expect(!events.isEmpty, "\(operation) changes \(old) to \(new), seed \(seed)")
+        happened.formUnion(events)
       }
     }
     #expect(happened == Set(JobEvent.allCases))
+  }
+
+  /// Plays operations on an empty queue, and returns all changes of states.
+  private static func play(
+    _ seed: UInt64, _ transaction: Transaction
+  ) throws -> [(operation: Operation, old: JobState?, new: JobState)] {
+    try transaction.db.run("DELETE FROM jobs WHERE true")
+    _ = try takeTransitions(transaction.db)
+    var random = SplitMix(state: seed)
+    var claimed: [String] = []
+    var all: [(operation: Operation, old: JobState?, new: JobState)] = []
+    for step in 0..<250 {
+      let change = Change(now: .at(Int64(seed) * 10_000 + Int64(step)), random: &random)
+      claimed += try change.apply(to: transaction, claimed)
+      if change.endsClaim, !claimed.isEmpty { claimed.removeFirst() }
+      all += try takeTransitions(transaction.db).map { (change.operation, $0.old, $0.new) }
+    }
+    return all
   }
 
   private static func takeTransitions(_ db: Database) throws -> [(old: JobState?, new: JobState)] {

@@ -8,19 +8,18 @@ extension Reader {
     guard let row = try db.first("SELECT id, epoch, seq, cursor FROM rooms WHERE name = ?", [room.rawValue]) else {
       return nil
     }
-    let id: Int64 = row[0]
+    let id: Int64 = row["id"]
     let belongings = try Belongings(db, of: "SELECT user FROM members WHERE room = ?", [id])
     let members = try db.all(
       """
-      SELECT users.id, users.name, users.display_name, users.avatar, users.last_seen, users.preferences,
-        read, received
+      SELECT \(Belongings.columns), read, received
       FROM members JOIN users ON users.id = members.user WHERE members.room = ?
       """,
       [id]
     ).map { row in
       let user = try belongings.user(row)
       return MemberRecord(
-        user: user.user, lastSeen: user.lastSeen, read: row[6], received: row[7], focus: user.focus,
+        user: user.user, lastSeen: user.lastSeen, read: row["read"], received: row["received"], focus: user.focus,
         devices: user.devices, filters: user.filters, preferences: user.preferences, blocks: user.blocks,
         withdrawn: user.withdrawn)
     }
@@ -31,7 +30,7 @@ extension Reader {
       """,
       [id])?[0]
     return RoomSnapshot(
-      state: RoomState(room: room, epoch: row[1], seq: row[2], cursor: row[3]), members: members,
+      state: RoomState(room: room, epoch: row["epoch"], seq: row["seq"], cursor: row["cursor"]), members: members,
       changed: changed ?? 0)
   }
 
@@ -52,7 +51,7 @@ extension Reader {
         AND user = (SELECT id FROM users WHERE name = ?)
       """,
       [room.rawValue, user.rawValue]
-    ).map { Marks(read: $0[0], received: $0[1]) }
+    ).map { Marks(read: $0["read"], received: $0["received"]) }
   }
 
   /// The rooms that the user is a member of.

@@ -23,22 +23,22 @@ extension Reader {
     guard let row = try db.first("SELECT id, preferences FROM users WHERE name = ?", [user.rawValue]) else {
       return ([:], Unread())
     }
-    let preferences = try row.preferences(1)
+    let preferences = try row.preferences()
     var rooms: [RoomID: Unread] = [:]
     var total = Unread()
     let counts = try db.all(
       """
-      SELECT rooms.name, \(Self.unreadMessages), (
+      SELECT rooms.name, \(Self.unreadMessages) AS unread, (
         SELECT count(*) FROM messages INDEXED BY messages_mentions
         WHERE room = rooms.id AND seq > \(Self.readOrGone) AND mentions IS NOT NULL AND NOT is_uncounted
-          AND instr(mentions, ?2))
+          AND instr(mentions, ?2)) AS unread_mentions
       FROM members JOIN rooms ON rooms.id = members.room
       WHERE members.user = ?1 AND rooms.seq > members.read AND NOT members.is_withdrawn
       """,
-      [row[0] as Int64, "\"\(user.rawValue)\""])
-    for count in counts where count[1] > 0 {
-      let room = RoomID(unchecked: count[0])
-      let unread = Unread(messages: count[1], mentions: count[2])
+      [row["id"] as Int64, "\"\(user.rawValue)\""])
+    for count in counts where count["unread"] > 0 {
+      let room = RoomID(unchecked: count["name"])
+      let unread = Unread(messages: count["unread"], mentions: count["unread_mentions"])
       rooms[room] = unread
       guard preferences[room].level(at: now) != .none else { continue }
       total.messages += unread.messages

@@ -54,8 +54,8 @@ extension Transaction {
       """,
       [known.id, seq])
     guard let row else { return nil }
-    let from = UserID(unchecked: row[0])
-    let isDeleted: Bool = row[2]
+    let from = UserID(unchecked: row["name"])
+    let isDeleted: Bool = row["is_deleted"]
     let isChanged = !isDeleted && (user == nil || user == from)
     if isChanged {
       try change(known.id)
@@ -63,6 +63,6 @@ extension Transaction {
         "UPDATE messages SET changed = ?, changed_time = ? WHERE room = ? AND seq = ?",
         [known.seq, time.rawValue, known.id, seq])
     }
-    return Edited(from: from, time: Timestamp(rawValue: row[1]), isChanged: isChanged, newest: known.seq)
+    return Edited(from: from, time: row.timestamp("time"), isChanged: isChanged, newest: known.seq)
   }
 }

@@ -20,7 +20,7 @@ extension Transaction {
       WHERE rooms.name = ? AND jobs.seq = ? ORDER BY jobs.number
       """,
       [draft.room.rawValue, stored.seq])
-    let pushes = rows.map { (DeviceID(unchecked: $0[0]), $0[1] as String) }
+    let pushes = rows.map { (DeviceID(unchecked: $0["device"]), $0["id"] as String) }
     return (stored, Dictionary(pushes) { first, _ in first })
   }
 }

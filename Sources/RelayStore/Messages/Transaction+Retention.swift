@@ -96,21 +96,20 @@ extension Reader {
   public func aging(after: Int64, limit: Int) throws -> (rooms: [Aging], next: Int64?) {
     let rows = try db.all(
       """
-      SELECT id, name, seq - first + 1,
-        (SELECT time FROM messages WHERE room = rooms.id AND seq >= first ORDER BY seq LIMIT 1),
+      SELECT id, name, seq - first + 1 AS count,
+        (SELECT time FROM messages WHERE room = rooms.id AND seq >= first ORDER BY seq LIMIT 1) AS oldest,
         EXISTS (
           SELECT 1 FROM messages AS old
-          WHERE room = rooms.id AND seq < first AND NOT \(Schema.isNeeded("old"))),
-        seq = 0 AND NOT EXISTS (SELECT 1 FROM members WHERE room = rooms.id)
+          WHERE room = rooms.id AND seq < first AND NOT \(Schema.isNeeded("old"))) AS has_leftovers,
+        seq = 0 AND NOT EXISTS (SELECT 1 FROM members WHERE room = rooms.id) AS is_unused
       FROM rooms WHERE id > ? ORDER BY id LIMIT ?
       """,
       [after, limit])
     let rooms = rows.map { row in
-      let oldest: Int64? = row[3]
-      return Aging(
-        room: RoomID(unchecked: row[1]), count: row[2], oldest: oldest.map(Timestamp.init(rawValue:)),
-        hasLeftovers: row[4], isUnused: row[5])
+      Aging(
+        room: RoomID(unchecked: row["name"]), count: row["count"], oldest: row.time("oldest"),
+        hasLeftovers: row["has_leftovers"], isUnused: row["is_unused"])
     }
-    return (rooms, rows.count < limit ? nil : rows.last?[0])
+    return (rooms, rows.count < limit ? nil : rows.last?["id"])
   }
 }

@@ -28,7 +28,7 @@ extension Transaction {
       return JoinedRoom(record: state, isNewMember: true, read: state.seq, received: state.seq)
     }
     let member = try db.first("SELECT read, received FROM members WHERE room = ? AND user = ?", [known.id, id])
-    return JoinedRoom(record: state, isNewMember: false, read: member?[0] ?? 0, received: member?[1] ?? 0)
+    return JoinedRoom(record: state, isNewMember: false, read: member?["read"] ?? 0, received: member?["received"] ?? 0)
   }
 
   /// Counts a new member; the counts hold it already.

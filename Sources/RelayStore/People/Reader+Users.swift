@@ -26,7 +26,7 @@ extension Reader {
     let belongings = try Belongings(db, of: ids, [names])
     var records: [UserID: UserRecord] = [:]
     let rows = try db.all(
-      "SELECT id, name, display_name, avatar, last_seen, preferences FROM users WHERE id IN (\(ids))", [names])
+      "SELECT \(Belongings.columns) FROM users WHERE id IN (\(ids))", [names])
     for row in rows {
       let record = try belongings.user(row)
       records[record.user.id] = record

@@ -20,7 +20,7 @@ extension Transaction {
       WHERE (token = ?1 AND platform = ?2 OR voip_token = ?3 AND platform = ?2) AND NOT (user = ?4 AND device = ?5)
       """,
       [device.token, device.platform.rawValue, device.voipToken, id, device.id.rawValue])
-    for row in former { try remove(row[2], ofRow: row[0]) }
+    for row in former { try remove(row["device"], ofRow: row["id"]) }
     let (lane, formerLane) = (Lane(of: device), try lane(of: device.id.rawValue, ofRow: id))
     try db.run(
       """
@@ -43,7 +43,7 @@ extension Transaction {
     for table in ["focus", "filters"] {
       try db.run("UPDATE \(table) SET number = NULL WHERE user = ? AND device = ?", [id, device.id.rawValue])
     }
-    return former.map { (UserID(unchecked: $0[1]), DeviceID(unchecked: $0[2])) }
+    return former.map { (UserID(unchecked: $0["name"]), DeviceID(unchecked: $0["device"])) }
   }
 
   /// Deletes a device and its reports of focus and filter, and cancels its unfinished jobs.

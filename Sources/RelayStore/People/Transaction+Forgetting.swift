@@ -42,7 +42,7 @@ extension Transaction {
       WHERE token = ?1 AND platform = ?2 AND (?3 IS NULL OR registered < ?3)
       """,
       [token, platform.rawValue, time?.rawValue])
-    return try forget(row, in: scope, pausedUntil: pause) { try remove($0[2], ofRow: $0[0]) }
+    return try forget(row, in: scope, pausedUntil: pause) { try remove($0["device"], ofRow: $0["id"]) }
   }
 
   /// Forgets a token for calls, and nothing else, if it was registered before `time`.
@@ -59,7 +59,8 @@ extension Transaction {
       [voipToken, platform.rawValue, time.rawValue])
     return try forget(row, in: scope, pausedUntil: pause) {
       try db.run(
-        "UPDATE devices SET voip_token = NULL WHERE user = ? AND device = ?", [$0[0] as Int64, $0[2] as String])
+        "UPDATE devices SET voip_token = NULL WHERE user = ? AND device = ?",
+        [$0["id"] as Int64, $0["device"] as String])
     }
   }
 
@@ -68,11 +69,11 @@ extension Transaction {
     _ row: Row?, in scope: ForgettingScope, pausedUntil pause: Timestamp?, _ work: (Row) throws -> Void
   ) throws -> Forgetting {
     guard let row else { return .none }
-    let app: String = row[3] ?? ""
+    let app: String = row["app"] ?? ""
     if let end = try pause ?? forgettingPause(of: scope == .app ? app : nil) { return .kept(until: end) }
     try db.run("INSERT INTO forgotten (app, time) VALUES (?, ?)", [app, now.rawValue])
     try work(row)
-    return .forgotten(of: UserID(unchecked: row[1]))
+    return .forgotten(of: UserID(unchecked: row["name"]))
   }
 
   /// The end of the pause in which no token is deleted; nil: there is no pause.
@@ -93,7 +94,7 @@ extension Transaction {
     guard count >= most else { return nil }
     let first = try db.first(
       "SELECT time FROM forgotten WHERE \(condition) ORDER BY time LIMIT 1 OFFSET ?", arguments + [count - most])
-    return first?.time(0).map { $0 + Self.forgettingHour }
+    return first?.time("time").map { $0 + Self.forgettingHour }
   }
 
   /// Deletes the counts from before the last hour.

@@ -60,7 +60,8 @@ extension Reader {
       [Data(hash)])
     return try row.map {
       ReportKeyOwner(
-        user: UserID(unchecked: $0[0]), device: DeviceID(unchecked: $0[1]), grants: try $0.bytesIfAny(2))
+        user: UserID(unchecked: $0["name"]), device: DeviceID(unchecked: $0["device"]),
+        grants: try $0.bytesIfAny("grants"))
     }
   }
 

@@ -55,29 +55,33 @@ struct Belongings {
     devices = try records(Device.columns, "devices", Device.init(_:))
     let blocked = try db.all(
       "SELECT user, other FROM blocks WHERE user IN (\(users))", arguments)
-    for row in blocked { blocks[row[0], default: []].insert(UserID(unchecked: row[1])) }
+    for row in blocked { blocks[row["user"], default: []].insert(UserID(unchecked: row["other"])) }
     let left = try db.all(
       """
-      SELECT members.user, rooms.name FROM members INDEXED BY members_withdrawn JOIN rooms ON rooms.id = members.room
+      SELECT members.user, rooms.name AS room FROM members INDEXED BY members_withdrawn JOIN rooms ON rooms.id = members.room
       WHERE members.user IN (\(users)) AND members.is_withdrawn
       """,
       arguments)
-    for row in left { withdrawn[row[0], default: []].insert(RoomID(unchecked: row[1])) }
+    for row in left { withdrawn[row["user"], default: []].insert(RoomID(unchecked: row["room"])) }
   }
 
-  /// - Parameter row: Begins with id, name, display_name, avatar, last_seen, preferences.
+  /// The columns of `users` that ``user(_:)`` needs.
+  static let columns = "users.id, users.name, users.display_name, users.avatar, users.last_seen, users.preferences"
+
+  /// - Parameter row: Has the ``columns``.
   func user(_ row: Row) throws -> UserRecord {
-    let id: Int64 = row[0]
+    let id: Int64 = row["id"]
     return UserRecord(
-      user: User(id: UserID(unchecked: row[1]), name: row[2], avatar: row[3]),
-      lastSeen: row.time(4), focus: focus[id] ?? [], devices: devices[id] ?? [], filters: filters[id] ?? [],
-      preferences: try row.preferences(5), blocks: blocks[id] ?? [], withdrawn: withdrawn[id] ?? [])
+      user: User(id: UserID(unchecked: row["name"]), name: row["display_name"], avatar: row["avatar"]),
+      lastSeen: row.time("last_seen"), focus: focus[id] ?? [], devices: devices[id] ?? [], filters: filters[id] ?? [],
+      preferences: try row.preferences(), blocks: blocks[id] ?? [], withdrawn: withdrawn[id] ?? [])
   }
 }
 
 extension Row {
-  func preferences(_ index: Int) throws -> Preferences {
-    try json(index, "a user's preferences") ?? Preferences()
+  /// The value of the column `preferences`.
+  func preferences() throws -> Preferences {
+    try json("preferences", "a user's preferences") ?? Preferences()
   }
 }
 

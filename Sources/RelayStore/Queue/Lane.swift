@@ -71,7 +71,7 @@ extension Transaction {
   /// The lane of a device's jobs; nil: it is not registered.
   func lane(of device: String, ofRow user: Int64) throws -> Lane? {
     try db.first("SELECT platform, app, token, environment FROM devices WHERE user = ? AND device = ?", [user, device])
-      .map { Lane($0[0], app: $0[1], token: $0[2], environment: $0[3]) }
+      .map { Lane($0["platform"], app: $0["app"], token: $0["token"], environment: $0["environment"]) }
   }
 
   /// A device's unfinished jobs change to the lane that it has now.

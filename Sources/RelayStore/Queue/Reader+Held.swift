@@ -99,7 +99,7 @@ extension Reader {
     var users: [UserID] = []
     let rows = try Row.fetchCursor(statement, arguments: [time.rawValue])
     while users.count < limit, let row = try rows.next() {
-      if known.insert(row[0]).inserted { users.append(UserID(unchecked: row[1])) }
+      if known.insert(row["id"]).inserted { users.append(UserID(unchecked: row["name"])) }
     }
     return users
   }

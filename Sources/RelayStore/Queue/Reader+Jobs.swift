@@ -13,7 +13,7 @@ extension Reader {
   public func reported(by id: String, limit: Int) throws -> [(message: MessageReference, sender: UserID)] {
     try db.all(
       """
-      SELECT rooms.name, messages.seq, users.name FROM jobs
+      SELECT rooms.name AS room_name, messages.seq, users.name AS user_name FROM jobs
       JOIN rooms ON rooms.id = jobs.room
       JOIN messages ON messages.room = jobs.room AND messages.seq = jobs.seq AND messages.reports
       JOIN users ON users.id = messages.sender
@@ -24,7 +24,9 @@ extension Reader {
       ORDER BY jobs.number LIMIT ?2
       """,
       [id, limit]
-    ).map { (MessageReference(room: RoomID(unchecked: $0[0]), seq: $0[1]), UserID(unchecked: $0[2])) }
+    ).map {
+      (MessageReference(room: RoomID(unchecked: $0["room_name"]), seq: $0["seq"]), UserID(unchecked: $0["user_name"]))
+    }
   }
 
   /// The time at which there is next something to claim; nil: nothing waits. This covers jobs that are the next of
@@ -56,7 +58,9 @@ extension Reader {
   /// The number of jobs in each state that has any.
   public func jobCounts() throws -> [JobState: Int] {
     var counts: [JobState: Int] = [:]
-    for row in try db.all("SELECT state, count(*) FROM jobs GROUP BY state") { counts[try row.choice(0)] = row[1] }
+    for row in try db.all("SELECT state, count(*) AS count FROM jobs GROUP BY state") {
+      counts[try row.choice("state")] = row["count"]
+    }
     return counts
   }
 
@@ -66,15 +70,18 @@ extension Reader {
     var counts: [JobState: Int] = [:]
     var oldest: Timestamp?
     let queued = try db.all(
-      "SELECT state, count(*), min(created) FROM jobs INDEXED BY jobs_member WHERE \(Schema.queued) GROUP BY state")
+      """
+      SELECT state, count(*) AS count, min(created) AS oldest FROM jobs INDEXED BY jobs_member
+      WHERE \(Schema.queued) GROUP BY state
+      """)
     for row in queued {
-      counts[try row.choice(0)] = row[1]
-      let created = Timestamp(rawValue: row[2])
+      counts[try row.choice("state")] = row["count"]
+      let created = row.timestamp("oldest")
       oldest = min(oldest ?? created, created)
     }
     let aside = try db.all(
-      "SELECT state, count(*) FROM jobs INDEXED BY jobs_aside WHERE \(Schema.aside) GROUP BY state")
-    for row in aside { counts[try row.choice(0)] = row[1] }
+      "SELECT state, count(*) AS count FROM jobs INDEXED BY jobs_aside WHERE \(Schema.aside) GROUP BY state")
+    for row in aside { counts[try row.choice("state")] = row["count"] }
     return (counts, oldest)
   }
 

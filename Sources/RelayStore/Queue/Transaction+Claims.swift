@@ -277,8 +277,8 @@ struct Shared {
     let active = try db.all(
       "SELECT device, allow FROM filters WHERE user = ? AND is_active AND at > ? AND received > ?",
       [user, (now - FilterRecord.lifetime).rawValue, (now - FilterRecord.silence).rawValue])
-    for row in active { filters[row[0]] = try row.json(1, "a filter's criteria") ?? [] }
-    let recipient = Recipient(preferences: try row?.preferences(0) ?? Preferences(), filters: filters)
+    for row in active { filters[row["device"]] = try row.json("allow", "a filter's criteria") ?? [] }
+    let recipient = Recipient(preferences: try row?.preferences() ?? Preferences(), filters: filters)
     recipients[user] = recipient
     return recipient
   }

@@ -37,8 +37,8 @@ extension Transaction {
       """,
       [known.id, seq])
     guard let message else { return nil }
-    guard message[1] == sender.rawValue else { return .notSender }
-    guard now < Timestamp(rawValue: message[2]) + Self.notifyWindow else { return .tooLate }
+    guard message["name"] == sender.rawValue else { return .notSender }
+    guard now < message.timestamp("time") + Self.notifyWindow else { return .tooLate }
     let named = try db.all(
       """
       SELECT users.id, users.name FROM silenced JOIN users ON users.id = silenced.user
@@ -46,14 +46,14 @@ extension Transaction {
         AND (?3 IS NULL OR users.name IN (SELECT value FROM json_each(?3))) ORDER BY users.name
       """,
       [known.id, seq, users?.asJSON])
-    let refusals = try named.compactMap { try endOfRate(from: message[0], to: $0[0], now: now) }
+    let refusals = try named.compactMap { try endOfRate(from: message["id"], to: $0["id"], now: now) }
     if let last = refusals.max() { return .tooMany(until: last) }
     for user in named {
       try db.run(
         "UPDATE silenced SET notified = ? WHERE room = ? AND seq = ? AND user = ?",
-        [now.rawValue, known.id, seq, user[0] as Int64])
+        [now.rawValue, known.id, seq, user["id"] as Int64])
     }
-    return .users(named.map { UserID(unchecked: $0[1]) })
+    return .users(named.map { UserID(unchecked: $0["name"]) })
   }
 
   /// The time at which the sender may notify the recipient again; nil: now.

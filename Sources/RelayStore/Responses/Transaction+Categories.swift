@@ -26,6 +26,8 @@ extension Transaction {
 extension Reader {
   /// The registry of categories, a JSON array; nil: it was never set.
   public func categories() throws -> (version: Int64, categories: [UInt8])? {
-    try db.first("SELECT version, categories FROM categories WHERE id = 1").map { ($0[0], try $0.bytes(1)) }
+    try db.first("SELECT version, categories FROM categories WHERE id = 1").map {
+      ($0["version"], try $0.bytes("categories"))
+    }
   }
 }

@@ -25,52 +25,52 @@ extension Transaction {
   public func respond(_ draft: ResponseDraft, posting seq: Int64? = nil) throws -> Responded {
     let found = try db.first(
       """
-      SELECT job.room, job.seq, job.user, messages.sender, sender.name, rooms.name,
-        coalesce(messages.push_kind = '\(RequestedPush.call)', 0),
-        EXISTS (SELECT 1 FROM blocks WHERE blocks.user = job.user AND blocks.other = sender.name),
-        \(Reader.mayRespond)
+      SELECT job.room, job.seq, job.user, messages.sender, sender.name AS sender_name, rooms.name AS room_name,
+        coalesce(messages.push_kind = '\(RequestedPush.call)', 0) AS is_call,
+        EXISTS (SELECT 1 FROM blocks WHERE blocks.user = job.user AND blocks.other = sender.name) AS is_blocked,
+        \(Reader.mayRespond) AS may_respond
       \(Reader.notificationOfUser)
       """,
       [draft.notification, draft.user.rawValue])
     guard let found else { throw StoreError.noNotification }
-    guard found[8] else { throw StoreError.notMember }
-    let place: StatementArguments = [found[0] as Int64, found[1] as Int64, found[2] as Int64]
+    guard found["may_respond"] else { throw StoreError.notMember }
+    let message: StatementArguments = [found["room"] as Int64, found["seq"] as Int64, found["user"] as Int64]
     var response = StoredResponse(
       id: 0, notification: draft.notification,
-      message: MessageReference(room: RoomID(unchecked: found[5]), seq: found[1]), user: draft.user,
-      sender: UserID(unchecked: found[4]), action: draft.action, text: draft.text, posted: seq)
-    if let known = try earlier(than: draft, place) {
-      (response.id, response.notification, response.posted) = (known[0], known[1], known[5])
-      (response.action, response.text) = (ActionID(unchecked: known[2]), known[3])
-      return Responded(response: response, time: Timestamp(rawValue: known[6]), isDuplicate: true, isToTell: false)
+      message: MessageReference(room: RoomID(unchecked: found["room_name"]), seq: found["seq"]), user: draft.user,
+      sender: UserID(unchecked: found["sender_name"]), action: draft.action, text: draft.text, posted: seq)
+    if let known = try earlier(than: draft, message) {
+      (response.id, response.notification, response.posted) = (known["id"], known["notification"], known["posted"])
+      (response.action, response.text) = (ActionID(unchecked: known["action"]), known["text"])
+      return Responded(response: response, time: known.timestamp("time"), isDuplicate: true, isToTell: false)
     }
-    let isBlocked: Bool = found[7]
+    let isBlocked: Bool = found["is_blocked"]
     try db.run(
       """
       INSERT INTO responses (room, seq, user, notification, sender, action, text, key, posted, time, is_told)
       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       """,
-      place + [
-        draft.notification, found[3] as Int64, draft.action.rawValue, draft.text, draft.key, seq, now.rawValue,
+      message + [
+        draft.notification, found["sender"] as Int64, draft.action.rawValue, draft.text, draft.key, seq, now.rawValue,
         isBlocked,
       ])
     response.id = db.lastInsertedRowID
-    try giveUpOldest(of: found[3])
-    if found[6] { try cancelJobs("room = ? AND seq = ? AND user = ?", place, note: "answered") }
+    try giveUpOldest(of: found["sender"])
+    if found["is_call"] { try cancelJobs("room = ? AND seq = ? AND user = ?", message, note: "answered") }
     return Responded(response: response, time: now, isToTell: !isBlocked)
   }
 
   /// The row of the same response; nil: there is none. Throws if another response excludes this one.
-  private func earlier(than draft: ResponseDraft, _ place: StatementArguments) throws -> Row? {
+  private func earlier(than draft: ResponseDraft, _ message: StatementArguments) throws -> Row? {
     let rows = try db.all(
       """
       SELECT id, notification, action, text, key, posted, time FROM responses WHERE room = ? AND seq = ? AND user = ?
       """,
-      place)
-    if let key = draft.key, let same = rows.first(where: { ($0[4] as String?) == key }) { return same }
+      message)
+    if let key = draft.key, let same = rows.first(where: { ($0["key"] as String?) == key }) { return same }
     for row in rows {
-      let action = ActionID(unchecked: row[2])
-      if action == draft.action, (row[3] as String?) == draft.text { return row }
+      let action = ActionID(unchecked: row["action"])
+      if action == draft.action, (row["text"] as String?) == draft.text { return row }
       if action == draft.action || !action.isSystem && !draft.action.isSystem { throw StoreError.answered }
     }
     return nil
@@ -153,14 +153,14 @@ extension Reader {
   public func notification(_ id: String, of user: UserID) throws -> NotificationRecord? {
     let row = try db.first(
       """
-      SELECT rooms.name, job.seq, sender.name, messages.push, \(Self.mayRespond)
+      SELECT rooms.name AS room, job.seq, sender.name AS sender, messages.push, \(Self.mayRespond) AS is_member
       \(Self.notificationOfUser)
       """,
       [id, user.rawValue])
     guard let row else { return nil }
     return NotificationRecord(
-      message: MessageReference(room: RoomID(unchecked: row[0]), seq: row[1]), sender: UserID(unchecked: row[2]),
-      push: try row.bytesIfAny(3), isMember: row[4])
+      message: MessageReference(room: RoomID(unchecked: row["room"]), seq: row["seq"]),
+      sender: UserID(unchecked: row["sender"]), push: try row.bytesIfAny("push"), isMember: row["is_member"])
   }
 
   /// The oldest responses above `id` that a sender has not received yet, without texts of rooms that the sender has
@@ -168,9 +168,9 @@ extension Reader {
   public func responses(to sender: UserID, after id: Int64, limit: Int) throws -> [StoredResponse] {
     try db.all(
       """
-      SELECT responses.id, notification, rooms.name, responses.seq, users.name, action,
+      SELECT responses.id, notification, rooms.name AS room_name, responses.seq, users.name AS user_name, action,
         CASE WHEN \(Schema.isNotifications("rooms.name"))
-          OR EXISTS (SELECT 1 FROM members WHERE members.room = responses.room AND members.user = sender) THEN text END,
+          OR EXISTS (SELECT 1 FROM members WHERE members.room = responses.room AND members.user = sender) THEN text END AS text,
         posted
       FROM responses JOIN rooms ON rooms.id = responses.room
       JOIN users ON users.id = responses.user
@@ -178,11 +178,12 @@ extension Reader {
       ORDER BY responses.id LIMIT ?
       """,
       [sender.rawValue, id, limit]
-    ).map { row in
+    ) { row in
       StoredResponse(
-        id: row[0], notification: row[1], message: MessageReference(room: RoomID(unchecked: row[2]), seq: row[3]),
-        user: UserID(unchecked: row[4]), sender: sender, action: ActionID(unchecked: row[5]), text: row[6],
-        posted: row[7])
+        id: row["id"], notification: row["notification"],
+        message: MessageReference(room: RoomID(unchecked: row["room_name"]), seq: row["seq"]),
+        user: UserID(unchecked: row["user_name"]), sender: sender, action: ActionID(unchecked: row["action"]),
+        text: row["text"], posted: row["posted"])
     }
   }
 
