@@ -22,6 +22,8 @@ let package = Package(
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
   products: [
     .executable(name: "stillwire", targets: ["stillwire"]),
+    .executable(name: "stillwire-bench", targets: ["StillwireBench"]),
+    .executable(name: "stillwire-simulator", targets: ["simulator"]),
     .executable(name: "stillwire-docs", targets: ["docs"]),
     .library(name: "StillwireClient", targets: ["StillwireClient", "StillwireApple"]),
   ],
@@ -71,17 +73,19 @@ let package = Package(
       linkerSettings: [.linkedLibrary("sqlite3")]
     ),
     .target(name: "RelayProtocol", swiftSettings: swift),
-    .target(name: "RelayHub", dependencies: ["CRelay", "RelayProtocol"], swiftSettings: swift),
+    .target(name: "RelayJSON", dependencies: ["RelayProtocol"], swiftSettings: swift),
+    .target(name: "RelayHub", dependencies: ["CRelay", "RelayJSON", "RelayProtocol"], swiftSettings: swift),
     .target(
       name: "RelayStore",
-      dependencies: ["RelayProtocol", .product(name: "GRDB", package: "GRDB.swift")],
+      dependencies: ["RelayJSON", "RelayProtocol", .product(name: "GRDB", package: "GRDB.swift")],
       swiftSettings: swift
     ),
-    .target(name: "RelayDelivery", dependencies: ["RelayProtocol"], swiftSettings: swift),
+    .target(name: "RelayDelivery", dependencies: ["RelayJSON", "RelayProtocol"], swiftSettings: swift),
+    .target(name: "PushLint", dependencies: ["RelayJSON", "RelayProtocol"], swiftSettings: swift),
     .target(
       name: "RelayGateways",
       dependencies: [
-        "RelayDelivery", "RelayProtocol",
+        "RelayDelivery", "RelayJSON", "RelayProtocol",
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "Logging", package: "swift-log"),
         .product(name: "NIOCore", package: "swift-nio"),
@@ -91,15 +95,40 @@ let package = Package(
         .product(name: "NIOPosix", package: "swift-nio"),
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
         .product(name: "NIOTLS", package: "swift-nio"),
+      ],
+      swiftSettings: swift
+    ),
+    // Plays Apple's push service, for tests and development. The server does not depend on it.
+    .target(
+      name: "AppleSimulator",
+      dependencies: [
+        "RelayJSON", "RelayProtocol",
+        .product(name: "Crypto", package: "swift-crypto"),
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOHTTP1", package: "swift-nio"),
+        .product(name: "NIOHPACK", package: "swift-nio-http2"),
+        .product(name: "NIOHTTP2", package: "swift-nio-http2"),
+        .product(name: "NIOPosix", package: "swift-nio"),
+        .product(name: "NIOSSL", package: "swift-nio-ssl"),
         .product(name: "SwiftASN1", package: "swift-asn1"),
         .product(name: "X509", package: "swift-certificates"),
+      ],
+      swiftSettings: swift
+    ),
+    .executableTarget(
+      name: "simulator",
+      dependencies: [
+        "AppleSimulator",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "Crypto", package: "swift-crypto"),
+        .product(name: "UnixSignals", package: "swift-service-lifecycle"),
       ],
       swiftSettings: swift
     ),
     .target(
       name: "RelayServer",
       dependencies: [
-        "CZlib", "RelayHub", "RelayStore", "RelayDelivery", "RelayGateways", "RelayProtocol",
+        "CZlib", "PushLint", "RelayDelivery", "RelayGateways", "RelayHub", "RelayJSON", "RelayProtocol", "RelayStore",
         .product(name: "Configuration", package: "swift-configuration"),
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "JWTKit", package: "jwt-kit"),
@@ -113,7 +142,7 @@ let package = Package(
     .target(
       name: "StillwireClient",
       dependencies: [
-        "RelayProtocol",
+        "RelayJSON", "RelayProtocol",
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOHTTP1", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio", condition: .when(platforms: [.linux])),
@@ -129,13 +158,23 @@ let package = Package(
     .executableTarget(
       name: "stillwire",
       dependencies: [
-        "CLoad", "RelayDelivery", "RelayGateways", "RelayServer", "RelayProtocol",
+        "PushLint", "RelayGateways", "RelayJSON", "RelayProtocol", "RelayServer",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Configuration", package: "swift-configuration"),
-        .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "Logging", package: "swift-log"),
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
         .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+      ],
+      swiftSettings: swift
+    ),
+    // The load generator.
+    .executableTarget(
+      name: "StillwireBench",
+      dependencies: [
+        "CLoad", "RelayDelivery", "RelayGateways", "RelayJSON", "RelayProtocol", "RelayServer",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "Crypto", package: "swift-crypto"),
+        .product(name: "Logging", package: "swift-log"),
       ],
       swiftSettings: swift
     ),
@@ -143,7 +182,7 @@ let package = Package(
     .executableTarget(name: "docs", dependencies: ["CLibCMark"], exclude: ["docs.css"], swiftSettings: swift),
     // The program that plays commands of Tests/Conformance to the Swift client.
     .executableTarget(
-      name: "ConformanceDriver", dependencies: ["StillwireClient"], path: "Tests/Apps/SwiftDriver",
+      name: "ConformanceDriver", dependencies: ["RelayJSON", "StillwireClient"], path: "Tests/Apps/SwiftDriver",
       swiftSettings: swift),
     // The app of the README, as it stands there.
     .executableTarget(
@@ -151,7 +190,7 @@ let package = Package(
     .testTarget(
       name: "StillwireClientTests",
       dependencies: [
-        "RelayGateways", "RelayProtocol", "RelayServer", "StillwireClient",
+        "AppleSimulator", "RelayGateways", "RelayJSON", "RelayProtocol", "RelayServer", "StillwireClient",
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "Logging", package: "swift-log"),
         .product(name: "NIOCore", package: "swift-nio"),
@@ -166,11 +205,27 @@ let package = Package(
     ),
     .testTarget(name: "DocsTests", dependencies: ["docs"], swiftSettings: swift),
     .testTarget(name: "RelayHubTests", dependencies: ["RelayHub", "RelayProtocol"], swiftSettings: swift),
+    // Random numbers that tests can repeat.
+    .target(name: "SeededRandom", path: "Tests/SeededRandom", swiftSettings: swift),
     .testTarget(name: "RelayProtocolTests", dependencies: ["RelayProtocol"], swiftSettings: swift),
+    .testTarget(name: "RelayJSONTests", dependencies: ["RelayJSON"], swiftSettings: swift),
+    .testTarget(
+      name: "PushLintTests", dependencies: ["PushLint", "RelayJSON", "RelayProtocol", "SeededRandom"],
+      swiftSettings: swift),
+    .testTarget(
+      name: "AppleSimulatorTests",
+      dependencies: [
+        "AppleSimulator", "RelayDelivery", "RelayGateways", "RelayJSON", "RelayProtocol",
+        .product(name: "Crypto", package: "swift-crypto"),
+        .product(name: "NIOSSL", package: "swift-nio-ssl"), .product(name: "SwiftASN1", package: "swift-asn1"),
+        .product(name: "X509", package: "swift-certificates"),
+      ],
+      swiftSettings: swift),
     .testTarget(
       name: "RelayServerTests",
       dependencies: [
-        "RelayServer", "RelayDelivery", "RelayGateways", "RelayHub", "RelayProtocol", "RelayStore",
+        "PushLint", "RelayDelivery", "RelayGateways", "RelayHub", "RelayJSON", "RelayProtocol", "RelayServer",
+        "RelayStore", "SeededRandom",
         .product(name: "JWTKit", package: "jwt-kit"),
         .product(name: "Logging", package: "swift-log"),
         .product(name: "Crypto", package: "swift-crypto"),
@@ -179,7 +234,8 @@ let package = Package(
     .testTarget(
       name: "RelaySimulationTests",
       dependencies: [
-        "RelayServer", "RelayDelivery", "RelayGateways", "RelayHub", "RelayProtocol", "RelayStore",
+        "RelayDelivery", "RelayGateways", "RelayHub", "RelayJSON", "RelayProtocol", "RelayServer", "RelayStore",
+        "SeededRandom",
         .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "Logging", package: "swift-log"),
       ],
@@ -187,16 +243,20 @@ let package = Package(
     ),
     .testTarget(
       name: "RelayStoreTests",
-      dependencies: ["RelayStore", "RelayProtocol", .product(name: "GRDB", package: "GRDB.swift")],
+      dependencies: [
+        "RelayJSON", "RelayProtocol", "RelayStore", "SeededRandom", .product(name: "GRDB", package: "GRDB.swift"),
+      ],
       swiftSettings: swift
     ),
     .testTarget(
-      name: "RelayDeliveryTests", dependencies: ["RelayDelivery", "RelayProtocol"], exclude: ["mutate.py"],
+      name: "RelayDeliveryTests",
+      dependencies: ["PushLint", "RelayDelivery", "RelayJSON", "RelayProtocol", "SeededRandom"], exclude: ["mutate.py"],
       swiftSettings: swift),
     .testTarget(
       name: "RelayGatewaysTests",
       dependencies: [
-        "RelayGateways", "RelayDelivery", "RelayProtocol", .product(name: "Crypto", package: "swift-crypto"),
+        "AppleSimulator", "RelayDelivery", "RelayGateways", "RelayJSON", "RelayProtocol",
+        .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "Logging", package: "swift-log"),
         .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
         .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import RelayJSON
 import RelayProtocol
 
 /// What a push shows: as its sender says, else what the message and its room are called.

@@ -19,9 +19,9 @@ public struct Push: Equatable, Sendable {
   }
 
   /// Bytes of a payload at most. From Apple's "Generating a remote notification".
-  public static let largestPayload = 4096
+  public static let largestPayload = APNsLimits.maxPayload
   /// The same of a VoIP push.
-  public static let largestVoIPPayload = 5120
+  public static let largestVoIPPayload = APNsLimits.maxVoIPPayload
 
   /// The headers under Apple's names, in a fixed order.
   public var fields: [(name: String, value: String)] {
@@ -72,7 +72,7 @@ public struct PushHeaders: Equatable, Sendable {
     case low = 5
   }
 
-  public static let longestCollapseID = 64
+  public static let longestCollapseID = APNsLimits.maxCollapseID
   /// From Apple's "Sending notification requests to APNs".
   public static let voipSuffix = ".voip"
 }

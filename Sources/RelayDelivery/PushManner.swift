@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+public import RelayJSON
 public import RelayProtocol
 
 /// How a push is to look and sound, where its sender says so: the fields of `push` that need the right `push`.

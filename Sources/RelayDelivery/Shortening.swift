@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import RelayJSON
 import RelayProtocol
 
 /// The payload with as much of a text as fits: all of it, or its beginning and `…`.

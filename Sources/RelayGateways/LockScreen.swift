@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 public import RelayDelivery
+import RelayJSON
 public import RelayProtocol
 
 /// A push as it stands on the lock screen of a simulated phone.

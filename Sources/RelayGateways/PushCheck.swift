@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0
 import RelayDelivery
+// SPDX-License-Identifier: Apache-2.0
+import RelayProtocol
 
 extension Push {
   /// What Apple's service would refuse it for; nil when it would take it. The texts of the payload are not looked into.

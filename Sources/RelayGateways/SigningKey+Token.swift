@@ -1,6 +1,7 @@
-// SPDX-License-Identifier: Apache-2.0
 import Crypto
 import Foundation
+// SPDX-License-Identifier: Apache-2.0
+import RelayProtocol
 
 extension P256.Signing.PrivateKey {
   /// A signed token (RFC 7519) by ES256, whose signature is the 64 bytes of R and S (RFC 7518, section 3.4).

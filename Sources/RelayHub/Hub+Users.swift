@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import CRelay
+import RelayJSON
 public import RelayProtocol
 
 /// The kinds of requests that have a rate of their own.

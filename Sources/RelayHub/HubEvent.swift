@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import CRelay
+public import RelayJSON
 public import RelayProtocol
 
 /// What happened in the hub, in order.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import CRelay
+public import RelayJSON
 public import RelayProtocol
 
 /// The strict parser of the hub, for bodies that come another way. Belongs to one thread.

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// All categories of notifications that senders may name and clients declare.
+/// The categories of notifications that senders may name and that clients declare.
 public struct CategoryRegistry: Equatable, Sendable {
-  /// Counts the changes; 0: nobody has ever set any.
+  /// The number of changes. Is 0 until a backend sets categories.
   public let version: Int64
   public let categories: [NotificationCategory]
   private let places: [CategoryID: Int]
 
-  /// - Parameter categories: No two with the same id, nor with actions of the same id.
+  /// - Parameter categories: The ids of the categories, and of all their actions, are unique.
   public init(version: Int64 = 0, categories: [NotificationCategory] = []) {
     self.version = version
     self.categories = categories
@@ -17,57 +17,6 @@ public struct CategoryRegistry: Equatable, Sendable {
   public subscript(id: CategoryID) -> NotificationCategory? { places[id].map { categories[$0] } }
 
   public static let mostCategories = 64
-  /// Bytes of ``categoriesJSON``.
+  /// The maximum size of the categories as JSON, in bytes.
   public static let largest = 256 << 10
-
-  /// An array; the same categories are always the same text.
-  public var categoriesJSON: [UInt8] {
-    var writer = JSONWriter()
-    writer.array { list in categories.forEach { category in list.object { category.write(to: &$0) } } }
-    return writer.bytes
-  }
-}
-
-extension NotificationCategory {
-  fileprivate func write(to object: inout JSONWriter.Object) {
-    object["id"] = id.rawValue
-    object.array("actions") { list in actions.forEach { action in list.object { action.write(to: &$0) } } }
-    object.options(options)
-    object.text("hiddenPreviewBody", hiddenPreviewBody)
-    object.text("summaryFormat", summaryFormat)
-  }
-}
-
-extension NotificationAction {
-  fileprivate func write(to object: inout JSONWriter.Object) {
-    object["id"] = id.rawValue
-    object.text("title", title)
-    object.options(options)
-    switch icon {
-    case .system(let name): object.object("icon") { $0["system"] = name }
-    case .template(let name): object.object("icon") { $0["template"] = name }
-    case nil: break
-    }
-    if let textInput {
-      object.object("textInput") {
-        $0.text("button", textInput.button)
-        $0.text("placeholder", textInput.placeholder)
-      }
-    }
-    if posts { object.bool("posts", true) }
-  }
-}
-
-extension JSONWriter.Object {
-  fileprivate mutating func options<Option: RawRepresentable<String>>(_ options: [Option]) {
-    array("options") { list in options.forEach { list.string($0.rawValue) } }
-  }
-
-  fileprivate mutating func text(_ key: String, _ text: LocalizedText?) {
-    switch text {
-    case .text(let text): self[key] = text
-    case .languages(let texts): object(key) { $0.members(texts.mapValues(JSON.string)) }
-    case nil: break
-    }
-  }
 }

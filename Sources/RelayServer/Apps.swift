@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import RelayDelivery
 import RelayGateways
+import RelayJSON
 import RelayProtocol
 
 /// The apps that devices may belong to.

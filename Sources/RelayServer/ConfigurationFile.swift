@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
 import RelayHub
+import RelayJSON
 import RelayProtocol
 
 /// A configuration file: one strict JSON object with the keys of ``ConfigurationKey/all``.

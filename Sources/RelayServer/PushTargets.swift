@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import RelayGateways
+import RelayJSON
 import RelayProtocol
 
 /// Which devices can be pushed to.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import RelayDelivery
+import RelayJSON
 import RelayProtocol
 
 /// The relay's own texts of pushes in the languages that the operator has configured: `texts` of the configuration file.

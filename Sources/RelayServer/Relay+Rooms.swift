@@ -2,6 +2,7 @@
 import Foundation
 import RelayDelivery
 import RelayHub
+import RelayJSON
 import RelayProtocol
 import RelayStore
 

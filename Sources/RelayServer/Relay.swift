@@ -4,6 +4,7 @@ import Logging
 import RelayDelivery
 import RelayGateways
 import RelayHub
+import RelayJSON
 import RelayProtocol
 import RelayStore
 

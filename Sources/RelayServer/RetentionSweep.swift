@@ -26,7 +26,9 @@ struct RetentionSweep: Sendable {
       let pause = (patterns.shortestAge ?? Self.longestPause) / 10
       try? await Task.sleep(for: min(max(pause, Self.shortestPause), Self.longestPause))
       await attempt("messages") { try await sweep(patterns) }
-      await attempt("records of silenced users") { try await purge { try $0.purgeSilenced() == Transaction.mostPurged } }
+      await attempt("records of silenced users") {
+        try await purge { try $0.purgeSilenced() == Transaction.mostPurged }
+      }
       await attempt("counts of forgotten tokens") { try await store.write { try $0.purgeForgotten() } }
       await attempt("finished push jobs") { try await purgeJobs() }
       await attempt("responses") { try await purge { try $0.purgeResponses() } }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+public import RelayJSON
 public import RelayProtocol
 
 /// An object from the relay, with the `type` that says what it is; unknown members are there, and do no harm.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import RelayJSON
 public import RelayProtocol
 
 /// Who an app says it acts for.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 public import Foundation
-public import RelayProtocol
+public import RelayJSON
+import RelayProtocol
 
 extension JSON {
   /// The value as text of RFC 8259, numbers as they were spelled.

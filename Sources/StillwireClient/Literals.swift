@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+public import RelayJSON
 public import RelayProtocol
 
 // A literal is the programmer's own, so one that is no name is a mistake in the program.

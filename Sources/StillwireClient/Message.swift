@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+public import RelayJSON
 public import RelayProtocol
 
 /// A message of a room, as the room's members see it.

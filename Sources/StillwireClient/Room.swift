@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+public import RelayJSON
 public import RelayProtocol
 
 /// A room of a client's. It keeps nothing itself: two of the same name are the same.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import RelayJSON
 public import RelayProtocol
 
 /// Why something that the app asked for did not happen.

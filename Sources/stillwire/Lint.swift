@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import ArgumentParser
 import Foundation
-import RelayDelivery
+import PushLint
 
 struct Lint: ParsableCommand {
   static let configuration = CommandConfiguration(

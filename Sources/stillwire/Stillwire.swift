@@ -9,7 +9,7 @@ struct Stillwire: AsyncParsableCommand {
     abstract: "A WebSocket relay that knows when not to disturb.",
     version: version,
     subcommands: [
-      Serve.self, Token.self, APIKey.self, VAPID.self, Lint.self, PushCommands.self, Bench.self, Simulator.self,
+      Serve.self, Token.self, APIKey.self, VAPID.self, Lint.self, PushCommands.self,
     ]
   )
 }

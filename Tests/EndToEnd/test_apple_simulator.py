@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`stillwire simulator`: what Apple's push service checks, and how it goes wrong on command.
+"""`stillwire-simulator`: what Apple's push service checks, and how it goes wrong on command.
 
 The expectations are from Apple's pages "Sending notification requests to APNs", "Establishing a token-based connection
 to APNs" and "Handling notification responses from APNs".
@@ -24,7 +24,7 @@ from cryptography.x509.oid import NameOID
 
 from apple import ALERT, DEVICE, KEY_ID, TEAM, TOPIC, AppleSimulator, Signer, headers
 from http2 import Connection
-from relay import DEADLINE, run
+from relay import DEADLINE, run_tool
 from waiting import eventually
 
 PATH = f"/3/device/{DEVICE}"
@@ -710,7 +710,7 @@ def test_a_control_body_is_bounded(apple):
     ],
 )
 def test_what_the_command_refuses(options):
-    ended = run("simulator", *options)
+    ended = run_tool("simulator", *options)
     assert ended.returncode == 64
     assert ended.stdout == ""
 
@@ -724,9 +724,9 @@ def test_what_the_command_refuses(options):
     ],
 )
 def test_what_it_cannot_start_with(options):
-    ended = run("simulator", "--port", 0, *options)
+    ended = run_tool("simulator", "--port", 0, *options)
     assert ended.returncode == 1
-    assert ended.stderr.startswith("stillwire: ")
+    assert ended.stderr.startswith("Error: ")
 
 
 @pytest.fixture

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`stillwire bench`: what it reports, and what it says when it cannot measure."""
+"""`stillwire-bench`: its reports, and its errors when it cannot measure."""
 
 import contextlib
 import json
@@ -9,14 +9,14 @@ import subprocess
 import pytest
 
 from metrics import metrics
-from relay import DEADLINE, binary, environment, run
+from relay import DEADLINE, environment, run_tool, tool
 from waiting import eventually
 
 RELAY_OPTIONS = ("--limits-send-rate", "0")
 
 
 def bench(relay, load, *options):
-    return run("bench", load, "--port", relay.port, *options)
+    return run_tool("bench", load, "--port", relay.port, *options)
 
 
 def measured(relay, load, *options):
@@ -141,7 +141,7 @@ def test_tokens(secret, start):
 
 def test_sessions_that_the_relay_closes_are_faults(start):
     relay = start()
-    command = [binary(), "bench", "idle", "--json", "--port", relay.port, "--sessions", 20, "--seconds", DEADLINE]
+    command = [tool("bench"), "idle", "--json", "--port", relay.port, "--sessions", 20, "--seconds", DEADLINE]
     with subprocess.Popen([str(word) for word in command], env=environment(), stdout=subprocess.PIPE) as running:
         eventually(lambda: metrics(relay)["stillwire_seats"] == 20)
         relay.stop()
@@ -174,7 +174,7 @@ def test_rates_are_not_measured_for_the_relay(start):
     ],
 )
 def test_wrong_options_are_refused(options, named):
-    assert_refused(run("bench", "fanout", *options), named)
+    assert_refused(run_tool("bench", "fanout", *options), named)
 
 
 @pytest.mark.parametrize(
@@ -189,13 +189,13 @@ def test_wrong_options_are_refused(options, named):
     ],
 )
 def test_wrong_options_of_other_loads_are_refused(load, options, named):
-    assert_refused(run("bench", load, *options), named)
+    assert_refused(run_tool("bench", load, *options), named)
 
 
 def test_what_cannot_be_had_is_told_in_one_line(relay, tmp_path):
     missing = tmp_path / "missing"
     ended = bench(relay, "durable", "--seconds", 0.1, "--warm-up", 0, "--baseline", missing)
-    assert_refused(ended, "stillwire: --baseline", missing, code=1)
+    assert_refused(ended, "Error: --baseline", missing, code=1)
     for options, named in [
         (("--address", "127.0.0.1", "--port", 1), "no relay at 127.0.0.1 port 1"),
         (("--secret-file", missing), missing),
@@ -203,12 +203,12 @@ def test_what_cannot_be_had_is_told_in_one_line(relay, tmp_path):
         (("--sessions", 1_000_000), "open files"),
     ]:
         ended = bench(relay, "fanout", *options)
-        assert_refused(ended, "stillwire: ", named, code=1)
+        assert_refused(ended, "Error: ", named, code=1)
         assert len(ended.stderr.splitlines()) == 1
 
 
 def test_ten_thousand_join_one_room_and_nobody_is_told_of_each(relay):
-    command = [binary(), "bench", "presence", "--json", "--port", relay.port]
+    command = [tool("bench"), "presence", "--json", "--port", relay.port]
     command += ["--sessions", 10_000, "--within", 10, "--seconds", 0, "--prefix", "stored.bench"]
     ended = subprocess.run(
         [str(word) for word in command], env=environment(), capture_output=True, text=True, timeout=10 * DEADLINE

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
+import RelayJSON
 import RelayProtocol
+import SeededRandom
 import Testing
 
 @testable import RelayDelivery
 
 /// What holds for any case. A failure names the seed and the case.
 @Suite struct DecisionPropertyTests {
-  private static let seeds: Range<UInt64> = 0..<8
+  private static let seeds: Range<Int> = 0..<8
 
-  private func forCases(_ seed: UInt64, _ check: (DeliveryCase) throws -> String?) rethrows {
-    var dice = Dice(state: seed)
+  private func forCases(_ seed: Int, _ check: (DeliveryCase) throws -> String?) rethrows {
+    var dice = SeededGenerator(seed: seed)
     for _ in 0..<500 {
       let facts = DeliveryCase.random(using: &dice)
       guard let broken = try check(facts) else { continue }
@@ -20,12 +22,12 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `every promise is kept`(seed: UInt64) {
+  func `every promise is kept`(seed: Int) {
     forCases(seed) { brokenPromise(decide($0), of: $0) }
   }
 
   @Test func `the cases are of all kinds`() {
-    var dice = Dice(state: 1)
+    var dice = SeededGenerator(seed: 1)
     var counts: [Reason.Code: Int] = [:]
     for _ in 0..<10_000 {
       let decision = decide(.random(using: &dice))
@@ -90,7 +92,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `a stale fact is as none`(seed: UInt64) {
+  func `a stale fact is as none`(seed: Int) {
     forCases(seed) { facts in
       let stale = facts.with {
         $0.device?.focusedUntil = $0.now
@@ -110,8 +112,8 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `rules 1 to 10 do not look at the device`(seed: UInt64) {
-    var dice = Dice(state: seed)
+  func `rules 1 to 10 do not look at the device`(seed: Int) {
+    var dice = SeededGenerator(seed: seed)
     forCases(seed) { facts in
       let other = DeliveryCase.random(using: &dice).device
       guard facts.device != nil, let other else { return nil }
@@ -124,7 +126,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `a call never waits, and of the receipts only a read ends it`(seed: UInt64) {
+  func `a call never waits, and of the receipts only a read ends it`(seed: Int) {
     forCases(seed) { facts in
       let call = facts.with {
         $0.message.kind = .call
@@ -141,7 +143,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `facts and decisions are coded without loss`(seed: UInt64) throws {
+  func `facts and decisions are coded without loss`(seed: Int) throws {
     let (encoder, decoder) = (JSONEncoder(), JSONDecoder())
     try forCases(seed) { facts in
       let again = try decoder.decode(DeliveryCase.self, from: encoder.encode(facts))

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
 import RelayProtocol
+import SeededRandom
 import Testing
 
 @testable import RelayDelivery
@@ -33,7 +34,7 @@ import Testing
   }
 
   @Test func `each rule has the codes that it gives`() {
-    var dice = Dice(state: 1)
+    var dice = SeededGenerator(seed: 1)
     var given: [Int: Set<Reason.Code>] = [:]
     for _ in 0..<20_000 {
       for reason in decide(.random(using: &dice)).reasons { given[reason.rule, default: []].insert(reason.code) }

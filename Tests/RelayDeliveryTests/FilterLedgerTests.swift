@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import RelayDelivery
 import RelayProtocol
+import SeededRandom
 import Testing
 
 @Suite final class FilterLedgerTests {
@@ -128,18 +129,18 @@ import Testing
   }
 
   @Test(arguments: 0..<20)
-  func `a history keeps the promises of the ledger`(seed: UInt64) {
-    var dice = Dice(state: seed)
+  func `a history keeps the promises of the ledger`(seed: Int) {
+    var dice = SeededGenerator(seed: seed)
     var now: Int64 = 0
     for _ in 0..<200 {
-      now += dice.pick([0, 1, 60_000, hour, 12 * hour, 3 * day, 8 * day])
-      if dice.isOne(in: 3) {
+      now += dice.one(of: [0, 1, 60_000, hour, 12 * hour, 3 * day, 8 * day])
+      if dice.hits(oneIn: 3) {
         ledger.advance(to: .at(now))
       } else {
         _ = apply(
-          dice.pick([nil, [], ["a"]]), of: dice.pick([phone, laptop]),
-          at: dice.isOne(in: 3) ? nil : now - dice.pick([-70_000, -60_000, 0, 5_000, hour, 12 * hour]),
-          number: dice.isOne(in: 2) ? Int64.random(in: 0..<10, using: &dice) : nil, now: now)
+          dice.one(of: [nil, [], ["a"]]), of: dice.one(of: [phone, laptop]),
+          at: dice.hits(oneIn: 3) ? nil : now - dice.one(of: [-70_000, -60_000, 0, 5_000, hour, 12 * hour]),
+          number: dice.hits(oneIn: 2) ? Int64.random(in: 0..<10, using: &dice) : nil, now: now)
       }
       #expect(FilterLedger(ledger.records) == ledger)
       let filters = [phone, laptop].compactMap { ledger.filter(of: $0) }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import RelayDelivery
 import RelayProtocol
+import SeededRandom
 import Testing
 
 /// What time does to reports of Focus: the settle window of 3 s, the 12 h of a true, the 7 days of a silent device.
@@ -259,11 +260,11 @@ import Testing
 
   /// Many histories of reports, restarts and lapses of time.
   @Test(arguments: 0..<50)
-  func `a history keeps the promises of the ledger`(seed: UInt64) {
-    var dice = Dice(state: seed)
+  func `a history keeps the promises of the ledger`(seed: Int) {
+    var dice = SeededGenerator(seed: seed)
     var now: Int64 = 0
     for _ in 0..<200 {
-      now += dice.pick([0, 1, 999, 2_999, 3_000, 3_001, 60_000, hour, 12 * hour, 3 * day, 8 * day])
+      now += dice.one(of: [0, 1, 999, 2_999, 3_000, 3_001, 60_000, hour, 12 * hour, 3 * day, 8 * day])
       var looked = ledger
       looked.advance(to: .at(now))
       // Nothing happens before it was announced.
@@ -271,16 +272,17 @@ import Testing
         #expect(looked.isFocused == ledger.isFocused)
         #expect(looked.focusSince == ledger.focusSince)
       }
-      switch dice.pick([0, 0, 0, 1, 2, 3, 4]) {
+      switch dice.one(of: [0, 0, 0, 1, 2, 3, 4]) {
       case 0:
-        let at = dice.isOne(in: 3) ? nil : now - dice.pick([-70_000, -60_000, 0, 1, 5_000, hour, 11 * hour, 12 * hour])
+        let at =
+          dice.hits(oneIn: 3) ? nil : now - dice.one(of: [-70_000, -60_000, 0, 1, 5_000, hour, 11 * hour, 12 * hour])
         _ = apply(
-          dice.pick([true, true, false, nil]), of: dice.pick([phone, laptop]), at: at,
-          number: dice.isOne(in: 2) ? Int64.random(in: 0..<10, using: &dice) : nil,
-          dice.isOne(in: 8) ? .denied : .authorized, now: now)
+          dice.one(of: [true, true, false, nil]), of: dice.one(of: [phone, laptop]), at: at,
+          number: dice.hits(oneIn: 2) ? Int64.random(in: 0..<10, using: &dice) : nil,
+          dice.hits(oneIn: 8) ? .denied : .authorized, now: now)
       case 1: ledger.advance(to: .at(now))
-      case 2: ledger.deviceForgotten(dice.pick([phone, laptop]))
-      case 3: ledger.forgetNumber(of: dice.pick([phone, laptop]))
+      case 2: ledger.deviceForgotten(dice.one(of: [phone, laptop]))
+      case 3: ledger.forgetNumber(of: dice.one(of: [phone, laptop]))
       default: #expect(FocusLedger(ledger.records) == ledger)
       }
       check(now, looked: ledger)

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
+import RelayJSON
 import RelayProtocol
+import SeededRandom
 import Testing
 
 @testable import RelayDelivery
@@ -170,22 +172,23 @@ import Testing
   }
 
   @Test func `what is checked when a message is sent fits whatever the recipient is like`() throws {
-    var dice = Dice(state: 5)
+    var dice = SeededGenerator(seed: 5)
     for _ in 0..<300 {
       var request = PushRequest()
-      request.kind = dice.pick([.message, .call])
-      request.level = dice.pick(Level.allCases)
+      request.kind = dice.one(of: [.message, .call])
+      request.level = dice.one(of: Level.allCases)
       request.manner = .random(using: &dice)
-      let room = RoomID(unchecked: dice.pick(["tea", String(repeating: "r", count: 255)]))
+      let room = RoomID(unchecked: dice.one(of: ["tea", String(repeating: "r", count: 255)]))
       guard (try? request.checkSize(sender: ann, room: room, hasPreview: true)) != nil else { continue }
       var subject = PayloadSubject(
         notification: self.subject.notification,
         sender: User(
           id: ann, name: String(repeating: "n", count: 256), avatar: "https://" + String(repeating: "a", count: 2_040),
           handle: String(repeating: "h", count: 256)),
-        room: room, memberCount: dice.pick([2, 10_000]), epoch: String(repeating: "e", count: 32), seq: largestInteger,
+        room: room, memberCount: dice.one(of: [2, 10_000]), epoch: String(repeating: "e", count: 32),
+        seq: largestInteger,
         kind: request.kind, text: String(repeating: "\u{1}", count: 5_000), manner: request.manner,
-        level: dice.pick(Level.allCases), badge: 1_000_000, isMention: true, isReply: true, isNotifyAnyway: true,
+        level: dice.one(of: Level.allCases), badge: 1_000_000, isMention: true, isReply: true, isNotifyAnyway: true,
         criteria: String(repeating: "\u{1}", count: 128), expires: .at(999), topic: "org.example.chat",
         receipt: String(repeating: "r", count: PayloadSubject.longestReceipt))
       subject.ringtone = String(repeating: "r", count: PushManner.longestSound)
@@ -219,32 +222,32 @@ extension PayloadMannerTests {
 
 extension PushManner {
   /// Each field now and then.
-  static func random(using dice: inout Dice) -> PushManner {
+  static func random(using dice: inout SeededGenerator) -> PushManner {
     let texts: [PushText?] = [
       nil, .text("Text \"\\\u{1}😀"), .localized(key: "KEY"), .localized(key: "KEY", arguments: ["", "b\n"]),
       .text(String(repeating: "ж", count: 500)),
     ]
     var manner = PushManner()
-    manner.title = dice.pick(texts)
-    manner.subtitle = dice.pick(texts)
-    manner.body = dice.pick(texts + [.text(String(repeating: "\u{1F}", count: 4_096))])
-    manner.relevance = dice.pick([nil, 0, 0.001, 1])
-    manner.sound = dice.pick([
+    manner.title = dice.one(of: texts)
+    manner.subtitle = dice.one(of: texts)
+    manner.body = dice.one(of: texts + [.text(String(repeating: "\u{1F}", count: 4_096))])
+    manner.relevance = dice.one(of: [nil, 0, 0.001, 1])
+    manner.sound = dice.one(of: [
       .standard, .none, .file(SoundFile(name: "default")), .file(SoundFile(name: "a.caf", volume: 0)),
       .file(SoundFile(name: "b", isCritical: true)),
     ])
-    manner.badge = dice.pick([.unread, .number(0), .number(1_000_000), .unchanged])
-    manner.category = dice.pick([nil, CategoryID(unchecked: "reply")])
-    manner.thread = dice.pick([.room, .own("a b"), .app])
-    manner.target = dice.pick([nil, "window"])
-    manner.image = dice.pick([nil, "https://a.example/b.png"])
-    manner.data = dice.pick([
+    manner.badge = dice.one(of: [.unread, .number(0), .number(1_000_000), .unchanged])
+    manner.category = dice.one(of: [nil, CategoryID(unchecked: "reply")])
+    manner.thread = dice.one(of: [.room, .own("a b"), .app])
+    manner.target = dice.one(of: [nil, "window"])
+    manner.image = dice.one(of: [nil, "https://a.example/b.png"])
+    manner.data = dice.one(of: [
       [:], ["cipher": .string("Zm9v"), "n": .array([.number("1e3"), .null])],
       ["category": .number("1"), "event": .string("x"), "payload": .object(["a": .bool(true)]), "title": .string("t")],
       ["a": .string(String(repeating: "x", count: 1_500))],
     ])
-    manner.collapse = dice.pick(CollapseScope.allCases)
-    manner.isCommunication = dice.pick([nil, true, false])
+    manner.collapse = dice.one(of: CollapseScope.allCases)
+    manner.isCommunication = dice.one(of: [nil, true, false])
     return manner
   }
 }

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+import PushLint
+import RelayJSON
 import RelayProtocol
 import Testing
 

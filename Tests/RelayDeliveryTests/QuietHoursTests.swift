@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
 import RelayProtocol
+import SeededRandom
 import Testing
 
 @testable import RelayDelivery
@@ -168,7 +169,7 @@ import Testing
     let zone = try #require(TimeZone(identifier: name))
     var calendar = Calendar(identifier: .gregorian)
     calendar.timeZone = zone
-    var dice = Dice(state: 5)
+    var dice = SeededGenerator(seed: 5)
     for _ in 0..<2_000 {
       let now = Timestamp(rawValue: Int64.random(in: -40 * 365 * day...80 * 365 * day, using: &dice))
       let date = Date(timeIntervalSince1970: Double(now.rawValue) / 1000)
@@ -178,7 +179,7 @@ import Testing
       let hours = QuietHours(
         from: try #require(TimeOfDay(minutes: Int.random(in: 0..<1_440, using: &dice))),
         to: try #require(TimeOfDay(minutes: Int.random(in: 0..<1_440, using: &dice))),
-        days: Set((1...7).filter { _ in !dice.isOne(in: 3) }), timeZone: name, mode: .hold)
+        days: Set((1...7).filter { _ in !dice.hits(oneIn: 3) }), timeZone: name, mode: .hold)
       let shown = calendar.dateComponents([.weekday, .hour, .minute], from: date)
       let today = try (#require(shown.weekday) + 5) % 7 + 1
       let minute = try #require(shown.hour) * 60 + #require(shown.minute)

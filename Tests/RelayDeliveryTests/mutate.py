@@ -47,18 +47,20 @@ let swift: [SwiftSetting] = [
 PURE = """
 let package = Package(
   name: "pure",
-  products: [.library(name: "RelayPure", type: .dynamic, targets: ["RelayProtocol", "RelayDelivery"])],
+  products: [.library(name: "RelayPure", type: .dynamic, targets: ["RelayProtocol", "RelayJSON", "RelayDelivery"])],
   targets: [
     .target(name: "RelayProtocol", swiftSettings: swift),
-    .target(name: "RelayDelivery", dependencies: ["RelayProtocol"], swiftSettings: swift),
+    .target(name: "RelayJSON", dependencies: ["RelayProtocol"], swiftSettings: swift),
+    .target(name: "RelayDelivery", dependencies: ["RelayJSON", "RelayProtocol"], swiftSettings: swift),
   ])
 """
 TESTS = """
 let package = Package(
   name: "mutants", dependencies: [.package(path: "pure")],
   targets: [
+    .target(name: "SeededRandom", path: "Tests/SeededRandom", swiftSettings: swift),
     .testTarget(
-      name: "RelayDeliveryTests", dependencies: [.product(name: "RelayPure", package: "pure")],
+      name: "RelayDeliveryTests", dependencies: ["SeededRandom", .product(name: "RelayPure", package: "pure")],
       exclude: [EXCLUDED], swiftSettings: swift)
   ])
 """
@@ -219,12 +221,14 @@ class Bench:
         (folder / "pure/Package.swift").write_text(SETTINGS + PURE)
         # What is mutated has nothing to do with the linter, which takes longest to build.
         linting = [file.name for file in HERE.glob("*.swift") if "PushLint" in file.read_text()]
-        excluded = ["mutate.py", "Lint", *linting]
+        excluded = ["mutate.py", *linting]
         tests = TESTS.replace("EXCLUDED", json.dumps(excluded)[1:-1])
         (folder / "Package.swift").write_text(SETTINGS + tests)
-        (folder / "pure/Sources/RelayProtocol").symlink_to(ROOT / "Sources/RelayProtocol")
-        (folder / "Tests/RelayDeliveryTests").symlink_to(ROOT / "Tests/RelayDeliveryTests")
-        shutil.copytree(SOURCES, self.sources, ignore=shutil.ignore_patterns("Lint"))
+        for target in ("RelayProtocol", "RelayJSON"):
+            (folder / "pure/Sources" / target).symlink_to(ROOT / "Sources" / target)
+        for target in ("RelayDeliveryTests", "SeededRandom"):
+            (folder / "Tests" / target).symlink_to(ROOT / "Tests" / target)
+        shutil.copytree(SOURCES, self.sources)
         #: Seconds after which tests that have not ended have none.
         self.patience = 1200.0
 

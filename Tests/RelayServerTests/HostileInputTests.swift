@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
+import RelayJSON
 import RelayProtocol
+import SeededRandom
 import Testing
 
 @testable import RelayHub

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import RelayDelivery
 import RelayProtocol
+import SeededRandom
 
 /// Actions by chance, of those that are possible now.
 struct ActionSource {

@@ -3,6 +3,7 @@ import Foundation
 import RelayDelivery
 import RelayGateways
 import RelayHub
+import RelayJSON
 import RelayProtocol
 import RelayStore
 

@@ -2,6 +2,7 @@
 import RelayDelivery
 import RelayGateways
 import RelayHub
+import RelayJSON
 import RelayProtocol
 import RelayStore
 

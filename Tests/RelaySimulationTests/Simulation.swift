@@ -3,6 +3,7 @@ import Foundation
 import RelayDelivery
 import RelayGateways
 import RelayHub
+import RelayJSON
 import RelayProtocol
 
 /// A relay, its clients, its gateway and the time, one step after the other; after each step everything is at rest,

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import SeededRandom
 import Synchronization
 
 /// What waits for its turn in a relay that does one thing at a time: transactions, reads, and steps of the push worker.

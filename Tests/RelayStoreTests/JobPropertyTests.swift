@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import GRDB
 import RelayProtocol
+import SeededRandom
 import Testing
 
 @testable import RelayStore
@@ -49,8 +50,8 @@ import Testing
     #expect(broken.keys.sorted() == [])
   }
 
-  @Test(arguments: 1...8) func `jobs come and go, and none is lost`(seed: UInt64) async throws {
-    var random = SplitMix(state: seed)
+  @Test(arguments: 1...8) func `jobs come and go, and none is lost`(seed: Int) async throws {
+    var random = SeededGenerator(seed: seed)
     try await test.write { transaction in
       for room in Self.rooms { try transaction.prepareRoom(room) }
       for device in Self.devices { try transaction.register(device, of: bob.id, now: .at(0)) }
@@ -98,7 +99,7 @@ import Testing
     /// Picks jobs.
     let picks: [Int]
 
-    init(now: Timestamp, random: inout SplitMix) {
+    init(now: Timestamp, random: inout SeededGenerator) {
       self.now = now
       kind = Int.random(in: 0..<14, using: &random)
       room = rooms.randomElement(using: &random) ?? rooms[0]
@@ -143,18 +144,5 @@ import Testing
       }
       return []
     }
-  }
-}
-
-/// Steele, Lea and Flood's SplitMix64: the same numbers for the same seed.
-struct SplitMix: RandomNumberGenerator {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ (mixed >> 31)
   }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import GRDB
 import RelayProtocol
+import SeededRandom
 import Testing
 
 @testable import RelayStore
@@ -116,7 +117,7 @@ import Testing
       for room in Self.rooms { for _ in Self.messages { _ = try transaction.append(draft(in: room)) } }
     }
     var happened: Set<JobEvent> = []
-    for seed in 1...12 as ClosedRange<UInt64> {
+    for seed in 1...12 {
       for (operation, old, new) in try await test.write({ try Self.play(seed, $0) }) {
         guard let old else {
           #expect(JobState.initial.contains(new), "\(operation) makes a job that is \(new)")
@@ -132,11 +133,11 @@ import Testing
 
   /// Plays operations on an empty queue, and returns all changes of states.
   private static func play(
-    _ seed: UInt64, _ transaction: Transaction
+    _ seed: Int, _ transaction: Transaction
   ) throws -> [(operation: Operation, old: JobState?, new: JobState)] {
     try transaction.db.run("DELETE FROM jobs WHERE true")
     _ = try takeTransitions(transaction.db)
-    var random = SplitMix(state: seed)
+    var random = SeededGenerator(seed: seed)
     var claimed: [String] = []
     var all: [(operation: Operation, old: JobState?, new: JobState)] = []
     for step in 0..<250 {
@@ -168,7 +169,7 @@ import Testing
     /// Picks jobs.
     let picks: [Int]
 
-    init(now: Timestamp, random: inout SplitMix) {
+    init(now: Timestamp, random: inout SeededGenerator) {
       self.now = now
       // Most operations keep the queue busy.
       let isUsual = Int.random(in: 0..<4, using: &random) > 0

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+import RelayJSON
 import RelayProtocol
+import RelayServer
 import Testing
 
 @testable import StillwireClient

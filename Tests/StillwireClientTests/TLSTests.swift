@@ -3,7 +3,7 @@ import NIOCore
 import NIOSSL
 import Testing
 
-@testable import RelayGateways
+@testable import AppleSimulator
 @testable import StillwireClient
 
 #if !canImport(NIOTransportServices)

@@ -2,6 +2,7 @@
 import Crypto
 import Foundation
 import RelayDelivery
+import RelayJSON
 import RelayProtocol
 
 /// With what the relay proves to push services who it is (RFC 8292), and whom they may write to.

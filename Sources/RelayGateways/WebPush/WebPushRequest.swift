@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import RelayDelivery
+import RelayJSON
 import RelayProtocol
 
 /// How soon a browser is to hear of a push (RFC 8030, section 5.3).

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
+import RelayJSON
 import RelayProtocol
 
 /// A browser's subscription: where its push service takes pushes for it, and with what they are encrypted.

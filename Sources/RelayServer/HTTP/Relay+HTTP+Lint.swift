@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+import PushLint
 import RelayDelivery
 import RelayHub
+import RelayJSON
 import RelayProtocol
 
 /// What is wrong with a push that somebody else would send.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import RelayGateways
 import RelayHub
+import RelayJSON
 import RelayProtocol
 
 /// What a page needs to subscribe to pushes.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
 import RelayHub
+import RelayJSON
 import RelayProtocol
 
 /// A token in its three parts (RFC 7515, section 3.1), of which nothing is known to be true yet.

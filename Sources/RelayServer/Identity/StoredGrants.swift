@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import RelayJSON
 import RelayProtocol
 
 /// The claim `rooms` of a token as the store keeps it: ``TokenClaims`` parses it again.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import RelayJSON
 import RelayProtocol
 
 /// What somebody says that they did with a notification.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import RelayJSON
 import RelayProtocol
 
 /// What the machine wants done, in this order.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import RelayJSON
 import RelayProtocol
 
 /// What the client decides, without a socket, a clock or a thread: what has happened goes in, with its time, and what is

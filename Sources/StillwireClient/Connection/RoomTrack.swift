@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import RelayJSON
 import RelayProtocol
 
 /// How far the app is in one room: what it sees has no gap that it is not told of, no double, and the order of the room.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import NIOCore
+package import RelayJSON
 import RelayProtocol
 
 /// Does what the machine decides: the only one who has a socket and a timer. It lives on one event loop, the one of its

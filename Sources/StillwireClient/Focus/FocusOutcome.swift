@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import RelayJSON
 public import RelayProtocol
 
 /// What came of a report of a Focus.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
-public import RelayProtocol
+public import RelayJSON
+import RelayProtocol
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+public import RelayJSON
 public import RelayProtocol
 
 /// What a push says about a message or a call: `communication`, `message` and the texts of `aps.alert`.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import RelayJSON
 public import RelayProtocol
 
 /// What a user lets one see of them: one entry for all their sessions and devices.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
+import RelayJSON
 import StillwireClient
 
 /// The app of a conformance case: commands come as lines of JSON, and what the app sees goes out as lines of JSON.

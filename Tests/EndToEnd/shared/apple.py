@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`stillwire simulator`, its control API, and provider tokens made by hand."""
+"""`stillwire-simulator`, its control API, and provider tokens made by hand."""
 
 import base64
 import json
@@ -15,7 +15,7 @@ from typing import Any
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, utils
 
-from relay import CHECKOUT, DEADLINE, binary, environment
+from relay import CHECKOUT, DEADLINE, environment, tool
 from waiting import eventually
 
 KEY_ID = "KEY4567890"
@@ -85,7 +85,7 @@ class AppleSimulator:
         self.control_port = 0
 
     def start(self) -> "AppleSimulator":
-        command = [binary(), "simulator", "--port", "0", "--control-port", "0"]
+        command = [tool("simulator"), "--port", "0", "--control-port", "0"]
         if "--certificate" not in self._options:
             command += ["--save-certificate", str(self.certificate)]
         command += ["--key-file", str(self._key_file), "--key-id", KEY_ID, "--team", TEAM, *self._options]

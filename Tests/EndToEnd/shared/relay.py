@@ -26,6 +26,11 @@ def binary() -> str:
     return os.path.abspath(os.environ["STILLWIRE_BINARY"])
 
 
+def tool(name: str) -> str:
+    """The path of another program of the package, which the build puts beside the relay: `bench`, `simulator`."""
+    return os.path.join(os.path.dirname(binary()), f"stillwire-{name}")
+
+
 def environment(**settings: str) -> dict[str, str]:
     """The caller's environment without any setting of a relay but those given."""
     kept = {key: value for key, value in os.environ.items() if not key.startswith("STILLWIRE_")}
@@ -33,9 +38,18 @@ def environment(**settings: str) -> dict[str, str]:
 
 
 def run(*arguments: object, **settings: str) -> subprocess.CompletedProcess[str]:
-    """Runs the binary to its end; fails if it goes on running."""
+    """Runs the relay's program to its end. Fails if the program does not end."""
+    return run_program(binary(), *arguments, **settings)
+
+
+def run_tool(name: str, *arguments: object, **settings: str) -> subprocess.CompletedProcess[str]:
+    """Runs another program of the package to its end, see `tool`."""
+    return run_program(tool(name), *arguments, **settings)
+
+
+def run_program(program: str, *arguments: object, **settings: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [binary(), *map(str, arguments)],
+        [program, *map(str, arguments)],
         env=environment(**settings),
         cwd=CHECKOUT,
         capture_output=True,

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import AppleSimulator
 import Logging
 import NIOSSL
 import RelayProtocol

@@ -2,6 +2,7 @@
 import Foundation
 import Logging
 import RelayDelivery
+import RelayJSON
 import RelayProtocol
 import Testing
 

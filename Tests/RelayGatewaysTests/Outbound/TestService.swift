@@ -7,6 +7,7 @@ import NIOPosix
 import NIOSSL
 import RelayProtocol
 
+@testable import AppleSimulator
 @testable import RelayGateways
 
 /// A service of HTTP/1.1 on the loopback interface, over TLS or not, that keeps what it is asked.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Crypto
 import Foundation
+import RelayProtocol
 import Testing
 
 @testable import RelayGateways

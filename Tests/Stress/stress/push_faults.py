@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """python -m stress.push_faults: many pushes through a service that fails in every way, and a relay that is killed.
 
-Messages to people who are away become push jobs for `stillwire simulator`, which refuses some, forgets devices, resets
+Messages to people who are away become push jobs for `stillwire-simulator`, which refuses some, forgets devices, resets
 streams and connections, says GOAWAY and leaves requests without an answer; meanwhile the relay is killed and started
 again. At the end every job must have ended, none may have been lost or sent after its expiry, and what arrived twice
 must have been of unknown outcome and carry the same ids. Exit status 1 when one of that is not so.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """python -m stress.pushes: how fast the gateway pushes, beside what nghttp2's h2load gets from the same service.
 
-Starts `stillwire simulator`, which answers after some milliseconds, and lets the two push to it in turn, several times.
+Starts `stillwire-simulator`, which answers after some milliseconds, and lets the two push to it in turn, several times.
 Prints each run and the ratios of the medians.
 """
 
@@ -40,7 +40,7 @@ def gateway(
     binary: str, service: AppleSimulator, connections: int, streams: int, payload: int, seconds: float
 ) -> dict:
     command = [
-        binary, "bench", "pushes", "--json", "--address", "localhost", "--port", str(service.port),
+        f"{binary}-bench", "pushes", "--json", "--address", "localhost", "--port", str(service.port),
         "--ca-file", str(service.certificate), "--connections", str(connections), "--streams", str(streams),
         "--payload", str(payload), "--seconds", str(seconds),
     ]  # fmt: skip

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayJSON
+import RelayProtocol
+
+extension AppleSimulator {
+  /// A notification in which nothing is wrong.
+  struct Notification: Equatable, Sendable {
+    /// Of the device, in lower case.
+    var token: String
+    /// The app's bundle id, without the suffix that some types have in the topic.
+    var bundle: String
+    /// Seconds since 1970, 0: deliver once; nil: as long as the service likes.
+    var expiration: Int64?
+    var collapseID: String?
+  }
+
+  /// The checks that need nothing but the request and what is set.
+  ///
+  /// Apple's pages do not say which of several faults is named. Here: where it goes, who it is from, the headers, the
+  /// payload, the device.
+  enum Checks {
+    /// Bytes of a body that are looked at; what is longer is too large whatever it is.
+    static let largestPayload = PushType.voip.largestPayload
+
+    /// What comes before the question who it is from.
+    static func destination(of head: Head) throws(Reason) {
+      guard head.method == "POST" else { throw .methodNotAllowed }
+      guard let token = head.token else { throw .badPath }
+      guard !token.isEmpty else { throw .missingDeviceToken }
+      guard !head.isRepeated else { throw .duplicateHeaders }
+    }
+
+    /// - Parameter payload: The whole, or its first ``largestPayload`` bytes and one more.
+    static func notification(
+      _ head: Head, payload: [UInt8], topics: Set<String>, keyTopics: Set<String>?
+    ) throws(Reason) -> Notification {
+      guard let topic = head.topic, !topic.isEmpty else { throw .missingTopic }
+      let (topicType, bundle) = PushType.split(topic)
+      guard isBundleID(bundle) else { throw .badTopic }
+      guard topics.isEmpty || topics.contains(bundle), keyTopics?.contains(bundle) ?? true else {
+        throw .topicDisallowed
+      }
+      if let id = head.id, !id.isLowercaseUUID { throw .badMessageID }
+      let expiration = try head.expiration.map { text throws(Reason) in try self.expiration(text) }
+      let type = try head.pushType.map { text throws(Reason) in try self.type(text, topic: topicType) } ?? topicType
+      try checkPriority(head.priority, of: type)
+      guard head.collapseID?.utf8.count ?? 0 <= APNsLimits.maxCollapseID else { throw .badCollapseID }
+      try check(payload, of: type, isTypeSaid: head.pushType != nil)
+      return Notification(
+        token: head.token?.lowercased() ?? "", bundle: bundle, expiration: expiration, collapseID: head.collapseID)
+    }
+
+    /// Hexadecimal digits in pairs, as many as `digits` says.
+    static func isToken(_ token: String, digits: ClosedRange<Int>) -> Bool {
+      let bytes = token.utf8
+      return digits.contains(bytes.count) && bytes.count.isMultiple(of: 2)
+        && bytes.allSatisfy { byte in
+          switch byte {
+          case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"),
+            UInt8(ascii: "A")...UInt8(ascii: "F"):
+            true
+          default: false
+          }
+        }
+    }
+
+    private static func isBundleID(_ text: String) -> Bool {
+      !text.isEmpty && text.utf8.count <= 155
+        && text.utf8.allSatisfy { byte in
+          switch byte {
+          case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "-"):
+            true
+          default: false
+          }
+        }
+    }
+
+    private static func expiration(_ text: String) throws(Reason) -> Int64 {
+      // Whole seconds; more digits are those of milliseconds.
+      guard !text.isEmpty, text.utf8.count <= 11, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
+        let seconds = Int64(text)
+      else { throw .badExpirationDate }
+      return seconds
+    }
+
+    /// The type as it is said; the topic must have its suffix.
+    private static func type(_ text: String, topic: PushType?) throws(Reason) -> PushType {
+      guard let type = PushType(rawValue: text) else { throw .invalidPushType }
+      guard topic == (type.topicSuffix.isEmpty ? nil : type) else { throw .badTopic }
+      return type
+    }
+
+    /// Where there is none, it is 10: too much for the background.
+    private static func checkPriority(_ text: String?, of type: PushType?) throws(Reason) {
+      let priority = text ?? "10"
+      guard ["10", "5", "1"].contains(priority) else { throw .badPriority }
+      guard type != .background || priority == "5" else { throw .badPriority }
+    }
+
+    /// Apple has no word for a payload that is no JSON; here it is an empty one.
+    private static func check(_ payload: [UInt8], of type: PushType?, isTypeSaid: Bool) throws(Reason) {
+      guard !payload.isEmpty else { throw .payloadEmpty }
+      guard payload.count <= (type ?? .alert).largestPayload else { throw .payloadTooLarge }
+      guard let json = JSON(reading: payload), case .object(let members) = json, !members.isEmpty else {
+        throw .payloadEmpty
+      }
+      guard let type, isTypeSaid else { return }
+      guard type.fits(json) else { throw .invalidPushType }
+    }
+  }
+}

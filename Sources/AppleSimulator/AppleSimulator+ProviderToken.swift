@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+public import Crypto
+import Foundation
+import RelayJSON
+import RelayProtocol
+
+extension AppleSimulator {
+  /// A key that tokens are signed with.
+  public struct Key: Sendable {
+    /// 10 letters and digits.
+    public var id: String
+    /// 10 letters and digits.
+    public var team: String
+    public var publicKey: P256.Signing.PublicKey
+    /// Where it is good for; nil: in both environments.
+    public var environment: Environment?
+    /// The bundle ids that it may push to; nil: all of its team.
+    public var topics: Set<String>?
+    /// A key whose tokens may stand beside this one's on a connection.
+    public var related: String?
+
+    public init(
+      id: String, team: String, publicKey: P256.Signing.PublicKey, environment: Environment? = nil,
+      topics: Set<String>? = nil, related: String? = nil
+    ) {
+      self.id = id
+      self.team = team
+      self.publicKey = publicKey
+      self.environment = environment
+      self.topics = topics
+      self.related = related
+    }
+  }
+
+  /// Which of Apple's two services is played.
+  public enum Environment: String, Sendable, CaseIterable {
+    case sandbox, production
+  }
+
+  /// A token as it is presented, whether or not its signature is right.
+  ///
+  /// From Apple's "Establishing a token-based connection to APNs", and RFC 7515, 7518.
+  struct ProviderToken: Equatable, Sendable {
+    var keyID: String
+    var team: String
+    var issued: Timestamp
+    /// R and S, 32 bytes each.
+    var signature: [UInt8]
+    /// What the signature is of.
+    var signed: [UInt8]
+
+    static let longest = 2048
+    static let lifetime = Duration.seconds(60 * 60)
+
+    /// - Parameter text: A JWT in the compact form. nil: it is not as Apple wants it.
+    init?(_ text: Substring) {
+      guard text.utf8.count <= Self.longest else { return nil }
+      let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+      guard parts.count == 3,
+        let header = [UInt8](base64URL: parts[0]).flatMap({ JSON(reading: $0) }),
+        let claims = [UInt8](base64URL: parts[1]).flatMap({ JSON(reading: $0) }),
+        let signature = [UInt8](base64URL: parts[2]), signature.count == 64,
+        header["alg"] == .string("ES256"), let keyID = header["kid"]?.text, Self.isID(keyID),
+        let team = claims["iss"]?.text, Self.isID(team),
+        case .number(let spelling)? = claims["iat"], let seconds = Int64(spelling),
+        (0...largestInteger).contains(seconds)
+      else { return nil }
+      self.keyID = keyID
+      self.team = team
+      self.signature = signature
+      issued = Timestamp(rawValue: seconds * 1000)
+      signed = Array(parts[0]) + [UInt8(ascii: ".")] + Array(parts[1])
+    }
+
+    func isSigned(by key: P256.Signing.PublicKey) -> Bool {
+      guard let signature = try? P256.Signing.ECDSASignature(rawRepresentation: signature) else { return false }
+      return key.isValidSignature(signature, for: signed)
+    }
+
+    static func isID(_ text: String) -> Bool {
+      text.utf8.count == 10
+        && text.utf8.allSatisfy { byte in
+          switch byte {
+          case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"):
+            true
+          default: false
+          }
+        }
+    }
+  }
+}

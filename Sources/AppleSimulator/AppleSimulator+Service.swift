@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+import NIOHPACK
+import RelayProtocol
+import Synchronization
+
+extension AppleSimulator {
+  /// What all connections share. Any thread.
+  final class Service: Sendable {
+    let shelf = Shelf()
+    private let settings: Mutex<Settings>
+    private let script = Mutex(FaultScript())
+    private let updates = Mutex(TokenUpdates())
+    private let clock: @Sendable () -> Timestamp
+    /// Changes with the settings, so that a thread need not take the lock to see that they are the same.
+    let generation = Atomic(0)
+    private let hasFaults = Atomic(false)
+    private let lastArrival = Atomic<UInt64>(0)
+    private let lastConnection = Atomic(0)
+    /// Connections that are open.
+    let openConnections = Atomic(0)
+
+    init(_ settings: Settings, clock: @escaping @Sendable () -> Timestamp) {
+      self.settings = Mutex(settings)
+      self.clock = clock
+    }
+
+    var currentSettings: Settings { settings.withLock { $0 } }
+
+    func change<Result: Sendable, Failure: Error>(
+      _ body: (inout Settings) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+      defer { generation.add(1, ordering: .releasing) }
+      return try settings.withLock { settings throws(Failure) in try body(&settings) }
+    }
+
+    var faults: [Fault] { script.withLock { $0.faults } }
+
+    func setFaults(_ faults: [Fault]) {
+      script.withLock { $0.replace(by: faults) }
+      hasFaults.store(!faults.isEmpty, ordering: .releasing)
+    }
+
+    func fault(of token: String) -> Fault.Action? {
+      guard hasFaults.load(ordering: .acquiring) else { return nil }
+      return script.withLock { $0.strike(token) }
+    }
+
+    func now(_ settings: Settings) -> Timestamp { clock() + settings.clockOffset }
+
+    func nextArrival() -> UInt64 { lastArrival.add(1, ordering: .relaxed).newValue }
+    func nextConnection() -> Int { lastConnection.add(1, ordering: .relaxed).newValue }
+
+    func isWelcome(_ text: String, _ token: ProviderToken, settings: Settings) -> Bool {
+      guard settings.countsUpdatesAcrossConnections else { return true }
+      return updates.withLock { $0.note(text, keyID: token.keyID, issued: token.issued) }
+    }
+
+    /// Forgets devices, faults and tokens.
+    func reset() {
+      shelf.reset()
+      setFaults([])
+      updates.withLock { $0 = TokenUpdates() }
+    }
+  }
+
+  /// What is said to a request.
+  struct Judgement {
+    var outcome = Arrival.Outcome.shown
+    var id: String
+    var keyID: String?
+    var fault: Fault.Action?
+  }
+}
+
+extension AppleSimulator.Service {
+  /// - Parameters:
+  ///   - body: As ``AppleSimulator/Checks`` wants it.
+  ///   - newID: For a request without `apns-id`.
+  func judge(
+    _ head: AppleSimulator.Head, body: [UInt8], credential: inout AppleSimulator.Credential,
+    settings: AppleSimulator.Settings, now: Timestamp, newID: () -> String
+  ) -> AppleSimulator.Judgement {
+    let id = head.id.flatMap { $0.isLowercaseUUID ? $0 : nil } ?? newID()
+    var judgement = AppleSimulator.Judgement(id: id)
+    do throws(AppleSimulator.Refusal) {
+      judgement.outcome = try outcome(
+        head, body: body, credential: &credential, settings: settings, now: now, judgement: &judgement)
+    } catch {
+      judgement.outcome = .refused(error)
+    }
+    return judgement
+  }
+
+  private func outcome(
+    _ head: AppleSimulator.Head, body: [UInt8], credential: inout AppleSimulator.Credential,
+    settings: AppleSimulator.Settings, now: Timestamp, judgement: inout AppleSimulator.Judgement
+  ) throws(AppleSimulator.Refusal) -> AppleSimulator.Arrival.Outcome {
+    let notification: AppleSimulator.Notification
+    do throws(AppleSimulator.Reason) {
+      try AppleSimulator.Checks.destination(of: head)
+      let (keyID, topics) = try credential.check(head.authorization, settings: settings, now: now) {
+        isWelcome($0, $1, settings: settings)
+      }
+      judgement.keyID = keyID
+      judgement.fault = fault(of: head.token?.lowercased() ?? "")
+      if let fault = judgement.fault { return fault.outcome }
+      notification = try AppleSimulator.Checks.notification(
+        head, payload: body, topics: settings.topics, keyTopics: topics)
+    } catch {
+      throw AppleSimulator.Refusal(error)
+    }
+    switch try shelf.take(notification, id: judgement.id, payload: body, settings: settings, now: now) {
+    case .shown: return .shown
+    case .stored: return .stored
+    case .dropped: return .dropped
+    }
+  }
+}
+
+extension AppleSimulator.Fault.Action {
+  fileprivate var outcome: AppleSimulator.Arrival.Outcome {
+    switch self {
+    case .answer(let refusal): .refused(refusal)
+    case .hang: .unanswered("hang")
+    case .resetStream: .unanswered("resetStream")
+    case .resetConnection: .unanswered("resetConnection")
+    case .goAway: .unanswered("goAway")
+    }
+  }
+}

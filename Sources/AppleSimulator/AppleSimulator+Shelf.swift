@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayProtocol
+import Synchronization
+
+extension AppleSimulator {
+  /// What the service knows of devices. Any thread; a lock is held for one device's sake, never while anything waits.
+  final class Shelf: Sendable {
+    fileprivate struct Minute {
+      var began: Timestamp
+      var count: Int
+
+      func isOver(_ now: Timestamp) -> Bool { now - began >= .seconds(60) || now < began }
+    }
+
+    fileprivate struct State {
+      var phones: [String: Phone] = [:]
+      var minutes: [String: Minute] = [:]
+    }
+
+    static let mostPhones = 10_000
+    /// Devices whose rate is known.
+    static let mostCounted = 10_000
+
+    private let state = Mutex(State())
+    /// So that a service nobody scripted takes no lock.
+    private let isScripted = Atomic(false)
+
+    func phone(_ token: String) -> Phone? { state.withLock { $0.phones[token] } }
+
+    var tokens: [String] { state.withLock { $0.phones.keys.sorted() } }
+
+    /// - Returns: nil when there are too many.
+    func change<Result>(_ token: String, _ body: (inout Phone) -> Result) -> Result? {
+      isScripted.store(true, ordering: .releasing)
+      return state.withLock { state in
+        guard state.phones.count < Self.mostPhones || state.phones[token] != nil else { return nil }
+        return body(&state.phones[token, default: Phone()])
+      }
+    }
+
+    @discardableResult
+    func forget(_ token: String) -> Bool { state.withLock { $0.phones.removeValue(forKey: token) != nil } }
+
+    func reset() { state.withLock { $0 = State() } }
+
+    func take(
+      _ notification: Notification, id: String, payload: [UInt8], settings: Settings, now: Timestamp
+    ) throws(Refusal) -> Phone.Delivery {
+      let token = notification.token
+      guard isScripted.load(ordering: .acquiring) || settings.mostPerDevice != nil else {
+        guard Checks.isToken(token, digits: settings.tokenDigits) else { throw Refusal(.badDeviceToken) }
+        return .shown
+      }
+      let received = Received(
+        id: id, bundle: notification.bundle, collapseID: notification.collapseID,
+        expiration: notification.expiration, time: now, payload: payload)
+      let result = state.withLock { state in
+        state.take(received, token: token, settings: settings, now: now)
+      }
+      return try result.get()
+    }
+  }
+}
+
+extension AppleSimulator.Shelf.State {
+  mutating func take(
+    _ received: AppleSimulator.Received, token: String, settings: AppleSimulator.Settings, now: Timestamp
+  ) -> Result<AppleSimulator.Phone.Delivery, AppleSimulator.Refusal> {
+    let isKnown = phones[token] != nil
+    let digits = isKnown ? 2...AppleSimulator.longestToken : settings.tokenDigits
+    guard AppleSimulator.Checks.isToken(token, digits: digits) else { return .failure(.init(.badDeviceToken)) }
+    if let refusal = phones[token]?.refusal(of: received.bundle, in: settings.environment) { return .failure(refusal) }
+    if let most = settings.mostPerDevice, !count(token, most: most, now: now) {
+      return .failure(.init(.tooManyRequests))
+    }
+    return .success(phones[token]?.take(received, for: received.bundle, now: now) ?? .shown)
+  }
+
+  /// - Returns: `false` if the device has received the maximum for this minute.
+  private mutating func count(_ token: String, most: Int, now: Timestamp) -> Bool {
+    if minutes.count >= AppleSimulator.Shelf.mostCounted, minutes[token] == nil {
+      minutes = minutes.filter { !$0.value.isOver(now) }
+      // Counts begin again when all of them are recent.
+      if minutes.count >= AppleSimulator.Shelf.mostCounted { minutes = [:] }
+    }
+    var minute = minutes[token] ?? .init(began: now, count: 0)
+    if minute.isOver(now) { minute = .init(began: now, count: 0) }
+    minute.count += 1
+    minutes[token] = minute
+    return minute.count <= most
+  }
+}

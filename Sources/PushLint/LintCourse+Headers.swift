@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayProtocol
+
+/// Each header by itself. From Apple's "Sending notification requests to APNs".
+extension LintCourse {
+  private static let known = [
+    "apns-channel-id", "apns-collapse-id", "apns-expiration", "apns-id", "apns-priority", "apns-push-type",
+    "apns-request-id", "apns-topic", "authorization",
+  ]
+  private static let ofHTTP = [
+    "content-length", "content-type", "user-agent", ":method", ":path", ":scheme", ":authority",
+  ]
+
+  mutating func checkHeaders() {
+    guard !headers.isEmpty else { return }
+    for name in headers.names where !Self.known.contains(name) && !Self.ofHTTP.contains(name) {
+      tell(
+        .headerUnknown, name, "Apple's service knows no header of this name",
+        mend: name.nearest(of: Self.known).map { "did you mean \($0)?" }
+          ?? "what the app is to know stands in the payload")
+    }
+    checkType()
+    checkTopic()
+    checkPriority()
+    checkCollapseID()
+    checkID()
+    checkExpiration()
+  }
+
+  private mutating func checkType() {
+    guard let type = headers.type else {
+      tell(
+        .pushTypeMissing, "apns-push-type", "there is no push type: devices may delay or drop the push",
+        mend: "write alert, or what else it is")
+      return
+    }
+    guard PushTypes.suffixes[type] == nil else { return }
+    tell(
+      .pushTypeUnknown, "apns-push-type", "there is no push type \(type.quoted)",
+      mend: type.nearest(of: PushTypes.suffixes.keys).map { "did you mean \($0)?" } ?? "write alert, or what else it is"
+    )
+  }
+
+  private mutating func checkTopic() {
+    guard let topic = headers.topic else {
+      tell(
+        .topicMissing, "apns-topic", "there is no topic, which only a certificate can replace",
+        mend: "write the app's bundle id")
+      return
+    }
+    guard let type = headers.type, let suffix = PushTypes.suffixes[type] else { return }
+    guard !suffix.isEmpty else {
+      if let other = PushTypes.suffixes.first(where: { !$1.isEmpty && topic.hasSuffix($1) }) {
+        tell(
+          .topicSuffix, "apns-topic",
+          "a topic that ends in \(other.value) is for the push type \(other.key), and this is \(type)",
+          mend: "write the bundle id alone, or another push type")
+      }
+      return
+    }
+    guard !topic.hasSuffix(suffix) else { return }
+    tell(
+      .topicSuffix, "apns-topic", "the topic of the push type \(type) ends in \(suffix)",
+      mend: "write the bundle id and \(suffix)")
+  }
+
+  private mutating func checkPriority() {
+    guard let priority = headers["apns-priority"], !["10", "5", "1"].contains(priority) else { return }
+    tell(.priorityValue, "apns-priority", "there is no priority \(priority.quoted)", mend: "write 10, 5 or 1")
+  }
+
+  private mutating func checkCollapseID() {
+    guard let id = headers["apns-collapse-id"] else { return }
+    let over = id.utf8.count - APNsLimits.maxCollapseID
+    guard over > 0 else { return }
+    tell(
+      .collapseIDLength, "apns-collapse-id",
+      "the collapse id has \(id.utf8.count) bytes, \(over) more than \(APNsLimits.maxCollapseID)",
+      mend: "shorten it: bytes of UTF-8 count, not characters")
+  }
+
+  private mutating func checkID() {
+    guard let id = headers["apns-id"], !id.isLowercaseUUID else { return }
+    let lowered = id.lowercased()
+    tell(
+      .pushIDForm, "apns-id", "\(id.quoted) is no UUID in lower case",
+      mend: "32 hexadecimal digits in lower case, in groups of 8, 4, 4, 4 and 12",
+      replacement: lowered.isLowercaseUUID ? lowered : nil)
+  }
+
+  private mutating func checkExpiration() {
+    guard let text = headers["apns-expiration"] else { return }
+    guard !text.isEmpty, text.utf8.allSatisfy(\.isDigit), let seconds = Double(text) else {
+      tell(
+        .expirationValue, "apns-expiration", "\(text.quoted) is no whole number of seconds",
+        mend: "write seconds since 1970, or 0")
+      return
+    }
+    switch seconds {
+    case 0:
+      if !headers.isVoIP {
+        tell(
+          .expirationOnce, "apns-expiration", "0 means: tried once, and not kept for a device that is off",
+          mend: "write seconds since 1970 to have it kept")
+      }
+    case 1e11...:
+      tell(
+        .expirationMilliseconds, "apns-expiration", "\(text.clipped) is no date in seconds since 1970",
+        mend: "divide it by 1000",
+        replacement: seconds < 1e14 ? String(Int64(seconds / 1000)) : nil)
+    case ..<1e9:
+      tell(
+        .expirationNoDate, "apns-expiration", "\(text.clipped) seconds since 1970 are long past",
+        mend: "add the time of now: it is a date, not a duration")
+    default:
+      if headers.isVoIP {
+        tell(
+          .voipExpiration, "apns-expiration", "a call is over before long, and each VoIP push must be reported as one",
+          mend: "write 0, or a date some seconds ahead")
+      }
+    }
+  }
+
+  private mutating func tell(
+    _ rule: LintRule, _ header: String, _ words: @autoclosure () -> String, mend: @autoclosure () -> String,
+    replacement: @autoclosure () -> String? = nil
+  ) {
+    faults.report(rule, at: .header(header.clipped), words(), mend: mend(), replacement: replacement())
+  }
+}

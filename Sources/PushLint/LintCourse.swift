@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayProtocol
+
+/// A push on its way through the rules. What can be mended with certainty is mended before the next rules look at it.
+struct LintCourse {
+  /// The payload, mended so far.
+  var root: LintValue
+  let headers: LintHeaders
+  /// Whether what the payload lacks may be told of.
+  let isWhole: Bool
+  var faults: FaultList
+
+  init(_ root: LintValue, headers: LintHeaders, isWhole: Bool, faults: FaultList) {
+    self.root = root
+    self.headers = headers
+    self.isWhole = isWhole
+    self.faults = faults
+  }
+
+  /// - Parameter size: Bytes of the payload as it came.
+  mutating func run(size: Int) {
+    checkHeaders()
+    checkSecrets()
+    let whole = root
+    if whole.members != nil {
+      if findAps() { checkAps() }
+      checkCommunication()
+    } else if isWhole {
+      report(.notAnObject, at: whole, "the payload is \(whole.noun), and must be an object", mend: #"{"aps":{…}}"#)
+    }
+    checkSize(size)
+  }
+
+  private mutating func checkAps() {
+    placeKeys()
+    nameKeys()
+    checkTypes()
+    checkValues()
+    guard isWhole, let push = LintReading(self) else { return }
+    for (rule, find) in combinations + activityRules + headerRules {
+      for complaint in find(push) {
+        faults.report(rule, at: complaint.place, complaint.words, mend: complaint.mend)
+      }
+    }
+  }
+
+  private mutating func checkSize(_ size: Int) {
+    let limit = headers.isVoIP ? APNsLimits.maxVoIPPayload : APNsLimits.maxPayload
+    guard size > limit else { return }
+    let shortest = root.json.count
+    let isEnough = isWhole && shortest <= limit
+    faults.report(
+      .payloadTooLarge, at: .byte(0), "the payload has \(size) bytes, \(size - limit) more than \(limit)",
+      mend: isEnough
+        ? "leave out white space: \(shortest) bytes are enough" : "shorten the texts, or have the app fetch the rest",
+      isMended: isEnough)
+  }
+
+  mutating func report(
+    _ rule: LintRule, at value: LintValue, _ words: @autoclosure () -> String, mend: @autoclosure () -> String? = nil,
+    replacement: @autoclosure () -> String? = nil, isMended: Bool = false
+  ) {
+    faults.report(
+      rule, at: .byte(value.range.lowerBound), words(), mend: mend(), replacement: replacement(), isMended: isMended)
+  }
+
+  mutating func report(
+    _ rule: LintRule, at member: LintMember, _ words: @autoclosure () -> String, mend: @autoclosure () -> String? = nil,
+    replacement: @autoclosure () -> String? = nil, isMended: Bool = false
+  ) {
+    faults.report(
+      rule, at: .byte(member.keyRange.lowerBound), words(), mend: mend(), replacement: replacement(),
+      isMended: isMended)
+  }
+
+  /// Whether it is a Live Activity's push.
+  var isActivity: Bool {
+    headers.isActivity || root["aps"]?.members?.contains { AppleKeys.activity.contains($0.key) } == true
+  }
+}

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayJSON
+import RelayProtocol
+
+/// Checks a push before anybody sends it: its payload as a text, and its headers.
+///
+/// Whatever the bytes are, there is a report, in time that grows with their number. What is found is judged as if all
+/// before it had been mended, so that one mistake is one finding. Pure.
+public enum PushLint {
+  /// Bytes of a text that is looked into.
+  public static let longestText = 65_536
+  /// Findings of a report, without the note that there are more.
+  public static let mostFindings = 100
+  /// Arrays and objects inside each other.
+  public static let deepest = 64
+
+  /// - Parameters:
+  ///   - text: The payload as it would be sent.
+  ///   - headers: Under Apple's names, in any case; without any, only the payload is checked.
+  ///   - isLenient: What is certain is mended, with a warning instead of an error, and the payload given back.
+  public static func check(
+    _ text: [UInt8], headers: [(name: String, value: String)] = [], isLenient: Bool = false
+  ) -> LintReport {
+    guard text.count <= longestText else {
+      var faults = FaultList(isLenient: isLenient)
+      faults.report(
+        .textTooLong, at: .byte(0), "the text has more than \(longestText) bytes, and is not looked into",
+        mend: "a payload has at most \(APNsLimits.maxPayload) bytes")
+      return LintReport(faults, root: nil, text: [], payload: nil)
+    }
+    var scanner = LintScanner(text, isLenient: isLenient)
+    guard let root = scanner.scan() else {
+      return LintReport(scanner.faults, root: nil, text: text, payload: nil)
+    }
+    var course = LintCourse(root, headers: LintHeaders(headers), isWhole: scanner.isWhole, faults: scanner.faults)
+    course.run(size: text.count)
+    let isMended = isLenient && !course.faults.hasGuessed
+    return LintReport(course.faults, root: root, text: text, payload: isMended ? course.root.json : nil)
+  }
+}
+
+/// What was found in a push.
+public struct LintReport: Equatable, Sendable {
+  /// In the order of the text, headers last; at most ``PushLint/mostFindings`` and a note.
+  public let findings: [Finding]
+  /// Whether there are errors, also among those that there was no room for.
+  public let hasErrors: Bool
+  /// The payload without what was mended, in the shortest form; nil unless asked for, and where reading it took a guess.
+  public let payload: [UInt8]?
+
+  init(_ list: FaultList, root: LintValue?, text: [UInt8], payload: [UInt8]?) {
+    var map = LintMap(text, root: root)
+    var findings = list.faults.sortedByPlace.map { fault in
+      Finding(
+        rule: fault.rule, severity: list.severity(of: fault.rule, isMended: fault.isMended),
+        place: map.place(of: fault.place), words: fault.words, mend: fault.mend, replacement: fault.replacement)
+    }
+    if list.left > 0 {
+      findings.append(
+        Finding(
+          rule: .tooManyFindings, severity: .note, place: map.place(of: .byte(0)),
+          words: "there are \(list.left) more findings"))
+    }
+    self.findings = findings
+    hasErrors = list.hasErrors
+    self.payload = payload
+  }
+
+  /// `{"findings":[{"rule","severity","at"?,"line"?,"column"?,"header"?,"words","mend"?,"replacement"?}],"payload"?}`
+  public var json: [UInt8] {
+    JSONWriter.object { report in
+      report.array("findings") { list in
+        for finding in findings { list.object { finding.write(to: &$0) } }
+      }
+      report["payload"] = payload.map { String(decoding: $0, as: UTF8.self) }
+    }
+  }
+}
+
+extension [Fault] {
+  fileprivate var sortedByPlace: [Fault] {
+    let order = enumerated().sorted { first, second in
+      switch (first.element.place, second.element.place) {
+      case (.byte(let a), .byte(let b)): (a, first.offset) < (b, second.offset)
+      case (.byte, .header): true
+      case (.header, .byte): false
+      case (.header, .header): first.offset < second.offset
+      }
+    }
+    return order.map(\.element)
+  }
+}
+
+extension Finding {
+  fileprivate func write(to object: inout JSONWriter.Object) {
+    object["rule"] = rule.rawValue
+    object["severity"] = severity.rawValue
+    switch place {
+    case .payload(let pointer, let line, let column):
+      object["at"] = pointer
+      object.integer("line", line)
+      object.integer("column", column)
+    case .header(let name):
+      object["header"] = name
+    }
+    object["words"] = words
+    object["mend"] = mend
+    object["replacement"] = replacement
+  }
+
+  /// `file:line:column: severity: words; mend [rule-id]`, with the header's name instead of line and column where it is
+  /// about one.
+  public func line(file: String) -> String {
+    let advice = mend.map { "; \($0)" } ?? ""
+    let where_ =
+      switch place {
+      case .payload(_, let line, let column): "\(line):\(column)"
+      case .header(let name): name
+      }
+    return "\(file):\(where_): \(severity.rawValue): \(words)\(advice) [\(rule.rawValue)]"
+  }
+}

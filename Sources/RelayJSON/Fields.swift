@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+public import RelayProtocol
+
+/// The members of an object, parsed with their types and bounds. Each error has the JSON pointer of its member.
+///
+/// The methods return `nil` for a member that is null, as for one that is absent.
+public struct Fields: Sendable {
+  public let members: [String: JSON]
+  /// The JSON pointer of this object.
+  public let place: String
+
+  public init(_ members: [String: JSON], at place: String = "") {
+    self.members = members
+    self.place = place
+  }
+
+  /// Reads `value` as an object.
+  public init(_ value: JSON, at place: String = "") throws(RequestError) {
+    guard case .object(let members) = value else { throw .init(.badRequest, "must be an object", at: place) }
+    self.init(members, at: place)
+  }
+
+  public func has(_ key: String) -> Bool { members[key] != nil }
+  public func isNull(_ key: String) -> Bool { members[key] == .null }
+
+  public func string(_ key: String, longest: Int) throws(RequestError) -> String? {
+    guard let value = present(key) else { return nil }
+    guard case .string(let text) = value else { throw wrong(key, "must be a string") }
+    guard text.utf8.count <= longest else { throw wrong(key, "must be at most \(longest) bytes long") }
+    // SQLite ends a text at NUL.
+    guard !text.utf8.contains(0) else { throw wrong(key, "must not contain NUL") }
+    return text
+  }
+
+  public func bool(_ key: String) throws(RequestError) -> Bool? {
+    guard let value = present(key) else { return nil }
+    guard case .bool(let flag) = value else { throw wrong(key, "must be true or false") }
+    return flag
+  }
+
+  public func integer(_ key: String, _ allowed: ClosedRange<Int64>) throws(RequestError) -> Int64? {
+    guard let value = present(key) else { return nil }
+    guard case .number(let spelling) = value, let number = Int64(spelling) else {
+      throw wrong(key, "must be an integer")
+    }
+    guard allowed.contains(number) else {
+      throw wrong(key, "must be from \(allowed.lowerBound) to \(allowed.upperBound)")
+    }
+    return number
+  }
+
+  public func decimal(_ key: String, _ allowed: ClosedRange<Double>) throws(RequestError) -> Double? {
+    guard let value = present(key) else { return nil }
+    guard case .number(let spelling) = value, let number = Double(spelling) else {
+      throw wrong(key, "must be a number")
+    }
+    guard allowed.contains(number) else {
+      throw wrong(key, "must be from \(allowed.lowerBound.formattedShort) to \(allowed.upperBound.formattedShort)")
+    }
+    return number
+  }
+
+  public func choice<Choice>(_ key: String, _: Choice.Type = Choice.self) throws(RequestError) -> Choice?
+  where Choice: RawRepresentable & CaseIterable, Choice.RawValue == String {
+    guard let text = try string(key, longest: 256) else { return nil }
+    guard let choice = Choice(rawValue: text) else {
+      throw wrong(key, "must be one of \(Choice.allCases.map(\.rawValue).joined(separator: ", "))")
+    }
+    return choice
+  }
+
+  public func name<N: Name>(_ key: String, _: N.Type = N.self) throws(RequestError) -> N? {
+    guard let value = present(key) else { return nil }
+    guard case .string(let text) = value else { throw wrong(key, "must be a string") }
+    guard let name = N(rawValue: text) else { throw wrong(key, Self.badName(N.self)) }
+    return name
+  }
+
+  public func names<N: Name>(_ key: String, most: Int, _: N.Type = N.self) throws(RequestError) -> [N]? {
+    guard let value = present(key) else { return nil }
+    guard case .array(let items) = value else { throw wrong(key, "must be an array") }
+    guard items.count <= most else { throw wrong(key, "must have at most \(most) items") }
+    var names: [N] = []
+    for (index, item) in items.enumerated() {
+      guard case .string(let text) = item, let name = N(rawValue: text) else {
+        throw wrong("\(key)/\(index)", Self.badName(N.self))
+      }
+      names.append(name)
+    }
+    return names
+  }
+
+  public func strings(_ key: String, most: Int, longest: Int) throws(RequestError) -> [String]? {
+    var strings: [String] = []
+    guard let items = try items(key, most: most) else { return nil }
+    for item in items {
+      strings.append(try required("\(key)/\(strings.count)", item.string("\(key)/\(strings.count)", longest: longest)))
+    }
+    return strings
+  }
+
+  public func integers(_ key: String, most: Int, _ allowed: ClosedRange<Int64>) throws(RequestError) -> [Int64]? {
+    var numbers: [Int64] = []
+    guard let items = try items(key, most: most) else { return nil }
+    for item in items {
+      numbers.append(try required("\(key)/\(numbers.count)", item.integer("\(key)/\(numbers.count)", allowed)))
+    }
+    return numbers
+  }
+
+  public func objects(_ key: String, most: Int) throws(RequestError) -> [Fields]? {
+    var objects: [Fields] = []
+    guard let items = try items(key, most: most) else { return nil }
+    for item in items {
+      objects.append(try required("\(key)/\(objects.count)", item.object("\(key)/\(objects.count)")))
+    }
+    return objects
+  }
+
+  /// The items of an array. Each is the only member of an object, with its pointer as the key.
+  private func items(_ key: String, most: Int) throws(RequestError) -> [Fields]? {
+    guard let value = present(key) else { return nil }
+    guard case .array(let items) = value else { throw wrong(key, "must be an array") }
+    guard items.count <= most else { throw wrong(key, "must have at most \(most) items") }
+    return items.enumerated().map { Fields(["\(key)/\($0)": $1], at: place) }
+  }
+
+  public func object(_ key: String) throws(RequestError) -> Fields? {
+    guard let value = present(key) else { return nil }
+    return try Fields(value, at: pointer(to: key))
+  }
+
+  /// The text of a member that the relay passes on as it came, null included.
+  public func raw(_ key: String) -> [UInt8]? {
+    guard case .raw(let bytes) = members[key] else { return nil }
+    return bytes
+  }
+
+  /// Returns the value, or throws the error that it is missing.
+  public func required<Value>(_ key: String, _ value: Value?) throws(RequestError) -> Value {
+    guard let value else { throw wrong(key, isNull(key) ? "must not be null" : "is missing") }
+    return value
+  }
+
+  public func wrong(_ key: String, _ what: String) -> RequestError {
+    RequestError(.badRequest, "\(key) \(what)", at: pointer(to: key))
+  }
+
+  /// RFC 6901 escapes `~`, which names may contain. A `/` in a key separates an array's key from an index.
+  private func pointer(to key: String) -> String { "\(place)/\(key.replacing("~", with: "~0"))" }
+
+  public static func badName<N: Name>(_: N.Type) -> String {
+    "is not a \(N.noun) name: 1 to \(N.longest) of A-Z a-z 0-9 and -_.:@!|+=~"
+  }
+
+  private func present(_ key: String) -> JSON? {
+    guard let value = members[key], value != .null else { return nil }
+    return value
+  }
+}
+
+extension Double {
+  /// Whole values without a fraction.
+  fileprivate var formattedShort: String { self == rounded() && abs(self) < 1e15 ? String(Int64(self)) : String(self) }
+}

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension JSON {
+  /// Parses a text of RFC 8259.
+  ///
+  /// Returns `nil` in these cases:
+  /// - the text is not JSON
+  /// - an object has a name twice
+  /// - the nesting is deeper than `deepest`
+  public init?(reading bytes: some Collection<UInt8>, deepest: Int = 32) {
+    let value = bytes.withContiguousStorageIfAvailable { bytes in
+      var reader = JSONReader(bytes: bytes, deepest: deepest)
+      return reader.text()
+    }
+    guard let value = value ?? JSON(reading: Array(bytes), deepest: deepest) else { return nil }
+    self = value
+  }
+
+  /// A member of an object. Is `nil` for every other value.
+  public subscript(key: String) -> JSON? {
+    guard case .object(let members) = self else { return nil }
+    return members[key]
+  }
+
+  public var text: String? {
+    guard case .string(let text) = self else { return nil }
+    return text
+  }
+}
+
+/// Parses one value, and stops at the first fault.
+private struct JSONReader {
+  let bytes: UnsafeBufferPointer<UInt8>
+  let deepest: Int
+  private var place = 0
+
+  init(bytes: UnsafeBufferPointer<UInt8>, deepest: Int) {
+    self.bytes = bytes
+    self.deepest = deepest
+  }
+
+  mutating func text() -> JSON? {
+    guard let value = value(depth: 0) else { return nil }
+    skipSpace()
+    return place == bytes.count ? value : nil
+  }
+
+  private mutating func value(depth: Int) -> JSON? {
+    skipSpace()
+    guard depth <= deepest, place < bytes.count else { return nil }
+    switch bytes[place] {
+    case UInt8(ascii: "{"): return object(depth: depth)
+    case UInt8(ascii: "["): return array(depth: depth)
+    case UInt8(ascii: "\""): return string().map(JSON.string)
+    case UInt8(ascii: "t"): return skip("true") ? .bool(true) : nil
+    case UInt8(ascii: "f"): return skip("false") ? .bool(false) : nil
+    case UInt8(ascii: "n"): return skip("null") ? .null : nil
+    default: return number()
+    }
+  }
+
+  private mutating func object(depth: Int) -> JSON? {
+    place += 1
+    var members: [String: JSON] = [:]
+    if skipMark("}") { return .object(members) }
+    repeat {
+      skipSpace()
+      guard let name = string(), skipMark(":"), let value = value(depth: depth + 1),
+        members.updateValue(value, forKey: name) == nil
+      else { return nil }
+    } while skipMark(",")
+    return skipMark("}") ? .object(members) : nil
+  }
+
+  private mutating func array(depth: Int) -> JSON? {
+    place += 1
+    var items: [JSON] = []
+    if skipMark("]") { return .array(items) }
+    repeat {
+      guard let value = value(depth: depth + 1) else { return nil }
+      items.append(value)
+    } while skipMark(",")
+    return skipMark("]") ? .array(items) : nil
+  }
+
+  private mutating func string() -> String? {
+    guard place < bytes.count, bytes[place] == UInt8(ascii: "\"") else { return nil }
+    place += 1
+    let start = place
+    while place < bytes.count {
+      switch bytes[place] {
+      case UInt8(ascii: "\""):
+        defer { place += 1 }
+        return String(validating: bytes[start..<place], as: UTF8.self)
+      case UInt8(ascii: "\\"): return escapedString(from: start)
+      case 0..<0x20: return nil
+      default: place += 1
+      }
+    }
+    return nil
+  }
+
+  private mutating func escapedString(from start: Int) -> String? {
+    var text = Array(bytes[start..<place])
+    while place < bytes.count {
+      let byte = bytes[place]
+      place += 1
+      switch byte {
+      case UInt8(ascii: "\""): return String(validating: text, as: UTF8.self)
+      case UInt8(ascii: "\\"):
+        guard let scalar = escape() else { return nil }
+        text.append(contentsOf: String(scalar).utf8)
+      case 0..<0x20: return nil
+      default: text.append(byte)
+      }
+    }
+    return nil
+  }
+
+  private mutating func escape() -> Unicode.Scalar? {
+    guard place < bytes.count else { return nil }
+    defer { place += 1 }
+    switch bytes[place] {
+    case UInt8(ascii: "\""): return "\""
+    case UInt8(ascii: "\\"): return "\\"
+    case UInt8(ascii: "/"): return "/"
+    case UInt8(ascii: "b"): return "\u{8}"
+    case UInt8(ascii: "f"): return "\u{c}"
+    case UInt8(ascii: "n"): return "\n"
+    case UInt8(ascii: "r"): return "\r"
+    case UInt8(ascii: "t"): return "\t"
+    case UInt8(ascii: "u"): return unicodeEscape()
+    default: return nil
+    }
+  }
+
+  /// Begins at the `u`, and ends at the last digit.
+  private mutating func unicodeEscape() -> Unicode.Scalar? {
+    guard let first = digits() else { return nil }
+    guard first & 0xFC00 == 0xD800 else { return Unicode.Scalar(first) }
+    guard place + 2 < bytes.count, bytes[place + 1] == UInt8(ascii: "\\"), bytes[place + 2] == UInt8(ascii: "u") else {
+      return nil
+    }
+    place += 2
+    guard let second = digits(), second & 0xFC00 == 0xDC00 else { return nil }
+    return Unicode.Scalar(0x10000 + (first & 0x3FF) << 10 + (second & 0x3FF))
+  }
+
+  private mutating func digits() -> UInt32? {
+    guard place + 4 < bytes.count else { return nil }
+    var number: UInt32 = 0
+    for _ in 0..<4 {
+      place += 1
+      guard let digit = Character(Unicode.Scalar(bytes[place])).hexDigitValue, bytes[place] < 0x80 else { return nil }
+      number = number << 4 | UInt32(digit)
+    }
+    return number
+  }
+
+  private mutating func number() -> JSON? {
+    let start = place
+    if peek() == UInt8(ascii: "-") { place += 1 }
+    if peek() == UInt8(ascii: "0") {
+      place += 1
+    } else {
+      guard skipDigits() else { return nil }
+    }
+    if peek() == UInt8(ascii: ".") {
+      place += 1
+      guard skipDigits() else { return nil }
+    }
+    if let mark = peek(), mark | 0x20 == UInt8(ascii: "e") {
+      place += 1
+      if let sign = peek(), sign == UInt8(ascii: "+") || sign == UInt8(ascii: "-") { place += 1 }
+      guard skipDigits() else { return nil }
+    }
+    return .number(String(decoding: bytes[start..<place], as: UTF8.self))
+  }
+
+  /// Returns `false` if there is no digit.
+  private mutating func skipDigits() -> Bool {
+    let start = place
+    while let byte = peek(), (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) { place += 1 }
+    return place > start
+  }
+
+  private func peek() -> UInt8? { place < bytes.count ? bytes[place] : nil }
+
+  private mutating func skip(_ word: StaticString) -> Bool {
+    let end = place + word.utf8CodeUnitCount
+    guard end <= bytes.count else { return false }
+    for index in 0..<word.utf8CodeUnitCount where bytes[place + index] != word.utf8Start[index] { return false }
+    place = end
+    return true
+  }
+
+  private mutating func skipMark(_ mark: Unicode.Scalar) -> Bool {
+    skipSpace()
+    guard peek() == UInt8(ascii: mark) else { return false }
+    place += 1
+    return true
+  }
+
+  private mutating func skipSpace() {
+    while let byte = peek(), byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 { place += 1 }
+  }
+}

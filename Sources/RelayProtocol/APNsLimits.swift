@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The bounds of Apple's push service, in bytes.
+///
+/// From "Sending notification requests to APNs" and "Generating a remote notification".
+public enum APNsLimits {
+  public static let maxPayload = 4096
+  public static let maxVoIPPayload = 5120
+  public static let maxCollapseID = 64
+}

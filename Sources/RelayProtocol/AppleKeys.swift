@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The type of a key's value.
+package enum KeyShape {
+  case text
+  case number
+  /// A number of seconds since 1970.
+  case date
+  /// The number 1, or 0, which equals an absent key.
+  case flag
+  case truth
+  case texts
+  case object
+  /// A text, or an object with keys of its own.
+  case alert
+  case sound
+}
+
+/// The keys that Apple defines. From "Generating a remote notification", tables 1 to 3, and "Starting and updating Live
+/// Activities with ActivityKit push notifications".
+package enum AppleKeys {
+  package static let aps: [String: KeyShape] = [
+    "alert": .alert, "badge": .number, "sound": .sound, "thread-id": .text, "category": .text,
+    "content-available": .flag, "mutable-content": .flag, "target-content-id": .text, "interruption-level": .text,
+    "relevance-score": .number, "filter-criteria": .text, "timestamp": .date, "event": .text, "content-state": .object,
+    "stale-date": .date, "dismissal-date": .date, "attributes-type": .text, "attributes": .object,
+    "input-push-token": .flag, "input-push-channel": .text, "content-changed": .truth, "url-args": .texts,
+  ]
+
+  package static let alert: [String: KeyShape] = [
+    "title": .text, "subtitle": .text, "body": .text, "launch-image": .text, "title-loc-key": .text,
+    "title-loc-args": .texts, "subtitle-loc-key": .text, "subtitle-loc-args": .texts, "loc-key": .text,
+    "loc-args": .texts, "summary-arg": .text, "summary-arg-count": .number, "action": .text, "action-loc-key": .text,
+  ]
+
+  /// In a Live Activity's push, a text may be an object with `loc-key` and `loc-args`. The sound is a key of the alert.
+  package static let activityAlert: [String: KeyShape] = ["title": .alert, "body": .alert, "sound": .text]
+
+  package static let sound: [String: KeyShape] = ["critical": .flag, "name": .text, "volume": .number]
+
+  package static let levels = ["passive", "active", "time-sensitive", "critical"]
+  package static let events = ["start", "update", "end"]
+
+  /// Keys that an app may also define for itself, outside `aps`.
+  package static let common: Set<String> = ["category", "event", "timestamp", "attributes"]
+  package static let activity: Set<String> = ["content-state", "stale-date", "dismissal-date", "attributes-type"]
+
+  /// A name in lower case, without hyphens and underscores, in which misspelled names differ.
+  package static func plain(_ name: String) -> String { name.lowercased().filter { $0 != "-" && $0 != "_" } }
+}

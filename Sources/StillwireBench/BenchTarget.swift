@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+import ArgumentParser
+import Foundation
+import RelayJSON
+import RelayProtocol
+import RelayServer
+
+/// Which relay, who its users are, and how to report: what all loads are asked.
+struct BenchTarget: ParsableArguments {
+  @Option(help: "Where the relay is: a name or an address.")
+  var address = "127.0.0.1"
+
+  @Option(help: "The relay's port.")
+  var port: UInt16 = 8080
+
+  @Option(
+    help: ArgumentHelp("The relay's secret: makes a token for each user (default: open mode).", valueName: "file"))
+  var secretFile: String?
+
+  @Option(
+    help: ArgumentHelp("Tokens, one a line, that the sessions take in turn (default: open mode).", valueName: "file"))
+  var tokenFile: String?
+
+  @Option(help: "Sessions opened a second.")
+  var connectRate = 2000.0
+
+  @Option(
+    help: ArgumentHelp(
+      "The relay's process, to report its processor time and memory (default: who listens on the port here).",
+      valueName: "pid"))
+  var pid: Int32?
+
+  @Flag(help: "Print JSON: times in seconds, sizes in bytes.")
+  var json = false
+
+  func validate() throws {
+    guard secretFile == nil || tokenFile == nil else {
+      throw ValidationError("--secret-file and --token-file exclude each other")
+    }
+    guard port > 0 else { throw ValidationError("--port must be from 1 to 65535") }
+    try Self.check("--connect-rate", connectRate, 1...1_000_000)
+    if let pid, ServerUse(of: pid) == nil { throw ValidationError("--pid \(pid) is no process that can be read") }
+  }
+
+  static func check<Number: Comparable>(_ option: String, _ value: Number?, _ range: ClosedRange<Number>) throws {
+    guard let value, !range.contains(value) else { return }
+    throw ValidationError("\(option) must be from \(range.lowerBound) to \(range.upperBound), not \(value)")
+  }
+
+  /// Throws if the prefix of room names is invalid. The run's name and a number follow it.
+  static func checkPrefix(_ prefix: String) throws {
+    guard prefix.utf8.count <= 128, RoomID(rawValue: prefix) != nil else {
+      throw ValidationError("--prefix takes letters, digits and -_.:@!|+=~, 128 of them at most")
+    }
+  }
+}
+
+/// The first frames of the sessions.
+struct Hellos {
+  private let signer: TokenSigner?
+  private let tokens: [String]?
+  private let run: String
+  private var count = 0
+
+  /// - Parameter run: Makes the users' names unlike those of other runs.
+  init(_ target: BenchTarget, run: String) async throws {
+    self.run = run
+    if let file = target.secretFile {
+      signer = await TokenSigner(secret: try SecretFile(forTokensAt: file).secret)
+    } else {
+      signer = nil
+    }
+    tokens = try target.tokenFile.map { path in
+      guard let text = try? String(contentsOfFile: path, encoding: .utf8) else {
+        throw BenchError("--token-file \(path) cannot be read")
+      }
+      let lines = text.split(whereSeparator: \.isWhitespace).map(String.init)
+      guard !lines.isEmpty else { throw BenchError("--token-file \(path) has no tokens") }
+      return lines
+    }
+  }
+
+  mutating func next() async throws -> String {
+    let user = "bench-\(run)-\(count)"
+    var token = tokens.map { $0[count % $0.count] }
+    if let signer {
+      let expires = Timestamp(rawValue: Int64(Date().timeIntervalSince1970 * 1000)) + .seconds(86_400)
+      var claims = TokenSigner.Claims(user: User(id: UserID(unchecked: user), name: nil, avatar: nil), expires: expires)
+      claims.grants = Glob("*").map { [Grant(match: $0, can: .standard)] }
+      token = try await signer.sign(claims)
+    }
+    count += 1
+    let hello = JSONWriter.object {
+      $0["type"] = "hello"
+      if token == nil { $0["user"] = user }
+      $0["token"] = token
+    }
+    return String(decoding: hello, as: UTF8.self)
+  }
+}

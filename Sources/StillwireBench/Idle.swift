@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+import ArgumentParser
+import CLoad
+
+struct Idle: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Sessions that do nothing.",
+    discussion: """
+      What a session costs to open, in memory, and while it is idle; with --seconds above the relay's heartbeat (25), \
+      its pings are part of that.
+      """
+  )
+
+  @OptionGroup(title: "Relay") var target: BenchTarget
+  @Option(help: "Sessions.") var sessions = 1000
+  @Option(help: "Rooms that the sessions are spread over (default: one for each session).") var rooms: Int?
+  @Option(help: ArgumentHelp("How long they are idle.", valueName: "seconds")) var seconds = 30.0
+  @Option(help: ArgumentHelp("What the rooms' names begin with.", valueName: "name")) var prefix = "live.bench"
+
+  func validate() throws {
+    try BenchTarget.check("--sessions", sessions, 1...1_000_000)
+    try BenchTarget.check("--rooms", rooms, 1...sessions)
+    try BenchTarget.check("--seconds", seconds, 0.1...86_400)
+    try BenchTarget.checkPrefix(prefix)
+  }
+
+  func run() async throws {
+    let rooms = rooms ?? sessions
+    let run = try await BenchRun(target, sessions: sessions)
+    let load = run.load
+    let range = try await run.addSessions(sessions, in: run.addRooms(rooms, prefix: prefix))
+    let start = run.use()
+    try run.open(range)
+    load.run(until: LOAD_CALM, atMost: BenchRun.patience)
+    let (opened, counts) = (run.use(), load.counts)
+    load.run(atMost: .seconds(seconds))
+    let (end, after) = (run.use(), load.counts)
+
+    var report = run.report(
+      "idle",
+      BenchReport.Figure.number(sessions, "session") + " in " + BenchReport.Figure.number(rooms, "room")
+        + ", idle for \(BenchReport.Figure.grouped(seconds, 0)) s")
+    report.add(
+      "options", "options",
+      [
+        .init("sessions", "sessions", .count(UInt64(sessions))), .init("rooms", "rooms", .count(UInt64(rooms))),
+        .init("seconds", "seconds", .seconds(seconds)),
+      ])
+    report.add("opening", "opening", load.opening)
+    if let before = start.server, let after = opened.server {
+      report.add(
+        "session", "a session",
+        [
+          .init("memory", "memory", .bytes((after.memory - before.memory) / Double(counts.open))),
+          .init(
+            "processor", "processor to open", .seconds((after.processor - before.processor) / Double(counts.open))),
+        ])
+    }
+    report.add("heartbeat", "heartbeat", [.init("pings", "pings answered", .count(after.pings - counts.pings))])
+    run.addUse(to: &report, from: opened, to: end, each: nil)
+    try run.finish(report, lost: 0)
+  }
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+import ArgumentParser
+import CLoad
+
+struct Presence: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Many users of one room who come and go.",
+    discussion: """
+      First all join within --within seconds, then some take turns to go and to come back. Counts what the others are \
+      told of it, and whether all know at the end how many are there.
+      """
+  )
+
+  @OptionGroup(title: "Relay") var target: BenchTarget
+  @Option(help: "Users, one session each.") var sessions = 1000
+  @Option(help: ArgumentHelp("In which time they join.", valueName: "seconds")) var within = 5.0
+  @Option(help: "How many of them go and come back (default: a tenth).") var flapping: Int?
+  @Option(help: "Goings and comings a second.") var rate = 100.0
+  @Option(help: ArgumentHelp("For how long they do; 0: not at all.", valueName: "seconds")) var seconds = 5.0
+  @Option(help: ArgumentHelp("What the room's name begins with.", valueName: "name")) var prefix = "live.bench"
+
+  func validate() throws {
+    try BenchTarget.check("--sessions", sessions, 2...1_000_000)
+    try BenchTarget.check("--within", within, 0.1...3_600)
+    try BenchTarget.check("--flapping", flapping, 1...sessions - 1)
+    try BenchTarget.check("--rate", rate, 0.1...100_000)
+    try BenchTarget.check("--seconds", seconds, 0...86_400)
+    try BenchTarget.checkPrefix(prefix)
+  }
+
+  func run() async throws {
+    let flapping = flapping ?? max(1, sessions / 10)
+    var target = target
+    target.connectRate = Double(sessions) / within
+    let run = try await BenchRun(target, sessions: sessions)
+    let load = run.load
+    let room = run.addRooms(1, prefix: prefix)
+    let range = try await run.addSessions(sessions, in: room)
+    let start = run.use()
+    try run.open(range)
+    var misinformed = settle(run, range)
+    let (joined, told) = (run.use(), load.counts)
+
+    var report = run.report(
+      "presence",
+      BenchReport.Figure.number(sessions, "user")
+        + " join a room in \(BenchReport.Figure.grouped(within, 1)) s, then \(flapping) come and go")
+    report.add(
+      "options", "options",
+      [
+        .init("sessions", "sessions", .count(UInt64(sessions))), .init("within", "within", .seconds(within)),
+        .init("flapping", "flapping", .count(UInt64(flapping))), .init("rate", "rate", .rate(rate)),
+        .init("seconds", "seconds", .seconds(seconds)),
+      ])
+    report.add("opening", "joining", load.opening)
+    report.add("joinEvents", "  events", events(told, since: load_counts_t(), for: sessions))
+    run.addServerUse(
+      to: &report, from: start, to: joined, each: ("perSession", "a session", told.open), key: "joinUse",
+      title: "  relay")
+    if seconds > 0 {
+      let some = range.lowerBound..<range.lowerBound + UInt32(flapping)
+      let before = run.use()
+      load.flap(some, rate: rate)
+      load.run(atMost: .seconds(seconds))
+      load.flap(some, rate: 0)
+      load.run(until: LOAD_OPENED, atMost: BenchRun.patience)
+      load.open(some, rate: rate)
+      load.run(until: LOAD_OPENED, atMost: BenchRun.patience)
+      misinformed += settle(run, range)
+      let (after, counts) = (run.use(), load.counts)
+      report.add(
+        "flaps", "flapping",
+        [.init("flaps", "goings and comings", .count(counts.flaps))])
+      report.add("flapEvents", "  events", events(counts, since: told, for: sessions))
+      run.addServerUse(
+        to: &report, from: before, to: after, each: ("perFlap", "each", counts.flaps), key: "flapUse",
+        title: "  relay")
+    }
+    run.addOwnUse(to: &report, from: start, to: run.use())
+    try run.finish(
+      report, lost: 0, more: [.init("misinformed", "misinformed of the count", .count(UInt64(misinformed)))])
+  }
+
+  /// Waits until all know how many are in the room, and returns how many still do not: counts of large rooms are
+  /// told once a second.
+  private func settle(_ run: BenchRun, _ range: Range<UInt32>) -> UInt32 {
+    var wrong: UInt32 = 0
+    for _ in 0..<20 {
+      run.load.run(until: LOAD_CALM, atMost: .seconds(0.5))
+      wrong = run.load.misinformed(range, memberCount: run.load.counts.open)
+      if wrong == 0 { break }
+    }
+    return wrong
+  }
+
+  private func events(_ counts: load_counts_t, since before: load_counts_t, for sessions: Int) -> [BenchReport.Figure] {
+    let presence = counts.presence - before.presence
+    let member = counts.member - before.member
+    let tallies = counts.counts - before.counts
+    return [
+      .init("presence", "presence", .count(presence)), .init("member", "member", .count(member)),
+      .init("counts", "counts", .count(tallies)),
+      .init("perSession", "a session", .ratio(Double(presence + member + tallies) / Double(sessions))),
+      .init("most", "most of one so far", .count(counts.most_events)),
+    ]
+  }
+}

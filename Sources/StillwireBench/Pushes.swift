@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+import ArgumentParser
+import Crypto
+import Foundation
+import Logging
+import RelayDelivery
+import RelayGateways
+import RelayJSON
+import RelayProtocol
+import RelayServer
+
+struct Pushes: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Pushes through the gateway to what plays Apple's service.",
+    discussion: """
+      No relay takes part: the gateway runs here, so that its processor time is this process's own. Start \
+      `stillwire-simulator --accept-any-key --save-certificate ca.pem` first. A closed loop: each push that ends \
+      makes room for another one, to another device.
+      """
+  )
+
+  @Option(help: "Where the service is played: a name or an address.") var address = "127.0.0.1"
+  @Option(help: "Its port.") var port: UInt16 = 2197
+  @Option(help: ArgumentHelp("The certificates that are trusted, as PEM.", valueName: "file")) var caFile: String
+  @Option(help: "Connections at most; one more is opened when all streams are in use.") var connections = 1
+  @Option(help: "Streams of a connection at most.") var streams = 500
+  @Option(help: "Pushes on their way at once (default: as many as there are streams).") var atOnce: Int?
+  @Option(help: "Bytes of a payload.") var payload = 1024
+  @Option(help: ArgumentHelp("How long is measured.", valueName: "seconds")) var seconds = 5.0
+  @Option(help: ArgumentHelp("How long is pushed before.", valueName: "seconds")) var warmUp = 1.0
+  @Flag(help: "Print JSON: times in seconds, sizes in bytes.") var json = false
+
+  func validate() throws {
+    guard port > 0 else { throw ValidationError("--port must be from 1 to 65535") }
+    try BenchTarget.check("--connections", connections, 1...64)
+    try BenchTarget.check("--streams", streams, 1...10_000)
+    try BenchTarget.check("--at-once", atOnce, 1...100_000)
+    try BenchTarget.check("--payload", payload, Self.smallestPayload...Push.largestPayload)
+    try BenchTarget.check("--seconds", seconds, 0.1...86_400)
+    try BenchTarget.check("--warm-up", warmUp, 0...3_600)
+  }
+
+  private static let smallestPayload = 64
+  /// Different ones, so that no device is pushed to too often.
+  private static let devices = 100_000
+
+  func run() async throws {
+    let gateway = try gateway()
+    defer { gateway.close() }
+    let tally = try await load(on: gateway)
+    let report = report(of: tally)
+    print(json ? report.json : report.table)
+    guard report.isClean else { throw ExitCode(1) }
+  }
+
+  private func gateway() throws -> AppleGateway {
+    let clock = GatewayClock(wall: { Timestamp(rawValue: Int64(Date().timeIntervalSince1970 * 1000)) })
+    let service = AppleService(
+      host: address, port: port, caFile: caFile, connections: connections, streams: streams)
+    var log = Logger(label: "bench")
+    log.logLevel = .error
+    do {
+      let gateway = try AppleGateway(service, clock: clock, log: log)
+      let key = try ProviderKey(pem: P256.Signing.PrivateKey().pemRepresentation, id: "BENCHKEY01", team: "BENCHTEAM1")
+      gateway.serve([AppleApp(name: Self.app, topics: [Self.topic], key: key, environment: .sandbox)])
+      return gateway
+    } catch {
+      throw BenchError("--ca-file \(caFile): \(error)")
+    }
+  }
+
+  private static let app = "bench"
+  private static let topic = "com.example.bench"
+
+  // MARK: The load
+
+  /// What was pushed while it was measured.
+  private struct Tally {
+    var latencies: [Double] = []
+    var others: [String: UInt64] = [:]
+    var seconds = 0.0
+    var processor = 0.0
+    var connections = 0
+    var streams = 0
+  }
+
+  private func load(on gateway: AppleGateway) async throws -> Tally {
+    let width = atOnce ?? connections * streams
+    let begin = ContinuousClock.now + .seconds(warmUp)
+    let end = begin + .seconds(seconds)
+    return await withTaskGroup(of: Tally.self) { group in
+      for worker in 0..<width { group.addTask { await push(on: gateway, worker, width, from: begin, to: end) } }
+      group.addTask { await watch(gateway, from: begin, to: end) }
+      var whole = Tally()
+      for await part in group {
+        whole.latencies += part.latencies
+        whole.others.merge(part.others, uniquingKeysWith: +)
+        whole.seconds = max(whole.seconds, part.seconds)
+        whole.processor = max(whole.processor, part.processor)
+        whole.connections = max(whole.connections, part.connections)
+        whole.streams = max(whole.streams, part.streams)
+      }
+      return whole
+    }
+  }
+
+  private func push(
+    on gateway: AppleGateway, _ worker: Int, _ width: Int, from begin: ContinuousClock.Instant,
+    to end: ContinuousClock.Instant
+  ) async -> Tally {
+    var tally = Tally()
+    let payload = Self.payload(of: payload)
+    var number = worker
+    while true {
+      let start = ContinuousClock.now
+      guard start < end else { return tally }
+      let push = Push(
+        id: UUID().uuidString.lowercased(),
+        headers: PushHeaders(
+          type: .alert, priority: .high, expiration: Int64(Date().timeIntervalSince1970) + 3600,
+          collapseID: String(number), topic: Self.topic),
+        payload: payload)
+      let token = String(format: "%064x", number % Self.devices)
+      let outcome = await gateway.send(
+        push, to: Device(id: DeviceID(unchecked: "phone"), app: Self.app, platform: .apns, token: token))
+      let now = ContinuousClock.now
+      if case .sent = outcome {
+        if begin <= now, now < end { tally.latencies.append((now - start).seconds) }
+      } else {
+        tally.others["\(outcome)", default: 0] += 1
+        // What does not get through is not asked for without a pause.
+        try? await Task.sleep(for: .milliseconds(100))
+      }
+      number += width
+    }
+  }
+
+  /// What this process uses in the measured time, and what is open.
+  private func watch(
+    _ gateway: AppleGateway, from begin: ContinuousClock.Instant, to end: ContinuousClock.Instant
+  ) async -> Tally {
+    var tally = Tally()
+    try? await Task.sleep(until: begin)
+    let (start, used) = (ContinuousClock.now, ServerUse.own)
+    while ContinuousClock.now < end {
+      let statistics = gateway.statistics
+      tally.connections = max(tally.connections, statistics.connections)
+      tally.streams = max(tally.streams, statistics.streams)
+      try? await Task.sleep(until: min(end, .now + .milliseconds(50)))
+    }
+    tally.processor = ServerUse.own - used
+    tally.seconds = (ContinuousClock.now - start).seconds
+    return tally
+  }
+
+  private static func payload(of size: Int) -> [UInt8] {
+    func payload(_ text: String) -> [UInt8] {
+      JSONWriter.object { $0.object("aps") { $0.object("alert") { $0["body"] = text } } }
+    }
+    return payload(String(repeating: "x", count: size - payload("").count))
+  }
+
+  // MARK: The report
+
+  private func report(of tally: Tally) -> BenchReport {
+    let pushes = tally.latencies.count
+    var report = BenchReport(
+      load: "pushes", server: "\(address):\(port)",
+      shape: [
+        BenchReport.Figure.number(connections, "connection") + " at most",
+        BenchReport.Figure.number(atOnce ?? connections * streams, "push") + " at once",
+        "payloads of " + BenchReport.Figure.number(payload, "byte"),
+      ].joined(separator: ", "))
+    report.add(
+      "options", "options",
+      [
+        .init("connections", "connections", .count(UInt64(connections))),
+        .init("streams", "streams", .count(UInt64(streams))), .init("payload", "payload", .bytes(Double(payload))),
+      ])
+    report.add(
+      "pushes", "pushes",
+      [
+        .init("seconds", "measured for", .seconds(tally.seconds)),
+        .init("accepted", "accepted", .rate(Double(pushes) / tally.seconds)),
+      ])
+    report.add("latency", "latency", Quantiles(tally.latencies))
+    report.add(
+      "gateway", "gateway",
+      [
+        .init("connections", "connections", .count(UInt64(tally.connections))),
+        .init("streams", "streams", .count(UInt64(tally.streams))),
+        .init("processor", "processor", .share(tally.processor / tally.seconds)),
+        .init("processorPerPush", "a push", .seconds(tally.processor / Double(max(1, pushes)))),
+      ])
+    report.faults = [.init("unsent", "not accepted", .count(tally.others.values.reduce(0, +)))]
+    if pushes == 0 { report.faults.append(.init("silent", "runs without a push", .count(1))) }
+    report.problems = tally.others.map { (text: $0.key, times: $0.value) }.sorted { $0.times > $1.times }
+    return report
+  }
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+import PushLint
+import Testing
+
+@Suite struct LintPlaceTests {
+  private func places(_ text: String, isLenient: Bool = false) -> [Finding.Place] {
+    PushLint.check(Array(text.utf8), isLenient: isLenient).findings.map(\.place)
+  }
+
+  @Test func `columns count Unicode scalars, a byte that is none as one`() {
+    #expect(
+      places(#"{"own":"🇫🇷é","aps":{"badge":-1}}"#) == [.payload(pointer: "/aps/badge", line: 1, column: 29)])
+    let bytes = Array(#"{"own":""#.utf8) + [0xE2, 0x80, 0xFF] + Array(#"","aps":{"badge":-1}}"#.utf8)
+    #expect(
+      PushLint.check(bytes).findings.map(\.place) == [
+        .payload(pointer: "/own", line: 1, column: 9), .payload(pointer: "/own", line: 1, column: 10),
+        .payload(pointer: "/own", line: 1, column: 11), .payload(pointer: "/aps/badge", line: 1, column: 29),
+      ])
+  }
+
+  @Test(arguments: ["\n", "\r\n", "\r"]) func `lines end in any of the ways`(end: String) {
+    let text = ["{", #""aps":{"#, #""badge":-1"#, "}", "}"].joined(separator: end)
+    #expect(places(text) == [.payload(pointer: "/aps/badge", line: 3, column: 9)])
+  }
+
+  @Test func `a pointer is escaped, and that of items has numbers`() {
+    #expect(
+      places(#"{"aps":{"badge":1},"a/b~c":[0,{"x":[True]}]}"#) == [
+        .payload(pointer: "/a~1b~0c/1/x/0", line: 1, column: 37)
+      ])
+  }
+
+  @Test func `what was moved is found where it was`() {
+    let text = #"{"aps":{"sound":"Hi"},"badge":"-1"}"#
+    let rules = PushLint.check(Array(text.utf8)).findings.map(\.rule)
+    #expect(rules == [.apsKeyOutside, .numberAsText, .badgeRange])
+    #expect(
+      places(text) == [
+        .payload(pointer: "/badge", line: 1, column: 23), .payload(pointer: "/badge", line: 1, column: 31),
+        .payload(pointer: "/badge", line: 1, column: 31),
+      ])
+    #expect(places(text, isLenient: true) == places(text))
+  }
+
+  @Test func `several mistakes in a text are several findings`() {
+    let text = """
+      {
+        // what people write
+        'aps': {
+          alert: {"title": “Hi”, "body": "a" "b": 1,},
+          "badge": +1
+          "sound": Default
+        },
+      }
+      """
+    #expect(
+      PushLint.check(Array(text.utf8)).findings.map(\.rule) == [
+        .comment, .singleQuote, .unquotedKey, .typographicQuote, .missingComma, .unknownAlertKey, .trailingComma,
+        .numberPlusSign, .missingComma, .unquotedText, .trailingComma,
+      ])
+  }
+
+  @Test func `what is quoted of a payload is clipped`() {
+    let key = String(repeating: "k", count: 5_000)
+    let report = PushLint.check(Array(#"{"aps":{"sound":"Hi","\#(key)":1}}"#.utf8))
+    #expect(report.findings.count == 2)
+    #expect(report.json.count < 1_000)
+  }
+}
