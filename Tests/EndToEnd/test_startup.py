@@ -85,6 +85,13 @@ def test_a_database_of_a_newer_relay(stopped):
     assert_failed(serve(stopped.data), "newer")
 
 
+def test_a_database_of_a_build_before_the_first_release(stopped):
+    with sqlite3.connect(stopped.data / "stillwire.db") as database:
+        database.execute("INSERT INTO grdb_migrations (identifier) VALUES ('1')")
+    database.close()
+    assert_failed(serve(stopped.data), "stillwire.db", "move the folder away")
+
+
 def test_a_link_to_a_database_on_a_volume_that_is_not_mounted(tmp_path):
     (tmp_path / "stillwire.db").symlink_to(tmp_path / "volume" / "stillwire.db")
     assert_failed(serve(tmp_path), "stillwire.db", "link")
