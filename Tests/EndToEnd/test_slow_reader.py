@@ -10,7 +10,8 @@ MOST = 400
 
 
 def test_a_slow_reader_costs_one_queue_and_loses_nothing(start, connect):
-    relay = start("--limits-send-rate", 0, "--limits-outgoing-queue", QUEUE)
+    # The client must not be closed for its silence before its queue is full, however slow the machine is.
+    relay = start("--limits-send-rate", 0, "--limits-outgoing-queue", QUEUE, "--limits-heartbeat", 600)
     ann = connect(relay, "ann")
     ann.join("tea")
     with Wire(relay, receive_buffer=4096) as slow:
