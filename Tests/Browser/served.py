@@ -1,13 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """The relay that serves the page under test."""
 
+import json
 import os
 import tempfile
+import urllib.request
 from pathlib import Path
 
 from relay import CHECKOUT, Relay
 
 WEB = CHECKOUT / "web"
+
+
+def call(origin, method, path, user, body=None):
+    """Requests `/v1/{path}` of a relay in open mode as `user`, and returns the JSON of the answer."""
+    data = None if body is None else json.dumps(body).encode()
+    headers = {"X-Stillwire-User": user, "Content-Type": "application/json"}
+    request = urllib.request.Request(f"{origin}/v1/{path}", data, headers, method=method)
+    with urllib.request.urlopen(request, timeout=10) as response:
+        return json.load(response)
 
 
 class Served:

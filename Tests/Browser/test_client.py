@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The JavaScript client in a page that is hidden, frozen and put into the back-forward cache."""
 
-import json
 import unittest
-import urllib.request
 
 from page import BrowserTests, eventually
+from served import call
 
 START = """
 const done = arguments[1]
@@ -34,18 +33,11 @@ class ClientTests(BrowserTests):
         self.driver.get(f"{self.relay.url}/page/place.js")
         self.assertIsNone(self.driver.execute_async_script(START, user))
 
-    def call(self, method, path, body=None, user="bob"):
-        data = None if body is None else json.dumps(body).encode()
-        headers = {"X-Stillwire-User": user, "Content-Type": "application/json"}
-        request = urllib.request.Request(f"{self.relay.url}/v1/{path}", data, headers, method=method)
-        with urllib.request.urlopen(request, timeout=10) as response:
-            return json.load(response)
-
     def say(self, text):
-        self.call("POST", f"rooms/room-{self.user}/messages", {"body": text, "from": "bob"})
+        call(self.relay.url, "POST", f"rooms/room-{self.user}/messages", "bob", {"body": text, "from": "bob"})
 
     def activity(self):
-        return self.call("GET", f"users/{self.user}/presence").get("activity")
+        return call(self.relay.url, "GET", f"users/{self.user}/presence", "bob").get("activity")
 
     def value(self, name):
         return self.driver.execute_script(f"return window.{name}")

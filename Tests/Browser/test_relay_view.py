@@ -3,9 +3,9 @@
 
 import json
 import unittest
-import urllib.request
 
 from page import PageTests
+from served import call
 
 
 class RelayViewTests(PageTests):
@@ -13,15 +13,8 @@ class RelayViewTests(PageTests):
         return "".join(self.page.end(seq, self.bob, testid))
 
     def put(self, path, body):
-        """A change from outside of the page."""
-        request = urllib.request.Request(
-            f"{self.page.origin}/v1/{path}",
-            json.dumps(body).encode(),
-            {"Content-Type": "application/json", "X-Stillwire-User": self.page.user(self.bob)},
-            method="PUT",
-        )
-        with urllib.request.urlopen(request, timeout=10) as response:
-            return json.load(response)
+        """Changes something of Bob without the page."""
+        return call(self.page.origin, "PUT", path, self.page.user(self.bob), body)
 
     def test_a_wait_that_ends_in_a_push_is_told_with_its_rules(self):
         self.bob.press("kill-app")

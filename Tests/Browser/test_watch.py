@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The debugging tool: a room of a real relay, watched with a token."""
 
-import json
 import tempfile
 import unittest
-import urllib.request
 from pathlib import Path
 
 from page import BrowserTests, console_errors, eventually, picture
 from relay import Relay, run
+from served import call
 from tokens import secret_file
 
 
@@ -29,19 +28,11 @@ class WatchTests(BrowserTests):
     def wait_for(self, what, testid, text):
         eventually(self.driver, what, lambda: text in self.find(testid).text)
 
-    def post(self, url, room, text, headers):
-        request = urllib.request.Request(
-            f"{url}/v1/rooms/{room}/messages",
-            json.dumps({"body": {"text": text}}).encode(),
-            {"Content-Type": "application/json", **headers},
-        )
-        urllib.request.urlopen(request, timeout=10).close()
-
     def test_a_room_in_open_mode(self):
         self.watch(self.relay.url, "lounge", user="eve")
         self.wait_for("it is connected", "watch-state", "Connected")
         self.wait_for("eve is there", "watch-people", "eve")
-        self.post(self.relay.url, "lounge", "<b>Hello</b>", {"X-Stillwire-User": "ann"})
+        call(self.relay.url, "POST", "rooms/lounge/messages", "ann", {"body": {"text": "<b>Hello</b>"}})
         self.wait_for("the message is there", "watch-events", '{"text":"<b>Hello</b>"}')
         self.find("watch-body").send_keys("Hello to you\n")
         self.wait_for("one's own as well", "watch-events", "Hello to you")
