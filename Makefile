@@ -4,13 +4,15 @@
 PORT ?= 8080
 VENV := .build/venv
 PYTHON := $(VENV)/bin/python
-# Tests that mostly wait do so beside each other, file by file.
+# Runs tests that mostly wait beside each other, file by file.
 BESIDE := --dist loadfile --numprocesses
+PYTEST := STILLWIRE_BINARY=$(CURDIR)/.build/debug/stillwire $(PYTHON) -m pytest
 SWIFT_TESTS := .build/debug/stillwirePackageTests.xctest --testing-library swift-testing
 
-.PHONY: help run docs test test-sanitized test-c test-fuzz test-swift test-simulation test-end-to-end test-clients fuzz simulate format lint clean
+.PHONY: help run docs build test check test-c test-fuzz test-swift test-simulation test-end-to-end test-stress \
+  test-browser test-clients test-sanitized fuzz simulate format lint clean
 
-help: ## say what there is
+help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 18
 
 run: ## build the release, start it with the page, print its address
@@ -19,62 +21,71 @@ run: ## build the release, start it with the page, print its address
 	$(MAKE) docs CONFIGURATION=release
 	.build/release/stillwire serve --port $(PORT) --data data --web web
 
-docs: ## make the documentation that the relay serves at /docs: CONFIGURATION=release
+docs: ## generate the documentation that the relay serves at /docs: CONFIGURATION=release
 	deploy/install-packages build
 	swift build -c $(or $(CONFIGURATION),debug) --product stillwire-docs
 	.build/$(or $(CONFIGURATION),debug)/stillwire-docs . web/docs
 
-test: test-c test-fuzz test-swift test-simulation test-end-to-end test-clients ## run all tests
+build: ## build the program and all Swift tests for debugging
+	deploy/install-packages test
+	swift build --build-tests
 
-test-c: ## the C modules under address and undefined-behaviour sanitizers
+# Tests that wait run beside tests that compute, on one build. Make prints the output of each part when it has finished.
+PARTS := $(MAKE) --output-sync=target --jobs
+
+test: ## run all tests
+	deploy/install-packages test
+	$(PARTS) 4 build test-c test-fuzz test-end-to-end test-simulation test-browser test-swift test-stress test-clients
+
+check: ## run the checks for a commit: the format, the build, and the unit tests in Swift and C
+	deploy/install-packages test
+	$(PARTS) 3 build test-c lint test-swift
+
+test-c: ## test the C modules under address and undefined-behaviour sanitizers
 	deploy/install-packages test
 	$(MAKE) -C Tests/CRelayTests test
 	$(MAKE) -C Tests/CRelayTests test-thread ONLY=wake
 	$(MAKE) -C Tests/CLoadTests test
 
-test-fuzz: ## a minute of what `make fuzz` does
+test-fuzz: ## run each fuzzer for 15 s
 	deploy/install-packages test
 	$(MAKE) -C Tests/Fuzz smoke
 
-fuzz: ## look for inputs that break the C module, until one is found: TARGET=envelope, JOBS=2
+fuzz: ## fuzz the C module until an input breaks it: TARGET=envelope, JOBS=2
 	deploy/install-packages test
 	$(MAKE) -C Tests/Fuzz $(or $(TARGET),envelope) JOBS=$(or $(JOBS),1)
 
-simulate: ## the relay under a virtual clock, crashing and restarting: STEPS=1000000, SEED=1
-	deploy/install-packages test
-	swift build --build-tests
+simulate: build ## run the relay under a virtual clock, with crashes and restarts: STEPS=1000000, SEED=1
 	@half=$$(( $(or $(STEPS),1000000) / 2 )); \
 	simulate() { SIMULATION_STEPS=$$half SIMULATION_SEED=$$1 $(SWIFT_TESTS) --filter "every invariant"; }; \
 	simulate $(or $(SEED),1) & first=$$!; \
 	simulate $$(( $(or $(SEED),1) + (half + 999) / 1000 )); second=$$?; \
 	wait $$first && exit $$second
 
-test-simulation: ## a part of what `make simulate` does, and whether it would find what is wrong
-	$(MAKE) simulate STEPS=100000
+test-simulation: STEPS = 100000
+test-simulation: simulate ## run the simulation for 100,000 steps, and check that it finds each planted fault
 	$(SWIFT_TESTS) --filter RelaySimulationTests --skip "every invariant"
 
-test-swift: ## the Swift targets
-	deploy/install-packages test
-	swift build --build-tests
-	swift test --skip-build --skip RelaySimulationTests
+test-swift: build ## test the Swift targets
+	$(SWIFT_TESTS) --skip RelaySimulationTests
 
-test-end-to-end: $(VENV)/done ## a running relay, by clients that know only the protocol, and the page and the documentation in a browser
-	deploy/install-packages test
-	swift build --build-tests
+test-end-to-end: build $(VENV)/done ## test a running relay with clients that know only the protocol
+	$(PYTEST) $(BESIDE) 5 Tests/EndToEnd
+
+test-stress: build $(VENV)/done ## play seeded scenarios over raw sockets, many at once
+	$(PYTEST) Tests/Stress
+
+test-browser: build $(VENV)/done ## test the page, the room watcher and the documentation in a browser
 	$(MAKE) docs
-	STILLWIRE_BINARY=$(CURDIR)/.build/debug/stillwire $(PYTHON) -m pytest $(BESIDE) 3 Tests/EndToEnd
-	STILLWIRE_BINARY=$(CURDIR)/.build/debug/stillwire $(PYTHON) -m pytest Tests/Stress
-	STILLWIRE_BINARY=$(CURDIR)/.build/debug/stillwire $(PYTHON) -m pytest $(BESIDE) 2 Tests/Browser
+	$(PYTEST) $(BESIDE) 2 Tests/Browser
 
-test-clients: $(VENV)/done ## the clients: one specification for all of them, and what each has of its own
-	deploy/install-packages test
-	swift build --build-tests
+test-clients: build $(VENV)/done ## test the clients: one specification for all, and the parts of each
 	node --test Tests/JavaScriptClient/*.test.js
-	STILLWIRE_BINARY=$(CURDIR)/.build/debug/stillwire $(PYTHON) -m pytest Tests/JavaScriptClient
-	STILLWIRE_BINARY=$(CURDIR)/.build/debug/stillwire $(PYTHON) -m pytest Tests/Conformance
+	$(PYTEST) Tests/JavaScriptClient
+	$(PYTEST) Tests/Conformance
 
 # Builds of their own, so this is not part of `test`. Leaks are the hub's tests' business: Swift's runtime keeps some.
-test-sanitized: $(VENV)/done ## the stress suite on a relay under address, then thread sanitizer
+test-sanitized: $(VENV)/done ## run the stress suite on a relay under the address sanitizer, then under the thread sanitizer
 	deploy/install-packages test
 	swift build --product stillwire --sanitize=address --scratch-path .build/address
 	cd Tests/Stress && ASAN_OPTIONS=detect_leaks=0 STILLWIRE_SLOW=6 \
@@ -93,14 +104,14 @@ C_SOURCES = Sources/CRelay/*.c Sources/CRelay/*.h Sources/CRelay/*.cpp Sources/C
   Sources/CLoad/*.c Sources/CLoad/*.h Sources/CLoad/include/*.h \
   Tests/CRelayTests/*.c Tests/CRelayTests/*.h Tests/CLoadTests/*.c Tests/Fuzz/*.c Tests/Fuzz/*.h
 
-format: ## bring all sources into their form
+format: ## format all sources
 	swift format --in-place --recursive Package.swift Sources Tests
 	clang-format -i $(C_SOURCES)
 
-lint: ## check the form of all sources
+lint: ## check the format of all sources
 	deploy/install-packages test
 	swift format lint --strict --recursive Package.swift Sources Tests
 	clang-format --dry-run -Werror $(C_SOURCES)
 
-clean: ## forget what was built
+clean: ## delete the build
 	rm -rf .build web/docs
