@@ -77,7 +77,10 @@ let package = Package(
     .target(name: "RelayHub", dependencies: ["CRelay", "RelayJSON", "RelayProtocol"], swiftSettings: swift),
     .target(
       name: "RelayStore",
-      dependencies: ["RelayJSON", "RelayProtocol", .product(name: "GRDB", package: "GRDB.swift")],
+      dependencies: [
+        "RelayJSON", "RelayProtocol", .product(name: "GRDB", package: "GRDB.swift"),
+        .product(name: "GRDBSQLite", package: "GRDB.swift"),
+      ],
       swiftSettings: swift
     ),
     .target(name: "RelayDelivery", dependencies: ["RelayJSON", "RelayProtocol"], swiftSettings: swift),

@@ -133,13 +133,7 @@ extension Relay {
       silenced: delivery?.quiet ?? [], key: message.key, cursorFollows: !isWaitedFor,
       retention: policies[handle]?.history ?? .everything, response: message.response)
     pin(room)
-    store.submit(
-      { transaction in
-        var draft = draft
-        draft.jobs = plan.pushes.map(JobDraft.init)
-        return try transaction.append(draft)
-      }, rows: 1 + plan.pushes.count + draft.silenced.count
-    ) { [self] result in
+    let stored: @Sendable (Result<Appended, StoreError>) -> Void = { [self] result in
       assumeIsolated { relay in
         defer { relay.unpin(room) }
         if case .success(let stored) = result, !stored.isDuplicate {
@@ -167,6 +161,13 @@ extension Relay {
         }
       }
     }
+    guard !plan.pushes.isEmpty else { return store.append(draft, completion: stored) }
+    store.submit(
+      { transaction in
+        var draft = draft
+        draft.jobs = plan.pushes.map(JobDraft.init)
+        return try transaction.append(draft)
+      }, rows: 1 + plan.pushes.count + draft.silenced.count, completion: stored)
   }
 
   /// Keeps what the decisions that are still to be made need of a message, and who waits to hear how it went.

@@ -10,14 +10,36 @@ final class GroupCommit: Sendable {
   struct Work: Sendable {
     /// The submitter's estimate of the rows that the work writes.
     let rows: Int
-    /// Does the work; returns what to do once it is on disk.
-    let run: @Sendable (Transaction) throws -> Completion
-    let failed: @Sendable (StoreError) -> Completion
+    let task: Task
+  }
+
+  enum Task: Sendable {
+    /// Does the work and returns what to do once it is on disk, or what to do when it failed.
+    case any(run: @Sendable (Transaction) throws -> Completion, failed: @Sendable (StoreError) -> Completion)
+    case message(Message)
+
+    func failed(_ error: StoreError) -> Completion {
+      switch self {
+      case .any(_, let failed): failed(error)
+      case .message(let message): { message.completion(.failure(error)) }
+      }
+    }
+  }
+
+  /// A message to store. An object, because it is moved several times.
+  final class Message: Sendable {
+    let draft: MessageDraft
+    let completion: @Sendable (Result<Appended, StoreError>) -> Void
+
+    init(_ draft: MessageDraft, completion: @escaping @Sendable (Result<Appended, StoreError>) -> Void) {
+      self.draft = draft
+      self.completion = completion
+    }
   }
 
   private struct Queue {
     var works: [Work] = []
-    /// Whether a drain is under way or asked for.
+    /// True if a drain is under way or requested.
     var isDraining = false
     var isStopped = false
   }
@@ -62,7 +84,7 @@ final class GroupCommit: Sendable {
       defer { queue.isDraining = true }
       return (false, !queue.isDraining)
     }
-    if isStopped { onCommit([work.failed(.closed)]) }
+    if isStopped { onCommit([work.task.failed(.closed)]) }
     return needsDrain
   }
 
@@ -120,9 +142,12 @@ final class GroupCommit: Sendable {
     let began = ContinuousClock.now
     var completions: [Completion] = []
     completions.reserveCapacity(works.count)
+    cache.beginTransaction()
     do {
       try db.inTransaction(.immediate) {
-        for work in works { completions.append(try perform(work, transaction)) }
+        let messages = try GroupedMessages(transaction)
+        for work in works { completions.append(try perform(work.task, transaction, messages)) }
+        try messages.writeRows()
         try run.count(db, now: began)
         // A commit to a file that was removed is lost.
         try files.check()
@@ -137,7 +162,7 @@ final class GroupCommit: Sendable {
       cache.removeAll()
       count(works.count, since: began, hasFailed: true)
       let error = StoreError(ofCommit: error)
-      return works.map { $0.failed(error) }
+      return works.map { $0.task.failed(error) }
     }
   }
 
@@ -182,12 +207,37 @@ final class GroupCommit: Sendable {
   }
 
   /// Throws only when the transaction as a whole is lost.
-  private func perform(_ work: Work, _ transaction: Transaction) throws -> Completion {
+  private func perform(
+    _ task: Task, _ transaction: Transaction, _ messages: GroupedMessages
+  ) throws -> Completion {
+    switch task {
+    case .message(let message):
+      do {
+        if let stored = try messages.append(message.draft) { return { message.completion(.success(stored)) } }
+      } catch {
+        guard transaction.db.isInsideTransaction, !(error is GroupedMessages.UndoFailure) else { throw error }
+        return task.failed(StoreError(error))
+      }
+      return try protect(task, transaction, messages) {
+        let stored = try $0.append(message.draft)
+        return { message.completion(.success(stored)) }
+      }
+    case .any(let run, _): return try protect(task, transaction, messages, run)
+    }
+  }
+
+  /// Runs a work within a savepoint, so that its failure undoes it alone.
+  private func protect(
+    _ task: Task, _ transaction: Transaction, _ messages: GroupedMessages,
+    _ run: (Transaction) throws -> Completion
+  ) throws -> Completion {
     let db = transaction.db
+    // The work may read them, and undoing the work must not undo them.
+    try messages.writeRows()
     try db.run("SAVEPOINT work")
     cache.beginWork()
     do {
-      let completion = try work.run(transaction)
+      let completion = try run(transaction)
       try db.run("RELEASE work")
       return completion
     } catch {
@@ -196,7 +246,7 @@ final class GroupCommit: Sendable {
       cache.forgetWork()
       try db.run("ROLLBACK TO work")
       try db.run("RELEASE work")
-      return work.failed(StoreError(error))
+      return task.failed(StoreError(error))
     }
   }
 }

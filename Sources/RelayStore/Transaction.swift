@@ -51,11 +51,25 @@ public struct Transaction {
     return id
   }
 
+  /// The row id of a user whose name, avatar and handle are stored as given; `nil` when a row has to be written.
+  func unchangedRow(of user: User) throws -> Int64? {
+    guard let id = try row(of: user.id), let profile = cache[user.id]?.profile else { return nil }
+    return Self.merge(user, into: profile) == profile ? id : nil
+  }
+
   /// The same, and stores what is told of the name, the avatar and the handle, and is new.
   func needRow(of user: User) throws -> Int64 {
     let id = try needRow(of: user.id)
     guard var person = cache[user.id] else { return id }
-    var profile = person.profile
+    let profile = Self.merge(user, into: person.profile)
+    guard profile != person.profile else { return id }
+    try write(profile, to: &person)
+    return id
+  }
+
+  /// Returns the stored profile with what `user` has; the rest stays.
+  private static func merge(_ user: User, into stored: User) -> User {
+    var profile = stored
     profile.name = user.name ?? profile.name
     // The hash is that of this picture. A client that repeats the picture without the hash does not withdraw it.
     if let avatar = user.avatar {
@@ -63,9 +77,7 @@ public struct Transaction {
       profile.avatar = avatar
     }
     if let handle = user.handle { (profile.handle, profile.handleType) = (handle, user.handleType) }
-    guard profile != person.profile else { return id }
-    try write(profile, to: &person)
-    return id
+    return profile
   }
 
   /// Changes what is stored of a user, who gets a row if there is none.

@@ -21,8 +21,23 @@ final class WriterCache {
     var profile: User
   }
 
-  /// Above this many entries a table starts anew. A miss costs a query of some microseconds.
-  private static let mostEntries = 8_192
+  /// A room with messages of the open transaction, whose row has still to be written.
+  struct DeferredRoom {
+    let name: RoomID
+    var row: Room
+    var retention: Retention
+    /// The number of these messages.
+    var added: Int64
+  }
+
+  /// A member, by row ids.
+  struct Mark: Hashable {
+    let room: Int64
+    let user: Int64
+  }
+
+  /// Above this many entries a table starts anew with the next transaction. A miss costs a query of some microseconds.
+  private static let maxEntries = 8_192
   /// Once in so many messages with a key, old keys are deleted.
   static let keysPerSweep = 64
 
@@ -31,12 +46,18 @@ final class WriterCache {
   /// What the running work has written, to be forgotten when it is undone.
   private var touchedRooms: [RoomID] = []
   private var touchedPeople: [UserID] = []
-  private var keysUntilSweep = WriterCache.keysPerSweep
+  /// The keys that were stored since old ones were deleted.
+  private(set) var keysSinceSweep = 0
+  private(set) var newestKey = Timestamp(rawValue: 0)
+
+  /// By row id.
+  private(set) var deferredRooms: [Int64: DeferredRoom] = [:]
+  /// Read marks that the open transaction has still to write. The row of a sender who is no member does not exist.
+  private(set) var deferredMarks: [Mark: Int64] = [:]
 
   subscript(room: RoomID) -> Room? {
     get { rooms[room] }
     set {
-      if rooms.count >= Self.mostEntries { rooms.removeAll() }
       rooms[room] = newValue
       touchedRooms.append(room)
     }
@@ -45,18 +66,42 @@ final class WriterCache {
   subscript(user: UserID) -> Person? {
     get { people[user] }
     set {
-      if people.count >= Self.mostEntries { people.removeAll() }
       people[user] = newValue
       touchedPeople.append(user)
     }
   }
 
-  /// Whether old idempotency keys are to be deleted now.
-  func isKeySweepDue() -> Bool {
-    keysUntilSweep -= 1
-    guard keysUntilSweep == 0 else { return false }
-    keysUntilSweep = Self.keysPerSweep
-    return true
+  var isKeySweepDue: Bool { keysSinceSweep >= Self.keysPerSweep }
+
+  /// - Parameter time: The time from which on the key's lifetime counts.
+  func countKey(at time: Timestamp) {
+    keysSinceSweep += 1
+    newestKey = time
+  }
+
+  func endKeySweep() { keysSinceSweep = 0 }
+
+  /// Keeps the number of entries bounded. Nothing is deferred then.
+  func beginTransaction() {
+    if rooms.count >= Self.maxEntries { rooms.removeAll() }
+    if people.count >= Self.maxEntries { people.removeAll() }
+  }
+
+  /// Takes a room with a new message whose update, and that of the sender's read mark, is still to be written.
+  func `defer`(_ room: Room, of draft: MessageDraft, sender: Int64) {
+    rooms[draft.room] = room
+    let added = deferredRooms[room.id]?.added ?? 0
+    deferredRooms[room.id] = DeferredRoom(
+      name: draft.room, row: room, retention: draft.retention, added: added + 1)
+    deferredMarks[Mark(room: room.id, user: sender)] = room.seq
+  }
+
+  var hasDeferred: Bool { !deferredRooms.isEmpty }
+
+  /// The deferred rows are written.
+  func forgetDeferred() {
+    deferredRooms.removeAll(keepingCapacity: true)
+    deferredMarks.removeAll(keepingCapacity: true)
   }
 
   func beginWork() {
@@ -73,5 +118,6 @@ final class WriterCache {
   func removeAll() {
     rooms.removeAll()
     people.removeAll()
+    forgetDeferred()
   }
 }

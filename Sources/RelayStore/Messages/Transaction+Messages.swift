@@ -4,6 +4,9 @@ import GRDB
 import RelayProtocol
 
 extension Transaction {
+  static let updateRoom = "UPDATE rooms SET seq = ?, cursor = ?, first = ? WHERE id = ?"
+  static let updateSender = "UPDATE members SET read = ? WHERE room = ? AND user = ?"
+
   /// Stores a message under the room's next seq, with its jobs and its key.
   ///
   /// The sender's read mark, if they are a member, follows; that of who answers a notification, and has perhaps not
@@ -21,47 +24,21 @@ extension Transaction {
 
     room.seq += 1
     if draft.cursorFollows, room.cursor == room.seq - 1 { room.cursor = room.seq }
-    try insert(draft, room, sender)
-    if let first = room.firstToKeep(draft.retention), first - room.first >= Self.trimmedAtOnce {
-      try trim(&room, from: room.first, to: min(first, room.first + 2 * Self.trimmedAtOnce))
-    }
-    try db.run(
-      "UPDATE rooms SET seq = ?, cursor = ?, first = ? WHERE id = ?", [room.seq, room.cursor, room.first, room.id])
+    try MessageInsert(db).run(draft, room, sender)
+    try trim(&room, to: draft.retention, added: 1)
+    try db.run(Self.updateRoom, [room.seq, room.cursor, room.first, room.id])
     cache[draft.room] = room
     if let answered = responded?.response.message.seq {
       try updateBadges(of: draft.from.id, reading: draft.room, upTo: answered)
       try mark(draft.room, draft.from.id, read: answered)
     } else {
-      try db.run("UPDATE members SET read = ? WHERE room = ? AND user = ?", [room.seq, room.id, sender])
+      try db.run(Self.updateSender, [room.seq, room.id, sender])
     }
     if let key = draft.key { try remember(key, room, sender, at: draft.time) }
     if !draft.silenced.isEmpty { try remember(draft.silenced, room, sender, at: draft.time) }
     let jobs = try insert(draft.jobs, room, seq: room.seq, now: draft.time)
     return Appended(
       seq: room.seq, time: draft.time, epoch: room.epoch, jobs: jobs, response: responded)
-  }
-
-  private func insert(_ draft: MessageDraft, _ room: WriterCache.Room, _ sender: Int64) throws {
-    // Most messages have no more, and a value that is not bound costs nothing.
-    guard !draft.isPlain else {
-      try db.run(
-        "INSERT INTO messages (room, seq, sender, time, body) VALUES (?, ?, ?, ?, ?)",
-        [room.id, room.seq, sender, draft.time.rawValue, Data(draft.body)])
-      return
-    }
-    try db.run(
-      """
-      INSERT INTO messages
-        (room, seq, sender, time, body, mentions, reply_to, is_uncounted, reports, is_response, push, push_kind,
-          push_category, push_collapse, push_level, push_style)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-      """,
-      [
-        room.id, room.seq, sender, draft.time.rawValue, Data(draft.body),
-        draft.mentions.isEmpty ? nil : draft.mentions.asJSON, draft.replyTo, !draft.isCounted, draft.reports,
-        draft.response != nil, draft.push.map { Data($0.json) }, draft.push?.kind, draft.push?.category,
-        draft.push?.collapse, draft.push?.level, draft.push?.style,
-      ])
   }
 
   private func seen(_ key: String, _ room: WriterCache.Room, _ sender: Int64, at time: Timestamp) throws -> Appended? {
@@ -77,13 +54,20 @@ extension Transaction {
     try db.run(
       "INSERT OR REPLACE INTO keys (room, user, key, seq, time, expires) VALUES (?, ?, ?, ?, ?, ?)",
       [room.id, sender, key, room.seq, time.rawValue, (commit + MessageDraft.keyLifetime).rawValue])
-    guard cache.isKeySweepDue() else { return }
+    cache.countKey(at: commit)
+    try sweepKeys()
+  }
+
+  /// Deletes keys that are over, if enough new ones have come.
+  func sweepKeys() throws {
+    guard cache.isKeySweepDue else { return }
     // Twice as many as came since the last sweep, so that it keeps up and no message waits long for it.
     try db.run(
       """
       DELETE FROM keys WHERE expires <= ?1
         AND expires <= coalesce((SELECT expires FROM keys ORDER BY expires LIMIT 1 OFFSET ?2), ?1)
       """,
-      [commit.rawValue, 2 * WriterCache.keysPerSweep])
+      [cache.newestKey.rawValue, 2 * cache.keysSinceSweep])
+    cache.endKeySweep()
   }
 }

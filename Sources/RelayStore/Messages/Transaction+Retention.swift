@@ -36,6 +36,16 @@ extension Transaction {
     return Trimmed(first: known.first, deleted: deleted, more: goal == bound || deleted == mostDeleted)
   }
 
+  /// Trims a room that is written to, once many messages are over: the caller stores its `first`.
+  /// - Parameter added: The number of new messages. Twice as many end at most, so that no transaction takes long for it.
+  /// - Returns: True if `first` has changed.
+  @discardableResult
+  func trim(_ room: inout WriterCache.Room, to retention: Retention, added: Int64) throws -> Bool {
+    guard let first = room.firstToKeep(retention), first - room.first >= Self.trimmedAtOnce else { return false }
+    try trim(&room, from: room.first, to: min(first, room.first + 2 * max(Self.trimmedAtOnce, added)))
+    return true
+  }
+
   /// Moves the room's `first`, which the caller stores, and deletes messages from `start` up to it that no push needs.
   @discardableResult
   func trim(

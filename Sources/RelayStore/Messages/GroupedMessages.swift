@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+import GRDB
+import RelayProtocol
+
+/// Messages of one transaction that need no savepoint and share the updates of their rooms and senders.
+///
+/// A group has many messages of a room. The seq and the cursor of that room, and the read mark of a sender, are written
+/// once for all of them, at the latest right before the commit. Trimming waits until then, too. Belongs to the writer's thread, for one transaction.
+struct GroupedMessages {
+  private let transaction: Transaction
+  private let insert: MessageInsert
+  private let insertKey, findKey, deleteKey: BoundStatement
+  private let updateRoom, updateMember: BoundStatement
+  private var db: Database { transaction.db }
+  private var cache: WriterCache { transaction.cache }
+
+  /// Undoing a part of a message has failed, so that the whole transaction is lost.
+  struct UndoFailure: Error { let cause: any Error }
+
+  init(_ transaction: Transaction) throws {
+    self.transaction = transaction
+    let db = transaction.db
+    insert = try MessageInsert(db)
+    // A key that is over counts as new.
+    insertKey = try BoundStatement(
+      db,
+      """
+      INSERT INTO keys (room, user, key, seq, time, expires) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+      ON CONFLICT (room, user, key) DO UPDATE
+        SET seq = excluded.seq, time = excluded.time, expires = excluded.expires WHERE keys.expires <= ?7
+      """)
+    findKey = try BoundStatement(db, "SELECT seq, time FROM keys WHERE room = ? AND user = ? AND key = ?")
+    deleteKey = try BoundStatement(db, "DELETE FROM keys WHERE room = ? AND user = ? AND key = ?")
+    updateRoom = try BoundStatement(db, Transaction.updateRoom)
+    updateMember = try BoundStatement(db, Transaction.updateSender)
+  }
+
+  /// Stores a message, or finds its earlier attempt. ``writeRows()`` writes the changes of other rows.
+  ///
+  /// A call that throws has changed nothing, unless it throws ``UndoFailure``.
+  /// - Returns: `nil` when the message needs ``Transaction/append(_:)`` in a savepoint: it has jobs, silenced users or a
+  ///   response, or its room or sender has no row. Nothing has changed then.
+  func append(_ draft: MessageDraft) throws -> Appended? {
+    guard draft.jobs.isEmpty, draft.silenced.isEmpty, draft.response == nil,
+      var room = try transaction.row(of: draft.room), let sender = try transaction.unchangedRow(of: draft.from)
+    else { return nil }
+    room.seq += 1
+    if draft.cursorFollows, room.cursor == room.seq - 1 { room.cursor = room.seq }
+    if let key = draft.key, let first = try remember(key, draft, room, sender) { return first }
+    do {
+      try insert.run(draft, room, sender)
+    } catch {
+      if let key = draft.key { try forget(key, room, sender, after: error) }
+      throw error
+    }
+    cache.defer(room, of: draft, sender: sender)
+    return Appended(seq: room.seq, time: draft.time, epoch: room.epoch)
+  }
+
+  /// Writes the rows that messages have changed. A work that is no such message needs them.
+  func writeRows() throws {
+    guard cache.hasDeferred else { return }
+    for deferred in cache.deferredRooms.values {
+      var room = deferred.row
+      if try transaction.trim(&room, to: deferred.retention, added: deferred.added) { cache[deferred.name] = room }
+      try updateRoom.bind(1, room.seq)
+      try updateRoom.bind(2, room.cursor)
+      try updateRoom.bind(3, room.first)
+      try updateRoom.bind(4, room.id)
+      try updateRoom.run()
+    }
+    for (mark, seq) in cache.deferredMarks {
+      try updateMember.bind(1, seq)
+      try updateMember.bind(2, mark.room)
+      try updateMember.bind(3, mark.user)
+      try updateMember.run()
+    }
+    cache.forgetDeferred()
+    try transaction.sweepKeys()
+  }
+
+  /// Stores the key of a message, or returns the first message with this key.
+  private func remember(
+    _ key: String, _ draft: MessageDraft, _ room: WriterCache.Room, _ sender: Int64
+  ) throws -> Appended? {
+    let commit = max(transaction.now, draft.time)
+    try bind(insertKey, key, room, sender)
+    try insertKey.bind(4, room.seq)
+    try insertKey.bind(5, draft.time.rawValue)
+    try insertKey.bind(6, (commit + MessageDraft.keyLifetime).rawValue)
+    try insertKey.bind(7, commit.rawValue)
+    try insertKey.run()
+    guard db.changesCount == 0 else {
+      cache.countKey(at: commit)
+      return nil
+    }
+    try bind(findKey, key, room, sender)
+    return try findKey.first { row in
+      Appended(seq: row[0], time: Timestamp(rawValue: row[1]), epoch: room.epoch, isDuplicate: true)
+    }
+  }
+
+  private func forget(_ key: String, _ room: WriterCache.Room, _ sender: Int64, after error: any Error) throws {
+    // Some errors of the disk make SQLite roll back everything.
+    guard db.isInsideTransaction else { return }
+    do {
+      try bind(deleteKey, key, room, sender)
+      try deleteKey.run()
+    } catch _ {
+      throw UndoFailure(cause: error)
+    }
+  }
+
+  private func bind(_ statement: BoundStatement, _ key: String, _ room: WriterCache.Room, _ sender: Int64) throws {
+    try statement.bind(1, room.id)
+    try statement.bind(2, sender)
+    try statement.bind(3, key)
+  }
+}
