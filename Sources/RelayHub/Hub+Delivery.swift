@@ -61,11 +61,12 @@ extension Hub {
   ) -> (users: [UserHandle], needsWait: Bool) {
     var needsWait = false
     let members = memberCount(of: room)
-    let users = [UInt64](unsafeUninitializedCapacity: members) { buffer, count in
-      count = relay_room_away(
+    let users = withUnsafeTemporaryAllocation(of: UInt64.self, capacity: members) { buffer in
+      let count = relay_room_away(
         hub, room.rawValue, sender.rawValue, rings, isReported, buffer.baseAddress, members, &needsWait)
+      return buffer.prefix(count).map(UserHandle.init(rawValue:))
     }
-    return (users.map(UserHandle.init(rawValue:)), needsWait)
+    return (users, needsWait)
   }
 
   /// The messages that are due to be decided for a member, oldest first, at most `limit` and ``mostUndecided`` of them.

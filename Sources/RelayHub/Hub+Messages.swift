@@ -85,12 +85,10 @@ extension Hub {
   public func delivery(in room: RoomHandle, from sender: UserHandle) -> (counts: DeliveryCounts, quiet: [UserHandle]) {
     var counts = relay_delivery()
     let members = memberCount(of: room)
-    let quiet = [UInt64](unsafeUninitializedCapacity: members) { buffer, count in
-      count = relay_room_delivery(hub, room.rawValue, sender.rawValue, &counts, buffer.baseAddress, members)
+    let quiet = withUnsafeTemporaryAllocation(of: UInt64.self, capacity: members) { buffer in
+      let count = relay_room_delivery(hub, room.rawValue, sender.rawValue, &counts, buffer.baseAddress, members)
+      return buffer.prefix(count).map(UserHandle.init(rawValue:))
     }
-    return (
-      DeliveryCounts(live: counts.live, waiting: counts.waiting, away: counts.away),
-      quiet.map(UserHandle.init(rawValue:))
-    )
+    return (DeliveryCounts(live: counts.live, waiting: counts.waiting, away: counts.away), quiet)
   }
 }

@@ -12,6 +12,8 @@ public struct JSONWriter: Sendable {
 
   public static func object(_ members: (inout Object) -> Void) -> [UInt8] {
     var writer = JSONWriter()
+    // Most objects fit, so that the buffer seldom moves.
+    writer.bytes.reserveCapacity(240)
     writer.object(members)
     return writer.bytes
   }
@@ -81,11 +83,20 @@ public struct JSONWriter: Sendable {
       raw(key, String(value).utf8)
     }
 
+    public mutating func integer(_ key: String, _ value: Int64?) {
+      guard let value else { return }
+      name(key)
+      writer.separate()
+      writer.append(value)
+    }
+
+    public mutating func integer(_ key: String, _ value: Int?) { integer(key, value.map(Int64.init)) }
+
     /// Writes whole values without a fraction.
     public mutating func decimal(_ key: String, _ value: Double?) {
       guard let value else { return }
       let isWhole = value == value.rounded() && abs(value) < 1e15
-      raw(key, (isWhole ? String(Int64(value)) : String(value)).utf8)
+      if isWhole { integer(key, Int64(value)) } else { raw(key, String(value).utf8) }
     }
 
     public mutating func bool(_ key: String, _ value: Bool?) {
@@ -102,6 +113,15 @@ public struct JSONWriter: Sendable {
       guard let json else { return }
       name(key)
       writer.raw(json)
+    }
+
+    public mutating func raw(_ key: String, _ json: [UInt8]?) {
+      guard let json else { return }
+      name(key)
+      writer.separate()
+      // A long value is seldom the last one: without this, the next one would move it to a buffer of twice the size.
+      if json.count > 4_096 { writer.bytes.reserveCapacity(writer.bytes.count + json.count + 512) }
+      writer.bytes.append(contentsOf: json)
     }
 
     /// Appends members, sorted by their keys.
@@ -146,9 +166,36 @@ public struct JSONWriter: Sendable {
     needsComma = true
   }
 
+  private mutating func append(_ value: Int64) {
+    var digits: (UInt64, UInt64, UInt64) = (0, 0, 0)  // 19 digits and a sign at most
+    withUnsafeMutableBytes(of: &digits) { digits in
+      var at = digits.count
+      var left = value.magnitude
+      repeat {
+        at -= 1
+        digits[at] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: left % 10)
+        left /= 10
+      } while left > 0
+      if value < 0 {
+        at -= 1
+        digits[at] = UInt8(ascii: "-")
+      }
+      bytes.append(contentsOf: UnsafeRawBufferPointer(rebasing: digits[at...]))
+    }
+  }
+
   private mutating func appendQuoted(_ text: String) {
     bytes.append(UInt8(ascii: "\""))
-    for byte in text.utf8 {
+    var text = text
+    text.withUTF8 { text in
+      let isPlain = text.allSatisfy { $0 >= 0x20 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }
+      if isPlain { bytes.append(contentsOf: text) } else { appendEscaped(text) }
+    }
+    bytes.append(UInt8(ascii: "\""))
+  }
+
+  private mutating func appendEscaped(_ text: UnsafeBufferPointer<UInt8>) {
+    for byte in text {
       switch byte {
       case UInt8(ascii: "\""): bytes.append(contentsOf: #"\""#.utf8)
       case UInt8(ascii: "\\"): bytes.append(contentsOf: #"\\"#.utf8)
@@ -163,6 +210,5 @@ public struct JSONWriter: Sendable {
       default: bytes.append(byte)
       }
     }
-    bytes.append(UInt8(ascii: "\""))
   }
 }

@@ -85,6 +85,8 @@ public struct Limits: Equatable, Sendable {
     .count("pushedMembersPerRoom", "members above which a room pushes nothing", \.pushedMembersPerRoom, 0...100_000),
   ]
 
+  public subscript(entry: Entry) -> Double { entry.get(self) }
+
   /// The value of the limit of this name; nil for an unknown name.
   public subscript(name: String) -> Double? {
     Self.entries.first { $0.name == name }?.get(self)

@@ -60,7 +60,7 @@ enum Replies {
       $0.integer("time", now.rawValue)
       $0.integer("expires", expires?.rawValue)
       $0.object("limits") {
-        for entry in Limits.entries { $0.decimal(entry.name, limits[entry.name]) }
+        for entry in Limits.entries { $0.decimal(entry.name, limits[entry]) }
       }
       $0["server"] = "stillwire/\(version)"
     }
