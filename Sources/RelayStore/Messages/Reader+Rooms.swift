@@ -9,14 +9,14 @@ extension Reader {
       return nil
     }
     let id: Int64 = row["id"]
-    let belongings = try Belongings(db, of: "SELECT user FROM members WHERE room = ?", [id])
-    let members = try db.all(
+    let rows = try db.all(
       """
       SELECT \(Belongings.columns), read, received
       FROM members JOIN users ON users.id = members.user WHERE members.room = ?
       """,
-      [id]
-    ).map { row in
+      [id])
+    let belongings = try Belongings(db, of: rows.map { $0["id"] })
+    let members = try rows.map { row in
       let user = try belongings.user(row)
       return MemberRecord(
         user: user.user, lastSeen: user.lastSeen, read: row["read"], received: row["received"], focus: user.focus,

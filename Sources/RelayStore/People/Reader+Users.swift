@@ -21,16 +21,10 @@ extension Reader {
 
   /// The users who have a row, in the order of `users`.
   public func users(_ users: [UserID]) throws -> [UserRecord] {
-    let ids = "SELECT id FROM users WHERE name IN (SELECT value FROM json_each(?))"
-    let names = users.asJSON
-    let belongings = try Belongings(db, of: ids, [names])
-    var records: [UserID: UserRecord] = [:]
-    let rows = try db.all(
-      "SELECT \(Belongings.columns) FROM users WHERE id IN (\(ids))", [names])
-    for row in rows {
-      let record = try belongings.user(row)
-      records[record.user.id] = record
+    let rows = try users.compactMap {
+      try db.first("SELECT \(Belongings.columns) FROM users WHERE name = ?", [$0.rawValue])
     }
-    return users.compactMap { records[$0] }
+    let belongings = try Belongings(db, of: rows.map { $0["id"] })
+    return try rows.map(belongings.user)
   }
 }

@@ -38,28 +38,39 @@ struct Belongings {
   private var blocks: [Int64: Set<UserID>] = [:]
   private var withdrawn: [Int64: Set<RoomID>] = [:]
 
-  /// - Parameter users: A query of row ids.
-  init(_ db: Database, of users: String, _ arguments: StatementArguments) throws {
-    func records<Record>(
-      _ columns: String, _ table: String, _ decode: (Row) throws -> Record
-    ) throws -> [Int64: [Record]] {
-      var records: [Int64: [Record]] = [:]
+  /// The maximum of users that are read one by one. For a longer list SQLite makes a table of its own in each query,
+  /// which costs more than some queries.
+  private static let maxSingle = 4
+
+  /// - Parameter users: Row ids.
+  init(_ db: Database, of users: [Int64]) throws {
+    if users.count <= Self.maxSingle {
+      for user in users { try read(db, "= ?", [user]) }
+    } else {
+      let list = "[" + users.map(String.init).joined(separator: ",") + "]"
+      try read(db, "IN (SELECT value FROM json_each(?))", [list])
+    }
+  }
+
+  /// - Parameter users: The condition on a row id of a user.
+  private mutating func read(_ db: Database, _ users: String, _ arguments: StatementArguments) throws {
+    func read<Record>(
+      _ columns: String, _ table: String, into records: inout [Int64: [Record]], _ decode: (Row) throws -> Record
+    ) throws {
       let found = try db.all(
-        "SELECT user, \(columns) FROM \(table) WHERE user IN (\(users)) ORDER BY user, device", arguments
+        "SELECT user, \(columns) FROM \(table) WHERE user \(users) ORDER BY user, device", arguments
       ) { (user: $0["user"] as Int64, record: try decode($0)) }
       for (user, record) in found { records[user, default: []].append(record) }
-      return records
     }
-    focus = try records(FocusRecord.columns, "focus", FocusRecord.init(_:))
-    filters = try records(FilterRecord.columns, "filters", FilterRecord.init(_:))
-    devices = try records(Device.columns, "devices", Device.init(_:))
-    let blocked = try db.all(
-      "SELECT user, other FROM blocks WHERE user IN (\(users))", arguments)
+    try read(FocusRecord.columns, "focus", into: &focus, FocusRecord.init(_:))
+    try read(FilterRecord.columns, "filters", into: &filters, FilterRecord.init(_:))
+    try read(Device.columns, "devices", into: &devices, Device.init(_:))
+    let blocked = try db.all("SELECT user, other FROM blocks WHERE user \(users)", arguments)
     for row in blocked { blocks[row["user"], default: []].insert(UserID(unchecked: row["other"])) }
     let left = try db.all(
       """
       SELECT members.user, rooms.name AS room FROM members INDEXED BY members_withdrawn JOIN rooms ON rooms.id = members.room
-      WHERE members.user IN (\(users)) AND members.is_withdrawn
+      WHERE members.user \(users) AND members.is_withdrawn
       """,
       arguments)
     for row in left { withdrawn[row["user"], default: []].insert(RoomID(unchecked: row["room"])) }
