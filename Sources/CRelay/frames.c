@@ -98,9 +98,8 @@ static void make_room(relay__outbox_t *outbox) {
   if (was_alone) outbox->many[0] = alone;
 }
 
-void relay__outbox_add(relay_hub_t *hub, relay_session_t *session, relay_frame_t *frame, bool is_reply) {
+static void enqueue(relay_hub_t *hub, relay_session_t *session, relay_frame_t *frame, bool is_reply) {
   relay__outbox_t *outbox = &session->outbox;
-  if (session->has_overflowed && session->state != RELAY__CLOSING) return;
   make_room(outbox);
   frame->references++;
   const uintptr_t entry = (uintptr_t)frame | (is_reply ? 1 : 0);
@@ -121,7 +120,47 @@ void relay__outbox_add(relay_hub_t *hub, relay_session_t *session, relay_frame_t
       session->is_blocked = false;
     }
   }
+}
+
+/* A session whose queue has overflowed takes nothing but its close. */
+static bool takes(const relay_session_t *session) {
+  return !session->has_overflowed || session->state == RELAY__CLOSING;
+}
+
+void relay__outbox_add(relay_hub_t *hub, relay_session_t *session, relay_frame_t *frame, bool is_reply) {
+  if (!takes(session)) return;
+  enqueue(hub, session, frame, is_reply);
   relay__outbox_mark_dirty(hub, session);
+}
+
+void relay__outbox_add_batched(relay_hub_t *hub, relay_session_t *session, relay_frame_t *frame) {
+  if (!takes(session)) return;
+  enqueue(hub, session, frame, false);
+  if (session->has_overflowed) relay__outbox_mark_dirty(hub, session);
+  if (session->is_dirty || session->is_blocked || session->is_batched) return;
+  session->is_batched = true;
+  hub->batched =
+      relay__grow(hub->batched, hub->batched_count, &hub->batched_capacity, sizeof *hub->batched, 64);
+  hub->batched[hub->batched_count++] = session->id;
+}
+
+/* Writes to the sessions for which only events wait that may be batched: at once after a pause, and then at
+ * most once in RELAY__BATCH_MS. Another frame of a session takes these events along earlier, in their order.
+ */
+void relay__outbox_flush_batched(relay_hub_t *hub) {
+  if (!hub->batched_count) return;
+  if (hub->clock < hub->batch_due) {
+    relay__timer_set_earlier(hub, &hub->batch_timer, RELAY__TIMER_BATCH, hub->batch_due);
+    return;
+  }
+  for (uint32_t i = 0; i < hub->batched_count; i++) {
+    relay_session_t *session = relay__session_find(hub, hub->batched[i]);
+    if (!session) continue;
+    session->is_batched = false;
+    if (session->outbox.count && !session->is_blocked) relay__outbox_flush(hub, session);
+  }
+  hub->batched_count = 0;
+  hub->batch_due = hub->clock + RELAY__BATCH_MS;
 }
 
 void relay__send_text(relay_hub_t *hub, relay_session_t *session, const relay__text_t *text, bool is_reply) {

@@ -169,6 +169,7 @@ static void flush(relay_hub_t *hub) {
     if (session && session->is_dirty) relay__outbox_flush(hub, session);
   }
   hub->dirty_count = 0;
+  relay__outbox_flush_batched(hub);
   if (!hub->round_began) return;
   relay__observe(&hub->stats.fan_out, uv_hrtime() - hub->round_began, hub->round_messages);
   hub->round_began = hub->round_messages = 0;
@@ -506,7 +507,7 @@ void relay_hub_destroy(relay_hub_t *hub) {
   void *const blocks[] = {hub->heap,     hub->dirty,       hub->resuming, hub->events, hub->spare_events,
                           hub->owned,    hub->spare_owned, hub->text.at,  hub->join,   hub->address,
                           hub->path,     hub->subprotocol, hub->origins,  hub->hosts,  hub->requests,
-                          hub->receipts, hub->followed};
+                          hub->receipts, hub->followed,    hub->batched};
   for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) free(blocks[i]);
   free(hub);
 }

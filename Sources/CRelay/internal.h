@@ -109,6 +109,7 @@ typedef enum relay__timer_kind {
   RELAY__TIMER_EXCHANGE,
   RELAY__TIMER_DRAIN,
   RELAY__TIMER_ALARM,
+  RELAY__TIMER_BATCH,
 } relay__timer_kind_t;
 
 typedef struct relay__timer {
@@ -156,6 +157,10 @@ typedef struct relay__outbox {
 } relay__outbox_t;
 
 void relay__outbox_add(relay_hub_t *hub, relay_session_t *session, relay_frame_t *frame, bool is_reply);
+/* The same for an event that may wait a moment for others, so that one write takes many: members who join a
+ * room that fills, and their presence. */
+void relay__outbox_add_batched(relay_hub_t *hub, relay_session_t *session, relay_frame_t *frame);
+void relay__outbox_flush_batched(relay_hub_t *hub);
 /* Flushes what waits, and a ping that is needed, at the end of the iteration. */
 void relay__outbox_mark_dirty(relay_hub_t *hub, relay_session_t *session);
 void relay__outbox_flush(relay_hub_t *hub, relay_session_t *session);
@@ -256,6 +261,7 @@ struct relay_session {
   bool acks : 1;
   bool is_dirty : 1, is_blocked : 1, is_paused : 1, is_over : 1, has_overflowed : 1;
   bool needs_ping : 1, ping_is_out : 1, resumes : 1;
+  bool is_batched : 1;     /* it is in the hub's list of those with batched events */
   bool confirms : 1;       /* somebody waits for a pong, see relay_session_confirm() */
   bool open_are_sends : 1; /* what is open are stored sends, behind which another may start */
   bool tells_end : 1;      /* somebody keeps something of it, see relay_session_tell_end() */
@@ -403,6 +409,7 @@ void relay__unblock_all(relay_user_t *user);
 typedef struct relay__news {
   relay__views_t views;
   relay__view_t parts; /* that have changed, or had */
+  bool is_batched;     /* it may wait for other events, see relay__outbox_add_batched() */
   bool is_back;     /* it is as it was announced last: news only for whom a reply gave a state in between */
   uint64_t stamp;   /* of the sessions that have been told */
   relay_id_t cause; /* a session that knows */
@@ -511,6 +518,11 @@ relay_room_t *relay__room_named(const relay_hub_t *hub, const char *name, size_t
 void relay__room_timer(relay_hub_t *hub, relay_room_t *room);
 void relay__room_online_changed(relay_hub_t *hub, relay_room_t *room, int by);
 /* The user's presence event to each session there, as its user may see it. */
+/* True if so many sessions are in the room that what happens to its members is written in batches. */
+bool relay__room_batches(const relay_room_t *room);
+/* An event of a member to one session in the room. */
+void relay__room_add(relay_hub_t *hub, const relay_room_t *room, relay_session_t *session,
+                     relay_frame_t *frame);
 void relay__room_show(relay_hub_t *hub, const relay_room_t *room, const relay_user_t *user);
 void relay__room_send(relay_hub_t *hub, relay_room_t *room, relay_frame_t *frame,
                       const relay_session_t *except, bool needs_presence);
@@ -722,6 +734,10 @@ struct relay_hub {
   uint32_t heap_count, heap_capacity;
   relay_id_t *dirty, *resuming;
   uint32_t dirty_count, dirty_capacity, resuming_count, resuming_capacity;
+  relay_id_t *batched; /* sessions with events that may wait for others */
+  uint32_t batched_count, batched_capacity;
+  relay__timer_t batch_timer;
+  int64_t batch_due;         /* on the loop's clock: when the next batch may be written */
   relay_member_t **receipts; /* members with some to tell; NULL: it is gone */
   uint32_t receipt_count, receipt_capacity;
   relay_event_t *events, *spare_events;
@@ -756,6 +772,8 @@ struct relay_hub {
 };
 
 enum {
+  RELAY__BATCH_MS = 20,    /* between two writes of batched events */
+  RELAY__BATCH_SEATS = 32, /* sessions in a room from which on its members' events are batched */
   RELAY__READ = 512,
   RELAY__WRITE = 65536,
   RELAY__REPLIES = 262144,

@@ -107,7 +107,7 @@ static void tell(relay_hub_t *hub, const relay_room_t *room, const relay_member_
     if (seat->member != member && !(seat->rights & RELAY_RIGHT_PRESENCE)) continue;
     const bool is_shown = relay__view(user, seat->member->user, true) & RELAY__SEES_PERSON;
     if (!is_shown && !part) part = member_frame(hub, room, user, event, count, false);
-    relay__outbox_add(hub, seat->session, is_shown ? whole : part, false);
+    relay__room_add(hub, room, seat->session, is_shown ? whole : part);
   }
   relay__frame_release(hub, whole);
   if (part) relay__frame_release(hub, part);

@@ -39,13 +39,25 @@ void relay__room_send(relay_hub_t *hub, relay_room_t *room, relay_frame_t *frame
   }
 }
 
+bool relay__room_batches(const relay_room_t *room) {
+  return room->live_count >= RELAY__BATCH_SEATS;
+}
+
+void relay__room_add(relay_hub_t *hub, const relay_room_t *room, relay_session_t *session,
+                     relay_frame_t *frame) {
+  if (relay__room_batches(room))
+    relay__outbox_add_batched(hub, session, frame);
+  else
+    relay__outbox_add(hub, session, frame, false);
+}
+
 void relay__room_show(relay_hub_t *hub, const relay_room_t *room, const relay_user_t *user) {
   relay__views_t views = {.user = user};
   for (uint32_t i = 0; i < room->live_count; i++) {
     const relay_seat_t *seat = room->live[i];
     if (!(seat->rights & RELAY_RIGHT_PRESENCE)) continue;
     const relay__view_t view = relay__view(user, seat->member->user, true);
-    relay__outbox_add(hub, seat->session, relay__views_frame(hub, &views, view), false);
+    relay__room_add(hub, room, seat->session, relay__views_frame(hub, &views, view));
   }
   relay__views_release(hub, &views);
 }

@@ -69,6 +69,8 @@ void relay__timers_run(relay_hub_t *hub) {
     case RELAY__TIMER_ALARM:
       relay__alarm_timer(hub);
       break;
+    case RELAY__TIMER_BATCH: /* it wakes the loop, whose iteration ends with the batch */
+      break;
     }
   }
 }

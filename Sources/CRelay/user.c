@@ -102,6 +102,7 @@ static void announce(relay_hub_t *hub, relay_user_t *user) {
   for (uint32_t i = 0; i < user->members.count; i++) {
     const relay_room_t *room = ((relay_member_t *)relay__list_at(&user->members, i))->room;
     if (room->is_large) continue;
+    news.is_batched = relay__room_batches(room);
     for (uint32_t j = 0; j < room->live_count; j++) {
       const relay_seat_t *seat = room->live[j];
       relay_session_t *session = seat->session;
@@ -109,6 +110,7 @@ static void announce(relay_hub_t *hub, relay_user_t *user) {
       relay__news_tell(hub, &news, session, relay__view(user, session->user, true), seat->stamp);
     }
   }
+  news.is_batched = false;
   relay__watch_tell(hub, user, &news);
   relay__views_release(hub, &news.views);
 }

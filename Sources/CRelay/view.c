@@ -63,7 +63,11 @@ void relay__news_tell(relay_hub_t *hub, relay__news_t *news, relay_session_t *se
   /* It may know of what was in between from a room in which they are no longer together. */
   if (news->is_back && session->user != user && session->given < user->pending_since) return;
   session->stamp = news->stamp;
-  relay__outbox_add(hub, session, relay__views_frame(hub, &news->views, view), false);
+  relay_frame_t *frame = relay__views_frame(hub, &news->views, view);
+  if (news->is_batched)
+    relay__outbox_add_batched(hub, session, frame);
+  else
+    relay__outbox_add(hub, session, frame, false);
 }
 
 /* What was shared until now, and whom a block concerns. */

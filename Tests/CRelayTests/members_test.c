@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Members of a room, page by page, and the end of all sessions of a user. */
+/* Members of a room: page by page, the end of all sessions of a user, and events that are written in batches.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,5 +95,66 @@ TEST(closed_sessions, "members: all sessions of one user are closed, and nobody 
   }
   EXPECT(peer_hears_nothing_of(bob, "bye"));
   peer_leave(bob);
+  host_end(host);
+}
+
+enum { NOON = 43200000, SEATS = 33, BATCH = 20 };
+
+static void hears(peer_t *peer, const char *type, const char *user) {
+  char part[64];
+  snprintf(part, sizeof part, "\"user\":\"%s\"", user);
+  const char *event = peer_hear(peer);
+  EXPECT_CONTAINS(event, type);
+  EXPECT_CONTAINS(event, part);
+}
+
+static void hears_join(peer_t *peer, const char *user) {
+  hears(peer, "\"type\":\"member\"", user);
+  hears(peer, "\"type\":\"presence\"", user);
+}
+
+static peer_t *join_as(host_t *host, const char *user) {
+  peer_t *peer = peer_open(host_port(host), user, "");
+  peer_join(peer, "live.a");
+  return peer;
+}
+
+TEST(batches, "members: a room with many sessions gets joins in batches, and in their order") {
+  host_t *host = host_start(NULL);
+  host_set_clock(host, NOON);
+  peer_t *peers[SEATS];
+  char name[16];
+  for (int i = 0; i < SEATS; i++) {
+    snprintf(name, sizeof name, "u%02d", i);
+    peers[i] = join_as(host, name);
+  }
+  host_pass(host, 1000);
+  peer_t *watcher = peers[0];
+  for (int i = 1; i < SEATS; i++) {
+    snprintf(name, sizeof name, "u%02d", i);
+    hears_join(watcher, name);
+  }
+  /* After a pause the first one comes at once, and the next ones together. */
+  peer_t *ann = join_as(host, "ann");
+  hears_join(watcher, "ann");
+  peer_t *bob = join_as(host, "bob"), *carol = join_as(host, "carol");
+  EXPECT(!peer_hear_within(watcher, 100));
+  host_pass(host, BATCH);
+  hears_join(watcher, "bob");
+  hears_join(watcher, "carol");
+  /* A reply takes along what waits. */
+  peer_t *eve = join_as(host, "eve");
+  peer_say(watcher, "{\"type\":\"ping\",\"id\":1}");
+  hears_join(watcher, "eve");
+  EXPECT_CONTAINS(peer_hear(watcher), "\"pong\"");
+  /* So does a message. */
+  peer_t *fred = join_as(host, "fred");
+  peer_say(fred, "{\"type\":\"send\",\"room\":\"live.a\",\"body\":1}");
+  hears_join(watcher, "fred");
+  EXPECT_CONTAINS(peer_hear(watcher), "\"message\"");
+  EXPECT(!peer_hear_within(watcher, 100));
+  peer_t *others[] = {ann, bob, carol, eve, fred};
+  for (int i = 0; i < 5; i++) peer_leave(others[i]);
+  for (int i = 0; i < SEATS; i++) peer_leave(peers[i]);
   host_end(host);
 }
