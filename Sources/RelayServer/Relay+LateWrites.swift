@@ -86,7 +86,7 @@ extension Relay {
   }
 
   private func submit(_ write: LateWrite, _ number: Int, _ work: @escaping LateWrites.Work) {
-    store.submit(work) { [self] result in
+    store.submit(work, isUrgent: false) { [self] result in
       assumeIsolated { $0.conclude(write, number, result) }
     }
   }

@@ -41,6 +41,8 @@ final class GroupCommit: Sendable {
     var works: [Work] = []
     /// True if a drain is under way or requested.
     var isDraining = false
+    /// True if a drain is set for later, for works that are not urgent.
+    var isDrainSet = false
     var isStopped = false
   }
 
@@ -76,16 +78,37 @@ final class GroupCommit: Sendable {
 
   var statistics: StoreStatistics { counted.withLock { $0 } }
 
-  /// Whether the caller has to see to a drain.
-  func append(_ work: Work) -> Bool {
-    let (isStopped, needsDrain) = queue.withLock { queue in
-      guard !queue.isStopped else { return (true, false) }
+  /// The drain that the caller of ``append(_:isUrgent:)`` has to see to.
+  enum Drain { case none, now, later }
+
+  /// - Parameter isUrgent: False if the work may wait for others, so that it shares their commit.
+  func append(_ work: Work, isUrgent: Bool) -> Drain {
+    let drain: Drain? = queue.withLock { queue in
+      guard !queue.isStopped else { return nil }
       queue.works.append(work)
-      defer { queue.isDraining = true }
-      return (false, !queue.isDraining)
+      guard !queue.isDraining else { return Drain.none }
+      if isUrgent {
+        queue.isDraining = true
+        return .now
+      }
+      defer { queue.isDrainSet = true }
+      return queue.isDrainSet ? Drain.none : .later
     }
-    if isStopped { onCommit([work.task.failed(.closed)]) }
-    return needsDrain
+    guard let drain else {
+      onCommit([work.task.failed(.closed)])
+      return .none
+    }
+    return drain
+  }
+
+  /// Begins the drain that was set for later. False if there is nothing to do, or if a drain is under way.
+  func beginSetDrain() -> Bool {
+    queue.withLock { queue in
+      queue.isDrainSet = false
+      guard !queue.isDraining, !queue.works.isEmpty else { return false }
+      queue.isDraining = true
+      return true
+    }
   }
 
   /// Accepts no more work; false when that was so already.

@@ -84,9 +84,11 @@ public final class Store: Sendable {
   /// - Parameters:
   ///   - work: Runs on the writer's thread. It must not keep the transaction.
   ///   - rows: About how many rows it writes. A transaction is bounded by them.
+  ///   - isUrgent: False if nobody waits for the work: it then waits up to ``longestWait`` for a transaction that others
+  ///     need. Its place in the order stays.
   ///   - completion: Handed to `onCommit` when the transaction is on disk or has failed.
   public func submit<T: Sendable>(
-    _ work: @escaping @Sendable (Transaction) throws -> T, rows: Int = 1,
+    _ work: @escaping @Sendable (Transaction) throws -> T, rows: Int = 1, isUrgent: Bool = true,
     completion: @escaping @Sendable (Result<T, StoreError>) -> Void
   ) {
     queue(
@@ -96,8 +98,11 @@ public final class Store: Sendable {
           return { completion(.success(value)) }
         },
         failed: { error in { completion(.failure(error)) } }),
-      rows: rows)
+      rows: rows, isUrgent: isUrgent)
   }
+
+  /// For how long a work that is not urgent waits for others. A commit of its own costs more than the work.
+  static let longestWait = DispatchTimeInterval.milliseconds(50)
 
   /// Queues a message for the next transaction, as ``submit(_:rows:completion:)`` with ``Transaction/append(_:)`` does.
   /// Costs less: the messages of a transaction share what they can.
@@ -106,8 +111,17 @@ public final class Store: Sendable {
       .message(GroupCommit.Message(draft, completion: completion)), rows: 1 + draft.jobs.count + draft.silenced.count)
   }
 
-  private func queue(_ task: GroupCommit.Task, rows: Int) {
-    if writer.append(GroupCommit.Work(rows: rows, task: task)) { Self.drain(writer, pool, threads) }
+  private func queue(_ task: GroupCommit.Task, rows: Int, isUrgent: Bool = true) {
+    // A simulation has no time of its own.
+    let isUrgent = if case .own = threads { isUrgent } else { true }
+    switch writer.append(GroupCommit.Work(rows: rows, task: task), isUrgent: isUrgent) {
+    case .none: break
+    case .now: Self.drain(writer, pool, threads)
+    case .later:
+      DispatchQueue.global().asyncAfter(deadline: .now() + Self.longestWait) { [writer, pool, threads] in
+        if writer.beginSetDrain() { Self.drain(writer, pool, threads) }
+      }
+    }
   }
 
   /// Group after group, each by itself, so that others may have the writer's thread in between.

@@ -102,6 +102,39 @@ import Testing
     #expect(test.groups.all == [1, 2, 2])
   }
 
+  @Test func `a work that is not urgent shares the next commit, in its place`() async throws {
+    let order = Mutex<[String]>([])
+    func submit(_ name: String, isUrgent: Bool, then done: @escaping @Sendable () -> Void = {}) {
+      test.store.submit({ _ in order.withLock { $0.append(name) } }, isUrgent: isUrgent) { _ in done() }
+    }
+    await withCheckedContinuation { continuation in
+      submit("late", isUrgent: false)
+      submit("later", isUrgent: false)
+      submit("urgent", isUrgent: true) { continuation.resume() }
+    }
+    #expect(order.withLock { $0 } == ["late", "later", "urgent"])
+    #expect(test.groups.all == [3])
+  }
+
+  @Test func `a work that is not urgent is stored without another`() async throws {
+    for _ in 0..<2 {
+      await withCheckedContinuation { continuation in
+        test.store.submit({ try $0.prepareRoom() }, isUrgent: false) { _ in continuation.resume() }
+      }
+    }
+    #expect(test.groups.all == [1, 1])
+    #expect(try await test.read { try $0.room(room) } != nil)
+  }
+
+  @Test func `closing the store commits works that are not urgent`() async throws {
+    let isStored = Mutex(false)
+    test.store.submit({ try $0.prepareRoom() }, isUrgent: false) { result in
+      isStored.withLock { $0 = (try? result.get()) != nil }
+    }
+    test.store.close()
+    #expect(isStored.withLock { $0 })
+  }
+
   @Test func `one bad work fails alone, and takes its writes and its seq with it`() async throws {
     try await test.write { try $0.prepareRoom() }
     let works: [@Sendable (Transaction) throws -> Int64] = [
