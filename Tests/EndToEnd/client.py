@@ -118,7 +118,7 @@ class Refused(Exception):
 
 
 class Session:
-    """Frames that nobody has asked for yet wait in `inbox`, in the order of their arrival."""
+    """A connection of one user. `inbox` keeps the frames that the test has not taken, in the order of their arrival."""
 
     def __init__(self, relay: Relay, user: str | None = None, *, headers: dict[str, str] | None = None, **hello: Any):
         self.inbox: list[Frame] = []
@@ -217,7 +217,7 @@ class Session:
         self._line.cut()
 
     def closed(self, within: float = DEADLINE) -> int | None:
-        """Waits until the server has closed and returns its close code; what came before is in the inbox."""
+        """Waits until the relay has closed, and returns its close code. Earlier frames are in the inbox."""
         end = time.monotonic() + within
         while True:
             try:

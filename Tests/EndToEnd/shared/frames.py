@@ -12,7 +12,7 @@ _COMMA = re.compile(r"\s*,\s*")
 
 
 class Frame(dict):
-    """A JSON object and the text it came as."""
+    """A JSON object, and the text that it was parsed from."""
 
     def __init__(self, text: str):
         super().__init__(json.loads(text))
@@ -20,7 +20,7 @@ class Frame(dict):
 
     @property
     def body_text(self) -> str | None:
-        """The value of the first `body` exactly as it stands in the text."""
+        """The text of the first `body`, byte for byte."""
         found = _BODY.search(self.text)
         if found is None:
             return None
@@ -29,7 +29,7 @@ class Frame(dict):
 
     @property
     def messages(self) -> list["Frame"]:
-        """The objects of `messages`, each with its own text."""
+        """The objects in `messages`, each with its own text."""
         found = _MESSAGES.search(self.text)
         parts: list[Frame] = []
         position = found.end() if found else len(self.text)

@@ -42,7 +42,7 @@ def frame(
 
 
 def next_frame(received: bytearray) -> tuple[int, bool, bytes] | None:
-    """Removes the server's next frame from `received`: opcode, is_final and payload; None while it is incomplete."""
+    """Removes the next frame from `received`: returns opcode, is_final and payload, or None if it is incomplete."""
     if len(received) < 2:
         return None
     assert not received[1] & 0x80, "the server masks its frames"
@@ -61,7 +61,7 @@ def next_frame(received: bytearray) -> tuple[int, bool, bytes] | None:
 
 
 def upgrade_request(port: int, headers: dict[str, str | None] | None = None, path: str = "/v1/connect") -> bytes:
-    """The request that begins a WebSocket; a header whose value is None is left out."""
+    """Returns the request that opens a WebSocket. A header with the value None is left out."""
     wanted = {
         "Host": f"127.0.0.1:{port}",
         "Connection": "Upgrade",
@@ -101,7 +101,7 @@ class Wire:
         self.send_bytes(frame(TEXT, text.encode() if isinstance(text, str) else text))
 
     def upgrade(self, headers: dict[str, str | None] | None = None, path: str = "/v1/connect") -> Answer:
-        """Requests a session; a header whose value is None is left out."""
+        """Requests a session; a header with the value None is left out."""
         request = upgrade_request(self.port, headers, path)
         self.send_bytes(request)
         answer = self.response()
@@ -158,16 +158,16 @@ class Connection(asyncio.Protocol):
         self._texts: asyncio.Queue[str | None] = asyncio.Queue()
         self.on_text = on_text or self._texts.put_nowait
         self.answers_pings = True
-        #: Status of the answer to the upgrade, once it came.
+        #: The status of the answer to the upgrade, or None before it.
         self.status: int | None = None
-        #: The server's close code: 1005 for a close frame without, None for a cut, or not yet.
+        #: The relay's close code: 1005 for a close frame without a code, None before it and for a cut.
         self.code: int | None = None
         self.pings = 0
-        #: What the newest ping said.
+        #: The payload of the newest ping.
         self.ping = b""
         self.has_said_close = False
         self.is_closed_by_server = False
-        #: The end is this side's doing, or one that the scenario brought about.
+        #: True if this side or the test ends the connection.
         self.may_be_cut = False
         self.ended = asyncio.get_running_loop().create_future()
         self._answered = asyncio.get_running_loop().create_future()
@@ -177,7 +177,7 @@ class Connection(asyncio.Protocol):
 
     @classmethod
     async def dial(cls, port: int, receive_buffer: int | None = None) -> "Connection":
-        """A bare TCP connection, on which nothing was said yet."""
+        """Opens a TCP connection and sends nothing."""
         bare = socket.socket()
         bare.setblocking(False)
         if receive_buffer is not None:
@@ -190,7 +190,7 @@ class Connection(asyncio.Protocol):
 
     @classmethod
     async def open(cls, port: int, headers: dict[str, str | None] | None = None, **dial: int | None) -> "Connection":
-        """A connection that has been upgraded."""
+        """Opens a connection and upgrades it."""
         connection = await cls.dial(port, **dial)
         connection.write(upgrade_request(port, headers))
         if (status := await connection.answer()) is None:
@@ -211,12 +211,12 @@ class Connection(asyncio.Protocol):
             self.cut()
 
     async def answer(self) -> int | None:
-        """The status of the answer to the upgrade, or None when the connection ended before."""
+        """Returns the status of the answer to the upgrade, or None if the connection ends before it."""
         async with asyncio.timeout(DEADLINE):
             return await asyncio.shield(self._answered)
 
     async def end(self, within: float = DEADLINE) -> int | None:
-        """Waits until the connection has ended; the close code."""
+        """Waits until the connection has ended, and returns the close code."""
         async with asyncio.timeout(within):
             await asyncio.shield(self.ended)
         return self.code
@@ -230,7 +230,7 @@ class Connection(asyncio.Protocol):
         self.write(frame(TEXT, text.encode() if isinstance(text, str) else text))
 
     def close(self, code: int = 1000) -> None:
-        """Says goodbye; the server then ends the connection."""
+        """Sends a close frame. The relay then ends the connection."""
         self.has_said_close = True
         self.write(frame(CLOSE, struct.pack("!H", code)))
 
@@ -240,14 +240,14 @@ class Connection(asyncio.Protocol):
         self._transport.abort()
 
     def reset(self) -> None:
-        """Ends the connection by RST, as a crashed machine or a firewall does."""
+        """Ends the connection with RST, as a crashed machine or a firewall does."""
         self.may_be_cut = True
         bare = self._transport.get_extra_info("socket")
         bare.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self._transport.abort()
 
     def pause(self) -> None:
-        """Reads nothing more, so that what the server writes piles up at its side."""
+        """Stops reading, so that the frames wait on the side of the relay."""
         self._transport.pause_reading()
 
     def resume(self) -> None:
