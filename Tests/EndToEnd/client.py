@@ -90,23 +90,28 @@ class Line:
             raise ConnectionClosed(self.code) from None
 
     def _read(self) -> None:
+        try:
+            with contextlib.suppress(OSError, ConnectionClosed):
+                self._read_frames()
+        finally:
+            self._texts.put(None)
+            self._wire.socket.close()
+
+    def _read_frames(self) -> None:
         pieces = b""
-        with contextlib.suppress(OSError, ConnectionClosed):
-            while (got := self._wire.next_frame(None)) is not None:
-                opcode, is_final, payload = got
-                if opcode == PING:
-                    self._write(frame(PONG, payload))
-                elif opcode == CLOSE:
-                    self.code = int.from_bytes(payload[:2]) if payload else 1005
-                    if not self._has_sent_close:
-                        self._write(self._closing(self.code if payload else 1000))
-                elif opcode in (TEXT, CONTINUATION):
-                    pieces += payload
-                    if is_final:
-                        self._texts.put(pieces.decode())
-                        pieces = b""
-        self._texts.put(None)
-        self._wire.socket.close()
+        while (got := self._wire.next_frame(None)) is not None:
+            opcode, is_final, payload = got
+            if opcode == PING:
+                self._write(frame(PONG, payload))
+            elif opcode == CLOSE:
+                self.code = int.from_bytes(payload[:2]) if payload else 1005
+                if not self._has_sent_close:
+                    self._write(self._closing(self.code if payload else 1000))
+            elif opcode in (TEXT, CONTINUATION):
+                pieces += payload
+                if is_final:
+                    self._texts.put(pieces.decode())
+                    pieces = b""
 
 
 class Refused(Exception):
