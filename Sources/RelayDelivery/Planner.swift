@@ -28,18 +28,18 @@ public struct Planner: Sendable {
   /// True if the sender of a message receives a report when the result of its push is known. If not, the sender receives
   /// the planned report, or the report that was made with the decision.
   public func reportsResult(of message: PlanMessage, about member: PlanMember, now: Timestamp) -> Bool {
-    member.report != .none && !isReportPlanned(about: member.recipient, member.report, of: message.facts)
-      && !member.recipient.hidesResult(facts(of: member, message, now: now))
+    isReported(member, of: message.facts) && !member.recipient.hidesResult(facts(of: member, message, now: now))
   }
 
-  /// True if the sender of a message receives the planned report about a member, and no other.
-  private func isReportPlanned(about recipient: Recipient, _ report: MemberReport, of message: MessageFacts) -> Bool {
-    guard message.hiddenReportDelay(policy) != nil else { return false }
-    switch report {
+  /// True if the sender of a message receives reports about a member, and not only the planned one.
+  private func isReported(_ member: PlanMember, of message: MessageFacts) -> Bool {
+    let isPlanned: Bool
+    switch member.report {
     case .none: return false
-    case .planned(let isPlanned): return isPlanned
-    case .unplanned: return recipient.hidesPresence(from: message.sender)
+    case .planned(let planned): isPlanned = planned
+    case .unplanned: isPlanned = member.recipient.hidesPresence(from: message.sender)
     }
+    return !isPlanned || message.hiddenReportDelay(policy) == nil
   }
 
   private func add(
@@ -90,9 +90,7 @@ public struct Planner: Sendable {
   private func reportedOutcome(
     of message: MessageFacts, _ member: PlanMember, _ facts: RecipientFacts, now: Timestamp
   ) -> Decision.Outcome? {
-    guard member.report != .none, !isReportPlanned(about: member.recipient, member.report, of: message),
-      member.recipient.hidesResult(facts)
-    else { return nil }
+    guard isReported(member, of: message), member.recipient.hidesResult(facts) else { return nil }
     var shown = facts
     if shown.hasBlockedSender {
       // A blocked sender does not see whether the member is online.

@@ -86,10 +86,7 @@ extension Relay {
     } then: { relay, deleted in
       defer { relay.unpin(room) }
       guard let deleted = try? deleted.get(), deleted.isChanged else { return }
-      var traits = relay.undecided[handle, seq] ?? MessageTraits(from: deleted.from)
-      traits.isDeleted = true
-      if (relay.hub.position(of: handle)?.seq ?? 0) >= seq { relay.undecided[handle, seq] = traits }
-      relay.reports.cancelPlan(of: seq, in: handle)
+      relay.deliveries.deleted(seq, from: deleted.from, in: handle, on: relay)
       relay.show("deleted", seq, at: now, body: nil, in: room, handle, cause, deleted)
     }
     _ = try check(deleted, isBy: sender)  // false where it was deleted before

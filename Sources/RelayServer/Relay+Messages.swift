@@ -124,8 +124,8 @@ extension Relay {
     // The store may commit a join before this message. The new member's push is then decided after the commit.
     let needsWait = away.needsWait || isAsked && joins[room] != nil
     let delivery = delivery(of: traits, in: handle, room, showsPresence: message.showsPresence)
-    let ticket = messageDecisions.begin(decisionCount(for: away.users), in: handle)
-    let plan = ticket.isDecided ? plan(traits, at: now, for: away.users, in: room) : Plan()
+    let ticket = deliveries.begin(for: away.users, in: handle, on: self)
+    let plan = ticket.isDecided ? deliveries.plan(traits, at: now, for: away.users, in: room, on: self) : Plan()
     let isWaitedFor = needsWait || !ticket.isDecided
     let draft = MessageDraft(
       room: room, from: message.from, time: now, body: message.body, mentions: request.mentions,
@@ -137,19 +137,20 @@ extension Relay {
       assumeIsolated { relay in
         defer { relay.unpin(room) }
         if case .success(let stored) = result, !stored.isDuplicate {
-          relay.note(traits, stored, in: handle, waits: isWaitedFor, reports: isReported)
+          relay.deliveries.stored(
+            stored.seq, traits, at: stored.time, in: handle, waits: isWaitedFor, isReported: isReported, on: relay)
           var shown = message.shown(to: ticket.isDecided ? away.users : [])
           // The members that this message would have been decided for at once become due at once.
           shown.isDueNow = !ticket.isDecided && (request.push.kind == .call || isReported)
           relay.hub.publish(shown, seq: stored.seq, time: stored.time, in: handle)
         }
-        relay.messageDecisions.end(ticket)
+        relay.deliveries.end(ticket)
         tell(relay, result.map { SentMessage(stored: $0, delivery: $0.isDuplicate ? nil : delivery) })
         guard case .success(let stored) = result else { return }
         relay.tally.acknowledgements.observe((ContinuousClock.now - accepted).seconds)
         // After the reply, as for a push that the gateway answers.
         guard !stored.isDuplicate else { return }
-        relay.conclude(plan, stored.seq, in: handle)
+        relay.deliveries.conclude(plan, stored.seq, in: handle, on: relay)
         guard let sender = relay.hub.user(traits.from) else { return }
         if let answered = stored.response?.response.message.seq {
           // Of a notification they have read no more than its message; badges may have changed with it.
@@ -157,7 +158,7 @@ extension Relay {
           relay.worker.wake()
         } else {
           // Who answers has read.
-          relay.reportReceived(handle, sender, upTo: stored.seq)
+          relay.deliveries.reportReceived(handle, sender, upTo: stored.seq, on: relay)
         }
       }
     }
@@ -168,14 +169,5 @@ extension Relay {
         draft.jobs = plan.pushes.map(JobDraft.init)
         return try transaction.append(draft)
       }, rows: 1 + plan.pushes.count + draft.silenced.count, completion: stored)
-  }
-
-  /// Keeps what the decisions that are still to be made need of a message, and who waits to hear how it went.
-  private func note(
-    _ traits: MessageTraits, _ stored: Appended, in room: RoomHandle, waits: Bool, reports: Bool
-  ) {
-    // The sender as well, who may be gone from memory when the others are decided.
-    if waits || !traits.isPlain { undecided[room, stored.seq] = traits }
-    if reports { self.report(on: stored.seq, traits, at: stored.time, in: room) }
   }
 }

@@ -59,9 +59,9 @@ extension Relay {
     }
     for message in undecided {
       hub.restoreMessage(message.seq, time: message.time, from: hub.user(message.from), in: handle)
-      let traits = MessageTraits(message, parser)
-      self.undecided[handle, message.seq] = traits
-      if message.reports { report(on: message.seq, traits, at: message.time, in: handle) }
+      deliveries.stored(
+        message.seq, MessageTraits(message, parser), at: message.time, in: handle, waits: true,
+        isReported: message.reports, on: self)
     }
     hub.resume(handle)
     return handle

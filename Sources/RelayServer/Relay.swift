@@ -43,19 +43,10 @@ actor Relay {
   var changed: [UserID: Int] = [:]
   /// Up to which change it is no longer known whose they were.
   var changesForgotten = 0
-  /// Of messages that wait to be decided.
-  var undecided = UndecidedTraits()
-  var reports = ReportedMessages()
+  /// Undecided messages, reports and holds.
+  let deliveries = Deliveries()
   /// Edits and deletions of the rooms in memory that had any.
   var changedRooms: [RoomHandle: RoomChanges] = [:]
-  /// Users whose pushes are being decided again, and whether something has changed since that began.
-  var reconsidered: [UserID: Bool] = [:]
-  var isEndingHolds = false
-  var areMoreHoldsOver = false
-  /// When ``endHolds()`` is called next; nil: nothing is held, as far as is known.
-  var holdAlarm: Timestamp?
-  /// Users with pushes whose hold is over, and that wait by the rules 7 to 9.
-  var releases = Releases()
   /// What the rooms in memory do.
   var policies: [RoomHandle: RoomPolicy] = [:]
   /// Idempotency keys of rooms that keep nothing.
@@ -71,12 +62,6 @@ actor Relay {
   var streams: [ExchangeHandle: Task<Void, Never>] = [:]
   /// What is counted here; the rest of ``metrics(_:)`` is counted where it happens.
   var tally = Tally()
-  var pace = PushPace()
-  var quietClock = QuietClock()
-  /// Members whose undecided messages are decided slice after slice, and whether a slice is under way.
-  var dueMembers = DueMembers()
-  var isDecidingDue = false
-  var messageDecisions = MessageDecisions()
   var lateWrites = LateWrites()
   /// The next try of late writes that have failed.
   var lateRetry: Task<Void, Never>?
@@ -136,8 +121,8 @@ actor Relay {
     try await store.write { try $0.decideHeldAgain(by: now) }
     // Unowned is safe: the worker ends before the relay does.
     await worker.listen { [unowned self] in await heard($0) }
-    await reviewPushes()
-    endHolds()
+    await deliveries.holds.review(on: self)
+    deliveries.holds.end(on: self)
     // Who joins a room before its turn has come loads it first, as on every other day.
     try await withThrowingTaskGroup(of: Void.self) { tasks in
       for (index, room) in undecided.enumerated() {
@@ -201,7 +186,7 @@ actor Relay {
 
   /// Ends the hub's loop. Members that are still due are decided by the next run.
   func stopHub() {
-    dueMembers = DueMembers()
+    deliveries.stop()
     hub.stop()
   }
 
@@ -216,14 +201,14 @@ actor Relay {
       case .userAway(let user, let lastSeen): saveLastSeen(lastSeen, of: user)
       case .userGone(let user): people[user] = nil
       case .userDue(let user): userDue(user)
-      case .alarm: alarmCame()
+      case .alarm: deliveries.alarmCame(on: self)
       case .clockSet(let step): clockWasSet(by: step)
       case .marked(let room, let user, let read, let received):
         saveMarks(room, user, read: read, received: received)
-        reportReceived(room, user, upTo: max(read, received))
+        deliveries.reportReceived(room, user, upTo: max(read, received), on: self)
       case .cursor(let room, let seq):
         saveCursor(seq, of: room)
-        undecided.forget(room, upTo: seq)
+        deliveries.decided(room, upTo: seq)
       case .due(let room, let user): due.append((room, user))
       case .sessionEnded(let session):
         permissions[session] = nil
@@ -233,11 +218,10 @@ actor Relay {
       case .roomGone(let room):
         policies[room] = nil
         changedRooms[room] = nil
-        undecided.forget(room)
-        reports.forget(room)
+        deliveries.forget(room)
       }
     }
-    if !due.isEmpty { decide(due) }
+    if !due.isEmpty { deliveries.decide(due, on: self) }
   }
 
   /// The types that the hub answers by itself, or hands over as ``HubEvent/send(_:)``.
@@ -250,9 +234,9 @@ actor Relay {
 
   private func heard(_ news: PushWorker.News) {
     switch news {
-    case .ended(let state, let message, let user): reportPush(state, of: message, to: user)
+    case .ended(let state, let message, let user): deliveries.reportPush(state, of: message, to: user, on: self)
     case .deviceForgotten(let user): reloadInTime(user)
-    case .pushOutdated(let user): reconsider(user)
+    case .pushOutdated(let user): deliveries.holds.reconsider(user, on: self)
     }
   }
 

@@ -18,7 +18,12 @@ import Testing
       id: "\(room)-\(seq)", room: room, seq: seq, time: .at(seq), traits: MessageTraits(from: ann), device: device,
       isHeld: true, due: .at(2 * hour), level: .active, marks: Marks(read: 0, received: 0))
     change(&push)
-    return push
+    // The initialiser takes the values that the store has.
+    return OpenPush(
+      id: push.id, room: push.room, seq: push.seq, time: push.time, traits: push.traits, device: push.device,
+      isHeld: push.isHeld, due: push.due, level: push.level, isUnknown: push.isUnknown,
+      isNotifyAnyway: push.isNotifyAnyway, isDigest: push.isDigest, mergedInto: push.mergedInto,
+      collapse: push.collapse, marks: push.marks)
   }
 
   static func queued(_ seq: Int64, _ change: (inout OpenPush) -> Void = { _ in }) -> OpenPush {
@@ -89,6 +94,8 @@ import Testing
     let short = { (push: inout OpenPush) in push.traits.push.lifetime = .seconds(2 * 3600) }
     let plan = plan([Self.push(2), Self.push(1, short)], of: Self.bobs(quiet: Self.silenced))
     #expect(plan.nextEnd == .at(2 * hour + 1))
+    #expect(
+      self.plan([Self.push(2, short), Self.push(1)], of: Self.bobs(quiet: Self.silenced)).nextEnd == .at(2 * hour + 2))
   }
 
   // MARK: The end of a push
@@ -186,6 +193,10 @@ import Testing
     #expect(second.made == [Made("dev-1", .wait(until: .at(1) + .seconds(3603)))])
     #expect(second.nextEnd == .at(1) + .seconds(3603))
     #expect(planner.waitsEnd == released + .seconds(45))
+    var reversed = HoldPlanner(policy: DeliveryPolicy(receiptWait: .seconds(60)), released: released)
+    _ = reversed.release([short], of: recipient, isLast: false, now: Self.now)
+    _ = reversed.release([Self.push(2)], of: recipient, isLast: true, now: Self.now)
+    #expect(reversed.waitsEnd == planner.waitsEnd)
   }
 
   @Test func `the grace of a recipient who was just here holds a push`() {
@@ -220,6 +231,7 @@ import Testing
     #expect(actions(Self.queued(1) { $0.level = nil }) == [Made("tea-1", .push(.active))])
     let urgent = Self.queued(1) { $0.traits.push.level = .timeSensitive }
     #expect(actions(urgent) == [Made("tea-1", .push(.timeSensitive))])
+    #expect(plan([urgent]).decisions.first?.explanation.facts.released == nil)
     let soft = Self.bobs(quiet: QuietFacts(mode: .passive, until: .at(3 * hour)))
     #expect(actions(Self.queued(1), of: soft) == [Made("tea-1", .push(.passive))])
     #expect(!plan([urgent]).hasReleases)
@@ -398,6 +410,9 @@ import Testing
     // A push that ended does not count any more.
     #expect(actions(loud, merged(2, .active)) == [Made("tea-3", .push(.active))])
     #expect(actions(loud, merged(2, .timeSensitive)).isEmpty)
+    var urgent = loud
+    urgent.traits.push.level = .timeSensitive
+    #expect(actions(urgent, merged(2, .active)).isEmpty)
     // A push that is merged into another head says nothing about this one.
     let other = Self.queued(2) {
       $0.mergedInto = "tea-9"

@@ -177,6 +177,7 @@ import Testing
     let plan = plan(Self.message(isNotifyAnyway: true), member)
     #expect(plan.pushes.map(\.level) == [.active] && plan.holdEnd == nil)
     #expect(plan.pushes.first?.explanation.facts.message.isNotifyAnyway == true)
+    #expect(!PlanMessage(MessageTraits(from: ann), in: Self.tea, at: .at(0)).facts.isNotifyAnyway)
   }
 
   @Test mutating func `an app without an entitlement lowers the level`() {

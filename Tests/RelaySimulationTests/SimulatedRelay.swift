@@ -73,7 +73,7 @@ final class SimulatedRelay {
         await worker.takeOver()
         try await relay.start()
       })
-    onHub { $0.pace = PushPace(most: 3) }
+    onHub { $0.deliveries.use(PushPace(most: 3)) }
   }
 
   /// The defaults, but nobody is told to be slower.
@@ -223,7 +223,7 @@ final class SimulatedRelay {
 extension Relay {
   /// Whether something is under way that others wait for.
   fileprivate var isBusy: Bool {
-    !reconsidered.isEmpty || !pins.isEmpty || !loads.isEmpty || readings > 0 || isEndingHolds
+    deliveries.holds.isBusy || !pins.isEmpty || !loads.isEmpty || readings > 0
   }
 }
 

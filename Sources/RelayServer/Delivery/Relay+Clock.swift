@@ -5,24 +5,13 @@ import RelayHub
 import RelayProtocol
 import RelayStore
 
-/// Work that is due at a time of the wall clock, and the reaction to a wall clock that is set.
+/// The reaction to a wall clock that is set.
 extension Relay {
-  /// Arms the hub's one alarm for the next end of a hold or planned report.
-  func armAlarm() { hub.setAlarm([holdAlarm, reports.nextPlan].compactMap { $0 }.min()) }
-
-  func alarmCame() {
-    if let time = holdAlarm, time <= hub.now { endHolds() }
-    reportHidden()
-    armAlarm()
-  }
-
   /// Keeps the length of waits and planned reports, and decides again all pushes that depend on the wall clock: quiet hours
   /// may have begun or ended, and a Focus may be stale. The hub has armed its alarms anew.
   func clockWasSet(by step: Duration) {
     log.notice("the wall clock was set", metadata: ["seconds": "\(step.components.seconds)"])
-    reports.movePlans(by: step)
-    releases.move(by: step)
-    armAlarm()
+    deliveries.clockWasSet(by: step, on: self)
     moveStored(by: step, setTo: hub.now)
   }
 
@@ -36,7 +25,7 @@ extension Relay {
       assumeIsolated { relay in
         switch result {
         case .success:
-          relay.endHolds()
+          relay.deliveries.holds.end(on: relay)
           relay.worker.wake()
         case .failure(let error):
           _ = relay.requestError(error)  // logs the failure

@@ -64,13 +64,13 @@ extension Relay {
       try users.map { try reader.marks(of: $0.0, in: room) }
     }
     let now = hub.now
-    let members = zip(users, marks).lazy.map { [self] user, marks in
+    let members = zip(users, marks).map { user, marks in
       let recipient = recipient(user.1)
       let membership = Membership(newest(marks, of: user.0, in: room), nil, at: message.seq, shown: now)
-      return PlanMember(user.0, recipient, as: membership, quiet: quiet(of: recipient, at: now))
+      return PlanMember(user.0, recipient, as: membership, quiet: deliveries.quiet(of: recipient, at: now))
     }
-    return plan(
-      PlanMessage(traits, in: room, at: message.time, isNotifyAnyway: true), for: members, now: now)
+    let message = PlanMessage(traits, in: room, at: message.time, isNotifyAnyway: true)
+    return deliveries.plan(message, for: members, now: now, on: self)
   }
 
   /// A member's stored marks, or those that are not stored yet.

@@ -62,7 +62,8 @@ extension Relay {
     let recipient = recipient(user)
     let presence = hub.member(user, of: room).map { RoomMember($0).presence }
     let member = PlanMember(
-      name, recipient, as: Membership(forNextMessage: presence, now: now), quiet: quiet(of: recipient, at: now))
+      name, recipient, as: Membership(forNextMessage: presence, now: now),
+      quiet: deliveries.quiet(of: recipient, at: now))
     return planner.decisions(about: PlanMessage(message, in: roomName, at: now), for: member, now: now)
   }
 }

@@ -34,7 +34,7 @@ extension Relay {
     let recipient = recipient(handle)
     let decisions = planner.decisions(
       about: PlanMessage(MessageTraits(from: sender, push: push), in: room, at: now),
-      for: PlanMember(user, recipient, as: .absent, quiet: quiet(of: recipient, at: now)), now: now)
+      for: PlanMember(user, recipient, as: .absent, quiet: deliveries.quiet(of: recipient, at: now)), now: now)
     for decision in decisions { tally.count(decision.outcome) }
     let pushes = decisions.compactMap(\.push)
     let draft = MessageDraft(
@@ -53,7 +53,9 @@ extension Relay {
       return .notification(200, to: user, posted, devices)
     }
     worker.wake()
-    if let end = decisions.compactMap(\.explanation.decision.holdEnd).min() { expectHoldEnd(by: end) }
+    if let end = decisions.compactMap(\.explanation.decision.holdEnd).min() {
+      deliveries.holds.expectEnd(by: end, on: self)
+    }
     return .notification(201, to: user, posted, decisions.map { ($0.device?.id, $0.explanation.decision) })
   }
 }

@@ -51,8 +51,8 @@ extension Relay {
     case .refused(let refusal): throw RequestError(.conflict, refusal.rawValue, at: "/path/id")
     case .begun:
       // Also where this request ends here.
-      expectHoldEnd(by: hub.now)
-      try await decideAgain(user)
+      deliveries.holds.expectEnd(by: hub.now, on: self)
+      try await deliveries.holds.decideAgain(user, on: self)
     }
     return try await getPush(call)
   }

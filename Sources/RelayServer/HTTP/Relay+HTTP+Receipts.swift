@@ -39,7 +39,7 @@ extension Relay {
     }
     if received.isNews {
       for (message, _) in try await store.read({ try $0.reported(by: id, limit: PushWorker.mostReported) }) {
-        reportPush(.onPhone, of: message, to: received.user)
+        deliveries.reportPush(.onPhone, of: message, to: received.user, on: self)
       }
     }
     return .json(200) {

@@ -121,7 +121,7 @@ extension Relay {
     }
     noteChange(of: name)
     show(person, of: user)
-    reconsider(user)
+    deliveries.holds.reconsider(user, on: self)
   }
 
   private func saveGrants(_ permissions: Permissions, of user: UserID) {

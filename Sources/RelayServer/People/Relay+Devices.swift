@@ -36,7 +36,7 @@ extension Relay {
         try await register(device, of: name, now: now, issuing: key)
         // Pushes that were decided until now are stored before what is read next.
         try await reload(name)
-        reconsider(user)
+        deliveries.holds.reconsider(user, on: self)
       } catch {
         reloadInTime(name)
         throw error

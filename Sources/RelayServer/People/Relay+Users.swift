@@ -99,7 +99,7 @@ extension Relay {
     guard var person = people[user] else { return }
     person.advance(to: hub.now)
     show(person, of: user)
-    reconsider(user)
+    deliveries.holds.reconsider(user, on: self)
   }
 
   /// Changes what is kept of a user: what is asked next builds on it, and it is shown, and decided by again, once it is
@@ -120,7 +120,7 @@ extension Relay {
       // What others have changed meanwhile may have been stored.
       do {
         try await reload(name)
-        reconsider(user)
+        deliveries.holds.reconsider(user, on: self)
       } catch {
         reloadInTime(name)
       }
@@ -129,7 +129,7 @@ extension Relay {
     noteChange(of: name)
     // Others may have changed more of it meanwhile.
     show(recipient(user), of: user, cause: cause)
-    reconsider(user)
+    deliveries.holds.reconsider(user, on: self)
   }
 
   /// Takes over what the store has of a user in memory, after something was changed there whose place among the changes
@@ -158,7 +158,7 @@ extension Relay {
     Task {
       do {
         try await reload(name)
-        reconsider(name)
+        deliveries.holds.reconsider(name, on: self)
       } catch StoreError.damaged(let reason) {
         logFailure(of: .damaged(reason: reason))
       } catch {
