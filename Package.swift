@@ -128,13 +128,34 @@ let package = Package(
       ],
       swiftSettings: swift
     ),
+    // Verifies clients and backends: tokens, keys and their files.
+    .target(
+      name: "RelayIdentity",
+      dependencies: [
+        "RelayJSON", "RelayProtocol",
+        .product(name: "Crypto", package: "swift-crypto"),
+        .product(name: "JWTKit", package: "jwt-kit"),
+        .product(name: "Logging", package: "swift-log"),
+      ],
+      swiftSettings: swift
+    ),
+    // The push worker.
+    .target(
+      name: "RelayPush",
+      dependencies: [
+        "RelayDelivery", "RelayGateways", "RelayJSON", "RelayProtocol", "RelayStore",
+        .product(name: "Crypto", package: "swift-crypto"),
+        .product(name: "Logging", package: "swift-log"),
+      ],
+      swiftSettings: swift
+    ),
     .target(
       name: "RelayServer",
       dependencies: [
-        "CZlib", "PushLint", "RelayDelivery", "RelayGateways", "RelayHub", "RelayJSON", "RelayProtocol", "RelayStore",
+        "CZlib", "PushLint", "RelayDelivery", "RelayGateways", "RelayHub", "RelayIdentity", "RelayJSON",
+        "RelayProtocol",
+        "RelayPush", "RelayStore",
         .product(name: "Configuration", package: "swift-configuration"),
-        .product(name: "Crypto", package: "swift-crypto"),
-        .product(name: "JWTKit", package: "jwt-kit"),
         .product(name: "Logging", package: "swift-log"),
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
       ],
@@ -161,7 +182,7 @@ let package = Package(
     .executableTarget(
       name: "stillwire",
       dependencies: [
-        "PushLint", "RelayGateways", "RelayJSON", "RelayProtocol", "RelayServer",
+        "PushLint", "RelayGateways", "RelayIdentity", "RelayJSON", "RelayProtocol", "RelayServer",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Configuration", package: "swift-configuration"),
         .product(name: "Logging", package: "swift-log"),
@@ -174,7 +195,7 @@ let package = Package(
     .executableTarget(
       name: "StillwireBench",
       dependencies: [
-        "CLoad", "RelayDelivery", "RelayGateways", "RelayJSON", "RelayProtocol", "RelayServer",
+        "CLoad", "RelayDelivery", "RelayGateways", "RelayIdentity", "RelayJSON", "RelayProtocol",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "Logging", package: "swift-log"),
@@ -193,7 +214,8 @@ let package = Package(
     .testTarget(
       name: "StillwireClientTests",
       dependencies: [
-        "AppleSimulator", "RelayGateways", "RelayJSON", "RelayProtocol", "RelayServer", "StillwireClient",
+        "AppleSimulator", "RelayGateways", "RelayIdentity", "RelayJSON", "RelayProtocol", "RelayServer",
+        "StillwireClient",
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "Logging", package: "swift-log"),
         .product(name: "NIOCore", package: "swift-nio"),
@@ -209,7 +231,7 @@ let package = Package(
     .testTarget(name: "DocsTests", dependencies: ["docs"], swiftSettings: swift),
     .testTarget(name: "RelayHubTests", dependencies: ["RelayHub", "RelayProtocol"], swiftSettings: swift),
     // Random numbers that tests can repeat.
-    .target(name: "SeededRandom", path: "Tests/SeededRandom", swiftSettings: swift),
+    .target(name: "SeededRandom", dependencies: ["RelayJSON"], path: "Tests/SeededRandom", swiftSettings: swift),
     .testTarget(name: "RelayProtocolTests", dependencies: ["RelayProtocol"], swiftSettings: swift),
     .testTarget(name: "RelayJSONTests", dependencies: ["RelayJSON"], swiftSettings: swift),
     .testTarget(
@@ -225,11 +247,23 @@ let package = Package(
       ],
       swiftSettings: swift),
     .testTarget(
+      name: "RelayPushTests",
+      dependencies: ["RelayDelivery", "RelayGateways", "RelayJSON", "RelayProtocol", "RelayPush", "RelayStore"],
+      swiftSettings: swift),
+    .testTarget(
+      name: "RelayIdentityTests",
+      dependencies: [
+        "RelayIdentity", "RelayJSON", "RelayProtocol", "SeededRandom",
+        .product(name: "Crypto", package: "swift-crypto"),
+        .product(name: "JWTKit", package: "jwt-kit"),
+        .product(name: "Logging", package: "swift-log"),
+      ],
+      swiftSettings: swift),
+    .testTarget(
       name: "RelayServerTests",
       dependencies: [
-        "PushLint", "RelayDelivery", "RelayGateways", "RelayHub", "RelayJSON", "RelayProtocol", "RelayServer",
-        "RelayStore", "SeededRandom",
-        .product(name: "JWTKit", package: "jwt-kit"),
+        "PushLint", "RelayDelivery", "RelayGateways", "RelayHub", "RelayIdentity", "RelayJSON", "RelayProtocol",
+        "RelayPush", "RelayServer", "RelayStore", "SeededRandom",
         .product(name: "Logging", package: "swift-log"),
         .product(name: "Crypto", package: "swift-crypto"),
       ],
@@ -237,8 +271,8 @@ let package = Package(
     .testTarget(
       name: "RelaySimulationTests",
       dependencies: [
-        "RelayDelivery", "RelayGateways", "RelayHub", "RelayJSON", "RelayProtocol", "RelayServer", "RelayStore",
-        "SeededRandom",
+        "RelayDelivery", "RelayGateways", "RelayHub", "RelayIdentity", "RelayJSON", "RelayProtocol", "RelayPush",
+        "RelayServer", "RelayStore", "SeededRandom",
         .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "Logging", package: "swift-log"),
       ],

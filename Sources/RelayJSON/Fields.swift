@@ -130,6 +130,16 @@ public struct Fields: Sendable {
     return try Fields(value, at: pointer(to: key))
   }
 
+  /// Throws when a member has an unknown name, and suggests the name that was probably meant.
+  public func checkNames(among known: [String]) throws(RequestError) {
+    guard let name = members.keys.sorted().first(where: { !known.contains($0) }) else { return }
+    let hint = name.nearest(of: known).map { "; did you mean \($0)?" } ?? ""
+    let shown = String(name.prefix(64))
+    // RFC 6901 escapes `~` and `/`.
+    let pointer = shown.replacing("~", with: "~0").replacing("/", with: "~1")
+    throw RequestError(.badRequest, "\(shown) is not known here\(hint)", at: "\(place)/\(pointer)")
+  }
+
   /// The text of a member that the relay passes on as it came, null included.
   public func raw(_ key: String) -> [UInt8]? {
     guard case .raw(let bytes) = members[key] else { return nil }

@@ -30,3 +30,18 @@ extension LocalizedText {
     return nil
   }
 }
+
+extension String {
+  /// True if the text has the form of BCP 47: parts of 1 to 8 letters and digits, and only letters in the first part.
+  public var isLanguageTag: Bool {
+    guard (1...LocalizedText.longestTag).contains(utf8.count) else { return false }
+    let parts = split(separator: "-", omittingEmptySubsequences: false)
+    return parts[0].utf8.allSatisfy(\.isLetter)
+      && parts.allSatisfy { (1...8).contains($0.utf8.count) && $0.utf8.allSatisfy { $0.isLetter || $0.isDigit } }
+  }
+}
+
+extension UInt8 {
+  fileprivate var isLetter: Bool { (0x61...0x7a).contains(self | 0x20) }
+  fileprivate var isDigit: Bool { (0x30...0x39).contains(self) }
+}

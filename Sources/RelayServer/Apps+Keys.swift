@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import RelayGateways
+import RelayIdentity
+import RelayPush
 
 extension Apps {
   /// The apps that Apple's service pushes to, with their keys read. Throws ``StartupError``.

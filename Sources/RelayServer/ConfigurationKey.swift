@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+import RelayDelivery
 import RelayProtocol
+import RelayPush
 
 /// What a configuration file may hold under a key.
 ///
@@ -46,4 +48,19 @@ indirect enum ConfigurationKey: Sendable {
     case .objects: "a list of objects"
     }
   }
+}
+
+extension Apps {
+  /// The keys of an app in a configuration file.
+  static let keys: [String: ConfigurationKey] = [
+    "app": .text, "topics": .texts, "environment": .text, "entitlements": .texts, "credential.keyFile": .path,
+    "credential.keyID": .text, "credential.team": .text, "gateway.url": .text, "gateway.secretFile": .path,
+    "ringtone": .text,
+  ]
+}
+
+extension PushTextTable {
+  /// The keys of one language in a configuration file.
+  static let keys: [String: ConfigurationKey] = Dictionary(
+    uniqueKeysWithValues: ["language"].map { ($0, .text) } + PushTextKey.allCases.map { ($0.field, .text) })
 }

@@ -2,6 +2,7 @@
 import RelayGateways
 import RelayJSON
 import RelayProtocol
+import RelayPush
 
 /// Which devices can be pushed to.
 struct PushTargets: Sendable {

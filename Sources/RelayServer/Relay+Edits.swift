@@ -3,6 +3,7 @@ import RelayDelivery
 import RelayHub
 import RelayJSON
 import RelayProtocol
+import RelayPush
 import RelayStore
 
 /// The edits and deletions of a room in memory.

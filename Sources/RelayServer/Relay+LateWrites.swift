@@ -2,6 +2,7 @@
 import Logging
 import RelayHub
 import RelayProtocol
+import RelayPush
 import RelayStore
 
 /// What is written a little later, with nobody waiting for it. Of each there is one newest value, and that is tried

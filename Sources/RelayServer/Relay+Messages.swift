@@ -4,6 +4,7 @@ import RelayGateways
 import RelayHub
 import RelayJSON
 import RelayProtocol
+import RelayPush
 import RelayStore
 
 /// A message that is to be sent.

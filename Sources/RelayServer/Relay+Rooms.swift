@@ -60,7 +60,7 @@ extension Relay {
     for message in undecided {
       hub.restoreMessage(message.seq, time: message.time, from: hub.user(message.from), in: handle)
       deliveries.stored(
-        message.seq, MessageTraits(message, parser), at: message.time, in: handle, waits: true,
+        message.seq, MessageTraits(message), at: message.time, in: handle, waits: true,
         isReported: message.reports, on: self)
     }
     hub.resume(handle)

@@ -2,7 +2,9 @@
 import RelayDelivery
 import RelayGateways
 import RelayHub
+import RelayIdentity
 import RelayProtocol
+import RelayPush
 
 /// What can change while the relay runs.
 extension Relay {
@@ -30,6 +32,11 @@ extension Relay {
     var webPushKey: VAPIDKey?
     /// Whose subscriptions are accepted.
     var pushServices = PushServices()
+
+    /// The part that the push worker reads.
+    var push: PushSettings {
+      PushSettings(apps: apps, texts: pushTexts) { [rooms] in rooms.policy(for: $0).hasPreview }
+    }
   }
 
   var authentication: Authentication { settings.authentication }
@@ -44,7 +51,7 @@ extension Relay {
   func reload(_ settings: Settings) {
     let former = self.settings
     self.settings = settings
-    worker.use(settings.rooms, settings.apps, settings.pushTexts)
+    worker.use(settings.push)
     serveGateways(settings)
     parser = JSONParser(deepest: settings.limits.nesting)
     hub.setLimits(settings.limits, grace: settings.policy.grace)

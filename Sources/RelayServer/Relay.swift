@@ -4,8 +4,10 @@ import Logging
 import RelayDelivery
 import RelayGateways
 import RelayHub
+import RelayIdentity
 import RelayJSON
 import RelayProtocol
+import RelayPush
 import RelayStore
 
 /// The policy above the hub: it answers what the hub hands over, with the store behind it.
@@ -103,7 +105,7 @@ actor Relay {
     self.site = site
     self.worker = worker
     receipts = ReceiptKey(store.secret)
-    worker.use(settings.rooms, settings.apps, settings.pushTexts)
+    worker.use(settings.push)
     self.log = log
     parser = JSONParser(deepest: settings.limits.nesting)
     serveGateways(settings)
@@ -232,7 +234,7 @@ actor Relay {
     "presence", "watch", "unwatch", "device", "refresh", "respond",
   ]
 
-  private func heard(_ news: PushWorker.News) {
+  private func heard(_ news: PushWorker.Event) {
     switch news {
     case .ended(let state, let message, let user): deliveries.reportPush(state, of: message, to: user, on: self)
     case .deviceForgotten(let user): reloadInTime(user)

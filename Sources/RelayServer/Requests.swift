@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import RelayDelivery
+import RelayIdentity
 import RelayJSON
 import RelayProtocol
+import RelayPush
 
 /// The fields of requests, read with their types and bounds.
 
@@ -25,28 +27,6 @@ extension Fields {
     get throws(RequestError) {
       try profile(of: required("user", name("user")), hasAddress: false)
     }
-  }
-
-  /// The members that describe a user; an empty text counts as absent, except in the name and the avatar.
-  /// - Parameter hasAddress: True where the handle and the hash of the picture may be given, which others never see.
-  func profile(of user: UserID, hasAddress: Bool) throws(RequestError) -> User {
-    var profile = User(id: user, name: try string("name", longest: User.longestName))
-    profile.avatar = try string("avatar", longest: User.longestAvatar)
-    if let avatar = profile.avatar, !avatar.isEmpty, !avatar.isSecureURL {
-      throw wrong("avatar", "must be an https URL")
-    }
-    guard hasAddress else { return profile }
-    let handle = try string("handle", longest: User.longestHandle)
-    let type = try string("handleType", longest: User.longestHandle)
-    if let handle, !handle.isEmpty {
-      profile.handle = handle
-      profile.handleType = type?.isEmpty == false ? type : nil
-    }
-    if let hash = try string("avatarSHA256", longest: 64) {
-      guard hash.isSHA256 else { throw wrong("avatarSHA256", "must be 64 hexadecimal digits in lower case") }
-      profile.avatarSHA256 = hash
-    }
-    return profile
   }
 }
 

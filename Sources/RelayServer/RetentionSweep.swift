@@ -2,6 +2,7 @@
 import Logging
 import RelayHub
 import RelayProtocol
+import RelayPush
 import RelayStore
 
 /// Ends messages that are older than their rooms keep them, also where nobody writes any more, rooms that nobody

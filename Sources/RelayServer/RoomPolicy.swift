@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import RelayHub
 import RelayProtocol
+import RelayPush
 import RelayStore
 
 /// What a room does, as its name says.

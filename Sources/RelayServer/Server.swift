@@ -4,7 +4,9 @@ public import Logging
 import RelayDelivery
 import RelayGateways
 import RelayHub
+public import RelayIdentity
 import RelayProtocol
+import RelayPush
 import RelayStore
 public import ServiceLifecycle
 import Synchronization
@@ -162,10 +164,7 @@ public final class Server: Service {
       }
       return .open
     }
-    return .tokens(
-      TokenVerifier(
-        keys: try await identity.readKeys(), file: try await identity.readKeySet(), policy: identity.policy,
-        now: Store.timeOfDay, log: log))
+    return .tokens(try await identity.verifier(now: Store.timeOfDay, log: log))
   }
 
   /// Of a name like 127.example.org only its server knows where it leads.

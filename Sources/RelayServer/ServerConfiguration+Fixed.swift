@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import RelayGateways
 import RelayHub
+import RelayIdentity
 
 extension ServerConfiguration {
   /// Takes from `other` what cannot change while a server runs; returns the keys of what would have changed.

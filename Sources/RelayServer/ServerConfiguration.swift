@@ -3,7 +3,9 @@ public import Configuration
 public import Logging
 public import RelayGateways
 public import RelayHub
+public import RelayIdentity
 public import RelayProtocol
+import RelayPush
 public import RelayStore
 
 /// What an operator can set. Keys are those of the configuration: `limits.sendRate` is `--limits-send-rate`,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
 import RelayHub
+import RelayIdentity
 
 /// The files of the page and of the documentation, read and compressed once at start: nothing on the hub's thread waits
 /// for a disk.

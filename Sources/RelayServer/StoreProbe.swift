@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Logging
+import RelayPush
 import RelayStore
 
 /// Finds out and logs that a store which failed works again, and that the database's files were removed, also if nobody

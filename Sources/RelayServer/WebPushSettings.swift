@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Configuration
 import RelayGateways
+import RelayIdentity
 
 /// What an operator sets for pushes to browsers.
 struct WebPushSettings: Equatable, Sendable {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import ArgumentParser
 import Foundation
+import RelayIdentity
 import RelayJSON
 import RelayProtocol
-import RelayServer
 
 /// Which relay, who its users are, and how to report: what all loads are asked.
 struct BenchTarget: ParsableArguments {

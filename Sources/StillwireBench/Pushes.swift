@@ -7,7 +7,6 @@ import RelayDelivery
 import RelayGateways
 import RelayJSON
 import RelayProtocol
-import RelayServer
 
 struct Pushes: AsyncParsableCommand {
   static let configuration = CommandConfiguration(

@@ -3,6 +3,7 @@ import ArgumentParser
 import Configuration
 import Foundation
 import Logging
+import RelayIdentity
 import RelayProtocol
 import RelayServer
 import ServiceLifecycle

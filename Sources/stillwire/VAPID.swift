@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import ArgumentParser
 import RelayGateways
+import RelayIdentity
 import RelayServer
 
 struct VAPID: ParsableCommand {

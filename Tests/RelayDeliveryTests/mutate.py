@@ -58,7 +58,9 @@ TESTS = """
 let package = Package(
   name: "mutants", dependencies: [.package(path: "pure")],
   targets: [
-    .target(name: "SeededRandom", path: "Tests/SeededRandom", swiftSettings: swift),
+    .target(
+      name: "SeededRandom", dependencies: [.product(name: "RelayPure", package: "pure")], path: "Tests/SeededRandom",
+      swiftSettings: swift),
     .testTarget(
       name: "RelayDeliveryTests", dependencies: ["SeededRandom", .product(name: "RelayPure", package: "pure")],
       exclude: [EXCLUDED], swiftSettings: swift)

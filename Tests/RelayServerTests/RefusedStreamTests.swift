@@ -2,7 +2,9 @@
 import Foundation
 import Logging
 import RelayDelivery
+import RelayIdentity
 import RelayProtocol
+import RelayPush
 import RelayStore
 import Testing
 

@@ -5,10 +5,12 @@ import Logging
 import RelayDelivery
 import RelayGateways
 import RelayHub
+import RelayIdentity
 import RelayProtocol
 import RelayStore
 import Synchronization
 
+@testable import RelayPush
 @testable import RelayServer
 @testable import RelayStore
 

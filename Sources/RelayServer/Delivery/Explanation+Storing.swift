@@ -35,11 +35,11 @@ extension JobRuling {
 
 extension OpenPush {
   /// Is `nil` for a job whose device is not registered any more: the store has ended it.
-  init?(_ job: OpenJob, _ parser: JSONParser) {
+  init?(_ job: OpenJob) {
     guard let device = job.device else { return nil }
     self.init(
       id: job.id, room: job.room, seq: job.message.seq, time: job.message.time,
-      traits: MessageTraits(job.message, parser), device: device, isHeld: job.state == .held, due: job.due,
+      traits: MessageTraits(job.message), device: device, isHeld: job.state == .held, due: job.due,
       level: job.level.flatMap(Level.init(rawValue:)), isUnknown: job.isUnknown, isNotifyAnyway: job.isNotifyAnyway,
       isDigest: job.isDigest, mergedInto: job.mergedInto, collapse: job.collapse, marks: job.marks)
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Logging
 import RelayGateways
+import RelayIdentity
 import RelayStore
 
 /// The gateways that reach out of the relay.

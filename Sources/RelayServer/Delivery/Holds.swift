@@ -193,7 +193,7 @@ final class Holds {
       }
       page = next
       let now = relay.hub.now
-      let pushes = jobs.compactMap { OpenPush($0, relay.parser) }
+      let pushes = jobs.compactMap { OpenPush($0) }
       let recipient = holdRecipient(user, name, of: pushes, now: now, on: relay)
       let plan = planner.release(pushes, of: recipient, isLast: page == nil, now: now)
       for room in plan.pings { if let room = relay.hub.room(room) { relay.hub.ping(user, in: room) } }

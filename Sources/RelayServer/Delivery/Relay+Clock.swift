@@ -3,6 +3,7 @@ import Logging
 import RelayDelivery
 import RelayHub
 import RelayProtocol
+import RelayPush
 import RelayStore
 
 /// The reaction to a wall clock that is set.

@@ -3,6 +3,7 @@ import RelayDelivery
 import RelayHub
 import RelayJSON
 import RelayProtocol
+import RelayPush
 import RelayStore
 
 /// Notify Anyway: the sender wants to be heard by who was quiet.
@@ -31,7 +32,7 @@ extension Relay {
     let handles = try await retain(users)
     defer { handles.forEach(hub.release) }
     let traits = MessageTraits(
-      from: message.from, mentions: message.mentions, push: PushRequest(stored: message.push, parser))
+      from: message.from, mentions: message.mentions, push: PushRequest(stored: message.push))
     let plan = try await plan(message, traits, in: room, for: zip(users, handles))
     let now = hub.now
     let notified = try await store.write { transaction in

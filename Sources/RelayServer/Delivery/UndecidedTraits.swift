@@ -24,9 +24,9 @@ struct UndecidedTraits {
 }
 
 extension MessageTraits {
-  init(_ record: UndecidedRecord, _ parser: JSONParser) {
+  init(_ record: UndecidedRecord) {
     self.init(
-      from: record.from, mentions: record.mentions, push: PushRequest(stored: record.push, parser),
+      from: record.from, mentions: record.mentions, push: PushRequest(stored: record.push),
       isDeleted: record.isDeleted)
   }
 }

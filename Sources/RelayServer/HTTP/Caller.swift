@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Logging
 import RelayHub
+import RelayIdentity
 import RelayJSON
 import RelayProtocol
 import RelayStore

@@ -3,6 +3,7 @@ import RelayDelivery
 import RelayHub
 import RelayJSON
 import RelayProtocol
+import RelayPush
 import RelayStore
 
 /// Pushes that no message of a room causes.

@@ -3,6 +3,7 @@ import RelayGateways
 import RelayHub
 import RelayJSON
 import RelayProtocol
+import RelayPush
 import RelayStore
 
 /// What operators, tools and clients without a caller's name ask for.

@@ -2,6 +2,7 @@
 import RelayHub
 import RelayJSON
 import RelayProtocol
+import RelayPush
 import RelayStore
 
 /// Receipts of pushes, sent by an app's extension. It authenticates with the receipt of the push or with its report key.

@@ -2,6 +2,7 @@
 import RelayGateways
 import RelayHub
 import RelayProtocol
+import RelayPush
 import RelayStore
 
 /// `/metrics`. No label names a user, a room or a message, so the number of series is fixed.

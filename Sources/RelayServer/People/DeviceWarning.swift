@@ -2,6 +2,7 @@
 import RelayDelivery
 import RelayJSON
 import RelayProtocol
+import RelayPush
 
 /// Something in the registration of a device that the relay accepts but does not use.
 struct DeviceWarning: Equatable, Sendable {

@@ -115,19 +115,6 @@ extension Fields {
 }
 
 extension String {
-  /// Of the form of BCP 47: parts of 1 to 8 letters and digits, of which the first has letters alone.
-  var isLanguageTag: Bool {
-    guard (1...LocalizedText.longestTag).contains(utf8.count) else { return false }
-    let parts = split(separator: "-", omittingEmptySubsequences: false)
-    return parts[0].utf8.allSatisfy(\.isLetter)
-      && parts.allSatisfy { (1...8).contains($0.utf8.count) && $0.utf8.allSatisfy { $0.isLetter || $0.isDigit } }
-  }
-
   /// As a member is named in a JSON pointer (RFC 6901), but for `~`.
   fileprivate var placeable: String { replacing("/", with: "~1") }
-}
-
-extension UInt8 {
-  fileprivate var isLetter: Bool { (0x61...0x7a).contains(self | 0x20) }
-  fileprivate var isDigit: Bool { (0x30...0x39).contains(self) }
 }

@@ -2,6 +2,7 @@
 import ArgumentParser
 import Foundation
 import RelayGateways
+import RelayIdentity
 import RelayServer
 
 /// Which relay is asked, and with which key.

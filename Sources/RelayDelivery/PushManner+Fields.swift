@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayJSON
+import RelayProtocol
+
+extension PushManner {
+  /// The members of `push` by which a sender says how it is to look and sound.
+  static let keys = [
+    "title", "titleKey", "titleArgs", "subtitle", "subtitleKey", "subtitleArgs", "body", "bodyKey", "bodyArgs",
+    "relevance", "sound", "badge", "category", "thread", "target", "image", "data", "collapse", "communication",
+  ]
+
+  /// - Parameter level: The one asked for.
+  init(_ fields: Fields, level: Level) throws(RequestError) {
+    self.init()
+    title = try fields.pushText("title", longest: Self.longestTitle)
+    subtitle = try fields.pushText("subtitle", longest: Self.longestTitle)
+    body = try fields.pushText("body", longest: Self.longestBody)
+    relevance = try fields.decimal("relevance", 0...1)
+    sound = try fields.sound(level: level)
+    if fields.isNull("badge") {
+      badge = .unchanged
+    } else if fields.has("badge"), fields.members["badge"] != .string("auto") {
+      guard let number = try? fields.integer("badge", 0...Self.largestBadge) else {
+        throw fields.wrong("badge", "must be auto, an integer from 0 to \(Self.largestBadge), or null")
+      }
+      badge = .number(number)
+    }
+    category = try fields.name("category")
+    if fields.isNull("thread") {
+      thread = .app
+    } else if let name = try fields.readable("thread", longest: Self.longestThread) {
+      thread = .own(name)
+    }
+    target = try fields.readable("target", longest: Self.longestTarget)
+    image = try fields.webAddress("image", longest: Self.longestImage)
+    if let data = try fields.object("data") { self.data = try data.customKeys }
+    collapse = try fields.choice("collapse") ?? .message
+    isCommunication = try fields.bool("communication")
+  }
+
+  /// The first member of `push` that says more than a key; nil: none.
+  var firstText: String? {
+    let parts = [("title", title), ("subtitle", subtitle), ("body", body)]
+    return parts.lazy.compactMap { name, text in
+      switch text {
+      case .text: name
+      case .localized(_, let arguments) where !arguments.isEmpty: "\(name)Args"
+      default: nil
+      }
+    }.first
+  }
+}
+
+extension Fields {
+  /// A text that is not blank.
+  fileprivate func readable(_ key: String, longest: Int) throws(RequestError) -> String? {
+    guard let text = try string(key, longest: longest) else { return nil }
+    guard !text.allSatisfy(\.isWhitespace) else { throw wrong(key, "must not be blank") }
+    return text
+  }
+
+  /// `key`, or `keyKey` with `keyArgs`.
+  fileprivate func pushText(_ name: String, longest: Int) throws(RequestError) -> PushText? {
+    let text = try readable(name, longest: longest)
+    let key = try readable("\(name)Key", longest: PushManner.longestKey)
+    let arguments = try strings(
+      "\(name)Args", most: PushManner.mostArguments, longest: PushManner.longestArgument)
+    guard text == nil || key == nil else { throw wrong("\(name)Key", "and \(name) exclude each other") }
+    guard arguments == nil || key != nil else { throw wrong("\(name)Args", "needs \(name)Key") }
+    if let key { return .localized(key: key, arguments: arguments ?? []) }
+    return text.map(PushText.text)
+  }
+
+  fileprivate func sound(level: Level) throws(RequestError) -> PushSound {
+    guard has("sound") else { return .standard }
+    if case .string? = members["sound"], let name = try readable("sound", longest: PushManner.longestSound) {
+      return .file(SoundFile(name: name))
+    }
+    guard !isNull("sound") else { return .none }
+    guard case .object? = members["sound"], let told = try object("sound") else {
+      throw wrong("sound", "must be a name, an object with a name, or null")
+    }
+    try told.checkNames(among: ["name", "volume", "critical"])
+    let sound = SoundFile(
+      name: try told.required("name", told.readable("name", longest: PushManner.longestSound)),
+      volume: try told.decimal("volume", 0...1), isCritical: try told.bool("critical") ?? false)
+    guard !sound.isCritical || level == .critical else { throw told.wrong("critical", "needs the level critical") }
+    return .file(sound)
+  }
+
+  fileprivate func webAddress(_ key: String, longest: Int) throws(RequestError) -> String? {
+    guard let text = try string(key, longest: longest) else { return nil }
+    guard text.isSecureURL else { throw wrong(key, "must be an https URL") }
+    return text
+  }
+
+  /// All members, as custom keys of a payload.
+  fileprivate var customKeys: [String: JSON] {
+    get throws(RequestError) {
+      for (key, value) in members.sorted(by: { $0.key < $1.key }) {
+        guard !PushManner.isReserved(key) else {
+          throw wrong(key, "is not for data: Apple or the relay gives it a meaning")
+        }
+        if case .object(let inner) = value, inner["aps"] != nil {
+          throw wrong("\(key)/aps", "is not for data: Apple gives it a meaning")
+        }
+      }
+      let size = JSONWriter.object { $0.members(members) }.count
+      guard size <= PushManner.longestData else {
+        throw RequestError(.badRequest, "data must have at most \(PushManner.longestData) bytes", at: place)
+      }
+      guard JSON.object(members).depth <= PushManner.deepestData else {
+        let most = PushManner.deepestData
+        throw RequestError(
+          .badRequest, "data must have at most \(most) objects and arrays inside each other", at: place)
+      }
+      return members
+    }
+  }
+}
+
+extension JSON {
+  /// Arrays and objects inside each other, this one included.
+  fileprivate var depth: Int {
+    switch self {
+    case .array(let items): 1 + (items.map(\.depth).max() ?? 0)
+    case .object(let members): 1 + (members.values.map(\.depth).max() ?? 0)
+    default: 0
+    }
+  }
+}

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+public import RelayJSON
+public import RelayProtocol
+
+extension PushRequest {
+  /// Throws an error if the room does not allow the push, or if a payload could exceed its size.
+  /// - Parameters:
+  ///   - hasPreview: True if texts of the room's messages may leave the relay.
+  ///   - largest: The maximum size of a payload, in bytes.
+  public func check(sender: UserID, room: RoomID, hasPreview: Bool, largest: Int) throws(RequestError) {
+    // A silent push has only data, which has a bound of its own.
+    guard manner != PushManner(), !isSilent else { return }
+    if !hasPreview, let key = manner.firstText {
+      throw RequestError(
+        .forbidden, "no text leaves this room: \(key) may only be a key of the app's texts, without arguments",
+        at: "/push/\(key)")
+    }
+    do {
+      try checkSize(sender: sender, room: room, hasPreview: hasPreview, largest: largest)
+    } catch {
+      throw RequestError(
+        .tooLarge, "a push may need \(error.size) bytes beside its body, and \(error.largest) are allowed",
+        at: "/push")
+    }
+  }
+
+  /// Throws an error if the category is not in the registry.
+  public func check(in registry: CategoryRegistry) throws(RequestError) {
+    guard let category = manner.category, registry[category] == nil else { return }
+    throw RequestError(.badRequest, "category is none of the registry, see PUT /v1/categories", at: "/push/category")
+  }
+
+  /// Parses the member `push`. Returns `nil` if there is none.
+  public init?(_ fields: Fields, rights: Rights) throws(RequestError) {
+    if case .bool(let isAsked)? = fields.members["push"] {
+      self.init(isAsked: isAsked)
+      return
+    }
+    guard let fields = try fields.object("push") else { return nil }
+    // A misspelled field would have no effect, and nobody would notice.
+    try fields.checkNames(among: Self.keys)
+    try self.init(object: fields)
+    isUrgentAllowed = level <= .active || rights.contains(.urgent)
+    guard kind == .message || rights.contains(.urgent) else {
+      throw RequestError(.forbidden, "the right urgent is needed to call", at: "\(fields.place)/kind")
+    }
+    if !rights.contains(.push), let key = (PushManner.keys + ["silent"]).first(where: fields.has) {
+      throw RequestError(
+        .forbidden, "the right push is needed for \(key); without it kind, level, criteria and expires may be given",
+        at: "\(fields.place)/\(key)")
+    }
+  }
+
+  /// The members that `push` may have.
+  private static let keys = ["kind", "level", "criteria", "expires", "silent"] + PushManner.keys
+
+  /// Parses the text of ``json`` again.
+  public init(stored json: [UInt8]?) {
+    self.init()
+    guard let json, let value = JSON(reading: json) else { return }
+    guard value != .bool(false) else {
+      isAsked = false
+      return
+    }
+    guard let fields = try? Fields(value), let push = try? PushRequest(object: fields) else { return }
+    self = push
+    isUrgentAllowed = (try? fields.bool(Self.urgentKey)) ?? true
+  }
+
+  private init(object fields: Fields) throws(RequestError) {
+    self.init()
+    kind = try fields.choice("kind") ?? .message
+    level = try fields.choice("level") ?? .active
+    criteria = try fields.string("criteria", longest: FilterReport.longestCriteria)
+    let longest = Double(Self.longestLifetime.components.seconds)
+    lifetime = try fields.decimal("expires", 1...longest).map { .milliseconds(Int64($0 * 1000)) }
+    manner = try PushManner(fields, level: level)
+    guard kind == .message || manner.isCommunication != false else {
+      throw fields.wrong("communication", "must not be false for a call, which names its caller")
+    }
+    isSilent = try fields.bool("silent") ?? false
+    guard isSilent else { return }
+    if let key = (["kind", "level"] + PushManner.keys).first(where: { $0 != "data" && fields.has($0) }) {
+      throw fields.wrong(key, "does not go with silent, which shows nothing: data, criteria and expires do")
+    }
+  }
+}

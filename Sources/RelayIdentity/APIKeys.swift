@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+import Crypto
+import Foundation
+import RelayProtocol
+
+/// The keys of backends, which may act for any user over HTTP.
+///
+/// A file has a line for each: its name and the SHA-256 of the key in hex. A key is 256 random bits, so that its hash
+/// needs no salt and no slow function: there is nothing to guess.
+public struct APIKeys: Sendable {
+  private var keys: [(name: String, hash: Data)] = []
+
+  package static let prefix = "sw_"
+  static let mostKeys = 1_000
+  static let longestName = 64
+
+  /// None.
+  public init() {}
+
+  /// Throws ``StartupError`` that names the line.
+  public init(path: String) throws(StartupError) {
+    guard let data = FileManager.default.contents(atPath: path) else {
+      throw StartupError("the file of API keys \(path) cannot be read")
+    }
+    try self.init(String(decoding: data, as: UTF8.self), path: path)
+  }
+
+  private init(_ text: String, path: String) throws(StartupError) {
+    for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+      let parts = line.split(separator: " ")
+      guard let name = parts.first, name.first != "#" else { continue }
+      guard parts.count == 2, Self.isName(name), let hash = Data(hex: parts[1]), hash.count == SHA256.byteCount else {
+        throw StartupError("line \(index + 1) of \(path) is not a name and the SHA-256 of a key")
+      }
+      guard !contains(String(name)) else {
+        throw StartupError("line \(index + 1) of \(path): the name \(name) is there already")
+      }
+      keys.append((String(name), hash))
+      guard keys.count <= Self.mostKeys else { throw StartupError("\(path) has more than \(Self.mostKeys) keys") }
+    }
+  }
+
+  package var isEmpty: Bool { keys.isEmpty }
+
+  public func contains(_ name: String) -> Bool { keys.contains { $0.name == name } }
+
+  /// The name of a key; nil for one that is not known. Takes as long whichever it is.
+  package func name(of key: String) -> String? {
+    let hash = SHA256.hash(data: Data(key.utf8))
+    var found: String?
+    for (name, known) in keys where hash == known { found = name }
+    return found
+  }
+
+  static func isName(_ name: some StringProtocol) -> Bool {
+    (1...longestName).contains(name.utf8.count)
+      && name.utf8.allSatisfy {
+        $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_") || $0 == UInt8(ascii: ".") || isLetterOrDigit($0)
+      }
+  }
+
+  private static func isLetterOrDigit(_ byte: UInt8) -> Bool {
+    (48...57).contains(byte) || (65...90).contains(byte) || (97...122).contains(byte)
+  }
+
+  // MARK: Writing
+
+  /// Makes a key, adds its hash to the file, and returns the key, which is not kept. Throws ``StartupError``.
+  public static func add(_ name: String, to path: String) throws(StartupError) -> String {
+    guard isName(name) else {
+      throw StartupError("\(name) is no name: 1 to \(longestName) letters, digits, and -_.")
+    }
+    let files = FileManager.default
+    let existing = files.fileExists(atPath: path) ? try APIKeys(path: path) : APIKeys()
+    guard existing.keys.count < mostKeys else { throw StartupError("\(path) has \(mostKeys) keys, which is the most") }
+    guard !existing.contains(name) else { throw StartupError("\(path) has a key of the name \(name) already") }
+    let secret = SymmetricKey(size: .bits256).withUnsafeBytes { Data($0) }
+    let key = prefix + secret.base64URL
+    let hash = SHA256.hash(data: Data(key.utf8)).map { byte in
+      (byte < 16 ? "0" : "") + String(byte, radix: 16)
+    }.joined()
+    var text = files.contents(atPath: path).map { String(decoding: $0, as: UTF8.self) } ?? ""
+    if !text.isEmpty, text.last != "\n" { text += "\n" }
+    try write(text + "\(name) \(hash)\n", to: path)
+    return key
+  }
+
+  /// Takes a key away. Throws ``StartupError``, also when there is none of this name.
+  public static func remove(_ name: String, from path: String) throws(StartupError) {
+    guard try APIKeys(path: path).contains(name) else { throw StartupError("\(path) has no key of the name \(name)") }
+    let text = String(decoding: FileManager.default.contents(atPath: path) ?? Data(), as: UTF8.self)
+    let lines = text.split(separator: "\n").filter { $0.split(separator: " ").first != Substring(name) }
+    try write(lines.map { $0 + "\n" }.joined(), to: path)
+  }
+
+  /// Replaces the file in one step, so that a relay that reads it meanwhile sees the old one or the new one.
+  ///
+  /// The new file has the owner and the permissions of the old one. Without an old one, only the owner may read it. A
+  /// symbolic link stays, and the file that it leads to is replaced.
+  private static func write(_ text: String, to link: String) throws(StartupError) {
+    let path = target(of: link)
+    let draft = path + ".new"
+    let files = FileManager.default
+    try? files.removeItem(atPath: draft)
+    guard files.createFile(atPath: draft, contents: Data(text.utf8), attributes: [.posixPermissions: 0o600]) else {
+      throw StartupError("\(path) cannot be written")
+    }
+    if let old = try? files.attributesOfItem(atPath: path) {
+      do {
+        try files.setAttributes(
+          old.filter { [.ownerAccountID, .groupOwnerAccountID, .posixPermissions].contains($0.key) },
+          ofItemAtPath: draft)
+      } catch {
+        try? files.removeItem(atPath: draft)
+        throw StartupError("\(path) cannot be replaced by a file of the same owner and mode")
+      }
+    }
+    guard rename(draft, path) == 0 else { throw StartupError("\(path) cannot be written") }
+  }
+}
+
+extension APIKeys {
+  /// The path without symbolic links; the same path when there is no file yet.
+  fileprivate static func target(of path: String) -> String {
+    guard let found = realpath(path, nil) else { return path }
+    defer { free(found) }
+    return String(cString: found)
+  }
+}
+
+extension Data {
+  /// nil unless it is pairs of hexadecimal digits.
+  init?(hex: some StringProtocol) {
+    let digits = Array(hex.utf8)
+    guard digits.count.isMultiple(of: 2) else { return nil }
+    self.init()
+    for index in stride(from: 0, to: digits.count, by: 2) {
+      guard let byte = UInt8(String(decoding: digits[index..<index + 2], as: UTF8.self), radix: 16),
+        digits[index] != UInt8(ascii: "+"), digits[index] != UInt8(ascii: "-")
+      else { return nil }
+      append(byte)
+    }
+  }
+}

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+package import RelayJSON
+package import RelayProtocol
+
+extension Fields {
+  /// Parses the members that describe a user. An empty text counts as absent, except in the name and the avatar.
+  /// - Parameter hasAddress: True if the handle and the hash of the picture are allowed. Other users never see them.
+  package func profile(of user: UserID, hasAddress: Bool) throws(RequestError) -> User {
+    var profile = User(id: user, name: try string("name", longest: User.longestName))
+    profile.avatar = try string("avatar", longest: User.longestAvatar)
+    if let avatar = profile.avatar, !avatar.isEmpty, !avatar.isSecureURL {
+      throw wrong("avatar", "must be an https URL")
+    }
+    guard hasAddress else { return profile }
+    let handle = try string("handle", longest: User.longestHandle)
+    let type = try string("handleType", longest: User.longestHandle)
+    if let handle, !handle.isEmpty {
+      profile.handle = handle
+      profile.handleType = type?.isEmpty == false ? type : nil
+    }
+    if let hash = try string("avatarSHA256", longest: 64) {
+      guard hash.isSHA256 else { throw wrong("avatarSHA256", "must be 64 hexadecimal digits in lower case") }
+      profile.avatarSHA256 = hash
+    }
+    return profile
+  }
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+package import Logging
+package import RelayProtocol
+
+/// The settings of authentication: the files with keys, and the rules for tokens.
+public struct IdentitySettings: Sendable, Equatable {
+  /// A shared secret (HS256).
+  public var secretFile: String?
+  public var keys: [TokenKeySource] = []
+  /// A JWK Set.
+  public var keySetFile: String?
+  /// The keys of backends.
+  public var apiKeysFile: String?
+  public var audience: String?
+  public var issuer: String?
+  public var requiresExpiry = true
+  /// The longest time from now to `exp` of a token.
+  public var maxLifetime = TokenPolicy.defaultMaxLifetime
+  /// The time for which a session outlives its token.
+  public var grace = Duration.seconds(25)
+
+  public init() {}
+
+  /// True if the relay trusts the user name that a client sends ("open mode").
+  public var isOpen: Bool { secretFile == nil && keys.isEmpty && keySetFile == nil && apiKeysFile == nil }
+
+  /// Reads the files of the keys, and makes a verifier of tokens with them. Throws ``StartupError``.
+  package func verifier(
+    now: @escaping @Sendable () -> Timestamp, log: Logger
+  ) async throws(StartupError) -> TokenVerifier {
+    var found: [VerificationKey] = []
+    if let secretFile { found.append(await VerificationKey(secret: try SecretFile(forTokensAt: secretFile).secret)) }
+    for key in keys { found.append(try await key.read()) }
+    var file: KeySetFile?
+    if let keySetFile { file = try await KeySetFile(path: keySetFile) }
+    let policy = TokenPolicy(
+      audience: audience, issuer: issuer, requiresExpiry: requiresExpiry, maxLifetime: maxLifetime)
+    return TokenVerifier(keys: found, file: file, policy: policy, now: now, log: log)
+  }
+
+  package func readAPIKeys() throws(StartupError) -> APIKeys {
+    guard let apiKeysFile else { return APIKeys() }
+    return try APIKeys(path: apiKeysFile)
+  }
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+package import RelayJSON
+import RelayProtocol
+
+/// Where a key for tokens is, and what for.
+public struct TokenKeySource: Sendable, Equatable {
+  public let algorithm: TokenAlgorithm
+  /// As tokens name it; nil: they do not.
+  public let id: String?
+  /// A secret for HS256, else a public key as PEM.
+  public let path: String
+
+  private static let algorithms = TokenAlgorithm.allCases.map(\.rawValue).joined(separator: ", ")
+
+  /// `ALGORITHM:KID:FILE`, where the kid may be empty. Throws ``StartupError``.
+  package init(_ text: String) throws(StartupError) {
+    let parts = text.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false).map(String.init)
+    guard parts.count == 3, !parts[2].isEmpty, let algorithm = TokenAlgorithm(rawValue: parts[0]) else {
+      throw StartupError("tokens.keys: \(text) is not ALGORITHM:KID:FILE with one of \(Self.algorithms)")
+    }
+    self.algorithm = algorithm
+    id = parts[1].isEmpty ? nil : parts[1]
+    path = parts[2]
+  }
+
+  /// An entry of a configuration file. Throws ``StartupError`` that names the place.
+  package init(_ fields: Fields) throws(StartupError) {
+    do {
+      algorithm = try fields.required("algorithm", fields.choice("algorithm"))
+      id = try fields.string("kid", longest: 256)
+      path = try fields.required("file", fields.string("file", longest: 4096))
+    } catch {
+      throw StartupError("\(error.at ?? fields.place) \(error.message)")
+    }
+  }
+
+  /// Throws ``StartupError``.
+  func read() async throws(StartupError) -> VerificationKey {
+    if algorithm == .hs256 { return await VerificationKey(secret: try SecretFile(forTokensAt: path).secret, id: id) }
+    guard let data = FileManager.default.contents(atPath: path) else {
+      throw StartupError("tokens.keys: \(path) cannot be read")
+    }
+    do {
+      return try await VerificationKey(algorithm, pem: String(decoding: data, as: UTF8.self), id: id)
+    } catch {
+      throw StartupError("tokens.keys: \(path) is no public key for \(algorithm.rawValue) as PEM")
+    }
+  }
+}

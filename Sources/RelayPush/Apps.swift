@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+package import RelayDelivery
+package import RelayGateways
+package import RelayJSON
+package import RelayProtocol
+
+/// The apps that devices may belong to.
+package struct Apps: Equatable, Sendable {
+  package private(set) var list: [App] = []
+  package private(set) var entitlements = AppEntitlements()
+
+  package static let most = 100
+
+  package init() {}
+
+  /// Throws an error that names the position of the wrong value.
+  package init(_ list: [Fields]) throws(RequestError) {
+    guard list.count <= Self.most else {
+      throw RequestError(.badRequest, "apps must be at most \(Self.most)", at: "/apps")
+    }
+    for fields in list {
+      let app = try App(fields)
+      guard self[app.name] == nil else { throw fields.wrong("app", "is an app before this one") }
+      for (index, topic) in app.topics.enumerated() {
+        if let other = self.list.first(where: { $0.topics.contains(topic) }) {
+          throw fields.wrong(
+            fields.has("topics") ? "topics/\(index)" : "app", "is a topic of \(other.name) already")
+        }
+      }
+      self.list.append(app)
+    }
+    entitlements = AppEntitlements(
+      Dictionary(uniqueKeysWithValues: self.list.map { ($0.name, $0.entitlements) }))
+  }
+
+  /// True if no apps are configured. Then a device may name any app.
+  package var isEmpty: Bool { list.isEmpty }
+
+  package subscript(name: String) -> App? { list.first { $0.name == name } }
+
+  package func ringtone(of device: Device) -> String? { device.app.flatMap { self[$0] }?.ringtone }
+}
+
+/// An app on the devices of users.
+package struct App: Equatable, Sendable {
+  /// The name by which devices register: the bundle id.
+  package var name: String
+  /// The bundle ids, never empty.
+  package var topics: [String]
+  /// The credential for Apple's service. Is `nil` if the devices of the app are simulated.
+  package var credential: AppleCredential?
+  /// The push gateway of devices of the platform `http`. Is `nil` if there is none.
+  package var gateway: GatewayPlace?
+  /// The service that is tried first with the token of a device that names none.
+  package var environment = PushEnvironment.production
+  package var entitlements: Set<AppEntitlement> = []
+  /// The sound file in the app that rings for a call without a sound of its own. Is `nil` when the app has none.
+  package var ringtone: String?
+  /// The JSON pointer of the app in the configuration.
+  package var place = ""
+
+  package static let longestName = 255
+  package static let mostTopics = 16
+}
+
+/// The key for Apple's service.
+package struct AppleCredential: Equatable, Sendable {
+  package var keyFile: String
+  package var keyID: String
+  package var team: String
+}
+
+/// The push gateway of an app.
+package struct GatewayPlace: Equatable, Sendable {
+  package var place: HTTPGatewayApp.Place
+  /// The file with the secret that signs pushes. Is `nil` if pushes are not signed.
+  package var secretFile: String?
+}
+
+extension App {
+  fileprivate init(_ fields: Fields) throws(RequestError) {
+    place = fields.place
+    name = try fields.required("app", fields.string("app", longest: Self.longestName))
+    guard !name.isEmpty else { throw fields.wrong("app", "must not be empty") }
+    topics = try fields.strings("topics", most: Self.mostTopics, longest: Self.longestName) ?? [name]
+    guard !topics.isEmpty else { throw fields.wrong("topics", "must not be empty") }
+    environment = try fields.choice("environment") ?? environment
+    for (index, text) in (try fields.strings("entitlements", most: 16, longest: 64) ?? []).enumerated() {
+      guard let entitlement = AppEntitlement(rawValue: text) else {
+        let known = AppEntitlement.allCases.map(\.rawValue).joined(separator: ", ")
+        throw fields.wrong("entitlements/\(index)", "must be one of \(known)")
+      }
+      entitlements.insert(entitlement)
+    }
+    ringtone = try fields.string("ringtone", longest: PushManner.longestSound)
+    // JSON needs no escape for these characters. The size of a push is checked before its app is known.
+    if let ringtone,
+      ringtone.isEmpty || !ringtone.utf8.allSatisfy({ (0x20...0x7e).contains($0) && !#""\"#.utf8.contains($0) })
+    {
+      throw fields.wrong("ringtone", "must be the name of a sound file, in printable ASCII")
+    }
+    if let told = try fields.object("credential") { credential = try AppleCredential(told) }
+    if let told = try fields.object("gateway") { gateway = try GatewayPlace(told) }
+  }
+}
+
+extension GatewayPlace {
+  fileprivate init(_ fields: Fields) throws(RequestError) {
+    let url = try fields.required("url", fields.string("url", longest: 2048))
+    guard let place = HTTPGatewayApp.Place(url) else {
+      throw fields.wrong("url", "must be an http or https URL without a user")
+    }
+    self.place = place
+    secretFile = try fields.string("secretFile", longest: 4096)
+  }
+}
+
+extension AppleCredential {
+  fileprivate init(_ fields: Fields) throws(RequestError) {
+    keyFile = try fields.required("keyFile", fields.string("keyFile", longest: 4096))
+    keyID = try fields.required("keyID", fields.string("keyID", longest: 256))
+    team = try fields.required("team", fields.string("team", longest: 256))
+  }
+}

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+package import RelayProtocol
+
+/// The settings that the push worker reads for every push. A reload of the configuration replaces them.
+package struct PushSettings: Sendable {
+  package var apps: Apps
+  /// The relay's own texts.
+  package var texts: PushTextTable
+  /// True if texts of the room's messages may leave the relay.
+  package var hasPreview: @Sendable (RoomID) -> Bool
+
+  package init(
+    apps: Apps = Apps(), texts: PushTextTable = PushTextTable(),
+    hasPreview: @escaping @Sendable (RoomID) -> Bool = { _ in true }
+  ) {
+    self.apps = apps
+    self.texts = texts
+    self.hasPreview = hasPreview
+  }
+}

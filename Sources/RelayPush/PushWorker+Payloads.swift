@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayDelivery
+import RelayJSON
+import RelayProtocol
+import RelayStore
+import Synchronization
+
+/// What is claimed becomes what a phone is shown.
+extension PushWorker {
+  /// nil: it cannot be made, or is not needed any more.
+  /// - Parameter largest: Bytes of a payload with texts at most.
+  func push(of claim: UpdateClaim, largest: Int = Push.largestPayload) -> Push? {
+    let topic = claim.device.app ?? Self.defaultTopic
+    switch claim.content {
+    case .badge(let count):
+      return Push(id: claim.id, badge: count, expires: now() + Self.updateLifetime, topic: topic)
+    case .silent(let room, let epoch, let message):
+      let request = PushRequest(stored: message.push)
+      let expires = request.expires(from: message.time)
+      guard now() < expires else { return nil }
+      return Push(
+        id: claim.id, waking: MessageReference(room: room, seq: message.seq), epoch: epoch, data: request.manner.data,
+        expires: expires, topic: topic)
+    case .change(let kind, let job):
+      let request = PushRequest(stored: job.message.push)
+      let isOver = now() >= request.expires(from: job.message.time)
+      let body: PushText?
+      switch kind {
+      case .edited: body = nil
+      case .deleted: body = texts(for: claim.device).text(.messageDeleted)
+      case .missed: body = texts(for: claim.device).text(.missedCall)
+      case .badge, .silent: preconditionFailure("a \(kind) changes no push")
+      }
+      guard kind != .edited || !isOver else { return nil }
+      // What stays on the phone is news for as long as the message could have been.
+      let expires = job.message.time + PushRequest.longestLifetime
+      let subject = subject(of: job, request, expires: expires)
+      return try? Push(id: claim.id, changing: subject, to: body, largest: largest)
+    }
+  }
+
+  /// Of one message, unless others were held back with it.
+  func digest(of claim: Claim, _ request: PushRequest, expires: Timestamp) -> DigestSubject {
+    DigestSubject(
+      newest: subject(of: claim, request, expires: expires), count: claim.count,
+      others: claim.others.map { other in
+        let manner = PushRequest(stored: other.message.push).manner
+        return DigestRoom(
+          room: other.room, count: other.count, seq: other.message.seq, sender: other.sender,
+          text: manner.line(text(of: other.message.body), hasPreview: hasPreview(other.room)))
+      })
+  }
+
+  private func hasPreview(_ room: RoomID) -> Bool { settings.withLock { $0.hasPreview(room) } }
+
+  /// True if a call is for the phone's own call screen.
+  func rings(_ device: Device, _ request: PushRequest) -> Bool {
+    request.kind == .call && device.voipToken != nil && settings.withLock { $0.apps.entitlements.has(.voip, device) }
+  }
+
+  /// The relay's own texts in the language of a device.
+  private func texts(for device: Device) -> PushTexts { settings.withLock { $0.texts.texts(for: device.locale) } }
+
+  private func subject(of claim: Claim, _ request: PushRequest, expires: Timestamp) -> PayloadSubject {
+    var subject = PayloadSubject(
+      notification: claim.id, sender: claim.sender, room: claim.room, memberCount: claim.roomMemberCount,
+      epoch: claim.epoch, seq: claim.message.seq, kind: request.kind, text: text(of: claim.message.body),
+      manner: request.manner, hasPreview: hasPreview(claim.room),
+      level: claim.level.flatMap(Level.init(rawValue:)) ?? request.level, badge: claim.unread,
+      isMention: claim.message.mentions.contains(claim.recipient), isReply: claim.isReply,
+      isNotifyAnyway: claim.isNotifyAnyway, criteria: claim.criteria ?? request.criteria, expires: expires,
+      topic: claim.device.app ?? Self.defaultTopic, replaces: claim.collapse,
+      // As long as the job is there to be told.
+      receipt: receipts.receipt(for: claim.id, until: now() + Self.retention))
+    subject.ringtone = settings.withLock { $0.apps.ringtone(of: claim.device) }
+    subject.texts = texts(for: claim.device)
+    return subject
+  }
+
+  /// The nesting of a body, at most: as `limits.nesting` of the configuration.
+  private static let maxNesting = 1_000
+
+  /// The text of a body that a person reads: the body if it is a string, else its member `text`.
+  private func text(of body: [UInt8]) -> String? {
+    guard let value = JSON(reading: body, deepest: Self.maxNesting) else { return nil }
+    return value.text ?? value["text"]?.text
+  }
+}

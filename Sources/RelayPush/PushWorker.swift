@@ -1,0 +1,412 @@
+// SPDX-License-Identifier: Apache-2.0
+package import Logging
+import RelayDelivery
+package import RelayGateways
+package import RelayProtocol
+package import RelayStore
+import Synchronization
+
+/// Hands push jobs to their gateways: claims the jobs that are due, sends them, and stores the results.
+package actor PushWorker {
+  let store: Store
+  private let gateways: [Platform: any Gateway]
+  let now: @Sendable () -> Timestamp
+  let log: Logger
+  let settings = Mutex(PushSettings())
+  private let wakes: AsyncStream<Void>
+  private nonisolated let waker: AsyncStream<Void>.Continuation
+  let receipts: ReceiptKey
+  package var tally = PushTally()
+  let forgettingPauses = Mutex<[String: Timestamp]>([:])
+  /// Whether jobs could not be claimed the last time.
+  private var isFailing = false
+  /// Between lines about what could not be stored of single pushes.
+  var logPause = LogPause()
+
+  private var underWay = PushesUnderWay()
+
+  /// Jobs that are claimed at once.
+  static let group = 64
+  /// For how long a claim keeps a job; a crash returns it after that, or at the next start.
+  static let lease = Duration.seconds(60)
+  /// Bytes of a payload at its second attempt, where a gateway found it too large and did not say what is not.
+  static let shortened = Push.largestPayload / 4 * 3
+  /// Messages of one digest whose senders are told.
+  package static let mostReported = Transaction.mostCoalesced
+  /// The time for which a badge or an edit is retried after it was asked for.
+  static let updateLifetime = Duration.seconds(3600)
+  /// Of devices that name no app.
+  static let defaultTopic = "stillwire"
+  /// For how long finished jobs are kept for explanations.
+  package static let retention = Duration.seconds(3 * 24 * 3600)
+
+  package init(
+    store: Store, gateways: [Platform: any Gateway], now: @escaping @Sendable () -> Timestamp, log: Logger
+  ) {
+    self.store = store
+    receipts = ReceiptKey(store.secret)
+    self.gateways = gateways
+    self.now = now
+    self.log = log
+    (wakes, waker) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+  }
+
+  /// An event that the worker reports to its listener.
+  package enum Event: Sendable {
+    /// The push of a message ended, and the sender wants its result.
+    case ended(DeliveryState, MessageReference, to: UserID)
+    /// The relay forgot a device, or its token for calls, because a gateway refused the token for good.
+    case deviceForgotten(of: UserID)
+    /// A push to the user waits again, and a fact of its decision has changed, perhaps while it was being sent.
+    case pushOutdated(of: UserID)
+  }
+
+  private(set) var listener: (@Sendable (Event) async -> Void)?
+
+  package func listen(_ listener: @escaping @Sendable (Event) async -> Void) { self.listener = listener }
+
+  /// Replaces the settings for every push from now on. Any thread.
+  package nonisolated func use(_ settings: PushSettings) {
+    self.settings.withLock { $0 = settings }
+  }
+
+  /// There is something to do. Any thread.
+  package nonisolated func wake() { waker.yield() }
+
+  /// Works until the task is cancelled, after ``takeOver()``.
+  package func run() async {
+    defer { nextAlarm?.cancel() }
+    wake()
+    await withDiscardingTaskGroup { tasks in
+      for await _ in wakes {
+        let result = await claimDue { claim in tasks.addTask { await self.push(claim) } }
+        guard !Task.isCancelled else { return }
+        await setAlarm(after: result)
+      }
+    }
+  }
+
+  /// Frees what an earlier run had claimed.
+  package func takeOver() async {
+    do {
+      try await store.write { try $0.releaseLeases() }
+    } catch {
+      log.error("push jobs of an earlier run wait for their leases: \(error)")
+    }
+  }
+
+  enum Result {
+    case some, none, failed
+  }
+
+  private var isRetired = false
+
+  /// Claims nothing any more, and waits for what is under way: what is cut off is sent again by the next run, and
+  /// perhaps twice.
+  /// - Parameter deadline: Longer is not waited.
+  package func retire(by deadline: ContinuousClock.Instant) async {
+    isRetired = true
+    while !underWay.isEmpty, ContinuousClock.now < deadline { try? await Task.sleep(for: .milliseconds(20)) }
+  }
+
+  /// Until nothing is due and nothing is under way.
+  func workOff() async {
+    await withTaskGroup(of: Void.self) { tasks in
+      repeat {
+        let result = await claimDue { claim in tasks.addTask { await self.push(claim) } }
+        guard result != .failed else { return }
+      } while await tasks.next() != nil
+    }
+  }
+
+  /// Group after group, until nothing is due but in lanes that are full.
+  private func claimDue(_ begin: (ClaimedWork) -> Void) async -> Result {
+    var result = Result.some
+    while !Task.isCancelled, result == .some { result = await claimGroup(begin) }
+    return result
+  }
+
+  private func claimGroup(_ begin: (ClaimedWork) -> Void) async -> Result {
+    guard !isRetired else { return .none }
+    let (time, underWay) = (now(), underWay)
+    let claims: [ClaimedWork]
+    let hasPendingUpdates: Bool
+    do {
+      (claims, hasPendingUpdates) = try await store.write(rows: 2 * Self.group) {
+        try $0.renewLeases(of: underWay.ids, now: time, until: time + Self.lease)
+        let jobs = try $0.claim(
+          limit: Self.group, now: time, leaseUntil: time + Self.lease, capacity: underWay.capacity)
+        let begun = jobs.reduce(into: underWay) { $0.begin($1.id, in: Lane(of: $1.device), isUpdate: false) }
+        let updates = try $0.claimUpdates(
+          limit: Self.group, now: time, leaseUntil: time + Self.lease, capacity: begun.updateCapacity)
+        let claims = jobs.map(ClaimedWork.job) + updates.map(ClaimedWork.update)
+        return (claims, try $0.reader.hasPendingUpdates())
+      }
+    } catch {
+      return fail(error)
+    }
+    if isFailing { log.notice("push jobs are claimed again") }
+    isFailing = false
+    for claim in claims {
+      self.underWay.begin(claim.id, in: Lane(of: claim.device), isUpdate: claim.isUpdate)
+      begin(claim)
+    }
+    guard hasPendingUpdates else { return claims.isEmpty ? .none : .some }
+    do {
+      // Each slice in a transaction of its own, so that no message waits long for them.
+      try await store.write(rows: Transaction.maxUpdateSlice) { try $0.storePendingUpdates() }
+      return .some
+    } catch {
+      return fail(error)
+    }
+  }
+
+  private func fail(_ error: StoreError) -> Result {
+    if !isFailing { log.error("push jobs cannot be claimed: \(error)") }
+    isFailing = true
+    return .failed
+  }
+
+  private var nextAlarm: Task<Void, Never>?
+
+  /// For how long the store is left alone after it has failed.
+  static let pause = Duration.seconds(1)
+
+  /// Wakes the worker when the next job is due, or when the store may have recovered.
+  private func setAlarm(after result: Result) async {
+    nextAlarm?.cancel()
+    var delay = Self.pause
+    let (capacity, updateCapacity) = (underWay.capacity, underWay.updateCapacity)
+    if result != .failed,
+      let due = try? await store.read({
+        try $0.nextDue(capacity: capacity, updateCapacity: updateCapacity) ?? .distant
+      })
+    {
+      guard due != .distant else { return }
+      delay = max(due - now(), .milliseconds(10))
+    }
+    nextAlarm = Task {
+      try? await Task.sleep(for: delay)
+      if !Task.isCancelled { wake() }
+    }
+  }
+
+  /// What is to be sent now.
+  private enum ClaimedWork: Sendable {
+    case job(Claim)
+    case update(UpdateClaim)
+
+    var id: String {
+      switch self {
+      case .job(let claim): claim.id
+      case .update(let claim): claim.id
+      }
+    }
+
+    var device: Device {
+      switch self {
+      case .job(let claim): claim.device
+      case .update(let claim): claim.device
+      }
+    }
+
+    var isUpdate: Bool {
+      switch self {
+      case .job: false
+      case .update: true
+      }
+    }
+  }
+
+  private func push(_ claim: ClaimedWork) async {
+    switch claim {
+    case .job(let job): await attempt(job)
+    case .update(let update): await attempt(update)
+    }
+    underWay.end(claim.id, in: Lane(of: claim.device), isUpdate: claim.isUpdate)
+    // The device's next job can be claimed, and the lane has capacity.
+    wake()
+  }
+
+  private func attempt(_ claim: Claim) async {
+    let request = PushRequest(stored: claim.message.push)
+    let expires = request.expires(from: claim.message.time)
+    guard now() < expires else { return await finish(claim, .expired, "expired") }
+    guard let gateway = gateways[claim.device.platform] else {
+      return await finish(claim, .dead, "no gateway")
+    }
+    let digest = digest(of: claim, request, expires: expires)
+    let isRinging = rings(claim.device, request)
+    let attempts = AttemptLog()
+    var outcome: PushOutcome
+    do {
+      outcome = await gateway.send(
+        try isRinging ? Push(ringing: digest.newest) : Push(digest), to: claim.device, noting: attempts)
+      if isRinging, case .forgetDevice(_, let time) = outcome {
+        await forgetVoIPToken(of: claim.device, registeredBefore: time ?? claim.created)
+        // Whether that token stays or goes: a call does not wait.
+        outcome = await gateway.send(try Push(digest), to: claim.device, noting: attempts)
+      }
+      if case .tooLarge(_, let most?) = outcome {
+        outcome = await gateway.send(try Push(digest, largest: most), to: claim.device, noting: attempts)
+      }
+      if case .tooLarge(_, nil) = outcome {
+        outcome = await gateway.send(
+          try Push(digest, largest: Self.shortened), to: claim.device, noting: attempts)
+      }
+    } catch {
+      return await finish(claim, .dead, "\(error)")
+    }
+    // It has not left: the next run is the first to send it.
+    if outcome == .retry(after: nil, .cancelled) { outcome = .paused(.zero, .cancelled) }
+    let told = told(attempts, outcome)
+    // In the service's word, where ours says less.
+    let word = outcome.reason.map { $0 == .other ? told.last?.reason ?? $0.rawValue : $0.rawValue } ?? ""
+    switch outcome {
+    case .sent(let note): await finish(claim, .sent, note.rawValue, told)
+    case .dead, .tooLarge: await finish(claim, .dead, word, told)
+    case .forgetDevice(_, let time):
+      await finish(claim, .dead, word, told, forgetting: time ?? claim.created)
+    case .retry(let after, _, let isUnknown):
+      let note = isUnknown ? "\(word), outcome unknown" : word
+      await retry(claim, gateway.retryPolicy, after: after, note, told, isUnknown: isUnknown, expires: expires)
+    case .paused(let wait, _):
+      // When that is too late, it expires then.
+      let due = min(now() + wait, expires)
+      tally.count(.paused)
+      await record("pause") {
+        try $0.note(told, of: claim.id)
+        _ = try $0.retry(claim.id, due: due, note: word, wasTried: false)
+      }
+      await tellIfOutdated(claim)
+    }
+  }
+
+  /// Once sent, or refused for good, it is forgotten: the next change of the same is another.
+  private func attempt(_ claim: UpdateClaim) async {
+    guard let gateway = gateways[claim.device.platform], let push = push(of: claim) else { return await end(claim) }
+    var outcome = await gateway.send(push, to: claim.device)
+    if case .tooLarge(_, let most) = outcome, let shorter = self.push(of: claim, largest: most ?? Self.shortened) {
+      outcome = await gateway.send(shorter, to: claim.device)
+    }
+    let after: Duration?
+    var wasTried = true
+    switch outcome {
+    case .sent, .dead, .tooLarge: return await end(claim)
+    case .forgetDevice(let reason, let time):
+      log.debug("an update has no device", metadata: ["reason": "\(reason.rawValue)"])
+      await forget(claim.device, registeredBefore: time ?? now())
+      return await end(claim)
+    case .retry(let wait, _, _): after = wait
+    case .paused(let wait, _): (after, wasTried) = (wait, false)
+    }
+    var generator = SystemRandomNumberGenerator()
+    let time = now()
+    let due = gateway.retryPolicy.next(
+      after: claim.attempts, retryAfter: after, now: time, expires: claim.created + Self.lifetime(of: claim),
+      using: &generator)
+    guard let due else { return await end(claim) }
+    await record("update") { [wasTried] in try $0.retryUpdate(claim.id, due: due, wasTried: wasTried) }
+  }
+
+  /// The time for which an update is retried. A deletion is retried for as long as its job is kept: the phone shows what
+  /// the sender has taken back.
+  static func lifetime(of claim: UpdateClaim) -> Duration {
+    if case .change(.deleted, _) = claim.content { retention } else { updateLifetime }
+  }
+
+  private func end(_ claim: UpdateClaim) async {
+    await record("update") { try $0.finishUpdate(claim.id) }
+  }
+
+  private func tell(_ claim: Claim, _ state: DeliveryState) async {
+    guard let listener, claim.reports || claim.count > 1 || !claim.others.isEmpty else { return }
+    let told = try? await store.read { try $0.reported(by: claim.id, limit: Self.mostReported) }
+    for (message, _) in told ?? [] { await listener(.ended(state, message, to: claim.recipient)) }
+  }
+
+  /// What the services of a gateway said; where it has none, what it said itself.
+  private func told(_ log: AttemptLog, _ outcome: PushOutcome) -> [PushAttempt] {
+    let told = log.attempts
+    if case .paused = outcome { return told }
+    return told.isEmpty ? [PushAttempt(time: now(), reason: outcome.reason?.rawValue)] : told
+  }
+
+  private func retry(
+    _ claim: Claim, _ policy: RetryPolicy, after: Duration?, _ note: String, _ attempts: [PushAttempt],
+    isUnknown: Bool, expires: Timestamp
+  ) async {
+    var generator = SystemRandomNumberGenerator()
+    let time = now()
+    let next = policy.next(
+      after: claim.attempts, retryAfter: after, now: time, expires: .distant, using: &generator)
+    guard let due = next, due < expires else {
+      return await finish(claim, .expired, note, attempts, isUnknown: isUnknown, othersDue: next)
+    }
+    tally.count(.retried)
+    await record("retry") {
+      try $0.note(attempts, of: claim.id)
+      _ = try $0.retry(claim.id, due: due, note: note, isUnknown: isUnknown)
+    }
+    await tellIfOutdated(claim)
+  }
+
+  private func tellIfOutdated(_ claim: Claim) async {
+    guard (try? await store.read { try $0.isOutdated(claim.id) }) == true else { return }
+    await listener?(.pushOutdated(of: claim.recipient))
+  }
+
+  /// - Parameter registered: The device has lost its token, unless it registered at this time or later; nil: it has not.
+  private func finish(
+    _ claim: Claim, _ state: FinishedState, _ note: String, _ attempts: [PushAttempt] = [], isUnknown: Bool = false,
+    othersDue: Timestamp? = nil, forgetting registered: Timestamp? = nil
+  ) async {
+    switch state {
+    case .sent: tally.count(.sent)
+    case .expired: tally.count(.expired)
+    case .dead: tally.count(.dead)
+    case .cancelled: break  // by whoever read it, not here
+    }
+    let time = now()
+    let device = claim.device
+    let rule = forgettingRule(for: device)
+    let forgetting = await record(state.rawValue) { transaction -> Forgetting in
+      try transaction.note(attempts, of: claim.id)
+      _ = try transaction.finish(
+        claim.id, state: state, note: note, isUnknown: isUnknown, othersDue: othersDue, now: time)
+      // Afterwards: what is forgotten takes the jobs with it that have not ended.
+      guard let registered else { return .none }
+      let forgetting = try transaction.forget(
+        token: device.token, platform: device.platform, registeredBefore: registered, in: rule.scope,
+        pausedUntil: rule.pause)
+      if case .kept = forgetting { try transaction.amend(claim.id, note: "\(note), \(Self.keptNote)") }
+      return forgetting
+    }
+    await conclude(forgetting, of: rule.app)
+    await tell(claim, state == .sent ? .pushed : .failed)
+  }
+
+  /// Stores the end of a push. While the store is not available, this retries until the end is stored: the push stays
+  /// under way meanwhile, so that it is not sent again, and lanes bound the number of such ends.
+  /// - Returns: The result of the work; `nil` when the work fails by itself, or when the worker is cancelled.
+  @discardableResult
+  func record<Answer: Sendable>(
+    _ what: String, _ work: @escaping @Sendable (Transaction) throws -> Answer
+  ) async -> Answer? {
+    while true {
+      do {
+        return try await store.write(work)
+      } catch {
+        if !isFailing, logPause.isOver() {
+          log.error("the end of a push job (\(what)) cannot be stored: \(error)")
+        }
+        guard case .unavailable = error, (try? await Task.sleep(for: Self.pause)) != nil else { return nil }
+      }
+    }
+  }
+}
+
+extension Timestamp {
+  /// Later than any job.
+  fileprivate static let distant = Timestamp(rawValue: .max)
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayProtocol
+import RelayStore
+import Testing
+
+@testable import RelayPush
+
+@Suite struct PushesUnderWayTests {
+  private static let lanes = ["x", "y"].map { app in
+    Lane(of: Device(id: DeviceID(unchecked: "phone"), app: app, platform: .apns, token: "token"))
+  }
+  private var underWay = PushesUnderWay()
+
+  private mutating func begin(jobs: Int, updates: Int, in lane: Lane = lanes[0]) {
+    for number in 0..<jobs { underWay.begin("job \(number)", in: lane, isUpdate: false) }
+    for number in 0..<updates { underWay.begin("update \(number)", in: lane, isUpdate: true) }
+  }
+
+  @Test(arguments: [
+    (1, 0, 255, 64), (0, 1, 255, 63), (0, 64, 192, 0), (100, 64, 92, 0), (191, 0, 65, 64), (192, 0, 64, 64),
+    (193, 0, 63, 63), (200, 10, 46, 46), (255, 0, 1, 1), (256, 0, 0, 0), (192, 64, 0, 0), (300, 70, 0, 0),
+  ])
+  mutating func `jobs and updates share the capacity of a lane, and updates have a bound`(
+    jobs: Int, updates: Int, capacity: Int, updateCapacity: Int
+  ) {
+    begin(jobs: jobs, updates: updates)
+    #expect(underWay.capacity == [Self.lanes[0]: capacity])
+    #expect(underWay.updateCapacity == [Self.lanes[0]: updateCapacity])
+    #expect(underWay.ids.count == jobs + updates)
+  }
+
+  @Test mutating func `a lane that is full leaves the capacity of the others`() {
+    begin(jobs: 256, updates: 0)
+    underWay.begin("other", in: Self.lanes[1], isUpdate: false)
+    #expect(underWay.capacity == [Self.lanes[0]: 0, Self.lanes[1]: 255])
+  }
+
+  @Test mutating func `the last push that ends leaves nothing`() {
+    begin(jobs: 1, updates: 1)
+    underWay.end("update 0", in: Self.lanes[0], isUpdate: true)
+    #expect(underWay.updateCapacity == [Self.lanes[0]: 64])
+    #expect(underWay.ids == ["job 0"] && !underWay.isEmpty)
+    underWay.end("job 0", in: Self.lanes[0], isUpdate: false)
+    #expect(underWay.capacity.isEmpty && underWay.isEmpty)
+  }
+
+  @Test mutating func `a push begins once, and ends once`() {
+    underWay.begin("one", in: Self.lanes[0], isUpdate: true)
+    underWay.begin("one", in: Self.lanes[0], isUpdate: true)
+    #expect(underWay.updateCapacity == [Self.lanes[0]: 63])
+    begin(jobs: 1, updates: 0)
+    for _ in 0..<2 { underWay.end("one", in: Self.lanes[0], isUpdate: true) }
+    #expect(underWay.capacity == [Self.lanes[0]: 255])
+  }
+}
