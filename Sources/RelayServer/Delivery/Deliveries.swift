@@ -3,6 +3,7 @@ import RelayDelivery
 import RelayHub
 import RelayJSON
 import RelayProtocol
+import RelayPush
 import RelayStore
 
 /// The delivery of messages: plans messages for their recipients, stores the pushes, and sends the reports.

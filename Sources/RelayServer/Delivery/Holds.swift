@@ -2,6 +2,7 @@
 import RelayDelivery
 import RelayHub
 import RelayProtocol
+import RelayPush
 import RelayStore
 
 /// Pushes that are decided again, because a fact has changed or a hold is over.
