@@ -35,7 +35,7 @@ PARTS := $(MAKE) --output-sync=target --jobs
 
 test: ## run all tests
 	deploy/install-packages test
-	$(PARTS) 4 build test-c test-fuzz test-end-to-end test-simulation test-browser test-swift test-stress test-clients
+	$(PARTS) 3 build test-c test-fuzz test-end-to-end test-simulation test-browser test-swift test-stress test-clients
 
 check: ## run the checks for a commit: the format, the build, and the unit tests in Swift and C
 	deploy/install-packages test
@@ -70,7 +70,7 @@ test-swift: build ## test the Swift targets
 	$(SWIFT_TESTS) --skip RelaySimulationTests
 
 test-end-to-end: build $(VENV)/done ## test a running relay with clients that know only the protocol
-	$(PYTEST) $(BESIDE) 5 Tests/EndToEnd
+	$(PYTEST) $(BESIDE) 4 Tests/EndToEnd
 
 test-stress: build $(VENV)/done ## play seeded scenarios over raw sockets, many at once
 	$(PYTEST) Tests/Stress

@@ -259,7 +259,7 @@ final class Simulation {
 
   /// Returns when nothing is under way but what the gateway holds back, or when the relay was cut off.
   private func settle() throws {
-    let patience = ContinuousClock.now + .seconds(20)
+    let patience = ContinuousClock.now + .seconds(120)
     while !relay.fuse.isBlown {
       relay.rest()
       if try hear() || relay.takeTurn() { continue }
