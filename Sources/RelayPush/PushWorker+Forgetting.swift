@@ -41,7 +41,7 @@ extension PushWorker {
 
   func forget(_ device: Device, registeredBefore time: Timestamp) async {
     await forget(by: forgettingRule(for: device)) { transaction, rule in
-      try transaction.forget(
+      try transaction.devices.forget(
         token: device.token, platform: device.platform, registeredBefore: time, in: rule.scope,
         pausedUntil: rule.pause)
     }
@@ -50,7 +50,7 @@ extension PushWorker {
   func forgetVoIPToken(of device: Device, registeredBefore time: Timestamp) async {
     guard let token = device.voipToken else { return }
     await forget(by: forgettingRule(for: device)) { transaction, rule in
-      try transaction.forget(
+      try transaction.devices.forget(
         voipToken: token, platform: device.platform, registeredBefore: time, in: rule.scope, pausedUntil: rule.pause)
     }
   }

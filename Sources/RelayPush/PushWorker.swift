@@ -31,8 +31,8 @@ package actor PushWorker {
   static let lease = Duration.seconds(60)
   /// Bytes of a payload at its second attempt, where a gateway found it too large and did not say what is not.
   static let shortened = Push.largestPayload / 4 * 3
-  /// Messages of one digest whose senders are told.
-  package static let mostReported = Transaction.mostCoalesced
+  /// The maximum of messages of one digest whose senders are notified.
+  package static let mostReported = PushQueue.mostCoalesced
   /// The time for which a badge or an edit is retried after it was asked for.
   static let updateLifetime = Duration.seconds(3600)
   /// Of devices that name no app.
@@ -89,7 +89,7 @@ package actor PushWorker {
   /// Frees what an earlier run had claimed.
   package func takeOver() async {
     do {
-      try await store.write { try $0.releaseLeases() }
+      try await store.write { try $0.queue.releaseLeases() }
     } catch {
       log.error("push jobs of an earlier run wait for their leases: \(error)")
     }
@@ -133,14 +133,14 @@ package actor PushWorker {
     let hasPendingUpdates: Bool
     do {
       (claims, hasPendingUpdates) = try await store.write(rows: 2 * Self.group) {
-        try $0.renewLeases(of: underWay.ids, now: time, until: time + Self.lease)
-        let jobs = try $0.claim(
+        try $0.queue.renewLeases(of: underWay.ids, now: time, until: time + Self.lease)
+        let jobs = try $0.queue.claim(
           limit: Self.group, now: time, leaseUntil: time + Self.lease, capacity: underWay.capacity)
         let begun = jobs.reduce(into: underWay) { $0.begin($1.id, in: Lane(of: $1.device), isUpdate: false) }
-        let updates = try $0.claimUpdates(
+        let updates = try $0.updates.claim(
           limit: Self.group, now: time, leaseUntil: time + Self.lease, capacity: begun.updateCapacity)
         let claims = jobs.map(ClaimedWork.job) + updates.map(ClaimedWork.update)
-        return (claims, try $0.reader.hasPendingUpdates())
+        return (claims, try $0.reader.queue.hasPendingUpdates())
       }
     } catch {
       return fail(error)
@@ -154,7 +154,7 @@ package actor PushWorker {
     guard hasPendingUpdates else { return claims.isEmpty ? .none : .some }
     do {
       // Each slice in a transaction of its own, so that no message waits long for them.
-      try await store.write(rows: Transaction.maxUpdateSlice) { try $0.storePendingUpdates() }
+      try await store.write(rows: UpdateQueue.maxUpdateSlice) { try $0.updates.storePending() }
       return .some
     } catch {
       return fail(error)
@@ -179,7 +179,7 @@ package actor PushWorker {
     let (capacity, updateCapacity) = (underWay.capacity, underWay.updateCapacity)
     if result != .failed,
       let due = try? await store.read({
-        try $0.nextDue(capacity: capacity, updateCapacity: updateCapacity) ?? .distant
+        try $0.queue.nextDue(capacity: capacity, updateCapacity: updateCapacity) ?? .distant
       })
     {
       guard due != .distant else { return }
@@ -275,8 +275,8 @@ package actor PushWorker {
       let due = min(now() + wait, expires)
       tally.count(.paused)
       await record("pause") {
-        try $0.note(told, of: claim.id)
-        _ = try $0.retry(claim.id, due: due, note: word, wasTried: false)
+        try $0.queue.note(told, of: claim.id)
+        _ = try $0.queue.retry(claim.id, due: due, note: word, wasTried: false)
       }
       await tellIfOutdated(claim)
     }
@@ -306,7 +306,7 @@ package actor PushWorker {
       after: claim.attempts, retryAfter: after, now: time, expires: claim.created + Self.lifetime(of: claim),
       using: &generator)
     guard let due else { return await end(claim) }
-    await record("update") { [wasTried] in try $0.retryUpdate(claim.id, due: due, wasTried: wasTried) }
+    await record("update") { [wasTried] in try $0.updates.retry(claim.id, due: due, wasTried: wasTried) }
   }
 
   /// The time for which an update is retried. A deletion is retried for as long as its job is kept: the phone shows what
@@ -316,12 +316,12 @@ package actor PushWorker {
   }
 
   private func end(_ claim: UpdateClaim) async {
-    await record("update") { try $0.finishUpdate(claim.id) }
+    await record("update") { try $0.updates.finish(claim.id) }
   }
 
   private func tell(_ claim: Claim, _ state: DeliveryState) async {
     guard let listener, claim.reports || claim.count > 1 || !claim.others.isEmpty else { return }
-    let told = try? await store.read { try $0.reported(by: claim.id, limit: Self.mostReported) }
+    let told = try? await store.read { try $0.queue.reported(by: claim.id, limit: Self.mostReported) }
     for (message, _) in told ?? [] { await listener(.ended(state, message, to: claim.recipient)) }
   }
 
@@ -345,14 +345,14 @@ package actor PushWorker {
     }
     tally.count(.retried)
     await record("retry") {
-      try $0.note(attempts, of: claim.id)
-      _ = try $0.retry(claim.id, due: due, note: note, isUnknown: isUnknown)
+      try $0.queue.note(attempts, of: claim.id)
+      _ = try $0.queue.retry(claim.id, due: due, note: note, isUnknown: isUnknown)
     }
     await tellIfOutdated(claim)
   }
 
   private func tellIfOutdated(_ claim: Claim) async {
-    guard (try? await store.read { try $0.isOutdated(claim.id) }) == true else { return }
+    guard (try? await store.read { try $0.queue.isOutdated(claim.id) }) == true else { return }
     await listener?(.pushOutdated(of: claim.recipient))
   }
 
@@ -371,15 +371,15 @@ package actor PushWorker {
     let device = claim.device
     let rule = forgettingRule(for: device)
     let forgetting = await record(state.rawValue) { transaction -> Forgetting in
-      try transaction.note(attempts, of: claim.id)
-      _ = try transaction.finish(
+      try transaction.queue.note(attempts, of: claim.id)
+      _ = try transaction.queue.finish(
         claim.id, state: state, note: note, isUnknown: isUnknown, othersDue: othersDue, now: time)
       // Afterwards: what is forgotten takes the jobs with it that have not ended.
       guard let registered else { return .none }
-      let forgetting = try transaction.forget(
+      let forgetting = try transaction.devices.forget(
         token: device.token, platform: device.platform, registeredBefore: registered, in: rule.scope,
         pausedUntil: rule.pause)
-      if case .kept = forgetting { try transaction.amend(claim.id, note: "\(note), \(Self.keptNote)") }
+      if case .kept = forgetting { try transaction.queue.amend(claim.id, note: "\(note), \(Self.keptNote)") }
       return forgetting
     }
     await conclude(forgetting, of: rule.app)

@@ -66,7 +66,7 @@ extension Relay {
     let hasPreview = policy(of: room).hasPreview
     pin(room)
     let edited = try await commit(rows: changeRows(of: handle)) {
-      try $0.edit(room, seq, by: sender, at: now, body: body, isTold: hasPreview)
+      try $0.messages.edit(room, seq, by: sender, at: now, body: body, isTold: hasPreview)
     } then: { relay, edited in
       defer { relay.unpin(room) }
       guard let edited = try? edited.get(), edited.isChanged else { return }
@@ -83,7 +83,7 @@ extension Relay {
     let now = hub.now
     pin(room)
     let deleted = try await commit(rows: changeRows(of: handle)) {
-      try $0.delete(room, seq, by: sender, at: now)
+      try $0.messages.delete(room, seq, by: sender, at: now)
     } then: { relay, deleted in
       defer { relay.unpin(room) }
       guard let deleted = try? deleted.get(), deleted.isChanged else { return }
@@ -95,7 +95,7 @@ extension Relay {
 
   /// The rows that an edit or a deletion writes at most: the message, and the first updates of phones.
   private func changeRows(of room: RoomHandle) -> Int {
-    hub.pushes(room) ? 1 + Transaction.maxUpdatesWithChange : 1
+    hub.pushes(room) ? 1 + UpdateQueue.maxUpdatesWithChange : 1
   }
 
   /// Stores `work`, and calls `apply` in the completion of the commit: before what was committed later is shown.

@@ -130,23 +130,23 @@ extension Relay {
   func saveMarks(_ room: RoomHandle, _ user: UserHandle, read: Int64, received: Int64) {
     guard let room = hub.name(of: room), let user = hub.name(of: user) else { return }
     saveLate(.marks(room, user)) { [worker] in
-      if try $0.updateBadges(of: user, reading: room, upTo: read) { worker.wake() }
-      try $0.mark(room, user, read: read, received: received)
-      _ = try $0.cancel(room, user, upTo: read, reason: "read")
-      if received > read { _ = try $0.cancel(room, user, upTo: received, sparesCalls: true, reason: "received") }
+      if try $0.updates.storeBadges(of: user, reading: room, upTo: read) { worker.wake() }
+      try $0.rooms.mark(room, user, read: read, received: received)
+      _ = try $0.queue.cancel(room, user, upTo: read, reason: "read")
+      if received > read { _ = try $0.queue.cancel(room, user, upTo: received, sparesCalls: true, reason: "received") }
     }
   }
 
   func saveCursor(_ seq: Int64, of room: RoomHandle) {
     guard let room = hub.name(of: room) else { return }
-    saveLate(.cursor(room)) { try $0.advanceCursor(room, to: seq) }
+    saveLate(.cursor(room)) { try $0.rooms.advanceCursor(room, to: seq) }
   }
 
   func saveLastSeen(_ time: Timestamp, of user: UserID) {
-    saveLate(.lastSeen(user)) { try $0.touch(user, lastSeen: time) }
+    saveLate(.lastSeen(user)) { try $0.people.touch(user, lastSeen: time) }
   }
 
   func saveProfile(_ user: User) {
-    saveLate(.profile(user.id)) { try $0.rename(user) }
+    saveLate(.profile(user.id)) { try $0.people.rename(user) }
   }
 }

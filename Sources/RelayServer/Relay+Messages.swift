@@ -168,7 +168,7 @@ extension Relay {
       { transaction in
         var draft = draft
         draft.jobs = plan.pushes.map(JobDraft.init)
-        return try transaction.append(draft)
+        return try transaction.messages.append(draft)
       }, rows: 1 + plan.pushes.count + draft.silenced.count, completion: stored)
   }
 }

@@ -40,8 +40,8 @@ extension Relay {
     defer { endReading() }
     let since = changes
     let found = try await store.read { reader in
-      guard let snapshot = try reader.room(room) else { return nil as (RoomSnapshot, [UndecidedRecord])? }
-      return (snapshot, try reader.undecided(in: room))
+      guard let snapshot = try reader.rooms.snapshot(room) else { return nil as (RoomSnapshot, [UndecidedRecord])? }
+      return (snapshot, try reader.messages.undecided(in: room))
     }
     // A first join may have made it meanwhile.
     if let handle = hub.room(room) { return handle }
@@ -73,7 +73,7 @@ extension Relay {
     var stale = users.filter { hub.user($0) == nil && hasChanged($0, since: since) }
     while !stale.isEmpty {
       let since = changes
-      for record in try await store.read({ [stale] in try $0.users(stale) }) { newer[record.user.id] = record }
+      for record in try await store.read({ [stale] in try $0.people.users(stale) }) { newer[record.user.id] = record }
       stale = stale.filter { hub.user($0) == nil && hasChanged($0, since: since) }
     }
     return newer
@@ -86,7 +86,9 @@ extension Relay {
   /// The room in memory; one that is not is loaded only for a member. The caller has pinned it.
   func room(_ room: RoomID, for member: UserID) async throws -> RoomHandle? {
     if let handle = hub.room(room) { return handle }
-    guard policy(of: room).isStored, try await store.read({ try $0.isMember(member, of: room) }) else { return nil }
+    guard policy(of: room).isStored, try await store.read({ try $0.rooms.isMember(member, of: room) }) else {
+      return nil
+    }
     return try await load(room)
   }
 
@@ -180,7 +182,7 @@ extension Relay {
     return try await withCheckedThrowingContinuation { continuation in
       joins[room, default: 0] += 1
       store.submit({
-        try $0.join(profile, room: room, epoch: epoch, now: now, within: bounds, mayCreate: mayCreate)
+        try $0.rooms.join(profile, room: room, epoch: epoch, now: now, within: bounds, mayCreate: mayCreate)
       }) { [self] result in
         assumeIsolated { relay in
           relay.endJoin(of: room)
@@ -244,7 +246,7 @@ extension Relay {
         }
         let from = after.seq
         let page = try await store.read { [limits] in
-          try $0.messages(room, after: from, limit: limits.history, kept: kept, mostBytes: Self.mostRecovered)
+          try $0.messages.page(room, after: from, limit: limits.history, kept: kept, mostBytes: Self.mostRecovered)
         }
         if let page, !page.exceeds, !page.more, page.first <= from + 1 || page.newest == from {
           return shown(page, in: handle, newest: .max).map {
@@ -262,7 +264,7 @@ extension Relay {
     }
     guard
       let page = try await store.read({
-        try $0.messages(room, before: nil, limit: newest, kept: kept, pageBytes: Self.mostRecovered)
+        try $0.messages.page(room, before: nil, limit: newest, kept: kept, pageBytes: Self.mostRecovered)
       })
     else {
       return Replay(messages: .none, isComplete: false)
@@ -277,7 +279,7 @@ extension Relay {
   ) async throws -> [ChangedMessage]? {
     guard seq > 0, let known = changedRooms[handle], known.newest >= seq else { return [] }
     return try await store.read { [limits] in
-      try $0.changes(
+      try $0.messages.changes(
         room, upTo: seq, kept: kept, limit: limits.history, maxBytes: min(Self.maxChanged, limits.outgoingQueue))
     }
   }
@@ -326,9 +328,10 @@ extension Relay {
     let found = try await store.read { reader in
       let page =
         if let after = query.after {
-          try reader.messages(room, after: after, limit: query.limit, kept: kept, pageBytes: Self.mostPaged)
+          try reader.messages.page(room, after: after, limit: query.limit, kept: kept, pageBytes: Self.mostPaged)
         } else {
-          try reader.messages(room, before: query.before, limit: query.limit, kept: kept, pageBytes: Self.mostPaged)
+          try reader.messages.page(
+            room, before: query.before, limit: query.limit, kept: kept, pageBytes: Self.mostPaged)
         }
       return page.map { (epoch: $0.epoch, first: $0.first, more: $0.more, text: Replies.text(of: $0.messages).array) }
     }
@@ -349,7 +352,7 @@ extension Relay {
     guard policy(of: room).isStored else { return dismiss(user, from: handle, byOthers: byOthers) }
     noteChange(of: name)
     try await withCheckedThrowingContinuation { continuation in
-      store.submit({ _ = try $0.leave(name, room: room) }) { [self] result in
+      store.submit({ _ = try $0.rooms.leave(name, room: room) }) { [self] result in
         assumeIsolated { relay in
           continuation.resume(
             with: result.map {

@@ -113,14 +113,14 @@ actor Relay {
 
   /// Takes what clients ask, and decides again what an earlier run left undecided; returns when all of it is loaded.
   func start() async throws {
-    let undecided = try await leaveUnstored(store.read { try $0.undecided() })
+    let undecided = try await leaveUnstored(store.read { try $0.rooms.undecided() })
     try await loadCategories()
-    responses.senders = Set(try await store.read { try $0.sendersWithResponses() })
+    responses.senders = Set(try await store.read { try $0.responses.sendersWithResponses() })
     // Unowned is safe: the relay ends the hub's loop before it goes.
     hub.receive = { [unowned self] events in assumeIsolated { $0.handle(events) } }
     // What was to end a hold may have been stored by the earlier run, and no more.
     let now = hub.now
-    try await store.write { try $0.decideHeldAgain(by: now) }
+    try await store.write { try $0.queue.decideHeldAgain(by: now) }
     // Unowned is safe: the worker ends before the relay does.
     await worker.listen { [unowned self] in await heard($0) }
     await deliveries.holds.review(on: self)
@@ -145,7 +145,7 @@ actor Relay {
   private func leaveUnstored(_ rooms: [RoomID]) async throws -> [RoomID] {
     let unstored = rooms.filter { !settings.rooms.policy(for: $0).isStored }
     guard !unstored.isEmpty else { return rooms }
-    try await store.write { for room in unstored { try $0.advanceCursor(room, to: .max) } }
+    try await store.write { for room in unstored { try $0.rooms.advanceCursor(room, to: .max) } }
     let gone = Set(unstored)
     return rooms.filter { !gone.contains($0) }
   }

@@ -28,11 +28,11 @@ struct RetentionSweep: Sendable {
       try? await Task.sleep(for: min(max(pause, Self.shortestPause), Self.longestPause))
       await attempt("messages") { try await sweep(patterns) }
       await attempt("records of silenced users") {
-        try await purge { try $0.purgeSilenced() == Transaction.mostPurged }
+        try await purge { try $0.silenced.purge() == PushQueue.mostPurged }
       }
-      await attempt("counts of forgotten tokens") { try await store.write { try $0.purgeForgotten() } }
+      await attempt("counts of forgotten tokens") { try await store.write { try $0.devices.purgeForgotten() } }
       await attempt("finished push jobs") { try await purgeJobs() }
-      await attempt("responses") { try await purge { try $0.purgeResponses() } }
+      await attempt("responses") { try await purge { try $0.responses.purge() } }
     }
   }
 
@@ -48,21 +48,21 @@ struct RetentionSweep: Sendable {
   /// One transaction after the other, so that no send waits long for it.
   /// - Parameter batch: Returns whether there may be more.
   private func purge(_ batch: @escaping @Sendable (Transaction) throws -> Bool) async throws {
-    while !Task.isCancelled, try await store.write(rows: Transaction.mostPurged, batch) {}
+    while !Task.isCancelled, try await store.write(rows: PushQueue.mostPurged, batch) {}
   }
 
   private func purgeJobs() async throws {
     let bound = now() - PushWorker.retention
-    try await purge { try $0.purge(finishedBefore: bound) == Transaction.mostPurged }
+    try await purge { try $0.queue.purge(finishedBefore: bound) == PushQueue.mostPurged }
   }
 
   private func sweep(_ patterns: RoomPatterns) async throws {
     var position: Int64? = 0
     while let after = position, !Task.isCancelled {
-      let found = try await store.read { try $0.aging(after: after, limit: Self.page) }
+      let found = try await store.read { try $0.rooms.aging(after: after, limit: Self.page) }
       let unused = found.rooms.filter(\.isUnused).map(\.room)
       if !unused.isEmpty {
-        try await store.write(rows: unused.count) { for room in unused { try $0.forgetIfUnused(room) } }
+        try await store.write(rows: unused.count) { for room in unused { try $0.rooms.forgetIfUnused(room) } }
       }
       for aging in found.rooms where !aging.isUnused {
         var retention = patterns.policy(for: aging.room).history
@@ -77,7 +77,7 @@ struct RetentionSweep: Sendable {
   private func trim(_ room: RoomID, to retention: Retention) async throws {
     while !Task.isCancelled {
       let trimmed = try await store.write(rows: Self.mostDeleted) {
-        try $0.trim(room, to: retention, mostDeleted: Self.mostDeleted)
+        try $0.messages.trim(room, to: retention, mostDeleted: Self.mostDeleted)
       }
       guard let trimmed else { return }
       await relay.forget(room, before: trimmed.first)

@@ -242,7 +242,7 @@ final class GroupCommit: Sendable {
         return task.failed(StoreError(error))
       }
       return try protect(task, transaction, messages) {
-        let stored = try $0.append(message.draft)
+        let stored = try $0.messages.append(message.draft)
         return { message.completion(.success(stored)) }
       }
     case .any(let run, _): return try protect(task, transaction, messages, run)

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 import GRDB
-import RelayProtocol
 
-/// What a read may ask: one consistent view. Valid until the read returns.
+/// The queries of a read, by subject: one consistent view. Valid until the read returns.
 ///
-/// Its methods throw errors of SQLite, which ``Store`` turns into ``StoreError``.
+/// The methods of its parts throw errors of SQLite, which ``Store`` turns into ``StoreError``.
 public struct Reader {
   let db: Database
+
+  public var rooms: RoomReader { RoomReader(db: db) }
+  public var messages: MessageReader { MessageReader(db: db) }
+  public var people: PeopleReader { PeopleReader(db: db) }
+  public var queue: QueueReader { QueueReader(db: db) }
+  public var responses: ResponseReader { ResponseReader(db: db) }
 }

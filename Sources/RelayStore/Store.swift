@@ -33,7 +33,7 @@ public final class Store: Sendable {
   /// Opens `stillwire.db` in `folder`, both created if missing, and brings its schema up to date.
   ///
   /// - Parameters:
-  ///   - now: What methods of ``Transaction`` that are told no time write as the time.
+  ///   - now: The time that a work writes where its caller gives none.
   ///   - onCommit: Called once for a group, on the writer's thread, with the completions in the order of submission;
   ///     it must see to it that each is run once. It must not call ``close()`` itself.
   public convenience init(
@@ -104,7 +104,7 @@ public final class Store: Sendable {
   /// For how long a work that is not urgent waits for others. A commit of its own costs more than the work.
   static let longestWait = DispatchTimeInterval.milliseconds(50)
 
-  /// Queues a message for the next transaction, as ``submit(_:rows:completion:)`` with ``Transaction/append(_:)`` does.
+  /// Queues a message for the next transaction, as ``submit(_:rows:completion:)`` with ``MessageWriter/append(_:)`` does.
   /// Costs less: the messages of a transaction share what they can.
   public func append(_ draft: MessageDraft, completion: @escaping @Sendable (Result<Appended, StoreError>) -> Void) {
     queue(

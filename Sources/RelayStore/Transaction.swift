@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 import GRDB
-public import RelayProtocol
+import RelayProtocol
 
-/// What a work may change. Valid on the writer's thread until the work returns.
+/// The changes that a work can make, by subject. Valid on the writer's thread until the work returns.
 ///
-/// Its methods throw ``StoreError`` and errors of SQLite, which ``Store`` turns into ``StoreError``.
+/// The methods of its parts throw ``StoreError`` and errors of SQLite, which ``Store`` turns into ``StoreError``.
 public struct Transaction {
   let db: Database
   let cache: WriterCache
@@ -14,7 +14,17 @@ public struct Transaction {
   /// Reads what this transaction has changed, too.
   public var reader: Reader { Reader(db: db) }
 
-  /// Writes a page as it is: the commit tells whether the disk takes anything.
+  public var rooms: RoomWriter { RoomWriter(transaction: self) }
+  public var messages: MessageWriter { MessageWriter(transaction: self) }
+  public var people: PeopleWriter { PeopleWriter(transaction: self) }
+  public var devices: DeviceWriter { DeviceWriter(transaction: self) }
+  public var queue: PushQueue { PushQueue(transaction: self) }
+  public var updates: UpdateQueue { UpdateQueue(transaction: self) }
+  public var silenced: SilencedWriter { SilencedWriter(transaction: self) }
+  public var responses: ResponseWriter { ResponseWriter(transaction: self) }
+  var digests: Digests { Digests(transaction: self) }
+
+  /// Writes a page as it is: the commit fails if the disk takes no writes.
   public func touchDisk() throws {
     // SQLite writes the page of the header whether or not the number changes.
     try db.execute(sql: "PRAGMA user_version = 0")
@@ -80,22 +90,29 @@ public struct Transaction {
     return profile
   }
 
-  /// Changes what is stored of a user, who gets a row if there is none.
-  /// - Returns: The user as stored now.
-  public func changeProfile(of user: UserID, _ change: (inout User) throws -> Void) throws -> User {
-    _ = try needRow(of: user)
-    guard var person = cache[user] else { return User(id: user) }
-    var profile = person.profile
-    try change(&profile)
-    if profile != person.profile { try write(profile, to: &person) }
-    return profile
-  }
-
-  private func write(_ profile: User, to person: inout WriterCache.Person) throws {
+  /// Stores the profile of a user who has a row.
+  func write(_ profile: User, to person: inout WriterCache.Person) throws {
     try db.run(
       "UPDATE users SET display_name = ?, avatar = ?, handle = ?, handle_type = ?, avatar_sha256 = ? WHERE id = ?",
       [profile.name, profile.avatar, profile.handle, profile.handleType, profile.avatarSHA256, person.id])
     person.profile = profile
     cache[profile.id] = person
   }
+}
+
+/// The part of a transaction that changes one subject. It is as valid as the transaction.
+protocol TransactionPart {
+  var transaction: Transaction { get }
+}
+
+extension TransactionPart {
+  var db: Database { transaction.db }
+  var cache: WriterCache { transaction.cache }
+  var now: Timestamp { transaction.now }
+  var reader: Reader { transaction.reader }
+
+  func row(of room: RoomID) throws -> WriterCache.Room? { try transaction.row(of: room) }
+  func row(of user: UserID) throws -> Int64? { try transaction.row(of: user) }
+  func needRow(of user: UserID) throws -> Int64 { try transaction.needRow(of: user) }
+  func needRow(of user: User) throws -> Int64 { try transaction.needRow(of: user) }
 }

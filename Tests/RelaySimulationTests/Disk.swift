@@ -87,7 +87,7 @@ struct DiskNews: Sendable {
       uniqueKeysWithValues: try db.all("SELECT name, cursor FROM rooms").map { (RoomID(unchecked: $0[0]), $0[1]) })
     devices = Set(try Disk.devices(db).keys)
     reports = try Disk.Reports(db)
-    nextDue = try reader.nextDue()
+    nextDue = try reader.queue.nextDue()
   }
 }
 
@@ -159,7 +159,7 @@ struct Disk: Sendable {
           Model.First(seq: $0[3], time: Timestamp(rawValue: $0[4]))
         )
       })
-    people = Dictionary(uniqueKeysWithValues: try reader.users(World.users).map { ($0.user.id, $0) })
+    people = Dictionary(uniqueKeysWithValues: try reader.people.users(World.users).map { ($0.user.id, $0) })
     quiet = try db.all(
       """
       SELECT rooms.name, silenced.seq, users.name, notified FROM silenced

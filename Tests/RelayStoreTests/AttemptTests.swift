@@ -16,14 +16,14 @@ import Testing
   private func claimed() async throws -> String {
     let claims = try await test.write { transaction in
       try transaction.prepareRoom()
-      _ = try transaction.append(draft(jobs: [job()]))
-      return try transaction.claim(limit: 1, now: .at(0), leaseUntil: .at(60))
+      _ = try transaction.messages.append(draft(jobs: [job()]))
+      return try transaction.queue.claim(limit: 1, now: .at(0), leaseUntil: .at(60))
     }
     return try #require(claims.first).id
   }
 
   private func log(of id: String) async throws -> [PushAttempt]? {
-    try await test.read { try $0.job(id)?.attemptLog }
+    try await test.read { try $0.queue.job(id)?.attemptLog }
   }
 
   @Test func `attempts are kept in their order, and with the job when it has ended`() async throws {
@@ -31,9 +31,9 @@ import Testing
     #expect(try await log(of: id) == [])
     let attempts = (1...3).map(attempt)
     try await test.write { transaction in
-      try transaction.note([attempts[0], attempts[1]], of: id)
-      try transaction.finish(id, state: .dead, note: "Reason 2", now: .at(9))
-      try transaction.note([attempts[2]], of: id)
+      try transaction.queue.note([attempts[0], attempts[1]], of: id)
+      try transaction.queue.finish(id, state: .dead, note: "Reason 2", now: .at(9))
+      try transaction.queue.note([attempts[2]], of: id)
     }
     #expect(try await log(of: id) == attempts)
   }
@@ -42,9 +42,9 @@ import Testing
     let id = try await claimed()
     let attempts = (1...50).map(attempt)
     try await test.write { transaction in
-      try transaction.note(Array(attempts[..<15]), of: id)
-      try transaction.note(Array(attempts[15..<18]), of: id)
-      try transaction.note(Array(attempts[18...]), of: id)
+      try transaction.queue.note(Array(attempts[..<15]), of: id)
+      try transaction.queue.note(Array(attempts[15..<18]), of: id)
+      try transaction.queue.note(Array(attempts[18...]), of: id)
     }
     #expect(try await log(of: id) == attempts.suffix(JobRecord.mostAttempts))
   }
@@ -52,7 +52,7 @@ import Testing
   @Test func `attempts of a job that is gone are nobody's`() async throws {
     let id = try await claimed()
     let attempt = attempt(1)
-    try await test.write { try $0.note([attempt], of: "another") }
+    try await test.write { try $0.queue.note([attempt], of: "another") }
     #expect(try await log(of: id) == [])
   }
 }

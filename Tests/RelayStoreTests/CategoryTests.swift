@@ -8,15 +8,15 @@ import Testing
   init() throws { test = try TestStore() }
 
   private func set(_ categories: String, replacing version: Int64? = nil) async throws -> Int64? {
-    try await test.write { try $0.setCategories(Array(categories.utf8), replacing: version) }
+    try await test.write { try $0.responses.setCategories(Array(categories.utf8), replacing: version) }
   }
 
   @Test func `each change has a version of its own`() async throws {
-    #expect(try await test.read { try $0.categories() } == nil)
+    #expect(try await test.read { try $0.responses.categories() } == nil)
     #expect(try await set("[1]") == 1)
     #expect(try await set("[1]") == 1)
     #expect(try await set("[2]") == 2)
-    let stored = try #require(try await test.read { try $0.categories() })
+    let stored = try #require(try await test.read { try $0.responses.categories() })
     #expect((stored.version, stored.categories) == (2, Array("[2]".utf8)))
   }
 

@@ -11,16 +11,16 @@ import Testing
     test = try TestStore()
     try await test.write { transaction in
       try transaction.prepareRoom()
-      for number in 1...5 { _ = try transaction.append(draft("\(number)")) }
+      for number in 1...5 { _ = try transaction.messages.append(draft("\(number)")) }
     }
   }
 
   private func changes(upTo seq: Int64, limit: Int = 9, maxBytes: Int = 999) async throws -> [ChangedMessage]? {
-    try await test.read { try $0.changes(room, upTo: seq, limit: limit, maxBytes: maxBytes) }
+    try await test.read { try $0.messages.changes(room, upTo: seq, limit: limit, maxBytes: maxBytes) }
   }
 
   private func edit(_ seq: Int64, _ text: String = "new", at time: Int64 = 7) async throws {
-    try await test.write { _ = try $0.edit(room, seq, at: .at(time), body: Array("\"\(text)\"".utf8)) }
+    try await test.write { _ = try $0.messages.edit(room, seq, at: .at(time), body: Array("\"\(text)\"".utf8)) }
   }
 
   private func edited(_ seq: Int64, _ text: String = "new", at time: Int64 = 7) -> ChangedMessage {
@@ -33,7 +33,7 @@ import Testing
     for seq in [2, 4, 5] as [Int64] { #expect(try await changes(upTo: seq) == [edited(2)]) }
     #expect(try await changes(upTo: 1) == [])
     // A client that has a message which is newer than the change has received the change.
-    try await test.write { _ = try $0.append(draft("6")) }
+    try await test.write { _ = try $0.messages.append(draft("6")) }
     #expect(try await changes(upTo: 6) == [])
     #expect(try await changes(upTo: 5) == [edited(2)])
   }
@@ -43,7 +43,7 @@ import Testing
     try await edit(3, "second", at: 2)
     try await edit(1, at: 3)
     #expect(try await changes(upTo: 5) == [edited(1, at: 3), edited(3, "second", at: 2)])
-    try await test.write { _ = try $0.delete(room, 3, at: .at(4)) }
+    try await test.write { _ = try $0.messages.delete(room, 3, at: .at(4)) }
     #expect(
       try await changes(upTo: 5) == [edited(1, at: 3), ChangedMessage(seq: 3, time: .at(4), body: nil)])
   }
@@ -54,24 +54,25 @@ import Testing
     #expect(try await changes(upTo: 5, limit: 2) == nil)
     #expect(try await changes(upTo: 5, maxBytes: 15)?.count == 3)
     #expect(try await changes(upTo: 5, maxBytes: 14) == nil)
-    #expect(try await test.read { try $0.changes(RoomID(unchecked: "none"), upTo: 1, limit: 9, maxBytes: 9) } == nil)
+    #expect(
+      try await test.read { try $0.messages.changes(RoomID(unchecked: "none"), upTo: 1, limit: 9, maxBytes: 9) } == nil)
   }
 
   @Test func `messages that left the history are not given`() async throws {
     try await edit(1)
     try await edit(4)
     #expect(
-      try await test.read { try $0.changes(room, upTo: 5, kept: 2, limit: 9, maxBytes: 99) } == [edited(4)])
+      try await test.read { try $0.messages.changes(room, upTo: 5, kept: 2, limit: 9, maxBytes: 99) } == [edited(4)])
   }
 
   @Test func `a refused change is none`() async throws {
-    try await test.write { _ = try $0.edit(room, 1, by: bob.id, body: Array("1".utf8)) }
+    try await test.write { _ = try $0.messages.edit(room, 1, by: bob.id, body: Array("1".utf8)) }
     #expect(try await changes(upTo: 5) == [])
   }
 
   @Test func `a room says when it last changed`() async throws {
-    #expect(try await test.read { try $0.room(room)?.changed } == 0)
+    #expect(try await test.read { try $0.rooms.snapshot(room)?.changed } == 0)
     try await edit(2)
-    #expect(try await test.read { try $0.room(room)?.changed } == 5)
+    #expect(try await test.read { try $0.rooms.snapshot(room)?.changed } == 5)
   }
 }

@@ -18,21 +18,21 @@ import Testing
   }
 
   private func claim(_ limit: Int = 99, now: Timestamp = .at(0)) async throws -> [Claim] {
-    try await test.write { try $0.claim(limit: limit, now: now, leaseUntil: now + .seconds(60)) }
+    try await test.write { try $0.queue.claim(limit: limit, now: now, leaseUntil: now + .seconds(60)) }
   }
 
   private func finish(_ claims: [Claim], _ state: FinishedState = .sent) async throws {
     try await test.write { transaction in
-      for claim in claims { try transaction.finish(claim.id, state: state, now: .at(0)) }
+      for claim in claims { try transaction.queue.finish(claim.id, state: state, now: .at(0)) }
     }
   }
 
   @Test func `a claim has all that a payload is made of`() async throws {
     try await prepare { transaction in
-      _ = try transaction.append(draft("first"))
-      _ = try transaction.append(draft("second", at: .at(3), jobs: [job()]))
+      _ = try transaction.messages.append(draft("first"))
+      _ = try transaction.messages.append(draft("second", at: .at(3), jobs: [job()]))
       // Registered anew since the job was made.
-      try transaction.register(phone(token: "refreshed"), of: bob.id, now: .at(4))
+      try transaction.devices.register(phone(token: "refreshed"), of: bob.id, now: .at(4))
     }
     let claims = try await claim(now: .at(5))
     var device = phone(token: "refreshed")
@@ -44,7 +44,7 @@ import Testing
           message: StoredMessage(seq: 2, from: alice.id, time: .at(3), body: Array("\"second\"".utf8)), sender: alice,
           recipient: bob.id, device: device, created: .at(3), roomMemberCount: 2, unread: 2)
       ])
-    let stored = try #require(try await test.read { try $0.jobs(limit: 9).first })
+    let stored = try #require(try await test.read { try $0.queue.jobs(limit: 9).first })
     #expect(stored.state == .sending)
     #expect(stored.lease == .at(60_005))
     #expect(stored.token == "refreshed")
@@ -54,20 +54,20 @@ import Testing
     let other = RoomID(unchecked: "other")
     try await prepare { transaction in
       try transaction.prepareRoom(other)
-      for _ in 1...3 { _ = try transaction.append(draft(in: other)) }
-      try transaction.mark(other, bob.id, read: 1)
-      _ = try transaction.append(draft())
-      _ = try transaction.append(draft(from: bob))
-      _ = try transaction.append(draft(jobs: [job()]))
+      for _ in 1...3 { _ = try transaction.messages.append(draft(in: other)) }
+      try transaction.rooms.mark(other, bob.id, read: 1)
+      _ = try transaction.messages.append(draft())
+      _ = try transaction.messages.append(draft(from: bob))
+      _ = try transaction.messages.append(draft(jobs: [job()]))
       // A room that Bob is no member of.
-      _ = try transaction.createRoom(RoomID(unchecked: "third"), epoch: "e")
-      _ = try transaction.append(draft(in: RoomID(unchecked: "third")))
+      _ = try transaction.rooms.create(RoomID(unchecked: "third"), epoch: "e")
+      _ = try transaction.messages.append(draft(in: RoomID(unchecked: "third")))
     }
     #expect(try await claim().map(\.unread) == [3])
   }
 
   @Test func `a device gets one job at a time, in the order of the messages`() async throws {
-    try await prepare { transaction in for _ in 1...4 { _ = try transaction.append(draft(jobs: [job()])) } }
+    try await prepare { transaction in for _ in 1...4 { _ = try transaction.messages.append(draft(jobs: [job()])) } }
     var seqs: [Int64] = []
     while case let claims = try await claim(), !claims.isEmpty {
       #expect(claims.count == 1)
@@ -83,7 +83,7 @@ import Testing
     try await prepare { transaction in
       for (index, room) in rooms.enumerated() {
         try transaction.prepareRoom(room)
-        _ = try transaction.append(draft(in: room, jobs: [job(due: .at(Int64(-index)))]))
+        _ = try transaction.messages.append(draft(in: room, jobs: [job(due: .at(Int64(-index)))]))
       }
     }
     var order: [RoomID] = []
@@ -91,7 +91,7 @@ import Testing
       let claims = try await claim()
       order += claims.map(\.room)
       #expect(try await claim() == [])
-      #expect(try await test.read { try $0.nextDue() } == .at(60_000))
+      #expect(try await test.read { try $0.queue.nextDue() } == .at(60_000))
       try await finish(claims)
     }
     // The longest due first.
@@ -99,15 +99,15 @@ import Testing
   }
 
   @Test func `a lease that is over is renewed while the caller is at work on the push`() async throws {
-    try await prepare { _ = try $0.append(draft(jobs: [job()])) }
+    try await prepare { _ = try $0.messages.append(draft(jobs: [job()])) }
     let claims = try await claim()
     let ids = Set(claims.map(\.id))
     #expect(ids.count == 1)
-    try await test.write { try $0.renewLeases(of: ids, now: .at(61_000), until: .at(121_000)) }
+    try await test.write { try $0.queue.renewLeases(of: ids, now: .at(61_000), until: .at(121_000)) }
     #expect(try await claim(now: .at(61_000)) == [])
-    #expect(try await test.read { try $0.nextDue() } == .at(121_000))
+    #expect(try await test.read { try $0.queue.nextDue() } == .at(121_000))
     // Another that is over is taken again.
-    try await test.write { try $0.renewLeases(of: ["other"], now: .at(121_000), until: .at(181_000)) }
+    try await test.write { try $0.queue.renewLeases(of: ["other"], now: .at(121_000), until: .at(181_000)) }
     #expect(try await claim(now: .at(121_000)).map(\.id) == claims.map(\.id))
   }
 
@@ -115,19 +115,19 @@ import Testing
   func `a wall clock that is set moves what waits with it`(step: Int64) async throws {
     let now = Timestamp.at(10_000)
     try await prepare { transaction in
-      _ = try transaction.append(draft(jobs: [job(due: .at(4_000))]))
-      try transaction.register(phone("later", token: "later"), of: bob.id, now: .at(0))
-      _ = try transaction.append(draft(jobs: [job(phone("later", token: "later"), due: .at(12_000))]))
+      _ = try transaction.messages.append(draft(jobs: [job(due: .at(4_000))]))
+      try transaction.devices.register(phone("later", token: "later"), of: bob.id, now: .at(0))
+      _ = try transaction.messages.append(draft(jobs: [job(phone("later", token: "later"), due: .at(12_000))]))
     }
     let set = now + .milliseconds(step)
-    try await test.write { try $0.moveDue(by: .milliseconds(step), setTo: set) }
-    let dues = try await test.read { try $0.jobs(limit: 9).map(\.due) }
+    try await test.write { try $0.queue.moveDue(by: .milliseconds(step), setTo: set) }
+    let dues = try await test.read { try $0.queue.jobs(limit: 9).map(\.due) }
     #expect(Set(dues) == [min(.at(4_000), set), set + .seconds(2)])
     let claims = try await claim(now: set)
     #expect(claims.count == 1)
-    try await test.write { try $0.moveDue(by: .milliseconds(-step), setTo: now) }
-    #expect(try await test.read { try $0.nextDue() } == .at(12_000))
-    let leases = try await test.read { try $0.jobs(limit: 9).compactMap(\.lease) }
+    try await test.write { try $0.queue.moveDue(by: .milliseconds(-step), setTo: now) }
+    #expect(try await test.read { try $0.queue.nextDue() } == .at(12_000))
+    let leases = try await test.read { try $0.queue.jobs(limit: 9).compactMap(\.lease) }
     #expect(leases == [now + .seconds(60)])
   }
 
@@ -138,35 +138,35 @@ import Testing
     try await prepare { transaction in
       for (index, due) in [set, set + .seconds(20)].enumerated() {
         let device = phone("new\(index)", token: "new\(index)")
-        try transaction.register(device, of: bob.id, now: .at(0))
-        _ = try transaction.append(draft(at: set, jobs: [job(device, due: due)]))
+        try transaction.devices.register(device, of: bob.id, now: .at(0))
+        _ = try transaction.messages.append(draft(at: set, jobs: [job(device, due: due)]))
       }
     }
-    try await test.write { try $0.moveDue(by: .milliseconds(step), setTo: set) }
-    let dues = try await test.read { try $0.jobs(limit: 9).reversed().map(\.due) }
+    try await test.write { try $0.queue.moveDue(by: .milliseconds(step), setTo: set) }
+    let dues = try await test.read { try $0.queue.jobs(limit: 9).reversed().map(\.due) }
     #expect(dues[0] == set)
     #expect((set...set + .seconds(20)).contains(dues[1]))
   }
 
   @Test(arguments: [Int64(-3_600_000), 3_600_000])
   func `a wall clock that is set moves the updates that wait with it`(step: Int64) async throws {
-    try await prepare { _ = try $0.append(draft(jobs: [job()])) }
+    try await prepare { _ = try $0.messages.append(draft(jobs: [job()])) }
     try await finish(try await claim())
     try await test.write { transaction in
-      _ = try transaction.edit(room, 1, body: [])
-      let claim = try #require(try transaction.claimUpdates(limit: 1, now: .at(0), leaseUntil: .at(60_000)).first)
-      try transaction.retryUpdate(claim.id, due: .at(12_000))
+      _ = try transaction.messages.edit(room, 1, body: [])
+      let claim = try #require(try transaction.updates.claim(limit: 1, now: .at(0), leaseUntil: .at(60_000)).first)
+      try transaction.updates.retry(claim.id, due: .at(12_000))
     }
     let set = Timestamp.at(10_000 + step)
-    try await test.write { try $0.moveDue(by: .milliseconds(step), setTo: set) }
-    #expect(try await test.read { try $0.nextDue() } == set + .seconds(2))
+    try await test.write { try $0.queue.moveDue(by: .milliseconds(step), setTo: set) }
+    #expect(try await test.read { try $0.queue.nextDue() } == set + .seconds(2))
   }
 
   @Test func `devices do not wait for each other, and the limit holds`() async throws {
     try await prepare { transaction in
       let phones = (1...5).map { phone("phone\($0)", token: "token\($0)") }
-      for device in phones { try transaction.register(device, of: bob.id, now: .at(0)) }
-      for _ in 1...2 { _ = try transaction.append(draft(jobs: phones.map { job($0) })) }
+      for device in phones { try transaction.devices.register(device, of: bob.id, now: .at(0)) }
+      for _ in 1...2 { _ = try transaction.messages.append(draft(jobs: phones.map { job($0) })) }
     }
     let first = try await claim(3)
     let second = try await claim(3)
@@ -177,8 +177,8 @@ import Testing
   }
 
   @Test func `a job is claimed when it is due, to the millisecond`() async throws {
-    try await prepare { _ = try $0.append(draft(jobs: [job(due: .at(10))])) }
-    #expect(try await test.read { try $0.nextDue() } == .at(10))
+    try await prepare { _ = try $0.messages.append(draft(jobs: [job(due: .at(10))])) }
+    #expect(try await test.read { try $0.queue.nextDue() } == .at(10))
     #expect(try await claim(now: .at(9)) == [])
     #expect(try await claim(now: .at(10)).count == 1)
   }
@@ -187,15 +187,15 @@ import Testing
     let other = RoomID(unchecked: "other")
     try await prepare { transaction in
       try transaction.prepareRoom(other)
-      for _ in 1...2 { _ = try transaction.append(draft(jobs: [job()])) }
+      for _ in 1...2 { _ = try transaction.messages.append(draft(jobs: [job()])) }
     }
     let first = try await claim()
-    #expect(try await test.write { try $0.retry(first[0].id, due: .at(500), note: "503", isUnknown: true) })
+    #expect(try await test.write { try $0.queue.retry(first[0].id, due: .at(500), note: "503", isUnknown: true) })
     #expect(try await claim() == [])
-    #expect(try await test.read { try $0.nextDue() } == .at(500))
+    #expect(try await test.read { try $0.queue.nextDue() } == .at(500))
 
-    try await test.write { _ = try $0.append(draft(in: other, jobs: [job()])) }
-    #expect(try await test.read { try $0.nextDue() } == .at(0))
+    try await test.write { _ = try $0.messages.append(draft(in: other, jobs: [job()])) }
+    #expect(try await test.read { try $0.queue.nextDue() } == .at(0))
     let passing = try await claim()
     #expect(passing.map(\.room) == [other])
     try await finish(passing)
@@ -203,14 +203,14 @@ import Testing
     let again = try await claim(now: .at(500))
     #expect(again.map(\.id) == [first[0].id])
     #expect(again.map(\.attempts) == [2])
-    #expect(try await test.read { try $0.jobs(limit: 9).last?.note } == "503")
+    #expect(try await test.read { try $0.queue.jobs(limit: 9).last?.note } == "503")
   }
 
   @Test func `a job for an earlier message goes first, though it was made later`() async throws {
     try await prepare { transaction in
-      _ = try transaction.append(draft())
-      _ = try transaction.append(draft(jobs: [job()]))
-      try transaction.insert([job()], room: room, seq: 1)
+      _ = try transaction.messages.append(draft())
+      _ = try transaction.messages.append(draft(jobs: [job()]))
+      try transaction.queue.insert([job()], room: room, seq: 1)
     }
     let first = try await claim()
     #expect(first.map(\.message.seq) == [1])
@@ -219,18 +219,18 @@ import Testing
   }
 
   @Test func `the next message's turn comes when an earlier one is read`() async throws {
-    try await prepare { transaction in for _ in 1...3 { _ = try transaction.append(draft(jobs: [job()])) } }
+    try await prepare { transaction in for _ in 1...3 { _ = try transaction.messages.append(draft(jobs: [job()])) } }
     let claims = try await claim()
-    try await test.write { try $0.retry(claims[0].id, due: .at(900)) }
+    try await test.write { try $0.queue.retry(claims[0].id, due: .at(900)) }
     #expect(try await claim() == [])
-    try await test.write { try $0.cancel(room, bob.id, upTo: 1, reason: "read") }
+    try await test.write { try $0.queue.cancel(room, bob.id, upTo: 1, reason: "read") }
     #expect(try await claim().map(\.message.seq) == [2])
   }
 
   @Test func `a claim whose lease is over is taken again with the same id`() async throws {
-    try await prepare { _ = try $0.append(draft(jobs: [job()])) }
+    try await prepare { _ = try $0.messages.append(draft(jobs: [job()])) }
     let first = try await claim()
-    #expect(try await test.read { try $0.nextDue() } == .at(60_000))
+    #expect(try await test.read { try $0.queue.nextDue() } == .at(60_000))
     #expect(try await claim(now: .at(59_999)) == [])
     let second = try await claim(now: .at(60_000))
     #expect(second.map(\.id) == first.map(\.id))
@@ -238,27 +238,27 @@ import Testing
   }
 
   @Test func `a start gives back every claim`() async throws {
-    try await prepare { _ = try $0.append(draft(jobs: [job()])) }
+    try await prepare { _ = try $0.messages.append(draft(jobs: [job()])) }
     let first = try await claim()
-    try await test.write { try $0.releaseLeases() }
-    #expect(try await test.read { try $0.jobCounts() } == [.ready: 1])
+    try await test.write { try $0.queue.releaseLeases() }
+    #expect(try await test.read { try $0.queue.jobCounts() } == [.ready: 1])
     #expect(try await claim().map(\.id) == first.map(\.id))
   }
 
   @Test func `a job without a message is cancelled, and does not stop others`() async throws {
     try await prepare { transaction in
-      try transaction.insert([job()], room: room, seq: 7)
-      try transaction.register(phone("tablet", token: "other"), of: bob.id, now: .at(0))
-      _ = try transaction.append(draft(jobs: [job(phone("tablet", token: "other"))]))
+      try transaction.queue.insert([job()], room: room, seq: 7)
+      try transaction.devices.register(phone("tablet", token: "other"), of: bob.id, now: .at(0))
+      _ = try transaction.messages.append(draft(jobs: [job(phone("tablet", token: "other"))]))
     }
     #expect(try await claim().map(\.device.id.rawValue) == ["tablet"])
-    let cancelled = try await test.read { try $0.jobs(limit: 9).first { $0.state == .cancelled } }
+    let cancelled = try await test.read { try $0.queue.jobs(limit: 9).first { $0.state == .cancelled } }
     #expect(cancelled?.note == "no message")
   }
 
   @Test func `a claim tells what was decided and what the message says`() async throws {
     try await prepare { transaction in
-      _ = try transaction.append(draft("question", from: bob))
+      _ = try transaction.messages.append(draft("question", from: bob))
       var message = draft("answer")
       message.mentions = [bob.id]
       message.replyTo = 1
@@ -266,7 +266,7 @@ import Testing
       message.reports = true
       message.jobs = [job()]
       message.jobs[0].level = "passive"
-      _ = try transaction.append(message)
+      _ = try transaction.messages.append(message)
     }
     let claim = try #require(try await claim().first)
     #expect(
@@ -284,41 +284,41 @@ import Testing
 
   @Test func `an answer to somebody else is no reply`() async throws {
     try await prepare { transaction in
-      _ = try transaction.append(draft("question"))
+      _ = try transaction.messages.append(draft("question"))
       var message = draft("answer", jobs: [job()])
       message.replyTo = 1
-      _ = try transaction.append(message)
+      _ = try transaction.messages.append(message)
     }
     #expect(try await claim().map(\.isReply) == [false])
   }
 
   @Test func `what was read or deleted in the meantime is not claimed`() async throws {
     try await prepare { transaction in
-      for _ in 1...3 { _ = try transaction.append(draft()) }
+      for _ in 1...3 { _ = try transaction.messages.append(draft()) }
       // Decided before, stored after.
-      try transaction.mark(room, bob.id, read: 1)
-      _ = try transaction.delete(room, 2)
-      for seq in 1...3 as ClosedRange<Int64> { try transaction.insert([job()], room: room, seq: seq) }
+      try transaction.rooms.mark(room, bob.id, read: 1)
+      _ = try transaction.messages.delete(room, 2)
+      for seq in 1...3 as ClosedRange<Int64> { try transaction.queue.insert([job()], room: room, seq: seq) }
     }
     for _ in 1...2 { #expect(try await claim() == []) }
     #expect(try await claim().map(\.message.seq) == [3])
-    #expect(try await test.read { try $0.jobs(limit: 9).map(\.note) } == [nil, "deleted", "read"])
+    #expect(try await test.read { try $0.queue.jobs(limit: 9).map(\.note) } == [nil, "deleted", "read"])
   }
 
   @Test(arguments: [("read", true), ("deleted", false)])
   func `what was read or deleted while it was sent is not tried again`(note: String, isRead: Bool) async throws {
-    try await prepare { transaction in for _ in 1...2 { _ = try transaction.append(draft(jobs: [job()])) } }
+    try await prepare { transaction in for _ in 1...2 { _ = try transaction.messages.append(draft(jobs: [job()])) } }
     let first = try await claim()
     try await test.write { transaction in
       if isRead {
-        try transaction.mark(room, bob.id, read: 1)
-        #expect(try transaction.cancel(room, bob.id, upTo: 1, reason: "read") == 0)
+        try transaction.rooms.mark(room, bob.id, read: 1)
+        #expect(try transaction.queue.cancel(room, bob.id, upTo: 1, reason: "read") == 0)
       } else {
-        _ = try transaction.delete(room, 1)
+        _ = try transaction.messages.delete(room, 1)
       }
-      #expect(try transaction.retry(first[0].id, due: .at(5)) == false)
+      #expect(try transaction.queue.retry(first[0].id, due: .at(5)) == false)
     }
-    let ended = try await test.read { try $0.job(first[0].id) }
+    let ended = try await test.read { try $0.queue.job(first[0].id) }
     #expect(ended?.state == .cancelled)
     #expect(ended?.note == note)
     #expect(try await claim().map(\.message.seq) == [2])
@@ -328,8 +328,8 @@ import Testing
     try await prepare { transaction in
       var device = phone()
       device.criteria = "account"
-      try transaction.register(device, of: bob.id, now: .at(0))
-      for _ in 1...2 { _ = try transaction.append(draft(jobs: [job()])) }
+      try transaction.devices.register(device, of: bob.id, now: .at(0))
+      for _ in 1...2 { _ = try transaction.messages.append(draft(jobs: [job()])) }
     }
     let first = try await claim()
     #expect(first.map(\.criteria) == ["account"])
@@ -337,7 +337,7 @@ import Testing
     try await test.write { transaction in
       var preferences = Preferences()
       preferences[room] = RoomPreference(criteria: "work")
-      try transaction.save(preferences, of: bob.id)
+      try transaction.people.save(preferences, of: bob.id)
     }
     #expect(try await claim().map(\.criteria) == ["work"])
   }
@@ -349,19 +349,19 @@ import Testing
   func `a row that cannot be read stops nobody else's pushes`(damage: String) async throws {
     let carol = User(id: UserID(unchecked: "carol"))
     try await prepare { transaction in
-      _ = try transaction.join(carol, room: room, epoch: "e", now: .at(0))
-      try transaction.register(phone("carols", token: "carol"), of: carol.id, now: .at(0))
-      _ = try transaction.append(draft(jobs: [job(), job(to: carol, phone("carols", token: "carol"))]))
+      _ = try transaction.rooms.join(carol, room: room, epoch: "e", now: .at(0))
+      try transaction.devices.register(phone("carols", token: "carol"), of: carol.id, now: .at(0))
+      _ = try transaction.messages.append(draft(jobs: [job(), job(to: carol, phone("carols", token: "carol"))]))
       try transaction.db.execute(sql: damage)
     }
     #expect(try await claim().map(\.recipient) == [carol.id])
-    let dead = try await test.read { try $0.jobs(of: bob.id, limit: 9) }
+    let dead = try await test.read { try $0.queue.jobs(of: bob.id, limit: 9) }
     #expect(dead.map(\.state) == [.dead])
     #expect(dead.first?.note?.isEmpty == false)
   }
 
   @Test func `nothing is due where nothing waits`() async throws {
-    #expect(try await test.read { try $0.nextDue() } == nil)
+    #expect(try await test.read { try $0.queue.nextDue() } == nil)
     #expect(try await claim() == [])
   }
 }

@@ -25,24 +25,25 @@ import Testing
     return try await test.write { [push] transaction in
       let message = MessageDraft(
         room: room, from: user, time: .at(0), body: Array("1".utf8), push: push.request, jobs: [push.job])
-      return try #require(try transaction.append(message).jobs.first ?? transaction.reader.jobs(limit: 1).first?.id)
+      return try #require(
+        try transaction.messages.append(message).jobs.first ?? transaction.reader.queue.jobs(limit: 1).first?.id)
     }
   }
 
   private func claim(now: Timestamp = .at(0)) async throws -> [Claim] {
-    try await test.write { try $0.claim(limit: 99, now: now, leaseUntil: now + .seconds(60)) }
+    try await test.write { try $0.queue.claim(limit: 99, now: now, leaseUntil: now + .seconds(60)) }
   }
 
   /// Has the push that is claimed next fail.
   private func fail(isUnknown: Bool = false, until due: Timestamp = .at(10)) async throws {
     let claims = try await claim()
     #expect(claims.count == 1)
-    try await test.write { try $0.retry(claims[0].id, due: due, isUnknown: isUnknown) }
+    try await test.write { try $0.queue.retry(claims[0].id, due: due, isUnknown: isUnknown) }
   }
 
   private func finish(_ claims: [Claim], _ state: FinishedState = .sent) async throws {
     try await test.write { transaction in
-      for claim in claims { try transaction.finish(claim.id, state: state, now: .at(20)) }
+      for claim in claims { try transaction.queue.finish(claim.id, state: state, now: .at(20)) }
     }
   }
 
@@ -57,7 +58,7 @@ import Testing
   }
 
   private func record(_ id: String) async throws -> JobRecord {
-    try #require(try await test.read { try $0.job(id) })
+    try #require(try await test.read { try $0.queue.job(id) })
   }
 
   @Test func `what waits behind a push that is tried again is told with it by the newest`() async throws {
@@ -87,7 +88,7 @@ import Testing
   @Test func `what a pause has put off becomes one push as well`() async throws {
     for _ in 1...3 { try await send() }
     let claims = try await claim()
-    try await test.write { try $0.retry(claims[0].id, due: .at(10), wasTried: false) }
+    try await test.write { try $0.queue.retry(claims[0].id, due: .at(10), wasTried: false) }
     #expect(try await drain() == [[3, 3]])
   }
 
@@ -112,7 +113,7 @@ import Testing
     try await send()
     let claims = try await claim(now: .at(10))
     #expect(claims.map(\.count) == [2])
-    try await test.write { try $0.retry(claims[0].id, due: .at(30)) }
+    try await test.write { try $0.queue.retry(claims[0].id, due: .at(30)) }
     try await send()
     #expect(try await claim(now: .at(29)) == [])
     #expect(try await drain(now: .at(30)) == [[3, 3]])
@@ -162,7 +163,7 @@ import Testing
   @Test func `what a crash has cut off may be on the phone`() async throws {
     try await send()
     _ = try await claim()
-    try await test.write { try $0.releaseLeases() }
+    try await test.write { try $0.queue.releaseLeases() }
     try await send()
     try await fail()
     try await send()
@@ -174,7 +175,7 @@ import Testing
     _ = try await claim()
     try await send()
     let claims = try await claim(now: .at(60_000))
-    try await test.write { try $0.retry(claims[0].id, due: .at(60_010)) }
+    try await test.write { try $0.queue.retry(claims[0].id, due: .at(60_010)) }
     #expect(try await drain(now: .at(60_010)) == [[1, 1], [2, 1]])
   }
 
@@ -184,26 +185,28 @@ import Testing
     try await finish(try await claim(now: .at(10)), .dead)
     let second = try await send()
     try await test.write { transaction in
-      _ = try transaction.revive(first)
-      let isMerged = try transaction.rule(first, .merge(into: second))
+      _ = try transaction.queue.revive(first)
+      let isMerged = try transaction.queue.rule(first, .merge(into: second))
       #expect(!isMerged)
     }
   }
 
   @Test func `notifications without a room go by themselves`() async throws {
     try await test.write { transaction in
-      for _ in 1...2 { _ = try transaction.post(draft(in: .notifications(of: bob.id), jobs: [job()]), epoch: "e") }
+      for _ in 1...2 {
+        _ = try transaction.messages.post(draft(in: .notifications(of: bob.id), jobs: [job()]), epoch: "e")
+      }
     }
     try await fail()
     #expect(try await drain() == [[1, 1], [2, 1]])
   }
 
   @Test func `of many throttled jobs those of a room and device end their wait together`() async throws {
-    let most = Int64(Transaction.mostCoalesced)
+    let most = Int64(PushQueue.mostCoalesced)
     try await test.write { transaction in
-      for _ in 1...most + 1 { _ = try transaction.append(draft(jobs: [job(due: .at(50))])) }
-      try transaction.endWaits(now: .at(50))
-      #expect(try transaction.reader.jobCounts() == [.ready: Int(most) + 1])
+      for _ in 1...most + 1 { _ = try transaction.messages.append(draft(jobs: [job(due: .at(50))])) }
+      try transaction.digests.endWaits(now: .at(50))
+      #expect(try transaction.reader.queue.jobCounts() == [.ready: Int(most) + 1])
     }
     #expect(try await drain(now: .at(50)) == [[most, most], [most + 1, 1]])
   }
@@ -213,7 +216,7 @@ import Testing
     let second = try await send()
     let third = try await send()
     try await test.write { transaction in
-      for id in [first, second] { _ = try transaction.rule(id, .merge(into: third)) }
+      for id in [first, second] { _ = try transaction.queue.rule(id, .merge(into: third)) }
     }
     #expect(try await claim().map(\.count) == [2])
     #expect(try await record(first).state == .expired)
@@ -225,9 +228,9 @@ import Testing
     try await fail()
     let last = try await send()
     try await test.write { transaction in
-      let claim = try transaction.claim(limit: 1, now: .at(10), leaseUntil: .at(20))[0]
-      try transaction.retry(claim.id, due: .at(30))
-      _ = try transaction.cancel(room, bob.id, upTo: 1, reason: "read")
+      let claim = try transaction.queue.claim(limit: 1, now: .at(10), leaseUntil: .at(20))[0]
+      try transaction.queue.retry(claim.id, due: .at(30))
+      _ = try transaction.queue.cancel(room, bob.id, upTo: 1, reason: "read")
     }
     #expect(try await drain(now: .at(30)) == [[2, 1]])
     #expect(try await record(last).digest == [])
@@ -240,11 +243,11 @@ import Testing
     try await fail()
     let last = try await send()
     try await test.write { transaction in
-      let claim = try transaction.claim(limit: 1, now: .at(10), leaseUntil: .at(20))[0]
-      try transaction.retry(claim.id, due: .at(900), isUnknown: isUnknown)
+      let claim = try transaction.queue.claim(limit: 1, now: .at(10), leaseUntil: .at(20))[0]
+      try transaction.queue.retry(claim.id, due: .at(900), isUnknown: isUnknown)
       var anyway = job()
       anyway.isNotifyAnyway = true
-      try transaction.insert([anyway], room: room, seq: 1)
+      try transaction.queue.insert([anyway], room: room, seq: 1)
     }
     let claims = try await claim(now: .at(11))
     #expect(claims.map(\.message.seq) == [1])
@@ -267,7 +270,7 @@ import Testing
     try await send()
     try await fail()
     for _ in 2...4 { try await send() }
-    try await test.write { _ = try $0.cancel(room, bob.id, upTo: 1, reason: "read") }
+    try await test.write { _ = try $0.queue.cancel(room, bob.id, upTo: 1, reason: "read") }
     #expect(try await drain(now: .at(1)) == [[2, 1], [3, 1], [4, 1]])
   }
 
@@ -284,8 +287,8 @@ import Testing
     #expect(claims.map(\.message.seq) == [4])
     #expect(claims[0].count == 3)
     try await test.write { transaction in
-      try transaction.retry(claims[0].id, due: .at(12))
-      _ = try transaction.delete(room, 4)
+      try transaction.queue.retry(claims[0].id, due: .at(12))
+      _ = try transaction.messages.delete(room, 4)
     }
     #expect(try await drain(now: .at(12)).first == [3, 2])
   }
@@ -297,16 +300,16 @@ import Testing
     try await send { $0.expires = .at(15) }
     let claims = try await claim(now: .at(10))
     #expect(claims.map(\.count) == [2])
-    try await test.write { try $0.finish(claims[0].id, state: .expired, othersDue: .at(30), now: .at(10)) }
+    try await test.write { try $0.queue.finish(claims[0].id, state: .expired, othersDue: .at(30), now: .at(10)) }
     let due = expires ?? .at(30)
-    #expect(try await test.read { try $0.nextDue() } == due)
+    #expect(try await test.read { try $0.queue.nextDue() } == due)
     #expect(try await claim(now: due).map(\.id) == [first])
   }
 
   @Test func `a push tells of so many messages at most`() async throws {
-    let most = Int64(Transaction.mostCoalesced)
+    let most = Int64(PushQueue.mostCoalesced)
     try await test.write { transaction in
-      for _ in 0...most { _ = try transaction.append(draft(jobs: [job()])) }
+      for _ in 0...most { _ = try transaction.messages.append(draft(jobs: [job()])) }
     }
     try await fail()
     #expect(try await drain() == [[most, most], [most + 1, 1]])
@@ -314,13 +317,13 @@ import Testing
 
   @Test func `a long backlog is merged by several claims`() async throws {
     let phones = (1...3).map { phone("phone\($0)", token: "token\($0)") }
-    let most = Int64(Transaction.mostCoalesced)
-    #expect(Transaction.mostMergedAtOnce < phones.count * Int(most))
+    let most = Int64(PushQueue.mostCoalesced)
+    #expect(Digests.mostMergedAtOnce < phones.count * Int(most))
     try await test.write { transaction in
-      for phone in phones { try transaction.register(phone, of: bob.id, now: .at(0)) }
-      for _ in 1...most { _ = try transaction.append(draft(jobs: phones.map { job($0) })) }
-      for claim in try transaction.claim(limit: 9, now: .at(0), leaseUntil: .at(9)) {
-        try transaction.retry(claim.id, due: .at(10))
+      for phone in phones { try transaction.devices.register(phone, of: bob.id, now: .at(0)) }
+      for _ in 1...most { _ = try transaction.messages.append(draft(jobs: phones.map { job($0) })) }
+      for claim in try transaction.queue.claim(limit: 9, now: .at(0), leaseUntil: .at(9)) {
+        try transaction.queue.retry(claim.id, due: .at(10))
       }
     }
     let first = try await claim(now: .at(10))
@@ -334,12 +337,12 @@ import Testing
     for _ in 1...3 { try await send(due: .at(50)) }
     #expect(try await record(try await send(due: .at(50))).state == .waiting)
     #expect(try await drain(now: .at(49)) == [])
-    #expect(try await test.read { try $0.nextDue() } == .at(50))
+    #expect(try await test.read { try $0.queue.nextDue() } == .at(50))
     #expect(try await drain(now: .at(50)) == [[4, 4]])
   }
 
   @Test func `throttled jobs keep nobody else's waiting`() async throws {
-    try await test.write { _ = try $0.join(Self.carol, room: room, epoch: "e", now: .at(0)) }
+    try await test.write { _ = try $0.rooms.join(Self.carol, room: room, epoch: "e", now: .at(0)) }
     for _ in 1...2 { try await send(due: .at(50)) }
     try await send(from: Self.carol)
     #expect(try await drain(now: .at(1)) == [[3, 1]])
@@ -351,11 +354,12 @@ import Testing
     let second = try await send(due: .at(50))
     try await send(due: .at(50))
     let states = try await test.write { transaction in
-      _ = try transaction.cancel(room, bob.id, upTo: 1, reason: "read")
-      try transaction.noteChange(of: bob.id)
-      try transaction.rule(second, .push(level: "passive"))
+      _ = try transaction.queue.cancel(room, bob.id, upTo: 1, reason: "read")
+      try transaction.people.noteChange(of: bob.id)
+      try transaction.queue.rule(second, .push(level: "passive"))
       return try (
-        transaction.reader.openJobs(of: bob.id).jobs.count, transaction.reader.changedUsers(after: nil, limit: 9)
+        transaction.reader.queue.openJobs(of: bob.id).jobs.count,
+        transaction.reader.queue.changedUsers(after: nil, limit: 9)
       )
     }
     #expect(states == (2, [bob.id]))

@@ -76,8 +76,8 @@ import Testing
   private func fill(_ store: Store) async throws {
     try await store.write { transaction in
       try transaction.prepareRoom()
-      _ = try transaction.append(draft("one", jobs: [job()], cursorFollows: true))
-      _ = try transaction.append(draft("two"))
+      _ = try transaction.messages.append(draft("one", jobs: [job()], cursorFollows: true))
+      _ = try transaction.messages.append(draft("two"))
     }
   }
 
@@ -97,11 +97,11 @@ import Testing
 
   private func expectNewBeginning(_ store: Store, sourceLocation: SourceLocation = #_sourceLocation) async throws {
     #expect(store.loss == .restored, sourceLocation: sourceLocation)
-    let state = try #require(try await store.read { try $0.room(room)?.state })
+    let state = try #require(try await store.read { try $0.rooms.snapshot(room)?.state })
     #expect(state.epoch != "epoch" && state.epoch.utf8.count == 16, sourceLocation: sourceLocation)
     #expect((state.seq, state.cursor) == (2, 2), sourceLocation: sourceLocation)
-    #expect(try await store.read { try $0.jobCounts() } == [.cancelled: 1], sourceLocation: sourceLocation)
-    #expect(try await store.read { try $0.nextDue() } == nil, sourceLocation: sourceLocation)
+    #expect(try await store.read { try $0.queue.jobCounts() } == [.cancelled: 1], sourceLocation: sourceLocation)
+    #expect(try await store.read { try $0.queue.nextDue() } == nil, sourceLocation: sourceLocation)
   }
 
   @Test func `a backup of a running store is noticed after a clean end of the same run`() async throws {
@@ -109,7 +109,7 @@ import Testing
     #expect(store.loss == nil)
     try await fill(store)
     try copyDatabase(of: store)
-    _ = try await store.write { try $0.append(draft("lost")) }
+    _ = try await store.write { try $0.messages.append(draft("lost")) }
     store.close()
     try restore()
     let restored = try open(folder)
@@ -128,7 +128,9 @@ import Testing
     let file = RunFile(folder: folder)
     let first = try #require(file.read()).counter
     // The counter goes up while the store commits.
-    while try #require(file.read()).counter == first { _ = try await store.write { try $0.append(draft("lost")) } }
+    while try #require(file.read()).counter == first {
+      _ = try await store.write { try $0.messages.append(draft("lost")) }
+    }
     let record = try #require(file.read())
     store.close()
     // As the crash leaves it.
@@ -171,8 +173,8 @@ import Testing
     let next = try open(folder)
     defer { next.close() }
     #expect(next.loss == .powerLoss)
-    #expect(try await next.read { try $0.room(room)?.state.epoch } != "epoch")
-    #expect(try await next.read { try $0.jobCounts() } == [.ready: 1])
+    #expect(try await next.read { try $0.rooms.snapshot(room)?.state.epoch } != "epoch")
+    #expect(try await next.read { try $0.queue.jobCounts() } == [.ready: 1])
   }
 
   @Test func `an end, a crash and a start keep the epochs`() async throws {
@@ -189,8 +191,9 @@ import Testing
     defer { next.close() }
     #expect(next.loss == nil)
     #expect(
-      try await next.read { try $0.room(room)?.state } == RoomState(room: room, epoch: "epoch", seq: 2, cursor: 1))
-    #expect(try await next.read { try $0.jobCounts() } == [.ready: 1])
+      try await next.read { try $0.rooms.snapshot(room)?.state }
+        == RoomState(room: room, epoch: "epoch", seq: 2, cursor: 1))
+    #expect(try await next.read { try $0.queue.jobCounts() } == [.ready: 1])
   }
 }
 

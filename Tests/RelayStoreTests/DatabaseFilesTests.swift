@@ -31,13 +31,13 @@ import Testing
     let moved = temporaryPath()
     defer { try? files.removeItem(atPath: moved) }
     try files.moveItem(atPath: folder + name, toPath: moved)
-    let error = await #expect(throws: StoreError.self) { try await store.write { try $0.append(draft()) } }
+    let error = await #expect(throws: StoreError.self) { try await store.write { try $0.messages.append(draft()) } }
     #expect(error?.code == .unavailable)
     #expect(error?.description.contains("was removed or replaced") == true)
     #expect(!store.statistics.isAvailable)
     // Back in its place, it goes on without a gap.
     try files.moveItem(atPath: moved, toPath: folder + name)
-    #expect(try await store.write { try $0.append(draft()).seq } == 1)
+    #expect(try await store.write { try $0.messages.append(draft()).seq } == 1)
     #expect(store.statistics.isAvailable)
   }
 
@@ -93,7 +93,7 @@ import Testing
     defer { store.close() }
     try await store.write { try $0.prepareRoom() }
     try files.removeItem(atPath: path)
-    await #expect(throws: StoreError.self) { try await store.write { try $0.append(draft()) } }
+    await #expect(throws: StoreError.self) { try await store.write { try $0.messages.append(draft()) } }
   }
 
   /// Moves the database into a folder of its own, and leaves a link.
@@ -149,7 +149,7 @@ import Testing
     store.close()
     let next = try open()
     defer { next.close() }
-    #expect(try await next.read { try $0.room(room) } != nil)
+    #expect(try await next.read { try $0.rooms.snapshot(room) } != nil)
     #expect(next.loss == nil)
   }
 

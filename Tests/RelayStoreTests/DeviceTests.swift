@@ -9,12 +9,12 @@ import Testing
   init() throws { test = try TestStore() }
 
   private func devices(of user: User) async throws -> [Device]? {
-    try await test.read { try $0.user(user.id)?.devices }
+    try await test.read { try $0.people.user(user.id)?.devices }
   }
 
   private func register(_ device: Device, of user: User, now: Timestamp = .at(0)) async throws -> [[String]] {
     try await test.write { transaction in
-      try transaction.register(device, of: user.id, now: now).map { [$0.user.rawValue, $0.device.rawValue] }
+      try transaction.devices.register(device, of: user.id, now: now).map { [$0.user.rawValue, $0.device.rawValue] }
     }
   }
 
@@ -26,11 +26,11 @@ import Testing
 
   @Test func `a token goes to whoever registers it last`() async throws {
     try await test.write { try $0.prepareRoom() }
-    try await test.write { _ = try $0.append(draft(jobs: [job()])) }
+    try await test.write { _ = try $0.messages.append(draft(jobs: [job()])) }
     #expect(try await register(phone("alices"), of: alice) == [["bob", "phone"]])
     #expect(try await devices(of: bob) == [])
     #expect(try await devices(of: alice) == [phone("alices")])
-    let jobs = try await test.read { try $0.jobs(of: bob.id, limit: 9) }
+    let jobs = try await test.read { try $0.queue.jobs(of: bob.id, limit: 9) }
     #expect(jobs.map(\.state) == [.cancelled])
     #expect(jobs.map(\.note) == ["no device"])
   }
@@ -51,33 +51,33 @@ import Testing
 
   @Test func `registering the same again keeps its jobs`() async throws {
     try await test.write { try $0.prepareRoom() }
-    try await test.write { _ = try $0.append(draft(jobs: [job()])) }
+    try await test.write { _ = try $0.messages.append(draft(jobs: [job()])) }
     #expect(try await register(phone(), of: bob, now: .at(9)) == [])
-    #expect(try await test.read { try $0.jobCounts() } == [.ready: 1])
+    #expect(try await test.read { try $0.queue.jobCounts() } == [.ready: 1])
   }
 
   @Test func `forgetting a device cancels its unfinished jobs, and leaves others`() async throws {
     try await test.write { transaction in
       try transaction.prepareRoom()
-      try transaction.register(phone("tablet", token: "other"), of: bob.id, now: .at(0))
+      try transaction.devices.register(phone("tablet", token: "other"), of: bob.id, now: .at(0))
       let tablet = job(phone("tablet", token: "other"))
-      _ = try transaction.append(draft(jobs: [job(), tablet]))
-      _ = try transaction.append(draft(jobs: [job(due: .at(9))]))
+      _ = try transaction.messages.append(draft(jobs: [job(), tablet]))
+      _ = try transaction.messages.append(draft(jobs: [job(due: .at(9))]))
       // One of the phone's is on its way.
-      #expect(try transaction.claim(limit: 1, now: .at(0), leaseUntil: .at(60)).map(\.device.id) == [phone().id])
-      #expect(try transaction.forget(phone().id, of: bob.id))
+      #expect(try transaction.queue.claim(limit: 1, now: .at(0), leaseUntil: .at(60)).map(\.device.id) == [phone().id])
+      #expect(try transaction.devices.forget(phone().id, of: bob.id))
     }
-    let jobs = try await test.read { try $0.jobs(limit: 9) }
+    let jobs = try await test.read { try $0.queue.jobs(limit: 9) }
     #expect(jobs.map(\.device.rawValue) == ["phone", "tablet", "phone"])
     #expect(jobs.map(\.state) == [.cancelled, .ready, .cancelled])
     #expect(jobs.map(\.note) == ["no device", nil, "no device"])
-    #expect(try await test.write { try $0.retry(jobs[2].id, due: .at(0)) } == false)
+    #expect(try await test.write { try $0.queue.retry(jobs[2].id, due: .at(0)) } == false)
   }
 
   @Test func `an unknown device is not forgotten twice`() async throws {
     _ = try await register(phone(), of: bob)
     let forgotten = try await test.write { transaction in
-      try [bob.id, bob.id, UserID(unchecked: "nobody")].map { try transaction.forget(phone().id, of: $0) }
+      try [bob.id, bob.id, UserID(unchecked: "nobody")].map { try transaction.devices.forget(phone().id, of: $0) }
     }
     #expect(forgotten == [true, false, false])
   }
@@ -85,7 +85,7 @@ import Testing
   @Test func `a token is forgotten only if it registered before the time told`() async throws {
     _ = try await register(phone(), of: bob, now: .at(100))
     func forget(_ token: String, _ platform: Platform, before time: Timestamp?) async throws -> Forgetting {
-      try await test.write { try $0.forget(token: token, platform: platform, registeredBefore: time) }
+      try await test.write { try $0.devices.forget(token: token, platform: platform, registeredBefore: time) }
     }
     #expect(try await forget("token", .simulator, before: .at(100)) == .none)
     #expect(try await forget("token", .apns, before: .at(101)) == .none)

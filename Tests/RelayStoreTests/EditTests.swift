@@ -23,33 +23,33 @@ import Testing
   private static let new = Array(#"{"text":"second"}"#.utf8)
 
   private func message(_ seq: Int64 = 1) async throws -> StoredMessage? {
-    try await test.read { try $0.message(room, seq) }
+    try await test.read { try $0.messages.message(room, seq) }
   }
 
   @Test func `what comes with a message is in every place that tells it`() async throws {
-    try await test.write { _ = try $0.append(Self.full) }
+    try await test.write { _ = try $0.messages.append(Self.full) }
     let expected = StoredMessage(
       seq: 1, from: alice.id, time: .at(0), body: Self.full.body, mentions: [bob.id, alice.id], replyTo: 1,
       push: Self.full.push?.json)
     #expect(try await message() == expected)
-    #expect(try await test.read { try $0.messages(room, after: 0, limit: 9)?.messages } == [expected])
-    #expect(try await test.read { try $0.messages(room, before: nil, limit: 9)?.messages } == [expected])
+    #expect(try await test.read { try $0.messages.page(room, after: 0, limit: 9)?.messages } == [expected])
+    #expect(try await test.read { try $0.messages.page(room, before: nil, limit: 9)?.messages } == [expected])
     let undecided = UndecidedRecord(
       seq: 1, from: alice.id, time: .at(0), mentions: [bob.id, alice.id], push: Self.full.push?.json, reports: true)
-    #expect(try await test.read { try $0.undecided(in: room) } == [undecided])
+    #expect(try await test.read { try $0.messages.undecided(in: room) } == [undecided])
   }
 
   @Test func `a push of false is kept as it is`() async throws {
     var message = draft()
     message.push = RequestedPush("false")
     message.isCounted = false
-    try await test.write { [message] in _ = try $0.append(message) }
+    try await test.write { [message] in _ = try $0.messages.append(message) }
     #expect(try await self.message()?.push == Array("false".utf8))
   }
 
   @Test func `an edit replaces the body and nothing else`() async throws {
-    try await test.write { _ = try $0.append(Self.full) }
-    let edited = try await test.write { try $0.edit(room, 1, by: alice.id, body: Self.new) }
+    try await test.write { _ = try $0.messages.append(Self.full) }
+    let edited = try await test.write { try $0.messages.edit(room, 1, by: alice.id, body: Self.new) }
     #expect(edited == Edited(from: alice.id, time: .at(0), isChanged: true, newest: 1))
     var expected = try #require(try await message())
     #expect(expected.body == Self.new)
@@ -57,74 +57,74 @@ import Testing
     #expect(expected.push == Self.full.push?.json)
 
     expected.body = Self.full.body
-    #expect(try await test.write { try $0.edit(room, 1, body: Self.full.body) }?.isChanged == true)
+    #expect(try await test.write { try $0.messages.edit(room, 1, body: Self.full.body) }?.isChanged == true)
     #expect(try await message() == expected)
   }
 
   @Test func `a deleted message keeps its place and nothing that it said`() async throws {
-    try await test.write { _ = try $0.append(Self.full) }
-    let deleted = try await test.write { try $0.delete(room, 1, by: alice.id) }
+    try await test.write { _ = try $0.messages.append(Self.full) }
+    let deleted = try await test.write { try $0.messages.delete(room, 1, by: alice.id) }
     #expect(deleted == Edited(from: alice.id, time: .at(0), isChanged: true, newest: 1))
     let expected = StoredMessage(seq: 1, from: alice.id, time: .at(0), body: [], isDeleted: true)
     #expect(try await message() == expected)
-    #expect(try await test.read { try $0.messages(room, after: 0, limit: 9)?.messages } == [expected])
+    #expect(try await test.read { try $0.messages.page(room, after: 0, limit: 9)?.messages } == [expected])
     #expect(
-      try await test.read { try $0.undecided(in: room) } == [
+      try await test.read { try $0.messages.undecided(in: room) } == [
         UndecidedRecord(seq: 1, from: alice.id, time: .at(0), isDeleted: true, reports: true)
       ])
   }
 
   @Test func `what somebody else sent stays, and is told whose it is`() async throws {
-    try await test.write { _ = try $0.append(Self.full) }
+    try await test.write { _ = try $0.messages.append(Self.full) }
     let before = try await message()
     let refused = Edited(from: alice.id, time: .at(0), isChanged: false, newest: 1)
-    #expect(try await test.write { try $0.edit(room, 1, by: bob.id, body: Self.new) } == refused)
-    #expect(try await test.write { try $0.delete(room, 1, by: bob.id) } == refused)
+    #expect(try await test.write { try $0.messages.edit(room, 1, by: bob.id, body: Self.new) } == refused)
+    #expect(try await test.write { try $0.messages.delete(room, 1, by: bob.id) } == refused)
     #expect(try await message() == before)
   }
 
   @Test func `what was deleted is neither edited nor deleted again`() async throws {
-    try await test.write { _ = try $0.append(Self.full) }
-    try await test.write { _ = try $0.delete(room, 1) }
-    #expect(try await test.write { try $0.edit(room, 1, body: Self.new) }?.isChanged == false)
-    #expect(try await test.write { try $0.delete(room, 1) }?.isChanged == false)
+    try await test.write { _ = try $0.messages.append(Self.full) }
+    try await test.write { _ = try $0.messages.delete(room, 1) }
+    #expect(try await test.write { try $0.messages.edit(room, 1, body: Self.new) }?.isChanged == false)
+    #expect(try await test.write { try $0.messages.delete(room, 1) }?.isChanged == false)
     #expect(try await message()?.body == [])
   }
 
   @Test func `there is nothing to edit or delete where nothing is stored`() async throws {
     let none = RoomID(unchecked: "none")
     for (room, seq) in [(room, 1), (none, 1)] as [(RoomID, Int64)] {
-      #expect(try await test.write { try $0.edit(room, seq, body: Self.new) } == nil)
-      #expect(try await test.write { try $0.delete(room, seq) } == nil)
-      #expect(try await test.read { try $0.message(room, seq) } == nil)
+      #expect(try await test.write { try $0.messages.edit(room, seq, body: Self.new) } == nil)
+      #expect(try await test.write { try $0.messages.delete(room, seq) } == nil)
+      #expect(try await test.read { try $0.messages.message(room, seq) } == nil)
     }
   }
 
   @Test func `a push that is not sent yet tells the new body`() async throws {
     try await test.write { transaction in
-      _ = try transaction.append(draft(jobs: [job()]))
-      _ = try transaction.edit(room, 1, body: Self.new)
+      _ = try transaction.messages.append(draft(jobs: [job()]))
+      _ = try transaction.messages.edit(room, 1, body: Self.new)
     }
-    let claims = try await test.write { try $0.claim(limit: 9, now: .at(0), leaseUntil: .at(9)) }
+    let claims = try await test.write { try $0.queue.claim(limit: 9, now: .at(0), leaseUntil: .at(9)) }
     #expect(claims.map(\.message.body) == [Self.new])
   }
 
   @Test func `deleting cancels each push but the one that is being sent`() async throws {
     let devices = ["held", "waiting", "sending", "sent"].map { phone($0, token: $0) }
     try await test.write { transaction in
-      for device in devices { try transaction.register(device, of: bob.id, now: .at(0)) }
+      for device in devices { try transaction.devices.register(device, of: bob.id, now: .at(0)) }
       var jobs = devices.map { job($0) }
       jobs[0].state = .held
       jobs[1].due = .at(9)
-      _ = try transaction.append(draft(jobs: jobs))
-      _ = try transaction.append(draft(jobs: [job(devices[0])]))
-      for claim in try transaction.claim(limit: 9, now: .at(0), leaseUntil: .at(9))
+      _ = try transaction.messages.append(draft(jobs: jobs))
+      _ = try transaction.messages.append(draft(jobs: [job(devices[0])]))
+      for claim in try transaction.queue.claim(limit: 9, now: .at(0), leaseUntil: .at(9))
       where claim.device.id.rawValue == "sent" {
-        try transaction.finish(claim.id, state: .sent, now: .at(0))
+        try transaction.queue.finish(claim.id, state: .sent, now: .at(0))
       }
-      _ = try transaction.delete(room, 1)
+      _ = try transaction.messages.delete(room, 1)
     }
-    let jobs = try await test.read { try $0.jobs(limit: 9) }
+    let jobs = try await test.read { try $0.queue.jobs(limit: 9) }
     let states = Dictionary(uniqueKeysWithValues: jobs.filter { $0.seq == 1 }.map { ($0.device.rawValue, $0.state) })
     #expect(states == ["held": .cancelled, "waiting": .cancelled, "sending": .sending, "sent": .sent])
     #expect(jobs.filter { $0.state == .cancelled }.map(\.note) == ["deleted", "deleted"])
@@ -132,29 +132,29 @@ import Testing
 
     // The one that was being sent has left.
     let sending = try #require(jobs.first { $0.device.rawValue == "sending" })
-    #expect(try await test.write { try $0.finish(sending.id, state: .sent, now: .at(1)) })
+    #expect(try await test.write { try $0.queue.finish(sending.id, state: .sent, now: .at(1)) })
   }
 
   @Test func `an undone deletion has cancelled nothing`() async throws {
     struct Undone: Error {}
-    try await test.write { _ = try $0.append(draft("kept", jobs: [job()])) }
+    try await test.write { _ = try $0.messages.append(draft("kept", jobs: [job()])) }
     await #expect(throws: StoreError.self) {
       try await test.write {
-        _ = try $0.delete(room, 1)
+        _ = try $0.messages.delete(room, 1)
         throw Undone()
       }
     }
     #expect(try await message()?.isDeleted == false)
-    #expect(try await test.read { try $0.jobCounts() } == [.ready: 1])
+    #expect(try await test.read { try $0.queue.jobCounts() } == [.ready: 1])
   }
 
   @Test func `mentions that cannot be read are an error`() async throws {
     try await test.write { transaction in
-      _ = try transaction.append(Self.full)
+      _ = try transaction.messages.append(Self.full)
       try transaction.db.execute(sql: "UPDATE messages SET mentions = '[1]'")
     }
     await #expect(throws: StoreError.damaged(reason: "the stored JSON of a message's mentions cannot be read")) {
-      try await test.read { try $0.message(room, 1) }
+      try await test.read { try $0.messages.message(room, 1) }
     }
   }
 }

@@ -27,25 +27,25 @@ import Testing
       Self.record("b", isFocused, authorization, number: 1 << 53, source: .center),
     ]
     try await test.write { transaction in
-      for record in records { try transaction.save(record, of: alice.id) }
+      for record in records { try transaction.people.save(record, of: alice.id) }
     }
-    #expect(try await test.read { try $0.user(alice.id)?.focus } == records)
+    #expect(try await test.read { try $0.people.user(alice.id)?.focus } == records)
   }
 
   @Test func `a device has one state, the last one saved`() async throws {
-    try await test.write { try $0.save(Self.record("a", true, number: 9, source: .manual), of: alice.id) }
-    try await test.write { try $0.save(Self.record("a", nil, .denied), of: alice.id) }
-    #expect(try await test.read { try $0.user(alice.id)?.focus } == [Self.record("a", nil, .denied)])
+    try await test.write { try $0.people.save(Self.record("a", true, number: 9, source: .manual), of: alice.id) }
+    try await test.write { try $0.people.save(Self.record("a", nil, .denied), of: alice.id) }
+    #expect(try await test.read { try $0.people.user(alice.id)?.focus } == [Self.record("a", nil, .denied)])
   }
 
   @Test func `registering a device forgets the number of its reports and nothing else`() async throws {
     try await test.write { transaction in
-      try transaction.save(Self.record("phone", true, number: 9, source: .intent), of: bob.id)
-      try transaction.save(Self.record("tablet", false, number: 5), of: bob.id)
-      try transaction.register(phone("phone"), of: bob.id, now: .at(0))
+      try transaction.people.save(Self.record("phone", true, number: 9, source: .intent), of: bob.id)
+      try transaction.people.save(Self.record("tablet", false, number: 5), of: bob.id)
+      try transaction.devices.register(phone("phone"), of: bob.id, now: .at(0))
     }
     #expect(
-      try await test.read { try $0.user(bob.id)?.focus } == [
+      try await test.read { try $0.people.user(bob.id)?.focus } == [
         Self.record("phone", true, source: .intent), Self.record("tablet", false, number: 5),
       ])
   }
@@ -57,8 +57,8 @@ import Testing
     var other = Self.record("b", true)
     other.since = .at(-9)
     let records = [record, other]
-    try await test.write { try $0.save(records, of: alice.id) }
-    #expect(try await test.read { try $0.user(alice.id)?.focus } == records)
+    try await test.write { try $0.people.save(records, of: alice.id) }
+    #expect(try await test.read { try $0.people.user(alice.id)?.focus } == records)
   }
 }
 
@@ -80,33 +80,33 @@ import Testing
       Self.record("a", allow: most, number: 1 << 53), Self.record("b", isActive: false), Self.record("c"),
     ]
     try await test.write { transaction in
-      try transaction.save(Self.record("a", allow: ["old"]), of: alice.id)
-      try transaction.save(records, of: alice.id)
+      try transaction.people.save(Self.record("a", allow: ["old"]), of: alice.id)
+      try transaction.people.save(records, of: alice.id)
     }
-    #expect(try await test.read { try $0.user(alice.id)?.filters } == records)
-    #expect(try await test.read { try $0.user(alice.id)?.focus } == [])
+    #expect(try await test.read { try $0.people.user(alice.id)?.filters } == records)
+    #expect(try await test.read { try $0.people.user(alice.id)?.focus } == [])
   }
 
   @Test func `registering a device forgets the number of its filters, forgetting it the filter`() async throws {
     try await test.write { transaction in
-      try transaction.save([Self.record("phone", allow: ["a"], number: 9), Self.record("tablet")], of: bob.id)
-      try transaction.register(phone(), of: bob.id, now: .at(0))
+      try transaction.people.save([Self.record("phone", allow: ["a"], number: 9), Self.record("tablet")], of: bob.id)
+      try transaction.devices.register(phone(), of: bob.id, now: .at(0))
     }
     #expect(
-      try await test.read { try $0.user(bob.id)?.filters } == [
+      try await test.read { try $0.people.user(bob.id)?.filters } == [
         Self.record("phone", allow: ["a"]), Self.record("tablet"),
       ])
-    try await test.write { try $0.forget(phone().id, of: bob.id) }
-    #expect(try await test.read { try $0.user(bob.id)?.filters } == [Self.record("tablet")])
+    try await test.write { try $0.devices.forget(phone().id, of: bob.id) }
+    #expect(try await test.read { try $0.people.user(bob.id)?.filters } == [Self.record("tablet")])
   }
 
   @Test func `a filter that cannot be read is an error that does not tell it`() async throws {
     try await test.write { transaction in
-      try transaction.save(Self.record("a", allow: ["secret"]), of: alice.id)
+      try transaction.people.save(Self.record("a", allow: ["secret"]), of: alice.id)
       try transaction.db.execute(sql: "UPDATE filters SET allow = '[\"secret\"'")
     }
     await #expect(throws: StoreError.damaged(reason: "the stored JSON of a filter's criteria cannot be read")) {
-      try await test.read { try $0.user(alice.id) }
+      try await test.read { try $0.people.user(alice.id) }
     }
   }
 }

@@ -36,7 +36,7 @@ import Testing
     try await store.write { transaction in
       for number in 0..<count {
         let name = "\(app ?? "")-\(number)"
-        try transaction.register(
+        try transaction.devices.register(
           Device(
             id: DeviceID(unchecked: name), app: app, platform: .apns, token: name, voipToken: "calls-\(name)"),
           of: bob.id, now: .at(-1))
@@ -50,7 +50,7 @@ import Testing
   ) async throws -> Int {
     try await store.write { transaction in
       try numbers.count { number in
-        try transaction.forget(
+        try transaction.devices.forget(
           token: "\(app ?? "")-\(number)", platform: .apns, registeredBefore: .at(0), in: scope)
           == .forgotten(of: bob.id)
       }
@@ -58,7 +58,7 @@ import Testing
   }
 
   private func pause(of app: String? = "app") async throws -> Timestamp? {
-    try await store.write { try $0.forgettingPause(of: app ?? "") }
+    try await store.write { try $0.devices.forgettingPause(of: app ?? "") }
   }
 
   @Test(arguments: [(30, 20), (399, 20), (420, 21), (1_000, 50)])
@@ -68,7 +68,7 @@ import Testing
     #expect(try await pause() == nil)
     #expect(try await forget(most - 1..<most + 9) == 1)
     #expect(try await pause() == .at(3_600_000))
-    #expect(try await store.read { try $0.user(bob.id)?.devices.count } == devices - most)
+    #expect(try await store.read { try $0.people.user(bob.id)?.devices.count } == devices - most)
   }
 
   @Test(arguments: [nil, "other"]) func `apps are counted apart`(other: String?) async throws {
@@ -94,7 +94,7 @@ import Testing
     try await register(30)
     #expect(try await forget(0..<20) == 20)
     func refuse(_ token: String, pausedUntil pause: Timestamp? = nil) async throws -> Forgetting {
-      try await store.write { try $0.forget(token: token, platform: .apns, pausedUntil: pause) }
+      try await store.write { try $0.devices.forget(token: token, platform: .apns, pausedUntil: pause) }
     }
     #expect(try await refuse("app-25") == .kept(until: .at(3_600_000)))
     #expect(try await refuse("app-25", pausedUntil: .at(7)) == .kept(until: .at(7)))
@@ -106,7 +106,7 @@ import Testing
   @Test func `counts of the last hour are kept, of whichever app`() async throws {
     func rows() async throws -> Int? {
       try await store.write { transaction in
-        try transaction.purgeForgotten()
+        try transaction.devices.purgeForgotten()
         return try transaction.db.first("SELECT count(*) FROM forgotten")?[0]
       }
     }
@@ -136,7 +136,7 @@ import Testing
     try await register(30)
     #expect(try await forget(0..<20) == 20)
     let forgotten = try await store.write {
-      try $0.forget(voipToken: "calls-app-25", platform: .apns, registeredBefore: .at(0))
+      try $0.devices.forget(voipToken: "calls-app-25", platform: .apns, registeredBefore: .at(0))
     }
     #expect(forgotten == .kept(until: .at(3_600_000)))
   }
@@ -144,7 +144,7 @@ import Testing
   @Test func `what a user forgets is not counted`() async throws {
     try await register(30)
     try await store.write { transaction in
-      for number in 0..<25 { try transaction.forget(DeviceID(unchecked: "app-\(number)"), of: bob.id) }
+      for number in 0..<25 { try transaction.devices.forget(DeviceID(unchecked: "app-\(number)"), of: bob.id) }
     }
     #expect(try await pause() == nil)
   }

@@ -37,7 +37,7 @@ import Testing
   @Test func `what is submitted while a commit runs is one group, completed in order at once`() async throws {
     try await test.write { try $0.prepareRoom() }
     let works: [@Sendable (Transaction) throws -> Int64] = (0..<100).map { index in
-      { try $0.append(draft("\(index)")).seq }
+      { try $0.messages.append(draft("\(index)")).seq }
     }
     let results = await group(works)
     #expect(results.map(\.0) == Array(0..<100))
@@ -123,7 +123,7 @@ import Testing
       }
     }
     #expect(test.groups.all == [1, 1])
-    #expect(try await test.read { try $0.room(room) } != nil)
+    #expect(try await test.read { try $0.rooms.snapshot(room) } != nil)
   }
 
   @Test func `closing the store commits works that are not urgent`() async throws {
@@ -138,15 +138,15 @@ import Testing
   @Test func `one bad work fails alone, and takes its writes and its seq with it`() async throws {
     try await test.write { try $0.prepareRoom() }
     let works: [@Sendable (Transaction) throws -> Int64] = [
-      { try $0.append(draft("one")).seq },
+      { try $0.messages.append(draft("one")).seq },
       { transaction in
-        _ = try transaction.append(draft("undone", from: User(id: UserID(unchecked: "carol")), key: "k"))
-        _ = try transaction.createRoom(RoomID(unchecked: "undone"), epoch: "e")
+        _ = try transaction.messages.append(draft("undone", from: User(id: UserID(unchecked: "carol")), key: "k"))
+        _ = try transaction.rooms.create(RoomID(unchecked: "undone"), epoch: "e")
         throw OwnError()
       },
-      { try $0.append(draft("two")).seq },
-      { try $0.append(draft(in: RoomID(unchecked: "none"))).seq },
-      { try $0.append(draft("three", from: User(id: UserID(unchecked: "carol")), key: "k")).seq },
+      { try $0.messages.append(draft("two")).seq },
+      { try $0.messages.append(draft(in: RoomID(unchecked: "none"))).seq },
+      { try $0.messages.append(draft("three", from: User(id: UserID(unchecked: "carol")), key: "k")).seq },
     ]
     let results = await group(works)
     #expect(
@@ -154,17 +154,17 @@ import Testing
         .success(1), .failure(.failed(reason: "OwnError")), .success(2),
         .failure(.noRoom(RoomID(unchecked: "none"))), .success(3),
       ])
-    let bodies = try await test.read { try $0.messages(room, after: 0, limit: 9)?.messages.map(\.body) }
+    let bodies = try await test.read { try $0.messages.page(room, after: 0, limit: 9)?.messages.map(\.body) }
     #expect(bodies == ["one", "two", "three"].map { Array("\"\($0)\"".utf8) })
-    #expect(try await test.read { try $0.room(RoomID(unchecked: "undone")) } == nil)
-    #expect(try await test.read { try $0.users([UserID(unchecked: "carol")]).count } == 1)
+    #expect(try await test.read { try $0.rooms.snapshot(RoomID(unchecked: "undone")) } == nil)
+    #expect(try await test.read { try $0.people.users([UserID(unchecked: "carol")]).count } == 1)
   }
 
   @Test func `a failed commit fails the whole group, and its seqs are given again`() async throws {
     try await test.write { try $0.prepareRoom() }
-    try await test.write { _ = try $0.append(draft("kept")) }
+    try await test.write { _ = try $0.messages.append(draft("kept")) }
     let works: [@Sendable (Transaction) throws -> Int64] = [
-      { try $0.append(draft("lost")).seq },
+      { try $0.messages.append(draft("lost")).seq },
       { transaction in
         // Looked at only by COMMIT.
         try transaction.db.execute(
@@ -175,8 +175,8 @@ import Testing
         return 0
       },
       { transaction in
-        _ = try transaction.join(User(id: UserID(unchecked: "dave")), room: room, epoch: "e", now: .at(0))
-        return try transaction.append(draft("lost")).seq
+        _ = try transaction.rooms.join(User(id: UserID(unchecked: "dave")), room: room, epoch: "e", now: .at(0))
+        return try transaction.messages.append(draft("lost")).seq
       },
     ]
     let results = await group(works)
@@ -186,31 +186,31 @@ import Testing
       #expect(error?.code == .unavailable)
     }
     let dave = User(id: UserID(unchecked: "dave"))
-    #expect(try await test.write { try $0.append(draft("again", from: dave)).seq } == 2)
-    #expect(try await test.read { try $0.messages(room, after: 0, limit: 9)?.messages.count } == 2)
-    #expect(try await test.read { try $0.isMember(dave.id, of: room) } == false)
+    #expect(try await test.write { try $0.messages.append(draft("again", from: dave)).seq } == 2)
+    #expect(try await test.read { try $0.messages.page(room, after: 0, limit: 9)?.messages.count } == 2)
+    #expect(try await test.read { try $0.rooms.isMember(dave.id, of: room) } == false)
   }
 
   @Test func `a transaction that SQLite gave up fails the whole group`() async throws {
     try await test.write { try $0.prepareRoom() }
     let works: [@Sendable (Transaction) throws -> Int64] = [
-      { try $0.append(draft("lost")).seq },
+      { try $0.messages.append(draft("lost")).seq },
       { transaction in
         try transaction.db.execute(sql: "ROLLBACK")
         throw OwnError()
       },
-      { try $0.append(draft("lost")).seq },
+      { try $0.messages.append(draft("lost")).seq },
     ]
     for (_, result) in await group(works) {
       let error = #expect(throws: StoreError.self) { try result.get() }
       #expect(error?.code == .unavailable)
     }
-    #expect(try await test.write { try $0.append(draft()).seq } == 1)
+    #expect(try await test.write { try $0.messages.append(draft()).seq } == 1)
   }
 
   @Test func `a full disk is unavailable, and the seqs are given again when it has room`() async throws {
     try await test.write { try $0.prepareRoom() }
-    try await test.write { _ = try $0.append(draft("kept")) }
+    try await test.write { _ = try $0.messages.append(draft("kept")) }
     func limitPages(_ count: String) throws {
       try test.store.pool.writeWithoutTransaction { db in
         _ = try Int.fetchOne(db, sql: "PRAGMA max_page_count = \(count)")
@@ -219,17 +219,17 @@ import Testing
     try limitPages("1")
     let text = String(repeating: "x", count: 200_000)
     let works: [@Sendable (Transaction) throws -> Int64] = [
-      { try $0.append(draft(text, key: "k")).seq }, { try $0.append(draft(text)).seq },
+      { try $0.messages.append(draft(text, key: "k")).seq }, { try $0.messages.append(draft(text)).seq },
     ]
     for (_, result) in await group(works) {
       #expect(throws: StoreError.unavailable(reason: "database or disk is full")) { try result.get() }
     }
-    #expect(try await test.read { try $0.room(room)?.state.seq } == 1)
+    #expect(try await test.read { try $0.rooms.snapshot(room)?.state.seq } == 1)
 
     try limitPages("1000000")
-    let appended = try await test.write { try $0.append(draft(text, key: "k")) }
+    let appended = try await test.write { try $0.messages.append(draft(text, key: "k")) }
     #expect(appended == Appended(seq: 2, time: .at(0), epoch: "epoch"))
-    let page = try await test.read { try $0.messages(room, after: 0, limit: 9) }
+    let page = try await test.read { try $0.messages.page(room, after: 0, limit: 9) }
     #expect(page?.messages.map(\.seq) == [1, 2])
   }
 }

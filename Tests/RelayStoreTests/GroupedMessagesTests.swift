@@ -62,7 +62,7 @@ import Testing
   private func prepare(_ test: TestStore) async throws {
     try await test.write { transaction in
       try transaction.prepareRoom()
-      _ = try transaction.join(alice, room: Self.other, epoch: "other", now: TestStore.time)
+      _ = try transaction.rooms.join(alice, room: Self.other, epoch: "other", now: TestStore.time)
     }
   }
 
@@ -97,7 +97,7 @@ import Testing
     try await prepare(test)
     var expected: Results = []
     for draft in Self.mixed() {
-      let stored = try await single.write { try $0.append(draft) }
+      let stored = try await single.write { try $0.messages.append(draft) }
       expected.append(.success(stored))
     }
     let stored = await group(Self.mixed())
@@ -118,7 +118,7 @@ import Testing
     for count in 1...3 {
       let seqs = await group((0..<5).map { draft("\($0)", cursorFollows: true) }).map { try? $0.get()?.seq }
       #expect(seqs == (1...5).map { Int64(5 * (count - 1) + $0) })
-      let state = try await test.read { try $0.room(room)?.state }
+      let state = try await test.read { try $0.rooms.snapshot(room)?.state }
       #expect(state == RoomState(room: room, epoch: "epoch", seq: Int64(5 * count), cursor: Int64(5 * count)))
     }
   }
@@ -127,13 +127,13 @@ import Testing
     try await prepare(test)
     let seen = Mutex<[Int64?]>([])
     let note: @Sendable (Transaction) throws -> Void = { transaction in
-      let found = try transaction.reader.room(room)
+      let found = try transaction.reader.rooms.snapshot(room)
       seen.withLock { $0 += [found?.state.seq, found?.members.first { $0.user.id == alice.id }?.read] }
     }
     let results = await group([
       .message(draft()), .message(draft()), .work(note),
-      .work { try $0.leave(bob.id, room: room) },
-      .work { _ = try $0.append(draft("by a work")) },
+      .work { try $0.rooms.leave(bob.id, room: room) },
+      .work { _ = try $0.messages.append(draft("by a work")) },
       .message(draft()), .work(note),
     ])
     #expect(results.compactMap { try? $0.get()?.seq } == [1, 2, 4])
@@ -146,14 +146,14 @@ import Testing
     let results = await group([
       .message(draft("one", key: "k")),
       .work { transaction in
-        _ = try transaction.append(draft("undone"))
+        _ = try transaction.messages.append(draft("undone"))
         throw OwnError()
       },
       .message(draft("two")), .message(draft("again", key: "k")),
     ])
     #expect(results.map { try? $0.get()?.seq } == [1, nil, 2, 1])
-    #expect(try await test.read { try $0.room(room)?.state.seq } == 2)
-    #expect(try await test.read { try $0.messages(room, after: 0, limit: 9)?.messages.count } == 2)
+    #expect(try await test.read { try $0.rooms.snapshot(room)?.state.seq } == 2)
+    #expect(try await test.read { try $0.messages.page(room, after: 0, limit: 9)?.messages.count } == 2)
   }
 
   /// Makes SQLite refuse messages with the body `"bad"`, which undoes one statement.
@@ -177,9 +177,9 @@ import Testing
     #expect(results.map { try? $0.get()?.seq } == [1, nil, nil, 2, 2, nil, 3])
     #expect(results[1] == .failure(.failed(reason: "bad")))
     #expect(results[5] == .failure(.noRoom(RoomID(unchecked: "none"))))
-    let bodies = try await test.read { try $0.messages(room, after: 0, limit: 9)?.messages.map(\.body) }
+    let bodies = try await test.read { try $0.messages.page(room, after: 0, limit: 9)?.messages.map(\.body) }
     #expect(bodies == ["one", "two", "four"].map { Array("\"\($0)\"".utf8) })
-    #expect(try await test.read { try $0.room(room)?.state.seq } == 3)
+    #expect(try await test.read { try $0.rooms.snapshot(room)?.state.seq } == 3)
   }
 
   @Test func `a key whose message cannot be undone fails the whole group`() async throws {
@@ -191,7 +191,7 @@ import Testing
     }
     let results = await group([draft("one"), draft("bad", key: "k"), draft("two")])
     #expect(results.allSatisfy { (try? $0.get()) == nil })
-    #expect(try await test.read { try $0.room(room)?.state.seq } == 0)
+    #expect(try await test.read { try $0.rooms.snapshot(room)?.state.seq } == 0)
     #expect(await group([draft("one")]).map { try? $0.get()?.seq } == [1])
   }
 
@@ -224,7 +224,7 @@ import Testing
         })
     }
     let kept = try await test.read { try Int.fetchOne($0.db, sql: "SELECT count(*) FROM messages") ?? 0 }
-    #expect(kept < 10 + Int(Transaction.trimmedAtOnce))
-    #expect(try await test.read { try $0.messages(room, after: 1_490, limit: 20)?.messages.count } == 10)
+    #expect(kept < 10 + Int(MessageWriter.trimmedAtOnce))
+    #expect(try await test.read { try $0.messages.page(room, after: 1_490, limit: 20)?.messages.count } == 10)
   }
 }

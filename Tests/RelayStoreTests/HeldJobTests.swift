@@ -23,21 +23,21 @@ import Testing
   /// A message for each draft, with it; returns the jobs' ids.
   private func append(_ drafts: [JobDraft]) async throws -> [String] {
     try await test.write { transaction in
-      for draft in drafts { _ = try transaction.append(RelayStoreTests.draft(jobs: [draft])) }
+      for draft in drafts { _ = try transaction.messages.append(RelayStoreTests.draft(jobs: [draft])) }
     }
-    return try await test.read { try $0.jobs(limit: drafts.count).reversed().map(\.id) }
+    return try await test.read { try $0.queue.jobs(limit: drafts.count).reversed().map(\.id) }
   }
 
   private func claim(now: Timestamp = .at(0)) async throws -> [Claim] {
-    try await test.write { try $0.claim(limit: 99, now: now, leaseUntil: now + .seconds(60)) }
+    try await test.write { try $0.queue.claim(limit: 99, now: now, leaseUntil: now + .seconds(60)) }
   }
 
   private func record(_ id: String) async throws -> JobRecord {
-    try #require(try await test.read { try $0.job(id) })
+    try #require(try await test.read { try $0.queue.job(id) })
   }
 
   private func rule(_ id: String, _ ruling: JobRuling, explanation: [UInt8]? = nil) async throws -> Bool {
-    try await test.write { try $0.rule(id, ruling, explanation: explanation) }
+    try await test.write { try $0.queue.rule(id, ruling, explanation: explanation) }
   }
 
   @Test func `a job whose time is over has expired, and what was to go with it goes on`() async throws {
@@ -53,16 +53,16 @@ import Testing
     var draft = Self.held()
     draft.level = "active"
     draft.explanation = Array(#"{"outcome":"hold"}"#.utf8)
-    let appended = try await test.write { [draft] in try $0.append(RelayStoreTests.draft(jobs: [draft])) }
+    let appended = try await test.write { [draft] in try $0.messages.append(RelayStoreTests.draft(jobs: [draft])) }
     #expect(appended.jobs == [])
     #expect(try await claim(now: .at(9_000)) == [])
-    #expect(try await test.read { try $0.nextDue() } == nil)
-    #expect(try await test.read { try $0.nextHeldDue() } == .at(5_000))
-    let stored = try #require(try await test.read { try $0.jobs(limit: 9).first })
+    #expect(try await test.read { try $0.queue.nextDue() } == nil)
+    #expect(try await test.read { try $0.queue.nextHeldDue() } == .at(5_000))
+    let stored = try #require(try await test.read { try $0.queue.jobs(limit: 9).first })
     #expect(stored.state == .held)
     #expect(stored.level == "active")
     #expect(stored.explanation == draft.explanation)
-    let unfinished = try await test.read { try $0.unfinishedJobs() }
+    let unfinished = try await test.read { try $0.queue.unfinishedJobs() }
     #expect(unfinished.counts == [.held: 1])
     #expect(unfinished.oldest == nil)
   }
@@ -81,20 +81,20 @@ import Testing
     let end = 40 * Self.hour
     #expect(try await rule(ids[0], .wait(until: .at(end))))
     #expect(try await record(ids[0]).due == .at(end))
-    #expect(try await test.read { try $0.nextHeldDue() } == .at(end))
+    #expect(try await test.read { try $0.queue.nextHeldDue() } == .at(end))
   }
 
   @Test func `all that is held is decided again at once when it is asked for`() async throws {
     _ = try await append([Self.held(due: 9_000_000)])
-    try await test.write { try $0.decideHeldAgain(by: .at(2_000)) }
-    #expect(try await test.read { try $0.nextHeldDue() } == .at(2_000))
-    try await test.write { try $0.decideHeldAgain(by: .at(3_000)) }
-    #expect(try await test.read { try $0.nextHeldDue() } == .at(2_000), "none is put off")
+    try await test.write { try $0.queue.decideHeldAgain(by: .at(2_000)) }
+    #expect(try await test.read { try $0.queue.nextHeldDue() } == .at(2_000))
+    try await test.write { try $0.queue.decideHeldAgain(by: .at(3_000)) }
+    #expect(try await test.read { try $0.queue.nextHeldDue() } == .at(2_000), "none is put off")
   }
 
   @Test func `what could not be decided is put off, and nothing that is not due`() async throws {
     let ids = try await append([Self.held(due: -1), Self.held(due: 9_000_000), Self.held(due: -1, to: alice)])
-    try await test.write { try $0.postponeHeld(of: bob.id, to: .at(60_000)) }
+    try await test.write { try $0.queue.postponeHeld(of: bob.id, to: .at(60_000)) }
     #expect(try await record(ids[0]).due == .at(60_000))
     #expect(try await record(ids[1]).due == .at(9_000_000))
     #expect(try await record(ids[2]).due == .at(-1))
@@ -104,28 +104,28 @@ import Testing
     let ids = try await append([Self.held(), job(), Self.held(), job()])
     let first = try await claim()
     #expect(first.map(\.id) == [ids[1]])
-    try await test.write { try $0.finish(ids[1], state: .sent, now: .at(0)) }
+    try await test.write { try $0.queue.finish(ids[1], state: .sent, now: .at(0)) }
     #expect(try await claim().map(\.id) == [ids[3]])
   }
 
   @Test func `a hold for what is not there is cancelled at once`() async throws {
     try await test.write { transaction in
-      try transaction.insert([Self.held()], room: room, seq: 7)
-      try transaction.insert([Self.held(phone("lost"))], room: room, seq: 7)
-      _ = try transaction.append(draft(jobs: [Self.held(to: User(id: UserID(unchecked: "carol")), phone())]))
+      try transaction.queue.insert([Self.held()], room: room, seq: 7)
+      try transaction.queue.insert([Self.held(phone("lost"))], room: room, seq: 7)
+      _ = try transaction.messages.append(draft(jobs: [Self.held(to: User(id: UserID(unchecked: "carol")), phone())]))
     }
-    let notes = try await test.read { try $0.jobs(limit: 9).map(\.note) }
+    let notes = try await test.read { try $0.queue.jobs(limit: 9).map(\.note) }
     #expect(notes == ["no device", "no device", "no message"])
-    #expect(try await test.read { try $0.nextHeldDue() } == nil)
+    #expect(try await test.read { try $0.queue.nextHeldDue() } == nil)
   }
 
   @Test func `a message that is decided again after a crash is held once`() async throws {
     let ids = try await append([Self.held()])
     try await test.write { transaction in
-      try transaction.insert([job(), Self.held(due: 9)], room: room, seq: 1)
-      try transaction.releaseLeases()
+      try transaction.queue.insert([job(), Self.held(due: 9)], room: room, seq: 1)
+      try transaction.queue.releaseLeases()
     }
-    #expect(try await test.read { try $0.jobs(limit: 9).map(\.id) } == ids)
+    #expect(try await test.read { try $0.queue.jobs(limit: 9).map(\.id) } == ids)
     #expect(try await record(ids[0]).state == .held)
     #expect(try await record(ids[0]).due == .at(5_000))
   }
@@ -134,23 +134,23 @@ import Testing
     let users = ["a", "b", "c", "d"].map { User(id: UserID(unchecked: $0)) }
     try await test.write { transaction in
       for (index, user) in users.enumerated() {
-        _ = try transaction.join(user, room: room, epoch: "e", now: .at(0))
+        _ = try transaction.rooms.join(user, room: room, epoch: "e", now: .at(0))
         let device = phone(token: user.id.rawValue)
-        try transaction.register(device, of: user.id, now: .at(0))
+        try transaction.devices.register(device, of: user.id, now: .at(0))
         for due in [10, 20] {
-          _ = try transaction.append(draft(jobs: [Self.held(due: Int64(due - index), to: user, device)]))
+          _ = try transaction.messages.append(draft(jobs: [Self.held(due: Int64(due - index), to: user, device)]))
         }
       }
     }
     func held(_ time: Int64, _ limit: Int = 9) async throws -> [String] {
-      try await test.read { try $0.heldUsers(dueBy: .at(time), limit: limit).map(\.rawValue) }
+      try await test.read { try $0.queue.heldUsers(dueBy: .at(time), limit: limit).map(\.rawValue) }
     }
     #expect(try await held(6) == [])
     #expect(try await held(7) == ["d"])
     #expect(try await held(9) == ["d", "c", "b"])
     #expect(try await held(99) == ["d", "c", "b", "a"])
     #expect(try await held(99, 2) == ["d", "c"])
-    #expect(try await test.read { try $0.nextHeldDue() } == .at(7))
+    #expect(try await test.read { try $0.queue.nextHeldDue() } == .at(7))
   }
 
   @Test func `an open job comes with all that it is decided with`() async throws {
@@ -161,16 +161,16 @@ import Testing
       message.reports = true
       message.jobs = [Self.held()]
       message.jobs[0].level = "passive"
-      _ = try transaction.append(message)
-      _ = try transaction.append(draft())
-      try transaction.mark(room, bob.id, read: 0, received: 2)
+      _ = try transaction.messages.append(message)
+      _ = try transaction.messages.append(draft())
+      try transaction.rooms.mark(room, bob.id, read: 0, received: 2)
       var device = phone(token: "refreshed")
       device.allowsAlerts = false
-      try transaction.register(device, of: bob.id, now: .at(0))
+      try transaction.devices.register(device, of: bob.id, now: .at(0))
     }
     var device = phone(token: "refreshed")
     device.allowsAlerts = false
-    let open = try await test.read { try $0.openJobs(of: bob.id) }
+    let open = try await test.read { try $0.queue.openJobs(of: bob.id) }
     #expect(
       open.jobs == [
         OpenJob(
@@ -185,19 +185,19 @@ import Testing
   @Test func `open are those of the user that are neither finished nor being sent`() async throws {
     let ids = try await append([job(), job(), Self.held(), job(due: .at(9)), job(), job()])
     try await test.write { transaction in
-      _ = try transaction.claim(limit: 9, now: .at(0), leaseUntil: .at(9))
-      try transaction.retry(ids[0], due: .at(0), isUnknown: true)
-      try transaction.finish(ids[1], state: .dead, now: .at(0))
-      _ = try transaction.claim(limit: 9, now: .at(0), leaseUntil: .at(9))
-      try transaction.rule(ids[4], .merge(into: ids[5]))
+      _ = try transaction.queue.claim(limit: 9, now: .at(0), leaseUntil: .at(9))
+      try transaction.queue.retry(ids[0], due: .at(0), isUnknown: true)
+      try transaction.queue.finish(ids[1], state: .dead, now: .at(0))
+      _ = try transaction.queue.claim(limit: 9, now: .at(0), leaseUntil: .at(9))
+      try transaction.queue.rule(ids[4], .merge(into: ids[5]))
     }
-    let states = try await test.read { try $0.openJobs(of: bob.id).jobs.map(\.state) }
+    let states = try await test.read { try $0.queue.openJobs(of: bob.id).jobs.map(\.state) }
     #expect(states == [.ready, .merged, .waiting, .held])
     for user in [alice.id, UserID(unchecked: "nobody")] {
-      #expect(try await test.read { try $0.openJobs(of: user).jobs } == [])
+      #expect(try await test.read { try $0.queue.openJobs(of: user).jobs } == [])
     }
-    try await test.write { try $0.retry(ids[0], due: .at(9)) }
-    #expect(try await test.read { try $0.openJobs(of: bob.id).jobs.last?.state } == .retrying)
+    try await test.write { try $0.queue.retry(ids[0], due: .at(9)) }
+    #expect(try await test.read { try $0.queue.openJobs(of: bob.id).jobs.last?.state } == .retrying)
   }
 
   @Test func `open jobs are read by pages, none twice`() async throws {
@@ -205,7 +205,7 @@ import Testing
     var found: [String] = []
     var next: Int64?
     repeat {
-      let page = try await test.read { [next] in try $0.openJobs(of: bob.id, before: next, limit: 3) }
+      let page = try await test.read { [next] in try $0.queue.openJobs(of: bob.id, before: next, limit: 3) }
       #expect(page.jobs.count <= 3)
       found += page.jobs.map(\.id)
       next = page.next
@@ -220,19 +220,19 @@ extension HeldJobTests {
     let ids = try await append([Self.held(), job(), job()])
     #expect(try await claim().map(\.id) == [ids[1]])
     #expect(try await rule(ids[0], .push(level: "passive"), explanation: Array("{}".utf8)))
-    try await test.write { try $0.finish(ids[1], state: .sent, now: .at(0)) }
+    try await test.write { try $0.queue.finish(ids[1], state: .sent, now: .at(0)) }
     let claims = try await claim()
     #expect(claims.map(\.id) == [ids[0]])
     #expect(claims.map(\.level) == ["passive"])
     #expect(try await record(ids[0]).explanation == Array("{}".utf8))
-    try await test.write { try $0.finish(ids[0], state: .sent, now: .at(0)) }
+    try await test.write { try $0.queue.finish(ids[0], state: .sent, now: .at(0)) }
     #expect(try await claim().map(\.id) == [ids[2]])
   }
 
   @Test func `a push that waits for a gateway goes on waiting`() async throws {
     let ids = try await append([job(), job(due: .at(900))])
     _ = try await claim()
-    try await test.write { try $0.retry(ids[0], due: .at(500)) }
+    try await test.write { try $0.queue.retry(ids[0], due: .at(500)) }
     for id in ids { #expect(try await rule(id, .push(level: "active"))) }
     #expect(try await record(ids[0]).state == .retrying)
     #expect(try await record(ids[0]).due == .at(500))
@@ -255,7 +255,7 @@ extension HeldJobTests {
     #expect(try await record(ids[0]).due == .at(8))
     #expect(try await rule(ids[0], .hold(until: .at(9))))
     #expect(try await record(ids[0]).explanation == Array("1".utf8))
-    #expect(try await test.read { try $0.nextHeldDue() } == .at(9))
+    #expect(try await test.read { try $0.queue.nextHeldDue() } == .at(9))
   }
 
   @Test func `a job that is not to be pushed any more ends with the reason`() async throws {
@@ -275,7 +275,7 @@ extension HeldJobTests {
   func `what has moved on is not ruled`(ruling: JobRuling) async throws {
     let ids = try await append([job(), job()])
     _ = try await claim()
-    try await test.write { try $0.finish(ids[1], state: .expired, now: .at(0)) }
+    try await test.write { try $0.queue.finish(ids[1], state: .expired, now: .at(0)) }
     for id in ids {
       let before = try await record(id)
       #expect(try await rule(id, ruling, explanation: Array("1".utf8)) == false)
@@ -289,7 +289,7 @@ extension HeldJobTests {
 extension HeldJobTests {
   @Test func `reading past a message ends its hold`() async throws {
     let ids = try await append([Self.held(), Self.held(), job(), Self.held()])
-    #expect(try await test.write { try $0.cancel(room, bob.id, upTo: 3, reason: "read") } == 3)
+    #expect(try await test.write { try $0.queue.cancel(room, bob.id, upTo: 3, reason: "read") } == 3)
     for id in ids.prefix(3) { #expect(try await record(id).note == "read") }
     #expect(try await record(ids[3]).state == .held)
   }
@@ -299,15 +299,15 @@ extension HeldJobTests {
     let devices = ["kept", "forgotten", "taken"].map { phone($0, token: $0) }
     try await test.write { transaction in
       try transaction.prepareRoom(other)
-      for device in devices { try transaction.register(device, of: bob.id, now: .at(0)) }
+      for device in devices { try transaction.devices.register(device, of: bob.id, now: .at(0)) }
       for room in [room, other] {
-        _ = try transaction.append(draft(in: room, jobs: devices.map { Self.held($0) }))
+        _ = try transaction.messages.append(draft(in: room, jobs: devices.map { Self.held($0) }))
       }
-      try transaction.leave(bob.id, room: other)
-      try transaction.forget(devices[1].id, of: bob.id)
-      try transaction.register(phone("alices", token: "taken"), of: alice.id, now: .at(0))
+      try transaction.rooms.leave(bob.id, room: other)
+      try transaction.devices.forget(devices[1].id, of: bob.id)
+      try transaction.devices.register(phone("alices", token: "taken"), of: alice.id, now: .at(0))
     }
-    let jobs = try await test.read { try $0.jobs(of: bob.id, limit: 9) }
+    let jobs = try await test.read { try $0.queue.jobs(of: bob.id, limit: 9) }
     let held = jobs.filter { $0.state == .held }
     #expect(held.map(\.device) == [devices[0].id])
     #expect(held.map(\.room) == [room])
@@ -320,10 +320,10 @@ extension HeldJobTests {
   @Test func `a held push finds its message after the history has passed it`() async throws {
     let ids = try await append([Self.held(), job()])
     _ = try await test.write { transaction in
-      try transaction.advanceCursor(room, to: 2)
-      return try transaction.trim(room, to: Retention(count: 0), mostDeleted: 9)
+      try transaction.rooms.advanceCursor(room, to: 2)
+      return try transaction.messages.trim(room, to: Retention(count: 0), mostDeleted: 9)
     }
-    #expect(try await test.read { try $0.openJobs(of: bob.id).jobs.map(\.message.seq) } == [2, 1])
+    #expect(try await test.read { try $0.queue.openJobs(of: bob.id).jobs.map(\.message.seq) } == [2, 1])
     #expect(try await rule(ids[0], .push(level: "active")))
     #expect(try await claim().map(\.message.seq) == [1])
   }
@@ -334,21 +334,21 @@ extension HeldJobTests {
 
   @Test func `who has changed since a job was made is known`() async throws {
     func changed(after user: UserID? = nil, limit: Int = 9) async throws -> [String] {
-      try await test.read { try $0.changedUsers(after: user, limit: limit).map(\.rawValue) }
+      try await test.read { try $0.queue.changedUsers(after: user, limit: limit).map(\.rawValue) }
     }
     _ = try await append([job()])
     #expect(try await changed() == [])
-    try await test.write { try $0.noteChange(of: bob.id) }
+    try await test.write { try $0.people.noteChange(of: bob.id) }
     #expect(try await changed() == ["bob"])
     // Nothing has been made since.
     try await test.write { try $0.db.execute(sql: "UPDATE users SET changed = changed - 1") }
     #expect(try await changed() == [])
     let carol = User(id: UserID(unchecked: "carol"))
     try await test.write { transaction in
-      _ = try transaction.join(carol, room: room, epoch: "epoch", now: .at(0))
-      try transaction.register(phone("tablet", token: "other"), of: carol.id, now: .at(0))
-      _ = try transaction.append(draft(jobs: [job(to: carol, phone("tablet", token: "other"))]))
-      for user in [alice, bob, carol] { try transaction.noteChange(of: user.id) }
+      _ = try transaction.rooms.join(carol, room: room, epoch: "epoch", now: .at(0))
+      try transaction.devices.register(phone("tablet", token: "other"), of: carol.id, now: .at(0))
+      _ = try transaction.messages.append(draft(jobs: [job(to: carol, phone("tablet", token: "other"))]))
+      for user in [alice, bob, carol] { try transaction.people.noteChange(of: user.id) }
     }
     #expect(try await changed() == ["bob", "carol"])
     #expect(try await changed(limit: 1) == ["bob"])
@@ -357,8 +357,8 @@ extension HeldJobTests {
     // What is finished is nobody's business, and what is held is looked at anyway.
     let claims = try await claim()
     try await test.write { transaction in
-      for claim in claims { _ = try transaction.finish(claim.id, state: .sent, now: .at(0)) }
-      _ = try transaction.append(draft(jobs: [Self.held()]))
+      for claim in claims { _ = try transaction.queue.finish(claim.id, state: .sent, now: .at(0)) }
+      _ = try transaction.messages.append(draft(jobs: [Self.held()]))
     }
     #expect(try await changed() == [])
   }
@@ -369,20 +369,20 @@ extension HeldJobTests {
     let ids = try await append([job(), anyway])
     let claimed = try await claim()
     #expect(claimed.map(\.id) == [ids[0]])
-    try await test.write { try $0.retry(ids[0], due: .at(9), isUnknown: true) }
+    try await test.write { try $0.queue.retry(ids[0], due: .at(9), isUnknown: true) }
     for id in ids { #expect(try await rule(id, .hold(until: .at(99))) == false) }
     #expect(try await record(ids[0]).state == .retrying)
     #expect(try await record(ids[1]).state == .ready)
   }
 
   @Test func `a job is outdated by what changed since it was made`() async throws {
-    func isOutdated(_ id: String) async throws -> Bool { try await test.read { try $0.isOutdated(id) } }
+    func isOutdated(_ id: String) async throws -> Bool { try await test.read { try $0.queue.isOutdated(id) } }
     let ids = try await append([job(), job()])
     #expect(try await isOutdated(ids[0]) == false)
-    try await test.write { try $0.mark(room, bob.id, received: 1) }
+    try await test.write { try $0.rooms.mark(room, bob.id, received: 1) }
     #expect(try await isOutdated(ids[0]))
     #expect(try await isOutdated(ids[1]) == false)
-    try await test.write { try $0.noteChange(of: bob.id) }
+    try await test.write { try $0.people.noteChange(of: bob.id) }
     #expect(try await isOutdated(ids[1]))
     #expect(try await isOutdated("none") == false)
   }

@@ -12,8 +12,10 @@ import Testing
   private func fill() async throws -> [String] {
     try await test.write { transaction in
       try transaction.prepareRoom()
-      let ids = try (0..<6).flatMap { _ in try transaction.append(draft(jobs: [job(due: .at(5))])).jobs }
-      for (id, state) in zip(ids, FinishedState.allCases) { try transaction.finish(id, state: state, now: .at(1)) }
+      let ids = try (0..<6).flatMap { _ in try transaction.messages.append(draft(jobs: [job(due: .at(5))])).jobs }
+      for (id, state) in zip(ids, FinishedState.allCases) {
+        try transaction.queue.finish(id, state: state, now: .at(1))
+      }
       return ids
     }
   }
@@ -22,7 +24,7 @@ import Testing
     of user: UserID? = nil, in state: JobState? = nil, after id: String? = nil, limit: Int = 9
   ) async throws -> [String] {
     try await test.read { reader in
-      try reader.jobs(of: user, in: state, after: id.flatMap(reader.position(of:)), limit: limit).map(\.id)
+      try reader.queue.jobs(of: user, in: state, after: id.flatMap(reader.queue.position(of:)), limit: limit).map(\.id)
     }
   }
 
@@ -46,11 +48,11 @@ import Testing
       held.state = .held
       held.due = .at(99)
       for draft in [draft(jobs: [held]), draft(jobs: [held]), draft(jobs: [job()])] {
-        _ = try transaction.append(draft)
+        _ = try transaction.messages.append(draft)
       }
-      let ids = try transaction.reader.jobs(limit: 9).reversed().map(\.id)
-      #expect(try transaction.rule(ids[0], .merge(into: ids[1])))
-      #expect(try transaction.claim(limit: 1, now: .at(0), leaseUntil: .at(9)).map(\.id) == [ids[2]])
+      let ids = try transaction.reader.queue.jobs(limit: 9).reversed().map(\.id)
+      #expect(try transaction.queue.rule(ids[0], .merge(into: ids[1])))
+      #expect(try transaction.queue.claim(limit: 1, now: .at(0), leaseUntil: .at(9)).map(\.id) == [ids[2]])
     }
     let ids = Array(try await list().reversed())
     for (id, state) in zip(ids, [JobState.merged, .held, .sending]) { #expect(try await list(in: state) == [id]) }
@@ -62,6 +64,6 @@ import Testing
     #expect(try await first + list(after: first.last, limit: 4) == ids.reversed())
     #expect(try await list(in: .waiting, after: ids[5]) == [ids[4]])
     #expect(try await list(of: bob.id, after: ids[0]) == [])
-    #expect(try await test.read { try $0.position(of: "none") == nil })
+    #expect(try await test.read { try $0.queue.position(of: "none") == nil })
   }
 }

@@ -54,8 +54,8 @@ import Testing
     var random = SeededGenerator(seed: seed)
     try await test.write { transaction in
       for room in Self.rooms { try transaction.prepareRoom(room) }
-      for device in Self.devices { try transaction.register(device, of: bob.id, now: .at(0)) }
-      for room in Self.rooms { for _ in Self.messages { _ = try transaction.append(draft(in: room)) } }
+      for device in Self.devices { try transaction.devices.register(device, of: bob.id, now: .at(0)) }
+      for room in Self.rooms { for _ in Self.messages { _ = try transaction.messages.append(draft(in: room)) } }
     }
     var claimed: [Claim] = []
     for step in 0..<200 {
@@ -73,20 +73,20 @@ import Testing
   private func drain() async throws {
     let end = Timestamp.at(99_999)
     try await test.write { transaction in
-      try transaction.releaseLeases()
-      for job in try transaction.reader.openJobs(of: bob.id).jobs {
-        try transaction.rule(job.id, .push(level: "active"))
+      try transaction.queue.releaseLeases()
+      for job in try transaction.reader.queue.openJobs(of: bob.id).jobs {
+        try transaction.queue.rule(job.id, .push(level: "active"))
       }
     }
     // Each round ends at least one job of each device that has any.
-    for _ in 0..<400 where try await test.read({ try $0.nextDue() }) != nil {
+    for _ in 0..<400 where try await test.read({ try $0.queue.nextDue() }) != nil {
       try await test.write { transaction in
-        for claim in try transaction.claim(limit: 9, now: end, leaseUntil: end + .seconds(1)) {
-          try transaction.finish(claim.id, state: .sent, now: end)
+        for claim in try transaction.queue.claim(limit: 9, now: end, leaseUntil: end + .seconds(1)) {
+          try transaction.queue.finish(claim.id, state: .sent, now: end)
         }
       }
     }
-    #expect(try await test.read { try $0.unfinishedJobs().counts } == [:])
+    #expect(try await test.read { try $0.queue.unfinishedJobs().counts } == [:])
   }
 
   private struct Change {
@@ -119,27 +119,27 @@ import Testing
         var draft = job(device, due: now + .milliseconds(picks[0].isMultiple(of: 3) ? 20 : 0))
         draft.state = flag ? .held : .ready
         draft.isNotifyAnyway = kind == 2
-        try transaction.insert([draft], room: room, seq: seq)
+        try transaction.queue.insert([draft], room: room, seq: seq)
       case 3:
-        if let claim = claimed.first { try transaction.finish(claim.id, state: flag ? .sent : .dead, now: now) }
+        if let claim = claimed.first { try transaction.queue.finish(claim.id, state: flag ? .sent : .dead, now: now) }
       case 4:
-        if let claim = claimed.first { try transaction.finish(claim.id, state: .expired, now: now) }
+        if let claim = claimed.first { try transaction.queue.finish(claim.id, state: .expired, now: now) }
       case 5:
         if let claim = claimed.first {
-          try transaction.retry(claim.id, due: now + .milliseconds(9), isUnknown: picks[0].isMultiple(of: 3))
+          try transaction.queue.retry(claim.id, due: now + .milliseconds(9), isUnknown: picks[0].isMultiple(of: 3))
         }
-      case 6, 7: return try transaction.claim(limit: 1, now: now, leaseUntil: now + .milliseconds(30))
-      case 8: try transaction.cancel(room, bob.id, upTo: min(seq, 4), reason: "read")
-      case 9: if flag { _ = try transaction.delete(room, seq) }
+      case 6, 7: return try transaction.queue.claim(limit: 1, now: now, leaseUntil: now + .milliseconds(30))
+      case 8: try transaction.queue.cancel(room, bob.id, upTo: min(seq, 4), reason: "read")
+      case 9: if flag { _ = try transaction.messages.delete(room, seq) }
       default:
-        let open = try transaction.reader.openJobs(of: bob.id).jobs.map(\.id)
+        let open = try transaction.reader.queue.openJobs(of: bob.id).jobs.map(\.id)
         guard !open.isEmpty else { break }
         let ids = picks.map { open[$0 % open.count] }
         switch kind {
-        case 10: try transaction.rule(ids[0], .push(level: "active"))
-        case 11: try transaction.rule(ids[0], .hold(until: flag ? now + .milliseconds(20) : .at(.max / 2)))
-        case 12: try transaction.rule(ids[0], flag ? .cancel("muted") : .merge(into: ids[1]))
-        default: for id in ids.dropLast() { try transaction.rule(id, .merge(into: ids[2])) }
+        case 10: try transaction.queue.rule(ids[0], .push(level: "active"))
+        case 11: try transaction.queue.rule(ids[0], .hold(until: flag ? now + .milliseconds(20) : .at(.max / 2)))
+        case 12: try transaction.queue.rule(ids[0], flag ? .cancel("muted") : .merge(into: ids[1]))
+        default: for id in ids.dropLast() { try transaction.queue.rule(id, .merge(into: ids[2])) }
         }
       }
       return []

@@ -12,17 +12,17 @@ import Testing
   private func fill(_ count: Int, due: Timestamp = .at(0)) async throws -> [String] {
     try await test.write { transaction in
       try transaction.prepareRoom()
-      return try (0..<count).flatMap { _ in try transaction.append(draft(jobs: [job(due: due)])).jobs }
+      return try (0..<count).flatMap { _ in try transaction.messages.append(draft(jobs: [job(due: due)])).jobs }
     }
   }
 
   private func states() async throws -> [JobState] {
-    try await test.read { try $0.jobs(limit: 99).reversed().map(\.state) }
+    try await test.read { try $0.queue.jobs(limit: 99).reversed().map(\.state) }
   }
 
   @Test func `a job is stored with its message`() async throws {
     let ids = try await fill(1, due: .at(5))
-    let jobs = try await test.read { try $0.jobs(of: bob.id, limit: 9) }
+    let jobs = try await test.read { try $0.queue.jobs(of: bob.id, limit: 9) }
     #expect(
       jobs == [
         JobRecord(
@@ -31,22 +31,22 @@ import Testing
           finishedAt: nil, note: nil)
       ])
     #expect(ids[0].wholeMatch(of: /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/) != nil)
-    #expect(try await test.read { try $0.jobs(of: alice.id, limit: 9) } == [])
+    #expect(try await test.read { try $0.queue.jobs(of: alice.id, limit: 9) } == [])
   }
 
   @Test func `there is one job for a message and a device, also when it is finished`() async throws {
     let ids = try await fill(1)
-    #expect(try await test.write { try $0.insert([job(), job()], room: room, seq: 1) } == [])
-    try await test.write { try $0.finish(ids[0], state: .sent, now: .at(1)) }
-    #expect(try await test.write { try $0.insert([job(), job()], room: room, seq: 1) } == [])
-    #expect(try await test.read { try $0.jobCounts() } == [.sent: 1])
+    #expect(try await test.write { try $0.queue.insert([job(), job()], room: room, seq: 1) } == [])
+    try await test.write { try $0.queue.finish(ids[0], state: .sent, now: .at(1)) }
+    #expect(try await test.write { try $0.queue.insert([job(), job()], room: room, seq: 1) } == [])
+    #expect(try await test.read { try $0.queue.jobCounts() } == [.sent: 1])
   }
 
   @Test func `a job for a device that is gone is cancelled at once`() async throws {
     try await test.write { try $0.prepareRoom() }
-    let appended = try await test.write { try $0.append(draft(jobs: [job(phone("lost"))])) }
+    let appended = try await test.write { try $0.messages.append(draft(jobs: [job(phone("lost"))])) }
     #expect(appended.jobs == [])
-    let stored = try #require(try await test.read { try $0.jobs(limit: 9).first })
+    let stored = try #require(try await test.read { try $0.queue.jobs(limit: 9).first })
     #expect(stored.state == .cancelled)
     #expect(stored.note == "no device")
     #expect(stored.finishedAt == .at(0))
@@ -54,34 +54,35 @@ import Testing
 
   @Test func `jobs of a room that does not exist are refused`() async throws {
     await #expect(throws: StoreError.noRoom(room)) {
-      try await test.write { try $0.insert([job()], room: room, seq: 1) }
+      try await test.write { try $0.queue.insert([job()], room: room, seq: 1) }
     }
   }
 
   @Test func `cancelling takes the jobs up to a seq that are not being sent`() async throws {
     let ids = try await fill(5)
-    let claimed = try await test.write { try $0.claim(limit: 1, now: .at(0), leaseUntil: .at(60)) }
+    let claimed = try await test.write { try $0.queue.claim(limit: 1, now: .at(0), leaseUntil: .at(60)) }
     #expect(claimed.map(\.id) == [ids[0]])
-    #expect(try await test.write { try $0.cancel(room, bob.id, upTo: 3, reason: "read") } == 2)
+    #expect(try await test.write { try $0.queue.cancel(room, bob.id, upTo: 3, reason: "read") } == 2)
     #expect(try await states() == [.sending, .cancelled, .cancelled, .ready, .ready])
-    #expect(try await test.read { try $0.jobs(limit: 9)[3].note } == "read")
+    #expect(try await test.read { try $0.queue.jobs(limit: 9)[3].note } == "read")
     // Neither other users nor other rooms.
-    #expect(try await test.write { try $0.cancel(room, alice.id, upTo: 9, reason: "read") } == 0)
-    #expect(try await test.write { try $0.cancel(RoomID(unchecked: "none"), bob.id, upTo: 9, reason: "read") } == 0)
+    #expect(try await test.write { try $0.queue.cancel(room, alice.id, upTo: 9, reason: "read") } == 0)
+    #expect(
+      try await test.write { try $0.queue.cancel(RoomID(unchecked: "none"), bob.id, upTo: 9, reason: "read") } == 0)
   }
 
   @Test(arguments: FinishedState.allCases)
   func `a claimed job ends as told, once`(state: FinishedState) async throws {
     let ids = try await fill(1)
     let endings = try await test.write { transaction in
-      _ = try transaction.claim(limit: 1, now: .at(0), leaseUntil: .at(60))
+      _ = try transaction.queue.claim(limit: 1, now: .at(0), leaseUntil: .at(60))
       return try [
-        transaction.finish(ids[0], state: state, note: "200", now: .at(4)),
-        transaction.finish(ids[0], state: .dead, now: .at(5)), transaction.retry(ids[0], due: .at(6)),
+        transaction.queue.finish(ids[0], state: state, note: "200", now: .at(4)),
+        transaction.queue.finish(ids[0], state: .dead, now: .at(5)), transaction.queue.retry(ids[0], due: .at(6)),
       ]
     }
     #expect(endings == [true, false, false])
-    let stored = try #require(try await test.read { try $0.jobs(limit: 9).first })
+    let stored = try #require(try await test.read { try $0.queue.jobs(limit: 9).first })
     #expect(stored.state.rawValue == state.rawValue)
     #expect(stored.note == "200")
     #expect(stored.finishedAt == .at(4))
@@ -91,9 +92,9 @@ import Testing
   @Test func `a push that left before its job was cancelled counts as sent`() async throws {
     let ids = try await fill(2)
     let endings = try await test.write { transaction in
-      _ = try transaction.claim(limit: 1, now: .at(0), leaseUntil: .at(60))
-      try transaction.forget(phone().id, of: bob.id)
-      return try ids.map { try transaction.finish($0, state: .sent, now: .at(4)) }
+      _ = try transaction.queue.claim(limit: 1, now: .at(0), leaseUntil: .at(60))
+      try transaction.devices.forget(phone().id, of: bob.id)
+      return try ids.map { try transaction.queue.finish($0, state: .sent, now: .at(4)) }
     }
     // The second one was never claimed.
     #expect(endings == [true, false])
@@ -104,25 +105,25 @@ import Testing
     let ids = try await fill(4)
     try await test.write { transaction in
       for (index, id) in ids.prefix(3).enumerated() {
-        try transaction.finish(id, state: .expired, now: .at(Int64(index)))
+        try transaction.queue.finish(id, state: .expired, now: .at(Int64(index)))
       }
     }
-    #expect(try await test.write { try $0.purge(finishedBefore: .at(2)) } == 2)
+    #expect(try await test.write { try $0.queue.purge(finishedBefore: .at(2)) } == 2)
     #expect(try await states() == [.expired, .ready])
   }
 
   @Test func `a purge has a bound`() async throws {
     try await test.write { transaction in
       try transaction.prepareRoom()
-      for _ in 0...Transaction.mostPurged { _ = try transaction.append(draft(jobs: [job(phone("lost"))])) }
+      for _ in 0...PushQueue.mostPurged { _ = try transaction.messages.append(draft(jobs: [job(phone("lost"))])) }
     }
-    #expect(try await test.write { try $0.purge(finishedBefore: .at(1)) } == Transaction.mostPurged)
-    #expect(try await test.write { try $0.purge(finishedBefore: .at(1)) } == 1)
+    #expect(try await test.write { try $0.queue.purge(finishedBefore: .at(1)) } == PushQueue.mostPurged)
+    #expect(try await test.write { try $0.queue.purge(finishedBefore: .at(1)) } == 1)
   }
 
   @Test func `jobs are listed newest first, up to a limit`() async throws {
     _ = try await fill(5)
-    #expect(try await test.read { try $0.jobs(limit: 2).map(\.seq) } == [5, 4])
-    #expect(try await test.read { try $0.jobs(of: bob.id, limit: 3).map(\.seq) } == [5, 4, 3])
+    #expect(try await test.read { try $0.queue.jobs(limit: 2).map(\.seq) } == [5, 4])
+    #expect(try await test.read { try $0.queue.jobs(of: bob.id, limit: 3).map(\.seq) } == [5, 4, 3])
   }
 }

@@ -19,9 +19,9 @@ import Testing
   private func prepare(_ devices: Device..., due: Int64 = 0) async throws {
     try await test.write { transaction in
       try transaction.prepareRoom()
-      for device in devices { try transaction.register(device, of: bob.id, now: .at(0)) }
+      for device in devices { try transaction.devices.register(device, of: bob.id, now: .at(0)) }
       let jobs = devices.enumerated().map { job(to: bob, $1, due: .at(due + Int64($0))) }
-      _ = try transaction.append(draft(jobs: jobs))
+      _ = try transaction.messages.append(draft(jobs: jobs))
     }
   }
 
@@ -34,7 +34,7 @@ import Testing
   private func claimed(except busy: Lane...) async throws -> [DeviceID] {
     let capacity = Dictionary(uniqueKeysWithValues: busy.map { ($0, 0) })
     return try await test.write {
-      try $0.claim(limit: 1, now: .at(99), leaseUntil: .at(999), capacity: capacity).map(\.device.id)
+      try $0.queue.claim(limit: 1, now: .at(99), leaseUntil: .at(999), capacity: capacity).map(\.device.id)
     }
   }
 
@@ -70,16 +70,16 @@ import Testing
     for device in devices { try await prepare(device) }
     let lanes = Set(devices.map { Lane(of: $0) })
     #expect(lanes.count == 3)
-    let found = try await test.read { (try $0.lanes(), try $0.lanesOfUpdates()) }
+    let found = try await test.read { (try $0.queue.lanes(), try $0.queue.lanesOfUpdates()) }
     #expect(Set(found.0) == lanes && found.0.count == 3)
     #expect(found.1 == [])
     try await test.write { transaction in
-      for claim in try transaction.claim(limit: 9, now: .at(99), leaseUntil: .at(999)) {
-        try transaction.finish(claim.id, state: .sent, now: .at(99))
+      for claim in try transaction.queue.claim(limit: 9, now: .at(99), leaseUntil: .at(999)) {
+        try transaction.queue.finish(claim.id, state: .sent, now: .at(99))
       }
-      for seq in 1...4 { _ = try transaction.edit(room, Int64(seq), body: []) }
+      for seq in 1...4 { _ = try transaction.messages.edit(room, Int64(seq), body: []) }
     }
-    let later = try await test.read { (try $0.lanes(), try $0.lanesOfUpdates()) }
+    let later = try await test.read { (try $0.queue.lanes(), try $0.queue.lanesOfUpdates()) }
     #expect(later.0 == [])
     #expect(Set(later.1) == lanes && later.1.count == 3)
   }
@@ -98,9 +98,9 @@ import Testing
     try await prepare(phone)
     let former = Lane(of: phone)
     phone.app = "y"
-    try await test.write { [phone] in _ = try $0.register(phone, of: bob.id, now: .at(1)) }
+    try await test.write { [phone] in _ = try $0.devices.register(phone, of: bob.id, now: .at(1)) }
     #expect(try await claimed(except: Lane(of: phone)) == [])
-    #expect(try await test.read { try $0.nextDue(capacity: [former: 0]) } == .at(0))
+    #expect(try await test.read { try $0.queue.nextDue(capacity: [former: 0]) } == .at(0))
     #expect(try await claimed(except: former) == [phone.id])
   }
 
@@ -116,7 +116,7 @@ import Testing
     let (one, two, other) = (device("1", .apns, app: "x"), device("2", .apns, app: "x"), device("3", .apns, app: "y"))
     try await prepare(one, two, device("4", .apns, app: "x"), other)
     let claimed = try await test.write {
-      try $0.claim(limit: 9, now: .at(99), leaseUntil: .at(999), capacity: [Lane(of: one): 2]).map(\.device.id)
+      try $0.queue.claim(limit: 9, now: .at(99), leaseUntil: .at(999), capacity: [Lane(of: one): 2]).map(\.device.id)
     }
     #expect(claimed == [one.id, two.id, other.id])
   }
@@ -124,11 +124,12 @@ import Testing
   @Test func `the next due time is that of the lanes that have room`() async throws {
     let (slow, other) = (device("slow", .apns, app: "x"), device("other", .simulator))
     try await prepare(slow, other)
-    try await test.write { try $0.endWaits(now: .at(9)) }
+    try await test.write { try $0.digests.endWaits(now: .at(9)) }
     let due = try await test.read { reader in
       (
-        try reader.nextDue(capacity: [Lane(of: slow): 1]), try reader.nextDue(capacity: [Lane(of: slow): 0]),
-        try reader.nextDue(capacity: [Lane(of: slow): 0, Lane(of: other): 0])
+        try reader.queue.nextDue(capacity: [Lane(of: slow): 1]),
+        try reader.queue.nextDue(capacity: [Lane(of: slow): 0]),
+        try reader.queue.nextDue(capacity: [Lane(of: slow): 0, Lane(of: other): 0])
       )
     }
     #expect(due.0 == .at(0))
@@ -141,11 +142,11 @@ import Testing
     try await prepare(phone)
     for wasTried in [false, true, false] {
       try await test.write { transaction in
-        let claim = try #require(try transaction.claim(limit: 1, now: .at(99), leaseUntil: .at(999)).first)
-        try transaction.retry(claim.id, due: .at(0), wasTried: wasTried)
+        let claim = try #require(try transaction.queue.claim(limit: 1, now: .at(99), leaseUntil: .at(999)).first)
+        try transaction.queue.retry(claim.id, due: .at(0), wasTried: wasTried)
       }
     }
-    #expect(try await test.read { try $0.jobs(limit: 1).first?.attempts } == 1)
+    #expect(try await test.read { try $0.queue.jobs(limit: 1).first?.attempts } == 1)
   }
 
   @Test func `where a token is known and for which topic is kept with it`() async throws {
@@ -153,6 +154,6 @@ import Testing
     phone.environment = .sandbox
     phone.topic = "x.y"
     try await prepare(phone)
-    #expect(try await test.read { try $0.user(bob.id)?.devices } == [phone])
+    #expect(try await test.read { try $0.people.user(bob.id)?.devices } == [phone])
   }
 }

@@ -50,8 +50,8 @@ private final class MovingClock: Sendable {
   private func pass(_ hours: Int64) async throws {
     let now = clock.pass(.seconds(hours * 3600))
     try await store.write { transaction in
-      try transaction.purge(finishedBefore: now - .seconds(3 * 24 * 3600))
-      try transaction.purgeResponses()
+      try transaction.queue.purge(finishedBefore: now - .seconds(3 * 24 * 3600))
+      try transaction.responses.purge()
     }
   }
 
@@ -60,11 +60,11 @@ private final class MovingClock: Sendable {
     let id = try await store.write { transaction in
       var message = draft(jobs: [job()], cursorFollows: true)
       message.push = category.map { RequestedPush(#"{"category":"\#($0)"}"#) }
-      return try transaction.append(message).jobs.first
+      return try transaction.messages.append(message).jobs.first
     }
-    _ = try await store.write { try $0.claim(limit: 9, now: .at(0), leaseUntil: .at(9)) }
+    _ = try await store.write { try $0.queue.claim(limit: 9, now: .at(0), leaseUntil: .at(9)) }
     let sent = try #require(id)
-    _ = try await store.write { try $0.finish(sent, state: .sent, now: .at(0)) }
+    _ = try await store.write { try $0.queue.finish(sent, state: .sent, now: .at(0)) }
     return sent
   }
 
@@ -74,23 +74,23 @@ private final class MovingClock: Sendable {
       for _ in 0..<200 {
         var message = draft(cursorFollows: true)
         message.retention = Retention(count: 10)
-        _ = try transaction.append(message)
+        _ = try transaction.messages.append(message)
       }
     }
   }
 
   private func notification(_ id: String) async throws -> NotificationRecord? {
-    try await store.read { try $0.notification(id, of: bob.id) }
+    try await store.read { try $0.responses.notification(id, of: bob.id) }
   }
 
   private func accept(_ id: String) async throws -> Responded {
     try await store.write {
-      try $0.respond(ResponseDraft(notification: id, user: bob.id, action: ActionID(unchecked: "accept")))
+      try $0.responses.respond(ResponseDraft(notification: id, user: bob.id, action: ActionID(unchecked: "accept")))
     }
   }
 
   private func untold() async throws -> [String] {
-    try await store.read { try $0.responses(to: alice.id, after: 0, limit: 9) }.map(\.notification)
+    try await store.read { try $0.responses.responses(to: alice.id, after: 0, limit: 9) }.map(\.notification)
   }
 
   @Test func `what is accepted 23 hours later, and after restarts, waits for the sender`() async throws {
@@ -101,7 +101,7 @@ private final class MovingClock: Sendable {
     #expect(try await notification(id)?.message == MessageReference(room: room, seq: 1))
     #expect(try await accept(id).isToTell)
     try restart()
-    #expect(try await store.read { try $0.sendersWithResponses() } == [alice.id])
+    #expect(try await store.read { try $0.responses.sendersWithResponses() } == [alice.id])
     try await pass(27 * 24)
     #expect(try await untold() == [id])
     try await pass(25)
@@ -115,9 +115,9 @@ private final class MovingClock: Sendable {
     #expect(try await notification(id) != nil)
     try await pass(2)
     #expect(try await notification(id) == nil)
-    #expect(try await store.read { try $0.aging(after: 0, limit: 9) }.rooms.first?.hasLeftovers == true)
-    _ = try await store.write { try $0.trim(room, to: Retention(count: 10), mostDeleted: 999) }
-    #expect(try await store.read { try $0.message(room, 1) } == nil)
+    #expect(try await store.read { try $0.rooms.aging(after: 0, limit: 9) }.rooms.first?.hasLeftovers == true)
+    _ = try await store.write { try $0.messages.trim(room, to: Retention(count: 10), mostDeleted: 999) }
+    #expect(try await store.read { try $0.messages.message(room, 1) } == nil)
   }
 
   @Test func `a message without a category ends with the history`() async throws {
@@ -129,7 +129,7 @@ private final class MovingClock: Sendable {
   @Test func `a response that was told is known for as long as another could come`() async throws {
     let id = try await notify()
     let response = try await accept(id).response
-    _ = try await store.write { try $0.told([response.id], to: alice.id) }
+    _ = try await store.write { try $0.responses.told([response.id], to: alice.id) }
     try await pass(71)
     #expect(try await accept(id).isDuplicate)
     try await pass(2)
@@ -147,10 +147,10 @@ private final class MovingClock: Sendable {
           INSERT INTO responses (notification, room, seq, user, sender, action, time, is_told)
           SELECT 'gone', 1, seq, 1, 2, 'accept', ?, ? FROM numbers
           """,
-        arguments: [Transaction.mostPurged + 1, TestStore.time.rawValue, isTold])
+        arguments: [PushQueue.mostPurged + 1, TestStore.time.rawValue, isTold])
     }
-    #expect(try await store.write { try $0.purgeResponses() })
-    #expect(try await store.write { try $0.purgeResponses() } == false)
+    #expect(try await store.write { try $0.responses.purge() })
+    #expect(try await store.write { try $0.responses.purge() } == false)
     #expect(try await store.read { try Int.fetchOne($0.db, sql: "SELECT count(*) FROM responses") } == 0)
   }
 }

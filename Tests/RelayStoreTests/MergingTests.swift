@@ -24,10 +24,10 @@ import Testing
       for (index, room) in rooms.enumerated() {
         var job = Self.held
         job.expires = expiring[index]
-        _ = try transaction.append(
+        _ = try transaction.messages.append(
           draft("\(index)", in: room, from: alice, at: .at(Int64(index) - 1_000), jobs: [job]))
       }
-      return try transaction.reader.jobs(limit: rooms.count).reversed().map(\.id)
+      return try transaction.reader.queue.jobs(limit: rooms.count).reversed().map(\.id)
     }
   }
 
@@ -35,22 +35,22 @@ import Testing
   private func release(_ ids: [String]) async throws {
     let newest = ids[ids.count - 1]
     let rulings = try await test.write { transaction in
-      try ids.dropLast().map { try transaction.rule($0, .merge(into: newest)) }
-        + [transaction.rule(newest, .push(level: "active"))]
+      try ids.dropLast().map { try transaction.queue.rule($0, .merge(into: newest)) }
+        + [transaction.queue.rule(newest, .push(level: "active"))]
     }
     #expect(!rulings.contains(false))
   }
 
   private func claim(now: Timestamp = .at(0)) async throws -> [Claim] {
-    try await test.write { try $0.claim(limit: 99, now: now, leaseUntil: now + .seconds(60)) }
+    try await test.write { try $0.queue.claim(limit: 99, now: now, leaseUntil: now + .seconds(60)) }
   }
 
   private func record(_ id: String) async throws -> JobRecord {
-    try #require(try await test.read { try $0.job(id) })
+    try #require(try await test.read { try $0.queue.job(id) })
   }
 
   private func states(_ ids: [String]) async throws -> [JobState] {
-    try await test.read { reader in try ids.compactMap { try reader.job($0)?.state } }
+    try await test.read { reader in try ids.compactMap { try reader.queue.job($0)?.state } }
   }
 
   private static let (a, b, c) = (rooms[0], rooms[1], rooms[2])
@@ -88,17 +88,17 @@ import Testing
     try await release(ids)
     #expect(try await record(ids[0]).finishedAt == nil)
     let claims = try await claim()
-    try await test.write { _ = try $0.finish(claims[0].id, state: state, now: .at(3)) }
+    try await test.write { _ = try $0.queue.finish(claims[0].id, state: state, now: .at(3)) }
     let merged = try await record(ids[0])
     #expect(merged.state == .merged)
     #expect(merged.finishedAt == .at(3))
-    #expect(try await test.write { try $0.purge(finishedBefore: .at(4)) } == 2)
+    #expect(try await test.write { try $0.queue.purge(finishedBefore: .at(4)) } == 2)
   }
 
   @Test func `a single message that is left is told by itself`() async throws {
     let ids = try await hold([Self.a, Self.b])
     try await release(ids)
-    try await test.write { _ = try $0.cancel(Self.a, bob.id, upTo: 1, reason: "read") }
+    try await test.write { _ = try $0.queue.cancel(Self.a, bob.id, upTo: 1, reason: "read") }
     let claim = try #require(try await claim().first)
     #expect(claim.id == ids[1])
     #expect(claim.others == [])
@@ -121,8 +121,8 @@ import Testing
     try await release(ids)
     try await test.write { transaction in
       // The mark alone, as sending raises it.
-      try transaction.mark(Self.a, bob.id, read: 1)
-      _ = try transaction.delete(Self.b, 2)
+      try transaction.rooms.mark(Self.a, bob.id, read: 1)
+      _ = try transaction.messages.delete(Self.b, 2)
     }
     let claim = try #require(try await claim().first)
     #expect(claim.others.map(\.room) == [Self.b, Self.a])
@@ -133,10 +133,10 @@ import Testing
 
   /// The ways in which the newest message leaves a digest.
   private static let ends: [@Sendable (Transaction, String) throws -> Void] = [
-    { transaction, _ in _ = try transaction.cancel(c, bob.id, upTo: 9, reason: "read") },
-    { transaction, _ in _ = try transaction.delete(c, 1) },
-    { transaction, _ in try transaction.leave(bob.id, room: c) },
-    { transaction, id in try transaction.rule(id, .cancel("blocked")) },
+    { transaction, _ in _ = try transaction.queue.cancel(c, bob.id, upTo: 9, reason: "read") },
+    { transaction, _ in _ = try transaction.messages.delete(c, 1) },
+    { transaction, _ in try transaction.rooms.leave(bob.id, room: c) },
+    { transaction, id in try transaction.queue.rule(id, .cancel("blocked")) },
   ]
 
   @Test(arguments: ends.indices) func `the others go on when the newest message leaves`(way: Int) async throws {
@@ -156,9 +156,9 @@ import Testing
   @Test func `a held digest that loses its newest message stays held`() async throws {
     let ids = try await hold([Self.a, Self.b, Self.c])
     try await test.write { transaction in
-      try transaction.rule(ids[2], .hold(until: .at(77)))
-      for id in ids.prefix(2) { try transaction.rule(id, .merge(into: ids[2])) }
-      _ = try transaction.cancel(Self.c, bob.id, upTo: 1, reason: "read")
+      try transaction.queue.rule(ids[2], .hold(until: .at(77)))
+      for id in ids.prefix(2) { try transaction.queue.rule(id, .merge(into: ids[2])) }
+      _ = try transaction.queue.cancel(Self.c, bob.id, upTo: 1, reason: "read")
     }
     #expect(try await states(ids) == [.merged, .held, .cancelled])
     #expect(try await record(ids[1]).due == .at(77))
@@ -171,11 +171,11 @@ import Testing
     #expect(try await claim().map(\.id) == [ids[2]])
     try await test.write { transaction in
       if way == 0 {
-        _ = try transaction.finish(ids[2], state: .expired, isUnknown: true, now: .at(0))
+        _ = try transaction.queue.finish(ids[2], state: .expired, isUnknown: true, now: .at(0))
       } else {
         // Its reply is awaited; afterwards it must not be tried again.
-        _ = try transaction.delete(Self.c, 1)
-        #expect(try transaction.retry(ids[2], due: .at(5), isUnknown: true) == false)
+        _ = try transaction.messages.delete(Self.c, 1)
+        #expect(try transaction.queue.retry(ids[2], due: .at(5), isUnknown: true) == false)
       }
     }
     let heir = try await claim(now: .at(9_000))
@@ -185,7 +185,7 @@ import Testing
     #expect(heir[0].others.map(\.room) == [Self.a])
 
     // And so on.
-    try await test.write { _ = try $0.finish(ids[1], state: .cancelled, now: .at(0)) }
+    try await test.write { _ = try $0.queue.finish(ids[1], state: .cancelled, now: .at(0)) }
     let last = try await claim(now: .at(9_000))
     #expect(last.map(\.id) == [ids[0]])
     #expect(last.map(\.collapse) == [MessageReference(room: Self.c, seq: 1)])
@@ -199,8 +199,8 @@ import Testing
     try await release(ids)
     #expect(try await claim().map(\.id) == [ids[2]])
     try await test.write { transaction in
-      try transaction.mark(Self.b, bob.id, read: 2, received: 2)
-      #expect(try transaction.retry(ids[2], due: .at(5), isUnknown: true) == false)
+      try transaction.rooms.mark(Self.b, bob.id, read: 2, received: 2)
+      #expect(try transaction.queue.retry(ids[2], due: .at(5), isUnknown: true) == false)
     }
     let heir = try await claim(now: .at(9_000))
     #expect(heir.map(\.id) == [])  // the newest of the others was read as well
@@ -212,7 +212,7 @@ import Testing
   @Test func `a lost device ends a digest whole`() async throws {
     let ids = try await hold([Self.a, Self.b, Self.c])
     try await release(ids)
-    try await test.write { try $0.forget(phone().id, of: bob.id) }
+    try await test.write { try $0.devices.forget(phone().id, of: bob.id) }
     #expect(try await states(ids) == [.cancelled, .cancelled, .cancelled])
   }
 
@@ -228,21 +228,21 @@ import Testing
     let tablet = phone("tablet", token: "tablet")
     let ids = try await hold([Self.a, Self.b, Self.c, Self.a, Self.b, Self.c])
     let merged = try await test.write { transaction in
-      try transaction.register(tablet, of: bob.id, now: .at(0))
+      try transaction.devices.register(tablet, of: bob.id, now: .at(0))
       func merges(_ id: String, into carrier: String) throws -> Bool {
-        try transaction.rule(id, .merge(into: carrier))
+        try transaction.queue.rule(id, .merge(into: carrier))
       }
-      try transaction.rule(ids[5], .push(level: "active"))
-      _ = try transaction.claim(limit: 1, now: .at(0), leaseUntil: .at(1))
+      try transaction.queue.rule(ids[5], .push(level: "active"))
+      _ = try transaction.queue.claim(limit: 1, now: .at(0), leaseUntil: .at(1))
       var merged = ["being sent": try merges(ids[0], into: ids[5])]
-      try transaction.retry(ids[5], due: .at(5), isUnknown: true)
+      try transaction.queue.retry(ids[5], due: .at(5), isUnknown: true)
       merged["perhaps on the phone"] = try merges(ids[5], into: ids[0])
       merged["itself"] = try merges(ids[0], into: ids[0])
       merged["nothing"] = try merges(ids[0], into: "none")
-      try transaction.insert([job(tablet)], room: Self.a, seq: 1)
-      let others = try transaction.reader.jobs(limit: 1).map(\.id)
+      try transaction.queue.insert([job(tablet)], room: Self.a, seq: 1)
+      let others = try transaction.reader.queue.jobs(limit: 1).map(\.id)
       merged["another device"] = try merges(ids[0], into: others[0])
-      try transaction.finish(ids[1], state: .dead, now: .at(0))
+      try transaction.queue.finish(ids[1], state: .dead, now: .at(0))
       merged["finished"] = try merges(ids[0], into: ids[1])
       merged["held"] = try merges(ids[2], into: ids[3])
       merged["merged"] = try merges(ids[0], into: ids[2])
@@ -257,9 +257,9 @@ import Testing
   @Test func `a part of a digest that is to wait again is told later`() async throws {
     let ids = try await hold([Self.a, Self.b])
     try await release(ids)
-    #expect(try await test.write { try $0.rule(ids[0], .push(level: "passive")) })
+    #expect(try await test.write { try $0.queue.rule(ids[0], .push(level: "passive")) })
     #expect(try await states(ids) == [.merged, .ready])
-    #expect(try await test.write { try $0.rule(ids[0], .hold(until: .at(70))) })
+    #expect(try await test.write { try $0.queue.rule(ids[0], .hold(until: .at(70))) })
     let record = try await record(ids[0])
     #expect(record.state == .held)
     #expect(record.due == .at(70))
@@ -272,14 +272,14 @@ import Testing
     try await release(ids)
     @Sendable func trim(_ transaction: Transaction) throws -> Int {
       try [Self.a, Self.b].reduce(0) { sum, room in
-        try transaction.advanceCursor(room, to: 1)
-        return sum + (try transaction.trim(room, to: Retention(count: 0), mostDeleted: 9)?.deleted ?? 0)
+        try transaction.rooms.advanceCursor(room, to: 1)
+        return sum + (try transaction.messages.trim(room, to: Retention(count: 0), mostDeleted: 9)?.deleted ?? 0)
       }
     }
     #expect(try await test.write { try trim($0) } == 0)
     let claims = try await claim()
     #expect(claims.map { $0.others.map(\.room) } == [[Self.a]])
-    try await test.write { _ = try $0.finish(claims[0].id, state: .sent, now: .at(0)) }
+    try await test.write { _ = try $0.queue.finish(claims[0].id, state: .sent, now: .at(0)) }
     #expect(try await test.write { try trim($0) } == 2)
   }
 
@@ -288,14 +288,14 @@ import Testing
       for (index, room) in [Self.a, Self.b, Self.b, Self.c].enumerated() {
         var message = draft(in: room, jobs: [Self.held])
         message.reports = index != 1
-        _ = try transaction.append(message)
+        _ = try transaction.messages.append(message)
       }
-      return try transaction.reader.jobs(limit: 4).reversed().map(\.id)
+      return try transaction.reader.queue.jobs(limit: 4).reversed().map(\.id)
     }
     try await release(Array(ids.dropFirst()))
     func reported(_ id: String, _ limit: Int = 9) async throws -> [MessageReference] {
       try await test.read { reader in
-        let reported = try reader.reported(by: id, limit: limit)
+        let reported = try reader.queue.reported(by: id, limit: limit)
         #expect(reported.allSatisfy { $0.sender == alice.id })
         return reported.map(\.message)
       }
@@ -304,7 +304,7 @@ import Testing
     #expect(try await reported(ids[3]) == all)
     #expect(try await reported(ids[3], 1) == Array(all.prefix(1)))
     _ = try await claim()
-    try await test.write { _ = try $0.finish(ids[3], state: .sent, now: .at(0)) }
+    try await test.write { _ = try $0.queue.finish(ids[3], state: .sent, now: .at(0)) }
     #expect(try await reported(ids[3]) == all)
     #expect(try await reported(ids[0]) == [MessageReference(room: Self.a, seq: 1)])
     #expect(try await reported(ids[1]) == [])
@@ -324,22 +324,23 @@ import Testing
     let ids = try await hold([Self.a, Self.b, Self.c])
     let merged = try await test.write { transaction in
       try [
-        transaction.rule(ids[0], .merge(into: ids[2], level: "passive")),
-        transaction.rule(ids[1], .merge(into: ids[2], level: "passive")),
-        transaction.rule(ids[2], .push(level: "timeSensitive")), transaction.rule(ids[2], .cancel("deleted")),
+        transaction.queue.rule(ids[0], .merge(into: ids[2], level: "passive")),
+        transaction.queue.rule(ids[1], .merge(into: ids[2], level: "passive")),
+        transaction.queue.rule(ids[2], .push(level: "timeSensitive")),
+        transaction.queue.rule(ids[2], .cancel("deleted")),
       ]
     }
     #expect(merged == [true, true, true, true])
     #expect(try await record(ids[1]).level == "timeSensitive")
     // Alone it has the level that was decided for it.
-    try await test.write { _ = try $0.rule(ids[1], .cancel("deleted")) }
+    try await test.write { _ = try $0.queue.rule(ids[1], .cancel("deleted")) }
     #expect(try await record(ids[0]).level == "passive")
   }
 
   @Test func `a digest that is held again leaves the others to themselves`() async throws {
     let ids = try await hold([Self.a, Self.b, Self.c])
     try await release(ids)
-    #expect(try await test.write { try $0.rule(ids[2], .hold(until: .at(5_000))) })
+    #expect(try await test.write { try $0.queue.rule(ids[2], .hold(until: .at(5_000))) })
     #expect(try await states(ids) == [.merged, .ready, .held])
     let claim = try #require(try await claim().first)
     #expect(claim.id == ids[1])
@@ -353,13 +354,15 @@ import Testing
     let claimed = try await claim()
     #expect(claimed.map(\.id) == [ids[2]])
     try await test.write { transaction in
-      try transaction.retry(ids[2], due: .at(100), isUnknown: true)
-      for id in ids.prefix(2) { #expect(try transaction.rule(id, .hold(until: .at(5_000)))) }
+      try transaction.queue.retry(ids[2], due: .at(100), isUnknown: true)
+      for id in ids.prefix(2) { #expect(try transaction.queue.rule(id, .hold(until: .at(5_000)))) }
     }
-    let open = try await test.read { try $0.openJobs(of: bob.id).jobs }
+    let open = try await test.read { try $0.queue.openJobs(of: bob.id).jobs }
     #expect(Set(open.filter { $0.state == .held }.map(\.collapse)) == ["3/1"])
     let merged = try await test.write { transaction in
-      try [transaction.rule(ids[0], .merge(into: ids[1])), transaction.rule(ids[1], .push(level: "active"))]
+      try [
+        transaction.queue.rule(ids[0], .merge(into: ids[1])), transaction.queue.rule(ids[1], .push(level: "active")),
+      ]
     }
     #expect(merged == [true, true])
   }

@@ -10,7 +10,7 @@ import Testing
   init() throws { test = try TestStore() }
 
   private func append(_ draft: MessageDraft) async throws -> Appended {
-    try await test.write { try $0.append(draft) }
+    try await test.write { try $0.messages.append(draft) }
   }
 
   @Test func `a message is kept byte for byte under the next seq`() async throws {
@@ -19,7 +19,7 @@ import Testing
     let message = MessageDraft(room: room, from: alice, time: .at(7), body: body)
     #expect(try await append(message) == Appended(seq: 1, time: .at(7), epoch: "epoch"))
     #expect(try await append(message).seq == 2)
-    let page = try await test.read { try $0.messages(room, after: 1, limit: 9) }
+    let page = try await test.read { try $0.messages.page(room, after: 1, limit: 9) }
     #expect(page?.messages == [StoredMessage(seq: 2, from: alice.id, time: .at(7), body: body)])
   }
 
@@ -35,11 +35,11 @@ import Testing
   @Test func `what is undecided is all above the room's cursor`() async throws {
     try await test.write { try $0.prepareRoom() }
     for _ in 1...3 { _ = try await append(draft()) }
-    try await test.write { try $0.advanceCursor(room, to: 1) }
-    let undecided = try await test.read { try $0.undecided(in: room) }
+    try await test.write { try $0.rooms.advanceCursor(room, to: 1) }
+    let undecided = try await test.read { try $0.messages.undecided(in: room) }
     #expect(undecided.map(\.seq) == [2, 3])
     #expect(undecided.allSatisfy { $0.from == alice.id })
-    #expect(try await test.read { try $0.undecided(in: RoomID(unchecked: "elsewhere")) }.isEmpty)
+    #expect(try await test.read { try $0.messages.undecided(in: RoomID(unchecked: "elsewhere")) }.isEmpty)
   }
 
   @Test func `a room that does not exist takes no message`() async throws {
@@ -50,7 +50,7 @@ import Testing
     try await test.write { try $0.prepareRoom() }
     _ = try await append(draft(from: alice))
     _ = try await append(draft(from: User(id: UserID(unchecked: "backend"))))
-    let members = try #require(try await test.read { try $0.room(room)?.members })
+    let members = try #require(try await test.read { try $0.rooms.snapshot(room)?.members })
     #expect(Dictionary(uniqueKeysWithValues: members.map { ($0.user.id, $0.read) }) == [alice.id: 1, bob.id: 0])
   }
 
@@ -60,8 +60,8 @@ import Testing
     let second = try await append(draft("second", at: .at(1), key: "k", jobs: [job()]))
     #expect(first.jobs.count == 1)
     #expect(second == Appended(seq: 1, time: .at(0), epoch: "epoch", isDuplicate: true))
-    #expect(try await test.read { try $0.messages(room, after: 0, limit: 9)?.messages.count } == 1)
-    #expect(try await test.read { try $0.jobs(limit: 9).count } == 1)
+    #expect(try await test.read { try $0.messages.page(room, after: 0, limit: 9)?.messages.count } == 1)
+    #expect(try await test.read { try $0.queue.jobs(limit: 9).count } == 1)
   }
 
   @Test func `a key belongs to one user and one room`() async throws {
@@ -88,11 +88,11 @@ import Testing
       try await test.read { try Int.fetchOne($0.db, sql: "SELECT count(*) FROM keys") }
     }
     try await test.write { transaction in
-      for number in 1...500 { _ = try transaction.append(draft(at: .at(Int64(number)), key: "old\(number)")) }
+      for number in 1...500 { _ = try transaction.messages.append(draft(at: .at(Int64(number)), key: "old\(number)")) }
     }
     #expect(try await count() == 500)
     try await test.write { transaction in
-      for number in 1...600 { _ = try transaction.append(draft(at: .at(300_500), key: "new\(number)")) }
+      for number in 1...600 { _ = try transaction.messages.append(draft(at: .at(300_500), key: "new\(number)")) }
     }
     #expect(try await count() == 600)
   }
@@ -101,19 +101,19 @@ import Testing
     try await test.write { try $0.prepareRoom() }
     func cursor(_ follows: Bool) async throws -> Int64? {
       _ = try await append(draft(cursorFollows: follows))
-      return try await test.read { try $0.room(room)?.state.cursor }
+      return try await test.read { try $0.rooms.snapshot(room)?.state.cursor }
     }
     #expect(try await cursor(true) == 1)
     #expect(try await cursor(false) == 1)
     #expect(try await cursor(true) == 1)
-    try await test.write { try $0.advanceCursor(room, to: 3) }
+    try await test.write { try $0.rooms.advanceCursor(room, to: 3) }
     #expect(try await cursor(true) == 4)
   }
 
   private func fill(_ count: Int) async throws {
     try await test.write { transaction in
       try transaction.prepareRoom()
-      for number in 1...count { _ = try transaction.append(draft("\(number)")) }
+      for number in 1...count { _ = try transaction.messages.append(draft("\(number)")) }
     }
   }
 
@@ -124,7 +124,7 @@ import Testing
     ] as [(Int64, Int, ClosedRange<Int64>, Bool)])
   func `a page after a seq`(after: Int64, limit: Int, expected: ClosedRange<Int64>, more: Bool) async throws {
     try await fill(12)
-    let page = try #require(try await test.read { try $0.messages(room, after: after, limit: limit) })
+    let page = try #require(try await test.read { try $0.messages.page(room, after: after, limit: limit) })
     #expect(page.messages.map(\.seq) == Array(expected))
     #expect(page.more == more)
     #expect(page.newest == 12)
@@ -139,31 +139,31 @@ import Testing
     ] as [(Int64?, Int, ClosedRange<Int64>, Bool)])
   func `a page before a seq`(before: Int64?, limit: Int, expected: ClosedRange<Int64>, more: Bool) async throws {
     try await fill(12)
-    let page = try #require(try await test.read { try $0.messages(room, before: before, limit: limit) })
+    let page = try #require(try await test.read { try $0.messages.page(room, before: before, limit: limit) })
     #expect(page.messages.map(\.seq) == Array(expected))
     #expect(page.more == more)
   }
 
   @Test func `a page of an empty room, and of none`() async throws {
     try await test.write { try $0.prepareRoom() }
-    let page = try await test.read { try $0.messages(room, before: nil, limit: 9) }
+    let page = try await test.read { try $0.messages.page(room, before: nil, limit: 9) }
     #expect(page == MessagePage(epoch: "epoch", newest: 0, first: 1, messages: [], more: false))
-    #expect(try await test.read { try $0.messages(RoomID(unchecked: "none"), after: 0, limit: 9) } == nil)
-    #expect(try await test.read { try $0.messages(RoomID(unchecked: "none"), before: nil, limit: 9) } == nil)
+    #expect(try await test.read { try $0.messages.page(RoomID(unchecked: "none"), after: 0, limit: 9) } == nil)
+    #expect(try await test.read { try $0.messages.page(RoomID(unchecked: "none"), before: nil, limit: 9) } == nil)
   }
 
   @Test func `a page has all the bodies that were asked for, or says that they are too many bytes`() async throws {
     // Bodies of 3 bytes each.
     try await fill(9)
-    let whole = try #require(try await test.read { try $0.messages(room, after: 0, limit: 9, mostBytes: 27) })
+    let whole = try #require(try await test.read { try $0.messages.page(room, after: 0, limit: 9, mostBytes: 27) })
     #expect(whole.messages.count == 9)
     #expect(!whole.exceeds)
-    let none = try #require(try await test.read { try $0.messages(room, after: 0, limit: 9, mostBytes: 26) })
+    let none = try #require(try await test.read { try $0.messages.page(room, after: 0, limit: 9, mostBytes: 26) })
     #expect(none.messages.isEmpty)
     #expect(none.exceeds)
     #expect(none.newest == 9)
     let newest = try #require(
-      try await test.read { try $0.messages(room, before: nil, limit: 2, mostBytes: 6) })
+      try await test.read { try $0.messages.page(room, before: nil, limit: 2, mostBytes: 6) })
     #expect(newest.messages.map(\.seq) == [8, 9])
     #expect(newest.more)
   }
@@ -173,13 +173,13 @@ import Testing
     try await fill(9)
     for (bytes, after, before) in [(6, [1, 2], [8, 9]), (8, [1, 2], [8, 9]), (1, [1], [9])] as [(Int, [Int64], [Int64])]
     {
-      let first = try await test.read { try $0.messages(room, after: 0, limit: 9, pageBytes: bytes) }
+      let first = try await test.read { try $0.messages.page(room, after: 0, limit: 9, pageBytes: bytes) }
       #expect(first?.messages.map(\.seq) == after)
-      let last = try await test.read { try $0.messages(room, before: nil, limit: 9, pageBytes: bytes) }
+      let last = try await test.read { try $0.messages.page(room, before: nil, limit: 9, pageBytes: bytes) }
       #expect(last?.messages.map(\.seq) == before)
       #expect(first?.more == true && last?.more == true)
     }
-    let whole = try await test.read { try $0.messages(room, after: 0, limit: 9, pageBytes: 27) }
+    let whole = try await test.read { try $0.messages.page(room, after: 0, limit: 9, pageBytes: 27) }
     #expect(whole?.messages.count == 9)
     #expect(whole?.more == false)
   }
@@ -187,8 +187,8 @@ import Testing
   @Test func `a transaction reads what it has written`() async throws {
     let seqs = try await test.write { transaction in
       try transaction.prepareRoom()
-      _ = try transaction.append(draft())
-      return try transaction.reader.messages(room, after: 0, limit: 9)?.messages.map(\.seq)
+      _ = try transaction.messages.append(draft())
+      return try transaction.reader.messages.page(room, after: 0, limit: 9)?.messages.map(\.seq)
     }
     #expect(seqs == [1])
   }

@@ -18,8 +18,8 @@ import Testing
   ) async throws -> (stored: Appended, push: String?) {
     let place = place
     let posted = try await test.write { transaction in
-      try transaction.register(phone(), of: bob.id, now: .at(0))
-      return try transaction.post(
+      try transaction.devices.register(phone(), of: bob.id, now: .at(0))
+      return try transaction.messages.post(
         MessageDraft(
           room: place, from: sender, time: .at(0), body: Array("null".utf8), push: RequestedPush("{}"),
           isCounted: false,
@@ -30,7 +30,7 @@ import Testing
 
   @Test func `it is claimed although nobody is a member`() async throws {
     let posted = try await post()
-    let claims = try await test.write { try $0.claim(limit: 9, now: .at(0), leaseUntil: .at(60)) }
+    let claims = try await test.write { try $0.queue.claim(limit: 9, now: .at(0), leaseUntil: .at(60)) }
     let claim = try #require(claims.first)
     #expect(claim.id == posted.push)
     #expect((claim.recipient, claim.sender.id, claim.room, claim.unread) == (bob.id, alice.id, place, 0))
@@ -42,7 +42,7 @@ import Testing
     held.state = .held
     held.due = .at(9)
     let posted = try await post(jobs: [held])
-    let open = try await test.read { try $0.openJobs(of: bob.id).jobs }
+    let open = try await test.read { try $0.queue.openJobs(of: bob.id).jobs }
     #expect(open.map(\.id) == [posted.push])
     #expect(open.first?.marks == nil)
   }
@@ -59,16 +59,16 @@ import Testing
 
   @Test func `it is in nobody's rooms, and nothing is decided again at the start`() async throws {
     try await post()
-    for user in [alice, bob] { #expect(try await test.read { try $0.rooms(of: user.id) } == []) }
-    #expect(try await test.read { try $0.undecided() }.isEmpty)
-    #expect(try await test.read { try $0.unread(of: bob.id, now: .at(0)) }.total == Unread(messages: 0))
+    for user in [alice, bob] { #expect(try await test.read { try $0.rooms.names(of: user.id) } == []) }
+    #expect(try await test.read { try $0.rooms.undecided() }.isEmpty)
+    #expect(try await test.read { try $0.messages.unread(of: bob.id, now: .at(0)) }.total == Unread(messages: 0))
   }
 
   @Test func `a silent one wakes the app`() async throws {
     var silent = job()
     silent.isSilent = true
     #expect(try await post(jobs: [silent]).push == nil)
-    let updates = try await test.write { try $0.claimUpdates(limit: 9, now: .at(0), leaseUntil: .at(60)) }
+    let updates = try await test.write { try $0.updates.claim(limit: 9, now: .at(0), leaseUntil: .at(60)) }
     guard case .silent(let room, _, _)? = updates.first?.content else {
       Issue.record("\(updates)")
       return

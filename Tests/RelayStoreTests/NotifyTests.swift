@@ -11,7 +11,7 @@ import Testing
     test = try TestStore()
     try await test.write { transaction in
       try transaction.prepareRoom()
-      _ = try transaction.join(Self.carol, room: room, epoch: "e", now: .at(0))
+      _ = try transaction.rooms.join(Self.carol, room: room, epoch: "e", now: .at(0))
     }
   }
 
@@ -23,18 +23,18 @@ import Testing
     try await test.write { transaction in
       var message = draft(from: user, at: time, jobs: jobs)
       message.silenced = silenced
-      return try transaction.append(message).seq
+      return try transaction.messages.append(message).seq
     }
   }
 
   private func notify(
     _ seq: Int64, by user: User = alice, users: [UserID]? = nil, now: Timestamp = .at(0)
   ) async throws -> Notified? {
-    try await test.write { try $0.notify(room, seq, by: user.id, users: users, now: now) }
+    try await test.write { try $0.silenced.notify(room, seq, by: user.id, users: users, now: now) }
   }
 
   private func silenced(_ seq: Int64) async throws -> [UserID] {
-    try await test.read { try $0.silenced(room, seq) }
+    try await test.read { try $0.queue.silenced(room, seq) }
   }
 
   @Test func `who was silenced is kept with the message`() async throws {
@@ -42,7 +42,7 @@ import Testing
     #expect(try await silenced(seq) == [bob.id, Self.carol.id])
     let other = try await send(silenced: [])
     #expect(try await silenced(other) == [])
-    #expect(try await test.read { try $0.silenced(RoomID(unchecked: "none"), seq) } == [])
+    #expect(try await test.read { try $0.queue.silenced(RoomID(unchecked: "none"), seq) } == [])
   }
 
   @Test func `a message that is not stored leaves nobody silenced`() async throws {
@@ -51,7 +51,7 @@ import Testing
       try await test.write { transaction in
         var message = draft()
         message.silenced = [bob.id]
-        _ = try transaction.append(message)
+        _ = try transaction.messages.append(message)
         throw Undone()
       }
     }
@@ -76,8 +76,9 @@ import Testing
     #expect(try await notify(seq, by: bob) == .notSender)
     #expect(try await notify(seq, by: User(id: UserID(unchecked: "nobody"))) == .notSender)
     #expect(try await notify(seq + 1) == nil)
-    #expect(try await test.write { try $0.notify(RoomID(unchecked: "none"), seq, by: alice.id, now: .at(0)) } == nil)
-    try await test.write { _ = try $0.delete(room, seq) }
+    #expect(
+      try await test.write { try $0.silenced.notify(RoomID(unchecked: "none"), seq, by: alice.id, now: .at(0)) } == nil)
+    try await test.write { _ = try $0.messages.delete(room, seq) }
     #expect(try await notify(seq) == nil)
     #expect(try await silenced(seq) == [bob.id])
   }
@@ -106,7 +107,7 @@ import Testing
   @Test func `who was silenced is forgotten when nobody can be notified any more`() async throws {
     // The clock stands at 0.
     let young = try await send(at: .at(-659_999))
-    #expect(try await test.write { try $0.purgeSilenced() } == 0)
+    #expect(try await test.write { try $0.silenced.purge() } == 0)
     #expect(try await silenced(young) == [bob.id])
     let old = try await send(at: .at(-660_000))
     #expect(try await silenced(old) == [])
@@ -125,7 +126,7 @@ import Testing
     _ = try await send(silenced: [bob.id, Self.carol.id])
     let left = try await test.read { try Int.fetchOne($0.db, sql: "SELECT count(*) FROM silenced") }
     #expect(left == 20 - 4 + 2)
-    let purged = try await test.write { transaction in try (0..<3).map { _ in try transaction.purgeSilenced(most: 15) }
+    let purged = try await test.write { transaction in try (0..<3).map { _ in try transaction.silenced.purge(most: 15) }
     }
     #expect(purged == [15, 1, 0])
   }
@@ -156,21 +157,21 @@ import Testing
 
   private func append(_ drafts: [JobDraft]) async throws -> [String] {
     try await test.write { transaction in
-      for draft in drafts { _ = try transaction.append(RelayStoreTests.draft(jobs: [draft])) }
-      return try transaction.reader.jobs(limit: drafts.count).reversed().map(\.id)
+      for draft in drafts { _ = try transaction.messages.append(RelayStoreTests.draft(jobs: [draft])) }
+      return try transaction.reader.queue.jobs(limit: drafts.count).reversed().map(\.id)
     }
   }
 
   private func insert(_ seq: Int64) async throws -> [String] {
-    try await test.write { try $0.insert([Self.anyway], room: room, seq: seq) }
+    try await test.write { try $0.queue.insert([Self.anyway], room: room, seq: seq) }
   }
 
   private func claim(now: Timestamp = .at(0)) async throws -> [Claim] {
-    try await test.write { try $0.claim(limit: 99, now: now, leaseUntil: now + .seconds(60)) }
+    try await test.write { try $0.queue.claim(limit: 99, now: now, leaseUntil: now + .seconds(60)) }
   }
 
   private func record(_ id: String) async throws -> JobRecord {
-    try #require(try await test.read { try $0.job(id) })
+    try #require(try await test.read { try $0.queue.job(id) })
   }
 
   @Test func `a hold ends with the push`() async throws {
@@ -192,7 +193,7 @@ import Testing
   @Test func `a push that a gateway could not take waits as it was told`() async throws {
     let ids = try await append([job()])
     _ = try await claim()
-    try await test.write { try $0.retry(ids[0], due: .at(500)) }
+    try await test.write { try $0.queue.retry(ids[0], due: .at(500)) }
     #expect(try await insert(1) == ids)
     #expect(try await claim(now: .at(499)) == [])
     #expect(try await claim(now: .at(500)).map(\.isNotifyAnyway) == [true])
@@ -202,7 +203,7 @@ import Testing
   func `a second push follows one that is finished, and replaces it`(state: FinishedState) async throws {
     let ids = try await append([job()])
     _ = try await claim()
-    try await test.write { try $0.finish(ids[0], state: state, now: .at(0)) }
+    try await test.write { try $0.queue.finish(ids[0], state: state, now: .at(0)) }
     let second = try await insert(1)
     #expect(second.count == 1 && second != ids)
     let claims = try await claim()
@@ -218,9 +219,9 @@ import Testing
     #expect(try await claim().map(\.id) == [ids[0]])
     let second = try await insert(1)
     #expect(try await claim() == [])
-    try await test.write { try $0.finish(ids[0], state: .sent, now: .at(0)) }
+    try await test.write { try $0.queue.finish(ids[0], state: .sent, now: .at(0)) }
     #expect(try await claim().map(\.id) == second)
-    try await test.write { try $0.finish(second[0], state: .sent, now: .at(0)) }
+    try await test.write { try $0.queue.finish(second[0], state: .sent, now: .at(0)) }
     #expect(try await claim().map(\.id) == [ids[1]])
   }
 
@@ -230,14 +231,14 @@ import Testing
     let second = try await insert(1)
     #expect(try await insert(1) == [])
     try await test.write { transaction in
-      for id in ids + second { try transaction.finish(id, state: .sent, now: .at(0)) }
+      for id in ids + second { try transaction.queue.finish(id, state: .sent, now: .at(0)) }
     }
     #expect(try await insert(1) == [])
-    #expect(try await test.read { try $0.jobs(limit: 9).count } == 3)
+    #expect(try await test.read { try $0.queue.jobs(limit: 9).count } == 3)
   }
 
   @Test func `where nothing was decided yet it is the first push`() async throws {
-    try await test.write { _ = try $0.append(draft()) }
+    try await test.write { _ = try $0.messages.append(draft()) }
     let ids = try await insert(1)
     #expect(try await claim().map(\.id) == ids)
     #expect(try await record(ids[0]).round == 0)
@@ -247,8 +248,8 @@ import Testing
   @Test func `a device that is gone is notified of nothing`() async throws {
     let ids = try await append([job()])
     try await test.write { transaction in
-      try transaction.finish(ids[0], state: .sent, now: .at(0))
-      try transaction.forget(phone().id, of: bob.id)
+      try transaction.queue.finish(ids[0], state: .sent, now: .at(0))
+      try transaction.devices.forget(phone().id, of: bob.id)
     }
     #expect(try await insert(1) == [])
     #expect(try await claim() == [])
@@ -257,7 +258,7 @@ import Testing
   @Test func `a part of a digest that was not sent goes by itself`() async throws {
     let ids = try await append([Self.held(), Self.held(), Self.held()])
     try await test.write { transaction in
-      for id in ids.prefix(2) { try transaction.rule(id, .merge(into: ids[2])) }
+      for id in ids.prefix(2) { try transaction.queue.rule(id, .merge(into: ids[2])) }
     }
     #expect(try await insert(1) == [ids[0]])
     #expect(try await record(ids[0]).mergedInto == nil)
@@ -271,7 +272,7 @@ import Testing
   @Test func `the newest message of a digest that was not sent leaves the others behind`() async throws {
     let ids = try await append([Self.held(), Self.held(), Self.held()])
     try await test.write { transaction in
-      for id in ids.prefix(2) { try transaction.rule(id, .merge(into: ids[2])) }
+      for id in ids.prefix(2) { try transaction.queue.rule(id, .merge(into: ids[2])) }
     }
     #expect(try await insert(3) == [ids[2]])
     let claims = try await claim()
@@ -286,14 +287,14 @@ import Testing
   func `the push of a digest that has left is replaced`(isFinished: Bool, seq: Int64) async throws {
     let ids = try await append([Self.held(), Self.held()])
     try await test.write { transaction in
-      try transaction.rule(ids[0], .merge(into: ids[1]))
-      try transaction.rule(ids[1], .push(level: "active"))
+      try transaction.queue.rule(ids[0], .merge(into: ids[1]))
+      try transaction.queue.rule(ids[1], .push(level: "active"))
     }
     _ = try await claim()
-    if isFinished { try await test.write { try $0.finish(ids[1], state: .sent, now: .at(0)) } }
+    if isFinished { try await test.write { try $0.queue.finish(ids[1], state: .sent, now: .at(0)) } }
     let second = try await insert(seq)
     #expect(second.count == 1)
-    if !isFinished { try await test.write { try $0.finish(ids[1], state: .sent, now: .at(0)) } }
+    if !isFinished { try await test.write { try $0.queue.finish(ids[1], state: .sent, now: .at(0)) } }
     let claims = try await claim()
     #expect(claims.map(\.id) == second)
     #expect(claims.map(\.message.seq) == [seq])
@@ -303,8 +304,10 @@ import Testing
   @Test func `what notifies anyway is neither merged nor merged into`() async throws {
     let ids = try await append([Self.held(), Self.held()])
     let rulings = try await test.write { transaction in
-      try transaction.insert([Self.anyway], room: room, seq: 1)
-      return try [transaction.rule(ids[0], .merge(into: ids[1])), transaction.rule(ids[1], .merge(into: ids[0]))]
+      try transaction.queue.insert([Self.anyway], room: room, seq: 1)
+      return try [
+        transaction.queue.rule(ids[0], .merge(into: ids[1])), transaction.queue.rule(ids[1], .merge(into: ids[0])),
+      ]
     }
     #expect(rulings == [false, false])
   }

@@ -105,7 +105,7 @@ import Testing
 
   private static func prepare(_ transaction: Transaction) throws {
     for room in rooms { try transaction.prepareRoom(room) }
-    for device in devices { try transaction.register(device, of: bob.id, now: .at(0)) }
+    for device in devices { try transaction.devices.register(device, of: bob.id, now: .at(0)) }
     // A user who joins again has read everything.
     try transaction.db.run("UPDATE members SET read = 0, received = 0")
   }
@@ -114,7 +114,7 @@ import Testing
     try watch()
     try await test.write { transaction in
       try Self.prepare(transaction)
-      for room in Self.rooms { for _ in Self.messages { _ = try transaction.append(draft(in: room)) } }
+      for room in Self.rooms { for _ in Self.messages { _ = try transaction.messages.append(draft(in: room)) } }
     }
     var happened: Set<JobEvent> = []
     for seed in 1...12 {
@@ -195,48 +195,49 @@ import Testing
         draft.state = flag ? .held : .ready
         draft.expires = picks[1].isMultiple(of: 4) ? now + .milliseconds(25) : nil
         draft.isNotifyAnyway = operation == .notifyAnyway
-        try transaction.insert([draft], room: room, seq: seq)
+        try transaction.queue.insert([draft], room: room, seq: seq)
       case .claim:
-        return try transaction.claim(limit: 2, now: now, leaseUntil: now + .milliseconds(15)).map(\.id)
-      case .renewLeases: try transaction.renewLeases(of: Set(claimed), now: now, until: now + .milliseconds(9))
-      case .finish: if let id = claimed.first { try transaction.finish(id, state: state, now: now) }
-      case .retry: if let id = claimed.first { try transaction.retry(id, due: now + .milliseconds(4), isUnknown: flag) }
-      case .releaseLeases: try transaction.releaseLeases()
-      case .read: try transaction.cancel(room, bob.id, upTo: min(seq, 3), reason: "read")
+        return try transaction.queue.claim(limit: 2, now: now, leaseUntil: now + .milliseconds(15)).map(\.id)
+      case .renewLeases: try transaction.queue.renewLeases(of: Set(claimed), now: now, until: now + .milliseconds(9))
+      case .finish: if let id = claimed.first { try transaction.queue.finish(id, state: state, now: now) }
+      case .retry:
+        if let id = claimed.first { try transaction.queue.retry(id, due: now + .milliseconds(4), isUnknown: flag) }
+      case .releaseLeases: try transaction.queue.releaseLeases()
+      case .read: try transaction.queue.cancel(room, bob.id, upTo: min(seq, 3), reason: "read")
       case .delete:
-        if let job = try transaction.reader.openJobs(of: bob.id).jobs.first {
-          try transaction.cancelJobs(
+        if let job = try transaction.reader.queue.openJobs(of: bob.id).jobs.first {
+          try transaction.queue.cancelJobs(
             "room = (SELECT id FROM rooms WHERE name = ?) AND seq = ?", [job.room.rawValue, job.message.seq],
             note: "deleted")
         }
       case .forget, .leave:
         if operation == .forget {
-          try transaction.forget(device.id, of: bob.id)
+          try transaction.devices.forget(device.id, of: bob.id)
         } else {
-          try transaction.leave(bob.id, room: room)
+          try transaction.rooms.leave(bob.id, room: room)
         }
         try prepare(transaction)
       case .revive:
-        let dead = try transaction.reader.jobs(in: .dead, limit: 9).map(\.id)
-        if let id = dead.first { _ = try transaction.revive(id) }
+        let dead = try transaction.reader.queue.jobs(in: .dead, limit: 9).map(\.id)
+        if let id = dead.first { _ = try transaction.queue.revive(id) }
       case .restore: if picks[0].isMultiple(of: 3) { try transaction.repair(.restored) }
-      case .moveDue: try transaction.moveDue(by: .milliseconds(flag ? 5 : -5), setTo: now)
+      case .moveDue: try transaction.queue.moveDue(by: .milliseconds(flag ? 5 : -5), setTo: now)
       case .push, .hold, .wait, .cancel, .expire, .merge: try rule(transaction)
       }
       return []
     }
 
     private func rule(_ transaction: Transaction) throws {
-      let open = try transaction.reader.openJobs(of: bob.id).jobs.map(\.id)
+      let open = try transaction.reader.queue.openJobs(of: bob.id).jobs.map(\.id)
       guard !open.isEmpty else { return }
       let ids = picks.map { open[$0 % open.count] }
       switch operation {
-      case .push: try transaction.rule(ids[0], .push(level: "active"))
-      case .hold: try transaction.rule(ids[0], .hold(until: now + .milliseconds(20)))
-      case .wait: try transaction.rule(ids[0], .wait(until: now + .milliseconds(20)))
-      case .cancel: try transaction.rule(ids[0], .cancel("muted"))
-      case .expire: try transaction.rule(ids[0], .expire)
-      default: for id in ids.dropLast() { try transaction.rule(id, .merge(into: ids[2])) }
+      case .push: try transaction.queue.rule(ids[0], .push(level: "active"))
+      case .hold: try transaction.queue.rule(ids[0], .hold(until: now + .milliseconds(20)))
+      case .wait: try transaction.queue.rule(ids[0], .wait(until: now + .milliseconds(20)))
+      case .cancel: try transaction.queue.rule(ids[0], .cancel("muted"))
+      case .expire: try transaction.queue.rule(ids[0], .expire)
+      default: for id in ids.dropLast() { try transaction.queue.rule(id, .merge(into: ids[2])) }
       }
     }
   }

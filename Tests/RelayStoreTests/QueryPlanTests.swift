@@ -60,7 +60,7 @@ import Testing
 
   @Test func `a message that has nothing but a body is three statements`() async throws {
     try await test.write { try $0.prepareRoom() }
-    let plans = try await plans { _ = try $0.append(draft()) }
+    let plans = try await plans { _ = try $0.messages.append(draft()) }
     let verbs = plans.keys.map { $0.split(separator: " ").prefix(3).joined(separator: " ") }
     #expect(Set(verbs) == ["INSERT INTO messages", "UPDATE rooms SET", "UPDATE members SET"])
     #expect(verbs.count == 3)
@@ -78,12 +78,12 @@ extension Transaction {
   fileprivate func tour() throws {
     try prepareRoom()
     let tablet = phone("tablet", token: "other")
-    try register(tablet, of: bob.id, now: .at(0))
-    try addReportKey(hash: [1], for: tablet.id, of: bob.id)
-    _ = try reader.ownerOfReportKey(hash: [1])
-    _ = try reader.isPush("none", to: tablet.id, of: bob.id)
-    _ = try revokeReportKeys(of: tablet.id, of: bob.id)
-    try revokeReportKeys(of: bob.id)
+    try devices.register(tablet, of: bob.id, now: .at(0))
+    try devices.addReportKey(hash: [1], for: tablet.id, of: bob.id)
+    _ = try reader.people.ownerOfReportKey(hash: [1])
+    _ = try reader.queue.isPush("none", to: tablet.id, of: bob.id)
+    _ = try devices.revokeReportKeys(of: tablet.id, of: bob.id)
+    try devices.revokeReportKeys(of: bob.id)
     try writePeople()
     try writeMessages(tablet)
     try writeJobs(tablet)
@@ -95,135 +95,135 @@ extension Transaction {
   private func writePeople() throws {
     var preferences = Preferences()
     preferences.onFocus = .hold
-    try save(preferences, of: bob.id)
-    try block(alice.id, by: bob.id)
-    try unblock(alice.id, by: bob.id)
-    try save(
+    try people.save(preferences, of: bob.id)
+    try people.block(alice.id, by: bob.id)
+    try people.unblock(alice.id, by: bob.id)
+    try people.save(
       FocusRecord(
         device: .default, isFocused: true, authorization: .authorized, at: .at(0), number: 1, source: nil,
         received: .at(0)), of: bob.id)
-    try save(
+    try people.save(
       FilterRecord(device: .default, isActive: true, allow: ["a"], at: .at(0), number: nil, received: .at(0)),
       of: bob.id)
-    try touch(bob.id, lastSeen: .at(1))
-    try rename(User(id: bob.id, name: "Bobby"))
-    _ = try join(
+    try people.touch(bob.id, lastSeen: .at(1))
+    try people.rename(User(id: bob.id, name: "Bobby"))
+    _ = try rooms.join(
       bob, room: room, epoch: "e", now: .at(0), within: MembershipBounds(membersPerRoom: 9, roomsPerUser: 9))
-    _ = try join(
+    _ = try rooms.join(
       User(id: UserID(unchecked: "carol")), room: room, epoch: "e", now: .at(0),
       within: MembershipBounds(membersPerRoom: 9, roomsPerUser: 9))
-    try mark(room, bob.id, read: 0, received: 0)
-    try withdraw(from: [room], bob.id)
-    try withdraw(from: [], bob.id)
-    try save(grants: [1], of: bob.id)
+    try rooms.mark(room, bob.id, read: 0, received: 0)
+    try people.withdraw(from: [room], bob.id)
+    try people.withdraw(from: [], bob.id)
+    try people.save(grants: [1], of: bob.id)
   }
 
   private func writeMessages(_ tablet: Device) throws {
     for number in 1...70 {
-      _ = try append(
+      _ = try messages.append(
         MessageDraft(
           room: room, from: alice, time: .at(0), body: Array("1".utf8), mentions: [bob.id], replyTo: 1,
           push: RequestedPush("{}"), reports: true, silenced: [bob.id], key: "key\(number)",
           jobs: number > 60 ? [job(), job(tablet)] : [], cursorFollows: true, retention: Retention(count: 5)))
     }
-    _ = try append(draft())
-    _ = try post(draft(in: .notifications(of: bob.id), jobs: [job()], cursorFollows: true), epoch: "e")
-    _ = try edit(room, 69, by: alice.id, body: [])
-    _ = try delete(room, 70)
+    _ = try messages.append(draft())
+    _ = try messages.post(draft(in: .notifications(of: bob.id), jobs: [job()], cursorFollows: true), epoch: "e")
+    _ = try messages.edit(room, 69, by: alice.id, body: [])
+    _ = try messages.delete(room, 70)
     try db.run("INSERT INTO pending_changes (room, seq, kind, user, device) VALUES (1, 69, 'edited', 0, '')")
-    try storePendingUpdates()
-    _ = try reader.hasPendingUpdates()
-    _ = try reader.changes(room, upTo: 70, limit: 9, maxBytes: 99)
-    try advanceCursor(room, to: 71)
-    _ = try trim(room, to: Retention(count: 4, age: .seconds(1)), mostDeleted: 2)
+    try updates.storePending()
+    _ = try reader.queue.hasPendingUpdates()
+    _ = try reader.messages.changes(room, upTo: 70, limit: 9, maxBytes: 99)
+    try rooms.advanceCursor(room, to: 71)
+    _ = try messages.trim(room, to: Retention(count: 4, age: .seconds(1)), mostDeleted: 2)
   }
 
   private func writeJobs(_ tablet: Device) throws {
-    let claims = try claim(limit: 9, now: .at(1), leaseUntil: .at(2))
-    try note([PushAttempt(time: .at(1), status: 500)], of: claims[0].id)
-    try retry(claims[0].id, due: .at(1))
-    try releaseLeases()
-    try noteChange(of: bob.id)
-    _ = try reader.changedUsers(after: nil, limit: 9)
-    let open = try reader.openJobs(of: bob.id).jobs.filter { $0.device == tablet && !$0.isUnknown }.map(\.id)
-    try rule(open[0], .hold(until: .at(9)))
-    try rule(open[1], .merge(into: open[0]))
-    try rule(open[2], .merge(into: open[0]))
-    try rule(open[0], .push(level: "active"), explanation: [])
-    _ = try cancel(room, bob.id, upTo: 62, reason: "read")
-    let other = try claim(limit: 9, now: .at(3), leaseUntil: .at(4))
-    for claim in other { try finish(claim.id, state: .sent, now: .at(3)) }
-    try rule(open[0], .cancel("why"))
-    try rule(open[1], .hold(until: .at(9)))
-    _ = try notify(room, 69, by: alice.id, users: [bob.id], now: .at(0))
+    let claims = try queue.claim(limit: 9, now: .at(1), leaseUntil: .at(2))
+    try queue.note([PushAttempt(time: .at(1), status: 500)], of: claims[0].id)
+    try queue.retry(claims[0].id, due: .at(1))
+    try queue.releaseLeases()
+    try people.noteChange(of: bob.id)
+    _ = try reader.queue.changedUsers(after: nil, limit: 9)
+    let open = try reader.queue.openJobs(of: bob.id).jobs.filter { $0.device == tablet && !$0.isUnknown }.map(\.id)
+    try queue.rule(open[0], .hold(until: .at(9)))
+    try queue.rule(open[1], .merge(into: open[0]))
+    try queue.rule(open[2], .merge(into: open[0]))
+    try queue.rule(open[0], .push(level: "active"), explanation: [])
+    _ = try queue.cancel(room, bob.id, upTo: 62, reason: "read")
+    let other = try queue.claim(limit: 9, now: .at(3), leaseUntil: .at(4))
+    for claim in other { try queue.finish(claim.id, state: .sent, now: .at(3)) }
+    try queue.rule(open[0], .cancel("why"))
+    try queue.rule(open[1], .hold(until: .at(9)))
+    _ = try silenced.notify(room, 69, by: alice.id, users: [bob.id], now: .at(0))
     var anyway = job()
     anyway.isNotifyAnyway = true
-    try insert([anyway], room: room, seq: 69)
-    for claim in try claim(limit: 9, now: .at(3), leaseUntil: .at(4)) {
-      try finish(claim.id, state: .expired, now: .at(3))
+    try queue.insert([anyway], room: room, seq: 69)
+    for claim in try queue.claim(limit: 9, now: .at(3), leaseUntil: .at(4)) {
+      try queue.finish(claim.id, state: .expired, now: .at(3))
     }
   }
 
   private func writeResponses() throws {
-    _ = try setCategories(Array("[]".utf8), replacing: nil)
-    let id = try append(
+    _ = try responses.setCategories(Array("[]".utf8), replacing: nil)
+    let id = try messages.append(
       MessageDraft(
         room: room, from: alice, time: .at(0), body: Array("1".utf8),
         push: RequestedPush(#"{"kind":"call","category":"call"}"#), jobs: [job()])
     ).jobs[0]
-    _ = try reader.notification(id, of: bob.id)
-    let responded = try respond(ResponseDraft(notification: id, user: bob.id, action: .open))
+    _ = try reader.responses.notification(id, of: bob.id)
+    let responded = try responses.respond(ResponseDraft(notification: id, user: bob.id, action: .open))
     var reply = draft(from: bob)
     reply.response = ResponseDraft(notification: id, user: bob.id, action: ActionID(unchecked: "reply"), text: "hi")
-    _ = try append(reply)
-    _ = try reader.responses(to: alice.id, after: 0, limit: 9)
-    _ = try reader.sendersWithResponses()
-    _ = try told([responded.response.id], to: alice.id)
-    try purgeResponses()
+    _ = try messages.append(reply)
+    _ = try reader.responses.responses(to: alice.id, after: 0, limit: 9)
+    _ = try reader.responses.sendersWithResponses()
+    _ = try responses.told([responded.response.id], to: alice.id)
+    try responses.purge()
   }
 
   private func read() throws {
-    _ = try reader.room(room)
-    _ = try reader.isMember(bob.id, of: room)
-    _ = try reader.rooms(of: bob.id)
-    _ = try reader.members(of: [room], among: [bob.id])
-    _ = try reader.relatives(of: bob.id, among: [alice.id])
-    _ = try reader.undecided()
-    _ = try reader.undecided(in: room)
-    _ = try reader.messages(room, after: 0, limit: 9)
-    _ = try reader.messages(room, before: nil, limit: 9)
-    _ = try reader.message(room, 69)
-    _ = try reader.silenced(room, 69)
-    _ = try reader.unread(of: bob.id, now: .at(0))
-    _ = try reader.aging(after: 0, limit: 9)
-    _ = try reader.jobs(of: bob.id, limit: 9)
-    _ = try reader.jobs(limit: 9)
+    _ = try reader.rooms.snapshot(room)
+    _ = try reader.rooms.isMember(bob.id, of: room)
+    _ = try reader.rooms.names(of: bob.id)
+    _ = try reader.rooms.members(of: [room], among: [bob.id])
+    _ = try reader.rooms.relatives(of: bob.id, among: [alice.id])
+    _ = try reader.rooms.undecided()
+    _ = try reader.messages.undecided(in: room)
+    _ = try reader.messages.page(room, after: 0, limit: 9)
+    _ = try reader.messages.page(room, before: nil, limit: 9)
+    _ = try reader.messages.message(room, 69)
+    _ = try reader.queue.silenced(room, 69)
+    _ = try reader.messages.unread(of: bob.id, now: .at(0))
+    _ = try reader.rooms.aging(after: 0, limit: 9)
+    _ = try reader.queue.jobs(of: bob.id, limit: 9)
+    _ = try reader.queue.jobs(limit: 9)
     for state in JobState.allCases {
-      _ = try reader.jobs(in: state, limit: 9)
-      _ = try reader.jobs(of: bob.id, in: state, after: reader.position(of: ""), limit: 9)
+      _ = try reader.queue.jobs(in: state, limit: 9)
+      _ = try reader.queue.jobs(of: bob.id, in: state, after: reader.queue.position(of: ""), limit: 9)
     }
-    _ = try reader.jobs(in: .sent, after: JobPosition(number: 9), limit: 9)
-    _ = try reader.job("")
-    _ = try reader.reported(by: "", limit: 9)
-    _ = try reader.nextDue()
-    _ = try reader.nextHeldDue()
-    _ = try reader.heldUsers(dueBy: .at(99), limit: 9)
-    _ = try reader.unfinishedJobs()
+    _ = try reader.queue.jobs(in: .sent, after: JobPosition(number: 9), limit: 9)
+    _ = try reader.queue.job("")
+    _ = try reader.queue.reported(by: "", limit: 9)
+    _ = try reader.queue.nextDue()
+    _ = try reader.queue.nextHeldDue()
+    _ = try reader.queue.heldUsers(dueBy: .at(99), limit: 9)
+    _ = try reader.queue.unfinishedJobs()
   }
 
   private func end() throws {
-    let dead = try reader.jobs(limit: 99).first { $0.state == .ready }
-    try finish(dead?.id ?? "", state: .dead, now: .at(5))
-    _ = try revive(dead?.id ?? "")
-    try purge(finishedBefore: .at(99))
-    try purgeSilenced()
-    _ = try forgettingPause(of: "app")
-    _ = try forgettingPause(of: nil)
-    try forget(token: "other", platform: .simulator, registeredBefore: .at(9))
-    try purgeForgotten()
-    try forget(phone().id, of: bob.id)
-    try leave(bob.id, room: room)
-    try createRoom(RoomID(unchecked: "empty"), epoch: "e")
-    try forgetIfUnused(RoomID(unchecked: "empty"))
+    let dead = try reader.queue.jobs(limit: 99).first { $0.state == .ready }
+    try queue.finish(dead?.id ?? "", state: .dead, now: .at(5))
+    _ = try queue.revive(dead?.id ?? "")
+    try queue.purge(finishedBefore: .at(99))
+    try silenced.purge()
+    _ = try devices.forgettingPause(of: "app")
+    _ = try devices.forgettingPause(of: nil)
+    try devices.forget(token: "other", platform: .simulator, registeredBefore: .at(9))
+    try devices.purgeForgotten()
+    try devices.forget(phone().id, of: bob.id)
+    try rooms.leave(bob.id, room: room)
+    try rooms.create(RoomID(unchecked: "empty"), epoch: "e")
+    try rooms.forgetIfUnused(RoomID(unchecked: "empty"))
   }
 }

@@ -13,26 +13,26 @@ import Testing
     let id = try #require(
       try await test.write { transaction in
         try transaction.prepareRoom()
-        return try transaction.append(draft(jobs: [job()])).jobs.first
+        return try transaction.messages.append(draft(jobs: [job()])).jobs.first
       })
-    let first = try await test.write { try $0.received(id, now: .at(5)) }
-    let second = try await test.write { try $0.received(id, now: .at(9)) }
+    let first = try await test.write { try $0.queue.received(id, now: .at(5)) }
+    let second = try await test.write { try $0.queue.received(id, now: .at(9)) }
     #expect((first?.time, first?.isNews, first?.user) == (.at(5), true, bob.id))
     #expect((second?.time, second?.isNews) == (.at(5), false))
-    #expect(try await test.read { try $0.job(id)?.received } == .at(5))
-    #expect(try await test.write { try $0.received("another", now: .at(5)) } == nil)
+    #expect(try await test.read { try $0.queue.job(id)?.received } == .at(5))
+    #expect(try await test.write { try $0.queue.received("another", now: .at(5)) } == nil)
   }
 
   @Test func `a handle is told to phones`() async throws {
     let carol = User(id: UserID(unchecked: "carol"), handle: "+4930", handleType: "phoneNumber")
     try await test.write { transaction in
       // Before they are a member of anything.
-      try transaction.rename(carol)
+      try transaction.people.rename(carol)
       try transaction.prepareRoom()
-      _ = try transaction.join(User(id: carol.id, name: "Carol"), room: room, epoch: "epoch", now: TestStore.time)
-      _ = try transaction.append(draft(from: User(id: carol.id), jobs: [job()]))
+      _ = try transaction.rooms.join(User(id: carol.id, name: "Carol"), room: room, epoch: "epoch", now: TestStore.time)
+      _ = try transaction.messages.append(draft(from: User(id: carol.id), jobs: [job()]))
     }
-    let claims = try await test.write { try $0.claim(limit: 9, now: .at(0), leaseUntil: .at(9)) }
+    let claims = try await test.write { try $0.queue.claim(limit: 9, now: .at(0), leaseUntil: .at(9)) }
     #expect(
       claims.map(\.sender) == [User(id: carol.id, name: "Carol", handle: "+4930", handleType: "phoneNumber")])
   }
@@ -43,42 +43,42 @@ import Testing
     let all = User(
       id: carol, name: "Carol", avatar: "https://a.example/1", handle: "+4930", handleType: "phoneNumber",
       avatarSHA256: hash)
-    #expect(try await test.write { try $0.changeProfile(of: carol) { $0 = all } } == all)
+    #expect(try await test.write { try $0.people.changeProfile(of: carol) { $0 = all } } == all)
     // The picture that a client repeats keeps its hash, and another one has none.
-    try await test.write { try $0.rename(User(id: carol, avatar: all.avatar)) }
-    #expect(try await test.write { try $0.changeProfile(of: carol) { _ in } } == all)
-    try await test.write { try $0.rename(User(id: carol, avatar: "https://a.example/2")) }
-    let changed = try await test.write { try $0.changeProfile(of: carol) { $0.handle = nil } }
+    try await test.write { try $0.people.rename(User(id: carol, avatar: all.avatar)) }
+    #expect(try await test.write { try $0.people.changeProfile(of: carol) { _ in } } == all)
+    try await test.write { try $0.people.rename(User(id: carol, avatar: "https://a.example/2")) }
+    let changed = try await test.write { try $0.people.changeProfile(of: carol) { $0.handle = nil } }
     #expect((changed.avatar, changed.avatarSHA256) == ("https://a.example/2", nil))
     #expect((changed.name, changed.handle, changed.handleType) == ("Carol", nil, "phoneNumber"))
-    #expect(try await test.read { try $0.user(carol)?.user.name } == "Carol")
+    #expect(try await test.read { try $0.people.user(carol)?.user.name } == "Carol")
   }
 
   @Test func `the hash of a picture is for phones`() async throws {
     let hash = String(repeating: "0f", count: 32)
     try await test.write { transaction in
       try transaction.prepareRoom()
-      _ = try transaction.changeProfile(of: alice.id) {
+      _ = try transaction.people.changeProfile(of: alice.id) {
         $0.avatarSHA256 = hash
       }
-      _ = try transaction.append(draft(jobs: [job()]))
+      _ = try transaction.messages.append(draft(jobs: [job()]))
     }
-    let claims = try await test.write { try $0.claim(limit: 9, now: .at(0), leaseUntil: .at(9)) }
+    let claims = try await test.write { try $0.queue.claim(limit: 9, now: .at(0), leaseUntil: .at(9)) }
     #expect(claims.map(\.sender.avatarSHA256) == [hash])
   }
 
   @Test func `who was connected, has a device or is in a room is a person`() async throws {
     let shop = User(id: UserID(unchecked: "shop"), name: "Shop")
-    _ = try await test.write { try $0.changeProfile(of: shop.id) { $0.name = "Shop" } }
-    #expect(try await !test.read { try $0.isPerson(shop.id) })
-    #expect(try await !test.read { try $0.isPerson(UserID(unchecked: "nobody")) })
-    try await test.write { try $0.touch(shop.id, lastSeen: .at(0)) }
-    #expect(try await test.read { try $0.isPerson(shop.id) })
+    _ = try await test.write { try $0.people.changeProfile(of: shop.id) { $0.name = "Shop" } }
+    #expect(try await !test.read { try $0.people.isPerson(shop.id) })
+    #expect(try await !test.read { try $0.people.isPerson(UserID(unchecked: "nobody")) })
+    try await test.write { try $0.people.touch(shop.id, lastSeen: .at(0)) }
+    #expect(try await test.read { try $0.people.isPerson(shop.id) })
     try await test.write { try $0.prepareRoom() }
-    #expect(try await test.read { try $0.isPerson(alice.id) })
+    #expect(try await test.read { try $0.people.isPerson(alice.id) })
     let owner = UserID(unchecked: "owner")
-    _ = try await test.write { try $0.register(phone("p", token: "t"), of: owner, now: .at(0)) }
-    #expect(try await test.read { try $0.isPerson(owner) })
+    _ = try await test.write { try $0.devices.register(phone("p", token: "t"), of: owner, now: .at(0)) }
+    #expect(try await test.read { try $0.people.isPerson(owner) })
   }
 
   @Test func `an installation keeps its secret, and no other has it`() throws {

@@ -12,14 +12,14 @@ import Testing
 
   private func add(_ number: UInt8, for device: Device = phone(), of user: User = bob) async throws {
     try await test.write { [hash = hash(number)] transaction in
-      try transaction.register(device, of: user.id, now: .at(0))
-      try transaction.addReportKey(hash: hash, for: device.id, of: user.id)
+      try transaction.devices.register(device, of: user.id, now: .at(0))
+      try transaction.devices.addReportKey(hash: hash, for: device.id, of: user.id)
     }
   }
 
   private func owner(_ number: UInt8) async throws -> String? {
     try await test.read { [hash = hash(number)] in
-      try $0.ownerOfReportKey(hash: hash).map { "\($0.user) \($0.device)" }
+      try $0.people.ownerOfReportKey(hash: hash).map { "\($0.user) \($0.device)" }
     }
   }
 
@@ -29,36 +29,37 @@ import Testing
     #expect(try await owner(1) == "bob phone")
     #expect(try await owner(2) == "bob tablet")
     #expect(try await owner(3) == nil)
-    #expect(try await test.write { try $0.revokeReportKeys(of: phone().id, of: bob.id) })
+    #expect(try await test.write { try $0.devices.revokeReportKeys(of: phone().id, of: bob.id) })
     #expect(try await owner(1) == nil)
     #expect(try await owner(2) == "bob tablet")
-    #expect(try await test.write { try $0.revokeReportKeys(of: phone().id, of: bob.id) })
-    #expect(try await !test.write { try $0.revokeReportKeys(of: phone().id, of: alice.id) })
+    #expect(try await test.write { try $0.devices.revokeReportKeys(of: phone().id, of: bob.id) })
+    #expect(try await !test.write { try $0.devices.revokeReportKeys(of: phone().id, of: alice.id) })
   }
 
   @Test func `all keys of a user are revoked at once`() async throws {
     try await add(1)
     try await add(2, for: phone("tablet", token: "other"))
     try await add(3, for: phone("alices", token: "alices"), of: alice)
-    try await test.write { try $0.revokeReportKeys(of: bob.id) }
+    try await test.write { try $0.devices.revokeReportKeys(of: bob.id) }
     #expect(try await owner(1) == nil)
     #expect(try await owner(2) == nil)
     #expect(try await owner(3) == "alice alices")
-    try await test.write { try $0.revokeReportKeys(of: UserID(unchecked: "nobody")) }
+    try await test.write { try $0.devices.revokeReportKeys(of: UserID(unchecked: "nobody")) }
   }
 
   @Test func `a key comes with the claim of the newest token`() async throws {
     try await add(1)
-    let grants = { [test, hash = hash(1)] in try await test.read { try $0.ownerOfReportKey(hash: hash)?.grants } }
+    let grants = { [test, hash = hash(1)] in try await test.read { try $0.people.ownerOfReportKey(hash: hash)?.grants }
+    }
     #expect(try await grants() == nil)
-    try await test.write { try $0.save(grants: [7], of: bob.id) }
+    try await test.write { try $0.people.save(grants: [7], of: bob.id) }
     #expect(try await grants() == [7])
-    try await test.write { try $0.save(grants: nil, of: bob.id) }
+    try await test.write { try $0.people.save(grants: nil, of: bob.id) }
     #expect(try await grants() == nil)
   }
 
   @Test func `the newest keys of a device are valid, and no more`() async throws {
-    let max = UInt8(Transaction.maxReportKeys)
+    let max = UInt8(DeviceWriter.maxReportKeys)
     try await add(100, for: phone("tablet", token: "other"))
     for number in 1...max + 1 { try await add(number) }
     #expect(try await owner(1) == nil)
@@ -68,22 +69,22 @@ import Testing
 
   @Test func `a key is revoked when its device is forgotten or its token moves`() async throws {
     try await add(1)
-    try await test.write { _ = try $0.forget(phone().id, of: bob.id) }
+    try await test.write { _ = try $0.devices.forget(phone().id, of: bob.id) }
     #expect(try await owner(1) == nil)
     try await add(2)
-    try await test.write { _ = try $0.register(phone("alices"), of: alice.id, now: .at(0)) }
+    try await test.write { _ = try $0.devices.register(phone("alices"), of: alice.id, now: .at(0)) }
     #expect(try await owner(2) == nil)
     try await add(3)
-    try await test.write { _ = try $0.forget(token: phone().token, platform: phone().platform) }
+    try await test.write { _ = try $0.devices.forget(token: phone().token, platform: phone().platform) }
     #expect(try await owner(3) == nil)
   }
 
   @Test func `a push belongs to one device`() async throws {
     try await test.write { try $0.prepareRoom() }
-    try await test.write { _ = try $0.append(draft(jobs: [job()])) }
-    let id = try #require(try await test.read { try $0.jobs(of: bob.id, limit: 1) }.first?.id)
+    try await test.write { _ = try $0.messages.append(draft(jobs: [job()])) }
+    let id = try #require(try await test.read { try $0.queue.jobs(of: bob.id, limit: 1) }.first?.id)
     let isPush = { [test] (id: String, device: String, user: UserID) in
-      try await test.read { try $0.isPush(id, to: DeviceID(unchecked: device), of: user) }
+      try await test.read { try $0.queue.isPush(id, to: DeviceID(unchecked: device), of: user) }
     }
     #expect(try await isPush(id, "phone", bob.id))
     #expect(try await !isPush(id, "tablet", bob.id))

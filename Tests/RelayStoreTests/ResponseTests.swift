@@ -11,7 +11,7 @@ import Testing
     test = try TestStore()
     try await test.write { transaction in
       try transaction.prepareRoom()
-      try transaction.register(Self.tablet, of: bob.id, now: TestStore.time)
+      try transaction.devices.register(Self.tablet, of: bob.id, now: TestStore.time)
     }
   }
 
@@ -25,7 +25,7 @@ import Testing
       var message = draft()
       message.push = RequestedPush(push)
       message.jobs = [job(), job(Self.tablet)]
-      return try transaction.append(message).jobs
+      return try transaction.messages.append(message).jobs
     }
   }
 
@@ -34,13 +34,13 @@ import Testing
     _ id: String, _ action: ActionID = accept, text: String? = nil, key: String? = nil, by user: User = bob
   ) async throws -> Responded {
     try await test.write {
-      try $0.respond(
+      try $0.responses.respond(
         ResponseDraft(notification: id, user: user.id, action: action, text: text, key: key))
     }
   }
 
   private func untold(after id: Int64 = 0, limit: Int = 2_000) async throws -> [StoredResponse] {
-    try await test.read { try $0.responses(to: alice.id, after: id, limit: limit) }
+    try await test.read { try $0.responses.responses(to: alice.id, after: id, limit: limit) }
   }
 
   @Test func `a response waits for the sender until they have had it`() async throws {
@@ -51,16 +51,16 @@ import Testing
       action: Self.accept, text: "yes")
     #expect(responded == Responded(response: expected, time: .at(0)))
     #expect(try await untold() == [expected])
-    #expect(try await test.read { try $0.sendersWithResponses() } == [alice.id])
-    #expect(try await test.write { try $0.told([1], to: alice.id) } == false)
+    #expect(try await test.read { try $0.responses.sendersWithResponses() } == [alice.id])
+    #expect(try await test.write { try $0.responses.told([1], to: alice.id) } == false)
     #expect(try await untold().isEmpty)
-    #expect(try await test.read { try $0.sendersWithResponses() }.isEmpty)
+    #expect(try await test.read { try $0.responses.sendersWithResponses() }.isEmpty)
   }
 
   @Test func `there are more as long as there are`() async throws {
     for _ in 0..<3 { try await respond(notify()[0]) }
     #expect(try await untold(limit: 2).map(\.id) == [1, 2])
-    #expect(try await test.write { try $0.told([1, 2], to: alice.id) })
+    #expect(try await test.write { try $0.responses.told([1, 2], to: alice.id) })
     #expect(try await untold(after: 2).map(\.id) == [3])
   }
 
@@ -103,24 +103,24 @@ import Testing
 
   @Test func `nobody has somebody else's notification`() async throws {
     let id = try await notify()[0]
-    #expect(try await test.read { try $0.notification(id, of: alice.id) } == nil)
-    #expect(try await test.read { try $0.notification("none", of: bob.id) } == nil)
+    #expect(try await test.read { try $0.responses.notification(id, of: alice.id) } == nil)
+    #expect(try await test.read { try $0.responses.notification("none", of: bob.id) } == nil)
     await #expect(throws: StoreError.self) { try await respond(id, by: alice) }
-    let found = try await test.read { try $0.notification(id, of: bob.id) }
+    let found = try await test.read { try $0.responses.notification(id, of: bob.id) }
     #expect(
       found
         == NotificationRecord(
           message: MessageReference(room: room, seq: 1), sender: alice.id,
           push: Array(#"{"category":"invitation"}"#.utf8)))
-    try await test.write { _ = try $0.leave(bob.id, room: room) }
-    #expect(try await test.read { try $0.notification(id, of: bob.id) }?.isMember == false)
-    try await test.write { _ = try $0.delete(room, 1) }
-    #expect(try await test.read { try $0.notification(id, of: bob.id) } == nil)
+    try await test.write { _ = try $0.rooms.leave(bob.id, room: room) }
+    #expect(try await test.read { try $0.responses.notification(id, of: bob.id) }?.isMember == false)
+    try await test.write { _ = try $0.messages.delete(room, 1) }
+    #expect(try await test.read { try $0.responses.notification(id, of: bob.id) } == nil)
   }
 
   @Test func `who is blocked is not told`() async throws {
     let id = try await notify()[0]
-    try await test.write { _ = try $0.block(alice.id, by: bob.id) }
+    try await test.write { _ = try $0.people.block(alice.id, by: bob.id) }
     let responded = try await respond(id)
     #expect(!responded.isToTell)
     #expect(try await untold().isEmpty)
@@ -129,15 +129,17 @@ import Testing
 
   @Test func `of too many the oldest are given up`() async throws {
     let ids = try await test.write { transaction in
-      try (0...Transaction.mostUntold).map { _ in
-        try #require(try transaction.append(draft(jobs: [job()])).jobs.first)
+      try (0...ResponseWriter.mostUntold).map { _ in
+        try #require(try transaction.messages.append(draft(jobs: [job()])).jobs.first)
       }
     }
     try await test.write { transaction in
-      for id in ids { _ = try transaction.respond(ResponseDraft(notification: id, user: bob.id, action: .open)) }
+      for id in ids {
+        _ = try transaction.responses.respond(ResponseDraft(notification: id, user: bob.id, action: .open))
+      }
     }
     let kept = try await untold()
-    #expect(kept.count == Transaction.mostUntold)
+    #expect(kept.count == ResponseWriter.mostUntold)
     #expect(kept.first?.notification == ids[1])
     #expect(try await respond(ids[0], .open).isDuplicate)
   }
@@ -146,26 +148,28 @@ import Testing
     let answered = try await notify()[0]
     try await respond(answered)
     let ids = try await test.write { transaction in
-      try (0..<Transaction.mostUntold).map { _ in
-        try #require(try transaction.append(draft(jobs: [job()])).jobs.first)
+      try (0..<ResponseWriter.mostUntold).map { _ in
+        try #require(try transaction.messages.append(draft(jobs: [job()])).jobs.first)
       }
     }
     try await test.write { transaction in
-      for id in ids { _ = try transaction.respond(ResponseDraft(notification: id, user: bob.id, action: .open)) }
+      for id in ids {
+        _ = try transaction.responses.respond(ResponseDraft(notification: id, user: bob.id, action: .open))
+      }
     }
     let kept = try await untold()
-    #expect(kept.count == Transaction.mostUntold)
+    #expect(kept.count == ResponseWriter.mostUntold)
     #expect(kept.first?.notification == answered && kept[1].notification == ids[1])
   }
 
   @Test func `who has left the room does not respond, and is not told its texts`() async throws {
     let ids = try await notify()
     try await respond(ids[0], text: "yes")
-    try await test.write { _ = try $0.leave(alice.id, room: room) }
+    try await test.write { _ = try $0.rooms.leave(alice.id, room: room) }
     #expect(try await untold().map(\.text) == [nil])
     #expect(try await untold().map(\.action) == [Self.accept])
     let others = try await notify()
-    try await test.write { _ = try $0.leave(bob.id, room: room) }
+    try await test.write { _ = try $0.rooms.leave(bob.id, room: room) }
     await #expect(throws: StoreError.notMember) { try await respond(others[0]) }
     await #expect(throws: StoreError.noNotification) { try await respond("none") }
   }
@@ -178,7 +182,7 @@ import Testing
       message.replyTo = 1
       message.response = ResponseDraft(
         notification: id, user: bob.id, action: Self.accept, text: text, key: key)
-      return try transaction.append(message)
+      return try transaction.messages.append(message)
     }
   }
 
@@ -193,24 +197,24 @@ import Testing
       #expect(again.response?.response == first.response?.response)
     }
     await #expect(throws: StoreError.answered) { try await post("no", to: ids[0]) }
-    #expect(try await test.read { try $0.messages(room, after: 1, limit: 9) }?.messages.map(\.seq) == [2])
+    #expect(try await test.read { try $0.messages.page(room, after: 1, limit: 9) }?.messages.map(\.seq) == [2])
     #expect(try await untold().map(\.text) == ["yes"])
     // A seq that was refused is given again.
-    #expect(try await test.write { try $0.append(draft()) }.seq == 3)
+    #expect(try await test.write { try $0.messages.append(draft()) }.seq == 3)
   }
 
   @Test func `who answers a notification has not read the room, and their answer is not unread to them`() async throws {
     let ids = try await notify()
-    try await test.write { transaction in for _ in 0..<3 { _ = try transaction.append(draft()) } }
+    try await test.write { transaction in for _ in 0..<3 { _ = try transaction.messages.append(draft()) } }
     _ = try await post("yes", to: ids[0])
-    let unread = { try await test.read { try $0.unread(of: bob.id, now: .at(0)) }.total.messages }
+    let unread = { try await test.read { try $0.messages.unread(of: bob.id, now: .at(0)) }.total.messages }
     #expect(try await unread() == 3)
-    #expect(try await test.read { try $0.room(room) }?.members.first { $0.user.id == bob.id }?.read == 1)
-    #expect(try await test.read { try $0.unread(of: alice.id, now: .at(0)) }.total.messages == 1)
-    try await test.write { _ = try $0.delete(room, 5) }
+    #expect(try await test.read { try $0.rooms.snapshot(room) }?.members.first { $0.user.id == bob.id }?.read == 1)
+    #expect(try await test.read { try $0.messages.unread(of: alice.id, now: .at(0)) }.total.messages == 1)
+    try await test.write { _ = try $0.messages.delete(room, 5) }
     #expect(try await unread() == 3)
     // As with every other send.
-    try await test.write { _ = try $0.append(draft(from: bob)) }
+    try await test.write { _ = try $0.messages.append(draft(from: bob)) }
     #expect(try await unread() == 0)
   }
 
@@ -219,20 +223,22 @@ import Testing
   @Test func `a call that was answered while it was sent is not tried again`() async throws {
     let ids = try await ring()
     try await respond(ids[0])
-    #expect(try await test.write { try $0.retry(ids[1], due: .at(1)) } == false)
+    #expect(try await test.write { try $0.queue.retry(ids[1], due: .at(1)) } == false)
     #expect(
-      try await test.read { try $0.job(ids[1]) }.map { [$0.state.rawValue, $0.note] } == ["cancelled", "answered"])
+      try await test.read { try $0.queue.job(ids[1]) }.map { [$0.state.rawValue, $0.note] } == [
+        "cancelled", "answered",
+      ])
     // As after a crash.
-    try await test.write { try $0.releaseLeases() }
-    #expect(try await test.write { try $0.claim(limit: 9, now: .at(2), leaseUntil: .at(9)) }.isEmpty)
-    #expect(try await test.read { try $0.job(ids[0]) }?.note == "answered")
+    try await test.write { try $0.queue.releaseLeases() }
+    #expect(try await test.write { try $0.queue.claim(limit: 9, now: .at(2), leaseUntil: .at(9)) }.isEmpty)
+    #expect(try await test.read { try $0.queue.job(ids[0]) }?.note == "answered")
   }
 
   @Test func `what is no call goes on after a response`() async throws {
     let ids = try await notify()
-    _ = try await test.write { try $0.claim(limit: 9, now: .at(0), leaseUntil: .at(9)) }
+    _ = try await test.write { try $0.queue.claim(limit: 9, now: .at(0), leaseUntil: .at(9)) }
     try await respond(ids[0])
-    #expect(try await test.write { try $0.retry(ids[1], due: .at(1)) })
+    #expect(try await test.write { try $0.queue.retry(ids[1], due: .at(1)) })
   }
 
   private func ring() async throws -> [String] {
@@ -244,9 +250,9 @@ import Testing
         job.expires = .at(45_000)
         return job
       }
-      return try transaction.append(message).jobs
+      return try transaction.messages.append(message).jobs
     }
-    let claims = try await test.write { try $0.claim(limit: 9, now: .at(0), leaseUntil: .at(60_000)) }
+    let claims = try await test.write { try $0.queue.claim(limit: 9, now: .at(0), leaseUntil: .at(60_000)) }
     #expect(claims.count == 2)
     return ids
   }
@@ -255,26 +261,26 @@ import Testing
   func `a call that was answered on one device is missed on none`(action: ActionID) async throws {
     let ids = try await ring()
     try await test.write { transaction in
-      for id in ids { try transaction.finish(id, state: .sent, now: .at(0)) }
+      for id in ids { try transaction.queue.finish(id, state: .sent, now: .at(0)) }
     }
     try await respond(ids[0], action)
-    #expect(try await test.write { try $0.claimUpdates(limit: 9, now: .at(45_000), leaseUntil: .at(99_000)) }.isEmpty)
+    #expect(try await test.write { try $0.updates.claim(limit: 9, now: .at(45_000), leaseUntil: .at(99_000)) }.isEmpty)
   }
 
   @Test func `a call that was answered does not begin to ring elsewhere`() async throws {
     let ids = try await ring()
     try await test.write { transaction in
-      try transaction.finish(ids[0], state: .sent, now: .at(0))
-      try transaction.retry(ids[1], due: .at(5))
+      try transaction.queue.finish(ids[0], state: .sent, now: .at(0))
+      try transaction.queue.retry(ids[1], due: .at(5))
     }
     try await respond(ids[0])
-    let job = try await test.read { try $0.job(ids[1]) }
+    let job = try await test.read { try $0.queue.job(ids[1]) }
     #expect((job?.state, job?.note) == (.cancelled, "answered"))
   }
 
   @Test func `a message that was answered is still pushed to the other devices`() async throws {
     let ids = try await notify()
     try await respond(ids[0])
-    #expect(try await test.read { try $0.job(ids[1]) }?.state == .ready)
+    #expect(try await test.read { try $0.queue.job(ids[1]) }?.state == .ready)
   }
 }

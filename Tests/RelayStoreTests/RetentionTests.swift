@@ -22,7 +22,7 @@ import Testing
       for _ in 0..<count {
         var message = draft(jobs: jobs, cursorFollows: decided)
         message.retention = retention
-        _ = try transaction.append(message)
+        _ = try transaction.messages.append(message)
       }
     }
   }
@@ -32,42 +32,42 @@ import Testing
     try await test.read { try Int64.fetchAll($0.db, sql: "SELECT seq FROM messages ORDER BY seq") }
   }
 
-  private func trim(_ retention: Retention, most: Int = 1_000) async throws -> Transaction.Trimmed? {
-    try await test.write { try $0.trim(room, to: retention, mostDeleted: most) }
+  private func trim(_ retention: Retention, most: Int = 1_000) async throws -> MessageWriter.Trimmed? {
+    try await test.write { try $0.messages.trim(room, to: retention, mostDeleted: most) }
   }
 
-  private func aging() async throws -> Reader.Aging {
-    try #require(try await test.read { try $0.aging(after: 0, limit: 9) }.rooms.first)
+  private func aging() async throws -> RoomReader.Aging {
+    try #require(try await test.read { try $0.rooms.aging(after: 0, limit: 9) }.rooms.first)
   }
 
   @Test(arguments: [1, 9, 10, 11, 73, 74, 75, 500])
   func `a history by count is exact, however much is still stored`(count: Int) async throws {
     try await append(count)
     let first = Int64(max(1, count - 9))
-    let page = try await test.read { try $0.messages(room, after: 0, limit: 600, kept: 10) }
+    let page = try await test.read { try $0.messages.page(room, after: 0, limit: 600, kept: 10) }
     #expect(page?.first == first)
     #expect(page?.messages.map(\.seq) == Array(first...Int64(count)))
     #expect(page?.more == false)
-    let newest = try await test.read { try $0.messages(room, before: nil, limit: 600, kept: 10) }
+    let newest = try await test.read { try $0.messages.page(room, before: nil, limit: 600, kept: 10) }
     #expect(newest?.messages.map(\.seq) == page?.messages.map(\.seq))
     #expect(newest?.more == false)
-    #expect(try await stored().count < 10 + Int(Transaction.trimmedAtOnce))
+    #expect(try await stored().count < 10 + Int(MessageWriter.trimmedAtOnce))
   }
 
   @Test func `a lower count is reached in bounded steps`() async throws {
     try await append(1_000, keeping: .everything)
     try await append(1)
-    #expect(try await stored().count == 1_001 - 2 * Int(Transaction.trimmedAtOnce))
+    #expect(try await stored().count == 1_001 - 2 * Int(MessageWriter.trimmedAtOnce))
     try await append(7)
-    #expect(try await stored().count < 10 + Int(Transaction.trimmedAtOnce))
+    #expect(try await stored().count < 10 + Int(MessageWriter.trimmedAtOnce))
   }
 
   @Test func `what is not decided stays`() async throws {
     try await append(300, decided: false)
     #expect(try await stored().count == 300)
     #expect(try await trim(Self.ten) == .init(first: 1, deleted: 0, more: false))
-    #expect(try await test.read { try $0.undecided(in: room) }.count == 300)
-    try await test.write { try $0.advanceCursor(room, to: 100) }
+    #expect(try await test.read { try $0.messages.undecided(in: room) }.count == 300)
+    try await test.write { try $0.rooms.advanceCursor(room, to: 100) }
     #expect(try await trim(Self.ten) == .init(first: 101, deleted: 100, more: false))
     #expect(try await stored() == Array(101...300))
     #expect(try await trim(Retention(count: 10, age: .zero)) == .init(first: 101, deleted: 0, more: false))
@@ -77,15 +77,15 @@ import Testing
     try await append(1, jobs: [job()])
     try await append(499)
     #expect(try await stored().first == 1)
-    let page = try await test.read { try $0.messages(room, after: 0, limit: 600, kept: 10) }
+    let page = try await test.read { try $0.messages.page(room, after: 0, limit: 600, kept: 10) }
     #expect(page?.first == 491)
     #expect(try await !aging().hasLeftovers)
-    let claims = try await test.write { try $0.claim(limit: 9, now: .at(0), leaseUntil: .at(10)) }
+    let claims = try await test.write { try $0.queue.claim(limit: 9, now: .at(0), leaseUntil: .at(10)) }
     #expect(claims.map(\.message.seq) == [1])
     _ = try await trim(Self.ten)
     #expect(try await stored().first == 1)
 
-    try await test.write { _ = try $0.finish(claims[0].id, state: .sent, now: .at(1)) }
+    try await test.write { _ = try $0.queue.finish(claims[0].id, state: .sent, now: .at(1)) }
     #expect(try await aging().hasLeftovers)
     _ = try await trim(Self.ten)
     #expect(try await stored() == Array(491...500))
@@ -95,7 +95,7 @@ import Testing
   @Test func `messages end when they are older than is kept, to the millisecond`() async throws {
     try await test.write { transaction in
       for time in [-5_001, -5_000, -4_999, 0] {
-        _ = try transaction.append(draft(at: .at(Int64(time)), cursorFollows: true))
+        _ = try transaction.messages.append(draft(at: .at(Int64(time)), cursorFollows: true))
       }
     }
     let retention = Retention(count: 10, age: .seconds(5))
@@ -109,7 +109,7 @@ import Testing
   @Test func `all messages of a room may end, and the next has the next seq`() async throws {
     try await append(5)
     #expect(try await trim(Retention(count: 0)) == .init(first: 6, deleted: 5, more: false))
-    let page = try await test.read { try $0.messages(room, after: 0, limit: 9) }
+    let page = try await test.read { try $0.messages.page(room, after: 0, limit: 9) }
     #expect(page?.first == 6)
     #expect(page?.newest == 5)
     try await append(1)
@@ -137,10 +137,10 @@ import Testing
     }
     try await later.write { transaction in
       try transaction.prepareRoom()
-      for _ in 0..<250 { _ = try transaction.append(draft(cursorFollows: true)) }
+      for _ in 0..<250 { _ = try transaction.messages.append(draft(cursorFollows: true)) }
     }
     var steps: [Int] = []
-    while let trimmed = try await later.write({ try $0.trim(room, to: retention, mostDeleted: 100) }) {
+    while let trimmed = try await later.write({ try $0.messages.trim(room, to: retention, mostDeleted: 100) }) {
       steps.append(trimmed.deleted)
       if !trimmed.more { break }
     }
@@ -154,7 +154,7 @@ import Testing
       try await test.write { transaction in
         var message = draft(cursorFollows: true)
         message.retention = Self.ten
-        _ = try transaction.append(message)
+        _ = try transaction.messages.append(message)
         throw Undone()
       }
     }
@@ -166,32 +166,33 @@ import Testing
   @Test func `a room that nobody is in or wrote to is found and deleted`() async throws {
     let (left, written) = (RoomID(unchecked: "left"), RoomID(unchecked: "written"))
     try await test.write { transaction in
-      for name in [left, written] { try transaction.createRoom(name, epoch: "e") }
-      _ = try transaction.append(draft(in: written))
+      for name in [left, written] { try transaction.rooms.create(name, epoch: "e") }
+      _ = try transaction.messages.append(draft(in: written))
     }
-    let unused = try await test.read { try $0.aging(after: 0, limit: 9) }.rooms.filter(\.isUnused).map(\.room)
+    let unused = try await test.read { try $0.rooms.aging(after: 0, limit: 9) }.rooms.filter(\.isUnused).map(\.room)
     #expect(unused == [left])
     let deleted = try await test.write { transaction in
-      try [room, left, written, left].map { try transaction.forgetIfUnused($0) }
+      try [room, left, written, left].map { try transaction.rooms.forgetIfUnused($0) }
     }
     #expect(deleted == [false, true, false, false])
-    let rest = try await test.read { try $0.aging(after: 0, limit: 9) }.rooms.map(\.room)
+    let rest = try await test.read { try $0.rooms.aging(after: 0, limit: 9) }.rooms.map(\.room)
     #expect(rest == [room, written])
   }
 
   @Test func `all rooms are gone through by pages`() async throws {
     try await test.write { transaction in
-      for number in 1...6 { try transaction.createRoom(RoomID(unchecked: "room\(number)"), epoch: "e") }
+      for number in 1...6 { try transaction.rooms.create(RoomID(unchecked: "room\(number)"), epoch: "e") }
     }
     var names: [String] = []
     var position: Int64? = 0
     while let after = position {
-      let page = try await test.read { try $0.aging(after: after, limit: 3) }
+      let page = try await test.read { try $0.rooms.aging(after: after, limit: 3) }
       names += page.rooms.map(\.room.rawValue)
       position = page.next
     }
     #expect(names == ["room", "room1", "room2", "room3", "room4", "room5", "room6"])
     #expect(try await trim(.everything) == .init(first: 1, deleted: 0, more: false))
-    #expect(try await test.write { try $0.trim(RoomID(unchecked: "none"), to: .everything, mostDeleted: 1) } == nil)
+    #expect(
+      try await test.write { try $0.messages.trim(RoomID(unchecked: "none"), to: .everything, mostDeleted: 1) } == nil)
   }
 }

@@ -14,29 +14,29 @@ import Testing
       try transaction.prepareRoom()
       var draft = job()
       draft.expires = expires
-      let id = try transaction.append(RelayStoreTests.draft(jobs: [draft])).jobs[0]
-      _ = try transaction.claim(limit: 1, now: .at(0), leaseUntil: .at(60))
-      try transaction.note([PushAttempt(time: .at(0), status: 400)], of: id)
-      try transaction.finish(id, state: state, note: "why", now: .at(0))
+      let id = try transaction.messages.append(RelayStoreTests.draft(jobs: [draft])).jobs[0]
+      _ = try transaction.queue.claim(limit: 1, now: .at(0), leaseUntil: .at(60))
+      try transaction.queue.note([PushAttempt(time: .at(0), status: 400)], of: id)
+      try transaction.queue.finish(id, state: state, note: "why", now: .at(0))
       return id
     }
   }
 
   private func revive(_ id: String) async throws -> Revival? {
-    try await test.write { try $0.revive(id)?.revival }
+    try await test.write { try $0.queue.revive(id)?.revival }
   }
 
   @Test func `a dead letter waits to be decided, and goes out when it is`() async throws {
     let id = try await end(.dead)
     #expect(try await revive(id) == .begun)
-    let held = try #require(try await test.read { try $0.job(id) })
+    let held = try #require(try await test.read { try $0.queue.job(id) })
     #expect((held.state, held.due, held.attempts, held.note) == (.held, .at(0), 0, nil))
     #expect((held.finishedAt, held.revived, held.attemptLog.count) == (nil, .at(0), 1))
-    #expect(try await test.read { try $0.heldUsers(dueBy: .at(0), limit: 9) } == [bob.id])
-    #expect(try await test.read { try $0.openJobs(of: bob.id).jobs.map(\.id) } == [id])
+    #expect(try await test.read { try $0.queue.heldUsers(dueBy: .at(0), limit: 9) } == [bob.id])
+    #expect(try await test.read { try $0.queue.openJobs(of: bob.id).jobs.map(\.id) } == [id])
     let claims = try await test.write { transaction in
-      #expect(try transaction.rule(id, .push(level: "active")))
-      return try transaction.claim(limit: 9, now: .at(0), leaseUntil: .at(60))
+      #expect(try transaction.queue.rule(id, .push(level: "active")))
+      return try transaction.queue.claim(limit: 9, now: .at(0), leaseUntil: .at(60))
     }
     #expect(claims.map(\.id) == [id])
     #expect(claims.first?.attempts == 1)
@@ -47,18 +47,18 @@ import Testing
     #expect(try await revive(id) == .begun)
     #expect(try await revive(id) == .known)
     try await test.write { transaction in
-      try transaction.rule(id, .push(level: "active"))
-      _ = try transaction.claim(limit: 9, now: .at(0), leaseUntil: .at(60))
-      try transaction.finish(id, state: .sent, now: .at(1))
+      try transaction.queue.rule(id, .push(level: "active"))
+      _ = try transaction.queue.claim(limit: 9, now: .at(0), leaseUntil: .at(60))
+      try transaction.queue.finish(id, state: .sent, now: .at(1))
     }
     #expect(try await revive(id) == .known)
-    #expect(try await test.read { try $0.job(id)?.state } == .sent)
+    #expect(try await test.read { try $0.queue.job(id)?.state } == .sent)
   }
 
   @Test func `one that died again is sent again`() async throws {
     let id = try await end(.dead)
     _ = try await revive(id)
-    try await test.write { _ = try $0.finish(id, state: .dead, now: .at(1)) }
+    try await test.write { _ = try $0.queue.finish(id, state: .dead, now: .at(1)) }
     #expect(try await revive(id) == .begun)
   }
 
@@ -66,7 +66,7 @@ import Testing
   func `what is no dead letter stays`(state: FinishedState) async throws {
     let id = try await end(state)
     #expect(try await revive(id) == .refused(.notDead))
-    #expect(try await test.read { try $0.job(id)?.state.rawValue } == state.rawValue)
+    #expect(try await test.read { try $0.queue.job(id)?.state.rawValue } == state.rawValue)
   }
 
   @Test(arguments: [(Int64(-1), Revival.refused(.expired)), (0, .refused(.expired)), (1, .begun)])
@@ -76,10 +76,10 @@ import Testing
 
   @Test func `without its device or its message it is refused`() async throws {
     let id = try await end(.dead)
-    try await test.write { try $0.forget(phone().id, of: bob.id) }
+    try await test.write { try $0.devices.forget(phone().id, of: bob.id) }
     #expect(try await revive(id) == .refused(.noDevice))
     try await test.write { transaction in
-      try transaction.register(phone(), of: bob.id, now: .at(0))
+      try transaction.devices.register(phone(), of: bob.id, now: .at(0))
       try transaction.db.run("DELETE FROM messages")
     }
     #expect(try await revive(id) == .refused(.noMessage))
@@ -92,19 +92,19 @@ import Testing
       var held = job()
       held.state = .held
       held.due = .at(99)
-      for _ in 0..<2 { _ = try transaction.append(draft(jobs: [held])) }
-      let ids = try transaction.reader.jobs(limit: 9).reversed().map(\.id)
-      try transaction.rule(ids[0], .merge(into: ids[1]))
-      try transaction.rule(ids[1], .push(level: "active"))
-      _ = try transaction.claim(limit: 1, now: .at(0), leaseUntil: .at(60))
-      try transaction.finish(ids[1], state: .dead, now: .at(0))
+      for _ in 0..<2 { _ = try transaction.messages.append(draft(jobs: [held])) }
+      let ids = try transaction.reader.queue.jobs(limit: 9).reversed().map(\.id)
+      try transaction.queue.rule(ids[0], .merge(into: ids[1]))
+      try transaction.queue.rule(ids[1], .push(level: "active"))
+      _ = try transaction.queue.claim(limit: 1, now: .at(0), leaseUntil: .at(60))
+      try transaction.queue.finish(ids[1], state: .dead, now: .at(0))
       return ids
     }
     #expect(try await revive(ids[0]) == .refused(.notDead))
     #expect(try await revive(ids[1]) == .begun)
     let claims = try await test.write { transaction in
-      try transaction.rule(ids[1], .push(level: "active"))
-      return try transaction.claim(limit: 9, now: .at(0), leaseUntil: .at(60))
+      try transaction.queue.rule(ids[1], .push(level: "active"))
+      return try transaction.queue.claim(limit: 9, now: .at(0), leaseUntil: .at(60))
     }
     #expect(claims.map(\.count) == [2])
   }

@@ -70,7 +70,7 @@ import Testing
   @Test func `what was committed is there after an abrupt stop`() async throws {
     let test = try TestStore()
     try await test.write { try $0.prepareRoom() }
-    for number in 1...50 { try await test.write { _ = try $0.append(draft("\(number)", jobs: [job()])) } }
+    for number in 1...50 { try await test.write { _ = try $0.messages.append(draft("\(number)", jobs: [job()])) } }
 
     // The files as a killed process leaves them: the log is not in the database yet.
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -79,11 +79,11 @@ import Testing
     }
     let reopened = try open(folder)
     defer { reopened.close() }
-    let page = try await reopened.read { try $0.messages(room, after: 0, limit: 100) }
+    let page = try await reopened.read { try $0.messages.page(room, after: 0, limit: 100) }
     #expect(page?.messages.map(\.seq) == Array(1...50))
     #expect(page?.messages.last?.body == Array("\"50\"".utf8))
-    #expect(try await reopened.read { try $0.jobCounts() } == [.ready: 50])
-    #expect(try await reopened.write { try $0.append(draft()).seq } == 51)
+    #expect(try await reopened.read { try $0.queue.jobCounts() } == [.ready: 50])
+    #expect(try await reopened.write { try $0.messages.append(draft()).seq } == 51)
   }
 
   @Test func `close commits what is queued and empties the log`() async throws {
@@ -91,7 +91,7 @@ import Testing
     let store = try open(folder)
     try await store.write { try $0.prepareRoom() }
     for _ in 1...200 {
-      store.submit({ try $0.append(draft()).seq }) { result in
+      store.submit({ try $0.messages.append(draft()).seq }) { result in
         seqs.withLock { $0.append((try? result.get()) ?? -1) }
       }
     }
@@ -110,14 +110,14 @@ import Testing
     try await test.write { try $0.prepareRoom() }
     let store = test.store
     let seqs = try await test.read { reader in
-      let before = try reader.room(room)?.state.seq
+      let before = try reader.rooms.snapshot(room)?.state.seq
       let isCommitted = DispatchSemaphore(value: 0)
-      store.submit({ try $0.append(draft()) }) { _ in isCommitted.signal() }
+      store.submit({ try $0.messages.append(draft()) }) { _ in isCommitted.signal() }
       isCommitted.wait()
-      return [before, try reader.room(room)?.state.seq]
+      return [before, try reader.rooms.snapshot(room)?.state.seq]
     }
     #expect(seqs == [0, 0])
-    #expect(try await test.read { try $0.room(room)?.state.seq } == 1)
+    #expect(try await test.read { try $0.rooms.snapshot(room)?.state.seq } == 1)
   }
 
   @Test(arguments: [
@@ -181,7 +181,7 @@ import Testing
       try await store.write { transaction in
         var message = draft(cursorFollows: true)
         message.body = [UInt8](repeating: UInt8(ascii: "1"), count: 60_000)
-        _ = try transaction.append(message)
+        _ = try transaction.messages.append(message)
       }
       let facts = try FileManager.default.attributesOfItem(atPath: folder + "/stillwire.db-wal")
       largest = max(largest, (facts[.size] as? NSNumber)?.intValue ?? 0)

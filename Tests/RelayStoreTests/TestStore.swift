@@ -108,7 +108,7 @@ func job(to user: User = bob, _ device: Device = phone(), due: Timestamp = TestS
 extension Transaction {
   /// Makes Alice and Bob members of the room, and Bob's phone a device.
   func prepareRoom(_ room: RoomID = room) throws {
-    for user in [alice, bob] { _ = try join(user, room: room, epoch: "epoch", now: TestStore.time) }
-    try register(phone(), of: bob.id, now: TestStore.time)
+    for user in [alice, bob] { _ = try rooms.join(user, room: room, epoch: "epoch", now: TestStore.time) }
+    try devices.register(phone(), of: bob.id, now: TestStore.time)
   }
 }

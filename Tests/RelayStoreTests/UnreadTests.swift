@@ -26,22 +26,22 @@ import Testing
         message.mentions = mentions
         message.isCounted = isCounted
         message.retention = retention
-        _ = try transaction.append(message)
+        _ = try transaction.messages.append(message)
       }
     }
   }
 
   private func unread(now: Timestamp = .at(0)) async throws -> (rooms: [RoomID: Unread], total: Unread) {
-    try await test.read { try $0.unread(of: bob.id, now: now) }
+    try await test.read { try $0.messages.unread(of: bob.id, now: now) }
   }
 
   /// What a push would show.
   private func badge(now: Timestamp = .at(0)) async throws -> Int? {
     try await test.write { transaction in
       let message = draft(in: Self.other, jobs: [job(due: .at(-9))])
-      _ = try transaction.append(message)
-      let claims = try transaction.claim(limit: 9, now: now, leaseUntil: .at(9))
-      for claim in claims { try transaction.finish(claim.id, state: .sent, now: .at(0)) }
+      _ = try transaction.messages.append(message)
+      let claims = try transaction.queue.claim(limit: 9, now: now, leaseUntil: .at(9))
+      for claim in claims { try transaction.queue.finish(claim.id, state: .sent, now: .at(0)) }
       return claims.first.map { $0.unread - 1 }
     }
   }
@@ -50,12 +50,12 @@ import Testing
     #expect(try await unread().rooms == [:])
     try await append(5)
     try await append(2, in: Self.other)
-    try await test.write { try $0.mark(room, bob.id, read: 2, received: 5) }
+    try await test.write { try $0.rooms.mark(room, bob.id, read: 2, received: 5) }
     #expect(try await unread().rooms == [room: Unread(messages: 3), Self.other: Unread(messages: 2)])
     #expect(try await unread().total == Unread(messages: 5))
     #expect(try await badge() == 5)
     // Their own are not among them.
-    #expect(try await test.read { try $0.unread(of: alice.id, now: .at(0)) }.rooms == [:])
+    #expect(try await test.read { try $0.messages.unread(of: alice.id, now: .at(0)) }.rooms == [:])
   }
 
   @Test func `mentions are counted apart`() async throws {
@@ -64,20 +64,20 @@ import Testing
     // Names that hold others.
     try await append(1, mentions: [UserID(unchecked: "bobby"), UserID(unchecked: "b.ob"), alice.id])
     #expect(try await unread().rooms == [room: Unread(messages: 6, mentions: 3)])
-    try await test.write { try $0.mark(room, bob.id, read: 3) }
+    try await test.write { try $0.rooms.mark(room, bob.id, read: 3) }
     #expect(try await unread().total == Unread(messages: 3, mentions: 2))
   }
 
   @Test func `neither what asks for nothing nor what was deleted counts`() async throws {
     try await append(3, mentions: [bob.id])
     try await append(2, mentions: [bob.id], isCounted: false)
-    try await test.write { _ = try $0.delete(room, 2) }
+    try await test.write { _ = try $0.messages.delete(room, 2) }
     #expect(try await unread().rooms == [room: Unread(messages: 2, mentions: 2)])
     #expect(try await badge() == 2)
     // What is read is not taken off twice.
-    try await test.write { try $0.mark(room, bob.id, read: 2) }
+    try await test.write { try $0.rooms.mark(room, bob.id, read: 2) }
     #expect(try await unread().rooms[room] == Unread(messages: 1, mentions: 1))
-    try await test.write { try $0.mark(room, bob.id, read: 3) }
+    try await test.write { try $0.rooms.mark(room, bob.id, read: 3) }
     #expect(try await unread().rooms[room] == nil)
   }
 
@@ -85,10 +85,10 @@ import Testing
     try await append(1, mentions: [bob.id])
     try await append(99, isCounted: false)
     try await append(100)
-    _ = try await test.write { try $0.trim(room, to: Retention(count: 10), mostDeleted: 1_000) }
+    _ = try await test.write { try $0.messages.trim(room, to: Retention(count: 10), mostDeleted: 1_000) }
     #expect(try await unread().rooms == [room: Unread(messages: 10)])
     #expect(try await badge() == 10)
-    _ = try await test.write { try $0.trim(room, to: Retention(count: 0), mostDeleted: 1_000) }
+    _ = try await test.write { try $0.messages.trim(room, to: Retention(count: 0), mostDeleted: 1_000) }
     #expect(try await unread().rooms[room] == nil)
     #expect(try await badge() == 1)
   }
@@ -96,26 +96,27 @@ import Testing
   @Test func `a room that the newest token does not open has nothing unread`() async throws {
     try await append(3)
     try await append(2, in: Self.other)
-    try await test.write { try $0.withdraw(from: [room, RoomID(unchecked: "unknown")], bob.id) }
-    #expect(try await test.read { try $0.user(bob.id)?.withdrawn } == [room])
-    #expect(try await test.read { try $0.room(room)?.members.first { $0.user.id == bob.id }?.withdrawn } == [room])
-    #expect(try await test.read { try $0.user(alice.id)?.withdrawn } == [])
+    try await test.write { try $0.people.withdraw(from: [room, RoomID(unchecked: "unknown")], bob.id) }
+    #expect(try await test.read { try $0.people.user(bob.id)?.withdrawn } == [room])
+    #expect(
+      try await test.read { try $0.rooms.snapshot(room)?.members.first { $0.user.id == bob.id }?.withdrawn } == [room])
+    #expect(try await test.read { try $0.people.user(alice.id)?.withdrawn } == [])
     #expect(try await unread().rooms == [Self.other: Unread(messages: 2)])
     #expect(try await badge() == 2)
-    try await test.write { try $0.withdraw(from: [Self.other], bob.id) }
-    #expect(try await test.read { try $0.user(bob.id)?.withdrawn } == [Self.other])
+    try await test.write { try $0.people.withdraw(from: [Self.other], bob.id) }
+    #expect(try await test.read { try $0.people.user(bob.id)?.withdrawn } == [Self.other])
     #expect(try await unread().rooms == [room: Unread(messages: 3)])
-    try await test.write { try $0.withdraw(from: [], bob.id) }
+    try await test.write { try $0.people.withdraw(from: [], bob.id) }
     #expect(try await unread().total == Unread(messages: 6))
   }
 
   @Test func `a membership that begins anew is not withdrawn`() async throws {
     try await test.write { transaction in
-      try transaction.withdraw(from: [room], bob.id)
-      try transaction.leave(bob.id, room: room)
-      _ = try transaction.join(bob, room: room, epoch: "e", now: .at(0))
+      try transaction.people.withdraw(from: [room], bob.id)
+      try transaction.rooms.leave(bob.id, room: room)
+      _ = try transaction.rooms.join(bob, room: room, epoch: "e", now: .at(0))
     }
-    #expect(try await test.read { try $0.user(bob.id)?.withdrawn } == [])
+    #expect(try await test.read { try $0.people.user(bob.id)?.withdrawn } == [])
   }
 
   @Test func `a muted room is counted, but not in the total, until it is muted no more`() async throws {
@@ -127,7 +128,7 @@ import Testing
       try await test.write { transaction in
         var preferences = Preferences()
         preferences[room] = RoomPreference(level: level, until: until, criteria: "label")
-        try transaction.save(preferences, of: bob.id)
+        try transaction.people.save(preferences, of: bob.id)
       }
       let unread = try await unread()
       #expect(unread.rooms == [room: Unread(messages: 3, mentions: 3), Self.other: Unread(messages: 2)])
@@ -140,7 +141,7 @@ import Testing
     try await test.write { transaction in
       var preferences = Preferences()
       preferences[room] = RoomPreference(level: .none, until: .at(5))
-      try transaction.save(preferences, of: bob.id)
+      try transaction.people.save(preferences, of: bob.id)
     }
     #expect(try await badge(now: .at(4)) == 0)
     #expect(try await badge(now: .at(5)) == 3 + 1)
@@ -159,11 +160,11 @@ import Testing
     try await test.write { transaction in
       var preferences = Preferences()
       preferences[room] = RoomPreference(criteria: label)
-      try transaction.save(preferences, of: bob.id)
+      try transaction.people.save(preferences, of: bob.id)
       var device = phone()
       device.criteria = account
-      try transaction.register(device, of: bob.id, now: .at(0))
-      try transaction.save(
+      try transaction.devices.register(device, of: bob.id, now: .at(0))
+      try transaction.people.save(
         FilterRecord(device: device.id, isActive: true, allow: allow, at: .at(0), number: nil, received: .at(0)),
         of: bob.id)
     }
@@ -176,10 +177,10 @@ import Testing
     try await test.write { transaction in
       var preferences = Preferences()
       preferences[room] = RoomPreference(criteria: "work")
-      try transaction.save(preferences, of: bob.id)
+      try transaction.people.save(preferences, of: bob.id)
       let other = DeviceID(unchecked: "other")
       for device in [phone().id, other] {
-        try transaction.save(
+        try transaction.people.save(
           FilterRecord(device: device, isActive: true, allow: [], at: .at(0), number: nil, received: .at(0)), of: bob.id
         )
       }
@@ -188,14 +189,14 @@ import Testing
     let end = Timestamp.at(0) + FilterRecord.lifetime
     #expect(try await badge(now: end) == 2 + 1)
     try await test.write { transaction in
-      try transaction.save(
+      try transaction.people.save(
         FilterRecord(device: phone().id, isActive: false, allow: [], at: end, number: nil, received: end), of: bob.id)
     }
     #expect(try await badge(now: end) == 2 + 2)
   }
 
   @Test func `nothing is unread for who is unknown`() async throws {
-    let unread = try await test.read { try $0.unread(of: UserID(unchecked: "nobody"), now: .at(0)) }
+    let unread = try await test.read { try $0.messages.unread(of: UserID(unchecked: "nobody"), now: .at(0)) }
     #expect(unread.rooms == [:])
     #expect(unread.total == Unread())
   }

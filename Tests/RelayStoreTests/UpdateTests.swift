@@ -21,20 +21,20 @@ import Testing
       var wanted = job()
       wanted.expires = expires
       message.jobs = [wanted]
-      _ = try transaction.append(message)
+      _ = try transaction.messages.append(message)
     }
-    let claims = try await test.write { try $0.claim(limit: 9, now: .at(0), leaseUntil: .at(60_000)) }
+    let claims = try await test.write { try $0.queue.claim(limit: 9, now: .at(0), leaseUntil: .at(60_000)) }
     let id = try #require(claims.last?.id)
-    try await test.write { try $0.finish(id, state: .sent, now: .at(0)) }
+    try await test.write { try $0.queue.finish(id, state: .sent, now: .at(0)) }
     return id
   }
 
   private func updates(at time: Timestamp = .at(0)) async throws -> [UpdateClaim] {
-    try await test.write { try $0.claimUpdates(limit: 9, now: time, leaseUntil: time + .seconds(60)) }
+    try await test.write { try $0.updates.claim(limit: 9, now: time, leaseUntil: time + .seconds(60)) }
   }
 
   private func edit(_ text: String, isTold: Bool = true) async throws {
-    try await test.write { _ = try $0.edit(room, 1, body: Array("\"\(text)\"".utf8), isTold: isTold) }
+    try await test.write { _ = try $0.messages.edit(room, 1, body: Array("\"\(text)\"".utf8), isTold: isTold) }
   }
 
   private func change(_ claim: UpdateClaim?) throws -> (UpdateKind, Claim) {
@@ -53,17 +53,17 @@ import Testing
     #expect(claims.first?.id != job)
     #expect(try await updates().isEmpty)
     let id = try #require(claims.first?.id)
-    try await test.write { try $0.finishUpdate(id) }
+    try await test.write { try $0.updates.finish(id) }
     #expect(try await updates(at: .at(99_999)).isEmpty)
   }
 
   @Test func `a phone receives no edit of a room that its user may not join`() async throws {
     try await show()
     try await edit("new")
-    try await test.write { try $0.withdraw(from: [room], bob.id) }
+    try await test.write { try $0.people.withdraw(from: [room], bob.id) }
     try await edit("newer")
     #expect(try await updates().isEmpty)
-    try await test.write { _ = try $0.delete(room, 1) }
+    try await test.write { _ = try $0.messages.delete(room, 1) }
     #expect(try change(try await updates().first).0 == .deleted)
   }
 
@@ -73,14 +73,14 @@ import Testing
     let id = try #require(try await updates().first?.id)
     try await edit("newer")
     #expect(try await updates().isEmpty)
-    try await test.write { try $0.finishUpdate(id) }
+    try await test.write { try $0.updates.finish(id) }
     #expect(try change(try await updates().first).1.message.body == Array("\"newer\"".utf8))
   }
 
   @Test func `what no phone shows is not told`() async throws {
     try await test.write { transaction in
       try transaction.prepareRoom()
-      _ = try transaction.append(draft(jobs: [job()]))
+      _ = try transaction.messages.append(draft(jobs: [job()]))
     }
     try await edit("new")
     #expect(try await updates().isEmpty)
@@ -101,21 +101,21 @@ import Testing
   @Test func `a message that is being pushed is changed afterwards`() async throws {
     try await test.write { transaction in
       try transaction.prepareRoom()
-      _ = try transaction.append(draft(jobs: [job()]))
+      _ = try transaction.messages.append(draft(jobs: [job()]))
     }
-    let claims = try await test.write { try $0.claim(limit: 9, now: .at(0), leaseUntil: .at(60_000)) }
+    let claims = try await test.write { try $0.queue.claim(limit: 9, now: .at(0), leaseUntil: .at(60_000)) }
     try await edit("new")
     #expect(try await updates().isEmpty)
     let id = try #require(claims.first?.id)
-    try await test.write { try $0.finish(id, state: .sent, now: .at(0)) }
-    #expect(try await test.read { try $0.nextDue() } == .at(1_000))
+    try await test.write { try $0.queue.finish(id, state: .sent, now: .at(0)) }
+    #expect(try await test.read { try $0.queue.nextDue() } == .at(1_000))
     #expect(try await updates(at: .at(1_000)).count == 1)
   }
 
   @Test func `a deletion is told, also after an edit that was not`() async throws {
     try await show()
     try await edit("new")
-    try await test.write { _ = try $0.delete(room, 1) }
+    try await test.write { _ = try $0.messages.delete(room, 1) }
     let claims = try await updates()
     let (kind, told) = try change(claims.first)
     #expect((claims.count, kind, told.message.isDeleted) == (1, .deleted, true))
@@ -124,27 +124,27 @@ import Testing
   @Test func `what was read is not told of`() async throws {
     try await show()
     try await edit("new")
-    try await test.write { try $0.mark(room, bob.id, read: 1) }
+    try await test.write { try $0.rooms.mark(room, bob.id, read: 1) }
     #expect(try await updates().isEmpty)
-    #expect(try await test.read { try $0.nextDue() } == nil)
+    #expect(try await test.read { try $0.queue.nextDue() } == nil)
   }
 
   @Test func `a call that nobody takes is missed when its time is over`() async throws {
     try await show(push: #"{"kind":"call"}"#, expires: .at(45_000))
     #expect(try await updates(at: .at(44_999)).isEmpty)
-    #expect(try await test.read { try $0.nextDue() } == .at(45_000))
+    #expect(try await test.read { try $0.queue.nextDue() } == .at(45_000))
     #expect(try change(try await updates(at: .at(45_000)).first).0 == .missed)
   }
 
   @Test func `a call that was taken, or taken back, is not missed`() async throws {
     try await show(push: #"{"kind":"call"}"#, expires: .at(45_000))
-    try await test.write { try $0.mark(room, bob.id, read: 1) }
+    try await test.write { try $0.rooms.mark(room, bob.id, read: 1) }
     #expect(try await updates(at: .at(45_000)).isEmpty)
   }
 
   @Test func `a call that was taken back is deleted, and not missed`() async throws {
     try await show(push: #"{"kind":"call"}"#, expires: .at(45_000))
-    try await test.write { _ = try $0.delete(room, 1) }
+    try await test.write { _ = try $0.messages.delete(room, 1) }
     #expect(try change(try await updates().first).0 == .deleted)
   }
 
@@ -155,8 +155,8 @@ import Testing
 
   private func read(_ seq: Int64) async throws {
     try await test.write { transaction in
-      try transaction.updateBadges(of: bob.id, reading: room, upTo: seq)
-      try transaction.mark(room, bob.id, read: seq)
+      try transaction.updates.storeBadges(of: bob.id, reading: room, upTo: seq)
+      try transaction.rooms.mark(room, bob.id, read: seq)
     }
   }
 
@@ -168,7 +168,7 @@ import Testing
     let claims = try await updates()
     #expect(claims.map(\.content) == [.badge(1)])
     let id = try #require(claims.first?.id)
-    try await test.write { try $0.finishUpdate(id) }
+    try await test.write { try $0.updates.finish(id) }
     try await read(2)
     #expect(try await updates(at: .at(59_999)).isEmpty)
     #expect(try await updates(at: .at(60_000)).map(\.content) == [.badge(0)])
@@ -180,15 +180,15 @@ import Testing
     try await read(1)
     let hour = Timestamp.at(3_600_000)
     let id = try #require(try await updates(at: hour).first?.id)
-    try await test.write { try $0.finishUpdate(id) }
+    try await test.write { try $0.updates.finish(id) }
     try await read(2)
-    #expect(try await test.read { try $0.nextDue() } == .at(60_000))
+    #expect(try await test.read { try $0.queue.nextDue() } == .at(60_000))
   }
 
   @Test func `what no phone shows needs no badge`() async throws {
     try await test.write { transaction in
       try transaction.prepareRoom()
-      _ = try transaction.append(draft())
+      _ = try transaction.messages.append(draft())
     }
     try await read(1)
     #expect(try await updates().isEmpty)
@@ -199,7 +199,7 @@ import Testing
       try transaction.prepareRoom()
       var push = job()
       push.isSilent = true
-      _ = try transaction.append(draft(at: time, jobs: [push]))
+      _ = try transaction.messages.append(draft(at: time, jobs: [push]))
     }
   }
 
@@ -212,11 +212,11 @@ import Testing
       return
     }
     #expect((claims.count, place, epoch, message.seq) == (1, room, "epoch", 2))
-    #expect(try await test.read { try $0.jobs(limit: 9) }.isEmpty)
+    #expect(try await test.read { try $0.queue.jobs(limit: 9) }.isEmpty)
     let id = try #require(claims.first?.id)
-    try await test.write { try $0.finishUpdate(id) }
+    try await test.write { try $0.updates.finish(id) }
     try await wake()
-    #expect(try await test.read { try $0.nextDue() } == .at(20 * 60_000))
+    #expect(try await test.read { try $0.queue.nextDue() } == .at(20 * 60_000))
     #expect(try await updates(at: .at(20 * 60_000 - 1)).isEmpty)
     #expect(try await updates(at: .at(20 * 60_000)).count == 1)
   }
@@ -224,23 +224,23 @@ import Testing
   @Test func `silent pushes go on after the wall clock was set back`() async throws {
     try await wake()
     let id = try #require(try await updates(at: .at(3_600_000)).first?.id)
-    try await test.write { try $0.finishUpdate(id) }
+    try await test.write { try $0.updates.finish(id) }
     try await wake()
-    #expect(try await test.read { try $0.nextDue() } == .at(20 * 60_000))
+    #expect(try await test.read { try $0.queue.nextDue() } == .at(20 * 60_000))
   }
 
   @Test func `a silent push in the place of another is not later`() async throws {
     try await wake()
     let id = try #require(try await updates().first?.id)
     try await test.write { transaction in
-      try transaction.finishUpdate(id)
+      try transaction.updates.finish(id)
       try transaction.db.run("UPDATE devices SET woken = ?", [Timestamp.at(-60_000).rawValue])
     }
     try await wake()
     // Now as after the wall clock was set back.
     try await test.write { try $0.db.run("UPDATE devices SET woken = ?", [Timestamp.at(3_600_000).rawValue]) }
     try await wake()
-    #expect(try await test.read { try $0.nextDue() } == .at(19 * 60_000))
+    #expect(try await test.read { try $0.queue.nextDue() } == .at(19 * 60_000))
   }
 
   @Test func `a silent push of what was read, or taken back, is none`() async throws {
@@ -248,14 +248,14 @@ import Testing
     try await read(1)
     #expect(try await updates().isEmpty)
     try await wake()
-    try await test.write { _ = try $0.delete(room, 2) }
+    try await test.write { _ = try $0.messages.delete(room, 2) }
     #expect(try await updates().isEmpty)
   }
 
   @Test func `a device that is forgotten is told nothing`() async throws {
     try await show()
     try await edit("new")
-    try await test.write { _ = try $0.forget(phone().id, of: bob.id) }
+    try await test.write { _ = try $0.devices.forget(phone().id, of: bob.id) }
     #expect(try await updates().isEmpty)
   }
 
@@ -263,12 +263,12 @@ import Testing
     try await show()
     try await edit("new")
     let first = try await updates()
-    try await test.write { try $0.releaseLeases() }
+    try await test.write { try $0.queue.releaseLeases() }
     let second = try await updates()
     #expect(first.map(\.id) == second.map(\.id))
     #expect(second.map(\.attempts) == [2])
     let id = try #require(second.first?.id)
-    try await test.write { try $0.retryUpdate(id, due: .at(500)) }
+    try await test.write { try $0.updates.retry(id, due: .at(500)) }
     #expect(try await updates(at: .at(499)).isEmpty)
     #expect(try await updates(at: .at(500)).map(\.attempts) == [3])
   }
@@ -280,7 +280,7 @@ import Testing
       let claims = try await updates(at: .at(number))
       #expect(claims.map(\.attempts) == [1])
       #expect(claims.map(\.created) == [.at(0)])
-      try await test.write { try $0.retryUpdate(claims[0].id, due: .at(number + 1), wasTried: false) }
+      try await test.write { try $0.updates.retry(claims[0].id, due: .at(number + 1), wasTried: false) }
     }
   }
 
@@ -288,7 +288,7 @@ import Testing
     try await show()
     try await edit("new")
     let id = try #require(try await updates().first?.id)
-    try await test.write { try $0.retryUpdate(id, due: .at(0)) }
+    try await test.write { try $0.updates.retry(id, due: .at(0)) }
     try await edit("newer")
     #expect(try await updates().map(\.attempts) == [1])
   }
@@ -297,20 +297,20 @@ import Testing
     try await show()
     let other = Device(id: DeviceID(unchecked: "other"), app: "x", platform: .apns, token: "apple")
     try await test.write { transaction in
-      try transaction.register(other, of: bob.id, now: .at(0))
-      _ = try transaction.append(draft("two", jobs: [job(to: bob, other)]))
-      let claims = try transaction.claim(limit: 9, now: .at(0), leaseUntil: .at(60_000))
-      try transaction.finish(claims[0].id, state: .sent, now: .at(0))
-      _ = try transaction.edit(room, 1, body: Array("1".utf8))
-      _ = try transaction.edit(room, 2, body: Array("2".utf8))
+      try transaction.devices.register(other, of: bob.id, now: .at(0))
+      _ = try transaction.messages.append(draft("two", jobs: [job(to: bob, other)]))
+      let claims = try transaction.queue.claim(limit: 9, now: .at(0), leaseUntil: .at(60_000))
+      try transaction.queue.finish(claims[0].id, state: .sent, now: .at(0))
+      _ = try transaction.messages.edit(room, 1, body: Array("1".utf8))
+      _ = try transaction.messages.edit(room, 2, body: Array("2".utf8))
     }
     let full = [Lane(of: phone()): 0]
-    #expect(try await test.read { try $0.nextDue(updateCapacity: full) } == .at(0))
+    #expect(try await test.read { try $0.queue.nextDue(updateCapacity: full) } == .at(0))
     let claimed = try await test.write {
-      try $0.claimUpdates(limit: 9, now: .at(0), leaseUntil: .at(60_000), capacity: full).map(\.device.id)
+      try $0.updates.claim(limit: 9, now: .at(0), leaseUntil: .at(60_000), capacity: full).map(\.device.id)
     }
     #expect(claimed == [other.id])
-    #expect(try await test.read { try $0.nextDue(updateCapacity: full) } == .at(60_000))
+    #expect(try await test.read { try $0.queue.nextDue(updateCapacity: full) } == .at(60_000))
     #expect(try await updates().map(\.device.id) == [phone().id])
   }
 
@@ -319,22 +319,22 @@ import Testing
     try await test.write { transaction in
       try transaction.prepareRoom()
       for number in 1...deletions + edits {
-        let seq = try transaction.append(draft("\(number)", jobs: [job()])).seq
-        let claim = try #require(try transaction.claim(limit: 1, now: .at(0), leaseUntil: .at(60_000)).first)
-        try transaction.finish(claim.id, state: .sent, now: .at(0))
+        let seq = try transaction.messages.append(draft("\(number)", jobs: [job()])).seq
+        let claim = try #require(try transaction.queue.claim(limit: 1, now: .at(0), leaseUntil: .at(60_000)).first)
+        try transaction.queue.finish(claim.id, state: .sent, now: .at(0))
         if number <= deletions {
-          _ = try transaction.delete(room, seq)
+          _ = try transaction.messages.delete(room, seq)
         } else {
-          _ = try transaction.edit(room, seq, body: Array("\"new\"".utf8))
+          _ = try transaction.messages.edit(room, seq, body: Array("\"new\"".utf8))
         }
       }
     }
   }
 
   @Test func `a device has a bound of updates, and a bound of deletions`() async throws {
-    let count = Transaction.maxUpdates + 5
+    let count = UpdateQueue.maxUpdates + 5
     try await change(deleting: count, editing: count)
-    let claims = try await test.write { try $0.claimUpdates(limit: 999, now: .at(0), leaseUntil: .at(60_000)) }
+    let claims = try await test.write { try $0.updates.claim(limit: 999, now: .at(0), leaseUntil: .at(60_000)) }
     let (deleted, edited) = try (
       claims.filter { try change($0).0 == .deleted }, claims.filter { try change($0).0 == .edited }
     )
@@ -345,15 +345,15 @@ import Testing
   }
 
   @Test func `deletions that wait displace no badge`() async throws {
-    try await change(deleting: Transaction.maxUpdates, editing: 1)
-    try await read(Int64(Transaction.maxUpdates + 1))
-    let claims = try await test.write { try $0.claimUpdates(limit: 999, now: .at(0), leaseUntil: .at(60_000)) }
+    try await change(deleting: UpdateQueue.maxUpdates, editing: 1)
+    try await read(Int64(UpdateQueue.maxUpdates + 1))
+    let claims = try await test.write { try $0.updates.claim(limit: 999, now: .at(0), leaseUntil: .at(60_000)) }
     #expect(claims.map(\.content).contains(.badge(0)))
   }
 
   // MARK: Many phones
 
-  private static let phones = (0..<Transaction.maxUpdatesWithChange + Transaction.maxUpdateSlice + 9).map {
+  private static let phones = (0..<UpdateQueue.maxUpdatesWithChange + UpdateQueue.maxUpdateSlice + 9).map {
     phone("phone\($0)", token: "token\($0)")
   }
 
@@ -361,10 +361,10 @@ import Testing
   private func showOnMany() async throws {
     try await test.write { transaction in
       try transaction.prepareRoom()
-      for device in Self.phones { try transaction.register(device, of: bob.id, now: .at(0)) }
-      _ = try transaction.append(draft(jobs: Self.phones.map { job(to: bob, $0) }))
-      for claim in try transaction.claim(limit: 9_999, now: .at(0), leaseUntil: .at(60_000)) {
-        try transaction.finish(claim.id, state: .sent, now: .at(0))
+      for device in Self.phones { try transaction.devices.register(device, of: bob.id, now: .at(0)) }
+      _ = try transaction.messages.append(draft(jobs: Self.phones.map { job(to: bob, $0) }))
+      for claim in try transaction.queue.claim(limit: 9_999, now: .at(0), leaseUntil: .at(60_000)) {
+        try transaction.queue.finish(claim.id, state: .sent, now: .at(0))
       }
     }
   }
@@ -373,17 +373,17 @@ import Testing
     try await test.read { try $0.db.first("SELECT count(*) FROM updates WHERE kind = ?", [kind.rawValue])?[0] ?? 0 }
   }
 
-  private func storePending() async throws { try await test.write { try $0.storePendingUpdates() } }
+  private func storePending() async throws { try await test.write { try $0.updates.storePending() } }
 
-  private func hasPending() async throws -> Bool { try await test.read { try $0.hasPendingUpdates() } }
+  private func hasPending() async throws -> Bool { try await test.read { try $0.queue.hasPendingUpdates() } }
 
   @Test func `an edit that many phones show is stored in slices`() async throws {
     try await showOnMany()
     try await edit("new")
-    #expect(try await stored(.edited) == Transaction.maxUpdatesWithChange)
+    #expect(try await stored(.edited) == UpdateQueue.maxUpdatesWithChange)
     #expect(try await hasPending())
     try await storePending()
-    #expect(try await stored(.edited) == Transaction.maxUpdatesWithChange + Transaction.maxUpdateSlice)
+    #expect(try await stored(.edited) == UpdateQueue.maxUpdatesWithChange + UpdateQueue.maxUpdateSlice)
     #expect(try await hasPending())
     try await storePending()
     #expect(try await stored(.edited) == Self.phones.count)
@@ -402,7 +402,7 @@ import Testing
     try await showOnMany()
     try await edit("new")
     try await storePending()
-    try await test.write { _ = try $0.delete(room, 1) }
+    try await test.write { _ = try $0.messages.delete(room, 1) }
     while try await hasPending() { try await storePending() }
     #expect(try await stored(.deleted) == Self.phones.count)
     #expect(try await stored(.edited) == 0)
@@ -411,17 +411,17 @@ import Testing
   @Test func `changes take turns when they are made again`() async throws {
     try await showOnMany()
     try await test.write { transaction in
-      _ = try transaction.append(draft(jobs: Self.phones.map { job(to: bob, $0) }))
-      for claim in try transaction.claim(limit: 9_999, now: .at(0), leaseUntil: .at(60_000)) {
-        try transaction.finish(claim.id, state: .sent, now: .at(0))
+      _ = try transaction.messages.append(draft(jobs: Self.phones.map { job(to: bob, $0) }))
+      for claim in try transaction.queue.claim(limit: 9_999, now: .at(0), leaseUntil: .at(60_000)) {
+        try transaction.queue.finish(claim.id, state: .sent, now: .at(0))
       }
     }
     try await edit("new")
-    try await test.write { _ = try $0.delete(room, 2) }
+    try await test.write { _ = try $0.messages.delete(room, 2) }
     try await edit("newer")
     try await storePending()
-    #expect(try await stored(.deleted) == Transaction.maxUpdatesWithChange + Transaction.maxUpdateSlice)
-    #expect(try await stored(.edited) == Transaction.maxUpdatesWithChange)
+    #expect(try await stored(.deleted) == UpdateQueue.maxUpdatesWithChange + UpdateQueue.maxUpdateSlice)
+    #expect(try await stored(.edited) == UpdateQueue.maxUpdatesWithChange)
     while try await hasPending() { try await storePending() }
     #expect(try await stored(.deleted) == Self.phones.count)
     #expect(try await stored(.edited) == Self.phones.count)
@@ -432,7 +432,7 @@ import Testing
     try await edit("new")
     try await test.write { transaction in
       try transaction.db.run("DELETE FROM messages")
-      try transaction.storePendingUpdates()
+      try transaction.updates.storePending()
     }
     #expect(try await !hasPending())
   }
@@ -440,15 +440,15 @@ import Testing
   @Test func `a token for calls goes alone, and only if it is as old as that`() async throws {
     var device = phone()
     device.voipToken = "calls"
-    try await test.write { [device] in try $0.register(device, of: bob.id, now: .at(5)) }
+    try await test.write { [device] in try $0.devices.register(device, of: bob.id, now: .at(5)) }
     let early = try await test.write {
-      try $0.forget(voipToken: "calls", platform: .simulator, registeredBefore: .at(5))
+      try $0.devices.forget(voipToken: "calls", platform: .simulator, registeredBefore: .at(5))
     }
     #expect(early == .none)
     let forgotten = try await test.write {
-      try $0.forget(voipToken: "calls", platform: .simulator, registeredBefore: .at(6))
+      try $0.devices.forget(voipToken: "calls", platform: .simulator, registeredBefore: .at(6))
     }
     #expect(forgotten == .forgotten(of: bob.id))
-    #expect(try await test.read { try $0.user(bob.id)?.devices } == [phone()])
+    #expect(try await test.read { try $0.people.user(bob.id)?.devices } == [phone()])
   }
 }

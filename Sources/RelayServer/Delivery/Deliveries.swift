@@ -138,7 +138,7 @@ final class Deliveries {
       { [rounds] transaction in
         for round in rounds {
           for message in round.messages {
-            _ = try transaction.insert(message.plan.pushes.map(JobDraft.init), room: round.name, seq: message.seq)
+            _ = try transaction.queue.insert(message.plan.pushes.map(JobDraft.init), room: round.name, seq: message.seq)
           }
         }
       }, rows: rows

@@ -61,10 +61,10 @@ final class Holds {
       }
       do {
         let now = relay.hub.now
-        let users = try await relay.store.read { try $0.heldUsers(dueBy: now, limit: Self.pageSize) }
+        let users = try await relay.store.read { try $0.queue.heldUsers(dueBy: now, limit: Self.pageSize) }
         try await decideAgain(users, on: relay)
         if users.count < Self.pageSize { releases.forget(by: now, except: Set(users)) }
-        let next = [try await relay.store.read { try $0.nextHeldDue() }, releases.nextEnd].compactMap { $0 }.min()
+        let next = [try await relay.store.read { try $0.queue.nextHeldDue() }, releases.nextEnd].compactMap { $0 }.min()
         // If some are due still, other work has its turn first.
         if let next { expectEnd(by: max(next, relay.hub.now + .milliseconds(10)), on: relay) }
       } catch {
@@ -94,7 +94,7 @@ final class Holds {
     } catch StoreError.damaged(let reason) {
       relay.logFailure(of: .damaged(reason: reason))
       let later = relay.hub.now + Self.damagedPause
-      try await relay.store.write { try $0.postponeHeld(of: user, to: later) }
+      try await relay.store.write { try $0.queue.postponeHeld(of: user, to: later) }
     }
   }
 
@@ -109,7 +109,8 @@ final class Holds {
     var last: UserID?
     while relay.stage != .stopping {
       do {
-        let users = try await relay.store.read { [last] in try $0.changedUsers(after: last, limit: Self.pageSize) }
+        let users = try await relay.store.read { [last] in try $0.queue.changedUsers(after: last, limit: Self.pageSize)
+        }
         guard !users.isEmpty else { return }
         try await decideAgain(users, on: relay)
         last = users.last
@@ -190,7 +191,7 @@ final class Holds {
       policy: relay.policy, apps: relay.apps.entitlements, released: released, merges: merges)
     repeat {
       let (jobs, next) = try await relay.store.read { [page] in
-        try $0.openJobs(of: name, before: page, limit: DecisionBounds.maxSlice)
+        try $0.queue.openJobs(of: name, before: page, limit: DecisionBounds.maxSlice)
       }
       page = next
       let now = relay.hub.now
@@ -231,7 +232,8 @@ final class Holds {
       let rulings = try await relay.store.read { _ in slice.map { ($0.id, JobRuling($0.action), $0.explanation.json) } }
       let isSliceDone = try await relay.store.write(rows: rulings.count * Self.rowsPerRuling) { transaction in
         var isDone = true
-        for (id, ruling, explanation) in rulings where try !transaction.rule(id, ruling, explanation: explanation) {
+        for (id, ruling, explanation) in rulings where try !transaction.queue.rule(id, ruling, explanation: explanation)
+        {
           switch ruling {
           case .merge, .push: isDone = false
           case .hold, .wait, .cancel, .expire: break

@@ -20,8 +20,8 @@ extension Relay {
   /// - Parameter time: The new time at which the step was noticed, also when this is tried again.
   private func moveStored(by step: Duration, setTo time: Timestamp) {
     store.submit { transaction in
-      try transaction.decideHeldAgain(by: time)
-      try transaction.moveDue(by: step, setTo: time)
+      try transaction.queue.decideHeldAgain(by: time)
+      try transaction.queue.moveDue(by: step, setTo: time)
     } completion: { [self] result in
       assumeIsolated { relay in
         switch result {

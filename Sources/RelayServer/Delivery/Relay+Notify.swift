@@ -20,7 +20,7 @@ extension Relay {
   func notify(_ request: NotifyRequest, in room: RoomID, by sender: UserID) async throws -> Int {
     let seq = request.seq
     let found = try await store.read { reader in
-      (message: try reader.message(room, seq), silenced: try reader.silenced(room, seq))
+      (message: try reader.messages.message(room, seq), silenced: try reader.queue.silenced(room, seq))
     }
     guard let message = found.message, !message.isDeleted else {
       throw RequestError(.notFound, "there is no such message", at: "/seq")
@@ -36,10 +36,10 @@ extension Relay {
     let plan = try await plan(message, traits, in: room, for: zip(users, handles))
     let now = hub.now
     let notified = try await store.write { transaction in
-      let notified = try transaction.notify(room, seq, by: sender, users: users, now: now)
+      let notified = try transaction.silenced.notify(room, seq, by: sender, users: users, now: now)
       guard case .users(let allowed)? = notified else { return notified }
       let pushes = plan.pushes.filter { allowed.contains($0.user) }
-      _ = try transaction.insert(pushes.map(JobDraft.init), room: room, seq: seq)
+      _ = try transaction.queue.insert(pushes.map(JobDraft.init), room: room, seq: seq)
       return notified
     }
     switch notified {
@@ -62,7 +62,7 @@ extension Relay {
   ) async throws -> Plan {
     let users = Array(users)
     let marks = try await store.read { reader in
-      try users.map { try reader.marks(of: $0.0, in: room) }
+      try users.map { try reader.rooms.marks(of: $0.0, in: room) }
     }
     let now = hub.now
     let members = zip(users, marks).map { user, marks in

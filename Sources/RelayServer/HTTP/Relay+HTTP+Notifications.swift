@@ -46,7 +46,7 @@ extension Relay {
     let posted = try await store.write { transaction in
       var draft = draft
       draft.jobs = pushes.map(JobDraft.init)
-      return try transaction.post(draft, epoch: epoch)
+      return try transaction.messages.post(draft, epoch: epoch)
     }
     guard !posted.stored.isDuplicate else {
       // What was decided of the first its pushes tell.
@@ -66,7 +66,7 @@ extension Relay {
   /// a room.
   fileprivate func isPerson(_ user: UserID) async throws -> Bool {
     if let handle = hub.user(user), !hub.sessions(of: handle).isEmpty { return true }
-    return try await store.read { try $0.isPerson(user) }
+    return try await store.read { try $0.people.isPerson(user) }
   }
 }
 

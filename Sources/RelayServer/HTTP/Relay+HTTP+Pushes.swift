@@ -16,10 +16,10 @@ extension Relay {
     let query = try PushQuery(call.request.arguments(numbers: ["limit"], texts: ["state", "user", "after"]))
     // Written where it is read: the summaries take time that the hub's thread has not.
     let answer = try await store.read { reader -> HTTPResponse? in
-      let position = try query.after.map(reader.position(of:))
+      let position = try query.after.map(reader.queue.position(of:))
       if case .some(nil) = position { return nil }
       // One more than is told, to know whether there are more.
-      let found = try reader.jobs(of: query.user, in: query.state, after: position ?? nil, limit: query.limit + 1)
+      let found = try reader.queue.jobs(of: query.user, in: query.state, after: position ?? nil, limit: query.limit + 1)
       return .json(200) {
         $0.array("pushes") { list in
           for job in found.prefix(query.limit) { list.object { $0.members(of: job) } }
@@ -34,7 +34,7 @@ extension Relay {
   }
 
   private func getPush(_ call: HTTPCall) async throws -> HTTPResponse {
-    guard let id = call.parts["id"], let answer = try await store.read({ try $0.job(id).map(HTTPResponse.push) })
+    guard let id = call.parts["id"], let answer = try await store.read({ try $0.queue.job(id).map(HTTPResponse.push) })
     else { throw noPush }
     return answer
   }
@@ -45,7 +45,7 @@ extension Relay {
 
   private func postRetry(_ call: HTTPCall) async throws -> HTTPResponse {
     guard let id = call.parts["id"] else { throw noPush }
-    guard let (revival, user) = try await store.write({ try $0.revive(id) }) else { throw noPush }
+    guard let (revival, user) = try await store.write({ try $0.queue.revive(id) }) else { throw noPush }
     switch revival {
     case .known: break
     case .refused(let refusal): throw RequestError(.conflict, refusal.rawValue, at: "/path/id")

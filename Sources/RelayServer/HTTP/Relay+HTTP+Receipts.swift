@@ -35,11 +35,11 @@ extension Relay {
           .unauthorized, "this is not the receipt of the notification, or not any more", at: "/receipt")
       }
     }
-    guard let received = try await store.write({ try $0.received(id, now: now) }) else {
+    guard let received = try await store.write({ try $0.queue.received(id, now: now) }) else {
       throw RequestError(.notFound, "there is no such notification any more", at: "/path/id")
     }
     if received.isNews {
-      for (message, _) in try await store.read({ try $0.reported(by: id, limit: PushWorker.mostReported) }) {
+      for (message, _) in try await store.read({ try $0.queue.reported(by: id, limit: PushWorker.mostReported) }) {
         deliveries.reportPush(.onPhone, of: message, to: received.user, on: self)
       }
     }

@@ -18,7 +18,7 @@ extension Relay {
     let change = try ProfileChange(fields)
     let (user, missing) = try await store.write { transaction in
       var missing: ProfileChange.Missing?
-      let user = try transaction.changeProfile(of: name) { missing = change.apply(to: &$0) }
+      let user = try transaction.people.changeProfile(of: name) { missing = change.apply(to: &$0) }
       return (user, missing)
     }
     if let missing { throw fields.wrong(missing.member, "needs \(missing.needed)") }

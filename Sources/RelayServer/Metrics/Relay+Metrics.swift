@@ -12,7 +12,7 @@ extension Relay {
     let process = await ProcessFacts.current()
     let pushes = await worker.tally
     // Without the store there is the more reason to look at the rest.
-    let jobs = try? await store.read { try $0.unfinishedJobs() }
+    let jobs = try? await store.read { try $0.queue.unfinishedJobs() }
     var text = MetricsText()
     write(hub.statistics, to: &text)
     write(store.statistics, to: &text)

@@ -28,7 +28,7 @@ extension Relay {
     switch request {
     case .forget(let device):
       person.forget(device)
-      try await change(user, to: person, cause: nil) { try $0.forget(device, of: $1) }
+      try await change(user, to: person, cause: nil) { try $0.devices.forget(device, of: $1) }
     case .register(let device):
       // What is reported from now on is stored behind it, and counts from the start.
       person.forgetNumbers(of: device.id)
@@ -49,11 +49,11 @@ extension Relay {
     let most = limits.devicesPerUser
     // Counted where nothing runs beside it.
     let displaced = try await store.write { transaction -> [(user: UserID, device: DeviceID)]? in
-      let known = try transaction.reader.user(user)?.devices ?? []
+      let known = try transaction.reader.people.user(user)?.devices ?? []
       guard most == 0 || known.count < most || known.contains(where: { $0.id == device.id }) else { return nil }
-      let displaced = try transaction.register(device, of: user, now: now)
-      if let key { try transaction.addReportKey(hash: key.hash, for: device.id, of: user) }
-      try transaction.noteChange(of: user)
+      let displaced = try transaction.devices.register(device, of: user, now: now)
+      if let key { try transaction.devices.addReportKey(hash: key.hash, for: device.id, of: user) }
+      try transaction.people.noteChange(of: user)
       return displaced
     }
     guard let displaced else { throw RequestError(.tooLarge, "one past the limit `devicesPerUser`") }

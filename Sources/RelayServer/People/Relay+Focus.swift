@@ -40,8 +40,8 @@ extension Relay {
     let record = person.focus[report.device]
     // What the other devices have said is stored, or is forgotten at this moment.
     try await change(user, to: person, cause: cause) { [silent] in
-      if let silent { try $0.forgetFocus(of: silent, of: $1) }
-      if let record { try $0.save(record, of: $1) }
+      if let silent { try $0.people.forgetFocus(of: silent, of: $1) }
+      if let record { try $0.people.save(record, of: $1) }
     }
     tally.countFocusReport(applied: applied)
     let shown = people[user]?.focus
@@ -60,8 +60,8 @@ extension Relay {
     let applied = person.filters.apply(report, now: hub.now)
     let record = person.filters[report.device]
     try await change(user, to: person, cause: nil) { [silent] in
-      if let silent { try $0.forgetFilter(of: silent, of: $1) }
-      if let record { try $0.save(record, of: $1) }
+      if let silent { try $0.people.forgetFilter(of: silent, of: $1) }
+      if let record { try $0.people.save(record, of: $1) }
     }
     return applied
   }

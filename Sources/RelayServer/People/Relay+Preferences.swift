@@ -22,7 +22,7 @@ extension Relay {
     }
     guard person.preferences != (recipient(user)).preferences else { return person.preferences }
     let preferences = person.preferences
-    try await change(user, to: person, cause: nil) { try $0.save(preferences, of: $1) }
+    try await change(user, to: person, cause: nil) { try $0.people.save(preferences, of: $1) }
     return people[user]?.preferences ?? preferences
   }
 
@@ -42,16 +42,16 @@ extension Relay {
   /// Names of `block` and `unblock` that cost as much as one request.
   private static let namesPerToken = 10
 
-  /// Throws ``StoreError/tooMany(_:)`` when the user would block more than ``Transaction/mostBlocked`` users.
+  /// Throws ``StoreError/tooMany(_:)`` when the user would block more than ``PeopleWriter/mostBlocked`` users.
   func block(_ others: [UserID], by user: UserHandle, _ isBlocked: Bool) async throws {
     var person = recipient(user)
     if isBlocked { person.blocked.formUnion(others) } else { person.blocked.subtract(others) }
-    guard !isBlocked || person.blocked.count <= Transaction.mostBlocked else {
+    guard !isBlocked || person.blocked.count <= PeopleWriter.mostBlocked else {
       throw StoreError.tooMany(.blockedUsers)
     }
     try await change(user, to: person, cause: nil) { transaction, name in
       for other in others {
-        _ = try isBlocked ? transaction.block(other, by: name) : transaction.unblock(other, by: name)
+        _ = try isBlocked ? transaction.people.block(other, by: name) : transaction.people.unblock(other, by: name)
       }
     }
     for other in others { hub.setBlocked(isBlocked, other, by: user) }

@@ -19,11 +19,11 @@ extension Relay {
   func relatives(of viewer: UserHandle, _ permissions: Permissions, among users: [UserID]) async throws -> Relatives {
     guard let name = hub.name(of: viewer) else { throw HubRefusal.gone }
     guard permissions.grants != nil || !settings.rooms.allGive(.presence) else {
-      return Relatives(users: try await store.read { try $0.relatives(of: name, among: users) }, isJudged: false)
+      return Relatives(users: try await store.read { try $0.rooms.relatives(of: name, among: users) }, isJudged: false)
     }
     func shows(_ room: RoomID) -> Bool { rights(permissions, in: room).contains(.presence) }
-    let rooms = try await store.read { try $0.rooms(of: name) }.filter(shows)
-    var found = try await store.read { try $0.members(of: rooms, among: users) }
+    let rooms = try await store.read { try $0.rooms.names(of: name) }.filter(shows)
+    var found = try await store.read { try $0.rooms.members(of: rooms, among: users) }
     for user in users where !found.contains(user) {
       guard let other = hub.user(user) else { continue }
       if hub.rooms(sharedBy: viewer, other).compactMap(hub.name(of:)).contains(where: shows) { found.insert(user) }

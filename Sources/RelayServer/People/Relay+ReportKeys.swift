@@ -20,7 +20,7 @@ extension Relay {
   func reporter(_ request: HTTPRequest) async throws -> ReportKeyOwner? {
     guard let token = request.authorization.flatMap(bearerToken), token.hasPrefix(ReportKey.prefix) else { return nil }
     guard let key = ReportKey(token),
-      let owner = try await store.read({ try $0.ownerOfReportKey(hash: key.hash) })
+      let owner = try await store.read({ try $0.people.ownerOfReportKey(hash: key.hash) })
     else { throw RequestError(.unauthorized, "the report key is unknown or was revoked: register the device again") }
     guard request.user == nil else {
       throw RequestError(.badRequest, "the user comes from the report key", at: "/headers/x-stillwire-user")
@@ -30,7 +30,7 @@ extension Relay {
 
   /// Throws `not_found` unless the push is addressed to the reporter's device.
   func check(_ notification: String, isPushedTo reporter: ReportKeyOwner) async throws {
-    let isOwn = try await store.read { try $0.isPush(notification, to: reporter.device, of: reporter.user) }
+    let isOwn = try await store.read { try $0.queue.isPush(notification, to: reporter.device, of: reporter.user) }
     guard isOwn else {
       throw RequestError(.notFound, "there is no such notification of this device, or not any more", at: "/path/id")
     }
@@ -40,7 +40,7 @@ extension Relay {
     let user = try call.user
     let device: DeviceID = try call.name("device")
     try check(.devices, of: call.caller)
-    guard try await store.write({ try $0.revokeReportKeys(of: device, of: user) }) else {
+    guard try await store.write({ try $0.devices.revokeReportKeys(of: device, of: user) }) else {
       throw RequestError(.notFound, "there is no such device", at: "/path/device")
     }
     return HTTPResponse(status: 204)
@@ -48,7 +48,7 @@ extension Relay {
 
   private func deleteAllReportKeys(_ call: HTTPCall) async throws -> HTTPResponse {
     let user = try call.user
-    try await store.write { try $0.revokeReportKeys(of: user) }
+    try await store.write { try $0.devices.revokeReportKeys(of: user) }
     return HTTPResponse(status: 204)
   }
 }

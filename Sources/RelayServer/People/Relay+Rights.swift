@@ -96,7 +96,7 @@ extension Relay {
     let isSure = permissions.grants == nil ? settings.rooms.allGive(.join) : permissions.givesEverywhere(.join)
     guard !isSure else { return [] }
     return try await store.read { [patterns = settings.rooms, isOpen] reader in
-      let rooms = try reader.rooms(of: name).filter { room in
+      let rooms = try reader.rooms.names(of: name).filter { room in
         let pattern = patterns.policy(for: room).can
         return !permissions.rights(in: room, pattern: pattern, isMember: true, isOpen: isOpen).contains(.join)
       }
@@ -117,8 +117,8 @@ extension Relay {
     person.withdrawn = withdrawn
     // In memory the rights count at once. A disk that is full delays the write, and not the session.
     saveLate(.withdrawn(name)) {
-      try $0.withdraw(from: withdrawn, name)
-      try $0.noteChange(of: name)
+      try $0.people.withdraw(from: withdrawn, name)
+      try $0.people.noteChange(of: name)
     }
     noteChange(of: name)
     show(person, of: user)
@@ -127,7 +127,7 @@ extension Relay {
 
   private func saveGrants(_ permissions: Permissions, of user: UserID) {
     let grants = permissions.grants?.json
-    saveLate(.grants(user)) { try $0.save(grants: grants, of: user) }
+    saveLate(.grants(user)) { try $0.people.save(grants: grants, of: user) }
   }
 
   /// Keeps the rights of a token that registered a device over HTTP: its report key posts with them.

@@ -26,7 +26,7 @@ extension Relay {
       let since = changes
       let records: [UserRecord]
       do {
-        records = try await store.read { [missing] in try $0.users(missing) }
+        records = try await store.read { [missing] in try $0.people.users(missing) }
       } catch {
         handles.values.forEach(hub.release)
         throw error
@@ -114,7 +114,7 @@ extension Relay {
     do {
       try await store.write {
         try work($0, name)
-        try $0.noteChange(of: name)
+        try $0.people.noteChange(of: name)
       }
     } catch {
       // What others have changed meanwhile may have been stored.
@@ -143,7 +143,7 @@ extension Relay {
     noteChange(of: name)
     while true {
       let since = changes
-      let stored = try await store.write { try $0.reader.user(name) }
+      let stored = try await store.write { try $0.reader.people.user(name) }
       // Changes that were requested since are stored later.
       guard !hasChanged(name, since: since) else { continue }
       var person = stored.map { Recipient($0, now: hub.now) } ?? Recipient()

@@ -25,7 +25,7 @@ struct Categories: Sendable {
 extension Relay {
   /// What the earlier run had. Throws ``StoreError/damaged(reason:)``.
   func loadCategories() async throws {
-    guard let stored = try await store.read({ try $0.categories() }) else { return }
+    guard let stored = try await store.read({ try $0.responses.categories() }) else { return }
     do {
       let fields = try parser.parse(Array("{\"categories\":".utf8) + stored.categories + Array("}".utf8))
       categories = Categories(try CategoryRegistry(version: stored.version, fields))
@@ -42,7 +42,9 @@ extension Relay {
       throw RequestError(
         .tooLarge, "the categories may have \(CategoryRegistry.largest) bytes together", at: "/categories")
     }
-    guard let stored = try await store.write({ try $0.setCategories(json, replacing: version) }) else { return false }
+    guard let stored = try await store.write({ try $0.responses.setCategories(json, replacing: version) }) else {
+      return false
+    }
     // Those of a later change may have been told first.
     if stored > categories.registry.version {
       categories = Categories(CategoryRegistry(version: stored, categories: registry.categories))

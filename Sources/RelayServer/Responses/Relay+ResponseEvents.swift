@@ -38,7 +38,7 @@ extension Relay {
       guard let telling = responses.sessions[session], telling.room > 0 else { break }
       do {
         let found = try await store.read {
-          try $0.responses(to: telling.sender, after: telling.newest, limit: telling.room)
+          try $0.responses.responses(to: telling.sender, after: telling.newest, limit: telling.room)
         }
         write(found, to: session)
       } catch {
@@ -66,7 +66,7 @@ extension Relay {
     guard let arrived = responses.sessions[session]?.confirm(upTo: number), !arrived.isEmpty,
       let sender = responses.sessions[session]?.sender
     else { return }
-    store.submit({ try $0.told(arrived, to: sender) }) { [self] result in
+    store.submit({ try $0.responses.told(arrived, to: sender) }) { [self] result in
       assumeIsolated { relay in
         switch result {
         case .success(true): break

@@ -26,7 +26,7 @@ extension Relay {
   ) async throws -> Responded {
     guard let name = hub.name(of: user) else { throw HubRefusal.gone }
     let id = request.notification
-    guard let found = try await store.read({ try $0.notification(id, of: name) }) else {
+    guard let found = try await store.read({ try $0.responses.notification(id, of: name) }) else {
       throw RequestError(.notFound, "there is no such notification, or not any more", at: place)
     }
     guard found.isMember else {
@@ -44,7 +44,7 @@ extension Relay {
       try check(.send, of: rights(found.message.room), in: found.message.room, at: place)
       responded = try await post(draft, of: user, answering: found.message, at: place, isBounded: isBounded)
     } else {
-      responded = try await store.write { try $0.respond(draft) }
+      responded = try await store.write { try $0.responses.respond(draft) }
     }
     if responded.isToTell { tell(responded.response) }
     return responded

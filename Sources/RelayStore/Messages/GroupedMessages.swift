@@ -31,14 +31,14 @@ struct GroupedMessages {
       """)
     findKey = try BoundStatement(db, "SELECT seq, time FROM keys WHERE room = ? AND user = ? AND key = ?")
     deleteKey = try BoundStatement(db, "DELETE FROM keys WHERE room = ? AND user = ? AND key = ?")
-    updateRoom = try BoundStatement(db, Transaction.updateRoom)
-    updateMember = try BoundStatement(db, Transaction.updateSender)
+    updateRoom = try BoundStatement(db, MessageWriter.updateRoom)
+    updateMember = try BoundStatement(db, MessageWriter.updateSender)
   }
 
   /// Stores a message, or finds its earlier attempt. ``writeRows()`` writes the changes of other rows.
   ///
   /// A call that throws has changed nothing, unless it throws ``UndoFailure``.
-  /// - Returns: `nil` when the message needs ``Transaction/append(_:)`` in a savepoint: it has jobs, silenced users or a
+  /// - Returns: `nil` when the message needs ``MessageWriter/append(_:)`` in a savepoint: it has jobs, silenced users or a
   ///   response, or its room or sender has no row. Nothing has changed then.
   func append(_ draft: MessageDraft) throws -> Appended? {
     guard draft.jobs.isEmpty, draft.silenced.isEmpty, draft.response == nil,
@@ -62,7 +62,9 @@ struct GroupedMessages {
     guard cache.hasDeferred else { return }
     for deferred in cache.deferredRooms.values {
       var room = deferred.row
-      if try transaction.trim(&room, to: deferred.retention, added: deferred.added) { cache[deferred.name] = room }
+      if try transaction.messages.trim(&room, to: deferred.retention, added: deferred.added) {
+        cache[deferred.name] = room
+      }
       try updateRoom.bind(1, room.seq)
       try updateRoom.bind(2, room.cursor)
       try updateRoom.bind(3, room.first)
@@ -76,7 +78,7 @@ struct GroupedMessages {
       try updateMember.run()
     }
     cache.forgetDeferred()
-    try transaction.sweepKeys()
+    try transaction.messages.sweepKeys()
   }
 
   /// Stores the key of a message, or returns the first message with this key.

@@ -26,7 +26,7 @@ public struct MembershipBounds: Equatable, Sendable {
   /// The bound that was exceeded.
   public enum Limit: String, Sendable {
     case membersPerRoom, roomsPerUser
-    /// ``Transaction/mostBlocked``.
+    /// ``PeopleWriter/mostBlocked``.
     case blockedUsers
   }
 

@@ -19,34 +19,6 @@ struct JobQueue: Hashable {
   }
 }
 
-extension Transaction {
-  /// Marks the first queued job, and no other job of the queue, as the next. Call this after each change of one job:
-  /// the job that was the next one is now the first or the second.
-  func promote(in queue: JobQueue) throws {
-    let firstTwo = try db.all(
-      """
-      SELECT number, is_next FROM jobs INDEXED BY jobs_member
-      WHERE \(Schema.queued) AND user = ? AND room = ? AND device = ? ORDER BY seq, round LIMIT 2
-      """,
-      [queue.user, queue.room, queue.device])
-    for (place, row) in firstTwo.enumerated() where (row["is_next"] as Bool) != (place == 0) {
-      try db.run("UPDATE jobs SET is_next = ? WHERE number = ?", [place == 0, row["number"] as Int64])
-    }
-  }
-
-  /// The same after changes of several jobs: reads all jobs of the queue.
-  func promoteAnew(in queue: JobQueue) throws {
-    let condition = "\(Schema.queued) AND user = ?1 AND room = ?2 AND device = ?3"
-    try db.run(
-      """
-      UPDATE jobs INDEXED BY jobs_member SET is_next = NOT is_next
-      WHERE \(condition) AND is_next <> (number = (
-        SELECT number FROM jobs INDEXED BY jobs_member WHERE \(condition) ORDER BY seq, round LIMIT 1))
-      """,
-      [queue.user, queue.room, queue.device])
-  }
-}
-
 /// The facts about a job that a change of the job needs.
 struct StoredJob {
   let number: Int64
@@ -92,10 +64,4 @@ struct StoredJob {
 
   /// The message under whose collapse id its push goes out.
   var target: (room: Int64, seq: Int64) { collapse ?? (queue.room, seq) }
-}
-
-extension Transaction {
-  func storedJob(_ id: String) throws -> StoredJob? {
-    try db.first("SELECT \(StoredJob.columns) FROM jobs WHERE id = ?", [id], StoredJob.init(_:))
-  }
 }

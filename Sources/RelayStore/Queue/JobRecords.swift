@@ -18,7 +18,7 @@ public struct JobDraft: Equatable, Sendable {
   public var reasons: [String]
   /// The decision and its facts, as JSON.
   public var explanation: [UInt8]?
-  /// The sender notifies the recipient although their Focus is on; see ``Transaction/insert(_:room:seq:)``.
+  /// The sender notifies the recipient although their Focus is on; see ``PushQueue/insert(_:room:seq:)``.
   public var isNotifyAnyway: Bool
   /// The push wakes the app and shows nothing. The store makes an update instead of a job, see ``UpdateKind/silent``.
   public var isSilent: Bool

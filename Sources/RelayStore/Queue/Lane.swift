@@ -45,7 +45,7 @@ public struct Lane: Hashable, Sendable {
   }
 }
 
-extension Reader {
+extension QueueReader {
   /// The lanes that have jobs to claim, now or later.
   func lanes() throws -> [Lane] { try lanes(in: "jobs INDEXED BY jobs_due WHERE \(Schema.open) AND is_next") }
 
@@ -64,23 +64,5 @@ extension Reader {
       SELECT lane FROM found WHERE lane IS NOT NULL
       """
     ).map { Lane(name: $0[0]) }
-  }
-}
-
-extension Transaction {
-  /// The lane of a device's jobs; nil: it is not registered.
-  func lane(of device: String, ofRow user: Int64) throws -> Lane? {
-    try db.first("SELECT platform, app, token, environment FROM devices WHERE user = ? AND device = ?", [user, device])
-      .map { Lane($0["platform"], app: $0["app"], token: $0["token"], environment: $0["environment"]) }
-  }
-
-  /// A device's unfinished jobs change to the lane that it has now.
-  func setLane(_ lane: Lane, of device: String, ofRow user: Int64) throws {
-    // One statement each, because different indexes serve them.
-    for states in [Schema.queued, Schema.aside] {
-      try db.run(
-        "UPDATE jobs SET lane = ? WHERE \(states) AND user = ? AND device = ?", [lane.name, user, device])
-    }
-    try db.run("UPDATE updates SET lane = ? WHERE user = ? AND device = ?", [lane.name, user, device])
   }
 }

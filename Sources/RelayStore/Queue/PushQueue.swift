@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import GRDB
 
 /// The state of a push job, and the table of all its transitions.
 ///
@@ -99,5 +100,59 @@ public enum FinishedState: String, Sendable, CaseIterable {
     case .expired: .expired
     case .dead: .refused
     }
+  }
+}
+
+/// Changes the jobs of the push queue.
+public struct PushQueue: TransactionPart {
+  /// The messages that waited and that one push covers at most. Another push covers the rest.
+  public static let mostCoalesced = 1_000
+
+  let transaction: Transaction
+
+  func storedJob(_ id: String) throws -> StoredJob? {
+    try db.first("SELECT \(StoredJob.columns) FROM jobs WHERE id = ?", [id], StoredJob.init(_:))
+  }
+
+  /// Marks the first queued job, and no other job of the queue, as the next. Call this after each change of one job:
+  /// the job that was the next one is now the first or the second.
+  func promote(in queue: JobQueue) throws {
+    let firstTwo = try db.all(
+      """
+      SELECT number, is_next FROM jobs INDEXED BY jobs_member
+      WHERE \(Schema.queued) AND user = ? AND room = ? AND device = ? ORDER BY seq, round LIMIT 2
+      """,
+      [queue.user, queue.room, queue.device])
+    for (place, row) in firstTwo.enumerated() where (row["is_next"] as Bool) != (place == 0) {
+      try db.run("UPDATE jobs SET is_next = ? WHERE number = ?", [place == 0, row["number"] as Int64])
+    }
+  }
+
+  /// The same after changes of several jobs: reads all jobs of the queue.
+  func promoteAnew(in queue: JobQueue) throws {
+    let condition = "\(Schema.queued) AND user = ?1 AND room = ?2 AND device = ?3"
+    try db.run(
+      """
+      UPDATE jobs INDEXED BY jobs_member SET is_next = NOT is_next
+      WHERE \(condition) AND is_next <> (number = (
+        SELECT number FROM jobs INDEXED BY jobs_member WHERE \(condition) ORDER BY seq, round LIMIT 1))
+      """,
+      [queue.user, queue.room, queue.device])
+  }
+
+  /// The lane of a device's jobs; nil: it is not registered.
+  func lane(of device: String, ofRow user: Int64) throws -> Lane? {
+    try db.first("SELECT platform, app, token, environment FROM devices WHERE user = ? AND device = ?", [user, device])
+      .map { Lane($0["platform"], app: $0["app"], token: $0["token"], environment: $0["environment"]) }
+  }
+
+  /// A device's unfinished jobs change to the lane that it has now.
+  func setLane(_ lane: Lane, of device: String, ofRow user: Int64) throws {
+    // One statement each, because different indexes serve them.
+    for states in [Schema.queued, Schema.aside] {
+      try db.run(
+        "UPDATE jobs SET lane = ? WHERE \(states) AND user = ? AND device = ?", [lane.name, user, device])
+    }
+    try db.run("UPDATE updates SET lane = ? WHERE user = ? AND device = ?", [lane.name, user, device])
   }
 }

@@ -2,9 +2,12 @@
 import GRDB
 public import RelayProtocol
 
-extension Reader {
+/// Reads rooms, memberships and marks.
+public struct RoomReader {
+  let db: Database
+
   /// The room with all its members, in a number of queries that does not depend on theirs; nil: there is no such room.
-  public func room(_ room: RoomID) throws -> RoomSnapshot? {
+  public func snapshot(_ room: RoomID) throws -> RoomSnapshot? {
     guard let row = try db.first("SELECT id, epoch, seq, cursor FROM rooms WHERE name = ?", [room.rawValue]) else {
       return nil
     }
@@ -55,7 +58,7 @@ extension Reader {
   }
 
   /// The rooms that the user is a member of.
-  public func rooms(of user: UserID) throws -> [RoomID] {
+  public func names(of user: UserID) throws -> [RoomID] {
     try db.all(
       """
       SELECT rooms.name FROM members JOIN rooms ON rooms.id = members.room

@@ -2,7 +2,7 @@
 import GRDB
 public import RelayProtocol
 
-extension Transaction {
+extension PushQueue {
   /// Claims due jobs, the longest due first. The caller must finish each before `leaseUntil`.
   ///
   /// A device has at most one claimed job, and the messages of a room go to it in their order. Messages that could not
@@ -14,12 +14,14 @@ extension Transaction {
     limit: Int, now: Timestamp, leaseUntil: Timestamp, capacity: [Lane: Int] = [:]
   ) throws -> [Claim] {
     try db.run("\(Self.leaseEnd) AND lease <= ?", [now.rawValue])
-    try endWaits(now: now)
+    try transaction.digests.endWaits(now: now)
     var shared = Shared(db: db, now: now)
     var claims: [Claim] = []
-    var budget = Self.mostMergedAtOnce
+    var budget = Digests.mostMergedAtOnce
     for job in try dueJobs(limit: limit, now: now, capacity: capacity) {
-      guard let id = try job.isLate ? coalesce(job.queue, now: now, budget: &budget) : job.id else { continue }
+      guard let id = try job.isLate ? transaction.digests.coalesce(job.queue, now: now, budget: &budget) : job.id else {
+        continue
+      }
       do {
         let claim = try claim(id, isDeleted: false, &shared)
         try db.run(
@@ -59,7 +61,7 @@ extension Transaction {
 
   private func dueJobs(limit: Int, now: Timestamp, capacity: [Lane: Int]) throws -> [DueJob] {
     var found: [DueJob] = []
-    for lane in try reader.lanes() {
+    for lane in try reader.queue.lanes() {
       let limit = min(limit, capacity[lane] ?? limit)
       if limit > 0 { found += try dueJobs(of: lane, limit: limit, now: now) }
     }
@@ -78,7 +80,7 @@ extension Transaction {
     let statement = try db.cachedStatement(
       sql: """
         SELECT id, user, device, due, room, seq, is_late FROM jobs AS job
-        WHERE \(Reader.isClaimable) AND lane = ? AND due <= ? ORDER BY due, room, seq
+        WHERE \(QueueReader.isClaimable) AND lane = ? AND due <= ? ORDER BY due, room, seq
         """)
     let rows = try Row.fetchCursor(statement, arguments: [lane.name, now.rawValue])
     while found.count < limit, let row = try rows.next() {
@@ -119,7 +121,7 @@ extension Transaction {
         CASE WHEN NOT members.is_withdrawn OR ?2 THEN members.read END AS read,
         collapsed.name AS collapse_room, job.collapse_seq, coalesce(original.sender = job.user, 0) AS is_reply,
         sender.display_name, sender.avatar, sender.avatar_sha256, sender.handle, sender.handle_type,
-        messages.reports, \(Reader.isAnsweredCall) AS is_answered, devices.registered AS device_registered,
+        messages.reports, \(ResponseReader.isAnsweredCall) AS is_answered, devices.registered AS device_registered,
         \(Device.columns), \(StoredMessage.columns)
       FROM jobs AS job
       JOIN rooms ON rooms.id = job.room
@@ -151,10 +153,10 @@ extension Transaction {
 
   /// Adds the merged messages to the claim of a digest head, and stores the contents of the digest.
   private func addDigest(to claim: inout Claim, in room: Int64) throws {
-    try expireMerged(into: claim.id)
-    (claim.count, claim.others) = try digest(of: claim.id, in: room)
+    try transaction.digests.expireMerged(into: claim.id)
+    (claim.count, claim.others) = try transaction.digests.digest(of: claim.id, in: room)
     // All merged jobs have ended: the job is no digest any more.
-    guard try claim.count > 1 || !claim.others.isEmpty || isDigestHead(claim.id) else {
+    guard try claim.count > 1 || !claim.others.isEmpty || transaction.digests.isDigestHead(claim.id) else {
       try db.run("UPDATE jobs SET digest = NULL WHERE id = ?", [claim.id])
       return
     }
@@ -263,7 +265,7 @@ struct Shared {
     let badge = Badge(user: user, device: device.id)
     if let known = badges[badge] { return known }
     let recipient = try recipient(user)
-    let count = try Reader(db: db).badge(
+    let count = try MessageReader(db: db).badge(
       of: user, recipient.preferences, filter: recipient.filters[device.id.rawValue], account: device.criteria, now: now
     )
     badges[badge] = count

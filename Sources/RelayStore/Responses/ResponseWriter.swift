@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Foundation
 import GRDB
 public import RelayProtocol
 
@@ -6,7 +7,9 @@ public import RelayProtocol
 ///
 /// For each message a user has at most one response by an action of its category, and one by each action of the system:
 /// a notification that the user opens or dismisses on one device is not answered on another.
-extension Transaction {
+public struct ResponseWriter: TransactionPart {
+  let transaction: Transaction
+
   /// The maximum of responses that wait for one sender. Beyond it the store gives up the oldest, and `open` and
   /// `dismiss` before all others.
   public static let mostUntold = 1_000
@@ -28,8 +31,8 @@ extension Transaction {
       SELECT job.room, job.seq, job.user, messages.sender, sender.name AS sender_name, rooms.name AS room_name,
         coalesce(messages.push_kind = '\(RequestedPush.call)', 0) AS is_call,
         EXISTS (SELECT 1 FROM blocks WHERE blocks.user = job.user AND blocks.other = sender.name) AS is_blocked,
-        \(Reader.mayRespond) AS may_respond
-      \(Reader.notificationOfUser)
+        \(ResponseReader.mayRespond) AS may_respond
+      \(ResponseReader.notificationOfUser)
       """,
       [draft.notification, draft.user.rawValue])
     guard let found else { throw StoreError.noNotification }
@@ -56,7 +59,9 @@ extension Transaction {
       ])
     response.id = db.lastInsertedRowID
     try giveUpOldest(of: found["sender"])
-    if found["is_call"] { try cancelJobs("room = ? AND seq = ? AND user = ?", message, note: "answered") }
+    if found["is_call"] {
+      try transaction.queue.cancelJobs("room = ? AND seq = ? AND user = ?", message, note: "answered")
+    }
     return Responded(response: response, time: now, isToTell: !isBlocked)
   }
 
@@ -99,17 +104,17 @@ extension Transaction {
     return try db.has("SELECT 1 FROM responses WHERE sender = ? AND NOT is_told", [id])
   }
 
-  /// Deletes old responses, at most ``mostPurged`` of a kind: responses that their senders have received, when the user
+  /// Deletes old responses, at most ``PushQueue/mostPurged`` of a kind: responses that their senders have received, when the user
   /// cannot respond again, and others after ``longestUntold``.
   /// - Returns: True if there may be more.
   @discardableResult
-  public func purgeResponses() throws -> Bool {
+  public func purge() throws -> Bool {
     try db.run(
       """
       DELETE FROM responses WHERE id IN (
         SELECT id FROM responses WHERE is_told = 0 AND time < ? ORDER BY time LIMIT ?)
       """,
-      [(now - Self.longestUntold).rawValue, Self.mostPurged])
+      [(now - Self.longestUntold).rawValue, PushQueue.mostPurged])
     let untold = db.changesCount
     try db.run(
       """
@@ -119,80 +124,26 @@ extension Transaction {
             SELECT 1 FROM jobs INDEXED BY jobs_of_message WHERE jobs.room = old.room AND jobs.seq = old.seq)
         ORDER BY time LIMIT ?)
       """,
-      [(now - Self.toldRetention).rawValue, Self.mostPurged])
-    return max(untold, db.changesCount) == Self.mostPurged
+      [(now - Self.toldRetention).rawValue, PushQueue.mostPurged])
+    return max(untold, db.changesCount) == PushQueue.mostPurged
   }
-}
 
-extension Reader {
-  /// A condition on `job` and its row of `messages`: a call that the user has responded to.
-  static let isAnsweredCall = """
-    EXISTS (
-      SELECT 1 FROM responses
-      WHERE responses.room = job.room AND responses.seq = job.seq AND responses.user = job.user)
-    AND coalesce(messages.push_kind = '\(RequestedPush.call)', 0)
-    """
-
-  /// The job ?1 if it belongs to the user ?2, with its message, the sender and the room.
-  fileprivate static let notificationOfUser = """
-    FROM jobs AS job
-    JOIN users ON users.id = job.user AND users.name = ?2
-    JOIN messages ON messages.room = job.room AND messages.seq = job.seq AND NOT messages.is_deleted
-    JOIN users AS sender ON sender.id = messages.sender
-    JOIN rooms ON rooms.id = job.room
-    WHERE job.id = ?1
-    """
-
-  /// A condition on a row of ``notificationOfUser``: the user is a member of the room, or the notification has none.
-  fileprivate static let mayRespond = """
-    (\(Schema.isNotifications("rooms.name"))
-      OR EXISTS (SELECT 1 FROM members WHERE members.room = job.room AND members.user = job.user))
-    """
-
-  /// A push for a user whose job and message are still stored; nil: there is none.
-  public func notification(_ id: String, of user: UserID) throws -> NotificationRecord? {
-    let row = try db.first(
+  /// Replaces the registry of categories. Equal categories change nothing.
+  /// - Parameters:
+  ///   - categories: A JSON array.
+  ///   - version: The version to replace; nil: any version.
+  /// - Returns: The version that is stored now; nil: the store has another version than the one to replace.
+  public func setCategories(_ categories: [UInt8], replacing version: Int64?) throws -> Int64? {
+    let known = try reader.responses.categories()
+    let newest = known?.version ?? 0
+    guard version == nil || version == newest else { return nil }
+    guard known?.categories != categories else { return newest }
+    try db.run(
       """
-      SELECT rooms.name AS room, job.seq, sender.name AS sender, messages.push, \(Self.mayRespond) AS is_member
-      \(Self.notificationOfUser)
+      INSERT INTO categories (id, version, categories) VALUES (1, ?, ?)
+      ON CONFLICT (id) DO UPDATE SET version = excluded.version, categories = excluded.categories
       """,
-      [id, user.rawValue])
-    guard let row else { return nil }
-    return NotificationRecord(
-      message: MessageReference(room: RoomID(unchecked: row["room"]), seq: row["seq"]),
-      sender: UserID(unchecked: row["sender"]), push: try row.bytesIfAny("push"), isMember: row["is_member"])
-  }
-
-  /// The oldest responses above `id` that a sender has not received yet, without texts of rooms that the sender has
-  /// left.
-  public func responses(to sender: UserID, after id: Int64, limit: Int) throws -> [StoredResponse] {
-    try db.all(
-      """
-      SELECT responses.id, notification, rooms.name AS room_name, responses.seq, users.name AS user_name, action,
-        CASE WHEN \(Schema.isNotifications("rooms.name"))
-          OR EXISTS (SELECT 1 FROM members WHERE members.room = responses.room AND members.user = sender) THEN text END AS text,
-        posted
-      FROM responses JOIN rooms ON rooms.id = responses.room
-      JOIN users ON users.id = responses.user
-      WHERE sender = (SELECT id FROM users WHERE name = ?) AND NOT is_told AND responses.id > ?
-      ORDER BY responses.id LIMIT ?
-      """,
-      [sender.rawValue, id, limit]
-    ) { row in
-      StoredResponse(
-        id: row["id"], notification: row["notification"],
-        message: MessageReference(room: RoomID(unchecked: row["room_name"]), seq: row["seq"]),
-        user: UserID(unchecked: row["user_name"]), sender: sender, action: ActionID(unchecked: row["action"]),
-        text: row["text"], posted: row["posted"])
-    }
-  }
-
-  /// The senders for whom there are responses, at the start.
-  public func sendersWithResponses() throws -> [UserID] {
-    try db.all(
-      """
-      SELECT DISTINCT users.name FROM responses JOIN users ON users.id = responses.sender WHERE NOT is_told
-      """
-    ).map { UserID(unchecked: $0[0]) }
+      [newest + 1, Data(categories)])
+    return newest + 1
   }
 }

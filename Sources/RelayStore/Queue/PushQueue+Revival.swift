@@ -19,7 +19,7 @@ public enum Revival: Equatable, Sendable {
   }
 }
 
-extension Transaction {
+extension PushQueue {
   /// Sends a dead letter again, with the jobs that ended with it. Its attempts count from the start, and its log keeps
   /// the earlier ones.
   /// - Returns: The result and the recipient; nil when there is no such job, or not any more.

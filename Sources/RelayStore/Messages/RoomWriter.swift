@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-import Foundation
 import GRDB
 public import RelayProtocol
 
-extension Transaction {
+/// Creates and deletes rooms and memberships, and moves the marks of rooms and members.
+public struct RoomWriter: TransactionPart {
+  let transaction: Transaction
+
   /// Makes the user a member, and creates the room and the user's row if they do not exist.
   ///
   /// A new member has read and received everything so far. A name or an avatar that `user` lacks stays.
@@ -16,9 +18,9 @@ extension Transaction {
     within bounds: MembershipBounds = MembershipBounds(), mayCreate: Bool = true
   ) throws -> JoinedRoom {
     guard try mayCreate || row(of: room) != nil else { throw StoreError.noRoom(room) }
-    let state = try createRoom(room, epoch: epoch())
+    let state = try create(room, epoch: epoch())
     let id = try needRow(of: user)
-    try touch(user.id, lastSeen: now)
+    try transaction.people.touch(user.id, lastSeen: now)
     guard let known = try row(of: room) else { throw StoreError.noRoom(room) }
     try db.run(
       "INSERT INTO members (room, user, read, received) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
@@ -62,7 +64,7 @@ extension Transaction {
       left.members = members - 1
       cache[room] = left
     }
-    try abandonJobs("room = ? AND user = ?", [known.id, id], note: "not a member")
+    try transaction.queue.abandonJobs("room = ? AND user = ?", [known.id, id], note: "not a member")
     try forgetIfUnused(room)
     return true
   }
@@ -89,33 +91,13 @@ extension Transaction {
 
   /// Makes sure that the room exists.
   @discardableResult
-  public func createRoom(_ room: RoomID, epoch: @autoclosure () -> String) throws -> RoomState {
+  public func create(_ room: RoomID, epoch: @autoclosure () -> String) throws -> RoomState {
     if let known = try row(of: room) { return RoomState(room: room, known) }
     let epoch = epoch()
     try db.run("INSERT INTO rooms (name, epoch) VALUES (?, ?)", [room.rawValue, epoch])
     let created = WriterCache.Room(id: db.lastInsertedRowID, epoch: epoch, seq: 0, cursor: 0, first: 1)
     cache[room] = created
     return RoomState(room: room, created)
-  }
-
-  /// Stores the rooms of the user in which the newest token does not give the right `join`. In all other rooms of the
-  /// user it does.
-  public func withdraw(from rooms: Set<RoomID>, _ user: UserID) throws {
-    guard let id = try row(of: user) else { return }
-    try db.run(
-      """
-      UPDATE members SET is_withdrawn = NOT is_withdrawn
-      WHERE user = ?1 AND is_withdrawn <> EXISTS (
-        SELECT 1 FROM rooms WHERE rooms.id = members.room AND rooms.name IN (SELECT value FROM json_each(?2)))
-      """,
-      [id, rooms.sorted().asJSON])
-  }
-
-  /// Stores the claim `rooms` of the newest token of the user. Is `nil` when the token has no such claim.
-  public func save(grants: [UInt8]?, of user: UserID) throws {
-    let grants = grants.map { Data($0) }
-    try db.run(
-      "UPDATE users SET grants = ?2 WHERE id = ?1 AND grants IS NOT ?2", [needRow(of: user), grants])
   }
 
   /// Raises a member's marks, at most to the room's newest message. No effect if the user is no member.
@@ -128,20 +110,6 @@ extension Transaction {
       WHERE room = ?1 AND user = ?2 AND (read < ?3 OR received < ?4)
       """,
       [known.id, id, min(read ?? 0, known.seq), min(received ?? 0, known.seq)])
-  }
-
-  /// Stores a user's new name, avatar and handle; a nil value keeps the stored one. No effect on an unknown user
-  /// without a handle. Clients send handles here only.
-  public func rename(_ user: User) throws {
-    guard try user.handle != nil || row(of: user.id) != nil else { return }
-    _ = try needRow(of: user)
-  }
-
-  /// Raises the time at which the user was last seen.
-  public func touch(_ user: UserID, lastSeen: Timestamp) throws {
-    try db.run(
-      "UPDATE users SET last_seen = ?2 WHERE id = ?1 AND coalesce(last_seen, 0) < ?2",
-      [needRow(of: user), lastSeen.rawValue])
   }
 
   /// Raises the room's cursor, at most to its newest message.

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
 import GRDB
-import RelayProtocol
+public import RelayProtocol
 
-extension Transaction {
+/// Stores, edits and deletes messages.
+public struct MessageWriter: TransactionPart {
+  let transaction: Transaction
+
   static let updateRoom = "UPDATE rooms SET seq = ?, cursor = ?, first = ? WHERE id = ?"
   static let updateSender = "UPDATE members SET read = ? WHERE room = ? AND user = ?"
 
@@ -15,7 +18,7 @@ extension Transaction {
     guard var room = try row(of: draft.room) else { throw StoreError.noRoom(draft.room) }
     let sender = try needRow(of: draft.from)
     if let key = draft.key, let first = try seen(key, room, sender, at: draft.time) { return first }
-    let responded = try draft.response.map { try respond($0, posting: room.seq + 1) }
+    let responded = try draft.response.map { try transaction.responses.respond($0, posting: room.seq + 1) }
     if let responded, responded.isDuplicate {
       let seq = responded.response.posted ?? responded.response.message.seq
       return Appended(
@@ -29,16 +32,37 @@ extension Transaction {
     try db.run(Self.updateRoom, [room.seq, room.cursor, room.first, room.id])
     cache[draft.room] = room
     if let answered = responded?.response.message.seq {
-      try updateBadges(of: draft.from.id, reading: draft.room, upTo: answered)
-      try mark(draft.room, draft.from.id, read: answered)
+      try transaction.updates.storeBadges(of: draft.from.id, reading: draft.room, upTo: answered)
+      try transaction.rooms.mark(draft.room, draft.from.id, read: answered)
     } else {
       try db.run(Self.updateSender, [room.seq, room.id, sender])
     }
     if let key = draft.key { try remember(key, room, sender, at: draft.time) }
-    if !draft.silenced.isEmpty { try remember(draft.silenced, room, sender, at: draft.time) }
-    let jobs = try insert(draft.jobs, room, seq: room.seq, now: draft.time)
+    if !draft.silenced.isEmpty { try transaction.silenced.remember(draft.silenced, room, sender, at: draft.time) }
+    let jobs = try transaction.queue.insert(draft.jobs, room, seq: room.seq, now: draft.time)
     return Appended(
       seq: room.seq, time: draft.time, epoch: room.epoch, jobs: jobs, response: responded)
+  }
+
+  /// Stores a notification, which belongs to no room that users join, as ``append(_:)`` stores a message.
+  /// - Parameters:
+  ///   - draft: A message of the room of the user's notifications.
+  ///   - epoch: The epoch of that room, if this is its first notification.
+  /// - Returns: The stored notification and its jobs. For a duplicate these are the jobs of the first notification.
+  public func post(
+    _ draft: MessageDraft, epoch: @autoclosure () -> String
+  ) throws -> (stored: Appended, pushes: [DeviceID: String]) {
+    precondition(draft.room.isNotifications, "it belongs to no room")
+    _ = try transaction.rooms.create(draft.room, epoch: epoch())
+    let stored = try append(draft)
+    let rows = try db.all(
+      """
+      SELECT device, jobs.id FROM jobs JOIN rooms ON rooms.id = jobs.room
+      WHERE rooms.name = ? AND jobs.seq = ? ORDER BY jobs.number
+      """,
+      [draft.room.rawValue, stored.seq])
+    let pushes = rows.map { (DeviceID(unchecked: $0["device"]), $0["id"] as String) }
+    return (stored, Dictionary(pushes) { first, _ in first })
   }
 
   private func seen(_ key: String, _ room: WriterCache.Room, _ sender: Int64, at time: Timestamp) throws -> Appended? {

@@ -17,7 +17,7 @@ public struct ReportKeyOwner: Equatable, Sendable {
   }
 }
 
-extension Transaction {
+extension DeviceWriter {
   /// Valid report keys of one device. A key that the app could not save (a lost reply) does not invalidate the key that
   /// an extension uses.
   public static let maxReportKeys = 4
@@ -42,36 +42,10 @@ extension Transaction {
     try db.run("DELETE FROM report_keys WHERE user = ? AND device = ?", [id, device.rawValue])
     return try db.has("SELECT 1 FROM devices WHERE user = ? AND device = ?", [id, device.rawValue])
   }
-}
 
-extension Transaction {
   /// Revokes the report keys of all devices of a user.
   public func revokeReportKeys(of user: UserID) throws {
     guard let id = try row(of: user) else { return }
     try db.run("DELETE FROM report_keys WHERE user = ?", [id])
-  }
-}
-
-extension Reader {
-  /// The owner of a report key; nil if the key is unknown or was revoked.
-  public func ownerOfReportKey(hash: [UInt8]) throws -> ReportKeyOwner? {
-    let row = try db.first(
-      "SELECT users.name, device, users.grants FROM report_keys JOIN users ON users.id = user WHERE hash = ?",
-      [Data(hash)])
-    return try row.map {
-      ReportKeyOwner(
-        user: UserID(unchecked: $0["name"]), device: DeviceID(unchecked: $0["device"]),
-        grants: try $0.bytesIfAny("grants"))
-    }
-  }
-
-  /// True if the push `id` is addressed to this device.
-  public func isPush(_ id: String, to device: DeviceID, of user: UserID) throws -> Bool {
-    try db.has(
-      """
-      SELECT 1 FROM jobs JOIN users ON users.id = jobs.user
-      WHERE jobs.id = ? AND users.name = ? AND jobs.device = ?
-      """,
-      [id, user.rawValue, device.rawValue])
   }
 }

@@ -2,7 +2,10 @@
 import GRDB
 public import RelayProtocol
 
-extension Reader {
+/// Reads the push queue.
+public struct QueueReader {
+  let db: Database
+
   /// Returns `nil` if there is no such job, or not any more.
   public func job(_ id: String) throws -> JobRecord? {
     try db.first("\(JobRecord.query) WHERE jobs.id = ?", [id], JobRecord.init(_:))
@@ -33,7 +36,7 @@ extension Reader {
   /// their queues, the ends of leases, throttled jobs and updates. A device's further jobs can be claimed when the one
   /// being sent is finished.
   /// - Parameters:
-  ///   - capacity: As of ``Transaction/claim(limit:now:leaseUntil:capacity:)``: jobs of lanes without any do not count.
+  ///   - capacity: As of ``PushQueue/claim(limit:now:leaseUntil:capacity:)``: jobs of lanes without any do not count.
   ///   - updateCapacity: The same for updates.
   public func nextDue(capacity: [Lane: Int] = [:], updateCapacity: [Lane: Int] = [:]) throws -> Timestamp? {
     let jobs = try lanes().filter { capacity[$0] != 0 }.map { lane in
@@ -52,7 +55,7 @@ extension Reader {
     return times.compactMap { $0 }.min().map(Timestamp.init(rawValue:))
   }
 
-  /// True if ``Transaction/storePendingUpdates()`` has anything to store.
+  /// True if ``UpdateQueue/storePending()`` has anything to store.
   public func hasPendingUpdates() throws -> Bool { try db.has("SELECT 1 FROM pending_changes") }
 
   /// The number of jobs in each state that has any.
@@ -83,6 +86,27 @@ extension Reader {
       "SELECT state, count(*) AS count FROM jobs INDEXED BY jobs_aside WHERE \(Schema.aside) GROUP BY state")
     for row in aside { counts[try row.choice("state")] = row["count"] }
     return (counts, oldest)
+  }
+
+  /// True if the push `id` is addressed to this device.
+  public func isPush(_ id: String, to device: DeviceID, of user: UserID) throws -> Bool {
+    try db.has(
+      """
+      SELECT 1 FROM jobs JOIN users ON users.id = jobs.user
+      WHERE jobs.id = ? AND users.name = ? AND jobs.device = ?
+      """,
+      [id, user.rawValue, device.rawValue])
+  }
+
+  /// The users who were silenced when a message was sent and were not notified since, by name.
+  public func silenced(_ room: RoomID, _ seq: Int64) throws -> [UserID] {
+    try db.all(
+      """
+      SELECT users.name FROM silenced JOIN users ON users.id = silenced.user
+      WHERE room = (SELECT id FROM rooms WHERE name = ?) AND seq = ? AND notified IS NULL ORDER BY users.name
+      """,
+      [room.rawValue, seq]
+    ).map { UserID(unchecked: $0[0]) }
   }
 
   /// A condition on `job`: it can be claimed once it is due.

@@ -15,7 +15,7 @@ public struct Unread: Equatable, Sendable {
   }
 }
 
-extension Reader {
+extension MessageReader {
   /// The unread messages of the user: in each room that has any, including muted rooms, and the total of all rooms that
   /// are not muted.
   /// - Parameter now: A room may be muted until a time.

@@ -2,7 +2,10 @@
 import GRDB
 public import RelayProtocol
 
-extension Transaction {
+/// Registers and forgets devices and their keys.
+public struct DeviceWriter: TransactionPart {
+  let transaction: Transaction
+
   /// Registers a device, or renews its registration.
   ///
   /// A token, for calls or not, belongs to one device of one user. Another device with this token is removed, with its
@@ -21,7 +24,7 @@ extension Transaction {
       """,
       [device.token, device.platform.rawValue, device.voipToken, id, device.id.rawValue])
     for row in former { try remove(row["device"], ofRow: row["id"]) }
-    let (lane, formerLane) = (Lane(of: device), try lane(of: device.id.rawValue, ofRow: id))
+    let (lane, formerLane) = (Lane(of: device), try transaction.queue.lane(of: device.id.rawValue, ofRow: id))
     try db.run(
       """
       INSERT INTO devices
@@ -39,7 +42,7 @@ extension Transaction {
         device.criteria, device.allowsAlerts, device.allowsTimeSensitive, device.locale, device.timeZone,
         device.environment?.rawValue, device.topic,
       ])
-    if let formerLane, formerLane != lane { try setLane(lane, of: device.id.rawValue, ofRow: id) }
+    if let formerLane, formerLane != lane { try transaction.queue.setLane(lane, of: device.id.rawValue, ofRow: id) }
     for table in ["focus", "filters"] {
       try db.run("UPDATE \(table) SET number = NULL WHERE user = ? AND device = ?", [id, device.id.rawValue])
     }
@@ -62,7 +65,7 @@ extension Transaction {
     try db.run("DELETE FROM devices WHERE user = ? AND device = ?", [user, device])
     guard db.changesCount == 1 else { return false }
     try db.run("DELETE FROM updates WHERE user = ? AND device = ?", [user, device])
-    try abandonJobs("user = ? AND device = ?", [user, device], note: "no device")
+    try transaction.queue.abandonJobs("user = ? AND device = ?", [user, device], note: "no device")
     return true
   }
 }

@@ -2,16 +2,19 @@
 import GRDB
 public import RelayProtocol
 
-extension Reader {
+/// Reads messages and the counts of unread ones.
+public struct MessageReader {
+  let db: Database
+
   /// The oldest messages above `seq`; `more` says that newer ones follow. nil: there is no such room.
   /// - Parameters:
   ///   - kept: So many of the newest are the history, whatever else is still there.
   ///   - mostBytes: With longer bodies and pushes together there are none, and `exceeds` is true.
   ///   - pageBytes: No more is read than bodies and pushes of so many bytes, and `more` is true; one message at least.
-  public func messages(
+  public func page(
     _ room: RoomID, after seq: Int64, limit: Int, kept: Int = .max, mostBytes: Int? = nil, pageBytes: Int = .max
   ) throws -> MessagePage? {
-    try page(
+    try read(
       room,
       """
       SELECT \(StoredMessage.columns) FROM messages JOIN users AS sender ON sender.id = messages.sender
@@ -25,10 +28,10 @@ extension Reader {
   ///   - kept: So many of the newest are the history, whatever else is still there.
   ///   - mostBytes: With longer bodies and pushes together there are none, and `exceeds` is true.
   ///   - pageBytes: No more is read than bodies and pushes of so many bytes, and `more` is true; one message at least.
-  public func messages(
+  public func page(
     _ room: RoomID, before seq: Int64?, limit: Int, kept: Int = .max, mostBytes: Int? = nil, pageBytes: Int = .max
   ) throws -> MessagePage? {
-    var page = try page(
+    var page = try read(
       room,
       """
       SELECT \(StoredMessage.columns) FROM messages JOIN users AS sender ON sender.id = messages.sender
@@ -95,7 +98,7 @@ extension Reader {
       [room.rawValue], UndecidedRecord.init(_:))
   }
 
-  private func page(
+  private func read(
     _ room: RoomID, _ query: String, from seq: Int64, limit: Int, kept: Int, mostBytes: Int?, pageBytes: Int
   ) throws -> MessagePage? {
     let found = try db.first("SELECT id, epoch, seq, first FROM rooms WHERE name = ?", [room.rawValue])

@@ -6,18 +6,16 @@ import RelayProtocol
 ///
 /// If a gateway could not take a push, or its sender's pace delayed it, then the later messages of the room that would
 /// look and sound alike are merged with it. Messages that can go out at once go out one by one.
-extension Transaction {
-  /// The messages that waited and that one push covers at most. Another push covers the rest.
-  public static let mostCoalesced = 1_000
-  /// The number of jobs that one call of ``claim(limit:now:leaseUntil:capacity:)`` reads, except that it
+extension Digests {
+  /// The number of jobs that one call of ``PushQueue/claim(limit:now:leaseUntil:capacity:)`` reads, except that it
   /// completes a room. The next calls read the others.
-  static let mostMergedAtOnce = 2 * mostCoalesced
+  static let mostMergedAtOnce = 2 * PushQueue.mostCoalesced
 
   /// Moves throttled jobs whose time has come into the order of their rooms.
   func endWaits(now: Timestamp) throws {
     let ended = try db.all(
       "SELECT user, device, room FROM jobs WHERE \(JobEvent.waitEnded.condition) AND due <= ? ORDER BY due LIMIT ?",
-      [now.rawValue, Self.mostCoalesced])
+      [now.rawValue, PushQueue.mostCoalesced])
     for queue in Set(ended.map(JobQueue.init(_:))) {
       try db.run(
         """
@@ -25,7 +23,7 @@ extension Transaction {
         WHERE \(Schema.aside) AND \(JobEvent.waitEnded.condition) AND user = ? AND room = ? AND device = ? AND due <= ?
         """,
         [queue.user, queue.room, queue.device, now.rawValue])
-      try promoteAnew(in: queue)
+      try transaction.queue.promoteAnew(in: queue)
     }
   }
 
@@ -36,13 +34,13 @@ extension Transaction {
     guard budget > 0 else { return nil }
     let late = try lateJobs(in: queue, now: now)
     // The last one is merged in a later call, when it is the first of its queue.
-    if late.count > Self.mostCoalesced, let last = late.last {
+    if late.count > PushQueue.mostCoalesced, let last = late.last {
       try db.run("UPDATE jobs SET is_late = 1 WHERE number = ?", [last.number])
     }
     budget -= late.count
     var groups: [LateJob.Look: (jobs: [LateJob], count: Int)] = [:]
     for job in late {
-      if let group = groups[job.look], group.count + job.count > Self.mostCoalesced {
+      if let group = groups[job.look], group.count + job.count > PushQueue.mostCoalesced {
         try merge(group.jobs)
         groups[job.look] = nil
       }
@@ -50,7 +48,7 @@ extension Transaction {
       groups[job.look, default: ([], 0)].count += job.count
     }
     for group in groups.values { try merge(group.jobs) }
-    try promote(in: queue)
+    try transaction.queue.promote(in: queue)
     return try db.first(
       """
       SELECT id FROM jobs INDEXED BY jobs_member
@@ -76,7 +74,7 @@ extension Transaction {
         AND job.collapse_room IS NULL AND messages.push_kind IS NULL
       ORDER BY job.seq LIMIT ?
       """,
-      [queue.user, queue.room, queue.device, now.rawValue, now.rawValue, Self.mostCoalesced + 1]
+      [queue.user, queue.room, queue.device, now.rawValue, now.rawValue, PushQueue.mostCoalesced + 1]
     ).map(LateJob.init(_:))
   }
 
@@ -110,7 +108,7 @@ private struct LateJob {
     let style: String?
   }
 
-  /// - Parameter row: Of ``Transaction/lateJobs(in:now:)``.
+  /// - Parameter row: Of ``Digests/lateJobs(in:now:)``.
   init(_ row: Row) {
     number = row["number"]
     id = row["id"]

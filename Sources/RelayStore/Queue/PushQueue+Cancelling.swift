@@ -3,7 +3,7 @@ import GRDB
 public import RelayProtocol
 
 /// Cancels jobs that have lost their reason.
-extension Transaction {
+extension PushQueue {
   /// Cancels the user's jobs for messages of the room up to `seq` that are not being sent, held ones too.
   /// - Parameter sparesCalls: True if calls go on ringing: only a user who reads the call has answered it.
   /// - Returns: The number of cancelled jobs.
@@ -55,7 +55,7 @@ extension Transaction {
         [note, now.rawValue] + arguments)
     }
     for (isHeld, rows) in zip([true, false], cancelled) {
-      for row in rows where row["is_digest"] { try handOver(row["id"], isHeld: isHeld) }
+      for row in rows where row["is_digest"] { try transaction.digests.handOver(row["id"], isHeld: isHeld) }
     }
     for queue in Set(cancelled[1].map(JobQueue.init(_:))) { try promote(in: queue) }
     return cancelled.reduce(0) { $0 + $1.count }

@@ -3,7 +3,7 @@ import Foundation
 import GRDB
 public import RelayProtocol
 
-extension Transaction {
+extension MessageWriter {
   /// Replaces the body of a message. Later pushes contain the new body, and phones that show the message get an update.
   /// - Parameters:
   ///   - user: Changes the message only if this user sent it; nil: whoever sent it.
@@ -17,7 +17,7 @@ extension Transaction {
   ) throws -> Edited? {
     try change(room, seq, by: user, at: time ?? now) { room in
       try db.run("UPDATE messages SET body = ? WHERE room = ? AND seq = ?", [Data(body), room, seq])
-      if isTold { try update(room, seq, .edited) }
+      if isTold { try transaction.updates.store(room, seq, .edited) }
     }
   }
 
@@ -31,7 +31,7 @@ extension Transaction {
     _ room: RoomID, _ seq: Int64, by user: UserID? = nil, at time: Timestamp? = nil
   ) throws -> Edited? {
     try change(room, seq, by: user, at: time ?? now) { room in
-      try update(room, seq, .deleted)
+      try transaction.updates.store(room, seq, .deleted)
       try db.run(
         """
         UPDATE messages
@@ -40,7 +40,7 @@ extension Transaction {
         WHERE room = ? AND seq = ?
         """,
         [room, seq])
-      try cancelJobs("room = ? AND seq = ?", [room, seq], note: "deleted")
+      try transaction.queue.cancelJobs("room = ? AND seq = ?", [room, seq], note: "deleted")
     }
   }
 

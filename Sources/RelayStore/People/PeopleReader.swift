@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+import Foundation
 import GRDB
 public import RelayProtocol
 
-extension Reader {
+/// Reads users with their devices and reports.
+public struct PeopleReader {
+  let db: Database
+
   /// Returns `nil` for a user who has no row.
   public func user(_ user: UserID) throws -> UserRecord? {
     try users([user]).first
@@ -26,5 +30,17 @@ extension Reader {
     }
     let belongings = try Belongings(db, of: rows.map { $0["id"] })
     return try rows.map(belongings.user)
+  }
+
+  /// The owner of a report key; nil if the key is unknown or was revoked.
+  public func ownerOfReportKey(hash: [UInt8]) throws -> ReportKeyOwner? {
+    let row = try db.first(
+      "SELECT users.name, device, users.grants FROM report_keys JOIN users ON users.id = user WHERE hash = ?",
+      [Data(hash)])
+    return try row.map {
+      ReportKeyOwner(
+        user: UserID(unchecked: $0["name"]), device: DeviceID(unchecked: $0["device"]),
+        grants: try $0.bytesIfAny("grants"))
+    }
   }
 }

@@ -4,7 +4,7 @@ import GRDB
 import RelayJSON
 public import RelayProtocol
 
-extension Transaction {
+extension PushQueue {
   /// Stores jobs for a message. If a job for the same message and device exists, in any state, it stays: the relay may
   /// decide a message again after a crash, and must not push it twice. A job is cancelled at once if its device is not
   /// registered any more, or if its recipient has left the room.
@@ -22,11 +22,11 @@ extension Transaction {
     try jobs.compactMap { job in
       let queue = try JobQueue(user: needRow(of: job.user), device: job.device.rawValue, room: room.id)
       if job.isSilent {
-        try insertSilent(queue, seq: seq)
+        try transaction.updates.insertSilent(queue, seq: seq)
         return nil
       }
       guard job.isNotifyAnyway else { return try insert(job, queue, seq: seq, now: now) }
-      return try insertAnyway(job, queue, seq: seq, now: now)
+      return try transaction.silenced.insert(job, queue, seq: seq, now: now)
     }
   }
 
@@ -102,11 +102,11 @@ extension Transaction {
     guard let row = finished.first else { return false }
     if row["is_digest"] {
       switch state {
-      case .sent, .dead: try finishMerged(into: id, now: now)
-      case .cancelled, .expired: try handOver(id, isHeld: false)
+      case .sent, .dead: try transaction.digests.finishMerged(into: id, now: now)
+      case .cancelled, .expired: try transaction.digests.handOver(id, isHeld: false)
       }
     }
-    if state == .sent { try expectMiss(of: id) }
+    if state == .sent { try transaction.updates.expectMiss(of: id) }
     try promote(in: JobQueue(row))
     return true
   }
@@ -157,7 +157,7 @@ extension Transaction {
   ) throws -> Bool {
     let claimed = try db.first(
       """
-      SELECT messages.is_deleted, members.read >= job.seq AS is_read, \(Reader.isAnsweredCall) AS is_answered
+      SELECT messages.is_deleted, members.read >= job.seq AS is_read, \(ResponseReader.isAnsweredCall) AS is_answered
       FROM jobs AS job
       LEFT JOIN messages ON messages.room = job.room AND messages.seq = job.seq
       LEFT JOIN members ON members.room = job.room AND members.user = job.user

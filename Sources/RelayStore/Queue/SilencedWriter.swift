@@ -8,14 +8,17 @@ public enum Notified: Equatable, Sendable {
   case users([UserID])
   /// Another user sent the message.
   case notSender
-  /// ``Transaction/notifyWindow`` is over.
+  /// ``SilencedWriter/notifyWindow`` is over.
   case tooLate
-  /// The sender has notified one of them ``Transaction/mostNotified`` times within ``Transaction/notifyRateWindow``,
+  /// The sender has notified one of them ``SilencedWriter/mostNotified`` times within ``SilencedWriter/notifyRateWindow``,
   /// and may again at this time. Nobody was notified.
   case tooMany(until: Timestamp)
 }
 
-extension Transaction {
+/// Notify Anyway: the users who were silenced when a message was sent, and their jobs.
+public struct SilencedWriter: TransactionPart {
+  let transaction: Transaction
+
   /// The time after a message in which its sender may notify anyway.
   public static let notifyWindow = Duration.seconds(600)
   public static let notifyRateWindow = Duration.seconds(60)
@@ -23,7 +26,7 @@ extension Transaction {
   public static let mostNotified = 5
 
   /// Records that the sender of a message notifies users who were silenced when it was sent. In the same transaction
-  /// the caller passes their pushes to ``insert(_:room:seq:)``.
+  /// the caller passes their pushes to ``PushQueue/insert(_:room:seq:)``.
   /// - Parameter users: nil: all silenced users.
   /// - Returns: nil when the message is not stored, or was deleted.
   public func notify(
@@ -76,13 +79,13 @@ extension Transaction {
       """,
       [room.id, room.seq, sender, time.rawValue, silenced.asJSON])
     // Deletes more rows than it has added, so that the table stays small and no message waits long for the purge.
-    try purgeSilenced(most: 2 * silenced.count)
+    try purge(most: 2 * silenced.count)
   }
 
   /// Deletes silenced users whom the sender of their message cannot notify any more, at most so many.
   /// - Returns: The number of deleted rows.
   @discardableResult
-  public func purgeSilenced(most: Int = mostPurged) throws -> Int {
+  public func purge(most: Int = PushQueue.mostPurged) throws -> Int {
     // A notification of the last moment still counts for the rate.
     let end = now - Self.notifyWindow - Self.notifyRateWindow
     try db.run(
@@ -95,19 +98,19 @@ extension Transaction {
   }
 
   /// Stores a job that notifies anyway.
-  func insertAnyway(_ job: JobDraft, _ queue: JobQueue, seq: Int64, now: Timestamp) throws -> String? {
+  func insert(_ job: JobDraft, _ queue: JobQueue, seq: Int64, now: Timestamp) throws -> String? {
     let known = try db.all(
       """
       SELECT \(StoredJob.columns) FROM jobs WHERE user = ? AND device = ? AND room = ? AND seq = ? ORDER BY round
       """,
       [queue.user, queue.device, queue.room, seq], StoredJob.init(_:))
-    guard let first = known.first else { return try insert(job, queue, seq: seq, now: now) }
+    guard let first = known.first else { return try transaction.queue.insert(job, queue, seq: seq, now: now) }
     guard known.count == 1, !first.isNotifyAnyway else { return nil }
-    let head = try first.mergedInto.flatMap { try storedJob($0) }
+    let head = try first.mergedInto.flatMap { try transaction.queue.storedJob($0) }
     let hasLeft = !first.isOpen || head.map { !$0.isOpen || $0.isUnknown } ?? (first.isDigest && first.isUnknown)
     guard !hasLeft else {
       let target = (first.state == .merged ? head : nil)?.target ?? first.collapse
-      return try insert(job, queue, seq: seq, round: 1, collapse: target, now: now)
+      return try transaction.queue.insert(job, queue, seq: seq, round: 1, collapse: target, now: now)
     }
     try notifyAnyway(first, as: job)
     return first.id
@@ -115,30 +118,17 @@ extension Transaction {
 
   /// Has a job that was not sent yet notify anyway. It leaves its digest, because the others are not to notify anyway.
   private func notifyAnyway(_ known: StoredJob, as job: JobDraft) throws {
-    if known.isDigest { try split(known) }
+    if known.isDigest { try transaction.digests.split(known) }
     try db.run(
       "UPDATE jobs SET is_notify_anyway = 1, level = ?, explanation = coalesce(?, explanation) WHERE number = ?",
       [job.level, job.explanation.map { String(decoding: $0, as: UTF8.self) }, known.number])
     switch known.state {
     case .merged:
-      try separate(known, on: .released, due: now)
-      try promote(in: known.queue)
+      try transaction.digests.separate(known, on: .released, due: now)
+      try transaction.queue.promote(in: known.queue)
     // The gateway has set the time of the next attempt.
     case .retrying: break
-    default: try release(known)
+    default: try transaction.queue.release(known)
     }
-  }
-}
-
-extension Reader {
-  /// The users who were silenced when a message was sent and were not notified since, by name.
-  public func silenced(_ room: RoomID, _ seq: Int64) throws -> [UserID] {
-    try db.all(
-      """
-      SELECT users.name FROM silenced JOIN users ON users.id = silenced.user
-      WHERE room = (SELECT id FROM rooms WHERE name = ?) AND seq = ? AND notified IS NULL ORDER BY users.name
-      """,
-      [room.rawValue, seq]
-    ).map { UserID(unchecked: $0[0]) }
   }
 }

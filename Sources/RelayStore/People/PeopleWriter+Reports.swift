@@ -2,7 +2,7 @@
 import GRDB
 public import RelayProtocol
 
-extension Transaction {
+extension PeopleWriter {
   /// Stores the newest focus report of one device, in place of the report before.
   public func save(_ focus: FocusRecord, of user: UserID) throws {
     try save([focus], of: user)

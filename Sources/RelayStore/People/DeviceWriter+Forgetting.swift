@@ -22,7 +22,7 @@ public enum ForgettingScope: Sendable {
 
 /// The relay deletes tokens that gateways refuse, but not of too many devices at once: then the gateway is probably at
 /// fault.
-extension Transaction {
+extension DeviceWriter {
   /// The number of an app's tokens that the relay may always delete within ``forgettingHour``.
   public static let leastForgotten = 20
   /// The inverse of the share of an app's devices that the relay may delete within ``forgettingHour``, if that is more.

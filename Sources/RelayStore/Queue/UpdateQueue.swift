@@ -5,7 +5,9 @@ public import RelayProtocol
 
 /// The queue of pushes that follow an earlier one: edits, deletions, missed calls, badges and silent pushes. A newer
 /// update of the same message and device replaces the older.
-extension Transaction {
+public struct UpdateQueue: TransactionPart {
+  let transaction: Transaction
+
   /// Between two badges of a device that come without a message.
   public static let badgePause = Duration.seconds(60)
   /// Between two pushes that wake an app on a device. From Apple's "Pushing background updates to your app".
@@ -22,8 +24,8 @@ extension Transaction {
   // MARK: Storing updates
 
   /// Updates the phones that show a message by itself, because it has changed. If many do, most of the updates follow
-  /// in slices: see ``storePendingUpdates()``.
-  func update(_ room: Int64, _ seq: Int64, _ kind: UpdateKind) throws {
+  /// in slices: see ``storePending()``.
+  func store(_ room: Int64, _ seq: Int64, _ kind: UpdateKind) throws {
     let change = Change(room: room, seq: seq, kind: kind)
     let stored = try storeUpdates(of: change, after: Position(), limit: Self.maxUpdatesWithChange)
     if let next = stored.next {
@@ -37,7 +39,7 @@ extension Transaction {
   }
 
   /// Stores the next slice of the updates of pending edits and deletions.
-  public func storePendingUpdates() throws {
+  public func storePending() throws {
     var left = Self.maxUpdateSlice
     while left > 0 {
       let pending = try db.first("SELECT room, seq, kind, user, device, id FROM pending_changes ORDER BY id LIMIT 1")
@@ -120,7 +122,7 @@ extension Transaction {
   /// the read mark is raised.
   /// - Returns: True if there are such phones.
   @discardableResult
-  public func updateBadges(of user: UserID, reading room: RoomID, upTo seq: Int64) throws -> Bool {
+  public func storeBadges(of user: UserID, reading room: RoomID, upTo seq: Int64) throws -> Bool {
     guard let known = try row(of: room), let id = try row(of: user) else { return false }
     let devices = try db.all(
       """
@@ -159,7 +161,7 @@ extension Transaction {
     _ kind: UpdateKind, job: String?, user: Int64, device: String, room: Int64, seq: Int64, due: Timestamp,
     lane known: Lane? = nil
   ) throws {
-    guard let lane = try known ?? lane(of: device, ofRow: user) else { return }
+    guard let lane = try known ?? transaction.queue.lane(of: device, ofRow: user) else { return }
     // One that is being sent is sent again; a call that may be missed is changed by its deletion alone.
     try db.run(
       """
@@ -192,11 +194,11 @@ extension Transaction {
 
   /// Claims due updates that are still needed. The caller must finish each before `leaseUntil`.
   /// - Parameter capacity: The maximum of each lane, where `limit` is not its only bound.
-  public func claimUpdates(
+  public func claim(
     limit: Int, now: Timestamp, leaseUntil: Timestamp, capacity: [Lane: Int] = [:]
   ) throws -> [UpdateClaim] {
     var found: [DueUpdate] = []
-    for lane in try reader.lanesOfUpdates() {
+    for lane in try reader.queue.lanesOfUpdates() {
       let limit = min(limit, capacity[lane] ?? limit)
       if limit > 0 { found += try dueUpdates(of: lane, limit: limit, now: now) }
     }
@@ -268,23 +270,27 @@ extension Transaction {
         [update.room, update.seq, update.user]
       ) { .silent(RoomID(unchecked: $0["name"]), epoch: $0["epoch"], try StoredMessage($0)) }
     case .edited, .deleted, .missed:
-      if update.kind == .missed, try isAnswered(update.room, update.seq, by: update.user) { return nil }
+      if update.kind == .missed, try transaction.responses.isAnswered(update.room, update.seq, by: update.user) {
+        return nil
+      }
       guard let job = update.job, try db.has("SELECT 1 FROM jobs WHERE id = ? AND state = 'sent'", [job]) else {
         return nil
       }
-      return try change(of: job, isDeleted: update.kind == .deleted, &shared).map { .change(update.kind, $0) }
+      return try transaction.queue.change(of: job, isDeleted: update.kind == .deleted, &shared).map {
+        .change(update.kind, $0)
+      }
     }
   }
 
   /// Ends an update, unless another change came meanwhile.
-  public func finishUpdate(_ id: String) throws {
+  public func finish(_ id: String) throws {
     try db.run("DELETE FROM updates WHERE id = ? AND NOT is_again", [id])
     try db.run("UPDATE updates SET lease = NULL, is_again = 0 WHERE id = ?", [id])
   }
 
   /// Sends an update again later.
   /// - Parameter wasTried: False if the gateway did not try, so that the attempt does not count.
-  public func retryUpdate(_ id: String, due: Timestamp, wasTried: Bool = true) throws {
+  public func retry(_ id: String, due: Timestamp, wasTried: Bool = true) throws {
     try db.run(
       "UPDATE updates SET lease = NULL, is_again = 0, due = ?, attempts = max(0, attempts - ?) WHERE id = ?",
       [due.rawValue, wasTried ? 0 : 1, id])

@@ -6,7 +6,9 @@ import RelayProtocol
 ///
 /// They are `merged` and refer to that job, the digest head. They end with it. If only the digest head's own message
 /// leaves, because the job is cancelled or expires, then one of the others becomes the digest head.
-extension Transaction {
+struct Digests: TransactionPart {
+  let transaction: Transaction
+
   /// Merges an open job, and the jobs that were merged into it, into another job of the same device.
   ///
   /// A job whose push may have reached the phone is not merged, because the phone would show it twice, unless the
@@ -18,7 +20,7 @@ extension Transaction {
     else { return false }
     try absorb(job.number, digest: job.isDigest ? job.id : nil, into: head.id)
     try db.run("UPDATE jobs SET digest = coalesce(digest, '[]') WHERE number = ?", [head.number])
-    try promote(in: job.queue)
+    try transaction.queue.promote(in: job.queue)
     return true
   }
 
@@ -79,7 +81,7 @@ extension Transaction {
       try db.run(
         "UPDATE jobs SET digest = '[]', level = (SELECT level FROM jobs WHERE id = ?) WHERE id = ?", [id, head])
     }
-    if !isHeld { try promote(in: JobQueue(newest)) }
+    if !isHeld { try transaction.queue.promote(in: JobQueue(newest)) }
   }
 
   /// Ends the jobs that are merged into another one and have expired.

@@ -22,7 +22,7 @@ public enum JobRuling: Equatable, Sendable {
   case merge(into: String, level: String? = nil)
 }
 
-extension Transaction {
+extension PushQueue {
   /// Applies a ruling to a job that is neither finished nor being sent.
   ///
   /// A job cannot become the digest head if it is merged, finished or being sent, belongs to another device, or
@@ -45,7 +45,7 @@ extension Transaction {
     case .cancel(let reason): try cancelJobs("number = ?", [job.number], note: reason)
     case .expire: try cancelJobs("number = ?", [job.number], note: "expired", as: .expired)
     case .merge(let head, let level):
-      guard let head = try storedJob(head), try merge(job, into: head) else { return false }
+      guard let head = try storedJob(head), try transaction.digests.merge(job, into: head) else { return false }
       try db.run("UPDATE jobs SET level = coalesce(?, level) WHERE number = ?", [level, job.number])
     }
     if let explanation {
@@ -53,12 +53,6 @@ extension Transaction {
         "UPDATE jobs SET explanation = ? WHERE number = ?", [String(decoding: explanation, as: UTF8.self), job.number])
     }
     return true
-  }
-
-  /// Records that a fact has changed by which the relay decides the user's pushes. The caller decides earlier jobs
-  /// again. If the relay is killed before, the next start does; see ``Reader/changedUsers(after:limit:)``.
-  public func noteChange(of user: UserID) throws {
-    try db.run("UPDATE users SET changed = ? WHERE id = ?", [now.rawValue, needRow(of: user)])
   }
 
   /// Makes all held jobs due at `time` at the latest.
@@ -107,9 +101,9 @@ extension Transaction {
 
   /// - Parameter longest: The maximum of the hold, counted from the creation of the job.
   private func hold(_ job: StoredJob, until time: Timestamp, longest: Duration? = nil) throws {
-    if job.state == .merged { try separate(job, on: .held, due: time) }
+    if job.state == .merged { try transaction.digests.separate(job, on: .held, due: time) }
     // The other messages of its digest are not held with it.
-    if job.isDigest { try split(job) }
+    if job.isDigest { try transaction.digests.split(job) }
     try db.run(
       """
       UPDATE jobs SET \(JobEvent.held.assignment), is_next = 0, due = min(?1, coalesce(created + ?2, ?1))

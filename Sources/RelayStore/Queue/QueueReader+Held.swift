@@ -50,7 +50,7 @@ public struct OpenJob: Equatable, Sendable {
   }
 }
 
-extension Reader {
+extension QueueReader {
   /// A user's jobs that can be decided again, the newest first, and the start of the next page; nil: there is none.
   /// - Parameter before: The start that the page before returned; nil: the newest job.
   public func openJobs(
@@ -105,7 +105,7 @@ extension Reader {
   }
 }
 
-extension Reader {
+extension QueueReader {
   /// True if a fact of the decision may have changed since the job was made, for example while the job was being sent
   /// and could not be decided again.
   public func isOutdated(_ id: String) throws -> Bool {
@@ -146,7 +146,7 @@ extension Reader {
 }
 
 extension OpenJob {
-  /// The columns of ``Reader/openJobs(of:before:limit:)``.
+  /// The columns of ``QueueReader/openJobs(of:before:limit:)``.
   fileprivate init(_ row: Row) throws {
     let read: Int64? = row["read"]
     self.init(

@@ -7,7 +7,7 @@ public struct JobPosition: Sendable {
   let number: Int64
 }
 
-extension Reader {
+extension QueueReader {
   /// The newest jobs, newest first; without conditions, the jobs of all users in all states.
   /// - Parameter position: The position of the last job of the page before; nil: the page begins with the newest job.
   public func jobs(

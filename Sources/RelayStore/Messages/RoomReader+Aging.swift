@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+import GRDB
+public import RelayProtocol
+
+extension RoomReader {
+  /// A room that may have messages beyond its retention.
+  public struct Aging: Equatable, Sendable {
+    public let room: RoomID
+    /// Messages in the history.
+    public let count: Int64
+    /// The time of the oldest of these messages; nil: there is none.
+    public let oldest: Timestamp?
+    /// There are messages before the history that no push needs any more.
+    public let hasLeftovers: Bool
+    /// The room has no members and never had a message.
+    public let isUnused: Bool
+
+    /// True if there is enough to do for a transaction.
+    public func isDue(_ retention: Retention, now: Timestamp) -> Bool {
+      if hasLeftovers || count - Int64(clamping: retention.count) >= MessageWriter.trimmedAtOnce { return true }
+      guard count > 0, retention.count > 0 else { return count > 0 }
+      guard let age = retention.age, let oldest else { return false }
+      return oldest < now - age
+    }
+  }
+
+  /// A page of all rooms in the order of their rows, behind `after`, and the start of the next page; nil: there is
+  /// none.
+  public func aging(after: Int64, limit: Int) throws -> (rooms: [Aging], next: Int64?) {
+    let rows = try db.all(
+      """
+      SELECT id, name, seq - first + 1 AS count,
+        (SELECT time FROM messages WHERE room = rooms.id AND seq >= first ORDER BY seq LIMIT 1) AS oldest,
+        EXISTS (
+          SELECT 1 FROM messages AS old
+          WHERE room = rooms.id AND seq < first AND NOT \(Schema.isNeeded("old"))) AS has_leftovers,
+        seq = 0 AND NOT EXISTS (SELECT 1 FROM members WHERE room = rooms.id) AS is_unused
+      FROM rooms WHERE id > ? ORDER BY id LIMIT ?
+      """,
+      [after, limit])
+    let rooms = rows.map { row in
+      Aging(
+        room: RoomID(unchecked: row["name"]), count: row["count"], oldest: row.time("oldest"),
+        hasLeftovers: row["has_leftovers"], isUnused: row["is_unused"])
+    }
+    return (rooms, rows.count < limit ? nil : rows.last?["id"])
+  }
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import GRDB
+public import RelayProtocol
+
+/// Changes the profiles, preferences, blocks and reports of users.
+public struct PeopleWriter: TransactionPart {
+  let transaction: Transaction
+
+  /// Stores the user's preferences, in place of the preferences before.
+  public func save(_ preferences: Preferences, of user: UserID) throws {
+    let text = preferences == Preferences() ? nil : try StoredJSON.text(of: preferences)
+    try db.run("UPDATE users SET preferences = ? WHERE id = ?", [text, needRow(of: user)])
+  }
+
+  /// The maximum of users whom one user can block.
+  public static let mostBlocked = 1_000
+
+  /// Blocks a name for the user. A block stores the name, so it makes no row of an unknown user.
+  ///
+  /// One past ``mostBlocked`` throws ``StoreError/tooMany(_:)``.
+  /// - Returns: False if the name was blocked already.
+  @discardableResult
+  public func block(_ other: UserID, by user: UserID) throws -> Bool {
+    let id = try needRow(of: user)
+    try db.run("INSERT INTO blocks (user, other) VALUES (?, ?) ON CONFLICT DO NOTHING", [id, other.rawValue])
+    guard db.changesCount == 1 else { return false }
+    let count: Int = try db.first("SELECT count(*) FROM blocks WHERE user = ?", [id])?[0] ?? 0
+    if count > Self.mostBlocked { throw StoreError.tooMany(.blockedUsers) }
+    return true
+  }
+
+  /// Ends a block.
+  /// - Returns: False if the name was not blocked.
+  @discardableResult
+  public func unblock(_ other: UserID, by user: UserID) throws -> Bool {
+    guard let id = try row(of: user) else { return false }
+    try db.run("DELETE FROM blocks WHERE user = ? AND other = ?", [id, other.rawValue])
+    return db.changesCount == 1
+  }
+
+  /// Changes the stored profile of a user, who gets a row if there is none.
+  /// - Returns: The profile as stored now.
+  public func changeProfile(of user: UserID, _ change: (inout User) throws -> Void) throws -> User {
+    _ = try needRow(of: user)
+    guard var person = cache[user] else { return User(id: user) }
+    var profile = person.profile
+    try change(&profile)
+    if profile != person.profile { try transaction.write(profile, to: &person) }
+    return profile
+  }
+
+  /// Stores a user's new name, avatar and handle; a nil value keeps the stored one. No effect on an unknown user
+  /// without a handle. Clients send handles here only.
+  public func rename(_ user: User) throws {
+    guard try user.handle != nil || row(of: user.id) != nil else { return }
+    _ = try needRow(of: user)
+  }
+
+  /// Raises the time at which the user was last seen.
+  public func touch(_ user: UserID, lastSeen: Timestamp) throws {
+    try db.run(
+      "UPDATE users SET last_seen = ?2 WHERE id = ?1 AND coalesce(last_seen, 0) < ?2",
+      [needRow(of: user), lastSeen.rawValue])
+  }
+
+  /// Stores the rooms of the user in which the newest token does not give the right `join`. In all other rooms of the
+  /// user it does.
+  public func withdraw(from rooms: Set<RoomID>, _ user: UserID) throws {
+    guard let id = try row(of: user) else { return }
+    try db.run(
+      """
+      UPDATE members SET is_withdrawn = NOT is_withdrawn
+      WHERE user = ?1 AND is_withdrawn <> EXISTS (
+        SELECT 1 FROM rooms WHERE rooms.id = members.room AND rooms.name IN (SELECT value FROM json_each(?2)))
+      """,
+      [id, rooms.sorted().asJSON])
+  }
+
+  /// Stores the claim `rooms` of the newest token of the user. Is `nil` when the token has no such claim.
+  public func save(grants: [UInt8]?, of user: UserID) throws {
+    let grants = grants.map { Data($0) }
+    try db.run(
+      "UPDATE users SET grants = ?2 WHERE id = ?1 AND grants IS NOT ?2", [needRow(of: user), grants])
+  }
+
+  /// Records that a fact has changed by which the relay decides the user's pushes. The caller decides earlier jobs
+  /// again. If the relay is killed before, the next start does; see ``QueueReader/changedUsers(after:limit:)``.
+  public func noteChange(of user: UserID) throws {
+    try db.run("UPDATE users SET changed = ? WHERE id = ?", [now.rawValue, needRow(of: user)])
+  }
+}
