@@ -90,6 +90,56 @@ import Testing
     #expect(actions(Self.queued(1) { $0.due = .at(3 * hour) }, of: silenced).count == 1)
   }
 
+  @Test func `a silence that only softens ends a hold`() {
+    let soft = Self.bobs(quiet: QuietFacts(mode: .passive, until: .at(3 * hour)))
+    let focused = Self.bobs {
+      $0.preferences.onFocus = .passive
+      Self.focus(&$0)
+    }
+    for recipient in [soft, focused] {
+      let plan = plan([Self.push(1)], of: recipient)
+      #expect(plan.made == [Made("tea-1", .push(.passive))])
+      #expect(plan.hasReleases && plan.nextEnd == nil)
+    }
+  }
+
+  /// The device reports now that its Focus is on.
+  static func focus(_ recipient: inout Recipient) {
+    _ = recipient.focus.apply(FocusReport(device: phone, isFocused: true, at: now), now: now)
+  }
+
+  @Test func `each of two causes holds a push alone`() {
+    func planned(quiet: QuietFacts?, _ change: (inout Recipient) -> Void = { _ in }) -> [Made] {
+      actions(
+        Self.push(1) { $0.traits.push.criteria = "work" },
+        of: Self.bobs(quiet: quiet) {
+          $0.preferences.onFocus = .hold
+          change(&$0)
+        })
+    }
+    func focus(_ recipient: inout Recipient) {
+      _ = recipient.focus.apply(FocusReport(device: phone, isFocused: true, at: .at(-hour)), now: Self.now)
+    }
+    func filter(_ recipient: inout Recipient) {
+      let report = FilterReport(device: phone, isActive: true, allow: ["home"], at: .at(-2 * hour))
+      _ = recipient.filters.apply(report, now: Self.now)
+    }
+    #expect(planned(quiet: Self.silenced, focus) == [Made("tea-1", .hold(until: .at(11 * hour)))])
+    #expect(planned(quiet: Self.silenced) == [Made("tea-1", .hold(until: .at(3 * hour)))])
+    #expect(planned(quiet: nil, focus) == [Made("tea-1", .hold(until: .at(11 * hour)))])
+    #expect(planned(quiet: nil, filter) == [Made("tea-1", .hold(until: .at(10 * hour)))])
+    #expect(planned(quiet: nil) == [Made("tea-1", .push(.active))])
+  }
+
+  @Test func `a Focus that has ended holds a push until it settles`() {
+    let settling = Self.bobs {
+      $0.preferences.onFocus = .hold
+      Self.focus(&$0)
+      _ = $0.focus.apply(FocusReport(device: phone, isFocused: false, at: Self.now), now: Self.now)
+    }
+    #expect(actions(Self.push(1), of: settling) == [Made("tea-1", .hold(until: Self.now + .seconds(3)))])
+  }
+
   @Test func `the earliest end of a hold counts`() {
     let short = { (push: inout OpenPush) in push.traits.push.lifetime = .seconds(2 * 3600) }
     let plan = plan([Self.push(2), Self.push(1, short)], of: Self.bobs(quiet: Self.silenced))
@@ -103,6 +153,7 @@ import Testing
   static let ends: [(JobDecision.Action, OpenPush, HoldRecipient)] = [
     (.cancel(.blocked), push(1), bobs { $0.blocked = [ann] }),
     (.cancel(.muted), push(1), bobs { $0.preferences[tea].level = .none }),
+    (.cancel(.muted), push(1), bobs { $0.preferences[tea].level = .mentions }),
     (.cancel(.notMember), push(1) { $0.marks = nil }, bobs()),
     (.cancel(.notMember), push(1), bobs { $0.withdrawn = [tea] }),
     (.cancel(.deleted), push(1) { $0.traits.isDeleted = true }, bobs()),
@@ -248,7 +299,7 @@ import Testing
   @Test func `a Focus of the device holds its pushes alone`() {
     let focused = Self.bobs {
       $0.preferences.onFocus = .hold
-      _ = $0.focus.apply(FocusReport(device: phone, isFocused: true, at: Self.now), now: Self.now)
+      Self.focus(&$0)
     }
     let plan = plan([Self.push(1), Self.push(2) { $0.device = Self.tablet }], of: focused)
     #expect(plan.decisions.map(\.id) == ["tea-1", "tea-2"])

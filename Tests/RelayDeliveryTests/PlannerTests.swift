@@ -145,6 +145,27 @@ import Testing
     #expect(push.due == push.explanation.facts.device?.focusedUntil)
   }
 
+  @Test mutating func `a Focus holds the pushes of its own device alone`() {
+    let member = Self.member {
+      $0.devices = [Self.device("phone"), Self.device("laptop")]
+      $0.preferences.onFocus = .hold
+      Self.focus(&$0)
+    }
+    let plan = plan(Self.message(), member)
+    #expect(plan.pushes.map(\.isHeld) == [true, false])
+    #expect(plan.outcomes.last == .push(.active))
+  }
+
+  @Test(arguments: [PushRequest(kind: .call), PushRequest(level: .timeSensitive), PushRequest(level: .critical)])
+  mutating func `calls and urgent messages pass every silence`(push: PushRequest) {
+    let member = Self.member(quiet: QuietFacts(mode: .hold, until: .at(hour))) {
+      $0.preferences.onFocus = .hold
+      Self.focus(&$0)
+    }
+    let plan = plan(Self.message(push), member)
+    #expect(plan.pushes.map(\.level) == [push.level] && plan.holdEnd == nil)
+  }
+
   @Test mutating func `a held push keeps the level that it is allowed to have`() {
     let member = Self.member(quiet: QuietFacts(mode: .hold, until: .at(hour))) {
       $0.devices[0].allowsTimeSensitive = false

@@ -37,6 +37,11 @@ import Testing
     #expect(!facts { $0.blocked = [bob] }.hasBlockedSender)
   }
 
+  @Test(arguments: [(1_000, RoomLevel.all), (1_001, .none)] as [(Int64, RoomLevel)])
+  func `the level of a room ends at its time`(until: Int64, level: RoomLevel) {
+    #expect(facts { $0.preferences[Self.tea] = RoomPreference(level: .none, until: .at(until)) }.roomLevel == level)
+  }
+
   @Test func `a withdrawn right and a missing membership end the membership`() {
     #expect(!facts { $0.withdrawn = [Self.tea] }.isMember)
     #expect(facts { $0.withdrawn = [RoomID(unchecked: "dev")] }.isMember)
@@ -145,6 +150,35 @@ import Testing
     #expect(!Recipient().facts(of: device, in: AppEntitlements()).allowsTimeSensitive)
   }
 
+  private static let known: [@Sendable (inout Recipient) -> Void] = [
+    { _ = $0.focus.apply(FocusReport(device: phone, isFocused: true, at: now), now: now) },
+    { _ = $0.filters.apply(FilterReport(device: phone, isActive: true, allow: [], at: now), now: now) },
+    { $0.devices = [tablet] }, { $0.preferences.onFocus = .hold }, { $0.blocked = [ann] }, { $0.withdrawn = [tea] },
+  ]
+
+  @Test(arguments: known.indices)
+  func `a recipient with one known fact is not empty`(index: Int) {
+    var recipient = Recipient()
+    #expect(recipient.isEmpty)
+    Self.known[index](&recipient)
+    #expect(!recipient.isEmpty)
+  }
+
+  @Test func `the next change is the first one`() {
+    var recipient = Recipient()
+    Self.known[0](&recipient)
+    let filter = FilterReport(device: phone, isActive: true, allow: [], at: Self.now - .seconds(1))
+    _ = recipient.filters.apply(filter, now: Self.now)
+    #expect(recipient.nextChange == Self.now + .seconds(12 * 3600 - 1))
+  }
+
+  @Test func `only the named device is forgotten`() {
+    var recipient = Recipient()
+    recipient.devices = [Self.tablet, Device(id: laptop, platform: .simulator, token: "0c")]
+    recipient.forget(phone)
+    #expect(recipient.devices.map(\.id) == [laptop])
+  }
+
   @Test func `reports of Focus and filter are facts of their device`() {
     var recipient = Recipient()
     recipient.devices = [Self.tablet]
@@ -187,6 +221,40 @@ import Testing
     #expect(recipient.hidesPresence(from: ann) && !recipient.hidesPresence(from: bob))
     recipient.preferences.shareOnline = .none
     #expect(recipient.hidesPresence(from: bob))
+  }
+
+  /// A recipient whose phone has a filter for "home".
+  private func filters(
+    _ room: String? = nil, devices: [Device] = [], active: DeviceID = phone, now: Timestamp = Self.now
+  ) -> Bool {
+    var recipient = Recipient()
+    for device in [phone, laptop] {
+      let report = FilterReport(device: device, isActive: device == active, allow: ["home"], at: Self.now)
+      _ = recipient.filters.apply(report, now: Self.now)
+    }
+    recipient.devices = devices
+    recipient.preferences[Self.tea].criteria = room
+    return recipient.filtersOut(Self.tea, now: now)
+  }
+
+  @Test func `a filter refuses a label of the recipient`() {
+    #expect(!filters())
+    #expect(filters("work") && !filters("home"))
+    #expect(filters("work", active: laptop))
+    #expect(!filters("work", active: DeviceID(unchecked: "watch")))
+    var device = Self.tablet
+    #expect(!filters(devices: [device]))
+    device.criteria = "work"
+    #expect(filters(devices: [device]))
+    #expect(!filters("home", devices: [device]))
+    // The label of another device does not count.
+    #expect(!filters(devices: [device], active: laptop))
+  }
+
+  @Test func `a filter that has ended refuses nothing`() {
+    let end = Self.now + .seconds(12 * 3600)
+    #expect(filters("work", now: end - .milliseconds(1)))
+    #expect(!filters("work", now: end))
   }
 
   @Test func `a sender does not learn a result that reveals a preference`() {
