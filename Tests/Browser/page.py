@@ -7,7 +7,11 @@ import unittest
 from pathlib import Path
 
 from selenium import webdriver
-from selenium.common.exceptions import StaleElementReferenceException, TimeoutException
+from selenium.common.exceptions import (
+    ElementNotInteractableException,
+    StaleElementReferenceException,
+    TimeoutException,
+)
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
@@ -15,6 +19,8 @@ from selenium.webdriver.support.ui import WebDriverWait
 from served import Served
 
 PATIENCE = 20
+#: The page replaces its elements when something changes, and lays out a new element a moment later.
+CHANGING = [StaleElementReferenceException, ElementNotInteractableException]
 
 
 def start_browser():
@@ -34,7 +40,7 @@ def start_browser():
 
 def eventually(driver, what, condition, timeout=PATIENCE):
     """Waits until `condition()` is true; fails with `what` was waited for."""
-    wait = WebDriverWait(driver, timeout, 0.05, ignored_exceptions=[StaleElementReferenceException])
+    wait = WebDriverWait(driver, timeout, 0.05, ignored_exceptions=CHANGING)
     try:
         return wait.until(lambda _: condition())
     except TimeoutException:
@@ -60,7 +66,7 @@ class Panel:
         return [part.get_property("textContent") for part in self.parts(testid)]
 
     def press(self, testid):
-        """Presses a control, and again if the page has replaced its element between the search and the press."""
+        """Presses a control, and again if the page replaces its element between the search and the press."""
         eventually(self.driver, f"{testid} can be pressed", lambda: self.part(testid).click() is None)
 
     def say(self, text):
@@ -78,7 +84,12 @@ class Panel:
 
     def choose(self, testid):
         """Ticks a box or picks one of several, as a finger does: by its label."""
-        self.part(testid).find_element(By.XPATH, "./ancestor::label").click()
+
+        def pick():
+            self.part(testid).find_element(By.XPATH, "./ancestor::label").click()
+            return True
+
+        eventually(self.driver, f"{testid} can be chosen", pick)
 
     def is_chosen(self, testid):
         return self.part(testid).is_selected()
@@ -116,8 +127,12 @@ class Page:
         return f"{panel.name.lower()}-{self.place}"
 
     def add_carol(self):
-        self.find("add-carol").click()
+        self.press("add-carol")
         self.eventually("Carol is connected", lambda: self.carol.sees_online() is True)
+
+    def press(self, testid):
+        """Presses a control of the page, as `Panel.press` does."""
+        self.eventually(f"{testid} can be pressed", lambda: self.find(testid).click() is None)
 
     def find(self, testid):
         return self.driver.find_element(By.CSS_SELECTOR, f"[data-testid=\"{testid}\"]")

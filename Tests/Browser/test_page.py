@@ -54,7 +54,7 @@ class ConversationTests(PageTests):
         self.alice.say(MARKUP)
         self.wait_for_notifications(self.bob, MARKUP)
         self.eventually("the relay's view has the payload", lambda: MARKUP[:9] in "".join(self.page.end(2, self.bob, "payload")))
-        self.page.find("wire-toggle").click()
+        self.page.press("wire-toggle")
         self.eventually("the frames are shown", lambda: self.page.find("wire-log").find_elements("css selector", "li"))
         made = self.driver.execute_script(
             "return document.querySelectorAll('img, .bubble > *, .card-body > *, .trace q > *, pre > *').length"

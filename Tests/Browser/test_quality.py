@@ -68,9 +68,9 @@ class QualityTests(PageTests):
         self.wait_for_notifications(self.bob, "Dinner on Friday?")
         self.alice.press("send-call")
         self.eventually("it rings", lambda: self.carol.shows("call"))
-        self.page.find("wire-toggle").click()
+        self.page.press("wire-toggle")
         self.eventually("the linter has spoken", lambda: "object" in "".join(self.page.end(1, self.bob, "linter")))
-        self.page.find("linter").click()
+        self.page.press("linter")
         for device, metrics in (("desktop", DESKTOP), ("phone", PHONE)):
             with self.subTest(device=device):
                 self.show(scheme, metrics)
@@ -126,13 +126,13 @@ class QualityTests(PageTests):
         self.assertEqual(focused(), "stacks")
         self.bob.press("come-back")
         self.assertEqual(focused(), "text")
-        self.page.find("next").click()
+        self.page.press("next")
         self.assertEqual(focused(), "next")
 
     def test_nothing_breaks_the_policy(self):
         self.bob.choose("mode-work")
         self.wait_for_focus()
-        self.page.find("wire-toggle").click()
+        self.page.press("wire-toggle")
         self.page.add_carol()
         self.eventually("the frames are there", lambda: self.driver.find_elements("css selector", "[data-testid=wire-entry]"))
         violations = self.driver.execute_async_script("""

@@ -43,18 +43,18 @@ class RelayViewTests(PageTests):
 
     def test_a_stopped_gateway_has_the_job_tried_again(self):
         self.send_away(self.bob, self.alice)
-        self.page.find("gateway-down").click()
+        self.page.press("gateway-down")
         self.alice.say("Is the line open?")
         self.eventually("the job is retrying", lambda: "retrying" in self.of(1, "life"))
         self.eventually("a second attempt has failed", lambda: "2 × ConnectFailed" in self.of(1, "life"))
         self.page.picture("gateway-down")
         self.assertEqual(self.bob.notifications(), [], "a push came through a stopped gateway")
-        self.page.find("gateway-down").click()
+        self.page.press("gateway-down")
         self.wait_for_notifications(self.bob, "Is the line open?")
         self.eventually("the job is sent", lambda: "sent" in self.of(1, "life"))
 
     def test_a_stopped_gateway_stays_so_for_who_comes_later(self):
-        self.page.find("gateway-down").click()
+        self.page.press("gateway-down")
         self.page.add_carol()
         self.send_away(self.carol, self.bob)
         self.alice.say("Carol?")
@@ -86,7 +86,7 @@ class RelayViewTests(PageTests):
         self.alice.say("On the wire")
         self.wait_for_messages(self.bob, "On the wire")
         self.bob.choose("mode-dnd")
-        self.page.find("wire-toggle").click()
+        self.page.press("wire-toggle")
         for person, kind, name in [
             ("alice", "sent", "hello"),
             ("alice", "sent", "send"),

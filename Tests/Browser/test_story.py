@@ -11,7 +11,7 @@ class StoryTests(PageTests):
         step = self.page.story_step() + 1
         next_button = self.page.find("next")
         self.eventually("it can be played", lambda: next_button.get_attribute("aria-disabled") == "false")
-        self.page.find("next").click()
+        self.page.press("next")
         self.eventually(f"step {step} is done", lambda: self.page.story_step() == step)
         self.page.picture(f"story-{step}")
 
@@ -51,7 +51,7 @@ class StoryTests(PageTests):
         self.assertEqual(self.page.find("next").text, "Start over")
 
         place = self.page.place
-        self.page.find("next").click()
+        self.page.press("next")
         self.eventually("it begins in another place", lambda: self.page.place not in ("", place))
         self.page.wait_for_both()
         self.assertEqual(self.alice.parts("message"), [])
@@ -60,10 +60,10 @@ class StoryTests(PageTests):
         return self.page.end(seq, self.bob, testid)
 
     def test_it_plays_by_itself_until_it_is_paused(self):
-        self.page.find("play").click()
+        self.page.press("play")
         self.assertEqual(self.page.find("play").text, "Pause")
         self.eventually("two steps were played", lambda: self.page.story_step() >= 2)
-        self.page.find("play").click()
+        self.page.press("play")
         self.eventually("it pauses", lambda: self.page.find("play").text == "Play")
         self.assertLess(self.page.story_step(), 6)
 
