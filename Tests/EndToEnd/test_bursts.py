@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Bursts into rooms of many away members: each push is decided once and in order, and others are served meanwhile."""
 
+import shutil
 from collections import defaultdict
 
 import pytest
@@ -10,24 +11,19 @@ from api import call
 from client import Refused
 from database import rows, stuck_store, value
 from phone import Phone
-from relay import Relay
+from relay import Relay, running
 from waiting import eventually
 
+#: Away members of the room `crowd`.
 MEMBERS = 300
+#: Away members of the room `hundreds`. A message to it takes 3 tokens of its sender.
+HUNDREDS = 200
 MESSAGES = 25
 
 
-def put(relay, path, body=None, token=None):
-    answer = call(relay, "PUT", path, {} if body is None else body, token=token)
+def put(relay, path, body=None):
+    answer = call(relay, "PUT", path, {} if body is None else body)
     assert answer.status in (200, 201), answer
-
-
-def crowd(relay, room, count, token=None):
-    """Away members of a room, each with a device."""
-    for number in range(count):
-        user = f"member{number}"
-        put(relay, f"/v1/users/{user}/devices/phone", {"platform": "simulator", "token": f"{user}-phone"}, token)
-        put(relay, f"/v1/rooms/{room}/members/{user}", token=token)
 
 
 def job_count(relay):
@@ -42,11 +38,37 @@ def seqs_by_user(relay):
     return found
 
 
+@pytest.fixture(scope="module")
+def crowds(tmp_path_factory):
+    """The data of a relay with the two rooms, whose members have a device each. It takes seconds to make."""
+    with running(tmp_path_factory.mktemp("crowds"), "--limits-request-rate", 0) as relay:
+        for number in range(MEMBERS):
+            user = f"member{number}"
+            put(relay, f"/v1/users/{user}/devices/phone", {"platform": "simulator", "token": f"{user}-phone"})
+            for room in ("crowd", "hundreds") if number < HUNDREDS else ("crowd",):
+                put(relay, f"/v1/rooms/{room}/members/{user}")
+    return relay.data
+
+
 @pytest.fixture
-def relay(start):
-    relay = start("--presence-grace", 0, "--limits-send-rate", 0, "--limits-request-rate", 0)
-    crowd(relay, "crowd", MEMBERS)
-    return relay
+def start_crowded(crowds, tmp_path):
+    """Starts a relay with a copy of the data."""
+    relays = []
+
+    def start_crowded(*options, **more):
+        relay = Relay(tmp_path, "--presence-grace", 0, *options, **more)
+        relays.append(relay)
+        shutil.copytree(crowds, relay.data)
+        return relay.start()
+
+    yield start_crowded
+    for relay in relays:
+        relay.kill()
+
+
+@pytest.fixture
+def relay(start_crowded):
+    return start_crowded("--limits-send-rate", 0, "--limits-request-rate", 0)
 
 
 def burst(connect, relay):
@@ -110,32 +132,29 @@ def test_a_call_to_many_members_waits_for_nobody(connect, relay):
     assert there.expect("message", body="ring")
 
 
-def test_a_message_to_many_members_costs_more_than_one(connect, start):
-    relay = start("--presence-grace", 0, "--limits-send-rate", 0.01, "--limits-send-burst", 10)
-    crowd(relay, "crowd", 200)
+def test_a_message_to_many_members_costs_more_than_one(connect, start_crowded):
+    relay = start_crowded("--limits-send-rate", 0.01, "--limits-send-burst", 10)
     alice = connect(relay, "alice")
-    for room in ("crowd", "small"):
+    for room in ("hundreds", "small"):
         alice.join(room)
     # 20 tokens of the user, of which each message takes 3: 6 messages, then one without pushes.
     for number in range(6):
-        alice.send("crowd", number)
+        alice.send("hundreds", number)
     with pytest.raises(Refused) as refused:
-        alice.send("crowd", "more")
+        alice.send("hundreds", "more")
     assert (refused.value.error["code"], refused.value.error["temporary"]) == ("rate_limited", True)
     assert refused.value.error["retryAfter"] > 0
-    alice.send("crowd", "silent", push=False)
+    alice.send("hundreds", "silent", push=False)
 
 
 @pytest.fixture
-def priced(connect, start, secret, api_keys, backend):
-    """A room of 200 away members with a device, and Alice, who has 20 tokens and has sent 3 messages of 3 tokens each."""
-    limits = ("--limits-send-rate", 0.01, "--limits-send-burst", 10)
-    relay = start("--presence-grace", 0, "--api-keys-file", api_keys, *limits, secret=secret)
-    crowd(relay, "crowd", 200, token=backend)
+def priced(connect, start_crowded, secret):
+    """Alice has 20 tokens and has sent 3 messages of 3 tokens each."""
+    relay = start_crowded("--limits-send-rate", 0.01, "--limits-send-burst", 10, secret=secret)
     token = tokens.token(secret.read_text(), tokens.claims("alice"))
     alice = connect(relay, token=token)
-    alice.join("crowd")
-    return relay, token, alice, [alice.send("crowd", number)["seq"] for number in range(3)]
+    alice.join("hundreds")
+    return relay, token, alice, [alice.send("hundreds", number)["seq"] for number in range(3)]
 
 
 @pytest.mark.parametrize("change", [("edit", {"body": "new"}), ("delete", {})], ids=["edit", "delete"])
@@ -143,15 +162,15 @@ def test_a_change_costs_as_much_as_its_message(priced, change):
     _, _, alice, seqs = priced
     kind, fields = change
     for seq in seqs:
-        alice.request(kind, room="crowd", seq=seq, **fields)
-    assert alice.refusal(kind, room="crowd", seq=seqs[0], **fields)["code"] == "rate_limited"
+        alice.request(kind, room="hundreds", seq=seq, **fields)
+    assert alice.refusal(kind, room="hundreds", seq=seqs[0], **fields)["code"] == "rate_limited"
 
 
 @pytest.mark.parametrize("change", [("PUT", {"body": "new"}), ("DELETE", None)], ids=["edit", "delete"])
 def test_a_change_over_http_costs_as_much(priced, change):
     relay, token, _, seqs = priced
     method, body = change
-    paths = [f"/v1/rooms/crowd/messages/{seq}" for seq in seqs + seqs[:1]]
+    paths = [f"/v1/rooms/hundreds/messages/{seq}" for seq in seqs + seqs[:1]]
     statuses = [call(relay, method, path, body, token=token).status for path in paths]
     assert [status == 429 for status in statuses] == [False, False, False, True]
 

@@ -272,8 +272,8 @@ def test_a_message_right_behind_a_join_is_pushed_to_the_new_member(start, connec
     bob.join("known")
     bob.close()
     rooms = [f"room-{number}" for number in range(400)]
-    for room in rooms:
-        ann.join(room)
+    for id in [ann.begin("join", room=room) for room in rooms]:
+        ann.reply(id)
     putter = Putter(relay)
     for room in rooms:
         putter.begin(room, "bob")
