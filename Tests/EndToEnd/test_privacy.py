@@ -8,8 +8,6 @@ import pytest
 
 import tokens
 from api import call
-from people import Circle, Person
-from waiting import eventually
 
 RELAY_OPTIONS = ("--presence-grace", "0")
 

@@ -79,8 +79,7 @@ def test_a_hold_that_ends_after_the_clock_was_set_back_waits_no_longer(circle, c
     bob.focus(True)
     circle.send("held")
     bob.session.expect("message", body="held")
-    held = lambda: call(circle.relay, "GET", f"/v1/pushes?user={bob.user}&state=held").json["pushes"]  # noqa: E731
-    eventually(held, within=20)
+    eventually(lambda: held_pushes(circle, bob))
     clock.set(0)
     noticed(circle.relay, 2)
     bob.focus(False)
@@ -98,18 +97,40 @@ def test_a_hold_ends_when_a_wall_clock_that_is_set_forward_says_so(circle, clock
     circle.alice.expect("presence", user=bob.user, isFocused=None)
 
 
+#: Quiet hours of an hour.
+LUNCH = {"from": "12:00", "to": "13:00", "days": [1, 2, 3, 4, 5, 6, 7], "timeZone": "UTC", "mode": "hold"}
+
+
+def ahead(second_of_day):
+    """The seconds from now to a time of the day, at least an hour: a test runs alike at each time of the day."""
+    return 3600 + (second_of_day - 3600 - int(time.time())) % 86400
+
+
+def held_pushes(circle, person):
+    return call(circle.relay, "GET", f"/v1/pushes?user={person.user}&state=held").json["pushes"]
+
+
 def test_quiet_hours_that_have_not_begun_any_more_hold_nothing(circle, clock):
-    # The clock is set to half past twelve, at least an hour ahead, so that the test runs alike at each time of the day.
-    noon = 3600 + (12 * 3600 + 1800 - 3600 - int(time.time())) % 86400
+    noon = ahead(12 * 3600 + 1800)
     clock.set(noon)
     noticed(circle.relay, 1)
-    hours = {"from": "12:00", "to": "13:00", "days": [1, 2, 3, 4, 5, 6, 7]}
-    bob = circle.away("bob", quietHours=hours | {"timeZone": "UTC", "mode": "hold"})
+    bob = circle.away("bob", quietHours=LUNCH)
     circle.send("held")
     circle.pass_due()
     assert bob.phone.texts() == []
     clock.set(noon - 3600)
     bob.phone.ring("held")
+
+
+def test_quiet_hours_end_at_their_time(circle, clock):
+    bob = circle.away("bob", quietHours=LUNCH)
+    offset = ahead(13 * 3600 - 6)
+    clock.set(offset)
+    noticed(circle.relay)
+    circle.send("held")
+    assert held_pushes(circle, bob)
+    end = -(-(time.time() + offset) // 3600) * 3_600_000
+    assert bob.phone.ring("held")["time"] >= end
 
 
 def test_a_focus_that_was_reported_before_the_clock_was_set_back_gives_way_to_the_next(circle, clock):
