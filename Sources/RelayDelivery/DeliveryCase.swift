@@ -29,13 +29,6 @@ extension DeliveryCase {
   public var allowedLevel: Level { Question(facts: self, policy: DeliveryPolicy()).level }
 }
 
-/// What a message asks of those it reaches.
-public enum MessageKind: String, Sendable, CaseIterable, Codable {
-  case message
-  /// Rings at once on every device: nothing is waited for.
-  case call
-}
-
 /// The message that a decision is about.
 public struct MessageFacts: Equatable, Sendable, Codable {
   public var sender: UserID

@@ -110,7 +110,7 @@ extension PayloadSubject {
   /// What the sender adds beside `aps`.
   func writeExtras(to payload: inout JSONWriter.Object) {
     payload["image"] = manner.image
-    payload.members(manner.data)
+    payload.members(of: manner.data)
   }
 
   /// Writes the members that the app's extension reads: the intent's fields, the ids of the push, and the message.

@@ -27,7 +27,7 @@ private func callPayload(of subject: PayloadSubject) -> [UInt8] {
     payload.integer("ringUntil", subject.expires.rawValue)
     payload.object("data") { data in
       subject.writeOrigin(to: &data, isCommunication: true)
-      data.members(subject.manner.data)
+      data.members(of: subject.manner.data)
     }
   }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-public import RelayJSON
+import RelayJSON
 public import RelayProtocol
 
 extension Push {
@@ -30,9 +30,9 @@ extension Push {
   }
 
   /// A push that wakes the app for a message, and shows nothing.
-  /// - Parameter data: What its sender tells the app.
+  /// - Parameter data: The sender's custom keys, the text of a JSON object or empty.
   public init(
-    id: String, waking message: MessageReference, epoch: String, data: [String: JSON], expires: Timestamp,
+    id: String, waking message: MessageReference, epoch: String, data: [UInt8], expires: Timestamp,
     topic: String
   ) {
     self.init(
@@ -49,7 +49,7 @@ extension Push {
             $0.integer("seq", message.seq)
           }
         }
-        payload.members(data)
+        payload.members(of: data)
       }, expires: expires)
   }
 }

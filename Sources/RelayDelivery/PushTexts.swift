@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+public import RelayProtocol
 
 /// A text that the relay writes into pushes by itself.
 ///

@@ -132,6 +132,14 @@ public struct JSONWriter: Sendable {
       }
     }
 
+    /// Appends the members of an object that is JSON already.
+    /// - Parameter object: The text of the object, without space outside the braces; or empty.
+    public mutating func members(of object: [UInt8]) {
+      guard object.count > 2 else { return }
+      writer.separate()
+      writer.bytes.append(contentsOf: object.dropFirst().dropLast())
+    }
+
     public mutating func object(_ key: String, _ members: (inout Object) -> Void) {
       name(key)
       writer.object(members)

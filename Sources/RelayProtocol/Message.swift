@@ -25,12 +25,10 @@ public struct StoredMessage: Equatable, Sendable {
   /// The seq of the message that it answers.
   public var replyTo: Int64?
   public var isDeleted: Bool
-  /// The `push` of its request as JSON, `false` or an object; nil: none was given.
-  public var push: [UInt8]?
 
   public init(
     seq: Int64, from: UserID, time: Timestamp, body: [UInt8], mentions: [UserID] = [], replyTo: Int64? = nil,
-    isDeleted: Bool = false, push: [UInt8]? = nil
+    isDeleted: Bool = false
   ) {
     self.seq = seq
     self.from = from
@@ -39,6 +37,5 @@ public struct StoredMessage: Equatable, Sendable {
     self.mentions = mentions
     self.replyTo = replyTo
     self.isDeleted = isDeleted
-    self.push = push
   }
 }

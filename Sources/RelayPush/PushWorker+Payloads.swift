@@ -14,15 +14,14 @@ extension PushWorker {
     switch claim.content {
     case .badge(let count):
       return Push(id: claim.id, badge: count, expires: now() + Self.updateLifetime, topic: topic)
-    case .silent(let room, let epoch, let message):
-      let request = PushRequest(stored: message.push)
+    case .silent(let room, let epoch, let message, let request):
       let expires = request.expires(from: message.time)
       guard now() < expires else { return nil }
       return Push(
         id: claim.id, waking: MessageReference(room: room, seq: message.seq), epoch: epoch, data: request.manner.data,
         expires: expires, topic: topic)
     case .change(let kind, let job):
-      let request = PushRequest(stored: job.message.push)
+      let request = job.push
       let isOver = now() >= request.expires(from: job.message.time)
       let body: PushText?
       switch kind {
@@ -44,7 +43,7 @@ extension PushWorker {
     DigestSubject(
       newest: subject(of: claim, request, expires: expires), count: claim.count,
       others: claim.others.map { other in
-        let manner = PushRequest(stored: other.message.push).manner
+        let manner = other.push.manner
         return DigestRoom(
           room: other.room, count: other.count, seq: other.message.seq, sender: other.sender,
           text: manner.line(text(of: other.message.body), hasPreview: hasPreview(other.room)))
@@ -66,7 +65,7 @@ extension PushWorker {
       notification: claim.id, sender: claim.sender, room: claim.room, memberCount: claim.roomMemberCount,
       epoch: claim.epoch, seq: claim.message.seq, kind: request.kind, text: text(of: claim.message.body),
       manner: request.manner, hasPreview: hasPreview(claim.room),
-      level: claim.level.flatMap(Level.init(rawValue:)) ?? request.level, badge: claim.unread,
+      level: claim.level ?? request.level, badge: claim.unread,
       isMention: claim.message.mentions.contains(claim.recipient), isReply: claim.isReply,
       isNotifyAnyway: claim.isNotifyAnyway, criteria: claim.criteria ?? request.criteria, expires: expires,
       topic: claim.device.app ?? Self.defaultTopic, replaces: claim.collapse,

@@ -229,7 +229,7 @@ package actor PushWorker {
   }
 
   private func attempt(_ claim: Claim) async {
-    let request = PushRequest(stored: claim.message.push)
+    let request = claim.push
     let expires = request.expires(from: claim.message.time)
     guard now() < expires else { return await finish(claim, .expired, "expired") }
     guard let gateway = gateways[claim.device.platform] else {

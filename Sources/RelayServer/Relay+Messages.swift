@@ -130,7 +130,8 @@ extension Relay {
     let isWaitedFor = needsWait || !ticket.isDecided
     let draft = MessageDraft(
       room: room, from: message.from, time: now, body: message.body, mentions: request.mentions,
-      replyTo: request.replyTo, push: RequestedPush(request.push), isCounted: isAsked, reports: request.reports,
+      replyTo: request.replyTo, push: request.push == PushRequest() ? nil : request.push, isCounted: isAsked,
+      reports: request.reports,
       silenced: delivery?.quiet ?? [], key: message.key, cursorFollows: !isWaitedFor,
       retention: policies[handle]?.history ?? .everything, response: message.response)
     pin(room)

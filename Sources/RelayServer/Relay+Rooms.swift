@@ -40,7 +40,7 @@ extension Relay {
     defer { endReading() }
     let since = changes
     let found = try await store.read { reader in
-      guard let snapshot = try reader.rooms.snapshot(room) else { return nil as (RoomSnapshot, [UndecidedRecord])? }
+      guard let snapshot = try reader.rooms.snapshot(room) else { return nil as (RoomSnapshot, [MessageHead])? }
       return (snapshot, try reader.messages.undecided(in: room))
     }
     // A first join may have made it meanwhile.
@@ -58,9 +58,9 @@ extension Relay {
       hub.release(user)
     }
     for message in undecided {
-      hub.restoreMessage(message.seq, time: message.time, from: hub.user(message.from), in: handle)
+      hub.restoreMessage(message.seq, time: message.time, from: hub.user(message.traits.from), in: handle)
       deliveries.stored(
-        message.seq, MessageTraits(message), at: message.time, in: handle, waits: true,
+        message.seq, message.traits, at: message.time, in: handle, waits: true,
         isReported: message.reports, on: self)
     }
     hub.resume(handle)

@@ -42,6 +42,12 @@ extension Row {
   /// A column of milliseconds since 1970 that is never NULL.
   func timestamp(_ column: String) -> Timestamp { Timestamp(rawValue: self[column]) }
 
+  /// The choice whose name a column contains; nil for NULL.
+  func choiceIfAny<Choice>(_ column: String, _: Choice.Type = Choice.self) throws -> Choice?
+  where Choice: RawRepresentable, Choice.RawValue == String {
+    (self[column] as String?) == nil ? nil : try choice(column)
+  }
+
   /// The choice whose name a column contains.
   func choice<Choice>(_ column: String, _: Choice.Type = Choice.self) throws -> Choice
   where Choice: RawRepresentable, Choice.RawValue == String {

@@ -13,7 +13,7 @@ import Testing
     expires: .at(45_000), topic: "org.example.chat")
 
   @Test mutating func `a call is for the app to report`() throws {
-    subject.manner.data = ["video": .bool(true)]
+    subject.manner.data = Array(#"{"video":true}"#.utf8)
     let push = try Push(ringing: subject)
     #expect(
       String(decoding: push.payload, as: UTF8.self)
@@ -36,7 +36,7 @@ import Testing
   @Test mutating func `what a caller looks like stops no call`() throws {
     subject.sender.avatar = "https://example.org/" + String(repeating: "a", count: 6_000)
     #expect(try Push(ringing: subject).payload.count < 1_000)
-    subject.manner.data = ["a": .string(String(repeating: "x", count: 6_000))]
+    subject.manner.data = Array("{\"a\":\"\(String(repeating: "x", count: 6_000))\"}".utf8)
     let error = #expect(throws: PayloadError.self) { try Push(ringing: subject) }
     #expect(error?.largest == Push.largestVoIPPayload)
   }

@@ -41,7 +41,7 @@ import Testing
   @Test func `an app is woken without a message`() {
     let message = MessageReference(room: subject.room, seq: 42)
     let push = Push(
-      id: subject.notification, waking: message, epoch: "e1", data: ["order": .number("7")], expires: .at(9),
+      id: subject.notification, waking: message, epoch: "e1", data: Array(#"{"order":7}"#.utf8), expires: .at(9),
       topic: "org.example.chat")
     #expect(String(decoding: push.payload, as: UTF8.self) == #"{"aps":{"content-available":1},"order":7}"#)
   }

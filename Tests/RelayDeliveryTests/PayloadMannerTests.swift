@@ -51,7 +51,7 @@ import Testing
     ("target", { $0.target = "w" }, #"{"aps":{"target-content-id":"w"}}"#),
     ("image", { $0.image = "https://a.example/" }, #"{"image":"https://a.example/"}"#),
     (
-      "data", { $0.data = ["k": .array([.number("1.50"), .null]), "a": .object(["z": .bool(false)])] },
+      "data", { $0.data = Array(#"{"a":{"z":false},"k":[1.50,null]}"#.utf8) },
       #"{"k":[1.5,null],"a":{"z":false}}"#
     ),
   ]
@@ -138,7 +138,7 @@ import Testing
     subject.manner.title = .text("secret")
     subject.manner.subtitle = .localized(key: "K", arguments: ["secret"])
     subject.manner.body = .text("secret")
-    subject.manner.data = ["cipher": .string("Zm9v")]
+    subject.manner.data = Array(#"{"cipher":"Zm9v"}"#.utf8)
     subject.text = "secret"
     #expect(
       try String(decoding: Push(subject).payload, as: UTF8.self).hasPrefix(
@@ -165,7 +165,7 @@ import Testing
 
   @Test mutating func `an own body is shortened, and nothing else`() throws {
     subject.manner.body = .text(String(repeating: "é", count: 2_048))
-    subject.manner.data = ["a": .string(String(repeating: "x", count: 2_000))]
+    subject.manner.data = Array("{\"a\":\"\(String(repeating: "x", count: 2_000))\"}".utf8)
     let push = try Push(subject)
     #expect((Push.largestPayload - 1...Push.largestPayload).contains(push.payload.count))
     #expect(try members(push)["a"] as? String == String(repeating: "x", count: 2_000))
@@ -204,10 +204,10 @@ extension PayloadMannerTests {
     request.level = .critical
     let room = RoomID(unchecked: "tea")
     let fitting = (1_000...4_000).reversed().first { count in
-      request.manner.data = ["a": .string(String(repeating: "x", count: count))]
+      request.manner.data = Array("{\"a\":\"\(String(repeating: "x", count: count))\"}".utf8)
       return (try? request.checkSize(sender: ann, room: room, hasPreview: true)) != nil
     }
-    request.manner.data = ["a": .string(String(repeating: "x", count: try #require(fitting)))]
+    request.manner.data = Array("{\"a\":\"\(String(repeating: "x", count: try #require(fitting)))\"}".utf8)
     for level in Level.allCases {
       let push = try Push(
         PayloadSubject(
@@ -241,11 +241,11 @@ extension PushManner {
     manner.thread = dice.one(of: [.room, .own("a b"), .app])
     manner.target = dice.one(of: [nil, "window"])
     manner.image = dice.one(of: [nil, "https://a.example/b.png"])
-    manner.data = dice.one(of: [
-      [:], ["cipher": .string("Zm9v"), "n": .array([.number("1e3"), .null])],
-      ["category": .number("1"), "event": .string("x"), "payload": .object(["a": .bool(true)]), "title": .string("t")],
-      ["a": .string(String(repeating: "x", count: 1_500))],
-    ])
+    manner.data = Array(
+      dice.one(of: [
+        "", #"{"cipher":"Zm9v","n":[1e3,null]}"#, #"{"category":1,"event":"x","payload":{"a":true},"title":"t"}"#,
+        "{\"a\":\"\(String(repeating: "x", count: 1_500))\"}",
+      ]).utf8)
     manner.collapse = dice.one(of: CollapseScope.allCases)
     manner.isCommunication = dice.one(of: [nil, true, false])
     return manner

@@ -52,7 +52,7 @@ import Testing
 
   @Test func `a silent push`() {
     let push = Push(
-      id: id, waking: MessageReference(room: subject.room, seq: 42), epoch: "e1", data: ["sync": .bool(true)],
+      id: id, waking: MessageReference(room: subject.room, seq: 42), epoch: "e1", data: Array(#"{"sync":true}"#.utf8),
       expires: .at(0), topic: "org.example.chat")
     #expect(
       text(push)

@@ -28,7 +28,7 @@ SOURCES = ROOT / "Sources/RelayDelivery"
 RULES = "Rules.swift"
 FILES = [
     RULES, "Question.swift", "Decision.swift", "DeliveryPolicy.swift", "DeviceFacts.swift", "Criteria.swift",
-    "Level.swift", "FocusPolicy.swift", "DeviceRecord.swift", "FocusLedger.swift", "FilterLedger.swift",
+    "FocusPolicy.swift", "DeviceRecord.swift", "FocusLedger.swift", "FilterLedger.swift",
     "QuietHours+Facts.swift", "Digest.swift", "Recipient.swift", "Membership.swift", "Planner.swift",
     "HoldPlanner.swift",
 ]  # fmt: skip
@@ -100,8 +100,6 @@ EQUIVALENT = {
     "QuietHours+Facts.swift: without `guard before != after else { return shown - before }`",
     # That day has not begun.
     "QuietHours+Facts.swift: `1` is `2` in `for day in today - 1...today + 1 where days.contains(WallClock.weekday(of: day)) {`",
-    # The order is the same.
-    "Level.swift: `3` is `4` in `case .critical: 3`",
 }
 
 

@@ -137,8 +137,8 @@ import Testing
   @Test func `the level that was decided counts, not the one that was asked`() async throws {
     try await send()
     try await fail()
-    try await send { $0.level = "passive" }
-    try await send(#"{"level":"passive"}"#) { $0.level = "active" }
+    try await send { $0.level = .passive }
+    try await send(#"{"level":"passive"}"#) { $0.level = .active }
     #expect(Set(try await drain()) == [[2, 1], [3, 2]])
   }
 
@@ -356,7 +356,7 @@ import Testing
     let states = try await test.write { transaction in
       _ = try transaction.queue.cancel(room, bob.id, upTo: 1, reason: "read")
       try transaction.people.noteChange(of: bob.id)
-      try transaction.queue.rule(second, .push(level: "passive"))
+      try transaction.queue.rule(second, .push(level: .passive))
       return try (
         transaction.reader.queue.openJobs(of: bob.id).jobs.count,
         transaction.reader.queue.changedUsers(after: nil, limit: 9)
@@ -369,7 +369,7 @@ import Testing
 }
 
 extension JobDraft {
-  fileprivate func with(_ push: String?) -> (request: RequestedPush?, job: JobDraft) {
-    (push.map(RequestedPush.init(_:)), self)
+  fileprivate func with(_ push: String?) -> (request: PushRequest?, job: JobDraft) {
+    (push.map(PushRequest.init(_:)), self)
   }
 }

@@ -16,7 +16,7 @@ import Testing
     var message = draft("first")
     message.mentions = [bob.id, alice.id]
     message.replyTo = 1
-    message.push = RequestedPush(#"{"title":"é"}"#)
+    message.push = PushRequest(#"{"title":"é"}"#)
     message.reports = true
     return message
   }()
@@ -26,25 +26,29 @@ import Testing
     try await test.read { try $0.messages.message(room, seq) }
   }
 
+  private func head() async throws -> MessageHead? { try await test.read { try $0.messages.head(room, 1) } }
+
   @Test func `what comes with a message is in every place that tells it`() async throws {
     try await test.write { _ = try $0.messages.append(Self.full) }
     let expected = StoredMessage(
-      seq: 1, from: alice.id, time: .at(0), body: Self.full.body, mentions: [bob.id, alice.id], replyTo: 1,
-      push: Self.full.push?.json)
+      seq: 1, from: alice.id, time: .at(0), body: Self.full.body, mentions: [bob.id, alice.id], replyTo: 1)
     #expect(try await message() == expected)
     #expect(try await test.read { try $0.messages.page(room, after: 0, limit: 9)?.messages } == [expected])
     #expect(try await test.read { try $0.messages.page(room, before: nil, limit: 9)?.messages } == [expected])
-    let undecided = UndecidedRecord(
-      seq: 1, from: alice.id, time: .at(0), mentions: [bob.id, alice.id], push: Self.full.push?.json, reports: true)
-    #expect(try await test.read { try $0.messages.undecided(in: room) } == [undecided])
+    let head = MessageHead(
+      seq: 1, time: .at(0),
+      traits: MessageTraits(
+        from: alice.id, mentions: [bob.id, alice.id], push: try #require(Self.full.push)), reports: true)
+    #expect(try await test.read { try $0.messages.undecided(in: room) } == [head])
+    #expect(try await test.read { try $0.messages.head(room, 1) } == head)
   }
 
   @Test func `a push of false is kept as it is`() async throws {
     var message = draft()
-    message.push = RequestedPush("false")
+    message.push = PushRequest("false")
     message.isCounted = false
     try await test.write { [message] in _ = try $0.messages.append(message) }
-    #expect(try await self.message()?.push == Array("false".utf8))
+    #expect(try await head()?.traits.push == PushRequest(isAsked: false))
   }
 
   @Test func `an edit replaces the body and nothing else`() async throws {
@@ -54,7 +58,7 @@ import Testing
     var expected = try #require(try await message())
     #expect(expected.body == Self.new)
     #expect(expected.mentions == [bob.id, alice.id])
-    #expect(expected.push == Self.full.push?.json)
+    #expect(try await head()?.traits.push == Self.full.push)
 
     expected.body = Self.full.body
     #expect(try await test.write { try $0.messages.edit(room, 1, body: Self.full.body) }?.isChanged == true)
@@ -70,7 +74,8 @@ import Testing
     #expect(try await test.read { try $0.messages.page(room, after: 0, limit: 9)?.messages } == [expected])
     #expect(
       try await test.read { try $0.messages.undecided(in: room) } == [
-        UndecidedRecord(seq: 1, from: alice.id, time: .at(0), isDeleted: true, reports: true)
+        MessageHead(
+          seq: 1, time: .at(0), traits: MessageTraits(from: alice.id, isDeleted: true), reports: true)
       ])
   }
 

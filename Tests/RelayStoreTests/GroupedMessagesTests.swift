@@ -77,11 +77,9 @@ import Testing
     }
     drafts[3].mentions = [bob.id]
     drafts[4].replyTo = 1
-    drafts[5].push = RequestedPush(json: Array("false".utf8))
+    drafts[5].push = PushRequest("false")
     drafts[5].isCounted = false
-    drafts[6].push = RequestedPush(
-      json: Array(#"{"level":"passive"}"#.utf8), kind: "message", category: "c", collapse: "room", level: "passive",
-      style: "{}")
+    drafts[6].push = PushRequest(#"{"level":"passive","category":"c","collapse":"room"}"#)
     drafts[8].reports = true
     drafts[9].from = carol  // has no row yet, and is no member
     drafts[10].from = carol

@@ -51,7 +51,7 @@ import Testing
 
   @Test func `a held job waits to be decided again, and is not sent by itself`() async throws {
     var draft = Self.held()
-    draft.level = "active"
+    draft.level = .active
     draft.explanation = Array(#"{"outcome":"hold"}"#.utf8)
     let appended = try await test.write { [draft] in try $0.messages.append(RelayStoreTests.draft(jobs: [draft])) }
     #expect(appended.jobs == [])
@@ -60,7 +60,7 @@ import Testing
     #expect(try await test.read { try $0.queue.nextHeldDue() } == .at(5_000))
     let stored = try #require(try await test.read { try $0.queue.jobs(limit: 9).first })
     #expect(stored.state == .held)
-    #expect(stored.level == "active")
+    #expect(stored.level == .active)
     #expect(stored.explanation == draft.explanation)
     let unfinished = try await test.read { try $0.queue.unfinishedJobs() }
     #expect(unfinished.counts == [.held: 1])
@@ -157,10 +157,10 @@ import Testing
     try await test.write { transaction in
       var message = draft(at: .at(-9))
       message.mentions = [bob.id]
-      message.push = RequestedPush("{}")
+      message.push = PushRequest("{}")
       message.reports = true
       message.jobs = [Self.held()]
-      message.jobs[0].level = "passive"
+      message.jobs[0].level = .passive
       _ = try transaction.messages.append(message)
       _ = try transaction.messages.append(draft())
       try transaction.rooms.mark(room, bob.id, read: 0, received: 2)
@@ -174,9 +174,9 @@ import Testing
     #expect(
       open.jobs == [
         OpenJob(
-          id: open.jobs.first?.id ?? "", room: room, state: .held, due: .at(5_000), created: .at(-9), level: "passive",
-          message: UndecidedRecord(
-            seq: 1, from: alice.id, time: .at(-9), mentions: [bob.id], push: Array("{}".utf8), reports: true),
+          id: open.jobs.first?.id ?? "", room: room, state: .held, due: .at(5_000), created: .at(-9), level: .passive,
+          message: MessageHead(
+            seq: 1, time: .at(-9), traits: MessageTraits(from: alice.id, mentions: [bob.id]), reports: true),
           marks: .init(read: 0, received: 2), device: device)
       ])
     #expect(open.next == nil)
@@ -219,11 +219,11 @@ extension HeldJobTests {
   @Test func `a hold that ends with a push goes out in the order of its room`() async throws {
     let ids = try await append([Self.held(), job(), job()])
     #expect(try await claim().map(\.id) == [ids[1]])
-    #expect(try await rule(ids[0], .push(level: "passive"), explanation: Array("{}".utf8)))
+    #expect(try await rule(ids[0], .push(level: .passive), explanation: Array("{}".utf8)))
     try await test.write { try $0.queue.finish(ids[1], state: .sent, now: .at(0)) }
     let claims = try await claim()
     #expect(claims.map(\.id) == [ids[0]])
-    #expect(claims.map(\.level) == ["passive"])
+    #expect(claims.map(\.level) == [.passive])
     #expect(try await record(ids[0]).explanation == Array("{}".utf8))
     try await test.write { try $0.queue.finish(ids[0], state: .sent, now: .at(0)) }
     #expect(try await claim().map(\.id) == [ids[2]])
@@ -233,12 +233,12 @@ extension HeldJobTests {
     let ids = try await append([job(), job(due: .at(900))])
     _ = try await claim()
     try await test.write { try $0.queue.retry(ids[0], due: .at(500)) }
-    for id in ids { #expect(try await rule(id, .push(level: "active"))) }
+    for id in ids { #expect(try await rule(id, .push(level: .active))) }
     #expect(try await record(ids[0]).state == .retrying)
     #expect(try await record(ids[0]).due == .at(500))
     #expect(try await record(ids[1]).state == .waiting)
     #expect(try await record(ids[1]).due == .at(900))
-    #expect(try await record(ids[1]).level == "active")
+    #expect(try await record(ids[1]).level == .active)
   }
 
   @Test(arguments: [0, 900]) func `what was on its way is held, and lets others pass`(due: Int64) async throws {
@@ -271,7 +271,7 @@ extension HeldJobTests {
     #expect(try await claim().map(\.id) == [ids[2]])
   }
 
-  @Test(arguments: [JobRuling.push(level: "active"), .hold(until: .at(9)), .cancel("late"), .merge(into: "")])
+  @Test(arguments: [JobRuling.push(level: Level.active), .hold(until: .at(9)), .cancel("late"), .merge(into: "")])
   func `what has moved on is not ruled`(ruling: JobRuling) async throws {
     let ids = try await append([job(), job()])
     _ = try await claim()
@@ -324,7 +324,7 @@ extension HeldJobTests {
       return try transaction.messages.trim(room, to: Retention(count: 0), mostDeleted: 9)
     }
     #expect(try await test.read { try $0.queue.openJobs(of: bob.id).jobs.map(\.message.seq) } == [2, 1])
-    #expect(try await rule(ids[0], .push(level: "active")))
+    #expect(try await rule(ids[0], .push(level: .active)))
     #expect(try await claim().map(\.message.seq) == [1])
   }
 }

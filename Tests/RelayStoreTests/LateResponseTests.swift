@@ -59,7 +59,7 @@ private final class MovingClock: Sendable {
   private func notify(_ category: String? = "invitation") async throws -> String {
     let id = try await store.write { transaction in
       var message = draft(jobs: [job()], cursorFollows: true)
-      message.push = category.map { RequestedPush(#"{"category":"\#($0)"}"#) }
+      message.push = category.map { PushRequest(#"{"category":"\#($0)"}"#) }
       return try transaction.messages.append(message).jobs.first
     }
     _ = try await store.write { try $0.queue.claim(limit: 9, now: .at(0), leaseUntil: .at(9)) }

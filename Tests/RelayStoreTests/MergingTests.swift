@@ -36,7 +36,7 @@ import Testing
     let newest = ids[ids.count - 1]
     let rulings = try await test.write { transaction in
       try ids.dropLast().map { try transaction.queue.rule($0, .merge(into: newest)) }
-        + [transaction.queue.rule(newest, .push(level: "active"))]
+        + [transaction.queue.rule(newest, .push(level: .active))]
     }
     #expect(!rulings.contains(false))
   }
@@ -232,7 +232,7 @@ import Testing
       func merges(_ id: String, into carrier: String) throws -> Bool {
         try transaction.queue.rule(id, .merge(into: carrier))
       }
-      try transaction.queue.rule(ids[5], .push(level: "active"))
+      try transaction.queue.rule(ids[5], .push(level: .active))
       _ = try transaction.queue.claim(limit: 1, now: .at(0), leaseUntil: .at(1))
       var merged = ["being sent": try merges(ids[0], into: ids[5])]
       try transaction.queue.retry(ids[5], due: .at(5), isUnknown: true)
@@ -257,7 +257,7 @@ import Testing
   @Test func `a part of a digest that is to wait again is told later`() async throws {
     let ids = try await hold([Self.a, Self.b])
     try await release(ids)
-    #expect(try await test.write { try $0.queue.rule(ids[0], .push(level: "passive")) })
+    #expect(try await test.write { try $0.queue.rule(ids[0], .push(level: .passive)) })
     #expect(try await states(ids) == [.merged, .ready])
     #expect(try await test.write { try $0.queue.rule(ids[0], .hold(until: .at(70))) })
     let record = try await record(ids[0])
@@ -324,17 +324,17 @@ import Testing
     let ids = try await hold([Self.a, Self.b, Self.c])
     let merged = try await test.write { transaction in
       try [
-        transaction.queue.rule(ids[0], .merge(into: ids[2], level: "passive")),
-        transaction.queue.rule(ids[1], .merge(into: ids[2], level: "passive")),
-        transaction.queue.rule(ids[2], .push(level: "timeSensitive")),
+        transaction.queue.rule(ids[0], .merge(into: ids[2], level: .passive)),
+        transaction.queue.rule(ids[1], .merge(into: ids[2], level: .passive)),
+        transaction.queue.rule(ids[2], .push(level: .timeSensitive)),
         transaction.queue.rule(ids[2], .cancel("deleted")),
       ]
     }
     #expect(merged == [true, true, true, true])
-    #expect(try await record(ids[1]).level == "timeSensitive")
+    #expect(try await record(ids[1]).level == .timeSensitive)
     // Alone it has the level that was decided for it.
     try await test.write { _ = try $0.queue.rule(ids[1], .cancel("deleted")) }
-    #expect(try await record(ids[0]).level == "passive")
+    #expect(try await record(ids[0]).level == .passive)
   }
 
   @Test func `a digest that is held again leaves the others to themselves`() async throws {
@@ -361,7 +361,7 @@ import Testing
     #expect(Set(open.filter { $0.state == .held }.map(\.collapse)) == ["3/1"])
     let merged = try await test.write { transaction in
       try [
-        transaction.queue.rule(ids[0], .merge(into: ids[1])), transaction.queue.rule(ids[1], .push(level: "active")),
+        transaction.queue.rule(ids[0], .merge(into: ids[1])), transaction.queue.rule(ids[1], .push(level: .active)),
       ]
     }
     #expect(merged == [true, true])

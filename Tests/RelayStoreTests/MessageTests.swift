@@ -38,7 +38,7 @@ import Testing
     try await test.write { try $0.rooms.advanceCursor(room, to: 1) }
     let undecided = try await test.read { try $0.messages.undecided(in: room) }
     #expect(undecided.map(\.seq) == [2, 3])
-    #expect(undecided.allSatisfy { $0.from == alice.id })
+    #expect(undecided.allSatisfy { $0.traits.from == alice.id })
     #expect(try await test.read { try $0.messages.undecided(in: RoomID(unchecked: "elsewhere")) }.isEmpty)
   }
 

@@ -21,7 +21,7 @@ import Testing
       try transaction.devices.register(phone(), of: bob.id, now: .at(0))
       return try transaction.messages.post(
         MessageDraft(
-          room: place, from: sender, time: .at(0), body: Array("null".utf8), push: RequestedPush("{}"),
+          room: place, from: sender, time: .at(0), body: Array("null".utf8), push: PushRequest("{}"),
           isCounted: false,
           key: key, jobs: jobs, cursorFollows: true), epoch: "epoch")
     }
@@ -69,7 +69,7 @@ import Testing
     silent.isSilent = true
     #expect(try await post(jobs: [silent]).push == nil)
     let updates = try await test.write { try $0.updates.claim(limit: 9, now: .at(0), leaseUntil: .at(60)) }
-    guard case .silent(let room, _, _)? = updates.first?.content else {
+    guard case .silent(let room, _, _, _)? = updates.first?.content else {
       Issue.record("\(updates)")
       return
     }

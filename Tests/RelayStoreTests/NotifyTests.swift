@@ -143,7 +143,7 @@ import Testing
   private static let anyway: JobDraft = {
     var draft = job()
     draft.isNotifyAnyway = true
-    draft.level = "active"
+    draft.level = .active
     draft.explanation = Array("{}".utf8)
     return draft
   }()
@@ -151,7 +151,7 @@ import Testing
   private static func held(_ device: Device = phone()) -> JobDraft {
     var draft = job(device, due: .at(9_000))
     draft.state = .held
-    draft.level = "passive"
+    draft.level = .passive
     return draft
   }
 
@@ -180,7 +180,7 @@ import Testing
     let claims = try await claim()
     #expect(claims.map(\.id) == ids)
     #expect(claims.map(\.isNotifyAnyway) == [true])
-    #expect(claims.map(\.level) == ["active"])
+    #expect(claims.map(\.level) == [.active])
     #expect(try await record(ids[0]).explanation == Array("{}".utf8))
   }
 
@@ -288,7 +288,7 @@ import Testing
     let ids = try await append([Self.held(), Self.held()])
     try await test.write { transaction in
       try transaction.queue.rule(ids[0], .merge(into: ids[1]))
-      try transaction.queue.rule(ids[1], .push(level: "active"))
+      try transaction.queue.rule(ids[1], .push(level: .active))
     }
     _ = try await claim()
     if isFinished { try await test.write { try $0.queue.finish(ids[1], state: .sent, now: .at(0)) } }

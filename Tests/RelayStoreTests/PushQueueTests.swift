@@ -232,7 +232,7 @@ import Testing
       guard !open.isEmpty else { return }
       let ids = picks.map { open[$0 % open.count] }
       switch operation {
-      case .push: try transaction.queue.rule(ids[0], .push(level: "active"))
+      case .push: try transaction.queue.rule(ids[0], .push(level: .active))
       case .hold: try transaction.queue.rule(ids[0], .hold(until: now + .milliseconds(20)))
       case .wait: try transaction.queue.rule(ids[0], .wait(until: now + .milliseconds(20)))
       case .cancel: try transaction.queue.rule(ids[0], .cancel("muted"))

@@ -123,7 +123,7 @@ extension Transaction {
       _ = try messages.append(
         MessageDraft(
           room: room, from: alice, time: .at(0), body: Array("1".utf8), mentions: [bob.id], replyTo: 1,
-          push: RequestedPush("{}"), reports: true, silenced: [bob.id], key: "key\(number)",
+          push: PushRequest("{}"), reports: true, silenced: [bob.id], key: "key\(number)",
           jobs: number > 60 ? [job(), job(tablet)] : [], cursorFollows: true, retention: Retention(count: 5)))
     }
     _ = try messages.append(draft())
@@ -149,7 +149,7 @@ extension Transaction {
     try queue.rule(open[0], .hold(until: .at(9)))
     try queue.rule(open[1], .merge(into: open[0]))
     try queue.rule(open[2], .merge(into: open[0]))
-    try queue.rule(open[0], .push(level: "active"), explanation: [])
+    try queue.rule(open[0], .push(level: .active), explanation: [])
     _ = try queue.cancel(room, bob.id, upTo: 62, reason: "read")
     let other = try queue.claim(limit: 9, now: .at(3), leaseUntil: .at(4))
     for claim in other { try queue.finish(claim.id, state: .sent, now: .at(3)) }
@@ -169,7 +169,7 @@ extension Transaction {
     let id = try messages.append(
       MessageDraft(
         room: room, from: alice, time: .at(0), body: Array("1".utf8),
-        push: RequestedPush(#"{"kind":"call","category":"call"}"#), jobs: [job()])
+        push: PushRequest(#"{"kind":"call","category":"call"}"#), jobs: [job()])
     ).jobs[0]
     _ = try reader.responses.notification(id, of: bob.id)
     let responded = try responses.respond(ResponseDraft(notification: id, user: bob.id, action: .open))

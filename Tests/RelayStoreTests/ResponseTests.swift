@@ -23,7 +23,7 @@ import Testing
   private func notify(push: String = #"{"category":"invitation"}"#) async throws -> [String] {
     try await test.write { transaction in
       var message = draft()
-      message.push = RequestedPush(push)
+      message.push = PushRequest(push)
       message.jobs = [job(), job(Self.tablet)]
       return try transaction.messages.append(message).jobs
     }
@@ -111,7 +111,7 @@ import Testing
       found
         == NotificationRecord(
           message: MessageReference(room: room, seq: 1), sender: alice.id,
-          push: Array(#"{"category":"invitation"}"#.utf8)))
+          category: CategoryID(unchecked: "invitation")))
     try await test.write { _ = try $0.rooms.leave(bob.id, room: room) }
     #expect(try await test.read { try $0.responses.notification(id, of: bob.id) }?.isMember == false)
     try await test.write { _ = try $0.messages.delete(room, 1) }
@@ -244,7 +244,7 @@ import Testing
   private func ring() async throws -> [String] {
     let ids = try await test.write { transaction in
       var message = draft()
-      message.push = RequestedPush(#"{"kind":"call"}"#)
+      message.push = PushRequest(#"{"kind":"call"}"#)
       message.jobs = [job(), job(Self.tablet)].map {
         var job = $0
         job.expires = .at(45_000)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
+import RelayJSON
 import RelayProtocol
 import Synchronization
 
@@ -67,15 +68,13 @@ let room = RoomID(unchecked: "room")
 let alice = User(id: UserID(unchecked: "alice"), name: "Alice", avatar: "https://example.org/a.png")
 let bob = User(id: UserID(unchecked: "bob"), name: "Bob")
 
-extension RequestedPush {
-  /// A push whose columns are the members of its JSON, as the server stores it.
+extension PushRequest {
+  /// The request of a sender with all rights whose `push` has this text.
   init(_ text: String) {
-    let object = (try? JSONSerialization.jsonObject(with: Data(text.utf8))) as? [String: Any] ?? [:]
-    let style = object.filter { !["kind", "level", "title"].contains($0.key) }.sorted { $0.key < $1.key }
-    self.init(
-      json: Array(text.utf8), kind: object["kind"] as? String, category: object["category"] as? String,
-      collapse: object["collapse"] as? String, level: object["level"] as? String,
-      style: style.isEmpty ? nil : style.map { "\($0.key): \($0.value)" }.joined(separator: ", "))
+    guard let value = JSON(reading: Array(text.utf8)),
+      let request = try? PushRequest(Fields(["push": value]), rights: .standard)
+    else { preconditionFailure("\(text) is no push") }
+    self = request
   }
 }
 

@@ -17,7 +17,7 @@ import Testing
     try await test.write { transaction in
       try transaction.prepareRoom()
       var message = draft(text)
-      message.push = push.map(RequestedPush.init(_:))
+      message.push = push.map(PushRequest.init(_:))
       var wanted = job()
       wanted.expires = expires
       message.jobs = [wanted]
@@ -207,7 +207,7 @@ import Testing
     try await wake()
     try await wake()
     let claims = try await updates()
-    guard case .silent(let place, let epoch, let message)? = claims.first?.content else {
+    guard case .silent(let place, let epoch, let message, _)? = claims.first?.content else {
       Issue.record("no silent push")
       return
     }

@@ -13,7 +13,7 @@ extension JobDraft {
     let (decision, facts) = (push.explanation.decision, push.explanation.facts)
     self.init(
       user: push.user, device: push.device.id, token: push.device.token, platform: push.device.platform,
-      state: push.isHeld ? .held : .ready, due: push.due, expires: facts.message.expires, level: push.level.rawValue,
+      state: push.isHeld ? .held : .ready, due: push.due, expires: facts.message.expires, level: push.level,
       reasons: decision.reasons.map(\.code.rawValue), explanation: push.explanation.json,
       isNotifyAnyway: facts.message.isNotifyAnyway, isSilent: facts.message.isSilent == true)
   }
@@ -23,12 +23,12 @@ extension JobRuling {
   init(_ action: JobDecision.Action) {
     self =
       switch action {
-      case .push(let level): .push(level: level.rawValue)
+      case .push(let level): .push(level: level)
       case .hold(let end): .hold(until: end)
       case .wait(let end): .wait(until: end)
       case .cancel(let reason): .cancel(reason.rawValue)
       case .expire: .expire
-      case .merge(let head, let level): .merge(into: head, level: level.rawValue)
+      case .merge(let head, let level): .merge(into: head, level: level)
       }
   }
 }
@@ -39,8 +39,8 @@ extension OpenPush {
     guard let device = job.device else { return nil }
     self.init(
       id: job.id, room: job.room, seq: job.message.seq, time: job.message.time,
-      traits: MessageTraits(job.message), device: device, isHeld: job.state == .held, due: job.due,
-      level: job.level.flatMap(Level.init(rawValue:)), isUnknown: job.isUnknown, isNotifyAnyway: job.isNotifyAnyway,
+      traits: job.message.traits, device: device, isHeld: job.state == .held, due: job.due,
+      level: job.level, isUnknown: job.isUnknown, isNotifyAnyway: job.isNotifyAnyway,
       isDigest: job.isDigest, mergedInto: job.mergedInto, collapse: job.collapse, marks: job.marks)
   }
 }

@@ -20,20 +20,18 @@ extension Relay {
   func notify(_ request: NotifyRequest, in room: RoomID, by sender: UserID) async throws -> Int {
     let seq = request.seq
     let found = try await store.read { reader in
-      (message: try reader.messages.message(room, seq), silenced: try reader.queue.silenced(room, seq))
+      (message: try reader.messages.head(room, seq), silenced: try reader.queue.silenced(room, seq))
     }
-    guard let message = found.message, !message.isDeleted else {
+    guard let message = found.message, !message.traits.isDeleted else {
       throw RequestError(.notFound, "there is no such message", at: "/seq")
     }
     // Before anything that takes longer where somebody was quiet.
-    guard message.from == sender else { throw notSender }
+    guard message.traits.from == sender else { throw notSender }
     let named = request.users.map(Set.init)
     let users = found.silenced.filter { named?.contains($0) ?? true }
     let handles = try await retain(users)
     defer { handles.forEach(hub.release) }
-    let traits = MessageTraits(
-      from: message.from, mentions: message.mentions, push: PushRequest(stored: message.push))
-    let plan = try await plan(message, traits, in: room, for: zip(users, handles))
+    let plan = try await plan(message, in: room, for: zip(users, handles))
     let now = hub.now
     let notified = try await store.write { transaction in
       let notified = try transaction.silenced.notify(room, seq, by: sender, users: users, now: now)
@@ -58,7 +56,7 @@ extension Relay {
 
   /// Plans the pushes of a message as if no recipient were silenced.
   private func plan(
-    _ message: StoredMessage, _ traits: MessageTraits, in room: RoomID, for users: some Sequence<(UserID, UserHandle)>
+    _ message: MessageHead, in room: RoomID, for users: some Sequence<(UserID, UserHandle)>
   ) async throws -> Plan {
     let users = Array(users)
     let marks = try await store.read { reader in
@@ -70,7 +68,7 @@ extension Relay {
       let membership = Membership(newest(marks, of: user.0, in: room), nil, at: message.seq, shown: now)
       return PlanMember(user.0, recipient, as: membership, quiet: deliveries.quiet(of: recipient, at: now))
     }
-    let message = PlanMessage(traits, in: room, at: message.time, isNotifyAnyway: true)
+    let message = PlanMessage(message.traits, in: room, at: message.time, isNotifyAnyway: true)
     return deliveries.plan(message, for: members, now: now, on: self)
   }
 

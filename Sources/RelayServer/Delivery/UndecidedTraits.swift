@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-import RelayDelivery
 import RelayHub
 import RelayProtocol
-import RelayStore
 
 /// The traits of messages that wait to be decided, by room. The hub does not know them.
 struct UndecidedTraits {
@@ -21,12 +19,4 @@ struct UndecidedTraits {
   }
 
   mutating func forget(_ room: RoomHandle) { rooms[room] = nil }
-}
-
-extension MessageTraits {
-  init(_ record: UndecidedRecord) {
-    self.init(
-      from: record.from, mentions: record.mentions, push: PushRequest(stored: record.push),
-      isDeleted: record.isDeleted)
-  }
 }

@@ -39,7 +39,7 @@ extension Relay {
     for decision in decisions { tally.count(decision.outcome) }
     let pushes = decisions.compactMap(\.push)
     let draft = MessageDraft(
-      room: room, from: User(id: sender), time: now, body: Array("null".utf8), push: RequestedPush(push),
+      room: room, from: User(id: sender), time: now, body: Array("null".utf8), push: push,
       isCounted: false,
       key: key, cursorFollows: true, retention: RoomPolicy.notifications.history)
     let epoch = Self.newEpoch()

@@ -100,7 +100,7 @@ extension JSONWriter.Object {
     self["platform"] = job.platform.rawValue
     self["state"] = job.state.rawValue
     self["summary"] = PushSummary(job).text
-    self["level"] = job.level
+    self["level"] = job.level?.rawValue
     integer("created", job.created.rawValue)
     integer("due", job.due.rawValue)
     array("attempts") { list in

@@ -21,16 +21,17 @@ struct Categories: Sendable {
   }
 }
 
-/// Which kinds of notifications there are, and what can be done with them: the same for every sender and every client.
+/// The registry of categories, which is the same for every sender and every client.
 extension Relay {
-  /// What the earlier run had. Throws ``StoreError/damaged(reason:)``.
+  /// Loads the registry of the earlier run. Throws ``StoreError/damaged(reason:)``.
   func loadCategories() async throws {
+    let damaged = StoreError.damaged(reason: "the stored categories cannot be read")
     guard let stored = try await store.read({ try $0.responses.categories() }) else { return }
     do {
-      let fields = try parser.parse(Array("{\"categories\":".utf8) + stored.categories + Array("}".utf8))
-      categories = Categories(try CategoryRegistry(version: stored.version, fields))
+      guard let list = JSON(reading: stored.categories) else { throw damaged }
+      categories = Categories(try CategoryRegistry(version: stored.version, Fields(["categories": list])))
     } catch {
-      throw StoreError.damaged(reason: "the stored categories cannot be read")
+      throw damaged
     }
   }
 

@@ -32,7 +32,7 @@ extension Relay {
     guard found.isMember else {
       throw RequestError(.notJoined, "you are no longer a member of the notification's room", at: place)
     }
-    let category = PushRequest(stored: found.push).manner.category.flatMap { categories.registry[$0] }
+    let category = found.category.flatMap { categories.registry[$0] }
     let posts = try request.posts(by: category)
     let draft = ResponseDraft(
       notification: id, user: name, action: request.action, text: request.text, key: request.key)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import GRDB
+import RelayJSON
 import RelayProtocol
 
 /// The statements that insert a message under the newest seq of its room. Belongs to the writer's thread, for one
@@ -14,8 +15,8 @@ struct MessageInsert {
       """
       INSERT INTO messages
         (room, seq, sender, time, body, mentions, reply_to, is_uncounted, reports, is_response, push, push_kind,
-          push_category, push_collapse, push_level, push_style)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+          push_category, push_collapse)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       """)
   }
 
@@ -39,14 +40,12 @@ struct MessageInsert {
     try statement.bind(10, draft.response == nil ? 0 : 1)
     // A parameter that is not bound is NULL.
     if let push = draft.push {
-      try statement.bind(12, push.kind)
-      try statement.bind(13, push.category)
-      try statement.bind(14, push.collapse)
-      try statement.bind(15, push.level)
-      try statement.bind(16, push.style)
+      try statement.bind(12, push.kind == .message ? nil : push.kind.rawValue)
+      try statement.bind(13, push.manner.category?.rawValue)
+      try statement.bind(14, push.manner.collapse == .message ? nil : push.manner.collapse.rawValue)
     }
     try draft.body.withUnsafeBytes { body in
-      try (draft.push?.json ?? []).withUnsafeBytes { push in
+      try (draft.push?.storedRest ?? []).withUnsafeBytes { push in
         try statement.bind(5, body)
         if draft.push != nil { try statement.bind(11, push) }
         try statement.run()

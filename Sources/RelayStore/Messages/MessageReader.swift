@@ -9,8 +9,8 @@ public struct MessageReader {
   /// The oldest messages above `seq`; `more` says that newer ones follow. nil: there is no such room.
   /// - Parameters:
   ///   - kept: So many of the newest are the history, whatever else is still there.
-  ///   - mostBytes: With longer bodies and pushes together there are none, and `exceeds` is true.
-  ///   - pageBytes: No more is read than bodies and pushes of so many bytes, and `more` is true; one message at least.
+  ///   - mostBytes: With longer bodies together there are none, and `exceeds` is true.
+  ///   - pageBytes: No more is read than bodies of so many bytes, and `more` is true; one message at least.
   public func page(
     _ room: RoomID, after seq: Int64, limit: Int, kept: Int = .max, mostBytes: Int? = nil, pageBytes: Int = .max
   ) throws -> MessagePage? {
@@ -26,8 +26,8 @@ public struct MessageReader {
   /// The newest messages below `seq`, or of all; `more` says that older ones precede. nil: there is no such room.
   /// - Parameters:
   ///   - kept: So many of the newest are the history, whatever else is still there.
-  ///   - mostBytes: With longer bodies and pushes together there are none, and `exceeds` is true.
-  ///   - pageBytes: No more is read than bodies and pushes of so many bytes, and `more` is true; one message at least.
+  ///   - mostBytes: With longer bodies together there are none, and `exceeds` is true.
+  ///   - pageBytes: No more is read than bodies of so many bytes, and `more` is true; one message at least.
   public func page(
     _ room: RoomID, before seq: Int64?, limit: Int, kept: Int = .max, mostBytes: Int? = nil, pageBytes: Int = .max
   ) throws -> MessagePage? {
@@ -87,15 +87,25 @@ public struct MessageReader {
   }
 
   /// The messages above the room's cursor without their bodies, for decisions; oldest first.
-  public func undecided(in room: RoomID) throws -> [UndecidedRecord] {
+  public func undecided(in room: RoomID) throws -> [MessageHead] {
     try db.all(
       """
-      SELECT \(UndecidedRecord.columns) FROM rooms
+      SELECT \(MessageHead.columns) FROM rooms
       JOIN messages ON messages.room = rooms.id AND messages.seq > rooms.cursor
       JOIN users AS sender ON sender.id = messages.sender
       WHERE rooms.name = ? ORDER BY messages.seq
       """,
-      [room.rawValue], UndecidedRecord.init(_:))
+      [room.rawValue], MessageHead.init(_:))
+  }
+
+  /// A stored message without its body. Is `nil` when it is not stored.
+  public func head(_ room: RoomID, _ seq: Int64) throws -> MessageHead? {
+    try db.first(
+      """
+      SELECT \(MessageHead.columns) FROM messages JOIN users AS sender ON sender.id = messages.sender
+      WHERE room = (SELECT id FROM rooms WHERE name = ?) AND seq = ?
+      """,
+      [room.rawValue, seq], MessageHead.init(_:))
   }
 
   private func read(
@@ -115,7 +125,7 @@ public struct MessageReader {
         break
       }
       let message = try StoredMessage(row)
-      bytes += message.body.count + (message.push?.count ?? 0)
+      bytes += message.body.count
       if let mostBytes, bytes > mostBytes {
         page.messages = []
         page.exceeds = true
@@ -136,7 +146,7 @@ extension StoredMessage {
   static let columns = """
     messages.seq AS message_seq, sender.name AS message_from, messages.time AS message_time,
     messages.body AS message_body, messages.mentions AS message_mentions, messages.reply_to AS message_reply_to,
-    messages.is_deleted AS message_is_deleted, messages.push AS message_push
+    messages.is_deleted AS message_is_deleted
     """
 
   /// - Parameter row: Has the ``columns``.
@@ -144,24 +154,25 @@ extension StoredMessage {
     self.init(
       seq: row["message_seq"], from: UserID(unchecked: row["message_from"]), time: row.timestamp("message_time"),
       body: try row.bytes("message_body"), mentions: try row.json("message_mentions", "a message's mentions") ?? [],
-      replyTo: row["message_reply_to"], isDeleted: row["message_is_deleted"],
-      push: try row.bytesIfAny("message_push"))
+      replyTo: row["message_reply_to"], isDeleted: row["message_is_deleted"])
   }
 }
 
-extension UndecidedRecord {
+extension MessageHead {
   /// Columns of `messages` and of its `sender` in `users`.
   static let columns = """
     messages.seq AS message_seq, sender.name AS message_from, messages.time AS message_time,
-    messages.mentions AS message_mentions, messages.push AS message_push, messages.is_deleted AS message_is_deleted,
-    messages.reports AS message_reports
+    messages.mentions AS message_mentions, messages.is_deleted AS message_is_deleted,
+    messages.reports AS message_reports, \(PushRequest.columns)
     """
 
   /// - Parameter row: Has the ``columns``.
   init(_ row: Row) throws {
+    let traits = MessageTraits(
+      from: UserID(unchecked: row["message_from"]),
+      mentions: try row.json("message_mentions", "a message's mentions") ?? [], push: try PushRequest(row),
+      isDeleted: row["message_is_deleted"])
     self.init(
-      seq: row["message_seq"], from: UserID(unchecked: row["message_from"]), time: row.timestamp("message_time"),
-      mentions: try row.json("message_mentions", "a message's mentions") ?? [],
-      push: try row.bytesIfAny("message_push"), isDeleted: row["message_is_deleted"], reports: row["message_reports"])
+      seq: row["message_seq"], time: row.timestamp("message_time"), traits: traits, reports: row["message_reports"])
   }
 }

@@ -13,7 +13,7 @@ public struct MessageDraft: Equatable, Sendable {
   /// The seq of the message that it answers.
   public var replyTo: Int64?
   /// The push that the sender requests; nil: the default.
-  public var push: RequestedPush?
+  public var push: PushRequest?
   /// false: nobody has it unread.
   public var isCounted: Bool
   /// The sender asked to hear how it goes.
@@ -33,7 +33,7 @@ public struct MessageDraft: Equatable, Sendable {
 
   public init(
     room: RoomID, from: User, time: Timestamp, body: [UInt8], mentions: [UserID] = [], replyTo: Int64? = nil,
-    push: RequestedPush? = nil, isCounted: Bool = true, reports: Bool = false, silenced: [UserID] = [],
+    push: PushRequest? = nil, isCounted: Bool = true, reports: Bool = false, silenced: [UserID] = [],
     key: String? = nil,
     jobs: [JobDraft] = [], cursorFollows: Bool = false, retention: Retention = .everything,
     response: ResponseDraft? = nil
@@ -89,28 +89,18 @@ public struct Appended: Equatable, Sendable {
   }
 }
 
-/// A message of which not every member's push is decided.
-public struct UndecidedRecord: Equatable, Sendable {
+/// A stored message without its body, for decisions.
+public struct MessageHead: Equatable, Sendable {
   public var seq: Int64
-  public var from: UserID
   public var time: Timestamp
-  public var mentions: [UserID]
-  /// What was asked of its pushes as JSON, `false` or an object; nil: nothing.
-  public var push: [UInt8]?
-  public var isDeleted: Bool
-  /// The sender asked to hear how it goes.
+  public var traits: MessageTraits
+  /// The sender wants `delivery` events.
   public var reports: Bool
 
-  public init(
-    seq: Int64, from: UserID, time: Timestamp, mentions: [UserID] = [], push: [UInt8]? = nil, isDeleted: Bool = false,
-    reports: Bool = false
-  ) {
+  public init(seq: Int64, time: Timestamp, traits: MessageTraits, reports: Bool = false) {
     self.seq = seq
-    self.from = from
     self.time = time
-    self.mentions = mentions
-    self.push = push
-    self.isDeleted = isDeleted
+    self.traits = traits
     self.reports = reports
   }
 }

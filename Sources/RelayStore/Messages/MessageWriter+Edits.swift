@@ -36,7 +36,7 @@ extension MessageWriter {
         """
         UPDATE messages
         SET is_deleted = 1, is_uncounted = 1, body = x'', mentions = NULL, reply_to = NULL, push = NULL,
-          push_kind = NULL, push_category = NULL, push_collapse = NULL, push_level = NULL, push_style = NULL
+          push_kind = NULL, push_category = NULL, push_collapse = NULL
         WHERE room = ? AND seq = ?
         """,
         [room, seq])

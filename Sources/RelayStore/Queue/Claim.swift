@@ -10,6 +10,8 @@ public struct Claim: Equatable, Sendable {
   public var room: RoomID
   public var epoch: String
   public var message: StoredMessage
+  /// The push that the sender of the message requests.
+  public var push: PushRequest
   public var sender: User
   public var recipient: UserID
   /// The device as it is registered now.
@@ -19,7 +21,7 @@ public struct Claim: Equatable, Sendable {
   /// The recipient's unread messages in all rooms that are not muted.
   public var unread: Int
   /// The level of the decision; nil: the level that the message requests.
-  public var level: String?
+  public var level: Level?
   /// The message is a reply to a message of the recipient.
   public var isReply: Bool
   public var isNotifyAnyway: Bool
@@ -39,13 +41,15 @@ public struct Claim: Equatable, Sendable {
     public var room: RoomID
     /// The newest message of the room in the push.
     public var message: StoredMessage
+    public var push: PushRequest
     public var sender: User
     /// The number of messages of the room in the push; at least 1.
     public var count: Int
 
-    public init(room: RoomID, message: StoredMessage, sender: User, count: Int) {
+    public init(room: RoomID, message: StoredMessage, push: PushRequest = PushRequest(), sender: User, count: Int) {
       self.room = room
       self.message = message
+      self.push = push
       self.sender = sender
       self.count = count
     }
@@ -55,8 +59,10 @@ public struct Claim: Equatable, Sendable {
   public static let mostOthers = 128
 
   public init(
-    id: String, attempts: Int, room: RoomID, epoch: String, message: StoredMessage, sender: User, recipient: UserID,
-    device: Device, created: Timestamp, roomMemberCount: Int, unread: Int, level: String? = nil, isReply: Bool = false,
+    id: String, attempts: Int, room: RoomID, epoch: String, message: StoredMessage, push: PushRequest = PushRequest(),
+    sender: User,
+    recipient: UserID,
+    device: Device, created: Timestamp, roomMemberCount: Int, unread: Int, level: Level? = nil, isReply: Bool = false,
     isNotifyAnyway: Bool = false, criteria: String? = nil, reports: Bool = false, collapse: MessageReference? = nil,
     count: Int = 1,
     others: [Other] = []
@@ -66,6 +72,7 @@ public struct Claim: Equatable, Sendable {
     self.room = room
     self.epoch = epoch
     self.message = message
+    self.push = push
     self.sender = sender
     self.recipient = recipient
     self.device = device

@@ -65,7 +65,7 @@ extension Digests {
       """
       SELECT job.number, job.id, job.digest IS NOT NULL AS is_digest, (
           SELECT count(*) FROM jobs AS other WHERE \(Self.isMerged("other", into: "job.id"))) AS merged,
-        job.level, messages.push_level, messages.push_style
+        job.level, \(PushRequest.columns)
       FROM jobs AS job INDEXED BY jobs_member
       JOIN messages ON messages.room = job.room AND messages.seq = job.seq
       JOIN rooms ON rooms.id = job.room AND NOT \(Schema.isNotifications("rooms.name"))
@@ -103,18 +103,17 @@ private struct LateJob {
 
   /// Jobs become one push only if their looks are equal.
   struct Look: Hashable {
-    let level: String
-    /// See ``RequestedPush/style``.
-    let style: String?
+    let level: Level
+    let push: PushRequest.Look
   }
 
   /// - Parameter row: Of ``Digests/lateJobs(in:now:)``.
-  init(_ row: Row) {
+  init(_ row: Row) throws {
     number = row["number"]
     id = row["id"]
     isDigest = row["is_digest"]
     count = 1 + (row["merged"] as Int)
-    let (decided, requested): (String?, String?) = (row["level"], row["push_level"])
-    look = Look(level: decided ?? requested ?? "active", style: row["push_style"])
+    let push = try PushRequest(row)
+    look = Look(level: try row.choiceIfAny("level") ?? push.level, push: push.look)
   }
 }

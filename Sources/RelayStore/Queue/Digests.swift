@@ -137,7 +137,7 @@ struct Digests: TransactionPart {
     let others = try rows.filter { $0["room"] != room }.prefix(Claim.mostOthers).compactMap { row in
       try db.first(
         """
-        SELECT sender.display_name, sender.avatar, \(StoredMessage.columns)
+        SELECT sender.display_name, sender.avatar, \(StoredMessage.columns), \(PushRequest.columns)
         FROM messages JOIN users AS sender ON sender.id = messages.sender
         WHERE messages.room = ? AND messages.seq = ?
         """,
@@ -145,7 +145,7 @@ struct Digests: TransactionPart {
       ) { found in
         let message = try StoredMessage(found)
         return Claim.Other(
-          room: RoomID(unchecked: row["name"]), message: message,
+          room: RoomID(unchecked: row["name"]), message: message, push: try PushRequest(found),
           sender: User(id: message.from, name: found["display_name"], avatar: found["avatar"]), count: row["count"])
       }
     }

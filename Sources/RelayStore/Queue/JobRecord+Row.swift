@@ -20,7 +20,8 @@ extension JobRecord {
       state: try row.choice("state"), due: row.timestamp("due"), lease: row.time("lease"), attempts: row["attempts"],
       created: row.timestamp("created"), reasons: try row.json("reasons", "a job's reasons") ?? [],
       finishedAt: row.time("finished_at"), note: row["note"], round: row["round"],
-      isNotifyAnyway: row["is_notify_anyway"], level: row["level"], explanation: explanation.map { Array($0.utf8) },
+      isNotifyAnyway: row["is_notify_anyway"], level: try row.choiceIfAny("level"),
+      explanation: explanation.map { Array($0.utf8) },
       mergedInto: row["merged_into"], digest: try row.json("digest", "a job's digest") ?? [],
       received: row.time("received"), attemptLog: try row.json("attempt_log", "a job's attempts") ?? [],
       revived: row.time("revived"))

@@ -13,7 +13,7 @@ public struct JobDraft: Equatable, Sendable {
   /// The first moment at which the message is not pushed any more; nil: never.
   public var expires: Timestamp?
   /// The level of the decision; nil: the level that the message requests.
-  public var level: String?
+  public var level: Level?
   /// The reason codes of the decision, for explanations.
   public var reasons: [String]
   /// The decision and its facts, as JSON.
@@ -34,7 +34,7 @@ public struct JobDraft: Equatable, Sendable {
 
   public init(
     user: UserID, device: DeviceID, token: String, platform: Platform, state: State = .ready, due: Timestamp,
-    expires: Timestamp? = nil, level: String? = nil, reasons: [String] = [], explanation: [UInt8]? = nil,
+    expires: Timestamp? = nil, level: Level? = nil, reasons: [String] = [], explanation: [UInt8]? = nil,
     isNotifyAnyway: Bool = false, isSilent: Bool = false
   ) {
     self.user = user
@@ -93,7 +93,7 @@ public struct JobRecord: Equatable, Sendable {
   public var round = 0
   public var isNotifyAnyway = false
   /// The level of the decision; nil: the level that the message requests.
-  public var level: String?
+  public var level: Level?
   /// The decision and its facts, as JSON; nil if only ``reasons`` are known.
   public var explanation: [UInt8]?
   /// The digest head: the job whose push contains this job's message.

@@ -15,7 +15,7 @@ extension PushQueue {
     let isSpared = """
       AND NOT EXISTS (
         SELECT 1 FROM messages WHERE messages.room = jobs.room AND messages.seq = jobs.seq
-          AND push_kind = '\(RequestedPush.call)')
+          AND push_kind = '\(MessageKind.call.rawValue)')
       """
     return try cancelJobs(
       "user = ? AND room = ? AND seq <= ? \(sparesCalls ? isSpared : "")", [id, known.id, seq], note: reason)

@@ -122,7 +122,8 @@ extension PushQueue {
         collapsed.name AS collapse_room, job.collapse_seq, coalesce(original.sender = job.user, 0) AS is_reply,
         sender.display_name, sender.avatar, sender.avatar_sha256, sender.handle, sender.handle_type,
         messages.reports, \(ResponseReader.isAnsweredCall) AS is_answered, devices.registered AS device_registered,
-        \(Device.columns), \(StoredMessage.columns)
+        \(Device.columns), \(StoredMessage.columns),
+        \(PushRequest.columns)
       FROM jobs AS job
       JOIN rooms ON rooms.id = job.room
       JOIN users AS recipient ON recipient.id = job.user
@@ -216,12 +217,12 @@ extension Claim {
     let collapseRoom: String? = row["collapse_room"]
     self.init(
       id: id, attempts: row["attempts"] + 1, room: RoomID(unchecked: row["room_name"]), epoch: row["epoch"],
-      message: message,
+      message: message, push: try PushRequest(row),
       sender: User(
         id: message.from, name: row["display_name"], avatar: row["avatar"], handle: row["handle"],
         handleType: row["handle_type"], avatarSHA256: row["avatar_sha256"]),
       recipient: UserID(unchecked: row["recipient"]), device: device, created: row.timestamp("created"),
-      roomMemberCount: 0, unread: 0, level: row["level"], isReply: row["is_reply"],
+      roomMemberCount: 0, unread: 0, level: try row.choiceIfAny("level"), isReply: row["is_reply"],
       isNotifyAnyway: row["is_notify_anyway"], reports: row["reports"],
       collapse: collapseRoom.map { MessageReference(room: RoomID(unchecked: $0), seq: row["collapse_seq"]) })
   }

@@ -54,7 +54,8 @@ extension PushQueue {
       [
         id, queue.room, seq, queue.user, queue.device, job.platform.rawValue, job.token, state.rawValue, due.rawValue,
         now.rawValue, Self.text(of: job.reasons), obstacle == nil ? nil : now.rawValue, obstacle, round,
-        job.isNotifyAnyway, job.level, job.explanation.map { String(decoding: $0, as: UTF8.self) }, collapse?.room,
+        job.isNotifyAnyway, job.level?.rawValue, job.explanation.map { String(decoding: $0, as: UTF8.self) },
+        collapse?.room,
         collapse?.seq, job.expires?.rawValue, lane?.name ?? "",
       ])
     guard obstacle == nil, !isHeld, db.changesCount == 1 else { return nil }

@@ -5,7 +5,7 @@ public import RelayProtocol
 /// The new decision about a job.
 public enum JobRuling: Equatable, Sendable {
   /// The job is pushed at this level: at once if it was held, else at its due time.
-  case push(level: String)
+  case push(level: Level)
   /// The job is decided again at this time, or when nothing silences the device any more; at most
   /// ``JobDraft/longestHold`` after the job was made. Not possible if the push may have reached the phone, or if it
   /// notifies anyway.
@@ -19,7 +19,7 @@ public enum JobRuling: Equatable, Sendable {
   case expire
   /// The push of this job, which should be that of the newest message, contains the message. By itself the message has
   /// this level.
-  case merge(into: String, level: String? = nil)
+  case merge(into: String, level: Level? = nil)
 }
 
 extension PushQueue {
@@ -34,7 +34,7 @@ extension PushQueue {
     guard let job = try storedJob(id), job.isOpen else { return false }
     switch ruling {
     case .push(let level):
-      try db.run("UPDATE jobs SET level = ? WHERE number = ?", [level, job.number])
+      try db.run("UPDATE jobs SET level = ? WHERE number = ?", [level.rawValue, job.number])
       if job.state == .held { try release(job) }
     case .hold(let until):
       guard !job.isUnknown, !job.isNotifyAnyway else { return false }
@@ -46,7 +46,7 @@ extension PushQueue {
     case .expire: try cancelJobs("number = ?", [job.number], note: "expired", as: .expired)
     case .merge(let head, let level):
       guard let head = try storedJob(head), try transaction.digests.merge(job, into: head) else { return false }
-      try db.run("UPDATE jobs SET level = coalesce(?, level) WHERE number = ?", [level, job.number])
+      try db.run("UPDATE jobs SET level = coalesce(?, level) WHERE number = ?", [level?.rawValue, job.number])
     }
     if let explanation {
       try db.run(

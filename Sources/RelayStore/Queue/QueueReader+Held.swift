@@ -12,7 +12,7 @@ public struct OpenJob: Equatable, Sendable {
   public var created: Timestamp
   /// The push may have reached the phone.
   public var isUnknown: Bool
-  public var level: String?
+  public var level: Level?
   public var isNotifyAnyway: Bool
   /// The job is or was a digest head. Its level is that of the most urgent message.
   public var isDigest: Bool
@@ -20,7 +20,7 @@ public struct OpenJob: Equatable, Sendable {
   public var mergedInto: String?
   /// Jobs of a device with the same value replace the same push; nil: the push of its own message.
   public var collapse: String?
-  public var message: UndecidedRecord
+  public var message: MessageHead
   /// The recipient's marks in the room; nil: no member.
   public var marks: Marks?
   /// The device as it is registered now; nil: not registered.
@@ -28,9 +28,9 @@ public struct OpenJob: Equatable, Sendable {
 
   public init(
     id: String, room: RoomID, state: JobState, due: Timestamp, created: Timestamp, isUnknown: Bool = false,
-    level: String? = nil, isNotifyAnyway: Bool = false, isDigest: Bool = false, mergedInto: String? = nil,
+    level: Level? = nil, isNotifyAnyway: Bool = false, isDigest: Bool = false, mergedInto: String? = nil,
     collapse: String? = nil,
-    message: UndecidedRecord, marks: Marks?,
+    message: MessageHead, marks: Marks?,
     device: Device?
   ) {
     self.id = id
@@ -65,7 +65,7 @@ extension QueueReader {
       SELECT job.number, job.id, rooms.name AS room, job.state, job.due, job.created, job.is_unknown, job.level,
         job.is_notify_anyway, job.digest IS NOT NULL AS is_digest,
         job.collapse_room || '/' || job.collapse_seq AS collapse, job.merged_into,
-        members.read, members.received, \(UndecidedRecord.columns), \(Device.columns)
+        members.read, members.received, \(MessageHead.columns), \(Device.columns)
       FROM jobs AS job
       JOIN rooms ON rooms.id = job.room
       JOIN messages ON messages.room = job.room AND messages.seq = job.seq
@@ -151,9 +151,9 @@ extension OpenJob {
     let read: Int64? = row["read"]
     self.init(
       id: row["id"], room: RoomID(unchecked: row["room"]), state: try row.choice("state"), due: row.timestamp("due"),
-      created: row.timestamp("created"), isUnknown: row["is_unknown"], level: row["level"],
+      created: row.timestamp("created"), isUnknown: row["is_unknown"], level: try row.choiceIfAny("level"),
       isNotifyAnyway: row["is_notify_anyway"], isDigest: row["is_digest"], mergedInto: row["merged_into"],
-      collapse: row["collapse"], message: try UndecidedRecord(row),
+      collapse: row["collapse"], message: try MessageHead(row),
       marks: read.map { Marks(read: $0, received: row["received"]) }, device: try Device(ifAny: row))
   }
 }

@@ -121,7 +121,7 @@ public struct SilencedWriter: TransactionPart {
     if known.isDigest { try transaction.digests.split(known) }
     try db.run(
       "UPDATE jobs SET is_notify_anyway = 1, level = ?, explanation = coalesce(?, explanation) WHERE number = ?",
-      [job.level, job.explanation.map { String(decoding: $0, as: UTF8.self) }, known.number])
+      [job.level?.rawValue, job.explanation.map { String(decoding: $0, as: UTF8.self) }, known.number])
     switch known.state {
     case .merged:
       try transaction.digests.separate(known, on: .released, due: now)

@@ -86,7 +86,7 @@ public struct UpdateQueue: TransactionPart {
       JOIN messages ON messages.room = jobs.room AND messages.seq = jobs.seq
       JOIN devices ON devices.user = jobs.user AND devices.device = jobs.device
       WHERE jobs.room = ?1 AND jobs.seq = ?2 AND jobs.state IN ('sent', 'sending') AND jobs.merged_into IS NULL
-        AND jobs.digest IS NULL AND coalesce(messages.push_collapse, '') <> '\(RequestedPush.room)'
+        AND jobs.digest IS NULL AND coalesce(messages.push_collapse, '') <> '\(CollapseScope.room.rawValue)'
         AND (jobs.user, jobs.device) > (?3, ?4)
       GROUP BY jobs.user, jobs.device ORDER BY jobs.user, jobs.device LIMIT ?5
       """,
@@ -107,7 +107,7 @@ public struct UpdateQueue: TransactionPart {
       """
       SELECT jobs.user, jobs.device, jobs.room, jobs.seq, jobs.expires FROM jobs
       JOIN messages ON messages.room = jobs.room AND messages.seq = jobs.seq AND NOT messages.is_deleted
-        AND messages.push_kind = '\(RequestedPush.call)'
+        AND messages.push_kind = '\(MessageKind.call.rawValue)'
       JOIN devices ON devices.user = jobs.user AND devices.device = jobs.device AND devices.voip_token IS NULL
       WHERE jobs.id = ? AND jobs.expires IS NOT NULL AND jobs.digest IS NULL
       """,
@@ -260,7 +260,7 @@ public struct UpdateQueue: TransactionPart {
     case .silent:
       return try db.first(
         """
-        SELECT rooms.name, rooms.epoch, \(StoredMessage.columns) FROM messages
+        SELECT rooms.name, rooms.epoch, \(StoredMessage.columns), \(PushRequest.columns) FROM messages
         JOIN rooms ON rooms.id = messages.room
         JOIN users AS sender ON sender.id = messages.sender
         LEFT JOIN members ON members.room = messages.room AND members.user = ?3 AND NOT members.is_withdrawn
@@ -268,7 +268,7 @@ public struct UpdateQueue: TransactionPart {
           AND coalesce(members.read < messages.seq, \(Schema.isNotifications("rooms.name")))
         """,
         [update.room, update.seq, update.user]
-      ) { .silent(RoomID(unchecked: $0["name"]), epoch: $0["epoch"], try StoredMessage($0)) }
+      ) { .silent(RoomID(unchecked: $0["name"]), epoch: $0["epoch"], try StoredMessage($0), try PushRequest($0)) }
     case .edited, .deleted, .missed:
       if update.kind == .missed, try transaction.responses.isAnswered(update.room, update.seq, by: update.user) {
         return nil

@@ -30,7 +30,7 @@ public struct UpdateClaim: Equatable, Sendable {
     case change(UpdateKind, Claim)
     /// The number of unread messages of the recipient.
     case badge(Int)
-    case silent(RoomID, epoch: String, StoredMessage)
+    case silent(RoomID, epoch: String, StoredMessage, PushRequest)
   }
 
   public init(id: String, attempts: Int, created: Timestamp, content: Content, device: Device) {

@@ -11,7 +11,7 @@ public struct ResponseReader {
     EXISTS (
       SELECT 1 FROM responses
       WHERE responses.room = job.room AND responses.seq = job.seq AND responses.user = job.user)
-    AND coalesce(messages.push_kind = '\(RequestedPush.call)', 0)
+    AND coalesce(messages.push_kind = '\(MessageKind.call.rawValue)', 0)
     """
 
   /// The job ?1 if it belongs to the user ?2, with its message, the sender and the room.
@@ -34,14 +34,16 @@ public struct ResponseReader {
   public func notification(_ id: String, of user: UserID) throws -> NotificationRecord? {
     let row = try db.first(
       """
-      SELECT rooms.name AS room, job.seq, sender.name AS sender, messages.push, \(Self.mayRespond) AS is_member
+      SELECT rooms.name AS room, job.seq, sender.name AS sender, messages.push_category, \(Self.mayRespond) AS is_member
       \(Self.notificationOfUser)
       """,
       [id, user.rawValue])
     guard let row else { return nil }
+    let category: String? = row["push_category"]
     return NotificationRecord(
       message: MessageReference(room: RoomID(unchecked: row["room"]), seq: row["seq"]),
-      sender: UserID(unchecked: row["sender"]), push: try row.bytesIfAny("push"), isMember: row["is_member"])
+      sender: UserID(unchecked: row["sender"]), category: category.map(CategoryID.init(unchecked:)),
+      isMember: row["is_member"])
   }
 
   /// The oldest responses above `id` that a sender has not received yet, without texts of rooms that the sender has

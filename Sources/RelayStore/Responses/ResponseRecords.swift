@@ -24,15 +24,15 @@ public struct ResponseDraft: Equatable, Sendable {
 public struct NotificationRecord: Equatable, Sendable {
   public var message: MessageReference
   public var sender: UserID
-  /// The requested push as JSON; nil: the default.
-  public var push: [UInt8]?
+  /// The category, whose actions are possible responses. Is `nil` when the sender named none.
+  public var category: CategoryID?
   /// The recipient is still a member of the room.
   public var isMember: Bool
 
-  public init(message: MessageReference, sender: UserID, push: [UInt8]? = nil, isMember: Bool = true) {
+  public init(message: MessageReference, sender: UserID, category: CategoryID? = nil, isMember: Bool = true) {
     self.message = message
     self.sender = sender
-    self.push = push
+    self.category = category
     self.isMember = isMember
   }
 }

@@ -29,7 +29,7 @@ public struct ResponseWriter: TransactionPart {
     let found = try db.first(
       """
       SELECT job.room, job.seq, job.user, messages.sender, sender.name AS sender_name, rooms.name AS room_name,
-        coalesce(messages.push_kind = '\(RequestedPush.call)', 0) AS is_call,
+        coalesce(messages.push_kind = '\(MessageKind.call.rawValue)', 0) AS is_call,
         EXISTS (SELECT 1 FROM blocks WHERE blocks.user = job.user AND blocks.other = sender.name) AS is_blocked,
         \(ResponseReader.mayRespond) AS may_respond
       \(ResponseReader.notificationOfUser)

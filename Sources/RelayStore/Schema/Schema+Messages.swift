@@ -47,13 +47,11 @@ extension Schema {
       changed_time INTEGER,
       -- A JSON array of names; NULL: the message mentions no user.
       mentions TEXT,
-      -- The push that the sender requests, see `RequestedPush`. NULL in each column: the default.
+      -- The push that the sender requests, see `PushRequest`. NULL in each column: the default.
       push_kind TEXT,
       push_category TEXT,
       push_collapse TEXT,
-      push_level TEXT,
-      push_style TEXT,
-      -- The whole request as JSON. SQL does not read it.
+      -- The rest of the request as JSON. SQL does not read it.
       push BLOB,
       -- The last column, because SQLite stores a long row in a chain of pages.
       body BLOB NOT NULL,

@@ -2,17 +2,15 @@
 import RelayProtocol
 import Testing
 
-@testable import RelayDelivery
-
-/// Several messages become one push only if their styles are equal.
-@Suite struct PushStyleTests {
+/// Several messages become one push only if their looks are equal.
+@Suite struct PushLookTests {
   private static func request(_ change: (inout PushRequest) -> Void) -> PushRequest {
     var request = PushRequest()
     change(&request)
     return request
   }
 
-  private static let styles = [
+  private static let looks = [
     request { $0.criteria = "work" },
     request { $0.manner.category = CategoryID(rawValue: "invitation") },
     request { $0.manner.collapse = .room },
@@ -25,10 +23,10 @@ import Testing
     request { $0.manner.isCommunication = false },
   ]
 
-  @Test func `each part of a style makes another style`() {
-    let texts = Self.styles.map { $0.style.map { String(decoding: $0, as: UTF8.self) } }
-    #expect(!texts.contains(nil))
-    #expect(Set(texts).count == Self.styles.count)
+  @Test func `each part of a look makes another look`() {
+    let looks = Set(Self.looks.map(\.look))
+    #expect(looks.count == Self.looks.count)
+    #expect(!looks.contains(PushRequest().look))
   }
 
   @Test(arguments: [
@@ -37,7 +35,7 @@ import Testing
     request { ($0.manner.title, $0.manner.body) = (.text("a"), .text("b")) },
     request { ($0.manner.badge, $0.manner.image, $0.manner.relevance) = (.number(3), "https://a", 0.5) },
   ])
-  func `the rest of a request is no part of its style`(request: PushRequest) {
-    #expect(request.style == nil)
+  func `the rest of a request is no part of its look`(request: PushRequest) {
+    #expect(request.look == PushRequest().look)
   }
 }

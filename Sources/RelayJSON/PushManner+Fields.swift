@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-import RelayJSON
-import RelayProtocol
+public import RelayProtocol
 
 extension PushManner {
-  /// The members of `push` by which a sender says how it is to look and sound.
-  static let keys = [
+  /// The names of the members of `push` that this type reads.
+  public static let keys = [
     "title", "titleKey", "titleArgs", "subtitle", "subtitleKey", "subtitleArgs", "body", "bodyKey", "bodyArgs",
     "relevance", "sound", "badge", "category", "thread", "target", "image", "data", "collapse", "communication",
   ]
 
-  /// - Parameter level: The one asked for.
+  /// - Parameter level: The requested level.
   init(_ fields: Fields, level: Level) throws(RequestError) {
     self.init()
     title = try fields.pushText("title", longest: Self.longestTitle)
@@ -36,18 +35,6 @@ extension PushManner {
     if let data = try fields.object("data") { self.data = try data.customKeys }
     collapse = try fields.choice("collapse") ?? .message
     isCommunication = try fields.bool("communication")
-  }
-
-  /// The first member of `push` that says more than a key; nil: none.
-  var firstText: String? {
-    let parts = [("title", title), ("subtitle", subtitle), ("body", body)]
-    return parts.lazy.compactMap { name, text in
-      switch text {
-      case .text: name
-      case .localized(_, let arguments) where !arguments.isEmpty: "\(name)Args"
-      default: nil
-      }
-    }.first
   }
 }
 
@@ -94,8 +81,8 @@ extension Fields {
     return text
   }
 
-  /// All members, as custom keys of a payload.
-  fileprivate var customKeys: [String: JSON] {
+  /// The text of all members, as custom keys of a payload.
+  fileprivate var customKeys: [UInt8] {
     get throws(RequestError) {
       for (key, value) in members.sorted(by: { $0.key < $1.key }) {
         guard !PushManner.isReserved(key) else {
@@ -105,8 +92,9 @@ extension Fields {
           throw wrong("\(key)/aps", "is not for data: Apple gives it a meaning")
         }
       }
-      let size = JSONWriter.object { $0.members(members) }.count
-      guard size <= PushManner.longestData else {
+      guard !members.isEmpty else { return [] }
+      let text = JSONWriter.object { $0.members(members) }
+      guard text.count <= PushManner.longestData else {
         throw RequestError(.badRequest, "data must have at most \(PushManner.longestData) bytes", at: place)
       }
       guard JSON.object(members).depth <= PushManner.deepestData else {
@@ -114,7 +102,7 @@ extension Fields {
         throw RequestError(
           .badRequest, "data must have at most \(most) objects and arrays inside each other", at: place)
       }
-      return members
+      return text
     }
   }
 }

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-import RelayJSON
 import RelayProtocol
 
 extension PushManner {
-  /// The members of `push` that are not as usual.
+  /// Writes the members of `push` that differ from the defaults, except those that the store keeps in columns.
   func write(to object: inout JSONWriter.Object) {
     title?.write(to: &object, as: "title")
     subtitle?.write(to: &object, as: "subtitle")
@@ -24,7 +23,6 @@ extension PushManner {
     case .number(let number): object.integer("badge", number)
     case .unchanged: object.raw("badge", "null".utf8)
     }
-    object["category"] = category?.rawValue
     switch thread {
     case .room: break
     case .own(let name): object["thread"] = name
@@ -32,8 +30,7 @@ extension PushManner {
     }
     object["target"] = target
     object["image"] = image
-    if !data.isEmpty { object.object("data") { $0.members(data) } }
-    if collapse != .message { object["collapse"] = collapse.rawValue }
+    if !data.isEmpty { object.raw("data", data) }
     if let isCommunication { object.bool("communication", isCommunication) }
   }
 }

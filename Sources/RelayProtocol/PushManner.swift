@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-public import RelayJSON
-public import RelayProtocol
 
-/// How a push is to look and sound, where its sender says so: the fields of `push` that need the right `push`.
-public struct PushManner: Equatable, Sendable {
-  /// nil: the sender's name.
+/// The requested look and sound of a push: the fields of `push` that need the right `push`.
+public struct PushManner: Hashable, Sendable {
+  /// Is `nil` for the sender's name.
   public var title: PushText?
-  /// nil: the room's title, where it has one.
+  /// Is `nil` for the room's title, if it has one.
   public var subtitle: PushText?
-  /// nil: the text of the message.
+  /// Is `nil` for the text of the message.
   public var body: PushText?
   /// 0 to 1.
   public var relevance: Double?
@@ -16,12 +14,12 @@ public struct PushManner: Equatable, Sendable {
   public var badge = PushBadge.unread
   public var category: CategoryID?
   public var thread = PushThread.room
-  /// A content id: which of the app's windows it is for.
+  /// A content id, which selects one of the app's windows.
   public var target: String?
   /// An https URL.
   public var image: String?
-  /// Custom keys, which stand beside `aps`; none that ``isReserved(_:)``.
-  public var data: [String: JSON] = [:]
+  /// The custom keys beside `aps`, as the text of a JSON object with sorted keys; empty: none. No key ``isReserved(_:)``.
+  public var data: [UInt8] = []
   public var collapse = CollapseScope.message
   /// True if the push is a communication notification, false if it is a plain one. Is `nil` when the sender leaves the
   /// choice to the relay: a message of a room is a communication.
@@ -29,7 +27,7 @@ public struct PushManner: Equatable, Sendable {
 
   public init() {}
 
-  /// Bytes at most, of UTF-8.
+  /// The maximum in bytes of UTF-8, as for the texts that follow.
   public static let longestTitle = 1_024
   public static let longestBody = 4_096
   public static let longestKey = 256
@@ -39,15 +37,27 @@ public struct PushManner: Equatable, Sendable {
   public static let longestThread = 255
   public static let longestTarget = 1_024
   public static let longestImage = 2_048
-  /// The JSON of all custom keys.
+  /// The maximum of the JSON of all custom keys, in bytes.
   public static let longestData = 3_072
-  /// Arrays and objects inside each other, that of the keys included.
+  /// The maximum of arrays and objects inside each other, including the object of the keys.
   public static let deepestData = 16
   public static let largestBadge: Int64 = 1_000_000
 
-  /// Whether a custom key would be taken for one of Apple's or of the relay's own.
+  /// True if Apple or the relay gives a meaning to a custom key of this name.
   public static func isReserved(_ key: String) -> Bool {
     ownKeys.contains(key) || AppleKeys.aps[key] != nil || AppleKeys.alert[key] != nil && key.contains("-")
+  }
+
+  /// The first member of `push` that contains a text of a sender, and not only a key. Is `nil` if there is none.
+  public var firstText: String? {
+    let parts = [("title", title), ("subtitle", subtitle), ("body", body)]
+    return parts.lazy.compactMap { name, text in
+      switch text {
+      case .text: name
+      case .localized(_, let arguments) where !arguments.isEmpty: "\(name)Args"
+      default: nil
+      }
+    }.first
   }
 
   private static let ownKeys: Set<String> = [
@@ -56,14 +66,14 @@ public struct PushManner: Equatable, Sendable {
 }
 
 /// A text of a push.
-public enum PushText: Equatable, Sendable {
+public enum PushText: Hashable, Sendable {
   case text(String)
-  /// A key of the app's own translations, and what stands in for its `%@`.
+  /// A key of the app's own translations, and the arguments for its `%@`.
   case localized(key: String, arguments: [String] = [])
 }
 
-/// The sound of a push, as its sender chooses it.
-public enum PushSound: Equatable, Sendable {
+/// The requested sound of a push.
+public enum PushSound: Hashable, Sendable {
   /// `default` for a message, and the app's ringtone for a call.
   case standard
   /// The push makes no sound.
@@ -72,12 +82,12 @@ public enum PushSound: Equatable, Sendable {
 }
 
 /// A sound that an app plays.
-public struct SoundFile: Equatable, Sendable {
+public struct SoundFile: Hashable, Sendable {
   /// A file of the app, or `default`.
   public var name: String
   /// 0 to 1.
   public var volume: Double?
-  /// Whether it is heard although the phone is muted; only at the level critical.
+  /// True if a muted phone plays it. Needs the level critical.
   public var isCritical: Bool
 
   public init(name: String, volume: Double? = nil, isCritical: Bool = false) {
@@ -87,29 +97,29 @@ public struct SoundFile: Equatable, Sendable {
   }
 }
 
-/// What a push writes onto the app's icon.
-public enum PushBadge: Equatable, Sendable {
-  /// How many messages are unread.
+/// The effect of a push on the badge of the app's icon.
+public enum PushBadge: Hashable, Sendable {
+  /// The number of unread messages.
   case unread
-  /// From 0, which takes the badge away, to ``PushManner/largestBadge``.
+  /// From 0, which removes the badge, to ``PushManner/largestBadge``.
   case number(Int64)
-  /// It stays as it is.
+  /// The badge stays as it is.
   case unchanged
 }
 
-/// What a push stacks with.
-public enum PushThread: Equatable, Sendable {
-  /// The others of its room.
+/// The group that a push belongs to on a phone.
+public enum PushThread: Hashable, Sendable {
+  /// The pushes of its room.
   case room
   case own(String)
-  /// All of the app that has no thread.
+  /// All pushes of the app that have no thread.
   case app
 }
 
-/// What a push replaces.
+/// The scope of the pushes that a push replaces.
 public enum CollapseScope: String, Sendable, CaseIterable {
-  /// The same message's.
+  /// The push of the same message.
   case message
-  /// That of any message of the room that asks for the same.
+  /// The push of any message of the room with this scope.
   case room
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How much a push may disturb, from least to most: `UNNotificationInterruptionLevel`.
+/// The level of a push, from the least to the most disturbing: `UNNotificationInterruptionLevel`.
 public enum Level: String, Sendable, CaseIterable, Codable, Comparable {
   case passive, active, timeSensitive, critical
 

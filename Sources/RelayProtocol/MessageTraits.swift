@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The part of a message that its delivery depends on. It is the same for all recipients.
+public struct MessageTraits: Equatable, Sendable {
+  public var from: UserID
+  public var mentions: [UserID]
+  public var push: PushRequest
+  public var isDeleted: Bool
+
+  public init(from: UserID, mentions: [UserID] = [], push: PushRequest = PushRequest(), isDeleted: Bool = false) {
+    self.from = from
+    self.mentions = mentions
+    self.push = push
+    self.isDeleted = isDeleted
+  }
+
+  /// True if the message has a body and nothing else.
+  public var isPlain: Bool { mentions.isEmpty && push == PushRequest() && !isDeleted }
+}
