@@ -7,29 +7,7 @@ import RelayProtocol
 import RelayPush
 import RelayStore
 
-/// A message that is to be sent.
-struct OutgoingMessage {
-  var from: User
-  /// The session that sends it, which is not shown it.
-  var session: SessionHandle?
-  var body: [UInt8]
-  var key: String?
-  var request = SendRequest()
-  /// Whose text it is.
-  var response: ResponseDraft?
-  /// Whether the sender may know who is there.
-  var showsPresence = true
-
-  var traits: MessageTraits { MessageTraits(from: from.id, mentions: request.mentions, push: request.push) }
-
-  func shown(to decided: [UserHandle] = []) -> ShownMessage {
-    ShownMessage(
-      from: from.id, sender: session, body: body, more: request.members, isSilent: !request.push.isAsked,
-      decided: decided, keepsMarks: response != nil)
-  }
-}
-
-/// How a message was taken.
+/// The result of a message that was sent.
 struct SentMessage: Sendable {
   var stored: Appended
   /// nil: a duplicate, or a room that pushes nothing.
@@ -45,23 +23,23 @@ extension Relay {
       return
     }
     let isStored = policies[message.room]?.isStored ?? true
-    var outgoing = OutgoingMessage(
-      from: User(id: sender), session: message.session, body: message.body, key: message.key)
+    var draft = MessageDraft(room: room, from: User(id: sender), time: hub.now, body: message.body, key: message.key)
     let rights = rights(of: message.session, in: room)
-    outgoing.showsPresence = rights.contains(.presence)
     do {
       if let fields = message.fields {
-        outgoing.request = try SendRequest(
-          fields, rights: rights, newest: hub.position(of: message.room)?.seq ?? 0, isStored: isStored)
-        try check(outgoing.request.push, from: sender, to: room)
+        try draft.read(fields, rights: rights, newest: hub.position(of: message.room)?.seq ?? 0, isStored: isStored)
+        if let push = draft.push { try check(push, from: sender, to: room) }
       }
       guard isStored else {
-        return tell(message, room, .success(SentMessage(stored: try publish(outgoing, in: message.room))))
+        let stored = try publish(draft, from: message.session, in: message.room)
+        return tell(message, room, .success(SentMessage(stored: stored)))
       }
     } catch {
       return tell(message, room, .failure(error))
     }
-    append(outgoing, to: room, message.room) { $0.tell(message, room, $1.mapError { $0 }) }
+    append(draft, from: message.session, in: message.room, showsPresence: rights.contains(.presence)) {
+      $0.tell(message, room, $1.mapError { $0 })
+    }
   }
 
   /// Throws what of a push does not go with the room, names no category of the registry, or would not fit into a
@@ -92,58 +70,64 @@ extension Relay {
     }
   }
 
-  /// Shows a message in a room that keeps nothing, unless its key was seen. What is but a body does not come here from
-  /// sessions: the hub shows it by itself.
-  func publish(_ message: OutgoingMessage, in room: RoomHandle) throws(HubRefusal) -> Appended {
+  /// Publishes a message in a room that keeps no messages, unless its key was used before. The hub itself publishes the
+  /// messages of sessions that have only a body.
+  func publish(
+    _ draft: MessageDraft, from session: SessionHandle? = nil, in room: RoomHandle
+  ) throws(HubRefusal) -> Appended {
     guard let epoch = hub.position(of: room)?.epoch else { throw .gone }
-    let key = message.key.map { LiveKeys.Key(room: room, user: message.from.id, key: $0) }
+    let key = draft.key.map { LiveKeys.Key(room: room, user: draft.from.id, key: $0) }
     let now = hub.now
     if let key, let first = liveKeys.first(key, at: now) {
       return Appended(seq: first.seq, time: first.time, epoch: epoch, isDuplicate: true)
     }
-    guard let sent = hub.publish(message.shown(), in: room) else { throw .gone }
+    guard let sent = hub.publish(draft.shown(without: session), in: room) else { throw .gone }
     if let key { liveKeys.remember(key, seq: sent.seq, time: sent.time, at: now) }
     return Appended(seq: sent.seq, time: sent.time, epoch: epoch)
   }
 
-  /// Stores a message with the pushes that are known at once, shows it, and only then tells.
+  /// Stores a message with the pushes that are known at once, publishes it, and then calls `tell`.
+  /// - Parameters:
+  ///   - session: The session that sends the message and does not receive it.
+  ///   - showsPresence: True if the sender may receive the presence of others.
   func append(
-    _ message: OutgoingMessage, to room: RoomID, _ handle: RoomHandle,
+    _ draft: MessageDraft, from session: SessionHandle? = nil, in handle: RoomHandle, showsPresence: Bool = true,
     then tell: @escaping @Sendable (isolated Relay, Result<SentMessage, StoreError>) -> Void
   ) {
     let accepted = ContinuousClock.now
     let now = hub.now
-    let traits = message.traits
-    let request = message.request
-    let isAsked = request.push.isAsked
-    let isReported = request.reports && message.showsPresence
+    let room = draft.room
+    let traits = draft.traits
+    let isAsked = traits.push.isAsked
+    let isCall = traits.push.kind == .call
+    let isReported = draft.reports && showsPresence
     let away =
       isAsked
       ? hub.away(
-        in: handle, sender: message.from.id, rings: request.push.kind == .call, isReported: isReported)
+        in: handle, sender: draft.from.id, rings: isCall, isReported: isReported)
       : (users: [], needsWait: false)
     // The store may commit a join before this message. The new member's push is then decided after the commit.
     let needsWait = away.needsWait || isAsked && joins[room] != nil
-    let delivery = delivery(of: traits, in: handle, room, showsPresence: message.showsPresence)
+    let delivery = delivery(of: traits, in: handle, room, showsPresence: showsPresence)
     let ticket = deliveries.begin(for: away.users, in: handle, on: self)
     let plan = ticket.isDecided ? deliveries.plan(traits, at: now, for: away.users, in: room, on: self) : Plan()
     let isWaitedFor = needsWait || !ticket.isDecided
-    let draft = MessageDraft(
-      room: room, from: message.from, time: now, body: message.body, mentions: request.mentions,
-      replyTo: request.replyTo, push: request.push == PushRequest() ? nil : request.push, isCounted: isAsked,
-      reports: request.reports,
-      silenced: delivery?.quiet ?? [], key: message.key, cursorFollows: !isWaitedFor,
-      retention: policies[handle]?.history ?? .everything, response: message.response)
+    var draft = draft
+    draft.time = now
+    draft.isCounted = isAsked
+    draft.silenced = delivery?.quiet ?? []
+    draft.cursorFollows = !isWaitedFor
+    draft.retention = policies[handle]?.history ?? .everything
     pin(room)
-    let stored: @Sendable (Result<Appended, StoreError>) -> Void = { [self] result in
+    let stored: @Sendable (Result<Appended, StoreError>) -> Void = { [self, draft] result in
       assumeIsolated { relay in
         defer { relay.unpin(room) }
         if case .success(let stored) = result, !stored.isDuplicate {
           relay.deliveries.stored(
             stored.seq, traits, at: stored.time, in: handle, waits: isWaitedFor, isReported: isReported, on: relay)
-          var shown = message.shown(to: ticket.isDecided ? away.users : [])
+          var shown = draft.shown(without: session, decided: ticket.isDecided ? away.users : [])
           // The members that this message would have been decided for at once become due at once.
-          shown.isDueNow = !ticket.isDecided && (request.push.kind == .call || isReported)
+          shown.isDueNow = !ticket.isDecided && (isCall || isReported)
           relay.hub.publish(shown, seq: stored.seq, time: stored.time, in: handle)
         }
         relay.deliveries.end(ticket)
@@ -166,7 +150,7 @@ extension Relay {
     }
     guard !plan.pushes.isEmpty else { return store.append(draft, completion: stored) }
     store.submit(
-      { transaction in
+      { [draft] transaction in
         var draft = draft
         draft.jobs = plan.pushes.map(JobDraft.init)
         return try transaction.messages.append(draft)

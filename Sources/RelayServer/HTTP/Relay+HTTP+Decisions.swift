@@ -23,13 +23,14 @@ extension Relay {
     guard let room = try await policy(of: name).isStored ? load(name) : hub.room(name) else {
       throw StoreError.noRoom(name)
     }
-    let request = try SendRequest(
+    var draft = MessageDraft(room: name, from: User(id: sender), time: hub.now, body: [])
+    try draft.read(
       fields, rights: try fields.has("rights") ? fields.rights("rights") : rights(of: sender, in: name),
       newest: hub.position(of: room)?.seq ?? 0, isStored: policy(of: name).isStored)
-    try request.push.check(in: categories.registry)
+    try draft.push?.check(in: categories.registry)
     let handle = try await retain(user)
     defer { hub.release(handle) }
-    var traits = MessageTraits(from: sender, mentions: request.mentions, push: request.push)
+    var traits = draft.traits
     if !hub.pushes(room) { traits.push.isAsked = false }
     let decisions = decisions(about: traits, for: handle, user, in: room, name)
     return .json(200) {

@@ -50,22 +50,20 @@ extension Relay {
       let posted = try PostedMessage(call, fields)
       let isStored = policy(of: room).isStored
       let rights = rights(of: call.caller, in: room)
-      let message = OutgoingMessage(
-        from: User(id: posted.sender), body: posted.body, key: posted.key,
-        request: try SendRequest(
-          fields, rights: rights, newest: hub.position(of: handle)?.seq ?? 0, isStored: isStored),
-        showsPresence: rights.contains(.presence))
-      try check(message.request.push, from: posted.sender, to: room)
+      var draft = MessageDraft(
+        room: room, from: User(id: posted.sender), time: hub.now, body: posted.body, key: posted.key)
+      try draft.read(fields, rights: rights, newest: hub.position(of: handle)?.seq ?? 0, isStored: isStored)
+      if let push = draft.push { try check(push, from: posted.sender, to: room) }
       if case .user(let user) = call.caller, let user = hub.user(user.id) {
-        try spend(sendTo: handle, by: user, pushes: message.request.push.isAsked)
+        try spend(sendTo: handle, by: user, pushes: draft.traits.push.isAsked)
       }
       let sent =
         if isStored {
           try await withCheckedContinuation { continuation in
-            append(message, to: room, handle) { continuation.resume(returning: $1) }
+            append(draft, in: handle, showsPresence: rights.contains(.presence)) { continuation.resume(returning: $1) }
           }.get()
         } else {
-          SentMessage(stored: try publish(message, in: handle))
+          SentMessage(stored: try publish(draft, in: handle))
         }
       return .json(sent.stored.isDuplicate ? 200 : 201, Replies.sent(sent, in: room))
     }

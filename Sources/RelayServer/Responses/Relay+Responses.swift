@@ -64,11 +64,11 @@ extension Relay {
       try spend(.send, of: user)
       try spend(sendTo: handle, by: user, pushes: true)
     }
-    var reply = OutgoingMessage(
-      from: User(id: draft.user), body: JSONWriter.object { $0["text"] = draft.text }, response: draft)
-    reply.request.replyTo = message.seq
+    let reply = MessageDraft(
+      room: room, from: User(id: draft.user), time: hub.now, body: JSONWriter.object { $0["text"] = draft.text },
+      replyTo: message.seq, response: draft)
     let sent = try await withCheckedContinuation { continuation in
-      append(reply, to: room, handle) { continuation.resume(returning: $1) }
+      append(reply, in: handle) { continuation.resume(returning: $1) }
     }.get()
     guard let responded = sent.stored.response else { preconditionFailure("a response was stored without a trace") }
     return responded

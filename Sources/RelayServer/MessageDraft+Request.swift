@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayHub
+import RelayJSON
+import RelayProtocol
+import RelayStore
+
+/// A message between the parser and the store.
+extension MessageDraft {
+  static let mostMentions = 256
+
+  /// Parses the members of a `send` beside its room, its sender, its body and its key.
+  /// - Parameters:
+  ///   - newest: The newest message of the room.
+  ///   - isStored: False if the room keeps no messages. Such a room pushes nothing.
+  mutating func read(_ fields: Fields, rights: Rights, newest: Int64, isStored: Bool) throws(RequestError) {
+    var seen: Set<UserID> = []
+    mentions = (try fields.names("mentions", most: Self.mostMentions) ?? []).filter { seen.insert($0).inserted }
+    replyTo = try fields.integer("replyTo", 1...largestInteger)
+    if let replyTo, replyTo > newest { throw fields.wrong("replyTo", "is above the newest of the room") }
+    reports = try fields.bool("report") ?? false
+    guard let push = try PushRequest(fields, rights: rights) else { return }
+    guard isStored else {
+      throw RequestError(
+        .unsupported, "a room that keeps nothing pushes nothing", at: "\(fields.place)/push", status: 422)
+    }
+    self.push = push == PushRequest() ? nil : push
+  }
+
+  var traits: MessageTraits { MessageTraits(from: from.id, mentions: mentions, push: push ?? PushRequest()) }
+
+  /// The message as the hub sends it to the sessions of its room.
+  /// - Parameters:
+  ///   - session: The session that sends the message and does not receive it.
+  ///   - decided: The members whose pushes are decided already.
+  func shown(without session: SessionHandle?, decided: [UserHandle] = []) -> ShownMessage {
+    ShownMessage(
+      from: from.id, sender: session, body: body, more: eventMembers, isSilent: push?.isAsked == false,
+      decided: decided, keepsMarks: response != nil)
+  }
+
+  /// The members of a `message` event beside its body, which begin with a comma, or nothing.
+  private var eventMembers: [UInt8] {
+    guard !mentions.isEmpty || replyTo != nil else { return [] }
+    var object = JSONWriter.object { Replies.address(mentions, replyTo)(&$0) }
+    object[0] = UInt8(ascii: ",")
+    object.removeLast()
+    return object
+  }
+}
