@@ -30,8 +30,9 @@ build: ## build the program and all Swift tests for debugging
 	deploy/install-packages test
 	swift build --build-tests
 
-# Tests that wait run beside tests that compute, on one build. Make prints the output of each part when it has finished.
-PARTS := $(MAKE) --output-sync=target --jobs
+# Tests that wait run beside tests that compute, on one build. Make prints the output of each part when it has finished,
+# and runs the other parts when one fails.
+PARTS := $(MAKE) --output-sync=target --keep-going --jobs
 
 test: ## run all tests
 	deploy/install-packages test
