@@ -68,6 +68,10 @@ import Testing
   ) -> SessionFacts? {
     var session = Self.session
     change(&session)
+    // The initialiser takes the values that the hub has.
+    session = RoomSession(
+      activity: session.activity, joined: session.joined, givenFrom: session.givenFrom, received: session.received,
+      acknowledges: session.acknowledges, drained: session.drained, blocked: session.blocked)
     let presence = RoomPresence(sessions: [session], away: AwayFacts(since: .at(7), isClean: true))
     let membership = Membership(Marks(read: 0, received: 0), presence, at: seq, shown: .at(shown))
     #expect(membership.away == AwayFacts(since: .at(7), isClean: true))

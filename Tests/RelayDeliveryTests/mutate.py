@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Breaks the decision and its ledgers in one place at a time, and expects the tests to notice.
+"""Changes the delivery in one place at a time, and expects a test to fail.
 
     python3 Tests/RelayDeliveryTests/mutate.py [--list] [--only PATTERN] [--jobs 2]
 
 Each mutation is made in a copy of the package's pure part, which builds in seconds; the sources are never touched.
-It ends with 1 when a mutation survives that is not known to change nothing.
+The exit status is 1 when a mutation survives that is not listed as equivalent.
 """
 
 import argparse
@@ -30,7 +30,7 @@ FILES = [
     RULES, "Question.swift", "Decision.swift", "DeliveryPolicy.swift", "DeviceFacts.swift", "Criteria.swift",
     "FocusPolicy.swift", "DeviceRecord.swift", "FocusLedger.swift", "FilterLedger.swift",
     "QuietHours+Facts.swift", "Digest.swift", "Recipient.swift", "Membership.swift", "Planner.swift",
-    "HoldPlanner.swift",
+    "HoldPlanner.swift", "Releases.swift", "PushPace.swift", "MessageFacts+Reports.swift",
 ]  # fmt: skip
 
 SETTINGS = """\
