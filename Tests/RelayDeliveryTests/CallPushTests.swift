@@ -33,7 +33,7 @@ import Testing
     #expect(PushLint.check(push.payload, headers: push.fields).findings == [])
   }
 
-  @Test mutating func `what a caller looks like stops no call`() throws {
+  @Test mutating func `the name and the picture of a caller never stop a call`() throws {
     subject.sender.avatar = "https://example.org/" + String(repeating: "a", count: 6_000)
     #expect(try Push(ringing: subject).payload.count < 1_000)
     subject.manner.data = Array("{\"a\":\"\(String(repeating: "x", count: 6_000))\"}".utf8)

@@ -19,7 +19,7 @@ import Testing
       ([], nil, true), (["a"], nil, true), ([], "a", false), (["a"], "a", true), (["a", "b"], "b", true),
       (["a"], "A", false), (["a"], "", false), ([""], "", true), (["ab"], "a", false),
     ] as [([String], String?, Bool)])
-  func `a filter lets through what it names, and what has no label`(allow: [String], criteria: String?, passes: Bool) {
+  func `a filter passes its labels and messages without a label`(allow: [String], criteria: String?, passes: Bool) {
     #expect(FilterFacts(allow: allow, until: .at(0)).passes(criteria) == passes)
   }
 }

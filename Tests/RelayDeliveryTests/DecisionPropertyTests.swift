@@ -153,7 +153,7 @@ import Testing
     }
   }
 
-  @Test func `a device's facts say who told of its Focus`() throws {
+  @Test func `the facts of a device name the source of its Focus`() throws {
     let facts = DeviceFacts(focusedUntil: .at(hour), focusSource: .manual)
     #expect(facts.focusSource == .manual)
     #expect(try JSONDecoder().decode(DeviceFacts.self, from: JSONEncoder().encode(facts)) == facts)

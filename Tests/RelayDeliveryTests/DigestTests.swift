@@ -111,7 +111,7 @@ import Testing
     #expect(try body(digest) == line)
   }
 
-  @Test func `the rooms with the oldest messages are left out of what does not fit`() throws {
+  @Test func `a digest that does not fit leaves out the rooms with the oldest messages`() throws {
     let others = (1...500).map { Self.room("room\($0)", count: 2, text: String(repeating: "a", count: 100)) }
     let digest = DigestSubject(newest: Self.newest, count: 3, others: others)
     let rooms = try listed(digest)
@@ -145,7 +145,7 @@ import Testing
     #expect((Push.largestPayload - 5...Push.largestPayload).contains(try Push(digest).payload.count))
   }
 
-  @Test func `where no digest fits the newest message is pushed as itself`() throws {
+  @Test func `the newest message is pushed alone if no digest fits`() throws {
     var digest = DigestSubject(newest: Self.newest, count: 3, others: [Self.room("x")])
     digest.newest.sender = User(id: Self.newest.sender.id)
     // A communication has more around its text than a digest.
@@ -157,7 +157,7 @@ import Testing
     #expect(throws: PayloadError.self) { try Push(digest) }
   }
 
-  @Test func `what the newest sender is called costs the others nothing`() throws {
+  @Test func `a long name of the newest sender leaves the capacity of the other rooms`() throws {
     var digest = DigestSubject(newest: Self.newest, count: 3, others: [Self.room("x"), Self.room("y")])
     let others = try listed(digest)
     digest.newest.sender.avatar = String(repeating: "\"", count: User.longestAvatar)
@@ -167,7 +167,7 @@ import Testing
   }
 
   @Test(arguments: 0..<20)
-  func `whatever the messages, it fits and is the same again`(seed: Int) throws {
+  func `a digest of any messages fits and is reproducible`(seed: Int) throws {
     var dice = SeededGenerator(seed: seed)
     for _ in 0..<5 {
       let others = (0..<dice.one(of: [0, 1, 2, 5, 60])).map { number in

@@ -48,7 +48,7 @@ import Testing
     #expect(ledger.records.map(\.device) == [phone])
   }
 
-  @Test func `who has no filter is forgotten first, with the oldest report before others`() {
+  @Test func `a device without a filter is forgotten first, the oldest report before others`() {
     #expect(apply(["a"], now: 0))
     #expect(ledger.forgetSilent() == nil)
     #expect(apply(nil, of: laptop, now: 2))
@@ -98,14 +98,14 @@ import Testing
     #expect(ledger.filter(of: phone)?.allow == ["c"])
   }
 
-  @Test func `a filter that was told too late is over at once`() {
+  @Test func `a filter that is reported too late has ended`() {
     #expect(apply(["a"], at: -12 * hour, now: 0))
     #expect(ledger.filter(of: phone) == nil)
     #expect(apply(["a"], at: 1 - 12 * hour, now: 0))
     #expect(ledger.filter(of: phone)?.until == .at(1))
   }
 
-  @Test func `what has decayed when a report comes has, though nobody looked`() {
+  @Test func `a report counts after the end of an older one`() {
     #expect(apply(["a"], number: 9, now: 0))
     #expect(apply(["b"], number: 1, now: 12 * hour))
     #expect(ledger.filter(of: phone)?.allow == ["b"])

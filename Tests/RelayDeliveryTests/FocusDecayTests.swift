@@ -154,7 +154,7 @@ import Testing
     #expect(ledger.isFocused == nil)
   }
 
-  @Test func `a true that was told too late is over at once`() {
+  @Test func `a true that is reported too late has ended`() {
     #expect(apply(true, at: -12 * hour, number: 5, now: 0))
     #expect(ledger.isFocused == nil)
     #expect(ledger.focusSince == nil)
@@ -190,7 +190,7 @@ import Testing
   }
 
   @Test(arguments: [(true, 12 * hour), (false, 7 * day), (nil, 7 * day)] as [(Bool?, Int64)])
-  func `what decays forgets its number`(isFocused: Bool?, end: Int64) {
+  func `a report that ends forgets its number`(isFocused: Bool?, end: Int64) {
     #expect(apply(isFocused, number: 9, now: 0))
     #expect(advance(end - 1) == [])
     #expect(!apply(isFocused, number: 1, now: 0))
@@ -200,7 +200,7 @@ import Testing
     #expect(ledger.isFocused == true)
   }
 
-  @Test func `what has decayed when a report comes has, though nobody looked`() {
+  @Test func `a report counts after the end of an older one`() {
     #expect(apply(true, number: 9, now: 0))
     #expect(apply(true, number: 1, now: 12 * hour))
     #expect(ledger.focusSince == .at(12 * hour))
@@ -224,7 +224,7 @@ import Testing
     #expect(ledger.isFocused == nil)
   }
 
-  @Test func `nothing is to change of an empty ledger, nor of one that was told nothing`() {
+  @Test func `an empty ledger and one without a state have no next change`() {
     #expect(ledger.nextChange == nil)
     #expect(apply(nil, now: 0))
     #expect(ledger.nextChange == nil)

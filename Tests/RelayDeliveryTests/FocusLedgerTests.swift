@@ -90,7 +90,7 @@ import Testing
     #expect(!apply(Self.report(false, of: laptop, number: 1), now: 1))
   }
 
-  @Test func `a device that is forgotten has said nothing`() {
+  @Test func `a forgotten device has no state`() {
     #expect(apply(Self.report(true, at: 1, number: 9), now: 1))
     #expect(apply(Self.report(false, of: laptop), now: 1))
     ledger.deviceForgotten(phone)
@@ -103,7 +103,7 @@ import Testing
     #expect(apply(Self.report(true, at: 0, number: 1), now: 2))
   }
 
-  @Test func `who says nothing is forgotten first, with the oldest report before others`() {
+  @Test func `a device without a state is forgotten first, the oldest report before others`() {
     let tablet = DeviceID(unchecked: "tablet")
     #expect(apply(Self.report(true), now: 0))
     #expect(apply(Self.report(nil, of: laptop), now: 2))
@@ -154,7 +154,7 @@ import Testing
     #expect(ledger.isFocused == false)
   }
 
-  @Test func `a time within the leeway of a device's clock stays as it was told`() {
+  @Test func `a time within the leeway of a device's clock is kept`() {
     #expect(apply(Self.report(true, at: 60_000), now: 0))
     ledger.advance(to: .at(0))
     #expect(ledger[phone]?.at == .at(60_000))
@@ -174,7 +174,7 @@ import Testing
       ([false, nil], false), ([nil, true], true), ([true, nil], true), ([false, true], true), ([true, false], true),
       ([false, false], false), ([true, true], true),
     ] as [([Bool?], Bool?)])
-  func `any true is true, else any false is false, else nothing is told`(states: [Bool?], expected: Bool?) {
+  func `any true is true, else any false is false, else there is no state`(states: [Bool?], expected: Bool?) {
     let records = zip([phone, laptop], states).map { Self.record($0, $1) }
     #expect(FocusLedger(records).isFocused == expected)
     for record in records { #expect(apply(Self.report(record.isFocused, of: record.device), now: 0)) }
@@ -197,7 +197,7 @@ import Testing
     #expect(ledger.focusSince == .at(70))
   }
 
-  @Test func `a device that tells late that it was silenced moves the begin back`() {
+  @Test func `a late report of a Focus moves the begin back`() {
     #expect(apply(Self.report(true, at: 10), now: 10))
     #expect(apply(Self.report(true, of: laptop, at: 5), now: 20))
     #expect(ledger.focusSince == .at(5))

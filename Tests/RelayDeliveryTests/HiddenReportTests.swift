@@ -20,14 +20,14 @@ import Testing
     #expect(message.hiddenReportTime(DeliveryPolicy(grace: .seconds(3_600))) == .at(45_000))
   }
 
-  @Test func `none is due for a message that nobody would be pushed to by then`() {
+  @Test func `no report is due for a message without a push`() {
     #expect(time { $0.isPushAsked = false } == nil)
     #expect(time { $0.isDeleted = true } == nil)
     #expect(time { $0.expires = .at(10_000) } == nil)
     #expect(time { $0.expires = .at(10_001) } == .at(10_000))
   }
 
-  @Test func `a call waits for nobody, so its reports tell nothing`() {
+  @Test func `a call has no delayed report because it waits for nobody`() {
     #expect(time { $0.kind = .call } == nil)
     var call = DeliveryCase.plain.message
     call.kind = .call
@@ -35,7 +35,7 @@ import Testing
   }
 
   @Test(arguments: [Level.passive, .active, .timeSensitive, .critical], [true, false])
-  func `it is the same for each level, and for who notifies anyway`(level: Level, isNotifyAnyway: Bool) {
+  func `the delay is the same for each level and for Notify Anyway`(level: Level, isNotifyAnyway: Bool) {
     #expect(
       time {
         $0.level = level

@@ -38,7 +38,7 @@ import Testing
     Case(asked: .critical, mayCritical: false, given: .timeSensitive),
     Case(asked: .critical, mayTimeSensitive: false, mayCritical: false, given: .active),
   ])
-  func `a level that is not allowed is lowered, and that is said`(row: Case) {
+  func `a level that is not allowed is lowered, and the decision gives the reason`(row: Case) {
     let decision = decide(row.facts)
     #expect(decision.outcome == .push(row.given))
     #expect(
@@ -55,7 +55,7 @@ import Testing
     #expect(decide(call.with { $0.device?.lacksVoIPEntitlement = nil }).reasons.map(\.code) == [.nothingAgainst])
   }
 
-  @Test func `what is lowered is held and softened as what it is`() {
+  @Test func `a lowered message is held and softened at its lowered level`() {
     let lowered = Case(asked: .timeSensitive, mayTimeSensitive: false, given: .active).facts
     let held = decide(lowered.quiet(.hold))
     #expect(held.outcome == .hold(until: .at(hour)))

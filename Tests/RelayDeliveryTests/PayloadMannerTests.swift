@@ -72,7 +72,7 @@ import Testing
   }
 
   @Test(arguments: changes.indices)
-  mutating func `each field changes what it is about and nothing else`(index: Int) throws {
+  mutating func `each field changes its part of the payload and nothing else`(index: Int) throws {
     let (field, change, difference) = Self.changes[index]
     let plain = try Push(subject)
     change(&subject.manner)
@@ -99,7 +99,7 @@ import Testing
         """#.replacing("\n", with: ""))
   }
 
-  @Test mutating func `only the newest of a room shows where that is asked for`() throws {
+  @Test mutating func `only the newest push of a room shows if the message requests it`() throws {
     subject.manner.collapse = .room
     #expect(try Push(subject).headers.collapseID == "team/newest")
     subject.seq = 43
@@ -127,7 +127,7 @@ import Testing
     if let sound { #expect(text.contains(#""sound":\#(sound),"#)) } else { #expect(!text.contains("sound")) }
   }
 
-  @Test mutating func `a call without a text says that it is one`() throws {
+  @Test mutating func `a call without a text has the text of a call`() throws {
     subject.kind = .call
     subject.text = nil
     #expect(try String(decoding: Push(subject).payload, as: UTF8.self).contains(#""loc-key":"Incoming call""#))
@@ -153,7 +153,7 @@ import Testing
     #expect(!String(decoding: digest.payload, as: UTF8.self).contains("secret"))
   }
 
-  @Test mutating func `a digest tells a body of its own`() throws {
+  @Test mutating func `a digest has the body that the sender gave`() throws {
     subject.manner.body = .text("own")
     let digest = try String(decoding: Push(DigestSubject(newest: subject, count: 2)).payload, as: UTF8.self)
     #expect(digest.contains(#""body":"Ann: own""#))
@@ -171,7 +171,7 @@ import Testing
     #expect(try members(push)["a"] as? String == String(repeating: "x", count: 2_000))
   }
 
-  @Test func `what is checked when a message is sent fits whatever the recipient is like`() throws {
+  @Test func `a message that passes the check fits for every recipient`() throws {
     var dice = SeededGenerator(seed: 5)
     for _ in 0..<300 {
       var request = PushRequest()

@@ -27,7 +27,7 @@ private let id = "0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d"
         """#.replacing("\n", with: ""))
   }
 
-  @Test mutating func `a message in a group with all that may be told`() throws {
+  @Test mutating func `a message in a group with all fields`() throws {
     subject.sender = User(
       id: ann, name: "Ann \"A\" 🌻", avatar: "https://example.org/a.png", handle: "+4930", handleType: "phoneNumber")
     subject.roomTitle = "Team\nrocket"
@@ -191,7 +191,7 @@ private let id = "0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d"
     #expect(text == .text(expected))
   }
 
-  @Test func `the headers say what the push is`() throws {
+  @Test func `the headers follow from the push`() throws {
     let push = try Push(subject)
     #expect(push.id == id)
     #expect(

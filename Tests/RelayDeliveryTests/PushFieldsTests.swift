@@ -161,7 +161,7 @@ import Testing
     #expect((error.code, error.at) == (.forbidden, "/push/\(field)"))
   }
 
-  @Test func `what is no field of one's own needs no right`() throws {
+  @Test func `a standard field needs no right`() throws {
     let push = #"{"kind":"message","level":"passive","criteria":"a","expires":60}"#
     #expect(try request(push, rights: Rights.standard.subtracting(.push)).level == .passive)
   }
@@ -175,7 +175,7 @@ import Testing
       sender: UserID(unchecked: "ann"), room: RoomID(unchecked: room), hasPreview: hasPreview, largest: largest)
   }
 
-  @Test func `a long body fits, and what cannot be shortened is refused at once`() throws {
+  @Test func `a long body fits, and a field that cannot be shortened is refused at once`() throws {
     try check(#"{"body":"\#(String(repeating: "é", count: 2_048))"}"#)
     try check(#"{"title":"\#(String(repeating: "a", count: 1_024))"}"#)
     let error = try #require(throws: RequestError.self) {
@@ -184,7 +184,7 @@ import Testing
     #expect((error.code, error.at) == (.tooLarge, "/push"))
   }
 
-  @Test func `what fits depends on the gateways`() throws {
+  @Test func `the size limit depends on the gateways`() throws {
     let push = #"{"data":{"a":"\#(String(repeating: "x", count: 1_900))"}}"#
     try check(push)
     let error = try #require(throws: RequestError.self) { try check(push, largest: 3_000) }

@@ -8,7 +8,7 @@ import Testing
   private static let (ann, bob, cleo) = (UserID(unchecked: "ann"), UserID(unchecked: "bob"), UserID(unchecked: "cleo"))
   private static let minute = Timestamp(rawValue: 1_700_000_040_000)
 
-  @Test func `beyond twenty in a minute all wait for its end`() {
+  @Test func `pushes beyond twenty in a minute wait for its end`() {
     var pace = PushPace()
     for second in 0..<20 {
       let now = Self.minute + .seconds(second)
@@ -38,7 +38,7 @@ import Testing
     #expect(pace.due(from: Self.ann, to: Self.bob, now: Self.minute) == Self.minute + .seconds(60))
   }
 
-  @Test func `calls, what notifies anyway or wakes the app, and what would have expired are not put off`() {
+  @Test func `calls, Notify Anyway, silent pushes and pushes that would expire are not delayed`() {
     let expires = Self.minute + .seconds(3_600)
     let plain = MessageFacts(sender: Self.ann, time: Self.minute, expires: expires)
     var (call, anyway, silent, short) = (plain, plain, plain, plain)
@@ -56,7 +56,7 @@ import Testing
     #expect(pace.due(of: call, to: Self.bob, now: Self.minute) == Self.minute)
   }
 
-  @Test func `those beyond the bound are not counted, and not throttled`() {
+  @Test func `pairs beyond the bound are not counted and not throttled`() {
     var pace = PushPace()
     for number in 0..<PushPace.mostPairs {
       _ = pace.due(from: UserID(unchecked: "\(number)"), to: Self.bob, now: Self.minute)

@@ -16,7 +16,7 @@ import Testing
   }
 
   @Test(arguments: zones)
-  func `at each moment it says what the hours say`(zone: String) throws {
+  func `the clock agrees with the hours at each moment`(zone: String) throws {
     var clock = QuietClock()
     let hours = try hours(zone)
     // 2026-03-28 12:00 UTC, then 40 hours: the clocks of Europe are put forward in between.
@@ -31,7 +31,7 @@ import Testing
     }
   }
 
-  @Test func `hours are computed once a minute, for all users who have them`() throws {
+  @Test func `hours are computed once a minute for all users`() throws {
     var clock = QuietClock()
     let (berlin, apia) = (try hours("Europe/Berlin"), try hours("Pacific/Apia"))
     for millisecond in stride(from: 0, to: 60_000, by: 10) {
@@ -43,7 +43,7 @@ import Testing
     #expect(clock.computations == 3)
   }
 
-  @Test func `more hours than are kept are right, too`() throws {
+  @Test func `hours beyond the capacity of the clock are correct`() throws {
     var clock = QuietClock()
     let now = Timestamp(rawValue: 1_774_699_200_000)
     for number in 0..<QuietClock.maxKept + 50 {

@@ -26,14 +26,14 @@ import Testing
   }
 
   @Test(arguments: [1, 2, 10])
-  func `what the gateway asked for is obeyed`(attempts: Int) throws {
+  func `the delay that a gateway requests is obeyed`(attempts: Int) throws {
     var dice = SeededGenerator(seed: 7)
     let due = policy.next(
       after: attempts, retryAfter: .seconds(3_600), now: .at(0), expires: Self.never, using: &dice)
     #expect(due == .at(3_600_000))
   }
 
-  @Test func `a gateway that asks for less does not shorten the delay`() {
+  @Test func `a shorter delay from a gateway does not shorten the delay`() {
     var (dice, same) = (SeededGenerator(seed: 7), SeededGenerator(seed: 7))
     let due = policy.next(after: 9, now: .at(0), expires: Self.never, using: &dice)
     #expect(policy.next(after: 9, retryAfter: .zero, now: .at(0), expires: Self.never, using: &same) == due)

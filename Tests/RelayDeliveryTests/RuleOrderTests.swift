@@ -100,12 +100,12 @@ struct Speaker: CustomTestStringConvertible, Sendable {
     }
   }
 
-  @Test func `every rule of the table has its speaker`() {
+  @Test func `every rule of the table has a cause`() {
     #expect(Set(Speaker.all.map(\.rule)) == Set(1...13))
   }
 
   @Test(arguments: Speaker.all)
-  func `a rule that speaks alone decides`(speaker: Speaker) {
+  func `a rule that matches alone decides`(speaker: Speaker) {
     let decision = decide(Self.facts(speaker.provoke))
     #expect(decision.outcome == speaker.outcome)
     #expect(decision.reasons.map(\.rule) == [speaker.rule])
@@ -128,7 +128,7 @@ struct Speaker: CustomTestStringConvertible, Sendable {
   }
 
   @Test(arguments: pairs)
-  func `of two rules the earlier decides and both are told`(first: Speaker, second: Speaker) {
+  func `the earlier of two matching rules decides, and both are reasons`(first: Speaker, second: Speaker) {
     for facts in [Self.facts(first.provoke, second.provoke), Self.facts(second.provoke, first.provoke)] {
       let decision = decide(facts)
       #expect(decision.outcome == first.outcome)
@@ -137,7 +137,7 @@ struct Speaker: CustomTestStringConvertible, Sendable {
     }
   }
 
-  @Test func `all that can speak at once are told in order`() {
+  @Test func `all rules that can match together are reasons in their order`() {
     let facts = DeliveryCase.plain.with { facts in
       for speaker in Speaker.all where ![.received, .expired, .noDevice].contains(speaker.code) {
         speaker.provoke(&facts)

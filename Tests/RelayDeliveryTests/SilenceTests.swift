@@ -6,7 +6,7 @@ import Testing
 /// Rules 12 and 13: what silences a device, and what becomes of a push then.
 @Suite struct SilenceTests {
   @Test(arguments: [SilenceMode.hold, .passive])
-  func `what shows nothing disturbs nobody, and is not silenced`(mode: SilenceMode) {
+  func `a silent push is not silenced`(mode: SilenceMode) {
     let silent = DeliveryCase.plain.focused(mode).with { $0.message.isSilent = true }
     #expect(decide(silent).outcome == .push(.active))
   }
