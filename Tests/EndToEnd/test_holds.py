@@ -90,10 +90,10 @@ def test_quiet_hours_hold_without_any_focus(circle):
 
 def test_a_push_that_waits_for_the_grace_is_held_at_its_end(circle):
     bob = circle.live("bob")
+    bob.focus(True)
     bob.session.drop()
     circle.send("held")
     bob.prefer(onFocus="hold")
-    bob.focus(True)
     circle.alice.expect("presence", user=bob.user, online=False)
     circle.pass_due()
     assert bob.phone.texts() == []
