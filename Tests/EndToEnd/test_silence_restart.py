@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What outlives the relay of silences, wishes and waits: nothing is lost, nothing is pushed twice."""
+"""Silences, preferences and waits outlive the relay: no push is lost, and none is sent twice."""
 
 import sqlite3
 from contextlib import closing
@@ -27,7 +27,7 @@ def test_a_hold_outlives_the_relay(gather, end):
     circle.restart(end)
     circle.pass_due()
     assert bob.phone.texts() == []
-    # Nor does what is sent now change anything about it.
+    # A message that is sent now does not change the hold.
     circle.send("held too")
     circle.pass_due()
     assert bob.phone.texts() == []
@@ -41,9 +41,8 @@ def test_a_hold_outlives_the_relay(gather, end):
     assert bob.phone.texts() == []
 
 
-@ENDS
-@pytest.mark.parametrize("report", ["focus", "filter"])
-def test_what_expires_while_the_relay_is_down_ends_its_hold(gather, end, report):
+@pytest.mark.parametrize("report, end", [("focus", Relay.kill), ("filter", Relay.stop)], ids=["focus-kill", "filter-stop"])
+def test_a_report_that_expires_while_the_relay_is_down_ends_its_hold(gather, end, report):
     circle = gather("--presence-grace", 0)
     bob = circle.away("bob", onFocus="hold")
     expiry = now() + 4_000
@@ -63,27 +62,25 @@ def test_what_expires_while_the_relay_is_down_ends_its_hold(gather, end, report)
     assert entry(circle, bob)["isFocused"] is None
 
 
-@ENDS
-def test_what_expires_after_a_restart_ends_its_hold(gather, end):
+def test_a_report_that_expires_after_a_restart_ends_its_hold(gather):
     circle = gather("--presence-grace", 0)
     bob = circle.away("bob", onFocus="hold")
     expiry = now() + 6_000
     bob.focus(True, at=expiry - 12 * HOUR)
     circle.send("held")
-    circle.restart(end)
+    circle.restart()
     circle.alice.expect("presence", user=bob.user, isFocused=None)
     assert bob.phone.ring("held")["time"] >= expiry
 
 
-@ENDS
-def test_a_no_settles_after_a_restart(gather, end):
-    """Also where the report was stored, and nothing more could be done with it."""
+def test_the_end_of_a_focus_settles_after_a_restart(gather):
+    """The relay may be killed right after it has stored the report."""
     circle = gather("--presence-grace", 0)
     people = [circle.silenced(f"bob{number}") for number in range(10)]
     circle.send("held")
     for person in people:
         person.focus(False)
-    circle.restart(end)
+    circle.restart()
     for person in people:
         person.phone.ring("held")
     eventually(lambda: {entry(circle, person)["isFocused"] for person in people} == {False})
@@ -91,15 +88,14 @@ def test_a_no_settles_after_a_restart(gather, end):
     assert {len(person.phone.notifications()) for person in people} == {1}
 
 
-@ENDS
-def test_a_yes_within_the_settle_window_holds_after_a_restart(gather, end):
+def test_a_focus_that_begins_again_within_the_settle_window_holds_after_a_restart(gather):
     circle = gather("--presence-grace", 0)
     flickering, ending = circle.silenced("bob"), circle.silenced("carol")
     circle.send("held")
     flickering.focus(False)
     ending.focus(False)
     flickering.focus(True)
-    circle.restart(end)
+    circle.restart()
     ending.phone.ring("held")
     circle.pass_due()
     assert flickering.phone.texts() == []
@@ -107,7 +103,7 @@ def test_a_yes_within_the_settle_window_holds_after_a_restart(gather, end):
 
 
 def states(circle):
-    """How many push jobs are in which state."""
+    """The number of push jobs in each state."""
     return dict(rows(circle.relay, "SELECT state, count(*) FROM jobs GROUP BY state"))
 
 
@@ -119,7 +115,7 @@ WISHES = {
 
 
 @pytest.mark.parametrize("wish", WISHES.values(), ids=WISHES)
-def test_a_wish_that_was_taken_counts_after_a_kill(gather, wish):
+def test_an_acknowledged_preference_counts_after_a_kill(gather, wish):
     circle = gather("--presence-grace", 0)
     people = [circle.silenced(f"bob{number}") for number in range(10)]
     for person in people:
@@ -128,7 +124,7 @@ def test_a_wish_that_was_taken_counts_after_a_kill(gather, wish):
     for person in people:
         wish(circle, person)
     circle.restart()
-    # Some may have been sent before the end, and the phones' memory began anew.
+    # Some may have been sent before the end, and the start clears the simulated phones.
     eventually(lambda: states(circle) == {"sent": 10})
 
 
@@ -140,7 +136,7 @@ NEEDLESS = {
 
 
 @pytest.mark.parametrize("change", NEEDLESS.values(), ids=NEEDLESS)
-def test_what_was_needless_before_a_kill_is_so_afterwards(gather, change):
+def test_a_push_that_was_not_needed_before_a_kill_is_not_sent_afterwards(gather, change):
     circle = gather("--presence-grace", 0)
     people = [circle.silenced(f"bob{number}") for number in range(10)]
     circle.send("held")
@@ -153,8 +149,8 @@ def test_what_was_needless_before_a_kill_is_so_afterwards(gather, change):
     assert [person.phone.texts() for person in people] == [[]] * 10
 
 
-def test_a_block_that_was_stored_before_a_kill_stops_what_was_not_sent(gather):
-    """As if the relay had been killed after the one, and before it came to the other."""
+def test_a_block_that_was_stored_before_a_kill_stops_unsent_pushes(gather):
+    """The relay was killed after it had stored the block, and before it decided the push again."""
     circle = gather("--presence-grace", 0)
     bob, carol = circle.away("bob"), circle.away("carol")
     circle.send("hi")
@@ -177,8 +173,8 @@ def test_a_block_that_was_stored_before_a_kill_stops_what_was_not_sent(gather):
 
 
 @ENDS
-def test_what_waits_is_decided_after_a_restart_as_it_was_asked(gather, end):
-    """Mentions, criteria, level, kind and what asks for no push are not forgotten while a push waits."""
+def test_a_waiting_push_keeps_its_fields_through_a_restart(gather, end):
+    """A waiting push keeps its mentions, criteria, level and kind. A message without a push stays so."""
     circle = gather("--presence-grace", 4)
     plain = circle.live("plain")
     filtered, mentioned, muted = (circle.live(stem) for stem in ("filtered", "mentioned", "muted"))
@@ -211,14 +207,14 @@ def test_what_waits_is_decided_after_a_restart_as_it_was_asked(gather, end):
 
 
 @ENDS
-def test_who_was_quiet_can_be_notified_after_a_restart_once(gather, end):
+def test_a_silenced_member_is_notified_once_after_a_restart(gather, end):
     circle = gather("--presence-grace", 0)
     bob, carol = circle.silenced("bob"), circle.silenced("carol")
     seq = circle.send("hi")["seq"]
     circle.restart(end)
     assert circle.alice.request("notify", room=circle.room, seq=seq, users=[bob.user])["push"] == 1
     bob.phone.ring("hi")
-    # What is killed before it is written down goes out once more.
+    # A push whose result is not stored before the kill is sent once more.
     eventually(lambda: states(circle).get("sent") == 1)
     circle.restart(end)
     assert circle.alice.request("notify", room=circle.room, seq=seq, users=[bob.user])["push"] == 0
