@@ -125,7 +125,7 @@ class DocsTests(unittest.TestCase):
         self.assertEqual(self.driver.current_url, f"{self.relay.url}/docs/")
         self.assertEqual(self.script("return document.querySelector('h1').textContent"), "Quick start")
 
-    def test_pages_are_what_readers_and_their_tools_expect(self):
+    def test_pages_have_no_faults(self):
         for page in PAGES:
             with self.subTest(page=page):
                 self.show(page)

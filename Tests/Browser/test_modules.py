@@ -47,7 +47,7 @@ class ModuleTests(BrowserTests):
         )
         self.assertEqual(conversation["fates"], {"1": "received", "2": "received"})
 
-    def test_a_response_is_told_once(self):
+    def test_a_response_is_reported_once(self):
         response = {"type": "response", "seq": 1, "user": "bob", "text": "accepted"}
         self.assertEqual(
             self.converse(response, response)["responses"], {"1": [{"user": "bob", "text": "accepted"}]}
@@ -86,7 +86,7 @@ class ModuleTests(BrowserTests):
         shown = self.cards(push(1, "first"), push(2, "other"), push(1, "edited"))
         self.assertEqual([notification["body"] for notification in shown], ["other", "edited"])
 
-    def test_a_phone_lets_through_what_its_focus_allows(self):
+    def test_a_phone_shows_the_pushes_that_its_focus_allows(self):
         alice, app, keeps = {"people": ["a"]}, {"allowsApp": True}, {"allowsApp": True, "filter": "out"}
         home, work = push(1, "t", label="home"), push(1, "t", label="work")
         for focus, one, why, is_quiet in [
@@ -182,7 +182,7 @@ class ModuleTests(BrowserTests):
         (card,) = self.cards(push(1, "t"), focus={"mode": "work", "people": ["1"]})
         self.assertTrue(card["isQuiet"])
 
-    def test_a_sound_is_heard_where_the_push_has_one_and_the_phone_is_not_quiet(self):
+    def test_a_phone_that_is_not_silenced_plays_the_sound_of_a_push(self):
         silent = push(2, "silent")
         del silent["payload"]["aps"]["sound"]
         cards = self.cards(push(1, "loud"), silent, push(3, "passive", level="passive"))
@@ -197,7 +197,7 @@ class ModuleTests(BrowserTests):
         self.assertIsNone(phone["call"])
         self.assertEqual([card["hasSound"] for card in phone["notifications"]], [True])
 
-    def test_an_app_that_is_opened_removes_what_is_of_no_conversation(self):
+    def test_an_opened_app_removes_notifications_without_a_conversation(self):
         plain = push(2, "order")
         del plain["payload"]["communication"], plain["payload"]["message"]
         phone = self.run_module(

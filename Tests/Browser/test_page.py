@@ -118,7 +118,7 @@ class ConversationTests(PageTests):
 class DepartureTests(PageTests):
     """Idle, in the background, killed, without a network."""
 
-    def test_a_killed_app_is_told_of_when_the_grace_is_over(self):
+    def test_a_killed_app_gets_a_push_after_the_grace(self):
         self.bob.press("kill-app")
         self.alice.say("Did the line drop?")
         self.wait_for_messages(self.alice, "Did the line drop?")
@@ -136,7 +136,7 @@ class DepartureTests(PageTests):
         self.bob.press("come-back")
         self.wait_for_messages(self.bob, "Are you in a tunnel?")
 
-    def test_an_app_in_the_background_is_told_at_once(self):
+    def test_an_app_in_the_background_gets_a_push_at_once(self):
         self.bob.choose("activity-background")
         self.eventually("Alice sees it", lambda: "background" in self.alice.texts("peer-presence")[0])
         self.alice.say("Look here")
@@ -171,7 +171,7 @@ class FocusTests(PageTests):
             self.page.user(self.bob),
         )
 
-    def test_a_focus_that_could_not_be_told_is_told_later(self):
+    def test_a_focus_that_could_not_be_reported_is_reported_later(self):
         offline = {"offline": True, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
         self.driver.execute_cdp_cmd("Network.enable", {})
         self.driver.execute_cdp_cmd("Network.emulateNetworkConditions", offline)
@@ -251,7 +251,7 @@ class FocusTests(PageTests):
         self.alice.press("send-urgent")
         self.eventually("it lit up the screen", lambda: self.why() == ["Time sensitive"])
 
-    def test_a_focus_that_is_not_shared_is_not_told(self):
+    def test_a_focus_that_is_not_shared_is_not_shown(self):
         self.bob.choose("mode-dnd")
         self.wait_for_focus()
         self.bob.open_settings()

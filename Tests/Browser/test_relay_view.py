@@ -16,7 +16,7 @@ class RelayViewTests(PageTests):
         """Changes something of Bob without the page."""
         return call(self.page.origin, "PUT", path, self.page.user(self.bob), body)
 
-    def test_a_wait_that_ends_in_a_push_is_told_with_its_rules(self):
+    def test_a_wait_that_ends_in_a_push_shows_its_rules(self):
         self.bob.press("kill-app")
         self.alice.say("Hello?")
         self.eventually("it waits", lambda: self.of(1, "outcome").startswith("Wait until"))
@@ -32,7 +32,7 @@ class RelayViewTests(PageTests):
         self.eventually("it arrived", lambda: "open app" in self.of(1, "summary"))
         self.assertEqual(self.of(1, "life"), "")
 
-    def test_the_payload_is_what_the_gateway_sent(self):
+    def test_the_payload_is_that_of_the_gateway(self):
         self.send_away(self.bob, self.alice)
         self.alice.press("send-urgent")
         self.eventually("the payload is shown", lambda: self.of(1, "payload"))
@@ -53,7 +53,7 @@ class RelayViewTests(PageTests):
         self.wait_for_notifications(self.bob, "Is the line open?")
         self.eventually("the job is sent", lambda: "sent" in self.of(1, "life"))
 
-    def test_a_stopped_gateway_stays_so_for_who_comes_later(self):
+    def test_a_stopped_gateway_does_not_reach_new_phones(self):
         self.page.press("gateway-down")
         self.page.add_carol()
         self.send_away(self.carol, self.bob)
@@ -61,7 +61,7 @@ class RelayViewTests(PageTests):
         self.eventually("it is retrying", lambda: "retrying" in "".join(self.page.end(1, self.carol, "life")))
         self.assertEqual(self.carol.notifications(), [])
 
-    def test_what_is_told_of_one_message_is_not_told_of_another(self):
+    def test_each_message_has_its_own_trace(self):
         self.alice.say("You see this")
         self.eventually("it arrived", lambda: "open app" in self.of(1, "summary"))
         self.send_away(self.bob, self.alice)
@@ -82,7 +82,7 @@ class RelayViewTests(PageTests):
         self.bob.open_settings()
         self.eventually("Bob's settings say so", lambda: self.bob.is_chosen("on-focus-hold"))
 
-    def test_the_frames_are_there_for_who_asks(self):
+    def test_the_frames_are_shown_on_demand(self):
         self.alice.say("On the wire")
         self.wait_for_messages(self.bob, "On the wire")
         self.bob.choose("mode-dnd")

@@ -15,7 +15,7 @@ class StoryTests(PageTests):
         self.eventually(f"step {step} is done", lambda: self.page.story_step() == step)
         self.page.picture(f"story-{step}")
 
-    def test_every_step_shows_what_it_tells(self):
+    def test_every_step_shows_its_event(self):
         self.page.picture("story-0")
         self.next_step()
         self.assertIn("Bob has notifications silenced", self.alice.texts("focus-notice")[0])
@@ -67,7 +67,7 @@ class StoryTests(PageTests):
         self.eventually("it pauses", lambda: self.page.find("play").text == "Play")
         self.assertLess(self.page.story_step(), 6)
 
-    def test_it_can_be_told_again_after_a_reload(self):
+    def test_it_begins_again_after_a_reload(self):
         """Bob still prefers to have things held, and is at home."""
         self.bob.open_settings()
         self.bob.choose("on-focus-hold")
@@ -77,7 +77,7 @@ class StoryTests(PageTests):
             self.next_step()
         self.assertEqual(self.bob.notifications(), ["Tea at five?"])
 
-    def test_a_step_makes_what_it_needs(self):
+    def test_a_step_prepares_its_conditions(self):
         for _ in range(2):
             self.next_step()
         self.bob.press("come-back")
@@ -85,7 +85,7 @@ class StoryTests(PageTests):
         self.next_step()
         self.assertTrue(self.bob.shows("silenced"))
 
-    def test_only_what_the_relay_tells_completes_a_step(self):
+    def test_only_events_of_the_relay_complete_a_step(self):
         """Bob does by hand what the first step would do: the step itself is not done."""
         self.bob.choose("mode-dnd")
         self.wait_for_focus()

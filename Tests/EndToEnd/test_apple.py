@@ -250,7 +250,7 @@ def test_the_other_environment_is_tried_once_and_the_device_then_forgotten(apple
     assert len(service.requests) == 2
 
 
-def test_a_token_is_good_where_the_device_says(apple, service):
+def test_a_token_is_sent_to_the_environment_of_its_device(apple, service):
     circle = apple()
     bob = reached(circle, environment="sandbox")
     assert bob.ask("GET", "devices/phone").json["environment"] == "sandbox"
@@ -338,7 +338,7 @@ def test_a_device_that_gets_too_much_waits_and_others_do_not(apple, service):
     assert paused(circle) == []
 
 
-def test_a_clock_an_hour_off_is_told_once(apple, service):
+def test_a_clock_that_is_an_hour_off_is_logged_once(apple, service):
     circle = apple()
     reached(circle)
     service.handle = lambda request: request.answer(date="Sun, 06 Nov 1994 08:49:37 GMT")
@@ -379,7 +379,7 @@ def test_a_level_needs_its_entitlement(apple, service, entitlements, asked, leve
     assert any(reason["code"] == "level_lowered" for reason in explained) == (level.replace("-s", "S") != asked)
 
 
-def test_metrics_count_what_apple_says(apple, service):
+def test_metrics_count_the_answers_of_apple(apple, service):
     circle = apple()
     reached(circle)
     before = metrics(circle.relay)

@@ -44,7 +44,7 @@ def shown(simulator):
     return [one["payload"]["aps"]["alert"]["body"] for one in simulator.control("GET", f"/phones/{apple.DEVICE}")["shown"]]
 
 
-def test_what_the_relay_sends_is_what_the_service_wants(circle, simulator):
+def test_the_service_accepts_the_pushes_of_the_relay(circle, simulator):
     for number in range(3):
         circle.send(f"{number}")
     eventually(lambda: shown(simulator) == ["0", "1", "2"])

@@ -111,7 +111,7 @@ def test_an_id_is_made_where_there_is_none(push):
     assert re.fullmatch(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", push().headers["apns-id"])
 
 
-def test_only_the_sandbox_tells_a_unique_id(push, apple):
+def test_only_the_sandbox_returns_a_unique_id(push, apple):
     apple.settings(environment="production")
     assert "apns-unique-id" not in push().headers
 
@@ -444,7 +444,7 @@ def test_what_expired_while_a_phone_was_off_is_not_shown(push, apple):
     assert shown(apple.phone(DEVICE, isOn=True)) == []
 
 
-def test_a_collapse_id_replaces_what_is_shown(push, apple):
+def test_a_collapse_id_replaces_the_shown_push(push, apple):
     apple.phone(DEVICE)
     for text, identifier in [("1", "a"), ("2", "b"), ("3", "a")]:
         assert push(body={"aps": {"alert": text}}, apns_collapse_id=identifier).status == 200
@@ -508,7 +508,7 @@ def test_answers_of_a_script(push, apple, reason, status):
     assert_refused(push(), status, reason)
 
 
-def test_a_script_says_who_and_how_often(connect, apple, token):
+def test_a_script_selects_devices_and_a_count(connect, apple, token):
     fault = {"action": "answer", "reason": "Busy", "status": 503, "retryAfter": 7, "tokens": [DEVICE.upper()], "times": 2}
     apple.faults(fault)
     connection = connect()
@@ -559,7 +559,7 @@ def test_disconnect(connect, apple, token):
     eventually(lambda: apple.control("GET", "/counts")["openConnections"] == 0)
 
 
-def test_goaway_says_why_and_answers_what_came_before(connect, apple, token):
+def test_goaway_gives_the_reason_and_earlier_requests_are_answered(connect, apple, token):
     connection = connect()
     assert connection.request(PATH, headers(token), ALERT).status == 200
     apple.settings(latency=0.5)
@@ -769,7 +769,7 @@ def make_certificate(certificate, key):
     )
 
 
-def test_a_connection_that_asks_nothing_is_closed(start):
+def test_a_connection_without_requests_is_closed(start):
     simulator = start("--idle-time", 1)
     quiet, slow = (Connection(simulator.port, simulator.certificate) for _ in range(2))
     for connection in (quiet, slow):
@@ -795,7 +795,7 @@ def test_so_many_connections_and_no_more(start):
     assert len(simulator.arrivals()) == 3
 
 
-def test_an_end_is_said(start):
+def test_a_stop_sends_goaway_with_its_reason(start):
     simulator = start()
     connection = Connection(simulator.port, simulator.certificate)
     assert connection.request(PATH, headers(simulator.signer.token()), ALERT).status == 200

@@ -124,7 +124,7 @@ def test_what_cannot_be_recovered_is_a_fault(relay):
     assert json.loads(ended.stdout)["faults"]["unrecovered"] == 4
 
 
-def test_the_table_says_what_the_json_says(relay):
+def test_the_table_and_the_json_agree(relay):
     ended = bench(relay, "fanout", "--sessions", 10, "--seconds", 0.5)
     assert ended.returncode == 0, ended
     assert ended.stdout.startswith("fanout on stillwire/")
@@ -192,7 +192,7 @@ def test_wrong_options_of_other_loads_are_refused(load, options, named):
     assert_refused(run_tool("bench", load, *options), named)
 
 
-def test_what_cannot_be_had_is_told_in_one_line(relay, tmp_path):
+def test_an_error_is_one_line(relay, tmp_path):
     missing = tmp_path / "missing"
     ended = bench(relay, "durable", "--seconds", 0.1, "--warm-up", 0, "--baseline", missing)
     assert_refused(ended, "Error: --baseline", missing, code=1)
@@ -207,7 +207,7 @@ def test_what_cannot_be_had_is_told_in_one_line(relay, tmp_path):
         assert len(ended.stderr.splitlines()) == 1
 
 
-def test_ten_thousand_join_one_room_and_nobody_is_told_of_each(relay):
+def test_ten_thousand_join_one_room_without_an_event_for_each(relay):
     command = [tool("bench"), "presence", "--json", "--port", relay.port]
     command += ["--sessions", 10_000, "--within", 10, "--seconds", 0, "--prefix", "stored.bench"]
     ended = subprocess.run(

@@ -56,7 +56,7 @@ def test_who_blocks_goes_on_seeing(pair):
     assert bob.session.expect("presence", user=circle.alice.user)["activity"] == "idle"
 
 
-def test_nothing_that_changes_is_told_to_who_is_blocked(pair):
+def test_a_blocked_user_receives_no_changes(pair):
     circle, bob = pair
     carol = circle.live("carol")
     bob.block(circle.alice)
@@ -152,7 +152,7 @@ def test_the_blocked_and_the_unknown_look_the_same(circle):
     assert alice.heard("presence", user=bob.user) == []
 
 
-def test_a_number_of_who_is_there_does_not_tell(pair):
+def test_the_online_count_does_not_reveal_a_block(pair):
     circle, bob = pair
     counts = [circle.alice.join(circle.room)["onlineCount"]]
     bob.block(circle.alice)
@@ -160,7 +160,7 @@ def test_a_number_of_who_is_there_does_not_tell(pair):
     assert counts == [2, 1]
 
 
-def test_who_is_blocked_hears_of_no_receipt(gather, tmp_path):
+def test_a_blocked_user_receives_no_receipts(gather, tmp_path):
     file = tmp_path / "relay.json"
     file.write_text(json.dumps({"rooms": [{"match": "*", "receipts": True}]}))
     circle = gather("--config", file)

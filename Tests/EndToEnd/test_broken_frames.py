@@ -231,7 +231,7 @@ def test_a_ping_is_answered_with_its_payload(wire):
         assert wire.frame() == (PONG, payload)
 
 
-def test_a_pong_that_nobody_asked_for_is_fine(wire):
+def test_an_unsolicited_pong_is_ignored(wire):
     wire.send_bytes(frame(PONG, b"unasked"))
     wire.send_request("ping", id=1)
     assert wire.reply(1)["type"] == "pong"

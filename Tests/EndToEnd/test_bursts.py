@@ -111,7 +111,7 @@ def test_other_rooms_are_served_while_a_burst_is_decided(connect, relay):
 
 
 @pytest.mark.parametrize("end", [Relay.stop, Relay.kill], ids=["stop", "kill"])
-def test_the_members_whom_a_burst_leaves_undecided_are_decided_after_a_restart(connect, relay, end):
+def test_a_restart_decides_the_members_that_a_burst_left_undecided(connect, relay, end):
     burst(connect, relay)
     # A fast relay may have decided all of them.
     end(relay)

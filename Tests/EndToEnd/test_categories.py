@@ -50,7 +50,7 @@ def test_they_are_handed_out_as_they_were_set_and_survive_a_kill(start):
     assert put(relay, {"id": "empty"}).json["version"] == 2
 
 
-def test_a_tag_names_what_was_read(relay):
+def test_a_tag_names_the_version_that_was_read(relay):
     put(relay, INVITATION)
     first = get(relay)
     tag = first.headers["ETag"]

@@ -32,7 +32,7 @@ def refusal(check):
     return refusal
 
 
-def test_a_file_sets_what_options_set(start, connect, tmp_path):
+def test_a_file_sets_the_same_as_options(start, connect, tmp_path):
     file = tmp_path / "stillwire.json"
     file.write_text(json.dumps({"limits": {"sendRate": 7, "heartbeat": 2.5}, "origins": ["https://a.example"]}))
     welcome = connect(start("--config", file), "alice").welcome
@@ -56,7 +56,7 @@ def test_the_environment_names_the_file(tmp_path):
     assert ended.returncode == 0 and "limits.watched = 5" in ended.stdout
 
 
-def test_the_check_tells_the_entries_of_lists(check, tmp_path):
+def test_the_check_names_the_entries_of_lists(check, tmp_path):
     (tmp_path / "secret").write_text("6f1d0c8e4b7a2935d1e0f7a6b5c4d3e2f1a0b9c8d7e6f5a4")
     (tmp_path / "secret").chmod(0o600)
     key = {"kid": "a", "algorithm": "HS256", "file": "secret"}

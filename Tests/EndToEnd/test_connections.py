@@ -108,7 +108,7 @@ def test_a_flood_of_silent_connections_keeps_nobody_out(start, connect):
         eventually(lambda: metrics(relay)["stillwire_connections"] <= 3, within=PATIENCE + DEADLINE)
 
 
-def test_with_few_descriptors_the_last_is_told_and_the_others_stay(start, connect):
+def test_with_few_descriptors_the_last_client_is_refused_and_the_others_stay(start, connect):
     relay = start(under=("prlimit", "--nofile=160"))
     ann = connect(relay, "ann")
     ann.join("tea")
@@ -157,7 +157,7 @@ def attempt(relay: Relay) -> Session | None:
         return None
 
 
-def test_an_address_has_its_share_whatever_it_says(start):
+def test_an_address_has_its_share_whatever_its_headers(start):
     relay = start("--connections-per-address", "3")
     with ExitStack() as ends:
         for number in range(3):
@@ -168,7 +168,7 @@ def test_an_address_has_its_share_whatever_it_says(start):
     eventually(lambda: call(relay, "GET", "/live").status == 200)
 
 
-def test_behind_a_trusted_proxy_clients_are_told_apart(start):
+def test_behind_a_trusted_proxy_each_client_has_its_own_limit(start):
     relay = start("--connections-per-address", "2", "--trusted-proxies", "10.0.0.0/8 127.0.0.1")
     with ExitStack() as ends:
 
@@ -197,7 +197,7 @@ def test_behind_a_trusted_proxy_clients_are_told_apart(start):
         ("--connections-per-address", "1.5", "connections.perAddress must be"),
     ],
 )
-def test_a_wrong_bound_is_told_at_start(tmp_path, option, value, told):
+def test_a_wrong_bound_is_refused_at_start(tmp_path, option, value, told):
     ended = run("serve", "--port", 0, "--data", tmp_path / "data", option, value)
     assert ended.returncode == 1 and told in ended.stderr
 

@@ -65,7 +65,7 @@ def test_a_call_to_its_own_token_is_for_the_app_to_report(circle, bob):
     assert len(calls.notifications()) == 1
 
 
-def test_a_token_for_calls_without_the_entitlement_is_said_to_be_unused(gather, tmp_path, connect, names):
+def test_a_token_for_calls_without_the_entitlement_causes_a_warning(gather, tmp_path, connect, names):
     file = tmp_path / "config.json"
     file.write_text(json.dumps({"apps": [{"app": "org.example", "ringtone": "ring.caf"}, {"app": "org.calls", "entitlements": ["voip"]}]}))
     circle = gather("--presence-grace", "0", "--config", file)
@@ -137,7 +137,7 @@ def test_what_is_read_elsewhere_sets_the_badge_of_a_simulated_phone(circle, bob)
     assert call(circle.relay, "GET", f"/v1/simulator/devices/{bob.phone.token}").json["badge"] == 0
 
 
-def test_a_device_may_refuse_what_is_time_sensitive(circle, bob):
+def test_a_device_may_refuse_time_sensitive_pushes(circle, bob):
     for settings, level in ({}, "time-sensitive"), ({"timeSensitive": False}, "active"), ({"timeSensitive": True}, "time-sensitive"):
         bob.register(settings=settings)
         text = f"{settings}"
@@ -145,7 +145,7 @@ def test_a_device_may_refuse_what_is_time_sensitive(circle, bob):
         assert bob.phone.ring(text)["payload"]["aps"]["interruption-level"] == level
 
 
-def test_what_is_not_said_anew_is_as_if_it_never_was(circle, bob):
+def test_a_registration_replaces_all_fields(circle, bob):
     fields = {"criteria": "home", "locale": "de", "timeZone": "Europe/Berlin", "app": "org.example"}
     bob.register(settings={"alerts": False, "timeSensitive": False}, voipToken="voip", **fields)
     shown = bob.ask("GET", "devices/phone").json
@@ -205,7 +205,7 @@ def test_what_is_just_right_is_taken(bob):
     assert bob.ask("GET", "devices/phone").json.items() >= fields.items()
 
 
-def test_a_device_that_is_forgotten_says_nothing_any_more(circle, bob):
+def test_a_forgotten_device_has_no_reports(circle, bob):
     bob.prefer(onFocus="hold")
     bob.register("tablet")
     bob.focus(True)

@@ -61,7 +61,7 @@ def test_a_document_is_served_as_it_is(relay, name):
 
 
 @pytest.mark.parametrize("name", [OPENAPI, ASYNCAPI])
-def test_a_document_tells_the_version_that_runs(start, connect, name):
+def test_a_document_has_the_running_version(start, connect, name):
     assert connect(start(), "ann").welcome["server"] == f"stillwire/{documents.document(name)['info']['version']}"
 
 

@@ -79,7 +79,7 @@ def test_a_second_signal_ends_it_at_once(start, connect):
     assert [message["body"] for message in history(relay, "tea", "ann")] == ["stored"]
 
 
-def test_a_crowd_under_load_ends_and_what_was_acknowledged_is_kept(start):
+def test_a_crowd_under_load_ends_and_keeps_acknowledged_messages(start):
     relay = start()
 
     async def talk(number: int, acknowledged: dict[str, int]) -> int | None:
@@ -122,7 +122,7 @@ def test_a_crowd_under_load_ends_and_what_was_acknowledged_is_kept(start):
     assert {place: kept.get(place) for place in acknowledged} == acknowledged
 
 
-def test_who_does_not_read_and_who_only_listens_keep_it_for_a_few_seconds_at_most(start, connect):
+def test_slow_and_silent_readers_delay_the_end_by_a_few_seconds(start, connect):
     relay = start()
     ann = connect(relay, "ann")
     ann.join("live.a")

@@ -170,7 +170,7 @@ def test_an_unknown_path_is_not_found(relay, path):
 
 
 @pytest.mark.parametrize("method, path, allowed", WRONG_METHODS)
-def test_a_wrong_method_is_told_the_right_ones(relay, method, path, allowed):
+def test_a_wrong_method_gets_the_allowed_ones(relay, method, path, allowed):
     answer = call(relay, method, path, b"{}", user="bob")
     assert_problem(answer, 405, "unsupported")
     named = {name.strip() for name in answer.headers["Allow"].split(",")}
@@ -350,7 +350,7 @@ def test_whatever_a_name_is_made_of_may_stand_in_a_path(relay, connect, names):
         assert (member["room"], member["user"], member["memberCount"]) == (room, alice, 1)
 
 
-def test_who_is_taken_out_of_a_room_is_removed_and_who_goes_has_left(relay, connect, names):
+def test_a_member_is_removed_by_others_or_leaves(relay, connect, names):
     alice, bob, room = names("alice", "bob", "room")
     session, other = connect(alice), connect(bob)
     session.join(room)

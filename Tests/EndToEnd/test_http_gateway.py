@@ -135,7 +135,7 @@ def test_a_rejected_pushkey_is_forgotten(matrix, service):
 
 
 @pytest.mark.parametrize("status", [429, 502])
-def test_a_gateway_that_is_busy_is_asked_again_when_it_says(matrix, service, status):
+def test_a_busy_gateway_is_tried_again_at_its_time(matrix, service, status):
     circle = matrix()
     reached(circle)
     times = []
@@ -189,7 +189,7 @@ def test_what_it_refuses_is_not_sent_again(matrix, service, status):
     assert bob.ask("GET", "devices/phone").status == 200 and len(service.requests) == 1
 
 
-def test_a_stop_waits_for_what_is_under_way(matrix, service):
+def test_a_stop_waits_for_pushes_in_progress(matrix, service):
     circle = matrix()
     reached(circle)
     is_stopping = threading.Event()

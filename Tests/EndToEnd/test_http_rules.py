@@ -31,7 +31,7 @@ def methods(template):
 
 
 @pytest.mark.parametrize("template", PATHS)
-def test_other_methods_are_told_the_right_ones(relay, template):
+def test_other_methods_get_the_allowed_ones(relay, template):
     allowed = methods(template) | {"OPTIONS"} | ({"HEAD"} if "GET" in methods(template) else set())
     for method in {"GET", "HEAD", "PUT", "POST", "DELETE", "PATCH"} - allowed:
         answer = call(relay, method, filled(template), b"" if method in ("PUT", "POST", "PATCH") else None)
@@ -64,7 +64,7 @@ def test_head_is_get_without_the_body(relay, template):
 
 
 @pytest.mark.parametrize("type", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"])
-def test_a_body_that_is_told_to_be_no_json_is_415(relay, names, type):
+def test_a_body_of_another_type_is_415(relay, names, type):
     (bob,) = names("bob")
     path, body = f"/v1/users/{bob}/focus", b'{"isFocused":true}'
     answer = call(relay, "PUT", path, body, headers={"Content-Type": type})
@@ -94,7 +94,7 @@ def test_a_body_without_a_type_is_taken_for_json(relay):
 # Many users at once
 
 
-def test_presence_of_many_comes_in_the_order_asked_for(relay, connect, names):
+def test_presence_of_many_has_the_requested_order(relay, connect, names):
     people = names("zoe", "ann", "mia")
     connect(people[1], name="Ann")
     answer = call(relay, "POST", "/v1/presence", {"users": people})
@@ -294,7 +294,7 @@ def test_me_is_the_user_of_the_token(start, secret, connect):
     assert [entry["user"] for entry in members] == ["ann"]
 
 
-def test_me_is_nobody_when_nobody_says_so(relay):
+def test_me_requires_a_user(relay):
     answer = call(relay, "GET", "/v1/users/me/presence")
     assert (answer.status, answer.problem["at"]) == (422, "/path/user")
 

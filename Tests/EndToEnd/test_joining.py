@@ -54,7 +54,7 @@ def test_an_avatar_is_shown_where_the_name_is(connect, names):
     assert alice.expect("presence", user=bob_name)["avatar"] == avatar
 
 
-def test_who_says_nothing_of_it_is_active(connect, names):
+def test_a_session_without_an_activity_is_active(connect, names):
     user, room = names("alice", "room")
     (me,) = connect(user).join(room)["members"]
     assert me["activity"] == "active"
@@ -103,7 +103,7 @@ def test_leaving_ends_membership_for_all_sessions_of_the_user(connect, pair):
     assert [member["user"] for member in alice.join(room)["members"]] == [alice.user]
 
 
-def test_a_session_that_did_not_join_hears_nothing_of_the_room(connect, names, pair):
+def test_a_session_that_has_not_joined_receives_nothing_of_the_room(connect, names, pair):
     alice, bob, room = pair
     other = connect(bob.user)
     alice.send(room, "one")
@@ -154,7 +154,7 @@ def test_a_member_may_leave_without_having_joined_on_this_session(connect, pair)
     assert back.refusal("leave", room=room)["code"] == "not_joined"
 
 
-def test_someone_who_goes_away_stays_a_member(connect, pair):
+def test_a_user_who_disconnects_stays_a_member(connect, pair):
     alice, bob, room = pair
     bob.close(1000)
     alice.expect("presence", user=bob.user, online=False)

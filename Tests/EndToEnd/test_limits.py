@@ -11,7 +11,7 @@ from rfc6455 import PING, PONG, frame
 from wire import Wire
 
 
-def test_over_the_rate_a_send_says_when_to_try_again(start, connect):
+def test_over_the_rate_a_send_has_a_retry_time(start, connect):
     relay = start("--limits-send-rate", 2, "--limits-send-burst", 3)
     alice, bob = connect(relay, "alice"), connect(relay, "bob")
     alice.join("room")
@@ -111,7 +111,7 @@ def test_one_device_too_many_is_too_large(start, connect):
     alice.request("device", **registration(3))
 
 
-def test_over_the_rate_any_request_says_when_to_try_again(start, connect):
+def test_over_the_rate_any_request_has_a_retry_time(start, connect):
     relay = start("--limits-request-rate", 2, "--limits-request-burst", 5)
     alice = connect(relay, "alice")
     alice.join("room")

@@ -48,7 +48,7 @@ def run(*arguments, text=""):
 
 
 @pytest.mark.parametrize("rule", FAULTS)
-def test_what_people_write_is_told_and_mended(relay, rule):
+def test_common_mistakes_are_found_and_corrected(relay, rule):
     text, meant = FAULTS[rule]
     report = lint(relay, text)
     assert set(rules(report)) == {rule}
@@ -126,7 +126,7 @@ def test_the_command_prints_a_line_for_each_finding(tmp_path):
     assert "U+201C LEFT DOUBLE QUOTATION MARK" in lines[0]
 
 
-def test_the_command_mends_what_is_certain():
+def test_the_command_corrects_certain_mistakes():
     text, meant = FAULTS["typographic-quote"]
     done = run("-", "--lenient", text=text)
     assert (done.returncode, done.stdout.decode()) == (0, meant + "\n")
@@ -135,7 +135,7 @@ def test_the_command_mends_what_is_certain():
     assert (done.returncode, done.stdout) == (1, b"")
 
 
-def test_the_command_says_as_json_what_the_route_answers(relay):
+def test_the_command_prints_the_json_of_the_route(relay):
     headers = ["--push-type", "alert", "--topic", "org.example.chat", "--priority", 10]
     for text, _ in FAULTS.values():
         done = run("-", "--json", "--lenient", *headers, text=text)
@@ -158,7 +158,7 @@ def test_the_command_says_as_json_what_the_route_answers(relay):
         ((), "", 1, "text-empty"),
     ],
 )
-def test_the_exit_code_says_whether_there_are_errors(arguments, text, code, rule):
+def test_the_exit_code_is_1_when_there_are_errors(arguments, text, code, rule):
     done = run("-", *arguments, text=text)
     assert done.returncode == code, done
     assert f"[{rule}]".encode() in done.stdout if rule else done.stdout == b""

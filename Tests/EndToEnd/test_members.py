@@ -25,7 +25,7 @@ def listed(relay, room, **query):
     return call(relay, "GET", f"/v1/rooms/{room}/members?{arguments}", user="operator")
 
 
-def test_who_is_put_into_a_room_is_a_member_whom_the_others_see(relay, connect, names, room):
+def test_an_added_user_is_a_member_that_the_others_see(relay, connect, names, room):
     ann, bob = names("ann", "bob")
     session = connect(ann)
     session.join(room)
@@ -51,13 +51,13 @@ def test_a_room_comes_into_being_with_its_first_member(relay, connect, names, ro
     assert connect(bob).join(room)["memberCount"] == 2
 
 
-def test_a_room_that_keeps_nothing_takes_no_member_who_is_not_there(relay, names):
+def test_a_room_without_history_refuses_an_absent_member(relay, names):
     room, ann = names("live.room", "ann")
     assert put_member(relay, room, ann).status == 422
     assert listed(relay, room).status == 404
 
 
-def test_a_session_of_a_new_member_hears_the_room_only_when_it_joins(relay, connect, names, room):
+def test_a_session_of_a_new_member_receives_nothing_before_it_joins(relay, connect, names, room):
     ann, bob = names("ann", "bob")
     session, other = connect(ann), connect(bob)
     session.join(room)
@@ -140,7 +140,7 @@ def put_read(relay, room, user, seq):
     return call(relay, "PUT", f"/v1/rooms/{room}/read", {"user": user, "seq": seq}, user="operator")
 
 
-def test_a_read_mark_rises_and_is_told_to_ones_sessions(relay, connect, names, room):
+def test_a_read_mark_rises_and_reaches_the_users_own_sessions(relay, connect, names, room):
     ann, bob = names("ann", "bob")
     session, reader = connect(ann), connect(bob)
     reader.join(room)
@@ -205,7 +205,7 @@ def test_all_sessions_of_a_user_end_with_4506(relay, connect, names, room):
     connect(ann).join(room)
 
 
-def test_the_reason_is_told(relay, connect, names):
+def test_the_reason_reaches_the_session(relay, connect, names):
     (ann,) = names("ann")
     session = connect(ann)
     assert disconnect(relay, ann, {"reason": "é" * 61}).json == {"sessions": 1}

@@ -60,7 +60,7 @@ def test_a_stored_message_moves_each_counter_once(relay, connect, names):
     assert not any(name.startswith("stillwire_errors_total") for name in change)
 
 
-def test_errors_count_once_wherever_they_are_told(relay, connect, names):
+def test_errors_count_once_on_every_path(relay, connect, names):
     ann = connect(*names("ann"))
     before = metrics(relay)
     assert ann.refusal("send", room="nowhere", body=1)["code"] == "not_joined"

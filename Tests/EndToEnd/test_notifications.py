@@ -66,7 +66,7 @@ def test_a_notification_is_a_communication_where_its_sender_is_a_person(circle, 
             assert payload["communication"]["sender"]["handle"] == sender
 
 
-def test_a_notification_sets_the_badge_only_where_it_is_asked_to(circle, bob):
+def test_a_notification_sets_the_badge_only_if_requested(circle, bob):
     circle.send("unread")
     bob.phone.ring("unread")
     for number, (badge, shown) in enumerate([({}, None), ({"badge": 7}, 7), ({"badge": "auto"}, 1), ({"badge": None}, None)]):
@@ -110,13 +110,13 @@ def test_a_key_makes_a_second_attempt_harmless(circle, bob):
     assert notify(circle, circle.away("carol"), key="order 7").status == 201
 
 
-def test_sessions_are_not_asked(circle):
+def test_a_session_does_not_delay_a_notification(circle):
     carol = circle.live("carol")
     assert notify(circle, carol).status == 201
     carol.phone.ring("on its way")
 
 
-def test_who_has_no_device_is_not_pushed_to(circle, names):
+def test_a_user_without_a_device_is_not_pushed_to(circle, names):
     (user,) = names("nobody")
     answer = call(
         circle.relay, "POST", f"/v1/users/{user}/notifications", {"from": "shop", "push": {"body": "on its way"}}
@@ -144,7 +144,7 @@ def test_a_focus_holds_it_and_each_goes_by_itself_afterwards(circle):
         bob.phone.ring(text)
 
 
-def test_what_is_held_survives_a_kill(connect, names, start):
+def test_a_held_notification_survives_a_kill(connect, names, start):
     circle = Circle(connect, names, start("--presence-grace", "0"))
     bob = circle.silenced("bob")
     device = notify(circle, bob, {"body": "late"}).json["devices"][0]
@@ -170,7 +170,7 @@ def test_nobody_can_read_it_as_a_room(circle, bob):
         ({"key": ""}, "/key"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_said_with_its_place(circle, bob, fields, at):
+def test_a_wrong_field_is_refused_with_its_position(circle, bob, fields, at):
     answer = notify(circle, bob, **fields)
     assert answer.status == 422 and answer.problem["at"] == at, answer
     assert bob.phone.notifications() == []

@@ -88,12 +88,12 @@ def test_each_message_is_a_notification_of_its_own_in_one_thread(talk):
     assert first["payload"]["aps"]["thread-id"] == second["payload"]["aps"]["thread-id"]
 
 
-def test_the_badge_counts_what_is_unread(talk):
+def test_the_badge_counts_unread_messages(talk):
     badges = [pushed(talk, text)[1]["payload"]["aps"]["badge"] for text in ("one", "two", "three")]
     assert badges == [1, 2, 3]
 
 
-def test_a_group_says_how_many_it_reaches(talk, connect, names):
+def test_a_group_has_its_member_count(talk, connect, names):
     _, joined, _ = talk
     for user in names("carol", "dave"):
         connect(user).join(joined["room"])
@@ -119,7 +119,7 @@ def test_without_a_text_the_phone_names_it_in_its_own_language(talk, body):
 
 
 @pytest.mark.parametrize("letter", ["x", "ж", "🐇", '"', "\u0001"])
-def test_a_long_text_is_shortened_to_what_a_payload_may_hold(talk, letter):
+def test_a_long_text_is_shortened_to_fit_the_payload(talk, letter):
     _, notification = pushed(talk, letter * 5_000)
     payload = notification["payload"]
     text = payload["aps"]["alert"]["body"]

@@ -71,7 +71,7 @@ def views(start, connect, secret):
 
 @pytest.mark.parametrize("online", AUDIENCES)
 @pytest.mark.parametrize("focus", AUDIENCES)
-def test_everybody_sees_what_is_shared_with_them(views, focus, online):
+def test_everybody_sees_the_presence_that_is_shared_with_them(views, focus, online):
     bob, inside, outside, stranger = views
     bob.session.request("preferences", shareFocus=focus, shareOnline=online)
     bob.session.request("focus", isFocused=True)
@@ -173,7 +173,7 @@ def test_a_change_that_is_not_shared_is_no_event(watched, change):
 
 @pytest.mark.parametrize("share", AUDIENCES)
 @pytest.mark.parametrize("what", ["shareFocus", "shareOnline"])
-def test_events_go_to_who_may_see_what_changed(watched, what, share):
+def test_events_go_to_users_who_may_see_the_change(watched, what, share):
     circle, bob, watcher = watched
     bob.prefer(**{"shareFocus": "none", "shareOnline": "none"} | {what: share})
     settle(circle, circle.alice, watcher)
@@ -191,7 +191,7 @@ def test_events_go_to_who_may_see_what_changed(watched, what, share):
             )
 
 
-def test_what_is_shared_and_what_is_not_shows_at_once(watched):
+def test_a_new_sharing_preference_shows_at_once(watched):
     circle, bob, watcher = watched
     bob.focus(True)
     circle.alice.expect("presence", user=bob.user, isFocused=True)
@@ -212,7 +212,7 @@ def test_what_is_shared_and_what_is_not_shows_at_once(watched):
     assert all(event["online"] for event in bob.session.heard("presence", user=bob.user))
 
 
-def test_in_a_large_room_the_count_moves_for_who_is_seen(gather):
+def test_in_a_large_room_the_count_follows_visible_users(gather):
     circle = gather("--limits-member-list", 2, "--presence-grace", 0)
     bob, carol = circle.live("bob"), circle.live("carol")
     circle.alice.expect("counts", memberCount=3, onlineCount=3)
@@ -297,7 +297,7 @@ SECRET = {
 
 @pytest.mark.parametrize("report", [False, True], ids=["unasked", "asked"])
 @pytest.mark.parametrize("secret", SECRET)
-def test_the_sender_is_told_the_same_as_of_a_normal_push(gather, secret, report):
+def test_a_sender_sees_no_difference_from_a_normal_push(gather, secret, report):
     circle = gather("--presence-grace", 0)
     expected = sender_frames(circle, normal, report=report)
     assert len(expected) == (2 if report else 1)
@@ -306,7 +306,7 @@ def test_the_sender_is_told_the_same_as_of_a_normal_push(gather, secret, report)
     assert sender_frames(circle, SECRET[secret], report=report) == expected
 
 
-def test_the_sender_is_told_the_same_of_a_blocking_member(gather):
+def test_a_sender_sees_no_difference_for_a_blocking_member(gather):
     """Who is not seen to be there anyway."""
     circle = gather("--presence-grace", 0)
     expected = sender_frames(circle, lambda circle, person: person.prefer(shareOnline="none"), report=True)
@@ -315,7 +315,7 @@ def test_the_sender_is_told_the_same_of_a_blocking_member(gather):
     assert sender_frames(circle, lambda circle, person: person.block(circle.alice), report=True) == expected
 
 
-def test_notify_anyway_tells_nothing_of_who_hides(circle):
+def test_notify_anyway_reveals_no_hidden_member(circle):
     hidden, plain = circle.away("bob"), circle.away("carol")
     hiding(circle, hidden)
     seq = circle.send("hi")["seq"]

@@ -90,7 +90,7 @@ FIELDS = [
 
 
 @pytest.mark.parametrize("push,changes", FIELDS, ids=lambda one: "+".join(one) if isinstance(one, dict) else None)
-def test_each_field_changes_what_it_is_about(circle, bob, push, changes):
+def test_each_field_changes_its_part_of_the_push(circle, bob, push, changes):
     plain = pushed(circle, bob)
     asked = pushed(circle, bob, **push)
     if "aps/badge" not in changes:
@@ -135,7 +135,7 @@ def test_critical_sounds_critical(circle, bob):
     assert notification["payload"]["aps"]["sound"] == {"name": "siren", "volume": 0.5, "critical": 1}
 
 
-def test_of_a_room_only_the_newest_shows_where_that_is_asked_for(circle, bob):
+def test_a_phone_shows_only_the_newest_push_of_a_room_if_requested(circle, bob):
     for text in ("one", "two", "three"):
         circle.send(text, push={"collapse": "room"})
         bob.phone.ring(text)
@@ -150,13 +150,13 @@ def test_the_time_after_which_nobody_is_pushed_to_is_the_expiration(circle, bob)
     assert abs(int(headers["apns-expiration"]) - (sent["time"] / 1000 + 600)) <= 1
 
 
-def test_a_backend_asks_the_same(circle, bob):
+def test_a_backend_has_the_same_fields(circle, bob):
     circle.post("hi", push={"title": "T", "data": {"a": 1}})
     payload = bob.phone.ring("hi")["payload"]
     assert (payload["aps"]["alert"]["title"], payload["a"]) == ("T", 1)
 
 
-def test_what_is_asked_survives_a_crash(gather):
+def test_the_fields_survive_a_crash(gather):
     circle = gather("--presence-grace", "0")
     bob = circle.silenced("bob")
     circle.send("hi", push={"title": "T", "badge": None, "thread": None, "data": {"a": {"b": [1.50]}}})
@@ -228,7 +228,7 @@ def test_without_a_preview_no_text_leaves_the_relay(closed):
     assert "secret" not in all_of(bob)
 
 
-def test_without_a_preview_a_digest_tells_only_who(closed):
+def test_without_a_preview_a_digest_names_only_senders(closed):
     bob = closed.silenced("bob")
     for _ in range(3):
         closed.send("the secret")

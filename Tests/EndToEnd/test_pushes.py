@@ -140,7 +140,7 @@ def test_what_is_held_is_listed_by_its_state(circle):
         ("after=none", "after"), ("after=" + "x" * 65, "after"), ("user=a%20b", "user"), ("limit=1&limit=2", "limit"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_with_a_query_is_said(circle, query, at):
+def test_a_wrong_query_is_refused_with_its_field(circle, query, at):
     answer = call(circle.relay, "GET", f"/v1/pushes?{query}")
     assert answer.status in (400, 422) and answer.problem["at"] == f"/query/{at}", answer
 
@@ -269,7 +269,7 @@ def test_the_command_lists_explains_and_retries(circle, service):
     in_state(circle, push, "sent")
 
 
-def test_the_command_says_what_is_refused(circle):
+def test_the_command_prints_the_refusal(circle):
     for arguments in ("explain", "none"), ("retry", "none"), ("list", "--state", "lost"), ("list", "--after", "none"):
         refused = ask(circle, *arguments)
         assert refused.returncode == 1 and refused.stderr.startswith("stillwire: ") and not refused.stdout, refused

@@ -52,7 +52,7 @@ def explained(circle, notification):
     return answer.json
 
 
-def test_who_has_the_push_says_so_once_and_for_all(circle, bob):
+def test_the_first_receipt_of_a_push_counts(circle, bob):
     told = arrive(circle, bob)
     assert "received" not in explained(circle, told["notification"])
     before = time.time()
@@ -85,14 +85,14 @@ def test_a_receipt_outlives_a_crash(gather):
     assert tell(circle.relay, told["notification"], "1.x").status == 401
 
 
-def test_a_sender_who_asks_hears_of_it(circle, bob):
+def test_a_sender_who_requests_reports_receives_the_receipt(circle, bob):
     told = arrive(circle, bob, report=True)
     circle.alice.expect("delivery", user=bob.user, state="pushed")
     tell(circle.relay, told["notification"], told["receipt"])
     circle.alice.expect("delivery", user=bob.user, state="onPhone")
 
 
-def test_of_who_hides_it_a_sender_hears_nothing(circle, bob):
+def test_a_hidden_receipt_does_not_reach_the_sender(circle, bob):
     bob.prefer(shareFocus="none")
     told = arrive(circle, bob, report=True)
     circle.alice.expect("delivery", user=bob.user, state="pushed")

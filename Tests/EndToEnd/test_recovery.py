@@ -124,7 +124,7 @@ def test_history_pages_forward(talk):
     ]
 
 
-def test_history_is_fifty_unless_told(talk):
+def test_history_has_fifty_messages_by_default(talk):
     alice, room, _ = talk(60)
     assert seqs(alice.request("history", room=room)) == list(range(11, 61))
 
@@ -135,7 +135,7 @@ def test_history_of_an_empty_room_is_empty(talk):
     assert (page["epoch"], page["messages"], page["more"]) == (epoch, [], False)
 
 
-def test_join_gives_the_newest_messages_asked_for(talk):
+def test_join_returns_the_requested_number_of_messages(talk):
     alice, room, _ = talk(4)
     assert seqs(alice.join(room)) == []
     assert seqs(alice.join(room, history=3)) == [2, 3, 4]
@@ -152,7 +152,7 @@ def test_coming_back_gives_all_that_was_missed(talk, seen):
 
 
 @pytest.mark.parametrize("other_epoch, seen", [(True, 2), (False, 5), (False, 2**53 - 1)])
-def test_what_cannot_be_recovered_is_said(talk, other_epoch, seen):
+def test_join_reports_that_messages_are_missing(talk, other_epoch, seen):
     alice, room, epoch = talk(4)
     joined = alice.join(room, after={"epoch": "elsewhere" if other_epoch else epoch, "seq": seen}, history=2)
     assert joined["recovered"] is False

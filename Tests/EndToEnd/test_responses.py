@@ -87,7 +87,7 @@ def test_the_same_over_http(circle, bob):
     assert dict(circle.alice.expect("response")) == event(circle, bob, id, seq, "comment", text="yes ✓")
 
 
-def test_a_backend_responds_for_whom_it_names(circle, bob):
+def test_a_backend_responds_for_the_user_that_it_names(circle, bob):
     id, seq = notify(circle, bob)
     path = f"/v1/notifications/{id}/responses"
     nobody = call(circle.relay, "POST", path, {"action": "accept"})
@@ -98,13 +98,13 @@ def test_a_backend_responds_for_whom_it_names(circle, bob):
 
 @pytest.mark.parametrize("action", [OPEN, DISMISS])
 @pytest.mark.parametrize("category", ["invitation", None])
-def test_the_systems_own_actions_are_told(circle, bob, action, category):
+def test_the_actions_of_the_system_reach_the_sender(circle, bob, action, category):
     id, seq = notify(circle, bob, category=category)
     assert respond(circle, bob, id, action).status == 201
     assert dict(circle.alice.expect("response")) == event(circle, bob, id, seq, action)
 
 
-def test_every_session_of_the_sender_hears(circle, bob):
+def test_every_session_of_the_sender_receives_a_response(circle, bob):
     tablet = circle.back(circle.alice)
     id, seq = notify(circle, bob)
     respond(circle, bob, id)
@@ -115,7 +115,7 @@ def test_every_session_of_the_sender_hears(circle, bob):
 # Once
 
 
-def test_the_same_again_is_told_to_nobody(circle, bob):
+def test_a_repeated_response_reaches_nobody(circle, bob):
     id, seq = notify(circle, bob)
     session = circle.back(bob)
     first = respond(circle, bob, id)
@@ -217,14 +217,14 @@ def test_without_a_category_there_are_the_systems_own_actions_alone(circle, bob)
     assert respond(circle, bob, id).problem["at"] == "/action"
 
 
-def test_the_longest_text_is_told(circle, bob):
+def test_the_longest_text_reaches_the_sender(circle, bob):
     id, seq = notify(circle, bob)
     text = "é" * 2048
     assert respond(circle, bob, id, "comment", text=text, key="k" * 128).status == 201
     assert dict(circle.alice.expect("response")) == event(circle, bob, id, seq, "comment", text=text)
 
 
-def test_who_is_blocked_is_not_told(circle, bob):
+def test_a_blocked_sender_receives_no_response(circle, bob):
     id, _ = notify(circle, bob)
     bob.block(circle.alice)
     assert respond(circle, bob, id).status == 201
@@ -273,7 +273,7 @@ def test_a_session_that_takes_nothing_has_not_had_it(circle, bob):
     assert dict(circle.back(circle.alice).expect("response")) == event(circle, bob, id, seq)
 
 
-def test_many_responses_are_told_in_their_order(circle):
+def test_many_responses_arrive_in_their_order(circle):
     people = [circle.away(f"person{number}") for number in range(5)]
     expected, waiting = [], []
     for number in range(8):
@@ -321,7 +321,7 @@ def test_a_text_is_posted_as_an_answer(circle, bob):
     assert dict(circle.alice.expect("response")) == event(circle, bob, id, seq, "reply", text="on my way")
 
 
-def test_who_answers_has_read_no_more_than_what_they_answer(circle, bob):
+def test_a_response_moves_the_read_mark_to_its_message_only(circle, bob):
     id, seq = notify(circle, bob)
     circle.send("between")
     bob.phone.ring("between")
@@ -414,7 +414,7 @@ def test_a_notification_without_a_room_is_answered(circle, bob):
     assert respond(circle, bob, other, "reply", text="yes").problem["at"] == "/action"
 
 
-def test_a_sender_who_has_left_the_room_is_not_told_its_texts(circle, bob):
+def test_a_sender_who_has_left_the_room_receives_no_texts(circle, bob):
     id, seq = notify(circle, bob)
     circle.alice.request("leave", room=circle.room)
     respond(circle, bob, id, "comment", text="yes")

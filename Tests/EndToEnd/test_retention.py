@@ -118,7 +118,7 @@ def test_a_room_that_keeps_nothing_any_more_is_emptied(keeping, connect, start, 
     assert connect(relay, "alice").join("room")["seq"] == 0
 
 
-def test_unless_told_a_thousand_messages_are_kept_for_thirty_days(start, connect, tmp_path):
+def test_a_room_keeps_a_thousand_messages_for_thirty_days_by_default(start, connect, tmp_path):
     file = tmp_path / "stillwire.json"
     # Old messages are looked for the more often, the shorter any room keeps its own.
     file.write_text(json.dumps({"rooms": [{"match": "short", "history": {"age": 1}}]}))

@@ -136,7 +136,7 @@ def test_with_a_token_one_sends_as_oneself_alone(relay, enter, names, key):
         assert (answer.status, answer.problem["code"], answer.problem["at"]) == (403, "forbidden", "/from")
 
 
-def test_a_token_that_names_no_rooms_has_what_the_configuration_gives(start, connect, secret, tmp_path):
+def test_a_token_without_rooms_has_the_configured_rights(start, connect, secret, tmp_path):
     file = tmp_path / "stillwire.json"
     file.write_text(json.dumps({"rooms": [{"match": "news.*", "can": ["join", "create", "history"]}]}))
     relay, key = start("--config", file, secret=secret), secret.read_text()
@@ -234,7 +234,7 @@ def test_a_token_without_rooms_changes_no_account(relay, enter, names, key):
     assert allowed(**only(("tea", "join")), account=[]) == set()
 
 
-def test_a_token_of_the_command_line_says_what_it_lacks(secret):
+def test_the_command_line_warns_of_missing_rights_of_a_token(secret):
     made = run("token", "--secret-file", secret, "--user", "alice", "--account", "devices")
     assert made.returncode == 0 and "without --room" in made.stderr
     payload = made.stdout.split(".")[1]
@@ -446,7 +446,7 @@ def test_what_a_newer_token_no_longer_gives_ends_at_once(enter, names, key):
     assert session.refusal("history", room=kept)["code"] == "forbidden"
 
 
-def test_who_may_no_longer_be_watched_is_not_heard_of(enter, names, key):
+def test_a_watch_ends_when_the_right_ends(enter, names, key):
     alice, bob, carol, room = names("alice", "bob", "carol", "room")
     session, friend = enter(alice, watch=["*"]), enter(carol)
     session.join(room)

@@ -75,7 +75,7 @@ def test_a_room_without_push_waits_for_nobody(configured, connect, phone):
     assert all("loud" in json.dumps(notification) for notification in phones.notifications())
 
 
-def test_receipts_where_the_pattern_asks_for_them(configured, connect):
+def test_receipts_in_rooms_whose_pattern_has_them(configured, connect):
     relay = configured({"rooms": [{"match": "told.*", "receipts": True}]})
     alice, bob = connect(relay, "alice"), connect(relay, "bob")
     for room in ("told.a", "untold"):
@@ -172,7 +172,7 @@ def test_a_pattern_that_never_counts_is_an_error(tmp_path):
     assert ended.returncode == 1 and "/rooms/2/match" in ended.stderr, ended.stderr
 
 
-def test_sighup_brings_other_limits_and_patterns_to_who_is_there(configured, connect):
+def test_sighup_applies_new_limits_and_patterns_to_present_users(configured, connect):
     relay = configured({"limits": {"roomsPerSession": 2}, "rooms": [{"match": "r*", "members": 1}]})
     alice, bob = connect(relay, "alice"), connect(relay, "bob")
     alice.join("room")
@@ -224,7 +224,7 @@ def test_a_configuration_that_is_wrong_changes_nothing(configured, connect, told
     assert connect(relay, "alice").welcome["limits"]["history"] == 7
 
 
-def test_what_needs_a_restart_is_said(configured, connect):
+def test_a_setting_that_needs_a_restart_is_logged(configured, connect):
     relay = configured({"drain": {"delay": 0}})
     said = relay.reload({"drain": {"delay": 1}, "origins": ["https://a.example"], "limits": {"history": 7}})
     assert "restart" in said and "drain.delay" in said and "origins" in said
@@ -248,7 +248,7 @@ def test_another_secret_counts_from_the_next_hello_on(start, connect, tmp_path, 
 
 
 @pytest.mark.parametrize("mode", ["full", "normal"])
-def test_the_store_says_when_a_commit_is_done(configured, connect, mode):
+def test_the_store_reports_the_end_of_a_commit(configured, connect, mode):
     relay = configured({"store": {"synchronous": mode}})
     alice = connect(relay, "alice")
     alice.join("room")

@@ -228,7 +228,7 @@ def test_a_bad_setting_of_the_environment(tmp_path):
     assert not [trace for trace in TRACES if trace in ended.stderr]
 
 
-def test_open_mode_stays_on_this_machine_unless_told(tmp_path, start, secret):
+def test_open_mode_listens_on_loopback_by_default(tmp_path, start, secret):
     ended = run("serve", "--address", "0.0.0.0", "--port", 0, "--data", tmp_path / "data", "--web", "web")
     assert_bad_usage(ended, "--open-to-network")
     assert call(start("--address", "0.0.0.0", "--open-to-network"), "GET", "/live").status == 200
@@ -265,7 +265,7 @@ def test_a_host_that_is_no_name_is_refused(tmp_path, host):
     assert_failed(serve(tmp_path / "data", "--hosts", host), "is not a host name")
 
 
-def test_open_mode_is_said_in_the_log(start):
+def test_open_mode_is_logged(start):
     relay = start()
     assert relay.stop() == 0
     assert "open" in relay.log.read_text().lower()
@@ -275,7 +275,7 @@ def test_open_mode_is_said_in_the_log(start):
     "options, seconds",
     [((), 45), (("--limits-heartbeat", 1, "--limits-pong-timeout", 0.5, "--presence-grace", 2), 3.5)],
 )
-def test_how_long_the_dead_show_as_online_is_said_at_start(start, options, seconds):
+def test_the_time_until_a_dead_session_shows_offline_is_logged_at_start(start, options, seconds):
     relay = start(*options)
     assert relay.stop() == 0
     (line,) = [line for line in relay.log.read_text().splitlines() if "shown as online for at most" in line]
@@ -293,7 +293,7 @@ def test_a_fraction_of_a_second_is_a_heartbeat(start, connect):
     assert welcome["heartbeat"] == 0.5
 
 
-def test_sigterm_says_goodbye_to_everybody_and_exits_with_zero(start, connect):
+def test_sigterm_closes_every_session_and_exits_with_zero(start, connect):
     relay = start()
     sessions = [connect(relay, f"user{number}") for number in range(20)]
     for session in sessions:
@@ -306,12 +306,12 @@ def test_sigterm_says_goodbye_to_everybody_and_exits_with_zero(start, connect):
         assert (bye["type"], bye["code"], bye["reconnect"]) == ("bye", 4000, True)
 
 
-def test_sigterm_is_heard_as_soon_as_the_relay_says_that_it_is_ready(start):
+def test_sigterm_works_as_soon_as_the_relay_is_ready(start):
     for _ in range(3):
         assert start().stop() == 0
 
 
-def test_sigterm_does_not_wait_for_those_who_do_not_answer(start):
+def test_sigterm_does_not_wait_for_clients_that_do_not_answer(start):
     relay = start()
     with Wire(relay) as silent, Wire(relay) as ungreeted, Wire(relay) as idle:
         silent.open("silent")
@@ -344,7 +344,7 @@ def test_tokens_and_bodies_stay_out_of_the_log(start, connect, secret):
         assert kept_secret not in log
 
 
-def test_it_serves_while_it_loads_what_was_left_undecided(stopped, connect):
+def test_the_relay_serves_while_it_loads_undecided_messages(stopped, connect):
     with closing(sqlite3.connect(stopped.data / "stillwire.db")) as database, database:
         rooms = [(number, f"room{number}") for number in range(1, 5001)]
         database.executemany("INSERT INTO rooms (id, name, epoch, seq) VALUES (?, ?, 'epoch', 1)", rooms)

@@ -87,7 +87,7 @@ def sent(session: Session, room: str, body: str) -> int | None:
     return None
 
 
-def test_a_failing_disk_is_told_and_survived(failing, connect):
+def test_a_failing_disk_is_reported_and_survived(failing, connect):
     relay, disk = failing
     ann, bob = connect(relay, "ann"), connect(relay, "bob")
     for session in (ann, bob):
@@ -175,7 +175,7 @@ def test_a_disk_that_is_well_again_is_noticed_where_nobody_writes(failing, conne
     eventually(lambda: metrics(relay)["stillwire_store_available"] == 1)
 
 
-def test_a_stop_with_a_failing_disk_ends_and_keeps_what_was_acknowledged(failing, connect):
+def test_a_stop_with_a_failing_disk_ends_and_keeps_acknowledged_messages(failing, connect):
     relay, disk = failing
     ann = connect(relay, "ann")
     ann.join("tea")
@@ -191,7 +191,7 @@ def test_a_stop_with_a_failing_disk_ends_and_keeps_what_was_acknowledged(failing
 
 
 @pytest.mark.parametrize("part", ["stillwire.db", "stillwire.db-wal", ""])
-def test_what_cannot_outlive_the_relay_is_not_acknowledged(start, connect, tmp_path, part):
+def test_a_write_that_is_not_durable_is_not_acknowledged(start, connect, tmp_path, part):
     relay = start()
     ann, bob = connect(relay, "ann"), connect(relay, "bob")
     for session in (ann, bob):
@@ -211,7 +211,7 @@ def test_what_cannot_outlive_the_relay_is_not_acknowledged(start, connect, tmp_p
     assert [message["body"] for message in history(relay, "tea", "ann")] == ["before", "after"]
 
 
-def test_who_comes_while_the_store_cannot_be_read_is_asked_to_come_back(start, connect):
+def test_a_client_that_connects_while_the_store_cannot_be_read_is_sent_away(start, connect):
     relay = start()
     ann, bob = connect(relay, "ann"), connect(relay, "bob")
     for session in (ann, bob):

@@ -72,7 +72,7 @@ def pair(connect, names):
     return alice, bob, room
 
 
-def test_welcome_says_who_one_is_and_what_the_limits_are(connect, names):
+def test_welcome_names_the_user_and_the_limits(connect, names):
     (user,) = names("alice")
     before = time.time()
     alice = connect(user, name="Alice", app="test", client={"name": "outside", "version": "1"}, unknown=[1])
@@ -221,7 +221,7 @@ def test_a_failed_send_frees_its_key(connect, names):
 
 
 @pytest.mark.parametrize("body", [None, "null", r'{"a":1.0,"b":"\u00e9"}'])
-def test_a_signal_is_heard_and_not_stored(pair, body):
+def test_a_signal_is_relayed_and_not_stored(pair, body):
     alice, bob, room = pair
     field = "" if body is None else f',"body":{body}'
     alice.send_text(f'{{"type":"signal","id":"s","room":"{room}","name":"typing"{field}}}')

@@ -45,7 +45,7 @@ def refused(relay, headers=None, **hello):
     return ending.errors[0]["code"], ending.code
 
 
-def test_a_token_of_the_command_line_says_who_one_is(relay, connect):
+def test_a_token_of_the_command_line_names_its_user(relay, connect):
     alice = connect(relay, token=relay.token("alice", "--name", "Alice Liddell"))
     assert (alice.welcome["user"], alice.welcome["name"]) == ("alice", "Alice Liddell")
     (entry,) = alice.join("room-of-alice")["members"]
@@ -63,12 +63,12 @@ def test_an_avatar_comes_from_the_token(relay, connect, key):
     assert carol.join("room-of-carol")["members"][0]["avatar"] == avatar
 
 
-def test_a_token_without_exp_lasts_where_the_configuration_says_so(start, connect, secret):
+def test_a_token_without_exp_needs_a_setting(start, connect, secret):
     relay = start("--tokens-require-expiry", "false", secret=secret)
     assert connect(relay, token=tokens.token(secret.read_text(), {"sub": "alice"})).welcome["user"] == "alice"
 
 
-def test_a_token_of_the_command_line_lasts_as_long_as_asked(relay):
+def test_a_token_of_the_command_line_has_the_requested_lifetime(relay):
     payload = relay.token("alice", "--expires-in", 120).split(".")[1]
     claims = json.loads(base64.urlsafe_b64decode(payload + "=="))
     assert claims["sub"] == "alice"
@@ -180,7 +180,7 @@ def test_null_fields_of_hello_are_absent(relay, connect, start, key):
     assert connect(start(), "alice", token=None).welcome["user"] == "alice"
 
 
-def test_an_expired_token_says_that_a_new_one_is_needed(relay, key):
+def test_an_expired_token_closes_with_4002(relay, key):
     expired = tokens.token(key, tokens.claims("alice", exp=int(time.time()) - HOUR))
     assert refused(relay, token=expired) == ("unauthorized", 4002)
     assert refused(relay, bearer(expired)) == ("unauthorized", 4002)

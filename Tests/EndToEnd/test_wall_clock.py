@@ -86,7 +86,7 @@ def test_a_hold_that_ends_after_the_clock_was_set_back_waits_no_longer(circle, c
     bob.phone.ring("held")
 
 
-def test_a_hold_ends_when_a_wall_clock_that_is_set_forward_says_so(circle, clock):
+def test_a_wall_clock_that_is_set_forward_ends_a_hold(circle, clock):
     bob = circle.away("bob", onFocus="hold")
     bob.focus(True)
     circle.send("held")

@@ -6,7 +6,7 @@ import pytest
 RELAY_OPTIONS = ("--presence-grace", "0.5", "--limits-watched", "3")
 
 
-def test_watching_tells_who_is_there_and_who_comes_and_goes(connect, names):
+def test_a_watch_shows_presence_and_its_changes(connect, names):
     alice, bob, carol = names("alice", "bob", "carol")
     watcher, there = connect(alice), connect(bob)
     reply = watcher.request("watch", users=[bob, carol])
@@ -20,7 +20,7 @@ def test_watching_tells_who_is_there_and_who_comes_and_goes(connect, names):
     assert gone["lastSeen"] % 1000 == 0
 
 
-def test_who_is_no_longer_watched_is_not_heard_of(connect, names):
+def test_an_unwatched_user_causes_no_events(connect, names):
     alice, bob = names("alice", "bob")
     watcher = connect(alice)
     watcher.request("watch", users=[bob])
@@ -30,7 +30,7 @@ def test_who_is_no_longer_watched_is_not_heard_of(connect, names):
     assert not watcher.heard("presence", user=bob)
 
 
-def test_the_focus_of_who_shares_no_room_is_not_seen(connect, names):
+def test_a_user_who_shares_no_room_does_not_see_a_focus(connect, names):
     alice, bob, room, other = names("alice", "bob", "room", "other")
     watcher, focused = connect(alice), connect(bob)
     focused.request("focus", isFocused=True)

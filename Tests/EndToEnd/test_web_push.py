@@ -207,7 +207,7 @@ def test_nothing_else_forgets_it(web, service, origin, status):
 
 
 @pytest.mark.parametrize("status", [429, 500, 503])
-def test_a_service_that_is_busy_is_asked_again_when_it_says(web, service, origin, status):
+def test_a_busy_service_is_tried_again_at_its_time(web, service, origin, status):
     circle = web()
     browser = Browser(origin)
     reached(circle, browser)

@@ -74,7 +74,7 @@ class Running:
         self._process.wait(DEADLINE)
 
 
-def test_the_readmes_app_talks_and_shows_who_is_silenced(relay: Relay, app: Path) -> None:
+def test_the_readmes_app_talks_and_shows_silenced_users(relay: Relay, app: Path) -> None:
     ann = Running(app, relay, "ann", "Kettle is on")
     try:
         ann.prints("ann: Kettle is on")
