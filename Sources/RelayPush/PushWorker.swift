@@ -120,26 +120,22 @@ package actor PushWorker {
   }
 
   /// Group after group, until nothing is due but in lanes that are full.
-  private func claimDue(_ begin: (ClaimedWork) -> Void) async -> Result {
+  private func claimDue(_ begin: (ClaimedJob) -> Void) async -> Result {
     var result = Result.some
     while !Task.isCancelled, result == .some { result = await claimGroup(begin) }
     return result
   }
 
-  private func claimGroup(_ begin: (ClaimedWork) -> Void) async -> Result {
+  private func claimGroup(_ begin: (ClaimedJob) -> Void) async -> Result {
     guard !isRetired else { return .none }
     let (time, underWay) = (now(), underWay)
-    let claims: [ClaimedWork]
+    let claims: [ClaimedJob]
     let hasPendingUpdates: Bool
     do {
       (claims, hasPendingUpdates) = try await store.write(rows: 2 * Self.group) {
         try $0.queue.renewLeases(of: underWay.ids, now: time, until: time + Self.lease)
-        let jobs = try $0.queue.claim(
+        let claims = try $0.queue.claimDue(
           limit: Self.group, now: time, leaseUntil: time + Self.lease, capacity: underWay.capacity)
-        let begun = jobs.reduce(into: underWay) { $0.begin($1.id, in: Lane(of: $1.device), isUpdate: false) }
-        let updates = try $0.updates.claim(
-          limit: Self.group, now: time, leaseUntil: time + Self.lease, capacity: begun.updateCapacity)
-        let claims = jobs.map(ClaimedWork.job) + updates.map(ClaimedWork.update)
         return (claims, try $0.reader.queue.hasPendingUpdates())
       }
     } catch {
@@ -148,7 +144,7 @@ package actor PushWorker {
     if isFailing { log.notice("push jobs are claimed again") }
     isFailing = false
     for claim in claims {
-      self.underWay.begin(claim.id, in: Lane(of: claim.device), isUpdate: claim.isUpdate)
+      self.underWay.begin(claim.id, in: claim.lane)
       begin(claim)
     }
     guard hasPendingUpdates else { return claims.isEmpty ? .none : .some }
@@ -176,10 +172,10 @@ package actor PushWorker {
   private func setAlarm(after result: Result) async {
     nextAlarm?.cancel()
     var delay = Self.pause
-    let (capacity, updateCapacity) = (underWay.capacity, underWay.updateCapacity)
+    let capacity = underWay.capacity
     if result != .failed,
       let due = try? await store.read({
-        try $0.queue.nextDue(capacity: capacity, updateCapacity: updateCapacity) ?? .distant
+        try $0.queue.nextDue(capacity: capacity) ?? .distant
       })
     {
       guard due != .distant else { return }
@@ -191,39 +187,12 @@ package actor PushWorker {
     }
   }
 
-  /// What is to be sent now.
-  private enum ClaimedWork: Sendable {
-    case job(Claim)
-    case update(UpdateClaim)
-
-    var id: String {
-      switch self {
-      case .job(let claim): claim.id
-      case .update(let claim): claim.id
-      }
-    }
-
-    var device: Device {
-      switch self {
-      case .job(let claim): claim.device
-      case .update(let claim): claim.device
-      }
-    }
-
-    var isUpdate: Bool {
-      switch self {
-      case .job: false
-      case .update: true
-      }
-    }
-  }
-
-  private func push(_ claim: ClaimedWork) async {
+  private func push(_ claim: ClaimedJob) async {
     switch claim {
-    case .job(let job): await attempt(job)
+    case .push(let push): await attempt(push)
     case .update(let update): await attempt(update)
     }
-    underWay.end(claim.id, in: Lane(of: claim.device), isUpdate: claim.isUpdate)
+    underWay.end(claim.id, in: claim.lane)
     // The device's next job can be claimed, and the lane has capacity.
     wake()
   }

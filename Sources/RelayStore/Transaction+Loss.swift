@@ -15,6 +15,7 @@ extension Transaction {
   func repair(_ loss: DataLoss) throws {
     try db.run("UPDATE rooms SET epoch = lower(hex(randomblob(8)))")
     guard loss == .restored else { return }
+    try db.run("DELETE FROM jobs WHERE \(Schema.updates)")
     try db.run(
       """
       UPDATE jobs SET \(JobEvent.cancelled.assignment), note = ?, finished_at = ?, lease = NULL,
@@ -22,7 +23,6 @@ extension Transaction {
       WHERE \(Schema.unfinished) AND \(JobEvent.cancelled.condition)
       """,
       [Self.restoredNote, now.rawValue])
-    try db.run("DELETE FROM updates WHERE true")
     try db.run("UPDATE rooms SET cursor = seq WHERE cursor < seq")
   }
 }

@@ -12,8 +12,8 @@ import Testing
   private var underWay = PushesUnderWay()
 
   private mutating func begin(jobs: Int, updates: Int, in lane: Lane = lanes[0]) {
-    for number in 0..<jobs { underWay.begin("job \(number)", in: lane, isUpdate: false) }
-    for number in 0..<updates { underWay.begin("update \(number)", in: lane, isUpdate: true) }
+    for number in 0..<jobs { underWay.begin("job \(number)", in: lane) }
+    for number in 0..<updates { underWay.begin("update \(number)", in: lane.forUpdates) }
   }
 
   @Test(arguments: [
@@ -24,32 +24,32 @@ import Testing
     jobs: Int, updates: Int, capacity: Int, updateCapacity: Int
   ) {
     begin(jobs: jobs, updates: updates)
-    #expect(underWay.capacity == [Self.lanes[0]: capacity])
-    #expect(underWay.updateCapacity == [Self.lanes[0]: updateCapacity])
+    #expect(underWay.capacity == [Self.lanes[0]: capacity, Self.lanes[0].forUpdates: updateCapacity])
     #expect(underWay.ids.count == jobs + updates)
   }
 
   @Test mutating func `a lane that is full leaves the capacity of the others`() {
     begin(jobs: 256, updates: 0)
-    underWay.begin("other", in: Self.lanes[1], isUpdate: false)
-    #expect(underWay.capacity == [Self.lanes[0]: 0, Self.lanes[1]: 255])
+    underWay.begin("other", in: Self.lanes[1])
+    let (full, other) = (Self.lanes[0], Self.lanes[1])
+    #expect(underWay.capacity == [full: 0, full.forUpdates: 0, other: 255, other.forUpdates: 64])
   }
 
   @Test mutating func `the last push that ends leaves nothing`() {
     begin(jobs: 1, updates: 1)
-    underWay.end("update 0", in: Self.lanes[0], isUpdate: true)
-    #expect(underWay.updateCapacity == [Self.lanes[0]: 64])
+    underWay.end("update 0", in: Self.lanes[0].forUpdates)
+    #expect(underWay.capacity[Self.lanes[0].forUpdates] == 64)
     #expect(underWay.ids == ["job 0"] && !underWay.isEmpty)
-    underWay.end("job 0", in: Self.lanes[0], isUpdate: false)
+    underWay.end("job 0", in: Self.lanes[0])
     #expect(underWay.capacity.isEmpty && underWay.isEmpty)
   }
 
   @Test mutating func `a push begins once, and ends once`() {
-    underWay.begin("one", in: Self.lanes[0], isUpdate: true)
-    underWay.begin("one", in: Self.lanes[0], isUpdate: true)
-    #expect(underWay.updateCapacity == [Self.lanes[0]: 63])
+    underWay.begin("one", in: Self.lanes[0].forUpdates)
+    underWay.begin("one", in: Self.lanes[0].forUpdates)
+    #expect(underWay.capacity[Self.lanes[0].forUpdates] == 63)
     begin(jobs: 1, updates: 0)
-    for _ in 0..<2 { underWay.end("one", in: Self.lanes[0], isUpdate: true) }
-    #expect(underWay.capacity == [Self.lanes[0]: 255])
+    for _ in 0..<2 { underWay.end("one", in: Self.lanes[0].forUpdates) }
+    #expect(underWay.capacity[Self.lanes[0]] == 255)
   }
 }

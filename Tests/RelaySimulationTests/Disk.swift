@@ -26,7 +26,7 @@ struct JobRow: Sendable {
     SELECT jobs.id, rooms.name, jobs.seq, users.name, jobs.device, jobs.state, jobs.created, jobs.due,
       jobs.level, jobs.is_notify_anyway, jobs.merged_into, jobs.attempts, jobs.note, jobs.finished_at IS NOT NULL,
       jobs.explanation
-    FROM jobs JOIN rooms ON rooms.id = jobs.room JOIN users ON users.id = jobs.user
+    FROM jobs JOIN rooms ON rooms.id = jobs.room JOIN users ON users.id = jobs.user AND jobs.kind = 'push'
     """
 
   init(_ row: Row) throws {

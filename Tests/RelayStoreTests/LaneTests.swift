@@ -70,18 +70,43 @@ import Testing
     for device in devices { try await prepare(device) }
     let lanes = Set(devices.map { Lane(of: $0) })
     #expect(lanes.count == 3)
-    let found = try await test.read { (try $0.queue.lanes(), try $0.queue.lanesOfUpdates()) }
-    #expect(Set(found.0) == lanes && found.0.count == 3)
-    #expect(found.1 == [])
+    #expect(try await self.lanes() == lanes)
     try await test.write { transaction in
       for claim in try transaction.queue.claim(limit: 9, now: .at(99), leaseUntil: .at(999)) {
         try transaction.queue.finish(claim.id, state: .sent, now: .at(99))
       }
       for seq in 1...4 { _ = try transaction.messages.edit(room, Int64(seq), body: []) }
     }
-    let later = try await test.read { (try $0.queue.lanes(), try $0.queue.lanesOfUpdates()) }
-    #expect(later.0 == [])
-    #expect(Set(later.1) == lanes && later.1.count == 3)
+    #expect(try await self.lanes() == Set(lanes.map(\.forUpdates)))
+  }
+
+  /// The lanes with jobs.
+  private func lanes() async throws -> Set<Lane> {
+    let lanes = try await test.read { try $0.queue.lanes() }
+    #expect(Set(lanes).count == lanes.count)
+    return Set(lanes)
+  }
+
+  @Test func `the lane of updates is beside that of pushes`() {
+    let lane = Lane(of: device("a", .apns, app: "x"))
+    #expect(!lane.isForUpdates && lane.forPushes == lane)
+    #expect(lane.forUpdates.isForUpdates && lane.forUpdates != lane)
+    #expect(lane.forUpdates.forPushes == lane && lane.forUpdates.forUpdates == lane.forUpdates)
+  }
+
+  @Test func `the updates of a lane share the capacity of its pushes`() async throws {
+    let devices = (1...4).map { device("\($0)", .apns, app: "x") }
+    for device in devices { try await prepare(device) }
+    let lane = Lane(of: devices[0])
+    let claims = try await test.write { transaction in
+      for claim in try transaction.queue.claim(limit: 2, now: .at(99), leaseUntil: .at(999)) {
+        try transaction.queue.finish(claim.id, state: .sent, now: .at(99))
+        _ = try transaction.messages.edit(room, claim.message.seq, body: [])
+      }
+      return try transaction.queue.claimDue(
+        limit: 9, now: .at(99), leaseUntil: .at(999), capacity: [lane: 3, lane.forUpdates: 2])
+    }
+    #expect(claims.map(\.lane) == [lane, lane, lane.forUpdates])
   }
 
   @Test func `the longest due is first, whatever its lane`() async throws {

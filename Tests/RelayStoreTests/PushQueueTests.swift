@@ -9,17 +9,17 @@ import Testing
 @Suite struct JobStateTests {
   /// All transitions: a line for each state, a column for each event, `-` where the event cannot happen.
   private static let table = """
-              waitEnded held released merged claimed leaseEnded retried  sent refused expired cancelled revived
-    waiting   ready     held ready    merged -       -          -        sent dead    expired cancelled -
-    held      -         held ready    merged -       -          -        sent dead    expired cancelled -
-    merged    -         held ready    -      -       -          -        -    -       expired cancelled -
-    ready     -         held ready    merged sending -          -        sent dead    expired cancelled -
-    sending   -         -    -        -      -       ready      retrying sent dead    expired cancelled -
-    retrying  -         held -        merged sending -          -        sent dead    expired cancelled -
-    sent      -         -    -        -      -       -          -        -    -       -       -         -
-    cancelled -         -    -        -      -       -          -        sent -       -       -         -
-    expired   -         -    -        -      -       -          -        -    -       -       -         -
-    dead      -         -    -        -      -       -          -        -    -       -       -         held
+              waitEnded held released merged claimed leaseEnded retried  sent refused expired cancelled revived repeated
+    waiting   ready     held ready    merged -       -          -        sent dead    expired cancelled -       -
+    held      -         held ready    merged -       -          -        sent dead    expired cancelled -       -
+    merged    -         held ready    -      -       -          -        -    -       expired cancelled -       -
+    ready     -         held ready    merged sending -          -        sent dead    expired cancelled -       -
+    sending   -         -    -        -      -       ready      retrying sent dead    expired cancelled -       ready
+    retrying  -         held -        merged sending -          -        sent dead    expired cancelled -       -
+    sent      -         -    -        -      -       -          -        -    -       -       -         -       -
+    cancelled -         -    -        -      -       -          -        sent -       -       -         -       -
+    expired   -         -    -        -      -       -          -        -    -       -       -         -       -
+    dead      -         -    -        -      -       -          -        -    -       -       -         held       -
     """.split(separator: "\n").map { $0.split(separator: " ").map(String.init) }
 
   @Test func `the table has every state and every event`() {
@@ -60,12 +60,12 @@ import Testing
   fileprivate enum Operation: String, CaseIterable {
     case insert, notifyAnyway, claim, renewLeases, finish, retry, releaseLeases, push, hold, wait, cancel, expire,
       merge,
-      read, delete, forget, leave, revive, restore, moveDue
+      read, delete, forget, leave, revive, restore, moveDue, edit, claimUpdate, finishUpdate, retryUpdate
 
     /// The events that the operation may cause, to one job or to several.
     var events: Set<JobEvent> {
       switch self {
-      case .insert, .renewLeases, .moveDue: []
+      case .insert, .renewLeases, .moveDue, .edit: []
       // A digest that is split, a hold or a wait that ends.
       case .notifyAnyway: [.released, .held, .expired]
       // Waits and leases that ended, late jobs that become one, and jobs without a device or a message.
@@ -83,6 +83,9 @@ import Testing
       case .read, .delete, .forget, .leave: [.cancelled, .released, .held, .expired]
       case .revive: [.revived]
       case .restore: [.cancelled]
+      case .claimUpdate: [.claimed]
+      case .finishUpdate: [.repeated]
+      case .retryUpdate: [.retried]
       }
     }
   }
@@ -173,7 +176,10 @@ import Testing
       self.now = now
       // Most operations keep the queue busy.
       let isUsual = Int.random(in: 0..<4, using: &random) > 0
-      let usual: [Operation] = [.insert, .insert, .claim, .claim, .finish, .retry, .hold, .merge, .push, .revive]
+      let usual: [Operation] = [
+        .insert, .insert, .claim, .claim, .finish, .retry, .hold, .merge, .push, .revive, .edit, .claimUpdate,
+        .finishUpdate,
+      ]
       operation =
         (isUsual ? usual.randomElement(using: &random) : Operation.allCases.randomElement(using: &random)) ?? .claim
       room = rooms.randomElement(using: &random) ?? rooms[0]
@@ -222,9 +228,24 @@ import Testing
         if let id = dead.first { _ = try transaction.queue.revive(id) }
       case .restore: if picks[0].isMultiple(of: 3) { try transaction.repair(.restored) }
       case .moveDue: try transaction.queue.moveDue(by: .milliseconds(flag ? 5 : -5), setTo: now)
+      case .edit:
+        // A message whose earlier edit is being sent, if there is one.
+        let underWay = try transaction.db.first(
+          "SELECT rooms.name, jobs.seq FROM jobs JOIN rooms ON rooms.id = room WHERE \(Schema.updates) AND state = 'sending'"
+        )
+        _ = try transaction.messages.edit(
+          underWay.map { RoomID(unchecked: $0["name"]) } ?? room, underWay?["seq"] ?? seq, body: [])
+      case .claimUpdate: _ = try transaction.updates.claim(limit: 2, now: now, leaseUntil: now + .milliseconds(15))
+      case .finishUpdate: for id in try updatesUnderWay(transaction.db) { try transaction.updates.finish(id) }
+      case .retryUpdate:
+        for id in try updatesUnderWay(transaction.db) { try transaction.updates.retry(id, due: now, wasTried: flag) }
       case .push, .hold, .wait, .cancel, .expire, .merge: try rule(transaction)
       }
       return []
+    }
+
+    private func updatesUnderWay(_ db: Database) throws -> [String] {
+      try db.all("SELECT id FROM jobs WHERE \(Schema.updates) AND state = 'sending'").map { $0["id"] }
     }
 
     private func rule(_ transaction: Transaction) throws {

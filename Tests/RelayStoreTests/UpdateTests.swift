@@ -304,13 +304,13 @@ import Testing
       _ = try transaction.messages.edit(room, 1, body: Array("1".utf8))
       _ = try transaction.messages.edit(room, 2, body: Array("2".utf8))
     }
-    let full = [Lane(of: phone()): 0]
-    #expect(try await test.read { try $0.queue.nextDue(updateCapacity: full) } == .at(0))
+    let full = [Lane(of: phone()).forUpdates: 0]
+    #expect(try await test.read { try $0.queue.nextDue(capacity: full) } == .at(0))
     let claimed = try await test.write {
       try $0.updates.claim(limit: 9, now: .at(0), leaseUntil: .at(60_000), capacity: full).map(\.device.id)
     }
     #expect(claimed == [other.id])
-    #expect(try await test.read { try $0.queue.nextDue(updateCapacity: full) } == .at(60_000))
+    #expect(try await test.read { try $0.queue.nextDue(capacity: full) } == .at(60_000))
     #expect(try await updates().map(\.device.id) == [phone().id])
   }
 
@@ -370,7 +370,7 @@ import Testing
   }
 
   private func stored(_ kind: UpdateKind) async throws -> Int {
-    try await test.read { try $0.db.first("SELECT count(*) FROM updates WHERE kind = ?", [kind.rawValue])?[0] ?? 0 }
+    try await test.read { try $0.db.first("SELECT count(*) FROM jobs WHERE kind = ?", [kind.rawValue])?[0] ?? 0 }
   }
 
   private func storePending() async throws { try await test.write { try $0.updates.storePending() } }

@@ -58,7 +58,7 @@ public struct MessageWriter: TransactionPart {
     let rows = try db.all(
       """
       SELECT device, jobs.id FROM jobs JOIN rooms ON rooms.id = jobs.room
-      WHERE rooms.name = ? AND jobs.seq = ? ORDER BY jobs.number
+      WHERE rooms.name = ? AND jobs.seq = ? AND jobs.kind = 'push' ORDER BY jobs.number
       """,
       [draft.room.rawValue, stored.seq])
     let pushes = rows.map { (DeviceID(unchecked: $0["device"]), $0["id"] as String) }

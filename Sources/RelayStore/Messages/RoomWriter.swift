@@ -81,7 +81,7 @@ public struct RoomWriter: TransactionPart {
         AND NOT EXISTS (SELECT 1 FROM members WHERE room = ?1)
         AND NOT EXISTS (SELECT 1 FROM messages WHERE room = ?1)
         AND NOT EXISTS (SELECT 1 FROM keys WHERE room = ?1)
-        AND NOT EXISTS (SELECT 1 FROM jobs WHERE room = ?1)
+        AND NOT EXISTS (SELECT 1 FROM jobs WHERE kind = 'push' AND room = ?1)
       """,
       [known.id])
     guard db.changesCount == 1 else { return false }

@@ -64,7 +64,7 @@ public struct DeviceWriter: TransactionPart {
     }
     try db.run("DELETE FROM devices WHERE user = ? AND device = ?", [user, device])
     guard db.changesCount == 1 else { return false }
-    try db.run("DELETE FROM updates WHERE user = ? AND device = ?", [user, device])
+    try db.run("DELETE FROM jobs WHERE \(Schema.updates) AND user = ? AND device = ?", [user, device])
     try transaction.queue.abandonJobs("user = ? AND device = ?", [user, device], note: "no device")
     return true
   }

@@ -2,7 +2,8 @@
 import GRDB
 public import RelayProtocol
 
-/// A group of push jobs that wait for the same service and do not delay the jobs of other lanes.
+/// A group of push jobs that wait for the same service and do not delay the jobs of other lanes. Updates of phones have
+/// lanes of their own, one beside each lane of pushes.
 ///
 /// | platform | one lane for each |
 /// |---|---|
@@ -32,6 +33,18 @@ public struct Lane: Hashable, Sendable {
 
   init(name: String) { self.name = name }
 
+  /// The lane of the updates of the same devices.
+  public var forUpdates: Lane { isForUpdates ? self : Lane(name: Self.updates + name) }
+
+  /// True for a lane of updates.
+  public var isForUpdates: Bool { name.hasPrefix(Self.updates) }
+
+  /// The lane of the pushes of the same devices.
+  public var forPushes: Lane { isForUpdates ? Lane(name: String(name.dropFirst(Self.updates.count))) : self }
+
+  /// No platform has this name.
+  private static let updates = "updates "
+
   /// The number of lanes that all push services share. Clients name the services, and the relay queries each lane by
   /// itself, so that their number must be bounded.
   private static let buckets: UInt32 = 64
@@ -46,16 +59,11 @@ public struct Lane: Hashable, Sendable {
 }
 
 extension QueueReader {
-  /// The lanes that have jobs to claim, now or later.
-  func lanes() throws -> [Lane] { try lanes(in: "jobs INDEXED BY jobs_due WHERE \(Schema.open) AND is_next") }
-
-  /// The lanes that have updates, due now or later.
-  func lanesOfUpdates() throws -> [Lane] { try lanes(in: "updates INDEXED BY updates_due WHERE true") }
-
-  /// Finds each lane by one search of an index, so that the number of rows does not matter.
-  /// - Parameter rows: A table, its index that begins with the lane, and a condition.
-  private func lanes(in rows: String) throws -> [Lane] {
-    try db.all(
+  /// The lanes that have jobs to claim, now or later. Finds each lane by one search of an index, so that the number of
+  /// jobs does not matter.
+  func lanes() throws -> [Lane] {
+    let rows = "jobs INDEXED BY jobs_due WHERE \(Schema.open) AND is_next"
+    return try db.all(
       """
       WITH RECURSIVE found(lane) AS (
         SELECT min(lane) FROM \(rows)

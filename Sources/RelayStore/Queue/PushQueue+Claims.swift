@@ -3,14 +3,34 @@ import GRDB
 public import RelayProtocol
 
 extension PushQueue {
-  /// Claims due jobs, the longest due first. The caller must finish each before `leaseUntil`.
+  /// Claims due jobs: first pushes of messages, and then updates, the longest due first. The caller must finish each
+  /// before `leaseUntil`.
+  /// - Parameters:
+  ///   - limit: The maximum of pushes, and of updates.
+  ///   - capacity: The maximum of each lane, where `limit` is not its only bound. The updates of a lane share the
+  ///     capacity of its pushes.
+  public func claimDue(
+    limit: Int, now: Timestamp, leaseUntil: Timestamp, capacity: [Lane: Int] = [:]
+  ) throws -> [ClaimedJob] {
+    let pushes = try claim(limit: limit, now: now, leaseUntil: leaseUntil, capacity: capacity)
+    var left = capacity
+    for claim in pushes {
+      let lane = Lane(of: claim.device)
+      if let all = left[lane] { left[lane] = max(0, all - 1) }
+    }
+    for (lane, updates) in left where lane.isForUpdates { left[lane] = min(updates, left[lane.forPushes] ?? updates) }
+    let updates = try transaction.updates.claim(limit: limit, now: now, leaseUntil: leaseUntil, capacity: left)
+    return pushes.map(ClaimedJob.push) + updates.map(ClaimedJob.update)
+  }
+
+  /// Claims due pushes of messages.
   ///
   /// A device has at most one claimed job, and the messages of a room go to it in their order. Messages that could not
   /// go out at once become one push. When the lease of a claim ends, the job can be claimed again, with the same id. A
   /// job is cancelled here if its device or message is gone, or if the message was deleted or read. A job is dead if
   /// its rows cannot be read.
   /// - Parameter capacity: The maximum of each lane, where `limit` is not its only bound.
-  public func claim(
+  func claim(
     limit: Int, now: Timestamp, leaseUntil: Timestamp, capacity: [Lane: Int] = [:]
   ) throws -> [Claim] {
     try db.run("\(Self.leaseEnd) AND lease <= ?", [now.rawValue])
@@ -18,7 +38,7 @@ extension PushQueue {
     var shared = Shared(db: db, now: now)
     var claims: [Claim] = []
     var budget = Digests.mostMergedAtOnce
-    for job in try dueJobs(limit: limit, now: now, capacity: capacity) {
+    for job in try dueJobs(in: reader.queue.lanes().filter { !$0.isForUpdates }, limit, now: now, capacity) {
       guard let id = try job.isLate ? transaction.digests.coalesce(job.queue, now: now, budget: &budget) : job.id else {
         continue
       }
@@ -45,12 +65,9 @@ extension PushQueue {
   /// protects against callers that have ended.
   public func renewLeases(of underWay: Set<String>, now: Timestamp, until: Timestamp) throws {
     guard !underWay.isEmpty else { return }
-    for (table, condition) in [("jobs", "state = 'sending' AND"), ("updates", "")] {
-      let rows = try db.all("SELECT number, id FROM \(table) WHERE \(condition) lease <= ?", [now.rawValue])
-      for row in rows where underWay.contains(row["id"]) {
-        let number: Int64 = row["number"]
-        try db.run("UPDATE \(table) SET lease = ? WHERE number = ?", [until.rawValue, number])
-      }
+    let rows = try db.all("SELECT number, id FROM jobs WHERE state = 'sending' AND lease <= ?", [now.rawValue])
+    for row in rows where underWay.contains(row["id"]) {
+      try db.run("UPDATE jobs SET lease = ? WHERE number = ?", [until.rawValue, row["number"] as Int64])
     }
   }
 
@@ -59,9 +76,10 @@ extension PushQueue {
     UPDATE jobs SET \(JobEvent.leaseEnded.assignment), lease = NULL, is_unknown = 1 WHERE \(JobEvent.leaseEnded.condition)
     """
 
-  private func dueJobs(limit: Int, now: Timestamp, capacity: [Lane: Int]) throws -> [DueJob] {
+  /// The due jobs of these lanes that can be claimed, the longest due first.
+  func dueJobs(in lanes: [Lane], _ limit: Int, now: Timestamp, _ capacity: [Lane: Int]) throws -> [DueJob] {
     var found: [DueJob] = []
-    for lane in try reader.queue.lanes() {
+    for lane in lanes {
       let limit = min(limit, capacity[lane] ?? limit)
       if limit > 0 { found += try dueJobs(of: lane, limit: limit, now: now) }
     }
@@ -69,7 +87,7 @@ extension PushQueue {
     return Array(found.prefix(limit))
   }
 
-  /// The first due job of each device, the longest due first.
+  /// The first due push of each device, or all updates, the longest due first.
   private func dueJobs(of lane: Lane, limit: Int, now: Timestamp) throws -> [DueJob] {
     struct Target: Hashable {
       let user: Int64
@@ -79,20 +97,24 @@ extension PushQueue {
     var found: [DueJob] = []
     let statement = try db.cachedStatement(
       sql: """
-        SELECT id, user, device, due, room, seq, is_late FROM jobs AS job
+        SELECT number, id, user, device, due, room, seq, is_late FROM jobs AS job
         WHERE \(QueueReader.isClaimable) AND lane = ? AND due <= ? ORDER BY due, room, seq
         """)
     let rows = try Row.fetchCursor(statement, arguments: [lane.name, now.rawValue])
     while found.count < limit, let row = try rows.next() {
       let queue = JobQueue(row)
-      guard targets.insert(Target(user: queue.user, device: queue.device)).inserted else { continue }
+      guard lane.isForUpdates || targets.insert(Target(user: queue.user, device: queue.device)).inserted else {
+        continue
+      }
       found.append(
-        DueJob(id: row["id"], queue: queue, seq: row["seq"], due: row["due"], isLate: row["is_late"]))
+        DueJob(
+          number: row["number"], id: row["id"], queue: queue, seq: row["seq"], due: row["due"], isLate: row["is_late"]))
     }
     return found
   }
 
-  private struct DueJob {
+  struct DueJob {
+    let number: Int64
     let id: String
     let queue: JobQueue
     let seq, due: Int64

@@ -137,7 +137,8 @@ extension PushQueue {
   ///   there is no such job.
   public func received(_ id: String, now: Timestamp) throws -> (time: Timestamp, isNews: Bool, user: UserID)? {
     let row = try db.first(
-      "SELECT received, users.name AS user FROM jobs JOIN users ON users.id = jobs.user WHERE jobs.id = ?", [id])
+      "SELECT received, users.name AS user FROM jobs JOIN users ON users.id = jobs.user WHERE jobs.id = ? AND kind = 'push'",
+      [id])
     guard let row else { return nil }
     let user = UserID(unchecked: row["user"])
     if let known = row.time("received") { return (known, false, user) }
@@ -186,7 +187,6 @@ extension PushQueue {
   /// Ends every lease, at the start: the process that had claimed the jobs has ended.
   public func releaseLeases() throws {
     try db.run(Self.leaseEnd)
-    try db.run("UPDATE updates SET lease = NULL WHERE lease IS NOT NULL")
   }
 
   /// Deletes jobs that finished before `time`, at most ``mostPurged`` of them.

@@ -67,17 +67,16 @@ extension PushQueue {
   /// waits longer than before. After a step forward a push that was due beyond `time` is due sooner.
   /// - Parameter time: The new time at which the relay noticed the step.
   public func moveDue(by step: Duration, setTo time: Timestamp) throws {
-    for (table, column, condition) in [
-      ("jobs", "due", "state IN ('ready', 'retrying', 'waiting')"), ("jobs", "lease", "state = 'sending'"),
-      ("updates", "due", "true"), ("updates", "lease", "lease IS NOT NULL"),
+    for (column, condition) in [
+      ("due", "state IN ('ready', 'retrying', 'waiting')"), ("lease", "state = 'sending'"),
     ] {
       if step > .zero {
         try db.run(
-          "UPDATE \(table) SET \(column) = \(column) + ?3 WHERE \(condition) AND \(column) > ?1 AND \(column) < ?2",
+          "UPDATE jobs SET \(column) = \(column) + ?3 WHERE \(condition) AND \(column) > ?1 AND \(column) < ?2",
           [(time - step).rawValue, time.rawValue, step.milliseconds])
       } else {
         try db.run(
-          "UPDATE \(table) SET \(column) = max(\(column) + ?2, ?1) WHERE \(condition) AND \(column) > ?1",
+          "UPDATE jobs SET \(column) = max(\(column) + ?2, ?1) WHERE \(condition) AND \(column) > ?1",
           [time.rawValue, step.milliseconds])
       }
     }

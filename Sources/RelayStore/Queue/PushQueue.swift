@@ -56,6 +56,8 @@ public enum JobEvent: Sendable, CaseIterable {
   case cancelled
   /// A backend requests that a dead letter is sent again. The relay decides it again first.
   case revived
+  /// An update was sent that had changed meanwhile.
+  case repeated
 
   /// The states in which a job can be when the event happens, and the state after it.
   var transition: (from: [JobState], to: JobState) {
@@ -72,6 +74,7 @@ public enum JobEvent: Sendable, CaseIterable {
     case .expired: ([.waiting, .held, .merged, .ready, .sending, .retrying], .expired)
     case .cancelled: ([.waiting, .held, .merged, .ready, .sending, .retrying], .cancelled)
     case .revived: ([.dead], .held)
+    case .repeated: ([.sending], .ready)
     }
   }
 }
@@ -153,6 +156,8 @@ public struct PushQueue: TransactionPart {
       try db.run(
         "UPDATE jobs SET lane = ? WHERE \(states) AND user = ? AND device = ?", [lane.name, user, device])
     }
-    try db.run("UPDATE updates SET lane = ? WHERE user = ? AND device = ?", [lane.name, user, device])
+    try db.run(
+      "UPDATE jobs SET lane = ? WHERE \(Schema.updates) AND user = ? AND device = ?",
+      [lane.forUpdates.name, user, device])
   }
 }

@@ -13,7 +13,7 @@ extension QueueReader {
   public func jobs(
     of user: UserID? = nil, in state: JobState? = nil, after position: JobPosition? = nil, limit: Int
   ) throws -> [JobRecord] {
-    var conditions: [String] = []
+    var conditions = ["jobs.kind = 'push'"]
     var arguments: StatementArguments = []
     if let user {
       conditions.append("jobs.user = (SELECT id FROM users WHERE name = ?)")
@@ -27,14 +27,14 @@ extension QueueReader {
       conditions.append("jobs.number < ?")
       arguments += [position.number]
     }
-    let condition = conditions.isEmpty ? "" : "WHERE \(conditions.joined(separator: " AND "))"
+    let condition = "WHERE \(conditions.joined(separator: " AND "))"
     return try db.all(
       "\(JobRecord.query) \(condition) ORDER BY jobs.number DESC LIMIT ?", arguments + [limit], JobRecord.init(_:))
   }
 
   /// The position of a job among all jobs; nil when there is no such job, or not any more.
   public func position(of job: String) throws -> JobPosition? {
-    try db.first("SELECT number FROM jobs WHERE id = ?", [job]).map { JobPosition(number: $0[0]) }
+    try db.first("SELECT number FROM jobs WHERE id = ? AND kind = 'push'", [job]).map { JobPosition(number: $0[0]) }
   }
 
   /// Selects the index with each state's jobs in their order, so that SQLite reads one page and no more. Most jobs are

@@ -8,7 +8,7 @@ public struct QueueReader {
 
   /// Returns `nil` if there is no such job, or not any more.
   public func job(_ id: String) throws -> JobRecord? {
-    try db.first("\(JobRecord.query) WHERE jobs.id = ?", [id], JobRecord.init(_:))
+    try db.first("\(JobRecord.query) WHERE jobs.id = ? AND jobs.kind = 'push'", [id], JobRecord.init(_:))
   }
 
   /// The messages in a job's push whose senders want delivery reports, and these senders: the job's own message and
@@ -35,33 +35,26 @@ public struct QueueReader {
   /// The time at which there is next something to claim; nil: nothing waits. This covers jobs that are the next of
   /// their queues, the ends of leases, throttled jobs and updates. A device's further jobs can be claimed when the one
   /// being sent is finished.
-  /// - Parameters:
-  ///   - capacity: As of ``PushQueue/claim(limit:now:leaseUntil:capacity:)``: jobs of lanes without any do not count.
-  ///   - updateCapacity: The same for updates.
-  public func nextDue(capacity: [Lane: Int] = [:], updateCapacity: [Lane: Int] = [:]) throws -> Timestamp? {
+  /// - Parameter capacity: As of ``PushQueue/claimDue(limit:now:leaseUntil:capacity:)``: jobs of lanes without any do not
+  ///   count.
+  public func nextDue(capacity: [Lane: Int] = [:]) throws -> Timestamp? {
     let jobs = try lanes().filter { capacity[$0] != 0 }.map { lane in
       try db.first(
         "SELECT due FROM jobs AS job WHERE \(Self.isClaimable) AND lane = ? ORDER BY due LIMIT 1", [lane.name])
     }
     let lease = try db.first("SELECT min(lease) FROM jobs WHERE state = 'sending'")
-    let updates = try lanesOfUpdates().filter { updateCapacity[$0] != 0 }.map { lane in
-      try db.first(
-        "SELECT due FROM updates INDEXED BY updates_due WHERE lane = ? AND lease IS NULL ORDER BY due LIMIT 1",
-        [lane.name])
-    }
-    let updating = try db.first("SELECT min(lease) FROM updates WHERE lease IS NOT NULL")
     let throttled = try db.first("SELECT min(due) FROM jobs WHERE state = 'waiting'")
-    let times: [Int64?] = (jobs + updates + [lease, updating, throttled]).map { $0?[0] }
+    let times: [Int64?] = (jobs + [lease, throttled]).map { $0?[0] }
     return times.compactMap { $0 }.min().map(Timestamp.init(rawValue:))
   }
 
   /// True if ``UpdateQueue/storePending()`` has anything to store.
   public func hasPendingUpdates() throws -> Bool { try db.has("SELECT 1 FROM pending_changes") }
 
-  /// The number of jobs in each state that has any.
+  /// The number of pushes of messages in each state that has any.
   public func jobCounts() throws -> [JobState: Int] {
     var counts: [JobState: Int] = [:]
-    for row in try db.all("SELECT state, count(*) AS count FROM jobs GROUP BY state") {
+    for row in try db.all("SELECT state, count(*) AS count FROM jobs WHERE kind = 'push' GROUP BY state") {
       counts[try row.choice("state")] = row["count"]
     }
     return counts
@@ -93,7 +86,7 @@ public struct QueueReader {
     try db.has(
       """
       SELECT 1 FROM jobs JOIN users ON users.id = jobs.user
-      WHERE jobs.id = ? AND users.name = ? AND jobs.device = ?
+      WHERE jobs.id = ? AND jobs.kind = 'push' AND users.name = ? AND jobs.device = ?
       """,
       [id, user.rawValue, device.rawValue])
   }
@@ -111,8 +104,8 @@ public struct QueueReader {
 
   /// A condition on `job`: it can be claimed once it is due.
   static let isClaimable = """
-    job.\(Schema.open) AND job.is_next AND NOT EXISTS (
+    job.\(Schema.open) AND job.is_next AND (job.\(Schema.updates) OR NOT EXISTS (
       SELECT 1 FROM jobs AS other
-      WHERE other.state = 'sending' AND other.user = job.user AND other.device = job.device)
+      WHERE other.state = 'sending' AND other.kind = 'push' AND other.user = job.user AND other.device = job.device))
     """
 }

@@ -101,7 +101,8 @@ public struct SilencedWriter: TransactionPart {
   func insert(_ job: JobDraft, _ queue: JobQueue, seq: Int64, now: Timestamp) throws -> String? {
     let known = try db.all(
       """
-      SELECT \(StoredJob.columns) FROM jobs WHERE user = ? AND device = ? AND room = ? AND seq = ? ORDER BY round
+      SELECT \(StoredJob.columns) FROM jobs
+      WHERE user = ? AND device = ? AND room = ? AND seq = ? AND kind = 'push' ORDER BY round
       """,
       [queue.user, queue.device, queue.room, seq], StoredJob.init(_:))
     guard let first = known.first else { return try transaction.queue.insert(job, queue, seq: seq, now: now) }

@@ -3,8 +3,9 @@ import Foundation
 import GRDB
 public import RelayProtocol
 
-/// The queue of pushes that follow an earlier one: edits, deletions, missed calls, badges and silent pushes. A newer
-/// update of the same message and device replaces the older.
+/// The jobs that update phones: edits, deletions, missed calls, badges and silent pushes. They are jobs of the push queue
+/// with another content. A newer update of the same message and device replaces the older. A job that was sent is
+/// deleted.
 public struct UpdateQueue: TransactionPart {
   let transaction: Transaction
 
@@ -85,7 +86,8 @@ public struct UpdateQueue: TransactionPart {
       FROM jobs INDEXED BY jobs_of_message
       JOIN messages ON messages.room = jobs.room AND messages.seq = jobs.seq
       JOIN devices ON devices.user = jobs.user AND devices.device = jobs.device
-      WHERE jobs.room = ?1 AND jobs.seq = ?2 AND jobs.state IN ('sent', 'sending') AND jobs.merged_into IS NULL
+      WHERE jobs.kind = 'push' AND jobs.room = ?1 AND jobs.seq = ?2 AND jobs.state IN ('sent', 'sending')
+        AND jobs.merged_into IS NULL
         AND jobs.digest IS NULL AND coalesce(messages.push_collapse, '') <> '\(CollapseScope.room.rawValue)'
         AND (jobs.user, jobs.device) > (?3, ?4)
       GROUP BY jobs.user, jobs.device ORDER BY jobs.user, jobs.device LIMIT ?5
@@ -95,7 +97,7 @@ public struct UpdateQueue: TransactionPart {
       try put(
         change.kind, job: row["id"], user: row["user"], device: row["device"], room: change.room, seq: change.seq,
         due: now,
-        lane: Lane(row["platform"], app: row["app"], token: row["token"], environment: row["environment"]))
+        service: Service(row))
     }
     guard shown.count == limit, let last = shown.last else { return (shown.count, nil) }
     return (shown.count, Position(user: last["user"], device: last["device"]))
@@ -149,7 +151,10 @@ public struct UpdateQueue: TransactionPart {
     guard let device else { return }
     let due = max(now, device.time("woken").map { min($0, now) + Self.silentPause } ?? now)
     let replaced = try db.all(
-      "DELETE FROM updates WHERE user = ? AND device = ? AND kind = 'silent' AND lease IS NULL RETURNING due",
+      """
+      DELETE FROM jobs WHERE \(Schema.updates) AND user = ? AND device = ? AND kind = 'silent' AND state <> 'sending'
+      RETURNING due
+      """,
       [queue.user, queue.device])
     // At the time of the replaced push at the latest: a row of silent pushes does not put them off.
     let first = replaced.compactMap { $0.time("due") }.min() ?? due
@@ -159,65 +164,89 @@ public struct UpdateQueue: TransactionPart {
 
   private func put(
     _ kind: UpdateKind, job: String?, user: Int64, device: String, room: Int64, seq: Int64, due: Timestamp,
-    lane known: Lane? = nil
+    service known: Service? = nil
   ) throws {
-    guard let lane = try known ?? transaction.queue.lane(of: device, ofRow: user) else { return }
+    guard let service = try known ?? service(of: device, ofRow: user) else { return }
     // One that is being sent is sent again; a call that may be missed is changed by its deletion alone.
     try db.run(
       """
-      INSERT INTO updates (id, job, user, device, kind, room, seq, due, lane, created) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-      ON CONFLICT (user, device, room, seq) DO UPDATE SET kind = excluded.kind, job = excluded.job,
-        due = min(due, excluded.due), is_again = lease IS NOT NULL, created = excluded.created, attempts = 0
-      WHERE updates.kind <> 'missed' OR excluded.kind = 'deleted'
+      INSERT INTO jobs
+        (id, target, user, device, kind, room, seq, due, platform, token, lane, created, round, state, is_next,
+          is_notify_anyway, reasons)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, \(Self.round), '\(JobState.ready.rawValue)', 1, 0, '[]')
+      ON CONFLICT (user, device, room, seq, round) DO UPDATE SET kind = excluded.kind, target = excluded.target,
+        due = min(due, excluded.due), is_again = state = 'sending', created = excluded.created, attempts = 0
+      WHERE jobs.kind <> 'missed' OR excluded.kind = 'deleted'
       """,
       [
-        UUID().uuidString.lowercased(), job, user, device, kind.rawValue, room, seq, due.rawValue, lane.name,
-        max(now, due).rawValue,
+        UUID().uuidString.lowercased(), job, user, device, kind.rawValue, room, seq, due.rawValue, service.platform,
+        service.token, service.lane.name, max(now, due).rawValue,
       ])
     try boundUpdates(of: device, ofRow: user, areDeletions: kind == .deleted)
   }
 
+  /// The round of all updates, so that a device has one for each message.
+  private static let round = 2
+
+  /// The service that takes the pushes of a device.
+  private struct Service {
+    let platform, token: String
+    let lane: Lane
+
+    /// - Parameter row: Has the columns `platform`, `app`, `token` and `environment`.
+    init(_ row: Row) {
+      platform = row["platform"]
+      token = row["token"]
+      lane = Lane(platform, app: row["app"], token: token, environment: row["environment"]).forUpdates
+    }
+  }
+
+  private func service(of device: String, ofRow user: Int64) throws -> Service? {
+    try db.first("SELECT platform, app, token, environment FROM devices WHERE user = ? AND device = ?", [user, device])
+      .map(Service.init)
+  }
+
   private func boundUpdates(of device: String, ofRow user: Int64, areDeletions: Bool) throws {
-    let condition = "user = ? AND device = ? AND kind \(areDeletions ? "=" : "<>") 'deleted'"
+    let condition = "\(Schema.updates) AND user = ? AND device = ? AND kind \(areDeletions ? "=" : "<>") 'deleted'"
     let count: Int =
-      try db.first("SELECT count(*) FROM updates WHERE \(condition)", [user, device])?[0] ?? 0
+      try db.first("SELECT count(*) FROM jobs WHERE \(condition)", [user, device])?[0] ?? 0
     guard count > Self.maxUpdates else { return }
     try db.run(
       """
-      DELETE FROM updates WHERE number IN (
-        SELECT number FROM updates WHERE \(condition) AND lease IS NULL ORDER BY created, number LIMIT ?)
+      DELETE FROM jobs WHERE number IN (
+        SELECT number FROM jobs WHERE \(condition) AND state <> 'sending' ORDER BY created, number LIMIT ?)
       """,
       [user, device, count - Self.maxUpdates])
   }
 
   // MARK: Sending updates
 
-  /// Claims due updates that are still needed. The caller must finish each before `leaseUntil`.
+  /// Claims due updates that are still needed, see ``PushQueue/claimDue(limit:now:leaseUntil:capacity:)``.
   /// - Parameter capacity: The maximum of each lane, where `limit` is not its only bound.
-  public func claim(
+  func claim(
     limit: Int, now: Timestamp, leaseUntil: Timestamp, capacity: [Lane: Int] = [:]
   ) throws -> [UpdateClaim] {
-    var found: [DueUpdate] = []
-    for lane in try reader.queue.lanesOfUpdates() {
-      let limit = min(limit, capacity[lane] ?? limit)
-      if limit > 0 { found += try dueUpdates(of: lane, limit: limit, now: now) }
-    }
-    guard !found.isEmpty else { return [] }
-    found.sort { $0.due < $1.due }
+    let lanes = try reader.queue.lanes().filter(\.isForUpdates)
+    let due = try transaction.queue.dueJobs(in: lanes, limit, now: now, capacity)
+    guard !due.isEmpty else { return [] }
     var shared = Shared(db: db, now: now)
     var claims: [UpdateClaim] = []
-    for update in found.prefix(limit) {
+    for job in due {
+      guard let update = try update(job.number) else { continue }
       if let job = update.job, try db.has("SELECT 1 FROM jobs WHERE id = ? AND state = 'sending'", [job]) {
         // It follows the push that it changes.
-        try db.run("UPDATE updates SET due = ? WHERE number = ?", [(now + .seconds(1)).rawValue, update.number])
+        try db.run("UPDATE jobs SET due = ? WHERE number = ?", [(now + .seconds(1)).rawValue, update.number])
         continue
       }
       guard let device = update.device, let content = try content(of: update, on: device, &shared) else {
-        try db.run("DELETE FROM updates WHERE number = ?", [update.number])
+        try db.run("DELETE FROM jobs WHERE number = ?", [update.number])
         continue
       }
       try db.run(
-        "UPDATE updates SET lease = ?, attempts = attempts + 1, is_again = 0 WHERE number = ?",
+        """
+        UPDATE jobs SET \(JobEvent.claimed.assignment), lease = ?, attempts = attempts + 1, is_again = 0
+        WHERE number = ? AND \(JobEvent.claimed.condition)
+        """,
         [leaseUntil.rawValue, update.number])
       try noteTime(of: content, user: update.user, device: device, now: now)
       claims.append(
@@ -227,16 +256,15 @@ public struct UpdateQueue: TransactionPart {
     return claims
   }
 
-  private func dueUpdates(of lane: Lane, limit: Int, now: Timestamp) throws -> [DueUpdate] {
-    try db.all(
+  private func update(_ number: Int64) throws -> DueUpdate? {
+    try db.first(
       """
-      SELECT updates.number, updates.id, updates.job, updates.user, updates.kind, updates.room, updates.seq,
-        updates.due, updates.attempts, updates.created, \(Device.columns)
-      FROM updates INDEXED BY updates_due
-      LEFT JOIN devices ON devices.user = updates.user AND devices.device = updates.device
-      WHERE lane = ?3 AND due <= ?1 AND (lease IS NULL OR lease <= ?1) ORDER BY due LIMIT ?2
+      SELECT jobs.number, jobs.id, jobs.target, jobs.user, jobs.kind, jobs.room, jobs.seq, jobs.attempts, jobs.created,
+        \(Device.columns)
+      FROM jobs LEFT JOIN devices ON devices.user = jobs.user AND devices.device = jobs.device
+      WHERE jobs.number = ?
       """,
-      [now.rawValue, limit, lane.name], DueUpdate.init(_:))
+      [number], DueUpdate.init(_:))
   }
 
   private func noteTime(of content: UpdateClaim.Content, user: Int64, device: Device, now: Timestamp) throws {
@@ -284,15 +312,22 @@ public struct UpdateQueue: TransactionPart {
 
   /// Ends an update, unless another change came meanwhile.
   public func finish(_ id: String) throws {
-    try db.run("DELETE FROM updates WHERE id = ? AND NOT is_again", [id])
-    try db.run("UPDATE updates SET lease = NULL, is_again = 0 WHERE id = ?", [id])
+    try db.run("DELETE FROM jobs WHERE id = ? AND \(Schema.updates) AND NOT is_again", [id])
+    guard db.changesCount == 0 else { return }
+    let event = JobEvent.repeated
+    try db.run(
+      "UPDATE jobs SET \(event.assignment), lease = NULL, is_again = 0 WHERE id = ? AND \(event.condition)", [id])
   }
 
   /// Sends an update again later.
   /// - Parameter wasTried: False if the gateway did not try, so that the attempt does not count.
   public func retry(_ id: String, due: Timestamp, wasTried: Bool = true) throws {
     try db.run(
-      "UPDATE updates SET lease = NULL, is_again = 0, due = ?, attempts = max(0, attempts - ?) WHERE id = ?",
+      """
+      UPDATE jobs SET \(JobEvent.retried.assignment), lease = NULL, is_again = 0, due = ?,
+        attempts = max(0, attempts - ?)
+      WHERE id = ? AND \(JobEvent.retried.condition)
+      """,
       [due.rawValue, wasTried ? 0 : 1, id])
   }
 }
@@ -305,7 +340,6 @@ private struct DueUpdate {
   let user: Int64
   let kind: UpdateKind
   let room, seq: Int64
-  let due: Int64
   let attempts: Int
   let created: Timestamp
   /// The device as it is registered now; nil: not registered.
@@ -314,12 +348,11 @@ private struct DueUpdate {
   init(_ row: Row) throws {
     number = row["number"]
     id = row["id"]
-    job = row["job"]
+    job = row["target"]
     user = row["user"]
     kind = try row.choice("kind")
     room = row["room"]
     seq = row["seq"]
-    due = row["due"]
     attempts = row["attempts"]
     created = row.timestamp("created")
     device = try Device(ifAny: row)

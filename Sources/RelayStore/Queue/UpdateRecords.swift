@@ -41,3 +41,24 @@ public struct UpdateClaim: Equatable, Sendable {
     self.device = device
   }
 }
+
+/// A claimed job of the push queue.
+public enum ClaimedJob: Equatable, Sendable {
+  case push(Claim)
+  case update(UpdateClaim)
+
+  public var id: String {
+    switch self {
+    case .push(let claim): claim.id
+    case .update(let claim): claim.id
+    }
+  }
+
+  /// The lane whose capacity the job uses.
+  public var lane: Lane {
+    switch self {
+    case .push(let claim): Lane(of: claim.device)
+    case .update(let claim): Lane(of: claim.device).forUpdates
+    }
+  }
+}

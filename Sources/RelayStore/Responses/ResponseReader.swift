@@ -21,7 +21,7 @@ public struct ResponseReader {
     JOIN messages ON messages.room = job.room AND messages.seq = job.seq AND NOT messages.is_deleted
     JOIN users AS sender ON sender.id = messages.sender
     JOIN rooms ON rooms.id = job.room
-    WHERE job.id = ?1
+    WHERE job.id = ?1 AND job.kind = 'push'
     """
 
   /// A condition on a row of ``notificationOfUser``: the user is a member of the room, or the notification has none.

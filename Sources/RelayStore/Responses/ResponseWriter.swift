@@ -121,7 +121,8 @@ public struct ResponseWriter: TransactionPart {
       DELETE FROM responses WHERE id IN (
         SELECT id FROM responses AS old WHERE is_told = 1 AND time < ?
           AND NOT EXISTS (
-            SELECT 1 FROM jobs INDEXED BY jobs_of_message WHERE jobs.room = old.room AND jobs.seq = old.seq)
+            SELECT 1 FROM jobs INDEXED BY jobs_of_message
+            WHERE jobs.kind = 'push' AND jobs.room = old.room AND jobs.seq = old.seq)
         ORDER BY time LIMIT ?)
       """,
       [(now - Self.toldRetention).rawValue, PushQueue.mostPurged])

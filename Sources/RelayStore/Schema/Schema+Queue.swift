@@ -2,15 +2,17 @@
 
 /// The tables of the push queue. Times are milliseconds since 1970.
 extension Schema {
-  /// A job that is on its way to its device, in the order of its room. The conditions of queries repeat this and the
+  /// A job for a message that is on its way to its device, in the order of its room. The conditions of queries repeat this and the
   /// following word for word, else SQLite does not see that the partial indexes serve them.
-  static let queued = "state IN ('ready', 'retrying', 'sending')"
-  /// A job that may be claimed.
+  static let queued = "kind = 'push' AND state IN ('ready', 'retrying', 'sending')"
+  /// A job that may be claimed, of any kind.
   static let open = "state IN ('ready', 'retrying')"
   /// An unfinished job that no other job waits for.
   static let aside = "state IN ('waiting', 'held', 'merged') AND finished_at IS NULL"
-  /// A job that was not sent, or not yet.
-  static let unsent = "state <> 'sent'"
+  /// A job for a message that was not sent, or not yet.
+  static let unsent = "kind = 'push' AND state <> 'sent'"
+  /// A job that updates a phone, see ``UpdateQueue``.
+  static let updates = "kind <> 'push'"
   /// An unfinished job: each of the above but the last.
   static let unfinished = "finished_at IS NULL"
 
@@ -20,7 +22,7 @@ extension Schema {
     """
     EXISTS (
       SELECT 1 FROM jobs INDEXED BY jobs_of_message
-      WHERE jobs.room = \(message).room AND jobs.seq = \(message).seq
+      WHERE jobs.kind = 'push' AND jobs.room = \(message).room AND jobs.seq = \(message).seq
         AND (jobs.\(unfinished) OR jobs.state = 'dead' OR \(message).push_category IS NOT NULL))
     """
   }
@@ -30,9 +32,17 @@ extension Schema {
       -- Increases with each job: the order in which the jobs were made.
       number INTEGER PRIMARY KEY AUTOINCREMENT,
       id TEXT NOT NULL UNIQUE,
-      room INTEGER NOT NULL REFERENCES rooms,
+      -- 'push': the push of a message. Any other kind: see `UpdateKind`.
+      kind TEXT NOT NULL DEFAULT 'push',
+      -- The job whose push this one changes; NULL: none.
+      target TEXT,
+      -- An update that changed while it was being sent. It is sent again.
+      is_again INTEGER NOT NULL DEFAULT 0,
+      -- `room` and `seq` are 0 for a badge. No reference, because SQLite would search all jobs when a room is deleted: a
+      -- room with jobs is never deleted.
+      room INTEGER NOT NULL,
       seq INTEGER NOT NULL,
-      -- 1: a Notify Anyway for a message whose first push had left.
+      -- 1: a Notify Anyway for a message whose first push had left. 2: an update.
       round INTEGER NOT NULL,
       user INTEGER NOT NULL REFERENCES users,
       device TEXT NOT NULL,
@@ -42,7 +52,8 @@ extension Schema {
       lane TEXT NOT NULL,
       -- See `JobState`.
       state TEXT NOT NULL,
-      -- No unfinished job of the same room and device has a lower seq.
+      -- No unfinished push of the same room and device has a lower seq. Always 1 for an update, which waits for no other
+      -- job.
       is_next INTEGER NOT NULL,
       due INTEGER NOT NULL,
       lease INTEGER,
@@ -87,39 +98,13 @@ extension Schema {
     CREATE INDEX jobs_sending ON jobs (user, device) WHERE state = 'sending';
     CREATE INDEX jobs_unsent ON jobs (state) WHERE \(unsent);
     CREATE INDEX jobs_finished ON jobs (finished_at) WHERE finished_at IS NOT NULL;
-    CREATE INDEX jobs_user ON jobs (user);
-    -- All jobs: SQLite searches them when a room is deleted.
-    CREATE INDEX jobs_of_message ON jobs (room, seq);
+    CREATE INDEX jobs_user ON jobs (user) WHERE kind = 'push';
+    CREATE INDEX jobs_of_message ON jobs (room, seq) WHERE kind = 'push';
+    CREATE INDEX jobs_updates ON jobs (user, device, kind) WHERE \(updates);
     """
 
-  static let updates = """
-    -- Pushes that follow an earlier one, and pushes that show nothing. `room` and `seq` are 0 for a badge.
-    CREATE TABLE updates (
-      -- Increases with each update: the order in which the updates were made.
-      number INTEGER PRIMARY KEY AUTOINCREMENT,
-      id TEXT NOT NULL UNIQUE,
-      -- The job whose push is to change; NULL: none.
-      job TEXT,
-      user INTEGER NOT NULL REFERENCES users,
-      device TEXT NOT NULL,
-      kind TEXT NOT NULL,
-      room INTEGER NOT NULL,
-      seq INTEGER NOT NULL,
-      -- As the column of `jobs`.
-      lane TEXT NOT NULL,
-      due INTEGER NOT NULL,
-      lease INTEGER,
-      attempts INTEGER NOT NULL DEFAULT 0,
-      -- The time of the newest request for it.
-      created INTEGER NOT NULL,
-      -- It changed while it was being sent.
-      is_again INTEGER NOT NULL DEFAULT 0
-    ) STRICT;
-    CREATE UNIQUE INDEX updates_message ON updates (user, device, room, seq);
-    CREATE INDEX updates_due ON updates (lane, due);
-    CREATE INDEX updates_lease ON updates (lease);
-
-    -- Edits and deletions with phones that show the message and have no row in `updates` yet.
+  static let changes = """
+    -- Edits and deletions with phones that show the message and have no job for it yet.
     CREATE TABLE pending_changes (
       -- The order in which they were made.
       id INTEGER PRIMARY KEY AUTOINCREMENT,

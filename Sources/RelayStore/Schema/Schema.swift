@@ -12,7 +12,7 @@ enum Schema {
     var migrator = DatabaseMigrator()
     migrator.registerMigration("0.1.0") { db in
       try db.execute(sql: "PRAGMA application_id = \(DatabaseOrigin.applicationID)")
-      for statements in [installation, people, rooms, messages, queue, updates, responses] {
+      for statements in [installation, people, rooms, messages, queue, changes, responses] {
         try db.execute(sql: statements)
       }
     }

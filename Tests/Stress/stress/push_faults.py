@@ -181,13 +181,13 @@ class Course:
         return self.judge()
 
     def unfinished(self) -> int:
-        return value(self.relay, "SELECT count(*) FROM jobs WHERE finished_at IS NULL")
+        return value(self.relay, "SELECT count(*) FROM jobs WHERE kind = 'push' AND finished_at IS NULL")
 
     def judge(self) -> list[str]:
         jobs = rows(
             self.relay,
             "SELECT jobs.id, rooms.name, jobs.seq, state, note, jobs.expires, merged_into, users.name FROM jobs"
-            " JOIN rooms ON rooms.id = room JOIN users ON users.id = user",
+            " JOIN rooms ON rooms.id = room JOIN users ON users.id = user WHERE kind = 'push'",
         )
         print("jobs", len(jobs), dict(Counter(job[3] for job in jobs)))
         print("notes", dict(Counter(f"{job[3]}: {job[4]}" for job in jobs).most_common()))
