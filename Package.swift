@@ -149,18 +149,38 @@ let package = Package(
       ],
       swiftSettings: swift
     ),
+    // The policy above the hub: the relay's components, and the commands of both transports.
+    .target(
+      name: "RelayCore",
+      dependencies: [
+        "PushLint", "RelayDelivery", "RelayGateways", "RelayHub", "RelayIdentity", "RelayJSON", "RelayProtocol",
+        "RelayPush", "RelayStore",
+        .product(name: "Crypto", package: "swift-crypto"),
+        .product(name: "Logging", package: "swift-log"),
+      ],
+      swiftSettings: swift
+    ),
+    // Routes, the page, the metrics, and the documents of the interface.
+    .target(
+      name: "RelayHTTP",
+      dependencies: [
+        "CZlib", "RelayCore", "RelayGateways", "RelayHub", "RelayIdentity", "RelayJSON", "RelayProtocol", "RelayPush",
+        "RelayStore", .product(name: "Logging", package: "swift-log"),
+      ],
+      // So that the program stays one file.
+      resources: [.embedInCode("Documents/openapi.json"), .embedInCode("Documents/asyncapi.json")],
+      swiftSettings: swift
+    ),
+    // Configuration and composition.
     .target(
       name: "RelayServer",
       dependencies: [
-        "CZlib", "PushLint", "RelayDelivery", "RelayGateways", "RelayHub", "RelayIdentity", "RelayJSON",
-        "RelayProtocol",
-        "RelayPush", "RelayStore",
+        "RelayCore", "RelayDelivery", "RelayGateways", "RelayHTTP", "RelayHub", "RelayIdentity", "RelayJSON",
+        "RelayProtocol", "RelayPush", "RelayStore",
         .product(name: "Configuration", package: "swift-configuration"),
         .product(name: "Logging", package: "swift-log"),
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
       ],
-      // So that the program stays one file.
-      resources: [.embedInCode("Documents/openapi.json"), .embedInCode("Documents/asyncapi.json")],
       swiftSettings: swift
     ),
     .target(
@@ -259,10 +279,34 @@ let package = Package(
         .product(name: "Logging", package: "swift-log"),
       ],
       swiftSettings: swift),
+    // A relay with a store of its own, which tests call without a socket.
+    .target(
+      name: "TestRelay",
+      dependencies: [
+        "RelayCore", "RelayDelivery", "RelayGateways", "RelayHub", "RelayIdentity", "RelayJSON", "RelayProtocol",
+        "RelayPush", "RelayStore", .product(name: "Logging", package: "swift-log"),
+      ],
+      path: "Tests/TestRelay", swiftSettings: swift),
+    .testTarget(
+      name: "RelayCoreTests",
+      dependencies: [
+        "RelayCore", "RelayDelivery", "RelayGateways", "RelayHub", "RelayIdentity", "RelayJSON", "RelayProtocol",
+        "RelayPush", "RelayStore", "SeededRandom", "TestRelay",
+        .product(name: "Logging", package: "swift-log"),
+      ],
+      swiftSettings: swift),
+    .testTarget(
+      name: "RelayHTTPTests",
+      dependencies: [
+        "PushLint", "RelayCore", "RelayDelivery", "RelayGateways", "RelayHTTP", "RelayHub", "RelayIdentity",
+        "RelayJSON", "RelayProtocol", "RelayPush", "RelayStore", "SeededRandom", "TestRelay",
+        .product(name: "Logging", package: "swift-log"),
+      ],
+      swiftSettings: swift),
     .testTarget(
       name: "RelayServerTests",
       dependencies: [
-        "PushLint", "RelayDelivery", "RelayGateways", "RelayHub", "RelayIdentity", "RelayJSON", "RelayProtocol",
+        "RelayCore", "RelayDelivery", "RelayGateways", "RelayHub", "RelayIdentity", "RelayJSON", "RelayProtocol",
         "RelayPush", "RelayServer", "RelayStore", "SeededRandom",
         .product(name: "Logging", package: "swift-log"),
         .product(name: "Crypto", package: "swift-crypto"),
@@ -271,7 +315,8 @@ let package = Package(
     .testTarget(
       name: "RelaySimulationTests",
       dependencies: [
-        "RelayDelivery", "RelayGateways", "RelayHub", "RelayIdentity", "RelayJSON", "RelayProtocol", "RelayPush",
+        "RelayCore", "RelayDelivery", "RelayGateways", "RelayHTTP", "RelayHub", "RelayIdentity", "RelayJSON",
+        "RelayProtocol", "RelayPush",
         "RelayServer", "RelayStore", "SeededRandom",
         .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "Logging", package: "swift-log"),

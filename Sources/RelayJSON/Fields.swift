@@ -5,9 +5,13 @@ public import RelayProtocol
 ///
 /// The methods return `nil` for a member that is null, as for one that is absent.
 public struct Fields: Sendable {
-  public let members: [String: JSON]
+  public private(set) var members: [String: JSON]
   /// The JSON pointer of this object.
   public let place: String
+  /// The JSON pointers of the objects that ``adding(_:at:)`` has taken members from.
+  private var added: [String: String] = [:]
+  /// Members of this object that an added member of the same name hides.
+  private var hidden: Set<String> = []
 
   public init(_ members: [String: JSON], at place: String = "") {
     self.members = members
@@ -18,6 +22,16 @@ public struct Fields: Sendable {
   public init(_ value: JSON, at place: String = "") throws(RequestError) {
     guard case .object(let members) = value else { throw .init(.badRequest, "must be an object", at: place) }
     self.init(members, at: place)
+  }
+
+  /// Adds members from another place, such as the path of a request. They hide members of the same name.
+  public func adding(_ members: [String: JSON], at place: String) -> Fields {
+    var sum = self
+    for (key, value) in members {
+      if sum.members.updateValue(value, forKey: key) != nil { sum.hidden.insert(key) }
+      sum.added[key] = place
+    }
+    return sum
   }
 
   public func has(_ key: String) -> Bool { members[key] != nil }
@@ -132,7 +146,8 @@ public struct Fields: Sendable {
 
   /// Throws when a member has an unknown name, and suggests the name that was probably meant.
   public func checkNames(among known: [String]) throws(RequestError) {
-    guard let name = members.keys.sorted().first(where: { !known.contains($0) }) else { return }
+    let names = members.keys.filter { added[$0] == nil || hidden.contains($0) }
+    guard let name = names.sorted().first(where: { !known.contains($0) }) else { return }
     let hint = name.nearest(of: known).map { "; did you mean \($0)?" } ?? ""
     let shown = String(name.prefix(64))
     // RFC 6901 escapes `~` and `/`.
@@ -156,8 +171,8 @@ public struct Fields: Sendable {
     RequestError(.badRequest, "\(key) \(what)", at: pointer(to: key))
   }
 
-  /// RFC 6901 escapes `~`, which names may contain. A `/` in a key separates an array's key from an index.
-  private func pointer(to key: String) -> String { "\(place)/\(key.replacing("~", with: "~0"))" }
+  /// The JSON pointer of a member. RFC 6901 escapes `~`, which names may contain. A `/` in a key separates an array's key from an index.
+  public func pointer(to key: String) -> String { "\(added[key] ?? place)/\(key.replacing("~", with: "~0"))" }
 
   public static func badName<N: Name>(_: N.Type) -> String {
     "is not a \(N.noun) name: 1 to \(N.longest) of A-Z a-z 0-9 and -_.:@!|+=~"

@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0
 import Logging
+// SPDX-License-Identifier: Apache-2.0
+import RelayCore
 import RelayHub
 import RelayProtocol
 import RelayPush
@@ -87,8 +88,10 @@ struct RetentionSweep: Sendable {
 }
 
 extension Relay {
-  /// The messages before `first` are no longer given to anybody.
-  func forget(_ room: RoomID, before first: Int64) {
+  /// Forgets the messages before `first`. The store has deleted them.
+  fileprivate func forget(_ room: RoomID, before first: Int64) {
     if let handle = hub.room(room) { hub.trim(handle, before: first) }
   }
+
+  fileprivate func policy(of room: RoomID) -> RoomPolicy { rooms.policy(of: room, on: self) }
 }

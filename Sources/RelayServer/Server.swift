@@ -1,8 +1,10 @@
-// SPDX-License-Identifier: Apache-2.0
 import Foundation
 public import Logging
+// SPDX-License-Identifier: Apache-2.0
+import RelayCore
 import RelayDelivery
 import RelayGateways
+import RelayHTTP
 import RelayHub
 public import RelayIdentity
 import RelayProtocol
@@ -62,7 +64,7 @@ public final class Server: Service {
         HubConfiguration(
           address: configuration.address, port: configuration.port, subprotocol: "stillwire.v1.json",
           path: "/v1/connect", origins: configuration.origins,
-          requests: Relay.requests,
+          requests: Commands.frames,
           hostRule: configuration.hostRule, hosts: configuration.hosts, limits: configuration.limits,
           grace: configuration.presenceGrace, connections: configuration.connections,
           logsDebug: log.logLevel <= .debug),
@@ -76,15 +78,10 @@ public final class Server: Service {
     }
     let host = configuration.address.contains(":") ? "[\(configuration.address)]" : configuration.address
     url = "http://\(host):\(hub.port)"
-    let simulator = SimulatedGateway(now: Store.timeOfDay)
-    worker = PushWorker(
-      store: store,
-      gateways: [
-        .simulator: simulator, .apns: gateways.apple, .webpush: gateways.webPush, .http: gateways.http,
-      ], now: Store.timeOfDay, log: log)
+    worker = PushWorker(store: store, gateways: gateways.byPlatform, now: Store.timeOfDay, log: log)
     relay = Relay(
-      hub: hub, store: store, settings: settings, simulator: simulator, apple: gateways.apple,
-      webPush: gateways.webPush, http: gateways.http, site: site, worker: worker, log: log)
+      hub: hub, store: store, settings: settings, gateways: gateways, http: HTTPService(site: site), worker: worker,
+      log: log)
     sweep = RetentionSweep(relay: relay, store: store, now: Store.timeOfDay, log: log)
     probe = StoreProbe(store: store, log: log)
     drainDelay =
@@ -141,15 +138,18 @@ public final class Server: Service {
   ) async throws(StartupError) -> Relay.Settings {
     var policy = DeliveryPolicy()
     policy.grace = configuration.presenceGrace
-    return Relay.Settings(
+    var settings = Relay.Settings(
       authentication: try await authentication(configuration, log), apiKeys: try configuration.identity.readAPIKeys(),
       identityGrace: configuration.identity.grace, limits: configuration.limits, policy: policy,
-      rooms: configuration.rooms,
-      isMetricsOpen: configuration.isMetricsOpen,
-      takesSimulators: configuration.takesSimulators ?? configuration.identity.isOpen, apps: configuration.apps,
-      pushTexts: configuration.pushTexts,
-      appleApps: try configuration.apps.readKeys(), gatewayApps: try configuration.apps.readSecrets(),
-      webPushKey: try configuration.webPush.readKey(), pushServices: configuration.webPush.services)
+      rooms: configuration.rooms, isMetricsOpen: configuration.isMetricsOpen)
+    settings.takesSimulators = configuration.takesSimulators ?? configuration.identity.isOpen
+    settings.apps = configuration.apps
+    settings.pushTexts = configuration.pushTexts
+    settings.appleApps = try configuration.apps.readKeys()
+    settings.gatewayApps = try configuration.apps.readSecrets()
+    settings.webPushKey = try configuration.webPush.readKey()
+    settings.pushServices = configuration.webPush.services
+    return settings
   }
 
   private static func authentication(

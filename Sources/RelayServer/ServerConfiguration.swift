@@ -1,6 +1,7 @@
-// SPDX-License-Identifier: Apache-2.0
 public import Configuration
 public import Logging
+// SPDX-License-Identifier: Apache-2.0
+import RelayCore
 public import RelayGateways
 public import RelayHub
 public import RelayIdentity

@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0
 import Configuration
+// SPDX-License-Identifier: Apache-2.0
+import RelayCore
 import RelayGateways
 import RelayIdentity
 

@@ -26,7 +26,7 @@ public final class Stillwire: Sendable {
     observe: @escaping @Sendable (Event) -> Void = { _ in }
   ) {
     var hello = hello
-    hello["client"] = ["name": "stillwire-swift", "version": "0.1.0"]
+    hello["client"] = ["name": "stillwire-swift", "version": .string(stillwireVersion)]
     if let device = configuration.device { hello["device"] = .string(device.rawValue) }
     if let app = configuration.app { hello["app"] = .string(app) }
     let listeners = Listeners()

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 import ArgumentParser
-import RelayServer
+import RelayProtocol
 
 @main
 struct Stillwire: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "stillwire",
     abstract: "A WebSocket relay that knows when not to disturb.",
-    version: version,
+    version: stillwireVersion,
     subcommands: [
       Serve.self, Token.self, APIKey.self, VAPID.self, Lint.self, PushCommands.self,
     ]

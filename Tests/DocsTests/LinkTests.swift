@@ -8,7 +8,7 @@ import Testing
   private static let files = [
     "A.md": "# A\n\n## Part one\n\n[x](LINK)\n",
     "d/B.md": "# B\n\n## Part two\n",
-    "s/c.swift": "", "web/d.js": "", "web/d.ts": "", "Sources/RelayServer/Documents/asyncapi.json": "{}",
+    "s/c.swift": "", "web/d.js": "", "web/d.ts": "", "Sources/RelayHTTP/Documents/asyncapi.json": "{}",
   ]
 
   private func link(_ address: String, in text: String = "[x](LINK)") throws -> String {
@@ -30,7 +30,7 @@ import Testing
     // The relay serves its page's files; not what describes them to a compiler.
     ("web/d.js", "<a href=\"../d.js\">x</a>"),
     ("web/d.ts", "x (<code>web/d.ts</code>)"),
-    ("Sources/RelayServer/Documents/asyncapi.json", "<a href=\"../asyncapi.json\">x</a>"),
+    ("Sources/RelayHTTP/Documents/asyncapi.json", "<a href=\"../asyncapi.json\">x</a>"),
     ("s/c.swift", "x (<code>s/c.swift</code>)"),
     ("s", "x (<code>s</code>)"),
   ])

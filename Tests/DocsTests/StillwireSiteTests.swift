@@ -27,7 +27,7 @@ import Testing
   }
 
   @Test func `every operation and every schema of the API is on it`() throws {
-    let file = "Sources/RelayServer/Documents/openapi.json"
+    let file = "Sources/RelayHTTP/Documents/openapi.json"
     let document = try JSONReader.value(of: checkout.text(file), file: file)
     let anchors = try Site(.stillwire, from: checkout).pages.reduce(into: [:]) { $0[$1.name] = $1.anchors }
     let operations = (document["paths"]?.members ?? []).flatMap { $0.value.members }

@@ -7,7 +7,8 @@ import RelayJSON
 import RelayProtocol
 import RelayStore
 
-@testable import RelayServer
+@testable import RelayCore
+@testable import RelayHTTP
 
 extension Simulation {
   /// What is held is silenced still, and what is merged goes with something.

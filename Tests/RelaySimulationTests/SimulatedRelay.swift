@@ -10,8 +10,9 @@ import RelayProtocol
 import RelayStore
 import Synchronization
 
+@testable import RelayCore
+@testable import RelayHTTP
 @testable import RelayPush
-@testable import RelayServer
 @testable import RelayStore
 
 /// The parts of a server, put together as ``Server`` does, but for the clock, the gateway, and that only one of them is
@@ -50,7 +51,7 @@ final class SimulatedRelay {
     let hub = try Hub(
       HubConfiguration(
         address: "127.0.0.1", port: 0, subprotocol: "stillwire.v1.json", path: "/v1/connect", origins: [],
-        requests: Relay.requests, limits: limits, grace: policy.grace),
+        requests: Commands.frames, limits: limits, grace: policy.grace),
       thread: thread
     ) { _, _ in }
     hub.setClock(clock.now)
@@ -63,7 +64,8 @@ final class SimulatedRelay {
       settings: Relay.Settings(
         authentication: .open, apiKeys: APIKeys(), identityGrace: .zero, limits: limits, policy: policy,
         rooms: RoomPatterns(), isMetricsOpen: true),
-      simulator: SimulatedGateway(now: { clock.now }), site: Site(), worker: worker, log: log)
+      gateways: Gateways(SimulatedGateway(now: { clock.now })), http: HTTPService(site: Site()), worker: worker,
+      log: log)
     self.worker = worker
     self.thread = thread
     self.fuse = fuse
@@ -223,9 +225,9 @@ final class SimulatedRelay {
 }
 
 extension Relay {
-  /// Whether something is under way that others wait for.
+  /// True if something is under way that others wait for.
   fileprivate var isBusy: Bool {
-    deliveries.holds.isBusy || !pins.isEmpty || !loads.isEmpty || readings > 0
+    deliveries.holds.isBusy || rooms.isBusy || people.isReading
   }
 }
 

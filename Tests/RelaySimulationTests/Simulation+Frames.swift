@@ -4,7 +4,8 @@ import RelayHub
 import RelayJSON
 import RelayProtocol
 
-@testable import RelayServer
+@testable import RelayCore
+@testable import RelayHTTP
 
 /// What clients are told.
 extension Simulation {
@@ -262,4 +263,8 @@ extension Simulation {
     let seqs = try messages(fields, in: room)
     try expect(seqs, from: max(1, seq - Int64(limit) + 1), to: seq, in: room, of: client)
   }
+}
+
+extension Fields {
+  fileprivate var room: RoomID { get throws(RequestError) { try required("room", name("room")) } }
 }

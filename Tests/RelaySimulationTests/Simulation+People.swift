@@ -4,7 +4,8 @@ import RelayHub
 import RelayJSON
 import RelayProtocol
 
-@testable import RelayServer
+@testable import RelayCore
+@testable import RelayHTTP
 
 /// What clients are told of people: who is there, whose Focus is on, and how it goes with their messages.
 extension Simulation {

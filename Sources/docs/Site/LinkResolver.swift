@@ -101,7 +101,7 @@ struct LinkResolver {
 
   /// From the site's folder, which is one of the relay's `web`; nil of what it does not serve.
   private static func served(_ file: String) -> String? {
-    if file == "Sources/RelayServer/Documents/asyncapi.json" { return "../asyncapi.json" }
+    if file == "Sources/RelayHTTP/Documents/asyncapi.json" { return "../asyncapi.json" }
     guard file.hasPrefix("web/"), ["js", "css", "html", "svg"].contains((file as NSString).pathExtension) else {
       return nil
     }

@@ -74,7 +74,7 @@ extension Plan {
 
   private static let readme = "README.md"
   private static let conformance = "Tests/Conformance/README.md"
-  private static let openAPI = "Sources/RelayServer/Documents/openapi.json"
+  private static let openAPI = "Sources/RelayHTTP/Documents/openapi.json"
 
   private static func protocolArticle(_ name: String) -> String {
     "Sources/RelayProtocol/RelayProtocol.docc/\(name).md"

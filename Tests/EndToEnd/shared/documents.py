@@ -15,7 +15,7 @@ from referencing.jsonschema import DRAFT202012
 
 from relay import CHECKOUT
 
-FOLDER = CHECKOUT / "Sources" / "RelayServer" / "Documents"
+FOLDER = CHECKOUT / "Sources" / "RelayHTTP" / "Documents"
 OPENAPI, ASYNCAPI = "openapi.json", "asyncapi.json"
 METHODS = ("get", "put", "post", "delete")
 

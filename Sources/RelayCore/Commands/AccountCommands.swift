@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayDelivery
+import RelayHub
+import RelayIdentity
+import RelayJSON
+package import RelayProtocol
+import RelayStore
+
+/// Reports the Focus of a device.
+struct SetFocus: Command {
+  package static let declaration = Declaration(
+    frame: "focus", "PUT", "/v1/users/{user}/focus", by: .reporters, rate: .focus)
+
+  private let caller: Caller
+  private let user: UserID
+  private let report: FocusReport
+
+  init(_ request: Request) throws(RequestError) {
+    caller = request.caller
+    user = try request.user
+    report = try FocusReport(request.fields, device: caller.device)
+    try caller.check(report.device)
+  }
+
+  package func run(on relay: isolated Relay) async throws -> Reply {
+    let handle = try await relay.people.retain(user, on: relay)
+    defer { relay.hub.release(handle) }
+    let result = try await relay.people.apply(report, to: handle, cause: caller.session, on: relay)
+    return Reply {
+      $0.bool("applied", result.applied)
+      $0.boolOrNull("isFocused", result.isFocused)
+      $0.integer("focusSince", result.since?.rawValue)
+      $0.integer("settlesAt", result.settles?.rawValue)
+    }
+  }
+}
+
+/// Reports the Focus filter of a device.
+struct SetFilter: Command {
+  package static let declaration = Declaration(
+    frame: "filter", "PUT", "/v1/users/{user}/filter", by: .reporters, rate: .focus)
+
+  private let user: UserID
+  private let report: FilterReport
+
+  init(_ request: Request) throws(RequestError) {
+    user = try request.user
+    report = try FilterReport(request.fields, device: request.caller.device)
+    try request.caller.check(report.device)
+  }
+
+  package func run(on relay: isolated Relay) async throws -> Reply {
+    let handle = try await relay.people.retain(user, on: relay)
+    defer { relay.hub.release(handle) }
+    let applied = try await relay.people.apply(report, to: handle, on: relay)
+    return Reply { $0.bool("applied", applied) }
+  }
+}
+
+// MARK: Preferences
+
+struct GetPreferences: Command {
+  package static let declaration = Declaration("GET", "/v1/users/{user}/preferences")
+
+  private let user: UserID
+
+  init(_ request: Request) throws(RequestError) {
+    user = try request.user
+  }
+
+  package func run(on relay: isolated Relay) async throws -> Reply {
+    let handle = try await relay.people.retain(user, on: relay)
+    defer { relay.hub.release(handle) }
+    return Reply(Replies.preferences(relay.people.recipient(handle).preferences))
+  }
+}
+
+/// Changes the preferences that the request names.
+struct SetPreferences: Command {
+  package static let declaration = Declaration(
+    frame: "preferences", "PUT", "/v1/users/{user}/preferences", account: .preferences)
+
+  private let user: UserID
+  private let fields: Fields
+
+  init(_ request: Request) throws(RequestError) {
+    user = try request.user
+    fields = request.fields
+  }
+
+  package func run(on relay: isolated Relay) async throws -> Reply {
+    let handle = try await relay.people.retain(user, on: relay)
+    defer { relay.hub.release(handle) }
+    return Reply(Replies.preferences(try await relay.people.change(preferences: fields, of: handle, on: relay)))
+  }
+}
+
+// MARK: Blocks
+
+/// Blocks users.
+package struct Block: Command {
+  package static let declaration = Declaration(
+    frame: "block", "PUT", "/v1/users/{user}/blocks/{other}", account: .preferences, body: Declaration.Body.none)
+
+  private let blocks: BlockChange
+
+  package init(_ request: Request) throws(RequestError) {
+    blocks = try BlockChange(request)
+    guard !blocks.others.contains(blocks.user) else {
+      throw RequestError(.badRequest, "nobody can block themselves", at: blocks.place)
+    }
+  }
+
+  package func run(on relay: isolated Relay) async throws -> Reply {
+    try await blocks.apply(true, on: relay)
+    guard blocks.caller.session == nil else { return .nothing }
+    return Reply {
+      $0["user"] = blocks.user.rawValue
+      $0["blocked"] = blocks.others[0].rawValue
+    }
+  }
+}
+
+/// Unblocks users.
+struct Unblock: Command {
+  package static let declaration = Declaration(
+    frame: "unblock", "DELETE", "/v1/users/{user}/blocks/{other}", account: .preferences)
+
+  private let blocks: BlockChange
+
+  init(_ request: Request) throws(RequestError) {
+    blocks = try BlockChange(request)
+  }
+
+  package func run(on relay: isolated Relay) async throws -> Reply {
+    try await blocks.apply(false, on: relay)
+    return .nothing
+  }
+}
+
+/// The users that a request blocks or unblocks: `users` of a frame, `{other}` of a path.
+private struct BlockChange {
+  let caller: Caller
+  let user: UserID
+  let others: [UserID]
+  /// The JSON pointer of `others`.
+  let place: String
+
+  private static let maxOthers = 256
+  /// Names that cost as much as one request.
+  private static let namesPerRequest = 10
+
+  init(_ request: Request) throws(RequestError) {
+    caller = request.caller
+    user = try request.user
+    let fields = request.fields
+    if caller.session == nil {
+      others = [try fields.required("other", fields.name("other"))]
+      place = fields.pointer(to: "other")
+    } else {
+      others = try fields.required("users", fields.names("users", most: Self.maxOthers))
+      place = fields.pointer(to: "users")
+    }
+  }
+
+  func apply(_ isBlocked: Bool, on relay: isolated Relay) async throws {
+    let handle = try await relay.people.retain(user, on: relay)
+    defer { relay.hub.release(handle) }
+    // The transport has counted the request itself.
+    if caller.owner != nil { try relay.spend(.request, of: handle, count: others.count / Self.namesPerRequest) }
+    try await relay.people.setBlocked(isBlocked, others, by: handle, on: relay)
+  }
+}
+
+// MARK: Devices
+
+struct GetDevice: Command {
+  package static let declaration = Declaration("GET", "/v1/users/{user}/devices/{device}")
+
+  private let user: UserID
+  private let device: DeviceID
+
+  init(_ request: Request) throws(RequestError) {
+    user = try request.user
+    device = try request.device
+  }
+
+  package func run(on relay: isolated Relay) async throws -> Reply {
+    let handle = try await relay.people.retain(user, on: relay)
+    defer { relay.hub.release(handle) }
+    guard let found = relay.people.recipient(handle).devices.first(where: { $0.id == device }) else {
+      throw RequestError(.notFound, "there is no such device", at: "/path/device")
+    }
+    return Reply(Replies.device(found, relay.settings.apps.warnings(about: found)))
+  }
+}
+
+/// Registers a device for pushes. A null token forgets it.
+struct RegisterDevice: Command {
+  package static let declaration = Declaration(
+    frame: "device", "PUT", "/v1/users/{user}/devices/{device}", account: .devices)
+
+  private let request: Request
+  private let user: UserID
+  private let wish: DeviceRequest
+
+  init(_ request: Request) throws(RequestError) {
+    self.request = request
+    user = try request.user
+    wish = try DeviceRequest(request.fields, for: request.settings.pushTargets)
+  }
+
+  package func run(on relay: isolated Relay) async throws -> Reply {
+    let handle = try await relay.people.retain(user, on: relay)
+    defer { relay.hub.release(handle) }
+    switch wish {
+    case .forget(let device):
+      try await relay.people.forget(device, of: handle, on: relay)
+      guard request.caller.session == nil else { return .nothing }
+      return Reply { $0["device"] = device.rawValue }
+    case .register(let device):
+      // A reply that is not sent could not carry a key.
+      let key = request.expectsReply ? ReportKey() : nil
+      relay.access.noteGrants(of: request.caller, on: relay)
+      try await relay.people.register(device, of: handle, issuing: key, on: relay)
+      let warnings = relay.settings.apps.warnings(about: device)
+      guard request.caller.session != nil else { return Reply(Replies.device(device, warnings, issued: key)) }
+      return Reply {
+        warnings.write(to: &$0)
+        $0["reportKey"] = key?.text
+      }
+    }
+  }
+}
+
+struct ForgetDevice: Command {
+  package static let declaration = Declaration("DELETE", "/v1/users/{user}/devices/{device}", account: .devices)
+
+  private let user: UserID
+  private let device: DeviceID
+
+  init(_ request: Request) throws(RequestError) {
+    user = try request.user
+    device = try request.device
+  }
+
+  package func run(on relay: isolated Relay) async throws -> Reply {
+    let handle = try await relay.people.retain(user, on: relay)
+    defer { relay.hub.release(handle) }
+    try await relay.people.forget(device, of: handle, on: relay)
+    return .nothing
+  }
+}
+
+// MARK: Keys and tokens
+
+/// Revokes the report keys of one device.
+struct RevokeDeviceReportKeys: Command {
+  package static let declaration = Declaration(
+    "DELETE", "/v1/users/{user}/devices/{device}/report-keys", account: .devices)
+
+  private let user: UserID
+  private let device: DeviceID
+
+  init(_ request: Request) throws(RequestError) {
+    user = try request.user
+    device = try request.device
+  }
+
+  package func run(on relay: isolated Relay) async throws -> Reply {
+    guard try await relay.store.write({ [user, device] in try $0.devices.revokeReportKeys(of: device, of: user) })
+    else {
+      throw RequestError(.notFound, "there is no such device", at: "/path/device")
+    }
+    return .nothing
+  }
+}
+
+/// Revokes the report keys of all devices of a user.
+struct RevokeReportKeys: Command {
+  package static let declaration = Declaration("DELETE", "/v1/users/{user}/report-keys", by: .backend)
+
+  private let user: UserID
+
+  init(_ request: Request) throws(RequestError) {
+    user = try request.user
+  }
+
+  package func run(on relay: isolated Relay) async throws -> Reply {
+    try await relay.store.write { [user] in try $0.devices.revokeReportKeys(of: user) }
+    return .nothing
+  }
+}
+
+/// Gives a session a newer token of the same user. Its permissions count at once.
+struct RefreshToken: Command {
+  package static let declaration = Declaration(frame: "refresh")
+
+  private let session: SessionCaller
+  private let verifier: TokenVerifier
+  private let token: String
+
+  init(_ request: Request) throws(RequestError) {
+    session = request.session
+    guard case .tokens(let verifier) = request.settings.authentication else {
+      throw RequestError(.unsupported, "there are no tokens in open mode", at: "/token")
+    }
+    self.verifier = verifier
+    token = try request.fields.required("token", request.fields.string("token", longest: .max))
+  }
+
+  package func run(on relay: isolated Relay) async throws -> Reply {
+    let identity: Identity
+    do {
+      identity = try await verifier.verify(token)
+    } catch {
+      throw error.requestError
+    }
+    guard identity.id == session.name else {
+      throw RequestError(.forbidden, "the token is another user's", at: "/token")
+    }
+    let (user, session) = (session.user, session.session)
+    let withdrawn = try await relay.access.withdrawnRooms(identity.permissions, of: user, on: relay)
+    relay.access.admit(session, as: identity, on: relay)
+    relay.access.note(identity.permissions, withdrawing: withdrawn, of: user, on: relay)
+    relay.access.withdraw(from: session, identity.permissions, user, on: relay)
+    relay.showProfile(of: identity.user, user, cause: session)
+    return Reply { $0.integer("expires", identity.expires?.rawValue) }
+  }
+}

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+package import RelayHub
+import RelayIdentity
+package import RelayJSON
+package import RelayProtocol
+
+/// An operation that sessions, users and backends request. ``Commands/all`` lists them.
+///
+/// One value is one request: `init` parses it, and `run` performs it. Both transports use the same type, and a test needs
+/// neither of them.
+package protocol Command: Sendable {
+  static var declaration: Declaration { get }
+
+  /// Parses the request. Reads nothing but the request.
+  init(_ request: Request) throws(RequestError)
+
+  func run(on relay: isolated Relay) async throws -> Reply
+}
+
+/// The place of a command in the interface: its frame, its route, and the callers that may request it.
+package struct Declaration: Sendable {
+  /// The type of the frame that a session sends. Is `nil` if sessions cannot request the command. The hub counts frames
+  /// against the rates.
+  package let frame: String?
+  /// The method and path over HTTP. Is `nil` if the command needs a session.
+  package let route: (method: String, path: String)?
+  /// The callers that HTTP admits.
+  package let callers: Callers
+  /// The rate of users that a request over HTTP counts against.
+  package let rate: Rate
+  /// The rights to the user's own account that the command needs.
+  package let account: AccountRights
+  /// The parameters of the query.
+  package let query: [String: Parameter]
+  /// The body.
+  package let body: Body
+
+  package enum Callers: Sendable {
+    /// Backends alone.
+    case backend
+    /// Users with a token, and backends.
+    case users
+    /// The extensions of an app with their report key, in addition to users and backends.
+    case reporters
+  }
+
+  package enum Parameter: Sendable { case number, text }
+
+  package enum Body: Equatable, Sendable {
+    case none, required
+    /// An absent body has no members.
+    case optional
+    /// A required body. The request has the text of this member as the client spelled it.
+    case spelled(String)
+  }
+
+  package init(
+    frame: String? = nil, _ method: String? = nil, _ path: String? = nil, by callers: Callers = .users,
+    rate: Rate = .request, account: AccountRights = [], query: [String: Parameter] = [:], body: Body? = nil
+  ) {
+    self.frame = frame
+    route = method.flatMap { method in path.map { (method, $0) } }
+    self.callers = callers
+    self.rate = rate
+    self.account = account
+    self.query = query
+    self.body = body ?? (method == "PUT" || method == "POST" ? .required : .none)
+  }
+}
+
+/// A request of a command, from either transport.
+package struct Request: Sendable {
+  /// The members of the frame or of the body, and the named parts of the path and of the query.
+  package let fields: Fields
+  package let caller: Caller
+  package let settings: Relay.Settings
+  /// False for a frame without `id`.
+  var expectsReply = true
+  /// The header `Idempotency-Key`.
+  package var idempotencyKey: String?
+  /// The header `If-Match`.
+  package var ifMatch: String?
+  /// The header `If-None-Match`.
+  package var ifNoneMatch: String?
+  /// The text of the member that ``Declaration/Body/spelled(_:)`` names.
+  package var spelling: [UInt8]?
+
+  package init(_ fields: Fields, by caller: Caller, _ settings: Relay.Settings) {
+    self.fields = fields
+    self.caller = caller
+    self.settings = settings
+  }
+
+  package var limits: Limits { settings.limits }
+
+  package var room: RoomID { get throws(RequestError) { try fields.required("room", fields.name("room")) } }
+
+  package var seq: Int64 {
+    get throws(RequestError) { try fields.required("seq", fields.integer("seq", 1...largestInteger)) }
+  }
+
+  /// The device whose resource it is.
+  package var device: DeviceID { get throws(RequestError) { try fields.required("device", fields.name("device")) } }
+
+  /// The id of a push.
+  package var push: String {
+    get throws(RequestError) { try fields.required("id", fields.string("id", longest: .max)) }
+  }
+
+  /// The user of the session, or the `{user}` of the path.
+  var anyUser: UserID {
+    get throws(RequestError) {
+      if case .session(let session) = caller { return session.name }
+      return try fields.text("user") == "me" ? caller.me : fields.required("user", fields.name("user"))
+    }
+  }
+
+  /// The user of the session, or the `{user}` of the path if the caller may act for that user.
+  package var user: UserID {
+    get throws(RequestError) {
+      let user = try anyUser
+      if let own = caller.owner, own != user {
+        throw RequestError(.forbidden, "this is another user's", at: fields.pointer(to: "user"))
+      }
+      return user
+    }
+  }
+
+  /// The user that the caller acts for. A backend names that user in the member `key`, or acts as its header says.
+  package func actor(_ key: String) throws(RequestError) -> UserID {
+    let source: String
+    switch caller {
+    case .backend(let acting): return try fields.required(key, fields.name(key) ?? acting)
+    // A frame may have other members, which count for nothing.
+    case .session(let session): return session.name
+    case .user: source = "token"
+    case .reporter: source = "report key"
+    }
+    guard !fields.has(key) else {
+      throw RequestError(.forbidden, "\(key) comes from the \(source)", at: fields.pointer(to: key))
+    }
+    return try caller.me
+  }
+
+  /// The idempotency key of the header, or of the member `key`. Both have to be well-formed.
+  package var key: String? {
+    get throws(RequestError) {
+      let key = try fields.idempotencyKey()
+      guard let header = idempotencyKey else { return key }
+      guard (1...IdempotencyKey.longest).contains(header.utf8.count) else {
+        throw RequestError(
+          .badRequest, "Idempotency-Key must be 1 to \(IdempotencyKey.longest) bytes long",
+          at: "/headers/idempotency-key")
+      }
+      return header
+    }
+  }
+}
+
+extension Fields {
+  /// A member if it is a string.
+  fileprivate func text(_ key: String) -> String? {
+    if case .string(let text) = members[key] { text } else { nil }
+  }
+}
+
+/// The result of a command, for either transport.
+package struct Reply {
+  package typealias Members = (inout JSONWriter.Object) -> Void
+
+  /// The members of the `ok` frame, and of the body unless there is a ``text``.
+  package let members: Members
+  /// The status of the response.
+  package let status: Int
+  /// The body, if it was written already.
+  package private(set) var text: [UInt8]?
+  /// The entity tag of the body. Clients keep such a body, and ask whether it has changed.
+  package private(set) var tag: String?
+
+  package init(status: Int = 200, _ members: @escaping Members) {
+    self.members = members
+    self.status = status
+  }
+
+  /// A reply without members: status 204.
+  package static var nothing: Reply { Reply(status: 204) { _ in } }
+
+  package static func text(_ text: [UInt8]) -> Reply {
+    var reply = Reply { _ in }
+    reply.text = text
+    return reply
+  }
+
+  /// - Parameter isKnown: True if the client has this body: status 304.
+  package static func document(_ text: [UInt8], tag: String, isKnown: Bool) -> Reply {
+    var reply = Reply(status: isKnown ? 304 : 200) { _ in }
+    reply.text = isKnown ? [] : text
+    reply.tag = tag
+    return reply
+  }
+}
+
+extension Relay {
+  /// Parses and performs a request.
+  package func perform(_ command: any Command.Type, _ request: Request) async throws -> Reply {
+    if let permissions = access.permissions(of: request.caller, on: self) {
+      try permissions.check(command.declaration.account)
+    }
+    return try await command.init(request).run(on: self)
+  }
+}

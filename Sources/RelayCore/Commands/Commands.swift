@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The table of all commands. The dispatch of frames, the routes of HTTP, and the tests of both documents read it.
+package enum Commands {
+  package static let all: [any Command.Type] = [
+    // Rooms and members
+    JoinRoom.self, LeaveRoom.self, ListMembers.self, AddMember.self, RemoveMember.self, SetRead.self,
+    // Messages
+    ReadHistory.self, PostMessage.self, EditMessage.self, DeleteMessage.self, NotifyAnyway.self,
+    // Presence
+    QueryPresence.self, GetPresence.self, Watch.self, Unwatch.self,
+    // A user's own settings and devices
+    SetFocus.self, SetFilter.self, GetPreferences.self, SetPreferences.self, Block.self, Unblock.self,
+    GetDevice.self, RegisterDevice.self, ForgetDevice.self, RevokeDeviceReportKeys.self, RefreshToken.self,
+    // Notifications
+    Respond.self, GetCategories.self, SetCategories.self, NotifyUser.self, ExplainDecision.self,
+    // Operation
+    SetProfile.self, RevokeReportKeys.self, Disconnect.self, LintPush.self, ListPushes.self, GetPush.self,
+    RetryPush.self, GetSimulatedPhone.self, SetSimulatedPhone.self,
+  ]
+
+  /// The commands by the type of their frame.
+  static let byFrame: [String: any Command.Type] = {
+    let frames = all.compactMap { command in command.declaration.frame.map { ($0, command) } }
+    return Dictionary(uniqueKeysWithValues: frames)
+  }()
+
+  /// The types of frames that the hub hands over.
+  package static let frames = all.compactMap { $0.declaration.frame }
+
+  /// The types of frames that the hub answers by itself, or hands over as `HubEvent.send`.
+  static let hubFrames = ["hello", "send", "signal", "received", "read", "activity", "ping"]
+}

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayDelivery
+import RelayHub
+import RelayIdentity
+import RelayJSON
+import RelayProtocol
+import RelayStore
+
+/// Reads a page of the history of a room.
+struct ReadHistory: Command {
+  package static let declaration = Declaration(
+    frame: "history", "GET", "/v1/rooms/{room}/messages",
+    query: ["before": .number, "after": .number, "limit": .number])
+
+  private let request: Request
+  private let query: RoomHistory.Query
+
+  init(_ request: Request) throws(RequestError) {
+    self.request = request
+    _ = try request.room
+    query = try RoomHistory.Query(request.fields, most: request.limits.history)
+  }
+
+  package func run(on relay: isolated Relay) async throws -> Reply {
+    let place = try await relay.rooms.enter(request, needs: .history, on: relay)
+    defer { relay.rooms.unpin(place.room, on: relay) }
+    return Reply(try await RoomHistory(room: place.room).page(query, on: relay))
+  }
+}
+
+/// Sends a message without a session. Sessions send `send` frames, which the hub checks.
+struct PostMessage: Command {
+  package static let declaration = Declaration("POST", "/v1/rooms/{room}/messages", rate: .send)
+
+  private let request: Request
+
+  init(_ request: Request) throws(RequestError) {
+    self.request = request
+  }
+
+  package func run(on relay: isolated Relay) async throws -> Reply {
+    let place = try await relay.rooms.enter(request, needs: .send, on: relay)
+    defer { relay.rooms.unpin(place.room, on: relay) }
+    let fields = request.fields
+    let sender = try request.actor("from")
+    var draft = MessageDraft(
+      room: place.room, from: User(id: sender), time: relay.hub.now,
+      body: try fields.required("body", fields.raw("body")), key: try request.key)
+    try draft.read(
+      fields, rights: place.rights, newest: relay.hub.position(of: place.handle)?.seq ?? 0,
+      isStored: relay.rooms.policy(of: place.room, on: relay).isStored)
+    if let push = draft.push { try relay.check(push, from: sender, to: place.room) }
+    if let user = try request.caller.viewer(relay.hub) {
+      try relay.spend(sendTo: place.handle, by: user, pushes: draft.traits.push.isAsked)
+    }
+    let sent = try await relay.post(
+      draft, in: place.handle, showsPresence: place.rights.contains(.presence))
+    return Reply(status: sent.stored.isDuplicate ? 200 : 201, Replies.sent(sent, in: place.room))
+  }
+}
+
+/// Gives a message of the caller another body.
+struct EditMessage: Command {
+  package static let declaration = Declaration(
+    frame: "edit", "PUT", "/v1/rooms/{room}/messages/{seq}", rate: .send)
+
+  private let request: Request
+  private let seq: Int64
+
+  init(_ request: Request) throws(RequestError) {
+    self.request = request
+    seq = try request.seq
+  }
+
+  package func run(on relay: isolated Relay) async throws -> Reply {
+    let place = try await relay.rooms.enter(request, needs: .send, on: relay)
+    defer { relay.rooms.unpin(place.room, on: relay) }
+    try relay.rooms.checkKeeps(place, request, on: relay)
+    let fields = request.fields
+    let body = try fields.required("body", fields.raw("body"))
+    let sender = try request.actor("from")
+    if let user = try request.caller.viewer(relay.hub) {
+      // The edit costs as much as a message with pushes if phones show its text.
+      let hasPreview = relay.rooms.policy(of: place.room, on: relay).hasPreview
+      try relay.spend(sendTo: place.handle, by: user, pushes: hasPreview)
+    }
+    do {
+      try await relay.edit(
+        seq, body: body, in: place.room, place.handle, by: sender, cause: request.caller.session)
+    } catch {
+      throw request.atSeq(error)
+    }
+    return Reply {
+      if request.caller.session == nil { $0["room"] = place.room.rawValue }
+      $0.integer("seq", seq)
+    }
+  }
+}
+
+/// Deletes a message of the caller. A moderator and a backend delete any message.
+struct DeleteMessage: Command {
+  package static let declaration = Declaration(
+    frame: "delete", "DELETE", "/v1/rooms/{room}/messages/{seq}", rate: .send)
+
+  private let request: Request
+  private let seq: Int64
+
+  init(_ request: Request) throws(RequestError) {
+    self.request = request
+    seq = try request.seq
+  }
+
+  package func run(on relay: isolated Relay) async throws -> Reply {
+    let place = try await relay.rooms.enter(request, on: relay)
+    defer { relay.rooms.unpin(place.room, on: relay) }
+    try relay.rooms.checkKeeps(place, request, on: relay)
+    if let user = try request.caller.viewer(relay.hub) {
+      try relay.spend(sendTo: place.handle, by: user, pushes: true)
+    }
+    let sender = place.rights.contains(.moderate) ? nil : request.caller.owner
+    do {
+      try await relay.delete(seq, in: place.room, place.handle, by: sender, cause: request.caller.session)
+    } catch let error as RequestError where error.code == .notFound && request.caller.session == nil {
+      // DELETE is idempotent.
+    } catch {
+      throw request.atSeq(error)
+    }
+    guard request.caller.session != nil else { return .nothing }
+    return Reply { $0.integer("seq", seq) }
+  }
+}
+
+/// Notifies recipients who were silenced when the message was sent.
+struct NotifyAnyway: Command {
+  package static let declaration = Declaration(
+    frame: "notify", "POST", "/v1/rooms/{room}/messages/{seq}/notify", body: .optional)
+
+  private let request: Request
+  private let seq: Int64
+  private let users: [UserID]?
+  private let sender: UserID
+
+  private static let maxUsers = 256
+
+  init(_ request: Request) throws(RequestError) {
+    self.request = request
+    seq = try request.seq
+    users = try request.fields.names("users", most: Self.maxUsers)
+    sender = try request.actor("from")
+  }
+
+  package func run(on relay: isolated Relay) async throws -> Reply {
+    let place = try await relay.rooms.enter(request, on: relay)
+    defer { relay.rooms.unpin(place.room, on: relay) }
+    do {
+      let count = try await relay.deliveries.notifyAnyway(seq, in: place.room, by: sender, only: users, on: relay)
+      return Reply { $0.integer("push", count) }
+    } catch {
+      throw request.atSeq(error)
+    }
+  }
+}
+
+extension Request {
+  /// Gives an error about the message the pointer of this request's `seq`.
+  fileprivate func atSeq(_ error: any Error) -> any Error {
+    guard var error = error as? RequestError, error.at == "/seq" else { return error }
+    error.at = fields.pointer(to: "seq")
+    return error
+  }
+}

@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayDelivery
+import RelayHub
+import RelayIdentity
+import RelayJSON
+import RelayProtocol
+import RelayPush
+import RelayStore
+
+/// Reports the action that a user took on a notification. Its text may become a message of the user.
+struct Respond: Command {
+  package static let declaration = Declaration(
+    frame: "respond", "POST", "/v1/notifications/{id}/responses", by: .reporters)
+
+  private let request: Request
+  private let user: UserID
+  private let response: ResponseRequest
+
+  init(_ request: Request) throws(RequestError) {
+    self.request = request
+    var response = try ResponseRequest(request.fields, notification: request.caller.session == nil ? request.push : nil)
+    response.key = try request.key
+    self.response = response
+    user = try request.actor("user")
+  }
+
+  package func run(on relay: isolated Relay) async throws -> Reply {
+    // As they are now: a session that ends meanwhile has none.
+    let permissions = request.caller.session.map { relay.access.permissions(of: $0, on: relay) }
+    let handle = try await relay.people.retain(user, on: relay)
+    defer { relay.hub.release(handle) }
+    if case .reporter(let reporter) = request.caller {
+      try await relay.access.check(response.notification, isPushedTo: reporter, on: relay)
+    }
+    let responded = try await respond(handle, permissions, on: relay)
+    if responded.isToTell { relay.responses.send(responded.response, on: relay) }
+    guard request.caller.session == nil else { return .nothing }
+    return Reply(status: responded.isDuplicate ? 200 : 201) {
+      let response = responded.response
+      $0["notification"] = response.notification
+      response.message.write(to: &$0)
+      $0["action"] = response.action.rawValue
+      $0.integer("time", responded.time.rawValue)
+      $0.integer("posted", response.posted)
+      if responded.isDuplicate { $0.bool("duplicate", true) }
+    }
+  }
+
+  /// The JSON pointer of the notification in the request.
+  private var place: String { request.caller.session == nil ? "/path/id" : "/notification" }
+
+  /// Stores the response.
+  ///
+  /// Throws `not_found` if the user has no such notification, `not_joined` if they have left its
+  /// room, and `conflict` if they have responded in another way.
+  private func respond(
+    _ user: UserHandle, _ permissions: Permissions?, on relay: isolated Relay
+  ) async throws -> Responded {
+    let id = response.notification
+    let name = self.user
+    guard let found = try await relay.store.read({ try $0.responses.notification(id, of: name) }) else {
+      throw RequestError(.notFound, "there is no such notification, or not any more", at: place)
+    }
+    guard found.isMember else { throw notMember }
+    let category = found.category.flatMap { relay.responses.categories.registry[$0] }
+    let posts = try response.posts(by: category)
+    let draft = ResponseDraft(
+      notification: id, user: name, action: response.action, text: response.text, key: response.key)
+    guard posts else { return try await relay.store.write { try $0.responses.respond(draft) } }
+    let room = found.message.room
+    guard !room.isNotifications else {
+      throw RequestError(.badRequest, "this action posts its text, and the notification has no room", at: "/action")
+    }
+    let rights =
+      if let permissions {
+        relay.access.rights(permissions, in: room, on: relay)
+      } else {
+        relay.access.rights(of: request.caller, in: room, on: relay)
+      }
+    try rights.check(.send, in: room, at: place)
+    return try await post(draft, of: user, answering: found.message, on: relay)
+  }
+
+  private var notMember: RequestError {
+    RequestError(.notJoined, "you are no longer a member of the notification's room", at: place)
+  }
+
+  /// Sends the text as a message of the user, in the transaction of the response.
+  private func post(
+    _ draft: ResponseDraft, of user: UserHandle, answering message: MessageReference, on relay: isolated Relay
+  ) async throws -> Responded {
+    let room = message.room
+    relay.rooms.pin(room)
+    defer { relay.rooms.unpin(room, on: relay) }
+    guard relay.rooms.policy(of: room, on: relay).isStored, let handle = try await relay.rooms.load(room, on: relay),
+      relay.hub.isMember(user, of: handle)
+    else { throw notMember }
+    if request.caller.owner != nil {
+      try relay.spend(.send, of: user)
+      try relay.spend(sendTo: handle, by: user, pushes: true)
+    }
+    let reply = MessageDraft(
+      room: room, from: User(id: draft.user), time: relay.hub.now, body: JSONWriter.object { $0["text"] = draft.text },
+      replyTo: message.seq, response: draft)
+    let sent = try await relay.post(reply, in: handle)
+    guard let responded = sent.stored.response else { preconditionFailure("a response was stored without a trace") }
+    return responded
+  }
+}
+
+/// Sends a push to a user that no message of a room causes.
+struct NotifyUser: Command {
+  package static let declaration = Declaration("POST", "/v1/users/{user}/notifications", by: .backend)
+
+  private let user: UserID
+  private let sender: UserID
+  private let key: String?
+  private let push: PushRequest
+
+  init(_ request: Request) throws(RequestError) {
+    let fields = request.fields
+    user = try request.user
+    sender = try request.actor("from")
+    key = try request.key
+    guard var push = try PushRequest(fields, rights: .standard), push.isAsked else {
+      throw fields.wrong("push", "must be an object: without a push there is no notification")
+    }
+    // The app counts its orders or dates by itself: the number of unread messages would overwrite that badge.
+    if try fields.object("push")?.has("badge") != true { push.manner.badge = .unchanged }
+    self.push = push
+  }
+
+  package func run(on relay: isolated Relay) async throws -> Reply {
+    var push = push
+    if push.manner.isCommunication == nil, push.manner.title != nil, !push.isSilent, push.kind == .message {
+      push.manner.isCommunication = try await isPerson(sender, on: relay) ? nil : false
+    }
+    let room = RoomID.notifications(of: user)
+    try relay.check(push, from: sender, to: room)
+    let handle = try await relay.people.retain(user, on: relay)
+    defer { relay.hub.release(handle) }
+    let now = relay.hub.now
+    let decisions = relay.deliveries.decisions(
+      about: MessageTraits(from: sender, push: push), in: room, for: user, handle, as: .absent, now: now, on: relay)
+    for decision in decisions { relay.diagnostics.tally.count(decision.outcome) }
+    let pushes = decisions.compactMap(\.push)
+    let draft = MessageDraft(
+      room: room, from: User(id: sender), time: now, body: Array("null".utf8), push: push,
+      isCounted: false, key: key, cursorFollows: true, retention: RoomPolicy.notifications.history)
+    let epoch = Rooms.newEpoch()
+    let posted = try await relay.store.write { transaction in
+      var draft = draft
+      draft.jobs = pushes.map(JobDraft.init)
+      return try transaction.messages.post(draft, epoch: epoch)
+    }
+    guard !posted.stored.isDuplicate else {
+      // The explanations of the first notification's pushes name its decisions.
+      let devices = posted.pushes.keys.sorted().map { (device: DeviceID?.some($0), decision: Decision?.none) }
+      return Self.reply(200, to: user, posted, devices)
+    }
+    relay.worker.wake()
+    if let end = decisions.compactMap(\.explanation.decision.holdEnd).min() {
+      relay.deliveries.holds.expectEnd(by: end, on: relay)
+    }
+    return Self.reply(201, to: user, posted, decisions.map { ($0.device?.id, $0.explanation.decision) })
+  }
+
+  /// True if the name belongs to a person who uses an app: the user is or was connected, has a device, or is a member of
+  /// a room.
+  private func isPerson(_ user: UserID, on relay: isolated Relay) async throws -> Bool {
+    if let handle = relay.hub.user(user), !relay.hub.sessions(of: handle).isEmpty { return true }
+    return try await relay.store.read { try $0.people.isPerson(user) }
+  }
+
+  private static func reply(
+    _ status: Int, to user: UserID, _ posted: (stored: Appended, pushes: [DeviceID: String]),
+    _ devices: [(device: DeviceID?, decision: Decision?)]
+  ) -> Reply {
+    Reply(status: status) {
+      $0["user"] = user.rawValue
+      $0.integer("time", posted.stored.time.rawValue)
+      if posted.stored.isDuplicate { $0.bool("duplicate", true) }
+      $0.array("devices") { list in
+        for (device, decision) in devices {
+          list.object {
+            $0["device"] = device?.rawValue
+            $0["push"] = device.flatMap { posted.pushes[$0] }
+            $0.raw("decision", decision.map(Explanation.json(of:)))
+          }
+        }
+      }
+    }
+  }
+}
+
+/// Explains the decision about a message before it is sent. Sends and stores nothing.
+struct ExplainDecision: Command {
+  package static let declaration = Declaration("POST", "/v1/decisions", by: .backend)
+
+  private let fields: Fields
+  private let room: RoomID
+  private let sender: UserID
+  private let user: UserID
+
+  init(_ request: Request) throws(RequestError) {
+    fields = request.fields
+    room = try request.room
+    sender = try fields.required("from", fields.name("from"))
+    user = try fields.required("user", fields.name("user"))
+  }
+
+  package func run(on relay: isolated Relay) async throws -> Reply {
+    relay.rooms.pin(room)
+    defer { relay.rooms.unpin(room, on: relay) }
+    let place = try await relay.rooms.existing(room, on: relay)
+    var draft = MessageDraft(room: room, from: User(id: sender), time: relay.hub.now, body: [])
+    try draft.read(
+      fields, rights: try fields.has("rights") ? fields.rights("rights") : rights(on: relay),
+      newest: relay.hub.position(of: place)?.seq ?? 0, isStored: relay.rooms.policy(of: room, on: relay).isStored)
+    try draft.push?.check(in: relay.responses.categories.registry)
+    let handle = try await relay.people.retain(user, on: relay)
+    defer { relay.hub.release(handle) }
+    var traits = draft.traits
+    if !relay.hub.pushes(place) { traits.push.isAsked = false }
+    let now = relay.hub.now
+    let presence = relay.hub.member(handle, of: place).map { RoomMember($0).presence }
+    let decisions = relay.deliveries.decisions(
+      about: traits, in: room, for: user, handle, as: Membership(forNextMessage: presence, now: now), now: now,
+      on: relay)
+    return Reply {
+      $0["room"] = room.rawValue
+      $0["from"] = sender.rawValue
+      $0["user"] = user.rawValue
+      $0.array("devices") { list in
+        for decision in decisions {
+          list.object {
+            $0["device"] = decision.device?.id.rawValue
+            $0.raw("decision", Explanation.json(of: decision.explanation.decision))
+            $0.raw("facts", Explanation.json(of: decision.explanation.facts))
+          }
+        }
+      }
+    }
+  }
+
+  /// The rights of the sender's sessions in the room, or, if there is no session, those that the room's pattern gives.
+  private func rights(on relay: isolated Relay) -> Rights {
+    let sessions = relay.hub.user(sender).map { relay.hub.sessions(of: $0) } ?? []
+    guard !sessions.isEmpty else { return relay.rooms.policy(of: room, on: relay).can ?? .standard }
+    return sessions.reduce(into: Rights()) { $0.formUnion(relay.access.rights(of: $1, in: room, on: relay)) }
+  }
+}
+
+// MARK: Categories
+
+/// Reads the registry of categories. Apps read it at launch.
+struct GetCategories: Command {
+  package static let declaration = Declaration("GET", "/v1/categories")
+
+  private let knownTags: EntityTags?
+
+  init(_ request: Request) throws(RequestError) {
+    knownTags = request.ifNoneMatch.map(EntityTags.init)
+  }
+
+  package func run(on relay: isolated Relay) async throws -> Reply {
+    let categories = relay.responses.categories
+    let isKnown = knownTags?.matchWeakly(categories.tag) ?? false
+    return .document(categories.document, tag: categories.tag, isKnown: isKnown)
+  }
+}
+
+/// Replaces the registry of categories.
+struct SetCategories: Command {
+  package static let declaration = Declaration("PUT", "/v1/categories", by: .backend)
+
+  private let registry: CategoryRegistry
+  private let version: Int64?
+  private let tags: EntityTags?
+
+  init(_ request: Request) throws(RequestError) {
+    version = try request.fields.integer("version", 0...largestInteger)
+    registry = try CategoryRegistry(version: 0, request.fields)
+    tags = request.ifMatch.map(EntityTags.init)
+  }
+
+  package func run(on relay: isolated Relay) async throws -> Reply {
+    let responses = relay.responses
+    let known = responses.categories
+    var replaced = version
+    // There always are categories, if only none: `*` matches them.
+    if let tags, !tags.isAny {
+      guard tags.match(known.tag) else { throw mismatch }
+      guard version ?? known.registry.version == known.registry.version else { throw outdated(known) }
+      replaced = known.registry.version
+    }
+    guard try await responses.replaceCategories(with: registry, version: replaced, on: relay) else {
+      throw tags.map { !$0.isAny } == true ? mismatch : outdated(responses.categories)
+    }
+    let categories = responses.categories
+    return .document(categories.document, tag: categories.tag, isKnown: false)
+  }
+
+  private var mismatch: RequestError {
+    RequestError(.conflict, "the categories are others by now", at: "/headers/if-match", status: 412)
+  }
+
+  private func outdated(_ known: Categories) -> RequestError {
+    RequestError(.conflict, "the categories are at version \(known.registry.version) by now", at: "/version")
+  }
+}

@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: Apache-2.0
+import PushLint
+import RelayGateways
+import RelayHub
+import RelayIdentity
+import RelayJSON
+package import RelayProtocol
+import RelayStore
+
+/// Changes the profile of a user without a token of that user.
+struct SetProfile: Command {
+  package static let declaration = Declaration("PUT", "/v1/users/{user}", by: .backend)
+
+  private let fields: Fields
+  private let user: UserID
+  private let change: ProfileChange
+
+  init(_ request: Request) throws(RequestError) {
+    fields = request.fields
+    user = try request.user
+    try fields.checkNames(among: ["name", "avatar", "avatarSHA256", "handle", "handleType"])
+    change = try ProfileChange(fields)
+  }
+
+  package func run(on relay: isolated Relay) async throws -> Reply {
+    let (profile, missing) = try await relay.store.write { [user, change] transaction in
+      var missing: ProfileChange.Missing?
+      let profile = try transaction.people.changeProfile(of: user) { missing = change.apply(to: &$0) }
+      return (profile, missing)
+    }
+    if let missing { throw fields.wrong(missing.member, "needs \(missing.needed)") }
+    if let handle = relay.hub.user(user) { relay.hub.setProfile(profile, of: handle) }
+    return Reply {
+      $0["user"] = profile.id.rawValue
+      $0["name"] = profile.name
+      $0["avatar"] = profile.avatar
+      $0["avatarSHA256"] = profile.avatarSHA256
+      $0["handle"] = profile.handle
+      $0["handleType"] = profile.handleType
+    }
+  }
+}
+
+/// A change of some members of a profile. A member that is absent stays as it is, and null clears it.
+private struct ProfileChange: Sendable {
+  /// A member that describes another one, which the profile lacks.
+  struct Missing: Sendable {
+    let member: String
+    let needed: String
+  }
+
+  private let values: User
+  private let handleType: String?
+  private let changed: Set<String>
+
+  init(_ fields: Fields) throws(RequestError) {
+    values = try fields.profile(of: UserID(unchecked: ""), hasAddress: true)
+    changed = Set(fields.members.keys)
+    let type = try fields.string("handleType", longest: User.longestHandle)
+    handleType = type?.isEmpty == false ? type : nil
+  }
+
+  /// Changes `stored`, or returns what is missing and leaves it as it is.
+  func apply(to stored: inout User) -> Missing? {
+    var user = stored
+    if changed.contains("name") { user.name = values.name }
+    // The type describes the handle, and the hash the picture: without them a new handle or picture clears them.
+    if changed.contains("handle") { (user.handle, user.handleType) = (values.handle, nil) }
+    if changed.contains("handleType") {
+      if handleType != nil, user.handle == nil { return Missing(member: "handleType", needed: "handle") }
+      user.handleType = handleType
+    }
+    if changed.contains("avatar") { (user.avatar, user.avatarSHA256) = (values.avatar, nil) }
+    if changed.contains("avatarSHA256") {
+      if values.avatarSHA256 != nil, user.avatar == nil { return Missing(member: "avatarSHA256", needed: "avatar") }
+      user.avatarSHA256 = values.avatarSHA256
+    }
+    stored = user
+    return nil
+  }
+}
+
+/// Closes all sessions of a user.
+struct Disconnect: Command {
+  package static let declaration = Declaration("POST", "/v1/users/{user}/disconnect", by: .backend, body: .optional)
+
+  private let user: UserID
+  private let reason: String
+
+  /// Bytes. A close frame has 125 bytes, and the code takes two of them.
+  private static let longestReason = 123
+
+  init(_ request: Request) throws(RequestError) {
+    user = try request.user
+    reason = try request.fields.string("reason", longest: Self.longestReason) ?? "closed by an operator"
+  }
+
+  package func run(on relay: isolated Relay) async throws -> Reply {
+    let count = relay.hub.user(user).map { relay.hub.closeSessions(of: $0, .byOperator, reason) } ?? 0
+    return Reply { $0.integer("sessions", count) }
+  }
+}
+
+// MARK: The queue of pushes
+
+/// Reads a page of the queue of pushes.
+package struct ListPushes: Command {
+  package static let declaration = Declaration(
+    "GET", "/v1/pushes", by: .backend,
+    query: ["state": .text, "user": .text, "after": .text, "limit": .number])
+
+  private let state: JobState?
+  private let user: UserID?
+  /// The last push of the page before.
+  private let after: String?
+  private let limit: Int
+
+  private static let maxPushes = 100
+  private static let usualPushes = 50
+
+  package init(_ request: Request) throws(RequestError) {
+    let fields = request.fields
+    state = try fields.choice("state")
+    user = try fields.name("user")
+    after = try fields.string("after", longest: 64)
+    limit = Int(try fields.integer("limit", 1...Int64(Self.maxPushes)) ?? Int64(Self.usualPushes))
+  }
+
+  package func run(on relay: isolated Relay) async throws -> Reply {
+    // The reader's thread writes the body: the summaries take time that the hub's thread does not have.
+    let body = try await relay.store.read { [self] reader -> [UInt8]? in
+      let position = try after.map(reader.queue.position(of:))
+      if case .some(nil) = position { return nil }
+      // One more than the page has, to know if there are more.
+      let found = try reader.queue.jobs(of: user, in: state, after: position ?? nil, limit: limit + 1)
+      return JSONWriter.object {
+        $0.array("pushes") { list in
+          for job in found.prefix(limit) { list.object { $0.members(of: job) } }
+        }
+        $0.bool("more", found.count > limit)
+      }
+    }
+    guard let body else {
+      throw RequestError(.badRequest, "after is no push, or not any more", at: "/query/after")
+    }
+    return .text(body)
+  }
+}
+
+/// Reads a push with the explanation of its decision.
+struct GetPush: Command {
+  package static let declaration = Declaration("GET", "/v1/pushes/{id}", by: .backend)
+
+  private let id: String
+
+  init(_ request: Request) throws(RequestError) {
+    id = try request.push
+  }
+
+  init(id: String) { self.id = id }
+
+  package func run(on relay: isolated Relay) async throws -> Reply {
+    let body = try await relay.store.read { [id] reader in
+      try reader.queue.job(id).map { job in
+        JSONWriter.object {
+          $0.members(of: job)
+          $0.raw("explanation", job.explanation)
+        }
+      }
+    }
+    guard let body else { throw Self.noPush }
+    return .text(body)
+  }
+
+  fileprivate static var noPush: RequestError {
+    RequestError(.notFound, "there is no such push, or not any more", at: "/path/id")
+  }
+}
+
+/// Sends a dead letter again.
+struct RetryPush: Command {
+  package static let declaration = Declaration(
+    "POST", "/v1/pushes/{id}/retry", by: .backend, body: Declaration.Body.none)
+
+  private let id: String
+
+  init(_ request: Request) throws(RequestError) {
+    id = try request.push
+  }
+
+  package func run(on relay: isolated Relay) async throws -> Reply {
+    let revived = try await relay.store.write { [id] in try $0.queue.revive(id) }
+    guard let (revival, user) = revived else { throw GetPush.noPush }
+    switch revival {
+    case .known: break
+    case .refused(let refusal): throw RequestError(.conflict, refusal.rawValue, at: "/path/id")
+    case .begun:
+      // The alarm decides the push if this request ends early.
+      relay.deliveries.holds.expectEnd(by: relay.hub.now, on: relay)
+      try await relay.deliveries.holds.decideAgain(user, on: relay)
+    }
+    return try await GetPush(id: id).run(on: relay)
+  }
+}
+
+extension JSONWriter.Object {
+  /// A push without its explanation and its token.
+  fileprivate mutating func members(of job: JobRecord) {
+    self["id"] = job.id
+    if !job.room.isNotifications {
+      self["room"] = job.room.rawValue
+      integer("seq", job.seq)
+    }
+    self["user"] = job.user.rawValue
+    self["device"] = job.device.rawValue
+    self["platform"] = job.platform.rawValue
+    self["state"] = job.state.rawValue
+    self["summary"] = PushSummary(job).text
+    self["level"] = job.level?.rawValue
+    integer("created", job.created.rawValue)
+    integer("due", job.due.rawValue)
+    array("attempts") { list in
+      for attempt in job.attemptLog { list.object { $0.members(of: attempt) } }
+    }
+    integer("finished", job.finishedAt?.rawValue)
+    integer("received", job.received?.rawValue)
+    integer("revived", job.revived?.rawValue)
+    self["note"] = job.note
+    if job.isNotifyAnyway { bool("notifyAnyway", true) }
+    self["mergedInto"] = job.mergedInto
+    guard !job.digest.isEmpty else { return }
+    array("digest") { list in
+      for part in job.digest {
+        list.object {
+          $0["room"] = part.room.rawValue
+          $0.integer("seq", part.seq)
+          $0.integer("count", part.count)
+        }
+      }
+    }
+  }
+
+  private mutating func members(of attempt: PushAttempt) {
+    integer("time", attempt.time.rawValue)
+    integer("status", attempt.status)
+    self["reason"] = attempt.reason
+    self["words"] = attempt.words
+  }
+}
+
+// MARK: Tools
+
+/// Finds the faults of a push that another program would send.
+struct LintPush: Command {
+  package static let declaration = Declaration("POST", "/v1/pushes/lint", body: .spelled("payload"))
+
+  private let text: [UInt8]
+  private let headers: [(name: String, value: String)]
+  private let isLenient: Bool
+
+  /// A `payload` that is no string is the payload itself, as the client spelled it.
+  init(_ request: Request) throws(RequestError) {
+    let fields = request.fields
+    let payload = try fields.required("payload", request.spelling)
+    if case .string(let text) = fields.members["payload"] { self.text = Array(text.utf8) } else { text = payload }
+    guard text.count <= PushLint.longestText else {
+      throw RequestError(.tooLarge, "payload must be at most \(PushLint.longestText) bytes long", at: "/payload")
+    }
+    headers = try fields.object("headers")?.headers ?? []
+    isLenient = try fields.bool("lenient") ?? false
+  }
+
+  package func run(on relay: isolated Relay) async throws -> Reply { .text(await report()) }
+
+  /// Runs on another thread than the hub's: the largest text takes milliseconds.
+  @concurrent private func report() async -> [UInt8] {
+    PushLint.check(text, headers: headers, isLenient: isLenient).json
+  }
+}
+
+extension Fields {
+  private static let maxHeaders = 32
+  private static let longestHeader = 4096
+
+  /// Texts, or numbers as they are spelled.
+  fileprivate var headers: [(name: String, value: String)] {
+    get throws(RequestError) {
+      guard members.count <= Self.maxHeaders else {
+        throw RequestError(.badRequest, "headers must have at most \(Self.maxHeaders) members", at: place)
+      }
+      var headers: [(name: String, value: String)] = []
+      for name in members.keys.sorted() {
+        switch members[name] {
+        case .number(let spelling): headers.append((name, spelling))
+        case .string, .null:
+          if let value = try string(name, longest: Self.longestHeader) { headers.append((name, value)) }
+        default: throw wrong(name, "must be a string or a number")
+        }
+      }
+      return headers
+    }
+  }
+}
+
+/// Reads the lock screen of a simulated phone.
+struct GetSimulatedPhone: Command {
+  package static let declaration = Declaration("GET", "/v1/simulator/devices/{token}", by: .backend)
+
+  private let token: String
+
+  init(_ request: Request) throws(RequestError) {
+    token = try request.simulatedPhone
+  }
+
+  package func run(on relay: isolated Relay) async throws -> Reply {
+    .text(relay.gateways.simulator.phone(token).json)
+  }
+}
+
+/// Switches the network of a simulated phone on or off.
+struct SetSimulatedPhone: Command {
+  package static let declaration = Declaration("PUT", "/v1/simulator/devices/{token}", by: .backend)
+
+  private let token: String
+  private let isReachable: Bool
+
+  init(_ request: Request) throws(RequestError) {
+    token = try request.simulatedPhone
+    isReachable = try request.fields.required("isReachable", request.fields.bool("isReachable"))
+  }
+
+  package func run(on relay: isolated Relay) async throws -> Reply {
+    relay.gateways.simulator.setReachable(isReachable, token)
+    return Reply { $0.bool("isReachable", isReachable) }
+  }
+}
+
+extension Request {
+  /// The token of a simulated phone. The simulated gateway's tokens are spelled like names of devices.
+  package var simulatedPhone: String {
+    get throws(RequestError) {
+      let token: DeviceID = try fields.required("token", fields.name("token"))
+      return token.rawValue
+    }
+  }
+}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayHub
+import RelayJSON
+import RelayProtocol
+
+/// Reads the presence of users, or of the members of a room that the session has joined.
+struct QueryPresence: Command {
+  package static let declaration = Declaration(frame: "presence", "POST", "/v1/presence")
+
+  private let request: Request
+  private let subject: Subject
+
+  private enum Subject {
+    case users([UserID])
+    case room(RoomID)
+  }
+
+  init(_ request: Request) throws(RequestError) {
+    self.request = request
+    let fields = request.fields
+    // Parsed before `users`: a value of a wrong type is an error, although `users` takes precedence.
+    let room: RoomID? = request.caller.session == nil ? nil : try fields.name("room")
+    if let users: [UserID] = try fields.names("users", most: People.maxNames) {
+      subject = .users(users)
+    } else if request.caller.session == nil {
+      throw fields.wrong("users", "is missing")
+    } else {
+      subject = .room(try fields.required("room", room))
+    }
+  }
+
+  package func run(on relay: isolated Relay) async throws -> Reply {
+    let entries: [UInt8]
+    switch subject {
+    case .users(let users):
+      entries = JSONWriter.array(try await relay.people.entries(of: users, for: request.caller, on: relay))
+    case .room:
+      let place = try await relay.rooms.enter(request, needs: .presence, on: relay)
+      defer { relay.rooms.unpin(place.room, on: relay) }
+      guard !relay.hub.facts(of: place.handle, for: nil).isLarge else {
+        throw RequestError(.tooLarge, "the room has more members than `memberList`")
+      }
+      entries = relay.hub.entries(of: place.handle, seenBy: try request.caller.viewer(relay.hub))
+    }
+    if let session = request.caller.session { relay.hub.noteTold(session) }
+    return Reply { $0.raw("presence", entries) }
+  }
+}
+
+/// Reads the presence of one user.
+struct GetPresence: Command {
+  package static let declaration = Declaration("GET", "/v1/users/{user}/presence")
+
+  private let caller: Caller
+  private let user: UserID
+
+  init(_ request: Request) throws(RequestError) {
+    caller = request.caller
+    user = try request.anyUser
+  }
+
+  package func run(on relay: isolated Relay) async throws -> Reply {
+    .text(try await relay.people.entries(of: [user], for: caller, on: relay)[0])
+  }
+}
+
+/// Sends a session the presence of users, without a common room.
+struct Watch: Command {
+  package static let declaration = Declaration(frame: "watch")
+
+  private let session: SessionCaller
+  private let users: [UserID]
+
+  init(_ request: Request) throws(RequestError) {
+    session = request.session
+    users = try request.watched
+  }
+
+  package func run(on relay: isolated Relay) async throws -> Reply {
+    let entries = try await relay.people.watch(users, from: session.session, of: session.user, on: relay)
+    return Reply { $0.raw("presence", JSONWriter.array(entries)) }
+  }
+}
+
+/// Ends watches of a session.
+struct Unwatch: Command {
+  package static let declaration = Declaration(frame: "unwatch")
+
+  private let session: SessionCaller
+  private let users: [UserID]
+
+  init(_ request: Request) throws(RequestError) {
+    session = request.session
+    users = try request.watched
+  }
+
+  package func run(on relay: isolated Relay) async throws -> Reply {
+    for name in users {
+      if let user = relay.hub.user(name) { relay.hub.unwatch(session.session, user) }
+    }
+    return .nothing
+  }
+}
+
+extension Request {
+  /// Each of `users` once.
+  fileprivate var watched: [UserID] {
+    get throws(RequestError) {
+      // A frame holds fewer names than this. More than the limit `watched` are refused as such, and cause no read.
+      let names: [UserID] = try fields.required("users", fields.names("users", most: 65_536))
+      var seen: Set<UserID> = []
+      let each = names.filter { seen.insert($0).inserted }
+      guard limits.watched == 0 || each.count <= limits.watched else {
+        throw RequestError(.tooLarge, "one past the limit `watched`", at: "/users")
+      }
+      return each
+    }
+  }
+}

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayHub
+import RelayIdentity
+import RelayJSON
+import RelayProtocol
+import RelayStore
+
+/// Joins a room with a session. The user becomes a member.
+struct JoinRoom: Command {
+  package static let declaration = Declaration(frame: "join")
+
+  private let session: SessionCaller
+  private let room: RoomID
+  private let after: Position?
+  private let newest: Int
+
+  init(_ request: Request) throws(RequestError) {
+    session = request.session
+    room = try request.room
+    after = try request.fields.position
+    newest = Int(try request.fields.integer("history", 0...Int64(request.limits.history)) ?? 0)
+  }
+
+  package func run(on relay: isolated Relay) async throws -> Reply {
+    let (user, session) = (session.user, session.session)
+    try relay.spend(.membership, of: user)
+    relay.rooms.pin(room)
+    defer { relay.rooms.unpin(room, on: relay) }
+    let permissions = relay.access.permissions(of: session, on: relay)
+    let requested = try await relay.access.rights(permissions, of: user, joining: room, on: relay)
+    try requested.check(.join, in: room, at: "/room")
+    try relay.hub.checkMayJoin(session, relay.hub.room(room))
+    let newcomer = Rooms.Newcomer(user: user, session: session, rights: requested, place: "/room", isBounded: true)
+    let handle = try await relay.rooms.add(newcomer, to: room, on: relay).room
+    let history =
+      requested.contains(.history)
+      ? try await RoomHistory(room: room).replay(handle, after: after, newest: newest, on: relay) : .nothing
+    // The configuration may have been read again since.
+    let rights = relay.access.rights(of: session, in: room, on: relay)
+    try rights.check(.join, in: room, at: "/room")
+    guard let position = relay.hub.position(of: handle) else { throw HubRefusal.gone }
+    let first = position.seq - Int64(history.messages.count) + 1
+    try relay.hub.join(session, handle, rights: RoomRights(rights), givenFrom: first)
+    relay.diagnostics.tally.count(after == nil ? .notAsked : history.isComplete ? .recovered : .notRecovered)
+    let facts = relay.hub.facts(of: handle, for: user)
+    let seesPresence = rights.contains(.presence)
+    let members = !facts.isLarge && seesPresence ? relay.hub.entries(of: handle, seenBy: user) : nil
+    return Reply {
+      $0["room"] = room.rawValue
+      $0["epoch"] = position.epoch
+      $0.integer("seq", position.seq)
+      $0.integer("read", facts.read)
+      if after != nil { $0.bool("recovered", history.isComplete) }
+      $0.raw("messages", history.messages.array)
+      $0.raw("members", members)
+      $0.integer("memberCount", facts.memberCount)
+      if seesPresence { $0.integer("onlineCount", facts.onlineCount) }
+      // The reply moves the client's position past these changes. As events they could be lost behind it.
+      if !history.changes.isEmpty {
+        $0.raw("changes", JSONWriter.array(history.changes.map { Replies.change($0, in: room) }))
+      }
+    }
+  }
+}
+
+/// Ends the membership of a session's user, or takes the session alone out of the room.
+struct LeaveRoom: Command {
+  package static let declaration = Declaration(frame: "leave")
+
+  private let session: SessionCaller
+  private let room: RoomID
+  private let stays: Bool
+
+  init(_ request: Request) throws(RequestError) {
+    session = request.session
+    room = try request.room
+    stays = try request.fields.bool("stay") ?? false
+  }
+
+  package func run(on relay: isolated Relay) async throws -> Reply {
+    let user = session.user
+    try relay.spend(.membership, of: user)
+    relay.rooms.pin(room)
+    defer { relay.rooms.unpin(room, on: relay) }
+    guard let handle = try await relay.rooms.room(room, for: session.name, on: relay),
+      relay.hub.isMember(user, of: handle)
+    else { throw HubRefusal.notThere }
+    if stays {
+      try relay.hub.leave(session.session, handle)
+    } else {
+      try relay.spend(.membership, of: handle)
+      try await relay.rooms.remove(user, from: room, handle, on: relay)
+    }
+    return Reply { $0["room"] = room.rawValue }
+  }
+}
+
+/// Reads a page of the members of a room.
+struct ListMembers: Command {
+  package static let declaration = Declaration(
+    "GET", "/v1/rooms/{room}/members", query: ["limit": .number, "after": .text])
+
+  private let request: Request
+  private let limit: Int
+  private let after: UserID?
+
+  private static let maxMembers = 100
+
+  init(_ request: Request) throws(RequestError) {
+    self.request = request
+    limit = try request.fields.integer("limit", 1...Int64(Self.maxMembers)).map(Int.init) ?? Self.maxMembers
+    after = try request.fields.name("after")
+  }
+
+  package func run(on relay: isolated Relay) async throws -> Reply {
+    let place = try await relay.rooms.enter(request, needs: .presence, on: relay)
+    defer { relay.rooms.unpin(place.room, on: relay) }
+    let viewer = try request.caller.viewer(relay.hub)
+    let page = relay.hub.entries(of: place.handle, seenBy: viewer, after: after, limit: limit)
+    let facts = relay.hub.facts(of: place.handle, for: viewer)
+    return Reply {
+      $0.raw("members", page.entries)
+      $0.bool("more", page.hasMore)
+      $0.integer("memberCount", facts.memberCount)
+      $0.integer("onlineCount", facts.onlineCount)
+    }
+  }
+}
+
+/// Makes a user a member of a room without a session.
+struct AddMember: Command {
+  package static let declaration = Declaration("PUT", "/v1/rooms/{room}/members/{user}", body: Declaration.Body.none)
+
+  private let caller: Caller
+  private let room: RoomID
+  private let user: UserID
+
+  init(_ request: Request) throws(RequestError) {
+    caller = request.caller
+    room = try request.room
+    user = try request.user
+  }
+
+  package func run(on relay: isolated Relay) async throws -> Reply {
+    relay.rooms.pin(room)
+    defer { relay.rooms.unpin(room, on: relay) }
+    let handle = try await relay.people.retain(user, on: relay)
+    defer { relay.hub.release(handle) }
+    let rights: Rights
+    if let permissions = relay.access.permissions(of: caller, on: relay) {
+      try relay.spend(.membership, of: handle)
+      rights = try await relay.access.rights(permissions, of: handle, joining: room, on: relay)
+    } else {
+      rights = relay.access.rights(of: caller, in: room, on: relay)
+    }
+    try rights.check(.join, in: room, at: "/path/room")
+    let newcomer = Rooms.Newcomer(user: handle, rights: rights, place: "/path/room", isBounded: caller.owner != nil)
+    let joined = try await relay.rooms.add(newcomer, to: room, on: relay)
+    guard let position = relay.hub.position(of: joined.room) else { throw HubRefusal.gone }
+    let facts = relay.hub.facts(of: joined.room, for: handle)
+    return Reply(status: joined.isNew ? 201 : 200) {
+      $0["room"] = room.rawValue
+      $0["user"] = user.rawValue
+      $0["epoch"] = position.epoch
+      $0.integer("seq", position.seq)
+      $0.integer("read", facts.read)
+      $0.integer("memberCount", facts.memberCount)
+    }
+  }
+}
+
+/// Ends a membership without a session.
+struct RemoveMember: Command {
+  package static let declaration = Declaration("DELETE", "/v1/rooms/{room}/members/{user}")
+
+  private let caller: Caller
+  private let room: RoomID
+  private let user: UserID
+
+  init(_ request: Request) throws(RequestError) {
+    caller = request.caller
+    room = try request.room
+    user = try request.user
+  }
+
+  package func run(on relay: isolated Relay) async throws -> Reply {
+    relay.rooms.pin(room)
+    defer { relay.rooms.unpin(room, on: relay) }
+    let handle: RoomHandle
+    if case .backend = caller {
+      handle = try await relay.rooms.existing(room, on: relay)
+    } else {
+      guard let found = try await relay.rooms.room(room, for: user, on: relay) else { return .nothing }
+      handle = found
+    }
+    guard let member = relay.hub.user(user), relay.hub.isMember(member, of: handle) else { return .nothing }
+    relay.hub.retain(member)
+    defer { relay.hub.release(member) }
+    if caller.owner != nil {
+      try relay.spend(.membership, of: member)
+      try relay.spend(.membership, of: handle)
+    }
+    // A backend that acts as the user lets them leave; any other backend removes them.
+    let byOthers = if case .backend(let acting) = caller { acting != user } else { false }
+    try await relay.rooms.remove(member, from: room, handle, byOthers: byOthers, on: relay)
+    return .nothing
+  }
+}
+
+/// Moves a member's read mark.
+struct SetRead: Command {
+  package static let declaration = Declaration("PUT", "/v1/rooms/{room}/read")
+
+  private let request: Request
+  private let seq: Int64
+  private let user: UserID
+
+  init(_ request: Request) throws(RequestError) {
+    self.request = request
+    seq = try request.fields.required("seq", request.fields.integer("seq", 0...largestInteger))
+    user = try request.actor("user")
+  }
+
+  package func run(on relay: isolated Relay) async throws -> Reply {
+    let place = try await relay.rooms.enter(request, on: relay)
+    defer { relay.rooms.unpin(place.room, on: relay) }
+    guard let member = relay.hub.user(user), relay.hub.isMember(member, of: place.handle) else {
+      throw RequestError(.notJoined, "\(user) is no member of the room", at: "/path/room")
+    }
+    guard let newest = relay.hub.position(of: place.handle)?.seq, seq <= newest else {
+      throw request.fields.wrong("seq", "is above the newest of the room")
+    }
+    relay.hub.setRead(seq, member, in: place.handle)
+    let read = relay.hub.facts(of: place.handle, for: member).read
+    return Reply {
+      $0["room"] = place.room.rawValue
+      $0.integer("read", read)
+    }
+  }
+}
+
+extension Request {
+  /// The session that sent the frame. Only for commands that have no route.
+  var session: SessionCaller {
+    guard case .session(let session) = caller else { preconditionFailure("the command needs a session") }
+    return session
+  }
+}

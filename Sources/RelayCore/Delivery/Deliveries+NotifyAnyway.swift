@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayDelivery
+import RelayHub
+import RelayJSON
+package import RelayProtocol
+import RelayPush
+import RelayStore
+
+/// Notify Anyway: the sender notifies recipients who were silenced when the message was sent.
+extension Deliveries {
+  /// Notifies the silenced recipients of a message. Throws `forbidden` if another user sent the message or the time is
+  /// over, `rate_limited`, and `not_found`.
+  /// - Parameter named: The recipients to notify; nil: all who were silenced.
+  /// - Returns: The number of users that are notified.
+  package func notifyAnyway(
+    _ seq: Int64, in room: RoomID, by sender: UserID, only named: [UserID]?, on relay: isolated Relay
+  ) async throws -> Int {
+    let found = try await relay.store.read { reader in
+      (message: try reader.messages.head(room, seq), silenced: try reader.queue.silenced(room, seq))
+    }
+    guard let message = found.message, !message.traits.isDeleted else {
+      throw RequestError(.notFound, "there is no such message", at: "/seq")
+    }
+    // Before reads that take longer if a recipient was silenced.
+    guard message.traits.from == sender else { throw notSender }
+    let named = named.map(Set.init)
+    let users = found.silenced.filter { named?.contains($0) ?? true }
+    let handles = try await relay.people.retain(users, on: relay)
+    defer { handles.forEach(relay.hub.release) }
+    let plan = try await plan(message, in: room, for: zip(users, handles), on: relay)
+    let now = relay.hub.now
+    let notified = try await relay.store.write { transaction in
+      let notified = try transaction.silenced.notify(room, seq, by: sender, users: users, now: now)
+      guard case .users(let allowed)? = notified else { return notified }
+      let pushes = plan.pushes.filter { allowed.contains($0.user) }
+      _ = try transaction.queue.insert(pushes.map(JobDraft.init), room: room, seq: seq)
+      return notified
+    }
+    switch notified {
+    case .users(let users)?:
+      relay.worker.wake()
+      return users.count
+    case .notSender?: throw notSender
+    case .tooLate?: throw RequestError(.forbidden, "the message is too old to notify anyway", at: "/seq")
+    case .tooMany(let end)?:
+      throw RequestError(.rateLimited, "too many notifications of one recipient", retryAfter: end - now)
+    case nil: throw RequestError(.notFound, "there is no such message", at: "/seq")
+    }
+  }
+
+  private var notSender: RequestError { RequestError(.forbidden, "somebody else sent this message", at: "/seq") }
+
+  /// Plans the pushes of a message as if no recipient were silenced.
+  private func plan(
+    _ message: MessageHead, in room: RoomID, for users: some Sequence<(UserID, UserHandle)>,
+    on relay: isolated Relay
+  ) async throws -> Plan {
+    let users = Array(users)
+    let marks = try await relay.store.read { reader in
+      try users.map { try reader.rooms.marks(of: $0.0, in: room) }
+    }
+    let now = relay.hub.now
+    let members = zip(users, marks).map { user, marks in
+      let recipient = relay.people.recipient(user.1)
+      let membership = Membership(newest(marks, of: user.0, in: room, relay.hub), nil, at: message.seq, shown: now)
+      return PlanMember(user.0, recipient, as: membership, quiet: quiet(of: recipient, at: now))
+    }
+    let message = PlanMessage(message.traits, in: room, at: message.time, isNotifyAnyway: true)
+    return plan(message, for: members, now: now, on: relay)
+  }
+
+  /// A member's stored marks, or those that are not stored yet.
+  private func newest(_ stored: Marks?, of user: UserID, in room: RoomID, _ hub: Hub) -> Marks? {
+    guard let stored else { return nil }
+    guard let room = hub.room(room), let user = hub.user(user), let known = hub.marks(of: user, in: room) else {
+      return stored
+    }
+    return Marks(read: max(stored.read, known.read), received: max(stored.received, known.received))
+  }
+}

@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: Apache-2.0
+package import RelayDelivery
+package import RelayHub
+import RelayJSON
+package import RelayProtocol
+import RelayPush
+import RelayStore
+
+/// The delivery of messages: plans messages for their recipients, stores the pushes, and sends the reports.
+///
+/// The state is private. The relay creates one object, and the methods run on the relay's thread.
+package final class Deliveries {
+  /// Pushes that are decided again.
+  package let holds = Holds()
+  private var undecided = UndecidedTraits()
+  private var reports = ReportedMessages()
+  private var pace = PushPace()
+  private var quietClock = QuietClock()
+  private var messageDecisions = MessageDecisions()
+  /// Members with undecided messages. One slice of them at a time is decided and stored.
+  private var dueMembers = DueMembers()
+  private var isDecidingDue = false
+
+  /// Replaces the pace of pushes. Tests set a slower one.
+  package func use(_ pace: PushPace) { self.pace = pace }
+
+  /// The quiet hours of a user that are on.
+  package func quiet(of recipient: Recipient, at now: Timestamp) -> QuietFacts? {
+    recipient.preferences.quietHours.flatMap { quietClock.facts(of: $0, at: now) }
+  }
+
+  /// Decides about a message for each device of a user, and stores nothing.
+  package func decisions(
+    about message: MessageTraits, in room: RoomID, for name: UserID, _ user: UserHandle, as membership: Membership,
+    now: Timestamp, on relay: isolated Relay
+  ) -> [DeviceDecision] {
+    let recipient = relay.people.recipient(user)
+    let member = PlanMember(name, recipient, as: membership, quiet: quiet(of: recipient, at: now))
+    return relay.settings.planner.decisions(about: PlanMessage(message, in: room, at: now), for: member, now: now)
+  }
+
+  // MARK: A message that is sent
+
+  /// Admits a message to members that no decision waits for. Each ticket is given back once with ``end(_:)``.
+  func begin(for users: [UserHandle], in room: RoomHandle, on relay: isolated Relay) -> MessageDecisions.Ticket {
+    let decisions = users.reduce(0) { $0 + (relay.people.recipient($1).decisionCount) }
+    return messageDecisions.begin(decisions, in: room)
+  }
+
+  /// Ends the ticket of a message that was stored and shown, or refused.
+  func end(_ ticket: MessageDecisions.Ticket) { messageDecisions.end(ticket) }
+
+  /// Plans a message that is not stored yet for members that no decision waits for.
+  package func plan(
+    _ message: MessageTraits, at time: Timestamp, for users: [UserHandle], in room: RoomID, on relay: isolated Relay
+  ) -> Plan {
+    let members = users.compactMap { user -> PlanMember? in
+      guard let name = relay.hub.name(of: user) else { return nil }
+      let recipient = relay.people.recipient(user)
+      // The hub has selected members without a session and without a grace. The plan of the reports about hidden members
+      // is made later, from the same preferences.
+      return PlanMember(name, recipient, as: .absent, quiet: quiet(of: recipient, at: time), report: .unplanned)
+    }
+    return plan(PlanMessage(message, in: room, at: time), for: members, now: time, on: relay)
+  }
+
+  package func plan(_ message: PlanMessage, for members: [PlanMember], now: Timestamp, on relay: isolated Relay) -> Plan
+  {
+    let plan = relay.settings.planner.plan(message, for: members, now: now, pace: &pace)
+    for outcome in plan.outcomes { relay.diagnostics.tally.count(outcome) }
+    return plan
+  }
+
+  /// Keeps the traits of a stored message for the decisions that follow, and begins its reports.
+  /// - Parameter waits: True if the message is decided after it was stored, for some members.
+  package func stored(
+    _ seq: Int64, _ traits: MessageTraits, at time: Timestamp, in room: RoomHandle, waits: Bool, isReported: Bool,
+    on relay: isolated Relay
+  ) {
+    // The traits name the sender: the hub may have forgotten that user when the message is decided.
+    if waits || !traits.isPlain { undecided[room, seq] = traits }
+    if isReported { report(seq, traits, at: time, in: room, on: relay) }
+  }
+
+  /// Sends the reports of a message whose pushes are on disk, and starts their delivery.
+  package func conclude(_ plan: Plan, _ seq: Int64, in room: RoomHandle, on relay: isolated Relay) {
+    for user in plan.reports { sendReport(.pushed, about: user, of: seq, in: room, on: relay) }
+    guard !plan.pushes.isEmpty else { return }
+    relay.worker.wake()
+    if let end = plan.holdEnd { holds.expectEnd(by: end, on: relay) }
+  }
+
+  /// A message was deleted: no push and no planned report of it is needed any more.
+  package func deleted(_ seq: Int64, from sender: UserID, in room: RoomHandle, on relay: isolated Relay) {
+    var traits = undecided[room, seq] ?? MessageTraits(from: sender)
+    traits.isDeleted = true
+    if (relay.hub.position(of: room)?.seq ?? 0) >= seq { undecided[room, seq] = traits }
+    reports.cancelPlan(of: seq, in: room)
+  }
+
+  /// All messages of a room up to `seq` are decided.
+  package func decided(_ room: RoomHandle, upTo seq: Int64) { undecided.forget(room, upTo: seq) }
+
+  package func forget(_ room: RoomHandle) {
+    undecided.forget(room)
+    reports.forget(room)
+  }
+
+  // MARK: Due members
+
+  /// The plans of one member's due messages, to be stored.
+  private struct Round: Sendable {
+    let room: RoomHandle
+    let name: RoomID
+    let user: UserHandle
+    /// The decision about each message that was due: it is decided, or it waits on.
+    var decided: [DecidedSeq] = []
+    var messages: [(seq: Int64, plan: Plan)] = []
+  }
+
+  /// Decides the undecided messages of these members, slice after slice.
+  package func decide(_ due: [(RoomHandle, UserHandle)], on relay: isolated Relay) {
+    for (room, user) in due { dueMembers.append(user, of: room) }
+    decideDue(on: relay)
+  }
+
+  /// Leaves the members that are still due to the next run.
+  package func stop() { dueMembers = DueMembers() }
+
+  /// Decides one slice and stores its pushes in one transaction. The next slice follows when that is on disk, in another
+  /// turn of the loop: sessions are served and messages are stored in between.
+  private func decideDue(on relay: isolated Relay) {
+    guard !isDecidingDue, !dueMembers.isEmpty else { return }
+    isDecidingDue = true
+    var slice = DecisionSlice()
+    var rounds: [Round] = []
+    while !slice.isFull, let due = dueMembers.next() {
+      guard let round = round(due.room, due.user, within: &slice, on: relay) else { continue }
+      if round.messages.isEmpty {
+        relay.hub.decide(due.room, due.user, round.decided)
+      } else {
+        rounds.append(round)
+      }
+    }
+    guard !rounds.isEmpty else { return decideNextSlice(on: relay) }
+    for round in rounds { relay.rooms.pin(round.name) }
+    let rows = rounds.reduce(0) { $0 + $1.messages.reduce(0) { $0 + $1.plan.pushes.count } }
+    relay.store.submit(
+      { [rounds] transaction in
+        for round in rounds {
+          for message in round.messages {
+            _ = try transaction.queue.insert(message.plan.pushes.map(JobDraft.init), room: round.name, seq: message.seq)
+          }
+        }
+      }, rows: rows
+    ) { [relay, rounds] result in
+      relay.assumeIsolated {
+        $0.deliveries.conclude(rounds, result, on: $0)
+        $0.deliveries.decideNextSlice(on: $0)
+      }
+    }
+  }
+
+  private func decideNextSlice(on relay: isolated Relay) {
+    isDecidingDue = false
+    guard !dueMembers.isEmpty else { return }
+    relay.thread.perform { [relay] in relay.assumeIsolated { $0.deliveries.decideDue(on: $0) } }
+  }
+
+  private func conclude(_ rounds: [Round], _ result: Result<Void, StoreError>, on relay: isolated Relay) {
+    for round in rounds {
+      defer { relay.rooms.unpin(round.name, on: relay) }
+      switch result {
+      case .success:
+        relay.hub.decide(round.room, round.user, round.decided)
+        for message in round.messages { conclude(message.plan, message.seq, in: round.room, on: relay) }
+      case .failure:
+        relay.hub.decide(round.room, round.user, round.decided.map { DecidedSeq($0.seq, wait: .seconds(1)) })
+      }
+    }
+    if case .failure(let error) = result { relay.diagnostics.logFailure(of: error) }
+  }
+
+  /// Decides each message that is due by itself: one that has to wait does not hold up those behind it.
+  private func round(
+    _ room: RoomHandle, _ user: UserHandle, within slice: inout DecisionSlice, on relay: isolated Relay
+  ) -> Round? {
+    let hub = relay.hub
+    guard let name = hub.name(of: room), let userName = hub.name(of: user), let facts = hub.member(user, of: room)
+    else { return nil }
+    let now = hub.now
+    let member = RoomMember(facts)
+    let recipient = relay.people.recipient(user)
+    let devices = recipient.devices.count
+    let messages = hub.undecided(room, user, limit: slice.maxMessages(devices: devices))
+    slice.add(messages: messages.count, devices: devices)
+    let quiet = quiet(of: recipient, at: now)
+    var round = Round(room: room, name: name, user: user)
+    for message in messages {
+      let membership = Membership(member.marks, member.presence, at: message.seq, shown: message.shown)
+      let report = report(about: user, of: message.seq, in: room, now: now)
+      let plan = plan(
+        PlanMessage(traits(of: message, in: room, to: userName, hub), in: name, at: message.time),
+        for: [PlanMember(userName, recipient, as: membership, quiet: quiet, report: report)], now: now, on: relay)
+      let wait = plan.waits[userName]
+      round.decided.append(DecidedSeq(message.seq, wait: wait.map { $0 - now }))
+      guard wait == nil, !plan.pushes.isEmpty || !plan.reports.isEmpty else { continue }
+      round.messages.append((message.seq, plan))
+    }
+    return round
+  }
+
+  private func traits(
+    of message: UndecidedMessage, in room: RoomHandle, to recipient: UserID, _ hub: Hub
+  ) -> MessageTraits {
+    if let traits = undecided[room, message.seq] { return traits }
+    // A message without traits has nothing but a body, or is decided.
+    let sender = message.isOwn ? recipient : message.from.flatMap(hub.name(of:))
+    return MessageTraits(from: sender ?? UserID(unchecked: ""))
+  }
+
+  // MARK: Time
+
+  /// Arms the hub's one alarm for the next end of a hold or planned report.
+  func armAlarm(on relay: isolated Relay) {
+    relay.hub.setAlarm([holds.alarm, reports.nextPlan].compactMap { $0 }.min())
+  }
+
+  func alarmCame(on relay: isolated Relay) {
+    holds.endDue(on: relay)
+    reportHidden(on: relay)
+    armAlarm(on: relay)
+  }
+
+  /// Keeps the length of waits and planned reports. The hub has armed its alarms again.
+  func clockWasSet(by step: Duration, on relay: isolated Relay) {
+    reports.movePlans(by: step)
+    holds.move(by: step)
+    armAlarm(on: relay)
+  }
+
+  // MARK: Reports
+
+  /// Begins to report on a message, except in large rooms, which reveal nothing about their members.
+  /// - Parameter time: The time at which the relay accepted the message.
+  private func report(
+    _ seq: Int64, _ message: MessageTraits, at time: Timestamp, in room: RoomHandle, on relay: isolated Relay
+  ) {
+    let hub = relay.hub
+    guard !hub.isLarge(room) else { return }
+    reports[room, seq] = message
+    guard hub.pushes(room), let due = message.facts(at: time).hiddenReportTime(relay.settings.policy),
+      let sender = hub.user(message.from)
+    else { return }
+    reports.plan(seq, in: room, of: Set(hub.hidden(in: room, from: sender)), at: due)
+    armAlarm(on: relay)
+  }
+
+  /// Sends the planned reports that are due.
+  private func reportHidden(on relay: isolated Relay) {
+    let hub = relay.hub
+    for (room, seq, users) in reports.takePlanned(by: hub.now) {
+      // A recipient who shows their presence since then gets this report too. The push was not reported meanwhile.
+      for user in users.sorted(by: { $0.rawValue < $1.rawValue }) where hub.isMember(user, of: room) {
+        if let name = hub.name(of: user) { sendReport(.pushed, about: name, of: seq, in: room, on: relay) }
+      }
+    }
+  }
+
+  /// The reports about a member that the sender of a message receives.
+  private func report(about user: UserHandle, of seq: Int64, in room: RoomHandle, now: Timestamp) -> MemberReport {
+    guard reports[room, seq] != nil else { return .none }
+    return reports.isPlanned(user, of: seq, in: room, at: now).map(MemberReport.planned) ?? .unplanned
+  }
+
+  /// Sends a `delivery` event about a recipient to the sender of the message, unless the sender knows the state.
+  private func sendReport(
+    _ state: DeliveryState, about recipient: UserID, of seq: Int64, in room: RoomHandle, on relay: isolated Relay
+  ) {
+    guard let name = relay.hub.name(of: room),
+      let sender = reports.record(state, about: recipient, of: seq, in: room).flatMap(relay.hub.user)
+    else { return }
+    relay.hub.push(
+      JSONWriter.object {
+        $0["type"] = "delivery"
+        $0["room"] = name.rawValue
+        $0.integer("seq", seq)
+        $0["user"] = recipient.rawValue
+        $0["state"] = state.rawValue
+      }, to: sender)
+  }
+
+  /// Reports that a member has received the messages up to `seq`.
+  func reportReceived(_ room: RoomHandle, _ user: UserHandle, upTo seq: Int64, on relay: isolated Relay) {
+    guard let name = relay.hub.name(of: user) else { return }
+    for message in reports.messages(in: room, upTo: seq, for: name) {
+      // A sender whom the recipient has blocked receives no receipts.
+      guard let sender = reports[room, message]?.from, !relay.people.recipient(user).blocked.contains(sender)
+      else { continue }
+      sendReport(.received, about: name, of: message, in: room, on: relay)
+    }
+  }
+
+  /// Reports the result of a push.
+  package func reportPush(
+    _ state: DeliveryState, of message: MessageReference, to recipient: UserID, on relay: isolated Relay
+  ) {
+    let hub = relay.hub
+    guard let room = hub.room(message.room), let traits = reports[room, message.seq] else { return }
+    // A user who is no member may not be in memory, and then the relay does not know what they share.
+    guard let user = hub.user(recipient), hub.isMember(user, of: room) else { return }
+    let now = hub.now
+    let member = PlanMember(
+      recipient, relay.people.recipient(user), as: .absent,
+      report: report(about: user, of: message.seq, in: room, now: now))
+    let planned = PlanMessage(traits, in: message.room, at: now)
+    guard relay.settings.planner.reportsResult(of: planned, about: member, now: now) else { return }
+    sendReport(state, about: recipient, of: message.seq, in: room, on: relay)
+  }
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayDelivery
+import RelayHub
+import RelayJSON
+package import RelayProtocol
+
+/// `delivery` of the reply to `send`: the users whom the message reaches, as far as its sender may know.
+package struct DeliveryReport: Equatable, Sendable {
+  package var live = 0
+  package var push = 0
+  package var waiting = 0
+  /// The users who let the sender know that their Focus is on, or that their filter refuses their own label.
+  package var quiet: [UserID] = []
+}
+
+extension JSONWriter.Object {
+  package mutating func members(of delivery: DeliveryReport) {
+    integer("live", delivery.live)
+    integer("push", delivery.push)
+    integer("waiting", delivery.waiting)
+    array("quiet") { list in delivery.quiet.forEach { list.string($0.rawValue) } }
+  }
+}
+
+extension Deliveries {
+  /// Returns the users whom a message would reach. Is `nil` in rooms that push nothing.
+  ///
+  /// The counts do not depend on muted rooms, holds and missing devices.
+  /// - Parameter showsPresence: False if the sender lacks the right `presence`, and so sees nobody's presence.
+  func deliveryReport(
+    of message: MessageTraits, in room: RoomHandle, _ roomName: RoomID, showsPresence: Bool, on relay: isolated Relay
+  ) -> DeliveryReport? {
+    let hub = relay.hub
+    guard hub.pushes(room) else { return nil }
+    guard let sender = hub.user(message.from) else {
+      return DeliveryReport(push: hub.memberCount(of: room))
+    }
+    let (counts, candidates) = hub.delivery(in: room, from: sender)
+    guard showsPresence else { return DeliveryReport(push: counts.live + counts.waiting + counts.away) }
+    let now = hub.now
+    let quiet = candidates.compactMap { user -> UserID? in
+      guard let name = hub.name(of: user) else { return nil }
+      let recipient = relay.people.recipient(user)
+      return recipient.focus.isFocused == true || recipient.filtersOut(roomName, now: now) ? name : nil
+    }
+    return DeliveryReport(live: counts.live, push: counts.away, waiting: counts.waiting, quiet: quiet.sorted())
+  }
+}

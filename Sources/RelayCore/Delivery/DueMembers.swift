@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayHub
+
+/// Members with undecided messages, in the order in which they are decided.
+///
+/// Rooms take turns: a large room does not delay the members of the others. The hub adds a member once until the member
+/// is decided, so there are at most as many entries as members in memory.
+struct DueMembers {
+  package struct Member: Equatable {
+    package let room: RoomHandle
+    package let user: UserHandle
+  }
+
+  private var rooms: [RoomHandle: Line<UserHandle>] = [:]
+  /// Each room with a member, once.
+  private var turns = Line<RoomHandle>()
+
+  package var isEmpty: Bool { turns.isEmpty }
+
+  package mutating func append(_ user: UserHandle, of room: RoomHandle) {
+    if rooms[room] == nil { turns.append(room) }
+    rooms[room, default: Line()].append(user)
+  }
+
+  /// Removes and returns the next member; nil: none is due.
+  package mutating func next() -> Member? {
+    guard let room = turns.removeFirst(), let user = rooms[room]?.removeFirst() else { return nil }
+    if rooms[room]?.isEmpty == true { rooms[room] = nil } else { turns.append(room) }
+    return Member(room: room, user: user)
+  }
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+import Logging
+package import RelayGateways
+import RelayIdentity
+package import RelayProtocol
+import RelayStore
+
+/// The gateways that take pushes.
+package struct Gateways: Sendable {
+  package let simulator: SimulatedGateway
+  package let apple: AppleGateway?
+  package let webPush: WebPushGateway?
+  package let http: HTTPGateway?
+
+  /// Only the simulated gateway, for tests.
+  package init(_ simulator: SimulatedGateway) {
+    (self.simulator, apple, webPush, http) = (simulator, nil, nil, nil)
+  }
+
+  package init(
+    simulator: SimulatedGateway, apple: AppleGateway, webPush: WebPushGateway, http: HTTPGateway
+  ) {
+    (self.simulator, self.apple, self.webPush, self.http) = (simulator, apple, webPush, http)
+  }
+
+  /// Each gateway by the platform of its devices.
+  package var byPlatform: [Platform: any Gateway] {
+    let gateways: [Platform: (any Gateway)?] = [.simulator: simulator, .apns: apple, .webpush: webPush, .http: http]
+    return gateways.compactMapValues { $0 }
+  }
+
+  /// Applies new settings.
+  package func use(_ settings: Relay.Settings) {
+    apple?.serve(settings.appleApps)
+    webPush?.serve(settings.webPushKey, to: settings.pushServices)
+    http?.serve(settings.gatewayApps)
+  }
+
+  /// Closes the connections. Pushes under way may still get an answer.
+  package func close() {
+    apple?.close()
+    webPush?.close()
+    http?.close()
+  }
+}

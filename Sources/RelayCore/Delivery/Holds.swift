@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayDelivery
+import RelayHub
+package import RelayProtocol
+import RelayPush
+import RelayStore
+
+/// Pushes that are decided again, because a fact has changed or a hold is over.
+///
+/// The state is private. ``Deliveries`` creates one object, and the methods run on the relay's thread.
+package final class Holds {
+  /// The users whose pushes are being decided again. The value is true if a fact has changed since that began.
+  private var reconsidered: [UserID: Bool] = [:]
+  private var isEnding = false
+  private var areMoreOver = false
+  /// The time at which ``endDue(on:)`` ends holds. Is `nil` when no hold is known.
+  package private(set) var alarm: Timestamp?
+  private var releases = Releases()
+
+  /// True if pushes are being decided again. Tests wait until they are not.
+  var isBusy: Bool { isEnding || !reconsidered.isEmpty }
+
+  // MARK: By time
+
+  /// Sets the alarm: a hold ends at this time at the latest.
+  func expectEnd(by time: Timestamp, on relay: isolated Relay) {
+    if let alarm, alarm <= time { return }
+    alarm = time
+    relay.deliveries.armAlarm(on: relay)
+  }
+
+  /// Keeps the length of the waits when the wall clock is set.
+  package func move(by step: Duration) { releases.move(by: step) }
+
+  /// The users in one read, and the users among them that are decided at the same time.
+  private static let pageSize = 256
+  private static let maxAtOnce = 16
+
+  /// Ends holds if the alarm is due.
+  func endDue(on relay: isolated Relay) {
+    if let alarm, alarm <= relay.hub.now { end(on: relay) }
+  }
+
+  /// Decides again the pushes that are due, and sets the alarm for the next ones.
+  package func end(on relay: isolated Relay) {
+    alarm = nil
+    relay.deliveries.armAlarm(on: relay)
+    guard !isEnding else {
+      areMoreOver = true
+      return
+    }
+    isEnding = true
+    Task {
+      defer {
+        isEnding = false
+        // A push that became due meanwhile may have been stored behind the page that was read.
+        if areMoreOver {
+          areMoreOver = false
+          end(on: relay)
+        }
+      }
+      do {
+        let now = relay.hub.now
+        let users = try await relay.store.read { try $0.queue.heldUsers(dueBy: now, limit: Self.pageSize) }
+        try await decideAgain(users, on: relay)
+        if users.count < Self.pageSize { releases.forget(by: now, except: Set(users)) }
+        let next = [try await relay.store.read { try $0.queue.nextHeldDue() }, releases.nextEnd].compactMap { $0 }.min()
+        // If some are due still, other work has its turn first.
+        if let next { expectEnd(by: max(next, relay.hub.now + .milliseconds(10)), on: relay) }
+      } catch {
+        _ = relay.requestError(error)  // logs the failure
+        expectEnd(by: relay.hub.now + Relay.storePause, on: relay)
+      }
+    }
+  }
+
+  private func decideAgain(_ users: [UserID], on relay: isolated Relay) async throws {
+    try await withThrowingTaskGroup(of: Void.self) { tasks in
+      for (index, user) in users.enumerated() {
+        if index >= Self.maxAtOnce { try await tasks.next() }
+        tasks.addImmediateTask { try await self.decideAgain(user, on: relay) }
+      }
+      try await tasks.waitForAll()
+    }
+  }
+
+  /// Decides the pushes of one user again. Rows of the user that cannot be read do not stop other users. Throws only when
+  /// the store fails as a whole.
+  func decideAgain(_ user: UserID, on relay: isolated Relay) async throws {
+    do {
+      let handle = try await relay.people.retain(user, on: relay)
+      defer { relay.hub.release(handle) }
+      try await decideAgain(handle, user, on: relay)
+    } catch StoreError.damaged(let reason) {
+      relay.diagnostics.logFailure(of: .damaged(reason: reason))
+      let later = relay.hub.now + Self.damagedPause
+      try await relay.store.write { try $0.queue.postponeHeld(of: user, to: later) }
+    }
+  }
+
+  /// The pause before pushes that cannot be read are read again.
+  private static let damagedPause = Duration.seconds(60)
+
+  // MARK: At the start
+
+  /// Decides again the pushes of users about whom a fact has changed, because an earlier run may have stopped before it
+  /// did. Runs before any push is sent. Held jobs are left to ``end(on:)``.
+  func review(on relay: isolated Relay) async {
+    var last: UserID?
+    while relay.stage != .stopping {
+      do {
+        let users = try await relay.store.read { [last] in try $0.queue.changedUsers(after: last, limit: Self.pageSize)
+        }
+        guard !users.isEmpty else { return }
+        try await decideAgain(users, on: relay)
+        last = users.last
+      } catch {
+        _ = relay.requestError(error)  // logs the failure
+        try? await Task.sleep(for: Relay.storePause)
+      }
+    }
+  }
+
+  // MARK: Because a fact has changed
+
+  /// Decides the pushes of a user again who may not be in memory.
+  func reconsider(_ user: UserID, on relay: isolated Relay) {
+    Task {
+      do {
+        try await decideAgain(user, on: relay)
+      } catch {
+        // Until the store works again: the change is reported only once.
+        _ = relay.requestError(error)
+        try? await Task.sleep(for: Relay.storePause)
+        if relay.stage != .stopping { reconsider(user, on: relay) }
+      }
+    }
+  }
+
+  /// Decides the pushes of a user again that are held or not sent yet.
+  func reconsider(_ user: UserHandle, on relay: isolated Relay) {
+    guard let name = relay.hub.name(of: user) else { return }
+    relay.hub.retain(user)
+    Task {
+      defer { relay.hub.release(user) }
+      do {
+        try await decideAgain(user, name, on: relay)
+      } catch StoreError.damaged(let reason) {
+        relay.diagnostics.logFailure(of: .damaged(reason: reason))
+      } catch {
+        // As above.
+        _ = relay.requestError(error)
+        try? await Task.sleep(for: Relay.storePause)
+        if relay.stage != .stopping { reconsider(user, on: relay) }
+      }
+    }
+  }
+
+  /// Decides the pushes of each user in one task at a time. If a fact changes meanwhile, that task begins again: the
+  /// facts that it has read may be older than the change.
+  private func decideAgain(_ user: UserHandle, _ name: UserID, on relay: isolated Relay) async throws {
+    guard reconsidered.updateValue(true, forKey: name) == nil else { return }
+    var rounds = 0
+    do {
+      while reconsidered[name] == true {
+        reconsidered[name] = false
+        rounds += 1
+        let isDone = try await decideOnce(user, name, merges: rounds < Self.maxRounds, on: relay)
+        if !isDone { reconsidered[name] = true }
+      }
+      reconsidered[name] = nil
+    } catch {
+      // Other callers rely on this task.
+      if reconsidered.removeValue(forKey: name) == true, relay.stage != .stopping { reconsider(user, on: relay) }
+      throw error
+    }
+  }
+
+  /// After so many rounds in which jobs change as fast as they are decided, each push is sent by itself.
+  private static let maxRounds = 4
+
+  /// - Returns: False if a push was to become part of a digest and has changed meanwhile: the rest of the digest is held
+  ///   still.
+  private func decideOnce(_ user: UserHandle, _ name: UserID, merges: Bool, on relay: isolated Relay) async throws
+    -> Bool
+  {
+    var isDone = true
+    var page: Int64?
+    let released = releases.begin(of: name, now: relay.hub.now)
+    var planner = HoldPlanner(
+      policy: relay.settings.policy, apps: relay.settings.apps.entitlements, released: released, merges: merges)
+    repeat {
+      let (jobs, next) = try await relay.store.read { [page] in
+        try $0.queue.openJobs(of: name, before: page, limit: DecisionBounds.maxSlice)
+      }
+      page = next
+      let now = relay.hub.now
+      let pushes = jobs.compactMap { OpenPush($0) }
+      let recipient = holdRecipient(user, name, of: pushes, now: now, on: relay)
+      let plan = planner.release(pushes, of: recipient, isLast: page == nil, now: now)
+      for room in plan.pings { if let room = relay.hub.room(room) { relay.hub.ping(user, in: room) } }
+      if try await !save(plan.decisions, on: relay) { isDone = false }
+      // After the store has the decisions, so that the next reader finds them.
+      if let end = plan.nextEnd { expectEnd(by: end, on: relay) }
+      if plan.hasReleases { relay.worker.wake() }
+    } while page != nil
+    releases.set(name, since: released, until: planner.waitsEnd)
+    return isDone || !merges
+  }
+
+  private func holdRecipient(
+    _ user: UserHandle, _ name: UserID, of pushes: [OpenPush], now: Timestamp, on relay: isolated Relay
+  ) -> HoldRecipient {
+    let recipient = relay.people.recipient(user)
+    var rooms: [RoomID: RoomMember] = [:]
+    for room in Set(pushes.map(\.room)) where !room.isNotifications {
+      if let handle = relay.hub.room(room) { rooms[room] = relay.hub.member(user, of: handle).map(RoomMember.init) }
+    }
+    return HoldRecipient(name, recipient, quiet: relay.deliveries.quiet(of: recipient, at: now), rooms: rooms)
+  }
+
+  /// Stores the decisions in their order and in slices, so that no message waits long for them. If the relay is stopped
+  /// between two slices, the next run decides the rest again: digest heads are released last.
+  /// - Returns: False if a push was neither merged nor sent as decided.
+  private func save(_ decisions: [JobDecision], on relay: isolated Relay) async throws -> Bool {
+    var isDone = true
+    var left = decisions[...]
+    while !left.isEmpty {
+      let slice = left.prefix(DecisionBounds.maxSlice)
+      left = left.dropFirst(slice.count)
+      // On a reader's thread: messages wait for the hub's thread and for the transaction.
+      let rulings = try await relay.store.read { _ in slice.map { ($0.id, JobRuling($0.action), $0.explanation.json) } }
+      let isSliceDone = try await relay.store.write(rows: rulings.count * Self.rowsPerRuling) { transaction in
+        var isDone = true
+        for (id, ruling, explanation) in rulings where try !transaction.queue.rule(id, ruling, explanation: explanation)
+        {
+          switch ruling {
+          case .merge, .push: isDone = false
+          case .hold, .wait, .cancel, .expire: break
+          }
+        }
+        return isDone
+      }
+      if !isSliceDone { isDone = false }
+    }
+    return isDone
+  }
+
+  /// A ruling changes its job, the explanation and the next job of the queue.
+  private static let rowsPerRuling = 3
+}

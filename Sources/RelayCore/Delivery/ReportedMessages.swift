@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayDelivery
+import RelayHub
+import RelayJSON
+import RelayProtocol
+import RelayStore
+
+/// The messages that are reported on, while their rooms are in memory.
+struct ReportedMessages {
+  private struct Report {
+    let message: MessageTraits
+    var told: [UserID: DeliveryState] = [:]
+    var plan: Plan?
+  }
+
+  /// The recipients who hid their presence from the sender when the message was sent. The relay reports on them at this
+  /// time, whatever became of the push.
+  private struct Plan {
+    let users: Set<UserHandle>
+    var time: Timestamp
+  }
+
+  /// A planned report in the order of time. Its message may have no plan any more.
+  private struct Entry {
+    let room: RoomHandle
+    let seq: Int64
+    var time: Timestamp
+  }
+
+  private var rooms: [RoomHandle: [Int64: Report]] = [:]
+  private var line = Line<Entry>()
+  /// The sum of users in all plans.
+  private(set) var plannedUsers = 0
+  /// The maximum of planned reports; the oldest are given up.
+  static let maxPlans = 16_384
+  /// The maximum of users in all planned reports together; the oldest reports are given up.
+  static let maxPlannedUsers = 262_144
+  /// The maximum of reported messages in one room; the oldest are given up.
+  static let mostInRoom = 256
+
+  /// The time of the next planned report, or an earlier time if that report was given up. Is `nil` when none is planned.
+  var nextPlan: Timestamp? { line.first?.time }
+
+  subscript(room: RoomHandle, seq: Int64) -> MessageTraits? {
+    get { rooms[room]?[seq]?.message }
+    set {
+      cancelPlan(of: seq, in: room)
+      rooms[room, default: [:]][seq] = newValue.map { Report(message: $0) }
+      guard let reports = rooms[room], reports.count > Self.mostInRoom, let oldest = reports.keys.min() else { return }
+      cancelPlan(of: oldest, in: room)
+      rooms[room]?[oldest] = nil
+    }
+  }
+
+  /// The messages of others up to `seq`, whose senders may receive a report about the user.
+  package func messages(in room: RoomHandle, upTo seq: Int64, for user: UserID) -> [Int64] {
+    rooms[room]?.filter { $0.key <= seq && $0.value.message.from != user }.keys.sorted() ?? []
+  }
+
+  /// Records a state about a recipient.
+  /// - Returns: The sender to notify. Is `nil` when the message is not reported on, when the state is the same as before,
+  ///   or when the recipient has received the message.
+  package mutating func record(
+    _ state: DeliveryState, about recipient: UserID, of seq: Int64, in room: RoomHandle
+  ) -> UserID? {
+    guard var report = rooms[room]?[seq], report.told[recipient] != state, report.told[recipient] != .received
+    else { return nil }
+    // A push that replaces the one on the phone is no step back.
+    if report.told[recipient] == .onPhone, state == .pushed { return nil }
+    report.told[recipient] = state
+    rooms[room]?[seq] = report
+    return report.message.from
+  }
+
+  package mutating func forget(_ room: RoomHandle) {
+    guard let reports = rooms.removeValue(forKey: room) else { return }
+    for report in reports.values { plannedUsers -= report.plan?.users.count ?? 0 }
+  }
+
+  // MARK: Hidden recipients
+
+  /// Plans the report on recipients who hide their presence. The message is one that is reported on.
+  ///
+  /// The delay is the same for all messages. A message of the past, after a restart, waits for those before it.
+  /// - Parameter users: May be empty. With more than ``maxPlannedUsers`` nothing is planned.
+  package mutating func plan(_ seq: Int64, in room: RoomHandle, of users: Set<UserHandle>, at time: Timestamp) {
+    guard rooms[room]?[seq] != nil, users.count <= Self.maxPlannedUsers else { return }
+    cancelPlan(of: seq, in: room)
+    while plannedUsers + users.count > Self.maxPlannedUsers || line.count >= Self.maxPlans {
+      guard let oldest = line.removeFirst() else { break }
+      if rooms[oldest.room]?[oldest.seq]?.plan?.time == oldest.time { cancelPlan(of: oldest.seq, in: oldest.room) }
+    }
+    let time = max(time, line.last?.time ?? time)
+    rooms[room]?[seq]?.plan = Plan(users: users, time: time)
+    plannedUsers += users.count
+    if !users.isEmpty { line.append(Entry(room: room, seq: seq, time: time)) }
+  }
+
+  mutating func cancelPlan(of seq: Int64, in room: RoomHandle) {
+    guard let plan = rooms[room]?[seq]?.plan else { return }
+    plannedUsers -= plan.users.count
+    rooms[room]?[seq]?.plan = nil
+  }
+
+  /// True if a planned report about the user is still due, and false if the message has a plan without the user. Is
+  /// `nil` when the message has no plan, or when its time is over.
+  package func isPlanned(_ user: UserHandle, of seq: Int64, in room: RoomHandle, at now: Timestamp) -> Bool? {
+    guard let plan = rooms[room]?[seq]?.plan, now < plan.time else { return nil }
+    return plan.users.contains(user)
+  }
+
+  /// Takes the planned reports that are due, in their order. A report that was given up is not among them.
+  mutating func takePlanned(by now: Timestamp) -> [(room: RoomHandle, seq: Int64, users: Set<UserHandle>)] {
+    var due: [(room: RoomHandle, seq: Int64, users: Set<UserHandle>)] = []
+    while let entry = line.first, entry.time <= now {
+      line.removeFirst()
+      guard let plan = rooms[entry.room]?[entry.seq]?.plan, plan.time == entry.time else { continue }
+      due.append((entry.room, entry.seq, plan.users))
+      cancelPlan(of: entry.seq, in: entry.room)
+    }
+    return due
+  }
+
+  /// The wall clock was set: planned reports are due after the same time as before.
+  mutating func movePlans(by step: Duration) {
+    line = Line(
+      line.elements.map { entry in
+        var entry = entry
+        entry.time = entry.time + step
+        return entry
+      })
+    for (room, reports) in rooms {
+      for (seq, report) in reports where report.plan != nil {
+        rooms[room]?[seq]?.plan?.time = (report.plan?.time ?? Timestamp(rawValue: 0)) + step
+      }
+    }
+  }
+}

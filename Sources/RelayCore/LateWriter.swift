@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayHub
+package import RelayProtocol
+import RelayPush
+package import RelayStore
+
+/// Writes values that no request waits for: marks, cursors, names, rights.
+///
+/// It keeps the newest value of each kind, and tries until the store takes it. A full disk delays marks and cursors, but
+/// loses none. The state is private, and the methods run on the relay's thread.
+package final class LateWriter {
+  private var writes = LateWrites()
+  /// The next attempt for the values that the store has refused.
+  private var retry: Task<Void, Never>?
+
+  /// True if the value is not stored yet.
+  package func contains(_ write: LateWrite) -> Bool { writes.contains(write) }
+
+  package func save(_ write: LateWrite, on relay: isolated Relay, _ work: @escaping LateWrites.Work) {
+    let (number, isFirst) = writes.begin(write, work)
+    if isFirst, let room = write.room { relay.rooms.pin(room) }
+    if isFirst, let user = write.user.flatMap(relay.hub.user) { relay.hub.retain(user) }
+    submit(write, number, work, on: relay)
+  }
+
+  /// Submits the refused values at once, because the relay stops.
+  package func flush(on relay: isolated Relay) {
+    retry?.cancel()
+    submitFailed(on: relay)
+  }
+
+  private func submit(_ write: LateWrite, _ number: Int, _ work: @escaping LateWrites.Work, on relay: isolated Relay) {
+    relay.store.submit(work, isUrgent: false) { [relay] result in
+      relay.assumeIsolated { $0.late.conclude(write, number, result, on: $0) }
+    }
+  }
+
+  private func conclude(_ write: LateWrite, _ number: Int, _ result: Result<Void, StoreError>, on relay: isolated Relay)
+  {
+    if case .failure(let error) = result {
+      relay.diagnostics.logFailure(of: error)
+      if case .unavailable = error {
+        writes.fail(write, number)
+        retry(after: Relay.storePause, on: relay)
+        return
+      }
+    }
+    guard writes.end(write, number) else { return }
+    if let room = write.room { relay.rooms.unpin(room, on: relay) }
+    if let user = write.user.flatMap(relay.hub.user) { relay.hub.release(user) }
+  }
+
+  private func retry(after pause: Duration, on relay: isolated Relay) {
+    guard retry == nil else { return }
+    retry = Task {
+      try? await Task.sleep(for: pause)
+      retry = nil
+      submitFailed(on: relay)
+    }
+  }
+
+  private func submitFailed(on relay: isolated Relay) {
+    for (write, number, work) in writes.takeFailed() { submit(write, number, work, on: relay) }
+  }
+}
+
+/// The values that are written late.
+extension LateWriter {
+  func saveMarks(_ room: RoomHandle, _ user: UserHandle, read: Int64, received: Int64, on relay: isolated Relay) {
+    guard let room = relay.hub.name(of: room), let user = relay.hub.name(of: user) else { return }
+    save(.marks(room, user), on: relay) { [worker = relay.worker] in
+      if try $0.updates.storeBadges(of: user, reading: room, upTo: read) { worker.wake() }
+      try $0.rooms.mark(room, user, read: read, received: received)
+      _ = try $0.queue.cancel(room, user, upTo: read, reason: "read")
+      if received > read { _ = try $0.queue.cancel(room, user, upTo: received, sparesCalls: true, reason: "received") }
+    }
+  }
+
+  func saveCursor(_ seq: Int64, of room: RoomHandle, on relay: isolated Relay) {
+    guard let room = relay.hub.name(of: room) else { return }
+    save(.cursor(room), on: relay) { try $0.rooms.advanceCursor(room, to: seq) }
+  }
+
+  func saveLastSeen(_ time: Timestamp, of user: UserID, on relay: isolated Relay) {
+    save(.lastSeen(user), on: relay) { try $0.people.touch(user, lastSeen: time) }
+  }
+
+  func saveProfile(_ user: User, on relay: isolated Relay) {
+    save(.profile(user.id), on: relay) { try $0.people.rename(user) }
+  }
+}
+
+/// The kind of a value that is written late. The relay keeps one newest value of each.
+package enum LateWrite: Hashable {
+  case marks(RoomID, UserID)
+  case cursor(RoomID)
+  case lastSeen(UserID)
+  case profile(UserID)
+  /// The rooms in which the newest token of a user does not give `join`.
+  case withdrawn(UserID)
+  /// The claim `rooms` of the newest token of a user.
+  case grants(UserID)
+
+  /// The room that has to stay in memory, where the value is known, until it is stored.
+  package var room: RoomID? {
+    switch self {
+    case .marks(let room, _), .cursor(let room): room
+    case .lastSeen, .profile, .withdrawn, .grants: nil
+    }
+  }
+
+  /// The user who has to stay in memory, where the value is known, until it is stored.
+  package var user: UserID? { if case .withdrawn(let user) = self { user } else { nil } }
+}
+
+/// The late writes that are not on disk yet; at most one of a kind for each member, room and user.
+package struct LateWrites {
+  package typealias Work = @Sendable (Transaction) throws -> Void
+
+  private struct Entry {
+    let number: Int
+    let work: Work
+    var hasFailed = false
+  }
+
+  private var entries: [LateWrite: Entry] = [:]
+  private var newest = 0
+
+  /// Returns the number of this value, and true if no other value of its kind is on its way.
+  package mutating func begin(_ write: LateWrite, _ work: @escaping Work) -> (number: Int, isFirst: Bool) {
+    newest += 1
+    let before = entries.updateValue(Entry(number: newest, work: work), forKey: write)
+    return (newest, before == nil)
+  }
+
+  /// True if the value is not stored yet.
+  package func contains(_ write: LateWrite) -> Bool { entries[write] != nil }
+
+  /// Forgets a value that is stored or never will be. Returns false if a newer one is on its way, or was.
+  package mutating func end(_ write: LateWrite, _ number: Int) -> Bool {
+    guard entries[write]?.number == number else { return false }
+    entries[write] = nil
+    return true
+  }
+
+  /// Keeps a value for another attempt, unless a newer one is on its way.
+  package mutating func fail(_ write: LateWrite, _ number: Int) {
+    guard entries[write]?.number == number else { return }
+    entries[write]?.hasFailed = true
+  }
+
+  /// Returns the values for another attempt.
+  mutating func takeFailed() -> [(write: LateWrite, number: Int, work: Work)] {
+    entries.compactMap { write, entry in
+      guard entry.hasFailed else { return nil }
+      entries[write]?.hasFailed = false
+      return (write, entry.number, entry.work)
+    }
+  }
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayDelivery
+package import RelayHub
+import RelayJSON
+package import RelayProtocol
+import RelayPush
+package import RelayStore
+
+/// Messages that are edited or deleted after they were sent.
+extension Relay {
+  /// Gives the sender's message another body.
+  package func edit(
+    _ seq: Int64, body: [UInt8], in room: RoomID, _ handle: RoomHandle, by sender: UserID, cause: SessionHandle?
+  ) async throws {
+    let now = hub.now
+    let hasPreview = rooms.policy(of: room, on: self).hasPreview
+    rooms.pin(room)
+    let edited = try await commit(rows: changeRows(of: handle)) {
+      try $0.messages.edit(room, seq, by: sender, at: now, body: body, isTold: hasPreview)
+    } then: { relay, edited in
+      defer { relay.rooms.unpin(room, on: relay) }
+      guard let edited = try? edited.get(), edited.isChanged else { return }
+      relay.show("edited", seq, at: now, body: body, in: room, handle, cause, edited)
+    }
+    guard try check(edited, isBy: sender) else { throw noMessage }  // it was deleted
+  }
+
+  /// Takes a message back: its place stays, and nobody is pushed to for it any more.
+  /// - Parameter sender: Who must have sent it; nil: whoever did.
+  package func delete(
+    _ seq: Int64, in room: RoomID, _ handle: RoomHandle, by sender: UserID?, cause: SessionHandle?
+  ) async throws {
+    let now = hub.now
+    rooms.pin(room)
+    let deleted = try await commit(rows: changeRows(of: handle)) {
+      try $0.messages.delete(room, seq, by: sender, at: now)
+    } then: { relay, deleted in
+      defer { relay.rooms.unpin(room, on: relay) }
+      guard let deleted = try? deleted.get(), deleted.isChanged else { return }
+      relay.deliveries.deleted(seq, from: deleted.from, in: handle, on: relay)
+      relay.show("deleted", seq, at: now, body: nil, in: room, handle, cause, deleted)
+    }
+    _ = try check(deleted, isBy: sender)  // false where it was deleted before
+  }
+
+  /// The rows that an edit or a deletion writes at most: the message, and the first updates of phones.
+  private func changeRows(of room: RoomHandle) -> Int {
+    hub.pushes(room) ? 1 + UpdateQueue.maxUpdatesWithChange : 1
+  }
+
+  /// Stores `work`, and calls `apply` in the completion of the commit: before what was committed later is shown.
+  package func commit<T: Sendable>(
+    rows: Int = 1,
+    _ work: @escaping @Sendable (Transaction) throws -> T,
+    then apply: @escaping @Sendable (isolated Relay, Result<T, StoreError>) -> Void
+  ) async throws(StoreError) -> T {
+    let result = await withCheckedContinuation { continuation in
+      store.submit(work, rows: rows) { [self] result in
+        assumeIsolated { apply($0, result) }
+        continuation.resume(returning: result)
+      }
+    }
+    return try result.get()
+  }
+
+  private var noMessage: RequestError { RequestError(.notFound, "there is no such message", at: "/seq") }
+
+  /// - Returns: Whether anything was changed.
+  private func check(_ edited: Edited?, isBy sender: UserID?) throws(RequestError) -> Bool {
+    guard let edited else { throw noMessage }
+    guard sender == nil || edited.from == sender else {
+      throw RequestError(.forbidden, "somebody else sent this message", at: "/seq")
+    }
+    return edited.isChanged
+  }
+
+  private func show(
+    _ event: String, _ seq: Int64, at time: Timestamp, body: [UInt8]?, in room: RoomID, _ handle: RoomHandle,
+    _ cause: SessionHandle?, _ edited: Edited
+  ) {
+    // Phones that show the message get an update.
+    worker.wake()
+    // A user who joins meanwhile gets the message as it is now.
+    rooms.countEdit(of: handle, newest: edited.newest)
+    hub.trim(handle, before: seq + 1)
+    hub.tell(Replies.change(event, seq, at: time, body: body, in: room), in: handle, cause: cause)
+  }
+}

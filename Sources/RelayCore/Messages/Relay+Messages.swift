@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayDelivery
+import RelayGateways
+package import RelayHub
+import RelayJSON
+package import RelayProtocol
+import RelayPush
+package import RelayStore
+
+/// The result of sending a message.
+package struct SentMessage: Sendable {
+  package var stored: Appended
+  /// Is `nil` for a duplicate, and in a room that pushes nothing.
+  package var delivery: DeliveryReport?
+}
+
+/// Sending messages: accept, store in one transaction with the push jobs, show.
+extension Relay {
+  /// Sends a message of a session, and replies when it is on disk and shown.
+  package func send(_ message: HubSend) {
+    guard let room = hub.name(of: message.room), let sender = hub.name(of: message.user) else {
+      hub.finish(message.session, with: refusal(message.id, requestError(HubRefusal.gone)))
+      return
+    }
+    let isStored = rooms.policy(of: message.room)?.isStored ?? true
+    var draft = MessageDraft(room: room, from: User(id: sender), time: hub.now, body: message.body, key: message.key)
+    let rights = access.rights(of: message.session, in: room, on: self)
+    do {
+      if let fields = message.fields {
+        try draft.read(fields, rights: rights, newest: hub.position(of: message.room)?.seq ?? 0, isStored: isStored)
+        if let push = draft.push { try check(push, from: sender, to: room) }
+      }
+      guard isStored else {
+        let stored = try show(draft, from: message.session, in: message.room)
+        return reply(to: message, room, .success(SentMessage(stored: stored)))
+      }
+    } catch {
+      return reply(to: message, room, .failure(error))
+    }
+    append(draft, from: message.session, in: message.room, showsPresence: rights.contains(.presence)) {
+      $0.reply(to: message, room, $1.mapError { $0 })
+    }
+  }
+
+  /// Throws if a push does not go with the room, names no category of the registry, or would not fit into a payload for
+  /// each member of the room.
+  package func check(_ push: PushRequest, from sender: UserID, to room: RoomID) throws(RequestError) {
+    try push.check(in: responses.categories.registry)
+    try push.check(
+      sender: sender, room: room, hasPreview: rooms.policy(of: room, on: self).hasPreview,
+      largest: settings.webPushKey == nil ? Push.largestPayload : WebPushGateway.largestPayload)
+  }
+
+  private func reply(to message: HubSend, _ room: RoomID, _ result: Result<SentMessage, any Error>) {
+    switch result {
+    case .success(let sent):
+      let reply =
+        message.id == nil
+        ? []
+        : JSONWriter.object {
+          $0["type"] = "ok"
+          $0.raw("id", message.id)
+          Replies.sent(sent, in: room)(&$0)
+        }
+      hub.finish(message.session, with: reply)
+    case .failure(let error):
+      let error = requestError(error)
+      diagnostics.logRefusal(of: message, error)
+      hub.finish(message.session, with: refusal(message.id, error))
+    }
+  }
+
+  /// Sends a message, and returns when it is on disk, if the room is stored, and shown.
+  func post(_ draft: MessageDraft, in room: RoomHandle, showsPresence: Bool = true) async throws -> SentMessage {
+    guard rooms.policy(of: draft.room, on: self).isStored else {
+      return SentMessage(stored: try show(draft, from: nil, in: room))
+    }
+    return try await withCheckedContinuation { continuation in
+      append(draft, from: nil, in: room, showsPresence: showsPresence) { continuation.resume(returning: $1) }
+    }.get()
+  }
+
+  /// Shows a message in a room that keeps nothing, unless its key was used before. Sessions send messages that are only
+  /// a body without the relay: the hub shows them.
+  private func show(
+    _ draft: MessageDraft, from session: SessionHandle?, in room: RoomHandle
+  ) throws(HubRefusal) -> Appended {
+    guard let epoch = hub.position(of: room)?.epoch else { throw .gone }
+    let key = draft.key.map { LiveKeys.Key(room: room, user: draft.from.id, key: $0) }
+    let now = hub.now
+    if let key, let first = rooms.firstMessage(for: key, at: now) {
+      return Appended(seq: first.seq, time: first.time, epoch: epoch, isDuplicate: true)
+    }
+    guard let sent = hub.publish(draft.shown(without: session), in: room) else { throw .gone }
+    if let key { rooms.remember(key, seq: sent.seq, time: sent.time, at: now) }
+    return Appended(seq: sent.seq, time: sent.time, epoch: epoch)
+  }
+
+  /// Stores a message with the pushes that are known at once, shows it, and then calls `reply`.
+  /// - Parameters:
+  ///   - session: The session that sends the message and does not receive it.
+  ///   - showsPresence: True if the sender may see presence in the room.
+  private func append(
+    _ draft: MessageDraft, from session: SessionHandle?, in handle: RoomHandle, showsPresence: Bool,
+    then reply: @escaping @Sendable (isolated Relay, Result<SentMessage, StoreError>) -> Void
+  ) {
+    let accepted = ContinuousClock.now
+    let now = hub.now
+    let room = draft.room
+    let traits = draft.traits
+    let isAsked = traits.push.isAsked
+    let isCall = traits.push.kind == .call
+    let isReported = draft.reports && showsPresence
+    let away =
+      isAsked
+      ? hub.away(in: handle, sender: draft.from.id, rings: isCall, isReported: isReported)
+      : (users: [], needsWait: false)
+    // The store may commit a join before this message. The new member's push is then decided after the commit.
+    let needsWait = away.needsWait || isAsked && rooms.isBeingJoined(room)
+    let delivery = deliveries.deliveryReport(
+      of: traits, in: handle, room, showsPresence: showsPresence, on: self)
+    let ticket = deliveries.begin(for: away.users, in: handle, on: self)
+    let plan = ticket.isDecided ? deliveries.plan(traits, at: now, for: away.users, in: room, on: self) : Plan()
+    let isWaitedFor = needsWait || !ticket.isDecided
+    var draft = draft
+    draft.time = now
+    draft.isCounted = isAsked
+    draft.silenced = delivery?.quiet ?? []
+    draft.cursorFollows = !isWaitedFor
+    draft.retention = rooms.policy(of: handle)?.history ?? .everything
+    rooms.pin(room)
+    let stored: @Sendable (Result<Appended, StoreError>) -> Void = { [self, draft] result in
+      assumeIsolated { relay in
+        defer { relay.rooms.unpin(room, on: relay) }
+        if case .success(let stored) = result, !stored.isDuplicate {
+          relay.deliveries.stored(
+            stored.seq, traits, at: stored.time, in: handle, waits: isWaitedFor, isReported: isReported, on: relay)
+          var shown = draft.shown(without: session, decided: ticket.isDecided ? away.users : [])
+          // The members that this message would have been decided for at once become due at once.
+          shown.isDueNow = !ticket.isDecided && (isCall || isReported)
+          relay.hub.publish(shown, seq: stored.seq, time: stored.time, in: handle)
+        }
+        relay.deliveries.end(ticket)
+        reply(relay, result.map { SentMessage(stored: $0, delivery: $0.isDuplicate ? nil : delivery) })
+        guard case .success(let stored) = result else { return }
+        relay.diagnostics.tally.countAcknowledgement(after: ContinuousClock.now - accepted)
+        // After the reply, as for a push that the gateway answers.
+        guard !stored.isDuplicate else { return }
+        relay.deliveries.conclude(plan, stored.seq, in: handle, on: relay)
+        guard let sender = relay.hub.user(traits.from) else { return }
+        if let answered = stored.response?.response.message.seq {
+          // A response to a notification reads no more than its message. Badges may change with it.
+          relay.hub.setRead(answered, sender, in: handle)
+          relay.worker.wake()
+        } else {
+          // A sender has read the messages before.
+          relay.deliveries.reportReceived(handle, sender, upTo: stored.seq, on: relay)
+        }
+      }
+    }
+    guard !plan.pushes.isEmpty else { return store.append(draft, completion: stored) }
+    store.submit(
+      { [draft] transaction in
+        var draft = draft
+        draft.jobs = plan.pushes.map(JobDraft.init)
+        return try transaction.messages.append(draft)
+      }, rows: 1 + plan.pushes.count + draft.silenced.count, completion: stored)
+  }
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayProtocol
+
+/// The order of changes of users, for reads that take longer than a turn: a read begins again if a user changed meanwhile.
+struct ChangeOrder {
+  /// Reads under way.
+  private var reads = 0
+  /// The number of the newest change.
+  package private(set) var newest = 0
+  /// The newest change of each user, while there are reads.
+  private var changed: [UserID: Int] = [:]
+  /// The relay has forgotten which users the changes up to this one were about.
+  private var forgotten = 0
+
+  /// The maximum of users in ``changed``. After that many, all users count as changed.
+  static let maxChanged = 10_000
+
+  var isRead: Bool { reads > 0 }
+
+  /// - Returns: The newest change, for ``hasChanged(_:since:)``.
+  mutating func beginReading() -> Int {
+    reads += 1
+    return newest
+  }
+
+  mutating func endReading() {
+    reads -= 1
+    if reads == 0 { changed = [:] }
+  }
+
+  package mutating func note(_ user: UserID) {
+    newest += 1
+    guard reads > 0 else { return }
+    if changed.count >= Self.maxChanged {
+      changed = [:]
+      forgotten = newest
+    }
+    changed[user] = newest
+  }
+
+  /// True if the user may have changed. After ``maxChanged`` users it is also true for a user who has not.
+  package func hasChanged(_ user: UserID, since: Int) -> Bool {
+    changed[user].map { $0 > since } ?? false || since < forgotten
+  }
+}

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+package import RelayHub
+import RelayIdentity
+import RelayJSON
+package import RelayProtocol
+import RelayStore
+
+/// The presence of users, as others may see it.
+extension People {
+  /// The users who share a room with a viewer in which the viewer may see presence.
+  package struct Relatives {
+    package let users: Set<UserID>
+    /// True if rooms in memory were looked at as well, because the viewer may not see presence in each of them.
+    package let isJudged: Bool
+  }
+
+  /// The maximum of users in one request.
+  static let maxNames = 256
+  /// Names that cost as much as one request: the store looks for rooms that are shared with each of them.
+  static let namesPerRequest = 32
+
+  /// The users' entries as the caller may see them. Throws `forbidden` for a user who shares no room with the caller, unless
+  /// the token permits to watch that user.
+  package func entries(of users: [UserID], for caller: Caller, on relay: isolated Relay) async throws -> [[UInt8]] {
+    let viewer = try caller.viewer(relay.hub)
+    if let viewer { try relay.spend(.request, of: viewer, count: users.count / Self.namesPerRequest) }
+    let handles = try await retain(users, on: relay)
+    defer { handles.forEach(relay.hub.release) }
+    guard let viewer, let permissions = relay.access.permissions(of: caller, on: relay) else {
+      return handles.map { relay.hub.entry(of: $0, seenBy: nil, isRelated: true) ?? [] }
+    }
+    let relatives = try await relatives(of: viewer, permissions, among: users, on: relay)
+    return try zip(users, handles).map { name, handle in
+      let isSeen = sees(handle, name, by: viewer, relatives, on: relay)
+      if !isSeen { try checkMayWatch(name, permissions, on: relay) }
+      return relay.hub.entry(of: handle, seenBy: viewer, isRelated: isSeen) ?? []
+    }
+  }
+
+  /// Lets a session watch users.
+  /// - Returns: The users' entries.
+  package func watch(
+    _ names: [UserID], from session: SessionHandle, of viewer: UserHandle, on relay: isolated Relay
+  ) async throws -> [[UInt8]] {
+    let tooMany = RequestError(.tooLarge, "one past the limit `watched`", at: "/users")
+    try relay.spend(.request, of: viewer, count: names.count / Self.namesPerRequest)
+    let users = try await retain(names, on: relay)
+    defer { users.forEach(relay.hub.release) }
+    do {
+      try relay.hub.checkMayWatch(session, users)
+    } catch .tooMany {
+      throw tooMany
+    }
+    let permissions = relay.access.permissions(of: session, on: relay)
+    let relatives = try await steadyRelatives(of: viewer, permissions, among: names, on: relay)
+    for (name, handle) in zip(names, users) where !sees(handle, name, by: viewer, relatives, on: relay) {
+      try checkMayWatch(name, permissions, on: relay)
+    }
+    for (name, handle) in zip(names, users) {
+      do {
+        try relay.hub.watch(
+          session, handle, isRelated: relatives.users.contains(name), isJudged: relatives.isJudged)
+      } catch .tooMany {  // another request of the session came first
+        throw tooMany
+      }
+    }
+    return zip(names, users).map { name, handle in
+      relay.hub.entry(
+        of: handle, seenBy: viewer, isRelated: sees(handle, name, by: viewer, relatives, on: relay)) ?? []
+    }
+  }
+
+  // MARK: Relatives
+
+  /// The users among `users` who share a room with `viewer` in which these permissions give ``Rights/presence``.
+  ///
+  /// If every room gives it, this looks at stored rooms alone: the hub knows the rooms in memory.
+  private func relatives(
+    of viewer: UserHandle, _ permissions: Permissions, among users: [UserID], on relay: isolated Relay
+  ) async throws -> Relatives {
+    guard let name = relay.hub.name(of: viewer) else { throw HubRefusal.gone }
+    guard permissions.grants != nil || !relay.settings.rooms.allGive(.presence) else {
+      return Relatives(
+        users: try await relay.store.read { try $0.rooms.relatives(of: name, among: users) }, isJudged: false)
+    }
+    func shows(_ room: RoomID) -> Bool { relay.access.rights(permissions, in: room, on: relay).contains(.presence) }
+    let rooms = try await relay.store.read { try $0.rooms.names(of: name) }.filter(shows)
+    var found = try await relay.store.read { try $0.rooms.members(of: rooms, among: users) }
+    for user in users where !found.contains(user) {
+      guard let other = relay.hub.user(user) else { continue }
+      let shared = relay.hub.rooms(sharedBy: viewer, other).compactMap(relay.hub.name(of:))
+      if shared.contains(where: shows) { found.insert(user) }
+    }
+    return Relatives(users: found, isJudged: true)
+  }
+
+  /// The same, and no user of them has joined or left a room during the read.
+  private func steadyRelatives(
+    of viewer: UserHandle, _ permissions: Permissions, among users: [UserID], on relay: isolated Relay
+  ) async throws -> Relatives {
+    _ = beginReading()
+    defer { endReading() }
+    for _ in 0..<Self.maxReads {
+      let since = newestChange
+      let relatives = try await relatives(of: viewer, permissions, among: users, on: relay)
+      let names = [relay.hub.name(of: viewer)].compactMap { $0 } + users
+      if !names.contains(where: { hasChanged($0, since: since) }) { return relatives }
+    }
+    throw RequestError(.unavailable, "what was asked for changes too fast", retryAfter: .seconds(1))
+  }
+
+  /// The maximum of reads of something that changes.
+  private static let maxReads = 20
+
+  /// True if `viewer` sees the user because they share a room.
+  private func sees(
+    _ user: UserHandle, _ name: UserID, by viewer: UserHandle, _ relatives: Relatives, on relay: isolated Relay
+  ) -> Bool {
+    user == viewer || relatives.users.contains(name)
+      || (!relatives.isJudged && relay.hub.sharesRoom(viewer, user))
+  }
+
+  /// True if the token permits to watch a user who shares no room with the viewer.
+  private func mayWatch(_ user: UserID, _ permissions: Permissions, on relay: isolated Relay) -> Bool {
+    relay.settings.isOpen || permissions.mayWatch(user)
+  }
+
+  private func checkMayWatch(_ user: UserID, _ permissions: Permissions, on relay: isolated Relay) throws(RequestError)
+  {
+    guard mayWatch(user, permissions, on: relay) else {
+      throw RequestError(.forbidden, "no room is shared with \(user)", at: "/users")
+    }
+  }
+
+  // MARK: Watches that may have to end
+
+  /// Judges the watches of a user who has joined or left a room, and the watches on that user.
+  func judgeWatches(of user: UserHandle, on relay: isolated Relay) {
+    judge(relay.hub.watches(of: user), on: relay)
+  }
+
+  /// Judges all watches after the settings have changed the rights in rooms.
+  func judgeAllWatches(on relay: isolated Relay) {
+    judge(relay.hub.watches, on: relay)
+  }
+
+  /// Judges the watches of a session after its permissions have changed.
+  func judgeWatches(of session: SessionHandle, _ user: UserHandle, on relay: isolated Relay) {
+    judge(relay.hub.watches(of: user).filter { $0.session == session }, on: relay)
+  }
+
+  private func judge(_ watches: [Watching], on relay: isolated Relay) {
+    for (session, watched) in Dictionary(grouping: watches, by: \.session) {
+      Task { await judge(watched, of: session, on: relay) }
+    }
+  }
+
+  /// Ends the watches of one session that are no longer permitted.
+  private func judge(_ watches: [Watching], of session: SessionHandle, on relay: isolated Relay) async {
+    guard let viewer = watches.first?.viewer else { return }
+    let permissions = relay.access.permissions(of: session, on: relay)
+    let names = watches.map { relay.hub.name(of: $0.user) }
+    let relatives: Relatives
+    do {
+      relatives = try await steadyRelatives(
+        of: viewer, permissions, among: names.compactMap { $0 }, on: relay)
+    } catch {
+      _ = relay.requestError(error)  // logs the failure
+      // Better no Focus than one that is not shared, until the store works again.
+      for watching in watches { relay.hub.relate(watching, isRelated: false, isJudged: true) }
+      try? await Task.sleep(for: Relay.storePause)
+      if relay.stage != .stopping { judgeWatches(of: session, viewer, on: relay) }
+      return
+    }
+    // A token with other rights may have come meanwhile, and been judged by before.
+    guard relay.access.permissions(of: session, on: relay) == permissions else {
+      return judgeWatches(of: session, viewer, on: relay)
+    }
+    for (watching, name) in zip(watches, names) {
+      guard let name else { continue }
+      if sees(watching.user, name, by: viewer, relatives, on: relay) || mayWatch(name, permissions, on: relay) {
+        relay.hub.relate(watching, isRelated: relatives.users.contains(name), isJudged: relatives.isJudged)
+      } else {
+        relay.hub.unwatch(session, watching.user)
+      }
+    }
+  }
+}

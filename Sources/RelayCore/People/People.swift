@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+package import RelayDelivery
+package import RelayHub
+import RelayIdentity
+package import RelayProtocol
+package import RelayStore
+
+/// The users in memory: their facts as recipients, and their changes.
+///
+/// The state is private. The relay creates one object, and the methods run on the relay's thread.
+package final class People {
+  /// Users in memory as recipients. Contains only users about whom something is known that the hub does not hold.
+  private var recipients: [UserHandle: Recipient] = [:]
+  private var order = ChangeOrder()
+
+  /// The facts about a user in memory that are the same for every message.
+  package func recipient(_ user: UserHandle) -> Recipient { recipients[user] ?? Recipient() }
+
+  /// Forgets a user whom the hub has taken out of memory.
+  package func forget(_ user: UserHandle) { recipients[user] = nil }
+
+  /// Replaces the facts that the next change builds on. ``show(_:of:cause:on:)`` applies them.
+  package func set(_ recipient: Recipient, of user: UserHandle) { recipients[user] = recipient }
+
+  /// Forgets a withdrawal of the right `join` when the membership ends or begins again.
+  func forgetWithdrawn(_ user: UserHandle, from room: RoomID) { recipients[user]?.withdrawn.remove(room) }
+
+  // MARK: Into memory
+
+  /// Brings a user into memory until the matching `hub.release`.
+  package func retain(_ user: UserID, on relay: isolated Relay) async throws -> UserHandle {
+    try await retain([user], on: relay)[0]
+  }
+
+  /// Brings users into memory, each until the matching `hub.release`. Reads all missing ones at once.
+  /// - Returns: The users in the order of their names.
+  package func retain(_ users: [UserID], on relay: isolated Relay) async throws -> [UserHandle] {
+    var handles: [UserID: UserHandle] = [:]
+    for user in users where handles[user] == nil {
+      guard let handle = relay.hub.user(user) else { continue }
+      relay.hub.retain(handle)
+      handles[user] = handle
+    }
+    _ = beginReading()
+    defer { endReading() }
+    var missing = Array(Set(users.filter { handles[$0] == nil }))
+    while !missing.isEmpty {
+      let since = order.newest
+      let records: [UserRecord]
+      do {
+        records = try await relay.store.read { [missing] in try $0.people.users(missing) }
+      } catch {
+        handles.values.forEach(relay.hub.release)
+        throw error
+      }
+      let known = Dictionary(uniqueKeysWithValues: records.map { ($0.user.id, $0) })
+      // Another request may have brought a user into memory, changed them and released them during the read.
+      for user in missing where relay.hub.user(user) != nil || !hasChanged(user, since: since) {
+        handles[user] = adopt(
+          known[user] ?? UserRecord(user: User(id: user), lastSeen: nil, focus: [], devices: []), on: relay)
+      }
+      missing.removeAll { handles[$0] != nil }
+    }
+    var isFirst: Set<UserID> = []
+    return users.compactMap { user in
+      guard let handle = handles[user] else { return nil }
+      if !isFirst.insert(user).inserted { relay.hub.retain(handle) }
+      return handle
+    }
+  }
+
+  /// Brings a user into memory as the store has them, unless they are there already; retained.
+  package func adopt(_ record: UserRecord, on relay: isolated Relay) -> UserHandle {
+    let isNew = relay.hub.user(record.user.id) == nil
+    let handle = relay.hub.retain(record.user, lastSeen: record.lastSeen)
+    guard isNew else { return handle }
+    for other in record.blocks { relay.hub.setBlocked(true, other, by: handle) }
+    show(Recipient(record, now: relay.hub.now), of: handle, on: relay)
+    return handle
+  }
+
+  /// Reads users again who came into memory, changed and were released since a read began.
+  func newerRecords(of users: [UserID], since: Int, on relay: isolated Relay) async throws -> [UserID: UserRecord] {
+    var newer: [UserID: UserRecord] = [:]
+    func isStale(_ user: UserID, since: Int) -> Bool { relay.hub.user(user) == nil && hasChanged(user, since: since) }
+    var stale = users.filter { isStale($0, since: since) }
+    while !stale.isEmpty {
+      let since = order.newest
+      for record in try await relay.store.read({ [stale] in try $0.people.users(stale) }) {
+        newer[record.user.id] = record
+      }
+      stale = stale.filter { isStale($0, since: since) }
+    }
+    return newer
+  }
+
+  // MARK: Changes
+
+  /// True if a read of users is under way.
+  var isReading: Bool { order.isRead }
+
+  /// - Returns: The newest change, for ``hasChanged(_:since:)``.
+  func beginReading() -> Int { order.beginReading() }
+  func endReading() { order.endReading() }
+  package func noteChange(of name: UserID) { order.note(name) }
+  package func hasChanged(_ user: UserID, since: Int) -> Bool { order.hasChanged(user, since: since) }
+  var newestChange: Int { order.newest }
+
+  /// Replaces the facts about a user, passes them on to the hub, and arms the alarm for the next change without a report.
+  package func show(_ recipient: Recipient, of user: UserHandle, cause: SessionHandle? = nil, on relay: isolated Relay)
+  {
+    recipients[user] = recipient.isEmpty ? nil : recipient
+    let preferences = recipient.preferences
+    relay.hub.setHasDevices(!recipient.devices.isEmpty, of: user)
+    relay.hub.setHasFilter(recipient.filters.nextChange != nil, of: user)
+    relay.hub.setSharing(focus: preferences.shareFocus, online: preferences.shareOnline, of: user)
+    relay.hub.setFocus(recipient.focus.isFocused, since: recipient.focus.focusSince, of: user, cause: cause)
+    relay.hub.setAlarm(recipient.nextChange, of: user)
+  }
+
+  /// Applies a report of a device that has settled or decayed.
+  package func userDue(_ user: UserHandle, on relay: isolated Relay) {
+    guard var recipient = recipients[user] else { return }
+    recipient.advance(to: relay.hub.now)
+    show(recipient, of: user, on: relay)
+    relay.deliveries.holds.reconsider(user, on: relay)
+  }
+
+  /// Changes a user. The next request builds on the change at once. The relay shows it, and decides by it, when it is
+  /// stored. If it cannot be stored, it is undone.
+  package func change(
+    _ user: UserHandle, to recipient: Recipient, cause: SessionHandle? = nil, on relay: isolated Relay,
+    storing work: @escaping @Sendable (Transaction, UserID) throws -> Void
+  ) async throws {
+    guard let name = relay.hub.name(of: user) else { throw HubRefusal.gone }
+    noteChange(of: name)
+    recipients[user] = recipient
+    do {
+      try await relay.store.write {
+        try work($0, name)
+        try $0.people.noteChange(of: name)
+      }
+    } catch {
+      // Other changes that were requested meanwhile may have been stored.
+      do {
+        try await reload(name, on: relay)
+        relay.deliveries.holds.reconsider(user, on: relay)
+      } catch {
+        reloadInTime(name, on: relay)
+      }
+      throw error
+    }
+    noteChange(of: name)
+    // Another request may have changed more meanwhile.
+    show(self.recipient(user), of: user, cause: cause, on: relay)
+    relay.deliveries.holds.reconsider(user, on: relay)
+  }
+
+  /// Takes over a user in memory as the store has them, after a change whose place among the changes here only the store
+  /// knows. The store applies writes in the order of the requests, and this read is one of them.
+  package func reload(_ name: UserID, on relay: isolated Relay) async throws {
+    guard let user = relay.hub.user(name) else { return noteChange(of: name) }
+    relay.hub.retain(user)
+    defer { relay.hub.release(user) }
+    _ = beginReading()
+    defer { endReading() }
+    noteChange(of: name)
+    while true {
+      let since = order.newest
+      let stored = try await relay.store.write { try $0.reader.people.user(name) }
+      // Changes that were requested since are stored later.
+      guard !hasChanged(name, since: since) else { continue }
+      var recipient = stored.map { Recipient($0, now: relay.hub.now) } ?? Recipient()
+      // The store may not have these yet: see `note(_:withdrawing:of:on:)`.
+      if relay.late.contains(.withdrawn(name)) { recipient.withdrawn = recipients[user]?.withdrawn ?? [] }
+      return show(recipient, of: user, on: relay)
+    }
+  }
+
+  /// Does the same without a caller that waits, and decides by the result.
+  func reloadInTime(_ name: UserID, on relay: isolated Relay) {
+    Task {
+      do {
+        try await reload(name, on: relay)
+        relay.deliveries.holds.reconsider(name, on: relay)
+      } catch StoreError.damaged(let reason) {
+        relay.diagnostics.logFailure(of: .damaged(reason: reason))
+      } catch {
+        _ = relay.requestError(error)  // logs the failure
+        try? await Task.sleep(for: Relay.storePause)
+        if relay.stage != .stopping { reloadInTime(name, on: relay) }
+      }
+    }
+  }
+}

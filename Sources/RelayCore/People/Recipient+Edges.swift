@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayDelivery
+package import RelayHub
+package import RelayProtocol
+package import RelayStore
+
+/// Conversions of stored users, and of the hub's members, into values of the delivery decision.
+extension Recipient {
+  /// A stored user, with the changes since that no report has caused.
+  package init(_ record: UserRecord, now: Timestamp) {
+    self.init()
+    focus = FocusLedger(record.focus)
+    filters = FilterLedger(record.filters)
+    devices = record.devices
+    preferences = record.preferences
+    blocked = record.blocks
+    withdrawn = record.withdrawn
+    advance(to: now)
+  }
+}
+
+extension RoomMember {
+  package init(_ member: MemberFacts) {
+    self.init(
+      marks: Marks(read: member.read, received: member.received),
+      presence: RoomPresence(
+        sessions: member.sessions.map(RoomSession.init),
+        away: AwayFacts(since: member.awaySince, isClean: member.isClean)))
+  }
+}
+
+extension RoomSession {
+  package init(_ session: MemberSession) {
+    self.init(
+      activity: session.activity, joined: session.joined, givenFrom: session.givenFrom, received: session.received,
+      acknowledges: session.acknowledges, drained: session.drained, blocked: session.blocked)
+  }
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayGateways
+import RelayJSON
+import RelayProtocol
+import RelayPush
+
+/// Which devices can be pushed to.
+struct PushTargets: Sendable {
+  package var apps = Apps()
+  /// Whose subscriptions of browsers are accepted; nil: browsers are not pushed to.
+  package var services: PushServices?
+  /// True if simulated phones may register.
+  package var takesSimulators = true
+
+  func reaches(_ platform: Platform) -> Bool {
+    switch platform {
+    case .simulator: takesSimulators
+    case .apns: apps.list.contains { $0.credential != nil }
+    case .http: apps.list.contains { $0.gateway != nil }
+    case .webpush: services != nil
+    }
+  }
+}
+
+extension Relay.Settings {
+  var pushTargets: PushTargets {
+    PushTargets(
+      apps: apps, services: webPushKey == nil ? nil : pushServices, takesSimulators: takesSimulators)
+  }
+}
+
+extension DeviceRequest {
+  /// What the gateway of a platform knows the device by.
+  package static func token(
+    _ fields: Fields, _ platform: Platform, _ targets: PushTargets, _ key: String = "token"
+  ) throws(RequestError) -> String {
+    switch platform {
+    case .simulator:
+      // The simulated gateway's tokens are parts of paths, so they are spelled like names.
+      let token: DeviceID = try fields.required(key, fields.name(key))
+      return token.rawValue
+    case .apns: return try appleToken(fields, key)
+    case .http:
+      // Matrix, "Push Gateway API": at most 512 bytes.
+      let token = try fields.required(key, fields.string(key, longest: 512))
+      guard !token.isEmpty else { throw fields.wrong(key, "must not be empty") }
+      return token
+    case .webpush: return try subscription(fields, key, targets.services ?? PushServices()).token
+    }
+  }
+
+  /// Apple's tokens are bytes of no promised length, which a path holds in hexadecimal digits.
+  private static func appleToken(_ fields: Fields, _ key: String) throws(RequestError) -> String {
+    let token = try fields.required(key, fields.string(key, longest: 512)).lowercased()
+    guard !token.isEmpty, token.utf8.count.isMultiple(of: 2),
+      token.utf8.allSatisfy({ (48...57).contains($0) || (97...102).contains($0) })
+    else { throw fields.wrong(key, "must be pairs of hexadecimal digits") }
+    return token
+  }
+
+  /// The subscription object as a browser makes it (Push API, `PushSubscriptionJSON`).
+  private static func subscription(
+    _ fields: Fields, _ key: String, _ services: PushServices
+  ) throws(RequestError) -> WebPushSubscription {
+    let told = try fields.required(key, fields.object(key))
+    let keys = try told.required("keys", told.object("keys"))
+    let endpoint = try told.required("endpoint", told.string("endpoint", longest: WebPushSubscription.longestEndpoint))
+    do {
+      return try WebPushSubscription(
+        endpoint: endpoint, publicKey: keys.required("p256dh", keys.string("p256dh", longest: 128)),
+        authentication: keys.required("auth", keys.string("auth", longest: 128)), services: services)
+    } catch let fault as WebPushSubscription.Fault {
+      throw told.wrong(fault.member.rawValue, fault.words)
+    } catch {
+      throw error as? RequestError ?? RequestError(.badRequest, "is no subscription", at: told.place)
+    }
+  }
+}

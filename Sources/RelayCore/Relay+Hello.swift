@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+package import RelayHub
+import RelayIdentity
+import RelayJSON
+package import RelayProtocol
+import RelayStore
+
+/// Who a session is.
+extension Relay {
+  /// A `hello` that is refused, and the close that follows.
+  private struct Refusal: Error {
+    let error: RequestError
+    let close: CloseCode
+  }
+
+  /// Returns the error of a refusal, or `nil` for a welcome.
+  package func hello(_ request: HubRequest) async -> RequestError? {
+    do {
+      try await welcome(request)
+      return nil
+    } catch {
+      hub.push(refusal(request.id, error.error), to: request.session)
+      hub.close(request.session, error.close, error.error.message)
+      return error.error
+    }
+  }
+
+  private func welcome(_ request: HubRequest) async throws(Refusal) {
+    let details: HelloDetails
+    do {
+      details = try HelloDetails(request.fields)
+    } catch {
+      throw Refusal(error: error, close: .badRequest)
+    }
+    let identity = try await identify(request)
+    let profile = identity.user
+    let handle: UserHandle
+    do {
+      handle = try await people.retain(profile.id, on: self)
+    } catch {
+      throw Refusal(error: requestError(error), close: .serverError)
+    }
+    defer { hub.release(handle) }
+    let withdrawn: Set<RoomID>
+    do {
+      withdrawn = try await access.withdrawnRooms(identity.permissions, of: handle, on: self)
+    } catch {
+      throw Refusal(error: requestError(error), close: .serverError)
+    }
+    do {
+      try hub.open(request.session, of: handle, device: details.device, acks: details.acks, activity: details.activity)
+    } catch .tooMany {
+      let error = RequestError(.tooLarge, "one past the limit `sessionsPerUser`")
+      throw Refusal(error: error, close: .tooManySessions)
+    } catch {
+      return  // the client has left
+    }
+    access.admit(request.session, as: identity, on: self)
+    access.note(identity.permissions, withdrawing: withdrawn, of: handle, on: self)
+    // The time survives a crash, so that a user who was online is not shown as last seen before this session.
+    late.saveLastSeen(hub.now, of: profile.id, on: self)
+    showProfile(of: profile, handle, cause: request.session)
+    hub.finish(
+      request.session,
+      with: Replies.welcome(
+        hub.profile(of: handle) ?? profile, request.session, request, expires: identity.expires, limits: limits,
+        now: hub.now))
+    responses.sendUnconfirmed(to: request.session, of: profile.id, on: self)
+  }
+
+  /// Shows the profile of a token or of a `hello`, unless it has nothing but the name of the user.
+  func showProfile(of claimed: User, _ handle: UserHandle, cause: SessionHandle) {
+    guard claimed != User(id: claimed.id) else { return }
+    var user = hub.profile(of: handle) ?? claimed
+    user.name = claimed.name ?? user.name
+    user.avatar = claimed.avatar ?? user.avatar
+    // Only pushes contain these.
+    (user.handle, user.handleType) = (claimed.handle, claimed.handleType)
+    user.avatarSHA256 = claimed.avatar == nil ? nil : claimed.avatarSHA256
+    hub.setProfile(user, of: handle, cause: cause)
+    // A user whom the store knows has the new name there as well. A join stores the others.
+    late.saveProfile(user, on: self)
+  }
+
+  private func identify(_ request: HubRequest) async throws(Refusal) -> Identity {
+    let fields = request.fields
+    switch settings.authentication {
+    case .open:
+      guard !fields.has("token") || fields.isNull("token") else {
+        let error = RequestError(
+          .unsupported, "token is not used in open mode: say who you are with user", at: "/token")
+        throw Refusal(error: error, close: .badRequest)
+      }
+      do {
+        return Identity(user: try fields.openUser)
+      } catch {
+        throw Refusal(error: error, close: .badRequest)
+      }
+    case .tokens(let verifier):
+      for key in ["user", "name", "avatar"] where fields.has(key) && !fields.isNull(key) {
+        throw Refusal(error: RequestError(.forbidden, "\(key) comes from the token", at: "/\(key)"), close: .forbidden)
+      }
+      return try await verify(request, verifier)
+    }
+  }
+
+  private func verify(_ request: HubRequest, _ verifier: TokenVerifier) async throws(Refusal) -> Identity {
+    let inFrame: String?
+    do {
+      inFrame = try request.fields.string("token", longest: .max)
+    } catch {
+      throw Refusal(error: error, close: .badRequest)
+    }
+    guard let token = inFrame ?? hub.authorization(of: request.session).flatMap(bearerToken) else {
+      throw Refusal(error: RequestError(.unauthorized, "a token is needed"), close: .unauthorized)
+    }
+    do {
+      return try await verifier.verify(token)
+    } catch {
+      throw Refusal(error: error.requestError, close: error.close)
+    }
+  }
+}
+
+/// What stands behind `Bearer` (RFC 6750).
+package func bearerToken(_ header: String) -> String? {
+  let parts = header.split(separator: " ", maxSplits: 1)
+  guard parts.count == 2, parts[0].lowercased() == "bearer" else { return nil }
+  return String(parts[1].drop { $0 == " " })
+}

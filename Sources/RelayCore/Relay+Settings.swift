@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+package import RelayDelivery
+package import RelayGateways
+import RelayHub
+package import RelayIdentity
+package import RelayProtocol
+package import RelayPush
+
+/// The settings that can change while the relay runs.
+extension Relay {
+  /// The authentication of clients.
+  package enum Authentication: Sendable {
+    /// The relay trusts the user name that a client sends.
+    case open
+    case tokens(TokenVerifier)
+  }
+
+  package struct Settings: Sendable {
+    package var authentication: Authentication
+    /// The keys of backends.
+    package var apiKeys: APIKeys
+    /// For how long a session outlives its token.
+    package var identityGrace: Duration
+    package var limits: Limits
+    package var policy: DeliveryPolicy
+    package var rooms: RoomPatterns
+    /// Whether everybody may read the metrics.
+    package var isMetricsOpen: Bool
+    /// True if devices of the platform `simulator` may register.
+    package var takesSimulators = true
+    package var apps = Apps()
+    /// The relay's own texts of pushes.
+    package var pushTexts = PushTextTable()
+    /// Those of the apps that Apple's service pushes to, with their keys.
+    package var appleApps: [AppleApp] = []
+    /// Those that push gateways of their own push to, with their secrets.
+    package var gatewayApps: [HTTPGatewayApp] = []
+    /// With what browsers are pushed to; nil: they are not.
+    package var webPushKey: VAPIDKey?
+    /// Whose subscriptions are accepted.
+    package var pushServices = PushServices()
+
+    package init(
+      authentication: Authentication, apiKeys: APIKeys, identityGrace: Duration, limits: Limits,
+      policy: DeliveryPolicy, rooms: RoomPatterns, isMetricsOpen: Bool
+    ) {
+      self.authentication = authentication
+      self.apiKeys = apiKeys
+      self.identityGrace = identityGrace
+      self.limits = limits
+      self.policy = policy
+      self.rooms = rooms
+      self.isMetricsOpen = isMetricsOpen
+    }
+
+    /// The part that the push worker reads.
+    package var push: PushSettings {
+      PushSettings(apps: apps, texts: pushTexts) { [rooms] in rooms.policy(for: $0).hasPreview }
+    }
+  }
+
+  package var limits: Limits { settings.limits }
+}
+
+extension Relay.Settings {
+  /// True if the relay trusts the user name that a client sends.
+  package var isOpen: Bool { if case .open = authentication { true } else { false } }
+
+  var planner: Planner { Planner(policy: policy, apps: apps.entitlements) }
+}

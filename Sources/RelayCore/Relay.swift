@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+package import Logging
+import RelayDelivery
+package import RelayHub
+import RelayIdentity
+import RelayJSON
+package import RelayProtocol
+package import RelayPush
+package import RelayStore
+
+/// The policy above the hub: it answers the requests that the hub hands over, with the store behind it.
+///
+/// It lives on the hub's thread, so that hub and relay change together without a lock. It creates the components, passes
+/// the hub's events on to them, and starts and stops. The components hold the state.
+package actor Relay {
+  package nonisolated let thread: HubThread
+  package nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
+
+  package let hub: Hub
+  package let store: Store
+  package let gateways: Gateways
+  package let worker: PushWorker
+  /// Replaced in one step, see ``reload(_:)``.
+  package private(set) var settings: Settings
+  package private(set) var stage = Stage.starting
+
+  package let rooms = Rooms()
+  package let people = People()
+  package let access = Access()
+  package let deliveries = Deliveries()
+  package let responses: Responses
+  package let late = LateWriter()
+  package let diagnostics: Diagnostics
+  package let http: any HTTPHandler
+
+  /// The stage that `/ready` shows.
+  package enum Stage: String {
+    /// Clients are served, but rooms with undecided messages are still being loaded.
+    case starting
+    case ready
+    /// Clients should connect to another server.
+    case stopping
+  }
+
+  /// The pause after the store has failed.
+  static let storePause = Duration.seconds(1)
+
+  package init(
+    hub: sending Hub, store: Store, settings: Settings, gateways: Gateways, http: sending any HTTPHandler,
+    worker: PushWorker, log: Logger
+  ) {
+    thread = hub.thread
+    hub.start()
+    self.hub = hub
+    self.store = store
+    self.settings = settings
+    self.gateways = gateways
+    self.http = http
+    self.worker = worker
+    responses = Responses(receipts: ReceiptKey(store.secret))
+    diagnostics = Diagnostics(log)
+    http.use(settings)
+    worker.use(settings.push)
+    gateways.use(settings)
+  }
+
+  // MARK: The start
+
+  /// Takes requests, and decides again the messages that an earlier run left undecided. Returns when all their rooms are
+  /// loaded.
+  package func start() async throws {
+    let undecided = try await leaveUnstored(store.read { try $0.rooms.undecided() })
+    try await responses.load(on: self)
+    // Unowned is safe: the relay ends the hub's loop before it goes.
+    hub.receive = { [unowned self] events in assumeIsolated { $0.handle(events) } }
+    // The earlier run may have stored the fact that ends a hold, and no more.
+    let now = hub.now
+    try await store.write { try $0.queue.decideHeldAgain(by: now) }
+    // Unowned is safe: the worker ends before the relay does.
+    await worker.listen { [unowned self] in await pushEnded($0) }
+    await deliveries.holds.review(on: self)
+    deliveries.holds.end(on: self)
+    // A user who joins a room before its turn has come loads it first.
+    try await withThrowingTaskGroup(of: Void.self) { tasks in
+      for (index, room) in undecided.enumerated() {
+        if index >= Self.maxLoads { try await tasks.next() }
+        tasks.addTask { try await self.decideAgain(in: room) }
+      }
+      try await tasks.waitForAll()
+    }
+    if stage == .starting { stage = .ready }
+  }
+
+  /// Rooms that are loaded at the same time at the start: enough to keep the store busy, and few beside the requests of
+  /// clients.
+  private static let maxLoads = 8
+
+  /// Gives up the pushes in rooms that keep nothing any more, and returns the others. No client is there yet, so that
+  /// none of these rooms is in use.
+  private func leaveUnstored(_ rooms: [RoomID]) async throws -> [RoomID] {
+    let unstored = rooms.filter { !settings.rooms.policy(for: $0).isStored }
+    guard !unstored.isEmpty else { return rooms }
+    try await store.write { for room in unstored { try $0.rooms.advanceCursor(room, to: .max) } }
+    let gone = Set(unstored)
+    return rooms.filter { !gone.contains($0) }
+  }
+
+  private func decideAgain(in room: RoomID) async throws {
+    // The patterns may be others by now; the next start takes care of it then.
+    guard rooms.policy(of: room, on: self).isStored else { return }
+    rooms.pin(room)
+    defer { rooms.unpin(room, on: self) }
+    _ = try await rooms.load(room, on: self)
+  }
+
+  /// Applies new settings, except that a room in memory stays stored or live.
+  package func reload(_ settings: Settings) {
+    let former = self.settings
+    self.settings = settings
+    http.use(settings)
+    worker.use(settings.push)
+    gateways.use(settings)
+    hub.setLimits(settings.limits, grace: settings.policy.grace)
+    rooms.applySettings(on: self)
+    if settings.rooms != former.rooms { people.judgeAllWatches(on: self) }
+  }
+
+  // MARK: The end
+
+  /// `/ready` says from now on that clients should connect elsewhere.
+  package func retire() { stage = .stopping }
+
+  /// Takes no more sessions, asks every client to come back, and ends the streams.
+  package func drain() {
+    stage = .stopping
+    hub.drain(.shutdown, "the server is shutting down")
+    http.endStreams(on: self)
+  }
+
+  /// Submits all late writes, so that they are on their way to the store when this returns.
+  package func flush() {
+    late.flush(on: self)
+    hub.flush()
+  }
+
+  /// Takes no more connections.
+  package func closeListener() { hub.closeListener() }
+
+  package var hasSessions: Bool { hub.hasSessions }
+
+  package var hasExchanges: Bool { hub.hasExchanges }
+
+  /// Ends the hub's loop. Members that are still due are decided by the next run.
+  package func stopHub() {
+    deliveries.stop()
+    hub.stop()
+  }
+
+  // MARK: Events
+
+  private func handle(_ events: [HubEvent]) {
+    var due: [(RoomHandle, UserHandle)] = []
+    for event in events {
+      switch event {
+      case .request(let request): Task { await answer(request) }
+      case .send(let message): send(message)
+      case .http(let request): Task { await http.answer(request, on: self) }
+      case .streamClosed(let exchange): http.streamClosed(exchange)
+      case .userAway(let user, let lastSeen): late.saveLastSeen(lastSeen, of: user, on: self)
+      case .userGone(let user): people.forget(user)
+      case .userDue(let user): people.userDue(user, on: self)
+      case .alarm: deliveries.alarmCame(on: self)
+      case .clockSet(let step): clockWasSet(by: step)
+      case .marked(let room, let user, let read, let received):
+        late.saveMarks(room, user, read: read, received: received, on: self)
+        deliveries.reportReceived(room, user, upTo: max(read, received), on: self)
+      case .cursor(let room, let seq):
+        late.saveCursor(seq, of: room, on: self)
+        deliveries.decided(room, upTo: seq)
+      case .due(let room, let user): due.append((room, user))
+      case .sessionEnded(let session):
+        access.forget(session)
+        responses.forget(session)
+      case .confirmed(let session, let number): responses.confirm(session, upTo: number, on: self)
+      case .roomIdle(let room): rooms.forgetIdle(room, on: self)
+      case .roomGone(let room):
+        rooms.forget(room)
+        deliveries.forget(room)
+      }
+    }
+    if !due.isEmpty { deliveries.decide(due, on: self) }
+  }
+
+  private func pushEnded(_ event: PushWorker.Event) {
+    switch event {
+    case .ended(let state, let message, let user): deliveries.reportPush(state, of: message, to: user, on: self)
+    case .deviceForgotten(let user): people.reloadInTime(user, on: self)
+    case .pushOutdated(let user): deliveries.holds.reconsider(user, on: self)
+    }
+  }
+
+  /// Answers a frame of a session.
+  private func answer(_ request: HubRequest) async {
+    let start = ContinuousClock.now
+    guard let user = request.user else {
+      let refusal = await hello(request)
+      diagnostics.logRequest(request, error: refusal, since: start)
+      return
+    }
+    hub.retain(user)
+    defer { hub.release(user) }
+    do {
+      guard let command = Commands.byFrame[request.type] else {
+        preconditionFailure("the hub handed over a \(request.type)")
+      }
+      guard let name = hub.name(of: user) else { throw HubRefusal.gone }
+      let caller = SessionCaller(
+        session: request.session, user: user, name: name, device: hub.device(of: request.session))
+      var parsed = Request(request.fields, by: .session(caller), settings)
+      parsed.expectsReply = request.id != nil
+      let reply = try await perform(command, parsed)
+      hub.finish(request.session, with: Replies.ok(request, reply.members))
+      diagnostics.logRequest(request, error: nil, since: start)
+    } catch {
+      let error = requestError(error)
+      hub.finish(request.session, with: refusal(request.id, error))
+      diagnostics.logRequest(request, error: error, since: start)
+    }
+  }
+
+  // MARK: Errors
+
+  /// Makes an `error` frame, and counts it.
+  package func refusal(_ id: [UInt8]?, _ error: RequestError, room: RoomID? = nil) -> [UInt8] {
+    diagnostics.tally.count(error.code)
+    return Replies.error(id, error, room: room)
+  }
+
+  /// The error that a client receives. Logs a failure of the store.
+  package func requestError(_ error: any Error) -> RequestError {
+    switch error {
+    case let error as RequestError: return error
+    case HubRefusal.notThere: return RequestError(.notJoined, "this session has not joined the room")
+    case HubRefusal.tooMany: return RequestError(.tooLarge, "one past the limit `roomsPerSession`")
+    case HubRefusal.gone: return RequestError(.notFound, "it is no longer there")
+    case let error as StoreError:
+      let reply = RequestError(error)
+      if reply.code.isTemporary { diagnostics.logFailure(of: error) }
+      return reply
+    default:
+      diagnostics.log.error("an unexpected error: \(type(of: error))")
+      return RequestError(.internal, "something went wrong here")
+    }
+  }
+
+  // MARK: Rates
+
+  /// Takes tokens of a user's rate; throws `rate_limited`.
+  package func spend(_ rate: Rate, of user: UserHandle, count: Int = 1) throws(RequestError) {
+    if count > 0, let delay = hub.takeTokens(rate, of: user, count: count) {
+      throw RequestError(.rateLimited, "too many requests", retryAfter: delay)
+    }
+  }
+
+  /// Takes a token of a room's rate; throws `rate_limited`.
+  package func spend(_ rate: Rate, of room: RoomHandle) throws(RequestError) {
+    if let delay = hub.takeToken(rate, of: room) {
+      throw RequestError(.rateLimited, "too many requests to the room", retryAfter: delay)
+    }
+  }
+
+  /// Takes the tokens of a message that a user sends, except the sender's first, which the transport has taken.
+  package func spend(sendTo room: RoomHandle, by user: UserHandle, pushes: Bool) throws(RequestError) {
+    if let delay = pushes ? hub.takeSend(to: room, by: user) : hub.takeToken(.send, of: room) {
+      throw RequestError(.rateLimited, "too many messages to the room", retryAfter: delay)
+    }
+  }
+}
+
+/// The HTTP side of the relay. The methods run on the relay's thread.
+package protocol HTTPHandler: AnyObject {
+  /// Applies new settings.
+  func use(_ settings: Relay.Settings)
+  func answer(_ request: HTTPRequest, on relay: isolated Relay) async
+  /// A client has left the stream that an answer began.
+  func streamClosed(_ exchange: ExchangeHandle)
+  func endStreams(on relay: isolated Relay)
+}

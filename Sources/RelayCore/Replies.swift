@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+package import RelayHub
+import RelayIdentity
+package import RelayJSON
+import RelayProtocol
+import RelayStore
+
+/// The text of frames and of what several of them share.
+enum Replies {
+  /// The newest state of a message that was edited or deleted, as its event.
+  package static func change(_ changed: ChangedMessage, in room: RoomID) -> [UInt8] {
+    change(
+      changed.body == nil ? "deleted" : "edited", changed.seq, at: changed.time, body: changed.body, in: room)
+  }
+
+  /// The event that a message was edited or deleted.
+  package static func change(_ event: String, _ seq: Int64, at time: Timestamp, body: [UInt8]?, in room: RoomID)
+    -> [UInt8]
+  {
+    JSONWriter.object {
+      $0["type"] = event
+      $0["room"] = room.rawValue
+      $0.integer("seq", seq)
+      $0.integer("time", time.rawValue)
+      $0.raw("body", body)
+    }
+  }
+
+  static func ok(
+    _ request: HubRequest, type: String = "ok", always: Bool = false, _ members: (inout JSONWriter.Object) -> Void
+  ) -> [UInt8] {
+    guard request.id != nil || always else { return [] }
+    return JSONWriter.object {
+      $0["type"] = type
+      $0.raw("id", request.id)
+      members(&$0)
+    }
+  }
+
+  /// - Parameter room: Of an error that answers no request.
+  package static func error(_ id: [UInt8]?, _ error: RequestError, room: RoomID? = nil) -> [UInt8] {
+    JSONWriter.object {
+      $0["type"] = "error"
+      $0.raw("id", id)
+      $0["room"] = room?.rawValue
+      $0["code"] = error.code.rawValue
+      $0["message"] = error.message
+      $0.bool("temporary", error.code.isTemporary)
+      $0.decimal("retryAfter", error.retryAfter?.seconds)
+    }
+  }
+
+  /// - Parameter expires: When the session's token does; nil: there is none.
+  package static func welcome(
+    _ user: User, _ session: SessionHandle, _ request: HubRequest, expires: Timestamp?, limits: Limits, now: Timestamp
+  ) -> [UInt8] {
+    ok(request, type: "welcome", always: true) {
+      $0["user"] = user.id.rawValue
+      $0["name"] = user.name
+      $0["session"] = String(session.rawValue, radix: 36)
+      $0.decimal("heartbeat", limits.heartbeat)
+      $0.integer("time", now.rawValue)
+      $0.integer("expires", expires?.rawValue)
+      $0.object("limits") {
+        for entry in Limits.entries { $0.decimal(entry.name, limits[entry]) }
+      }
+      $0["server"] = "stillwire/\(stillwireVersion)"
+    }
+  }
+
+  /// What the user wants, as they said it.
+  package static func preferences(_ preferences: Preferences) -> (inout JSONWriter.Object) -> Void {
+    {
+      $0.object("rooms") {
+        for (room, wish) in preferences.rooms.sorted(by: { $0.key < $1.key }) {
+          $0.object(room.rawValue) {
+            $0["level"] = wish.level.rawValue
+            $0.integer("until", wish.until?.rawValue)
+            $0["criteria"] = wish.criteria
+          }
+        }
+      }
+      $0["onFocus"] = preferences.onFocus.rawValue
+      if let hours = preferences.quietHours {
+        $0.object("quietHours") {
+          $0["from"] = hours.from.description
+          $0["to"] = hours.to.description
+          $0.array("days") { list in hours.days.sorted().forEach { list.raw(String($0).utf8) } }
+          $0["timeZone"] = hours.timeZone
+          $0["mode"] = hours.mode.rawValue
+        }
+      } else {
+        $0.raw("quietHours", "null".utf8)
+      }
+      $0["shareFocus"] = preferences.shareFocus.rawValue
+      $0["shareOnline"] = preferences.shareOnline.rawValue
+    }
+  }
+
+  /// A device without its token, which lets others push to it.
+  /// - Parameter key: The report key that was issued with this registration. No later reply contains it.
+  package static func device(
+    _ device: Device, _ warnings: [DeviceWarning], issued key: ReportKey? = nil
+  ) -> (inout JSONWriter.Object) -> Void {
+    {
+      $0["device"] = device.id.rawValue
+      $0["app"] = device.app
+      $0["platform"] = device.platform.rawValue
+      $0["environment"] = device.environment?.rawValue
+      $0["topic"] = device.topic
+      $0["criteria"] = device.criteria
+      $0.object("settings") {
+        $0.bool("alerts", device.allowsAlerts)
+        $0.bool("timeSensitive", device.allowsTimeSensitive)
+      }
+      $0["locale"] = device.locale
+      $0["timeZone"] = device.timeZone
+      warnings.write(to: &$0)
+      $0["reportKey"] = key?.text
+    }
+  }
+
+  package static func sent(_ sent: SentMessage, in room: RoomID) -> (inout JSONWriter.Object) -> Void {
+    {
+      $0["room"] = room.rawValue
+      $0.integer("seq", sent.stored.seq)
+      $0.integer("time", sent.stored.time.rawValue)
+      if sent.stored.isDuplicate { $0.bool("duplicate", true) }
+      if let delivery = sent.delivery { $0.object("delivery") { $0.members(of: delivery) } }
+    }
+  }
+
+  /// Whom a message names, and what it answers.
+  package static func address(_ mentions: [UserID], _ replyTo: Int64?) -> (inout JSONWriter.Object) -> Void {
+    {
+      if !mentions.isEmpty { $0.array("mentions") { list in mentions.forEach { list.string($0.rawValue) } } }
+      $0.integer("replyTo", replyTo)
+    }
+  }
+
+  /// Consecutive messages as a reply holds them.
+  package static func text(of messages: [StoredMessage]) -> MessagesText {
+    var writer = JSONWriter()
+    for message in messages {
+      writer.object {
+        $0.integer("seq", message.seq)
+        guard !message.isDeleted else { return $0.bool("deleted", true) }
+        $0["from"] = message.from.rawValue
+        $0.integer("time", message.time.rawValue)
+        $0.raw("body", message.body)
+        address(message.mentions, message.replyTo)(&$0)
+      }
+    }
+    return MessagesText(text: writer.bytes, count: messages.count)
+  }
+}
+
+extension Replies {
+  /// The event of a response to a notification.
+  package static func response(_ response: StoredResponse) -> [UInt8] {
+    JSONWriter.object {
+      $0["type"] = "response"
+      $0["notification"] = response.notification
+      response.message.write(to: &$0)
+      $0["user"] = response.user.rawValue
+      $0["action"] = response.action.rawValue
+      $0["text"] = response.text
+    }
+  }
+}
+
+extension MessageReference {
+  /// Writes the room and the seq, unless the message is in no room.
+  package func write(to object: inout JSONWriter.Object) {
+    guard !room.isNotifications else { return }
+    object["room"] = room.rawValue
+    object.integer("seq", seq)
+  }
+}
+
+extension MessagesText {
+  package static let none = MessagesText(text: [], count: 0)
+
+  package var array: [UInt8] { [UInt8(ascii: "[")] + text + [UInt8(ascii: "]")] }
+
+  static func + (a: MessagesText, b: MessagesText) -> MessagesText {
+    MessagesText(
+      text: a.text + (a.count > 0 && b.count > 0 ? [UInt8(ascii: ",")] : []) + b.text, count: a.count + b.count)
+  }
+}

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayDelivery
+import RelayIdentity
+package import RelayJSON
+package import RelayProtocol
+import RelayPush
+
+/// The fields of requests, read with their types and bounds.
+
+extension Fields {
+  /// `after` of `join`.
+  package var position: Position? {
+    get throws(RequestError) {
+      guard let after = try object("after") else { return nil }
+      return Position(
+        epoch: try after.required("epoch", after.string("epoch", longest: Position.longestEpoch)),
+        seq: try after.required("seq", after.integer("seq", 0...largestInteger)))
+    }
+  }
+
+  /// Who says `hello` in open mode.
+  var openUser: User {
+    get throws(RequestError) {
+      try profile(of: required("user", name("user")), hasAddress: false)
+    }
+  }
+}
+
+/// What `hello` tells besides who it is.
+struct HelloDetails {
+  package let device: DeviceID?
+  package let acks: Bool
+  package let activity: Activity
+
+  init(_ fields: Fields) throws(RequestError) {
+    device = try fields.name("device")
+    acks = try fields.bool("acks") ?? false
+    activity = try fields.choice("activity") ?? .active
+    _ = try fields.string("app", longest: 255)
+    let client = try fields.object("client")
+    _ = try client?.string("name", longest: 255)
+    _ = try client?.string("version", longest: 255)
+  }
+}
+
+extension FocusReport {
+  /// - Parameter device: Whose report it is, unless it says so itself.
+  package init(_ fields: Fields, device: DeviceID?) throws(RequestError) {
+    guard fields.has("isFocused") else { throw fields.wrong("isFocused", "is missing") }
+    self.init(
+      device: try fields.name("device") ?? device ?? .default, isFocused: try fields.bool("isFocused"),
+      authorization: try fields.choice("authorization") ?? .authorized,
+      at: try fields.integer("at", 0...largestInteger).map(Timestamp.init(rawValue:)),
+      number: try fields.integer("number", 0...largestInteger), source: try fields.choice("source"))
+  }
+}
+
+/// What is asked for a device: to be pushed to, or to be forgotten.
+enum DeviceRequest {
+  case register(Device)
+  case forget(DeviceID)
+
+  init(_ fields: Fields, for targets: PushTargets) throws(RequestError) {
+    let apps = targets.apps
+    let id: DeviceID = try fields.required("device", fields.name("device"))
+    if fields.isNull("token") {
+      self = .forget(id)
+      return
+    }
+    let platform = try Self.platform(fields, targets)
+    let app = try Self.app(fields, platform, in: apps)
+    let topic = try fields.string("topic", longest: App.longestName)
+    if let topic, app?.topics.contains(topic) != true {
+      throw fields.wrong("topic", "is not one of the app's")
+    }
+    let settings = try fields.object("settings")
+    self = .register(
+      Device(
+        id: id, app: try fields.string("app", longest: App.longestName), platform: platform,
+        token: try Self.token(fields, platform, targets),
+        voipToken: try fields.has("voipToken") && !fields.isNull("voipToken")
+          ? Self.token(fields, platform, targets, "voipToken") : nil,
+        criteria: try fields.string("criteria", longest: FilterReport.longestCriteria),
+        allowsAlerts: try settings?.bool("alerts") ?? true,
+        allowsTimeSensitive: try settings?.bool("timeSensitive") ?? true,
+        locale: try fields.string("locale", longest: 64), timeZone: try Self.timeZone(fields),
+        environment: try fields.choice("environment"), topic: topic))
+  }
+
+  private static func platform(_ fields: Fields, _ targets: PushTargets) throws(RequestError) -> Platform {
+    let told: Platform? = try fields.choice("platform")
+    let platform = try fields.required("platform", told)
+    guard platform != .simulator || targets.takesSimulators else {
+      throw RequestError(
+        .unsupported, "simulated phones are not accepted here: the setting simulatedPhones allows them",
+        at: "/platform",
+        status: 422)
+    }
+    guard targets.reaches(platform) else {
+      throw RequestError(
+        .unsupported, "no gateway for \(platform.rawValue) is configured", at: "/platform", status: 422)
+    }
+    return platform
+  }
+
+  /// nil: none is configured, or none is said of a simulated device or a browser.
+  private static func app(
+    _ fields: Fields, _ platform: Platform, in apps: Apps
+  ) throws(RequestError) -> App? {
+    let told = try fields.string("app", longest: App.longestName)
+    guard !apps.isEmpty else { return nil }
+    guard let name = told else {
+      guard platform == .apns || platform == .http else { return nil }
+      throw fields.wrong("app", "is missing")
+    }
+    guard let app = apps[name] else { throw fields.wrong("app", "is not one of the configured apps") }
+    guard platform != .apns || app.credential != nil else { throw fields.wrong("app", "is not pushed to by Apple") }
+    guard platform != .http || app.gateway != nil else { throw fields.wrong("app", "has no push gateway") }
+    return app
+  }
+
+  private static func timeZone(_ fields: Fields) throws(RequestError) -> String? {
+    guard let name = try fields.string("timeZone", longest: 64) else { return nil }
+    guard QuietHours.isTimeZone(name) else {
+      throw fields.wrong("timeZone", "is not a time zone, such as Europe/Berlin")
+    }
+    return name
+  }
+}
+
+extension FilterReport {
+  /// - Parameter device: Whose report it is, unless it says so itself.
+  package init(_ fields: Fields, device: DeviceID?) throws(RequestError) {
+    let isActive = try fields.required("active", fields.bool("active"))
+    let allow = try fields.strings("allow", most: Self.mostCriteria, longest: Self.longestCriteria)
+    self.init(
+      device: try fields.name("device") ?? device ?? .default, isActive: isActive, allow: allow ?? [],
+      at: try fields.integer("at", 0...largestInteger).map(Timestamp.init(rawValue:)),
+      number: try fields.integer("number", 0...largestInteger))
+  }
+}
+
+extension Preferences {
+  /// Longest label of a room or an account.
+  package static let longestCriteria = FilterReport.longestCriteria
+
+  /// Takes what the fields say; what they do not name stays.
+  package mutating func change(_ fields: Fields, now: Timestamp) throws(RequestError) {
+    if let rooms = try fields.object("rooms") {
+      for name in rooms.members.keys.sorted() {
+        guard let room = RoomID(rawValue: name) else { throw rooms.wrong(name, Fields.badName(RoomID.self)) }
+        guard let wish = try rooms.object(name) else {
+          self[room] = RoomPreference()
+          continue
+        }
+        try self[room].change(wish)
+      }
+    }
+    onFocus = try fields.choice("onFocus") ?? onFocus
+    shareFocus = try fields.choice("shareFocus") ?? shareFocus
+    shareOnline = try fields.choice("shareOnline") ?? shareOnline
+    if fields.isNull("quietHours") { quietHours = nil }
+    if let hours = try fields.object("quietHours") { quietHours = try QuietHours(hours) }
+  }
+}
+
+extension RoomPreference {
+  fileprivate mutating func change(_ fields: Fields) throws(RequestError) {
+    if let level: RoomLevel = try fields.choice("level") {
+      self.level = level
+      until = nil
+    }
+    if fields.has("until") { until = try fields.integer("until", 0...largestInteger).map(Timestamp.init(rawValue:)) }
+    if fields.has("criteria") { criteria = try fields.string("criteria", longest: Preferences.longestCriteria) }
+  }
+}
+
+extension QuietHours {
+  fileprivate init(_ fields: Fields) throws(RequestError) {
+    self.init(
+      from: try Self.time("from", fields), to: try Self.time("to", fields), days: try Self.days(fields),
+      timeZone: try fields.required("timeZone", fields.string("timeZone", longest: 64)),
+      mode: try fields.required("mode", fields.choice("mode")))
+    guard Self.isTimeZone(timeZone) else { throw fields.wrong("timeZone", "is not a time zone, such as Europe/Berlin") }
+    guard mode != .deliver else { throw fields.wrong("mode", "must be one of passive, hold") }
+  }
+
+  private static func time(_ key: String, _ fields: Fields) throws(RequestError) -> TimeOfDay {
+    let text = try fields.required(key, fields.string(key, longest: 5))
+    guard let time = TimeOfDay(text) else { throw fields.wrong(key, "must be a time of day, 00:00 to 23:59") }
+    return time
+  }
+
+  private static func days(_ fields: Fields) throws(RequestError) -> Set<Int> {
+    guard let days = try fields.integers("days", most: 7, 1...7) else { return Set(1...7) }
+    guard !days.isEmpty else { throw fields.wrong("days", "must name a day, 1 (Monday) to 7") }
+    return Set(days.map(Int.init))
+  }
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+package import RelayJSON
+package import RelayProtocol
+
+extension CategoryRegistry {
+  /// `categories` of a request, or of what was stored.
+  package init(version: Int64, _ fields: Fields) throws(RequestError) {
+    var categories: [NotificationCategory] = []
+    var known: Set<CategoryID> = []
+    var actions: Set<ActionID> = []
+    let told = try fields.required("categories", fields.objects("categories", most: Self.mostCategories))
+    for fields in told {
+      let category = try NotificationCategory(fields)
+      guard known.insert(category.id).inserted else { throw fields.wrong("id", "is that of another category") }
+      for (index, action) in category.actions.enumerated() where !actions.insert(action.id).inserted {
+        throw fields.wrong("actions/\(index)/id", "is that of another action: it is unique over all categories")
+      }
+      categories.append(category)
+    }
+    self.init(version: version, categories: categories)
+  }
+}
+
+extension NotificationCategory {
+  fileprivate init(_ fields: Fields) throws(RequestError) {
+    var actions: [NotificationAction] = []
+    for fields in try fields.objects("actions", most: Self.mostActions) ?? [] {
+      actions.append(try NotificationAction(fields))
+    }
+    self.init(
+      id: try fields.required("id", fields.name("id")), actions: actions, options: try fields.options(),
+      // An app that builds its registry from a form sends an empty text where it has none.
+      hiddenPreviewBody: fields.members["hiddenPreviewBody"] == .string("")
+        ? nil : try fields.localizedText("hiddenPreviewBody", longest: Self.longestText),
+      summaryFormat: try fields.localizedText("summaryFormat", longest: Self.longestText))
+  }
+}
+
+extension NotificationAction {
+  fileprivate init(_ fields: Fields) throws(RequestError) {
+    let input = try fields.object("textInput")
+    self.init(
+      id: try fields.required("id", fields.name("id")), title: try fields.label("title"),
+      options: try fields.options(), icon: try NotificationAction.Icon(fields),
+      textInput: try input.map { input throws(RequestError) in
+        TextInput(button: try input.label("button"), placeholder: try input.label("placeholder"))
+      }, posts: try fields.bool("posts") ?? false)
+    guard !id.rawValue.hasPrefix("com.apple.") else {
+      throw fields.wrong("id", "must not begin as the system's own do")
+    }
+    guard !posts || textInput != nil else { throw fields.wrong("posts", "needs textInput") }
+  }
+}
+
+extension NotificationAction.Icon {
+  /// Returns nil when there is no `icon`.
+  fileprivate init?(_ fields: Fields) throws(RequestError) {
+    guard let icon = try fields.object("icon") else { return nil }
+    let system = try icon.string("system", longest: Self.maxName)
+    let template = try icon.string("template", longest: Self.maxName)
+    guard let key = icon.members.keys.sorted().first(where: { !["system", "template"].contains($0) }) else {
+      switch (system, template) {
+      case (.some(let name), nil) where !name.isEmpty: self = .system(name)
+      case (nil, .some(let name)) where !name.isEmpty: self = .template(name)
+      default: throw fields.wrong("icon", "must have a name as system or as template")
+      }
+      return
+    }
+    throw icon.wrong(key, "is not known here; icon has system or template")
+  }
+}
+
+extension Fields {
+  fileprivate func options<Option>() throws(RequestError) -> [Option]
+  where Option: RawRepresentable<String> & CaseIterable & Equatable {
+    var options: [Option] = []
+    for text in try strings("options", most: Option.allCases.count, longest: 64) ?? [] {
+      let key = "options/\(options.count)"
+      guard let option = Option(rawValue: text) else {
+        throw wrong(key, "must be one of \(Option.allCases.map(\.rawValue).joined(separator: ", "))")
+      }
+      guard !options.contains(option) else { throw wrong(key, "is given twice") }
+      options.append(option)
+    }
+    return options
+  }
+
+  fileprivate func label(_ key: String) throws(RequestError) -> LocalizedText {
+    try required(key, localizedText(key, longest: NotificationAction.longestTitle))
+  }
+
+  /// A text, or an object of texts by language tag.
+  fileprivate func localizedText(_ key: String, longest: Int) throws(RequestError) -> LocalizedText? {
+    guard case .object? = members[key], let told = try object(key) else {
+      return try shown(key, longest).map(LocalizedText.text)
+    }
+    guard told.members.count <= LocalizedText.mostLanguages else {
+      throw wrong(key, "must have at most \(LocalizedText.mostLanguages) languages")
+    }
+    var texts: [String: String] = [:]
+    for tag in told.members.keys.sorted() {
+      guard tag.isLanguageTag else { throw told.wrong(tag.placeable, "is not a language tag, such as pt-BR") }
+      texts[tag] = try told.required(tag, told.shown(tag, longest))
+    }
+    guard texts[LocalizedText.defaultTag] != nil else { throw told.wrong(LocalizedText.defaultTag, "is missing") }
+    return .languages(texts)
+  }
+
+  /// A text that is not blank.
+  private func shown(_ key: String, _ longest: Int) throws(RequestError) -> String? {
+    guard let text = try string(key, longest: longest) else { return nil }
+    guard !text.allSatisfy(\.isWhitespace) else { throw wrong(key, "must not be blank") }
+    return text
+  }
+}
+
+extension String {
+  /// As a member is named in a JSON pointer (RFC 6901), but for `~`.
+  fileprivate var placeable: String { replacing("/", with: "~1") }
+}

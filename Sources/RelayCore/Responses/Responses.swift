@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayDelivery
+package import RelayHub
+import RelayJSON
+package import RelayProtocol
+package import RelayPush
+package import RelayStore
+
+/// The categories of notifications, and the responses to notifications.
+///
+/// A sender receives each response in every session, as soon as there is one. The relay sends a response again to each
+/// new session of the sender until a session has returned the pong of a ping that the relay sent after it. A crash or a
+/// dead socket repeats a response, and loses none.
+///
+/// The state is private. The relay creates one object, and the methods run on the relay's thread.
+package final class Responses {
+  /// The registry from which senders choose the category of a push.
+  package private(set) var categories = Categories()
+  /// Signs and verifies the receipts of pushes.
+  package let receipts: ReceiptKey
+  /// The senders with unconfirmed responses in the store, and perhaps others.
+  private var senders: Set<UserID> = []
+  /// Sessions that the relay has sent responses to.
+  private var sessions: [SessionHandle: ResponseDelivery] = [:]
+
+  init(receipts: ReceiptKey) { self.receipts = receipts }
+
+  /// Loads what an earlier run has stored. Throws ``StoreError/damaged(reason:)``.
+  package func load(on relay: isolated Relay) async throws {
+    senders = Set(try await relay.store.read { try $0.responses.sendersWithResponses() })
+    guard let stored = try await relay.store.read({ try $0.responses.categories() }) else { return }
+    guard let list = JSON(reading: stored.categories),
+      let registry = try? CategoryRegistry(version: stored.version, Fields(["categories": list]))
+    else { throw StoreError.damaged(reason: "the stored categories cannot be read") }
+    categories = Categories(registry)
+  }
+
+  /// Replaces the categories.
+  /// - Parameter version: The version to replace; nil: any.
+  /// - Returns: False if the categories have another version.
+  func replaceCategories(
+    with registry: CategoryRegistry, version: Int64?, on relay: isolated Relay
+  ) async throws -> Bool {
+    let json = registry.categoriesJSON
+    guard json.count <= CategoryRegistry.largest else {
+      throw RequestError(
+        .tooLarge, "the categories may have \(CategoryRegistry.largest) bytes together", at: "/categories")
+    }
+    guard let stored = try await relay.store.write({ try $0.responses.setCategories(json, replacing: version) }) else {
+      return false
+    }
+    // The completion of a later change may have come first.
+    if stored > categories.registry.version {
+      categories = Categories(CategoryRegistry(version: stored, categories: registry.categories))
+    }
+    return true
+  }
+
+  // MARK: Sending responses to their senders
+
+  /// Sends a response that was just stored to the sessions of the notification's sender.
+  package func send(_ response: StoredResponse, on relay: isolated Relay) {
+    senders.insert(response.sender)
+    guard let user = relay.hub.user(response.sender) else { return }
+    for session in relay.hub.sessions(of: user) { sendUnconfirmed(to: session, of: response.sender, on: relay) }
+  }
+
+  /// Sends a session the responses that no session of its user has confirmed, in the order in which they were stored.
+  func sendUnconfirmed(to session: SessionHandle, of sender: UserID, on relay: isolated Relay) {
+    guard senders.contains(sender) else { return }
+    if sessions[session] == nil {
+      guard relay.hub.tellEnd(of: session) else { return }
+      sessions[session] = ResponseDelivery(
+        sender: sender, maxBytes: relay.limits.outgoingQueue / ResponseDelivery.shareOfQueue)
+    }
+    guard sessions[session]?.isReading == false else {
+      sessions[session]?.isAgain = true
+      return
+    }
+    sessions[session]?.isReading = true
+    Task { await read(for: session, on: relay) }
+  }
+
+  package func forget(_ session: SessionHandle) { sessions[session] = nil }
+
+  private func read(for session: SessionHandle, on relay: isolated Relay) async {
+    repeat {
+      sessions[session]?.isAgain = false
+      // Responses for which there is no room are read when others have arrived.
+      guard let delivery = sessions[session], delivery.room > 0 else { break }
+      do {
+        let found = try await relay.store.read {
+          try $0.responses.responses(to: delivery.sender, after: delivery.newest, limit: delivery.room)
+        }
+        write(found, to: session, on: relay)
+      } catch {
+        _ = relay.requestError(error)  // logs the failure
+        guard case .unavailable = error else { break }
+        try? await Task.sleep(for: Relay.storePause)
+        sessions[session]?.isAgain = relay.stage != .stopping
+      }
+    } while sessions[session]?.isAgain == true
+    sessions[session]?.isReading = false
+  }
+
+  private func write(_ found: [StoredResponse], to session: SessionHandle, on relay: isolated Relay) {
+    let frames = found.map(Replies.response)
+    guard let count = sessions[session]?.fitting(frames), count > 0 else { return }
+    for frame in frames.prefix(count) { relay.hub.push(frame, to: session) }
+    guard let number = relay.hub.confirm(session) else { return }
+    sessions[session]?.newest = found[count - 1].id
+    sessions[session]?.unconfirmed.append(
+      (number, found.prefix(count).map(\.id), frames.prefix(count).reduce(0) { $0 + $1.count }))
+  }
+
+  /// Notes that a session has received all frames up to a ping of this number.
+  package func confirm(_ session: SessionHandle, upTo number: Int64, on relay: isolated Relay) {
+    guard let arrived = sessions[session]?.confirm(upTo: number), !arrived.isEmpty,
+      let sender = sessions[session]?.sender
+    else { return }
+    relay.store.submit({ try $0.responses.told(arrived, to: sender) }) { [relay] result in
+      relay.assumeIsolated { $0.responses.confirmed(by: sender, result, on: $0) }
+    }
+    sendUnconfirmed(to: session, of: sender, on: relay)
+  }
+
+  /// - Parameter result: False if the store has no more responses for the sender.
+  private func confirmed(by sender: UserID, _ result: Result<Bool, StoreError>, on relay: isolated Relay) {
+    switch result {
+    case .success(true): break
+    case .success(false): senders.remove(sender)
+    // The relay sends them again to the next session.
+    case .failure(let error): relay.diagnostics.logFailure(of: error)
+    }
+  }
+}
+
+/// The registry of categories, with the document that clients read.
+package struct Categories: Sendable {
+  package let registry: CategoryRegistry
+  /// JSON: `version` and `categories`.
+  package let document: [UInt8]
+  package let tag: String
+
+  package init(_ registry: CategoryRegistry = CategoryRegistry()) {
+    self.registry = registry
+    document = JSONWriter.object {
+      $0.integer("version", registry.version)
+      $0.raw("categories", registry.categoriesJSON)
+    }
+    tag = entityTag(of: document)
+  }
+}

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayHub
+import RelayJSON
+import RelayProtocol
+import RelayStore
+
+/// The history of one room, for the replies to `join` and `history`. The caller has checked the rights.
+struct RoomHistory {
+  package let room: RoomID
+
+  /// The maximum of bytes of bodies in the `messages` of a reply to `join`.
+  static let mostRecovered = 512 << 10
+  /// The maximum of bytes of bodies in the `changes` of a reply to `join`. The limit `outgoingQueue` may be lower.
+  static let maxChanged = 128 << 10
+  /// The maximum of attempts to read the history for a `join`. After them the reply contains no history.
+  static let mostReplays = 3
+  /// Bytes of bodies in a page of history; the next page continues behind them. A larger page would hold more memory
+  /// for each client that does not read.
+  static let mostPaged = 256 << 10
+
+  // MARK: Pages
+
+  /// A part of the history.
+  package struct Query {
+    package let before: Int64?
+    package let after: Int64?
+    package let limit: Int
+
+    init(_ fields: Fields, most: Int) throws(RequestError) {
+      before = try fields.integer("before", 0...largestInteger)
+      after = try fields.integer("after", 0...largestInteger)
+      limit = Int(try fields.integer("limit", 1...Int64(most)) ?? Int64(min(50, most)))
+      guard before == nil || after == nil else { throw fields.wrong("before", "and after exclude each other") }
+    }
+  }
+
+  /// Reads a page, as the members of a reply. Throws ``StoreError/noRoom(_:)``.
+  package func page(_ query: Query, on relay: isolated Relay) async throws -> (inout JSONWriter.Object) -> Void {
+    let kept = relay.rooms.policy(of: room, on: relay).history.count
+    guard kept > 0 else {
+      guard let handle = relay.hub.room(room), let position = relay.hub.position(of: handle) else {
+        throw StoreError.noRoom(room)
+      }
+      return {
+        $0["epoch"] = position.epoch
+        $0.integer("first", position.seq + 1)
+        $0.raw("messages", Array("[]".utf8))
+        $0.bool("more", false)
+      }
+    }
+    // The reader's thread writes the text too, so that its size costs the hub's thread a copy at most.
+    let found = try await relay.store.read { [room] reader in
+      let page =
+        if let after = query.after {
+          try reader.messages.page(room, after: after, limit: query.limit, kept: kept, pageBytes: Self.mostPaged)
+        } else {
+          try reader.messages.page(
+            room, before: query.before, limit: query.limit, kept: kept, pageBytes: Self.mostPaged)
+        }
+      return page.map { (epoch: $0.epoch, first: $0.first, more: $0.more, text: Replies.text(of: $0.messages).array) }
+    }
+    guard let page = found else { throw StoreError.noRoom(room) }
+    return {
+      $0["epoch"] = page.epoch
+      $0.integer("first", page.first)
+      $0.raw("messages", page.text)
+      $0.bool("more", page.more)
+    }
+  }
+
+  // MARK: Replays
+
+  /// The messages and changes in a reply to `join`.
+  package struct Replay {
+    package var messages: MessagesText
+    /// True if `messages` and `changes` are all that the client missed since the position that it named.
+    var isComplete: Bool
+    /// The newest states of messages that the client has, and that may have changed since.
+    package var changes: [ChangedMessage] = []
+
+    package static let nothing = Replay(messages: .none, isComplete: false)
+  }
+
+  /// Reads what a client missed since `after`, or the `newest` messages.
+  func replay(
+    _ handle: RoomHandle, after: Position?, newest: Int, on relay: isolated Relay
+  ) async throws -> Replay {
+    for _ in 0..<Self.mostReplays {
+      // Messages that the hub shows while this one reads are in the hub's tail; if that is too short, it reads again.
+      let seen = relay.rooms.edits(of: handle)?.count
+      let found = try await attempt(handle, after: after, newest: newest, on: relay)
+      if let found, seen == relay.rooms.edits(of: handle)?.count { return found }
+    }
+    return .nothing
+  }
+
+  /// Reads once, up to the newest message that the hub has shown.
+  /// - Returns: `nil` when the hub has shown more messages meanwhile than its tail holds.
+  private func attempt(
+    _ handle: RoomHandle, after: Position?, newest: Int, on relay: isolated Relay
+  ) async throws -> Replay? {
+    let hub = relay.hub
+    let limits = relay.settings.limits
+    guard let position = hub.position(of: handle) else { throw HubRefusal.gone }
+    let kept = relay.rooms.policy(of: room, on: relay).history.count
+    if let after, after.epoch == position.epoch, after.seq <= position.seq,
+      position.seq - after.seq <= Int64(min(limits.history, kept))
+    {
+      if let changes = try await changes(handle, since: after.seq, kept: kept, on: relay) {
+        if let tail = hub.tail(of: handle, after: after.seq) {
+          return Replay(messages: tail, isComplete: true, changes: changes)
+        }
+        let from = after.seq
+        let page = try await relay.store.read { [room] in
+          try $0.messages.page(room, after: from, limit: limits.history, kept: kept, mostBytes: Self.mostRecovered)
+        }
+        if let page, !page.exceeds, !page.more, page.first <= from + 1 || page.newest == from {
+          return shown(page, in: handle, newest: .max, hub).map {
+            Replay(messages: $0, isComplete: true, changes: changes)
+          }
+        }
+      }
+    }
+    let newest = min(newest, kept)
+    guard newest > 0, position.seq > 0 else { return .nothing }
+    if let tail = hub.tail(of: handle, after: max(0, position.seq - Int64(newest))) {
+      return Replay(messages: tail, isComplete: false)
+    }
+    guard
+      let page = try await relay.store.read({ [room] in
+        try $0.messages.page(room, before: nil, limit: newest, kept: kept, pageBytes: Self.mostRecovered)
+      })
+    else { return .nothing }
+    return shown(page, in: handle, newest: Int64(newest), hub).map { Replay(messages: $0, isComplete: false) }
+  }
+
+  /// The messages up to `seq` that may have changed since a client knew the room up to there; `nil` when there are more
+  /// than a reply may contain. Reads only when the room has changed since.
+  private func changes(
+    _ handle: RoomHandle, since seq: Int64, kept: Int, on relay: isolated Relay
+  ) async throws -> [ChangedMessage]? {
+    guard seq > 0, let edits = relay.rooms.edits(of: handle), edits.newest >= seq else { return [] }
+    return try await relay.store.read { [room, limits = relay.settings.limits] in
+      try $0.messages.changes(
+        room, upTo: seq, kept: kept, limit: limits.history, maxBytes: min(Self.maxChanged, limits.outgoingQueue))
+    }
+  }
+
+  /// The newest messages of a page and of the messages that the hub has shown since the page was read.
+  private func shown(_ page: MessagePage, in handle: RoomHandle, newest: Int64, _ hub: Hub) -> MessagesText? {
+    guard let shown = hub.position(of: handle)?.seq else { return nil }
+    let before = shown - newest
+    let messages = Replies.text(of: page.messages.filter { $0.seq > before && $0.seq <= shown })
+    guard shown > page.newest else { return messages }
+    return hub.tail(of: handle, after: max(page.newest, before)).map { messages + $0 }
+  }
+}

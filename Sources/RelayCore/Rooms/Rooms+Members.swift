@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+package import RelayHub
+package import RelayProtocol
+import RelayStore
+
+/// Memberships: beginning and ending them.
+extension Rooms {
+  /// A user who becomes a member.
+  package struct Newcomer {
+    package let user: UserHandle
+    /// The session that joins. Is `nil` when a backend adds the member.
+    package var session: SessionHandle?
+    /// The rights of the caller.
+    package let rights: Rights
+    /// The JSON pointer of the room in the request.
+    package let place: String
+    /// True if a new membership counts against the room's rate.
+    let isBounded: Bool
+  }
+
+  /// Makes a user a member of a room. Throws `forbidden` when the room does not exist and the right `create` is missing.
+  /// The caller has pinned the room.
+  package func add(
+    _ newcomer: Newcomer, to room: RoomID, on relay: isolated Relay
+  ) async throws -> (room: RoomHandle, isNew: Bool) {
+    let policy = policy(of: room, on: relay)
+    guard policy.isStored else { return try addLive(newcomer, to: room, on: relay) }
+    let loaded = try await load(room, on: relay)
+    if let loaded, relay.hub.isMember(newcomer.user, of: loaded) { return (loaded, false) }
+    if loaded == nil { try newcomer.rights.check(.create, in: room, at: newcomer.place) }
+    if newcomer.isBounded, let loaded { try relay.spend(.membership, of: loaded) }
+    guard let profile = relay.hub.profile(of: newcomer.user) else { throw HubRefusal.gone }
+    let now = relay.hub.now
+    let limits = relay.settings.limits
+    let bounds = MembershipBounds(
+      membersPerRoom: policy.members ?? limits.membersPerRoom, roomsPerUser: limits.roomsPerUser)
+    // The store may have deleted a room in memory with its last member. It then stores the room with the same epoch.
+    let epoch = relay.hub.room(room).flatMap { relay.hub.position(of: $0)?.epoch } ?? Self.newEpoch()
+    let mayCreate = newcomer.rights.contains(.create)
+    beginJoin(of: room)
+    return try await withCheckedThrowingContinuation { continuation in
+      relay.store.submit({
+        try $0.rooms.join(profile, room: room, epoch: epoch, now: now, within: bounds, mayCreate: mayCreate)
+      }) { [relay] result in
+        relay.assumeIsolated { relay in
+          relay.rooms.endJoin(of: room)
+          continuation.resume(
+            with: Result {
+              // The last member may have left since the room was loaded.
+              if case .failure(.noRoom) = result { try newcomer.rights.check(.create, in: room, at: newcomer.place) }
+              return try relay.rooms.admit(newcomer.user, profile.id, to: room, result.get(), on: relay)
+            })
+        }
+      }
+    }
+  }
+
+  /// A room that keeps nothing has the members that are connected.
+  private func addLive(
+    _ newcomer: Newcomer, to room: RoomID, on relay: isolated Relay
+  ) throws -> (room: RoomHandle, isNew: Bool) {
+    guard let session = newcomer.session else {
+      throw RequestError(
+        .unsupported, "a room that keeps nothing has members only while they are connected", status: 422)
+    }
+    guard relay.hub.isOpen(session) else { throw HubRefusal.gone }
+    let handle = make(room, epoch: Self.newEpoch(), on: relay)
+    let isNew = !relay.hub.isMember(newcomer.user, of: handle)
+    if isNew, newcomer.isBounded { try relay.spend(.membership, of: handle) }
+    do {
+      try relay.hub.addMember(newcomer.user, to: handle)
+    } catch .tooMany {
+      throw StoreError.tooMany(.membersPerRoom)
+    }
+    if isNew { relay.people.judgeWatches(of: newcomer.user, on: relay) }
+    return (handle, isNew)
+  }
+
+  /// Adds a stored member to the hub. The completion of the commit calls this, so that the hub adds the member before
+  /// the messages that the store has committed after the join.
+  private func admit(
+    _ user: UserHandle, _ name: UserID, to room: RoomID, _ joined: JoinedRoom, on relay: isolated Relay
+  ) throws(HubRefusal) -> (room: RoomHandle, isNew: Bool) {
+    relay.people.noteChange(of: name)
+    let state = joined.record
+    let handle = make(room, epoch: state.epoch, seq: state.seq, cursor: state.cursor, on: relay)
+    if joined.isNewMember {
+      relay.people.forgetWithdrawn(user, from: room)
+      try relay.hub.addMember(user, to: handle)
+    } else {
+      relay.hub.restoreMember(user, of: handle, read: joined.read, received: joined.received)
+    }
+    relay.people.judgeWatches(of: user, on: relay)
+    return (handle, joined.isNewMember)
+  }
+
+  /// Ends a membership, if it is one. The caller has pinned the room.
+  package func remove(
+    _ user: UserHandle, from room: RoomID, _ handle: RoomHandle, byOthers: Bool = false, on relay: isolated Relay
+  ) async throws {
+    guard let name = relay.hub.name(of: user) else { throw HubRefusal.gone }
+    guard policy(of: room, on: relay).isStored else {
+      return dismiss(user, from: handle, byOthers: byOthers, on: relay)
+    }
+    relay.people.noteChange(of: name)
+    try await withCheckedThrowingContinuation { continuation in
+      relay.store.submit({ _ = try $0.rooms.leave(name, room: room) }) { [relay] result in
+        relay.assumeIsolated { relay in
+          continuation.resume(
+            with: result.map {
+              relay.people.noteChange(of: name)
+              relay.rooms.dismiss(user, from: handle, byOthers: byOthers, on: relay)
+            })
+        }
+      }
+    }
+  }
+
+  /// Removes a member from the hub. The completion of the commit calls this, so that the hub applies joins, leaves and
+  /// messages in the order of the store.
+  private func dismiss(_ user: UserHandle, from room: RoomHandle, byOthers: Bool, on relay: isolated Relay) {
+    if let name = relay.hub.name(of: room) { relay.people.forgetWithdrawn(user, from: name) }
+    try? relay.hub.removeMember(user, from: room, byOthers: byOthers)  // another session may have left at the same time
+    relay.people.judgeWatches(of: user, on: relay)
+  }
+}

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayDelivery
+package import RelayHub
+package import RelayProtocol
+import RelayStore
+
+/// The rooms in memory: loading and forgetting them, their policies, their edits and the keys of live rooms.
+///
+/// The state is private. The relay creates one object, and the methods run on the relay's thread.
+package final class Rooms {
+  /// Rooms that are being read.
+  private var loads: [RoomID: Task<RoomHandle?, any Error>] = [:]
+  /// The number of requests that need a room to stay in memory.
+  private var pins: [RoomID: Int] = [:]
+  /// The number of joins to each room that the store has not completed.
+  private var joins: [RoomID: Int] = [:]
+  /// The policies of the rooms in memory.
+  private var policies: [RoomHandle: RoomPolicy] = [:]
+  /// Edits and deletions of the rooms in memory that had any.
+  private var edits: [RoomHandle: RoomEdits] = [:]
+  /// Idempotency keys of rooms that keep nothing.
+  private var liveKeys = LiveKeys()
+
+  /// True if a request needs a room, or a room is being read.
+  var isBusy: Bool { !pins.isEmpty || !loads.isEmpty }
+
+  // MARK: Pins
+
+  /// Keeps a room in memory, if it is there, until the matching ``unpin(_:on:)``.
+  func pin(_ room: RoomID) { pins[room, default: 0] += 1 }
+
+  func unpin(_ room: RoomID, on relay: isolated Relay) {
+    guard let count = pins[room] else { return }
+    pins[room] = count == 1 ? nil : count - 1
+    guard count == 1, let handle = relay.hub.room(room), policies[handle]?.isStored == true,
+      relay.hub.memberCount(of: handle) == 0
+    else { return }
+    // The store may have deleted the room with its last member. In memory it would look like a room that exists.
+    _ = relay.hub.release(handle)
+  }
+
+  /// Takes a room out of memory that no session has joined, unless a request needs it.
+  func forgetIdle(_ room: RoomHandle, on relay: isolated Relay) {
+    guard let name = relay.hub.name(of: room), pins[name] == nil else { return }
+    _ = relay.hub.release(room)
+  }
+
+  /// Forgets a room that the hub has taken out of memory.
+  package func forget(_ room: RoomHandle) {
+    policies[room] = nil
+    edits[room] = nil
+  }
+
+  // MARK: Loading
+
+  /// Loads a stored room with its members. Returns `nil` if there is none. The caller has pinned it.
+  package func load(_ room: RoomID, on relay: isolated Relay) async throws -> RoomHandle? {
+    if let handle = relay.hub.room(room) { return handle }
+    let task = loads[room] ?? Task { try await self.read(room, on: relay) }
+    loads[room] = task
+    defer { loads[room] = nil }
+    return try await task.value
+  }
+
+  private func read(_ room: RoomID, on relay: isolated Relay) async throws -> RoomHandle? {
+    let since = relay.people.beginReading()
+    defer { relay.people.endReading() }
+    let found = try await relay.store.read { reader in
+      guard let snapshot = try reader.rooms.snapshot(room) else { return nil as (RoomSnapshot, [MessageHead])? }
+      return (snapshot, try reader.messages.undecided(in: room))
+    }
+    // A first join may have made it meanwhile.
+    if let handle = relay.hub.room(room) { return handle }
+    guard let (snapshot, undecided) = found else { return nil }
+    let newer = try await relay.people.newerRecords(of: snapshot.members.map(\.user.id), since: since, on: relay)
+    // Once more: a first join, or another load, may have come meanwhile.
+    if let handle = relay.hub.room(room) { return handle }
+    let state = snapshot.state
+    let handle = make(room, epoch: state.epoch, seq: state.seq, cursor: state.cursor, on: relay)
+    if snapshot.changed > 0 { edits[handle] = RoomEdits(newest: snapshot.changed) }
+    for member in snapshot.members {
+      let user = relay.people.adopt(newer[member.user.id] ?? member.record, on: relay)
+      relay.hub.restoreMember(user, of: handle, read: member.read, received: member.received)
+      relay.hub.release(user)
+    }
+    for message in undecided {
+      relay.hub.restoreMessage(message.seq, time: message.time, from: relay.hub.user(message.traits.from), in: handle)
+      relay.deliveries.stored(
+        message.seq, message.traits, at: message.time, in: handle, waits: true,
+        isReported: message.reports, on: relay)
+    }
+    relay.hub.resume(handle)
+    return handle
+  }
+
+  /// Returns a room if it is stored or in memory. Throws ``StoreError/noRoom(_:)``. The caller has pinned it.
+  package func existing(_ room: RoomID, on relay: isolated Relay) async throws -> RoomHandle {
+    guard let handle = try await policy(of: room, on: relay).isStored ? load(room, on: relay) : relay.hub.room(room)
+    else { throw StoreError.noRoom(room) }
+    return handle
+  }
+
+  /// Returns a room in memory. Loads it only for a member, and returns `nil` to others. The caller has pinned it.
+  package func room(_ room: RoomID, for member: UserID, on relay: isolated Relay) async throws -> RoomHandle? {
+    if let handle = relay.hub.room(room) { return handle }
+    guard policy(of: room, on: relay).isStored, try await relay.store.read({ try $0.rooms.isMember(member, of: room) })
+    else { return nil }
+    return try await load(room, on: relay)
+  }
+
+  /// Returns the room in memory. Makes it as its name says if it is not there.
+  package func make(
+    _ room: RoomID, epoch: String, seq: Int64 = 0, cursor: Int64 = 0, on relay: isolated Relay
+  ) -> RoomHandle {
+    if let handle = relay.hub.room(room) { return handle }
+    let policy = relay.settings.rooms.policy(for: room)
+    let handle = relay.hub.makeRoom(room, epoch: epoch, seq: seq, cursor: cursor, traits: policy.traits)
+    configure(handle, policy, on: relay)
+    return handle
+  }
+
+  static func newEpoch() -> String {
+    String(UInt64.random(in: 1...UInt64.max), radix: 36)
+  }
+
+  // MARK: Policies
+
+  /// Returns the policy that a room in memory was made with, or that its name says.
+  package func policy(of room: RoomID, on relay: isolated Relay) -> RoomPolicy {
+    relay.hub.room(room).flatMap { policies[$0] } ?? relay.settings.rooms.policy(for: room)
+  }
+
+  /// The policy of a room in memory.
+  package func policy(of room: RoomHandle) -> RoomPolicy? { policies[room] }
+
+  /// Applies new settings to the rooms in memory. The exception is `isStored`: members and messages of a room cannot
+  /// change their place.
+  func applySettings(on relay: isolated Relay) {
+    for (handle, known) in policies {
+      guard let room = relay.hub.name(of: handle) else { continue }
+      var policy = relay.settings.rooms.policy(for: room)
+      if policy.isStored != known.isStored {
+        policy.history = known.history
+        policy.pushes = known.pushes
+      }
+      configure(handle, policy, on: relay)
+      if policy.can != known.can { relay.access.withdraw(in: handle, on: relay) }
+    }
+  }
+
+  private func configure(_ room: RoomHandle, _ policy: RoomPolicy, on relay: isolated Relay) {
+    let limits = relay.settings.limits
+    policies[room] = policy
+    relay.hub.configure(
+      room, traits: policy.traits, memberList: policy.memberList ?? limits.memberList,
+      mostMembers: policy.members ?? limits.membersPerRoom)
+  }
+
+  // MARK: Joins under way
+
+  /// Counts a join that the store is about to complete.
+  func beginJoin(of room: RoomID) { joins[room, default: 0] += 1 }
+
+  func endJoin(of room: RoomID) {
+    guard let count = joins[room] else { return }
+    joins[room] = count == 1 ? nil : count - 1
+  }
+
+  /// True if the store may commit a join before the next message.
+  func isBeingJoined(_ room: RoomID) -> Bool { joins[room] != nil }
+
+  // MARK: Edits and keys
+
+  /// The edits of a room. Is `nil` if no message of its history was ever edited or deleted.
+  func edits(of room: RoomHandle) -> RoomEdits? { edits[room] }
+
+  /// Counts an edit or a deletion.
+  /// - Parameter newest: The newest seq of the room when it was stored.
+  func countEdit(of room: RoomHandle, newest: Int64) {
+    edits[room, default: RoomEdits(newest: 0)].count += 1
+    edits[room]?.newest = newest
+  }
+
+  /// The first message that a live room has shown for an idempotency key.
+  func firstMessage(for key: LiveKeys.Key, at now: Timestamp) -> LiveKeys.First? { liveKeys.first(key, at: now) }
+
+  package func remember(_ key: LiveKeys.Key, seq: Int64, time: Timestamp, at now: Timestamp) {
+    liveKeys.remember(key, seq: seq, time: time, at: now)
+  }
+}
+
+/// The edits and deletions of a room in memory.
+package struct RoomEdits {
+  /// The number since the room is in memory. A page that was read before an edit may be older than the event of it.
+  package var count = 0
+  /// The newest seq of the room at the last edit; 0 when no message of the history was ever edited.
+  package var newest: Int64
+}

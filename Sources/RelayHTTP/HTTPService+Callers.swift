@@ -1,0 +1,72 @@
+import Logging
+// SPDX-License-Identifier: Apache-2.0
+package import RelayCore
+package import RelayHub
+import RelayIdentity
+import RelayJSON
+import RelayProtocol
+package import RelayStore
+
+/// Authentication of callers.
+extension HTTPService {
+  /// Returns the caller of a request. Throws `unauthorized`.
+  package func caller(_ request: HTTPRequest, on relay: isolated Relay) async throws -> Caller {
+    if let reporter = try await Self.reporter(request, on: relay) { return .reporter(reporter) }
+    switch relay.settings.authentication {
+    case .open:
+      guard let name = request.user else { return .backend(acting: nil) }
+      guard let user = UserID(rawValue: name) else {
+        throw RequestError(
+          .badRequest, "X-Stillwire-User \(Fields.badName(UserID.self))", at: "/headers/x-stillwire-user")
+      }
+      return .backend(acting: user)
+    case .tokens(let verifier):
+      guard request.user == nil else {
+        throw RequestError(.forbidden, "X-Stillwire-User is for open mode; send a token")
+      }
+      guard let token = request.authorization.flatMap(bearerToken) else {
+        throw RequestError(.unauthorized, "a token or an API key is needed: Authorization: Bearer")
+      }
+      if token.hasPrefix(APIKeys.prefix) {
+        guard let name = relay.settings.apiKeys.name(of: token) else {
+          throw RequestError(.unauthorized, "the API key is not known")
+        }
+        relay.diagnostics.log.debug("a backend calls", metadata: ["key": "\(name)"])
+        return .backend(acting: nil)
+      }
+      do {
+        return .user(try await verifier.verify(token))
+      } catch {
+        throw error.requestError
+      }
+    }
+  }
+
+  /// Returns the owner of the report key that a request carries, in open mode too. Returns `nil` if the request carries
+  /// another credential or none. Throws `unauthorized` if the key was revoked or is unknown.
+  package static func reporter(_ request: HTTPRequest, on relay: isolated Relay) async throws -> ReportKeyOwner? {
+    guard let token = request.authorization.flatMap(bearerToken), token.hasPrefix(ReportKey.prefix) else { return nil }
+    guard let key = ReportKey(token),
+      let owner = try await relay.store.read({ try $0.people.ownerOfReportKey(hash: key.hash) })
+    else { throw RequestError(.unauthorized, "the report key is unknown or was revoked: register the device again") }
+    guard request.user == nil else {
+      throw RequestError(.badRequest, "the user comes from the report key", at: "/headers/x-stillwire-user")
+    }
+    return owner
+  }
+
+  /// True if the caller may read the metrics.
+  func mayReadOperations(_ request: HTTPRequest, on relay: isolated Relay) async -> Bool {
+    if relay.settings.isMetricsOpen { return true }
+    if case .backend = try? await caller(request, on: relay) { return true }
+    return false
+  }
+
+  /// Throws unless the caller is a backend, or everybody may read the metrics.
+  func checkMayReadOperations(_ request: HTTPRequest, on relay: isolated Relay) async throws {
+    guard !relay.settings.isMetricsOpen else { return }
+    guard case .backend = try await caller(request, on: relay) else {
+      throw RequestError(.forbidden, "this needs an API key")
+    }
+  }
+}

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayCore
+import RelayGateways
+import RelayHub
+import RelayJSON
+import RelayProtocol
+import RelayPush
+import RelayStore
+
+/// The resources that are no commands: operators, tools and extensions read them without a caller's name, or they are
+/// streams.
+extension HTTPService {
+  static let resources: [Route] = [
+    .resource("GET", "/live") { _, _, _, _ in .json(200) { $0["status"] = "live" } },
+    .resource("GET", "/ready") { http, relay, request, _ in await http.readiness(request, on: relay) },
+    .resource("GET", "/openapi.json") { _, _, request, _ in Document.openAPI.response(to: request) },
+    .resource("GET", "/asyncapi.json") { _, _, request, _ in Document.asyncAPI.response(to: request) },
+    .resource("GET", "/metrics") { http, relay, request, _ in try await http.metrics(request, on: relay) },
+    .resource("GET", "/v1/connect") { _, _, _, _ in
+      throw RequestError(.unsupported, "sessions connect here with a WebSocket upgrade", status: 426)
+    },
+    .resource("GET", "/v1/webpush") { _, relay, _, _ in .webPush(relay.settings.webPushKey) },
+    .resource("POST", "/v1/notifications/{id}/received") { http, relay, request, parts in
+      try await http.received(request, parts["id"] ?? "", on: relay)
+    },
+    .resource("GET", "/v1/simulator/devices/{token}/events") { http, relay, request, parts in
+      try await http.lockScreenEvents(request, parts, on: relay)
+    },
+  ]
+
+  /// Returns the stage to everybody. Returns the details, which name apps and services, to callers who may read the
+  /// metrics.
+  private func readiness(_ request: HTTPRequest, on relay: isolated Relay) async -> HTTPResponse {
+    let showsDetails = await mayReadOperations(request, on: relay)
+    let stage = relay.stage
+    guard showsDetails else { return .json(stage == .ready ? 200 : 503) { $0["status"] = stage.rawValue } }
+    let gateways = relay.gateways
+    let paused = gateways.apple?.statistics.paused ?? []
+    let services = gateways.webPush?.statistics.paused ?? []
+    let apps = gateways.http?.statistics.paused ?? []
+    let forgetting = relay.worker.pausedForgetting
+    let storeWorks = relay.store.statistics.isAvailable
+    return .json(stage == .ready ? 200 : 503) {
+      $0["status"] = stage.rawValue
+      // Still ready: another server would not have these users, and live rooms go on here.
+      $0["store"] = storeWorks ? "available" : "unavailable"
+      guard !(paused.isEmpty && services.isEmpty && apps.isEmpty && forgetting.isEmpty) else { return }
+      $0.array("paused") { list in
+        for app in paused {
+          list.object {
+            $0["app"] = app.app
+            $0["environment"] = app.environment.rawValue
+            $0["reason"] = app.reason.rawValue
+          }
+        }
+        for pause in forgetting {
+          list.object {
+            $0["app"] = pause.app
+            $0["reason"] = ForgettingPause.reason
+            $0.integer("until", pause.until.rawValue)
+          }
+        }
+        for gateway in apps {
+          list.object {
+            $0["app"] = gateway.app
+            $0["platform"] = Platform.http.rawValue
+            $0["reason"] = gateway.reason.rawValue
+          }
+        }
+        for service in services {
+          list.object {
+            $0["origin"] = service.origin
+            $0["reason"] = service.reason.rawValue
+          }
+        }
+      }
+    }
+  }
+
+  // MARK: Receipts
+
+  /// Bytes of a body: a receipt has 256 characters at most. The limit holds before the caller is known.
+  static let maxReceiptBody = 1_024
+
+  /// Takes the receipt of a push. An app's extension authenticates with the receipt or with its report key.
+  private func received(_ request: HTTPRequest, _ id: String, on relay: isolated Relay) async throws -> HTTPResponse {
+    try request.checkContentType()
+    guard request.body.count <= Self.maxReceiptBody else {
+      throw RequestError(.tooLarge, "the body of a receipt is longer than \(Self.maxReceiptBody) bytes")
+    }
+    let now = relay.hub.now
+    if let reporter = try await Self.reporter(request, on: relay) {
+      _ = try receipt(in: request)
+      let handle = try await relay.people.retain(reporter.user, on: relay)
+      defer { relay.hub.release(handle) }
+      try relay.spend(.request, of: handle)
+      try await relay.access.check(id, isPushedTo: reporter, on: relay)
+    } else {
+      let (fields, receipt) = try receipt(in: request)
+      guard relay.responses.receipts.accepts(try fields.required("receipt", receipt), for: id, now: now) else {
+        throw RequestError(
+          .unauthorized, "this is not the receipt of the notification, or not any more", at: "/receipt")
+      }
+    }
+    guard let received = try await relay.store.write({ try $0.queue.received(id, now: now) }) else {
+      throw RequestError(.notFound, "there is no such notification any more", at: "/path/id")
+    }
+    if received.isNews {
+      for (message, _) in try await relay.store.read({ try $0.queue.reported(by: id, limit: PushWorker.mostReported) })
+      {
+        relay.deliveries.reportPush(.onPhone, of: message, to: received.user, on: relay)
+      }
+    }
+    return .json(200) {
+      $0["notification"] = id
+      $0.integer("received", received.time.rawValue)
+    }
+  }
+
+  private func receipt(in request: HTTPRequest) throws -> (fields: Fields, receipt: String?) {
+    let fields = try parse(request.body)
+    return (fields, try fields.string("receipt", longest: 256))
+  }
+
+  // MARK: Streams
+
+  /// Streams the events of a simulated phone.
+  private func lockScreenEvents(
+    _ request: HTTPRequest, _ parts: [String: String], on relay: isolated Relay
+  ) async throws -> HTTPResponse? {
+    let caller = try await admit(request, .backend, on: relay)
+    let fields = Fields([:]).adding(parts.mapValues(JSON.string), at: "/path")
+    let phone = try Request(fields, by: caller, relay.settings).simulatedPhone
+    guard request.method != "HEAD" else { return HTTPResponse(status: 200, headers: ServerSentEvent.headers) }
+    try stream(
+      relay.gateways.simulator.events(of: phone).map { ServerSentEvent(name: $0.name, json: $0.json) },
+      to: request.exchange, on: relay)
+    return nil
+  }
+}
+
+extension HTTPResponse {
+  /// The key with which a page subscribes to pushes. It is null if the relay does not push to browsers.
+  fileprivate static func webPush(_ key: VAPIDKey?) -> HTTPResponse {
+    .json(200) {
+      if let key { $0["publicKey"] = key.publicKey } else { $0.raw("publicKey", "null".utf8) }
+    }
+  }
+}

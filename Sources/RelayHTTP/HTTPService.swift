@@ -1,0 +1,202 @@
+import Logging
+// SPDX-License-Identifier: Apache-2.0
+package import RelayCore
+package import RelayHub
+import RelayIdentity
+package import RelayJSON
+package import RelayProtocol
+import RelayStore
+
+/// The HTTP side of the relay: it finds the route, authenticates the caller, and performs the command.
+///
+/// The state is private, and the methods run on the relay's thread.
+package final class HTTPService: HTTPHandler {
+  /// All resources; `/openapi.json` describes exactly these. The first that matches a path answers.
+  static let routes = resources + Route.routes(of: Commands.all)
+
+  /// The files of the page. Answers the paths that no route matches.
+  private let site: Site
+  private var parser = JSONParser(deepest: Limits().nesting)
+  /// Streams of server-sent events.
+  private var streams: [ExchangeHandle: Task<Void, Never>] = [:]
+
+  package init(site: Site) { self.site = site }
+
+  /// Applies new settings.
+  package func use(_ settings: Relay.Settings) { parser = JSONParser(deepest: settings.limits.nesting) }
+
+  // MARK: Requests
+
+  package func answer(_ request: HTTPRequest, on relay: isolated Relay) async {
+    let start = ContinuousClock.now
+    let found = Self.route(of: request)
+    let template = found?.route.path.description
+    do {
+      let response = try await response(to: request, at: found, on: relay)
+      let status = response.map { relay.hub.respond(to: request.exchange, with: $0) }
+      relay.diagnostics.logRequest(request, route: template, status: status, error: nil, since: start)
+    } catch {
+      let methods = (error as? MethodRefusal)?.allowed
+      let error =
+        methods == nil ? relay.requestError(error) : RequestError(.unsupported, "this path does not know the method")
+      relay.diagnostics.tally.count(error.code)
+      relay.hub.respond(to: request.exchange, with: .problem(error, allowed: methods))
+      relay.diagnostics.logRequest(request, route: template, status: error.status, error: error, since: start)
+    }
+  }
+
+  private static func route(of request: HTTPRequest) -> (route: Route, parts: [String: String])? {
+    let path = PathTemplate.split(request.path)
+    for route in routes {
+      if let parts = route.path.match(path) { return (route, parts) }
+    }
+    return nil
+  }
+
+  /// Returns `nil` if a stream has begun.
+  private func response(
+    to request: HTTPRequest, at found: (route: Route, parts: [String: String])?, on relay: isolated Relay
+  ) async throws -> HTTPResponse? {
+    guard let (route, parts) = found else { return try page(request) }
+    guard let action = route.action(for: request.method) else {
+      guard request.method == "OPTIONS" else { throw MethodRefusal(allowed: route.methods) }
+      return .options(route.methods)
+    }
+    switch action.work {
+    case .resource(let work): return try await work(self, relay, request, parts)
+    case .command(let command): return try await perform(command, request, parts, on: relay)
+    }
+  }
+
+  /// Authenticates the caller, checks the rate of a user, and performs the command.
+  private func perform(
+    _ command: any Command.Type, _ http: HTTPRequest, _ parts: [String: String], on relay: isolated Relay
+  ) async throws -> HTTPResponse {
+    let declaration = command.declaration
+    let caller = try await admit(http, declaration.callers, on: relay)
+    if let owner = caller.owner {
+      let user = try await relay.people.retain(owner, on: relay)
+      defer { relay.hub.release(user) }
+      try relay.spend(declaration.rate, of: user)
+      return try await HTTPResponse(relay.perform(command, request(http, parts, by: caller, declaration, relay)))
+    }
+    return try await HTTPResponse(relay.perform(command, request(http, parts, by: caller, declaration, relay)))
+  }
+
+  /// Authenticates the caller, and counts the request for it. Throws `forbidden` if these callers may not request it.
+  package func admit(
+    _ request: HTTPRequest, _ callers: Declaration.Callers, on relay: isolated Relay
+  ) async throws -> Caller {
+    let caller = try await caller(request, on: relay)
+    try count(request, for: caller, relay.hub)
+    try request.checkContentType()
+    try callers.check(caller)
+    return caller
+  }
+
+  private func count(_ request: HTTPRequest, for caller: Caller, _ hub: Hub) throws(RequestError) {
+    switch hub.identify(request.exchange, as: caller.owner) {
+    case nil: return
+    case .user:
+      throw RequestError(
+        .rateLimited, "too many requests under way or answers unread, of this user", retryAfter: .seconds(1))
+    case .all: throw RequestError(.unavailable, "too many answers are unread", retryAfter: .seconds(1))
+    }
+  }
+
+  /// The request of a command, with the members of the body, the path and the query.
+  private func request(
+    _ http: HTTPRequest, _ parts: [String: String], by caller: Caller, _ declaration: Declaration,
+    _ relay: isolated Relay
+  ) throws -> Request {
+    var spelling: [UInt8]?
+    let body: Fields
+    switch declaration.body {
+    case .none: body = Fields([:])
+    case .optional: body = http.body.isEmpty ? Fields([:]) : try parser.parse(http.body)
+    case .required: body = try parser.parse(http.body)
+    case .spelled(let member): (body, spelling) = try parser.parse(http.body, spelling: member)
+    }
+    let path = parts.reduce(into: [String: JSON]()) {
+      $0[$1.key] = $1.key == "seq" ? .argument($1.value) : .string($1.value)
+    }
+    let fields = body.adding(path, at: "/path").adding(try http.arguments(declaration.query), at: "/query")
+    var request = Request(fields, by: caller, relay.settings)
+    request.idempotencyKey = http.idempotencyKey
+    request.ifMatch = http.ifMatch
+    request.ifNoneMatch = http.ifNoneMatch
+    request.spelling = spelling
+    return request
+  }
+
+  /// Parses the body of a request that is no command's.
+  package func parse(_ body: [UInt8]) throws(RequestError) -> Fields { try parser.parse(body) }
+
+  private func page(_ request: HTTPRequest) throws -> HTTPResponse {
+    guard let response = site.response(to: request) else {
+      throw RequestError(.notFound, "there is nothing at this path")
+    }
+    let methods = ["GET", "HEAD", "OPTIONS"]
+    if request.method == "OPTIONS" { return .options(methods) }
+    guard methods.contains(request.method) else { throw MethodRefusal(allowed: methods) }
+    return response
+  }
+
+  // MARK: Streams
+
+  /// True if no stream is open.
+  var hasNoStreams: Bool { streams.isEmpty }
+
+  /// Begins a stream of server-sent events.
+  func stream(
+    _ events: some AsyncSequence<ServerSentEvent, Never> & Sendable, to exchange: ExchangeHandle,
+    on relay: isolated Relay
+  ) throws(RequestError) {
+    guard relay.stage != .stopping else {
+      throw RequestError(.unavailable, "the server is shutting down", retryAfter: .seconds(1))
+    }
+    relay.hub.stream(to: exchange, headers: ServerSentEvent.headers)
+    // After this line the client misses no event. The write fails if no stream has begun, or the client has left.
+    guard relay.hub.write(Array(": listening\n\n".utf8), to: exchange) else { return }
+    streams[exchange] = Task {
+      for await event in events {
+        guard relay.hub.write(event.text, to: exchange) else { break }
+      }
+    }
+  }
+
+  package func streamClosed(_ exchange: ExchangeHandle) { streams.removeValue(forKey: exchange)?.cancel() }
+
+  package func endStreams(on relay: isolated Relay) {
+    for (exchange, stream) in streams {
+      stream.cancel()
+      relay.hub.endStream(exchange)
+    }
+    streams = [:]
+  }
+}
+
+/// An event of a stream (HTML, "Server-sent events").
+struct ServerSentEvent: Sendable {
+  package let name: String
+  package let json: [UInt8]
+
+  package static let headers = [
+    (name: "Content-Type", value: "text/event-stream"), (name: "Cache-Control", value: "no-store"),
+  ]
+
+  package var text: [UInt8] { Array("event: \(name)\ndata: ".utf8) + json + Array("\n\n".utf8) }
+}
+
+extension Declaration.Callers {
+  /// Throws `forbidden` if the caller is none of these.
+  package func check(_ caller: Caller) throws(RequestError) {
+    switch (caller, self) {
+    case (.backend, _), (.user, .users), (.user, .reporters), (.reporter, .reporters), (.session, _): return
+    case (.user, .backend): throw RequestError(.forbidden, "this needs an API key")
+    case (.reporter, .users), (.reporter, .backend):
+      throw RequestError(
+        .forbidden, "a report key permits Focus reports, filter reports, responses and receipts of its device alone")
+    }
+  }
+}

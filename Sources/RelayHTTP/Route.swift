@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayCore
+import RelayHub
+import RelayProtocol
+
+/// One resource of the HTTP API: its path, and an action for each method.
+struct Route: Sendable {
+  package let path: PathTemplate
+  package let actions: [Action]
+
+  package struct Action: Sendable {
+    package let method: String
+    package let work: Work
+  }
+
+  package enum Work: Sendable {
+    case command(any Command.Type)
+    /// A resource that authenticates its callers itself, or needs no caller.
+    case resource(Resource)
+  }
+
+  /// Answers a request. The dictionary has the named parts of the path. Returns `nil` if a stream has begun.
+  typealias Resource =
+    @Sendable (HTTPService, isolated Relay, HTTPRequest, [String: String]) async throws -> HTTPResponse?
+
+  init(_ path: String, _ actions: [Action]) {
+    self.path = PathTemplate(path)
+    self.actions = actions
+  }
+
+  static func resource(_ method: String, _ path: String, _ work: @escaping Resource) -> Route {
+    Route(path, [Action(method: method, work: .resource(work))])
+  }
+
+  /// The routes of all commands that have one, in their order. Commands with the same path share a route.
+  static func routes(of commands: [any Command.Type]) -> [Route] {
+    var order: [String] = []
+    var actions: [String: [Action]] = [:]
+    for command in commands {
+      guard let route = command.declaration.route else { continue }
+      if actions[route.path] == nil { order.append(route.path) }
+      actions[route.path, default: []].append(Action(method: route.method, work: .command(command)))
+    }
+    return order.map { Route($0, actions[$0] ?? []) }
+  }
+
+  /// The methods that `Allow` names. HEAD does the same as GET, without the body.
+  var methods: [String] {
+    var methods = actions.map(\.method)
+    if methods.contains("GET") { methods.append("HEAD") }
+    return methods + ["OPTIONS"]
+  }
+
+  package func action(for method: String) -> Action? {
+    let wanted = method == "HEAD" ? "GET" : method
+    return actions.first { $0.method == wanted }
+  }
+}
+
+/// A path with names for some of its parts: `/v1/rooms/{room}/messages`.
+struct PathTemplate: Sendable, CustomStringConvertible {
+  private let parts: [Substring]
+  package let description: String
+
+  init(_ text: String) {
+    description = text
+    parts = Self.split(text)
+  }
+
+  /// Returns the named parts of a path. Returns `nil` if the path has another shape.
+  package func match(_ path: [Substring]) -> [String: String]? {
+    guard path.count == parts.count else { return nil }
+    var found: [String: String] = [:]
+    for (part, text) in zip(parts, path) {
+      if part.first == "{" {
+        found[String(part.dropFirst().dropLast())] = String(text)
+      } else if part != text {
+        return nil
+      }
+    }
+    return found
+  }
+
+  package static func split(_ path: String) -> [Substring] {
+    path.split(separator: "/", omittingEmptySubsequences: false)
+  }
+}
+
+/// A method that a path does not know.
+struct MethodRefusal: Error {
+  package let allowed: [String]
+}

@@ -1,0 +1,90 @@
+import Foundation
+// SPDX-License-Identifier: Apache-2.0
+import RelayCore
+package import RelayHub
+package import RelayIdentity
+
+/// The files of the page and of the documentation, read and compressed once at start: nothing on the hub's thread waits
+/// for a disk.
+package struct Site: Sendable {
+  private struct File {
+    let type: String
+    let plain: Form
+    /// Where it is smaller.
+    let gzip: Form?
+  }
+
+  private struct Form {
+    let bytes: [UInt8]
+    let tag: String
+
+    init(_ bytes: [UInt8]) {
+      self.bytes = bytes
+      tag = entityTag(of: bytes)
+    }
+  }
+
+  private var files: [String: File] = [:]
+
+  /// No page.
+  package init() {}
+
+  /// All files below `folder` of a type that is known, at most ``mostBytes`` in all. Throws ``StartupError``.
+  package init(folder: String) throws(StartupError) {
+    let root = URL(fileURLWithPath: folder, isDirectory: true).standardizedFileURL
+    guard FileManager.default.fileExists(atPath: root.appendingPathComponent("index.html").path) else {
+      throw StartupError("the web folder \(folder) has no index.html")
+    }
+    let names = FileManager.default.enumerator(atPath: root.path)?.compactMap { $0 as? String } ?? []
+    var total = 0
+    for name in names {
+      guard let type = Self.types[(name as NSString).pathExtension] else { continue }
+      guard let data = FileManager.default.contents(atPath: root.appendingPathComponent(name).path) else {
+        throw StartupError("the file \(name) of the web folder cannot be read")
+      }
+      total += data.count
+      guard total <= Self.mostBytes else { throw StartupError("the web folder \(folder) is over 16 MiB") }
+      let bytes = [UInt8](data)
+      let file = File(type: type, plain: Form(bytes), gzip: ContentCoding.gzip(bytes).map(Form.init))
+      files["/" + name] = file
+      if ("/" + name).hasSuffix("/index.html") { files["/" + name.dropLast("index.html".count)] = file }
+    }
+  }
+
+  package static let mostBytes = 16 << 20
+
+  private static let types = [
+    "html": "text/html; charset=utf-8", "js": "text/javascript; charset=utf-8", "css": "text/css; charset=utf-8",
+    "svg": "image/svg+xml", "png": "image/png", "json": "application/json", "txt": "text/plain; charset=utf-8",
+    "ico": "image/x-icon", "woff2": "font/woff2", "webmanifest": "application/manifest+json",
+  ]
+
+  /// Only what the page itself serves runs or is shown in it.
+  private static let policy =
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
+    + "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+  /// nil when there is no such file.
+  package func response(to request: HTTPRequest) -> HTTPResponse? {
+    guard let file = files[request.path] else { return redirection(from: request.path) }
+    let gzip = ContentCoding.takesGzip(request.acceptEncoding) ? file.gzip : nil
+    let form = gzip ?? file.plain
+    var headers = [
+      ("Content-Type", file.type), ("ETag", form.tag), ("Cache-Control", "no-cache"), ("Vary", "Accept-Encoding"),
+      ("Content-Security-Policy", Self.policy), ("X-Content-Type-Options", "nosniff"),
+      ("Referrer-Policy", "no-referrer"),
+    ].map { (name: $0.0, value: $0.1) }
+    if request.knows(form.tag) { return HTTPResponse(status: 304, headers: headers) }
+    if gzip != nil { headers.append((name: "Content-Encoding", value: "gzip")) }
+    return HTTPResponse(status: 200, headers: headers, body: form.bytes)
+  }
+
+  /// From a folder's name to the folder, from where its page's links count. Without a path before it, as a proxy may have
+  /// put one there.
+  private func redirection(from path: String) -> HTTPResponse? {
+    guard files[path + "/"] != nil, let name = path.split(separator: "/").last else { return nil }
+    let folder = name.addingPercentEncoding(withAllowedCharacters: .urlPathAllowed) ?? String(name)
+    return HTTPResponse(
+      status: 308, headers: [(name: "Location", value: "./\(folder)/"), (name: "Cache-Control", value: "no-cache")])
+  }
+}

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+import Logging
+import RelayCore
+import RelayGateways
+import RelayIdentity
+import RelayStore
+
+extension Gateways {
+  /// Throws ``StartupError`` of certificates that cannot be used.
+  init(_ configuration: ServerConfiguration, _ log: Logger) throws(StartupError) {
+    let simulator = SimulatedGateway(now: Store.timeOfDay)
+    let clock = GatewayClock(wall: Store.timeOfDay)
+    let apple = try Self.made("apple.caFile", configuration.apple.caFile) {
+      try AppleGateway(configuration.apple, clock: clock, log: log)
+    }
+    let service = configuration.webPush.service
+    let webPush = try Self.made("webPush.caFile", service.caFile) {
+      try WebPushGateway(service, clock: clock, log: log)
+    }
+    let http = try Self.made("apps", nil) { try HTTPGateway(clock: clock, log: log) }
+    self.init(simulator: simulator, apple: apple, webPush: webPush, http: http)
+  }
+
+  private static func made<Made>(
+    _ key: String, _ file: String?, _ make: () throws -> Made
+  ) throws(StartupError) -> Made {
+    do {
+      return try make()
+    } catch {
+      throw StartupError("\(key): \(file ?? "the system's certificates") cannot be used")
+    }
+  }
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayProtocol
+import Testing
+
+@testable import RelayCore
+
+struct ChangeOrderTests {
+  private let ann = UserID(unchecked: "ann")
+  private let bob = UserID(unchecked: "bob")
+
+  @Test func `a read sees the changes since it began`() {
+    var order = ChangeOrder()
+    order.note(ann)
+    let since = order.beginReading()
+    #expect(!order.hasChanged(ann, since: since))
+    order.note(ann)
+    #expect(order.hasChanged(ann, since: since))
+    #expect(!order.hasChanged(bob, since: since))
+    #expect(!order.hasChanged(ann, since: order.newest))
+  }
+
+  @Test func `changes are kept until the last read ends`() {
+    var order = ChangeOrder()
+    let since = order.beginReading()
+    _ = order.beginReading()
+    order.note(ann)
+    order.endReading()
+    #expect(order.isRead)
+    #expect(order.hasChanged(ann, since: since))
+    order.endReading()
+    #expect(!order.isRead)
+    #expect(!order.hasChanged(ann, since: since))
+  }
+
+  @Test func `after too many changes each user counts as changed`() {
+    var order = ChangeOrder()
+    let since = order.beginReading()
+    for index in 0..<ChangeOrder.maxChanged { order.note(UserID(unchecked: "user-\(index)")) }
+    #expect(!order.hasChanged(ann, since: since))
+    order.note(bob)
+    #expect(order.hasChanged(ann, since: since))
+    #expect(!order.hasChanged(ann, since: order.newest))
+  }
+}

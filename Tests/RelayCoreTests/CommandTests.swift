@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayIdentity
+import RelayJSON
+import RelayProtocol
+import RelayStore
+import TestRelay
+import Testing
+
+@testable import RelayCore
+
+/// Commands, called without a socket.
+@Suite struct CommandTests {
+  @Test func `each frame and each route belongs to one command`() {
+    let frames = Commands.all.compactMap { $0.declaration.frame }
+    #expect(Set(frames).count == frames.count)
+    #expect(Set(frames).isDisjoint(with: Commands.hubFrames))
+    let routes = Commands.all.compactMap { $0.declaration.route.map { "\($0.method) \($0.path)" } }
+    #expect(Set(routes).count == routes.count)
+    for command in Commands.all {
+      #expect(command.declaration.frame != nil || command.declaration.route != nil, "\(command)")
+    }
+  }
+
+  @Test func `a message is sent once for an idempotency key`() async throws {
+    try await TestRelay.run { test async throws in
+      try await addMembers("ann", "bob", to: "tea", test)
+      let message: [String: JSON] = ["room": .string("tea"), "body": .raw(Array("{}".utf8)), "key": .string("k")]
+      let first = try await test.perform(PostMessage.self, by: ann, message)
+      let second = try await test.perform(PostMessage.self, by: ann, message)
+      #expect(first.status == 201)
+      #expect(second.status == 200)
+      #expect(second.body?["seq"] == first.body?["seq"])
+      #expect(second.body?["duplicate"] == .bool(true))
+      let page = try await test.perform(ReadHistory.self, by: ann, ["room": .string("tea")])
+      guard case .array(let messages) = page.body?["messages"] else {
+        Issue.record("no messages")
+        return
+      }
+      #expect(messages.count == 1)
+    }
+  }
+
+  @Test func `the key of the header replaces the key of the body`() async throws {
+    try await TestRelay.run { test async throws in
+      try await addMembers("ann", to: "tea", test)
+      let message: [String: JSON] = ["room": .string("tea"), "body": .raw(Array("1".utf8)), "key": .string("k")]
+      #expect(try await test.perform(PostMessage.self, by: ann, message, key: "a").status == 201)
+      #expect(try await test.perform(PostMessage.self, by: ann, message, key: "a").status == 200)
+      #expect(try await test.perform(PostMessage.self, by: ann, message).status == 201)
+      let error = await refusal { _ = try await test.perform(PostMessage.self, by: ann, message, key: "") }
+      #expect(error?.at == "/headers/idempotency-key")
+    }
+  }
+
+  @Test func `only its sender and a moderator delete a message`() async throws {
+    try await TestRelay.run { test async throws in
+      try await addMembers("ann", "bob", to: "tea", test)
+      for _ in 0..<3 {
+        _ = try await test.perform(
+          PostMessage.self, by: ann, ["room": .string("tea"), "body": .raw(Array("1".utf8))])
+      }
+      func delete(_ seq: Int, _ caller: Caller) async throws -> Int {
+        try await test.perform(
+          DeleteMessage.self, by: caller, ["room": .string("tea"), "seq": .number("\(seq)")]
+        ).status
+      }
+      let bob = try await user("bob", test)
+      let error = await refusal { _ = try await delete(1, bob) }
+      #expect(error?.code == .forbidden)
+      let sender = try await user("ann", test)
+      #expect(try await delete(1, sender) == 204)
+      #expect(try await delete(1, sender) == 204)
+      let moderator = try await user("bob", test, can: .moderate)
+      #expect(try await delete(2, moderator) == 204)
+      #expect(try await delete(3, ann) == 204)
+      #expect(try await delete(9, ann) == 204)
+    }
+  }
+
+  @Test func `a user acts for no other user`() async throws {
+    try await TestRelay.run { test async throws in
+      let ann = try await user("ann", test)
+      for command in [SetPreferences.self, GetPreferences.self, SetFocus.self] as [any Command.Type] {
+        let error = await refusal { _ = try await test.perform(command, by: ann, ["user": .string("bob")]) }
+        #expect(error?.code == .forbidden, "\(command)")
+      }
+      #expect(try await test.perform(GetPreferences.self, by: ann, ["user": .string("me")]).status == 200)
+      let backend = Caller.backend(acting: nil)
+      let error = await refusal {
+        _ = try await test.perform(GetPreferences.self, by: backend, ["user": .string("me")])
+      }
+      #expect(error?.code == .badRequest)
+    }
+  }
+
+  @Test func `a token without the right to the account changes no account`() async throws {
+    try await TestRelay.run { test async throws in
+      let ann = try await user("ann", test, account: [])
+      for command in Commands.all where !command.declaration.account.isEmpty {
+        let error = await refusal { _ = try await test.perform(command, by: ann) }
+        #expect(error?.code == .forbidden, "\(command)")
+        #expect(error?.message.contains("account") == true, "\(command)")
+      }
+    }
+  }
+
+  @Test func `Focus is true while one device says so`() async throws {
+    try await TestRelay.run { test async throws in
+      func report(_ device: String, _ isFocused: Bool) async throws -> JSON? {
+        try await test.perform(
+          SetFocus.self, as: "ann",
+          ["user": .string("me"), "device": .string(device), "isFocused": .bool(isFocused)]
+        ).body?["isFocused"]
+      }
+      #expect(try await report("phone", true) == .bool(true))
+      #expect(try await report("tablet", false) == .bool(true))
+    }
+  }
+
+  @Test func `a block hides presence, and its end shows it again`() async throws {
+    try await TestRelay.run { test async throws in
+      let members: [String: JSON] = ["user": .string("ann"), "other": .string("bob")]
+      #expect(try await test.perform(Block.self, as: "ann", members).status == 200)
+      #expect(try await test.perform(Unblock.self, as: "ann", members).status == 204)
+      let error = await refusal {
+        _ = try await test.perform(Block.self, as: "ann", ["user": .string("me"), "other": .string("ann")])
+      }
+      #expect(error?.code == .badRequest)
+    }
+  }
+
+  // MARK: Callers
+
+  private let ann = Caller.backend(acting: UserID(unchecked: "ann"))
+
+  /// A user with a token. As a request over HTTP does, this brings the user into memory.
+  private func user(
+    _ name: String, _ test: TestRelay, can rights: Rights? = nil, account: AccountRights = .all
+  ) async throws -> Caller {
+    let id = UserID(unchecked: name)
+    _ = try await test.relay.retained(id)
+    let anything = try #require(Glob("*"))
+    let grants = rights.map { [Grant(match: anything, can: $0.union(.standard))] }
+    return .user(
+      Identity(user: User(id: id), permissions: Permissions(grants: grants, watch: [], account: account), expires: nil))
+  }
+
+  private func addMembers(_ users: String..., to room: String, _ test: TestRelay) async throws {
+    for user in users {
+      let members: [String: JSON] = ["room": .string(room), "user": .string(user)]
+      #expect(try await test.perform(AddMember.self, as: user, members).status == 201)
+    }
+  }
+
+  private func refusal(_ body: () async throws -> Void) async -> RequestError? {
+    do {
+      try await body()
+      return nil
+    } catch {
+      return error as? RequestError
+    }
+  }
+}
+
+extension Relay {
+  fileprivate func retained(_ user: UserID) async throws { _ = try await people.retain(user, on: self) }
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import PushLint
+import RelayDelivery
+import RelayProtocol
+import RelayStore
+import Testing
+
+@testable import RelayCore
+@testable import RelayHTTP
+
+/// The documents name exactly what the code has.
+struct DocumentTests {
+  let openAPI: [String: Any]
+  let asyncAPI: [String: Any]
+
+  init() throws {
+    openAPI = try Self.object(Document.openAPI.text)
+    asyncAPI = try Self.object(Document.asyncAPI.text)
+  }
+
+  private static func object(_ text: [UInt8]) throws -> [String: Any] {
+    try #require(try JSONSerialization.jsonObject(with: Data(text)) as? [String: Any])
+  }
+
+  private func schema(_ name: String, of document: [String: Any]) throws -> [String: Any] {
+    let components = try #require(document["components"] as? [String: Any])
+    let schemas = try #require(components["schemas"] as? [String: Any])
+    return try #require(schemas[name] as? [String: Any])
+  }
+
+  @Test func `every route is described with exactly its methods`() throws {
+    let paths = try #require(openAPI["paths"] as? [String: [String: Any]])
+    let described = paths.mapValues { item in Set(item.keys).subtracting(["parameters"]) }
+    var served: [String: Set<String>] = [:]
+    for route in HTTPService.routes {
+      #expect(served[route.path.description] == nil, "\(route.path) stands in the table twice")
+      served[route.path.description] = Set(route.actions.map { $0.method.lowercased() })
+    }
+    #expect(described == served)
+  }
+
+  @Test func `what takes an API key is described so`() throws {
+    let paths = try #require(openAPI["paths"] as? [String: [String: Any]])
+    for route in HTTPService.routes {
+      for action in route.actions {
+        let operation = try #require(paths[route.path.description]?[action.method.lowercased()] as? [String: Any])
+        let security = (operation["security"] as? [[String: Any]])?.flatMap(\.keys)
+        let expected: [String]?
+        switch action.work {
+        case .command(let command):
+          expected =
+            switch command.declaration.callers {
+            case .backend: ["apiKey", "openMode"]
+            case .users: nil
+            case .reporters: ["token", "apiKey", "reportKey", "openMode"]
+            }
+        case .resource:
+          let own = [
+            "/metrics": ["apiKey", "openMode"], "/v1/notifications/{id}/received": ["reportKey"],
+            "/v1/simulator/devices/{token}/events": ["apiKey", "openMode"],
+          ]
+          expected = own[route.path.description, default: []]
+        }
+        #expect(security == expected, "\(action.method) \(route.path)")
+      }
+    }
+  }
+
+  @Test func `every type of request is described`() throws {
+    let operations = try #require(asyncAPI["operations"] as? [String: [String: Any]])
+    let described = operations.filter { $0.value["action"] as? String == "receive" }.keys
+    #expect(Set(described) == Set(Commands.frames + Commands.hubFrames))
+  }
+
+  @Test func `the limits are described with their defaults`() throws {
+    let schema = try schema("Limits", of: asyncAPI)
+    let properties = try #require(schema["properties"] as? [String: [String: Any]])
+    let described = properties.compactMapValues { ($0["default"] as? NSNumber)?.doubleValue }
+    let limits = Limits()
+    #expect(described == Dictionary(uniqueKeysWithValues: Limits.entries.map { ($0.name, limits[$0.name] ?? .nan) }))
+    #expect(try Set(#require(schema["required"] as? [String])) == Set(Limits.entries.map(\.name)))
+  }
+
+  @Test func `every error code is described`() throws {
+    for document in [openAPI, asyncAPI] {
+      #expect(try schema("ErrorCode", of: document)["enum"] as? [String] == ErrorCode.allCases.map(\.rawValue))
+    }
+  }
+
+  @Test func `every word of an explanation is described`() throws {
+    let push = try #require(try schema("Push", of: openAPI)["properties"] as? [String: [String: Any]])
+    #expect(try schema("PushState", of: openAPI)["enum"] as? [String] == JobState.allCases.map(\.rawValue))
+    #expect(push["platform"]?["enum"] as? [String] == Platform.allCases.map(\.rawValue))
+    #expect(try schema("ReasonCode", of: openAPI)["enum"] as? [String] == Reason.Code.allCases.map(\.rawValue))
+    #expect(try schema("Level", of: openAPI)["enum"] as? [String] == Level.allCases.map(\.rawValue))
+  }
+
+  @Test func `every rule of the linter is described`() throws {
+    #expect(try schema("LintRule", of: openAPI)["enum"] as? [String] == LintRule.allCases.map(\.rawValue))
+    let finding = try #require(try schema("Finding", of: openAPI)["properties"] as? [String: [String: Any]])
+    #expect(finding["severity"]?["enum"] as? [String] == Severity.allCases.map(\.rawValue))
+  }
+
+  @Test func `every state of a delivery is described`() throws {
+    let messages = try #require((asyncAPI["components"] as? [String: Any])?["messages"] as? [String: [String: Any]])
+    let payload = try #require(messages["event.delivery"]?["payload"] as? [String: Any])
+    let state = (payload["properties"] as? [String: [String: Any]])?["state"]?["enum"] as? [String]
+    #expect(state == DeliveryState.allCases.map(\.rawValue))
+  }
+
+  @Test func `every preference is described`() throws {
+    for document in [openAPI, asyncAPI] {
+      #expect(try schema("SilenceMode", of: document)["enum"] as? [String] == SilenceMode.allCases.map(\.rawValue))
+      #expect(try schema("Audience", of: document)["enum"] as? [String] == Audience.allCases.map(\.rawValue))
+      let room = try #require(try schema("RoomPreference", of: document)["properties"] as? [String: [String: Any]])
+      #expect(room["level"]?["enum"] as? [String] == RoomLevel.allCases.map(\.rawValue))
+    }
+  }
+
+  @Test func `every close code is described`() throws {
+    let codes = try schema("CloseCode", of: asyncAPI)["enum"] as? [Int]
+    #expect(codes == CloseCode.allCases.map { Int($0.rawValue) })
+  }
+}

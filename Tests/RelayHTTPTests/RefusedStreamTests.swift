@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayProtocol
+import TestRelay
+import Testing
+
+@testable import RelayCore
+@testable import RelayGateways
+@testable import RelayHTTP
+@testable import RelayHub
+
+@Suite struct RefusedStreamTests {
+  @Test func `a stream that the hub refuses leaves nothing behind`() async throws {
+    try await TestRelay.run(http: HTTPService(site: Site())) { test async throws in
+      // The hub refuses an exchange that has gone as it does one that something follows.
+      await test.relay.answer(
+        HTTPRequest(
+          exchange: ExchangeHandle(rawValue: 1), method: "GET", path: "/v1/simulator/devices/phone/events", query: [],
+          authorization: nil, user: nil, idempotencyKey: nil, ifMatch: nil, ifNoneMatch: nil, contentType: nil,
+          acceptEncoding: nil, body: []))
+      let errors = await test.relay.errors
+      #expect(errors.isEmpty)
+      #expect(await test.relay.hasNoStreams)
+      #expect(test.simulator.listenerCounts.isEmpty)
+    }
+  }
+}
+
+extension Relay {
+  fileprivate func answer(_ request: HTTPRequest) async { await http.answer(request, on: self) }
+  fileprivate var errors: [ErrorCode: UInt64] { diagnostics.tally.errors }
+  fileprivate var hasNoStreams: Bool { (http as? HTTPService)?.hasNoStreams == true }
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import RelayIdentity
+import RelayProtocol
+import Testing
+
+@testable import RelayCore
+@testable import RelayHTTP
+@testable import RelayHub
+
+@Suite struct SiteTests {
+  @Test func `a folder without a page is refused in words`() throws {
+    let folder = try WebFolder([:])
+    let error = #expect(throws: StartupError.self) { try folder.site() }
+    #expect(error?.description == "the web folder \(folder.path) has no index.html")
+  }
+
+  @Test(arguments: [
+    ("/", "page"), ("/index.html", "page"), ("/docs/", "documentation"), ("/docs/index.html", "documentation"),
+    ("/docs/a/b.html", "deep"),
+  ])
+  func `a folder is its index`(path: String, text: String) throws {
+    let response = try #require(try site().response(to: request(path)))
+    #expect(response.status == 200)
+    #expect(String(decoding: response.body, as: UTF8.self) == text)
+  }
+
+  /// From `/docs` a link to `protocol.html` would lead to `/protocol.html`. A proxy may have put a path before it.
+  @Test func `the name of a folder leads into it, from wherever it is served`() throws {
+    let response = try #require(try site().response(to: request("/docs")))
+    #expect(response.status == 308)
+    #expect(response.headers.first { $0.name == "Location" }?.value == "./docs/")
+    #expect(response.body.isEmpty)
+  }
+
+  @Test(arguments: ["/docs/a", "/docs/a/", "/docs//", "/docs/protocol", "/other", "/other/", ""])
+  func `there is nothing where no index is`(path: String) throws {
+    #expect(try site().response(to: request(path)) == nil)
+  }
+
+  @Test func `documentation that was not made is not there`() throws {
+    let site = try WebFolder(["index.html": "page"]).site()
+    for path in ["/docs", "/docs/"] { #expect(site.response(to: request(path)) == nil) }
+  }
+
+  private func site() throws -> Site {
+    try WebFolder([
+      "index.html": "page", "docs/index.html": "documentation", "docs/a/b.html": "deep", "other/c.txt": "",
+    ]).site()
+  }
+
+  @Test func `who takes gzip is sent less, under a name of its own`() throws {
+    let text = String(repeating: "Stillwire knows when not to disturb. ", count: 100)
+    let site = try WebFolder(["index.html": "page", "long.js": text]).site()
+    func answer(_ coding: String?) throws -> HTTPResponse {
+      try #require(site.response(to: request("/long.js", takes: coding)))
+    }
+    func value(_ name: String, _ response: HTTPResponse) -> String? {
+      response.headers.first { $0.name == name }?.value
+    }
+    let plain = try answer(nil)
+    let small = try answer("gzip, br")
+    #expect(plain.body == [UInt8](text.utf8))
+    #expect(value("Content-Encoding", plain) == nil)
+    #expect(value("Content-Encoding", small) == "gzip")
+    #expect(small.body.count < plain.body.count / 10)
+    #expect(small.body.prefix(2) == [0x1f, 0x8b])
+    #expect(value("ETag", plain) != value("ETag", small))
+    for response in [plain, small] { #expect(value("Vary", response) == "Accept-Encoding") }
+  }
+
+  @Test func `what would not be smaller is sent as it is`() throws {
+    let response = try #require(try site().response(to: request("/", takes: "gzip")))
+    #expect(!response.headers.contains { $0.name == "Content-Encoding" })
+    #expect(String(decoding: response.body, as: UTF8.self) == "page")
+  }
+
+  @Test(arguments: [
+    ("gzip", true), ("br, GZIP;q=0.5", true), ("*", true), ("deflate, * ; q=0.1", true), ("gzip;q=0", false),
+    ("*;q=0", false), ("gzip;q=0, *", false), ("gzip;q=none", false), ("br", false), ("x-gzip", false), ("", false),
+    (",;,", false),
+  ])
+  func `Accept-Encoding says whether gzip is taken`(field: String, isTaken: Bool) {
+    #expect(ContentCoding.takesGzip(field) == isTaken)
+  }
+
+  private func request(_ path: String, takes coding: String? = nil) -> HTTPRequest {
+    HTTPRequest(
+      exchange: ExchangeHandle(rawValue: 1), method: "GET", path: path, query: [], authorization: nil, user: nil,
+      idempotencyKey: nil, ifMatch: nil, ifNoneMatch: nil, contentType: nil, acceptEncoding: coding, body: [])
+  }
+}
+
+/// A folder of a few files, which is gone with the value.
+private final class WebFolder {
+  let path = NSTemporaryDirectory() + "stillwire-\(UInt64.random(in: 0...UInt64.max))"
+
+  init(_ files: [String: String]) throws {
+    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    for (name, text) in files {
+      let file = URL(fileURLWithPath: path).appendingPathComponent(name)
+      try FileManager.default.createDirectory(at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+      try Data(text.utf8).write(to: file)
+    }
+  }
+
+  func site() throws -> Site { try Site(folder: path) }
+
+  deinit { try? FileManager.default.removeItem(atPath: path) }
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+import Testing
+
+@testable import RelayServer
+
+struct EnvironmentNamesTests {
+  @Test(arguments: [
+    ("port", "STILLWIRE_PORT"), ("limits.sendRate", "STILLWIRE_LIMITS_SEND_RATE"),
+    ("webPush.caFile", "STILLWIRE_WEB_PUSH_CA_FILE"), ("tokens.jwksFile", "STILLWIRE_TOKENS_JWKS_FILE"),
+    ("secretFile", "STILLWIRE_SECRET_FILE"),
+  ])
+  func `a key has its variable`(_ key: String, _ variable: String) {
+    #expect(EnvironmentNames.name(of: key) == variable)
+    #expect(EnvironmentNames.known.contains(variable))
+  }
+
+  @Test func `an unknown variable is named, with the one that was probably meant`() {
+    let found = EnvironmentNames.complaints(about: [
+      "STILLWIRE_PORT", "STILLWIRE_LIMIT_SEND_RATE", "STILLWIRE_QWERTYUIOP", "STILLWIREPORT", "PATH",
+    ])
+    #expect(
+      found == [
+        "the environment variable STILLWIRE_LIMIT_SEND_RATE sets nothing; did you mean STILLWIRE_LIMITS_SEND_RATE?",
+        "the environment variable STILLWIRE_QWERTYUIOP sets nothing",
+      ])
+  }
+
+  @Test func `a list of objects is set in a file alone`() {
+    #expect(
+      EnvironmentNames.complaints(about: ["STILLWIRE_ROOMS", "STILLWIRE_APPS", "STILLWIRE_LOOMS"]) == [
+        "the environment variable STILLWIRE_APPS sets nothing: apps is a key of the configuration file alone",
+        "the environment variable STILLWIRE_LOOMS sets nothing",
+        "the environment variable STILLWIRE_ROOMS sets nothing: rooms is a key of the configuration file alone",
+      ])
+  }
+
+  @Test func `the lines have a bound`() {
+    let many = (0..<100).map { "STILLWIRE_\($0)" + String(repeating: "X", count: 10_000) }
+    let found = EnvironmentNames.complaints(about: many)
+    #expect(found.count == EnvironmentNames.maxComplaints)
+    #expect(found.allSatisfy { $0.count < 300 })
+  }
+}

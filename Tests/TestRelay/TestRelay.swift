@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import Logging
+package import RelayCore
+import RelayDelivery
+package import RelayGateways
+package import RelayHub
+import RelayIdentity
+package import RelayJSON
+import RelayProtocol
+import RelayPush
+import RelayStore
+
+/// A relay with a store in a folder of its own, for tests that call commands without a socket.
+package struct TestRelay {
+  package let relay: Relay
+  package let simulator: SimulatedGateway
+  private let store: Store
+  private let thread: HubThread
+  private let folder: String
+
+  private init(_ http: sending any HTTPHandler, _ change: (inout Relay.Settings) -> Void) throws {
+    folder = FileManager.default.temporaryDirectory.path + "/stillwire-relay-\(UUID().uuidString)"
+    let thread = HubThread()
+    store = try Store(folder: folder) { completions in
+      thread.perform { for completion in completions { completion() } }
+    }
+    simulator = SimulatedGateway(now: Store.timeOfDay)
+    var settings = Relay.Settings(
+      authentication: .open, apiKeys: APIKeys(), identityGrace: .zero, limits: Limits(), policy: DeliveryPolicy(),
+      rooms: RoomPatterns(), isMetricsOpen: false)
+    change(&settings)
+    let log = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+    let hub = try Hub(
+      HubConfiguration(
+        address: "127.0.0.1", port: 0, subprotocol: "stillwire.v1.json", path: "/v1/connect", origins: [],
+        requests: Commands.frames, hostRule: .loopback, limits: settings.limits, grace: settings.policy.grace),
+      thread: thread
+    ) { _, _ in }
+    relay = Relay(
+      hub: hub, store: store, settings: settings, gateways: Gateways(simulator), http: http,
+      worker: PushWorker(store: store, gateways: [:], now: Store.timeOfDay, log: log), log: log)
+    self.thread = thread
+  }
+
+  /// Starts a relay, and ends it when the body has ended.
+  package static func run(
+    http: sending any HTTPHandler = NoHTTP(), _ change: (inout Relay.Settings) -> Void = { _ in },
+    _ body: (TestRelay) async throws -> Void
+  ) async throws {
+    let test = try TestRelay(http, change)
+    try await test.relay.start()
+    let result: Result<Void, any Error>
+    do {
+      result = .success(try await body(test))
+    } catch {
+      result = .failure(error)
+    }
+    await test.relay.stopHub()
+    test.store.close()
+    test.thread.end()
+    try? FileManager.default.removeItem(atPath: test.folder)
+    try result.get()
+  }
+
+  /// Performs a command, and returns its status and the members of its reply as JSON.
+  package func perform(
+    _ command: any Command.Type, by caller: Caller, _ members: [String: JSON] = [:], key: String? = nil
+  ) async throws -> (status: Int, body: JSON?) {
+    try await relay.performed(command, by: caller, Fields(members), key: key)
+  }
+
+  package func perform(_ command: any Command.Type, as user: String, _ members: [String: JSON] = [:]) async throws -> (
+    status: Int, body: JSON?
+  ) {
+    try await perform(command, by: .backend(acting: UserID(unchecked: user)), members)
+  }
+}
+
+extension Relay {
+  fileprivate func performed(
+    _ command: any Command.Type, by caller: Caller, _ fields: Fields, key: String?
+  ) async throws -> (status: Int, body: JSON?) {
+    var request = Request(fields, by: caller, settings)
+    request.idempotencyKey = key
+    let reply = try await perform(command, request)
+    return (reply.status, JSON(reading: reply.text ?? JSONWriter.object(reply.members)))
+  }
+}
+
+/// The HTTP side of a relay that answers no HTTP requests.
+package final class NoHTTP: HTTPHandler {
+  package init() {}
+  package func use(_ settings: Relay.Settings) {}
+  package func answer(_ request: HTTPRequest, on relay: isolated Relay) async {}
+  package func streamClosed(_ exchange: ExchangeHandle) {}
+  package func endStreams(on relay: isolated Relay) {}
+}
