@@ -20,6 +20,9 @@ import Testing
     }
     let next = Self.minute + .seconds(60)
     #expect(pace.due(from: Self.ann, to: Self.bob, now: next) == next)
+    // The push at the end of a minute counts in the next one.
+    for _ in 1..<20 { #expect(pace.due(from: Self.ann, to: Self.bob, now: next) == next) }
+    #expect(pace.due(from: Self.ann, to: Self.bob, now: next) == next + .seconds(60))
   }
 
   @Test func `each sender and each recipient is counted apart`() {

@@ -100,6 +100,8 @@ EQUIVALENT = {
     "QuietHours+Facts.swift: without `guard before != after else { return shown - before }`",
     # That day has not begun.
     "QuietHours+Facts.swift: `1` is `2` in `for day in today - 1...today + 1 where days.contains(WallClock.weekday(of: day)) {`",
+    # The minute is over at each later time.
+    "PushPace.swift: `0` is `1` in `private var end = Timestamp(rawValue: 0)`",
 }
 
 
