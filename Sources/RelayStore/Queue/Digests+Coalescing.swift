@@ -30,9 +30,11 @@ extension Digests {
   /// Merges the due jobs of a queue whose first one is late.
   /// - Parameter budget: The number of jobs that may be read. It is reduced by the jobs that were read.
   /// - Returns: The job that is the first one then, if it is due; nil also if the budget is used up.
-  func coalesce(_ queue: JobQueue, now: Timestamp, budget: inout Int) throws -> String? {
+  func coalesce(
+    _ queue: JobQueue, now: Timestamp, budget: inout Int, _ shared: inout Shared
+  ) throws -> String? {
     guard budget > 0 else { return nil }
-    let late = try lateJobs(in: queue, now: now)
+    let late = try lateJobs(in: queue, now: now, &shared)
     // The last one is merged in a later call, when it is the first of its queue.
     if late.count > PushQueue.mostCoalesced, let last = late.last {
       try db.run("UPDATE jobs SET is_late = 1 WHERE number = ?", [last.number])
@@ -60,10 +62,10 @@ extension Digests {
   /// The due jobs of a queue that may be merged, in the order of their messages. These jobs go out by themselves:
   /// calls, jobs that notify anyway, and notifications without a room, because a digest names the room. So do pushes
   /// that may have reached the phone, because the phone would show them twice.
-  private func lateJobs(in queue: JobQueue, now: Timestamp) throws -> [LateJob] {
+  private func lateJobs(in queue: JobQueue, now: Timestamp, _ shared: inout Shared) throws -> [LateJob] {
     try db.all(
       """
-      SELECT job.number, job.id, job.digest IS NOT NULL AS is_digest, (
+      SELECT job.number, job.id, job.room, job.seq AS message_seq, job.digest IS NOT NULL AS is_digest, (
           SELECT count(*) FROM jobs AS other WHERE \(Self.isMerged("other", into: "job.id"))) AS merged,
         job.level, \(PushRequest.columns)
       FROM jobs AS job INDEXED BY jobs_member
@@ -75,7 +77,7 @@ extension Digests {
       ORDER BY job.seq LIMIT ?
       """,
       [queue.user, queue.room, queue.device, now.rawValue, now.rawValue, PushQueue.mostCoalesced + 1]
-    ).map(LateJob.init(_:))
+    ) { try LateJob($0, push: shared.push($0)) }
   }
 
   /// Merges jobs into the last of them, which takes their place: the older due time, and as many attempts.
@@ -107,13 +109,12 @@ private struct LateJob {
     let push: PushRequest.Look
   }
 
-  /// - Parameter row: Of ``Digests/lateJobs(in:now:)``.
-  init(_ row: Row) throws {
+  /// - Parameter row: Of ``Digests/lateJobs(in:now:_:)``.
+  init(_ row: Row, push: PushRequest) throws {
     number = row["number"]
     id = row["id"]
     isDigest = row["is_digest"]
     count = 1 + (row["merged"] as Int)
-    let push = try PushRequest(row)
     look = Look(level: try row.choiceIfAny("level") ?? push.level, push: push.look)
   }
 }

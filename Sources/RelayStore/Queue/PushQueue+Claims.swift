@@ -39,7 +39,9 @@ extension PushQueue {
     var claims: [Claim] = []
     var budget = Digests.mostMergedAtOnce
     for job in try dueJobs(in: reader.queue.lanes().filter { !$0.isForUpdates }, limit, now: now, capacity) {
-      guard let id = try job.isLate ? transaction.digests.coalesce(job.queue, now: now, budget: &budget) : job.id else {
+      guard
+        let id = try job.isLate ? transaction.digests.coalesce(job.queue, now: now, budget: &budget, &shared) : job.id
+      else {
         continue
       }
       do {
@@ -162,7 +164,7 @@ extension PushQueue {
       if let obstacle = Obstacle(row, isDeleted: isDeleted) { throw obstacle }
       return (
         room: row["room"] as Int64, user: row["user"] as Int64, isDigest: row["is_digest"] as Bool,
-        claim: try Claim(id, row)
+        claim: try Claim(id, row, push: shared.push(row))
       )
     }
     guard let found else { throw Obstacle.noMessage }
@@ -232,14 +234,14 @@ private enum Obstacle: Error {
 extension Claim {
   /// A claim without the values that need further queries.
   /// - Parameter row: A row of the query of a claim, without an obstacle.
-  fileprivate init(_ id: String, _ row: Row) throws {
+  fileprivate init(_ id: String, _ row: Row, push: PushRequest) throws {
     let message = try StoredMessage(row)
     var device = try Device(row)
     device.registered = row.time("device_registered")
     let collapseRoom: String? = row["collapse_room"]
     self.init(
       id: id, attempts: row["attempts"] + 1, room: RoomID(unchecked: row["room_name"]), epoch: row["epoch"],
-      message: message, push: try PushRequest(row),
+      message: message, push: push,
       sender: User(
         id: message.from, name: row["display_name"], avatar: row["avatar"], handle: row["handle"],
         handleType: row["handle_type"], avatarSHA256: row["avatar_sha256"]),
@@ -257,11 +259,16 @@ struct Shared {
   private var members: [Int64: Int] = [:]
   private var recipients: [Int64: Recipient] = [:]
   private var badges: [Badge: Int] = [:]
+  private var pushes: [Message: PushRequest] = [:]
 
   private struct Recipient {
     let preferences: Preferences
     /// The criteria that the active filter of a device lets through, by device.
     let filters: [String: [String]]
+  }
+
+  private struct Message: Hashable {
+    let room, seq: Int64
   }
 
   private struct Badge: Hashable {
@@ -279,6 +286,16 @@ struct Shared {
     let count: Int = try db.first("SELECT count(*) FROM members WHERE room = ?", [room])?[0] ?? 0
     members[room] = count
     return count
+  }
+
+  /// The requested push of a message. It is parsed once for all recipients.
+  /// - Parameter row: Has the columns `room` and `message_seq`, and those of ``PushRequest``.
+  mutating func push(_ row: Row) throws -> PushRequest {
+    let message = Message(room: row["room"], seq: row["message_seq"])
+    if let known = pushes[message] { return known }
+    let push = try PushRequest(row)
+    pushes[message] = push
+    return push
   }
 
   mutating func preferences(of user: Int64) throws -> Preferences { try recipient(user).preferences }
