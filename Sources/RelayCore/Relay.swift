@@ -69,18 +69,18 @@ package actor Relay {
   /// Takes requests, and decides again the messages that an earlier run left undecided. Returns when all their rooms are
   /// loaded.
   package func start() async throws {
-    let undecided = try await leaveUnstored(store.read { try $0.rooms.undecided() })
+    let undecided = try await dropUnstored(store.read { try $0.rooms.undecided() })
     try await responses.load(on: self)
     // Unowned is safe: the relay ends the hub's loop before it goes.
     hub.receive = { [unowned self] events in assumeIsolated { $0.handle(events) } }
-    // The earlier run may have stored the fact that ends a hold, and no more.
+    // The earlier run may have stopped after it stored the fact that ends a hold, before it decided the held push again.
     let now = hub.now
     try await store.write { try $0.queue.decideHeldAgain(by: now) }
     // Unowned is safe: the worker ends before the relay does.
     await worker.listen { [unowned self] in await pushEnded($0) }
     await deliveries.holds.review(on: self)
     deliveries.holds.end(on: self)
-    // A user who joins a room before its turn has come loads it first.
+    // A join of a room that is not loaded yet loads it at once.
     try await withThrowingTaskGroup(of: Void.self) { tasks in
       for (index, room) in undecided.enumerated() {
         if index >= Self.maxLoads { try await tasks.next() }
@@ -97,7 +97,7 @@ package actor Relay {
 
   /// Gives up the pushes in rooms that keep nothing any more, and returns the others. No client is there yet, so that
   /// none of these rooms is in use.
-  private func leaveUnstored(_ rooms: [RoomID]) async throws -> [RoomID] {
+  private func dropUnstored(_ rooms: [RoomID]) async throws -> [RoomID] {
     let unstored = rooms.filter { !settings.rooms.policy(for: $0).isStored }
     guard !unstored.isEmpty else { return rooms }
     try await store.write { for room in unstored { try $0.rooms.advanceCursor(room, to: .max) } }

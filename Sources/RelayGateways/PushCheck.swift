@@ -1,5 +1,5 @@
-import RelayDelivery
 // SPDX-License-Identifier: Apache-2.0
+import RelayDelivery
 import RelayProtocol
 
 extension Push {

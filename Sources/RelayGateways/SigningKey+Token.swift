@@ -1,6 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
 import Crypto
 import Foundation
-// SPDX-License-Identifier: Apache-2.0
 import RelayProtocol
 
 extension P256.Signing.PrivateKey {

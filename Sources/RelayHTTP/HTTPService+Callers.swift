@@ -1,5 +1,5 @@
-import Logging
 // SPDX-License-Identifier: Apache-2.0
+import Logging
 package import RelayCore
 package import RelayHub
 import RelayIdentity

@@ -1,5 +1,5 @@
-import Logging
 // SPDX-License-Identifier: Apache-2.0
+import Logging
 package import RelayCore
 package import RelayHub
 import RelayIdentity
@@ -74,12 +74,10 @@ package final class HTTPService: HTTPHandler {
   ) async throws -> HTTPResponse {
     let declaration = command.declaration
     let caller = try await admit(http, declaration.callers, on: relay)
-    if let owner = caller.owner {
-      let user = try await relay.people.retain(owner, on: relay)
-      defer { relay.hub.release(user) }
-      try relay.spend(declaration.rate, of: user)
-      return try await HTTPResponse(relay.perform(command, request(http, parts, by: caller, declaration, relay)))
-    }
+    var user: UserHandle?
+    if let owner = caller.owner { user = try await relay.people.retain(owner, on: relay) }
+    defer { if let user { relay.hub.release(user) } }
+    if let user { try relay.spend(declaration.rate, of: user) }
     return try await HTTPResponse(relay.perform(command, request(http, parts, by: caller, declaration, relay)))
   }
 
@@ -112,7 +110,7 @@ package final class HTTPService: HTTPHandler {
     var spelling: [UInt8]?
     let body: Fields
     switch declaration.body {
-    case .none: body = Fields([:])
+    case .ignored: body = Fields([:])
     case .optional: body = http.body.isEmpty ? Fields([:]) : try parser.parse(http.body)
     case .required: body = try parser.parse(http.body)
     case .spelled(let member): (body, spelling) = try parser.parse(http.body, spelling: member)
@@ -186,17 +184,4 @@ struct ServerSentEvent: Sendable {
   ]
 
   package var text: [UInt8] { Array("event: \(name)\ndata: ".utf8) + json + Array("\n\n".utf8) }
-}
-
-extension Declaration.Callers {
-  /// Throws `forbidden` if the caller is none of these.
-  package func check(_ caller: Caller) throws(RequestError) {
-    switch (caller, self) {
-    case (.backend, _), (.user, .users), (.user, .reporters), (.reporter, .reporters), (.session, _): return
-    case (.user, .backend): throw RequestError(.forbidden, "this needs an API key")
-    case (.reporter, .users), (.reporter, .backend):
-      throw RequestError(
-        .forbidden, "a report key permits Focus reports, filter reports, responses and receipts of its device alone")
-    }
-  }
 }

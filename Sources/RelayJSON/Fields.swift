@@ -171,8 +171,11 @@ public struct Fields: Sendable {
     RequestError(.badRequest, "\(key) \(what)", at: pointer(to: key))
   }
 
-  /// The JSON pointer of a member. RFC 6901 escapes `~`, which names may contain. A `/` in a key separates an array's key from an index.
-  public func pointer(to key: String) -> String { "\(added[key] ?? place)/\(key.replacing("~", with: "~0"))" }
+  /// The JSON pointer of a member. RFC 6901 escapes `~`, which names may contain. A `/` in a key separates an array's key
+  /// from an index.
+  public func pointer(to key: String) -> String {
+    "\(added[key] ?? place)/\(key.replacing("~", with: "~0"))"
+  }
 
   public static func badName<N: Name>(_: N.Type) -> String {
     "is not a \(N.noun) name: 1 to \(N.longest) of A-Z a-z 0-9 and -_.:@!|+=~"

@@ -1,5 +1,5 @@
-import Logging
 // SPDX-License-Identifier: Apache-2.0
+import Logging
 import RelayCore
 import RelayHub
 import RelayProtocol

@@ -1,6 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
 import Foundation
 public import Logging
-// SPDX-License-Identifier: Apache-2.0
 import RelayCore
 import RelayDelivery
 import RelayGateways

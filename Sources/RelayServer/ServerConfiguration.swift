@@ -1,6 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
 public import Configuration
 public import Logging
-// SPDX-License-Identifier: Apache-2.0
 import RelayCore
 public import RelayGateways
 public import RelayHub

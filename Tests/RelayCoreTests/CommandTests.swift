@@ -80,9 +80,19 @@ import Testing
   @Test func `a user acts for no other user`() async throws {
     try await TestRelay.run { test async throws in
       let ann = try await user("ann", test)
-      for command in [SetPreferences.self, GetPreferences.self, SetFocus.self] as [any Command.Type] {
-        let error = await refusal { _ = try await test.perform(command, by: ann, ["user": .string("bob")]) }
+      let commands = Commands.all.filter { command in
+        let declaration = command.declaration
+        let isAboutUser = declaration.route?.path.contains("{user}") == true
+        return isAboutUser && declaration.callers != .backend && command != GetPresence.self
+      }
+      #expect(commands.count >= 12)
+      for command in commands {
+        let members: [String: JSON] = [
+          "user": .string("bob"), "other": .string("cleo"), "room": .string("tea"), "device": .string("phone"),
+        ]
+        let error = await refusal { _ = try await test.perform(command, by: ann, members) }
         #expect(error?.code == .forbidden, "\(command)")
+        #expect(error?.at?.hasSuffix("/user") == true, "\(command)")
       }
       #expect(try await test.perform(GetPreferences.self, by: ann, ["user": .string("me")]).status == 200)
       let backend = Caller.backend(acting: nil)
@@ -93,11 +103,48 @@ import Testing
     }
   }
 
+  @Test func `a command for backends is for no other caller`() async throws {
+    try await TestRelay.run { test async throws in
+      let ann = try await user("ann", test)
+      let reporter = Caller.reporter(ReportKeyOwner(user: UserID(unchecked: "ann"), device: .default, grants: nil))
+      for command in Commands.all {
+        let callers = command.declaration.callers
+        if callers == .backend {
+          #expect(command.declaration.frame == nil, "\(command)")
+          let error = await refusal { _ = try await test.perform(command, by: ann) }
+          #expect(error?.code == .forbidden, "\(command)")
+        }
+        guard callers != .reporters, command.declaration.route != nil else { continue }
+        let error = await refusal { _ = try await test.perform(command, by: reporter) }
+        #expect(error?.code == .forbidden, "\(command)")
+      }
+    }
+  }
+
+  @Test func `a report key reports for its own device alone`() async throws {
+    try await TestRelay.run { test async throws in
+      _ = try await user("ann", test)
+      let phone = try #require(DeviceID(rawValue: "phone"))
+      let reporter = Caller.reporter(ReportKeyOwner(user: UserID(unchecked: "ann"), device: phone, grants: nil))
+      let report: [String: JSON] = ["user": .string("me"), "isFocused": .bool(true)]
+      #expect(try await test.perform(SetFocus.self, by: reporter, report).status == 200)
+      let error = await refusal {
+        _ = try await test.perform(SetFocus.self, by: reporter, report.merging(["device": .string("tablet")]) { $1 })
+      }
+      #expect(error?.code == .forbidden)
+      #expect(error?.at == "/device")
+    }
+  }
+
   @Test func `a token without the right to the account changes no account`() async throws {
     try await TestRelay.run { test async throws in
       let ann = try await user("ann", test, account: [])
+      let members: [String: JSON] = [
+        "user": .string("me"), "other": .string("cleo"), "device": .string("phone"), "token": .string("t"),
+        "platform": .string("simulator"),
+      ]
       for command in Commands.all where !command.declaration.account.isEmpty {
-        let error = await refusal { _ = try await test.perform(command, by: ann) }
+        let error = await refusal { _ = try await test.perform(command, by: ann, members) }
         #expect(error?.code == .forbidden, "\(command)")
         #expect(error?.message.contains("account") == true, "\(command)")
       }
@@ -117,15 +164,30 @@ import Testing
     }
   }
 
-  @Test func `a block hides presence, and its end shows it again`() async throws {
+  @Test func `a block hides the Focus, and its end shows it again`() async throws {
     try await TestRelay.run { test async throws in
+      try await addMembers("ann", "bob", to: "tea", test)
+      let bob = try await user("bob", test)
       let members: [String: JSON] = ["user": .string("ann"), "other": .string("bob")]
-      #expect(try await test.perform(Block.self, as: "ann", members).status == 200)
-      #expect(try await test.perform(Unblock.self, as: "ann", members).status == 204)
-      let error = await refusal {
-        _ = try await test.perform(Block.self, as: "ann", ["user": .string("me"), "other": .string("ann")])
+      let focus: [String: JSON] = ["user": .string("me"), "device": .string("phone"), "isFocused": .bool(true)]
+      _ = try await test.perform(SetFocus.self, as: "ann", focus)
+      func presence() async throws -> JSON? {
+        try await test.perform(GetPresence.self, by: bob, ["user": .string("ann")]).body?["isFocused"]
       }
-      #expect(error?.code == .badRequest)
+      let before = try await presence()
+      #expect(before == .bool(true))
+      #expect(try await test.perform(Block.self, as: "ann", members).status == 200)
+      let during = try await presence()
+      #expect(during != before)
+      #expect(try await test.perform(Unblock.self, as: "ann", members).status == 204)
+      let after = try await presence()
+      #expect(after == before)
+      for command in [Block.self, Unblock.self] as [any Command.Type] {
+        let error = await refusal {
+          _ = try await test.perform(command, as: "ann", ["user": .string("me"), "other": .string("ann")])
+        }
+        #expect(error?.code == .badRequest, "\(command)")
+      }
     }
   }
 

@@ -81,10 +81,10 @@ import Testing
   @Test func `what has arrived is what was written under a number before`() {
     var telling = telling(maxBytes: 100)
     telling.unconfirmed = [(1, [1, 2], 20), (2, [3], 10), (4, [4], 10)]
-    #expect(telling.room == ResponseDelivery.maxUnconfirmed - 4)
+    #expect(telling.capacity == ResponseDelivery.maxUnconfirmed - 4)
     #expect(telling.confirm(upTo: 0) == [])
     #expect(telling.confirm(upTo: 3) == [1, 2, 3])
-    #expect(telling.room == ResponseDelivery.maxUnconfirmed - 1)
+    #expect(telling.capacity == ResponseDelivery.maxUnconfirmed - 1)
     #expect(telling.confirm(upTo: 4) == [4])
   }
 
@@ -103,8 +103,8 @@ import Testing
     #expect(telling.fitting([[UInt8](repeating: 0, count: 41)]) == 0)
     #expect(telling.fitting([[UInt8](repeating: 0, count: 40)]) == 1)
     telling.unconfirmed = [(1, [1], 60), (2, [2], 40)]
-    #expect(telling.room == 0)
+    #expect(telling.capacity == 0)
     #expect(telling.confirm(upTo: 1) == [1])
-    #expect(telling.room == ResponseDelivery.maxUnconfirmed - 1)
+    #expect(telling.capacity == ResponseDelivery.maxUnconfirmed - 1)
   }
 }

@@ -100,15 +100,13 @@ struct SetPreferences: Command {
 /// Blocks users.
 package struct Block: Command {
   package static let declaration = Declaration(
-    frame: "block", "PUT", "/v1/users/{user}/blocks/{other}", account: .preferences, body: Declaration.Body.none)
+    frame: "block", "PUT", "/v1/users/{user}/blocks/{other}", account: .preferences, body: .ignored)
 
   private let blocks: BlockChange
 
   package init(_ request: Request) throws(RequestError) {
     blocks = try BlockChange(request)
-    guard !blocks.others.contains(blocks.user) else {
-      throw RequestError(.badRequest, "nobody can block themselves", at: blocks.place)
-    }
+    try blocks.checkOthers()
   }
 
   package func run(on relay: isolated Relay) async throws -> Reply {
@@ -130,6 +128,8 @@ struct Unblock: Command {
 
   init(_ request: Request) throws(RequestError) {
     blocks = try BlockChange(request)
+    // A frame may name the user among others.
+    if request.caller.session == nil { try blocks.checkOthers() }
   }
 
   package func run(on relay: isolated Relay) async throws -> Reply {
@@ -160,6 +160,12 @@ private struct BlockChange {
     } else {
       others = try fields.required("users", fields.names("users", most: Self.maxOthers))
       place = fields.pointer(to: "users")
+    }
+  }
+
+  func checkOthers() throws(RequestError) {
+    guard !others.contains(user) else {
+      throw RequestError(.badRequest, "nobody can block themselves", at: place)
     }
   }
 

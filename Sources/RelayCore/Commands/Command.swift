@@ -6,8 +6,8 @@ package import RelayProtocol
 
 /// An operation that sessions, users and backends request. ``Commands/all`` lists them.
 ///
-/// One value is one request: `init` parses it, and `run` performs it. Both transports use the same type, and a test needs
-/// neither of them.
+/// One value is one request: `init` parses it, and `run` performs it. Both transports use the same type. A test calls it
+/// with a backend or a user, and without a transport.
 package protocol Command: Sendable {
   static var declaration: Declaration { get }
 
@@ -19,14 +19,13 @@ package protocol Command: Sendable {
 
 /// The place of a command in the interface: its frame, its route, and the callers that may request it.
 package struct Declaration: Sendable {
-  /// The type of the frame that a session sends. Is `nil` if sessions cannot request the command. The hub counts frames
-  /// against the rates.
+  /// The type of the frame that a session sends. Is `nil` if sessions cannot request the command.
   package let frame: String?
   /// The method and path over HTTP. Is `nil` if the command needs a session.
   package let route: (method: String, path: String)?
   /// The callers that HTTP admits.
   package let callers: Callers
-  /// The rate of users that a request over HTTP counts against.
+  /// The rate of a user that a request over HTTP takes a token of. The hub limits frames itself.
   package let rate: Rate
   /// The rights to the user's own account that the command needs.
   package let account: AccountRights
@@ -47,10 +46,12 @@ package struct Declaration: Sendable {
   package enum Parameter: Sendable { case number, text }
 
   package enum Body: Equatable, Sendable {
-    case none, required
+    /// The relay ignores a body.
+    case ignored
+    case required
     /// An absent body has no members.
     case optional
-    /// A required body. The request has the text of this member as the client spelled it.
+    /// A required body. ``Request/spelling`` has the original JSON text of this member.
     case spelled(String)
   }
 
@@ -64,7 +65,7 @@ package struct Declaration: Sendable {
     self.rate = rate
     self.account = account
     self.query = query
-    self.body = body ?? (method == "PUT" || method == "POST" ? .required : .none)
+    self.body = body ?? (method == "PUT" || method == "POST" ? .required : .ignored)
   }
 }
 
@@ -172,7 +173,7 @@ package struct Reply {
   package let members: Members
   /// The status of the response.
   package let status: Int
-  /// The body, if it was written already.
+  /// The body, if it was written already. Only for commands without a frame.
   package private(set) var text: [UInt8]?
   /// The entity tag of the body. Clients keep such a body, and ask whether it has changed.
   package private(set) var tag: String?
@@ -201,11 +202,29 @@ package struct Reply {
 }
 
 extension Relay {
-  /// Parses and performs a request.
+  /// Checks that the caller may request a command, parses the request and performs it. The transport has taken the rate.
   package func perform(_ command: any Command.Type, _ request: Request) async throws -> Reply {
-    if let permissions = access.permissions(of: request.caller, on: self) {
+    try command.declaration.callers.check(request.caller)
+    // A frame is always about the session's own user. Over HTTP, the name of another user is the first error.
+    let parsed = request.caller.session == nil ? try command.init(request) : nil
+    if !command.declaration.account.isEmpty, let permissions = access.permissions(of: request.caller, on: self) {
       try permissions.check(command.declaration.account)
     }
-    return try await command.init(request).run(on: self)
+    return try await (parsed ?? command.init(request)).run(on: self)
+  }
+}
+
+extension Declaration.Callers {
+  /// Throws `forbidden` if the caller is none of these.
+  package func check(_ caller: Caller) throws(RequestError) {
+    switch (caller, self) {
+    case (.backend, _), (.user, .users), (.user, .reporters), (.reporter, .reporters), (.session, .users),
+      (.session, .reporters):
+      return
+    case (.user, .backend), (.session, .backend): throw RequestError(.forbidden, "this needs an API key")
+    case (.reporter, .users), (.reporter, .backend):
+      throw RequestError(
+        .forbidden, "a report key permits Focus reports, filter reports, responses and receipts of its device alone")
+    }
   }
 }

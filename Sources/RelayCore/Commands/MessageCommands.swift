@@ -22,9 +22,9 @@ struct ReadHistory: Command {
   }
 
   package func run(on relay: isolated Relay) async throws -> Reply {
-    let place = try await relay.rooms.enter(request, needs: .history, on: relay)
-    defer { relay.rooms.unpin(place.room, on: relay) }
-    return Reply(try await RoomHistory(room: place.room).page(query, on: relay))
+    let access = try await relay.rooms.admit(request, needs: .history, on: relay)
+    defer { relay.rooms.unpin(access.room, on: relay) }
+    return Reply(try await RoomHistory(room: access.room).page(query, on: relay))
   }
 }
 
@@ -39,23 +39,23 @@ struct PostMessage: Command {
   }
 
   package func run(on relay: isolated Relay) async throws -> Reply {
-    let place = try await relay.rooms.enter(request, needs: .send, on: relay)
-    defer { relay.rooms.unpin(place.room, on: relay) }
+    let access = try await relay.rooms.admit(request, needs: .send, on: relay)
+    defer { relay.rooms.unpin(access.room, on: relay) }
     let fields = request.fields
     let sender = try request.actor("from")
     var draft = MessageDraft(
-      room: place.room, from: User(id: sender), time: relay.hub.now,
+      room: access.room, from: User(id: sender), time: relay.hub.now,
       body: try fields.required("body", fields.raw("body")), key: try request.key)
     try draft.read(
-      fields, rights: place.rights, newest: relay.hub.position(of: place.handle)?.seq ?? 0,
-      isStored: relay.rooms.policy(of: place.room, on: relay).isStored)
-    if let push = draft.push { try relay.check(push, from: sender, to: place.room) }
+      fields, rights: access.rights, newest: relay.hub.position(of: access.handle)?.seq ?? 0,
+      isStored: relay.rooms.policy(of: access.room, on: relay).isStored)
+    if let push = draft.push { try relay.check(push, from: sender, to: access.room) }
     if let user = try request.caller.viewer(relay.hub) {
-      try relay.spend(sendTo: place.handle, by: user, pushes: draft.traits.push.isAsked)
+      try relay.spend(sendTo: access.handle, by: user, pushes: draft.traits.push.isAsked)
     }
     let sent = try await relay.post(
-      draft, in: place.handle, showsPresence: place.rights.contains(.presence))
-    return Reply(status: sent.stored.isDuplicate ? 200 : 201, Replies.sent(sent, in: place.room))
+      draft, in: access.handle, showsPresence: access.rights.contains(.presence))
+    return Reply(status: sent.stored.isDuplicate ? 200 : 201, Replies.sent(sent, in: access.room))
   }
 }
 
@@ -73,25 +73,25 @@ struct EditMessage: Command {
   }
 
   package func run(on relay: isolated Relay) async throws -> Reply {
-    let place = try await relay.rooms.enter(request, needs: .send, on: relay)
-    defer { relay.rooms.unpin(place.room, on: relay) }
-    try relay.rooms.checkKeeps(place, request, on: relay)
+    let access = try await relay.rooms.admit(request, needs: .send, on: relay)
+    defer { relay.rooms.unpin(access.room, on: relay) }
+    try relay.rooms.checkKeeps(access, request, on: relay)
     let fields = request.fields
     let body = try fields.required("body", fields.raw("body"))
     let sender = try request.actor("from")
     if let user = try request.caller.viewer(relay.hub) {
       // The edit costs as much as a message with pushes if phones show its text.
-      let hasPreview = relay.rooms.policy(of: place.room, on: relay).hasPreview
-      try relay.spend(sendTo: place.handle, by: user, pushes: hasPreview)
+      let hasPreview = relay.rooms.policy(of: access.room, on: relay).hasPreview
+      try relay.spend(sendTo: access.handle, by: user, pushes: hasPreview)
     }
     do {
       try await relay.edit(
-        seq, body: body, in: place.room, place.handle, by: sender, cause: request.caller.session)
+        seq, body: body, in: access.room, access.handle, by: sender, cause: request.caller.session)
     } catch {
       throw request.atSeq(error)
     }
     return Reply {
-      if request.caller.session == nil { $0["room"] = place.room.rawValue }
+      if request.caller.session == nil { $0["room"] = access.room.rawValue }
       $0.integer("seq", seq)
     }
   }
@@ -111,15 +111,15 @@ struct DeleteMessage: Command {
   }
 
   package func run(on relay: isolated Relay) async throws -> Reply {
-    let place = try await relay.rooms.enter(request, on: relay)
-    defer { relay.rooms.unpin(place.room, on: relay) }
-    try relay.rooms.checkKeeps(place, request, on: relay)
+    let access = try await relay.rooms.admit(request, on: relay)
+    defer { relay.rooms.unpin(access.room, on: relay) }
+    try relay.rooms.checkKeeps(access, request, on: relay)
     if let user = try request.caller.viewer(relay.hub) {
-      try relay.spend(sendTo: place.handle, by: user, pushes: true)
+      try relay.spend(sendTo: access.handle, by: user, pushes: true)
     }
-    let sender = place.rights.contains(.moderate) ? nil : request.caller.owner
+    let sender = access.rights.contains(.moderate) ? nil : request.caller.owner
     do {
-      try await relay.delete(seq, in: place.room, place.handle, by: sender, cause: request.caller.session)
+      try await relay.delete(seq, in: access.room, access.handle, by: sender, cause: request.caller.session)
     } catch let error as RequestError where error.code == .notFound && request.caller.session == nil {
       // DELETE is idempotent.
     } catch {
@@ -150,10 +150,10 @@ struct NotifyAnyway: Command {
   }
 
   package func run(on relay: isolated Relay) async throws -> Reply {
-    let place = try await relay.rooms.enter(request, on: relay)
-    defer { relay.rooms.unpin(place.room, on: relay) }
+    let access = try await relay.rooms.admit(request, on: relay)
+    defer { relay.rooms.unpin(access.room, on: relay) }
     do {
-      let count = try await relay.deliveries.notifyAnyway(seq, in: place.room, by: sender, only: users, on: relay)
+      let count = try await relay.deliveries.notifyAnyway(seq, in: access.room, by: sender, only: users, on: relay)
       return Reply { $0.integer("push", count) }
     } catch {
       throw request.atSeq(error)

@@ -212,18 +212,18 @@ struct ExplainDecision: Command {
   package func run(on relay: isolated Relay) async throws -> Reply {
     relay.rooms.pin(room)
     defer { relay.rooms.unpin(room, on: relay) }
-    let place = try await relay.rooms.existing(room, on: relay)
+    let roomHandle = try await relay.rooms.existing(room, on: relay)
     var draft = MessageDraft(room: room, from: User(id: sender), time: relay.hub.now, body: [])
     try draft.read(
       fields, rights: try fields.has("rights") ? fields.rights("rights") : rights(on: relay),
-      newest: relay.hub.position(of: place)?.seq ?? 0, isStored: relay.rooms.policy(of: room, on: relay).isStored)
+      newest: relay.hub.position(of: roomHandle)?.seq ?? 0, isStored: relay.rooms.policy(of: room, on: relay).isStored)
     try draft.push?.check(in: relay.responses.categories.registry)
     let handle = try await relay.people.retain(user, on: relay)
     defer { relay.hub.release(handle) }
     var traits = draft.traits
-    if !relay.hub.pushes(place) { traits.push.isAsked = false }
+    if !relay.hub.pushes(roomHandle) { traits.push.isAsked = false }
     let now = relay.hub.now
-    let presence = relay.hub.member(handle, of: place).map { RoomMember($0).presence }
+    let presence = relay.hub.member(handle, of: roomHandle).map { RoomMember($0).presence }
     let decisions = relay.deliveries.decisions(
       about: traits, in: room, for: user, handle, as: Membership(forNextMessage: presence, now: now), now: now,
       on: relay)

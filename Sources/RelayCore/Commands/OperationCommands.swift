@@ -180,7 +180,7 @@ struct GetPush: Command {
 /// Sends a dead letter again.
 struct RetryPush: Command {
   package static let declaration = Declaration(
-    "POST", "/v1/pushes/{id}/retry", by: .backend, body: Declaration.Body.none)
+    "POST", "/v1/pushes/{id}/retry", by: .backend, body: .ignored)
 
   private let id: String
 

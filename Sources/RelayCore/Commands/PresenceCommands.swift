@@ -23,7 +23,7 @@ struct QueryPresence: Command {
     if let users: [UserID] = try fields.names("users", most: People.maxNames) {
       subject = .users(users)
     } else if request.caller.session == nil {
-      throw fields.wrong("users", "is missing")
+      subject = .users(try fields.required("users", nil))
     } else {
       subject = .room(try fields.required("room", room))
     }
@@ -35,12 +35,12 @@ struct QueryPresence: Command {
     case .users(let users):
       entries = JSONWriter.array(try await relay.people.entries(of: users, for: request.caller, on: relay))
     case .room:
-      let place = try await relay.rooms.enter(request, needs: .presence, on: relay)
-      defer { relay.rooms.unpin(place.room, on: relay) }
-      guard !relay.hub.facts(of: place.handle, for: nil).isLarge else {
+      let access = try await relay.rooms.admit(request, needs: .presence, on: relay)
+      defer { relay.rooms.unpin(access.room, on: relay) }
+      guard !relay.hub.facts(of: access.handle, for: nil).isLarge else {
         throw RequestError(.tooLarge, "the room has more members than `memberList`")
       }
-      entries = relay.hub.entries(of: place.handle, seenBy: try request.caller.viewer(relay.hub))
+      entries = relay.hub.entries(of: access.handle, seenBy: try request.caller.viewer(relay.hub))
     }
     if let session = request.caller.session { relay.hub.noteTold(session) }
     return Reply { $0.raw("presence", entries) }

@@ -13,11 +13,13 @@ struct JoinRoom: Command {
   private let room: RoomID
   private let after: Position?
   private let newest: Int
+  private let expectsReply: Bool
 
   init(_ request: Request) throws(RequestError) {
     session = request.session
     room = try request.room
     after = try request.fields.position
+    expectsReply = request.expectsReply
     newest = Int(try request.fields.integer("history", 0...Int64(request.limits.history)) ?? 0)
   }
 
@@ -44,7 +46,7 @@ struct JoinRoom: Command {
     relay.diagnostics.tally.count(after == nil ? .notAsked : history.isComplete ? .recovered : .notRecovered)
     let facts = relay.hub.facts(of: handle, for: user)
     let seesPresence = rights.contains(.presence)
-    let members = !facts.isLarge && seesPresence ? relay.hub.entries(of: handle, seenBy: user) : nil
+    let members = expectsReply && !facts.isLarge && seesPresence ? relay.hub.entries(of: handle, seenBy: user) : nil
     return Reply {
       $0["room"] = room.rawValue
       $0["epoch"] = position.epoch
@@ -113,11 +115,11 @@ struct ListMembers: Command {
   }
 
   package func run(on relay: isolated Relay) async throws -> Reply {
-    let place = try await relay.rooms.enter(request, needs: .presence, on: relay)
-    defer { relay.rooms.unpin(place.room, on: relay) }
+    let access = try await relay.rooms.admit(request, needs: .presence, on: relay)
+    defer { relay.rooms.unpin(access.room, on: relay) }
     let viewer = try request.caller.viewer(relay.hub)
-    let page = relay.hub.entries(of: place.handle, seenBy: viewer, after: after, limit: limit)
-    let facts = relay.hub.facts(of: place.handle, for: viewer)
+    let page = relay.hub.entries(of: access.handle, seenBy: viewer, after: after, limit: limit)
+    let facts = relay.hub.facts(of: access.handle, for: viewer)
     return Reply {
       $0.raw("members", page.entries)
       $0.bool("more", page.hasMore)
@@ -129,7 +131,7 @@ struct ListMembers: Command {
 
 /// Makes a user a member of a room without a session.
 struct AddMember: Command {
-  package static let declaration = Declaration("PUT", "/v1/rooms/{room}/members/{user}", body: Declaration.Body.none)
+  package static let declaration = Declaration("PUT", "/v1/rooms/{room}/members/{user}", body: .ignored)
 
   private let caller: Caller
   private let room: RoomID
@@ -222,18 +224,18 @@ struct SetRead: Command {
   }
 
   package func run(on relay: isolated Relay) async throws -> Reply {
-    let place = try await relay.rooms.enter(request, on: relay)
-    defer { relay.rooms.unpin(place.room, on: relay) }
-    guard let member = relay.hub.user(user), relay.hub.isMember(member, of: place.handle) else {
+    let access = try await relay.rooms.admit(request, on: relay)
+    defer { relay.rooms.unpin(access.room, on: relay) }
+    guard let member = relay.hub.user(user), relay.hub.isMember(member, of: access.handle) else {
       throw RequestError(.notJoined, "\(user) is no member of the room", at: "/path/room")
     }
-    guard let newest = relay.hub.position(of: place.handle)?.seq, seq <= newest else {
+    guard let newest = relay.hub.position(of: access.handle)?.seq, seq <= newest else {
       throw request.fields.wrong("seq", "is above the newest of the room")
     }
-    relay.hub.setRead(seq, member, in: place.handle)
-    let read = relay.hub.facts(of: place.handle, for: member).read
+    relay.hub.setRead(seq, member, in: access.handle)
+    let read = relay.hub.facts(of: access.handle, for: member).read
     return Reply {
-      $0["room"] = place.room.rawValue
+      $0["room"] = access.room.rawValue
       $0.integer("read", read)
     }
   }

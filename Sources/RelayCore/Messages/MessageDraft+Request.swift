@@ -4,7 +4,7 @@ import RelayJSON
 import RelayProtocol
 import RelayStore
 
-/// A message between the parser and the store.
+/// The request of a message, and the message that the hub sends.
 extension MessageDraft {
   static let mostMentions = 256
 

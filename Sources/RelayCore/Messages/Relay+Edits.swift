@@ -25,8 +25,8 @@ extension Relay {
     guard try check(edited, isBy: sender) else { throw noMessage }  // it was deleted
   }
 
-  /// Takes a message back: its place stays, and nobody is pushed to for it any more.
-  /// - Parameter sender: Who must have sent it; nil: whoever did.
+  /// Deletes a message. Its seq stays, and its pushes end.
+  /// - Parameter sender: The user that must have sent it. With `nil` any user may have.
   package func delete(
     _ seq: Int64, in room: RoomID, _ handle: RoomHandle, by sender: UserID?, cause: SessionHandle?
   ) async throws {
@@ -65,7 +65,7 @@ extension Relay {
 
   private var noMessage: RequestError { RequestError(.notFound, "there is no such message", at: "/seq") }
 
-  /// - Returns: Whether anything was changed.
+  /// - Returns: True if the message was changed.
   private func check(_ edited: Edited?, isBy sender: UserID?) throws(RequestError) -> Bool {
     guard let edited else { throw noMessage }
     guard sender == nil || edited.from == sender else {

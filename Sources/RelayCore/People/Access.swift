@@ -116,7 +116,7 @@ package final class Access {
     }
   }
 
-  /// Keeps the rights in rooms that the newest token of a user gives.
+  /// Stores the rights of a user's newest token, and stops pushes from rooms in which it does not give `join`.
   ///
   /// The relay pushes no messages of the withdrawn rooms to the user until a token gives the right again. The
   /// memberships stay: another token of the same user may be for less on purpose.
@@ -158,7 +158,7 @@ package final class Access {
     }
   }
 
-  /// Ends the memberships and watches of a session that its new token does not permit.
+  /// Takes a session out of the rooms and ends the watches that its new token does not permit. The user stays a member.
   package func withdraw(
     from session: SessionHandle, _ permissions: Permissions, _ user: UserHandle, on relay: isolated Relay
   ) {

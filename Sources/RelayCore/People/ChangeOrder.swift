@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import RelayProtocol
 
-/// The order of changes of users, for reads that take longer than a turn: a read begins again if a user changed meanwhile.
+/// Detects that a user changed while the store was read. The reader then reads again.
 struct ChangeOrder {
-  /// Reads under way.
+  /// The number of reads under way.
   private var reads = 0
   /// The number of the newest change.
   package private(set) var newest = 0
@@ -38,7 +38,7 @@ struct ChangeOrder {
     changed[user] = newest
   }
 
-  /// True if the user may have changed. After ``maxChanged`` users it is also true for a user who has not.
+  /// True if the user may have changed. Valid only during a read. After ``maxChanged`` users it is also true for a user who has not.
   package func hasChanged(_ user: UserID, since: Int) -> Bool {
     changed[user].map { $0 > since } ?? false || since < forgotten
   }

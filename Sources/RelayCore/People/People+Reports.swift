@@ -76,10 +76,7 @@ extension People {
     _ device: Device, of user: UserHandle, issuing key: ReportKey?, on relay: isolated Relay
   ) async throws {
     guard let name = relay.hub.name(of: user) else { throw HubRefusal.gone }
-    var recipient = recipient(user)
-    // The next reports are stored after the registration, and their numbers count from the start.
-    recipient.forgetNumbers(of: device.id)
-    set(recipient, of: user)
+    forgetNumbers(of: device.id, of: user)
     do {
       try await store(device, of: name, issuing: key, on: relay)
       // Pushes that were decided until now are stored before the next read.

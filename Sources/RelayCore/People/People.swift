@@ -19,8 +19,13 @@ package final class People {
   /// Forgets a user whom the hub has taken out of memory.
   package func forget(_ user: UserHandle) { recipients[user] = nil }
 
-  /// Replaces the facts that the next change builds on. ``show(_:of:cause:on:)`` applies them.
-  package func set(_ recipient: Recipient, of user: UserHandle) { recipients[user] = recipient }
+  /// Forgets the numbers of a device's reports in memory, before its registration is stored: the numbers of the next
+  /// reports count from the start.
+  package func forgetNumbers(of device: DeviceID, of user: UserHandle) {
+    var recipient = recipient(user)
+    recipient.forgetNumbers(of: device)
+    recipients[user] = recipient
+  }
 
   /// Forgets a withdrawal of the right `join` when the membership ends or begins again.
   func forgetWithdrawn(_ user: UserHandle, from room: RoomID) { recipients[user]?.withdrawn.remove(room) }
@@ -69,7 +74,7 @@ package final class People {
     }
   }
 
-  /// Brings a user into memory as the store has them, unless they are there already; retained.
+  /// Retains a user. If the user is not in memory, adds them with the facts of the record.
   package func adopt(_ record: UserRecord, on relay: isolated Relay) -> UserHandle {
     let isNew = relay.hub.user(record.user.id) == nil
     let handle = relay.hub.retain(record.user, lastSeen: record.lastSeen)
@@ -118,7 +123,7 @@ package final class People {
     relay.hub.setAlarm(recipient.nextChange, of: user)
   }
 
-  /// Applies a report of a device that has settled or decayed.
+  /// Applies a report of a device that counts from now on, or that is too old from now on.
   package func userDue(_ user: UserHandle, on relay: isolated Relay) {
     guard var recipient = recipients[user] else { return }
     recipient.advance(to: relay.hub.now)
@@ -133,6 +138,8 @@ package final class People {
     storing work: @escaping @Sendable (Transaction, UserID) throws -> Void
   ) async throws {
     guard let name = relay.hub.name(of: user) else { throw HubRefusal.gone }
+    // Before the write, so that a reload under way reads again. After the commit once more, so that a read with an older
+    // snapshot reads again.
     noteChange(of: name)
     recipients[user] = recipient
     do {
@@ -156,8 +163,8 @@ package final class People {
     relay.deliveries.holds.reconsider(user, on: relay)
   }
 
-  /// Takes over a user in memory as the store has them, after a change whose place among the changes here only the store
-  /// knows. The store applies writes in the order of the requests, and this read is one of them.
+  /// Replaces the facts about a user in memory by the stored ones, when only the store knows the order of two changes. It
+  /// reads through the writer, so that the read has its place among the writes.
   package func reload(_ name: UserID, on relay: isolated Relay) async throws {
     guard let user = relay.hub.user(name) else { return noteChange(of: name) }
     relay.hub.retain(user)
@@ -177,7 +184,7 @@ package final class People {
     }
   }
 
-  /// Does the same without a caller that waits, and decides by the result.
+  /// Runs ``reload(_:on:)`` in the background until the store works, and then decides the user's pushes again.
   func reloadInTime(_ name: UserID, on relay: isolated Relay) {
     Task {
       do {

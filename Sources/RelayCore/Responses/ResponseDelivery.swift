@@ -22,7 +22,7 @@ struct ResponseDelivery {
   private var bytes: Int { unconfirmed.reduce(0) { $0 + $1.bytes } }
 
   /// The number of responses that may be written before some of the others arrive.
-  package var room: Int {
+  package var capacity: Int {
     guard bytes < maxBytes else { return 0 }
     return Self.maxUnconfirmed - unconfirmed.reduce(0) { $0 + $1.responses.count }
   }

@@ -8,9 +8,9 @@ package import RelayStore
 
 /// The categories of notifications, and the responses to notifications.
 ///
-/// A sender receives each response in every session, as soon as there is one. The relay sends a response again to each
-/// new session of the sender until a session has returned the pong of a ping that the relay sent after it. A crash or a
-/// dead socket repeats a response, and loses none.
+/// Each session of a sender receives each response, at least once. The relay sends a response to every new session until
+/// one session has returned the pong of a ping that the relay sent after it. After a crash or a lost connection a sender
+/// may receive a response twice.
 ///
 /// The state is private. The relay creates one object, and the methods run on the relay's thread.
 package final class Responses {
@@ -87,10 +87,10 @@ package final class Responses {
     repeat {
       sessions[session]?.isAgain = false
       // Responses for which there is no room are read when others have arrived.
-      guard let delivery = sessions[session], delivery.room > 0 else { break }
+      guard let delivery = sessions[session], delivery.capacity > 0 else { break }
       do {
         let found = try await relay.store.read {
-          try $0.responses.responses(to: delivery.sender, after: delivery.newest, limit: delivery.room)
+          try $0.responses.responses(to: delivery.sender, after: delivery.newest, limit: delivery.capacity)
         }
         write(found, to: session, on: relay)
       } catch {

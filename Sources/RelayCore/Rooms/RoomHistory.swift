@@ -86,7 +86,8 @@ struct RoomHistory {
     _ handle: RoomHandle, after: Position?, newest: Int, on relay: isolated Relay
   ) async throws -> Replay {
     for _ in 0..<Self.mostReplays {
-      // Messages that the hub shows while this one reads are in the hub's tail; if that is too short, it reads again.
+      // The hub's tail holds the newest frames of the room. The reply joins stored messages with the tail, and reads again
+      // if the tail does not reach back far enough or a message was edited meanwhile.
       let seen = relay.rooms.edits(of: handle)?.count
       let found = try await attempt(handle, after: after, newest: newest, on: relay)
       if let found, seen == relay.rooms.edits(of: handle)?.count { return found }

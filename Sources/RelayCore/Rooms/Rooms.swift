@@ -4,7 +4,8 @@ package import RelayHub
 package import RelayProtocol
 import RelayStore
 
-/// The rooms in memory: loading and forgetting them, their policies, their edits and the keys of live rooms.
+/// Loads rooms into the hub and forgets them. The hub owns a room and its members; this object owns the policies, the
+/// edits, the pins, and the idempotency keys of live rooms.
 ///
 /// The state is private. The relay creates one object, and the methods run on the relay's thread.
 package final class Rooms {
@@ -26,9 +27,11 @@ package final class Rooms {
 
   // MARK: Pins
 
-  /// Keeps a room in memory, if it is there, until the matching ``unpin(_:on:)``.
+  /// Keeps a stored room in memory until the matching ``unpin(_:on:)``. A request pins a room before it loads it. The hub
+  /// removes live rooms itself, whatever pins there are.
   func pin(_ room: RoomID) { pins[room, default: 0] += 1 }
 
+  /// Ends a pin. The last one takes a stored room without members out of memory.
   func unpin(_ room: RoomID, on relay: isolated Relay) {
     guard let count = pins[room] else { return }
     pins[room] = count == 1 ? nil : count - 1
@@ -108,7 +111,7 @@ package final class Rooms {
     return try await load(room, on: relay)
   }
 
-  /// Returns the room in memory. Makes it as its name says if it is not there.
+  /// Returns the room in memory. If it is not there, makes it with the policy of the first pattern that matches.
   package func make(
     _ room: RoomID, epoch: String, seq: Int64 = 0, cursor: Int64 = 0, on relay: isolated Relay
   ) -> RoomHandle {
@@ -125,7 +128,7 @@ package final class Rooms {
 
   // MARK: Policies
 
-  /// Returns the policy that a room in memory was made with, or that its name says.
+  /// Returns the current policy of a room in memory, or that of the first pattern that matches.
   package func policy(of room: RoomID, on relay: isolated Relay) -> RoomPolicy {
     relay.hub.room(room).flatMap { policies[$0] } ?? relay.settings.rooms.policy(for: room)
   }
@@ -133,8 +136,8 @@ package final class Rooms {
   /// The policy of a room in memory.
   package func policy(of room: RoomHandle) -> RoomPolicy? { policies[room] }
 
-  /// Applies new settings to the rooms in memory. The exception is `isStored`: members and messages of a room cannot
-  /// change their place.
+  /// Applies new settings to the rooms in memory. The exception is `isStored`: members and messages cannot move between
+  /// memory and disk.
   func applySettings(on relay: isolated Relay) {
     for (handle, known) in policies {
       guard let room = relay.hub.name(of: handle) else { continue }
