@@ -3,7 +3,7 @@ import RelayHub
 import RelayJSON
 package import RelayProtocol
 
-/// What makes a second attempt at the same harmless.
+/// A key that makes a second attempt at the same request harmless.
 enum IdempotencyKey {
   /// Bytes.
   package static let longest = 128

@@ -4,10 +4,10 @@ import RelayJSON
 import RelayProtocol
 import RelayPush
 
-/// Which devices can be pushed to.
+/// The devices that the relay can push to.
 struct PushTargets: Sendable {
   package var apps = Apps()
-  /// Whose subscriptions of browsers are accepted; nil: browsers are not pushed to.
+  /// The push services of browsers whose subscriptions the relay accepts. Is `nil` if it does not push to browsers.
   package var services: PushServices?
   /// True if simulated phones may register.
   package var takesSimulators = true
@@ -30,7 +30,7 @@ extension Relay.Settings {
 }
 
 extension DeviceRequest {
-  /// What the gateway of a platform knows the device by.
+  /// The token by which the gateway of a platform addresses the device.
   package static func token(
     _ fields: Fields, _ platform: Platform, _ targets: PushTargets, _ key: String = "token"
   ) throws(RequestError) -> String {

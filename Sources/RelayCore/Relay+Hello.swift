@@ -122,7 +122,7 @@ extension Relay {
   }
 }
 
-/// What stands behind `Bearer` (RFC 6750).
+/// Returns the token of an `Authorization: Bearer` header (RFC 6750).
 package func bearerToken(_ header: String) -> String? {
   let parts = header.split(separator: " ", maxSplits: 1)
   guard parts.count == 2, parts[0].lowercased() == "bearer" else { return nil }

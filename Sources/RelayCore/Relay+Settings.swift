@@ -19,25 +19,25 @@ extension Relay {
     package var authentication: Authentication
     /// The keys of backends.
     package var apiKeys: APIKeys
-    /// For how long a session outlives its token.
+    /// The time for which a session outlives its token.
     package var identityGrace: Duration
     package var limits: Limits
     package var policy: DeliveryPolicy
     package var rooms: RoomPatterns
-    /// Whether everybody may read the metrics.
+    /// True if everybody may read the metrics.
     package var isMetricsOpen: Bool
     /// True if devices of the platform `simulator` may register.
     package var takesSimulators = true
     package var apps = Apps()
     /// The relay's own texts of pushes.
     package var pushTexts = PushTextTable()
-    /// Those of the apps that Apple's service pushes to, with their keys.
+    /// The apps that Apple's service pushes to, with their keys.
     package var appleApps: [AppleApp] = []
-    /// Those that push gateways of their own push to, with their secrets.
+    /// The apps with a push gateway of their own, with their secrets.
     package var gatewayApps: [HTTPGatewayApp] = []
-    /// With what browsers are pushed to; nil: they are not.
+    /// The key for pushes to browsers. Is `nil` if the relay does not push to browsers.
     package var webPushKey: VAPIDKey?
-    /// Whose subscriptions are accepted.
+    /// The push services of browsers whose subscriptions the relay accepts.
     package var pushServices = PushServices()
 
     package init(

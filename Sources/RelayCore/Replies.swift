@@ -68,7 +68,7 @@ enum Replies {
     }
   }
 
-  /// What the user wants, as they said it.
+  /// The preferences of a user, as the user set them.
   package static func preferences(_ preferences: Preferences) -> (inout JSONWriter.Object) -> Void {
     {
       $0.object("rooms") {
@@ -130,7 +130,7 @@ enum Replies {
     }
   }
 
-  /// Whom a message names, and what it answers.
+  /// The mentions of a message, and the message that it answers.
   package static func address(_ mentions: [UserID], _ replyTo: Int64?) -> (inout JSONWriter.Object) -> Void {
     {
       if !mentions.isEmpty { $0.array("mentions") { list in mentions.forEach { list.string($0.rawValue) } } }

@@ -3,7 +3,7 @@ import RelayProtocol
 package import RelayStore
 
 extension RequestError {
-  /// What a client is told when the store did not do its work.
+  /// The error that a client receives when the store has failed.
   package init(_ error: StoreError) {
     self =
       switch error {

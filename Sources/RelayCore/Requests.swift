@@ -26,7 +26,7 @@ extension Fields {
   }
 }
 
-/// What `hello` tells besides who it is.
+/// The members of `hello` besides the identity.
 struct HelloDetails {
   package let device: DeviceID?
   package let acks: Bool
@@ -144,7 +144,7 @@ extension Preferences {
   /// Longest label of a room or an account.
   package static let longestCriteria = FilterReport.longestCriteria
 
-  /// Takes what the fields say; what they do not name stays.
+  /// Changes the preferences that the fields name, and leaves the rest.
   package mutating func change(_ fields: Fields, now: Timestamp) throws(RequestError) {
     if let rooms = try fields.object("rooms") {
       for name in rooms.members.keys.sorted() {

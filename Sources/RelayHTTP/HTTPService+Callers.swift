@@ -57,9 +57,7 @@ extension HTTPService {
 
   /// True if the caller may read the metrics.
   func mayReadOperations(_ request: HTTPRequest, on relay: isolated Relay) async -> Bool {
-    if relay.settings.isMetricsOpen { return true }
-    if case .backend = try? await caller(request, on: relay) { return true }
-    return false
+    (try? await checkMayReadOperations(request, on: relay)) != nil
   }
 
   /// Throws unless the caller is a backend, or everybody may read the metrics.

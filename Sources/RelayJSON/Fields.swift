@@ -177,6 +177,15 @@ public struct Fields: Sendable {
     "\(added[key] ?? place)/\(key.replacing("~", with: "~0"))"
   }
 
+  /// Gives an error about an added member that member's pointer. Code that serves all transports throws `/seq`, wherever
+  /// the request has its `seq`.
+  public func located(_ error: RequestError) -> RequestError {
+    guard let at = error.at, let place = added[String(at.dropFirst())] else { return error }
+    var error = error
+    error.at = place + at
+    return error
+  }
+
   public static func badName<N: Name>(_: N.Type) -> String {
     "is not a \(N.noun) name: 1 to \(N.longest) of A-Z a-z 0-9 and -_.:@!|+=~"
   }

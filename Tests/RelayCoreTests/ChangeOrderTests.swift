@@ -11,7 +11,8 @@ struct ChangeOrderTests {
   @Test func `a read sees the changes since it began`() {
     var order = ChangeOrder()
     order.note(ann)
-    let since = order.beginReading()
+    order.beginReading()
+    let since = order.newest
     #expect(!order.hasChanged(ann, since: since))
     order.note(ann)
     #expect(order.hasChanged(ann, since: since))
@@ -21,8 +22,9 @@ struct ChangeOrderTests {
 
   @Test func `changes are kept until the last read ends`() {
     var order = ChangeOrder()
-    let since = order.beginReading()
-    _ = order.beginReading()
+    order.beginReading()
+    order.beginReading()
+    let since = order.newest
     order.note(ann)
     order.endReading()
     #expect(order.isRead)
@@ -34,7 +36,8 @@ struct ChangeOrderTests {
 
   @Test func `after too many changes each user counts as changed`() {
     var order = ChangeOrder()
-    let since = order.beginReading()
+    order.beginReading()
+    let since = order.newest
     for index in 0..<ChangeOrder.maxChanged { order.note(UserID(unchecked: "user-\(index)")) }
     #expect(!order.hasChanged(ann, since: since))
     order.note(bob)

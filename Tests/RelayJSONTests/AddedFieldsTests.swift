@@ -19,6 +19,12 @@ struct AddedFieldsTests {
     #expect(fields.wrong(key, "is wrong").at == pointer)
   }
 
+  @Test(arguments: [("/seq", "/path/seq"), ("/name", "/name"), ("/path/seq", "/path/seq"), ("/push/seq", "/push/seq")])
+  func `an error about an added member gets its place`(at: String, pointer: String) {
+    #expect(fields.located(RequestError(.notFound, "is gone", at: at)).at == pointer)
+    #expect(fields.located(RequestError(.notFound, "is gone")).at == nil)
+  }
+
   @Test func `a hidden member of the body is still unknown`() {
     let error = #expect(throws: RequestError.self) { try fields.checkNames(among: ["name"]) }
     #expect(error?.at == "/user")

@@ -112,7 +112,7 @@ package struct Request: Sendable {
   var anyUser: UserID {
     get throws(RequestError) {
       if case .session(let session) = caller { return session.name }
-      return try fields.text("user") == "me" ? caller.me : fields.required("user", fields.name("user"))
+      return try fields.members["user"] == .string("me") ? caller.me : fields.required("user", fields.name("user"))
     }
   }
 
@@ -155,13 +155,6 @@ package struct Request: Sendable {
       }
       return header
     }
-  }
-}
-
-extension Fields {
-  /// A member if it is a string.
-  fileprivate func text(_ key: String) -> String? {
-    if case .string(let text) = members[key] { text } else { nil }
   }
 }
 
@@ -210,7 +203,12 @@ extension Relay {
     if !command.declaration.account.isEmpty, let permissions = access.permissions(of: request.caller, on: self) {
       try permissions.check(command.declaration.account)
     }
-    return try await (parsed ?? command.init(request)).run(on: self)
+    let ready = try parsed ?? command.init(request)
+    do {
+      return try await ready.run(on: self)
+    } catch let error as RequestError {
+      throw request.fields.located(error)
+    }
   }
 }
 

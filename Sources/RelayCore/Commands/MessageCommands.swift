@@ -84,12 +84,7 @@ struct EditMessage: Command {
       let hasPreview = relay.rooms.policy(of: access.room, on: relay).hasPreview
       try relay.spend(sendTo: access.handle, by: user, pushes: hasPreview)
     }
-    do {
-      try await relay.edit(
-        seq, body: body, in: access.room, access.handle, by: sender, cause: request.caller.session)
-    } catch {
-      throw request.atSeq(error)
-    }
+    try await relay.edit(seq, body: body, in: access.room, access.handle, by: sender, cause: request.caller.session)
     return Reply {
       if request.caller.session == nil { $0["room"] = access.room.rawValue }
       $0.integer("seq", seq)
@@ -122,8 +117,6 @@ struct DeleteMessage: Command {
       try await relay.delete(seq, in: access.room, access.handle, by: sender, cause: request.caller.session)
     } catch let error as RequestError where error.code == .notFound && request.caller.session == nil {
       // DELETE is idempotent.
-    } catch {
-      throw request.atSeq(error)
     }
     guard request.caller.session != nil else { return .nothing }
     return Reply { $0.integer("seq", seq) }
@@ -152,20 +145,7 @@ struct NotifyAnyway: Command {
   package func run(on relay: isolated Relay) async throws -> Reply {
     let access = try await relay.rooms.admit(request, on: relay)
     defer { relay.rooms.unpin(access.room, on: relay) }
-    do {
-      let count = try await relay.deliveries.notifyAnyway(seq, in: access.room, by: sender, only: users, on: relay)
-      return Reply { $0.integer("push", count) }
-    } catch {
-      throw request.atSeq(error)
-    }
-  }
-}
-
-extension Request {
-  /// Gives an error about the message the pointer of this request's `seq`.
-  fileprivate func atSeq(_ error: any Error) -> any Error {
-    guard var error = error as? RequestError, error.at == "/seq" else { return error }
-    error.at = fields.pointer(to: "seq")
-    return error
+    let count = try await relay.deliveries.notifyAnyway(seq, in: access.room, by: sender, only: users, on: relay)
+    return Reply { $0.integer("push", count) }
   }
 }

@@ -4,7 +4,7 @@ import RelayDelivery
 import RelayProtocol
 import RelayStore
 
-/// What became of a push, for who answers people's questions.
+/// The result of a push in one sentence, for operators who answer users' questions.
 struct PushSummary {
   package let text: String
 

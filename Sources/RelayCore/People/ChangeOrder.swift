@@ -17,11 +17,7 @@ struct ChangeOrder {
 
   var isRead: Bool { reads > 0 }
 
-  /// - Returns: The newest change, for ``hasChanged(_:since:)``.
-  mutating func beginReading() -> Int {
-    reads += 1
-    return newest
-  }
+  mutating func beginReading() { reads += 1 }
 
   mutating func endReading() {
     reads -= 1

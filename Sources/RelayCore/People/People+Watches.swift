@@ -98,7 +98,7 @@ extension People {
   private func steadyRelatives(
     of viewer: UserHandle, _ permissions: Permissions, among users: [UserID], on relay: isolated Relay
   ) async throws -> Relatives {
-    _ = beginReading()
+    beginReading()
     defer { endReading() }
     for _ in 0..<Self.maxReads {
       let since = newestChange

@@ -46,7 +46,7 @@ package final class People {
       relay.hub.retain(handle)
       handles[user] = handle
     }
-    _ = beginReading()
+    beginReading()
     defer { endReading() }
     var missing = Array(Set(users.filter { handles[$0] == nil }))
     while !missing.isEmpty {
@@ -66,10 +66,10 @@ package final class People {
       }
       missing.removeAll { handles[$0] != nil }
     }
-    var isFirst: Set<UserID> = []
+    var returned: Set<UserID> = []
     return users.compactMap { user in
       guard let handle = handles[user] else { return nil }
-      if !isFirst.insert(user).inserted { relay.hub.retain(handle) }
+      if !returned.insert(user).inserted { relay.hub.retain(handle) }
       return handle
     }
   }
@@ -104,11 +104,11 @@ package final class People {
   /// True if a read of users is under way.
   var isReading: Bool { order.isRead }
 
-  /// - Returns: The newest change, for ``hasChanged(_:since:)``.
-  func beginReading() -> Int { order.beginReading() }
+  func beginReading() { order.beginReading() }
   func endReading() { order.endReading() }
   package func noteChange(of name: UserID) { order.note(name) }
   package func hasChanged(_ user: UserID, since: Int) -> Bool { order.hasChanged(user, since: since) }
+  /// The newest change, for ``hasChanged(_:since:)``.
   var newestChange: Int { order.newest }
 
   /// Replaces the facts about a user, passes them on to the hub, and arms the alarm for the next change without a report.
@@ -169,7 +169,7 @@ package final class People {
     guard let user = relay.hub.user(name) else { return noteChange(of: name) }
     relay.hub.retain(user)
     defer { relay.hub.release(user) }
-    _ = beginReading()
+    beginReading()
     defer { endReading() }
     noteChange(of: name)
     while true {

@@ -4,7 +4,7 @@ import RelayProtocol
 
 /// What somebody says that they did with a notification.
 struct ResponseRequest: Equatable, Sendable {
-  /// The id of the notification, as its payload tells it.
+  /// The id of the notification, as its payload has it.
   package let notification: String
   package let action: ActionID
   package let text: String?
@@ -27,7 +27,7 @@ struct ResponseRequest: Equatable, Sendable {
     key = try fields.idempotencyKey()
   }
 
-  /// Whether the text goes into the room of the message.
+  /// Returns true if the text goes into the room of the message.
   /// - Parameter category: That of the notification; nil: it has none, or one that was taken out of the registry.
   package func posts(by category: NotificationCategory?) throws(RequestError) -> Bool {
     let known = category?.actions.first { $0.id == action }

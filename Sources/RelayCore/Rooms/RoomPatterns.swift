@@ -4,7 +4,7 @@ package import RelayJSON
 package import RelayProtocol
 import RelayStore
 
-/// What rooms do, by patterns of their names.
+/// The policies of rooms, by patterns of their names.
 package struct RoomPatterns: Equatable, Sendable {
   /// The first that fits counts.
   package private(set) var patterns: [Pattern]

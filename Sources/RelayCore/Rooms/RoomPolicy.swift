@@ -4,7 +4,7 @@ package import RelayProtocol
 import RelayPush
 package import RelayStore
 
-/// What a room does, as its name says.
+/// The policy of a room, which the first pattern for its name determines.
 package struct RoomPolicy: Equatable, Sendable {
   /// The messages that are kept; none: the room is relayed without the store, and its members are not durable.
   package var history = Retention(count: 1_000, age: .seconds(30 * 24 * 3600))

@@ -66,8 +66,9 @@ package final class Rooms {
   }
 
   private func read(_ room: RoomID, on relay: isolated Relay) async throws -> RoomHandle? {
-    let since = relay.people.beginReading()
+    relay.people.beginReading()
     defer { relay.people.endReading() }
+    let since = relay.people.newestChange
     let found = try await relay.store.read { reader in
       guard let snapshot = try reader.rooms.snapshot(room) else { return nil as (RoomSnapshot, [MessageHead])? }
       return (snapshot, try reader.messages.undecided(in: room))
