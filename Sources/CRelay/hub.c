@@ -345,6 +345,20 @@ static void library_logged(int level, const char *line) {
   log(text);
 }
 
+/* Copies the types and their names into one block. */
+static relay_request_type_t *copy_requests(const relay_request_type_t *requests, size_t count) {
+  const size_t types = count * sizeof *requests;
+  size_t names = 0;
+  for (size_t i = 0; i < count; i++) names += strlen(requests[i].name) + 1;
+  relay_request_type_t *copies = relay__allocate(types + names);
+  char *name = (char *)copies + types;
+  for (size_t i = 0; i < count; i++) {
+    copies[i] = (relay_request_type_t){.name = name, .rate = requests[i].rate};
+    name = stpcpy(name, requests[i].name) + 1;
+  }
+  return copies;
+}
+
 relay_hub_t *relay_hub_create(const relay_config_t *config, const relay_callbacks_t *callbacks) {
   relay_hub_t *hub = relay__allocate(sizeof *hub);
   hub->config = *config;
@@ -356,7 +370,10 @@ relay_hub_t *relay_hub_create(const relay_config_t *config, const relay_callback
   hub->origins = relay__copy_string(config->origins, strlen(config->origins));
   hub->hosts =
       relay__copy_string(config->hosts ? config->hosts : "", config->hosts ? strlen(config->hosts) : 0);
-  if (config->requests) hub->requests = relay__copy_string(config->requests, strlen(config->requests));
+  if (config->requests) {
+    hub->requests = copy_requests(config->requests, config->request_count);
+    hub->request_count = config->request_count;
+  }
   relay__connections_create(&hub->connections, config);
   hub->parser = relay_json_parser_create();
   hub->join = relay__allocate(RELAY__WRITE);

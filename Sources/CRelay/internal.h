@@ -705,7 +705,9 @@ void relay__observe(relay_histogram_t *histogram, uint64_t nanoseconds, uint64_t
 
 struct relay_hub {
   relay_config_t config;
-  char *address, *subprotocol, *path, *origins, *hosts, *requests;
+  char *address, *subprotocol, *path, *origins, *hosts;
+  relay_request_type_t *requests; /* NULL: all types; the names are in the same block */
+  size_t request_count;
   relay_callbacks_t callbacks;
   relay_limits_t limits;
   uv_loop_t loop;

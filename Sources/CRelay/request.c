@@ -374,15 +374,14 @@ static void refuse_broken(request_t *request, relay_json_status_t status, size_t
     relay__session_close(request->hub, request->session, 4500, message, -1);
 }
 
-/* What is answered outside of the hub; all else is refused before anything is copied. */
-static bool is_known(const relay_hub_t *hub, relay_bytes_t type) {
-  if (!hub->requests) return true;
-  for (const char *at = hub->requests; *at;) {
-    const size_t size = strcspn(at, " ");
-    if (size == type.count && !memcmp(at, type.at, size)) return true;
-    at += size + strspn(at + size, " ");
-  }
-  return false;
+/* Returns the type that the hub hands over, or NULL. The hub refuses any other type before it copies the
+ * frame. */
+static const relay_request_type_t *handed_over_type(const relay_hub_t *hub, relay_bytes_t name) {
+  static const relay_request_type_t any = {.name = "", .rate = RELAY_RATE_REQUEST};
+  if (!hub->requests) return &any;
+  for (size_t i = 0; i < hub->request_count; i++)
+    if (is_text(name, hub->requests[i].name)) return &hub->requests[i];
+  return NULL;
 }
 
 bool relay__request(relay_hub_t *hub, relay_session_t *session, const char *frame, size_t size) {
@@ -439,12 +438,9 @@ bool relay__request(relay_hub_t *hub, relay_session_t *session, const char *fram
   }
   const bool sends = is_text(name, "send") || is_text(name, "signal");
   const bool reads = is_text(name, "read");
-  const bool reports = is_text(name, "focus") || is_text(name, "filter");
-  const bool changes = is_text(name, "edit") || is_text(name, "delete"); /* cost as much as a message */
-  const relay_rate_t kind = sends || changes ? RELAY_RATE_SEND
-                            : reports        ? RELAY_RATE_FOCUS
-                                             : RELAY_RATE_REQUEST;
-  if (!is_within_rate(&request, kind, reads || is_text(name, "received"))) return true;
+  const relay_request_type_t *handed_over = sends ? NULL : handed_over_type(hub, name);
+  const relay_rate_t rate = sends ? RELAY_RATE_SEND : handed_over ? handed_over->rate : RELAY_RATE_REQUEST;
+  if (!is_within_rate(&request, rate, reads || is_text(name, "received"))) return true;
   if (wrong)
     refuse(&request, "bad_request", wrong);
   else if (is_text(name, "send"))
@@ -459,7 +455,7 @@ bool relay__request(relay_hub_t *hub, relay_session_t *session, const char *fram
     activity(&request);
   else if (is_hello)
     refuse(&request, "conflict", "hello was said already");
-  else if (is_known(hub, name))
+  else if (handed_over)
     hand_over(&request, RELAY_EVENT_REQUEST, NULL);
   else
     refuse(&request, "unsupported", "the type is not known");

@@ -15,8 +15,8 @@ public struct HubConfiguration: Sendable {
   public var path: String
   /// Allowed values of `Origin`; empty: the server's own.
   public var origins: [String]
-  /// The types of requests that ``HubEvent/request(_:)`` may bring; `hello` comes in any case.
-  public var requests: [String]
+  /// The types of frames that ``HubEvent/request(_:)`` brings beside `hello`.
+  public var requests: [RequestType]
   /// The values of `Host` that the hub answers beside ``hosts``.
   public var hostRule: HostRule
   /// Further names that `Host` may have.
@@ -29,7 +29,7 @@ public struct HubConfiguration: Sendable {
   public var logsDebug: Bool
 
   public init(
-    address: String, port: UInt16, subprotocol: String, path: String, origins: [String], requests: [String],
+    address: String, port: UInt16, subprotocol: String, path: String, origins: [String], requests: [RequestType],
     hostRule: HostRule = .any, hosts: [String] = [],
     limits: Limits, grace: Duration, connections: ConnectionLimits = ConnectionLimits(),
     logsDebug: Bool = false
@@ -46,6 +46,28 @@ public struct HubConfiguration: Sendable {
     self.grace = grace
     self.connections = connections
     self.logsDebug = logsDebug
+  }
+}
+
+/// A type of frame that the hub hands over, and the rate that it takes a token of for each such frame.
+public struct RequestType: Sendable {
+  public let name: String
+  public let rate: Rate
+
+  public init(name: String, rate: Rate) {
+    precondition(rate != .membership, "a frame takes no token of the rate of memberships")
+    self.name = name
+    self.rate = rate
+  }
+}
+
+extension [RequestType] {
+  /// Calls `body` with the types in C, which are valid during the call.
+  fileprivate func withTypes<Result>(_ body: (UnsafeBufferPointer<relay_request_type_t>) -> Result) -> Result {
+    let names = map { strdup($0.name) }
+    defer { names.forEach { free($0) } }
+    let types = zip(names, self).map { relay_request_type_t(name: $0, rate: $1.rate.kind) }
+    return types.withUnsafeBufferPointer(body)
   }
 }
 
@@ -166,12 +188,13 @@ public final class Hub {
       configuration.subprotocol.withCString { subprotocol in
         configuration.path.withCString { path in
           configuration.origins.joined(separator: " ").withCString { origins in
-            configuration.requests.joined(separator: " ").withCString { requests in
+            configuration.requests.withTypes { requests in
               configuration.connections.trustedProxies.joined(separator: " ").withCString { proxies in
                 configuration.hosts.joined(separator: " ").withCString { hosts in
                   var config = relay_config(
                     address: address, port: configuration.port, subprotocol: subprotocol, path: path, origins: origins,
-                    requests: requests, trusted_proxies: proxies, host_rule: configuration.hostRule.code, hosts: hosts,
+                    requests: requests.baseAddress, request_count: requests.count, trusted_proxies: proxies,
+                    host_rule: configuration.hostRule.code, hosts: hosts,
                     logs_debug: configuration.logsDebug,
                     limits: Self.limits(
                       configuration.limits, grace: configuration.grace, connections: configuration.connections))

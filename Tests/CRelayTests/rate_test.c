@@ -16,6 +16,15 @@ static relay_config_t slow(void) {
   return config;
 }
 
+/* The types that have the rates of sends and of Focus reports, and two others. */
+static void set_requests(relay_config_t *config) {
+  static const relay_request_type_t types[] = {{"join", RELAY_RATE_REQUEST}, {"history", RELAY_RATE_REQUEST},
+                                               {"edit", RELAY_RATE_SEND},    {"delete", RELAY_RATE_SEND},
+                                               {"focus", RELAY_RATE_FOCUS},  {"filter", RELAY_RATE_FOCUS}};
+  config->requests = types;
+  config->request_count = sizeof types / sizeof *types;
+}
+
 static void send_to(peer_t *peer, const char *room) {
   peer_say(peer, "{\"type\":\"send\",\"id\":1,\"room\":\"%s\",\"body\":1}", room);
 }
@@ -79,6 +88,7 @@ TEST(focus_rate,
   relay_config_t config = host_config();
   config.limits.focus_rate = 0.001;
   config.limits.focus_burst = 3;
+  set_requests(&config);
   host_t *host = host_start(&config);
   peer_t *one = peer_open(host_port(host), "ann", ""), *other = peer_open(host_port(host), "ann", "");
   for (int i = 0; i < 4; i++) {
@@ -224,7 +234,8 @@ TEST(membership_rate, "rate: joins and leaves have a rate per user and a rate pe
 }
 
 TEST(edit_rate, "rate: edits and deletions count as sends, for all sessions of a user") {
-  const relay_config_t config = slow();
+  relay_config_t config = slow();
+  set_requests(&config);
   host_t *host = host_start(&config);
   peer_t *peers[3];
   for (int i = 0; i < 3; i++) peers[i] = peer_open(host_port(host), "ann", "");
@@ -235,6 +246,38 @@ TEST(edit_rate, "rate: edits and deletions count as sends, for all sessions of a
     EXPECT_CONTAINS(peer_hear_of(peer, "\"id\":1"), i < 4 ? "unsupported" /* here */ : limited);
   }
   for (int i = 0; i < 3; i++) peer_leave(peers[i]);
+  host_end(host);
+}
+
+static const char *outcome(peer_t *peer, const char *type) {
+  peer_say(peer, "{\"type\":\"%s\",\"id\":1,\"room\":\"live.a\"}", type);
+  const char *text = peer_hear_of(peer, "\"id\":1");
+  return !text                         ? ""
+         : strstr(text, limited)       ? "limited"
+         : strstr(text, "unsupported") ? "unsupported"
+                                       : "other";
+}
+
+TEST(configured_rate, "rate: the configuration gives each type of frame its rate") {
+  static const relay_request_type_t types[] = {
+      {"edit", RELAY_RATE_REQUEST}, {"history", RELAY_RATE_SEND}, {"watch", RELAY_RATE_FOCUS}};
+  relay_config_t config = host_config();
+  config.limits.send_rate = config.limits.request_rate = config.limits.focus_rate = 0.001;
+  config.limits.send_burst = config.limits.focus_burst = 1;
+  config.limits.request_burst = 4;
+  config.requests = types;
+  config.request_count = sizeof types / sizeof *types;
+  host_t *host = host_start(&config);
+  peer_t *peer = peer_open(host_port(host), "ann", "");
+  static const char *const steps[][2] = {
+      {"history", "unsupported"}, {"history", "limited"},     /* a send */
+      {"watch", "unsupported"},   {"watch", "limited"},       /* a Focus report, and a request each */
+      {"edit", "unsupported"},    {"no-type", "unsupported"}, /* a request each */
+      {"edit", "limited"},        {"no-type", "limited"},
+  };
+  for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
+    EXPECT_TEXT(outcome(peer, steps[i][0]), steps[i][1]);
+  peer_leave(peer);
   host_end(host);
 }
 

@@ -98,7 +98,9 @@ TEST(wrong_fields, "request: a wrong field is answered with its id, and the sess
 
 TEST(known_types, "request: with a list of types only these are handed over") {
   relay_config_t config = host_config();
-  config.requests = "join leave";
+  static const relay_request_type_t known[] = {{"join", RELAY_RATE_REQUEST}, {"leave", RELAY_RATE_REQUEST}};
+  config.requests = known;
+  config.request_count = 2;
   host_t *host = host_start(&config);
   peer_t *peer = peer_open(host_port(host), "ann", "");
   EXPECT_CONTAINS(peer_join(peer, "live.a"), "\"ok\"");

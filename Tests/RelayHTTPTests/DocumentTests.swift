@@ -2,6 +2,7 @@
 import Foundation
 import PushLint
 import RelayDelivery
+import RelayHub
 import RelayProtocol
 import RelayStore
 import Testing
@@ -70,7 +71,7 @@ struct DocumentTests {
   @Test func `every type of request is described`() throws {
     let operations = try #require(asyncAPI["operations"] as? [String: [String: Any]])
     let described = operations.filter { $0.value["action"] as? String == "receive" }.keys
-    #expect(Set(described) == Set(Commands.frames + Commands.hubFrames))
+    #expect(Set(described) == Set(Commands.frames.map(\.name) + Commands.hubFrames))
   }
 
   @Test func `the limits are described with their defaults`() throws {

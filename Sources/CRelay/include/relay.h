@@ -64,13 +64,28 @@ typedef enum relay_host_rule {
   RELAY_HOSTS_LOOPBACK,  /* a loopback address, localhost, or a name of `hosts` */
 } relay_host_rule_t;
 
+typedef enum relay_rate {
+  RELAY_RATE_SEND,
+  RELAY_RATE_REQUEST,
+  RELAY_RATE_FOCUS,
+  RELAY_RATE_MEMBERSHIP, /* joins and leaves */
+} relay_rate_t;
+
+/* A type of frame that RELAY_EVENT_REQUEST brings, and the rate that each such frame takes a token of: SEND,
+ * REQUEST or FOCUS. */
+typedef struct relay_request_type {
+  const char *name;
+  relay_rate_t rate;
+} relay_request_type_t;
+
 typedef struct relay_config {
   const char *address; /* an IPv4 or IPv6 address, or a name of an interface */
   uint16_t port;       /* 0: any free one, see relay_hub_port() */
   const char *subprotocol;
-  const char *path;     /* where sessions connect */
-  const char *origins;  /* allowed values of Origin, separated by spaces; "": the server's own */
-  const char *requests; /* the types that RELAY_EVENT_REQUEST may bring, separated by spaces; NULL: all */
+  const char *path;    /* where sessions connect */
+  const char *origins; /* allowed values of Origin, separated by spaces; "": the server's own */
+  const relay_request_type_t *requests; /* beside hello; NULL: all types, at RELAY_RATE_REQUEST */
+  size_t request_count;
   const char
       *trusted_proxies; /* networks ("10.0.0.0/8"), separated by spaces, whose X-Forwarded-For counts */
   relay_host_rule_t host_rule;
@@ -269,13 +284,6 @@ size_t relay_user_close_sessions(relay_hub_t *hub, relay_id_t user, uint16_t cod
  * Returns its size, and writes at most `room` bytes. */
 size_t relay_user_entry(const relay_hub_t *hub, relay_id_t user, relay_id_t viewer, bool is_related, char *at,
                         size_t room);
-typedef enum relay_rate {
-  RELAY_RATE_SEND,
-  RELAY_RATE_REQUEST,
-  RELAY_RATE_FOCUS,
-  RELAY_RATE_MEMBERSHIP, /* joins and leaves */
-} relay_rate_t;
-
 /* Takes `count` tokens of a user: returns 0, or the ms until they are available. Sends have twice the rate of
  * a session and count together with those of the user's sessions. Memberships have twice the rate of
  * requests. */

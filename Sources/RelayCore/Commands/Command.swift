@@ -25,7 +25,7 @@ package struct Declaration: Sendable {
   package let route: (method: String, path: String)?
   /// The callers that HTTP admits.
   package let callers: Callers
-  /// The rate of a user that a request over HTTP takes a token of. The hub limits frames itself.
+  /// The rate that a request takes a token of: that of the user, and for a frame also that of the session.
   package let rate: Rate
   /// The rights to the user's own account that the command needs.
   package let account: AccountRights

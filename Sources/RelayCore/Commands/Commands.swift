@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+package import RelayHub
 
 /// The table of all commands. The dispatch of frames, the routes of HTTP, and the tests of both documents read it.
 package enum Commands {
@@ -25,8 +26,10 @@ package enum Commands {
     return Dictionary(uniqueKeysWithValues: frames)
   }()
 
-  /// The types of frames that the hub hands over.
-  package static let frames = all.compactMap { $0.declaration.frame }
+  /// The types of frames that the hub hands over, and their rates.
+  package static let frames = all.compactMap { command in
+    command.declaration.frame.map { RequestType(name: $0, rate: command.declaration.rate) }
+  }
 
   /// The types of frames that the hub answers by itself, or hands over as `HubEvent.send`.
   static let hubFrames = ["hello", "send", "signal", "received", "read", "activity", "ping"]
