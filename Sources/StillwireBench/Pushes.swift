@@ -53,13 +53,12 @@ struct Pushes: AsyncParsableCommand {
   }
 
   private func gateway() throws -> AppleGateway {
-    let clock = GatewayClock(wall: { Timestamp(rawValue: Int64(Date().timeIntervalSince1970 * 1000)) })
     let service = AppleService(
       host: address, port: port, caFile: caFile, connections: connections, streams: streams)
     var log = Logger(label: "bench")
     log.logLevel = .error
     do {
-      let gateway = try AppleGateway(service, clock: clock, log: log)
+      let gateway = try AppleGateway(service, clock: .system, log: log)
       let key = try ProviderKey(pem: P256.Signing.PrivateKey().pemRepresentation, id: "BENCHKEY01", team: "BENCHTEAM1")
       gateway.serve([AppleApp(name: Self.app, topics: [Self.topic], key: key, environment: .sandbox)])
       return gateway

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Foundation
 import NIOSSL
 public import RelayProtocol
 
@@ -13,6 +14,9 @@ public struct GatewayClock: Sendable {
     self.monotonic = monotonic
     self.wall = wall
   }
+
+  /// The clocks of the system.
+  public static let system = GatewayClock(wall: { Timestamp(rawValue: Int64(Date().timeIntervalSince1970 * 1000)) })
 }
 
 /// How a pool connects.

@@ -70,10 +70,10 @@ public final class HTTPGateway: Gateway {
     var fields = [(name: "Content-Type", value: "application/json"), (name: "Accept", value: "application/json")]
     if let signature = app.signature(of: body) { fields.append((Self.signatureName, signature)) }
     let start = clock.monotonic()
-    let fate = await pool.send(
-      HTTPPost(
+    let result = await pool.send(
+      OutboundRequest(
         destination: app.destination, path: app.path, fields: fields, body: body, expires: push.expires))
-    return fate.outcome { answer in
+    return result.outcome { answer in
       let took = clock.monotonic() - start
       state.withLock { $0.statistics.answers.observe(took.seconds) }
       let outcome =

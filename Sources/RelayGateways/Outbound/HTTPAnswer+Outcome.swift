@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-extension HTTPFate {
+extension HTTPResult {
   /// How long a push waits when too many to the same place do.
   private static let crowdRest = Duration.seconds(2)
 

@@ -8,21 +8,21 @@ import RelayProtocol
 /// A request on its way. Belongs to the pool's event loop.
 final class HTTPExchange {
   let id: Int
-  let post: HTTPPost
-  private let promise: EventLoopPromise<HTTPFate>
+  let request: OutboundRequest
+  private let promise: EventLoopPromise<HTTPResult>
   var deadline: Scheduled<Void>?
   /// Where it is, once it has left.
   var connection: HTTPConnection?
 
-  init(id: Int, post: HTTPPost, promise: EventLoopPromise<HTTPFate>) {
+  init(id: Int, request: OutboundRequest, promise: EventLoopPromise<HTTPResult>) {
     self.id = id
-    self.post = post
+    self.request = request
     self.promise = promise
   }
 
-  func end(_ fate: HTTPFate) {
+  func end(_ result: HTTPResult) {
     deadline?.cancel()
-    promise.succeed(fate)
+    promise.succeed(result)
   }
 }
 
@@ -39,6 +39,8 @@ final class HTTPConnection: ChannelInboundHandler {
   var expiry: Scheduled<Void>?
 
   private let pool: HTTPPool
+  /// Bytes of an answer's body.
+  private let maxAnswer: Int
   private let now: @Sendable () -> Timestamp
   private var context: ChannelHandlerContext?
   private var exchange: HTTPExchange?
@@ -46,13 +48,13 @@ final class HTTPConnection: ChannelInboundHandler {
   private var body: [UInt8] = []
   private var isEnding = false
 
-  /// An answer has a few words.
-  static let largestAnswer = 16 * 1024
-
-  init(number: Int, destination: HTTPDestination, pool: HTTPPool, now: @escaping @Sendable () -> Timestamp) {
+  init(
+    number: Int, destination: HTTPDestination, pool: HTTPPool, maxAnswer: Int, now: @escaping @Sendable () -> Timestamp
+  ) {
     self.number = number
     self.destination = destination
     self.pool = pool
+    self.maxAnswer = maxAnswer
     self.now = now
   }
 
@@ -69,13 +71,19 @@ final class HTTPConnection: ChannelInboundHandler {
     guard let context, isIdle else { preconditionFailure("one request at a time") }
     self.exchange = exchange
     exchange.connection = self
-    let post = exchange.post
-    var headers: HTTPHeaders = ["Host": destination.authority, "Content-Length": String(post.body.count)]
-    for field in post.fields { headers.add(name: field.name, value: field.value) }
-    let head = HTTPRequestHead(version: .http1_1, method: .POST, uri: post.path, headers: headers)
+    let request = exchange.request
+    var headers: HTTPHeaders = ["Host": destination.authority]
+    // RFC 9110, section 8.6: a POST has its length, even without a body.
+    if request.method == .POST || !request.body.isEmpty {
+      headers.add(name: "Content-Length", value: String(request.body.count))
+    }
+    for field in request.fields { headers.add(name: field.name, value: field.value) }
+    let head = HTTPRequestHead(version: .http1_1, method: request.method, uri: request.path, headers: headers)
     context.write(wrapOutboundOut(.head(head)), promise: nil)
-    context.write(
-      wrapOutboundOut(.body(.byteBuffer(context.channel.allocator.buffer(bytes: post.body)))), promise: nil)
+    if !request.body.isEmpty {
+      let body = context.channel.allocator.buffer(bytes: request.body)
+      context.write(wrapOutboundOut(.body(.byteBuffer(body))), promise: nil)
+    }
     context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
   }
 
@@ -93,7 +101,7 @@ final class HTTPConnection: ChannelInboundHandler {
       guard exchange != nil else { return close() }
       self.head = head
     case .body(let bytes):
-      guard body.count + bytes.readableBytes <= Self.largestAnswer else {
+      guard body.count + bytes.readableBytes <= maxAnswer else {
         return end(isWhole: false, otherwise: .connectionLost)
       }
       body += Array(buffer: bytes)

@@ -22,6 +22,8 @@ struct HTTPPoolSettings: Sendable {
   var queue = 240
   /// For how long a connection is kept that nobody uses.
   var idle = Duration.seconds(30)
+  /// Bytes of an answer's body: services answer with a few words.
+  var maxAnswer = 16 * 1024
 }
 
 /// The connections to services of any number, and the requests that wait for one.
@@ -43,24 +45,34 @@ final class HTTPPool: @unchecked Sendable {
 
   private let loop: any EventLoop
   private let settings: HTTPPoolSettings
-  private let log: Logger
+  private let reportFailure: @Sendable (HTTPDestination, any Error) -> Void
   private var lanes: [HTTPDestination: Lane] = [:]
   private var exchanges: [Int: HTTPExchange] = [:]
   private var nextNumber = 0
   private var isClosed = false
 
-  init(settings: HTTPPoolSettings, log: Logger) {
+  /// - Parameter reportFailure: Receives each error of a connection, on the pool's event loop.
+  init(settings: HTTPPoolSettings, reportFailure: @escaping @Sendable (HTTPDestination, any Error) -> Void) {
     loop = MultiThreadedEventLoopGroup.singleton.any()
     self.settings = settings
-    self.log = log
+    self.reportFailure = reportFailure
+  }
+
+  /// Logs errors of connections at level debug: a push has its own result, and strangers name hosts, which must not fill
+  /// the log.
+  convenience init(settings: HTTPPoolSettings, log: Logger) {
+    self.init(settings: settings) { destination, error in
+      log.debug(
+        "a connection of a gateway failed", metadata: ["service": "\(destination.authority)", "error": "\(error)"])
+    }
   }
 
   /// Sends a request once. When the task is cancelled, what became of it is not known.
-  func send(_ post: HTTPPost) async -> HTTPFate {
-    let promise = loop.makePromise(of: HTTPFate.self)
+  func send(_ request: OutboundRequest) async -> HTTPResult {
+    let promise = loop.makePromise(of: HTTPResult.self)
     let number = Mutex<Int?>(nil)
     loop.execute {
-      let id = self.enqueue(post, promise)
+      let id = self.enqueue(request, promise)
       number.withLock { $0 = id }
     }
     return await withTaskCancellationHandler {
@@ -84,11 +96,11 @@ final class HTTPPool: @unchecked Sendable {
 
   // MARK: Requests
 
-  private func enqueue(_ post: HTTPPost, _ promise: EventLoopPromise<HTTPFate>) -> Int {
+  private func enqueue(_ request: OutboundRequest, _ promise: EventLoopPromise<HTTPResult>) -> Int {
     nextNumber += 1
     let id = nextNumber
-    let exchange = HTTPExchange(id: id, post: post, promise: promise)
-    let waiting = lanes[post.destination]?.waiting.count ?? 0
+    let exchange = HTTPExchange(id: id, request: request, promise: promise)
+    let waiting = lanes[request.destination]?.waiting.count ?? 0
     guard !isClosed, waiting < settings.queue else {
       exchange.end(.unprocessed(isClosed ? .connectionLost : .tooManyWaiting))
       return id
@@ -96,8 +108,8 @@ final class HTTPPool: @unchecked Sendable {
     exchange.deadline = loop.scheduleTask(in: TimeAmount(settings.timeout)) { self.giveUp(id, .timeout) }
     promise.futureResult.whenComplete { _ in self.exchanges[id] = nil }
     exchanges[id] = exchange
-    lanes[post.destination, default: Lane()].waiting.append(exchange)
-    pump(post.destination)
+    lanes[request.destination, default: Lane()].waiting.append(exchange)
+    pump(request.destination)
     return id
   }
 
@@ -106,7 +118,7 @@ final class HTTPPool: @unchecked Sendable {
     if let connection = exchange.connection {
       connection.giveUp(reason)
     } else {
-      lanes[exchange.post.destination]?.waiting.removeAll { $0 === exchange }
+      lanes[exchange.request.destination]?.waiting.removeAll { $0 === exchange }
       exchange.end(.unprocessed(reason))
     }
   }
@@ -116,7 +128,7 @@ final class HTTPPool: @unchecked Sendable {
       let connection = lane.connections.values.first(where: \.isIdle)
     {
       guard let exchange = lanes[destination]?.waiting.popFirst() else { return }
-      if let expires = exchange.post.expires, settings.clock.wall() >= expires {
+      if let expires = exchange.request.expires, settings.clock.wall() >= expires {
         exchange.end(.unprocessed(.expired))
       } else {
         connection.expiry?.cancel()
@@ -172,7 +184,9 @@ final class HTTPPool: @unchecked Sendable {
     if destination.isSecure { try pipeline.addTLSClient(settings.tls, host: destination.host) }
     try pipeline.addHTTPClientHandlers()
     try pipeline.addHandler(
-      HTTPConnection(number: nextNumber, destination: destination, pool: self, now: settings.clock.wall))
+      HTTPConnection(
+        number: nextNumber, destination: destination, pool: self, maxAnswer: settings.maxAnswer,
+        now: settings.clock.wall))
   }
 
   private func adopt(_ channel: any Channel, at destination: HTTPDestination) {
@@ -205,11 +219,7 @@ final class HTTPPool: @unchecked Sendable {
     }
   }
 
-  func hasFailed(_ error: any Error, at destination: HTTPDestination) {
-    // What it means for a push is told there; hosts that strangers name are not to fill the log.
-    log.debug(
-      "a connection of a gateway failed", metadata: ["service": "\(destination.authority)", "error": "\(error)"])
-  }
+  func hasFailed(_ error: any Error, at destination: HTTPDestination) { reportFailure(destination, error) }
 
   func hasClosed(_ connection: HTTPConnection) {
     let destination = connection.destination

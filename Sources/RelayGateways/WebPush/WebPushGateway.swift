@@ -88,13 +88,13 @@ public final class WebPushGateway: Gateway {
       return .dead(.other)
     }
     let start = clock.monotonic()
-    let fate = await pool.send(
-      HTTPPost(
+    let result = await pool.send(
+      OutboundRequest(
         destination: subscription.destination, path: subscription.path,
         fields: push.webPushFields(urgency, topic: key.topic(of: push), now: clock.wall())
           + [("Authorization", authorization)],
         body: body, expires: push.expires))
-    return fate.outcome { answer in
+    return result.outcome { answer in
       let took = clock.monotonic() - start
       state.withLock { $0.statistics.answers.observe(took.seconds) }
       let outcome = self.outcome(

@@ -36,7 +36,7 @@ struct ListPushes: AsyncParsableCommand {
   func run() async throws {
     let query = [("state", state), ("user", user), ("limit", String(limit)), ("after", after)]
       .compactMap { name, value in value.map { "\(name)=\(RelayOptions.escaped($0))" } }.joined(separator: "&")
-    let answer = try await relay.ask("GET", "/v1/pushes?\(query)")
+    let answer = try await relay.send("GET", "/v1/pushes?\(query)")
     if json { return try RelayOptions.print(answer) }
     let page = try RelayOptions.read(PushPage.self, from: answer)
     print(PushTable(page.pushes).text, terminator: "")
@@ -58,7 +58,7 @@ struct ExplainPush: AsyncParsableCommand {
   var json = false
 
   func run() async throws {
-    let answer = try await relay.ask("GET", "/v1/pushes/\(RelayOptions.escaped(id))")
+    let answer = try await relay.send("GET", "/v1/pushes/\(RelayOptions.escaped(id))")
     if json { return try RelayOptions.print(answer) }
     print(try RelayOptions.read(PushStory.self, from: answer).text)
   }
@@ -84,7 +84,7 @@ struct RetryPushes: AsyncParsableCommand {
     var failure: ExitCode?
     for id in ids {
       do {
-        let answer = try await relay.ask("POST", "/v1/pushes/\(RelayOptions.escaped(id))/retry")
+        let answer = try await relay.send("POST", "/v1/pushes/\(RelayOptions.escaped(id))/retry")
         if json {
           try RelayOptions.print(answer)
         } else {

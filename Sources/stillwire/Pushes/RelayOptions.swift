@@ -5,7 +5,7 @@ import RelayGateways
 import RelayIdentity
 import RelayServer
 
-/// Which relay is asked, and with which key.
+/// The relay that a command sends its requests to, and the key for them.
 struct RelayOptions: ParsableArguments {
   @Option(help: "Where the relay is.")
   var url = "http://127.0.0.1:8080"
@@ -16,16 +16,15 @@ struct RelayOptions: ParsableArguments {
       valueName: "file"))
   var apiKeyFile: String?
 
-  /// The body of an answer that is none of an error; of another one the detail is told, and ``ExitCode`` thrown.
-  func ask(_ method: String, _ path: String) async throws -> [UInt8] {
+  /// Sends a request, and returns the body of the answer. Prints an error in one line and throws ``ExitCode`` when there
+  /// is no answer, or one with an error.
+  func send(_ method: String, _ path: String) async throws -> [UInt8] {
     do {
       let fields = try key.map { [(name: "Authorization", value: "Bearer \($0)")] } ?? []
-      guard let question = HTTPQuestion(method: method, url: url, path: path, fields: fields) else {
-        throw StartupError("--url \(url) is not an http or https URL")
-      }
+      guard let client = HTTPClient(url: url) else { throw StartupError("--url \(url) is not an http or https URL") }
       let answer: (status: Int, body: [UInt8])
       do {
-        answer = try await question.ask()
+        answer = try await client.send(method, path, fields: fields)
       } catch {
         throw StartupError("\(url) does not answer: \(error)")
       }

@@ -7,16 +7,16 @@ import Testing
 
 /// A pool's requests over TLS.
 @Suite struct HTTPPoolTLSTests {
-  private func fate(
+  private func result(
     at host: String, of service: TestService, trusting file: String?, timeout: Duration = .seconds(10)
-  ) async throws -> HTTPFate {
+  ) async throws -> HTTPResult {
     var settings = HTTPPoolSettings(
       tls: try .client(trusting: file), clock: GatewayClock(wall: { Timestamp(rawValue: 0) }))
     settings.timeout = timeout
     let pool = HTTPPool(settings: settings, log: Logger(label: "test"))
     defer { pool.close() }
     return await pool.send(
-      HTTPPost(
+      OutboundRequest(
         destination: HTTPDestination(isSecure: true, host: host, port: service.port), path: "/a?b", fields: [],
         body: [1, 2]))
   }
@@ -25,24 +25,24 @@ import Testing
   func `a request reaches whom a certificate vouches for`(_ host: String) async throws {
     let service = try await TestService.start(isSecure: true) { _ in HTTPAnswer(status: 201) }
     #expect(
-      try await fate(at: host, of: service, trusting: service.certificates) == .answered(HTTPAnswer(status: 201)))
+      try await result(at: host, of: service, trusting: service.certificates) == .answered(HTTPAnswer(status: 201)))
     #expect(service.requests.map(\.path) == ["/a?b"] && service.requests.map(\.body) == [[1, 2]])
     #expect(service.requests[0].headers["host"] == "\(host):\(service.port)")
   }
 
   @Test func `who cannot show whom they are is told nothing`() async throws {
     let service = try await TestService.start(isSecure: true) { _ in HTTPAnswer(status: 201) }
-    #expect(try await fate(at: "localhost", of: service, trusting: nil) == .unprocessed(.connectFailed))
+    #expect(try await result(at: "localhost", of: service, trusting: nil) == .unprocessed(.connectFailed))
     // A certificate of somebody else vouches for nobody.
     let other = try await TestService.start(isSecure: true) { _ in nil }
     #expect(
-      try await fate(at: "localhost", of: service, trusting: other.certificates) == .unprocessed(.connectFailed))
+      try await result(at: "localhost", of: service, trusting: other.certificates) == .unprocessed(.connectFailed))
     #expect(service.requests.isEmpty)
   }
 
   @Test func `who does not speak TLS is told nothing`() async throws {
     let service = try await TestService.start(isSecure: false) { _ in HTTPAnswer(status: 201) }
-    guard case .unprocessed = try await fate(at: "localhost", of: service, trusting: nil, timeout: .seconds(1)) else {
+    guard case .unprocessed = try await result(at: "localhost", of: service, trusting: nil, timeout: .seconds(1)) else {
       Issue.record("something was sent")
       return
     }

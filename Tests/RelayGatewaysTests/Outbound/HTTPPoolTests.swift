@@ -19,24 +19,24 @@ import Testing
     return HTTPPool(settings: settings, log: Logger(label: "test"))
   }
 
-  private func post(_ port: Int, host: String = "localhost") -> HTTPPost {
-    HTTPPost(
+  private func post(_ port: Int, host: String = "localhost") -> OutboundRequest {
+    OutboundRequest(
       destination: HTTPDestination(isSecure: false, host: host, port: port), path: "/", fields: [], body: [1, 2, 3])
   }
 
-  /// What a service that always says the same is taken for.
-  private func fate(of words: String, timeout: Duration = .seconds(10)) async throws -> HTTPFate {
+  /// The result of a request to a service that sends these words.
+  private func result(of words: String, timeout: Duration = .seconds(10)) async throws -> HTTPResult {
     let service = try await listen(saying: words)
     let pool = try pool(timeout: timeout)
-    let fate = await pool.send(post(service.port))
+    let result = await pool.send(post(service.port))
     pool.close()
     try await service.close()
-    return fate
+    return result
   }
 
   @Test func `an answer is read`() async throws {
-    let fate = try await fate(of: "HTTP/1.1 503 No\r\nRetry-After: 7\r\nContent-Length: 2\r\n\r\nno")
-    #expect(fate == .answered(HTTPAnswer(status: 503, retryAfter: .seconds(7), body: [110, 111])))
+    let result = try await result(of: "HTTP/1.1 503 No\r\nRetry-After: 7\r\nContent-Length: 2\r\n\r\nno")
+    #expect(result == .answered(HTTPAnswer(status: 503, retryAfter: .seconds(7), body: [110, 111])))
   }
 
   @Test func `a connection serves one request after the other`() async throws {
@@ -49,14 +49,14 @@ import Testing
   }
 
   @Test(arguments: [
-    (Int64(-1), HTTPFate.unprocessed(.expired)), (0, .unprocessed(.expired)), (1, .answered(HTTPAnswer(status: 201))),
+    (Int64(-1), HTTPResult.unprocessed(.expired)), (0, .unprocessed(.expired)), (1, .answered(HTTPAnswer(status: 201))),
   ])
-  func `what has expired does not leave`(_ expires: Int64, _ fate: HTTPFate) async throws {
+  func `what has expired does not leave`(_ expires: Int64, _ result: HTTPResult) async throws {
     let service = try await listen(saying: "HTTP/1.1 201 Made\r\nContent-Length: 0\r\n\r\n")
     let pool = try pool()
     var late = post(service.port)
     late.expires = Timestamp(rawValue: expires)
-    #expect(await pool.send(late) == fate)
+    #expect(await pool.send(late) == result)
     // The connection is there for the next.
     #expect(await pool.send(post(service.port)) == .answered(HTTPAnswer(status: 201)))
     #expect(service.accepted == 1)
@@ -65,34 +65,34 @@ import Testing
   }
 
   @Test func `a redirection is an answer like others`() async throws {
-    let fate = try await fate(
+    let result = try await result(
       of: "HTTP/1.1 307 There\r\nLocation: http://127.0.0.1:9/\r\nContent-Length: 0\r\n\r\n")
-    #expect(fate == .answered(HTTPAnswer(status: 307)))
+    #expect(result == .answered(HTTPAnswer(status: 307)))
   }
 
   @Test func `of an endless answer the beginning counts`() async throws {
     let words = "HTTP/1.1 201 Made\r\nContent-Length: 99999999\r\n\r\n" + String(repeating: "x", count: 1 << 17)
-    #expect(try await fate(of: words) == .answered(HTTPAnswer(status: 201, body: nil)))
+    #expect(try await result(of: words) == .answered(HTTPAnswer(status: 201, body: nil)))
   }
 
   @Test func `an answer that does not end counts when its time is over`() async throws {
-    let fate = try await fate(of: "HTTP/1.1 410 Gone\r\nContent-Length: 5\r\n\r\nx", timeout: .milliseconds(300))
-    #expect(fate == .answered(HTTPAnswer(status: 410, body: nil)))
+    let result = try await result(of: "HTTP/1.1 410 Gone\r\nContent-Length: 5\r\n\r\nx", timeout: .milliseconds(300))
+    #expect(result == .answered(HTTPAnswer(status: 410, body: nil)))
   }
 
   @Test(arguments: ["", "HTTP/1.1 100 Continue\r\n\r\n"])
   func `who does not answer is not waited for`(_ words: String) async throws {
-    #expect(try await fate(of: words, timeout: .milliseconds(300)) == .unknown(.timeout))
+    #expect(try await result(of: words, timeout: .milliseconds(300)) == .unknown(.timeout))
   }
 
   @Test(arguments: ["What?\r\n\r\n", "HTTP/1.1 abc\r\n\r\n"])
   func `what is no answer tells nothing`(_ words: String) async throws {
-    #expect(try await fate(of: words) == .unknown(.connectionLost))
+    #expect(try await result(of: words) == .unknown(.connectionLost))
   }
 
   @Test func `endless headers are no answer`() async throws {
     let words = "HTTP/1.1 201 Made\r\n" + String(repeating: "X-Y: z\r\n", count: 1 << 15)
-    #expect(try await fate(of: words) == .unknown(.connectionLost))
+    #expect(try await result(of: words) == .unknown(.connectionLost))
   }
 
   @Test func `where nobody listens nothing was sent`() async throws {
@@ -112,8 +112,8 @@ import Testing
     #expect(try await pool(AddressPolicy()).send(post(service.port, host: host)) == .unprocessed(.addressRefused))
     #expect(service.accepted == 0)
     let loopback = try ["127.0.0.0/8", "::1"].map { try #require(AddressRange($0)) }
-    let fate = try await pool(AddressPolicy(allowed: loopback)).send(post(service.port, host: host))
-    #expect(fate == .answered(HTTPAnswer(status: 201)))
+    let result = try await pool(AddressPolicy(allowed: loopback)).send(post(service.port, host: host))
+    #expect(result == .answered(HTTPAnswer(status: 201)))
     try await service.close()
   }
 
@@ -128,12 +128,12 @@ import Testing
   @Test func `too many do not wait`() async throws {
     let service = try await listen(saying: "")
     let pool = try pool(timeout: .milliseconds(500))
-    let fates = await withTaskGroup(of: HTTPFate.self) { tasks in
+    let results = await withTaskGroup(of: HTTPResult.self) { tasks in
       for _ in 0..<300 { tasks.addTask { await pool.send(post(service.port)) } }
       return await tasks.reduce(into: []) { $0.append($1) }
     }
-    #expect(fates.count { $0 == .unprocessed(.tooManyWaiting) } >= 300 - 16 - 240)
-    #expect(fates.contains(.unknown(.timeout)))
+    #expect(results.count { $0 == .unprocessed(.tooManyWaiting) } >= 300 - 16 - 240)
+    #expect(results.contains(.unknown(.timeout)))
     try await service.close()
   }
 }

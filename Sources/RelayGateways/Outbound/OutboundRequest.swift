@@ -2,7 +2,7 @@
 import NIOHTTP1
 import RelayProtocol
 
-/// Where a request goes.
+/// The server that receives a request.
 struct HTTPDestination: Hashable, Sendable {
   var isSecure: Bool
   /// A name in lower case, or an address without brackets.
@@ -19,18 +19,19 @@ struct HTTPDestination: Hashable, Sendable {
 }
 
 /// One attempt at a request.
-struct HTTPPost: Sendable {
+struct OutboundRequest: Sendable {
+  var method = HTTPMethod.POST
   var destination: HTTPDestination
   /// With the query.
   var path: String
   var fields: [(name: String, value: String)]
   var body: [UInt8]
-  /// From when on it does not leave any more; nil: it always may.
+  /// The pool does not send the request at this time or later. Is `nil` when the request does not expire.
   var expires: Timestamp?
 }
 
-/// What became of it.
-enum HTTPFate: Equatable, Sendable {
+/// The result of a request.
+enum HTTPResult: Equatable, Sendable {
   case answered(HTTPAnswer)
   /// It certainly did not reach the service.
   case unprocessed(GatewayReason)
@@ -41,7 +42,7 @@ enum HTTPFate: Equatable, Sendable {
 struct HTTPAnswer: Equatable, Sendable {
   var status: Int
   var retryAfter: Duration?
-  /// nil: it did not end in time, or is larger than any answer.
+  /// Is `nil` when the answer did not end in time, or is larger than the pool permits.
   var body: [UInt8]?
 
   init(status: Int, retryAfter: Duration? = nil, body: [UInt8]? = []) {

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+import Testing
+
+@testable import RelayGateways
+
+@Suite struct HTTPClientTests {
+  private func client(_ service: TestService) throws -> HTTPClient {
+    try #require(HTTPClient(url: "http://127.0.0.1:\(service.port)/relay/"))
+  }
+
+  @Test(arguments: ["GET", "POST"])
+  func `the client returns status and body as they are`(_ method: String) async throws {
+    let service = try await TestService.start(isSecure: false) { _ in
+      HTTPAnswer(status: 404, body: Array("gone".utf8))
+    }
+    let answer = try await client(service).send(
+      method, "/v1/pushes?limit=1", fields: [(name: "Authorization", value: "Bearer key")])
+    #expect(answer.status == 404 && answer.body == Array("gone".utf8))
+    let request = try #require(service.requests.first)
+    #expect(request.path == "/relay/v1/pushes?limit=1")
+    #expect(request.headers["authorization"] == "Bearer key")
+    #expect(request.headers["content-length"] == (method == "POST" ? "0" : nil))
+  }
+
+  @Test func `an answer may be larger than those of push services`() async throws {
+    let body = [UInt8](repeating: 0x20, count: 1 << 20)
+    let service = try await TestService.start(isSecure: false) { _ in HTTPAnswer(status: 200, body: body) }
+    #expect(try await client(service).send("GET", "/").body == body)
+  }
+
+  @Test func `an answer above the limit is an error`() async throws {
+    let body = [UInt8](repeating: 0x20, count: HTTPClient.maxAnswer + 1)
+    let service = try await TestService.start(isSecure: false) { _ in HTTPAnswer(status: 200, body: body) }
+    let failure = await #expect(throws: HTTPClient.Failure.self) { try await client(service).send("GET", "/") }
+    #expect(failure?.description.contains("more than 16777216 bytes") == true)
+  }
+
+  @Test func `a server that does not answer is an error after the timeout`() async throws {
+    let service = try await TestService.start(isSecure: false) { _ in nil }
+    let failure = await #expect(throws: HTTPClient.Failure.self) {
+      try await client(service).send("GET", "/", timeout: .milliseconds(200))
+    }
+    #expect(failure?.description == "no answer in time")
+  }
+
+  @Test func `a failed connection gives its reason`() async throws {
+    let client = try #require(HTTPClient(url: "http://127.0.0.1:9"))
+    let failure = await #expect(throws: HTTPClient.Failure.self) { try await client.send("GET", "/") }
+    #expect(failure?.description.contains("refused") == true)
+  }
+
+  @Test func `an untrusted certificate gives its reason`() async throws {
+    let service = try await TestService.start(isSecure: true) { _ in HTTPAnswer(status: 200) }
+    let client = try #require(HTTPClient(url: "https://localhost:\(service.port)"))
+    let failure = await #expect(throws: HTTPClient.Failure.self) { try await client.send("GET", "/") }
+    #expect(failure?.description.contains("CERTIFICATE_VERIFY_FAILED") == true)
+    #expect(service.requests.isEmpty)
+  }
+
+  @Test(arguments: ["", "127.0.0.1:80", "ftp://a", "http://a/?b", "http://a/#b", "http://u:p@a"])
+  func `other texts are not the URL of a server`(_ url: String) {
+    #expect(HTTPClient(url: url) == nil)
+  }
+}
