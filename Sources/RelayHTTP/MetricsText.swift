@@ -2,10 +2,10 @@
 import RelayCore
 import RelayProtocol
 
-/// Prometheus' text format, version 0.0.4.
+/// Writes Prometheus' text format, version 0.0.4.
 ///
-/// The numbers live where things happen, most of them in C, and are read when somebody asks; a registry of the
-/// usual libraries would want to be told of each change, behind a lock.
+/// Hand-written, because the counters are in the hub's C code and in the components. The relay reads them once for each
+/// scrape. A metrics library keeps its own copies, and takes a lock for each change.
 struct MetricsText {
   package private(set) var text = ""
 

@@ -4,6 +4,9 @@ import RelayHub
 import RelayProtocol
 
 /// One resource of the HTTP API: its path, and an action for each method.
+///
+/// Hand-written, because the hub serves HTTP itself and hands over whole requests. The routers of web frameworks need
+/// the server of their framework. The table of routes is also the input of the tests that check `openapi.json`.
 struct Route: Sendable {
   package let path: PathTemplate
   package let actions: [Action]

@@ -3,6 +3,9 @@ import Logging
 import RelayProtocol
 
 /// Verifies tokens, outside the hub's thread.
+///
+/// JWTKit verifies the signatures. The checks around them are hand-written: they bound a token's size and the number of
+/// keys that are tried for it before any cryptography runs, and they reject algorithms that do not fit the key.
 package actor TokenVerifier {
   private let keys: [VerificationKey]
   private var file: KeySetFile?

@@ -29,6 +29,9 @@ extension JSON {
 }
 
 /// Parses one value, and stops at the first fault.
+///
+/// Hand-written, because it is stricter than Foundation's decoder and keeps more: it rejects names that occur twice and
+/// bounds the nesting, and numbers keep their spelling. Clients use it as well, on systems without the hub's C code.
 private struct JSONReader {
   let bytes: UnsafeBufferPointer<UInt8>
   let deepest: Int

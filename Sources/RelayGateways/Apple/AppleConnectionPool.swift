@@ -9,6 +9,10 @@ import Synchronization
 
 /// The connections to one host for one key, and the requests that wait for a stream.
 ///
+/// Hand-written, because a retry depends on details that general HTTP clients hide: which streams a GOAWAY leaves
+/// unprocessed, Apple's limit on streams before the first accepted token, and the connection that a refused token
+/// belongs to.
+///
 /// A request goes on the connection that has the fewest under way. Another one is opened when all are full, one at a
 /// time and after failures not at once; they are kept open.
 ///
