@@ -202,7 +202,7 @@ let package = Package(
     .executableTarget(
       name: "stillwire",
       dependencies: [
-        "PushLint", "RelayGateways", "RelayIdentity", "RelayJSON", "RelayProtocol", "RelayServer",
+        "PushLint", "RelayGateways", "RelayHTTP", "RelayIdentity", "RelayJSON", "RelayProtocol", "RelayServer",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Configuration", package: "swift-configuration"),
         .product(name: "Logging", package: "swift-log"),

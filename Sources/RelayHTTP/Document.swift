@@ -12,10 +12,10 @@ package struct Document: Sendable {
     tag = entityTag(of: text)
   }
 
-  /// What is asked over HTTP: paths, methods, bodies, answers (OpenAPI 3.1).
+  /// HTTP: paths, methods, bodies and responses (OpenAPI 3.1).
   package static let openAPI = Document(PackageResources.openapi_json)
-  /// What is said in sessions: requests, replies, events (AsyncAPI 3.0).
-  static let asyncAPI = Document(PackageResources.asyncapi_json)
+  /// Sessions: requests, replies and events (AsyncAPI 3.0).
+  package static let asyncAPI = Document(PackageResources.asyncapi_json)
 
   package func response(to request: HTTPRequest) -> HTTPResponse {
     let headers = [(name: "Content-Type", value: "application/json"), ("ETag", tag), ("Cache-Control", "no-cache")]

@@ -10,6 +10,7 @@ struct Stillwire: AsyncParsableCommand {
     version: stillwireVersion,
     subcommands: [
       Serve.self, Token.self, APIKey.self, VAPID.self, Lint.self, PushCommands.self,
+      DocumentCommand.self,
     ]
   )
 }

@@ -13,16 +13,23 @@ from jsonschema import Draft202012Validator
 from referencing import Registry, Resource
 from referencing.jsonschema import DRAFT202012
 
-from relay import CHECKOUT
+from relay import run
 
-FOLDER = CHECKOUT / "Sources" / "RelayHTTP" / "Documents"
 OPENAPI, ASYNCAPI = "openapi.json", "asyncapi.json"
 METHODS = ("get", "put", "post", "delete")
 
 
 @cache
+def source(name: str) -> str:
+    """The text that the command prints."""
+    printed = run("document", name.removesuffix(".json"))
+    assert printed.returncode == 0, printed.stderr
+    return printed.stdout
+
+
+@cache
 def document(name: str) -> dict[str, Any]:
-    return json.loads((FOLDER / name).read_text())
+    return json.loads(source(name))
 
 
 def resolve(name: str, item: dict[str, Any]) -> dict[str, Any]:
