@@ -42,6 +42,10 @@ void relay__drain_timer(relay_hub_t *hub) {
   if (left) relay__timer_set(hub, &drain->timer, RELAY__TIMER_DRAIN, hub->clock + INTERVAL);
 }
 
+void relay__drain_ended(relay_hub_t *hub, const relay__slots_t *slots) {
+  if (hub->drain.is_on && !slots->alive) relay__event(hub, RELAY_EVENT_DRAINED, NULL);
+}
+
 /* The functions of relay.h */
 
 void relay_hub_drain(relay_hub_t *hub, uint16_t code, const char *reason) {

@@ -596,6 +596,7 @@ void relay__http_closed(relay_hub_t *hub, relay_exchange_t **at) {
   forget_followed(hub, exchange);
   relay__share_end(hub, exchange);
   relay__slots_remove(&hub->exchanges, exchange->id);
+  relay__drain_ended(hub, &hub->exchanges);
   relay__client_release(hub, exchange->client);
   free(exchange->body.at);
   free(exchange->out.at);

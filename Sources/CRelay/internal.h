@@ -684,6 +684,8 @@ typedef struct relay__drain {
 } relay__drain_t;
 
 void relay__drain_timer(relay_hub_t *hub);
+/* A session or an exchange has ended and is no longer in `slots`. */
+void relay__drain_ended(relay_hub_t *hub, const relay__slots_t *slots);
 /* Seconds after which a client that leaves now should come back. */
 double relay__drain_retry_after(const relay_hub_t *hub);
 

@@ -124,6 +124,7 @@ void relay__session_disconnected(relay_hub_t *hub, relay_session_t *session) {
   relay__timer_clear(hub, &session->timer);
   relay__outbox_drop(hub, &session->outbox, false);
   relay__slots_remove(&hub->sessions, session->id);
+  relay__drain_ended(hub, &hub->sessions);
   relay__client_release(hub, session->client);
   free(session);
 }

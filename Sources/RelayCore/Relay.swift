@@ -32,6 +32,8 @@ package actor Relay {
   package let late = LateWriter()
   package let diagnostics: Diagnostics
   package let http: any HTTPHandler
+  /// Signals that the last session or HTTP request has ended.
+  private let ends = EndSignal()
 
   /// The stage that `/ready` shows.
   package enum Stage: String {
@@ -146,9 +148,18 @@ package actor Relay {
   /// Takes no more connections.
   package func closeListener() { hub.closeListener() }
 
-  package var hasSessions: Bool { hub.hasSessions }
+  /// Waits until the last session has ended. The deadline bounds the wait.
+  package func waitForSessions(until deadline: ContinuousClock.Instant) async {
+    await ends.wait(until: deadline) { await !self.hasSessions }
+  }
 
-  package var hasExchanges: Bool { hub.hasExchanges }
+  /// Waits until every HTTP request has its answer. The deadline bounds the wait.
+  package func waitForExchanges(until deadline: ContinuousClock.Instant) async {
+    await ends.wait(until: deadline) { await !self.hasExchanges }
+  }
+
+  private var hasSessions: Bool { hub.hasSessions }
+  private var hasExchanges: Bool { hub.hasExchanges }
 
   /// Ends the hub's loop. Members that are still due are decided by the next run.
   package func stopHub() {
@@ -182,6 +193,7 @@ package actor Relay {
         access.forget(session)
         responses.forget(session)
       case .confirmed(let session, let number): responses.confirm(session, upTo: number, on: self)
+      case .drained: ends.send()
       case .roomIdle(let room): rooms.forgetIdle(room, on: self)
       case .roomGone(let room):
         rooms.forget(room)

@@ -38,6 +38,8 @@ public enum HubEvent: Sendable {
   case roomIdle(RoomHandle)
   /// The room is no longer in memory.
   case roomGone(RoomHandle)
+  /// After ``Hub/drain(_:_:)``: the last session, or the last HTTP request, has ended.
+  case drained
 }
 
 /// A request that the hub hands over.
@@ -122,6 +124,7 @@ extension HubEvent {
     case RELAY_EVENT_SESSION_ENDED: self = .sessionEnded(SessionHandle(rawValue: event.session))
     case RELAY_EVENT_CONFIRMED: self = .confirmed(SessionHandle(rawValue: event.session), event.seq)
     case RELAY_EVENT_ROOM_IDLE: self = .roomIdle(RoomHandle(rawValue: event.room))
+    case RELAY_EVENT_DRAINED: self = .drained
     case RELAY_EVENT_ROOM_GONE: self = .roomGone(RoomHandle(rawValue: event.room))
     default: preconditionFailure("an event of a kind that this side does not know: \(event.kind)")
     }

@@ -24,6 +24,8 @@ package actor PushWorker {
   var logPause = LogPause()
 
   private var underWay = PushesUnderWay()
+  /// Signals that no push is under way.
+  private let ends = EndSignal()
 
   /// Jobs that are claimed at once.
   static let group = 64
@@ -101,12 +103,12 @@ package actor PushWorker {
 
   private var isRetired = false
 
-  /// Claims nothing any more, and waits for what is under way: what is cut off is sent again by the next run, and
-  /// perhaps twice.
-  /// - Parameter deadline: Longer is not waited.
+  /// Claims no more jobs, and waits for the pushes under way. The next run sends a push again that is cut off, so that it
+  /// may arrive twice.
+  /// - Parameter deadline: Bounds the wait.
   package func retire(by deadline: ContinuousClock.Instant) async {
     isRetired = true
-    while !underWay.isEmpty, ContinuousClock.now < deadline { try? await Task.sleep(for: .milliseconds(20)) }
+    await ends.wait(until: deadline) { await self.underWay.isEmpty }
   }
 
   /// Until nothing is due and nothing is under way.
@@ -193,6 +195,7 @@ package actor PushWorker {
     case .update(let update): await attempt(update)
     }
     underWay.end(claim.id, in: claim.lane)
+    if underWay.isEmpty { ends.send() }
     // The device's next job can be claimed, and the lane has capacity.
     wake()
   }

@@ -5,12 +5,15 @@ import RelayHub
 import RelayProtocol
 import RelayPush
 import RelayStore
+import ServiceLifecycle
 
 /// Ends messages that are older than their rooms keep them, also where nobody writes any more, rooms that nobody
 /// is in and nobody ever wrote to, and push jobs that finished long ago.
-struct RetentionSweep: Sendable {
+struct RetentionSweep: Service, CustomStringConvertible {
+  let description = "retention sweep"
   let relay: Relay
   let store: Store
+  let start: Task<Void, any Error>
   let now: @Sendable () -> Timestamp
   let log: Logger
 
@@ -21,8 +24,13 @@ struct RetentionSweep: Sendable {
   static let longestPause = Duration.seconds(60)
   static let shortestPause = Duration.seconds(1)
 
-  /// Goes over all rooms every minute, or more often where messages are kept for minutes, until it is cancelled.
-  func run() async {
+  func run() async throws {
+    try await start.value
+    await cancelWhenGracefulShutdown { await sweepRepeatedly() }
+  }
+
+  /// Sweeps all rooms every minute, or more often where messages are kept for minutes, until the task is cancelled.
+  private func sweepRepeatedly() async {
     while !Task.isCancelled {
       let patterns = await relay.settings.rooms
       let pause = (patterns.shortestAge ?? Self.longestPause) / 10

@@ -10,37 +10,32 @@ public import RelayIdentity
 import RelayProtocol
 import RelayPush
 import RelayStore
-public import ServiceLifecycle
+import ServiceLifecycle
 import Synchronization
+public import UnixSignals
 
-/// A whole relay: hub, store, push worker and page, as one service.
-public final class Server: Service {
+/// A whole relay: hub, store, push worker and page.
+public final class Server: Sendable {
   private let relay: Relay
   private let store: Store
   private let worker: PushWorker
-  private let sweep: RetentionSweep
-  private let probe: StoreProbe
   private let thread: HubThread
   private let gateways: Gateways
   private let drainDelay: Duration
   /// As it is in force.
   private let configuration: Mutex<ServerConfiguration>
   private let log: Logger
-  /// Where it can be opened.
+  /// The URL of the relay, for browsers on this machine.
   public let url: String
-  private let isReady: @Sendable (Server) -> Void
-
-  /// For how long, after the delay, sessions, requests and pushes under way may take to end: all are asked within 5 s, a
-  /// session is cut 5 s later, and a body has 10 s to come.
-  static let patience = Duration.seconds(20)
+  private let isReady: @Sendable (_ url: String) -> Void
 
   /// Enough for a load balancer that looks every few seconds; on loopback there is none that would route around.
   static let defaultDrainDelay = Duration.seconds(5)
 
   /// Opens the data and binds the port. Throws ``StartupError``, in one line for an operator.
-  /// - Parameter isReady: Called when it answers, and heeds a shutdown.
+  /// - Parameter isReady: Called with the URL when the relay answers there, and a signal ends it in order.
   public init(
-    _ configuration: ServerConfiguration, log: Logger, isReady: @escaping @Sendable (Server) -> Void = { _ in }
+    _ configuration: ServerConfiguration, log: Logger, isReady: @escaping @Sendable (_ url: String) -> Void = { _ in }
   ) async throws(StartupError) {
     self.isReady = isReady
     self.configuration = Mutex(configuration)
@@ -82,8 +77,6 @@ public final class Server: Service {
     relay = Relay(
       hub: hub, store: store, settings: settings, gateways: gateways, http: HTTPService(site: site), worker: worker,
       log: log)
-    sweep = RetentionSweep(relay: relay, store: store, now: Store.timeOfDay, log: log)
-    probe = StoreProbe(store: store, log: log)
     drainDelay =
       configuration.drainDelay ?? (Self.isLoopback(configuration.address) ? .zero : Self.defaultDrainDelay)
     self.log = log
@@ -175,51 +168,50 @@ public final class Server: Service {
       && parts.allSatisfy { $0.allSatisfy { ("0"..."9").contains($0) } && UInt8($0) != nil }
   }
 
-  /// Serves until a graceful shutdown or cancellation; then clients are asked to come back, and all is written.
-  public func run() async throws {
-    do {
+  /// Serves until one of the signals arrives, or the task is cancelled. Then clients are asked to come back, and the relay
+  /// writes everything to disk.
+  public func run(until signals: [UnixSignal] = []) async throws {
+    let start = Task { [worker, relay] in
       await worker.takeOver()
       try await relay.start()
+    }
+    let group = ServiceGroup(
+      configuration: ServiceGroupConfiguration(
+        services: services(after: start).map { .init(service: $0) }, gracefulShutdownSignals: signals, logger: log))
+    do {
+      try await group.run()
     } catch {
       await end()
       throw error
-    }
-    log.notice("ready", metadata: ["url": "\(url)"])
-    isReady(self)
-    await withTaskGroup { tasks in
-      tasks.addTask { [worker] in await worker.run() }
-      tasks.addTask { [sweep] in await sweep.run() }
-      tasks.addTask { [probe] in await probe.run() }
-      try? await gracefulShutdown()  // or cancellation, which ends it as well
-      await drain()
-      tasks.cancelAll()
     }
     await end()
     log.notice("stopped")
   }
 
-  /// What was told late is written, and nothing runs any more.
+  /// The parts that run. A graceful shutdown ends one after the other, from the last to the first: the relay drains, then
+  /// the push worker waits for its pushes, and then the loops end.
+  /// - Parameter start: Each service waits for it before it begins.
+  private func services(after start: Task<Void, any Error>) -> [any Service] {
+    let deadline = DrainDeadline()
+    return [
+      StoreProbe(store: store, start: start, log: log),
+      RetentionSweep(relay: relay, store: store, start: start, now: Store.timeOfDay, log: log),
+      PushService(worker: worker, start: start, deadline: deadline),
+      RelayService(relay: relay, start: start, drainDelay: drainDelay, deadline: deadline, log: log) {
+        [isReady, log, url] in
+        log.notice("ready", metadata: ["url": "\(url)"])
+        isReady(url)
+      },
+    ]
+  }
+
+  /// Writes everything that is written late, and ends the parts that the services used.
   private func end() async {
     gateways.close()
     await relay.flush()
     await relay.stopHub()
     store.close()
     thread.end()
-  }
-
-  /// In the order in which others notice: probes, newcomers, sessions, requests under way, pushes under way.
-  private func drain() async {
-    await relay.retire()
-    if drainDelay > .zero {
-      log.notice("draining", metadata: ["delay": "\(drainDelay)"])
-      try? await Task.sleep(for: drainDelay)
-    }
-    let deadline = ContinuousClock.now + Self.patience
-    await relay.drain()
-    while await relay.hasSessions, ContinuousClock.now < deadline { try? await Task.sleep(for: .milliseconds(20)) }
-    await relay.closeListener()
-    while await relay.hasExchanges, ContinuousClock.now < deadline { try? await Task.sleep(for: .milliseconds(20)) }
-    await worker.retire(by: deadline)
   }
 }
 

@@ -2,17 +2,25 @@
 import Logging
 import RelayPush
 import RelayStore
+import ServiceLifecycle
 
 /// Finds out and logs that a store which failed works again, and that the database's files were removed, also if nobody
 /// writes.
-struct StoreProbe: Sendable {
+struct StoreProbe: Service, CustomStringConvertible {
+  let description = "store probe"
   let store: Store
+  let start: Task<Void, any Error>
   let log: Logger
 
   static let pause = Duration.seconds(1)
 
-  /// Tries a small write every second while the store is not available, until it is cancelled.
-  func run() async {
+  func run() async throws {
+    try await start.value
+    await cancelWhenGracefulShutdown { await probeRepeatedly() }
+  }
+
+  /// Tries a small write every second while the store is not available, until the task is cancelled.
+  private func probeRepeatedly() async {
     var outage = StoreOutage(failures: store.statistics.failures)
     var logPause = LogPause()
     while !Task.isCancelled {

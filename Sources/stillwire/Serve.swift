@@ -6,7 +6,6 @@ import Logging
 import RelayIdentity
 import RelayProtocol
 import RelayServer
-import ServiceLifecycle
 import UnixSignals
 
 struct Serve: AsyncParsableCommand {
@@ -52,17 +51,13 @@ struct Serve: AsyncParsableCommand {
         handler.logLevel = configuration.logLevel
         return handler
       }
-      server = try await Server(configuration, log: Logger(label: "stillwire")) { server in
+      server = try await Server(configuration, log: Logger(label: "stillwire")) { url in
         // Unlike print(), this does not wait in a buffer when the output is a pipe.
-        FileHandle.standardOutput.write(Data("Stillwire is at \(server.url)\n".utf8))
+        FileHandle.standardOutput.write(Data("Stillwire is at \(url)\n".utf8))
       }
     } catch {
       throw ExitCode.failure(error)
     }
-    let group = ServiceGroup(
-      configuration: ServiceGroupConfiguration(
-        services: [.init(service: server, successTerminationBehavior: .gracefullyShutdownGroup)],
-        gracefulShutdownSignals: [.sigterm, .sigint], logger: Logger(label: "stillwire.service")))
     for line in EnvironmentNames.complaints(about: ProcessInfo.processInfo.environment.keys) {
       Logger(label: "stillwire").warning("\(line)")
     }
@@ -72,7 +67,7 @@ struct Serve: AsyncParsableCommand {
     defer { rereading.cancel() }
     let impatience = Task { await endAtOnceWhenAskedAgain() }
     defer { impatience.cancel() }
-    try await group.run()
+    try await server.run(until: [.sigterm, .sigint])
   }
 
   /// A second signal does not wait for anybody: what was acknowledged is on disk anyway.

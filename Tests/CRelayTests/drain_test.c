@@ -15,6 +15,11 @@ static void drain(relay_hub_t *hub, void *unused) {
   relay_hub_drain(hub, 4000, "the server is shutting down");
 }
 
+static void answer_held(relay_hub_t *hub, void *argument) {
+  const host_t *host = argument;
+  relay_http_respond(hub, host->exchange, 201, "", (relay_bytes_t){"late", 4});
+}
+
 static bool has_no_sessions(relay_hub_t *hub, void *unused) {
   (void)unused;
   return !relay_hub_counts(hub).sessions;
@@ -80,5 +85,41 @@ TEST(unfinished, "drain: a request that is open is answered before its session i
   EXPECT_CONTAINS(peer_hear(ann), "\"bye\"");
   peer_leave(ann);
   peer_leave(bob);
+  host_end(host);
+}
+
+TEST(last_session, "drain: the end of the last session is an event") {
+  host_t *host = host_start(NULL);
+  peer_t *ann = peer_open(host_port(host), "ann", "");
+  peer_t *bob = peer_open(host_port(host), "bob", "");
+  host_do(host, drain, NULL);
+  EXPECT_CONTAINS(peer_hear_of(ann, "\"bye\""), "\"code\":4000");
+  peer_leave(ann);
+  EXPECT(host_has_sessions(host, 1));
+  EXPECT_INTEGER(host_notes(host, "drained"), 0);
+  EXPECT_CONTAINS(peer_hear_of(bob, "\"bye\""), "\"code\":4000");
+  peer_leave(bob);
+  EXPECT(host_noted(host, "drained"));
+  EXPECT_INTEGER(host_notes(host, "drained"), 1);
+  host_end(host);
+}
+
+TEST(last_exchange, "drain: the end of the last exchange is an event") {
+  host_t *host = host_start(NULL);
+  peer_t *waiting = peer_dial(host_port(host));
+  peer_print(waiting, "GET /held HTTP/1.1\r\nHost: a\r\n\r\n");
+  EXPECT(host_noted(host, "held http"));
+  peer_t *other = peer_dial(host_port(host));
+  peer_print(other, "GET /echo HTTP/1.1\r\nHost: a\r\n\r\n");
+  EXPECT_INTEGER(peer_response(other, false), 200);
+  host_do(host, drain, NULL);
+  peer_print(other, "GET /echo HTTP/1.1\r\nHost: a\r\n\r\n");
+  EXPECT_INTEGER(peer_response(other, false), 200);
+  EXPECT_INTEGER(host_notes(host, "drained"), 0);
+  host_do(host, answer_held, host);
+  EXPECT_INTEGER(peer_response(waiting, false), 201);
+  EXPECT(host_noted(host, "drained"));
+  peer_cut(waiting);
+  peer_cut(other);
   host_end(host);
 }

@@ -8,7 +8,7 @@
  *
  *   due ROOM USER SEQ...    undecided messages      push ROOM USER SEQ   its decision
  *   mark ROOM USER READ RECEIVED    cursor ROOM SEQ    away USER    stream closed    held TYPE
- *   alarm USER    alarm    confirmed NUMBER    clock MILLISECONDS    log LEVEL LINE
+ *   alarm USER    alarm    drained    confirmed NUMBER    clock MILLISECONDS    log LEVEL LINE
  */
 #ifndef HOST_H
 #define HOST_H

@@ -281,6 +281,9 @@ void policy_happened(void *context, const relay_event_t *events, size_t count) {
     case RELAY_EVENT_USER_DUE:
       host_note(host, "alarm %s", user ? user : "?");
       break;
+    case RELAY_EVENT_DRAINED:
+      host_note(host, "drained");
+      break;
     case RELAY_EVENT_ALARM:
       host_note(host, "alarm");
       break;

@@ -185,6 +185,7 @@ typedef enum relay_event_kind {
   RELAY_EVENT_CONFIRMED,     /* session, seq: see relay_session_confirm() */
   RELAY_EVENT_ROOM_IDLE,     /* room: nobody has been in it for a while */
   RELAY_EVENT_ROOM_GONE,     /* room: forgotten */
+  RELAY_EVENT_DRAINED,       /* after relay_hub_drain(): the last session, or the last exchange, has ended */
 } relay_event_kind_t;
 
 typedef struct relay_http {

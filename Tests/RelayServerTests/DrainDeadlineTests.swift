@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+import Testing
+
+@testable import RelayServer
+
+@Suite struct DrainDeadlineTests {
+  @Test func `the first service that drains sets the deadline for all`() {
+    let deadline = DrainDeadline()
+    let start = ContinuousClock.now
+    #expect(deadline.begin(now: start) == start + .seconds(20))
+    #expect(deadline.begin(now: start + .seconds(7)) == start + .seconds(20))
+  }
+}
