@@ -63,8 +63,9 @@ extension Hub {
     relay_room_configure(hub, room.rawValue, traits.rawValue, UInt32(memberList), UInt32(mostMembers))
   }
 
-  /// Forgets a room that nobody is in; false when it is needed.
-  public func release(_ room: RoomHandle) -> Bool { relay_room_release(hub, room.rawValue) }
+  /// Takes a room out of memory. Returns false if the room is in use.
+  @discardableResult
+  public func unload(_ room: RoomHandle) -> Bool { relay_room_release(hub, room.rawValue) }
 
   /// The newest message's position.
   public func position(of room: RoomHandle) -> Position? {

@@ -39,13 +39,13 @@ package final class Rooms {
       relay.hub.memberCount(of: handle) == 0
     else { return }
     // The store may have deleted the room with its last member. In memory it would look like a room that exists.
-    _ = relay.hub.release(handle)
+    relay.hub.unload(handle)
   }
 
   /// Takes a room out of memory that no session has joined, unless a request needs it.
   func forgetIdle(_ room: RoomHandle, on relay: isolated Relay) {
     guard let name = relay.hub.name(of: room), pins[name] == nil else { return }
-    _ = relay.hub.release(room)
+    relay.hub.unload(room)
   }
 
   /// Forgets a room that the hub has taken out of memory.
