@@ -91,10 +91,10 @@ extension HTTPService {
     let now = relay.hub.now
     if let reporter = try await Self.reporter(request, on: relay) {
       _ = try receipt(in: request)
-      let handle = try await relay.people.retain(reporter.user, on: relay)
-      defer { relay.hub.release(handle) }
-      try relay.spend(.request, of: handle)
-      try await relay.access.check(id, isPushedTo: reporter, on: relay)
+      try await relay.people.withUser(reporter.user, on: relay) { handle in
+        try relay.spend(.request, of: handle)
+        try await relay.access.check(id, isPushedTo: reporter, on: relay)
+      }
     } else {
       let (fields, receipt) = try receipt(in: request)
       guard relay.responses.receipts.accepts(try fields.required("receipt", receipt), for: id, now: now) else {

@@ -151,6 +151,29 @@ import Testing
     }
   }
 
+  @Test func `a command needs its rights in the room`() async throws {
+    try await TestRelay.run { test async throws in
+      try await addMembers("ann", to: "tea", test)
+      let members: [String: JSON] = [
+        "room": .string("tea"), "user": .string("me"), "seq": .number("1"), "body": .raw(Array("1".utf8)),
+      ]
+      let commands = Commands.all.filter { $0.declaration.route?.path.contains("{room}") == true }
+      #expect(commands.count >= 9)
+      for command in commands where !command.declaration.rights.isEmpty {
+        let names = command.declaration.rights.names.joined(separator: ", ")
+        let ann = try await user("ann", test, only: .standard.subtracting(command.declaration.rights))
+        let error = await refusal { _ = try await test.perform(command, by: ann, members) }
+        #expect(error?.code == .forbidden, "\(command)")
+        #expect(error?.message == "the right \(names) is needed in tea", "\(command)")
+      }
+      for command in commands where command.declaration.rights.isEmpty {
+        let ann = try await user("ann", test, only: [])
+        let error = await refusal { _ = try await test.perform(command, by: ann, members) }
+        #expect(error?.message.hasPrefix("the right") != true, "\(command)")
+      }
+    }
+  }
+
   @Test func `Focus is true while one device says so`() async throws {
     try await TestRelay.run { test async throws in
       func report(_ device: String, _ isFocused: Bool) async throws -> JSON? {
@@ -197,12 +220,12 @@ import Testing
 
   /// A user with a token. As a request over HTTP does, this brings the user into memory.
   private func user(
-    _ name: String, _ test: TestRelay, can rights: Rights? = nil, account: AccountRights = .all
+    _ name: String, _ test: TestRelay, can rights: Rights? = nil, only: Rights? = nil, account: AccountRights = .all
   ) async throws -> Caller {
     let id = UserID(unchecked: name)
     _ = try await test.relay.retained(id)
     let anything = try #require(Glob("*"))
-    let grants = rights.map { [Grant(match: anything, can: $0.union(.standard))] }
+    let grants = (only ?? rights?.union(.standard)).map { [Grant(match: anything, can: $0)] }
     return .user(
       Identity(user: User(id: id), permissions: Permissions(grants: grants, watch: [], account: account), expires: nil))
   }

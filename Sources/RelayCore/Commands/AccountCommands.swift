@@ -23,14 +23,14 @@ struct SetFocus: Command {
   }
 
   package func run(on relay: isolated Relay) async throws -> Reply {
-    let handle = try await relay.people.retain(user, on: relay)
-    defer { relay.hub.release(handle) }
-    let result = try await relay.people.apply(report, to: handle, cause: caller.session, on: relay)
-    return Reply {
-      $0.bool("applied", result.applied)
-      $0.boolOrNull("isFocused", result.isFocused)
-      $0.integer("focusSince", result.since?.rawValue)
-      $0.integer("settlesAt", result.settles?.rawValue)
+    try await relay.people.withUser(user, on: relay) { handle in
+      let result = try await relay.people.apply(report, to: handle, cause: caller.session, on: relay)
+      return Reply {
+        $0.bool("applied", result.applied)
+        $0.boolOrNull("isFocused", result.isFocused)
+        $0.integer("focusSince", result.since?.rawValue)
+        $0.integer("settlesAt", result.settles?.rawValue)
+      }
     }
   }
 }
@@ -50,10 +50,10 @@ struct SetFilter: Command {
   }
 
   package func run(on relay: isolated Relay) async throws -> Reply {
-    let handle = try await relay.people.retain(user, on: relay)
-    defer { relay.hub.release(handle) }
-    let applied = try await relay.people.apply(report, to: handle, on: relay)
-    return Reply { $0.bool("applied", applied) }
+    try await relay.people.withUser(user, on: relay) { handle in
+      let applied = try await relay.people.apply(report, to: handle, on: relay)
+      return Reply { $0.bool("applied", applied) }
+    }
   }
 }
 
@@ -69,9 +69,9 @@ struct GetPreferences: Command {
   }
 
   package func run(on relay: isolated Relay) async throws -> Reply {
-    let handle = try await relay.people.retain(user, on: relay)
-    defer { relay.hub.release(handle) }
-    return Reply(Replies.preferences(relay.people.recipient(handle).preferences))
+    try await relay.people.withUser(user, on: relay) { handle in
+      return Reply(Replies.preferences(relay.people.recipient(handle).preferences))
+    }
   }
 }
 
@@ -89,9 +89,9 @@ struct SetPreferences: Command {
   }
 
   package func run(on relay: isolated Relay) async throws -> Reply {
-    let handle = try await relay.people.retain(user, on: relay)
-    defer { relay.hub.release(handle) }
-    return Reply(Replies.preferences(try await relay.people.change(preferences: fields, of: handle, on: relay)))
+    try await relay.people.withUser(user, on: relay) { handle in
+      return Reply(Replies.preferences(try await relay.people.change(preferences: fields, of: handle, on: relay)))
+    }
   }
 }
 
@@ -170,11 +170,11 @@ private struct BlockChange {
   }
 
   func apply(_ isBlocked: Bool, on relay: isolated Relay) async throws {
-    let handle = try await relay.people.retain(user, on: relay)
-    defer { relay.hub.release(handle) }
-    // The transport has counted the request itself.
-    if caller.owner != nil { try relay.spend(.request, of: handle, count: others.count / Self.namesPerRequest) }
-    try await relay.people.setBlocked(isBlocked, others, by: handle, on: relay)
+    try await relay.people.withUser(user, on: relay) { handle in
+      // The transport has counted the request itself.
+      if caller.owner != nil { try relay.spend(.request, of: handle, count: others.count / Self.namesPerRequest) }
+      try await relay.people.setBlocked(isBlocked, others, by: handle, on: relay)
+    }
   }
 }
 
@@ -192,12 +192,12 @@ struct GetDevice: Command {
   }
 
   package func run(on relay: isolated Relay) async throws -> Reply {
-    let handle = try await relay.people.retain(user, on: relay)
-    defer { relay.hub.release(handle) }
-    guard let found = relay.people.recipient(handle).devices.first(where: { $0.id == device }) else {
-      throw RequestError(.notFound, "there is no such device", at: "/path/device")
+    try await relay.people.withUser(user, on: relay) { handle in
+      guard let found = relay.people.recipient(handle).devices.first(where: { $0.id == device }) else {
+        throw RequestError(.notFound, "there is no such device", at: "/path/device")
+      }
+      return Reply(Replies.device(found, relay.settings.apps.warnings(about: found)))
     }
-    return Reply(Replies.device(found, relay.settings.apps.warnings(about: found)))
   }
 }
 
@@ -217,23 +217,23 @@ struct RegisterDevice: Command {
   }
 
   package func run(on relay: isolated Relay) async throws -> Reply {
-    let handle = try await relay.people.retain(user, on: relay)
-    defer { relay.hub.release(handle) }
-    switch wish {
-    case .forget(let device):
-      try await relay.people.forget(device, of: handle, on: relay)
-      guard request.caller.session == nil else { return .nothing }
-      return Reply { $0["device"] = device.rawValue }
-    case .register(let device):
-      // A reply that is not sent could not carry a key.
-      let key = request.expectsReply ? ReportKey() : nil
-      relay.access.noteGrants(of: request.caller, on: relay)
-      try await relay.people.register(device, of: handle, issuing: key, on: relay)
-      let warnings = relay.settings.apps.warnings(about: device)
-      guard request.caller.session != nil else { return Reply(Replies.device(device, warnings, issued: key)) }
-      return Reply {
-        warnings.write(to: &$0)
-        $0["reportKey"] = key?.text
+    try await relay.people.withUser(user, on: relay) { handle in
+      switch wish {
+      case .forget(let device):
+        try await relay.people.forget(device, of: handle, on: relay)
+        guard request.caller.session == nil else { return .nothing }
+        return Reply { $0["device"] = device.rawValue }
+      case .register(let device):
+        // A reply that is not sent could not carry a key.
+        let key = request.expectsReply ? ReportKey() : nil
+        relay.access.noteGrants(of: request.caller, on: relay)
+        try await relay.people.register(device, of: handle, issuing: key, on: relay)
+        let warnings = relay.settings.apps.warnings(about: device)
+        guard request.caller.session != nil else { return Reply(Replies.device(device, warnings, issued: key)) }
+        return Reply {
+          warnings.write(to: &$0)
+          $0["reportKey"] = key?.text
+        }
       }
     }
   }
@@ -251,10 +251,10 @@ struct ForgetDevice: Command {
   }
 
   package func run(on relay: isolated Relay) async throws -> Reply {
-    let handle = try await relay.people.retain(user, on: relay)
-    defer { relay.hub.release(handle) }
-    try await relay.people.forget(device, of: handle, on: relay)
-    return .nothing
+    try await relay.people.withUser(user, on: relay) { handle in
+      try await relay.people.forget(device, of: handle, on: relay)
+      return .nothing
+    }
   }
 }
 

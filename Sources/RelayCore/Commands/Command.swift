@@ -17,6 +17,21 @@ package protocol Command: Sendable {
   func run(on relay: isolated Relay) async throws -> Reply
 }
 
+extension Command {
+  /// Calls `body` with the room of the request, which the caller has joined with the rights that the declaration names.
+  /// Keeps the room in memory meanwhile.
+  ///
+  /// Throws `not_joined`, `not_found`, and `forbidden` if the caller lacks a right.
+  func inRoom<Result>(
+    of request: Request, on relay: isolated Relay,
+    _ body: nonisolated(nonsending) (RoomAccess) async throws -> Result
+  ) async throws -> Result {
+    let access = try await relay.rooms.admit(request, needs: Self.declaration.rights, on: relay)
+    defer { relay.rooms.unpin(access.room, on: relay) }
+    return try await body(access)
+  }
+}
+
 /// The place of a command in the interface: its frame, its route, and the callers that may request it.
 package struct Declaration: Sendable {
   /// The type of the frame that a session sends. Is `nil` if sessions cannot request the command.
@@ -27,6 +42,8 @@ package struct Declaration: Sendable {
   package let callers: Callers
   /// The rate that a request takes a token of: that of the user, and for a frame also that of the session.
   package let rate: Rate
+  /// The room of the request. Is `nil` if the command needs no room.
+  package let room: Room?
   /// The rights to the user's own account that the command needs.
   package let account: AccountRights
   /// The parameters of the query.
@@ -43,6 +60,14 @@ package struct Declaration: Sendable {
     case reporters
   }
 
+  /// A room, and the rights that the caller needs in it.
+  package enum Room: Sendable {
+    /// The session has joined the room. Over HTTP, the user is a member.
+    case joined(Rights)
+    /// The caller may not be a member yet.
+    case any(Rights)
+  }
+
   package enum Parameter: Sendable { case number, text }
 
   package enum Body: Equatable, Sendable {
@@ -57,15 +82,25 @@ package struct Declaration: Sendable {
 
   package init(
     frame: String? = nil, _ method: String? = nil, _ path: String? = nil, by callers: Callers = .users,
-    rate: Rate = .request, account: AccountRights = [], query: [String: Parameter] = [:], body: Body? = nil
+    room: Room? = nil, rate: Rate = .request, account: AccountRights = [], query: [String: Parameter] = [:],
+    body: Body? = nil
   ) {
     self.frame = frame
     route = method.flatMap { method in path.map { (method, $0) } }
     self.callers = callers
     self.rate = rate
+    self.room = room
     self.account = account
     self.query = query
     self.body = body ?? (method == "PUT" || method == "POST" ? .required : .ignored)
+  }
+
+  /// The rights that the caller needs in the room of the request.
+  package var rights: Rights {
+    switch room {
+    case .joined(let rights), .any(let rights): rights
+    case nil: []
+    }
   }
 }
 

@@ -9,7 +9,7 @@ import RelayStore
 /// Reads a page of the history of a room.
 struct ReadHistory: Command {
   package static let declaration = Declaration(
-    frame: "history", "GET", "/v1/rooms/{room}/messages",
+    frame: "history", "GET", "/v1/rooms/{room}/messages", room: .joined(.history),
     query: ["before": .number, "after": .number, "limit": .number])
 
   private let request: Request
@@ -22,15 +22,15 @@ struct ReadHistory: Command {
   }
 
   package func run(on relay: isolated Relay) async throws -> Reply {
-    let access = try await relay.rooms.admit(request, needs: .history, on: relay)
-    defer { relay.rooms.unpin(access.room, on: relay) }
-    return Reply(try await RoomHistory(room: access.room).page(query, on: relay))
+    try await inRoom(of: request, on: relay) { access in
+      return Reply(try await RoomHistory(room: access.room).page(query, on: relay))
+    }
   }
 }
 
 /// Sends a message without a session. Sessions send `send` frames, which the hub checks.
 struct PostMessage: Command {
-  package static let declaration = Declaration("POST", "/v1/rooms/{room}/messages", rate: .send)
+  package static let declaration = Declaration("POST", "/v1/rooms/{room}/messages", room: .joined(.send), rate: .send)
 
   private let request: Request
 
@@ -39,30 +39,30 @@ struct PostMessage: Command {
   }
 
   package func run(on relay: isolated Relay) async throws -> Reply {
-    let access = try await relay.rooms.admit(request, needs: .send, on: relay)
-    defer { relay.rooms.unpin(access.room, on: relay) }
-    let fields = request.fields
-    let sender = try request.actor("from")
-    var draft = MessageDraft(
-      room: access.room, from: User(id: sender), time: relay.hub.now,
-      body: try fields.required("body", fields.raw("body")), key: try request.key)
-    try draft.read(
-      fields, rights: access.rights, newest: relay.hub.position(of: access.handle)?.seq ?? 0,
-      isStored: relay.rooms.policy(of: access.room, on: relay).isStored)
-    if let push = draft.push { try relay.check(push, from: sender, to: access.room) }
-    if let user = try request.caller.viewer(relay.hub) {
-      try relay.spend(sendTo: access.handle, by: user, pushes: draft.traits.push.isAsked)
+    try await inRoom(of: request, on: relay) { access in
+      let fields = request.fields
+      let sender = try request.actor("from")
+      var draft = MessageDraft(
+        room: access.room, from: User(id: sender), time: relay.hub.now,
+        body: try fields.required("body", fields.raw("body")), key: try request.key)
+      try draft.read(
+        fields, rights: access.rights, newest: relay.hub.position(of: access.handle)?.seq ?? 0,
+        isStored: relay.rooms.policy(of: access.room, on: relay).isStored)
+      if let push = draft.push { try relay.check(push, from: sender, to: access.room) }
+      if let user = try request.caller.viewer(relay.hub) {
+        try relay.spend(sendTo: access.handle, by: user, pushes: draft.traits.push.isAsked)
+      }
+      let sent = try await relay.post(
+        draft, in: access.handle, showsPresence: access.rights.contains(.presence))
+      return Reply(status: sent.stored.isDuplicate ? 200 : 201, Replies.sent(sent, in: access.room))
     }
-    let sent = try await relay.post(
-      draft, in: access.handle, showsPresence: access.rights.contains(.presence))
-    return Reply(status: sent.stored.isDuplicate ? 200 : 201, Replies.sent(sent, in: access.room))
   }
 }
 
 /// Gives a message of the caller another body.
 struct EditMessage: Command {
   package static let declaration = Declaration(
-    frame: "edit", "PUT", "/v1/rooms/{room}/messages/{seq}", rate: .send)
+    frame: "edit", "PUT", "/v1/rooms/{room}/messages/{seq}", room: .joined(.send), rate: .send)
 
   private let request: Request
   private let seq: Int64
@@ -73,21 +73,21 @@ struct EditMessage: Command {
   }
 
   package func run(on relay: isolated Relay) async throws -> Reply {
-    let access = try await relay.rooms.admit(request, needs: .send, on: relay)
-    defer { relay.rooms.unpin(access.room, on: relay) }
-    try relay.rooms.checkKeeps(access, request, on: relay)
-    let fields = request.fields
-    let body = try fields.required("body", fields.raw("body"))
-    let sender = try request.actor("from")
-    if let user = try request.caller.viewer(relay.hub) {
-      // The edit costs as much as a message with pushes if phones show its text.
-      let hasPreview = relay.rooms.policy(of: access.room, on: relay).hasPreview
-      try relay.spend(sendTo: access.handle, by: user, pushes: hasPreview)
-    }
-    try await relay.edit(seq, body: body, in: access.room, access.handle, by: sender, cause: request.caller.session)
-    return Reply {
-      if request.caller.session == nil { $0["room"] = access.room.rawValue }
-      $0.integer("seq", seq)
+    try await inRoom(of: request, on: relay) { access in
+      try relay.rooms.checkKeeps(access, request, on: relay)
+      let fields = request.fields
+      let body = try fields.required("body", fields.raw("body"))
+      let sender = try request.actor("from")
+      if let user = try request.caller.viewer(relay.hub) {
+        // The edit costs as much as a message with pushes if phones show its text.
+        let hasPreview = relay.rooms.policy(of: access.room, on: relay).hasPreview
+        try relay.spend(sendTo: access.handle, by: user, pushes: hasPreview)
+      }
+      try await relay.edit(seq, body: body, in: access.room, access.handle, by: sender, cause: request.caller.session)
+      return Reply {
+        if request.caller.session == nil { $0["room"] = access.room.rawValue }
+        $0.integer("seq", seq)
+      }
     }
   }
 }
@@ -95,7 +95,7 @@ struct EditMessage: Command {
 /// Deletes a message of the caller. A moderator and a backend delete any message.
 struct DeleteMessage: Command {
   package static let declaration = Declaration(
-    frame: "delete", "DELETE", "/v1/rooms/{room}/messages/{seq}", rate: .send)
+    frame: "delete", "DELETE", "/v1/rooms/{room}/messages/{seq}", room: .joined([]), rate: .send)
 
   private let request: Request
   private let seq: Int64
@@ -106,27 +106,27 @@ struct DeleteMessage: Command {
   }
 
   package func run(on relay: isolated Relay) async throws -> Reply {
-    let access = try await relay.rooms.admit(request, on: relay)
-    defer { relay.rooms.unpin(access.room, on: relay) }
-    try relay.rooms.checkKeeps(access, request, on: relay)
-    if let user = try request.caller.viewer(relay.hub) {
-      try relay.spend(sendTo: access.handle, by: user, pushes: true)
+    try await inRoom(of: request, on: relay) { access in
+      try relay.rooms.checkKeeps(access, request, on: relay)
+      if let user = try request.caller.viewer(relay.hub) {
+        try relay.spend(sendTo: access.handle, by: user, pushes: true)
+      }
+      let sender = access.rights.contains(.moderate) ? nil : request.caller.owner
+      do {
+        try await relay.delete(seq, in: access.room, access.handle, by: sender, cause: request.caller.session)
+      } catch let error as RequestError where error.code == .notFound && request.caller.session == nil {
+        // DELETE is idempotent.
+      }
+      guard request.caller.session != nil else { return .nothing }
+      return Reply { $0.integer("seq", seq) }
     }
-    let sender = access.rights.contains(.moderate) ? nil : request.caller.owner
-    do {
-      try await relay.delete(seq, in: access.room, access.handle, by: sender, cause: request.caller.session)
-    } catch let error as RequestError where error.code == .notFound && request.caller.session == nil {
-      // DELETE is idempotent.
-    }
-    guard request.caller.session != nil else { return .nothing }
-    return Reply { $0.integer("seq", seq) }
   }
 }
 
 /// Notifies recipients who were silenced when the message was sent.
 struct NotifyAnyway: Command {
   package static let declaration = Declaration(
-    frame: "notify", "POST", "/v1/rooms/{room}/messages/{seq}/notify", body: .optional)
+    frame: "notify", "POST", "/v1/rooms/{room}/messages/{seq}/notify", room: .joined([]), body: .optional)
 
   private let request: Request
   private let seq: Int64
@@ -143,9 +143,9 @@ struct NotifyAnyway: Command {
   }
 
   package func run(on relay: isolated Relay) async throws -> Reply {
-    let access = try await relay.rooms.admit(request, on: relay)
-    defer { relay.rooms.unpin(access.room, on: relay) }
-    let count = try await relay.deliveries.notifyAnyway(seq, in: access.room, by: sender, only: users, on: relay)
-    return Reply { $0.integer("push", count) }
+    try await inRoom(of: request, on: relay) { access in
+      let count = try await relay.deliveries.notifyAnyway(seq, in: access.room, by: sender, only: users, on: relay)
+      return Reply { $0.integer("push", count) }
+    }
   }
 }

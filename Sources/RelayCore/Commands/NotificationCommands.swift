@@ -27,22 +27,22 @@ struct Respond: Command {
   package func run(on relay: isolated Relay) async throws -> Reply {
     // As they are now: a session that ends meanwhile has none.
     let permissions = request.caller.session.map { relay.access.permissions(of: $0, on: relay) }
-    let handle = try await relay.people.retain(user, on: relay)
-    defer { relay.hub.release(handle) }
-    if case .reporter(let reporter) = request.caller {
-      try await relay.access.check(response.notification, isPushedTo: reporter, on: relay)
-    }
-    let responded = try await respond(handle, permissions, on: relay)
-    if responded.isToTell { relay.responses.send(responded.response, on: relay) }
-    guard request.caller.session == nil else { return .nothing }
-    return Reply(status: responded.isDuplicate ? 200 : 201) {
-      let response = responded.response
-      $0["notification"] = response.notification
-      response.message.write(to: &$0)
-      $0["action"] = response.action.rawValue
-      $0.integer("time", responded.time.rawValue)
-      $0.integer("posted", response.posted)
-      if responded.isDuplicate { $0.bool("duplicate", true) }
+    return try await relay.people.withUser(user, on: relay) { handle in
+      if case .reporter(let reporter) = request.caller {
+        try await relay.access.check(response.notification, isPushedTo: reporter, on: relay)
+      }
+      let responded = try await respond(handle, permissions, on: relay)
+      if responded.isToTell { relay.responses.send(responded.response, on: relay) }
+      guard request.caller.session == nil else { return .nothing }
+      return Reply(status: responded.isDuplicate ? 200 : 201) {
+        let response = responded.response
+        $0["notification"] = response.notification
+        response.message.write(to: &$0)
+        $0["action"] = response.action.rawValue
+        $0.integer("time", responded.time.rawValue)
+        $0.integer("posted", response.posted)
+        if responded.isDuplicate { $0.bool("duplicate", true) }
+      }
     }
   }
 
@@ -137,32 +137,32 @@ struct NotifyUser: Command {
     }
     let room = RoomID.notifications(of: user)
     try relay.check(push, from: sender, to: room)
-    let handle = try await relay.people.retain(user, on: relay)
-    defer { relay.hub.release(handle) }
-    let now = relay.hub.now
-    let decisions = relay.deliveries.decisions(
-      about: MessageTraits(from: sender, push: push), in: room, for: user, handle, as: .absent, now: now, on: relay)
-    for decision in decisions { relay.diagnostics.tally.count(decision.outcome) }
-    let pushes = decisions.compactMap(\.push)
-    let draft = MessageDraft(
-      room: room, from: User(id: sender), time: now, body: Array("null".utf8), push: push,
-      isCounted: false, key: key, cursorFollows: true, retention: RoomPolicy.notifications.history)
-    let epoch = Rooms.newEpoch()
-    let posted = try await relay.store.write { transaction in
-      var draft = draft
-      draft.jobs = pushes.map(JobDraft.init)
-      return try transaction.messages.post(draft, epoch: epoch)
+    return try await relay.people.withUser(user, on: relay) { handle in
+      let now = relay.hub.now
+      let decisions = relay.deliveries.decisions(
+        about: MessageTraits(from: sender, push: push), in: room, for: user, handle, as: .absent, now: now, on: relay)
+      for decision in decisions { relay.diagnostics.tally.count(decision.outcome) }
+      let pushes = decisions.compactMap(\.push)
+      let draft = MessageDraft(
+        room: room, from: User(id: sender), time: now, body: Array("null".utf8), push: push,
+        isCounted: false, key: key, cursorFollows: true, retention: RoomPolicy.notifications.history)
+      let epoch = Rooms.newEpoch()
+      let posted = try await relay.store.write { transaction in
+        var draft = draft
+        draft.jobs = pushes.map(JobDraft.init)
+        return try transaction.messages.post(draft, epoch: epoch)
+      }
+      guard !posted.stored.isDuplicate else {
+        // The explanations of the first notification's pushes name its decisions.
+        let devices = posted.pushes.keys.sorted().map { (device: DeviceID?.some($0), decision: Decision?.none) }
+        return Self.reply(200, to: user, posted, devices)
+      }
+      relay.worker.wake()
+      if let end = decisions.compactMap(\.explanation.decision.holdEnd).min() {
+        relay.deliveries.holds.expectEnd(by: end, on: relay)
+      }
+      return Self.reply(201, to: user, posted, decisions.map { ($0.device?.id, $0.explanation.decision) })
     }
-    guard !posted.stored.isDuplicate else {
-      // The explanations of the first notification's pushes name its decisions.
-      let devices = posted.pushes.keys.sorted().map { (device: DeviceID?.some($0), decision: Decision?.none) }
-      return Self.reply(200, to: user, posted, devices)
-    }
-    relay.worker.wake()
-    if let end = decisions.compactMap(\.explanation.decision.holdEnd).min() {
-      relay.deliveries.holds.expectEnd(by: end, on: relay)
-    }
-    return Self.reply(201, to: user, posted, decisions.map { ($0.device?.id, $0.explanation.decision) })
   }
 
   /// True if the name belongs to a person who uses an app: the user is or was connected, has a device, or is a member of
@@ -218,25 +218,25 @@ struct ExplainDecision: Command {
       fields, rights: try fields.has("rights") ? fields.rights("rights") : rights(on: relay),
       newest: relay.hub.position(of: roomHandle)?.seq ?? 0, isStored: relay.rooms.policy(of: room, on: relay).isStored)
     try draft.push?.check(in: relay.responses.categories.registry)
-    let handle = try await relay.people.retain(user, on: relay)
-    defer { relay.hub.release(handle) }
-    var traits = draft.traits
-    if !relay.hub.pushes(roomHandle) { traits.push.isAsked = false }
-    let now = relay.hub.now
-    let presence = relay.hub.member(handle, of: roomHandle).map { RoomMember($0).presence }
-    let decisions = relay.deliveries.decisions(
-      about: traits, in: room, for: user, handle, as: Membership(forNextMessage: presence, now: now), now: now,
-      on: relay)
-    return Reply {
-      $0["room"] = room.rawValue
-      $0["from"] = sender.rawValue
-      $0["user"] = user.rawValue
-      $0.array("devices") { list in
-        for decision in decisions {
-          list.object {
-            $0["device"] = decision.device?.id.rawValue
-            $0.raw("decision", Explanation.json(of: decision.explanation.decision))
-            $0.raw("facts", Explanation.json(of: decision.explanation.facts))
+    return try await relay.people.withUser(user, on: relay) { handle in
+      var traits = draft.traits
+      if !relay.hub.pushes(roomHandle) { traits.push.isAsked = false }
+      let now = relay.hub.now
+      let presence = relay.hub.member(handle, of: roomHandle).map { RoomMember($0).presence }
+      let decisions = relay.deliveries.decisions(
+        about: traits, in: room, for: user, handle, as: Membership(forNextMessage: presence, now: now), now: now,
+        on: relay)
+      return Reply {
+        $0["room"] = room.rawValue
+        $0["from"] = sender.rawValue
+        $0["user"] = user.rawValue
+        $0.array("devices") { list in
+          for decision in decisions {
+            list.object {
+              $0["device"] = decision.device?.id.rawValue
+              $0.raw("decision", Explanation.json(of: decision.explanation.decision))
+              $0.raw("facts", Explanation.json(of: decision.explanation.facts))
+            }
           }
         }
       }

@@ -5,7 +5,7 @@ import RelayProtocol
 
 /// Reads the presence of users, or of the members of a room that the session has joined.
 struct QueryPresence: Command {
-  package static let declaration = Declaration(frame: "presence", "POST", "/v1/presence")
+  package static let declaration = Declaration(frame: "presence", "POST", "/v1/presence", room: .joined(.presence))
 
   private let request: Request
   private let subject: Subject
@@ -35,12 +35,12 @@ struct QueryPresence: Command {
     case .users(let users):
       entries = JSONWriter.array(try await relay.people.entries(of: users, for: request.caller, on: relay))
     case .room:
-      let access = try await relay.rooms.admit(request, needs: .presence, on: relay)
-      defer { relay.rooms.unpin(access.room, on: relay) }
-      guard !relay.hub.facts(of: access.handle, for: nil).isLarge else {
-        throw RequestError(.tooLarge, "the room has more members than `memberList`")
+      entries = try await inRoom(of: request, on: relay) { access in
+        guard !relay.hub.facts(of: access.handle, for: nil).isLarge else {
+          throw RequestError(.tooLarge, "the room has more members than `memberList`")
+        }
+        return relay.hub.entries(of: access.handle, seenBy: try request.caller.viewer(relay.hub))
       }
-      entries = relay.hub.entries(of: access.handle, seenBy: try request.caller.viewer(relay.hub))
     }
     if let session = request.caller.session { relay.hub.noteTold(session) }
     return Reply { $0.raw("presence", entries) }

@@ -7,7 +7,7 @@ import RelayStore
 
 /// Joins a room with a session. The user becomes a member.
 struct JoinRoom: Command {
-  package static let declaration = Declaration(frame: "join")
+  package static let declaration = Declaration(frame: "join", room: .any(.join))
 
   private let session: SessionCaller
   private let room: RoomID
@@ -30,7 +30,7 @@ struct JoinRoom: Command {
     defer { relay.rooms.unpin(room, on: relay) }
     let permissions = relay.access.permissions(of: session, on: relay)
     let requested = try await relay.access.rights(permissions, of: user, joining: room, on: relay)
-    try requested.check(.join, in: room, at: "/room")
+    try requested.check(Self.declaration.rights, in: room, at: "/room")
     try relay.hub.checkMayJoin(session, relay.hub.room(room))
     let newcomer = Rooms.Newcomer(user: user, session: session, rights: requested, place: "/room", isBounded: true)
     let handle = try await relay.rooms.add(newcomer, to: room, on: relay).room
@@ -39,7 +39,7 @@ struct JoinRoom: Command {
       ? try await RoomHistory(room: room).replay(handle, after: after, newest: newest, on: relay) : .nothing
     // The configuration may have been read again since.
     let rights = relay.access.rights(of: session, in: room, on: relay)
-    try rights.check(.join, in: room, at: "/room")
+    try rights.check(Self.declaration.rights, in: room, at: "/room")
     guard let position = relay.hub.position(of: handle) else { throw HubRefusal.gone }
     let first = position.seq - Int64(history.messages.count) + 1
     try relay.hub.join(session, handle, rights: RoomRights(rights), givenFrom: first)
@@ -100,7 +100,7 @@ struct LeaveRoom: Command {
 /// Reads a page of the members of a room.
 struct ListMembers: Command {
   package static let declaration = Declaration(
-    "GET", "/v1/rooms/{room}/members", query: ["limit": .number, "after": .text])
+    "GET", "/v1/rooms/{room}/members", room: .joined(.presence), query: ["limit": .number, "after": .text])
 
   private let request: Request
   private let limit: Int
@@ -115,23 +115,24 @@ struct ListMembers: Command {
   }
 
   package func run(on relay: isolated Relay) async throws -> Reply {
-    let access = try await relay.rooms.admit(request, needs: .presence, on: relay)
-    defer { relay.rooms.unpin(access.room, on: relay) }
-    let viewer = try request.caller.viewer(relay.hub)
-    let page = relay.hub.entries(of: access.handle, seenBy: viewer, after: after, limit: limit)
-    let facts = relay.hub.facts(of: access.handle, for: viewer)
-    return Reply {
-      $0.raw("members", page.entries)
-      $0.bool("more", page.hasMore)
-      $0.integer("memberCount", facts.memberCount)
-      $0.integer("onlineCount", facts.onlineCount)
+    try await inRoom(of: request, on: relay) { access in
+      let viewer = try request.caller.viewer(relay.hub)
+      let page = relay.hub.entries(of: access.handle, seenBy: viewer, after: after, limit: limit)
+      let facts = relay.hub.facts(of: access.handle, for: viewer)
+      return Reply {
+        $0.raw("members", page.entries)
+        $0.bool("more", page.hasMore)
+        $0.integer("memberCount", facts.memberCount)
+        $0.integer("onlineCount", facts.onlineCount)
+      }
     }
   }
 }
 
 /// Makes a user a member of a room without a session.
 struct AddMember: Command {
-  package static let declaration = Declaration("PUT", "/v1/rooms/{room}/members/{user}", body: .ignored)
+  package static let declaration = Declaration(
+    "PUT", "/v1/rooms/{room}/members/{user}", room: .any(.join), body: .ignored)
 
   private let caller: Caller
   private let room: RoomID
@@ -146,27 +147,27 @@ struct AddMember: Command {
   package func run(on relay: isolated Relay) async throws -> Reply {
     relay.rooms.pin(room)
     defer { relay.rooms.unpin(room, on: relay) }
-    let handle = try await relay.people.retain(user, on: relay)
-    defer { relay.hub.release(handle) }
-    let rights: Rights
-    if let permissions = relay.access.permissions(of: caller, on: relay) {
-      try relay.spend(.membership, of: handle)
-      rights = try await relay.access.rights(permissions, of: handle, joining: room, on: relay)
-    } else {
-      rights = relay.access.rights(of: caller, in: room, on: relay)
-    }
-    try rights.check(.join, in: room, at: "/path/room")
-    let newcomer = Rooms.Newcomer(user: handle, rights: rights, place: "/path/room", isBounded: caller.owner != nil)
-    let joined = try await relay.rooms.add(newcomer, to: room, on: relay)
-    guard let position = relay.hub.position(of: joined.room) else { throw HubRefusal.gone }
-    let facts = relay.hub.facts(of: joined.room, for: handle)
-    return Reply(status: joined.isNew ? 201 : 200) {
-      $0["room"] = room.rawValue
-      $0["user"] = user.rawValue
-      $0["epoch"] = position.epoch
-      $0.integer("seq", position.seq)
-      $0.integer("read", facts.read)
-      $0.integer("memberCount", facts.memberCount)
+    return try await relay.people.withUser(user, on: relay) { handle in
+      let rights: Rights
+      if let permissions = relay.access.permissions(of: caller, on: relay) {
+        try relay.spend(.membership, of: handle)
+        rights = try await relay.access.rights(permissions, of: handle, joining: room, on: relay)
+      } else {
+        rights = relay.access.rights(of: caller, in: room, on: relay)
+      }
+      try rights.check(Self.declaration.rights, in: room, at: "/path/room")
+      let newcomer = Rooms.Newcomer(user: handle, rights: rights, place: "/path/room", isBounded: caller.owner != nil)
+      let joined = try await relay.rooms.add(newcomer, to: room, on: relay)
+      guard let position = relay.hub.position(of: joined.room) else { throw HubRefusal.gone }
+      let facts = relay.hub.facts(of: joined.room, for: handle)
+      return Reply(status: joined.isNew ? 201 : 200) {
+        $0["room"] = room.rawValue
+        $0["user"] = user.rawValue
+        $0["epoch"] = position.epoch
+        $0.integer("seq", position.seq)
+        $0.integer("read", facts.read)
+        $0.integer("memberCount", facts.memberCount)
+      }
     }
   }
 }
@@ -211,7 +212,7 @@ struct RemoveMember: Command {
 
 /// Moves a member's read mark.
 struct SetRead: Command {
-  package static let declaration = Declaration("PUT", "/v1/rooms/{room}/read")
+  package static let declaration = Declaration("PUT", "/v1/rooms/{room}/read", room: .joined([]))
 
   private let request: Request
   private let seq: Int64
@@ -224,19 +225,19 @@ struct SetRead: Command {
   }
 
   package func run(on relay: isolated Relay) async throws -> Reply {
-    let access = try await relay.rooms.admit(request, on: relay)
-    defer { relay.rooms.unpin(access.room, on: relay) }
-    guard let member = relay.hub.user(user), relay.hub.isMember(member, of: access.handle) else {
-      throw RequestError(.notJoined, "\(user) is no member of the room", at: "/path/room")
-    }
-    guard let newest = relay.hub.position(of: access.handle)?.seq, seq <= newest else {
-      throw request.fields.wrong("seq", "is above the newest of the room")
-    }
-    relay.hub.setRead(seq, member, in: access.handle)
-    let read = relay.hub.facts(of: access.handle, for: member).read
-    return Reply {
-      $0["room"] = access.room.rawValue
-      $0.integer("read", read)
+    try await inRoom(of: request, on: relay) { access in
+      guard let member = relay.hub.user(user), relay.hub.isMember(member, of: access.handle) else {
+        throw RequestError(.notJoined, "\(user) is no member of the room", at: "/path/room")
+      }
+      guard let newest = relay.hub.position(of: access.handle)?.seq, seq <= newest else {
+        throw request.fields.wrong("seq", "is above the newest of the room")
+      }
+      relay.hub.setRead(seq, member, in: access.handle)
+      let read = relay.hub.facts(of: access.handle, for: member).read
+      return Reply {
+        $0["room"] = access.room.rawValue
+        $0.integer("read", read)
+      }
     }
   }
 }

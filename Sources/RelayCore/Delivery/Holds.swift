@@ -88,9 +88,7 @@ package final class Holds {
   /// the store fails as a whole.
   func decideAgain(_ user: UserID, on relay: isolated Relay) async throws {
     do {
-      let handle = try await relay.people.retain(user, on: relay)
-      defer { relay.hub.release(handle) }
-      try await decideAgain(handle, user, on: relay)
+      try await relay.people.withUser(user, on: relay) { try await decideAgain($0, user, on: relay) }
     } catch StoreError.damaged(let reason) {
       relay.diagnostics.logFailure(of: .damaged(reason: reason))
       let later = relay.hub.now + Self.damagedPause

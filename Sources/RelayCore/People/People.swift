@@ -32,6 +32,16 @@ package final class People {
 
   // MARK: Into memory
 
+  /// Calls `body` with a user in memory. The user stays there meanwhile.
+  package func withUser<Result>(
+    _ user: UserID, on relay: isolated Relay,
+    _ body: nonisolated(nonsending) (UserHandle) async throws -> Result
+  ) async throws -> Result {
+    let handle = try await retain(user, on: relay)
+    defer { relay.hub.release(handle) }
+    return try await body(handle)
+  }
+
   /// Brings a user into memory until the matching `hub.release`.
   package func retain(_ user: UserID, on relay: isolated Relay) async throws -> UserHandle {
     try await retain([user], on: relay)[0]

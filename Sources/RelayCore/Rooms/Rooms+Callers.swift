@@ -17,8 +17,7 @@ extension Rooms {
   ///
   /// A session has to have joined the room, and a user has to be a member. Throws `not_joined`, `not_found`, and
   /// `forbidden` if the caller lacks a right.
-  package func admit(_ request: Request, needs needed: Rights = [], on relay: isolated Relay) async throws -> RoomAccess
-  {
+  package func admit(_ request: Request, needs needed: Rights, on relay: isolated Relay) async throws -> RoomAccess {
     let room = try request.room
     pin(room)
     do {
