@@ -308,8 +308,15 @@ let package = Package(
       dependencies: [
         "RelayCore", "RelayDelivery", "RelayGateways", "RelayHub", "RelayIdentity", "RelayJSON", "RelayProtocol",
         "RelayPush", "RelayServer", "RelayStore", "SeededRandom",
+        .product(name: "Configuration", package: "swift-configuration"),
         .product(name: "Logging", package: "swift-log"),
         .product(name: "Crypto", package: "swift-crypto"),
+      ],
+      swiftSettings: swift),
+    .testTarget(
+      name: "StillwireTests",
+      dependencies: [
+        "RelayServer", "stillwire", .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: swift),
     .testTarget(

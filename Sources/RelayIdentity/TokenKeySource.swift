@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
 package import RelayJSON
-import RelayProtocol
+package import RelayProtocol
 
 /// Where a key for tokens is, and what for.
 public struct TokenKeySource: Sendable, Equatable {
@@ -24,15 +24,11 @@ public struct TokenKeySource: Sendable, Equatable {
     path = parts[2]
   }
 
-  /// An entry of a configuration file. Throws ``StartupError`` that names the place.
-  package init(_ fields: Fields) throws(StartupError) {
-    do {
-      algorithm = try fields.required("algorithm", fields.choice("algorithm"))
-      id = try fields.string("kid", longest: 256)
-      path = try fields.required("file", fields.string("file", longest: 4096))
-    } catch {
-      throw StartupError("\(error.at ?? fields.place) \(error.message)")
-    }
+  /// An entry of a configuration file. Throws an error with the pointer of the wrong value.
+  package init(_ fields: Fields) throws(RequestError) {
+    algorithm = try fields.required("algorithm", fields.choice("algorithm"))
+    id = try fields.string("kid", longest: 256)
+    path = try fields.required("file", fields.string("file", longest: 4096))
   }
 
   /// Throws ``StartupError``.

@@ -29,89 +29,94 @@ public struct Limits: Equatable, Sendable {
 
   public init() {}
 
-  /// One limit: how to reach it and which values make sense.
+  /// One limit: its name, its meaning and its bounds.
   public struct Entry: Sendable {
     public let name: String
-    public let summary: String
+    public let meaning: String
+    public let unit: Unit
     public let allowed: ClosedRange<Double>
     public let isWhole: Bool
     let get: @Sendable (Limits) -> Double
     let set: @Sendable (inout Limits, Double) -> Void
 
     static func count(
-      _ name: String, _ summary: String, _ path: any WritableKeyPath<Limits, Int> & Sendable,
-      _ allowed: ClosedRange<Double>
+      _ name: String, _ path: any WritableKeyPath<Limits, Int> & Sendable, _ allowed: ClosedRange<Double>,
+      in unit: Unit = .count, _ meaning: String
     ) -> Entry {
-      Entry(name: name, summary: summary, allowed: allowed, isWhole: true, get: { Double($0[keyPath: path]) }) {
-        $0[keyPath: path] = Int($1)
-      }
+      Entry(
+        name: name, meaning: meaning, unit: unit, allowed: allowed, isWhole: true, get: { Double($0[keyPath: path]) },
+        set: { $0[keyPath: path] = Int($1) })
     }
 
     static func decimal(
-      _ name: String, _ summary: String, _ path: any WritableKeyPath<Limits, Double> & Sendable,
-      _ allowed: ClosedRange<Double>
+      _ name: String, _ path: any WritableKeyPath<Limits, Double> & Sendable, _ allowed: ClosedRange<Double>,
+      in unit: Unit, _ meaning: String
     ) -> Entry {
-      Entry(name: name, summary: summary, allowed: allowed, isWhole: false, get: { $0[keyPath: path] }) {
-        $0[keyPath: path] = $1
-      }
+      Entry(
+        name: name, meaning: meaning, unit: unit, allowed: allowed, isWhole: false, get: { $0[keyPath: path] },
+        set: { $0[keyPath: path] = $1 })
     }
+  }
+
+  /// The unit of a limit's value.
+  public enum Unit: Sendable {
+    case count, bytes, seconds, perSecond
   }
 
   /// In the order in which help and `welcome` name them.
   public static let entries: [Entry] = [
-    .count("frame", "bytes of a frame from a client", \.frame, 256...1_048_576),
-    .count("outgoingQueue", "bytes of events that may wait for a session", \.outgoingQueue, 4_096...268_435_456),
-    .count("roomsPerSession", "rooms that a session may hear", \.roomsPerSession, 0...65_535),
-    .count("roomsPerUser", "rooms that keep something and have a user as a member", \.roomsPerUser, 0...100_000),
-    .count("sessionsPerUser", "sessions of a user", \.sessionsPerUser, 0...100_000),
-    .count("devicesPerUser", "devices of a user", \.devicesPerUser, 0...1_000),
-    .count("membersPerRoom", "members of a room", \.membersPerRoom, 0...1_000_000),
+    .count("frame", \.frame, 256...1_048_576, in: .bytes, "Maximum size of a frame that a client sends."),
+    .count(
+      "outgoingQueue", \.outgoingQueue, 4_096...268_435_456, in: .bytes,
+      "Maximum size of the events that wait for a session."),
+    .count(
+      "roomsPerSession", \.roomsPerSession, 0...65_535, "Maximum number of rooms in which a session receives messages."),
+    .count(
+      "roomsPerUser", \.roomsPerUser, 0...100_000,
+      "Maximum number of rooms that keep messages and that a user is a member of."),
+    .count("sessionsPerUser", \.sessionsPerUser, 0...100_000, "Maximum number of sessions of a user."),
+    .count("devicesPerUser", \.devicesPerUser, 0...1_000, "Maximum number of devices of a user."),
+    .count("membersPerRoom", \.membersPerRoom, 0...1_000_000, "Maximum number of members of a room."),
     .decimal(
-      "sendRate", "send, signal, edit and delete a second and session (twice that per user, four times per room)",
-      \.sendRate,
-      0...1_000_000),
-    .count("sendBurst", "send, signal, edit and delete at once", \.sendBurst, 1...1_000_000),
-    .decimal("requestRate", "other requests a second and session", \.requestRate, 0...1_000_000),
-    .count("requestBurst", "other requests at once", \.requestBurst, 1...1_000_000),
-    .decimal("focusRate", "reports of a user's focus and filters a second", \.focusRate, 0...1_000_000),
-    .count("focusBurst", "reports of a user's focus and filters at once", \.focusBurst, 1...1_000_000),
-    .count("watched", "users that a session may watch", \.watched, 0...100_000),
-    .count("nesting", "depth of arrays and objects in a frame", \.nesting, 4...1_000),
-    .decimal("helloTimeout", "seconds until `hello` must have come", \.helloTimeout, 0.1...300),
-    .decimal("heartbeat", "seconds of silence before a ping", \.heartbeat, 0.1...3_600),
-    .decimal("pongTimeout", "seconds until its pong must have come", \.pongTimeout, 0.1...300),
-    .count("history", "messages in one reply", \.history, 1...10_000),
-    .count("memberList", "members above which a room is large", \.memberList, 0...10_000),
-    .count("pushedMembersPerRoom", "members above which a room pushes nothing", \.pushedMembersPerRoom, 0...100_000),
+      "sendRate", \.sendRate, 0...1_000_000, in: .perSecond,
+      "Rate of `send`, `signal`, `edit` and `delete` of a session. A user has twice this rate, a room four times."),
+    .count(
+      "sendBurst", \.sendBurst, 1...1_000_000, "Maximum number of `send`, `signal`, `edit` and `delete` at once."),
+    .decimal("requestRate", \.requestRate, 0...1_000_000, in: .perSecond, "Rate of all other requests of a session."),
+    .count("requestBurst", \.requestBurst, 1...1_000_000, "Maximum number of all other requests at once."),
+    .decimal(
+      "focusRate", \.focusRate, 0...1_000_000, in: .perSecond, "Rate of the reports of a user's Focus and filters."),
+    .count(
+      "focusBurst", \.focusBurst, 1...1_000_000, "Maximum number of reports of a user's Focus and filters at once."),
+    .count("watched", \.watched, 0...100_000, "Maximum number of users that a session watches."),
+    .count("nesting", \.nesting, 4...1_000, "Maximum depth of arrays and objects in a frame."),
+    .decimal("helloTimeout", \.helloTimeout, 0.1...300, in: .seconds, "Timeout for the `hello` of a new session."),
+    .decimal(
+      "heartbeat", \.heartbeat, 0.1...3_600, in: .seconds,
+      "Time without a frame from the client before the relay pings it."),
+    .decimal("pongTimeout", \.pongTimeout, 0.1...300, in: .seconds, "Timeout for the pong."),
+    .count("history", \.history, 1...10_000, "Maximum number of messages in one reply."),
+    .count(
+      "memberList", \.memberList, 0...10_000,
+      "Number of members above which a room is large: clients then get counts instead of the list of members."),
+    .count(
+      "pushedMembersPerRoom", \.pushedMembersPerRoom, 0...100_000,
+      "Number of members above which a room pushes nothing."),
   ]
 
-  public subscript(entry: Entry) -> Double { entry.get(self) }
+  public subscript(entry: Entry) -> Double {
+    get { entry.get(self) }
+    set { entry.set(&self, newValue) }
+  }
 
   /// The value of the limit of this name; nil for an unknown name.
   public subscript(name: String) -> Double? {
     Self.entries.first { $0.name == name }?.get(self)
   }
-
-  /// Sets a limit; throws what is wrong, in words for an operator.
-  public mutating func set(_ entry: Entry, to value: Double) throws(LimitError) {
-    guard value.isFinite, entry.allowed.contains(value), !entry.isWhole || value == value.rounded() else {
-      throw LimitError(entry: entry, value: value)
-    }
-    entry.set(&self, value)
-  }
 }
 
-/// A limit outside its range.
-public struct LimitError: Error, CustomStringConvertible {
-  let entry: Limits.Entry
-  let value: Double
-
-  public var description: String {
-    let bounds = "\(spelled(entry.allowed.lowerBound)) to \(spelled(entry.allowed.upperBound))"
-    return "limits.\(entry.name) must be \(entry.isWhole ? "a whole number from " : "")\(bounds), not \(spelled(value))"
-  }
-
-  private func spelled(_ number: Double) -> String {
-    number == number.rounded() && abs(number) < 1e15 ? String(Int64(number)) : String(number)
-  }
+/// Entries are equal if they have the same name. Key paths need this.
+extension Limits.Entry: Hashable {
+  public static func == (a: Self, b: Self) -> Bool { a.name == b.name }
+  public func hash(into hasher: inout Hasher) { hasher.combine(name) }
 }

@@ -5,10 +5,10 @@ public import RelayIdentity
 import RelayJSON
 import RelayProtocol
 
-/// A configuration file: one strict JSON object with the keys of ``ConfigurationKey/all``.
+/// A configuration file: one strict JSON object with the keys of ``SettingGroup``.
 public struct ConfigurationFile: Sendable {
   public let path: String
-  /// What a command line could say as well, by key: `limits.sendRate`. Lists are joined by spaces.
+  /// The values that an option could set as well, by key: `limits.sendRate`. Lists are joined by spaces.
   public private(set) var values: [String: String] = [:]
   /// Lists of objects, by key.
   private(set) var lists: [String: [Fields]] = [:]
@@ -32,7 +32,8 @@ public struct ConfigurationFile: Sendable {
     self.path = path
     guard bytes.count <= Self.largest else { throw StartupError("\(path): more than \(Self.largest) bytes") }
     do {
-      try take(JSONParser(deepest: 8).read(bytes), "", ConfigurationKey.all)
+      let root = try members(JSONParser(deepest: 8).read(bytes), "", SettingShape.ofFile)
+      take(Fields(root), "")
     } catch let error as JSONFailure {
       throw StartupError("\(path)\(error.offset.map { Self.place($0, in: bytes) } ?? ""): \(error.reason)")
     } catch let error as RequestError {
@@ -44,27 +45,16 @@ public struct ConfigurationFile: Sendable {
 
   /// The entries of its lists of objects, as JSON, by key.
   public var entries: [String: [String]] {
-    lists.mapValues { $0.map { String(decoding: Self.spelled(.object($0.members)), as: UTF8.self) } }
-  }
-
-  private static func spelled(_ value: JSON) -> [UInt8] {
-    var writer = JSONWriter()
-    switch value {
-    case .null: writer.raw("null".utf8)
-    case .bool(let flag): writer.raw("\(flag)".utf8)
-    case .number(let text): writer.raw(text.utf8)
-    case .string(let text): writer.string(text)
-    case .array(let items): writer.array { for item in items { $0.raw(spelled(item)) } }
-    case .object(let members):
-      writer.object {
-        for member in members.sorted(by: { $0.key < $1.key }) { $0.raw(member.key, spelled(member.value)) }
+    lists.mapValues { list in
+      list.map { fields in
+        var writer = JSONWriter()
+        writer.value(.object(fields.members))
+        return String(decoding: writer.bytes, as: UTF8.self)
       }
-    case .raw(let bytes): writer.raw(bytes)
     }
-    return writer.bytes
   }
 
-  /// What an operator is told of a wrong member.
+  /// The error for an operator about a wrong member.
   func failure(_ error: RequestError) -> StartupError {
     StartupError("\(path): \(error.at.map { "\($0): " } ?? "")\(error.message)")
   }
@@ -76,40 +66,30 @@ public struct ConfigurationFile: Sendable {
     return ":\(before.count { $0 == UInt8(ascii: "\n") } + 1):\(offset - lineStart + 1)"
   }
 
-  private mutating func take(
-    _ fields: Fields, _ prefix: String, _ keys: [String: ConfigurationKey]
-  ) throws(RequestError) {
-    for (name, value) in fields.members.sorted(by: { $0.key < $1.key }) {
-      let key = prefix + name
-      let place = "\(fields.place)/\(name)"
-      guard let kind = keys[key] else {
-        guard keys.contains(where: { $0.key.hasPrefix(key + ".") }) else {
-          throw Self.unknown(name, at: place, known: Self.names(below: prefix, keys))
-        }
-        try take(Fields(value, at: place), key + ".", keys)
-        continue
-      }
-      switch try resolved(value, kind, at: place) {
+  /// Takes the checked values of an object.
+  private mutating func take(_ fields: Fields, _ prefix: String) {
+    for (name, value) in fields.members {
+      let (key, pointer) = (prefix + name, "\(fields.place)/\(name)")
+      switch value {
       case .string(let text), .number(let text): values[key] = text
       case .bool(let flag): values[key] = String(flag)
+      case .object(let members): take(Fields(members, at: pointer), key + ".")
       case .array(let items):
-        var objects: [Fields] = []
-        for (index, item) in items.enumerated() {
-          if case .object(let members) = item { objects.append(Fields(members, at: "\(place)/\(index)")) }
+        guard case .objects = SettingShape.ofFile[key]?.form else {
+          values[key] = items.compactMap { if case .string(let text) = $0 { text } else { nil } }.joined(separator: " ")
+          continue
         }
-        if case .objects = kind {
-          lists[key] = objects
-        } else {
-          values[key] = items.map { if case .string(let text) = $0 { text } else { "" } }.joined(separator: " ")
+        lists[key] = items.enumerated().compactMap { index, item in
+          if case .object(let members) = item { Fields(members, at: "\(pointer)/\(index)") } else { nil }
         }
-      case .null, .object, .raw: preconditionFailure("a value of no kind passed the check")
+      case .null, .raw: preconditionFailure("a value of no type passed the check")
       }
     }
   }
 
-  /// The value, of its kind, with paths made from this file's.
-  private func resolved(_ value: JSON, _ kind: ConfigurationKey, at place: String) throws(RequestError) -> JSON {
-    switch (kind, value) {
+  /// The value, which must have the shape, with paths made absolute.
+  private func resolved(_ value: JSON, _ shape: SettingShape, at place: String) throws(RequestError) -> JSON {
+    switch (shape.form, value) {
     case (.text, .string), (.number, .number), (.flag, .bool): return value
     case (.path, .string(let text)):
       guard !text.isEmpty else { throw RequestError(.badRequest, "must not be empty", at: place) }
@@ -122,43 +102,38 @@ public struct ConfigurationFile: Sendable {
         }
       }
       return value
-    case (.objects(let keys), .array(let items)):
+    case (.objects(let known), .array(let items)):
+      let shapes = Dictionary(uniqueKeysWithValues: known.map { ($0.name, $0.shape) })
       var objects: [JSON] = []
       for (index, item) in items.enumerated() {
-        objects.append(.object(try members(Fields(item, at: "\(place)/\(index)"), "", keys)))
+        objects.append(.object(try members(Fields(item, at: "\(place)/\(index)"), "", shapes)))
       }
       return .array(objects)
-    default: throw RequestError(.badRequest, "must be \(kind.noun)", at: place)
+    default: throw RequestError(.badRequest, "must be \(shape.form.noun)", at: place)
     }
   }
 
-  /// The checked members of an object in a list.
+  /// The checked members of an object.
   private func members(
-    _ fields: Fields, _ prefix: String, _ keys: [String: ConfigurationKey]
+    _ fields: Fields, _ prefix: String, _ shapes: [String: SettingShape]
   ) throws(RequestError) -> [String: JSON] {
     var members: [String: JSON] = [:]
     for (name, value) in fields.members.sorted(by: { $0.key < $1.key }) {
       let place = "\(fields.place)/\(name)"
-      if let kind = keys[prefix + name] {
-        members[name] = try resolved(value, kind, at: place)
-      } else if keys.contains(where: { $0.key.hasPrefix("\(prefix)\(name).") }) {
-        members[name] = .object(try self.members(Fields(value, at: place), "\(prefix)\(name).", keys))
+      if let shape = shapes[prefix + name] {
+        members[name] = try resolved(value, shape, at: place)
+      } else if shapes.contains(where: { $0.key.hasPrefix("\(prefix)\(name).") }) {
+        members[name] = .object(try self.members(Fields(value, at: place), "\(prefix)\(name).", shapes))
       } else {
-        throw Self.unknown(name, at: place, known: Self.names(below: prefix, keys))
+        let hint = name.nearest(of: Self.names(below: prefix, shapes)).map { "; did you mean \($0)?" } ?? ""
+        throw RequestError(.badRequest, "is not known here\(hint)", at: place)
       }
     }
     return members
   }
 
-  /// The names that may stand in an object.
-  private static func names(below prefix: String, _ keys: [String: ConfigurationKey]) -> Set<String> {
-    Set(
-      keys.keys.filter { $0.hasPrefix(prefix) }
-        .map { String($0.dropFirst(prefix.count).prefix { $0 != "." }) })
-  }
-
-  private static func unknown(_ name: String, at place: String, known: Set<String>) -> RequestError {
-    let hint = name.nearest(of: known).map { "; did you mean \($0)?" } ?? ""
-    return RequestError(.badRequest, "is not known here\(hint)", at: place)
+  /// The names that an object may contain.
+  private static func names(below prefix: String, _ shapes: [String: SettingShape]) -> Set<String> {
+    Set(shapes.keys.filter { $0.hasPrefix(prefix) }.map { String($0.dropFirst(prefix.count).prefix { $0 != "." }) })
   }
 }

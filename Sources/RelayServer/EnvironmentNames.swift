@@ -6,25 +6,23 @@ public enum EnvironmentNames {
   static let prefix = "STILLWIRE_"
 
   /// Every variable that a relay reads.
-  static let known = Set((["config", "secretFile"] + ConfigurationKey.all.keys).map { name(of: $0) })
-    .subtracting(fileKeys.keys)
+  static let known = Set(Setting.all.flatMap(\.variables))
 
-  /// The keys that are set in a configuration file alone, by the variables that they would have.
-  private static let fileKeys: [String: String] = {
-    var keys: [String: String] = [:]
-    for (key, kind) in ConfigurationKey.all where key != "tokens.keys" {
-      if case .objects = kind { keys[name(of: key)] = key }
-    }
-    return keys
-  }()
+  /// The keys that only a configuration file can contain, by the variables that they would have.
+  private static let fileKeys = Dictionary(
+    uniqueKeysWithValues: Setting.all.filter(\.variables.isEmpty).map { (name(of: $0.key), $0.key) })
 
   /// The variable of a key: `limits.sendRate` is `STILLWIRE_LIMITS_SEND_RATE`.
-  static func name(of key: String) -> String {
-    var name = prefix
+  static func name(of key: String) -> String { prefix + words(of: key).joined(separator: "_").uppercased() }
+
+  /// The words of a key, in lower case: `limits.sendRate` is `limits`, `send` and `rate`.
+  static func words(of key: String) -> [String] {
+    var words = [""]
     for character in key {
-      if character == "." { name += "_" } else { name += (character.isUppercase ? "_" : "") + character.uppercased() }
+      if character == "." || character.isUppercase { words.append("") }
+      if character != "." { words[words.count - 1] += character.lowercased() }
     }
-    return name
+    return words
   }
 
   /// One line for each variable that begins with `STILLWIRE_` and sets nothing, with the name that was probably meant.

@@ -1,38 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-import Configuration
 import RelayCore
 import RelayGateways
 import RelayIdentity
 
-/// What an operator sets for pushes to browsers.
+/// The settings of pushes to browsers.
 struct WebPushSettings: Equatable, Sendable {
-  /// Where the private key lies; nil: browsers are not pushed to.
+  /// The file with the private key. Is `nil` if the relay does not push to browsers.
   var keyFile: String?
   var subject: String?
-  /// Whose subscriptions are accepted.
+  /// The push services whose subscriptions the relay accepts.
   var services = PushServices()
   var service = WebPushService()
 
-  init() {}
-
-  init(_ config: ConfigReader) throws(StartupError) {
-    keyFile = config.string(forKey: "webPush.keyFile")
-    subject = config.string(forKey: "webPush.subject")
-    service.caFile = config.string(forKey: "webPush.caFile")
-    for text in config.string(forKey: "webPush.origins")?.split(separator: " ").map(String.init) ?? [] {
-      guard services.allow(text) else {
-        throw StartupError("webPush.origins: \(text) is no host like push.example.org or push.example.org:8443")
-      }
-    }
-    for text in config.string(forKey: "webPush.allowedAddresses")?.split(separator: " ").map(String.init) ?? [] {
-      guard let range = AddressRange(text) else {
-        throw StartupError("webPush.allowedAddresses: \(text) is no address or network like 10.0.0.0/8")
-      }
-      service.allowedAddresses.append(range)
-    }
-  }
-
-  /// nil: there is none. Throws ``StartupError``.
+  /// Reads the key. Returns `nil` if none is configured. Throws ``StartupError``.
   func readKey() throws(StartupError) -> VAPIDKey? {
     guard let keyFile else {
       guard subject == nil else { throw StartupError("webPush.keyFile is missing; stillwire vapid makes one") }

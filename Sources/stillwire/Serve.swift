@@ -12,35 +12,29 @@ struct Serve: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Start the relay.",
     discussion: """
-      Every option can also be set in the environment, --limits-send-rate is STILLWIRE_LIMITS_SEND_RATE, and in a \
-      configuration file: {"limits": {"sendRate": 50}}. The command line wins, then the environment. SIGHUP has \
-      the file, limits, keys and room patterns read again. connections.requestsPerUser, connections.unsentPerUser and \
-      connections.unsent have no option; rooms, apps and texts are keys of the file alone.
+      Each option is also an environment variable, --limits-send-rate is STILLWIRE_LIMITS_SEND_RATE, and a key of the \
+      configuration file: {"limits": {"sendRate": 50}}. The command line wins, then the environment. `stillwire \
+      reference` lists all keys, also those without an option, with their ranges and with those that a reload (SIGHUP) \
+      changes.
 
       Without --secret-file the relay trusts the user name that a client sends (open mode). This is for development: the \
       relay refuses to start so on an address that other machines reach.
       """
   )
 
-  @OptionGroup(title: "Common options")
-  var common: CommonOptions
+  @OptionGroup(title: SettingGroup.common.title) var common: SettingOptions<CommonSettings>
+  @OptionGroup(title: SettingGroup.identity.title) var identity: SettingOptions<TokenSettings>
+  @OptionGroup(title: SettingGroup.network.title) var network: SettingOptions<NetworkSettings>
+  @OptionGroup(title: SettingGroup.operation.title) var operation: SettingOptions<OperationSettings>
+  @OptionGroup(title: SettingGroup.limits.title) var limits: SettingOptions<LimitSettings>
 
-  @OptionGroup(title: "Tokens and keys")
-  var identity: IdentityOptions
-
-  @OptionGroup(title: "Network")
-  var network: NetworkOptions
-
-  @OptionGroup(title: "Operation")
-  var operation: OperationOptions
-
-  @OptionGroup(title: "Limits")
-  var limits: LimitOptions
+  @Flag(help: "Print each setting with its source, or the error, and exit.")
+  var check = false
 
   func run() async throws {
     // A file that must not grow is an error of that write, not the end.
     signal(SIGXFSZ, SIG_IGN)
-    guard !common.check else { return try await report() }
+    guard !check else { return try await report() }
     // From the start: what is not trapped ends the process.
     let hangups = await UnixSignalsSequence(trapping: .sighup)
     let server: Server
@@ -109,7 +103,7 @@ struct Serve: AsyncParsableCommand {
   /// The command line before the environment before the file.
   private func read(_ trace: ConfigurationTrace? = nil) throws -> ServerConfiguration {
     var providers: [any ConfigProvider] = [
-      InMemoryProvider(name: "command line", values: given),
+      InMemoryProvider(name: "command line", values: Self.values(given)),
       KeyMappingProvider(upstream: EnvironmentVariablesProvider()) { $0.prepending(["stillwire"]) },
     ]
     let path = ConfigReader(providers: providers).string(forKey: "config")
@@ -121,11 +115,10 @@ struct Serve: AsyncParsableCommand {
     return try ServerConfiguration(ConfigReader(providers: providers, accessReporter: trace), file: file)
   }
 
-  private var given: [AbsoluteConfigKey: ConfigValue] {
-    var given = common.given
-    for others in [identity.given, network.given, operation.given] { given.merge(others) { $1 } }
-    for (name, value) in limits.given { given["limits.\(name)"] = value }
-    return Self.values(given.compactMapValues { $0 })
+  /// The values of all options on the command line, by the names of their settings.
+  var given: [String: String] {
+    [common.given, identity.given, network.given, operation.given, limits.given]
+      .reduce(into: [:]) { all, given in all.merge(given) { $1 } }
   }
 
   private static func values(_ texts: [String: String]) -> [AbsoluteConfigKey: ConfigValue] {

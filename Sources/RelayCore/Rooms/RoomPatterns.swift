@@ -65,15 +65,15 @@ package struct RoomPatterns: Equatable, Sendable {
 }
 
 extension RoomPolicy {
-  /// How a pattern spells ``hasPreview``.
-  private enum Preview: String, CaseIterable {
+  /// The spelling of ``hasPreview`` in a pattern.
+  package enum Preview: String, CaseIterable {
     case text, none
   }
 
   fileprivate init(_ fields: Fields) throws(RequestError) {
     if let told = try fields.object("history") {
-      if let count = try told.integer("count", 0...1_000_000_000) { history.count = Int(count) }
-      if let age = try told.integer("age", 0...3_153_600_000) { history.age = age == 0 ? nil : .seconds(age) }
+      if let count = try told.integer("count", Self.counts) { history.count = Int(count) }
+      if let age = try told.integer("age", Self.ages) { history.age = age == 0 ? nil : .seconds(age) }
     }
     pushes = try fields.bool("push") ?? isStored
     guard isStored || !pushes else {
@@ -82,7 +82,7 @@ extension RoomPolicy {
     if let preview: Preview = try fields.choice("preview") { hasPreview = preview == .text }
     tellsReceipts = try fields.bool("receipts") ?? tellsReceipts
     if fields.has("can") { can = try fields.rights("can") }
-    memberList = try fields.integer("memberList", 0...10_000).map(Int.init)
-    members = try fields.integer("members", 0...1_000_000).map(Int.init)
+    memberList = try fields.integer("memberList", Self.memberLists).map(Int.init)
+    members = try fields.integer("members", Self.memberCounts).map(Int.init)
   }
 }

@@ -23,6 +23,13 @@ package struct RoomPolicy: Equatable, Sendable {
   /// the standard rights to everybody, and token mode gives them to members.
   package var can: Rights?
 
+  /// The bounds of ``history``, and of its age in seconds.
+  package static let counts: ClosedRange<Int64> = 0...1_000_000_000
+  package static let ages: ClosedRange<Int64> = 0...3_153_600_000
+  /// The bounds of ``memberList`` and ``members``.
+  package static let memberLists: ClosedRange<Int64> = 0...10_000
+  package static let memberCounts: ClosedRange<Int64> = 0...1_000_000
+
   /// Nothing is kept.
   package static let live = RoomPolicy(history: Retention(count: 0), pushes: false)
 

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+import Configuration
+import RelayIdentity
+import RelayJSON
+import RelayProtocol
+
+/// The declaration of one configuration key: its names, type, default and meaning, and the part of
+/// ``ServerConfiguration`` that it sets. ``SettingGroup`` lists all of them.
+///
+/// The parser of the file, `--help`, the reload, the environment and the reference page read this declaration.
+package struct Setting: Sendable {
+  /// The name in the configuration file, with dots between the names of objects: `limits.sendRate`.
+  let key: String
+  /// The name of the option and of a second environment variable, if it differs from the key.
+  let alias: String?
+  let shape: SettingShape
+  /// The default as text.
+  let standard: String
+  /// True if a reload does not apply a new value.
+  let needsRestart: Bool
+  let meaning: String
+  let isInFile: Bool
+  /// Is `nil` if only a configuration file can contain a value.
+  private let setText: (@Sendable (String, inout ServerConfiguration) throws(StartupError) -> Void)?
+  private let setList: (@Sendable ([Fields], inout ServerConfiguration) throws(RequestError) -> Void)?
+  /// Copies the value of the first configuration to the second. Returns false if they are equal.
+  private let copy: @Sendable (ServerConfiguration, inout ServerConfiguration) -> Bool
+  /// True if ``SettingGroup`` gives options to its settings.
+  var groupHasOptions = true
+
+  /// - Parameters:
+  ///   - standard: The default as text. If it is absent, the default is the value of a new ``ServerConfiguration``.
+  ///   - meaning: One or two sentences for an operator.
+  init<Value: Equatable & Sendable>(
+    _ key: String, alias: String? = nil, _ type: SettingType<Value>,
+    _ path: any WritableKeyPath<ServerConfiguration, Value> & Sendable, default standard: String? = nil,
+    needsRestart: Bool = false, _ meaning: String
+  ) {
+    self.key = key
+    self.alias = alias
+    shape = type.shape
+    let text = standard ?? type.text(ServerConfiguration()[keyPath: path])
+    self.standard = text.isEmpty ? "none" : text
+    self.needsRestart = needsRestart
+    self.meaning = meaning
+    isInFile = true
+    if let parse = type.parse {
+      setText = { text, configuration throws(StartupError) in configuration[keyPath: path] = try parse(text, key) }
+    } else {
+      setText = nil
+    }
+    if let parse = type.parseList {
+      setList = { list, configuration throws(RequestError) in configuration[keyPath: path] = try parse(list) }
+    } else {
+      setList = nil
+    }
+    copy = { source, target in
+      guard source[keyPath: path] != target[keyPath: path] else { return false }
+      target[keyPath: path] = source[keyPath: path]
+      return true
+    }
+  }
+
+  init<Value: Equatable & Sendable>(
+    _ key: String, alias: String? = nil, _ type: SettingType<Value>,
+    _ path: any WritableKeyPath<ServerConfiguration, Value?> & Sendable, default standard: String? = nil,
+    needsRestart: Bool = false, _ meaning: String
+  ) {
+    self.init(
+      key, alias: alias, type.optional, path, default: standard, needsRestart: needsRestart, meaning)
+  }
+
+  init(_ limit: Limits.Entry) {
+    let type = SettingType<Double>.number(limit.allowed, isWhole: limit.isWhole, limit.unit)
+    self.init("limits.\(limit.name)", type, \.limits[limit], limit.meaning)
+  }
+
+  /// The path of the configuration file. The command reads it before the other keys.
+  init(fileNamedBy key: String, _ meaning: String) {
+    self.key = key
+    alias = nil
+    shape = .file
+    standard = "none"
+    needsRestart = true
+    self.meaning = meaning
+    isInFile = false
+    setText = { _, _ in }
+    setList = nil
+    copy = { _, _ in false }
+  }
+
+  /// The key by which the command line sets the value.
+  package var name: String { alias ?? key }
+
+  /// The environment variables that set the key: `limits.sendRate` is `STILLWIRE_LIMITS_SEND_RATE`.
+  var variables: [String] {
+    guard setText != nil else { return [] }
+    return [alias, key].compactMap { $0 }.map(EnvironmentNames.name)
+  }
+
+  /// The option of `serve` without its dashes: `limits.sendRate` is `limits-send-rate`.
+  package var option: String? {
+    guard groupHasOptions, setText != nil else { return nil }
+    return EnvironmentNames.words(of: name).joined(separator: "-")
+  }
+
+  /// True if the option has no value, and sets the key to true.
+  package var isSwitch: Bool { if case .flag = shape.form { standard == "false" } else { false } }
+
+  /// The text of `--help`.
+  package var help: String {
+    let notes = isSwitch ? [] : [shape.note, standard == "none" ? nil : "default: \(standard)"].compactMap { $0 }
+    return notes.isEmpty ? meaning : "\(meaning) (\(notes.joined(separator: "; ")))"
+  }
+
+  package var valueName: String { shape.valueName }
+
+  /// Sets what one of the sources contains. Throws ``StartupError`` that names the key.
+  func apply(
+    _ config: ConfigReader, _ file: ConfigurationFile?, to configuration: inout ServerConfiguration
+  ) throws(StartupError) {
+    guard isInFile else { return }
+    if let setText {
+      for name in [alias, key] {
+        guard let name, let text = config.string(forKey: ConfigKey(name)) else { continue }
+        return try setText(text, &configuration)
+      }
+    }
+    guard let setList, let file, let list = file.lists[key] else { return }
+    do {
+      try setList(list, &configuration)
+    } catch {
+      throw file.failure(error)
+    }
+  }
+
+  /// Copies the value of a running server, if a new value needs a restart. Returns false if the values are equal.
+  func keep(of running: ServerConfiguration, in configuration: inout ServerConfiguration) -> Bool {
+    needsRestart && copy(running, &configuration)
+  }
+}

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+import Logging
+import RelayHub
+import RelayIdentity
+import RelayProtocol
+import RelayStore
+
+/// The settings of the service itself. Each of these groups has options.
+extension SettingGroup {
+  package static let common = SettingGroup(
+    "Common options",
+    [
+      Setting("port", .whole(0...65_535), \.port, needsRestart: true, "Port to listen on. 0 selects any free port."),
+      Setting("data", .folder, \.dataFolder, needsRestart: true, "Folder of the database."),
+      Setting(
+        "tokens.secretFile", alias: "secretFile", .file, \.identity.secretFile,
+        "File with a shared secret for tokens (HS256). With a secret, clients need tokens."),
+      Setting("address", .text, \.address, needsRestart: true, "Address to listen on."),
+      Setting("web", .folder, \.webFolder, default: "no page", needsRestart: true, "Folder of the page."),
+      Setting(
+        "origins", .texts, \.origins, default: "the relay's own", needsRestart: true,
+        "Origins of the web pages that may use the relay."),
+      Setting(fileNamedBy: "config", "Configuration file, JSON."),
+      Setting("logLevel", .choice, \.logLevel, needsRestart: true, "Lowest level of the lines in the log."),
+    ])
+
+  package static let identity = SettingGroup(
+    "Tokens and keys",
+    note: """
+      A reload reads the files of these keys and of `tokens.secretFile` again. A change between open mode and tokens needs
+      a restart. The relay is in open mode if no file and no key is set.
+      """,
+    [
+      Setting(
+        "tokens.keys",
+        .objects(
+          [
+            SettingMember("algorithm", .choice(TokenAlgorithm.self), default: "required", "Algorithm of the key."),
+            SettingMember("kid", .text, "Id of the key in tokens."),
+            SettingMember(
+              "file", .file, default: "required", "File with a secret for HS256, else with a public key as PEM."),
+          ],
+          parse: { text, _ throws(StartupError) in
+            var keys: [TokenKeySource] = []
+            for item in text.split(separator: " ") { keys.append(try TokenKeySource(String(item))) }
+            return keys
+          },
+          { list throws(RequestError) in
+            var keys: [TokenKeySource] = []
+            for fields in list { keys.append(try TokenKeySource(fields)) }
+            return keys
+          }), \.identity.keys,
+        "Keys for tokens. The option takes ALGORITHM:KID:FILE for each key: HS256 with a secret; ES256, RS256 or EdDSA "
+          + "with a public key as PEM. KID may be empty."),
+      Setting(
+        "tokens.jwksFile", .file, \.identity.keySetFile, "JWK Set. The relay reads it again when it changes."),
+      Setting("tokens.audience", .text, \.identity.audience, "Value that `aud` of a token must be or contain."),
+      Setting("tokens.issuer", .text, \.identity.issuer, "Value that `iss` of a token must be."),
+      Setting("tokens.requireExpiry", .flag, \.identity.requiresExpiry, "Refuse tokens without `exp`."),
+      Setting(
+        "tokens.maxLifetime", .seconds(60...3_153_600_000, isWhole: true), \.identity.maxLifetime,
+        "Maximum time from now to `exp` of a token. The relay refuses a longer one."),
+      Setting(
+        "tokens.grace", .seconds(0...86_400), \.identity.grace, "Time for which a session outlives its token."),
+      Setting(
+        "apiKeysFile", .file, \.identity.apiKeysFile, "File with the keys of backends. See `stillwire api-key`."),
+    ])
+
+  package static let network = SettingGroup(
+    "Network",
+    [
+      Setting(
+        "openToNetwork", .flag, \.isOpenToNetwork, needsRestart: true,
+        "Allow open mode on an address that other machines reach."),
+      Setting(
+        "hosts", .list(of: "a host name, such as relay.example.org; a port is not part of it", hostName, text: { $0 }),
+        \.hosts, needsRestart: true,
+        "Names of the relay that `Host` of a request may have. In open mode the relay answers no other names but "
+          + "localhost; with tokens and without this list it answers any name."),
+      Setting(
+        "trustedProxies",
+        .list(of: networkNoun, { ConnectionLimits.isNetwork($0) ? $0 : nil }, text: { $0 }),
+        \.connections.trustedProxies,
+        needsRestart: true, "Networks whose `X-Forwarded-For` names the client's address."),
+      Setting(
+        "connections.most", .whole(1...1_000_000).checked(againstOpenFiles), \.connections.most,
+        default: "the limit of open files", needsRestart: true,
+        "Maximum number of connections. The relay answers another one with 503."),
+      Setting(
+        "connections.perAddress", .whole(0...1_000_000), \.connections.perAddress, needsRestart: true,
+        "Maximum number of connections from an IPv4 address or an IPv6 /64. The relay answers another one with 429. "
+          + "0 lifts the limit."),
+      Setting(
+        "presence.grace", .seconds(0...3_600), \.presenceGrace,
+        "Time for which a user whose connection is lost is still online."),
+    ])
+
+  /// Bounds on HTTP requests.
+  static let requests = SettingGroup(
+    "HTTP requests",
+    note: """
+      These keys limit the HTTP requests in progress and the memory that they use. They protect the relay from clients
+      that do not read the answers. 0 lifts a limit.
+      """, hasOptions: false,
+    [
+      Setting(
+        "connections.requestsPerUser", .whole(0...1_000_000), \.connections.requestsPerUser, needsRestart: true,
+        "Maximum number of requests in progress of a user. The relay answers another one with 429."),
+      Setting(
+        "connections.unsentPerUser", .whole(0...1_099_511_627_776, .bytes), \.connections.unsentPerUser,
+        needsRestart: true,
+        "Maximum size of the bodies and unread answers of these requests. Above it the relay answers with 429."),
+      Setting(
+        "connections.unsent", .whole(0...1_099_511_627_776, .bytes), \.connections.unsent, needsRestart: true,
+        "Maximum size of the bodies and unread answers of all requests, with those of API keys. Above it the relay "
+          + "answers with 503."),
+    ])
+
+  package static let operation = SettingGroup(
+    "Operation",
+    [
+      Setting(
+        "store.synchronous", .choice, \.synchronous, needsRestart: true,
+        "Point at which a message counts as stored. `normal` survives a crash, but not a loss of power."),
+      Setting(
+        "simulatedPhones", .flag, \.takesSimulators, default: "true in open mode, else false",
+        "Accept devices of the platform `simulator`."),
+      Setting(
+        "metrics.open", .flag, \.isMetricsOpen,
+        "Serve `/metrics`, and the details of `/ready`, to everybody. Otherwise they need an API key."),
+      Setting(
+        "drain.delay", .seconds(0...3_600), \.drainDelay,
+        default: "0 on loopback, else \(Server.defaultDrainDelay.seconds.short)", needsRestart: true,
+        "Time for which `/ready` answers 503 before draining starts."),
+    ])
+
+  package static let limits = SettingGroup(
+    "Limits", note: "0 lifts a limit, if the range of the limit begins at 0.", Limits.entries.map { Setting($0) })
+
+  static let networkNoun = "an address or a network, such as 10.0.0.0/8"
+
+  @Sendable private static func hostName(_ text: String) -> String? {
+    let isName = text.utf8.allSatisfy { byte in
+      "-_.".utf8.contains(byte) || (48...57).contains(byte) || (65...90).contains(byte) || (97...122).contains(byte)
+    }
+    return (1...253).contains(text.utf8.count) && isName ? text : nil
+  }
+
+  @Sendable private static func againstOpenFiles(_ number: Int, _ key: String) throws(StartupError) {
+    let possible = ConnectionLimits.possible
+    guard number <= possible else {
+      throw StartupError("\(key) is \(number), but the limit of open files allows \(possible): raise ulimit -n")
+    }
+  }
+}

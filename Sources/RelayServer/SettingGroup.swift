@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayProtocol
+
+/// Settings that `--help` and the reference page show together.
+package struct SettingGroup: Sendable {
+  package let title: String
+  /// The note above the table of the reference page.
+  let note: String?
+  package let settings: [Setting]
+
+  init(_ title: String, note: String? = nil, hasOptions: Bool = true, _ settings: [Setting]) {
+    self.title = title
+    self.note = note
+    self.settings = settings.map { setting in
+      var setting = setting
+      setting.groupHasOptions = hasOptions
+      return setting
+    }
+  }
+
+  /// Every key of the configuration, in the order of the reference page.
+  package static let all = [common, identity, network, requests, operation, limits, rooms, apps, apple, webPush]
+}
+
+extension Setting {
+  static let all = SettingGroup.all.flatMap(\.settings)
+}
+
+extension SettingShape {
+  /// The forms of all keys of a configuration file.
+  static let ofFile = Dictionary(uniqueKeysWithValues: Setting.all.filter(\.isInFile).map { ($0.key, $0.shape) })
+}

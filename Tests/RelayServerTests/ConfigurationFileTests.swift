@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayCore
+import RelayIdentity
+import RelayPush
+import Testing
+
+@testable import RelayServer
+
+@Suite struct ConfigurationFileTests {
+  private static func file(_ text: String) throws(StartupError) -> ConfigurationFile {
+    try ConfigurationFile(Array(text.utf8), path: "/etc/relay.json")
+  }
+
+  @Test(arguments: [
+    (#"{"address":5}"#, "/address: must be a string"),
+    (#"{"logLevel":true}"#, "/logLevel: must be a string"),
+    (#"{"data":1}"#, "/data: must be a string"),
+    (#"{"data":""}"#, "/data: must not be empty"),
+    (#"{"port":"80"}"#, "/port: must be a number"),
+    (#"{"port":null}"#, "/port: must be a number"),
+    (#"{"limits":{"history":[]}}"#, "/limits/history: must be a number"),
+    (#"{"openToNetwork":1}"#, "/openToNetwork: must be true or false"),
+    (#"{"hosts":"a"}"#, "/hosts: must be a list of strings"),
+    (#"{"hosts":["a","b c"]}"#, "/hosts/1: must be a string without spaces"),
+    (#"{"rooms":{}}"#, "/rooms: must be a list of objects"),
+    (#"{"rooms":[1]}"#, "/rooms/0: must be an object"),
+    (#"{"rooms":[{"history":{"count":true}}]}"#, "/rooms/0/history/count: must be a number"),
+    (#"{"limits":5}"#, "/limits: must be an object"),
+    (#"{"prot":1}"#, "/prot: is not known here; did you mean port?"),
+    (#"{"config":"a"}"#, "/config: is not known here"),
+    (#"{"secretFile":"a"}"#, "/secretFile: is not known here"),
+    (#"{"limits":{"sendrate":1}}"#, "/limits/sendrate: is not known here; did you mean sendRate?"),
+    (
+      #"{"apps":[{"credential":{"keyfile":"a"}}]}"#,
+      "/apps/0/credential/keyfile: is not known here; did you mean keyFile?"
+    ),
+  ])
+  func `a file with a wrong type or an unknown key is an error with its position`(text: String, message: String) {
+    let error = startupError { () throws(StartupError) in _ = try Self.file(text) }
+    #expect(error == "/etc/relay.json: \(message)")
+  }
+
+  @Test(arguments: [
+    (#"{"rooms":[{"push":true}]}"#, "/rooms/0/match: match is missing"),
+    (#"{"rooms":[{"match":"a","history":{"age":-1}}]}"#, "/rooms/0/history/age: age must be from 0 to 3153600000"),
+    (
+      #"{"apps":[{"app":"a","environment":"moon"}]}"#,
+      "/apps/0/environment: environment must be one of production, sandbox"
+    ),
+    (#"{"texts":[{"language":"de_AT"}]}"#, "/texts/0/language: language is not a language tag, such as pt-BR"),
+    (#"{"tokens":{"keys":[{"file":"a"}]}}"#, "/tokens/keys/0/algorithm: algorithm is missing"),
+  ])
+  func `a wrong object of a list is an error with its position`(text: String, message: String) throws {
+    let file = try Self.file(text)
+    let error = startupError { () throws(StartupError) in _ = try ServerConfiguration.read([:], file: file) }
+    #expect(error == "/etc/relay.json: \(message)")
+  }
+
+  @Test func `each list of objects accepts all of its members`() throws {
+    let file = try Self.file(
+      """
+      {
+        "tokens": {"keys": [{"algorithm": "HS256", "kid": "a", "file": "secret"}]},
+        "rooms": [{
+          "match": "a*", "history": {"count": 5, "age": 60}, "push": true, "preview": "none", "receipts": true,
+          "memberList": 1, "members": 2, "can": ["join"]
+        }],
+        "apps": [{
+          "app": "a", "topics": ["a"], "environment": "sandbox", "entitlements": ["voip"], "ringtone": "ring.caf",
+          "credential": {"keyFile": "a.p8", "keyID": "k", "team": "t"},
+          "gateway": {"url": "https://a.example/", "secretFile": "s"}
+        }],
+        "texts": [{"language": "de", "missedCall": "Verpasster Anruf", "messages": "%@ Nachrichten"}]
+      }
+      """)
+    let configuration = try ServerConfiguration.read([:], file: file)
+    #expect(configuration.identity.keys.map(\.path) == ["/etc/secret"])
+    #expect(configuration.rooms.patterns.first?.policy.members == 2)
+    #expect(configuration.apps["a"]?.credential?.keyFile == "/etc/a.p8")
+    #expect(configuration.pushTexts != .init())
+  }
+}

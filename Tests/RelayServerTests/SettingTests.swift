@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+import Configuration
+import Logging
+import RelayGateways
+import RelayHub
+import RelayIdentity
+import RelayProtocol
+import RelayStore
+import Testing
+
+@testable import RelayServer
+
+@Suite struct SettingTests {
+  static let good: [(key: String, text: String, isSet: @Sendable (ServerConfiguration) -> Bool)] = [
+    ("address", "::1", { $0.address == "::1" }),
+    ("web", "pages", { $0.webFolder == "pages" }),
+    ("port", "0", { $0.port == 0 }),
+    ("port", "65535", { $0.port == 65_535 }),
+    ("logLevel", "debug", { $0.logLevel == .debug }),
+    ("store.synchronous", "normal", { $0.synchronous == .normal }),
+    ("metrics.open", "true", { $0.isMetricsOpen }),
+    ("simulatedPhones", "false", { $0.takesSimulators == false }),
+    ("presence.grace", "0.5", { $0.presenceGrace == .milliseconds(500) }),
+    ("drain.delay", "0", { $0.drainDelay == .zero }),
+    ("tokens.maxLifetime", "60", { $0.identity.maxLifetime == .seconds(60) }),
+    ("connections.unsent", "1099511627776", { $0.connections.unsent == 1 << 40 }),
+    ("origins", "https://a.example  https://b.example", { $0.origins == ["https://a.example", "https://b.example"] }),
+    ("origins", "", { $0.origins.isEmpty }),
+    ("trustedProxies", "::1 10.0.0.0/8", { $0.connections.trustedProxies == ["::1", "10.0.0.0/8"] }),
+    ("webPush.allowedAddresses", "10.0.0.0/8", { $0.webPush.service.allowedAddresses.count == 1 }),
+    ("webPush.origins", "push.example.org", { $0.webPush.services != .init() }),
+    ("tokens.keys", "HS256:a:secret ES256::key", { $0.identity.keys.map(\.path) == ["secret", "key"] }),
+    ("limits.history", "10000", { $0.limits.history == 10_000 }),
+    ("limits.heartbeat", "0.1", { $0.limits.heartbeat == 0.1 }),
+    ("secretFile", "a", { $0.identity.secretFile == "a" }),
+    ("tokens.secretFile", "a", { $0.identity.secretFile == "a" }),
+  ]
+
+  @Test(arguments: good.indices)
+  func `a value of each type sets its part of the configuration`(index: Int) throws {
+    let (key, text, isSet) = Self.good[index]
+    #expect(isSet(try ServerConfiguration.read([key: text])), "\(key) = \(text)")
+  }
+
+  @Test func `the short name of the secret wins`() throws {
+    let configuration = try ServerConfiguration.read(["secretFile": "short", "tokens.secretFile": "long"])
+    #expect(configuration.identity.secretFile == "short")
+  }
+
+  @Test(arguments: [
+    ("port", "65536", "port must be a whole number from 0 to 65535, not 65536"),
+    ("port", "-1", "port must be a whole number from 0 to 65535, not -1"),
+    ("port", "80.5", "port must be a whole number from 0 to 65535, not 80.5"),
+    ("port", "", "port must be a whole number from 0 to 65535, not "),
+    ("presence.grace", "soon", "presence.grace must be a number from 0 to 3600, not soon"),
+    ("presence.grace", "nan", "presence.grace must be a number from 0 to 3600, not nan"),
+    ("presence.grace", "inf", "presence.grace must be a number from 0 to 3600, not inf"),
+    ("tokens.maxLifetime", "59", "tokens.maxLifetime must be a whole number from 60 to 3153600000, not 59"),
+    ("tokens.maxLifetime", "60.5", "tokens.maxLifetime must be a whole number from 60 to 3153600000, not 60.5"),
+    ("limits.heartbeat", "0", "limits.heartbeat must be a number from 0.1 to 3600, not 0"),
+    ("limits.sendRate", "1e7", "limits.sendRate must be a number from 0 to 1000000, not 1e7"),
+    ("limits.history", "0", "limits.history must be a whole number from 1 to 10000, not 0"),
+    ("metrics.open", "1", "metrics.open must be true or false, not 1"),
+    ("store.synchronous", "Full", "store.synchronous must be full or normal, not Full"),
+    (
+      "logLevel", "loud",
+      "logLevel must be one of trace, debug, info, notice, warning, error, critical, not loud"
+    ),
+    (
+      "hosts", "a.example b:80",
+      "hosts: b:80 is not a host name, such as relay.example.org; a port is not part of it"
+    ),
+    ("trustedProxies", "10.0.0.0/33", "trustedProxies: 10.0.0.0/33 is not an address or a network, such as 10.0.0.0/8"),
+    (
+      "webPush.allowedAddresses", "here",
+      "webPush.allowedAddresses: here is not an address or a network, such as 10.0.0.0/8"
+    ),
+    (
+      "webPush.origins", "https://a.example",
+      "webPush.origins: https://a.example is not a host, such as push.example.org or push.example.org:8443"
+    ),
+    ("tokens.keys", "a", "tokens.keys: a is not ALGORITHM:KID:FILE with one of HS256, ES256, RS256, EdDSA"),
+  ])
+  func `a wrong value is an error that names the key and the bounds`(key: String, text: String, message: String) {
+    #expect(startupError { () throws(StartupError) in _ = try ServerConfiguration.read([key: text]) } == message)
+  }
+
+  @Test func `more connections than open files is an error`() {
+    let message = startupError { () throws(StartupError) in
+      _ = try ServerConfiguration.read(["connections.most": "1000000"])
+    }
+    // A machine with a high limit accepts the number.
+    #expect(message?.hasSuffix("raise ulimit -n") ?? true)
+  }
+
+  @Test func `names are unique`() {
+    for names in [
+      Setting.all.map(\.key), Setting.all.compactMap(\.option), Setting.all.flatMap(\.variables),
+    ] {
+      #expect(Set(names).count == names.count)
+    }
+  }
+
+  @Test func `each default is inside the bounds of its type`() throws {
+    let start = ServerConfiguration()
+    for setting in Setting.all where setting.isInFile {
+      switch setting.shape.form {
+      case .number, .flag: break
+      case .text, .path, .texts, .objects: continue
+      }
+      let text = String(setting.standard.prefix { $0 != "," })
+      guard Double(text) != nil || Bool(text) != nil else { continue }
+      var configuration = try ServerConfiguration.read([setting.key: text])
+      #expect(configuration.keep(fixedOf: start).isEmpty, "\(setting.key)")
+    }
+  }
+
+  @Test func `each environment variable sets its key`() throws {
+    for setting in Setting.all {
+      let names = setting.alias.map { [$0, setting.key] } ?? [setting.key]
+      for (variable, name) in zip(setting.variables, names) {
+        let provider = KeyMappingProvider(
+          upstream: EnvironmentVariablesProvider(environmentVariables: [variable: "text"])
+        ) { $0.prepending(["stillwire"]) }
+        #expect(ConfigReader(provider: provider).string(forKey: ConfigKey(name)) == "text", "\(variable)")
+      }
+    }
+  }
+}
