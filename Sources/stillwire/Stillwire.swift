@@ -10,7 +10,7 @@ struct Stillwire: AsyncParsableCommand {
     version: stillwireVersion,
     subcommands: [
       Serve.self, Token.self, APIKey.self, VAPID.self, Lint.self, PushCommands.self,
-      DocumentCommand.self,
+      DocumentCommand.self, Reference.self,
     ]
   )
 }

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The reference page of the configuration, in Markdown: `deploy/configuration.md`. ``SettingGroup`` declares its content.
+package enum ConfigurationReference {
+  package static var page: String { ([introduction] + SettingGroup.all.map(section)).joined(separator: "\n\n") + "\n" }
+
+  private static let introduction = """
+    # Configuration reference
+
+    For operators of a relay. This page lists every configuration key with its type, range, unit, default and meaning.
+    `stillwire reference` prints this page from the declarations in `Sources/RelayServer`.
+
+    The relay takes the value of a key from the first of these sources that has one:
+
+    1. the option of `stillwire serve`
+    2. the environment variable
+    3. the configuration file, which `--config` or `STILLWIRE_CONFIG` names
+
+    The configuration file is one JSON object. A dot in a key separates the names of nested objects:
+
+    ```json
+    {
+      "port": 8080, "data": "/var/lib/stillwire", "origins": ["https://app.example.org"],
+      "tokens": {"secretFile": "secret"}, "limits": {"sendRate": 20, "history": 100}
+    }
+    ```
+
+    - The file contains numbers, `true` and `false` as JSON values, and lists as JSON arrays. Options and variables
+      separate the items of a list with spaces.
+    - In the file, paths are relative to the file.
+    - An option without a value, such as `--metrics-open`, sets its key to `true`.
+    - The relay refuses a file with comments, unknown keys or wrong types, and names the position of the error.
+    - `stillwire serve --check` prints each setting with its source, or the error.
+
+    The column “change” describes a new value. With “reload” the relay applies it at a reload (SIGHUP,
+    `systemctl reload stillwire`). With “restart” a reload logs a warning, and only a restart applies it.
+    """
+
+  private static func section(_ group: SettingGroup) -> String {
+    let settings = table(
+      ["key", "option", "variable", "type", "default", "change", "meaning"], group.settings.map(row))
+    let members = group.settings.compactMap { setting in
+      guard case .objects(let members) = setting.shape.form else { return String?.none }
+      let rows = members.map { ["`\($0.name)`", $0.shape.type, $0.standard, $0.meaning] }
+      return "Members of an object in `\(setting.key)`:\n\n"
+        + table(["member", "type", "default", "meaning"], rows)
+    }
+    return (["## \(group.title)", group.note, settings].compactMap { $0 } + members).joined(separator: "\n\n")
+  }
+
+  private static func row(_ setting: Setting) -> [String] {
+    [
+      setting.isInFile ? "`\(setting.key)`" : "-", setting.option.map { "`--\($0)`" } ?? "-",
+      setting.variables.isEmpty ? "-" : setting.variables.map { "`\($0)`" }.joined(separator: ", "),
+      setting.shape.type, setting.standard, setting.needsRestart ? "restart" : "reload", setting.meaning,
+    ]
+  }
+
+  private static func table(_ head: [String], _ rows: [[String]]) -> String {
+    ([head, head.map { _ in "---" }] + rows).map { "| \($0.joined(separator: " | ")) |" }.joined(separator: "\n")
+  }
+}
