@@ -18,13 +18,10 @@ help: ## list the targets
 run: ## build the release, start it with the page, print its address
 	deploy/install-packages build
 	swift build -c release --product stillwire
-	$(MAKE) docs CONFIGURATION=release
 	.build/release/stillwire serve --port $(PORT) --data data --web web
 
-docs: ## generate the documentation that the relay serves at /docs: CONFIGURATION=release
-	deploy/install-packages build
-	swift build -c $(or $(CONFIGURATION),debug) --product stillwire-docs
-	.build/$(or $(CONFIGURATION),debug)/stillwire-docs . web/docs
+docs: $(VENV)/site ## build the documentation that the relay serves at /docs
+	$(PYTHON) site/build.py
 
 build: ## build the program and all Swift tests for debugging
 	deploy/install-packages test
@@ -78,6 +75,7 @@ test-stress: build $(VENV)/done ## play seeded scenarios over raw sockets, many 
 
 test-browser: build $(VENV)/done ## test the page, the room watcher and the documentation in a browser
 	$(MAKE) docs
+	$(PYTEST) Tests/Site
 	$(PYTEST) $(BESIDE) 2 Tests/Browser
 
 test-clients: build $(VENV)/done ## test the clients: one specification for all, and the parts of each
@@ -101,6 +99,12 @@ $(VENV)/done: Tests/requirements.txt
 	$(PYTHON) -m pip install --quiet --disable-pip-version-check -r Tests/requirements.txt
 	touch $@
 
+$(VENV)/site: site/requirements.txt
+	deploy/install-packages docs
+	python3 -m venv $(VENV)
+	$(PYTHON) -m pip install --quiet --disable-pip-version-check -r site/requirements.txt
+	touch $@
+
 C_SOURCES = Sources/CRelay/*.c Sources/CRelay/*.h Sources/CRelay/*.cpp Sources/CRelay/include/*.h \
   Sources/CLoad/*.c Sources/CLoad/*.h Sources/CLoad/include/*.h \
   Tests/CRelayTests/*.c Tests/CRelayTests/*.h Tests/CLoadTests/*.c Tests/Fuzz/*.c Tests/Fuzz/*.h
@@ -115,4 +119,4 @@ lint: ## check the format of all sources
 	clang-format --dry-run -Werror $(C_SOURCES)
 
 clean: ## delete the build
-	rm -rf .build web/docs
+	rm -rf .build web/site

@@ -24,7 +24,6 @@ let package = Package(
     .executable(name: "stillwire", targets: ["stillwire"]),
     .executable(name: "stillwire-bench", targets: ["StillwireBench"]),
     .executable(name: "stillwire-simulator", targets: ["simulator"]),
-    .executable(name: "stillwire-docs", targets: ["docs"]),
     .library(name: "StillwireClient", targets: ["StillwireClient", "StillwireApple"]),
   ],
   dependencies: [
@@ -47,11 +46,6 @@ let package = Package(
       name: "CLibWebSockets",
       pkgConfig: "libwebsockets",
       providers: [.apt(["libwebsockets-dev", "libuv1-dev"])]
-    ),
-    .systemLibrary(
-      name: "CLibCMark",
-      pkgConfig: "libcmark-gfm",
-      providers: [.apt(["libcmark-gfm-dev", "libcmark-gfm-extensions-dev"])]
     ),
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
     .target(
@@ -222,8 +216,6 @@ let package = Package(
       ],
       swiftSettings: swift
     ),
-    // Makes the documentation site. Of all other targets it needs none, so that it is built in a moment.
-    .executableTarget(name: "docs", dependencies: ["CLibCMark"], exclude: ["docs.css"], swiftSettings: swift),
     // The program that plays commands of Tests/Conformance to the Swift client.
     .executableTarget(
       name: "ConformanceDriver", dependencies: ["RelayJSON", "StillwireClient"], path: "Tests/Apps/SwiftDriver",
@@ -248,7 +240,6 @@ let package = Package(
       exclude: ["StandIns"],
       swiftSettings: swift
     ),
-    .testTarget(name: "DocsTests", dependencies: ["docs"], swiftSettings: swift),
     .testTarget(name: "RelayHubTests", dependencies: ["RelayHub", "RelayProtocol"], swiftSettings: swift),
     // Random numbers that tests can repeat.
     .target(name: "SeededRandom", dependencies: ["RelayJSON"], path: "Tests/SeededRandom", swiftSettings: swift),

@@ -5,7 +5,7 @@ package import RelayHub
 package import RelayIdentity
 
 /// The files of the page and of the documentation, read and compressed once at start: nothing on the hub's thread waits
-/// for a disk.
+/// for a disk. `make docs` writes the documentation to the folder `site`, and the relay serves it at `/docs/`.
 package struct Site: Sendable {
   private struct File {
     let type: String
@@ -38,7 +38,7 @@ package struct Site: Sendable {
     let names = FileManager.default.enumerator(atPath: root.path)?.compactMap { $0 as? String } ?? []
     var total = 0
     for name in names {
-      guard let type = Self.types[(name as NSString).pathExtension] else { continue }
+      guard let path = Self.path(of: name), let type = Self.types[(name as NSString).pathExtension] else { continue }
       guard let data = FileManager.default.contents(atPath: root.appendingPathComponent(name).path) else {
         throw StartupError("the file \(name) of the web folder cannot be read")
       }
@@ -46,9 +46,15 @@ package struct Site: Sendable {
       guard total <= Self.mostBytes else { throw StartupError("the web folder \(folder) is over 16 MiB") }
       let bytes = [UInt8](data)
       let file = File(type: type, plain: Form(bytes), gzip: ContentCoding.gzip(bytes).map(Form.init))
-      files["/" + name] = file
-      if ("/" + name).hasSuffix("/index.html") { files["/" + name.dropLast("index.html".count)] = file }
+      files[path] = file
+      if path.hasSuffix("/index.html") { files[String(path.dropLast("index.html".count))] = file }
     }
+  }
+
+  /// The path at which the relay serves a file of the folder. It is `nil` for the sources of the documentation.
+  private static func path(of name: String) -> String? {
+    if name.hasPrefix("docs/") { return nil }
+    return name.hasPrefix("site/") ? "/docs/" + name.dropFirst("site/".count) : "/" + name
   }
 
   package static let mostBytes = 16 << 20
@@ -66,7 +72,9 @@ package struct Site: Sendable {
 
   /// nil when there is no such file.
   package func response(to request: HTTPRequest) -> HTTPResponse? {
-    guard let file = files[request.path] else { return redirection(from: request.path) }
+    guard let file = files[request.path] else {
+      return redirection(from: request.path) ?? missingDocumentation(at: request.path)
+    }
     let gzip = ContentCoding.takesGzip(request.acceptEncoding) ? file.gzip : nil
     let form = gzip ?? file.plain
     var headers = [
@@ -77,6 +85,18 @@ package struct Site: Sendable {
     if request.knows(form.tag) { return HTTPResponse(status: 304, headers: headers) }
     if gzip != nil { headers.append((name: "Content-Encoding", value: "gzip")) }
     return HTTPResponse(status: 200, headers: headers, body: form.bytes)
+  }
+
+  /// Explains how to build the documentation, if the folder has a page but no documentation.
+  private func missingDocumentation(at path: String) -> HTTPResponse? {
+    guard !files.isEmpty, files["/docs/"] == nil, path == "/docs" || path.hasPrefix("/docs/") else { return nil }
+    let text = """
+      The documentation is not built. Run `make docs` in the checkout, which writes it to `web/site`,
+      and start the relay again. The sources are in `web/docs`.
+
+      """
+    let headers = [("Content-Type", "text/plain; charset=utf-8"), ("Cache-Control", "no-cache")]
+    return HTTPResponse(status: 404, headers: headers.map { (name: $0.0, value: $0.1) }, body: [UInt8](text.utf8))
   }
 
   /// From a folder's name to the folder, from where its page's links count. Without a path before it, as a proxy may have

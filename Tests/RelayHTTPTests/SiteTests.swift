@@ -38,14 +38,24 @@ import Testing
     #expect(try site().response(to: request(path)) == nil)
   }
 
-  @Test func `documentation that was not made is not there`() throws {
-    let site = try WebFolder(["index.html": "page"]).site()
-    for path in ["/docs", "/docs/"] { #expect(site.response(to: request(path)) == nil) }
+  @Test func `without documentation the relay explains how to build it`() throws {
+    let site = try WebFolder(["index.html": "page", "docs/index.md": "source"]).site()
+    for path in ["/docs", "/docs/", "/docs/reference/protocol/"] {
+      let response = try #require(site.response(to: request(path)))
+      #expect(response.status == 404)
+      #expect(String(decoding: response.body, as: UTF8.self).contains("make docs"))
+    }
+    #expect(Site().response(to: request("/docs/")) == nil)
+  }
+
+  @Test func `the sources of the documentation are not served`() throws {
+    let site = try WebFolder(["index.html": "page", "docs/a.png": "source", "site/index.html": "built"]).site()
+    for path in ["/docs/a.png", "/site/", "/site/index.html"] { #expect(site.response(to: request(path)) == nil) }
   }
 
   private func site() throws -> Site {
     try WebFolder([
-      "index.html": "page", "docs/index.html": "documentation", "docs/a/b.html": "deep", "other/c.txt": "",
+      "index.html": "page", "site/index.html": "documentation", "site/a/b.html": "deep", "other/c.txt": "",
     ]).site()
   }
 

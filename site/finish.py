@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Prepares the HTML of MkDocs for the relay, and checks it.
+
+The relay's Content-Security-Policy allows no script and no style inside of a page: scripts move to files. Links to what
+the relay serves beside the documentation (`relay:openapi.json`) become relative, because a proxy may serve the relay
+below any path.
+"""
+
+import hashlib
+import re
+from pathlib import Path
+
+_SCRIPT = re.compile(r"<script>(.*?)</script>", re.DOTALL)
+#: The first cell of a row in the tables of mkdocs-owl-api: the name of a property.
+_PROPERTY = re.compile(r'<td>(<span class="techdocs-owl-api-prop">.*?)</td>', re.DOTALL)
+_PARAGRAPH = re.compile(r"<p>(.*?)</p>", re.DOTALL)
+#: The begin of a line that is a list, a table or a code block to GitHub. Python-Markdown wants an empty line before it.
+_BLOCK = re.compile(r"\n(?:[-*] |\d+\. |\||```)")
+
+
+def finish(output: Path) -> list[str]:
+    """Changes all pages, and returns the faults that it finds."""
+    faults = []
+    # The relay has its own answer for unknown paths, and the sitemap needs the address of the site.
+    for name in ("404.html", "sitemap.xml", "sitemap.xml.gz"):
+        (output / name).unlink(missing_ok=True)
+    for file in sorted(output.rglob("*.html")):
+        name = str(file.relative_to(output))
+        root = "../" * name.count("/")
+        text = _SCRIPT.sub(lambda found: _script(output, root, found[1]), file.read_text())
+        text = _PROPERTY.sub(r'<th scope="row">\1</th>', text)
+        text = text.replace('href="relay:', f'href="{root}../')
+        for paragraph in _PARAGRAPH.finditer(text):
+            if found := _BLOCK.search(paragraph[1]):
+                line = paragraph[1][found.start() :].strip().splitlines()[0]
+                faults.append(f"{name}: an empty line is missing before “{line}”")
+        file.write_text(text)
+    return faults
+
+
+def _script(output: Path, root: str, code: str) -> str:
+    name = f"assets/{hashlib.sha256(code.encode()).hexdigest()[:16]}.js"
+    (output / name).write_text(code)
+    return f'<script src="{root}{name}"></script>'
