@@ -7,68 +7,50 @@ import RelayServer
 /// swift-argument-parser 1.8.2 finds the options of a type as the children of its mirror, and offers no other way to
 /// declare options that are not properties. So the mirror of this type has a child for each setting.
 struct SettingOptions<Source: SettingSource>: ParsableArguments, CustomReflectable {
-  private enum Declared {
-    case option(Option<String?>)
-    case flag(Flag<Bool>)
-  }
-
-  private var declared: [(setting: Setting, argument: Declared)] = []
+  /// By the names of the settings.
+  private var options: [String: Option<String?>] = [:]
+  private var flags: [String: Flag<Bool>] = [:]
 
   init() {
     for setting in Source.group.settings {
-      guard let name = setting.option else { continue }
-      let help = ArgumentHelp(stringLiteral: setting.help)
-      let argument: Declared =
-        if setting.isSwitch {
-          .flag(Flag(wrappedValue: false, name: .customLong(name), help: help))
-        } else {
-          .option(Option(name: .customLong(name), help: ArgumentHelp(setting.help, valueName: setting.valueName)))
-        }
-      declared.append((setting, argument))
+      guard let option = setting.option else { continue }
+      let name = NameSpecification.customLong(option)
+      let help = ArgumentHelp(setting.help, valueName: setting.valueName)
+      if setting.isSwitch {
+        flags[setting.name] = Flag(wrappedValue: false, name: name, help: help)
+      } else {
+        options[setting.name] = Option(name: name, help: help)
+      }
     }
   }
 
   init(from decoder: any Decoder) throws {
     self.init()
     let container = try decoder.container(keyedBy: Key.self)
-    for index in declared.indices {
-      let key = Key(stringValue: declared[index].setting.name)
-      declared[index].argument =
-        switch declared[index].argument {
-        case .option: .option(try container.decode(Option<String?>.self, forKey: key))
-        case .flag: .flag(try container.decode(Flag<Bool>.self, forKey: key))
-        }
-    }
+    for name in options.keys { options[name] = try container.decode(Option<String?>.self, forKey: Key(name)) }
+    for name in flags.keys { flags[name] = try container.decode(Flag<Bool>.self, forKey: Key(name)) }
   }
 
   var customMirror: Mirror {
-    Mirror(
-      self,
-      children: declared.map { setting, argument in
-        switch argument {
-        case .option(let option): (setting.name, option)
-        case .flag(let flag): (setting.name, flag)
-        }
-      })
+    let children: [Mirror.Child] = Source.group.settings.compactMap { setting in
+      let child: Any? = options[setting.name] ?? flags[setting.name]
+      return child.map { (setting.name, $0) }
+    }
+    return Mirror(self, children: children)
   }
 
   /// The values of the options on the command line, by the names of the settings.
   var given: [String: String] {
-    var given: [String: String] = [:]
-    for (setting, argument) in declared {
-      switch argument {
-      case .option(let option): given[setting.name] = option.wrappedValue
-      case .flag(let flag): if flag.wrappedValue { given[setting.name] = "true" }
-      }
-    }
-    return given
+    let switches = flags.filter(\.value.wrappedValue).mapValues { _ in "true" }
+    return options.compactMapValues(\.wrappedValue).merging(switches) { $1 }
   }
 
   private struct Key: CodingKey {
     let stringValue: String
     var intValue: Int? { nil }
 
-    init(stringValue: String) { self.stringValue = stringValue }
+    init(_ name: String) { stringValue = name }
+    init?(stringValue: String) { self.init(stringValue) }
     init?(intValue: Int) { nil }
   }
 }

@@ -123,3 +123,9 @@ def test_a_file_that_is_not_there(tmp_path):
     ended = run("serve", "--config", tmp_path / "none.json", "--data", tmp_path / "data")
     assert ended.returncode == 1 and "none.json" in ended.stderr
     assert not (tmp_path / "data").exists()
+
+
+def test_the_reference_lists_keys_that_the_check_accepts(check):
+    page = run("reference").stdout
+    assert "| `limits.sendRate` | `--limits-send-rate` | `STILLWIRE_LIMITS_SEND_RATE` |" in page
+    assert check({"limits": {"sendRate": 7}}).returncode == 0
