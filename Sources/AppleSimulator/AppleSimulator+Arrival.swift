@@ -48,8 +48,8 @@ extension AppleSimulator {
     public subscript(header: String) -> String? { headers.first { $0.name == header }?.value }
   }
 
-  /// How much happened since the start or the last ``AppleSimulator/reset()``.
-  public struct Counts: Equatable, Sendable {
+  /// The number of events since the start or the last ``AppleSimulator/reset()``.
+  public struct Counts: Equatable, Sendable, Codable {
     public var connections = 0
     /// Those that are open.
     public var openConnections = 0

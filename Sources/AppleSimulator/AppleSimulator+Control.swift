@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Foundation
 import RelayJSON
 import RelayProtocol
 
@@ -27,11 +28,16 @@ extension AppleSimulator {
       self.body = body
     }
 
-    /// An empty body is an empty object.
-    func fields() throws(RequestError) -> Fields {
-      guard !body.isEmpty else { return Fields([:]) }
+    /// Decodes the body. An empty body is an empty object.
+    func decode<Value: Decodable>(_: Value.Type = Value.self) throws(RequestError) -> Value {
+      try JSONDecoder.value(from: body.isEmpty ? Array("{}".utf8) : body)
+    }
+
+    /// The members of the body. An empty body has none.
+    func members() throws(RequestError) -> [String: JSON] {
+      guard !body.isEmpty else { return [:] }
       guard let json = JSON(reading: body) else { throw RequestError(.badRequest, "the body is not JSON", status: 400) }
-      return try Fields(json)
+      return try Fields(json).members
     }
 
     func number(_ name: String) throws(RequestError) -> UInt64? {
@@ -53,6 +59,8 @@ extension AppleSimulator {
       self.body = body
     }
 
+    init(_ value: some Encodable) { self.init(body: JSONEncoder.body(value)) }
+
     init(_ error: RequestError) {
       status = error.status
       body = JSONWriter.object {
@@ -73,20 +81,20 @@ extension AppleSimulator {
   private func perform(_ request: ControlRequest) async throws(RequestError) -> ControlAnswer {
     let path = request.path.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
     switch (request.method, path.first, path.dropFirst().first) {
-    case ("GET", "settings", nil): return ControlAnswer(body: settings.json)
-    case ("PATCH", "settings", nil): return try await changeSettings(request.fields())
+    case ("GET", "settings", nil): return ControlAnswer(settings)
+    case ("PATCH", "settings", nil): return try await changeSettings(request.members())
     case ("GET", "faults", nil): return faultsAnswer
-    case ("PUT", "faults", nil): return try setFaults(request.fields())
+    case ("PUT", "faults", nil): return try setFaults(request.decode())
     case ("GET", "phones", let token?): return try phoneAnswer(String(token))
-    case ("PUT", "phones", let token?): return try setPhone(String(token), request.fields())
+    case ("PUT", "phones", let token?): return try setPhone(String(token), request.decode())
     case ("DELETE", "phones", let token?):
       service.shelf.forget(token.lowercased())
       return .done
-    case ("GET", "counts", nil): return ControlAnswer(body: await counts().json)
+    case ("GET", "counts", nil): return ControlAnswer(await counts())
     case ("GET", "arrivals", nil): return try await arrivalsAnswer(request)
-    case ("POST", "goaway", nil): return try await goAway(request.fields())
+    case ("POST", "goaway", nil): return try await goAway(request.decode())
     case ("POST", "disconnect", nil):
-      await resetConnections(connection: try request.fields().count("connection"))
+      await resetConnections(connection: try request.decode(ConnectionChoice.self).connection)
       return .done
     case ("POST", "reset", nil):
       await reset()
@@ -98,29 +106,23 @@ extension AppleSimulator {
     }
   }
 
-  private func changeSettings(_ fields: Fields) async throws(RequestError) -> ControlAnswer {
-    try service.change { settings throws(RequestError) in
-      var changed = settings
-      try changed.change(fields)
-      settings = changed
-    }
+  private func changeSettings(_ members: [String: JSON]) async throws(RequestError) -> ControlAnswer {
+    try service.change { settings throws(RequestError) in try settings.change(members) }
     await change { _ in }
-    return ControlAnswer(body: settings.json)
+    return ControlAnswer(settings)
   }
 
-  private var faultsAnswer: ControlAnswer {
-    ControlAnswer(
-      body: JSONWriter.object { object in
-        object.array("faults") { list in for fault in faults { list.raw(fault.json) } }
-      })
+  private struct Faults: Codable {
+    var faults: [Fault]
   }
 
-  private func setFaults(_ fields: Fields) throws(RequestError) -> ControlAnswer {
-    var faults: [Fault] = []
-    for item in try fields.required("faults", fields.objects("faults", most: FaultScript.mostFaults)) {
-      faults.append(try Fault(item))
+  private var faultsAnswer: ControlAnswer { ControlAnswer(Faults(faults: faults)) }
+
+  private func setFaults(_ body: Faults) throws(RequestError) -> ControlAnswer {
+    guard body.faults.count <= FaultScript.mostFaults else {
+      throw RequestError(.badRequest, "faults: must have at most \(FaultScript.mostFaults) items", at: "/faults")
     }
-    script(faults)
+    script(body.faults)
     return faultsAnswer
   }
 
@@ -129,12 +131,11 @@ extension AppleSimulator {
     return ControlAnswer(body: phone.json)
   }
 
-  private func setPhone(_ token: String, _ fields: Fields) throws(RequestError) -> ControlAnswer {
+  private func setPhone(_ token: String, _ script: Phone.Script) throws(RequestError) -> ControlAnswer {
     guard Checks.isToken(token, digits: 2...Self.longestToken) else {
       throw RequestError(.badRequest, "a device token is 2 to \(Self.longestToken) hexadecimal digits")
     }
-    var scripted = Phone()
-    try scripted.script(fields)
+    var scripted = Phone(script)
     let isKept = changePhone(token) { phone in
       scripted.stored = phone.stored
       scripted.shown = phone.shown
@@ -147,24 +148,27 @@ extension AppleSimulator {
   private func arrivalsAnswer(_ request: ControlRequest) async throws(RequestError) -> ControlAnswer {
     let most = Int(clamping: try request.number("most") ?? UInt64(ControlRequest.mostArrivals))
     let arrivals = await arrivals(after: try request.number("after") ?? 0)
+    let newest = arrivals.prefix(min(most, ControlRequest.mostArrivals))
     return ControlAnswer(
-      body: JSONWriter.object { object in
-        object.array("arrivals") { list in
-          for arrival in arrivals.prefix(min(most, ControlRequest.mostArrivals)) { list.raw(arrival.json) }
-        }
-      })
+      body: JSONWriter.object { $0.array("arrivals") { list in for arrival in newest { list.raw(arrival.json) } } })
   }
 
-  private func goAway(_ fields: Fields) async throws(RequestError) -> ControlAnswer {
-    await goAway(
-      try fields.choice("reason") ?? .shutdown, leaving: try fields.count("leaving") ?? 0,
-      connection: try fields.count("connection"))
+  private struct GoAway: Decodable {
+    var reason: Reason?
+    var leaving: Int?
+    var connection: Int?
+  }
+
+  private func goAway(_ body: GoAway) async throws(RequestError) -> ControlAnswer {
+    guard body.leaving ?? 0 >= 0 else {
+      throw RequestError(.badRequest, "leaving: must not be negative", at: "/leaving")
+    }
+    await goAway(body.reason ?? .shutdown, leaving: body.leaving ?? 0, connection: body.connection)
     return .done
   }
-}
 
-extension Fields {
-  fileprivate func count(_ key: String) throws(RequestError) -> Int? {
-    try integer(key, 0...largestInteger).map { Int($0) }
+  /// One connection, or all.
+  private struct ConnectionChoice: Decodable {
+    var connection: Int?
   }
 }

@@ -50,7 +50,7 @@ extension AppleSimulator {
         throw .missingProviderToken
       }
       guard let token = ProviderToken(authorization.dropFirst(scheme.count)) else { throw .invalidProviderToken }
-      let key = settings.keys[token.keyID]
+      let key = settings.key(token.keyID)
       if let key {
         verifications += 1
         guard key.team == token.team, token.isSigned(by: key.publicKey) else { throw .invalidProviderToken }
@@ -62,7 +62,7 @@ extension AppleSimulator {
       }
       try checkAge(of: token, settings: settings, now: now)
       if let firstKeyID, firstKeyID != token.keyID, key?.related != firstKeyID,
-        settings.keys[firstKeyID]?.related != token.keyID
+        settings.key(firstKeyID)?.related != token.keyID
       {
         throw .unrelatedKeyIDInToken
       }

@@ -6,12 +6,12 @@ import RelayProtocol
 
 extension AppleSimulator {
   /// A key that tokens are signed with.
-  public struct Key: Sendable {
+  public struct Key: Sendable, Codable {
     /// 10 letters and digits.
     public var id: String
     /// 10 letters and digits.
     public var team: String
-    public var publicKey: P256.Signing.PublicKey
+    @PEM public var publicKey: P256.Signing.PublicKey
     /// Where it is good for; nil: in both environments.
     public var environment: Environment?
     /// The bundle ids that it may push to; nil: all of its team.

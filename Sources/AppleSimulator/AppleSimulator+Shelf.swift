@@ -48,7 +48,9 @@ extension AppleSimulator {
     ) throws(Refusal) -> Phone.Delivery {
       let token = notification.token
       guard isScripted.load(ordering: .acquiring) || settings.mostPerDevice != nil else {
-        guard Checks.isToken(token, digits: settings.tokenDigits) else { throw Refusal(.badDeviceToken) }
+        guard Checks.isToken(token, digits: settings.tokenDigits...settings.tokenDigits) else {
+          throw Refusal(.badDeviceToken)
+        }
         return .shown
       }
       let received = Received(
@@ -67,7 +69,7 @@ extension AppleSimulator.Shelf.State {
     _ received: AppleSimulator.Received, token: String, settings: AppleSimulator.Settings, now: Timestamp
   ) -> Result<AppleSimulator.Phone.Delivery, AppleSimulator.Refusal> {
     let isKnown = phones[token] != nil
-    let digits = isKnown ? 2...AppleSimulator.longestToken : settings.tokenDigits
+    let digits = isKnown ? 2...AppleSimulator.longestToken : settings.tokenDigits...settings.tokenDigits
     guard AppleSimulator.Checks.isToken(token, digits: digits) else { return .failure(.init(.badDeviceToken)) }
     if let refusal = phones[token]?.refusal(of: received.bundle, in: settings.environment) { return .failure(refusal) }
     if let most = settings.mostPerDevice, !count(token, most: most, now: now) {

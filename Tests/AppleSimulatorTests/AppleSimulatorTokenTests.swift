@@ -138,13 +138,13 @@ import Testing
     #expect(check(try bearer(), with: &credential, settings: settings) == nil)
     let others = try bearer(header: header, signer: other)
     #expect(check(others, with: &credential, settings: settings) == .unrelatedKeyIDInToken)
-    settings.keys["OTHER67890"]?.related = "KEY4567890"
+    settings.keys[1].related = "KEY4567890"
     #expect(check(others, with: &credential, settings: settings) == nil)
   }
 
   @Test func `a key is good where it was made for`() throws {
     var settings = settings
-    settings.keys["KEY4567890"]?.environment = .production
+    settings.keys[0].environment = .production
     var credential = AppleSimulator.Credential()
     #expect(check(try bearer(), with: &credential, settings: settings) == .badEnvironmentKeyIDInToken)
     settings.environment = .production
