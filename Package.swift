@@ -220,7 +220,7 @@ let package = Package(
     .executableTarget(
       name: "ConformanceDriver", dependencies: ["RelayJSON", "StillwireClient"], path: "Tests/Apps/SwiftDriver",
       swiftSettings: swift),
-    // The app of the README, as it stands there.
+    // The app of the guide web/docs/guides/swift-app.md.
     .executableTarget(
       name: "TeaApp", dependencies: ["StillwireClient"], path: "Tests/Apps/TeaApp", swiftSettings: swift),
     .testTarget(

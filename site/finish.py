@@ -13,6 +13,10 @@ from pathlib import Path
 _SCRIPT = re.compile(r"<script>(.*?)</script>", re.DOTALL)
 #: The first cell of a row in the tables of mkdocs-owl-api: the name of a property.
 _PROPERTY = re.compile(r'<td>(<span class="techdocs-owl-api-prop">.*?)</td>', re.DOTALL)
+#: A table that mkdocs-owl-api writes as HTML: its header cells, and its rows.
+_TABLE = re.compile(r"<table>\s*<thead>(.*?)</thead>(.*?)</table>", re.DOTALL)
+_HEADER = re.compile(r"<th[^>]*>(.*?)</th>", re.DOTALL)
+_ROW = re.compile(r"<tr>.*?</tr>", re.DOTALL)
 _PARAGRAPH = re.compile(r"<p>(.*?)</p>", re.DOTALL)
 #: The begin of a line that is a list, a table or a code block to GitHub. Python-Markdown wants an empty line before it.
 _BLOCK = re.compile(r"\n(?:[-*] |\d+\. |\||```)")
@@ -29,6 +33,7 @@ def finish(output: Path) -> list[str]:
         root = "../" * name.count("/")
         text = _SCRIPT.sub(lambda found: _script(output, root, found[1]), file.read_text())
         text = _PROPERTY.sub(r'<th scope="row">\1</th>', text)
+        text = _TABLE.sub(_labelled, text)
         text = text.replace('href="relay:', f'href="{root}../')
         for paragraph in _PARAGRAPH.finditer(text):
             if found := _BLOCK.search(paragraph[1]):
@@ -36,6 +41,17 @@ def finish(output: Path) -> list[str]:
                 faults.append(f"{name}: an empty line is missing before “{line}”")
         file.write_text(text)
     return faults
+
+
+def _labelled(table: re.Match) -> str:
+    """The table with the attributes that `named_tables.py` gives to the tables of Markdown."""
+    headers = [re.sub(r"<[^>]+>", "", header) for header in _HEADER.findall(table[1])]
+
+    def row(found: re.Match) -> str:
+        labels = iter(headers)
+        return re.sub(r"<td>", lambda _: f'<td data-label="{next(labels, "")}">', found[0])
+
+    return f'<table data-columns="{len(headers)}"><thead>{table[1]}</thead>{_ROW.sub(row, table[2])}</table>'
 
 
 def _script(output: Path, root: str, code: str) -> str:

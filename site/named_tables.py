@@ -2,7 +2,8 @@
 """An extension of Python-Markdown: tables whose headers screen readers can use.
 
 Markdown requires a header row. A table whose header row is empty loses this row, and the first cell of each row becomes
-its header.
+its header. In all other tables each cell has the text of its header in `data-label`, and the table the number of its
+columns in `data-columns`: the style sheet shows wide tables as a list of cards.
 """
 
 from xml.etree.ElementTree import Element
@@ -22,6 +23,11 @@ class Tables(Treeprocessor):
                     header.tag = "th" if _text(header) else "td"
                     if header.tag == "th":
                         header.set("scope", "col")
+                table.set("data-columns", str(len(headers)))
+                for row in table.iter("tr"):
+                    for cell, header in zip(row, headers):
+                        if cell not in headers:
+                            cell.set("data-label", _text(header))
             else:
                 if head is not None:
                     table.remove(head)

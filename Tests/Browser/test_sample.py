@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The README's page and a client, served from another origin than the relay's."""
+"""The guide's page and a client, served from another origin than the relay's."""
 
 import contextlib
 import functools
@@ -14,6 +14,9 @@ from pathlib import Path
 from page import BrowserTests, eventually
 from relay import CHECKOUT, Relay
 from selenium.webdriver.common.by import By
+
+
+GUIDE = CHECKOUT / "web" / "docs" / "guides" / "javascript.md"
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):
@@ -86,10 +89,10 @@ class SampleTests(BrowserTests):
         self.origin = f"http://127.0.0.1:{self.server.server_port}"
 
     def start(self, *options):
-        """A relay with these options, and the README's page for it."""
+        """A relay with these options, and the guide's page for it."""
         relay = Relay(self.folder, *options).start()
         self.addCleanup(relay.kill)
-        (page,) = re.findall(r"```html\n(.*?)```", (CHECKOUT / "README.md").read_text(), re.DOTALL)
+        (page,) = re.findall(r"```html\n(.*?)```", GUIDE.read_text(), re.DOTALL)
         address = relay.origin.replace("http", "ws")
         self.assertIn("ws://localhost:8080", page)
         (self.folder / "tea.html").write_text(page.replace("ws://localhost:8080", address))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The JavaScript client as apps get it: the app of the README, and the types."""
+"""The JavaScript client as apps get it: the examples of the README and of the guides, and the types."""
 
 import json
 import os
@@ -17,6 +17,7 @@ from api import call
 from relay import CHECKOUT, DEADLINE, Relay, run, running
 from waiting import eventually
 
+GUIDES = CHECKOUT / "web" / "docs" / "guides"
 MOST_LINES = 29
 #: Node has a WebSocket of its own from version 22 on; before, behind a flag.
 NODE = ["node", *(["--experimental-websocket"] if 'undefined' in subprocess.run(
@@ -29,10 +30,16 @@ def relay(tmp_path: Path) -> Iterator[Relay]:
         yield relay
 
 
+def example(page: Path) -> str:
+    """The one example in JavaScript of a page."""
+    (code,) = re.findall(r"```js\n(.*?)```", page.read_text(), re.DOTALL)
+    return code
+
+
 @pytest.fixture
 def app(tmp_path: Path) -> Path:
-    """The README's app, as it stands there, beside what it imports."""
-    (code,) = re.findall(r"```js\n(.*?)```", (CHECKOUT / "README.md").read_text(), re.DOTALL)
+    """The app of the guide, unchanged, beside the client that it imports."""
+    code = example(GUIDES / "javascript.md")
     assert len(code.splitlines()) <= MOST_LINES
     assert "'ws'" not in code
     file = tmp_path / "app.mjs"
@@ -74,7 +81,17 @@ class Running:
         self._process.wait(DEADLINE)
 
 
-def test_the_readmes_app_talks_and_shows_silenced_users(relay: Relay, app: Path) -> None:
+def test_the_readmes_client_prints_its_message(relay: Relay, tmp_path: Path) -> None:
+    file = tmp_path / "hello.mjs"
+    # The README's client runs until somebody stops it.
+    file.write_text(example(CHECKOUT / "README.md") + "relay.close()\n")
+    (tmp_path / "web").symlink_to(CHECKOUT / "web")
+    address = relay.origin.replace("http", "ws") + "/v1/connect"
+    ended = subprocess.run([*NODE, file, address], capture_output=True, text=True, timeout=DEADLINE)
+    assert (ended.returncode, ended.stdout) == (0, "ann: Kettle is on\n"), ended.stderr
+
+
+def test_the_guides_app_talks_and_shows_silenced_users(relay: Relay, app: Path) -> None:
     ann = Running(app, relay, "ann", "Kettle is on")
     try:
         ann.prints("ann: Kettle is on")
@@ -93,7 +110,7 @@ def test_the_readmes_app_talks_and_shows_silenced_users(relay: Relay, app: Path)
         ann.stop()
 
 
-def test_the_readmes_app_resets_the_focus_that_it_set(relay: Relay, app: Path) -> None:
+def test_the_guides_app_resets_the_focus_that_it_set(relay: Relay, app: Path) -> None:
     ann = Running(app, relay, "ann", "Kettle is on")
     try:
         ann.prints("ann: Kettle is on")
@@ -111,9 +128,9 @@ def focus_of(relay: Relay, user: str) -> bool | None:
 
 @pytest.fixture
 def example_token(tmp_path: Path) -> Iterator[tuple[Relay, str]]:
-    """A relay with a secret, and the token that the README makes."""
+    """A relay with a secret, and the token that the guide signs."""
     secret = tokens.secret_file(tmp_path)
-    (command,) = re.findall(r"TOKEN=\$\(stillwire (token .*)\)", (CHECKOUT / "README.md").read_text())
+    (command,) = re.findall(r"TOKEN=\$\(stillwire (token .*)\)", (GUIDES / "tokens.md").read_text())
     arguments = [str(secret) if word == "secret" else word for word in shlex.split(command)]
     made = run(*arguments)
     assert made.returncode == 0, made.stderr
@@ -121,7 +138,7 @@ def example_token(tmp_path: Path) -> Iterator[tuple[Relay, str]]:
         yield relay, made.stdout.strip()
 
 
-def test_the_readmes_token_opens_the_readmes_app(example_token: tuple[Relay, str], app: Path) -> None:
+def test_the_guides_token_opens_the_guides_app(example_token: tuple[Relay, str], app: Path) -> None:
     relay, token = example_token
     ann = Running(app, relay, "nobody", "Kettle is on", TOKEN=token)
     try:
@@ -130,7 +147,7 @@ def test_the_readmes_token_opens_the_readmes_app(example_token: tuple[Relay, str
         ann.stop()
 
 
-def test_the_readmes_app_ends_with_the_relays_words(example_token: tuple[Relay, str], app: Path) -> None:
+def test_the_guides_app_ends_with_the_relays_words(example_token: tuple[Relay, str], app: Path) -> None:
     relay, _ = example_token
     secret = relay.secret.read_text()
     for token, words in (
@@ -145,7 +162,7 @@ def test_the_readmes_app_ends_with_the_relays_words(example_token: tuple[Relay, 
             ann.stop()
 
 
-def test_the_readmes_app_passes_the_type_checker(app: Path) -> None:
+def test_the_guides_app_passes_the_type_checker(app: Path) -> None:
     checked = app.with_name("tea.js")
     checked.write_text(app.read_text())
     app.with_name("package.json").write_text('{"type": "module"}')

@@ -127,6 +127,8 @@ def test_a_table_has_headers_of_columns() -> None:
     found = html("| claim | |\n|---|---|\n| a | b |\n")
     assert '<th scope="col">claim</th>' in found
     assert found.count("<th") == 2  # with <thead>
+    assert '<table data-columns="2">' in found
+    assert '<td data-label="claim">a</td>' in found
 
 
 def test_scripts_of_a_page_move_to_files(tmp_path: Path) -> None:

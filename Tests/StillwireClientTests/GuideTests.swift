@@ -5,15 +5,15 @@ import Testing
 
 @testable import StillwireClient
 
-/// The app in the README is compiled as `Tests/Apps/TeaApp`, as it stands there.
-@Suite(.timeLimit(.minutes(5))) struct ReadmeTests {
+/// `Tests/Apps/TeaApp` is the app of the guide `web/docs/guides/swift-app.md`.
+@Suite(.timeLimit(.minutes(5))) struct GuideTests {
   private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     .deletingLastPathComponent()
 
-  @Test func `the app of the README is the one that is run, and has less than 30 lines`() throws {
-    let readme = try String(contentsOf: Self.root.appending(path: "README.md"), encoding: .utf8)
+  @Test func `the app of the guide is the one that runs, and has less than 30 lines`() throws {
+    let guide = try String(contentsOf: Self.root.appending(path: "web/docs/guides/swift-app.md"), encoding: .utf8)
     let app = try String(contentsOf: Self.root.appending(path: "Tests/Apps/TeaApp/Tea.swift"), encoding: .utf8)
-    let blocks = readme.split(separator: "```swift\n").dropFirst().map {
+    let blocks = guide.split(separator: "```swift\n").dropFirst().map {
       $0.prefix(upTo: $0.range(of: "```")!.lowerBound)
     }
     #expect(blocks.contains(app[...]))
