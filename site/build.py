@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builds the documentation that the relay serves at /docs: `make docs`.
 
-Three steps: `sources.py` writes all pages as Markdown to `.build/site`, MkDocs makes HTML of them in `web/site`, and
-`finish.py` prepares this HTML for the relay. MkDocs loads no code of ours but `named_tables.py`, an extension of
+Three steps: `sources.py` writes all pages as Markdown to `.build/site`, MkDocs makes HTML of them, and `finish.py`
+prepares this HTML for the relay in `web/site`. MkDocs loads no code of ours but `named_tables.py`, an extension of
 Python-Markdown. Another generator that reads `mkdocs.yml` can therefore replace it.
 """
 
@@ -19,7 +19,9 @@ import sources
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 PAGES = CHECKOUT / ".build" / "site"
-OUTPUT = CHECKOUT / "web" / "site"
+OUTPUT = CHECKOUT / ".build" / "site-html"
+EARLIER = CHECKOUT / ".build" / "site-earlier"
+SERVED = CHECKOUT / "web" / "site"
 
 
 def main() -> int:
@@ -36,8 +38,12 @@ def main() -> int:
         faults = finish.finish(OUTPUT)
         copy_viewer()
     if built.returncode != 0 or faults:
-        shutil.rmtree(OUTPUT, ignore_errors=True)
         return fail(faults)
+    # A relay that starts at this moment finds the earlier site, this one, or none.
+    shutil.rmtree(EARLIER, ignore_errors=True)
+    if SERVED.exists():
+        SERVED.rename(EARLIER)
+    OUTPUT.rename(SERVED)
     return 0
 
 
