@@ -47,7 +47,10 @@ SERVED = {".js", ".css", ".html", ".svg"}
 
 def write(checkout: Path, output: Path) -> list[str]:
     """Writes all files that MkDocs reads, and returns the links that lead nowhere."""
-    shutil.copytree(checkout / "web" / "docs", output)
+    # An earlier generator wrote its HTML to this folder.
+    shutil.copytree(checkout / "web" / "docs", output, ignore=shutil.ignore_patterns("docs.css"))
+    for file in output.glob("*.html"):
+        file.unlink()
     pages = dict(INCLUDED)
     for file in output.rglob("*.md"):
         page = str(file.relative_to(output))
