@@ -250,19 +250,12 @@ package actor Relay {
 
   /// The error that a client receives. Logs a failure of the store.
   package func requestError(_ error: any Error) -> RequestError {
-    switch error {
-    case let error as RequestError: return error
-    case HubRefusal.notThere: return RequestError(.notJoined, "this session has not joined the room")
-    case HubRefusal.tooMany: return RequestError(.tooLarge, "one past the limit `roomsPerSession`")
-    case HubRefusal.gone: return RequestError(.notFound, "it is no longer there")
-    case let error as StoreError:
-      let reply = RequestError(error)
-      if reply.code.isTemporary { diagnostics.logFailure(of: error) }
-      return reply
-    default:
+    guard let known = RequestError(known: error) else {
       diagnostics.log.error("an unexpected error: \(type(of: error))")
       return RequestError(.internal, "something went wrong here")
     }
+    if let error = error as? StoreError, known.code.isTemporary { diagnostics.logFailure(of: error) }
+    return known
   }
 
   // MARK: Rates

@@ -1,10 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
+import RelayHub
 import RelayProtocol
-package import RelayStore
+import RelayStore
 
 extension RequestError {
+  /// The error that a client receives. Is `nil` for an error that no part of the relay throws on purpose.
+  init?(known error: any Error) {
+    switch error {
+    case let error as RequestError: self = error
+    case let error as StoreError: self.init(error)
+    case let error as HubRefusal: self.init(error)
+    default: return nil
+    }
+  }
+
+  private init(_ refusal: HubRefusal) {
+    self =
+      switch refusal {
+      case .notThere: RequestError(.notJoined, "this session has not joined the room")
+      case .tooMany: RequestError(.tooLarge, "one past the limit `roomsPerSession`")
+      case .gone: RequestError(.notFound, "it is no longer there")
+      }
+  }
+
   /// The error that a client receives when the store has failed.
-  package init(_ error: StoreError) {
+  init(_ error: StoreError) {
     self =
       switch error {
       case .tooMany(let limit): RequestError(.tooLarge, "one past the limit `\(limit.rawValue)`")

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import RelayHub
 import RelayIdentity
 import RelayJSON
 import RelayProtocol
@@ -19,6 +20,21 @@ import Testing
     for command in Commands.all {
       #expect(command.declaration.frame != nil || command.declaration.route != nil, "\(command)")
     }
+  }
+
+  @Test func `errors follow from the declaration, and the others are declared`() {
+    let device = GetDevice.declaration
+    #expect(device.errors == [.badRequest, .forbidden, .notFound, .rateLimited, .unavailable, .internal])
+    #expect(device.declares(RequestError(.notFound, "")))
+    #expect(!device.declares(RequestError(.conflict, "")))
+    #expect(!device.declares(StoreError.answered))
+    #expect(device.declares(StoreError.closed))
+    #expect(GetCategories.declaration.errors == [.forbidden, .rateLimited, .unavailable, .internal])
+    #expect(ReadHistory.declaration.errors == device.errors.union([.notJoined]))
+    // A session gets the same error for every room that it has not joined.
+    #expect(!QueryPresence.declaration.errors.contains(.notFound))
+    #expect(Watch.declaration.declares(HubRefusal.gone))
+    #expect(!Watch.declaration.declares(HubRefusal.notThere))
   }
 
   @Test func `a message is sent once for an idempotency key`() async throws {

@@ -9,7 +9,7 @@ import RelayStore
 /// Reports the Focus of a device.
 struct SetFocus: Command {
   package static let declaration = Declaration(
-    frame: "focus", "PUT", "/v1/users/{user}/focus", by: .reporters, rate: .focus)
+    frame: "focus", "PUT", "/v1/users/{user}/focus", by: .reporters, rate: .focus, errors: [.tooLarge])
 
   private let caller: Caller
   private let user: UserID
@@ -38,7 +38,7 @@ struct SetFocus: Command {
 /// Reports the Focus filter of a device.
 struct SetFilter: Command {
   package static let declaration = Declaration(
-    frame: "filter", "PUT", "/v1/users/{user}/filter", by: .reporters, rate: .focus)
+    frame: "filter", "PUT", "/v1/users/{user}/filter", by: .reporters, rate: .focus, errors: [.tooLarge])
 
   private let user: UserID
   private let report: FilterReport
@@ -78,7 +78,7 @@ struct GetPreferences: Command {
 /// Changes the preferences that the request names.
 struct SetPreferences: Command {
   package static let declaration = Declaration(
-    frame: "preferences", "PUT", "/v1/users/{user}/preferences", account: .preferences)
+    frame: "preferences", "PUT", "/v1/users/{user}/preferences", account: .preferences, errors: [.tooLarge])
 
   private let user: UserID
   private let fields: Fields
@@ -100,7 +100,8 @@ struct SetPreferences: Command {
 /// Blocks users.
 package struct Block: Command {
   package static let declaration = Declaration(
-    frame: "block", "PUT", "/v1/users/{user}/blocks/{other}", account: .preferences, body: .ignored)
+    frame: "block", "PUT", "/v1/users/{user}/blocks/{other}", account: .preferences, body: .ignored, errors: [.tooLarge]
+  )
 
   private let blocks: BlockChange
 
@@ -181,7 +182,7 @@ private struct BlockChange {
 // MARK: Devices
 
 struct GetDevice: Command {
-  package static let declaration = Declaration("GET", "/v1/users/{user}/devices/{device}")
+  package static let declaration = Declaration("GET", "/v1/users/{user}/devices/{device}", errors: [.notFound])
 
   private let user: UserID
   private let device: DeviceID
@@ -204,7 +205,7 @@ struct GetDevice: Command {
 /// Registers a device for pushes. A null token forgets it.
 struct RegisterDevice: Command {
   package static let declaration = Declaration(
-    frame: "device", "PUT", "/v1/users/{user}/devices/{device}", account: .devices)
+    frame: "device", "PUT", "/v1/users/{user}/devices/{device}", account: .devices, errors: [.tooLarge, .unsupported])
 
   private let request: Request
   private let user: UserID
@@ -263,7 +264,7 @@ struct ForgetDevice: Command {
 /// Revokes the report keys of one device.
 struct RevokeDeviceReportKeys: Command {
   package static let declaration = Declaration(
-    "DELETE", "/v1/users/{user}/devices/{device}/report-keys", account: .devices)
+    "DELETE", "/v1/users/{user}/devices/{device}/report-keys", account: .devices, errors: [.notFound])
 
   private let user: UserID
   private let device: DeviceID
@@ -300,7 +301,8 @@ struct RevokeReportKeys: Command {
 
 /// Gives a session a newer token of the same user. Its permissions count at once.
 struct RefreshToken: Command {
-  package static let declaration = Declaration(frame: "refresh")
+  package static let declaration = Declaration(
+    frame: "refresh", errors: [.unauthorized, .forbidden, RequestError.Kind(.unsupported)])
 
   private let session: SessionCaller
   private let verifier: TokenVerifier

@@ -50,6 +50,8 @@ package struct Declaration: Sendable {
   package let query: [String: Parameter]
   /// The body.
   package let body: Body
+  /// The errors that do not follow from the rest of the declaration.
+  private let ownErrors: Set<RequestError.Kind>
 
   package enum Callers: Sendable {
     /// Backends alone.
@@ -83,7 +85,7 @@ package struct Declaration: Sendable {
   package init(
     frame: String? = nil, _ method: String? = nil, _ path: String? = nil, by callers: Callers = .users,
     room: Room? = nil, rate: Rate = .request, account: AccountRights = [], query: [String: Parameter] = [:],
-    body: Body? = nil
+    body: Body? = nil, errors: Set<RequestError.Kind> = []
   ) {
     self.frame = frame
     route = method.flatMap { method in path.map { (method, $0) } }
@@ -93,6 +95,7 @@ package struct Declaration: Sendable {
     self.account = account
     self.query = query
     self.body = body ?? (method == "PUT" || method == "POST" ? .required : .ignored)
+    ownErrors = errors
   }
 
   /// The rights that the caller needs in the room of the request.
@@ -101,6 +104,29 @@ package struct Declaration: Sendable {
     case .joined(let rights), .any(let rights): rights
     case nil: []
     }
+  }
+
+  /// The errors that the command can answer with. HTTP adds those of the transport and of authentication.
+  package var errors: Set<RequestError.Kind> {
+    // Each request takes a token of a rate, and may need the store.
+    var errors = ownErrors.union([.rateLimited, .unavailable, .internal])
+    let path = route?.path ?? ""
+    if frame != nil || body != .ignored || !query.isEmpty || path.contains("{") { errors.insert(.badRequest) }
+    // No route admits every caller, or every user's path.
+    if route != nil || !account.isEmpty || !rights.isEmpty { errors.insert(.forbidden) }
+    if case .joined = room {
+      errors.insert(.notJoined)
+      // A backend may name a room that does not exist.
+      if path.contains("{room}") { errors.insert(.notFound) }
+    }
+    return errors
+  }
+
+  /// True if the declaration names an error of the command.
+  func declares(_ error: any Error) -> Bool {
+    // The caller has left, and receives no answer.
+    if case HubRefusal.gone = error { return true }
+    return RequestError(known: error).map { errors.contains($0.kind) } ?? true
   }
 }
 
@@ -232,6 +258,15 @@ package struct Reply {
 extension Relay {
   /// Checks that the caller may request a command, parses the request and performs it. The transport has taken the rate.
   package func perform(_ command: any Command.Type, _ request: Request) async throws -> Reply {
+    do {
+      return try await run(command, request)
+    } catch {
+      assert(command.declaration.declares(error), "\(command) does not declare \(requestError(error).kind)")
+      throw error
+    }
+  }
+
+  private func run(_ command: any Command.Type, _ request: Request) async throws -> Reply {
     try command.declaration.callers.check(request.caller)
     // A frame is always about the session's own user. Over HTTP, the name of another user is the first error.
     let parsed = request.caller.session == nil ? try command.init(request) : nil

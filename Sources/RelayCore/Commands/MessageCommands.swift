@@ -30,7 +30,8 @@ struct ReadHistory: Command {
 
 /// Sends a message without a session. Sessions send `send` frames, which the hub checks.
 struct PostMessage: Command {
-  package static let declaration = Declaration("POST", "/v1/rooms/{room}/messages", room: .joined(.send), rate: .send)
+  package static let declaration = Declaration(
+    "POST", "/v1/rooms/{room}/messages", room: .joined(.send), rate: .send, errors: [.tooLarge, .unsupported])
 
   private let request: Request
 
@@ -62,7 +63,7 @@ struct PostMessage: Command {
 /// Gives a message of the caller another body.
 struct EditMessage: Command {
   package static let declaration = Declaration(
-    frame: "edit", "PUT", "/v1/rooms/{room}/messages/{seq}", room: .joined(.send), rate: .send)
+    frame: "edit", "PUT", "/v1/rooms/{room}/messages/{seq}", room: .joined(.send), rate: .send, errors: [.unsupported])
 
   private let request: Request
   private let seq: Int64
@@ -95,7 +96,8 @@ struct EditMessage: Command {
 /// Deletes a message of the caller. A moderator and a backend delete any message.
 struct DeleteMessage: Command {
   package static let declaration = Declaration(
-    frame: "delete", "DELETE", "/v1/rooms/{room}/messages/{seq}", room: .joined([]), rate: .send)
+    frame: "delete", "DELETE", "/v1/rooms/{room}/messages/{seq}", room: .joined([]), rate: .send, errors: [.unsupported]
+  )
 
   private let request: Request
   private let seq: Int64

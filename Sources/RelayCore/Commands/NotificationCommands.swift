@@ -10,7 +10,8 @@ import RelayStore
 /// Reports the action that a user took on a notification. Its text may become a message of the user.
 struct Respond: Command {
   package static let declaration = Declaration(
-    frame: "respond", "POST", "/v1/notifications/{id}/responses", by: .reporters)
+    frame: "respond", "POST", "/v1/notifications/{id}/responses", by: .reporters,
+    errors: [.notJoined, .notFound, .conflict])
 
   private let request: Request
   private let user: UserID
@@ -110,7 +111,8 @@ struct Respond: Command {
 
 /// Sends a push to a user that no message of a room causes.
 struct NotifyUser: Command {
-  package static let declaration = Declaration("POST", "/v1/users/{user}/notifications", by: .backend)
+  package static let declaration = Declaration(
+    "POST", "/v1/users/{user}/notifications", by: .backend, errors: [.tooLarge])
 
   private let user: UserID
   private let sender: UserID
@@ -195,7 +197,8 @@ struct NotifyUser: Command {
 
 /// Explains the decision about a message before it is sent. Sends and stores nothing.
 struct ExplainDecision: Command {
-  package static let declaration = Declaration("POST", "/v1/decisions", by: .backend)
+  package static let declaration = Declaration(
+    "POST", "/v1/decisions", by: .backend, errors: [.notFound, .unsupported])
 
   private let fields: Fields
   private let room: RoomID
@@ -272,7 +275,8 @@ struct GetCategories: Command {
 
 /// Replaces the registry of categories.
 struct SetCategories: Command {
-  package static let declaration = Declaration("PUT", "/v1/categories", by: .backend)
+  package static let declaration = Declaration(
+    "PUT", "/v1/categories", by: .backend, errors: [.conflict, .preconditionFailed, .tooLarge])
 
   private let registry: CategoryRegistry
   private let version: Int64?

@@ -149,7 +149,7 @@ package struct ListPushes: Command {
 
 /// Reads a push with the explanation of its decision.
 struct GetPush: Command {
-  package static let declaration = Declaration("GET", "/v1/pushes/{id}", by: .backend)
+  package static let declaration = Declaration("GET", "/v1/pushes/{id}", by: .backend, errors: [.notFound])
 
   private let id: String
 
@@ -180,7 +180,7 @@ struct GetPush: Command {
 /// Sends a dead letter again.
 struct RetryPush: Command {
   package static let declaration = Declaration(
-    "POST", "/v1/pushes/{id}/retry", by: .backend, body: .ignored)
+    "POST", "/v1/pushes/{id}/retry", by: .backend, body: .ignored, errors: [.notFound, .conflict])
 
   private let id: String
 
@@ -252,7 +252,8 @@ extension JSONWriter.Object {
 
 /// Finds the faults of a push that another program would send.
 struct LintPush: Command {
-  package static let declaration = Declaration("POST", "/v1/pushes/lint", body: .spelled("payload"))
+  package static let declaration = Declaration(
+    "POST", "/v1/pushes/lint", body: .spelled("payload"), errors: [.tooLarge])
 
   private let text: [UInt8]
   private let headers: [(name: String, value: String)]

@@ -5,7 +5,8 @@ import RelayProtocol
 
 /// Reads the presence of users, or of the members of a room that the session has joined.
 struct QueryPresence: Command {
-  package static let declaration = Declaration(frame: "presence", "POST", "/v1/presence", room: .joined(.presence))
+  package static let declaration = Declaration(
+    frame: "presence", "POST", "/v1/presence", room: .joined(.presence), errors: [.tooLarge])
 
   private let request: Request
   private let subject: Subject
@@ -66,7 +67,7 @@ struct GetPresence: Command {
 
 /// Sends a session the presence of users, without a common room.
 struct Watch: Command {
-  package static let declaration = Declaration(frame: "watch")
+  package static let declaration = Declaration(frame: "watch", errors: [.forbidden, .tooLarge])
 
   private let session: SessionCaller
   private let users: [UserID]
@@ -84,7 +85,7 @@ struct Watch: Command {
 
 /// Ends watches of a session.
 struct Unwatch: Command {
-  package static let declaration = Declaration(frame: "unwatch")
+  package static let declaration = Declaration(frame: "unwatch", errors: [.tooLarge])
 
   private let session: SessionCaller
   private let users: [UserID]

@@ -7,7 +7,7 @@ import RelayStore
 
 /// Joins a room with a session. The user becomes a member.
 struct JoinRoom: Command {
-  package static let declaration = Declaration(frame: "join", room: .any(.join))
+  package static let declaration = Declaration(frame: "join", room: .any(.join), errors: [.notFound, .tooLarge])
 
   private let session: SessionCaller
   private let room: RoomID
@@ -67,7 +67,7 @@ struct JoinRoom: Command {
 
 /// Ends the membership of a session's user, or takes the session alone out of the room.
 struct LeaveRoom: Command {
-  package static let declaration = Declaration(frame: "leave")
+  package static let declaration = Declaration(frame: "leave", errors: [.notJoined])
 
   private let session: SessionCaller
   private let room: RoomID
@@ -132,7 +132,7 @@ struct ListMembers: Command {
 /// Makes a user a member of a room without a session.
 struct AddMember: Command {
   package static let declaration = Declaration(
-    "PUT", "/v1/rooms/{room}/members/{user}", room: .any(.join), body: .ignored)
+    "PUT", "/v1/rooms/{room}/members/{user}", room: .any(.join), body: .ignored, errors: [.tooLarge, .unsupported])
 
   private let caller: Caller
   private let room: RoomID
@@ -174,7 +174,7 @@ struct AddMember: Command {
 
 /// Ends a membership without a session.
 struct RemoveMember: Command {
-  package static let declaration = Declaration("DELETE", "/v1/rooms/{room}/members/{user}")
+  package static let declaration = Declaration("DELETE", "/v1/rooms/{room}/members/{user}", errors: [.notFound])
 
   private let caller: Caller
   private let room: RoomID

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+package import RelayProtocol
+
+extension RequestError {
+  /// The code of an error, and its status over HTTP. Commands and routes declare the kinds that they answer with.
+  package struct Kind: Hashable, Sendable {
+    package let code: ErrorCode
+    package let status: Int
+
+    package init(_ code: ErrorCode, status: Int? = nil) {
+      self.code = code
+      self.status = status ?? code.status
+    }
+  }
+
+  package var kind: Kind { Kind(code, status: status) }
+}
+
+extension RequestError.Kind {
+  package static let badRequest = Self(.badRequest)
+  package static let unauthorized = Self(.unauthorized)
+  package static let forbidden = Self(.forbidden)
+  package static let notJoined = Self(.notJoined)
+  package static let notFound = Self(.notFound)
+  package static let conflict = Self(.conflict)
+  package static let tooLarge = Self(.tooLarge)
+  package static let rateLimited = Self(.rateLimited)
+  package static let unavailable = Self(.unavailable)
+  package static let `internal` = Self(.internal)
+
+  /// The head of the request or the syntax of its body is wrong.
+  package static let malformed = Self(.badRequest, status: 400)
+  package static let bodyTimeout = Self(.badRequest, status: 408)
+  package static let lengthRequired = Self(.badRequest, status: 411)
+  /// The resource is another version than `If-Match` names.
+  package static let preconditionFailed = Self(.conflict, status: 412)
+  package static let unsupportedMediaType = Self(.unsupported, status: 415)
+  /// The request is well-formed, and the room or the configuration does not support it.
+  package static let unsupported = Self(.unsupported, status: 422)
+  package static let upgradeRequired = Self(.unsupported, status: 426)
+}
