@@ -21,6 +21,11 @@ run: ## build the release, start it with the page, print its address
 	.build/release/stillwire serve --port $(PORT) --data data --web web
 
 docs: $(VENV)/site ## build the documentation that the relay serves at /docs
+	deploy/install-packages build
+	swift build --product stillwire
+	mkdir -p .build/documents
+	.build/debug/stillwire document openapi > .build/documents/openapi.json
+	.build/debug/stillwire document asyncapi > .build/documents/asyncapi.json
 	$(PYTHON) site/build.py
 
 build: ## build the program and all Swift tests for debugging

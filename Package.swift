@@ -162,7 +162,10 @@ let package = Package(
         "RelayStore", .product(name: "Logging", package: "swift-log"),
       ],
       // So that the program stays one file.
-      resources: [.embedInCode("Documents/openapi.json"), .embedInCode("Documents/asyncapi.json")],
+      resources: [
+        .embedInCode("Documents/openapi.json"), .embedInCode("Documents/asyncapi.json"),
+        .embedInCode("Documents/schemas.json"),
+      ],
       swiftSettings: swift
     ),
     // Configuration and composition.

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builds the documentation that the relay serves at /docs: `make docs`.
 
+`make docs` first has the relay's program print the documents of the interface to `.build/documents`.
+
 Three steps: `sources.py` writes all pages as Markdown to `.build/site`, MkDocs makes HTML of them, and `finish.py`
 prepares this HTML for the relay in `web/site`. MkDocs loads no code of ours but `named_tables.py`, an extension of
 Python-Markdown. Another generator that reads `mkdocs.yml` can therefore replace it.

@@ -19,6 +19,8 @@ from links import EXTERNAL, repository_path
 PROTOCOL = "Sources/RelayProtocol/RelayProtocol.docc"
 CLIENT = "Sources/StillwireClient/StillwireClient.docc"
 DOCUMENTS = "Sources/RelayHTTP/Documents"
+#: The documents that `stillwire document` prints: with the errors and the shared schemas, which their sources lack.
+FINISHED_DOCUMENTS = ".build/documents"
 
 #: The pages that have their place elsewhere in the repository.
 INCLUDED = {
@@ -64,9 +66,9 @@ def write(checkout: Path, output: Path) -> list[str]:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(indentation.widened(resolver.resolve(text)))
         faults += resolver.faults
-    document = json.loads((checkout / DOCUMENTS / "openapi.json").read_text())
+    document = json.loads((checkout / FINISHED_DOCUMENTS / "openapi.json").read_text())
     (output / "reference" / "openapi.json").write_text(json.dumps(callers.described(document), ensure_ascii=False))
-    shutil.copy(checkout / DOCUMENTS / "asyncapi.json", output / "reference")
+    shutil.copy(checkout / FINISHED_DOCUMENTS / "asyncapi.json", output / "reference")
     return faults
 
 

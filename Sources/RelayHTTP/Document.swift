@@ -12,10 +12,23 @@ package struct Document: Sendable {
     tag = entityTag(of: text)
   }
 
-  /// HTTP: paths, methods, bodies and responses (OpenAPI 3.1).
-  package static let openAPI = Document(PackageResources.openapi_json)
-  /// Sessions: requests, replies and events (AsyncAPI 3.0).
-  package static let asyncAPI = Document(PackageResources.asyncapi_json)
+  package enum Name: String, CaseIterable, Sendable {
+    /// HTTP: paths, methods, bodies and responses (OpenAPI 3.1).
+    case openapi
+    /// Sessions: requests, replies and events (AsyncAPI 3.0).
+    case asyncapi
+  }
+
+  static let openAPI = Document(DocumentSource.openAPI)
+  static let asyncAPI = Document(DocumentSource.asyncAPI)
+
+  /// Returns a document. The first call makes the document, on another thread than the hub's: that takes milliseconds.
+  @concurrent package static func named(_ name: Name) async -> Document {
+    switch name {
+    case .openapi: openAPI
+    case .asyncapi: asyncAPI
+    }
+  }
 
   package func response(to request: HTTPRequest) -> HTTPResponse {
     let headers = [(name: "Content-Type", value: "application/json"), ("ETag", tag), ("Cache-Control", "no-cache")]

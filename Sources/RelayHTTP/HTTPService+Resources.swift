@@ -13,17 +13,23 @@ extension HTTPService {
   static let resources: [Route] = [
     .resource("GET", "/live") { _, _, _, _ in .json(200) { $0["status"] = "live" } },
     .resource("GET", "/ready") { http, relay, request, _ in await http.readiness(request, on: relay) },
-    .resource("GET", "/openapi.json") { _, _, request, _ in Document.openAPI.response(to: request) },
-    .resource("GET", "/asyncapi.json") { _, _, request, _ in Document.asyncAPI.response(to: request) },
-    .resource("GET", "/metrics") { http, relay, request, _ in try await http.metrics(request, on: relay) },
-    .resource("GET", "/v1/connect") { _, _, _, _ in
+    .resource("GET", "/openapi.json") { _, _, request, _ in await Document.named(.openapi).response(to: request) },
+    .resource("GET", "/asyncapi.json") { _, _, request, _ in await Document.named(.asyncapi).response(to: request) },
+    .resource("GET", "/metrics", errors: [.unauthorized, .badRequest, .internal]) { http, relay, request, _ in
+      try await http.metrics(request, on: relay)
+    },
+    .resource("GET", "/v1/connect", errors: [.notFound, .upgradeRequired]) { _, _, _, _ in
       throw RequestError(.unsupported, "sessions connect here with a WebSocket upgrade", status: 426)
     },
     .resource("GET", "/v1/webpush") { _, relay, _, _ in .webPush(relay.settings.webPushKey) },
-    .resource("POST", "/v1/notifications/{id}/received") { http, relay, request, parts in
+    .resource(
+      "POST", "/v1/notifications/{id}/received",
+      errors: [.unauthorized, .badRequest, .notFound, .unsupportedMediaType, .internal]
+    ) { http, relay, request, parts in
       try await http.received(request, parts["id"] ?? "", on: relay)
     },
-    .resource("GET", "/v1/simulator/devices/{token}/events") { http, relay, request, parts in
+    .resource("GET", "/v1/simulator/devices/{token}/events", errors: Route.Action.callerErrors) {
+      http, relay, request, parts in
       try await http.lockScreenEvents(request, parts, on: relay)
     },
   ]

@@ -63,7 +63,7 @@ package final class HTTPService: HTTPHandler {
       return .options(route.methods)
     }
     switch action.work {
-    case .resource(let work): return try await work(self, relay, request, parts)
+    case .resource(let work, _): return try await work(self, relay, request, parts)
     case .command(let command): return try await perform(command, request, parts, on: relay)
     }
   }

@@ -18,8 +18,8 @@ struct Route: Sendable {
 
   package enum Work: Sendable {
     case command(any Command.Type)
-    /// A resource that authenticates its callers itself, or needs no caller.
-    case resource(Resource)
+    /// A resource that authenticates its callers itself, or needs no caller. The errors are those of the resource alone.
+    case resource(Resource, errors: Set<RequestError.Kind>)
   }
 
   /// Answers a request. The dictionary has the named parts of the path. Returns `nil` if a stream has begun.
@@ -31,8 +31,10 @@ struct Route: Sendable {
     self.actions = actions
   }
 
-  static func resource(_ method: String, _ path: String, _ work: @escaping Resource) -> Route {
-    Route(path, [Action(method: method, work: .resource(work))])
+  static func resource(
+    _ method: String, _ path: String, errors: Set<RequestError.Kind> = [], _ work: @escaping Resource
+  ) -> Route {
+    Route(path, [Action(method: method, work: .resource(work, errors: errors))])
   }
 
   /// The routes of all commands that have one, in their order. Commands with the same path share a route.
@@ -58,6 +60,26 @@ struct Route: Sendable {
     let wanted = method == "HEAD" ? "GET" : method
     return actions.first { $0.method == wanted }
   }
+}
+
+extension Route.Action {
+  /// The errors that a request can receive.
+  var errors: Set<RequestError.Kind> {
+    switch work {
+    case .command(let command): Self.hubErrors.union(Self.callerErrors).union(command.declaration.errors)
+    case .resource(_, let errors): Self.hubErrors.union(errors)
+    }
+  }
+
+  /// The errors that the hub answers requests of any path with, before it hands them over.
+  private static let hubErrors: Set<RequestError.Kind> = [
+    .malformed, .forbidden, .bodyTimeout, .lengthRequired, .tooLarge, .rateLimited, .unavailable,
+  ]
+
+  /// The errors of ``HTTPService/admit(_:_:on:)``.
+  static let callerErrors: Set<RequestError.Kind> = [
+    .unauthorized, .forbidden, .badRequest, .unsupportedMediaType, .rateLimited, .unavailable, .internal,
+  ]
 }
 
 /// A path with names for some of its parts: `/v1/rooms/{room}/messages`.

@@ -4,7 +4,7 @@ import Foundation
 import RelayHTTP
 
 /// Prints a document of the interface, byte for byte as the relay serves it.
-struct DocumentCommand: ParsableCommand {
+struct DocumentCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "document",
     abstract: "Print the description of the interface that a relay of this version serves.",
@@ -14,19 +14,12 @@ struct DocumentCommand: ParsableCommand {
       """
   )
 
-  enum Name: String, CaseIterable, ExpressibleByArgument {
-    case openapi, asyncapi
-  }
-
   @Argument(help: "The document.")
-  var name: Name
+  var name: Document.Name
 
-  func run() throws {
-    let document: Document =
-      switch name {
-      case .openapi: .openAPI
-      case .asyncapi: .asyncAPI
-      }
-    try FileHandle.standardOutput.write(contentsOf: Data(document.text))
+  func run() async throws {
+    try await FileHandle.standardOutput.write(contentsOf: Data(Document.named(name).text))
   }
 }
+
+extension Document.Name: ExpressibleByArgument {}

@@ -68,6 +68,64 @@ struct DocumentTests {
     }
   }
 
+  @Test func `every error of an operation is a response`() throws {
+    let paths = try #require(openAPI["paths"] as? [String: [String: Any]])
+    for route in HTTPService.routes {
+      for action in route.actions {
+        let operation = try #require(paths[route.path.description]?[action.method.lowercased()] as? [String: Any])
+        let responses = try #require(operation["responses"] as? [String: Any])
+        let described = responses.keys.compactMap(Int.init).filter { $0 >= 400 }
+        #expect(Set(described) == Set(action.errors.map(\.status)), "\(action.method) \(route.path)")
+      }
+    }
+  }
+
+  @Test func `every operation has the errors of its transport and of its callers`() {
+    let always: Set = [400, 403, 408, 411, 413, 429, 503]
+    for action in HTTPService.routes.flatMap(\.actions) {
+      let statuses = Set(action.errors.map(\.status))
+      #expect(statuses.isSuperset(of: always), "\(action)")
+      if case .command = action.work { #expect(statuses.isSuperset(of: [401, 415, 422, 500]), "\(action)") }
+    }
+  }
+
+  @Test func `the response of an error has its status, and a code that goes with it`() throws {
+    let components = try #require(openAPI["components"] as? [String: Any])
+    let responses = try #require(components["responses"] as? [String: [String: Any]])
+    let kinds = HTTPService.routes.flatMap(\.actions).reduce(into: Set()) { $0.formUnion($1.errors) }
+    #expect(Set(responses.keys) == Set(kinds.map { HTTPResponse.reason(of: $0.status).filter { $0 != " " } }))
+    for (name, response) in responses {
+      let content = try #require(response["content"] as? [String: [String: Any]])
+      let examples = try #require(content["application/problem+json"]?["examples"] as? [String: [String: Any]])
+      for example in examples.values {
+        let problem = try #require(example["value"] as? [String: Any])
+        let status = try #require(problem["status"] as? Int)
+        #expect(HTTPResponse.reason(of: status).filter { $0 != " " } == name)
+        let codes = kinds.filter { $0.status == status }.map(\.code.rawValue)
+        #expect(codes.contains(problem["code"] as? String ?? ""), "\(name)")
+      }
+    }
+  }
+
+  @Test func `a schema that both documents have stands in one file`() throws {
+    let shared = try Self.object(PackageResources.schemas_json)
+    var own: [Set<String>] = []
+    for (document, source) in [
+      (openAPI, PackageResources.openapi_json), (asyncAPI, PackageResources.asyncapi_json),
+    ] {
+      let whole = try #require((document["components"] as? [String: Any])?["schemas"] as? [String: Any])
+      let described = try #require(
+        (try Self.object(source)["components"] as? [String: Any])?["schemas"] as? [String: Any])
+      #expect(Set(whole.keys) == Set(described.keys).union(shared.keys))
+      #expect(Set(described.keys).isDisjoint(with: shared.keys))
+      own.append(Set(described.keys))
+    }
+    #expect(own[0].isDisjoint(with: own[1]))
+    for document in [Document.openAPI, .asyncAPI] {
+      #expect(!String(decoding: document.text, as: UTF8.self).contains("schemas.json"))
+    }
+  }
+
   @Test func `every type of request is described`() throws {
     let operations = try #require(asyncAPI["operations"] as? [String: [String: Any]])
     let described = operations.filter { $0.value["action"] as? String == "receive" }.keys

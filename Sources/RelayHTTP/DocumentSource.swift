@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+import RelayCore
+import RelayHub
+import RelayProtocol
+
+/// Makes the documents from the files in `Documents`.
+///
+/// - The routes add the errors of each operation.
+/// - `schemas.json` adds the schemas that both documents refer to, so that each document stands alone.
+enum DocumentSource {
+  static var openAPI: [UInt8] {
+    var text = JSONText(PackageResources.openapi_json)
+    addErrors(of: HTTPService.routes, to: &text)
+    return withSchemas(text)
+  }
+
+  static var asyncAPI: [UInt8] { withSchemas(JSONText(PackageResources.asyncapi_json)) }
+
+  // MARK: Errors
+
+  /// Adds a response for each error of an operation, unless the file describes a response with that status.
+  private static func addErrors(of routes: [Route], to text: inout JSONText) {
+    guard let paths = text.value("paths") else { preconditionFailure("the document has no paths") }
+    let items = Dictionary(uniqueKeysWithValues: text.members(of: paths).map { ($0.name, $0.value) })
+    for route in routes {
+      let operations = items[route.path.description].map { text.members(of: $0) } ?? []
+      for action in route.actions {
+        // A test finds operations that the file does not describe.
+        guard let operation = operations.first(where: { $0.name == action.method.lowercased() }),
+          let responses = text.members(of: operation.value).first(where: { $0.name == "responses" })?.value
+        else { continue }
+        let described = text.members(of: responses).map(\.name)
+        let statuses = Set(action.errors.map(\.status)).sorted().filter { !described.contains(String($0)) }
+        text.add(statuses.map { (String($0), Array(reference(to: $0).utf8)) }, to: responses)
+      }
+    }
+    text.finish()
+  }
+
+  /// A reference to the response of an error. Its name is the reason phrase of the status.
+  private static func reference(to status: Int) -> String {
+    let name = HTTPResponse.reason(of: status).filter { $0 != " " }
+    return "{ \"$ref\": \"#/components/responses/\(name)\" }"
+  }
+
+  // MARK: Schemas
+
+  /// The beginning of a reference to a schema of `schemas.json`, in all three files.
+  private static let shared = Array("\"schemas.json#/".utf8)
+  /// The beginning of the same reference within a document.
+  private static let own = Array("\"#/components/schemas/".utf8)
+
+  /// Adds the schemas of `schemas.json` that the document refers to, directly or through other schemas.
+  private static func withSchemas(_ document: JSONText) -> [UInt8] {
+    let file = JSONText(PackageResources.schemas_json)
+    let schemas = file.members(of: file.root)
+    var missing = references(in: document.bytes[...])
+    var found: Set<String> = []
+    while let name = missing.popFirst() {
+      guard found.insert(name).inserted else { continue }
+      guard let schema = schemas.first(where: { $0.name == name }) else {
+        preconditionFailure("schemas.json has no \(name)")
+      }
+      missing.formUnion(references(in: file.bytes[schema.value]))
+    }
+    var document = document
+    guard let components = document.value("components", "schemas") else {
+      preconditionFailure("the document has no schemas")
+    }
+    let members = schemas.filter { found.contains($0.name) }
+    document.add(members.map { ($0.name, indented(file.bytes[$0.value])) }, to: components)
+    document.finish()
+    return document.bytes.replacing(shared, with: own)
+  }
+
+  /// The names of the shared schemas that a text refers to.
+  private static func references(in text: ArraySlice<UInt8>) -> Set<String> {
+    Set(
+      text.ranges(of: shared).map { found in
+        String(decoding: text[found.upperBound...].prefix { $0 != UInt8(ascii: "\"") }, as: UTF8.self)
+      })
+  }
+
+  /// A schema is 4 spaces further in within a document than in its own file.
+  private static func indented(_ schema: ArraySlice<UInt8>) -> [UInt8] {
+    schema.flatMap { $0 == UInt8(ascii: "\n") ? Array("\n    ".utf8) : [$0] }
+  }
+}
