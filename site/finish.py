@@ -10,6 +10,16 @@ import hashlib
 import re
 from pathlib import Path
 
+#: Files that no page uses. The relay has its own answer for unknown paths, the sitemap needs the address of the site, and
+#: the search needs the files in `lunr` only for languages other than English.
+UNUSED = (
+    "404.html",
+    "sitemap.xml*",
+    "assets/**/*.map",
+    "assets/**/*.iife.js",
+    "assets/javascripts/lunr/**/*.js",
+    "assets/techdocs-owl-api/*.json",
+)
 _SCRIPT = re.compile(r"<script>(.*?)</script>", re.DOTALL)
 #: The first cell of a row in the tables of mkdocs-owl-api: the name of a property.
 _PROPERTY = re.compile(r'<td>(<span class="techdocs-owl-api-prop">.*?)</td>', re.DOTALL)
@@ -25,9 +35,9 @@ _BLOCK = re.compile(r"\n(?:[-*] |\d+\. |\||```)")
 def finish(output: Path) -> list[str]:
     """Changes all pages, and returns the faults that it finds."""
     faults = []
-    # The relay has its own answer for unknown paths, and the sitemap needs the address of the site.
-    for name in ("404.html", "sitemap.xml", "sitemap.xml.gz"):
-        (output / name).unlink(missing_ok=True)
+    for pattern in UNUSED:
+        for file in output.glob(pattern):
+            file.unlink()
     for file in sorted(output.rglob("*.html")):
         name = str(file.relative_to(output))
         root = "../" * name.count("/")
