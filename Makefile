@@ -20,12 +20,14 @@ run: ## build the release, start it with the page, print its address
 	swift build -c release --product stillwire
 	.build/release/stillwire serve --port $(PORT) --data data --web web
 
+# The program that was built last. It prints the documents of the interface. `docs` builds a program only if there is none.
+PROGRAM = $(firstword $(shell ls -t .build/release/stillwire .build/debug/stillwire 2>/dev/null))
+
 docs: $(VENV)/site ## build the documentation that the relay serves at /docs
-	deploy/install-packages build
-	swift build --product stillwire
+	test -n "$(PROGRAM)" || { deploy/install-packages build && swift build --product stillwire; }
 	mkdir -p .build/documents
-	.build/debug/stillwire document openapi > .build/documents/openapi.json
-	.build/debug/stillwire document asyncapi > .build/documents/asyncapi.json
+	$(or $(PROGRAM),.build/debug/stillwire) document openapi > .build/documents/openapi.json
+	$(or $(PROGRAM),.build/debug/stillwire) document asyncapi > .build/documents/asyncapi.json
 	$(PYTHON) site/build.py
 
 build: ## build the program and all Swift tests for debugging
