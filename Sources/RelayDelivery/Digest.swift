@@ -30,7 +30,7 @@ private let mostRooms = Push.largestPayload / 32
 private func fittedPayload(of digest: DigestSubject, largest: Int) -> [UInt8]? {
   let newest = digest.newest
   let own = DigestRoom(
-    room: newest.room, count: digest.count, seq: newest.seq, sender: newest.sender,
+    room: newest.room.id, count: digest.count, seq: newest.seq, sender: newest.sender,
     text: newest.manner.line(newest.text, hasPreview: newest.hasPreview))
   let told = ([own] + digest.others).prefix(mostRooms).map { (room: $0, line: $0.line) }
   func payload(rooms count: Int, body: String?) -> [UInt8] {
@@ -75,9 +75,9 @@ private func render(_ digest: DigestSubject, _ rooms: [DigestRoom], body: String
 extension DigestSubject {
   /// The counts are above 1.
   fileprivate var title: PushText {
-    let texts = newest.texts
+    let texts = newest.app.texts
     if !others.isEmpty { return texts.text(.messagesInRooms, "\(total)", "\(others.count + 1)") }
-    if let title = newest.roomTitle, !title.isEmpty { return texts.text(.messagesInRoom, "\(total)", title) }
+    if let title = newest.room.title, !title.isEmpty { return texts.text(.messagesInRoom, "\(total)", title) }
     return texts.text(.messages, "\(total)")
   }
 

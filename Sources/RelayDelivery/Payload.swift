@@ -41,7 +41,7 @@ extension Push {
         // 0 would mean "try once", which nobody asked for.
         expiration: max(1, subject.expires.rawValue / 1000),
         collapseID: subject.collapseID,
-        topic: subject.topic),
+        topic: subject.app.topic),
       payload: payload, expires: subject.expires)
   }
 }
@@ -73,15 +73,15 @@ extension PayloadSubject {
     var plain = self
     plain.sender.avatar = nil
     plain.sender.avatarSHA256 = nil
-    plain.roomAvatar = nil
+    plain.room.avatar = nil
     return [self, plain, lightest]
   }
 
   var lightest: PayloadSubject {
     var subject = self
     subject.sender = User(id: sender.id)
-    subject.roomTitle = nil
-    subject.roomAvatar = nil
+    subject.room.title = nil
+    subject.room.avatar = nil
     subject.hasNames = false
     return subject
   }
@@ -130,9 +130,9 @@ extension PayloadSubject {
     } else {
       payload.object("push") { writeIDs(to: &$0) }
     }
-    guard !room.isNotifications else { return }
+    guard !room.id.isNotifications else { return }
     payload.object("message") { message in
-      message["room"] = room.rawValue
+      message["room"] = room.id.rawValue
       message["epoch"] = epoch
       message.integer("seq", seq)
     }
@@ -159,15 +159,15 @@ extension PayloadSubject {
   }
 
   private func writeConversation(to conversation: inout JSONWriter.Object) {
-    let isGroup = memberCount > 2
+    let isGroup = room.memberCount > 2
     // Without a room it is one with the sender, by a name that no room can have.
-    conversation["id"] = room.isNotifications ? "/from/\(sender.id.rawValue)" : room.rawValue
+    conversation["id"] = room.id.isNotifications ? "/from/\(sender.id.rawValue)" : room.id.rawValue
     conversation["name"] = conversationName
     conversation.bool("group", isGroup)
     // Everybody but the sender: `INSendMessageIntentDonationMetadata.recipientCount` counts the recipients of the message,
     // and the user of this phone is one of them. Read in Apple's documentation, not tested on a device.
-    if isGroup { conversation.integer("recipientCount", memberCount - 1) }
-    if let roomAvatar, roomAvatar.isSecureURL { conversation["avatar"] = roomAvatar }
+    if isGroup { conversation.integer("recipientCount", room.memberCount - 1) }
+    if let avatar = room.avatar, avatar.isSecureURL { conversation["avatar"] = avatar }
   }
 }
 

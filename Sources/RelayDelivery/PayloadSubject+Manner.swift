@@ -13,23 +13,23 @@ extension PayloadSubject {
   /// subtitle by this name.
   var conversationName: String? {
     guard hasNames else { return nil }
-    if let roomTitle = roomTitle.nonEmpty { return roomTitle }
+    if let title = room.title.nonEmpty { return title }
     guard case .text(let text) = shown(manner.subtitle) else { return nil }
     return text
   }
 
-  var subtitle: PushText? { shown(manner.subtitle) ?? roomTitle.nonEmpty.map(PushText.text) }
+  var subtitle: PushText? { shown(manner.subtitle) ?? room.title.nonEmpty.map(PushText.text) }
 
   var body: PushText {
     if let body = shown(manner.body) { return body }
     if hasPreview, let text, !text.isBlank { return .text(text) }
-    return texts.text(kind == .call ? .incomingCall : .newMessage)
+    return app.texts.text(kind == .call ? .incomingCall : .newMessage)
   }
 
   /// nil: the app's own group.
   var thread: String? {
     switch manner.thread {
-    case .room: room.isNotifications ? nil : room.rawValue
+    case .room: room.id.isNotifications ? nil : room.id.rawValue
     case .own(let name): name
     case .app: nil
     }
@@ -37,9 +37,9 @@ extension PayloadSubject {
 
   /// A push replaces the one on the phone that has the same.
   var collapseID: String {
-    let own = MessageReference(room: room, seq: seq)
+    let own = MessageReference(room: room.id, seq: seq)
     let replaced = replaces ?? own
-    if manner.collapse == .room, replaced == own { return RelayDelivery.collapseID(room: room) }
+    if manner.collapse == .room, replaced == own { return RelayDelivery.collapseID(room: room.id) }
     return RelayDelivery.collapseID(room: replaced.room, seq: replaced.seq)
   }
 
@@ -72,7 +72,7 @@ extension PayloadSubject {
   var sound: SoundFile? {
     guard level != .passive else { return nil }
     switch manner.sound {
-    case .standard: return SoundFile(name: kind == .call ? ringtone ?? Self.standardSound : Self.standardSound)
+    case .standard: return SoundFile(name: kind == .call ? app.ringtone ?? Self.standardSound : Self.standardSound)
     case .none: return nil
     case .file(let file): return file
     }

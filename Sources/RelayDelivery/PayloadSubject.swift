@@ -6,11 +6,7 @@ public struct PayloadSubject: Equatable, Sendable {
   /// The id of the notification and of the push: a lower-case UUID.
   public var notification: String
   public var sender: User
-  public var room: RoomID
-  public var roomTitle: String?
-  public var roomAvatar: String?
-  /// The sender and the recipient included.
-  public var memberCount: Int
+  public var room: PayloadRoom
   public var epoch: String
   public var seq: Int64
   public var kind: MessageKind
@@ -30,33 +26,25 @@ public struct PayloadSubject: Equatable, Sendable {
   /// The label by which a Focus filter tells it apart.
   public var criteria: String?
   public var expires: Timestamp
-  /// The bundle id of the app on the device.
-  public var topic: String
+  /// The app on the recipient's device.
+  public var app: PayloadApp
   /// The message whose push it replaces on the phone; nil: its own.
   public var replaces: MessageReference?
   /// By which the app's extension says that it arrived; nil: nobody asks.
   public var receipt: String?
-  /// The sound of a call whose sender names none. Is `nil` when the app has no ringtone of its own.
-  public var ringtone: String?
-  /// The relay's own texts, in the language of the device.
-  public var texts = PushTexts()
   /// False when the names of the room and of the conversation have to go to make the payload fit.
   var hasNames = true
 
   public init(
-    notification: String, sender: User, room: RoomID, roomTitle: String? = nil, roomAvatar: String? = nil,
-    memberCount: Int, epoch: String,
-    seq: Int64, kind: MessageKind = .message, text: String?, manner: PushManner = PushManner(),
+    notification: String, sender: User, room: PayloadRoom, epoch: String, seq: Int64, kind: MessageKind = .message,
+    text: String?, manner: PushManner = PushManner(),
     hasPreview: Bool = true, level: Level = .active, badge: Int,
     isMention: Bool = false, isReply: Bool = false, isNotifyAnyway: Bool = false, criteria: String? = nil,
-    expires: Timestamp, topic: String, replaces: MessageReference? = nil, receipt: String? = nil
+    expires: Timestamp, app: PayloadApp, replaces: MessageReference? = nil, receipt: String? = nil
   ) {
     self.notification = notification
     self.sender = sender
     self.room = room
-    self.roomTitle = roomTitle
-    self.roomAvatar = roomAvatar
-    self.memberCount = memberCount
     self.epoch = epoch
     self.seq = seq
     self.kind = kind
@@ -70,11 +58,43 @@ public struct PayloadSubject: Equatable, Sendable {
     self.isNotifyAnyway = isNotifyAnyway
     self.criteria = criteria
     self.expires = expires
-    self.topic = topic
+    self.app = app
     self.replaces = replaces
     self.receipt = receipt
   }
 
   /// Bytes at most.
   public static let longestReceipt = 64
+}
+
+/// The room of a message, as the payload describes it.
+public struct PayloadRoom: Equatable, Sendable {
+  public var id: RoomID
+  public var title: String?
+  public var avatar: String?
+  /// The number of members, with the sender and the recipient.
+  public var memberCount: Int
+
+  public init(id: RoomID, title: String? = nil, avatar: String? = nil, memberCount: Int) {
+    self.id = id
+    self.title = title
+    self.avatar = avatar
+    self.memberCount = memberCount
+  }
+}
+
+/// The app that receives a push, with the operator's settings for it.
+public struct PayloadApp: Equatable, Sendable {
+  /// The bundle id.
+  public var topic: String
+  /// The sound of a call whose sender names none. Is `nil` when the app has no ringtone of its own.
+  public var ringtone: String?
+  /// The relay's own texts, in the language of the device.
+  public var texts: PushTexts
+
+  public init(topic: String, ringtone: String? = nil, texts: PushTexts = PushTexts()) {
+    self.topic = topic
+    self.ringtone = ringtone
+    self.texts = texts
+  }
 }

@@ -16,7 +16,7 @@ extension Push {
       id: subject.notification,
       headers: PushHeaders(
         type: .voip, priority: .high, expiration: 0, collapseID: subject.collapseID,
-        topic: subject.topic + PushHeaders.voipSuffix),
+        topic: subject.app.topic + PushHeaders.voipSuffix),
       payload: payload, expires: subject.expires)
   }
 }

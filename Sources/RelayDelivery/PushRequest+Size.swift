@@ -11,15 +11,16 @@ extension PushRequest {
   ) throws(PayloadError) {
     // A lower level has the longer name, and `critical` the longer sound.
     for level in Set([level, .timeSensitive]) {
-      var subject = PayloadSubject(
-        notification: "00000000-0000-0000-0000-000000000000", sender: User(id: sender), room: room,
-        memberCount: 100_000_000, epoch: String(repeating: "e", count: Position.longestEpoch), seq: largestInteger,
+      let subject = PayloadSubject(
+        notification: "00000000-0000-0000-0000-000000000000", sender: User(id: sender),
+        room: PayloadRoom(id: room, memberCount: 100_000_000),
+        epoch: String(repeating: "e", count: Position.longestEpoch), seq: largestInteger,
         kind: kind, text: nil, manner: manner, hasPreview: hasPreview, level: level,
         badge: Int(PushManner.largestBadge),
         // A recipient's own label, each byte of which JSON may write with six.
         criteria: String(repeating: "\u{1}", count: FilterReport.longestCriteria), expires: Timestamp(rawValue: 0),
-        topic: "", receipt: String(repeating: "r", count: PayloadSubject.longestReceipt))
-      subject.ringtone = String(repeating: "r", count: PushManner.longestSound)
+        app: PayloadApp(topic: "", ringtone: String(repeating: "r", count: PushManner.longestSound)),
+        receipt: String(repeating: "r", count: PayloadSubject.longestReceipt))
       _ = try Push(subject, largest: largest)
     }
   }

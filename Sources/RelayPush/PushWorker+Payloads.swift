@@ -60,20 +60,24 @@ extension PushWorker {
   /// The relay's own texts in the language of a device.
   private func texts(for device: Device) -> PushTexts { settings.withLock { $0.texts.texts(for: device.locale) } }
 
+  private func app(of device: Device) -> PayloadApp {
+    PayloadApp(
+      topic: device.app ?? Self.defaultTopic, ringtone: settings.withLock { $0.apps.ringtone(of: device) },
+      texts: texts(for: device))
+  }
+
   private func subject(of claim: Claim, _ request: PushRequest, expires: Timestamp) -> PayloadSubject {
-    var subject = PayloadSubject(
-      notification: claim.id, sender: claim.sender, room: claim.room, memberCount: claim.roomMemberCount,
-      epoch: claim.epoch, seq: claim.message.seq, kind: request.kind, text: text(of: claim.message.body),
+    PayloadSubject(
+      notification: claim.id, sender: claim.sender,
+      room: PayloadRoom(id: claim.room, memberCount: claim.roomMemberCount), epoch: claim.epoch, seq: claim.message.seq,
+      kind: request.kind, text: text(of: claim.message.body),
       manner: request.manner, hasPreview: hasPreview(claim.room),
       level: claim.level ?? request.level, badge: claim.unread,
       isMention: claim.message.mentions.contains(claim.recipient), isReply: claim.isReply,
       isNotifyAnyway: claim.isNotifyAnyway, criteria: claim.criteria ?? request.criteria, expires: expires,
-      topic: claim.device.app ?? Self.defaultTopic, replaces: claim.collapse,
+      app: app(of: claim.device), replaces: claim.collapse,
       // As long as the job is there to be told.
       receipt: receipts.receipt(for: claim.id, until: now() + Self.retention))
-    subject.ringtone = settings.withLock { $0.apps.ringtone(of: claim.device) }
-    subject.texts = texts(for: claim.device)
-    return subject
   }
 
   /// The nesting of a body, at most: as `limits.nesting` of the configuration.

@@ -9,8 +9,9 @@ import Testing
 @Suite struct DigestTests {
   private static let newest = PayloadSubject(
     notification: "0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d", sender: User(id: ann, name: "Ann"),
-    room: RoomID(unchecked: "team"), roomTitle: "Team", memberCount: 4, epoch: "e1", seq: 42, text: "Lunch?",
-    level: .passive, badge: 7, isMention: true, expires: .at(999), topic: "org.example.chat")
+    room: PayloadRoom(id: RoomID(unchecked: "team"), title: "Team", memberCount: 4), epoch: "e1", seq: 42,
+    text: "Lunch?",
+    level: .passive, badge: 7, isMention: true, expires: .at(999), app: PayloadApp(topic: "org.example.chat"))
 
   private static func room(
     _ name: String, count: Int = 1, seq: Int64 = 1, sender: String? = "Bob", text: String? = "Hi"
@@ -67,7 +68,7 @@ import Testing
   @Test(arguments: [nil, ""])
   func `a room without a title is not named`(title: String?) throws {
     var digest = DigestSubject(newest: Self.newest, count: 3)
-    digest.newest.roomTitle = title
+    digest.newest.room.title = title
     #expect(try text(digest).contains(#""title-loc-key":"%@ messages","title-loc-args":["3"],"#))
   }
 
@@ -125,7 +126,7 @@ import Testing
 
   @Test func `no more rooms fit than are tried`() throws {
     var newest = Self.newest
-    (newest.text, newest.roomTitle, newest.epoch) = (nil, nil, "")
+    (newest.text, newest.room.title, newest.epoch) = (nil, nil, "")
     newest.sender = User(id: UserID(unchecked: "a"))
     let others = (1...500).map { _ in
       DigestRoom(room: RoomID(unchecked: "r"), count: 1, seq: 1, sender: newest.sender, text: nil)

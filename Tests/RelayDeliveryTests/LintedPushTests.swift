@@ -14,7 +14,7 @@ import Testing
       let newest = PayloadSubject.random(using: &dice)
       let request = PushRequest(kind: newest.kind, level: newest.level, manner: newest.manner)
       do {
-        try request.checkSize(sender: newest.sender.id, room: newest.room, hasPreview: newest.hasPreview)
+        try request.checkSize(sender: newest.sender.id, room: newest.room.id, hasPreview: newest.hasPreview)
       } catch {
         continue
       }
@@ -46,13 +46,14 @@ extension PayloadSubject {
         avatar: dice.one(of: [nil, "", "https://example.org/a.png"]),
         handle: dice.one(of: [nil, "", "ann@example.org"]),
         handleType: dice.one(of: [nil, "emailAddress"])),
-      room: RoomID(unchecked: dice.one(of: ["tea", "d:ann:bob", String(repeating: "r", count: 200)])),
-      roomTitle: dice.one(of: [nil, "", "Team\nrocket"]), memberCount: dice.one(of: [0, 1, 2, 3, 10_000]), epoch: "e1",
+      room: PayloadRoom(
+        id: RoomID(unchecked: dice.one(of: ["tea", "d:ann:bob", String(repeating: "r", count: 200)])),
+        title: dice.one(of: [nil, "", "Team\nrocket"]), memberCount: dice.one(of: [0, 1, 2, 3, 10_000])), epoch: "e1",
       seq: dice.one(of: [1, 42, largestInteger]), kind: dice.one(of: [.message, .call]), text: dice.one(of: texts),
       manner: .random(using: &dice), hasPreview: !dice.hits(oneIn: 3),
       level: dice.one(of: Level.allCases), badge: dice.one(of: [-1, 0, 7]), isMention: dice.hits(oneIn: 2),
       isReply: dice.hits(oneIn: 2), isNotifyAnyway: dice.hits(oneIn: 2), criteria: dice.one(of: [nil, "", "work"]),
-      expires: .at(999), topic: "org.example.chat",
+      expires: .at(999), app: PayloadApp(topic: "org.example.chat"),
       receipt: dice.one(of: [nil, "1700000000.3q2-796tvu_erb7v3q2-7w"]))
   }
 }

@@ -10,8 +10,9 @@ import Testing
 @Suite struct NotificationPayloadTests {
   private var subject = PayloadSubject(
     notification: "0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d", sender: User(id: UserID(unchecked: "shop"), name: "Shop"),
-    room: .notifications(of: UserID(unchecked: "bob")), memberCount: 0, epoch: "e1", seq: 42, text: nil, badge: 3,
-    expires: .at(45_000), topic: "org.example.chat")
+    room: PayloadRoom(id: .notifications(of: UserID(unchecked: "bob")), memberCount: 0), epoch: "e1", seq: 42,
+    text: nil, badge: 3,
+    expires: .at(45_000), app: PayloadApp(topic: "org.example.chat"))
 
   @Test mutating func `it is a conversation with its sender, and names no message`() throws {
     subject.manner.body = .text("On its way")
@@ -39,7 +40,7 @@ import Testing
   }
 
   @Test func `an app is woken without a message`() {
-    let message = MessageReference(room: subject.room, seq: 42)
+    let message = MessageReference(room: subject.room.id, seq: 42)
     let push = Push(
       id: subject.notification, waking: message, epoch: "e1", data: Array(#"{"order":7}"#.utf8), expires: .at(9),
       topic: "org.example.chat")

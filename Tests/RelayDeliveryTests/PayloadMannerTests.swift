@@ -11,8 +11,9 @@ import Testing
 @Suite struct PayloadMannerTests {
   var subject = PayloadSubject(
     notification: "0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d", sender: User(id: ann, name: "Ann"),
-    room: RoomID(unchecked: "team"), roomTitle: "Team", memberCount: 2, epoch: "e1", seq: 42, text: "Lunch?",
-    badge: 3, expires: .at(999), topic: "org.example.chat")
+    room: PayloadRoom(id: RoomID(unchecked: "team"), title: "Team", memberCount: 2), epoch: "e1", seq: 42,
+    text: "Lunch?",
+    badge: 3, expires: .at(999), app: PayloadApp(topic: "org.example.chat"))
 
   private func members(_ push: Push) throws -> [String: Any] { try object(push.payload) }
 
@@ -104,12 +105,12 @@ import Testing
     #expect(try Push(subject).headers.collapseID == "team/newest")
     subject.seq = 43
     #expect(try Push(subject).headers.collapseID == "team/newest")
-    subject.replaces = MessageReference(room: subject.room, seq: 43)
+    subject.replaces = MessageReference(room: subject.room.id, seq: 43)
     #expect(try Push(subject).headers.collapseID == "team/newest")
-    subject.replaces = MessageReference(room: subject.room, seq: 40)
+    subject.replaces = MessageReference(room: subject.room.id, seq: 40)
     #expect(try Push(subject).headers.collapseID == "team/40")
     subject.replaces = nil
-    subject.room = RoomID(unchecked: String(repeating: "r", count: 255))
+    subject.room.id = RoomID(unchecked: String(repeating: "r", count: 255))
     let id = try Push(subject).headers.collapseID
     #expect(id.utf8.count <= PushHeaders.longestCollapseID)
     subject.manner.collapse = .message
@@ -185,13 +186,13 @@ import Testing
         sender: User(
           id: ann, name: String(repeating: "n", count: 256), avatar: "https://" + String(repeating: "a", count: 2_040),
           handle: String(repeating: "h", count: 256)),
-        room: room, memberCount: dice.one(of: [2, 10_000]), epoch: String(repeating: "e", count: 32),
+        room: PayloadRoom(id: room, memberCount: dice.one(of: [2, 10_000])), epoch: String(repeating: "e", count: 32),
         seq: largestInteger,
         kind: request.kind, text: String(repeating: "\u{1}", count: 5_000), manner: request.manner,
         level: dice.one(of: Level.allCases), badge: 1_000_000, isMention: true, isReply: true, isNotifyAnyway: true,
-        criteria: String(repeating: "\u{1}", count: 128), expires: .at(999), topic: "org.example.chat",
+        criteria: String(repeating: "\u{1}", count: 128), expires: .at(999), app: PayloadApp(topic: "org.example.chat"),
         receipt: String(repeating: "r", count: PayloadSubject.longestReceipt))
-      subject.ringtone = String(repeating: "r", count: PushManner.longestSound)
+      subject.app.ringtone = String(repeating: "r", count: PushManner.longestSound)
       let push = try Push(subject)
       #expect(push.payload.count <= Push.largestPayload)
     }
@@ -211,10 +212,12 @@ extension PayloadMannerTests {
     for level in Level.allCases {
       let push = try Push(
         PayloadSubject(
-          notification: self.subject.notification, sender: User(id: ann), room: room, memberCount: 100_000_000,
+          notification: self.subject.notification, sender: User(id: ann),
+          room: PayloadRoom(id: room, memberCount: 100_000_000),
           epoch: String(repeating: "e", count: 32), seq: largestInteger, text: nil, manner: request.manner,
           level: level, badge: Int(PushManner.largestBadge), criteria: String(repeating: "\u{1}", count: 128),
-          expires: .at(0), topic: "", receipt: String(repeating: "r", count: PayloadSubject.longestReceipt)))
+          expires: .at(0), app: PayloadApp(topic: ""),
+          receipt: String(repeating: "r", count: PayloadSubject.longestReceipt)))
       #expect(push.payload.count <= Push.largestPayload)
     }
   }

@@ -8,8 +8,9 @@ private let id = "0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d"
 
 @Suite struct PayloadTests {
   var subject = PayloadSubject(
-    notification: id, sender: User(id: ann), room: RoomID(unchecked: "team"), memberCount: 2, epoch: "e1", seq: 42,
-    text: "Lunch?", badge: 3, expires: .at(999), topic: "org.example.chat")
+    notification: id, sender: User(id: ann), room: PayloadRoom(id: RoomID(unchecked: "team"), memberCount: 2),
+    epoch: "e1", seq: 42,
+    text: "Lunch?", badge: 3, expires: .at(999), app: PayloadApp(topic: "org.example.chat"))
 
   private func text(_ push: Push) -> String { String(decoding: push.payload, as: UTF8.self) }
 
@@ -30,10 +31,10 @@ private let id = "0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d"
   @Test mutating func `a message in a group with all fields`() throws {
     subject.sender = User(
       id: ann, name: "Ann \"A\" 🌻", avatar: "https://example.org/a.png", handle: "+4930", handleType: "phoneNumber")
-    subject.roomTitle = "Team\nrocket"
-    subject.roomAvatar = "https://example.org/r.png"
+    subject.room.title = "Team\nrocket"
+    subject.room.avatar = "https://example.org/r.png"
     subject.receipt = "1700000000.mark"
-    subject.memberCount = 5
+    subject.room.memberCount = 5
     subject.text = "tab\there \u{1}\u{1F} back\\slash / \u{7F}\u{2028}"
     subject.isMention = true
     subject.isReply = true
@@ -66,8 +67,8 @@ private let id = "0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d"
   @Test mutating func `an empty name, avatar, handle or title is none`() throws {
     let plain = try Push(subject)
     subject.sender = User(id: ann, name: "", avatar: "", handle: "", handleType: "phoneNumber")
-    subject.roomTitle = ""
-    subject.roomAvatar = ""
+    subject.room.title = ""
+    subject.room.avatar = ""
     #expect(try Push(subject) == plain)
   }
 
@@ -75,7 +76,7 @@ private let id = "0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d"
   mutating func `a room is a group above two members and counts all but the sender`(
     members: Int, count: Int?
   ) throws {
-    subject.memberCount = members
+    subject.room.memberCount = members
     let conversation =
       if let count { #""conversation":{"id":"team","group":true,"recipientCount":\#(count)}"# } else {
         #""conversation":{"id":"team","group":false}"#
@@ -100,7 +101,7 @@ private let id = "0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d"
     subject.level = level
     subject.kind = kind
     subject.manner.sound = sound
-    subject.ringtone = "ring.caf"
+    subject.app.ringtone = "ring.caf"
     for push in [try Push(subject), try Push(DigestSubject(newest: subject, count: 2))] {
       if let expected {
         #expect(text(push).contains(#""sound":\#(expected),"#))
@@ -119,7 +120,7 @@ private let id = "0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d"
   mutating func `only a picture that https leads to goes out`(url: String) throws {
     subject.sender.avatar = url
     subject.sender.avatarSHA256 = String(repeating: "0", count: 64)
-    subject.roomAvatar = url
+    subject.room.avatar = url
     #expect(try !text(Push(subject)).contains("avatar"))
   }
 
@@ -138,8 +139,8 @@ private let id = "0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d"
   mutating func `the conversation is named by the room, or else by the subtitle`(
     title: String?, subtitle: String?, name: String?
   ) throws {
-    subject.memberCount = 3
-    subject.roomTitle = title
+    subject.room.memberCount = 3
+    subject.room.title = title
     subject.manner.subtitle = subtitle.map(PushText.text)
     let expected =
       name.map { #""conversation":{"id":"team","name":"\#($0)","# } ?? #""conversation":{"id":"team","group""#
@@ -168,7 +169,7 @@ private let id = "0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d"
 
   @Test mutating func `texts of the operator take the place of keys`() throws {
     subject.text = nil
-    subject.texts = PushTexts([.newMessage: "Neue Nachricht", .incomingCall: "Anruf", .messages: "%1$@ neue"])
+    subject.app.texts = PushTexts([.newMessage: "Neue Nachricht", .incomingCall: "Anruf", .messages: "%1$@ neue"])
     #expect(try text(Push(subject)).contains(#""body":"Neue Nachricht""#))
     #expect(try text(Push(DigestSubject(newest: subject, count: 3))).contains(#""title":"3 neue""#))
     subject.kind = .call

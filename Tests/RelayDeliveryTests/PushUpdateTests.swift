@@ -10,9 +10,10 @@ import Testing
 @Suite struct PushUpdateTests {
   private let id = "00000000-0000-4000-8000-000000000001"
   private let subject = PayloadSubject(
-    notification: "0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d", sender: User(id: ann), room: RoomID(unchecked: "team"),
-    memberCount: 2, epoch: "e1", seq: 42, text: "Lunch!", level: .critical, badge: 3, isNotifyAnyway: true,
-    expires: .at(999), topic: "org.example.chat")
+    notification: "0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d", sender: User(id: ann),
+    room: PayloadRoom(id: RoomID(unchecked: "team"), memberCount: 2), epoch: "e1", seq: 42, text: "Lunch!",
+    level: .critical, badge: 3, isNotifyAnyway: true,
+    expires: .at(999), app: PayloadApp(topic: "org.example.chat"))
 
   private func text(_ push: Push) -> String { String(decoding: push.payload, as: UTF8.self) }
 
@@ -52,7 +53,8 @@ import Testing
 
   @Test func `a silent push`() {
     let push = Push(
-      id: id, waking: MessageReference(room: subject.room, seq: 42), epoch: "e1", data: Array(#"{"sync":true}"#.utf8),
+      id: id, waking: MessageReference(room: subject.room.id, seq: 42), epoch: "e1",
+      data: Array(#"{"sync":true}"#.utf8),
       expires: .at(0), topic: "org.example.chat")
     #expect(
       text(push)
