@@ -7,7 +7,7 @@ import RelayProtocol
 import RelayPush
 import RelayStore
 
-/// The settings of rooms, apps and push services. None of them has an option.
+/// The settings of rooms, apps and push services. No option sets them.
 extension SettingGroup {
   static let rooms = SettingGroup(
     "Rooms",

@@ -5,7 +5,7 @@ import RelayIdentity
 import RelayProtocol
 import RelayStore
 
-/// The settings of the service itself. Each of these groups has options.
+/// The settings of the service itself.
 extension SettingGroup {
   package static let common = SettingGroup(
     "Common options",
