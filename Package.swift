@@ -32,6 +32,7 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-certificates", from: "1.21.1"),
     .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0"),
     .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+    .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
     .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
     .package(url: "https://github.com/apple/swift-nio-http2", from: "1.46.0"),
@@ -56,7 +57,7 @@ let package = Package(
         .unsafeFlags(["-Wall", "-Wextra"] + (isStrict ? ["-Werror"] : [])),
       ],
       cxxSettings: [.define("RAPIDJSON_HAS_STDSTRING", to: "0")],
-      linkerSettings: [.linkedLibrary("uv")]
+      linkerSettings: [.linkedLibrary("uv"), .linkedLibrary("http_parser")]
     ),
     .target(
       name: "CLoad",
@@ -68,7 +69,11 @@ let package = Package(
     ),
     .target(name: "RelayProtocol", swiftSettings: swift),
     .target(name: "RelayJSON", dependencies: ["RelayProtocol"], swiftSettings: swift),
-    .target(name: "RelayHub", dependencies: ["CRelay", "RelayJSON", "RelayProtocol"], swiftSettings: swift),
+    .target(
+      name: "RelayHub",
+      dependencies: ["CRelay", "RelayJSON", "RelayProtocol", .product(name: "HTTPTypes", package: "swift-http-types")],
+      swiftSettings: swift
+    ),
     .target(
       name: "RelayStore",
       dependencies: [
@@ -159,7 +164,8 @@ let package = Package(
       name: "RelayHTTP",
       dependencies: [
         "CZlib", "RelayCore", "RelayGateways", "RelayHub", "RelayIdentity", "RelayJSON", "RelayProtocol", "RelayPush",
-        "RelayStore", .product(name: "Logging", package: "swift-log"),
+        "RelayStore", .product(name: "HTTPTypes", package: "swift-http-types"),
+        .product(name: "Logging", package: "swift-log"),
       ],
       // So that the program stays one file.
       resources: [
@@ -294,6 +300,7 @@ let package = Package(
       dependencies: [
         "PushLint", "RelayCore", "RelayDelivery", "RelayGateways", "RelayHTTP", "RelayHub", "RelayIdentity",
         "RelayJSON", "RelayProtocol", "RelayPush", "RelayStore", "SeededRandom", "TestRelay",
+        .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "Logging", package: "swift-log"),
       ],
       swiftSettings: swift),

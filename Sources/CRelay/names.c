@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Tables of what has a name. Clients choose names, so where one lies must not be foreseen: the hash is
  * SipHash-1-3 (Aumasson and Bernstein, 2012) with a key of each table's own. */
-#include "internal.h"
+#include "base.h"
 
 #include <stdlib.h>
 #include <sys/random.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+import HTTPTypes
 import RelayCore
-package import RelayHub
+import RelayHub
 
 /// A description of this interface that clients and tools read.
 package struct Document: Sendable {
@@ -31,7 +32,7 @@ package struct Document: Sendable {
   }
 
   package func response(to request: HTTPRequest) -> HTTPResponse {
-    let headers = [(name: "Content-Type", value: "application/json"), ("ETag", tag), ("Cache-Control", "no-cache")]
+    let headers: HTTPFields = [.contentType: "application/json", .eTag: tag, .cacheControl: "no-cache"]
     if request.knows(tag) { return HTTPResponse(status: 304, headers: headers) }
     return HTTPResponse(status: 200, headers: headers, body: text)
   }

@@ -1,17 +1,58 @@
 // SPDX-License-Identifier: Apache-2.0
+import Foundation
+package import HTTPTypes
 package import RelayCore
 package import RelayHub
 package import RelayJSON
 package import RelayProtocol
 
+/// The hub's messages, and not those of HTTPTypes, whose fields they have.
+package typealias HTTPRequest = RelayHub.HTTPRequest
+package typealias HTTPResponse = RelayHub.HTTPResponse
+
+extension HTTPField.Name {
+  /// The user of a request in open mode.
+  package static let stillwireUser = HTTPField.Name("X-Stillwire-User")!
+  static let idempotencyKey = HTTPField.Name("Idempotency-Key")!
+  static let referrerPolicy = HTTPField.Name("Referrer-Policy")!
+}
+
 extension HTTPRequest {
+  package var authorization: String? { fields[.authorization] }
+  package var user: String? { fields[.stillwireUser] }
+
+  /// The parts of the path between slashes, decoded. Returns `nil` if one of them is no UTF-8.
+  package var segments: [String]? {
+    var segments: [String] = []
+    for part in path.split(separator: "/", omittingEmptySubsequences: false) {
+      guard let segment = part.contains("%") ? part.removingPercentEncoding : String(part) else { return nil }
+      segments.append(segment)
+    }
+    return segments
+  }
+
+  /// The parameters of the query, decoded as those of a form, in their order. Ignores those that are no UTF-8.
+  var queryItems: [(name: String, value: String)] {
+    query.split(separator: "&").compactMap { parameter in
+      let parts = parameter.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+      guard let name = Self.decode(parts[0]), let value = Self.decode(parts.count > 1 ? parts[1] : "") else {
+        return nil
+      }
+      return (name, value)
+    }
+  }
+
+  private static func decode(_ text: Substring) -> String? {
+    text.replacing("+", with: " ").removingPercentEncoding
+  }
+
   /// True if the client has the body with this tag.
-  package func knows(_ tag: String) -> Bool { ifNoneMatch.map { EntityTags($0).matchWeakly(tag) } ?? false }
+  package func knows(_ tag: String) -> Bool { fields[.ifNoneMatch].map { EntityTags($0).matchWeakly(tag) } ?? false }
 
   /// The parameters of the query that a command declares. Ignores others.
   package func arguments(_ parameters: [String: Declaration.Parameter]) throws(RequestError) -> [String: JSON] {
     var members: [String: JSON] = [:]
-    for (name, value) in query {
+    for (name, value) in queryItems {
       guard let parameter = parameters[name] else { continue }
       guard members[name] == nil else {
         throw RequestError(.badRequest, "\(name) is given twice", at: "/query/\(name)")
@@ -23,7 +64,7 @@ extension HTTPRequest {
 
   /// Throws if the type of a body is not JSON.
   func checkContentType() throws(RequestError) {
-    guard !body.isEmpty, let contentType else { return }
+    guard !body.isEmpty, let contentType = fields[.contentType] else { return }
     let type = contentType.prefix { $0 != ";" }.lowercased().filter { $0 != " " && $0 != "\t" }
     guard type == "application/json" || (type.hasPrefix("application/") && type.hasSuffix("+json")) else {
       throw RequestError(
@@ -48,12 +89,12 @@ extension HTTPResponse {
     }
     self = .json(reply.status, reply.text ?? JSONWriter.object(reply.members))
     guard let tag = reply.tag else { return }
-    headers = [("Content-Type", "application/json"), ("ETag", tag), ("Cache-Control", "private, no-cache")]
+    headers = [.contentType: "application/json", .eTag: tag, .cacheControl: "private, no-cache"]
   }
 
   package static func json(_ status: Int, _ body: [UInt8]) -> HTTPResponse {
     HTTPResponse(
-      status: status, headers: [("Content-Type", "application/json"), ("Cache-Control", "no-store")], body: body)
+      status: status, headers: [.contentType: "application/json", .cacheControl: "no-store"], body: body)
   }
 
   package static func json(_ status: Int, _ members: (inout JSONWriter.Object) -> Void) -> HTTPResponse {
@@ -67,12 +108,10 @@ extension HTTPResponse {
     return HTTPResponse(
       status: 204,
       headers: [
-        ("Allow", allowed), ("Access-Control-Allow-Methods", allowed),
-        (
-          "Access-Control-Allow-Headers",
-          "Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, X-Stillwire-User"
-        ),
-        ("Access-Control-Max-Age", "600"),
+        .allow: allowed, .accessControlAllowMethods: allowed,
+        .accessControlAllowHeaders:
+          "Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, X-Stillwire-User",
+        .accessControlMaxAge: "600",
       ])
   }
 
@@ -87,15 +126,11 @@ extension HTTPResponse {
       $0["at"] = error.at
       $0.decimal("retryAfter", error.retryAfter?.seconds)
     }
-    var headers = [
-      (name: "Content-Type", value: "application/problem+json"), (name: "Cache-Control", value: "no-store"),
-    ]
-    if let allowed { headers.append(("Allow", allowed.joined(separator: ", "))) }
-    if error.code == .unauthorized { headers.append(("WWW-Authenticate", "Bearer")) }
-    if error.status == 426 { headers.append(("Upgrade", "websocket")) }
-    if let retryAfter = error.retryAfter {
-      headers.append(("Retry-After", String(Int(retryAfter.seconds.rounded(.up)))))
-    }
+    var headers: HTTPFields = [.contentType: "application/problem+json", .cacheControl: "no-store"]
+    if let allowed { headers[.allow] = allowed.joined(separator: ", ") }
+    if error.code == .unauthorized { headers[.wwwAuthenticate] = "Bearer" }
+    if error.status == 426 { headers[.upgrade] = "websocket" }
+    if let retryAfter = error.retryAfter { headers[.retryAfter] = String(Int(retryAfter.seconds.rounded(.up))) }
     return HTTPResponse(status: error.status, headers: headers, body: body)
   }
 }

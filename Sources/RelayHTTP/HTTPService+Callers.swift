@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Logging
 package import RelayCore
-package import RelayHub
+import RelayHub
 import RelayIdentity
 import RelayJSON
 import RelayProtocol

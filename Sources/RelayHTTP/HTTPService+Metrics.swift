@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+import HTTPTypes
 package import RelayCore
 import RelayGateways
-package import RelayHub
+import RelayHub
 import RelayProtocol
 import RelayPush
 import RelayStore
@@ -58,7 +59,7 @@ extension HTTPService {
     }
     write(process, to: &text)
     return HTTPResponse(
-      status: 200, headers: [("Content-Type", MetricsText.contentType), ("Cache-Control", "no-store")],
+      status: 200, headers: [.contentType: MetricsText.contentType, .cacheControl: "no-store"],
       body: Array(text.text.utf8))
   }
 

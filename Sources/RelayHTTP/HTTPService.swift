@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import HTTPTypes
 import Logging
 package import RelayCore
 package import RelayHub
@@ -46,7 +47,7 @@ package final class HTTPService: HTTPHandler {
   }
 
   private static func route(of request: HTTPRequest) -> (route: Route, parts: [String: String])? {
-    let path = PathTemplate.split(request.path)
+    guard let path = request.segments else { return nil }
     for route in routes {
       if let parts = route.path.match(path) { return (route, parts) }
     }
@@ -120,9 +121,9 @@ package final class HTTPService: HTTPHandler {
     }
     let fields = body.adding(path, at: "/path").adding(try http.arguments(declaration.query), at: "/query")
     var request = Request(fields, by: caller, relay.settings)
-    request.idempotencyKey = http.idempotencyKey
-    request.ifMatch = http.ifMatch
-    request.ifNoneMatch = http.ifNoneMatch
+    request.idempotencyKey = http.fields[.idempotencyKey]
+    request.ifMatch = http.fields[.ifMatch]
+    request.ifNoneMatch = http.fields[.ifNoneMatch]
     request.spelling = spelling
     return request
   }
@@ -131,6 +132,8 @@ package final class HTTPService: HTTPHandler {
   package func parse(_ body: [UInt8]) throws(RequestError) -> Fields { try parser.parse(body) }
 
   private func page(_ request: HTTPRequest) throws -> HTTPResponse {
+    // The server as a whole (RFC 9110, section 9.3.7).
+    if request.path == "*" { return .options(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]) }
     guard let response = site.response(to: request) else {
       throw RequestError(.notFound, "there is nothing at this path")
     }
@@ -179,9 +182,7 @@ struct ServerSentEvent: Sendable {
   package let name: String
   package let json: [UInt8]
 
-  package static let headers = [
-    (name: "Content-Type", value: "text/event-stream"), (name: "Cache-Control", value: "no-store"),
-  ]
+  package static let headers: HTTPFields = [.contentType: "text/event-stream", .cacheControl: "no-store"]
 
   package var text: [UInt8] { Array("event: \(name)\ndata: ".utf8) + json + Array("\n\n".utf8) }
 }

@@ -73,7 +73,8 @@ extension Route.Action {
 
   /// The errors that the hub answers requests of any path with, before it hands them over.
   private static let hubErrors: Set<RequestError.Kind> = [
-    .malformed, .forbidden, .bodyTimeout, .lengthRequired, .tooLarge, .rateLimited, .unavailable,
+    .malformed, .forbidden, .requestTimeout, .tooLarge, .pathTooLong, .rateLimited, .headTooLarge, .notImplemented,
+    .unavailable,
   ]
 
   /// The errors of ``HTTPService/admit(_:_:on:)``.
@@ -84,7 +85,7 @@ extension Route.Action {
 
 /// A path with names for some of its parts: `/v1/rooms/{room}/messages`.
 struct PathTemplate: Sendable, CustomStringConvertible {
-  private let parts: [Substring]
+  private let parts: [String]
   package let description: String
 
   init(_ text: String) {
@@ -93,12 +94,12 @@ struct PathTemplate: Sendable, CustomStringConvertible {
   }
 
   /// Returns the named parts of a path. Returns `nil` if the path has another shape.
-  package func match(_ path: [Substring]) -> [String: String]? {
+  package func match(_ path: [String]) -> [String: String]? {
     guard path.count == parts.count else { return nil }
     var found: [String: String] = [:]
     for (part, text) in zip(parts, path) {
       if part.first == "{" {
-        found[String(part.dropFirst().dropLast())] = String(text)
+        found[String(part.dropFirst().dropLast())] = text
       } else if part != text {
         return nil
       }
@@ -106,8 +107,8 @@ struct PathTemplate: Sendable, CustomStringConvertible {
     return found
   }
 
-  package static func split(_ path: String) -> [Substring] {
-    path.split(separator: "/", omittingEmptySubsequences: false)
+  package static func split(_ path: String) -> [String] {
+    path.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
   }
 }
 

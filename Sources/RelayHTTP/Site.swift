@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
+import HTTPTypes
 import RelayCore
-package import RelayHub
+import RelayHub
 package import RelayIdentity
 
 /// The files of the page and of the documentation, read and compressed once at start: nothing on the hub's thread waits
@@ -72,18 +73,16 @@ package struct Site: Sendable {
 
   /// nil when there is no such file.
   package func response(to request: HTTPRequest) -> HTTPResponse? {
-    guard let file = files[request.path] else {
-      return redirection(from: request.path) ?? missingDocumentation(at: request.path)
-    }
-    let gzip = ContentCoding.takesGzip(request.acceptEncoding) ? file.gzip : nil
+    guard let path = request.path.removingPercentEncoding else { return nil }
+    guard let file = files[path] else { return redirection(from: path) ?? missingDocumentation(at: path) }
+    let gzip = ContentCoding.takesGzip(request.fields[.acceptEncoding]) ? file.gzip : nil
     let form = gzip ?? file.plain
-    var headers = [
-      ("Content-Type", file.type), ("ETag", form.tag), ("Cache-Control", "no-cache"), ("Vary", "Accept-Encoding"),
-      ("Content-Security-Policy", Self.policy), ("X-Content-Type-Options", "nosniff"),
-      ("Referrer-Policy", "no-referrer"),
-    ].map { (name: $0.0, value: $0.1) }
+    var headers: HTTPFields = [
+      .contentType: file.type, .eTag: form.tag, .cacheControl: "no-cache", .vary: "Accept-Encoding",
+      .contentSecurityPolicy: Self.policy, .xContentTypeOptions: "nosniff", .referrerPolicy: "no-referrer",
+    ]
     if request.knows(form.tag) { return HTTPResponse(status: 304, headers: headers) }
-    if gzip != nil { headers.append((name: "Content-Encoding", value: "gzip")) }
+    if gzip != nil { headers[.contentEncoding] = "gzip" }
     return HTTPResponse(status: 200, headers: headers, body: form.bytes)
   }
 
@@ -95,8 +94,8 @@ package struct Site: Sendable {
       and start the relay again. The sources are in `web/docs`.
 
       """
-    let headers = [("Content-Type", "text/plain; charset=utf-8"), ("Cache-Control", "no-cache")]
-    return HTTPResponse(status: 404, headers: headers.map { (name: $0.0, value: $0.1) }, body: [UInt8](text.utf8))
+    let headers: HTTPFields = [.contentType: "text/plain; charset=utf-8", .cacheControl: "no-cache"]
+    return HTTPResponse(status: 404, headers: headers, body: [UInt8](text.utf8))
   }
 
   /// From a folder's name to the folder, from where its page's links count. Without a path before it, as a proxy may have
@@ -105,6 +104,6 @@ package struct Site: Sendable {
     guard files[path + "/"] != nil, let name = path.split(separator: "/").last else { return nil }
     let folder = name.addingPercentEncoding(withAllowedCharacters: .urlPathAllowed) ?? String(name)
     return HTTPResponse(
-      status: 308, headers: [(name: "Location", value: "./\(folder)/"), (name: "Cache-Control", value: "no-cache")])
+      status: 308, headers: [.location: "./\(folder)/", .cacheControl: "no-cache"])
   }
 }

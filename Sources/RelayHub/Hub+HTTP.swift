@@ -1,23 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import CRelay
+public import HTTPTypes
 public import RelayProtocol
-
-/// An answer to an HTTP request.
-public struct HTTPResponse: Sendable {
-  public var status: Int
-  /// Names and values without line breaks; Content-Length is added.
-  public var headers: [(name: String, value: String)]
-  public var body: [UInt8]
-
-  public init(status: Int, headers: [(name: String, value: String)] = [], body: [UInt8] = []) {
-    self.status = status
-    self.headers = headers
-    self.body = body
-  }
-
-  /// What stands behind a status in its line (RFC 9110, section 15). Any thread.
-  public static func reason(of status: Int) -> String { String(cString: relay_http_reason(Int32(status))) }
-}
 
 /// The bound on HTTP requests under way, and on the bytes that they hold, that a request exceeds.
 public enum BusyReason: Sendable {
@@ -49,7 +33,7 @@ extension Hub {
   }
 
   /// Begins an answer without an end; its pieces follow with ``write(_:to:)``.
-  public func stream(to exchange: ExchangeHandle, headers: [(name: String, value: String)]) {
+  public func stream(to exchange: ExchangeHandle, headers: HTTPFields) {
     relay_http_stream(hub, exchange.rawValue, Self.lines(headers))
   }
 
@@ -60,7 +44,7 @@ extension Hub {
 
   public func endStream(_ exchange: ExchangeHandle) { relay_http_stream_end(hub, exchange.rawValue) }
 
-  private static func lines(_ headers: [(name: String, value: String)]) -> String {
-    headers.map { "\($0.name): \($0.value)\r\n" }.joined()
+  private static func lines(_ headers: HTTPFields) -> String {
+    headers.map { "\($0.name.rawName): \($0.value)\r\n" }.joined()
   }
 }

@@ -66,25 +66,6 @@ public struct HubSend: Sendable {
   public let fields: Fields?
 }
 
-/// An HTTP request whose body is there.
-public struct HTTPRequest: Sendable {
-  public let exchange: ExchangeHandle
-  public let method: String
-  /// Decoded, without the query.
-  public let path: String
-  /// The decoded arguments, in their order.
-  public let query: [(name: String, value: String)]
-  public let authorization: String?
-  /// `X-Stillwire-User`.
-  public let user: String?
-  public let idempotencyKey: String?
-  public let ifMatch: String?
-  public let ifNoneMatch: String?
-  public let contentType: String?
-  public let acceptEncoding: String?
-  public let body: [UInt8]
-}
-
 extension HubEvent {
   /// nil for a request whose client has left.
   init?(_ event: relay_event) {
@@ -128,25 +109,5 @@ extension HubEvent {
     case RELAY_EVENT_ROOM_GONE: self = .roomGone(RoomHandle(rawValue: event.room))
     default: preconditionFailure("an event of a kind that this side does not know: \(event.kind)")
     }
-  }
-}
-
-extension HTTPRequest {
-  init(exchange: ExchangeHandle, _ http: relay_http) {
-    self.exchange = exchange
-    method = String(http.method) ?? ""
-    path = String(http.path) ?? ""
-    query = (String(http.query) ?? "").split(separator: "\0").map { argument in
-      let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-      return (name: String(parts[0]), value: parts.count > 1 ? String(parts[1]) : "")
-    }
-    authorization = String(http.authorization)
-    user = String(http.user)
-    idempotencyKey = String(http.idempotency_key)
-    ifMatch = String(http.if_match)
-    ifNoneMatch = String(http.if_none_match)
-    contentType = String(http.content_type)
-    acceptEncoding = String(http.accept_encoding)
-    body = [UInt8](http.body)
   }
 }

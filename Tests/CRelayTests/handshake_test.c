@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Who is let in at the handshake. */
+#include <string.h>
+
 #include "host.h"
 #include "peer.h"
 #include "test.h"
@@ -198,5 +200,42 @@ TEST(half_a_handshake, "handshake: who leaves in the middle leaves nothing behin
   peer_t *no_hello = peer_dial(host_port(host));
   EXPECT_INTEGER(peer_upgrade(no_hello, "/v1/connect", ""), 101);
   peer_cut(no_hello);
+  host_end(host);
+}
+
+/* RFC 6455, section 4.1, lets a client send when it has the answer. Some do not wait. */
+TEST(early_frames, "handshake: frames that come with the handshake, or with a part of it, are read") {
+  static const char handshake[] =
+      "GET /nothing HTTP/1.1\r\nHost: a\r\n\r\n"
+      "GET /v1/connect HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+      "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n";
+  static const char hello[] = "{\"type\":\"hello\",\"user\":\"ann\",\"id\":1}";
+  host_t *host = host_start(NULL);
+  for (int requests = 0; requests < 2; requests++) {
+    const char *head = requests ? handshake : strstr(handshake, "GET /v1");
+    char bytes[8192];
+    size_t size = strlen(head);
+    memcpy(bytes, head, size);
+    for (int i = 0; i < 40; i++) { /* more than the library reads at once */
+      const char *text = i ? "{\"type\":\"ping\",\"id\":2}" : hello;
+      bytes[size++] = (char)0x81;
+      bytes[size++] = (char)(0x80 | strlen(text));
+      memset(bytes + size, 0, 4); /* a mask that changes nothing */
+      size += 4;
+      memcpy(bytes + size, text, strlen(text));
+      size += strlen(text);
+    }
+    for (size_t cut = strlen(head) - 20; cut < strlen(head) + 60; cut++) {
+      peer_t *peer = peer_dial(host_port(host));
+      peer_write(peer, bytes, cut);
+      peer_write(peer, bytes + cut, size - cut);
+      if (requests) EXPECT_INTEGER(peer_response(peer, false), 204);
+      EXPECT_INTEGER(peer_response(peer, false), 101);
+      EXPECT_CONTAINS(peer_hear(peer), "welcome");
+      for (int i = 1; i < 40; i++)
+        if (!EXPECT_CONTAINS(peer_hear(peer), "\"id\":2")) break;
+      peer_leave(peer);
+    }
+  }
   host_end(host);
 }

@@ -22,7 +22,7 @@ TEST(origin, "log: a refused Origin is named together with the setting that allo
   EXPECT(host_noted(
       host, "log info refused with 403 from 127.0.0.1: the setting origins does not list this Origin: Origin "
             "\"http://evil.example\"" SETTING));
-  is_refused(host, "Origin: http://\"e\x7fvil\r\n", 403);
+  is_refused(host, "Origin: http://\"e\xc3vil\r\n", 403);
   EXPECT(host_noted(
       host, "log info refused with 403 from 127.0.0.1: the setting origins does not list this Origin: Origin "
             "\"http://?e?vil\"" SETTING));

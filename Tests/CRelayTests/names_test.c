@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "internal.h"
+#include "core/core.h"
 #include "test.h"
 
 enum { MANY = 1000, LENGTH = 12 };

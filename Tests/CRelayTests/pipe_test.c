@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "internal.h"
+#include "edge/edge.h"
 #include "test.h"
 
 TEST(nobody, "pipe: closed twice, when nobody has opened anything in between") {

@@ -210,14 +210,26 @@ static void decide(host_t *host, const relay_event_t *event) {
   relay_member_decide(hub, event->room, event->user, decided, count);
 }
 
+/* The value of the first field with this name, or NULL. */
+static const char *field(const relay_http_t *http, const char *name) {
+  for (size_t i = 0; i < http->field_count; i++)
+    if (!strcmp(http->fields[i].name.at, name)) return http->fields[i].value.at;
+  return NULL;
+}
+
+static const char *or_dash(const char *text) {
+  return text ? text : "-";
+}
+
 static void respond(host_t *host, const relay_event_t *event) {
   relay_hub_t *hub = host->hub;
   const relay_http_t *http = event->http;
   if (!http) return; /* the client has left */
-  const char *path = http->path.at;
+  char path[2100];
+  snprintf(path, sizeof path, "%.*s", (int)http->path.count, (const char *)http->path.at);
+  const char *user = field(http, "x-stillwire-user");
   int busy = 0;
-  if (http->user.at &&
-      (busy = relay_http_identify(hub, event->exchange, strcmp(http->user.at, "key") ? http->user.at : NULL)))
+  if (user && (busy = relay_http_identify(hub, event->exchange, strcmp(user, "key") ? user : NULL)))
     relay_http_respond(hub, event->exchange, busy, "Retry-After: 1\r\n", bytes("busy"));
   else if (!strcmp(path, "/large")) {
     char *large = calloc(1, POLICY_LARGE);
@@ -229,14 +241,11 @@ static void respond(host_t *host, const relay_event_t *event) {
   } else if (!strcmp(path, "/echo")) {
     relay_http_respond(hub, event->exchange, 200, "Content-Type: text/plain\r\n", http->body);
   } else if (!strcmp(path, "/what")) {
-    char query[256] = "", *what;
-    for (size_t i = 0; i < http->query.count && i < sizeof query - 1; i++)
-      query[i] = ((const char *)http->query.at)[i] ? ((const char *)http->query.at)[i] : '|';
-    const int size = asprintf(&what, "%s %s %s %s %s %s %s", (const char *)http->method.at, path, query,
-                              http->authorization.at ? (const char *)http->authorization.at : "-",
-                              http->user.at ? (const char *)http->user.at : "-",
-                              http->idempotency_key.at ? (const char *)http->idempotency_key.at : "-",
-                              http->if_none_match.at ? (const char *)http->if_none_match.at : "-");
+    char *what;
+    const int size =
+        asprintf(&what, "%s %s %.*s %s %s %s %s", (const char *)http->method.at, path, (int)http->query.count,
+                 (const char *)http->query.at, or_dash(field(http, "authorization")), or_dash(user),
+                 or_dash(field(http, "idempotency-key")), or_dash(field(http, "if-none-match")));
     relay_http_respond(hub, event->exchange, 200, "", (relay_bytes_t){what, (size_t)size});
     free(what);
   } else if (!strcmp(path, "/nothing")) {

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "core/core.h" /* for what waits, that nothing else shows */
 #include "host.h"
-#include "internal.h" /* for what waits, that nothing else shows */
 #include "peer.h"
 #include "test.h"
 

@@ -196,7 +196,7 @@ TEST(streams, "share: a stream is cut if its unread bytes exceed a bound") {
 TEST(pipelining, "share: requests behind one whose answer is not read close nobody else's connection") {
   host_t *host = host_start(NULL);
   peer_t *peers[12], *other = peer_dial(host_port(host));
-  for (size_t i = 0; i < 12; i++) { /* more than the hub remembers: the oldest are cut */
+  for (size_t i = 0; i < 12; i++) {
     peers[i] = peer_dial(host_port(host));
     peer_print(peers[i], "GET /large HTTP/1.1\r\nHost: a\r\n\r\nGET /nothing HTTP/1.1\r\nHost: a\r\n\r\n");
     EXPECT(host_reaches(host, holds_bytes, NULL));
@@ -206,9 +206,10 @@ TEST(pipelining, "share: requests behind one whose answer is not read close nobo
       EXPECT_LACKS(other->headers, "Connection: close");
     }
   }
-  EXPECT_INTEGER(peer_response(peers[11], false), 200); /* and one that is read ends as announced */
-  EXPECT_CONTAINS(peers[11]->headers, "Connection: close");
-  EXPECT(peer_sees_end(peers[11]));
+  for (size_t i = 0; i < 12; i += 11) { /* both requests are answered when the first answer is read */
+    EXPECT_INTEGER(peer_response(peers[i], false), 200);
+    EXPECT_INTEGER(peer_response(peers[i], false), 204);
+  }
   for (size_t i = 0; i < 12; i++) peer_cut(peers[i]);
   peer_cut(other);
   host_end(host);

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 /* All tests take 50 s on a quiet machine, and several times as long beside a build. */
-enum { MOST_TESTS = 256, DESCRIPTORS = 4096, SLOWEST_RUN = 900 };
+enum { MOST_TESTS = 512, DESCRIPTORS = 4096, SLOWEST_RUN = 900 };
 
 static struct {
   const char *name;

@@ -29,7 +29,7 @@ static void check_outbox(const relay__outbox_t *outbox) {
 static void check_session(const relay_hub_t *hub, const relay_session_t *session, tally_t *tally) {
   check_timer(hub, &session->timer, tally);
   check_outbox(&session->outbox);
-  MUST(session->wsi && session->timer.index); /* its end, or its life, is looked after */
+  MUST(session->link && session->timer.index); /* its end, or its life, is looked after */
   MUST(session->state != RELAY__OPEN || session->user || session->is_over);
   MUST(!session->is_over || (!session->seats.count && !session->watches.count && !session->user));
   uint32_t pending = 0, held_bytes = 0;
@@ -126,10 +126,16 @@ void stage_check(const relay_hub_t *hub) {
     if (hub->rooms.items[i]) check_room(hub, hub->rooms.items[i], &tally);
   for (uint32_t i = 0; i < hub->users.count; i++)
     if (hub->users.items[i]) check_user(hub, hub->users.items[i], &tally);
-  for (uint32_t i = 0; i < hub->exchanges.count; i++) {
-    const relay_exchange_t *exchange = hub->exchanges.items[i];
-    if (exchange) check_timer(hub, &exchange->timer, &tally);
+  uint32_t connections = 0;
+  for (const relay__connection_t *connection = hub->edge->http; connection; connection = connection->next) {
+    check_timer(hub, &connection->timer, &tally);
+    MUST(connection->state != RELAY__CLOSED &&
+         (!connection->next || connection->next->previous == connection));
+    MUST(!connection->exchange || connection->exchange->connection == connection);
+    MUST(connection->rest_used <= connection->rest.size);
+    connections++;
   }
+  MUST(connections + hub->sessions.alive <= hub->edge->connections.count);
   MUST(tally.seats == hub->seats && tally.members == hub->members && tally.watches == hub->watches);
   MUST(tally.timers == hub->heap_count);
 }

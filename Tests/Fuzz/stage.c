@@ -152,7 +152,7 @@ void stage_close(stage_t *stage) {
   stage_settle(stage);
   relay_counts_t counts = relay_hub_counts(hub);
   MUST(!counts.sessions && !counts.seats && !counts.watches && !counts.exchanges);
-  MUST(!counts.connections && !hub->connections.clients.count);
+  MUST(!counts.connections && !hub->edge->connections.clients.count);
   for (uint32_t i = 0; i < hub->rooms.count; i++)
     if (hub->rooms.items[i]) forget(stage, hub->rooms.items[i]);
   stage_pass(stage, SPAN); /* graces, and rates that fill again */

@@ -4,8 +4,8 @@
 #ifndef STAGE_H
 #define STAGE_H
 
+#include "edge/edge.h"
 #include "host.h"
-#include "internal.h"
 
 typedef struct stage {
   host_t host;

@@ -81,7 +81,7 @@ struct DocumentTests {
   }
 
   @Test func `every operation has the errors of its transport and of its callers`() {
-    let always: Set = [400, 403, 408, 411, 413, 429, 503]
+    let always: Set = [400, 403, 408, 413, 414, 429, 431, 501, 503]
     for action in HTTPService.routes.flatMap(\.actions) {
       let statuses = Set(action.errors.map(\.status))
       #expect(statuses.isSuperset(of: always), "\(action)")

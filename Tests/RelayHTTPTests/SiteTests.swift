@@ -1,8 +1,10 @@
-// SPDX-License-Identifier: Apache-2.0
 import Foundation
 import RelayIdentity
 import RelayProtocol
 import Testing
+
+// SPDX-License-Identifier: Apache-2.0
+import struct HTTPTypes.HTTPField
 
 @testable import RelayCore
 @testable import RelayHTTP
@@ -29,7 +31,7 @@ import Testing
   @Test func `the name of a folder leads into it, from wherever it is served`() throws {
     let response = try #require(try site().response(to: request("/docs")))
     #expect(response.status == 308)
-    #expect(response.headers.first { $0.name == "Location" }?.value == "./docs/")
+    #expect(response.headers[.location] == "./docs/")
     #expect(response.body.isEmpty)
   }
 
@@ -66,7 +68,7 @@ import Testing
       try #require(site.response(to: request("/long.js", takes: coding)))
     }
     func value(_ name: String, _ response: HTTPResponse) -> String? {
-      response.headers.first { $0.name == name }?.value
+      HTTPField.Name(name).flatMap { response.headers[$0] }
     }
     let plain = try answer(nil)
     let small = try answer("gzip, br")
@@ -81,7 +83,7 @@ import Testing
 
   @Test func `what would not be smaller is sent as it is`() throws {
     let response = try #require(try site().response(to: request("/", takes: "gzip")))
-    #expect(!response.headers.contains { $0.name == "Content-Encoding" })
+    #expect(response.headers[.contentEncoding] == nil)
     #expect(String(decoding: response.body, as: UTF8.self) == "page")
   }
 
@@ -96,8 +98,7 @@ import Testing
 
   private func request(_ path: String, takes coding: String? = nil) -> HTTPRequest {
     HTTPRequest(
-      exchange: ExchangeHandle(rawValue: 1), method: "GET", path: path, query: [], authorization: nil, user: nil,
-      idempotencyKey: nil, ifMatch: nil, ifNoneMatch: nil, contentType: nil, acceptEncoding: coding, body: [])
+      exchange: ExchangeHandle(rawValue: 1), path: path, fields: coding.map { [.acceptEncoding: $0] } ?? [:])
   }
 }
 

@@ -188,10 +188,17 @@ typedef enum relay_event_kind {
   RELAY_EVENT_DRAINED,       /* after relay_hub_drain(): the last session, or the last exchange, has ended */
 } relay_event_kind_t;
 
+typedef struct relay_field {
+  relay_bytes_t name, value; /* a name is in lower case */
+} relay_field_t;
+
 typedef struct relay_http {
-  relay_bytes_t method, path, query, body;
-  /* at: NULL when absent */
-  relay_bytes_t authorization, user, idempotency_key, if_match, if_none_match, content_type, accept_encoding;
+  relay_bytes_t method;
+  relay_bytes_t path,
+      query; /* percent-encoded, as the client wrote them; a query without its question mark */
+  relay_bytes_t body;
+  const relay_field_t *fields; /* in their order */
+  size_t field_count;
 } relay_http_t;
 
 struct relay_event {

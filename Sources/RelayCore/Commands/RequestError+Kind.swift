@@ -30,8 +30,11 @@ extension RequestError.Kind {
 
   /// The head of the request or the syntax of its body is wrong.
   package static let malformed = Self(.badRequest, status: 400)
-  package static let bodyTimeout = Self(.badRequest, status: 408)
-  package static let lengthRequired = Self(.badRequest, status: 411)
+  package static let requestTimeout = Self(.badRequest, status: 408)
+  package static let pathTooLong = Self(.tooLarge, status: 414)
+  package static let headTooLarge = Self(.tooLarge, status: 431)
+  /// The relay does not have the method, or does not read the coding of the body.
+  package static let notImplemented = Self(.unsupported, status: 501)
   /// The resource is another version than `If-Match` names.
   package static let preconditionFailed = Self(.conflict, status: 412)
   package static let unsupportedMediaType = Self(.unsupported, status: 415)

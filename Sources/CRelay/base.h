@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+/* base.h -- memory, growable text, lists, slots and names, which both the core and the edge use. No hub and
+ * no socket. */
+#ifndef RELAY_BASE_H
+#define RELAY_BASE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "relay.h"
+
+/* memory.c: allocation that ends the process when there is none, growable text, lists, ids */
+
+void *relay__allocate(size_t size); /* zeroed */
+void *relay__resize(void *block, size_t size);
+char *relay__copy_string(const char *at, size_t size);
+/* Grows an array so that one more fits: doubling from `first`. */
+void *relay__grow(void *array, uint32_t count, uint32_t *capacity, size_t item, uint32_t first);
+
+typedef struct relay__text {
+  char *at;
+  size_t size, capacity;
+} relay__text_t;
+
+char *relay__text_extend(relay__text_t *text, size_t size);
+static inline void relay__put(relay__text_t *text, const void *at, size_t size) {
+  if (size) memcpy(relay__text_extend(text, size), at, size);
+}
+static inline void relay__puts(relay__text_t *text, const char *string) {
+  relay__put(text, string, strlen(string));
+}
+void relay__put_integer(relay__text_t *text, int64_t value);
+void relay__put_decimal(relay__text_t *text, double value);
+/* A JSON string with its quotes. */
+void relay__put_quoted(relay__text_t *text, const char *at, size_t size);
+
+/* Pointers in no order. One alone needs no block: most users have one session, most sessions one room. */
+typedef struct relay__list {
+  union {
+    void *one;
+    void **many;
+  };
+  uint32_t count, capacity; /* capacity 0: `one` */
+} relay__list_t;
+
+void relay__list_add(relay__list_t *list, void *item);
+/* The last item takes the place of the one at `index`. */
+void relay__list_remove(relay__list_t *list, uint32_t index);
+void relay__list_free(relay__list_t *list);
+static inline void *relay__list_at(const relay__list_t *list, uint32_t index) {
+  return list->capacity ? list->many[index] : list->one;
+}
+
+typedef struct relay__slots {
+  void **items;
+  uint32_t *generations;
+  uint32_t *unused;
+  uint32_t count, capacity, unused_count, unused_capacity, alive;
+} relay__slots_t;
+
+relay_id_t relay__slots_add(relay__slots_t *slots, void *item);
+void relay__slots_remove(relay__slots_t *slots, relay_id_t id);
+void *relay__slots_find(const relay__slots_t *slots, relay_id_t id);
+void relay__slots_free(relay__slots_t *slots);
+
+/* names.c */
+
+/* First field of what a name table holds; the name itself stands behind the rest of that. */
+typedef struct relay__named {
+  struct relay__named *next;
+  uint32_t hash, length;
+  char *name;
+} relay__named_t;
+
+typedef struct relay__names {
+  relay__named_t **buckets;
+  uint32_t count, capacity;
+  uint64_t key[2];
+} relay__names_t;
+
+/* SipHash-1-3. */
+uint64_t relay__hash(const uint64_t key[2], const void *bytes, size_t size);
+
+/* Zeroed memory for what has a name. */
+void *relay__named_allocate(size_t size, const char *name, size_t length);
+void relay__names_add(relay__names_t *names, relay__named_t *item);
+void relay__names_remove(relay__names_t *names, relay__named_t *item);
+void *relay__names_find(const relay__names_t *names, const char *name, size_t length);
+void relay__names_free(relay__names_t *names);
+
+#endif

@@ -1,0 +1,405 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The away queue: the messages that may still have to be pushed to a member, and when each is decided.
+ *
+ * A message is fresh until it is handed over to be decided. A decision to wait gives it a due time of its
+ * own, so that an earlier message that waits longer does not hold it up. A member has one timer, for the
+ * earliest of these times. The hub decides nothing itself.
+ */
+#include "core.h"
+
+#include <stdlib.h>
+
+enum { RECEIPT_WAIT = 5000 };
+
+static bool pushes(const relay_hub_t *hub, const relay_room_t *room) {
+  return room->flags & RELAY_ROOM_PUSHES &&
+         (!hub->limits.pushed_members || room->member_count <= hub->limits.pushed_members);
+}
+
+/* The grace counts from the end of the member's last session that was not in the background. */
+static bool is_in_grace(const relay_hub_t *hub, const relay_member_t *member) {
+  return !member->attending && !member->is_clean &&
+         hub->clock < member->away_since_loop + hub->limits.presence_grace;
+}
+
+/* 0 is never a due time: it means that nothing waits. */
+static void set_due(relay_hub_t *hub, relay_member_t *member, int64_t due) {
+  member->due_at = due > 0 ? due : 1;
+  relay__timer_set_earlier(hub, &member->timer, RELAY__TIMER_MEMBER, member->due_at);
+}
+
+/* Makes the fresh messages from `seq` on due at `due` at the latest. If nothing waits yet, all earlier
+ * messages count as handed over. While a decision is being made, only `fresh_due` changes: plan() runs at its
+ * end. */
+static void wait_for(relay_hub_t *hub, relay_member_t *member, int64_t seq, int64_t due) {
+  if (due <= 0) due = 1;
+  if (!member->due_at) member->handed_over = seq - 1;
+  if (!member->fresh_due || due < member->fresh_due) member->fresh_due = due;
+  if (member->is_being_decided) return;
+  if (!member->due_at || due < member->due_at) set_due(hub, member, due);
+}
+
+/* A message that needs no decision for the member. Among fresh messages it is handed over with them. */
+static void pass_over(relay_member_t *member, int64_t seq) {
+  if (member->due_at && !member->fresh_due) member->handed_over = seq;
+}
+
+static void stop_waiting(relay_hub_t *hub, relay_member_t *member) {
+  member->due_at = member->fresh_due = 0;
+  free(member->waits);
+  member->waits = NULL;
+  member->wait_count = member->wait_capacity = 0;
+  relay__room_arm(hub, member->room, &member->room->flush_at, RELAY__ROOM_FLUSH);
+}
+
+void relay__away_published(relay_hub_t *hub, relay_room_t *room, const relay__entry_t *entry,
+                           bool is_due_now) {
+  if (!pushes(hub, room)) return;
+  const uint64_t stamp = hub->stamp; /* users who were decided with the message have it */
+  for (uint32_t i = 0; i < room->member_count; i++) {
+    relay_member_t *member = room->members[i];
+    if (member->user->id == entry->from || member->user->decided == stamp)
+      pass_over(member, entry->seq);
+    else if (is_due_now)
+      wait_for(hub, member, entry->seq, hub->clock);
+    else if (i < room->attended)
+      wait_for(hub, member, entry->seq, hub->clock + RECEIPT_WAIT);
+    else if (is_in_grace(hub, member))
+      wait_for(hub, member, entry->seq, member->away_since_loop + hub->limits.presence_grace);
+    else if (member->user->has_devices)
+      wait_for(hub, member, entry->seq, hub->clock);
+    else
+      pass_over(member, entry->seq);
+  }
+  for (uint32_t i = 0; i < room->live_count; i++)
+    if (!room->live[i]->session->acks) room->live[i]->session->needs_ping = true;
+}
+
+uint32_t relay__away_recipients(const relay_hub_t *hub, const relay_room_t *room) {
+  uint32_t count = 0;
+  if (!pushes(hub, room)) return 0;
+  for (uint32_t i = room->attended; i < room->member_count; i++) count += room->members[i]->user->has_devices;
+  return count;
+}
+
+static const relay__entry_t *entry_at(const relay_room_t *room, uint32_t i) {
+  return &room->entries[(room->first + i) % room->entry_capacity];
+}
+
+static const relay__entry_t *entry_of(const relay_room_t *room, int64_t seq) {
+  return entry_at(room, (uint32_t)(seq - entry_at(room, 0)->seq)); /* seqs are contiguous */
+}
+
+int64_t relay__received_by(const relay_member_t *member) {
+  return member->read > member->received ? member->read : member->received;
+}
+
+/* The index of the first message that was not handed over yet; `entry_count` if there is none. */
+static uint32_t first_fresh(const relay_member_t *member) {
+  const relay_room_t *room = member->room;
+  const int64_t received = relay__received_by(member);
+  uint32_t i = 0;
+  if (room->entry_count) { /* seqs are contiguous */
+    const int64_t skip =
+        (received > member->handed_over ? received : member->handed_over) + 1 - entry_at(room, 0)->seq;
+    if (skip > 0) i = skip < room->entry_count ? (uint32_t)skip : room->entry_count;
+  }
+  while (i < room->entry_count && entry_at(room, i)->from == member->user->id) i++;
+  return i;
+}
+
+/* Drops the waits that the member's marks have ended; marks are stored before a cursor that builds on them.
+ * Returns false if nothing is left to be decided. */
+static bool still_waits(relay_member_t *member) {
+  const int64_t received = relay__received_by(member);
+  uint32_t done = 0;
+  while (done < member->wait_count && member->waits[done].seq <= received) done++;
+  if (done) {
+    member->wait_count -= done;
+    memmove(member->waits, member->waits + done, member->wait_count * sizeof *member->waits);
+  }
+  if (member->fresh_due && first_fresh(member) == member->room->entry_count) member->fresh_due = 0;
+  return member->wait_count || member->fresh_due;
+}
+
+/* The highest seq up to which the member waits for no decision. */
+static int64_t done_by(relay_member_t *member) {
+  still_waits(member);
+  if (member->wait_count) return member->waits[0].seq - 1;
+  return relay__received_by(member) > member->handed_over ? relay__received_by(member) : member->handed_over;
+}
+
+/* Sets when the member is due next. Returns false if nothing waits any more. */
+static bool plan(relay_hub_t *hub, relay_member_t *member) {
+  if (!still_waits(member)) {
+    stop_waiting(hub, member);
+    return false;
+  }
+  int64_t next = member->fresh_due ? member->fresh_due : INT64_MAX;
+  for (uint32_t i = 0; i < member->wait_count; i++)
+    if (member->waits[i].due < next) next = member->waits[i].due;
+  set_due(hub, member, next);
+  return true;
+}
+
+/* A fact other than a mark has changed, so that each wait may be over. */
+static void hasten(relay_hub_t *hub, relay_member_t *member) {
+  for (uint32_t i = 0; i < member->wait_count; i++) member->waits[i].due = hub->clock;
+  if (member->fresh_due) member->fresh_due = hub->clock;
+}
+
+void relay__away_changed(relay_hub_t *hub, relay_member_t *member) {
+  if (!member->due_at) return;
+  if (member->is_being_decided) {
+    member->has_changed = true;
+    return;
+  }
+  hasten(hub, member);
+  plan(hub, member);
+}
+
+void relay__away_marked(relay_hub_t *hub, relay_member_t *member) {
+  /* Marks end the waits up to them, and change no other decision. */
+  if (member->due_at && !member->is_being_decided && !still_waits(member)) stop_waiting(hub, member);
+}
+
+void relay__away_left(relay_hub_t *hub, relay_member_t *member) {
+  if (member->due_at) stop_waiting(hub, member);
+}
+
+void relay__away_timer(relay_hub_t *hub, relay_member_t *member) {
+  if (!plan(hub, member) || member->due_at > hub->clock) return;
+  member->is_being_decided = true;
+  member->has_changed = false;
+  relay_event_t *event = relay__event(hub, RELAY_EVENT_DUE, NULL);
+  event->room = member->room->id;
+  event->user = member->user->id;
+}
+
+void relay__away_received(relay_hub_t *hub, relay_seat_t *seat, int64_t seq) {
+  if (seq <= seat->received) return;
+  seat->received = seq;
+  if (seat->session->activity == RELAY_ACTIVE) relay__away_attended(hub, seat);
+}
+
+void relay__away_attended(relay_hub_t *hub, relay_seat_t *seat) {
+  /* A pong confirms the messages that this session was sent. If earlier messages were not received, a mark
+   * would confirm them too, so the waiting messages are decided now, while the session is connected. */
+  if (!seat->session->acks && seat->given_from > relay__received_by(seat->member) + 1)
+    relay__away_changed(hub, seat->member);
+  else
+    relay__member_mark(hub, seat->member, 0, seat->received);
+}
+
+void relay__away_gap_closed(relay_hub_t *hub, relay_member_t *member) {
+  for (uint32_t i = 0; i < member->user->sessions.count; i++) {
+    relay_session_t *session = relay__list_at(&member->user->sessions, i);
+    relay_seat_t *seat = session->activity == RELAY_ACTIVE ? relay__seat_find(session, member->room) : NULL;
+    if (seat && seat->received > member->received) relay__away_attended(hub, seat);
+  }
+}
+
+/* The highest seq up to which nobody waits. */
+static int64_t decided_by_all(const relay_room_t *room) {
+  int64_t decided = room->seq;
+  for (uint32_t i = 0; i < room->member_count; i++) {
+    if (!room->members[i]->due_at) continue;
+    const int64_t done = done_by(room->members[i]);
+    if (done < decided) decided = done;
+  }
+  return decided;
+}
+
+void relay__away_trim(relay_hub_t *hub, relay_room_t *room) {
+  (void)hub;
+  while (room->entry_count > room->tail_count && entry_at(room, 0)->seq <= room->cursor) {
+    room->first = (room->first + 1) % room->entry_capacity;
+    room->entry_count--;
+  }
+}
+
+void relay__room_tell_cursor(relay_hub_t *hub, relay_room_t *room) {
+  if (!(room->flags & RELAY_ROOM_STORED)) return;
+  const int64_t decided = decided_by_all(room);
+  if (decided > room->cursor) room->cursor = decided;
+  relay__away_trim(hub, room);
+  if (room->cursor <= room->stored_cursor) return;
+  room->stored_cursor = room->cursor;
+  relay_event_t *event = relay__event(hub, RELAY_EVENT_CURSOR, NULL);
+  event->room = room->id;
+  event->seq = room->cursor;
+}
+
+/* The functions of relay.h */
+
+static relay_member_t *find(const relay_hub_t *hub, relay_id_t room_id, relay_id_t user_id) {
+  const relay_room_t *room = relay__room_find(hub, room_id);
+  const relay_user_t *user = relay__user_find(hub, user_id);
+  return room && user ? relay__member_find(user, room) : NULL;
+}
+
+void relay_room_resume(relay_hub_t *hub, relay_id_t id) {
+  relay_room_t *room = relay__room_find(hub, id);
+  if (!room || !room->entry_count) return;
+  for (uint32_t i = 0; i < room->member_count; i++)
+    wait_for(hub, room->members[i], entry_at(room, 0)->seq, hub->started_clock + hub->limits.presence_grace);
+}
+
+bool relay_room_pushes(const relay_hub_t *hub, relay_id_t id) {
+  const relay_room_t *room = relay__room_find(hub, id);
+  return room && pushes(hub, room);
+}
+
+size_t relay_room_delivery(const relay_hub_t *hub, relay_id_t room_id, relay_id_t sender_id,
+                           relay_delivery_t *delivery, relay_id_t *quiet, size_t room_for) {
+  *delivery = (relay_delivery_t){0};
+  const relay_room_t *room = relay__room_find(hub, room_id);
+  const relay_user_t *sender = relay__user_find(hub, sender_id);
+  if (!room || !sender) return 0;
+  size_t count = 0;
+  for (uint32_t i = 0; i < room->member_count; i++) {
+    const relay_member_t *member = room->members[i];
+    const relay_user_t *user = member->user;
+    if (user == sender) continue;
+    const relay__view_t view = relay__view(user, sender, true);
+    if (!(view & RELAY__SEES_ONLINE))
+      delivery->away++;
+    else if (i < room->attended)
+      delivery->live++;
+    else if (is_in_grace(hub, member))
+      delivery->waiting++;
+    else
+      delivery->away++;
+    if (room->is_large || !(view & RELAY__SEES_FOCUS) || !(user->focus == 1 || user->has_filter)) continue;
+    if (count < room_for) quiet[count] = user->id;
+    count++;
+  }
+  return count;
+}
+
+size_t relay_room_hidden(const relay_hub_t *hub, relay_id_t room_id, relay_id_t sender_id, relay_id_t *users,
+                         size_t max) {
+  const relay_room_t *room = relay__room_find(hub, room_id);
+  const relay_user_t *sender = relay__user_find(hub, sender_id);
+  if (!room || !sender) return 0;
+  size_t count = 0;
+  for (uint32_t i = 0; i < room->member_count; i++) {
+    const relay_user_t *user = room->members[i]->user;
+    if (relay__view(user, sender, true) & RELAY__SEES_ONLINE) continue;
+    if (count < max) users[count] = user->id;
+    count++;
+  }
+  return count;
+}
+
+size_t relay_room_away(const relay_hub_t *hub, relay_id_t id, const char *sender, bool rings,
+                       bool is_reported, relay_id_t *users, size_t room_for, bool *needs_wait) {
+  const relay_room_t *room = relay__room_find(hub, id);
+  *needs_wait = false;
+  if (!room || !pushes(hub, room)) return 0;
+  size_t count = 0;
+  for (uint32_t i = 0; i < room->member_count; i++) {
+    const relay_member_t *member = room->members[i];
+    if (!strcmp(member->user->named.name, sender)) continue;
+    if (is_reported && relay__user_blocks(member->user, sender)) {
+      if (count < room_for) users[count] = member->user->id;
+      count++;
+    } else if (!rings && (i < room->attended || is_in_grace(hub, member) || member->due_at)) {
+      /* An earlier message of the member is undecided. This one becomes due when it is published, so that the
+       * hub hands messages over in their order. */
+      *needs_wait = true;
+    } else if (is_reported || member->user->has_devices) {
+      if (count < room_for) users[count] = member->user->id;
+      count++;
+    }
+  }
+  return count;
+}
+
+bool relay_member_get(const relay_hub_t *hub, relay_id_t room_id, relay_id_t user_id,
+                      relay_member_facts_t *facts) {
+  const relay_member_t *member = find(hub, room_id, user_id);
+  if (!member) return false;
+  *facts = (relay_member_facts_t){.read = member->read,
+                                  .received = member->received,
+                                  .away_since = member->away_since,
+                                  .is_clean = member->is_clean};
+  for (uint32_t i = 0; i < member->user->sessions.count && facts->sessions < 32; i++) {
+    const relay_session_t *session = relay__list_at(&member->user->sessions, i);
+    const relay_seat_t *seat = relay__seat_find(session, member->room);
+    if (!seat) continue;
+    facts->session[facts->sessions++] =
+        (relay_presence_facts_t){session->activity, seat->joined,     seat->given_from, seat->received,
+                                 session->acks,     session->drained, session->blocked};
+  }
+  return true;
+}
+
+void relay_member_ping(relay_hub_t *hub, relay_id_t room_id, relay_id_t user_id) {
+  const relay_member_t *member = find(hub, room_id, user_id);
+  for (uint32_t i = 0; member && i < member->user->sessions.count; i++) {
+    relay_session_t *session = relay__list_at(&member->user->sessions, i);
+    if (session->acks || session->activity == RELAY_BACKGROUND || !relay__seat_find(session, member->room))
+      continue;
+    session->needs_ping = true;
+    relay__outbox_mark_dirty(hub, session);
+  }
+}
+
+static relay_undecided_t described(const relay_member_t *member, const relay__entry_t *entry) {
+  return (relay_undecided_t){entry->seq, entry->time, entry->shown, entry->from,
+                             entry->from == member->user->id};
+}
+
+size_t relay_member_undecided(relay_hub_t *hub, relay_id_t room_id, relay_id_t user_id,
+                              relay_undecided_t *messages, size_t max) {
+  relay_member_t *member = find(hub, room_id, user_id);
+  if (!member || !member->is_being_decided || !still_waits(member)) return 0;
+  const relay_room_t *room = member->room;
+  size_t count = 0;
+  for (uint32_t i = 0; i < member->wait_count && count < max; i++)
+    if (member->waits[i].due <= hub->clock)
+      messages[count++] = described(member, entry_of(room, member->waits[i].seq));
+  if (!member->fresh_due) return count;
+  uint32_t i = first_fresh(member);
+  for (; i < room->entry_count && count < max; i++) {
+    const relay__entry_t *entry = entry_at(room, i);
+    member->waits =
+        relay__grow(member->waits, member->wait_count, &member->wait_capacity, sizeof *member->waits, 4);
+    member->waits[member->wait_count++] = (relay__wait_t){entry->seq, hub->clock};
+    member->handed_over = entry->seq;
+    messages[count++] = described(member, entry);
+  }
+  member->fresh_due = i < room->entry_count ? hub->clock : 0;
+  return count;
+}
+
+void relay_member_decide(relay_hub_t *hub, relay_id_t room_id, relay_id_t user_id,
+                         const relay_decided_t *decided, size_t count) {
+  relay_member_t *member = find(hub, room_id, user_id);
+  if (!member || !member->is_being_decided) return;
+  member->is_being_decided = false;
+  uint32_t kept = 0;
+  size_t next = 0;
+  for (uint32_t i = 0; i < member->wait_count; i++) {
+    relay__wait_t wait = member->waits[i];
+    while (next < count && decided[next].seq < wait.seq) next++;
+    if (next < count && decided[next].seq == wait.seq) {
+      if (decided[next].delay < 0) continue;
+      wait.due = hub->clock + (decided[next].delay ? decided[next].delay : 1);
+    }
+    member->waits[kept++] = wait;
+  }
+  if (kept < member->wait_count)
+    relay__room_arm(hub, member->room, &member->room->flush_at, RELAY__ROOM_FLUSH);
+  member->wait_count = kept;
+  if (member->has_changed) hasten(hub, member);
+  member->has_changed = false;
+  plan(hub, member);
+}
+
+int64_t relay_room_take_send(relay_hub_t *hub, relay_id_t id, relay_id_t sender) {
+  relay_room_t *room = relay__room_find(hub, id);
+  if (!room) return 0;
+  return relay__room_take_send(hub, room, relay__user_find(hub, sender), relay__away_recipients(hub, room));
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The two clocks of the hub: the loop's, by which all waits end, and the wall clock, which an operator may
+ * change.
+ *
+ * Depends on the clocks of the system. A wall clock that is set moves the wall-clock times that the hub
+ * keeps, so that the time since them stays as it is, and arms the alarms again.
+ */
+#include "core.h"
+
+#include <time.h>
+
+enum {
+  MIN_JUMP_MS = 1000,
+  CHECK_INTERVAL_MS = 1000,
+  MAX_READING_GAP_MS = 20, /* between two readings that count as one */
+  MAX_READINGS = 5,
+};
+
+static int64_t read_wall(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_REALTIME, &time);
+  return (int64_t)time.tv_sec * 1000 + time.tv_nsec / 1000000;
+}
+
+/* Returns the lead of the wall clock over the loop's. The thread may be stopped between the two readings,
+ * which would look like a jump. */
+static int64_t measure_offset(void) {
+  int64_t offset = 0;
+  for (int i = 0; i < MAX_READINGS; i++) {
+    const int64_t before = (int64_t)(uv_hrtime() / 1000000);
+    offset = read_wall() - before - 1; /* the hub's clock is one more than the loop's */
+    if ((int64_t)(uv_hrtime() / 1000000) - before < MAX_READING_GAP_MS) break;
+  }
+  return offset;
+}
+
+/* Moves the times that decisions compare. Frames and stored messages keep their time. */
+static void move_room(relay_room_t *room, int64_t by) {
+  for (uint32_t i = 0; i < room->entry_count; i++) {
+    relay__entry_t *entry = &room->entries[(room->first + i) % room->entry_capacity];
+    entry->time += by;
+    entry->shown += by;
+  }
+  for (uint32_t i = 0; i < room->member_count; i++) room->members[i]->away_since += by;
+  for (uint32_t i = 0; i < room->live_count; i++) room->live[i]->joined += by;
+}
+
+static void jump(relay_hub_t *hub, int64_t by) {
+  hub->offset += by;
+  hub->started += by;
+  for (uint32_t i = 0; i < hub->rooms.count; i++)
+    if (hub->rooms.items[i]) move_room(hub->rooms.items[i], by);
+  for (uint32_t i = 0; i < hub->sessions.count; i++) {
+    relay_session_t *session = hub->sessions.items[i];
+    if (!session) continue;
+    session->drained += by;
+    if (session->blocked) session->blocked += by;
+  }
+  relay__alarms_arm(hub);
+  relay__event(hub, RELAY_EVENT_CLOCK_SET, NULL)->time = by;
+}
+
+void relay__clock_read(relay_hub_t *hub) {
+  if (hub->is_simulated) return;
+  const int64_t clock = (int64_t)uv_now(&hub->loop) + 1; /* 0 means "not set" */
+  if (clock == hub->clock) return;
+  hub->clock = clock;
+  hub->now = read_wall();
+  const int64_t drift = hub->now - hub->clock - hub->offset;
+  if (drift > -MIN_JUMP_MS && drift < MIN_JUMP_MS) return;
+  const int64_t by = measure_offset() - hub->offset;
+  if (by <= -MIN_JUMP_MS || by >= MIN_JUMP_MS) jump(hub, by);
+}
+
+/* Does nothing: the timer wakes the loop, and each iteration reads the clocks. */
+static void wake(uv_timer_t *timer) {
+  (void)timer;
+}
+
+void relay__clock_start(relay_hub_t *hub) {
+  hub->offset = measure_offset();
+  relay__clock_read(hub);
+  hub->started = hub->now;
+  hub->started_clock = hub->clock;
+  uv_timer_init(&hub->loop, &hub->look);
+  uv_timer_start(&hub->look, wake, CHECK_INTERVAL_MS, CHECK_INTERVAL_MS);
+}
+
+void relay__clock_stop(relay_hub_t *hub) {
+  uv_close((uv_handle_t *)&hub->look, NULL);
+}
+
+/* The functions of relay.h */
+
+int64_t relay_hub_now(const relay_hub_t *hub) {
+  return hub->now;
+}
+
+/* For simulations: from the first call on, both clocks stand still between calls. */
+void relay_hub_set_clock(relay_hub_t *hub, int64_t now) {
+  if (!hub->is_simulated) {
+    hub->is_simulated = true;
+    hub->started = hub->now = now;
+    hub->offset = hub->now - hub->clock;
+  }
+  hub->clock += now - hub->now;
+  hub->now = now;
+  hub->armed_for = 0; /* the loop's own timer uses another clock, so arm it again */
+}
+
+/* Moves the wall clock alone, as an operator does. */
+void relay_hub_set_wall_clock(relay_hub_t *hub, int64_t now) {
+  const int64_t by = now - hub->now;
+  hub->now = now;
+  jump(hub, by);
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Writes the frames that wait for a session, and acts on the result. */
+#include "core.h"
+
+static void note_blocked(const relay_hub_t *hub, relay_session_t *session) {
+  session->is_blocked = true;
+  if (!session->blocked) session->blocked = hub->now;
+}
+
+void relay__session_flush(relay_hub_t *hub, relay_session_t *session) {
+  session->is_dirty = false;
+  if (session->has_overflowed && session->state != RELAY__CLOSING) {
+    relay__session_close(hub, session, 4003, "too slow: the outgoing queue was full", -1);
+    session->is_dirty = false;
+  }
+  if (session->needs_ping && !session->ping_is_out && session->state == RELAY__OPEN)
+    relay__session_ping(hub, session);
+  switch (relay__outbox_write(hub, session)) {
+  case RELAY__WRITTEN:
+    relay__session_drained(hub, session);
+    break;
+  case RELAY__WRITE_BLOCKED:
+    note_blocked(hub, session);
+    if (session->outbox.reply_bytes > RELAY__REPLIES) relay__session_regulate(hub, session);
+    break;
+  case RELAY__WRITE_FAILED:
+    relay__session_cut(session);
+    relay__outbox_drop(hub, &session->outbox, false);
+    break;
+  }
+}
+
+/* Writes to the sessions for which only events wait that may be batched: at once after a pause, and then at
+ * most once in RELAY__BATCH_MS. Another frame of a session takes these events along earlier, in their order.
+ */
+void relay__sessions_flush_batched(relay_hub_t *hub) {
+  if (!hub->batched_count) return;
+  if (hub->clock < hub->batch_due) {
+    relay__timer_set_earlier(hub, &hub->batch_timer, RELAY__TIMER_BATCH, hub->batch_due);
+    return;
+  }
+  for (uint32_t i = 0; i < hub->batched_count; i++) {
+    relay_session_t *session = relay__session_find(hub, hub->batched[i]);
+    if (!session) continue;
+    session->is_batched = false;
+    if (session->outbox.count && !session->is_blocked) relay__session_flush(hub, session);
+  }
+  hub->batched_count = 0;
+  hub->batch_due = hub->clock + RELAY__BATCH_MS;
+}

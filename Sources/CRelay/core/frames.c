@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Frames that are built once and shared, and the outbox of each session. */
+#include "core.h"
+
+#include <stdlib.h>
+
+relay_frame_t *relay__frame_create(relay_hub_t *hub, int opcode, const void *payload, size_t size) {
+  const size_t header = relay__frame_header(size);
+  relay_frame_t *frame = relay__resize(NULL, sizeof *frame + header + size);
+  frame->references = 1;
+  frame->size = (uint32_t)(header + size);
+  uint8_t *at = frame->bytes;
+  *at++ = (uint8_t)(0x80 | opcode);
+  if (size < 126) {
+    *at++ = (uint8_t)size;
+  } else if (size < 65536) {
+    *at++ = 126;
+    *at++ = (uint8_t)(size >> 8);
+    *at++ = (uint8_t)size;
+  } else {
+    *at++ = 127;
+    for (int shift = 56; shift >= 0; shift -= 8) *at++ = (uint8_t)((uint64_t)size >> shift);
+  }
+  if (size) memcpy(at, payload, size);
+  hub->frames++;
+  hub->frame_bytes += frame->size;
+  return frame;
+}
+
+void relay__frame_release(relay_hub_t *hub, relay_frame_t *frame) {
+  if (--frame->references) return;
+  hub->frames--;
+  hub->frame_bytes -= frame->size;
+  free(frame);
+}
+
+static relay_frame_t *frame_of(uintptr_t entry) {
+  return (relay_frame_t *)(entry & ~(uintptr_t)1);
+}
+
+void relay__outbox_mark_dirty(relay_hub_t *hub, relay_session_t *session) {
+  if (session->is_dirty || session->is_blocked) return;
+  session->is_dirty = true;
+  hub->dirty = relay__grow(hub->dirty, hub->dirty_count, &hub->dirty_capacity, sizeof *hub->dirty, 256);
+  hub->dirty[hub->dirty_count++] = session->id;
+}
+
+static const uintptr_t *entries_of(const relay__outbox_t *outbox) {
+  return outbox->capacity ? outbox->many : &outbox->one;
+}
+
+/* Takes the first frame off the queue. */
+static void pop(relay_hub_t *hub, relay__outbox_t *outbox) {
+  const uintptr_t entry = entries_of(outbox)[outbox->head];
+  relay_frame_t *frame = frame_of(entry);
+  if (entry & 1)
+    outbox->reply_bytes -= frame->size;
+  else
+    outbox->event_bytes -= frame->size;
+  relay__frame_release(hub, frame);
+  outbox->head++;
+  outbox->sent = 0;
+  if (--outbox->count) return;
+  outbox->head = 0;
+  if (outbox->capacity) free(outbox->many); /* an idle session keeps none of a busy one's memory */
+  outbox->capacity = 0;
+}
+
+void relay__outbox_drop(relay_hub_t *hub, relay__outbox_t *outbox, bool keeps_begun) {
+  const uint32_t sent = outbox->sent;
+  const bool keeps = keeps_begun && sent && outbox->count;
+  const uintptr_t begun = keeps ? entries_of(outbox)[outbox->head] : 0;
+  if (keeps) frame_of(begun)->references++;
+  while (outbox->count) pop(hub, outbox);
+  *outbox = (relay__outbox_t){0};
+  if (!keeps) return;
+  outbox->one = begun;
+  outbox->count = 1;
+  outbox->sent = sent;
+  if (begun & 1)
+    outbox->reply_bytes = frame_of(begun)->size;
+  else
+    outbox->event_bytes = frame_of(begun)->size;
+}
+
+/* One alone needs no block: most sessions wait for no more. */
+static void make_room(relay__outbox_t *outbox) {
+  if (outbox->head + outbox->count < (outbox->capacity ? outbox->capacity : 1)) return;
+  if (outbox->head) {
+    memmove(outbox->many, outbox->many + outbox->head, outbox->count * sizeof *outbox->many);
+    outbox->head = 0;
+    return;
+  }
+  const uintptr_t alone = outbox->one;
+  const bool was_alone = !outbox->capacity;
+  outbox->many =
+      relay__grow(was_alone ? NULL : outbox->many, outbox->count, &outbox->capacity, sizeof *outbox->many, 8);
+  if (was_alone) outbox->many[0] = alone;
+}
+
+static void enqueue(relay_hub_t *hub, relay_session_t *session, relay_frame_t *frame, bool is_reply) {
+  relay__outbox_t *outbox = &session->outbox;
+  make_room(outbox);
+  frame->references++;
+  const uintptr_t entry = (uintptr_t)frame | (is_reply ? 1 : 0);
+  if (outbox->capacity)
+    outbox->many[outbox->head + outbox->count] = entry;
+  else
+    outbox->one = entry;
+  outbox->count++;
+  if (is_reply) {
+    outbox->reply_bytes += frame->size;
+  } else {
+    outbox->event_bytes += frame->size;
+    if (hub->limits.outgoing_queue && outbox->event_bytes > hub->limits.outgoing_queue) {
+      /* Closed at the end of the iteration: who fans out walks the seats that a close takes away. */
+      relay__outbox_drop(hub, outbox, true);
+      session->has_overflowed = true;
+      session->is_blocked = false;
+    }
+  }
+}
+
+/* A session whose queue has overflowed takes nothing but its close. */
+static bool takes(const relay_session_t *session) {
+  return !session->has_overflowed || session->state == RELAY__CLOSING;
+}
+
+void relay__outbox_add(relay_hub_t *hub, relay_session_t *session, relay_frame_t *frame, bool is_reply) {
+  if (!takes(session)) return;
+  enqueue(hub, session, frame, is_reply);
+  relay__outbox_mark_dirty(hub, session);
+}
+
+void relay__outbox_add_batched(relay_hub_t *hub, relay_session_t *session, relay_frame_t *frame) {
+  if (!takes(session)) return;
+  enqueue(hub, session, frame, false);
+  if (session->has_overflowed) relay__outbox_mark_dirty(hub, session);
+  if (session->is_dirty || session->is_blocked || session->is_batched) return;
+  session->is_batched = true;
+  hub->batched =
+      relay__grow(hub->batched, hub->batched_count, &hub->batched_capacity, sizeof *hub->batched, 64);
+  hub->batched[hub->batched_count++] = session->id;
+}
+
+void relay__send_text(relay_hub_t *hub, relay_session_t *session, const relay__text_t *text, bool is_reply) {
+  relay_frame_t *frame = relay__frame_create(hub, RELAY__TEXT, text->at, text->size);
+  relay__outbox_add(hub, session, frame, is_reply);
+  relay__frame_release(hub, frame);
+}
+
+/* The bytes of one write: as many frames as fit, joined; a single one, or a part of a large one, from
+ * where it lies. */
+static size_t gather(relay_hub_t *hub, const relay__outbox_t *outbox, const uint8_t **at) {
+  const relay_frame_t *first = frame_of(entries_of(outbox)[outbox->head]);
+  const size_t rest = first->size - outbox->sent;
+  *at = first->bytes + outbox->sent;
+  if (outbox->count == 1 || rest >= RELAY__WRITE / 2) return rest < RELAY__WRITE ? rest : RELAY__WRITE;
+  size_t size = 0;
+  const uintptr_t *entries = entries_of(outbox) + outbox->head;
+  for (uint32_t i = 0; i < outbox->count; i++) {
+    const relay_frame_t *frame = frame_of(entries[i]);
+    const size_t skip = i ? 0 : outbox->sent;
+    if (size + frame->size - skip > RELAY__WRITE) break;
+    memcpy(hub->join + size, frame->bytes + skip, frame->size - skip);
+    size += frame->size - skip;
+  }
+  *at = hub->join;
+  return size;
+}
+
+/* Takes bytes that are written off the queue. */
+static void take_written(relay_hub_t *hub, relay__outbox_t *outbox, size_t size) {
+  const uint32_t waiting = outbox->count;
+  hub->stats.bytes_sent += size;
+  while (size) {
+    const size_t rest = frame_of(entries_of(outbox)[outbox->head])->size - outbox->sent;
+    if (size < rest) {
+      outbox->sent += (uint32_t)size;
+      break;
+    }
+    size -= rest;
+    pop(hub, outbox);
+  }
+  hub->stats.frames_sent += waiting - outbox->count;
+}
+
+relay__written_t relay__outbox_write(relay_hub_t *hub, relay_session_t *session) {
+  relay__outbox_t *outbox = &session->outbox;
+  while (outbox->count) {
+    if (relay__link_is_blocked(session->link)) {
+      relay__link_want_write(session->link);
+      return RELAY__WRITE_BLOCKED;
+    }
+    const uint8_t *at;
+    const size_t size = gather(hub, outbox, &at);
+    if (!relay__link_write(session->link, at, size)) return RELAY__WRITE_FAILED;
+    take_written(hub, outbox, size);
+  }
+  return relay__link_is_blocked(session->link) ? RELAY__WRITE_BLOCKED : RELAY__WRITTEN;
+}

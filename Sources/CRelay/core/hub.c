@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The loop: libwebsockets on a libuv loop of our own, one iteration after another.
+ *
+ * An iteration reads what came and runs what woke us; then tick() runs timers, delivers events until
+ * there are none, and writes each session that has something queued once. While a session probably has
+ * more to be read, the write is put off for some iterations, so that more is joined into it.
+ */
+#include "core.h"
+
+#include <errno.h>
+#include <malloc.h>
+#include <netdb.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+  LATE = 200,
+  ROUNDS = 16,
+  POSTPONED = 16,
+  ACCEPTS = 64,
+  HEADERS = 16384,
+  HEADER_SECONDS = 10,
+  STARVED_LOG = 10000,
+};
+
+/* The iteration */
+
+static void deliver(relay_hub_t *hub) {
+  const uint32_t count = relay__events_take(hub);
+  for (uint32_t i = 0; i < count; i++) {
+    relay_event_t *event = &hub->spare_events[i];
+    if (event->kind == RELAY_EVENT_HTTP) event->http = relay__edge_request(hub, event->exchange);
+  }
+  hub->callbacks.happened(hub->callbacks.context, hub->spare_events, count);
+  relay__events_free(hub, count);
+}
+
+static void flush(relay_hub_t *hub) {
+  for (uint32_t i = 0; i < hub->dirty_count; i++) {
+    relay_session_t *session = relay__session_find(hub, hub->dirty[i]);
+    if (session && session->is_dirty) relay__session_flush(hub, session);
+  }
+  hub->dirty_count = 0;
+  relay__sessions_flush_batched(hub);
+  if (!hub->round_began) return;
+  relay__observe(&hub->stats.fan_out, uv_hrtime() - hub->round_began, hub->round_messages);
+  hub->round_began = hub->round_messages = 0;
+}
+
+static void idle(uv_idle_t *handle) {
+  (void)handle;
+} /* that it runs is its use */
+
+#define OWNER(timer_, type) ((type *)(void *)((char *)(timer_)-offsetof(type, timer)))
+
+static void dispatch(relay_hub_t *hub, relay__timer_t *timer) {
+  switch ((relay__timer_kind_t)timer->kind) {
+  case RELAY__TIMER_SESSION:
+    relay__session_timer(hub, OWNER(timer, relay_session_t));
+    break;
+  case RELAY__TIMER_USER:
+    relay__user_timer(hub, OWNER(timer, relay_user_t));
+    break;
+  case RELAY__TIMER_MEMBER:
+    relay__member_timer(hub, OWNER(timer, relay_member_t));
+    break;
+  case RELAY__TIMER_ROOM:
+    relay__room_timer(hub, OWNER(timer, relay_room_t));
+    break;
+  case RELAY__TIMER_CONNECTION:
+    relay__edge_timer(timer);
+    break;
+  case RELAY__TIMER_DRAIN:
+    relay__drain_timer(hub);
+    break;
+  case RELAY__TIMER_ALARM:
+    relay__alarm_timer(hub);
+    break;
+  case RELAY__TIMER_BATCH: /* it wakes the loop, whose iteration ends with the batch */
+    break;
+  }
+}
+
+void relay__tick(relay_hub_t *hub) {
+  /* After a pause of the whole process what came meanwhile is read before anybody is found to be silent. */
+  const bool is_late = hub->heap_count && hub->clock - hub->heap[0]->due > LATE && !hub->was_late;
+  hub->was_late = is_late;
+  for (relay__timer_t *timer; !is_late && (timer = relay__timers_take(hub));) dispatch(hub, timer);
+  int rounds = 0;
+  while ((hub->event_count || hub->resuming_count) && rounds++ < ROUNDS) {
+    if (hub->event_count) deliver(hub);
+    for (uint32_t i = 0; i < hub->resuming_count; i++) {
+      relay_session_t *session = relay__session_find(hub, hub->resuming[i]);
+      if (session) relay__session_resume(hub, session);
+    }
+    hub->resuming_count = 0;
+  }
+  relay__receipts_tell(hub);
+  if (hub->has_more && hub->postponed++ < POSTPONED) {
+    uv_idle_start(&hub->again, idle);
+  } else {
+    flush(hub);
+    hub->postponed = 0;
+    uv_idle_stop(&hub->again);
+  }
+  hub->has_more = false;
+  hub->iteration++;
+  if (hub->event_count || hub->resuming_count) uv_async_send(&hub->wake); /* let others read first */
+  relay__timers_arm(hub);
+}
+
+static void prepared(uv_prepare_t *prepare) {
+  relay_hub_t *hub = prepare->data;
+  relay__clock_read(hub);
+  relay__tick(hub);
+  if (hub->stops) uv_stop(&hub->loop);
+}
+
+static void woken(uv_async_t *wake) {
+  relay_hub_t *hub = wake->data;
+  if (hub->is_over) return;
+  relay__clock_read(hub);
+  hub->callbacks.woken(hub->callbacks.context);
+}
+
+/* Life */
+
+/* Copies the types and their names into one block. */
+static relay_request_type_t *copy_requests(const relay_request_type_t *requests, size_t count) {
+  const size_t types = count * sizeof *requests;
+  size_t names = 0;
+  for (size_t i = 0; i < count; i++) names += strlen(requests[i].name) + 1;
+  relay_request_type_t *copies = relay__allocate(types + names);
+  char *name = (char *)copies + types;
+  for (size_t i = 0; i < count; i++) {
+    copies[i] = (relay_request_type_t){.name = name, .rate = requests[i].rate};
+    name = stpcpy(name, requests[i].name) + 1;
+  }
+  return copies;
+}
+
+relay_hub_t *relay_hub_create(const relay_config_t *config, const relay_callbacks_t *callbacks) {
+  relay_hub_t *hub = relay__allocate(sizeof *hub);
+  hub->config = *config;
+  hub->limits = config->limits;
+  hub->callbacks = *callbacks;
+  hub->address = relay__copy_string(config->address, strlen(config->address));
+  hub->subprotocol = relay__copy_string(config->subprotocol, strlen(config->subprotocol));
+  hub->path = relay__copy_string(config->path, strlen(config->path));
+  hub->origins = relay__copy_string(config->origins, strlen(config->origins));
+  hub->hosts =
+      relay__copy_string(config->hosts ? config->hosts : "", config->hosts ? strlen(config->hosts) : 0);
+  if (config->requests) {
+    hub->requests = copy_requests(config->requests, config->request_count);
+    hub->request_count = config->request_count;
+  }
+  hub->parser = relay_json_parser_create();
+  hub->join = relay__allocate(RELAY__WRITE);
+  uv_loop_init(&hub->loop);
+  uv_prepare_init(&hub->loop, &hub->prepare);
+  uv_async_init(&hub->loop, &hub->wake, woken);
+  uv_timer_init(&hub->loop, &hub->timer);
+  uv_idle_init(&hub->loop, &hub->again);
+  hub->prepare.data = hub->wake.data = hub->timer.data = hub;
+  relay__clock_start(hub);
+
+  if (!relay__edge_open(hub, &relay__session_calls)) {
+    relay_hub_destroy(hub);
+    return NULL;
+  }
+  return hub;
+}
+
+/* Sessions and exchanges end; rooms and users stay, so that late calls find what they name. */
+static void shut_down(relay_hub_t *hub) {
+  if (hub->is_over) return;
+  hub->is_over = true;
+  relay__edge_shut_down(hub);
+  uv_close((uv_handle_t *)&hub->prepare, NULL);
+  uv_unref((uv_handle_t *)&hub->wake); /* other threads may use it until the hub is destroyed */
+  uv_close((uv_handle_t *)&hub->timer, NULL);
+  uv_close((uv_handle_t *)&hub->again, NULL);
+  relay__clock_stop(hub);
+  uv_run(&hub->loop, UV_RUN_DEFAULT);
+  relay__edge_close(hub);
+}
+
+void relay__hub_begin(relay_hub_t *hub) {
+  uv_prepare_start(&hub->prepare, prepared);
+}
+
+void relay_hub_run(relay_hub_t *hub) {
+  relay__hub_begin(hub);
+  uv_run(&hub->loop, UV_RUN_DEFAULT);
+  shut_down(hub);
+}
+
+void relay_hub_flush(relay_hub_t *hub) {
+  for (uint32_t i = 0; i < hub->rooms.count; i++)
+    if (hub->rooms.items[i]) relay__room_flush(hub, hub->rooms.items[i]);
+  for (uint32_t i = 0; i < hub->users.count; i++) {
+    const relay_user_t *user = hub->users.items[i];
+    if (user && user->was_online) relay__user_seen(hub, user);
+  }
+}
+
+void relay_hub_set_limits(relay_hub_t *hub, const relay_limits_t *limits) {
+  const relay_limits_t before = hub->limits;
+  hub->limits = *limits;
+  hub->limits.connections = before.connections;
+  hub->limits.connections_per_address = before.connections_per_address;
+  hub->limits.requests_per_user = before.requests_per_user;
+  hub->limits.unsent_per_user = before.unsent_per_user;
+  hub->limits.unsent = before.unsent;
+}
+
+void relay_hub_stop(relay_hub_t *hub) {
+  hub->stops = true;
+  if (!hub->is_over) uv_async_send(&hub->wake);
+}
+
+static void free_rooms_and_users(relay_hub_t *hub) {
+  for (uint32_t i = 0; i < hub->rooms.count; i++) {
+    relay_room_t *room = hub->rooms.items[i];
+    if (!room) continue;
+    for (uint32_t j = 0; j < room->member_count; j++) room->members[j]->due_at = 0;
+    room->flags |= RELAY_ROOM_STORED;
+    relay_room_release(hub, room->id);
+  }
+  for (uint32_t i = 0; i < hub->users.count; i++) {
+    relay_user_t *user = hub->users.items[i];
+    if (!user) continue;
+    user->grace_until = 0;
+    user->is_pending = false;
+    user->holds = 0;
+    free(user->buckets);
+    user->buckets = NULL;
+    relay__user_release(hub, user);
+  }
+}
+
+void relay_hub_destroy(relay_hub_t *hub) {
+  shut_down(hub);
+  uv_close((uv_handle_t *)&hub->wake, NULL);
+  uv_run(&hub->loop, UV_RUN_DEFAULT);
+  uv_loop_close(&hub->loop);
+  free_rooms_and_users(hub);
+  for (uint32_t i = 0; i < hub->event_count; i++) free(hub->owned[i]);
+  relay__slots_free(&hub->sessions);
+  relay__slots_free(&hub->rooms);
+  relay__slots_free(&hub->users);
+  relay__names_free(&hub->room_names);
+  relay__names_free(&hub->user_names);
+  relay_json_parser_destroy(hub->parser);
+  void *const blocks[] = {hub->heap,     hub->dirty,       hub->resuming, hub->events, hub->spare_events,
+                          hub->owned,    hub->spare_owned, hub->text.at,  hub->join,   hub->address,
+                          hub->path,     hub->subprotocol, hub->origins,  hub->hosts,  hub->requests,
+                          hub->receipts, hub->edge,        hub->batched};
+  for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) free(blocks[i]);
+  free(hub);
+}
+
+void relay_hub_wake(relay_hub_t *hub) {
+  uv_async_send(&hub->wake);
+}
+
+int64_t relay_hub_next_due(const relay_hub_t *hub) {
+  return hub->heap_count ? hub->now + hub->heap[0]->due - hub->clock : INT64_MAX;
+}
+
+relay_counts_t relay_hub_counts(const relay_hub_t *hub) {
+  relay_counts_t counts = {
+      .sessions = hub->sessions.alive,
+      .users = hub->users.alive,
+      .rooms = hub->rooms.alive,
+      .members = hub->members,
+      .seats = hub->seats,
+      .watches = hub->watches,
+      .timers = hub->heap_count,
+      .events = hub->event_count,
+      .frames = hub->frames,
+      .frame_bytes = hub->frame_bytes,
+  };
+  relay__edge_count(hub, &counts);
+  return counts;
+}

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The work of a room that may wait: its timer, and whether its events go out in batches. */
+#include "core.h"
+
+enum { COUNTS_INTERVAL = 1000 };
+
+void relay__room_arm(relay_hub_t *hub, relay_room_t *room, int64_t *what, int64_t delay) {
+  if (*what) return;
+  *what = hub->clock + delay;
+  relay__timer_set_earlier(hub, &room->timer, RELAY__TIMER_ROOM, *what);
+}
+
+void relay__room_arm_counts(relay_hub_t *hub, relay_room_t *room) {
+  const int64_t next = room->told_counts ? room->told_counts + COUNTS_INTERVAL - hub->clock : 0;
+  relay__room_arm(hub, room, &room->counts_at, next > 0 ? next : 0);
+}
+
+void relay__room_online_changed(relay_hub_t *hub, relay_room_t *room, int by) {
+  room->online += (uint32_t)by;
+  if (room->is_large) relay__room_arm_counts(hub, room);
+}
+
+bool relay__room_batches(const relay_room_t *room) {
+  return room->live_count >= RELAY__BATCH_SEATS;
+}

@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Who is in a room: members, and their sessions there. */
+#include "core.h"
+
+#include <stdlib.h>
+
+/* Moves a member to where those are with, or without, a session that may be looked at. */
+static void attend(relay_member_t *member, bool attends) {
+  relay_room_t *room = member->room;
+  const bool did = member->room_index < room->attended;
+  if (did == attends) return;
+  const uint32_t to = attends ? room->attended : room->attended - 1;
+  relay_member_t *other = room->members[to];
+  room->members[member->room_index] = other;
+  other->room_index = member->room_index;
+  room->members[to] = member;
+  member->room_index = to;
+  room->attended += attends ? 1 : (uint32_t)-1;
+}
+
+relay_member_t *relay__member_add(relay_hub_t *hub, relay_room_t *room, relay_user_t *user) {
+  relay_member_t *member = relay__allocate(sizeof *member);
+  member->room = room;
+  member->user = user;
+  member->away_since = hub->started;
+  member->away_since_loop = hub->started_clock; /* everybody went away at start, not cleanly */
+  room->members =
+      relay__grow(room->members, room->member_count, &room->member_capacity, sizeof *room->members, 4);
+  member->room_index = room->member_count;
+  room->members[room->member_count++] = member;
+  member->user_index = user->members.count;
+  relay__list_add(&user->members, member);
+  if (user->is_counted) room->online++;
+  hub->members++;
+  return member;
+}
+
+/* Takes a member without a seat out of its room and its user. */
+void relay__member_drop(relay_hub_t *hub, relay_member_t *member) {
+  relay_room_t *room = member->room;
+  relay_user_t *user = member->user;
+  attend(member, false);
+  relay_member_t *last = room->members[--room->member_count];
+  room->members[member->room_index] = last;
+  last->room_index = member->room_index;
+  last = relay__list_at(&user->members, user->members.count - 1);
+  last->user_index = member->user_index;
+  relay__list_remove(&user->members, member->user_index);
+  if (user->is_counted) room->online--;
+  relay__timer_clear(hub, &member->timer);
+  relay__receipt_forget(hub, member);
+  free(member->waits);
+  free(member);
+  hub->members--;
+  relay__user_release(hub, user);
+}
+
+static relay_frame_t *member_frame(relay_hub_t *hub, const relay_room_t *room, const relay_user_t *user,
+                                   const char *event, uint32_t count, bool shows_person) {
+  relay__text_t *text = &hub->text;
+  text->size = 0;
+  relay__puts(text, "{\"type\":\"member\",\"room\":\"");
+  relay__put(text, room->named.name, room->named.length);
+  relay__puts(text, "\",\"user\":\"");
+  relay__put(text, user->named.name, user->named.length);
+  relay__puts(text, "\"");
+  if (shows_person) relay__put(text, user->profile, user->profile_size);
+  relay__puts(text, ",\"event\":\"");
+  relay__puts(text, event);
+  relay__puts(text, "\",\"memberCount\":");
+  relay__put_integer(text, count);
+  relay__puts(text, "}");
+  return relay__frame_create(hub, RELAY__TEXT, text->at, text->size);
+}
+
+/* To the others there as they may see the user; in a large room, where no member is told of, to the user. */
+static void tell(relay_hub_t *hub, const relay_room_t *room, const relay_member_t *member, const char *event,
+                 uint32_t count) {
+  const relay_user_t *user = member->user;
+  relay_frame_t *whole = member_frame(hub, room, user, event, count, true), *part = NULL;
+  for (uint32_t i = 0; i < user->sessions.count && room->is_large; i++) {
+    relay_session_t *own = relay__list_at(&user->sessions, i);
+    if (relay__seat_find(own, room)) relay__outbox_add(hub, own, whole, false);
+  }
+  for (uint32_t i = 0; i < room->live_count && !room->is_large; i++) {
+    const relay_seat_t *seat = room->live[i];
+    if (seat->member != member && !(seat->rights & RELAY_RIGHT_PRESENCE)) continue;
+    const bool is_shown = relay__view(user, seat->member->user, true) & RELAY__SEES_PERSON;
+    if (!is_shown && !part) part = member_frame(hub, room, user, event, count, false);
+    relay__room_add(hub, room, seat->session, is_shown ? whole : part);
+  }
+  relay__frame_release(hub, whole);
+  if (part) relay__frame_release(hub, part);
+}
+
+void relay__member_remove(relay_hub_t *hub, relay_member_t *member, const char *event) {
+  relay_room_t *room = member->room;
+  relay_user_t *user = member->user;
+  tell(hub, room, member, event, room->member_count - 1);
+  member->leaves_at = -1; /* removing its seats ends nothing more */
+  for (uint32_t i = 0; i < user->sessions.count; i++) {
+    relay_seat_t *seat = relay__seat_find(relay__list_at(&user->sessions, i), room);
+    if (seat) relay__seat_remove(hub, seat, true);
+  }
+  relay__away_left(hub, member);
+  relay_user_retain(hub, user->id);
+  relay__member_drop(hub, member);
+  relay__watch_left(hub, user, room);
+  relay_user_release(hub, user->id);
+  relay__room_measure(hub, room);
+  if (!room->member_count) room->idle_at = 0; /* sooner than it was to be */
+  if (!room->member_count || !room->live_count)
+    relay__room_arm(hub, room, &room->idle_at, room->member_count ? RELAY__ROOM_IDLE : 0);
+}
+
+void relay__member_timer(relay_hub_t *hub, relay_member_t *member) {
+  if (member->leaves_at > 0 && hub->clock >= member->leaves_at) {
+    relay__member_remove(hub, member, "left");
+    return;
+  }
+  if (member->due_at && hub->clock >= member->due_at && !member->is_being_decided)
+    relay__away_timer(hub, member);
+  if (member->leaves_at > 0)
+    relay__timer_set_earlier(hub, &member->timer, RELAY__TIMER_MEMBER, member->leaves_at);
+  if (member->due_at && !member->is_being_decided)
+    relay__timer_set_earlier(hub, &member->timer, RELAY__TIMER_MEMBER, member->due_at);
+}
+
+void relay__member_activity_changed(relay_hub_t *hub, relay_member_t *member, int before, int after) {
+  const bool did = before != RELAY_BACKGROUND, does = after != RELAY_BACKGROUND;
+  if (did != does) {
+    member->attending += does ? 1 : (uint32_t)-1;
+    attend(member, member->attending > 0);
+    if (!member->attending) { /* put away: away without a grace */
+      member->away_since = hub->now;
+      member->away_since_loop = hub->clock;
+      member->is_clean = true;
+    }
+  }
+  relay__away_changed(hub, member);
+}
+
+/* Ends the membership of a room without a store, unless a session of the member joins. */
+static void leave_after(relay_hub_t *hub, relay_member_t *member, int64_t delay) {
+  member->leaves_at = hub->clock + delay;
+  relay__timer_set_earlier(hub, &member->timer, RELAY__TIMER_MEMBER, member->leaves_at);
+}
+
+void relay__seat_remove(relay_hub_t *hub, relay_seat_t *seat, bool is_clean) {
+  relay_session_t *session = seat->session;
+  relay_member_t *member = seat->member;
+  relay_room_t *room = member->room;
+  relay_seat_t *last = room->live[--room->live_count];
+  room->live[seat->room_index] = last;
+  last->room_index = seat->room_index;
+  for (uint32_t i = 0; i < session->seats.count; i++)
+    if (relay__list_at(&session->seats, i) == seat) {
+      relay__list_remove(&session->seats, i);
+      break;
+    }
+  free(seat);
+  hub->seats--;
+  const bool was_attending = member->attending > 0;
+  member->seats--;
+  if (session->activity != RELAY_BACKGROUND) member->attending--;
+  if (was_attending && !member->attending) { /* a session in the background has no part in this */
+    member->away_since = hub->now;
+    member->away_since_loop = hub->clock;
+    member->is_clean = is_clean;
+  }
+  attend(member, member->attending > 0);
+  relay__away_changed(hub, member);
+  if (!room->live_count) relay__room_arm(hub, room, &room->idle_at, RELAY__ROOM_IDLE);
+  if (member->seats || room->flags & RELAY_ROOM_STORED || member->leaves_at < 0) return;
+  leave_after(hub, member, is_clean ? 0 : hub->limits.presence_grace);
+}
+
+void relay__member_mark(relay_hub_t *hub, relay_member_t *member, int64_t read, int64_t received) {
+  if (received < read) received = read;
+  if (read <= member->read && received <= member->received) return;
+  const bool may_close_gap = read > member->read || member->seats > 1;
+  if (read > member->read) member->read = read;
+  if (received > member->received) member->received = received;
+  if (member->room->flags & RELAY_ROOM_STORED) {
+    member->has_marks = true;
+    relay__room_arm(hub, member->room, &member->room->flush_at, RELAY__ROOM_FLUSH);
+  }
+  if (may_close_gap) relay__away_gap_closed(hub, member);
+  relay__away_marked(hub, member);
+}
+
+/* The functions of relay.h */
+
+relay_status_t relay_room_restore_member(relay_hub_t *hub, relay_id_t room_id, relay_id_t user_id,
+                                         int64_t read, int64_t received) {
+  relay_room_t *room = relay__room_find(hub, room_id);
+  relay_user_t *user = relay__user_find(hub, user_id);
+  if (!room || !user) return RELAY_GONE;
+  if (relay__member_find(user, room)) return RELAY_OK;
+  relay_member_t *member = relay__member_add(hub, room, user);
+  member->read = read;
+  member->received = received;
+  relay__room_measure(hub, room);
+  return RELAY_OK;
+}
+
+relay_status_t relay_room_add_member(relay_hub_t *hub, relay_id_t room_id, relay_id_t user_id) {
+  relay_room_t *room = relay__room_find(hub, room_id);
+  relay_user_t *user = relay__user_find(hub, user_id);
+  if (!room || !user) return RELAY_GONE;
+  if (relay__member_find(user, room)) return RELAY_OK;
+  const bool is_stored = room->flags & RELAY_ROOM_STORED; /* then the store has judged */
+  if (!is_stored && room->most_members && room->member_count >= room->most_members) return RELAY_TOO_MANY;
+  relay__user_announce_now(hub, user); /* its presence below is then the newest, and comes once */
+  relay_member_t *member = relay__member_add(hub, room, user);
+  member->read = member->received = room->seq;
+  member->is_clean = true; /* a new member was not here, so none of its sessions is lost */
+  relay__watch_joined(hub, user, room);
+  if (!is_stored) leave_after(hub, member, hub->limits.presence_grace);
+  relay__room_measure(hub, room);
+  if (room->is_large) return RELAY_OK;
+  tell(hub, room, member, "joined", room->member_count);
+  relay__room_show(hub, room, user);
+  return RELAY_OK;
+}
+
+relay_status_t relay_room_remove_member(relay_hub_t *hub, relay_id_t room_id, relay_id_t user_id,
+                                        bool by_others) {
+  relay_room_t *room = relay__room_find(hub, room_id);
+  relay_user_t *user = relay__user_find(hub, user_id);
+  if (!room || !user) return RELAY_GONE;
+  relay_member_t *member = relay__member_find(user, room);
+  if (!member) return RELAY_NOT_THERE;
+  relay__member_remove(hub, member, by_others ? "removed" : "left");
+  return RELAY_OK;
+}
+
+bool relay_room_has_member(const relay_hub_t *hub, relay_id_t room_id, relay_id_t user_id) {
+  const relay_room_t *room = relay__room_find(hub, room_id);
+  const relay_user_t *user = relay__user_find(hub, user_id);
+  return room && user && relay__member_find(user, room);
+}
+
+bool relay_room_marks(const relay_hub_t *hub, relay_id_t room_id, relay_id_t user_id, int64_t *read,
+                      int64_t *received) {
+  const relay_room_t *room = relay__room_find(hub, room_id);
+  const relay_user_t *user = relay__user_find(hub, user_id);
+  const relay_member_t *member = room && user ? relay__member_find(user, room) : NULL;
+  if (!member) return false;
+  *read = member->read;
+  *received = member->received;
+  return true;
+}
+
+relay_status_t relay_session_may_join(const relay_hub_t *hub, relay_id_t session_id, relay_id_t room_id) {
+  const relay_session_t *session = relay__session_find(hub, session_id);
+  const relay_room_t *room = relay__room_find(hub, room_id);
+  if (!session || !relay__session_is_live(session)) return RELAY_GONE;
+  if (room && relay__seat_find(session, room)) return RELAY_OK;
+  const uint32_t most = hub->limits.rooms_per_session;
+  return most && session->seats.count >= most ? RELAY_TOO_MANY : RELAY_OK;
+}
+
+relay_status_t relay_room_join(relay_hub_t *hub, relay_id_t room_id, relay_id_t session_id, unsigned rights,
+                               int64_t given_from) {
+  relay_room_t *room = relay__room_find(hub, room_id);
+  relay_session_t *session = relay__session_find(hub, session_id);
+  if (!room || !session || !relay__session_is_live(session)) return RELAY_GONE;
+  relay_member_t *member = relay__member_find(session->user, room);
+  if (!member) return RELAY_NOT_THERE;
+  relay_seat_t *seat = relay__seat_find(session, room);
+  if (!seat) {
+    const relay_status_t status = relay_session_may_join(hub, session_id, room_id);
+    if (status != RELAY_OK) return status;
+    seat = relay__allocate(sizeof *seat);
+    seat->session = session;
+    seat->member = member;
+    seat->given_from = given_from;
+    room->live = relay__grow(room->live, room->live_count, &room->live_capacity, sizeof *room->live, 2);
+    seat->room_index = room->live_count;
+    room->live[room->live_count++] = seat;
+    relay__list_add(&session->seats, seat);
+    member->seats++;
+    hub->seats++;
+    if (session->activity != RELAY_BACKGROUND) member->attending++;
+    attend(member, member->attending > 0);
+  }
+  seat->rights = (uint8_t)rights;
+  seat->joined = hub->now;
+  seat->stamp = session->given = hub->stamp;
+  if (given_from < seat->given_from) { /* the rest came live */
+    /* What its pongs told until now was not of these; below the member's mark nobody asks. */
+    const bool is_gap = seat->given_from > relay__received_by(member) + 1;
+    seat->given_from = given_from;
+    if (!session->acks && is_gap && seat->received >= given_from) seat->received = given_from - 1;
+  }
+  member->leaves_at = 0;
+  room->idle_at = 0;
+  if (member->due_at && !session->acks) session->needs_ping = true;
+  relay__away_changed(hub, member);
+  return RELAY_OK;
+}
+
+relay_status_t relay_room_set_rights(relay_hub_t *hub, relay_id_t room_id, relay_id_t session_id,
+                                     unsigned rights) {
+  const relay_room_t *room = relay__room_find(hub, room_id);
+  const relay_session_t *session = relay__session_find(hub, session_id);
+  if (!room || !session) return RELAY_GONE;
+  relay_seat_t *seat = relay__seat_find(session, room);
+  if (!seat) return RELAY_NOT_THERE;
+  seat->rights = (uint8_t)rights;
+  return RELAY_OK;
+}
+
+size_t relay_room_sessions(const relay_hub_t *hub, relay_id_t id, relay_id_t *sessions, size_t room_for) {
+  const relay_room_t *room = relay__room_find(hub, id);
+  if (!room) return 0;
+  for (uint32_t i = 0; i < room->live_count && i < room_for; i++) sessions[i] = room->live[i]->session->id;
+  return room->live_count;
+}
+
+relay_status_t relay_room_leave(relay_hub_t *hub, relay_id_t room_id, relay_id_t session_id) {
+  relay_room_t *room = relay__room_find(hub, room_id);
+  relay_session_t *session = relay__session_find(hub, session_id);
+  if (!room || !session) return RELAY_GONE;
+  relay_seat_t *seat = relay__seat_find(session, room);
+  if (!seat) return RELAY_NOT_THERE;
+  relay__seat_remove(hub, seat, true);
+  return RELAY_OK;
+}
+
+bool relay_room_is_joined(const relay_hub_t *hub, relay_id_t room_id, relay_id_t session_id) {
+  const relay_room_t *room = relay__room_find(hub, room_id);
+  const relay_session_t *session = relay__session_find(hub, session_id);
+  return room && session && relay__seat_find(session, room);
+}
+
+relay_status_t relay_room_read(relay_hub_t *hub, relay_id_t room_id, relay_id_t user_id, int64_t seq) {
+  relay_room_t *room = relay__room_find(hub, room_id);
+  relay_user_t *user = relay__user_find(hub, user_id);
+  relay_member_t *member = room && user ? relay__member_find(user, room) : NULL;
+  if (!member) return RELAY_NOT_THERE;
+  const int64_t before = member->read;
+  relay__member_mark(hub, member, seq, seq);
+  if (member->read > before) relay__receipt_read(hub, member, seq, 0);
+  return RELAY_OK;
+}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The members of a room, a page at a time: a large room is read without its order being kept. */
+#include "core.h"
+
+#include <stdlib.h>
+
+static int compare(const relay__named_t *name, const char *other, size_t length) {
+  const int order = memcmp(name->name, other, name->length < length ? name->length : length);
+  return order ? order : (name->length > length) - (name->length < length);
+}
+
+/* How many of the sorted users come before this one. */
+static size_t place_of(relay_user_t *const *users, size_t count, const relay_user_t *user) {
+  size_t low = 0;
+  while (low < count) {
+    const size_t middle = (low + count) / 2;
+    if (compare(&users[middle]->named, user->named.name, user->named.length) < 0)
+      low = middle + 1;
+    else
+      count = middle;
+  }
+  return low;
+}
+
+char *relay_room_entries_after(const relay_hub_t *hub, relay_id_t room_id, relay_id_t viewer,
+                               const char *after, size_t limit, size_t *size, bool *has_more) {
+  const relay_room_t *room = relay__room_find(hub, room_id);
+  const size_t after_length = after ? strlen(after) : 0;
+  relay_user_t **page = relay__allocate((limit + 1) * sizeof(relay_user_t *)); /* sorted */
+  size_t count = 0;
+  *has_more = false;
+  for (uint32_t i = 0; room && i < room->member_count; i++) {
+    relay_user_t *user = room->members[i]->user;
+    if (after && compare(&user->named, after, after_length) <= 0) continue;
+    const size_t place = place_of(page, count, user);
+    if (place < limit) {
+      memmove(page + place + 1, page + place, (count - place) * sizeof *page);
+      page[place] = user;
+      count++;
+    }
+    if (place >= limit || count > limit) {
+      *has_more = true;
+      count = limit;
+    }
+  }
+  relay__text_t text = {0};
+  relay__puts(&text, "[");
+  for (size_t i = 0; i < count; i++) {
+    relay__puts(&text, i ? ",{" : "{");
+    relay__user_put_entry(page[i], relay__view_by(hub, page[i], viewer, true), &text);
+    relay__puts(&text, "}");
+  }
+  relay__puts(&text, "]");
+  free(page);
+  *size = text.size;
+  return text.at;
+}

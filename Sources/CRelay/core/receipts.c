@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Receipts: how far a member has received and read, told once an iteration however often it moved. */
+#include "core.h"
+
+#include <stdlib.h>
+
+struct relay_receipt {
+  int64_t read, received; /* as far as was told, or is to be told in this iteration */
+  relay_id_t cause;       /* the session that said so, which is not told; 0: several, or none */
+  uint32_t queue_index;
+  bool is_queued, tells_read, tells_received;
+};
+
+static bool tells_others(const relay_room_t *room) {
+  return room->flags & RELAY_ROOM_RECEIPTS && !room->is_large;
+}
+
+static relay_receipt_t *receipt_of(relay_member_t *member) {
+  if (!member->receipt) member->receipt = relay__allocate(sizeof *member->receipt);
+  return member->receipt;
+}
+
+static void queue(relay_hub_t *hub, relay_member_t *member, relay_id_t cause) {
+  relay_receipt_t *receipt = member->receipt;
+  if (receipt->is_queued) {
+    if (receipt->cause != cause) receipt->cause = 0;
+    return;
+  }
+  receipt->is_queued = true;
+  receipt->cause = cause;
+  receipt->queue_index = hub->receipt_count;
+  hub->receipts =
+      relay__grow(hub->receipts, hub->receipt_count, &hub->receipt_capacity, sizeof *hub->receipts, 64);
+  hub->receipts[hub->receipt_count++] = member;
+}
+
+void relay__receipt_read(relay_hub_t *hub, relay_member_t *member, int64_t seq, relay_id_t cause) {
+  if (!tells_others(member->room) && member->user->sessions.count < (cause ? 2 : 1)) return;
+  relay_receipt_t *receipt = receipt_of(member);
+  if (seq <= receipt->read) return;
+  receipt->read = seq;
+  receipt->tells_read = true;
+  queue(hub, member, cause);
+}
+
+void relay__receipt_received(relay_hub_t *hub, relay_member_t *member, int64_t seq, relay_id_t cause) {
+  if (!tells_others(member->room)) return;
+  relay_receipt_t *receipt = receipt_of(member);
+  if (seq <= receipt->received || seq <= member->read) return; /* what is read was received */
+  receipt->received = seq;
+  receipt->tells_received = true;
+  queue(hub, member, cause);
+}
+
+static relay_frame_t *frame_of(relay_hub_t *hub, const relay_member_t *member, const char *kind,
+                               int64_t seq) {
+  relay__text_t *text = &hub->text;
+  text->size = 0;
+  relay__puts(text, "{\"type\":\"receipt\",\"room\":\"");
+  relay__put(text, member->room->named.name, member->room->named.length);
+  relay__puts(text, "\",\"user\":\"");
+  relay__put(text, member->user->named.name, member->user->named.length);
+  relay__puts(text, "\",\"seq\":");
+  relay__put_integer(text, seq);
+  relay__puts(text, ",\"kind\":\"");
+  relay__puts(text, kind);
+  relay__puts(text, "\"}");
+  return relay__frame_create(hub, RELAY__TEXT, text->at, text->size);
+}
+
+static void tell_others(relay_hub_t *hub, const relay_member_t *member, relay_frame_t *frame) {
+  const relay_room_t *room = member->room;
+  if (!tells_others(room)) return;
+  for (uint32_t i = 0; i < room->live_count; i++) {
+    const relay_seat_t *seat = room->live[i];
+    if (seat->member != member && seat->rights & RELAY_RIGHT_PRESENCE &&
+        relay__view(member->user, seat->member->user, true) & RELAY__SEES_PERSON)
+      relay__outbox_add(hub, seat->session, frame, false);
+  }
+}
+
+static void tell(relay_hub_t *hub, relay_member_t *member) {
+  relay_receipt_t *receipt = member->receipt;
+  if (receipt->tells_received && receipt->received > receipt->read) {
+    relay_frame_t *frame = frame_of(hub, member, "received", receipt->received);
+    tell_others(hub, member, frame);
+    relay__frame_release(hub, frame);
+  }
+  if (receipt->tells_read) {
+    relay_frame_t *frame = frame_of(hub, member, "read", receipt->read);
+    tell_others(hub, member, frame);
+    for (uint32_t i = 0; i < member->user->sessions.count; i++) {
+      relay_session_t *own = relay__list_at(&member->user->sessions, i);
+      if (own->id != receipt->cause) relay__outbox_add(hub, own, frame, false);
+    }
+    relay__frame_release(hub, frame);
+  }
+  receipt->is_queued = receipt->tells_read = receipt->tells_received = false;
+}
+
+void relay__receipts_tell(relay_hub_t *hub) {
+  for (uint32_t i = 0; i < hub->receipt_count; i++)
+    if (hub->receipts[i]) tell(hub, hub->receipts[i]);
+  hub->receipt_count = 0;
+}
+
+void relay__receipt_forget(relay_hub_t *hub, relay_member_t *member) {
+  if (!member->receipt) return;
+  if (member->receipt->is_queued) hub->receipts[member->receipt->queue_index] = NULL;
+  free(member->receipt);
+  member->receipt = NULL;
+}

@@ -1,0 +1,464 @@
+// SPDX-License-Identifier: Apache-2.0
+/* One connection: from the handshake to the last byte. */
+#include "core.h"
+
+#include <stdlib.h>
+
+enum { CLOSE_DEADLINE = 5000 };
+
+static relay_session_t *opened(relay_hub_t *hub, const relay__arrival_t *arrival) {
+  relay_session_t *session = relay__allocate(sizeof *session);
+  session->link = arrival->link;
+  session->authorization = arrival->authorization;
+  session->client = arrival->client;
+  session->id = relay__slots_add(&hub->sessions, session);
+  session->heard = hub->clock;
+  session->drained = hub->now;
+  relay__timer_set(hub, &session->timer, RELAY__TIMER_SESSION, hub->clock + hub->limits.hello_timeout);
+  return session;
+}
+
+/* Takes the first of the frames that wait. */
+static relay__pending_t *take_pending(relay_session_t *session) {
+  relay__pending_t *first = session->pending->next;
+  if (first == session->pending)
+    session->pending = NULL;
+  else
+    session->pending->next = first->next;
+  session->pending_count--;
+  session->held_bytes -= first->size;
+  return first;
+}
+
+static void log_end(const relay_hub_t *hub, const relay_session_t *session, const char *how, uint16_t code,
+                    const char *reason) {
+  char name[16];
+  relay__log(hub, RELAY_LOG_DEBUG, "session %s ends, %s with %u%s%s", relay__session_name(session->id, name),
+             how, code, *reason ? ": " : "", reason);
+}
+
+/* Nothing that it still sends or hears counts any more. */
+static void end(relay_hub_t *hub, relay_session_t *session, bool is_clean) {
+  if (session->is_over) return;
+  session->is_over = true;
+  while (session->seats.count)
+    relay__seat_remove(hub, relay__list_at(&session->seats, session->seats.count - 1), is_clean);
+  relay__list_free(&session->seats);
+  relay__watch_end_all(hub, session);
+  free(session->excess);
+  session->excess = NULL;
+  if (session->user) {
+    relay_user_t *user = session->user;
+    relay__user_session_removed(hub, user, session, is_clean);
+    session->user = NULL;
+  }
+  while (session->pending) free(take_pending(session));
+  free(session->gathered);
+  session->gathered = NULL;
+  free(session->device); /* or the authorization */
+  session->device = NULL;
+}
+
+void relay__session_cut(relay_session_t *session) {
+  if (session->link) relay__link_cut(session->link);
+}
+
+void relay__session_close(relay_hub_t *hub, relay_session_t *session, uint16_t code, const char *reason,
+                          double retry_after) {
+  if (session->state == RELAY__CLOSING) return;
+  session->state = RELAY__CLOSING;
+  relay__count_close(hub, code);
+  log_end(hub, session, "closed by the relay", code, reason);
+  end(hub, session, false);
+  relay__text_t *text = &hub->text;
+  text->size = 0;
+  relay__puts(text, "{\"type\":\"bye\",\"code\":");
+  relay__put_integer(text, code);
+  relay__puts(text, ",\"reason\":");
+  relay__put_quoted(text, reason, strlen(reason));
+  relay__puts(text, code < 4500 ? ",\"reconnect\":true" : ",\"reconnect\":false");
+  if (retry_after >= 0) {
+    relay__puts(text, ",\"retryAfter\":");
+    relay__put_decimal(text, retry_after);
+  }
+  relay__puts(text, "}");
+  relay__send_text(hub, session, text, true);
+  char payload[125] = {(char)(code >> 8), (char)code};
+  size_t size = strlen(reason);
+  if (size > sizeof payload - 2) size = sizeof payload - 2;
+  memcpy(payload + 2, reason, size);
+  relay_frame_t *frame = relay__frame_create(hub, RELAY__CLOSE, payload, size + 2);
+  relay__outbox_add(hub, session, frame, true);
+  relay__frame_release(hub, frame);
+  relay__timer_set(hub, &session->timer, RELAY__TIMER_SESSION, hub->clock + CLOSE_DEADLINE);
+  relay__session_regulate(hub, session);
+}
+
+static bool peer_closed(relay_hub_t *hub, relay_session_t *session, const uint8_t *at, size_t size) {
+  if (session->state == RELAY__CLOSING) return false;
+  const bool is_clean = size >= 2 && at[0] == (1000 >> 8) && at[1] == (1000 & 0xff);
+  session->state = RELAY__CLOSING;
+  const uint16_t code = size >= 2 ? (uint16_t)(at[0] << 8 | at[1]) : 0;
+  relay__count_close(hub, code < 4000 ? code : 0);
+  log_end(hub, session, "closed by the client", code, "");
+  end(hub, session, is_clean);
+  relay__outbox_drop(hub, &session->outbox, false);
+  relay__timer_set(hub, &session->timer, RELAY__TIMER_SESSION, hub->clock + CLOSE_DEADLINE);
+  return true;
+}
+
+static void disconnected(relay_hub_t *hub, relay_session_t *session) {
+  if (session->tells_end) relay__event(hub, RELAY_EVENT_SESSION_ENDED, NULL)->session = session->id;
+  if (session->state != RELAY__CLOSING) {
+    relay__count_close(hub, 1006);
+    log_end(hub, session, "lost", 1006, "");
+  }
+  end(hub, session, false);
+  session->link = NULL;
+  relay__timer_clear(hub, &session->timer);
+  relay__outbox_drop(hub, &session->outbox, false);
+  relay__slots_remove(&hub->sessions, session->id);
+  relay__drain_ended(hub, &hub->sessions);
+  relay__client_release(hub, session->client);
+  free(session);
+}
+
+void relay__session_ping(relay_hub_t *hub, relay_session_t *session) {
+  session->needs_ping = false;
+  session->ping_is_out = true;
+  session->ping_at = hub->clock;
+  session->ping_count++;
+  for (uint32_t i = 0; i < session->seats.count; i++) {
+    relay_seat_t *seat = relay__list_at(&session->seats, i);
+    seat->pinged = seat->member->room->seq;
+  }
+  relay_frame_t *frame =
+      relay__frame_create(hub, RELAY__PING, &session->ping_count, sizeof session->ping_count);
+  relay__outbox_add(hub, session, frame, true);
+  relay__frame_release(hub, frame);
+  relay__timer_set_earlier(hub, &session->timer, RELAY__TIMER_SESSION, hub->clock + hub->limits.pong_timeout);
+}
+
+static void ponged(relay_hub_t *hub, relay_session_t *session, const void *at, size_t size) {
+  if (session->state == RELAY__CLOSING) return;
+  session->heard = hub->clock;
+  /* However late: the count is that of the newest ping, and what went before that ping has arrived. */
+  if (size != sizeof session->ping_count || memcmp(at, &session->ping_count, size)) return;
+  session->ping_is_out = false;
+  if (!session->acks)
+    for (uint32_t i = 0; i < session->seats.count; i++) {
+      relay_seat_t *seat = relay__list_at(&session->seats, i);
+      relay__away_received(hub, seat, seat->pinged);
+    }
+  if (session->confirms) {
+    relay_event_t *event = relay__event(hub, RELAY_EVENT_CONFIRMED, NULL);
+    event->session = session->id;
+    event->seq = session->ping_count;
+    session->confirms = session->needs_ping;
+  }
+  if (session->needs_ping) relay__session_ping(hub, session);
+}
+
+/* For its heartbeat, or for the end of its token if that is sooner. */
+static void set_timer(relay_hub_t *hub, relay_session_t *session, int64_t due) {
+  if (session->expires) {
+    const int64_t end = hub->clock + (int64_t)session->expires * 1000 - hub->now;
+    if (end < due) due = end;
+  }
+  relay__timer_set(hub, &session->timer, RELAY__TIMER_SESSION, due > hub->clock ? due : hub->clock + 1);
+}
+
+void relay__session_timer(relay_hub_t *hub, relay_session_t *session) {
+  switch ((relay__state_t)session->state) {
+  case RELAY__NEW:
+    relay__session_close(hub, session, 4502, "no hello in time", -1);
+    return;
+  case RELAY__HELLO: /* it waits for us: its silence says nothing */
+    session->heard = hub->clock;
+    break;
+  case RELAY__CLOSING:
+    relay__session_cut(session);
+    return;
+  case RELAY__OPEN:
+    if (session->expires && hub->now >= (int64_t)session->expires * 1000) {
+      relay__session_close(hub, session, 4002, "the token has expired", -1);
+      return;
+    }
+    if (session->is_paused) { /* its frames are not read: what it takes is the only sign of life */
+      session->ping_is_out = false;
+      if (!session->is_blocked) session->heard = hub->clock;
+      const int64_t due = session->heard + hub->limits.heartbeat, last = due + hub->limits.pong_timeout;
+      if (hub->clock >= last)
+        relay__session_close(hub, session, 4004, "takes no replies", -1);
+      else
+        set_timer(hub, session, hub->clock < due ? due : last);
+      return;
+    }
+    if (session->ping_is_out && hub->clock >= session->ping_at + hub->limits.pong_timeout) {
+      if (session->heard < session->ping_at) {
+        relay__session_close(hub, session, 4004, "no pong in time", -1);
+        return;
+      }
+      session->ping_is_out = false; /* it lives, and answers no pings */
+    }
+    /* Who was heard since a ping and is silent again gets another, be its pong there or not. */
+    if (hub->clock >= session->heard + hub->limits.heartbeat &&
+        (!session->ping_is_out || session->heard >= session->ping_at))
+      relay__session_ping(hub, session);
+    break;
+  }
+  int64_t due = session->heard + hub->limits.heartbeat;
+  if (session->ping_is_out) {
+    const int64_t last = session->ping_at + hub->limits.pong_timeout;
+    /* What is heard sets no timer: with a heartbeat below the pong's time, look before the latter is over. */
+    if (due <= hub->clock) due = session->ping_at + hub->limits.heartbeat;
+    if (due <= hub->clock || due > last) due = last;
+  }
+  set_timer(hub, session, due);
+}
+
+void relay__session_regulate(relay_hub_t *hub, relay_session_t *session) {
+  (void)hub;
+  if (!session->link) return;
+  const bool is_closing = session->state == RELAY__CLOSING;
+  const bool is_full = session->open_requests + session->pending_count >= RELAY__OPEN_REQUESTS ||
+                       session->held_bytes + session->open_bytes > RELAY__HELD ||
+                       session->outbox.reply_bytes > RELAY__REPLIES;
+  const bool has_room = session->open_requests + session->pending_count <= RELAY__OPEN_REQUESTS / 2 &&
+                        session->held_bytes + session->open_bytes <= RELAY__HELD / 2 &&
+                        session->outbox.reply_bytes <= RELAY__REPLIES / 2;
+  if (!session->is_paused && is_full && !is_closing) {
+    session->is_paused = true;
+    relay__link_pause(session->link);
+  } else if (session->is_paused && (has_room || is_closing)) {
+    session->is_paused = false;
+    relay__link_resume(session->link);
+  }
+}
+
+static void resume_soon(relay_hub_t *hub, relay_session_t *session) {
+  if (session->resumes || session->state == RELAY__CLOSING) return;
+  session->resumes = true;
+  hub->resuming =
+      relay__grow(hub->resuming, hub->resuming_count, &hub->resuming_capacity, sizeof *hub->resuming, 64);
+  hub->resuming[hub->resuming_count++] = session->id;
+}
+
+static void writable(relay_hub_t *hub, relay_session_t *session) {
+  session->is_blocked = false;
+  if (session->is_paused) session->heard = hub->clock;
+  relay__session_flush(hub, session);
+}
+
+void relay__session_drained(relay_hub_t *hub, relay_session_t *session) {
+  session->is_blocked = false;
+  if (session->blocked) session->drained = hub->now;
+  session->blocked = 0;
+  if (session->is_paused) relay__session_regulate(hub, session);
+  if (session->pending && !session->open_requests) resume_soon(hub, session);
+}
+
+static void append_pending(relay_session_t *session, const void *frame, size_t size) {
+  relay__pending_t *pending = relay__resize(NULL, sizeof *pending + size);
+  pending->size = (uint32_t)size;
+  if (size) memcpy(pending->bytes, frame, size);
+  pending->next = session->pending ? session->pending->next : pending;
+  if (session->pending) session->pending->next = pending;
+  session->pending = pending;
+  session->pending_count++;
+  session->held_bytes += pending->size;
+}
+
+void relay__session_resume(relay_hub_t *hub, relay_session_t *session) {
+  session->resumes = false;
+  while (session->pending && session->state != RELAY__CLOSING &&
+         session->outbox.reply_bytes <= RELAY__REPLIES) {
+    const relay__pending_t *first = session->pending->next;
+    if (!relay__request(hub, session, first->bytes, first->size)) break;
+    if (session->state == RELAY__CLOSING) break; /* what waited is gone */
+    free(take_pending(session));
+  }
+  relay__session_regulate(hub, session);
+}
+
+static void received_whole(relay_hub_t *hub, relay_session_t *session, const char *at, size_t size) {
+  hub->stats.frames_received++;
+  hub->stats.bytes_received += size;
+  if (session->pending || !relay__request(hub, session, at, size)) append_pending(session, at, size);
+  relay__session_regulate(hub, session);
+}
+
+/* Adds a piece to the message that is coming. */
+static void gather(relay_session_t *session, const void *at, size_t size) {
+  relay__gathered_t *gathered = session->gathered;
+  const uint32_t before = gathered ? gathered->size : 0;
+  uint32_t capacity = gathered ? gathered->capacity : 0;
+  if (!gathered || before + size > capacity) {
+    if (!capacity) capacity = 2048;
+    while (capacity < before + size) capacity *= 2;
+    gathered = relay__resize(gathered, sizeof *gathered + capacity);
+    gathered->capacity = capacity;
+    session->gathered = gathered;
+  }
+  if (size) memcpy(gathered->bytes + before, at, size);
+  gathered->size = before + (uint32_t)size;
+}
+
+static void received(relay_hub_t *hub, relay_session_t *session, const void *at, size_t size,
+                             bool is_first, bool is_final, bool is_binary) {
+  if (session->state == RELAY__CLOSING) return;
+  session->heard = hub->clock;
+  /* The library reads a little at a time: a read that was nearly full has more behind it. */
+  if (session->iteration != hub->iteration) session->read_bytes = 0;
+  session->iteration = hub->iteration;
+  session->read_bytes += (uint32_t)size + 8;
+  if (session->read_bytes > RELAY__READ / 2) hub->has_more = true;
+  if (is_binary) {
+    relay__refuse(hub, session, NULL, "bad_request", "binary frames are not understood", -1);
+    relay__session_close(hub, session, 4500, "bad request: binary frame", -1);
+    return;
+  }
+  const size_t gathered = session->gathered ? session->gathered->size : 0;
+  const bool is_hello = session->state == RELAY__NEW && hub->limits.frame > RELAY__HELLO_SIZE;
+  if (gathered + size > (is_hello ? RELAY__HELLO_SIZE : hub->limits.frame)) {
+    relay__refuse(hub, session, NULL, "too_large",
+                  is_hello ? "hello is over 16384 bytes" : "the message is over the limit `frame`", -1);
+    relay__session_close(hub, session, 4505, "message over the limit", -1);
+    return;
+  }
+  if (is_first && is_final) {
+    received_whole(hub, session, at, size);
+    return;
+  }
+  gather(session, at, size);
+  if (!is_final) return;
+  relay__gathered_t *whole = session->gathered;
+  session->gathered = NULL;
+  received_whole(hub, session, whole->bytes, whole->size);
+  free(whole);
+}
+
+const relay__link_calls_t relay__session_calls = {
+    .opened = opened,
+    .received = received,
+    .ponged = ponged,
+    .writable = writable,
+    .peer_closed = peer_closed,
+    .disconnected = disconnected,
+};
+
+/* The functions of relay.h */
+
+static relay_session_t *find_live(const relay_hub_t *hub, relay_id_t id) {
+  relay_session_t *session = relay__session_find(hub, id);
+  return session && session->state != RELAY__CLOSING ? session : NULL;
+}
+
+relay_status_t relay_session_open(relay_hub_t *hub, relay_id_t id, relay_id_t user_id, const char *device,
+                                  bool acks, relay_activity_t activity) {
+  relay_session_t *session = find_live(hub, id);
+  relay_user_t *user = relay__user_find(hub, user_id);
+  if (!session || session->state != RELAY__HELLO || !user) return RELAY_GONE;
+  const uint32_t most = hub->limits.sessions_per_user;
+  if (most && user->sessions.count >= most) return RELAY_TOO_MANY;
+  session->state = RELAY__OPEN;
+  session->acks = acks;
+  session->activity = (uint8_t)activity;
+  free(session->authorization);
+  session->device = device ? relay__copy_string(device, strlen(device)) : NULL;
+  user->last_seen = hub->now;
+  relay__user_session_added(hub, user, session);
+  relay__timer_set(hub, &session->timer, RELAY__TIMER_SESSION, session->heard + hub->limits.heartbeat);
+  return RELAY_OK;
+}
+
+static void add_text(relay_hub_t *hub, relay_session_t *session, relay_bytes_t json, bool is_reply) {
+  if (!session || !json.count) return;
+  relay_frame_t *frame = relay__frame_create(hub, RELAY__TEXT, json.at, json.count);
+  relay__outbox_add(hub, session, frame, is_reply);
+  relay__frame_release(hub, frame);
+}
+
+void relay_session_push(relay_hub_t *hub, relay_id_t id, relay_bytes_t json) {
+  add_text(hub, find_live(hub, id), json, false);
+}
+
+void relay_session_finish(relay_hub_t *hub, relay_id_t id, relay_bytes_t json) {
+  relay_session_t *session = find_live(hub, id);
+  add_text(hub, session, json, true);
+  if (!session || !session->open_requests) return;
+  session->open_bytes -= session->open_bytes / session->open_requests; /* which one it was is not known */
+  session->open_requests--;
+  if (!session->open_requests) session->open_are_sends = false;
+  if (session->pending || session->is_paused) resume_soon(hub, session);
+}
+
+void relay_session_set_expiry(relay_hub_t *hub, relay_id_t id, int64_t time) {
+  relay_session_t *session = find_live(hub, id);
+  if (!session || session->state != RELAY__OPEN) return;
+  const int64_t seconds = (time + 999) / 1000;
+  session->expires = !time ? 0 : seconds < 1 ? 1 : seconds > UINT32_MAX ? UINT32_MAX : (uint32_t)seconds;
+  if (session->timer.index) set_timer(hub, session, session->timer.due);
+}
+
+bool relay_session_tell_end(relay_hub_t *hub, relay_id_t id) {
+  relay_session_t *session = find_live(hub, id);
+  if (session) session->tells_end = true;
+  return session;
+}
+
+uint32_t relay_session_confirm(relay_hub_t *hub, relay_id_t id) {
+  relay_session_t *session = find_live(hub, id);
+  if (!session || session->state != RELAY__OPEN) return 0;
+  session->needs_ping = session->confirms = true;
+  relay__outbox_mark_dirty(hub, session); /* the ping may be all that there is to write */
+  return session->ping_count + 1;
+}
+
+size_t relay_session_rooms(const relay_hub_t *hub, relay_id_t id, relay_id_t *rooms, size_t room_for) {
+  const relay_session_t *session = find_live(hub, id);
+  if (!session) return 0;
+  for (uint32_t i = 0; i < session->seats.count && i < room_for; i++)
+    rooms[i] = ((relay_seat_t *)relay__list_at(&session->seats, i))->member->room->id;
+  return session->seats.count;
+}
+
+void relay_session_close(relay_hub_t *hub, relay_id_t id, uint16_t code, const char *reason,
+                         double retry_after) {
+  relay_session_t *session = relay__session_find(hub, id);
+  if (session) relay__session_close(hub, session, code, reason, retry_after);
+}
+
+size_t relay_user_close_sessions(relay_hub_t *hub, relay_id_t id, uint16_t code, const char *reason) {
+  const relay_user_t *user = relay__user_find(hub, id);
+  size_t count = 0;
+  /* From the last: one that begins to close may leave the list. */
+  for (uint32_t i = user ? user->sessions.count : 0; i-- > 0;) {
+    relay_session_t *session = relay__list_at(&user->sessions, i);
+    if (!relay__session_is_live(session)) continue;
+    relay__session_close(hub, session, code, reason, -1);
+    count++;
+  }
+  return count;
+}
+
+relay_id_t relay_session_user(const relay_hub_t *hub, relay_id_t id) {
+  const relay_session_t *session = find_live(hub, id);
+  return session && session->user ? session->user->id : 0;
+}
+
+bool relay_session_is_open(const relay_hub_t *hub, relay_id_t id) {
+  const relay_session_t *session = find_live(hub, id);
+  return session && session->state == RELAY__OPEN;
+}
+
+const char *relay_session_device(const relay_hub_t *hub, relay_id_t id) {
+  const relay_session_t *session = relay__session_find(hub, id);
+  return session && session->state == RELAY__OPEN ? session->device : NULL;
+}
+
+relay_bytes_t relay_session_authorization(const relay_hub_t *hub, relay_id_t id) {
+  const relay_session_t *session = relay__session_find(hub, id);
+  if (!session || session->state >= RELAY__OPEN || !session->authorization) return (relay_bytes_t){0};
+  return (relay_bytes_t){session->authorization, strlen(session->authorization)};
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Counters: plain numbers in the hub, added to in place. */
+#include "core.h"
+
+const uint32_t relay_bucket_bounds[RELAY_BUCKETS] = {10,   25,    50,    100,   250,    500,    1000,   2500,
+                                                     5000, 10000, 25000, 50000, 100000, 250000, 1000000};
+
+const uint16_t relay_close_codes[RELAY_CLOSES] = {0,    1000, 1001, 1006, 4000, 4001, 4002, 4003, 4004, 4005,
+                                                  4006, 4007, 4500, 4501, 4502, 4503, 4504, 4505, 4506};
+
+const char *const relay_error_names[RELAY_ERRORS] = {
+    "bad_request", "unauthorized", "forbidden",    "not_joined",  "not_found", "unsupported",
+    "conflict",    "too_large",    "rate_limited", "unavailable", "internal"};
+
+void relay__count_close(relay_hub_t *hub, uint16_t code) {
+  int at = 0;
+  for (int i = 1; i < RELAY_CLOSES; i++)
+    if (relay_close_codes[i] == code) at = i;
+  hub->stats.closes[at]++;
+}
+
+void relay__count_error(relay_hub_t *hub, const char *name) {
+  for (int i = 0; i < RELAY_ERRORS; i++)
+    if (!strcmp(relay_error_names[i], name)) hub->stats.errors[i]++;
+}
+
+void relay__count_response(relay_hub_t *hub, int status) {
+  hub->stats.responses[status >= 100 && status < 600 ? status / 100 : 0]++;
+}
+
+void relay__observe(relay_histogram_t *histogram, uint64_t nanoseconds, uint64_t times) {
+  const uint64_t microseconds = nanoseconds / 1000;
+  int at = 0;
+  while (at < RELAY_BUCKETS && nanoseconds > relay_bucket_bounds[at] * 1000ull) at++;
+  histogram->counts[at] += times;
+  histogram->microseconds += microseconds * times;
+}
+
+relay_stats_t relay_hub_stats(const relay_hub_t *hub) {
+  return hub->stats;
+}
+
+/* Summed up when somebody asks, so that it costs nothing to deliver. */
+size_t relay_hub_outbox_bytes(const relay_hub_t *hub) {
+  size_t sum = 0;
+  for (uint32_t i = 0; i < hub->sessions.count; i++) {
+    const relay_session_t *session = hub->sessions.items[i];
+    if (session) sum += session->outbox.event_bytes + session->outbox.reply_bytes;
+  }
+  return sum;
+}

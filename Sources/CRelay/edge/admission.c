@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The rules about Host and Origin, and about the handshake of a WebSocket. */
+#include <strings.h>
+
+#include "edge.h"
+
+enum { KEY_SIZE = 24 /* 16 bytes in base64 */ };
+
+static const relay__refusal_t none = {0};
+
+static bool is_own_origin(const char *origin, const char *host) {
+  const char *rest = !strncasecmp(origin, "http://", 7)    ? origin + 7
+                     : !strncasecmp(origin, "https://", 8) ? origin + 8
+                                                           : NULL;
+  return rest && !strcasecmp(rest, host);
+}
+
+static bool is_listed(const char *list, const char *text, size_t size) {
+  for (const char *at = list; *at;) {
+    const size_t length = strcspn(at, " ");
+    if (length == size && !strncasecmp(at, text, size)) return true;
+    at += length + strspn(at + length, " ");
+  }
+  return false;
+}
+
+/* True if the rule allows the Host, whose `at` is NULL when the request has none. */
+static bool answers_host(const relay_hub_t *hub, relay_bytes_t text) {
+  relay__host_t host;
+  if (hub->config.host_rule == RELAY_HOSTS_ANY) return true;
+  if (!text.at || !relay__host_parse(text.at, text.count, &host)) return false;
+  if (relay__host_is_loopback(&host) || is_listed(hub->hosts, host.name, host.size)) return true;
+  return host.is_address && hub->config.host_rule == RELAY_HOSTS_ADDRESSES;
+}
+
+const char relay__origin_refused[] = "the setting origins does not list this Origin";
+
+static relay__refusal_t forbidden(const char *detail) {
+  return (relay__refusal_t){403, "forbidden", detail};
+}
+
+relay__refusal_t relay__admission_check(const relay__connection_t *connection) {
+  const relay_hub_t *hub = connection->hub;
+  const relay_bytes_t host = connection->head.host;
+  if (!answers_host(hub, host))
+    return forbidden(hub->config.host_rule == RELAY_HOSTS_LOOPBACK
+                         ? "the relay answers only a Host that is loopback or listed in the setting hosts"
+                         : "the relay answers only a Host that is an address, localhost or listed in the setting hosts");
+  const relay_bytes_t origin = relay__head_field(&connection->head, "origin");
+  if (!origin.count) return none;
+  if (*hub->origins) return is_listed(hub->origins, origin.at, origin.count) ? none : forbidden(relay__origin_refused);
+  /* The Host of a target that is a whole URL ends where its path begins. */
+  char own[512];
+  if (!host.at || host.count >= sizeof own) return forbidden(relay__origin_refused);
+  memcpy(own, host.at, host.count);
+  own[host.count] = 0;
+  return is_own_origin(origin.at, own) ? none : forbidden(relay__origin_refused);
+}
+
+static bool is_session_path(const relay__connection_t *connection) {
+  const relay_bytes_t path = connection->head.path;
+  return path.count == strlen(connection->hub->path) && !memcmp(path.at, connection->hub->path, path.count);
+}
+
+/* A browser shows a page neither the status of a failed handshake nor an answer without permission. The page's
+ * client then reads from a GET of the session path that the Origin is refused. That answer contains nothing
+ * else. */
+char *relay__reading_origin(const relay__connection_t *connection, relay__refusal_t refused) {
+  if (refused.status) {
+    const bool is_session_get = relay__head_is(&connection->head, "GET") && is_session_path(connection);
+    return refused.detail == relay__origin_refused && is_session_get ? relay__copy_string("*", 1) : NULL;
+  }
+  const relay_bytes_t origin = relay__head_field(&connection->head, "origin");
+  if (!*connection->hub->origins || !origin.count) return NULL;
+  return relay__copy_string(origin.at, origin.count);
+}
+
+/* True if the key is 16 bytes in base64 (RFC 6455, section 4.1). */
+static bool is_key(relay_bytes_t key) {
+  static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  return key.count == KEY_SIZE && strspn(key.at, alphabet) == KEY_SIZE - 2 &&
+         !memcmp((const char *)key.at + KEY_SIZE - 2, "==", 2);
+}
+
+relay__refusal_t relay__handshake_check(const relay__connection_t *connection) {
+  const relay_hub_t *hub = connection->hub;
+  const relay__head_t *head = &connection->head;
+  if (!relay__head_is(head, "GET") || !is_session_path(connection))
+    return (relay__refusal_t){404, "not_found", "sessions connect elsewhere"};
+  if (head->is_chunked || head->length) return (relay__refusal_t){400, "bad_request", "a handshake has no body"};
+  const relay_bytes_t version = relay__head_field(head, "sec-websocket-version");
+  if (!version.at || strcmp(version.at, "13"))
+    return (relay__refusal_t){426, "unsupported", "Sec-WebSocket-Version must be 13"};
+  if (!is_key(relay__head_field(head, "sec-websocket-key")))
+    return (relay__refusal_t){400, "bad_request", "Sec-WebSocket-Key must be 16 bytes in base64"};
+  if (relay__head_field(head, "sec-websocket-protocol").at &&
+      !relay__head_lists_exactly(head, "sec-websocket-protocol", hub->subprotocol))
+    return (relay__refusal_t){400, "bad_request", "none of the offered subprotocols is known"};
+  if (!hub->edge->is_listening || hub->drain.is_on)
+    return (relay__refusal_t){503, "unavailable", "the server is shutting down"};
+  return none;
+}

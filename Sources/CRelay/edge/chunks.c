@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "chunks.h"
+
+enum { MAX_DIGITS = 15 };
+
+static int hex_digit(char c) {
+  return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+/* Extensions and trailers have no control character but a tab. */
+static bool takes_extra(relay__chunks_t *chunks, char c) {
+  chunks->extra++;
+  return ((unsigned char)c >= ' ' && c != 0x7f) || c == '\t';
+}
+
+/* Reads one byte outside the data of a chunk; false: it is wrong. */
+static bool read_byte(relay__chunks_t *chunks, char c) {
+  switch (chunks->place) {
+  case RELAY__CHUNK_SIZE: {
+    const int digit = hex_digit(c);
+    if (digit >= 0) {
+      chunks->left = chunks->left << 4 | (unsigned)digit;
+      return ++chunks->digits <= MAX_DIGITS;
+    }
+    if (!chunks->digits) return false;
+    chunks->place = c == '\r' ? RELAY__CHUNK_SIZE_END : RELAY__CHUNK_EXTENSION;
+    return c == '\r' || ((c == ';' || c == ' ' || c == '\t') && takes_extra(chunks, c));
+  }
+  case RELAY__CHUNK_EXTENSION:
+    if (c != '\r') return takes_extra(chunks, c);
+    chunks->place = RELAY__CHUNK_SIZE_END;
+    return true;
+  case RELAY__CHUNK_SIZE_END:
+    chunks->place = chunks->left ? RELAY__CHUNK_DATA : RELAY__CHUNK_TRAILER_BEGIN;
+    chunks->digits = 0;
+    return c == '\n';
+  case RELAY__CHUNK_DATA_RETURN:
+    chunks->place = RELAY__CHUNK_DATA_END;
+    return c == '\r';
+  case RELAY__CHUNK_DATA_END:
+    chunks->place = RELAY__CHUNK_SIZE;
+    return c == '\n';
+  case RELAY__CHUNK_TRAILER_BEGIN:
+    chunks->place = c == '\r' ? RELAY__CHUNKS_END : RELAY__CHUNK_TRAILER;
+    return c == '\r' || (c != ' ' && c != '\t' && takes_extra(chunks, c));
+  case RELAY__CHUNK_TRAILER:
+    if (c != '\r') return takes_extra(chunks, c);
+    chunks->place = RELAY__CHUNK_TRAILER_END;
+    return true;
+  case RELAY__CHUNK_TRAILER_END:
+    chunks->place = RELAY__CHUNK_TRAILER_BEGIN;
+    return c == '\n';
+  case RELAY__CHUNKS_END:
+    return c == '\n';
+  case RELAY__CHUNK_DATA:
+    break;
+  }
+  return false;
+}
+
+relay__chunks_result_t relay__chunks_read(relay__chunks_t *chunks, const char *at, size_t size, size_t *used,
+                                          relay__text_t *body, size_t max) {
+  for (*used = 0; *used < size;) {
+    if (chunks->place == RELAY__CHUNK_DATA) {
+      const size_t rest = size - *used;
+      const size_t part = rest < chunks->left ? rest : (size_t)chunks->left;
+      relay__put(body, at + *used, part);
+      *used += part;
+      chunks->left -= part;
+      if (!chunks->left) chunks->place = RELAY__CHUNK_DATA_RETURN;
+      continue;
+    }
+    const bool is_end = chunks->place == RELAY__CHUNKS_END;
+    if (!read_byte(chunks, at[(*used)++])) return RELAY__CHUNKS_BAD;
+    if (is_end) return RELAY__CHUNKS_WHOLE;
+    if (chunks->extra > RELAY__CHUNK_EXTRA || body->size + chunks->left > max) return RELAY__CHUNKS_TOO_LARGE;
+  }
+  return RELAY__CHUNKS_MORE;
+}

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+/* edge.h -- the sockets: who may connect, HTTP, and the way of a connection to a session. Everything belongs to
+ * the hub's thread.
+ *
+ *   listener.c     accepts sockets, and turns connections away
+ *   connections.c  bounds connections, for each address and in all
+ *   http.c         one HTTP connection: reads requests, writes answers, and hands upgrades over
+ *   exchange.c     one request and its answer
+ *   answer.c       the text of answers
+ *   admission.c    the rules about Host, Origin and the handshake
+ *   refusals.c     logs refusals
+ *   shares.c       bounds requests under way and their bytes
+ *   websocket.c    sessions over libwebsockets */
+#ifndef RELAY_EDGE_H
+#define RELAY_EDGE_H
+
+#include <uv.h>
+
+#include "../core/core.h"
+#include "address.h"
+#include "chunks.h"
+#include "head.h"
+
+typedef struct relay__connection relay__connection_t;
+typedef struct relay_exchange relay_exchange_t;
+typedef struct relay__websockets relay__websockets_t;
+
+typedef struct relay__connections {
+  uint32_t count;         /* HTTP connections and sessions */
+  relay__names_t clients; /* none while there is no limit */
+  relay__network_t *trusted;
+  uint32_t trusted_count, trusted_capacity;
+} relay__connections_t;
+
+/* All that a hub has of sockets. */
+struct relay__edge {
+  const relay__link_calls_t *calls;
+  uv_poll_t listener;
+  uv_timer_t accept_again;
+  uv_timer_t quiet; /* due when no connection has come or gone for a while */
+  uint32_t churn;   /* connections that have, since memory was given back last */
+  int listener_fd, spare_fd; /* -1: there is none */
+  uint16_t port;
+  bool is_listening;
+  int64_t starved; /* on the loop's clock: when the lack of descriptors was logged last; 0: never */
+  relay__connections_t connections;
+  relay__connection_t *http; /* the first of the HTTP connections */
+  relay__slots_t exchanges;
+  relay__names_t shares; /* of the requests that are under way */
+  size_t exchange_bytes; /* that these hold */
+  size_t stranger_bytes; /* the part of these bytes that requests of unknown callers hold */
+  relay__websockets_t *websockets;
+  int kept_pipe; /* see relay__pipe_keep() */
+};
+
+/* connections.c */
+
+/* What comes from one address: connections, or behind a trusted proxy sessions and requests. */
+struct relay__client {
+  relay__named_t named; /* relay__address_client() */
+  uint32_t count;
+};
+
+/* Returns how many descriptors the process may have, after a request for as many as are allowed. */
+unsigned relay__descriptors(void);
+void relay__connections_open(relay__connections_t *connections, const relay_config_t *config);
+void relay__connections_close(relay__connections_t *connections);
+/* True if the address is a trusted proxy's. */
+bool relay__connections_trust(const relay__connections_t *connections, const relay__address_t *address);
+/* Counts one more connection or request for the address; NULL when that is too many. */
+relay__client_t *relay__client_retain(relay_hub_t *hub, relay__address_t address);
+/* Counts a connection that came or went. After many of them the edge gives memory back. */
+void relay__note_churn(relay_hub_t *hub);
+/* A connection that was accepted has ended. `client` is the one that it counts for, or NULL. */
+void relay__connection_ended(relay_hub_t *hub, relay__client_t *client);
+/* The address of the client: of the peer, or the one that a trusted proxy forwards. */
+relay__address_t relay__connection_address(const relay__connection_t *connection);
+/* Counts the request or the session behind a trusted proxy for its client, which is to be released; NULL if
+ * nothing is counted. Returns false if too many come from this client. */
+bool relay__client_admit(const relay__connection_t *connection, relay__client_t **client);
+
+/* refusals.c */
+
+/* Logs a refusal, at a bounded rate. `connection` may be NULL. */
+void relay__log_refusal(relay_hub_t *hub, const relay__connection_t *connection, relay__refusal_t refusal);
+
+/* listener.c */
+
+/* Takes the socket of a new connection, or closes it. */
+void relay__connection_accepted(relay_hub_t *hub, int socket, const struct sockaddr *from);
+
+/* http.c */
+
+typedef enum relay__connection_state {
+  RELAY__READS_HEAD,
+  RELAY__READS_BODY,
+  RELAY__UPGRADES, /* the handshake is whole and allowed */
+  RELAY__WAITS, /* for the answer, or until the socket takes it */
+  RELAY__STREAMS,
+  RELAY__LINGERS, /* the answer is out: reads what the client still sends, so that the answer is not lost */
+  RELAY__CLOSED,
+} relay__connection_state_t;
+
+struct relay__connection {
+  relay_hub_t *hub;
+  relay__connection_t *next, *previous; /* in the hub's list */
+  uv_poll_t poll;
+  relay__timer_t timer; /* of the state */
+  int socket;
+  uint8_t state, polled; /* relay__connection_state_t; events of libuv */
+  bool is_proxied;       /* it comes from a trusted proxy */
+  relay__address_t peer;
+  relay__client_t *client; /* the connection counts for it; NULL: it is not counted */
+  relay__head_t head;      /* of the request that comes, or that is being answered */
+  relay__chunks_t chunks;
+  relay__text_t rest; /* bytes behind that request, */
+  size_t rest_used;   /* and those of them that were read */
+  size_t discarded;   /* bytes while it lingers */
+  relay_exchange_t *exchange;
+};
+
+/* Begins HTTP on a socket. The connection counts for `client`, or NULL. */
+void relay__connection_begin(relay_hub_t *hub, int socket, const relay__address_t *peer, relay__client_t *client,
+                             bool is_proxied);
+void relay__connection_timer(relay__connection_t *connection);
+/* Writes what the exchange has, as far as the socket takes it. */
+void relay__connection_write(relay__connection_t *connection);
+/* Closes the connection at once. */
+void relay__connection_cut(relay__connection_t *connection);
+bool relay__connection_is_followed(const relay__connection_t *connection);
+
+/* exchange.c */
+
+struct relay_exchange {
+  relay__connection_t *connection;
+  relay_id_t id;
+  relay__client_t *client; /* behind a trusted proxy; NULL: not counted here */
+  struct relay__share *share;
+  size_t counted; /* bytes that `share` and the hub count for it */
+  relay__text_t body, out;
+  size_t out_sent;
+  relay_http_t http;
+  char *origin;       /* of the pages elsewhere that may read the answer, or "*"; NULL: there are none */
+  int64_t comment_at; /* on the loop's clock: when a stream is sent a comment */
+  int64_t progress;   /* the same clock: when something was written last, or nothing was to be */
+  bool is_told, is_answered, is_stream, closes;
+};
+
+/* Begins the request whose head is whole. It is answered already if it is refused. */
+relay_exchange_t *relay__exchange_begin(relay__connection_t *connection);
+/* Counts body bytes that have come. They may be refused. */
+void relay__exchange_grown(relay_exchange_t *exchange);
+/* Hands the whole request over. */
+void relay__exchange_tell(relay_exchange_t *exchange);
+void relay__exchange_refuse(relay_exchange_t *exchange, relay__refusal_t refusal);
+/* Sends a stream's comment if one is due. */
+void relay__exchange_comment(relay_exchange_t *exchange);
+/* Answers the client that waits for 100 (Continue). */
+void relay__exchange_continue(relay_exchange_t *exchange);
+void relay__exchange_end(relay_exchange_t *exchange);
+
+/* answer.c */
+
+typedef struct relay__answer {
+  int status;
+  const char *headers; /* whole lines */
+  relay_bytes_t body;
+  bool is_head; /* the method is HEAD, whose answer has no body */
+  bool is_old;  /* the request is of HTTP/1.0 */
+  bool closes;
+} relay__answer_t;
+
+/* Appends a status line and the date. */
+void relay__put_status(relay__text_t *out, relay_hub_t *hub, int status);
+/* Appends the headers that permit the pages of `origin` (NULL: none) to read the answer (Fetch, "HTTP CORS
+ * protocol"). */
+void relay__put_sharing(relay__text_t *out, const relay_hub_t *hub, const char *origin);
+/* Appends all behind that. */
+void relay__put_answer(relay__text_t *out, const relay__answer_t *answer);
+/* Writes a problem document (RFC 9457). */
+relay_bytes_t relay__problem(char *at, size_t room, relay__refusal_t refusal);
+
+/* admission.c */
+
+/* The detail of a 403 for the Origin. relay__log_refusal() compares the pointer. */
+extern const char relay__origin_refused[];
+
+/* The 403 of a request whose Host or Origin is not allowed; status 0: both are. */
+relay__refusal_t relay__admission_check(const relay__connection_t *connection);
+/* The refusal of a WebSocket handshake (RFC 6455, section 4.2); status 0: there is none. */
+relay__refusal_t relay__handshake_check(const relay__connection_t *connection);
+/* The origin of the pages that may read the answer, to be freed; NULL: there are none. `refused` is the result of
+ * relay__admission_check(). */
+char *relay__reading_origin(const relay__connection_t *connection, relay__refusal_t refused);
+
+/* shares.c */
+
+/* The requests of a user, or of an address. */
+typedef struct relay__share {
+  relay__named_t named; /* `u` and the user's name, or `a` and the bytes of the address */
+  uint32_t users;       /* the bounds are so many users' */
+  uint32_t exchanges;
+  size_t bytes;
+} relay__share_t;
+
+typedef enum relay__busy { RELAY__NOT_BUSY, RELAY__BUSY_USER, RELAY__BUSY_ALL } relay__busy_t;
+
+/* The HTTP status of a request that is refused for this reason; 0 for RELAY__NOT_BUSY. */
+int relay__busy_status(relay__busy_t busy);
+/* Counts the request for its address, and returns the bound that is exceeded.
+ * The caller refuses the request then. */
+relay__busy_t relay__share_begin(relay_hub_t *hub, relay_exchange_t *exchange);
+/* Updates the count after `out`, `body` or the bytes behind the request have changed. */
+void relay__share_count(relay_hub_t *hub, relay_exchange_t *exchange);
+/* Returns the bound that the request would exceed with this many bytes. */
+relay__busy_t relay__share_allows(const relay_hub_t *hub, const relay_exchange_t *exchange, size_t bytes);
+void relay__share_end(relay_hub_t *hub, relay_exchange_t *exchange);
+
+/* websocket.c */
+
+/* A socket whose handshake is checked and allowed. */
+typedef struct relay__upgrade {
+  int socket;
+  relay_bytes_t key; /* Sec-WebSocket-Key */
+  bool has_subprotocol;
+  relay_bytes_t authorization; /* at: NULL when the field is absent */
+  relay_bytes_t behind;        /* bytes behind the handshake */
+  relay__address_t address;
+  relay__client_t *connection_client, *session_client; /* NULL: not counted */
+} relay__upgrade_t;
+
+/* Makes a session of a socket. libwebsockets reads a head that is written here, which has nothing of the client's
+ * but the key. */
+void relay__websocket_adopt(relay_hub_t *hub, const relay__upgrade_t *upgrade);
+/* Returns false when out of memory. */
+bool relay__websocket_open(relay_hub_t *hub);
+/* Ends all sessions. */
+void relay__websocket_shut_down(relay_hub_t *hub);
+/* Frees the library's context after the loop has run to its end. */
+void relay__websocket_close(relay_hub_t *hub);
+
+/* pipe.c */
+
+/* The descriptor of libwebsockets' event pipe, on a loop that polls nothing else yet; -1: there is none. */
+int relay__pipe_find(uv_loop_t *loop);
+/* Between its two closes. Returns the argument of relay__pipe_closed() after the second. */
+int relay__pipe_keep(int pipe);
+void relay__pipe_closed(int pipe, int kept);
+
+#endif

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+/* One HTTP request and its answer. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "edge.h"
+
+enum {
+  COMMENT = 15000,
+  STREAM_BOUND = 262144,
+  SMALL = 4096, /* bytes of a body or answer that pass even when a bound is reached */
+};
+
+static const char problem_headers[] = "Content-Type: application/problem+json\r\nCache-Control: no-store\r\n";
+
+static void answer(relay_exchange_t *exchange, int status, const char *headers, relay_bytes_t body) {
+  if (exchange->is_answered) return;
+  relay__connection_t *connection = exchange->connection;
+  relay_hub_t *hub = connection->hub;
+  exchange->is_answered = true;
+  relay__count_response(hub, status);
+  exchange->progress = hub->clock;
+  if (hub->drain.is_on || !connection->head.keeps_alive) exchange->closes = true;
+  const relay__answer_t whole = {
+      .status = status,
+      .headers = headers,
+      .body = body,
+      .is_head = relay__head_is(&connection->head, "HEAD"),
+      .is_old = connection->head.is_old,
+      .closes = exchange->closes,
+  };
+  relay__put_status(&exchange->out, hub, status);
+  relay__put_sharing(&exchange->out, hub, exchange->origin);
+  relay__put_answer(&exchange->out, &whole);
+  relay__share_count(hub, exchange);
+  relay__connection_write(connection);
+}
+
+/* Adds the headers that the status needs. */
+static const char *refusal_headers(const relay_hub_t *hub, int status, char *at, size_t room) {
+  const char *more = "";
+  char retry[48] = "";
+  if (status == 429) more = "Retry-After: 1\r\n";
+  if (status == 426) more = "Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"; /* RFC 6455, section 4.4 */
+  if (status == 503) snprintf(retry, sizeof retry, "Retry-After: %d\r\n", 1 + (int)relay__drain_retry_after(hub));
+  snprintf(at, room, "%s%s%s", problem_headers, more, retry);
+  return at;
+}
+
+void relay__exchange_refuse(relay_exchange_t *exchange, relay__refusal_t refusal) {
+  relay_hub_t *hub = exchange->connection->hub;
+  char json[320], headers[192];
+  relay__count_error(hub, refusal.code);
+  relay__log_refusal(hub, exchange->connection, refusal);
+  answer(exchange, refusal.status, refusal_headers(hub, refusal.status, headers, sizeof headers),
+         relay__problem(json, sizeof json, refusal));
+}
+
+static void refuse_busy(relay_exchange_t *exchange, relay__busy_t busy) {
+  const bool is_user = busy == RELAY__BUSY_USER;
+  relay__exchange_refuse(
+      exchange, (relay__refusal_t){relay__busy_status(busy), is_user ? "rate_limited" : "unavailable",
+                                   is_user ? "too many requests under way or answers unread, of this user or address"
+                                           : "too many answers are unread"});
+}
+
+static relay__refusal_t check(relay_exchange_t *exchange, relay__refusal_t admission) {
+  const relay__connection_t *connection = exchange->connection;
+  const relay__head_t *head = &connection->head;
+  if (!relay__client_admit(connection, &exchange->client))
+    return (relay__refusal_t){429, "rate_limited", "too many connections from this address"};
+  if (admission.status) return admission;
+  if (head->upgrades) return relay__handshake_check(connection);
+  if (head->length > connection->hub->limits.frame)
+    return (relay__refusal_t){413, "too_large", "the body is over the limit `frame`"};
+  return (relay__refusal_t){0};
+}
+
+relay_exchange_t *relay__exchange_begin(relay__connection_t *connection) {
+  relay_hub_t *hub = connection->hub;
+  const relay__head_t *head = &connection->head;
+  relay_exchange_t *exchange = relay__allocate(sizeof *exchange);
+  connection->exchange = exchange;
+  exchange->connection = connection;
+  exchange->id = relay__slots_add(&hub->edge->exchanges, exchange);
+  exchange->progress = hub->clock;
+  relay__refusal_t refusal = head->refusal;
+  if (head->is_whole && refusal.status != 400) {
+    const relay__refusal_t admission = relay__admission_check(connection);
+    exchange->origin = relay__reading_origin(connection, admission);
+    if (!refusal.status) refusal = check(exchange, admission);
+  }
+  if (refusal.status) {
+    exchange->closes = true;
+    relay__exchange_refuse(exchange, refusal);
+    return exchange;
+  }
+  exchange->http = (relay_http_t){.method = {head->method, strlen(head->method)},
+                                  .path = head->path,
+                                  .query = head->query,
+                                  .fields = head->fields,
+                                  .field_count = head->field_count};
+  const relay__busy_t busy = relay__share_begin(hub, exchange);
+  if (busy) {
+    exchange->closes = true;
+    refuse_busy(exchange, busy);
+  }
+  return exchange;
+}
+
+void relay__exchange_grown(relay_exchange_t *exchange) {
+  relay_hub_t *hub = exchange->connection->hub;
+  relay__share_count(hub, exchange);
+  if (exchange->body.size <= SMALL) return;
+  const relay__busy_t busy = relay__share_allows(hub, exchange, exchange->body.size);
+  if (!busy) return;
+  exchange->closes = true; /* the rest of the body is not read */
+  refuse_busy(exchange, busy);
+}
+
+void relay__exchange_tell(relay_exchange_t *exchange) {
+  exchange->is_told = true;
+  exchange->http.body = (relay_bytes_t){exchange->body.at, exchange->body.size};
+  relay_event_t *event = relay__event(exchange->connection->hub, RELAY_EVENT_HTTP, NULL);
+  event->exchange = exchange->id;
+  event->http = &exchange->http;
+}
+
+void relay__exchange_continue(relay_exchange_t *exchange) {
+  relay__puts(&exchange->out, "HTTP/1.1 100 Continue\r\n\r\n");
+  relay__connection_write(exchange->connection);
+}
+
+void relay__exchange_end(relay_exchange_t *exchange) {
+  relay__connection_t *connection = exchange->connection;
+  relay_hub_t *hub = connection->hub;
+  connection->exchange = NULL;
+  if (exchange->is_stream) relay__event(hub, RELAY_EVENT_HTTP_CLOSED, NULL)->exchange = exchange->id;
+  relay__share_end(hub, exchange);
+  relay__slots_remove(&hub->edge->exchanges, exchange->id);
+  relay__drain_ended(hub, &hub->edge->exchanges);
+  relay__client_release(hub, exchange->client);
+  free(exchange->body.at);
+  free(exchange->out.at);
+  free(exchange->origin);
+  free(exchange);
+}
+
+void relay__exchange_comment(relay_exchange_t *exchange) {
+  relay_hub_t *hub = exchange->connection->hub;
+  if (hub->clock < exchange->comment_at) return;
+  exchange->comment_at = hub->clock + COMMENT;
+  relay_http_stream_write(hub, exchange->id, (relay_bytes_t){":\n\n", 3});
+}
+
+/* The functions of relay.h */
+
+/* A change was made when its answer comes, so this answer is sent even when a bound is reached. */
+static bool changes_nothing(const relay_exchange_t *exchange) {
+  return exchange->http.method.at && !strcmp(exchange->http.method.at, "GET");
+}
+
+int relay_http_respond(relay_hub_t *hub, relay_id_t id, int status, const char *headers, relay_bytes_t body) {
+  relay_exchange_t *exchange = relay__slots_find(&hub->edge->exchanges, id);
+  if (!exchange) return status;
+  const relay__busy_t busy = body.count > SMALL && changes_nothing(exchange)
+                                 ? relay__share_allows(hub, exchange, body.count)
+                                 : RELAY__NOT_BUSY;
+  if (busy)
+    refuse_busy(exchange, busy);
+  else
+    answer(exchange, status, headers, body);
+  return busy ? relay__busy_status(busy) : status;
+}
+
+void relay_http_stream(relay_hub_t *hub, relay_id_t id, const char *headers) {
+  relay_exchange_t *exchange = relay__slots_find(&hub->edge->exchanges, id);
+  if (!exchange || exchange->is_answered) return;
+  if (relay__connection_is_followed(exchange->connection)) {
+    exchange->closes = true;
+    relay__exchange_refuse(exchange,
+                           (relay__refusal_t){400, "bad_request", "nothing can follow the request of a stream"});
+    return;
+  }
+  exchange->is_answered = exchange->is_stream = true;
+  relay__count_response(hub, 200);
+  relay__put_status(&exchange->out, hub, 200);
+  relay__put_sharing(&exchange->out, hub, exchange->origin);
+  relay__puts(&exchange->out, headers);
+  relay__puts(&exchange->out, "Connection: close\r\n\r\n");
+  exchange->progress = hub->clock;
+  exchange->comment_at = hub->clock + COMMENT;
+  relay__connection_write(exchange->connection);
+}
+
+bool relay_http_stream_write(relay_hub_t *hub, relay_id_t id, relay_bytes_t bytes) {
+  relay_exchange_t *exchange = relay__slots_find(&hub->edge->exchanges, id);
+  if (!exchange || !exchange->is_stream) return false;
+  const size_t unsent = exchange->out.size - exchange->out_sent + bytes.count;
+  if (unsent > STREAM_BOUND || (unsent > SMALL && relay__share_allows(hub, exchange, unsent))) {
+    relay__connection_cut(exchange->connection);
+    return false;
+  }
+  if (exchange->out_sent > STREAM_BOUND) { /* bytes that are out already would stay until all are */
+    exchange->out.size -= exchange->out_sent;
+    memmove(exchange->out.at, exchange->out.at + exchange->out_sent, exchange->out.size);
+    exchange->out_sent = 0;
+  }
+  relay__put(&exchange->out, bytes.at, bytes.count);
+  relay__share_count(hub, exchange);
+  relay__connection_write(exchange->connection);
+  return relay__slots_find(&hub->edge->exchanges, id) != NULL;
+}
+
+void relay_http_stream_end(relay_hub_t *hub, relay_id_t id) {
+  relay_exchange_t *exchange = relay__slots_find(&hub->edge->exchanges, id);
+  if (exchange && exchange->is_stream) relay__connection_cut(exchange->connection);
+}

@@ -1,0 +1,386 @@
+// SPDX-License-Identifier: Apache-2.0
+/* One HTTP connection, as RFC 9112 wants it: requests one after another, answers in their order.
+ *
+ * Bytes arrive in fill() and leave in relay__connection_write(). While an answer is under way nothing is read, so
+ * that a client that pipelines waits for its answers. */
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "edge.h"
+
+enum {
+  HEAD_DEADLINE = 10000,
+  BODY_DEADLINE = 10000,
+  IDLE_DEADLINE = 60000,   /* between two requests */
+  WRITE_DEADLINE = 30000,  /* without progress */
+  LINGER_DEADLINE = 2000,
+  LINGER_BOUND = 1 << 20,
+  READ_SIZE = 16384,
+};
+
+static void ready(uv_poll_t *poll, int status, int events);
+static void resume(relay__connection_t *connection);
+
+static void poll_for(relay__connection_t *connection, int events) {
+  if (connection->polled == events) return;
+  connection->polled = (uint8_t)events;
+  if (events)
+    uv_poll_start(&connection->poll, events, ready);
+  else
+    uv_poll_stop(&connection->poll);
+}
+
+static void set_deadline(relay__connection_t *connection, int64_t delay) {
+  relay_hub_t *hub = connection->hub;
+  relay__timer_set(hub, &connection->timer, RELAY__TIMER_CONNECTION, hub->clock + delay);
+}
+
+void relay__connection_begin(relay_hub_t *hub, int socket, const relay__address_t *peer, relay__client_t *client,
+                             bool is_proxied) {
+  relay__connection_t *connection = relay__allocate(sizeof *connection);
+  connection->hub = hub;
+  connection->socket = socket;
+  connection->peer = *peer;
+  connection->client = client;
+  connection->is_proxied = is_proxied;
+  connection->next = hub->edge->http;
+  if (hub->edge->http) hub->edge->http->previous = connection;
+  hub->edge->http = connection;
+  relay__head_begin(&connection->head);
+  uv_poll_init(&hub->loop, &connection->poll, socket);
+  connection->poll.data = connection;
+  poll_for(connection, UV_READABLE);
+  set_deadline(connection, HEAD_DEADLINE);
+}
+
+static void free_connection(uv_handle_t *handle) {
+  free(handle->data);
+}
+
+/* Ends all of the connection but its socket and what it counts for. */
+static void dismantle(relay__connection_t *connection) {
+  relay_hub_t *hub = connection->hub;
+  connection->state = RELAY__CLOSED;
+  poll_for(connection, 0);
+  relay__timer_clear(hub, &connection->timer);
+  if (connection->exchange) relay__exchange_end(connection->exchange);
+  if (connection->previous)
+    connection->previous->next = connection->next;
+  else
+    hub->edge->http = connection->next;
+  if (connection->next) connection->next->previous = connection->previous;
+  relay__head_end(&connection->head);
+  free(connection->rest.at);
+  connection->rest = (relay__text_t){0};
+  uv_close((uv_handle_t *)&connection->poll, free_connection);
+}
+
+void relay__connection_cut(relay__connection_t *connection) {
+  if (connection->state == RELAY__CLOSED) return;
+  const int socket = connection->socket;
+  relay__connection_ended(connection->hub, connection->client);
+  dismantle(connection);
+  close(socket);
+}
+
+bool relay__connection_is_followed(const relay__connection_t *connection) {
+  return connection->rest.size > connection->rest_used;
+}
+
+/* Reads on, so that the client gets the answer before it sees that its own bytes were not taken. */
+static void linger(relay__connection_t *connection) {
+  connection->state = RELAY__LINGERS;
+  shutdown(connection->socket, SHUT_WR);
+  poll_for(connection, UV_READABLE);
+  set_deadline(connection, LINGER_DEADLINE);
+}
+
+static void end_answer(relay__connection_t *connection) {
+  const bool closes = connection->exchange->closes;
+  relay__exchange_end(connection->exchange);
+  relay__head_end(&connection->head);
+  if (closes) {
+    linger(connection);
+    return;
+  }
+  relay__head_begin(&connection->head);
+  memset(&connection->chunks, 0, sizeof connection->chunks);
+  connection->state = RELAY__READS_HEAD;
+  poll_for(connection, UV_READABLE);
+  set_deadline(connection, IDLE_DEADLINE);
+  resume(connection);
+}
+
+/* Arms the timer of an exchange whose request is whole. */
+static void arm_exchange(relay__connection_t *connection) {
+  relay_exchange_t *exchange = connection->exchange;
+  const int64_t deadline =
+      exchange->out.size > exchange->out_sent ? exchange->progress + WRITE_DEADLINE : INT64_MAX;
+  int64_t due = exchange->is_stream && exchange->comment_at < deadline ? exchange->comment_at : deadline;
+  if (due == INT64_MAX)
+    relay__timer_clear(connection->hub, &connection->timer);
+  else
+    relay__timer_set(connection->hub, &connection->timer, RELAY__TIMER_CONNECTION, due);
+}
+
+/* Waits until the socket takes more. */
+static void wait_to_write(relay__connection_t *connection) {
+  const bool is_stream = connection->exchange->is_stream;
+  const bool reads = connection->state == RELAY__READS_BODY;
+  poll_for(connection, UV_WRITABLE | (is_stream ? UV_DISCONNECT : 0) | (reads ? UV_READABLE : 0));
+  if (!reads) arm_exchange(connection);
+}
+
+void relay__connection_write(relay__connection_t *connection) {
+  relay_exchange_t *exchange = connection->exchange;
+  if (exchange->is_answered) connection->state = exchange->is_stream ? RELAY__STREAMS : RELAY__WAITS;
+  while (exchange->out_sent < exchange->out.size) {
+    const ssize_t sent = send(connection->socket, exchange->out.at + exchange->out_sent,
+                              exchange->out.size - exchange->out_sent, MSG_NOSIGNAL);
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+      wait_to_write(connection);
+      return;
+    }
+    if (sent < 0) {
+      relay__connection_cut(connection);
+      return;
+    }
+    exchange->out_sent += (size_t)sent;
+    exchange->progress = connection->hub->clock;
+  }
+  exchange->out.size = exchange->out_sent = 0;
+  relay__share_count(connection->hub, exchange);
+  if (exchange->is_stream) {
+    poll_for(connection, UV_DISCONNECT);
+    arm_exchange(connection);
+  } else if (exchange->is_answered) {
+    end_answer(connection);
+  } else {
+    poll_for(connection, UV_READABLE); /* 100 (Continue) is out */
+  }
+}
+
+/* The request is whole: nothing is read until it is answered. */
+static void hand_over(relay__connection_t *connection) {
+  connection->state = RELAY__WAITS;
+  relay__timer_clear(connection->hub, &connection->timer);
+  relay__exchange_tell(connection->exchange);
+}
+
+static void begin_request(relay__connection_t *connection) {
+  connection->state = RELAY__WAITS;
+  relay_exchange_t *exchange = relay__exchange_begin(connection);
+  const relay__head_t *head = &connection->head;
+  if (connection->state != RELAY__WAITS || exchange->is_answered) return;
+  if (head->upgrades) {
+    connection->state = RELAY__UPGRADES;
+  } else if (head->is_chunked || head->length) {
+    connection->state = RELAY__READS_BODY;
+    set_deadline(connection, BODY_DEADLINE);
+  } else {
+    hand_over(connection);
+  }
+}
+
+static size_t read_head(relay__connection_t *connection, const char *at, size_t size) {
+  if (!connection->head.read) set_deadline(connection, HEAD_DEADLINE);
+  size_t used;
+  const relay__head_result_t result = relay__head_read(&connection->head, at, size, &used);
+  if (result != RELAY__HEAD_MORE) begin_request(connection);
+  return used;
+}
+
+static size_t read_body(relay__connection_t *connection, const char *at, size_t size) {
+  relay_exchange_t *exchange = connection->exchange;
+  const relay_hub_t *hub = connection->hub;
+  relay__chunks_result_t result = RELAY__CHUNKS_MORE;
+  size_t used;
+  if (connection->head.is_chunked) {
+    result = relay__chunks_read(&connection->chunks, at, size, &used, &exchange->body, hub->limits.frame);
+  } else {
+    const size_t missing = (size_t)connection->head.length - exchange->body.size;
+    used = size < missing ? size : missing;
+    relay__put(&exchange->body, at, used);
+    if (used == missing) result = RELAY__CHUNKS_WHOLE;
+  }
+  if (result == RELAY__CHUNKS_BAD || result == RELAY__CHUNKS_TOO_LARGE) {
+    exchange->closes = true;
+    relay__exchange_refuse(exchange, result == RELAY__CHUNKS_BAD
+                                         ? (relay__refusal_t){400, "bad_request", "the chunks of the body are malformed"}
+                                         : (relay__refusal_t){413, "too_large", "the body is over the limit `frame`"});
+    return size;
+  }
+  relay__exchange_grown(exchange);
+  if (connection->state == RELAY__READS_BODY && result == RELAY__CHUNKS_WHOLE) hand_over(connection);
+  return used;
+}
+
+/* Gives the socket away to a session. `behind` are the bytes behind the handshake. */
+static void upgrade(relay__connection_t *connection, const char *behind, size_t size) {
+  relay_hub_t *hub = connection->hub;
+  relay__head_t head = connection->head; /* stays until the session is there */
+  char *const rest = connection->rest.at; /* `behind` may be in there */
+  const relay__upgrade_t upgrade = {
+      .socket = connection->socket,
+      .key = relay__head_field(&head, "sec-websocket-key"),
+      .has_subprotocol = relay__head_field(&head, "sec-websocket-protocol").at,
+      .authorization = relay__head_field(&head, "authorization"),
+      .behind = {behind, size},
+      .address = relay__connection_address(connection),
+      .connection_client = connection->client,
+      .session_client = connection->exchange->client,
+  };
+  connection->exchange->client = NULL;
+  memset(&connection->head, 0, sizeof connection->head);
+  connection->rest.at = NULL;
+  dismantle(connection);
+  relay__websocket_adopt(hub, &upgrade);
+  relay__head_end(&head);
+  free(rest);
+}
+
+/* Reads requests from bytes until one is whole, and returns the number of bytes that were used. */
+static size_t consume(relay__connection_t *connection, const char *at, size_t size) {
+  size_t used = 0;
+  while (used < size) {
+    if (connection->state == RELAY__READS_HEAD)
+      used += read_head(connection, at + used, size - used);
+    else if (connection->state == RELAY__READS_BODY)
+      used += read_body(connection, at + used, size - used);
+    else
+      break;
+  }
+  const bool waits_for_100 = connection->state == RELAY__READS_BODY && connection->head.expects_continue;
+  if (waits_for_100 && !connection->exchange->body.size) {
+    connection->head.expects_continue = false;
+    relay__exchange_continue(connection->exchange);
+  }
+  return used;
+}
+
+/* Goes on with the bytes behind the request that was answered last. */
+static void resume(relay__connection_t *connection) {
+  relay__text_t *rest = &connection->rest;
+  if (!rest->size) return;
+  connection->rest_used += consume(connection, rest->at + connection->rest_used, rest->size - connection->rest_used);
+  if (connection->state == RELAY__UPGRADES)
+    upgrade(connection, rest->at + connection->rest_used, rest->size - connection->rest_used);
+  if (connection->state == RELAY__CLOSED) return;
+  if (connection->rest_used < rest->size) return;
+  free(rest->at);
+  *rest = (relay__text_t){0};
+  connection->rest_used = 0;
+}
+
+/* Reads what has come. */
+static void fill(relay__connection_t *connection) {
+  char bytes[READ_SIZE];
+  const ssize_t size = recv(connection->socket, bytes, sizeof bytes, 0);
+  if (size < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR)) return;
+  if (size <= 0) {
+    relay__connection_cut(connection);
+    return;
+  }
+  if (connection->state == RELAY__LINGERS) {
+    connection->discarded += (size_t)size;
+    if (connection->discarded > LINGER_BOUND) relay__connection_cut(connection);
+    return;
+  }
+  const size_t used = consume(connection, bytes, (size_t)size);
+  if (connection->state == RELAY__UPGRADES) upgrade(connection, bytes + used, (size_t)size - used);
+  if (used == (size_t)size || connection->state == RELAY__CLOSED || connection->state == RELAY__LINGERS) return;
+  relay__put(&connection->rest, bytes + used, (size_t)size - used);
+  if (connection->exchange) relay__share_count(connection->hub, connection->exchange);
+}
+
+/* True if no answer can reach the client. A client that has only closed its side waits for one. */
+static bool has_left(const relay__connection_t *connection) {
+  struct pollfd end = {.fd = connection->socket};
+  return poll(&end, 1, 0) > 0;
+}
+
+/* An event while an answer is awaited: nothing is read, but the end of the client is noticed. */
+static void note_end(relay__connection_t *connection, int events) {
+  if (has_left(connection))
+    relay__connection_cut(connection);
+  else if (!(events & UV_READABLE)) /* its side is closed, which would be an event for ever */
+    poll_for(connection, UV_PRIORITIZED);
+  else
+    poll_for(connection, UV_DISCONNECT);
+}
+
+static void ready(uv_poll_t *poll, int status, int events) {
+  relay__connection_t *connection = poll->data;
+  relay__clock_read(connection->hub);
+  if (status < 0) {
+    relay__connection_cut(connection);
+    return;
+  }
+  if (events & UV_WRITABLE) {
+    relay__connection_write(connection);
+    return;
+  }
+  switch ((relay__connection_state_t)connection->state) {
+  case RELAY__READS_HEAD:
+  case RELAY__READS_BODY:
+  case RELAY__LINGERS:
+    fill(connection);
+    return;
+  case RELAY__WAITS:
+    note_end(connection, events);
+    return;
+  case RELAY__STREAMS:
+    if (events & UV_DISCONNECT) relay__connection_cut(connection);
+    return;
+  case RELAY__UPGRADES:
+  case RELAY__CLOSED:
+    return;
+  }
+}
+
+static void refuse_late(relay__connection_t *connection, const char *detail) {
+  relay_exchange_t *exchange = connection->exchange;
+  const relay__refusal_t refusal = {408, "bad_request", detail};
+  if (!exchange) {
+    connection->head.refusal = refusal;
+    connection->state = RELAY__WAITS;
+    relay__exchange_begin(connection);
+    return;
+  }
+  exchange->closes = true;
+  relay__exchange_refuse(exchange, refusal);
+}
+
+void relay__connection_timer(relay__connection_t *connection) {
+  const relay_hub_t *hub = connection->hub;
+  relay_exchange_t *exchange = connection->exchange;
+  switch ((relay__connection_state_t)connection->state) {
+  case RELAY__READS_HEAD:
+    if (connection->head.read)
+      refuse_late(connection, "the head of the request did not come within 10 s");
+    else
+      relay__connection_cut(connection);
+    return;
+  case RELAY__READS_BODY:
+    refuse_late(connection, "the body did not come within 10 s");
+    return;
+  case RELAY__WAITS:
+  case RELAY__STREAMS:
+    if (exchange->out.size > exchange->out_sent && hub->clock >= exchange->progress + WRITE_DEADLINE)
+      relay__connection_cut(connection);
+    else if (exchange->is_stream)
+      relay__exchange_comment(exchange);
+    if (connection->state != RELAY__CLOSED && !connection->timer.index) arm_exchange(connection);
+    return;
+  case RELAY__LINGERS:
+    relay__connection_cut(connection);
+    return;
+  case RELAY__UPGRADES:
+  case RELAY__CLOSED:
+    return;
+  }
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+/* libwebsockets 4.1 closes its event pipe twice: in lws_context_destroy(), and when the loop has closed the
+ * handle. What another thread opens in between may get the number, and would be closed. So the number is kept
+ * in between: by something of ours, or, for whoever was faster, by a duplicate that takes it again. Between
+ * the second close and that it is nobody's for a moment, so a process with several hubs does well to end them
+ * while nothing else is opened.
+ */
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "edge.h"
+
+static void note_polled(uv_handle_t *handle, void *descriptor) {
+  if (handle->type == UV_POLL) uv_fileno(handle, descriptor);
+}
+
+int relay__pipe_find(uv_loop_t *loop) {
+  uv_os_fd_t found = -1;
+  uv_walk(loop, note_polled, &found);
+  return found;
+}
+
+int relay__pipe_keep(int pipe) {
+  if (pipe < 0) return -1;
+  const int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  if (null < 0 || null == pipe) return -1;
+  const int ours = fcntl(null, F_DUPFD_CLOEXEC, pipe);
+  close(null);
+  if (ours == pipe) return -1;
+  if (ours >= 0) close(ours);
+  return fcntl(pipe, F_DUPFD_CLOEXEC, 0);
+}
+
+void relay__pipe_closed(int pipe, int kept) {
+  if (kept < 0) return;
+  dup3(kept, pipe, O_CLOEXEC);
+  close(kept);
+}

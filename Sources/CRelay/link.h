@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+/* link.h -- the seam between the core, which has rooms and no sockets, and the edge, which has sockets and no
+ * rooms. With one edge on the hub's thread all of it is direct calls: no copy and no queue. */
+#ifndef RELAY_LINK_H
+#define RELAY_LINK_H
+
+#include "base.h"
+
+/* A timer, inside the thing that it times. */
+typedef struct relay__timer {
+  int64_t due;    /* on the loop's clock */
+  uint32_t index; /* in the heap, from 1; 0: not set */
+  uint8_t kind;
+} relay__timer_t;
+
+typedef struct relay__edge relay__edge_t; /* all sockets of a hub */
+
+/* The connection of a session. The core keeps the pointer until `disconnected`. */
+typedef struct lws relay__link_t;
+
+/* From the edge to the core */
+
+/* What the handshake has brought. The session takes it over. */
+typedef struct relay__arrival {
+  relay__link_t *link;
+  char *authorization;     /* NULL when the field is absent */
+  relay__client_t *client; /* that the session counts for; NULL: for none */
+} relay__arrival_t;
+
+/* The calls of the edge about sessions. A table, because the edge is below the core and does not know it. */
+typedef struct relay__link_calls {
+  /* A handshake is done. */
+  relay_session_t *(*opened)(relay_hub_t *hub, const relay__arrival_t *arrival);
+  /* A part of a message has come. */
+  void (*received)(relay_hub_t *hub, relay_session_t *session, const void *at, size_t size, bool is_first,
+                   bool is_final, bool is_binary);
+  void (*ponged)(relay_hub_t *hub, relay_session_t *session, const void *at, size_t size);
+  /* The socket takes more. */
+  void (*writable)(relay_hub_t *hub, relay_session_t *session);
+  /* The client sends a close frame with this payload. Returns true if the edge may answer it. */
+  bool (*peer_closed)(relay_hub_t *hub, relay_session_t *session, const uint8_t *at, size_t size);
+  /* The connection is gone. Frees the session. */
+  void (*disconnected)(relay_hub_t *hub, relay_session_t *session);
+} relay__link_calls_t;
+
+extern const relay__link_calls_t relay__session_calls; /* session.c */
+
+/* From the core to the edge: websocket.c */
+
+/* Writes bytes that are whole WebSocket frames, or parts of them in order. The edge keeps the part that the
+ * socket does not take. Returns false if the connection is broken. */
+bool relay__link_write(relay__link_t *link, const uint8_t *at, size_t size);
+/* True while the edge keeps a part. Write nothing then, and wait for `writable`. */
+bool relay__link_is_blocked(const relay__link_t *link);
+/* Asks for `writable`. */
+void relay__link_want_write(relay__link_t *link);
+/* Reads no more from the connection, or goes on. */
+void relay__link_pause(relay__link_t *link);
+void relay__link_resume(relay__link_t *link);
+/* Ends the connection at once; `disconnected` follows. */
+void relay__link_cut(relay__link_t *link);
+
+/* From the core to the edge: edge.c */
+
+/* Makes the edge of the hub. Returns false when out of memory. */
+bool relay__edge_open(relay_hub_t *hub, const relay__link_calls_t *calls);
+/* Ends all connections, and then all handles of the loop that belong to the edge. */
+void relay__edge_shut_down(relay_hub_t *hub);
+/* Frees the edge after the loop has run to its end. */
+void relay__edge_close(relay_hub_t *hub);
+/* Ends the count of a session for its client, or NULL. */
+void relay__client_release(relay_hub_t *hub, relay__client_t *client);
+/* A timer of the edge is due. */
+void relay__edge_timer(relay__timer_t *timer);
+/* The request of an HTTP exchange; NULL if the client has left. */
+const relay_http_t *relay__edge_request(const relay_hub_t *hub, relay_id_t exchange);
+/* Fills in the counts of the edge. */
+void relay__edge_count(const relay_hub_t *hub, relay_counts_t *counts);
+
+#endif

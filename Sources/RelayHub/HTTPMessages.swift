@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+import CRelay
+public import HTTPTypes
+
+/// An HTTP request with its whole body. The hub has checked the framing, the Host and the Origin.
+public struct HTTPRequest: Sendable {
+  public let exchange: ExchangeHandle
+  /// In upper case.
+  public let method: String
+  /// Percent-encoded, as the client wrote it, without the query. At most 2,048 bytes.
+  public let path: String
+  /// Percent-encoded, without the question mark. At most 4,096 bytes.
+  public let query: String
+  /// At most 100.
+  public let fields: HTTPFields
+  public let body: [UInt8]
+
+  public init(
+    exchange: ExchangeHandle, method: String = "GET", path: String, query: String = "", fields: HTTPFields = [:],
+    body: [UInt8] = []
+  ) {
+    self.exchange = exchange
+    self.method = method
+    self.path = path
+    self.query = query
+    self.fields = fields
+    self.body = body
+  }
+
+  init(exchange: ExchangeHandle, _ http: relay_http) {
+    var fields = HTTPFields()
+    fields.reserveCapacity(http.field_count)
+    for field in UnsafeBufferPointer(start: http.fields, count: http.field_count) {
+      guard let name = String(field.name).flatMap({ HTTPField.Name($0) }) else { continue }
+      fields.append(HTTPField(name: name, value: String(field.value) ?? ""))
+    }
+    self.init(
+      exchange: exchange, method: String(http.method) ?? "", path: String(http.path) ?? "",
+      query: String(http.query) ?? "", fields: fields, body: [UInt8](http.body))
+  }
+}
+
+/// An answer to an HTTP request. The hub adds Content-Length, Date and Connection.
+public struct HTTPResponse: Sendable {
+  public var status: Int
+  public var headers: HTTPFields
+  public var body: [UInt8]
+
+  public init(status: Int, headers: HTTPFields = [:], body: [UInt8] = []) {
+    self.status = status
+    self.headers = headers
+    self.body = body
+  }
+
+  /// The reason phrase of a status (RFC 9110, section 15). Any thread.
+  public static func reason(of status: Int) -> String { String(cString: relay_http_reason(Int32(status))) }
+}
