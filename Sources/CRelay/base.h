@@ -13,6 +13,8 @@
 
 /* memory.c: allocation that ends the process when there is none, growable text, lists, ids */
 
+/* Ends the process, with a line on standard error. */
+_Noreturn void relay__abort(const char *why);
 void *relay__allocate(size_t size); /* zeroed */
 void *relay__resize(void *block, size_t size);
 char *relay__copy_string(const char *at, size_t size);

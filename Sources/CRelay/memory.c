@@ -4,12 +4,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+void relay__abort(const char *why) {
+  fprintf(stderr, "stillwire: %s\n", why);
+  abort();
+}
+
 /* A relay without memory cannot keep its promises; it ends, and what was acknowledged is stored. */
 static void *checked(void *block) {
-  if (!block) {
-    fputs("stillwire: out of memory\n", stderr);
-    abort();
-  }
+  if (!block) relay__abort("out of memory");
   return block;
 }
 

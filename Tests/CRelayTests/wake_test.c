@@ -2,8 +2,10 @@
 /* The life of a hub, and the one call that other threads make. */
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "host.h"
@@ -172,3 +174,20 @@ TEST(stopped, "life: a stop cuts sessions, requests and streams that are there")
     peer_cut(peers[i]);
   }
 }
+
+#ifdef DEBUG
+TEST(wrong_thread, "life: a debug build ends if another thread calls a hub that runs") {
+  host_t *host = host_start(NULL);
+  host_counts(host); /* it runs now */
+  const pid_t child = fork();
+  if (!child) {
+    close(STDERR_FILENO);
+    relay_hub_counts(host->hub);
+    _exit(0);
+  }
+  int status = 0;
+  EXPECT_INTEGER(waitpid(child, &status, 0), child);
+  EXPECT(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+  host_end(host);
+}
+#endif

@@ -37,6 +37,7 @@ void relay__alarms_arm(relay_hub_t *hub) {
 /* The functions of relay.h */
 
 void relay_hub_set_alarm(relay_hub_t *hub, int64_t time) {
+  relay__expect_thread(hub);
   hub->alarm.time = time;
   if (time)
     relay__timer_set(hub, &hub->alarm.timer, RELAY__TIMER_ALARM, due_of(hub, time));

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* internal.h -- what the files of the hub share. Everything belongs to the hub's thread. */
-#ifndef RELAY_INTERNAL_H
-#define RELAY_INTERNAL_H
+/* core.h -- rooms, users and sessions, and the hub that has them. No sockets: those are in edge/, behind link.h.
+ * Everything belongs to the hub's thread. */
+#ifndef RELAY_CORE_H
+#define RELAY_CORE_H
 
+#include <pthread.h>
 #include <string.h>
 #include <uv.h>
 
@@ -173,7 +175,6 @@ struct relay_session {
   uint32_t iteration, read_bytes; /* what was read in that iteration of the loop */
 };
 
-relay_session_t *relay__session_find(const relay_hub_t *hub, relay_id_t id);
 void relay__session_timer(relay_hub_t *hub, relay_session_t *session);
 void relay__session_close(relay_hub_t *hub, relay_session_t *session, uint16_t code, const char *reason,
                           double retry_after);
@@ -251,7 +252,6 @@ struct relay_user {
   uint32_t profile_version;
 };
 
-relay_user_t *relay__user_find(const relay_hub_t *hub, relay_id_t id);
 bool relay__user_is_online(const relay_user_t *user);
 /* Queues the event that says when the user was last seen. */
 void relay__user_seen(relay_hub_t *hub, const relay_user_t *user);
@@ -392,33 +392,36 @@ struct relay_room {
 
 enum { RELAY__ROOM_FLUSH = 1000, RELAY__ROOM_IDLE = 60000 };
 
-/* Sets what is due to so many ms from now, unless it is set. */
-void relay__room_arm(relay_hub_t *hub, relay_room_t *room, int64_t *what, int64_t delay);
-/* Sends `counts` soon, at most once a second. */
-void relay__room_arm_counts(relay_hub_t *hub, relay_room_t *room);
 /* A large room becomes one that lists its members, or the other way. */
 void relay__room_measure(relay_hub_t *hub, relay_room_t *room);
 /* Tells the marks and the cursor that wait. */
 void relay__room_flush(relay_hub_t *hub, relay_room_t *room);
-relay_room_t *relay__room_find(const relay_hub_t *hub, relay_id_t id);
-relay_room_t *relay__room_named(const relay_hub_t *hub, const char *name, size_t size);
 void relay__room_timer(relay_hub_t *hub, relay_room_t *room);
-void relay__room_online_changed(relay_hub_t *hub, relay_room_t *room, int by);
-/* The user's presence event to each session there, as its user may see it. */
-/* True if so many sessions are in the room that what happens to its members is written in batches. */
-bool relay__room_batches(const relay_room_t *room);
 /* An event of a member to one session in the room. */
 void relay__room_add(relay_hub_t *hub, const relay_room_t *room, relay_session_t *session,
                      relay_frame_t *frame);
+/* Sends the user's presence event to each session in the room, as its user may see it. */
 void relay__room_show(relay_hub_t *hub, const relay_room_t *room, const relay_user_t *user);
 void relay__room_send(relay_hub_t *hub, relay_room_t *room, relay_frame_t *frame,
                       const relay_session_t *except, bool needs_presence);
 
+/* Drops the frame of an entry that is replayed no more. */
+void relay__entry_forget(relay_hub_t *hub, relay__entry_t *entry);
+
+/* later.c */
+
+/* Sets the time `what` of the room to so many ms from now, unless it is set. */
+void relay__room_arm(relay_hub_t *hub, relay_room_t *room, int64_t *what, int64_t delay);
+/* Sends `counts` soon, at most once a second. */
+void relay__room_arm_counts(relay_hub_t *hub, relay_room_t *room);
+/* So many more members of the room are seen online. */
+void relay__room_online_changed(relay_hub_t *hub, relay_room_t *room, int by);
+/* True if so many sessions are in the room that the events of its members are written in batches. */
+bool relay__room_batches(const relay_room_t *room);
+
 /* member.c */
 
-relay_seat_t *relay__seat_find(const relay_session_t *session, const relay_room_t *room);
 void relay__seat_remove(relay_hub_t *hub, relay_seat_t *seat, bool is_clean);
-relay_member_t *relay__member_find(const relay_user_t *user, const relay_room_t *room);
 relay_member_t *relay__member_add(relay_hub_t *hub, relay_room_t *room, relay_user_t *user);
 /* Ends a membership, of which all are told: `left` or `removed`. */
 void relay__member_remove(relay_hub_t *hub, relay_member_t *member, const char *event);
@@ -434,7 +437,6 @@ int64_t relay__room_publish(relay_hub_t *hub, relay_room_t *room, relay_message_
                             relay_session_t *sender);
 void relay__room_signal(relay_hub_t *hub, relay_room_t *room, const char *from, relay_session_t *sender,
                         relay_bytes_t name, relay_bytes_t body);
-void relay__entry_forget(relay_hub_t *hub, relay__entry_t *entry);
 
 /* away.c */
 
@@ -520,6 +522,15 @@ void relay__count_error(relay_hub_t *hub, const char *name);
 void relay__count_response(relay_hub_t *hub, int status);
 void relay__observe(relay_histogram_t *histogram, uint64_t nanoseconds, uint64_t times);
 
+/* find.c: by id, by name, or in a room; NULL when there is none */
+
+relay_session_t *relay__session_find(const relay_hub_t *hub, relay_id_t id);
+relay_user_t *relay__user_find(const relay_hub_t *hub, relay_id_t id);
+relay_room_t *relay__room_find(const relay_hub_t *hub, relay_id_t id);
+relay_room_t *relay__room_named(const relay_hub_t *hub, const char *name, size_t size);
+relay_seat_t *relay__seat_find(const relay_session_t *session, const relay_room_t *room);
+relay_member_t *relay__member_find(const relay_user_t *user, const relay_room_t *room);
+
 /* events.c */
 
 /* Moves the events that are queued to `spare_events`, and returns their number. */
@@ -544,6 +555,8 @@ struct relay_hub {
   uv_timer_t look;  /* wakes the loop, which then notices that the wall clock was set */
   relay__edge_t *edge;
   bool stops, is_over;
+  bool is_running;  /* in relay_hub_run(), */
+  pthread_t thread; /* on this thread */
   bool is_simulated; /* see relay_hub_set_clock() */
   relay_json_parser_t *parser;
   relay__slots_t sessions, rooms, users;
@@ -563,7 +576,7 @@ struct relay_hub {
   void **owned, **spare_owned;
   uint32_t event_count, event_capacity, owned_capacity, spare_event_capacity, spare_owned_capacity;
   relay__text_t text;
-  uint8_t *join;                  /* where the frames of one write are joined; LWS_PRE bytes before it */
+  uint8_t *join; /* the frames of one write, one behind another */
   int64_t now, clock;             /* wall clock and the loop's clock of this iteration */
   int64_t started, started_clock; /* the same, of the start */
   int64_t offset;                 /* how far the wall clock was ahead of the loop's when it was set last */
@@ -594,6 +607,15 @@ enum {
   RELAY__HELLO_SIZE = 16384,
   RELAY__HELLO_VALUES = 256,
 };
+
+/* Ends a debug build that calls a running hub on a thread other than the hub's. */
+static inline void relay__expect_thread(const relay_hub_t *hub) {
+#ifdef DEBUG
+  if (hub->is_running && !pthread_equal(hub->thread, pthread_self())) relay__abort("a hub is called on another thread");
+#else
+  (void)hub;
+#endif
+}
 
 /* Queues an event; `owned` is freed after its delivery. */
 relay_event_t *relay__event(relay_hub_t *hub, relay_event_kind_t kind, void *owned);

@@ -45,6 +45,7 @@ void relay__drain_timer(relay_hub_t *hub) {
 /* The functions of relay.h */
 
 void relay_hub_drain(relay_hub_t *hub, uint16_t code, const char *reason) {
+  relay__expect_thread(hub);
   relay__drain_t *drain = &hub->drain;
   if (drain->is_on) return;
   drain->is_on = true;

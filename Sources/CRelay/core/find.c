@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Finds what the core has: by id, by name, or by the room. */
+/* Finds sessions, users, rooms, seats and members. Nearly all functions of relay.h begin here, so this is the
+ * place that notices a wrong thread. */
 #include "core.h"
 
 relay_session_t *relay__session_find(const relay_hub_t *hub, relay_id_t id) {
+  relay__expect_thread(hub);
   return relay__slots_find(&hub->sessions, id);
 }
 
 relay_user_t *relay__user_find(const relay_hub_t *hub, relay_id_t id) {
+  relay__expect_thread(hub);
   return relay__slots_find(&hub->users, id);
 }
 
 relay_room_t *relay__room_find(const relay_hub_t *hub, relay_id_t id) {
+  relay__expect_thread(hub);
   return relay__slots_find(&hub->rooms, id);
 }
 

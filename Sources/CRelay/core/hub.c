@@ -194,9 +194,12 @@ void relay__hub_begin(relay_hub_t *hub) {
 }
 
 void relay_hub_run(relay_hub_t *hub) {
+  hub->thread = pthread_self();
+  hub->is_running = true;
   relay__hub_begin(hub);
   uv_run(&hub->loop, UV_RUN_DEFAULT);
   shut_down(hub);
+  hub->is_running = false;
 }
 
 void relay_hub_flush(relay_hub_t *hub) {
@@ -209,6 +212,7 @@ void relay_hub_flush(relay_hub_t *hub) {
 }
 
 void relay_hub_set_limits(relay_hub_t *hub, const relay_limits_t *limits) {
+  relay__expect_thread(hub);
   const relay_limits_t before = hub->limits;
   hub->limits = *limits;
   hub->limits.connections = before.connections;
@@ -273,6 +277,7 @@ int64_t relay_hub_next_due(const relay_hub_t *hub) {
 }
 
 relay_counts_t relay_hub_counts(const relay_hub_t *hub) {
+  relay__expect_thread(hub);
   relay_counts_t counts = {
       .sessions = hub->sessions.alive,
       .users = hub->users.alive,

@@ -155,13 +155,18 @@ void relay__exchange_comment(relay_exchange_t *exchange) {
 
 /* The functions of relay.h */
 
+static relay_exchange_t *find(const relay_hub_t *hub, relay_id_t id) {
+  relay__expect_thread(hub);
+  return relay__slots_find(&hub->edge->exchanges, id);
+}
+
 /* A change was made when its answer comes, so this answer is sent even when a bound is reached. */
 static bool changes_nothing(const relay_exchange_t *exchange) {
   return exchange->http.method.at && !strcmp(exchange->http.method.at, "GET");
 }
 
 int relay_http_respond(relay_hub_t *hub, relay_id_t id, int status, const char *headers, relay_bytes_t body) {
-  relay_exchange_t *exchange = relay__slots_find(&hub->edge->exchanges, id);
+  relay_exchange_t *exchange = find(hub, id);
   if (!exchange) return status;
   const relay__busy_t busy = body.count > SMALL && changes_nothing(exchange)
                                  ? relay__share_allows(hub, exchange, body.count)
@@ -174,7 +179,7 @@ int relay_http_respond(relay_hub_t *hub, relay_id_t id, int status, const char *
 }
 
 void relay_http_stream(relay_hub_t *hub, relay_id_t id, const char *headers) {
-  relay_exchange_t *exchange = relay__slots_find(&hub->edge->exchanges, id);
+  relay_exchange_t *exchange = find(hub, id);
   if (!exchange || exchange->is_answered) return;
   if (relay__connection_is_followed(exchange->connection)) {
     exchange->closes = true;
@@ -194,7 +199,7 @@ void relay_http_stream(relay_hub_t *hub, relay_id_t id, const char *headers) {
 }
 
 bool relay_http_stream_write(relay_hub_t *hub, relay_id_t id, relay_bytes_t bytes) {
-  relay_exchange_t *exchange = relay__slots_find(&hub->edge->exchanges, id);
+  relay_exchange_t *exchange = find(hub, id);
   if (!exchange || !exchange->is_stream) return false;
   const size_t unsent = exchange->out.size - exchange->out_sent + bytes.count;
   if (unsent > STREAM_BOUND || (unsent > SMALL && relay__share_allows(hub, exchange, unsent))) {
@@ -209,10 +214,10 @@ bool relay_http_stream_write(relay_hub_t *hub, relay_id_t id, relay_bytes_t byte
   relay__put(&exchange->out, bytes.at, bytes.count);
   relay__share_count(hub, exchange);
   relay__connection_write(exchange->connection);
-  return relay__slots_find(&hub->edge->exchanges, id) != NULL;
+  return find(hub, id);
 }
 
 void relay_http_stream_end(relay_hub_t *hub, relay_id_t id) {
-  relay_exchange_t *exchange = relay__slots_find(&hub->edge->exchanges, id);
+  relay_exchange_t *exchange = find(hub, id);
   if (exchange && exchange->is_stream) relay__connection_cut(exchange->connection);
 }

@@ -145,6 +145,7 @@ static void close_descriptor(uv_handle_t *handle) {
 }
 
 void relay_hub_close_listener(relay_hub_t *hub) {
+  relay__expect_thread(hub);
   if (!hub->edge->is_listening) return;
   hub->edge->is_listening = false;
   uv_timer_stop(&hub->edge->accept_again);
