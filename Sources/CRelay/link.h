@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* link.h -- the seam between the core, which has rooms and no sockets, and the edge, which has sockets and no
- * rooms. With one edge on the hub's thread all of it is direct calls: no copy and no queue. */
+ * rooms. Both run on the hub's thread and call each other directly.
+ *
+ * The edge also uses the hub's timers, clocks, limits, log, counters and events, which core.h declares. It
+ * never reads a session, a room or a user. Include core.h, which includes this file. */
 #ifndef RELAY_LINK_H
 #define RELAY_LINK_H
 
@@ -15,19 +18,21 @@ typedef struct relay__timer {
 
 typedef struct relay__edge relay__edge_t; /* all sockets of a hub */
 
-/* The connection of a session. The core keeps the pointer until `disconnected`. */
+/* The connection of a session: libwebsockets' own struct, so that a session needs no other memory. The core
+ * keeps the pointer until `disconnected`, and never looks inside. */
 typedef struct lws relay__link_t;
 
 /* From the edge to the core */
 
-/* What the handshake has brought. The session takes it over. */
+/* The result of a handshake. The session owns the text and the client from then on. */
 typedef struct relay__arrival {
   relay__link_t *link;
   char *authorization;     /* NULL when the field is absent */
-  relay__client_t *client; /* that the session counts for; NULL: for none */
+  relay__client_t *client; /* the count of connections that includes this session, or NULL */
 } relay__arrival_t;
 
-/* The calls of the edge about sessions. A table, because the edge is below the core and does not know it. */
+/* The calls of the edge about sessions. They are a table, so that edge/ needs no file of core/ that knows
+ * sessions. */
 typedef struct relay__link_calls {
   /* A handshake is done. */
   relay_session_t *(*opened)(relay_hub_t *hub, const relay__arrival_t *arrival);
@@ -54,21 +59,24 @@ bool relay__link_write(relay__link_t *link, const uint8_t *at, size_t size);
 bool relay__link_is_blocked(const relay__link_t *link);
 /* Asks for `writable`. */
 void relay__link_want_write(relay__link_t *link);
-/* Reads no more from the connection, or goes on. */
+/* Stops to read from the connection. */
 void relay__link_pause(relay__link_t *link);
+/* Reads on. */
 void relay__link_resume(relay__link_t *link);
 /* Ends the connection at once; `disconnected` follows. */
 void relay__link_cut(relay__link_t *link);
 
 /* From the core to the edge: edge.c */
 
-/* Makes the edge of the hub. Returns false when out of memory. */
+/* Makes the edge of the hub. Returns false if libwebsockets cannot start. */
 bool relay__edge_open(relay_hub_t *hub, const relay__link_calls_t *calls);
 /* Ends all connections, and then all handles of the loop that belong to the edge. */
 void relay__edge_shut_down(relay_hub_t *hub);
-/* Frees the edge after the loop has run to its end. */
+/* Frees libwebsockets' context, after the loop has run to its end. Late calls about exchanges find none. */
 void relay__edge_close(relay_hub_t *hub);
-/* Ends the count of a session for its client, or NULL. */
+/* Frees the edge, with the hub. */
+void relay__edge_free(relay_hub_t *hub);
+/* Takes one connection or request off the count of an address; NULL: nothing. See connections.c. */
 void relay__client_release(relay_hub_t *hub, relay__client_t *client);
 /* A timer of the edge is due. */
 void relay__edge_timer(relay__timer_t *timer);

@@ -257,6 +257,8 @@ void host_cut(host_t *host) {
   EXPECT_INTEGER(counts.seats, 0);
   EXPECT_INTEGER(counts.watches, 0);
   EXPECT_INTEGER(counts.exchanges, 0);
+  relay_http_respond(host->hub, host->exchange, 200, "",
+                     (relay_bytes_t){0}); /* a late answer finds nothing */
   relay_hub_destroy(host->hub);
   pthread_mutex_destroy(&host->lock);
   pthread_cond_destroy(&host->changed);

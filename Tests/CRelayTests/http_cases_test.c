@@ -197,6 +197,8 @@ static const row_t bodies[] = {
     {"a size may have zeros before it", POST CHUNKED END "0003\r\nabc\r\n000\r\n\r\n", "200"},
     {"extensions are ignored (7.1.1)", POST CHUNKED END "3;a=b;c=\"d\"\r\nabc\r\n0;e\r\n\r\n", "200"},
     {"white space before an extension", POST CHUNKED END "3 ;a\r\nabc\r\n0\r\n\r\n", "200"},
+    {"letters behind the white space of a size", POST CHUNKED END "2 6\r\n{}\r\n0\r\n\r\n", "400!"},
+    {"white space without an extension", POST CHUNKED END "2 \r\n{}\r\n0\r\n\r\n", "400!"},
     {"trailers are ignored (7.1.2)", POST CHUNKED END "1\r\nx\r\n0\r\nX: y\r\nZ: z\r\n\r\n", "200"},
     {"a trailer changes no framing", POST CHUNKED END "1\r\nx\r\n0\r\nContent-Length: 9\r\n\r\n" NEXT,
      "200 204"},
@@ -312,6 +314,7 @@ static const row_t handshakes[] = {
      UPGRADE ASKS KEY VERSION
      "Sec-WebSocket-Protocol: a\r\nSec-WebSocket-Protocol: stillwire.v1.json\r\n\r\n",
      "101"},
+    {"an empty list of subprotocols", UPGRADE ASKS KEY VERSION "Sec-WebSocket-Protocol:\r\n\r\n", "101"},
     {"extensions are offers", UPGRADE ASKS KEY VERSION "Sec-WebSocket-Extensions: permessage-deflate\r\n\r\n",
      "101"},
     {"unknown fields are ignored (item 10)", UPGRADE ASKS KEY VERSION "X: y\r\nCookie: a=b\r\n\r\n", "101"},

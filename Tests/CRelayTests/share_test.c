@@ -45,6 +45,9 @@ TEST(requests, "share: one past the requests of an address is refused, and users
     EXPECT(host_reaches(host, has_exchanges, &count));
   }
   is_answered(host, "/nothing", "", 429);
+  peer_t *session = peer_dial(host_port(host)); /* a handshake is no request under way */
+  EXPECT_INTEGER(peer_upgrade(session, "/v1/connect", ""), 101);
+  peer_leave(session);
   host_do(host, answer_last, host);
   EXPECT_INTEGER(peer_response(held[31], false), 200);
   count = 31;

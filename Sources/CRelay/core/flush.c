@@ -11,7 +11,7 @@ void relay__session_flush(relay_hub_t *hub, relay_session_t *session) {
   session->is_dirty = false;
   if (session->has_overflowed && session->state != RELAY__CLOSING) {
     relay__session_close(hub, session, 4003, "too slow: the outgoing queue was full", -1);
-    session->is_dirty = false;
+    session->is_dirty = false; /* the close has set it */
   }
   if (session->needs_ping && !session->ping_is_out && session->state == RELAY__OPEN)
     relay__session_ping(hub, session);
@@ -30,9 +30,8 @@ void relay__session_flush(relay_hub_t *hub, relay_session_t *session) {
   }
 }
 
-/* Writes to the sessions for which only events wait that may be batched: at once after a pause, and then at
- * most once in RELAY__BATCH_MS. Another frame of a session takes these events along earlier, in their order.
- */
+/* Writes batched events at most every RELAY__BATCH_MS. Any other frame of a session is written with its batched
+ * events before it, in their order. */
 void relay__sessions_flush_batched(relay_hub_t *hub) {
   if (!hub->batched_count) return;
   if (hub->clock < hub->batch_due) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The loop: libwebsockets on a libuv loop of our own, one iteration after another.
+/* The loop of libuv, one iteration after another.
  *
  * An iteration reads what came and runs what woke us; then tick() runs timers, delivers events until
  * there are none, and writes each session that has something queued once. While a session probably has
@@ -7,24 +7,12 @@
  */
 #include "core.h"
 
-#include <errno.h>
-#include <malloc.h>
-#include <netdb.h>
-#include <netinet/tcp.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <sys/socket.h>
-#include <time.h>
-#include <unistd.h>
 
 enum {
   LATE = 200,
   ROUNDS = 16,
   POSTPONED = 16,
-  ACCEPTS = 64,
-  HEADERS = 16384,
-  HEADER_SECONDS = 10,
-  STARVED_LOG = 10000,
 };
 
 /* The iteration */
@@ -253,6 +241,7 @@ void relay_hub_destroy(relay_hub_t *hub) {
   uv_run(&hub->loop, UV_RUN_DEFAULT);
   uv_loop_close(&hub->loop);
   free_rooms_and_users(hub);
+  relay__edge_free(hub);
   for (uint32_t i = 0; i < hub->event_count; i++) free(hub->owned[i]);
   relay__slots_free(&hub->sessions);
   relay__slots_free(&hub->rooms);
@@ -263,7 +252,7 @@ void relay_hub_destroy(relay_hub_t *hub) {
   void *const blocks[] = {hub->heap,     hub->dirty,       hub->resuming, hub->events, hub->spare_events,
                           hub->owned,    hub->spare_owned, hub->text.at,  hub->join,   hub->address,
                           hub->path,     hub->subprotocol, hub->origins,  hub->hosts,  hub->requests,
-                          hub->receipts, hub->edge,        hub->batched};
+                          hub->receipts, hub->batched};
   for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) free(blocks[i]);
   free(hub);
 }

@@ -93,7 +93,7 @@ relay__refusal_t relay__handshake_check(const relay__connection_t *connection) {
     return (relay__refusal_t){426, "unsupported", "Sec-WebSocket-Version must be 13"};
   if (!is_key(relay__head_field(head, "sec-websocket-key")))
     return (relay__refusal_t){400, "bad_request", "Sec-WebSocket-Key must be 16 bytes in base64"};
-  if (relay__head_field(head, "sec-websocket-protocol").at &&
+  if (relay__head_field(head, "sec-websocket-protocol").count &&
       !relay__head_lists_exactly(head, "sec-websocket-protocol", hub->subprotocol))
     return (relay__refusal_t){400, "bad_request", "none of the offered subprotocols is known"};
   if (!hub->edge->is_listening || hub->drain.is_on)

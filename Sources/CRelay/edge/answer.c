@@ -97,12 +97,13 @@ void relay__put_sharing(relay__text_t *out, const relay_hub_t *hub, const char *
 
 void relay__put_answer(relay__text_t *out, const relay__answer_t *answer) {
   const bool has_body = answer->status != 204 && answer->status != 304;
+  const bool has_length = has_body && (answer->body.count || !answer->is_head); /* that of a stream is not known */
   relay__puts(out, answer->headers);
   if (answer->closes)
     relay__puts(out, "Connection: close\r\n");
   else if (answer->is_old)
     relay__puts(out, "Connection: keep-alive\r\n");
-  if (has_body) {
+  if (has_length) {
     relay__puts(out, "Content-Length: ");
     relay__put_integer(out, (int64_t)answer->body.count);
     relay__puts(out, "\r\n");

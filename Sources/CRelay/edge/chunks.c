@@ -13,6 +13,12 @@ static bool takes_extra(relay__chunks_t *chunks, char c) {
   return ((unsigned char)c >= ' ' && c != 0x7f) || c == '\t';
 }
 
+/* Reads a byte behind the size: white space, or the begin of an extension. */
+static bool read_space(relay__chunks_t *chunks, char c) {
+  chunks->place = c == ';' ? RELAY__CHUNK_EXTENSION : RELAY__CHUNK_SPACE;
+  return (c == ';' || c == ' ' || c == '\t') && takes_extra(chunks, c);
+}
+
 /* Reads one byte outside the data of a chunk; false: it is wrong. */
 static bool read_byte(relay__chunks_t *chunks, char c) {
   switch (chunks->place) {
@@ -23,9 +29,14 @@ static bool read_byte(relay__chunks_t *chunks, char c) {
       return ++chunks->digits <= MAX_DIGITS;
     }
     if (!chunks->digits) return false;
-    chunks->place = c == '\r' ? RELAY__CHUNK_SIZE_END : RELAY__CHUNK_EXTENSION;
-    return c == '\r' || ((c == ';' || c == ' ' || c == '\t') && takes_extra(chunks, c));
+    if (c == '\r') {
+      chunks->place = RELAY__CHUNK_SIZE_END;
+      return true;
+    }
+    return read_space(chunks, c);
   }
+  case RELAY__CHUNK_SPACE:
+    return read_space(chunks, c);
   case RELAY__CHUNK_EXTENSION:
     if (c != '\r') return takes_extra(chunks, c);
     chunks->place = RELAY__CHUNK_SIZE_END;

@@ -17,6 +17,7 @@ typedef enum relay__chunks_result {
 typedef struct relay__chunks {
   enum {
     RELAY__CHUNK_SIZE, /* zero, as memory that is cleared */
+    RELAY__CHUNK_SPACE, /* before an extension */
     RELAY__CHUNK_EXTENSION,
     RELAY__CHUNK_SIZE_END,
     RELAY__CHUNK_DATA,

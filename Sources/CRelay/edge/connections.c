@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Who may connect: how many in all, and how many from one address. */
+/* Counts connections for each address, and finds the address behind a trusted proxy. */
 #include "edge.h"
 
 #include <malloc.h>
@@ -115,16 +115,15 @@ static bool forwarded(const relay__connection_t *connection, relay__address_t *a
   return is_known;
 }
 
-relay__address_t relay__connection_address(const relay__connection_t *connection) {
-  relay__address_t address = {{0}};
-  return forwarded(connection, &address) ? address : connection->peer;
+void relay__connection_find_client(relay__connection_t *connection) {
+  connection->is_forwarded = forwarded(connection, &connection->address);
+  if (!connection->is_forwarded) connection->address = connection->peer;
 }
 
 bool relay__client_admit(const relay__connection_t *connection, relay__client_t **client) {
   relay_hub_t *hub = connection->hub;
   *client = NULL;
-  relay__address_t address;
-  if (!hub->limits.connections_per_address || !forwarded(connection, &address)) return true;
-  *client = relay__client_retain(hub, address);
+  if (!hub->limits.connections_per_address || !connection->is_forwarded) return true;
+  *client = relay__client_retain(hub, connection->address);
   return *client;
 }

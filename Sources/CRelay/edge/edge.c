@@ -28,15 +28,18 @@ void relay__edge_shut_down(relay_hub_t *hub) {
   uv_close((uv_handle_t *)&edge->quiet, NULL);
 }
 
-/* The memory of handles stays until the loop has run. */
 void relay__edge_close(relay_hub_t *hub) {
-  relay__edge_t *edge = hub->edge;
   relay__websocket_close(hub);
+}
+
+void relay__edge_free(relay_hub_t *hub) {
+  relay__edge_t *edge = hub->edge;
   relay__connections_close(&edge->connections);
   relay__slots_free(&edge->exchanges);
   relay__names_free(&edge->shares);
   if (edge->spare_fd >= 0) close(edge->spare_fd);
-  edge->spare_fd = -1;
+  free(edge);
+  hub->edge = NULL;
 }
 
 void relay__edge_timer(relay__timer_t *timer) {

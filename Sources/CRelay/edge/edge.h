@@ -2,14 +2,19 @@
 /* edge.h -- the sockets: who may connect, HTTP, and the way of a connection to a session. Everything belongs to
  * the hub's thread.
  *
+ *   edge.c         makes and ends the edge
  *   listener.c     accepts sockets, and turns connections away
- *   connections.c  bounds connections, for each address and in all
- *   http.c         one HTTP connection: reads requests, writes answers, and hands upgrades over
+ *   connections.c  counts connections for each address, and finds the address behind a proxy
+ *   address.c      addresses, networks and the field Host
+ *   http.c         one HTTP connection: reads requests, writes answers, and gives upgrades away
+ *   head.c         parses and checks the head of a request
+ *   chunks.c       decodes a chunked body
  *   exchange.c     one request and its answer
  *   answer.c       the text of answers
  *   admission.c    the rules about Host, Origin and the handshake
  *   refusals.c     logs refusals
  *   shares.c       bounds requests under way and their bytes
+ *   pipe.c         a descriptor that libwebsockets closes twice
  *   websocket.c    sessions over libwebsockets */
 #ifndef RELAY_EDGE_H
 #define RELAY_EDGE_H
@@ -27,7 +32,7 @@ typedef struct relay__websockets relay__websockets_t;
 
 typedef struct relay__connections {
   uint32_t count;         /* HTTP connections and sessions */
-  relay__names_t clients; /* none while there is no limit */
+  relay__names_t clients; /* counts by address; empty if `connections_per_address` is 0 */
   relay__network_t *trusted;
   uint32_t trusted_count, trusted_capacity;
 } relay__connections_t;
@@ -38,7 +43,7 @@ struct relay__edge {
   uv_poll_t listener;
   uv_timer_t accept_again;
   uv_timer_t quiet; /* due when no connection has come or gone for a while */
-  uint32_t churn;   /* connections that have, since memory was given back last */
+  uint32_t churn;   /* connections that came or went since the last malloc_trim() */
   int listener_fd, spare_fd; /* -1: there is none */
   uint16_t port;
   bool is_listening;
@@ -61,7 +66,7 @@ struct relay__client {
   uint32_t count;
 };
 
-/* Returns how many descriptors the process may have, after a request for as many as are allowed. */
+/* Raises the limit of open files as far as the process may, at most to 1,000,000, and returns it. */
 unsigned relay__descriptors(void);
 void relay__connections_open(relay__connections_t *connections, const relay_config_t *config);
 void relay__connections_close(relay__connections_t *connections);
@@ -73,8 +78,8 @@ relay__client_t *relay__client_retain(relay_hub_t *hub, relay__address_t address
 void relay__note_churn(relay_hub_t *hub);
 /* A connection that was accepted has ended. `client` is the one that it counts for, or NULL. */
 void relay__connection_ended(relay_hub_t *hub, relay__client_t *client);
-/* The address of the client: of the peer, or the one that a trusted proxy forwards. */
-relay__address_t relay__connection_address(const relay__connection_t *connection);
+/* Sets `address` and `is_forwarded` by the head of the request. */
+void relay__connection_find_client(relay__connection_t *connection);
 /* Counts the request or the session behind a trusted proxy for its client, which is to be released; NULL if
  * nothing is counted. Returns false if too many come from this client. */
 bool relay__client_admit(const relay__connection_t *connection, relay__client_t **client);
@@ -108,13 +113,15 @@ struct relay__connection {
   relay__timer_t timer; /* of the state */
   int socket;
   uint8_t state, polled; /* relay__connection_state_t; events of libuv */
-  bool is_proxied;       /* it comes from a trusted proxy */
+  bool is_proxied;       /* it comes from a trusted proxy, */
+  bool is_forwarded;     /* which names the address of the client */
   relay__address_t peer;
+  relay__address_t address; /* of the client: `peer`, or the one that the proxy names */
   relay__client_t *client; /* the connection counts for it; NULL: it is not counted */
   relay__head_t head;      /* of the request that comes, or that is being answered */
   relay__chunks_t chunks;
-  relay__text_t rest; /* bytes behind that request, */
-  size_t rest_used;   /* and those of them that were read */
+  relay__text_t rest; /* bytes behind that request */
+  size_t rest_used;   /* how many of these are parsed */
   size_t discarded;   /* bytes while it lingers */
   relay_exchange_t *exchange;
 };
@@ -140,15 +147,16 @@ struct relay_exchange {
   relay__text_t body, out;
   size_t out_sent;
   relay_http_t http;
-  char *origin;       /* of the pages elsewhere that may read the answer, or "*"; NULL: there are none */
+  char *origin;       /* the value of Access-Control-Allow-Origin, or NULL */
   int64_t comment_at; /* on the loop's clock: when a stream is sent a comment */
-  int64_t progress;   /* the same clock: when something was written last, or nothing was to be */
+  int64_t progress;   /* the same clock: the last write, or the time at which there was nothing to write */
   bool is_told, is_answered, is_stream, closes;
 };
 
-/* Begins the request whose head is whole. It is answered already if it is refused. */
+/* Begins the request whose head has been read. A refused request is answered at once, which may free the
+ * exchange: look at the state of the connection before the result. */
 relay_exchange_t *relay__exchange_begin(relay__connection_t *connection);
-/* Counts body bytes that have come. They may be refused. */
+/* Counts body bytes that have come. A bound may refuse them, which may free the exchange. */
 void relay__exchange_grown(relay_exchange_t *exchange);
 /* Hands the whole request over. */
 void relay__exchange_tell(relay_exchange_t *exchange);
@@ -198,7 +206,7 @@ char *relay__reading_origin(const relay__connection_t *connection, relay__refusa
 /* The requests of a user, or of an address. */
 typedef struct relay__share {
   relay__named_t named; /* `u` and the user's name, or `a` and the bytes of the address */
-  uint32_t users;       /* the bounds are so many users' */
+  uint32_t users;       /* a factor of the bounds: 1 for a user, 16 for an address */
   uint32_t exchanges;
   size_t bytes;
 } relay__share_t;
@@ -232,7 +240,7 @@ typedef struct relay__upgrade {
 /* Makes a session of a socket. libwebsockets reads a head that is written here, which has nothing of the client's
  * but the key. */
 void relay__websocket_adopt(relay_hub_t *hub, const relay__upgrade_t *upgrade);
-/* Returns false when out of memory. */
+/* Returns false if libwebsockets cannot start. */
 bool relay__websocket_open(relay_hub_t *hub);
 /* Ends all sessions. */
 void relay__websocket_shut_down(relay_hub_t *hub);
@@ -243,7 +251,8 @@ void relay__websocket_close(relay_hub_t *hub);
 
 /* The descriptor of libwebsockets' event pipe, on a loop that polls nothing else yet; -1: there is none. */
 int relay__pipe_find(uv_loop_t *loop);
-/* Between its two closes. Returns the argument of relay__pipe_closed() after the second. */
+/* Keeps the number between the two closes. Returns the argument of relay__pipe_closed(), which is to be called
+ * after the second. */
 int relay__pipe_keep(int pipe);
 void relay__pipe_closed(int pipe, int kept);
 

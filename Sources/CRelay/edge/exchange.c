@@ -41,7 +41,8 @@ static const char *refusal_headers(const relay_hub_t *hub, int status, char *at,
   const char *more = "";
   char retry[48] = "";
   if (status == 429) more = "Retry-After: 1\r\n";
-  if (status == 426) more = "Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"; /* RFC 6455, section 4.4 */
+  if (status == 426) /* RFC 9110, section 7.8, and RFC 6455, section 4.4 */
+    more = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n";
   if (status == 503) snprintf(retry, sizeof retry, "Retry-After: %d\r\n", 1 + (int)relay__drain_retry_after(hub));
   snprintf(at, room, "%s%s%s", problem_headers, more, retry);
   return at;
@@ -82,6 +83,7 @@ relay_exchange_t *relay__exchange_begin(relay__connection_t *connection) {
   relay_exchange_t *exchange = relay__allocate(sizeof *exchange);
   connection->exchange = exchange;
   exchange->connection = connection;
+  relay__connection_find_client(connection);
   exchange->id = relay__slots_add(&hub->edge->exchanges, exchange);
   exchange->progress = hub->clock;
   relay__refusal_t refusal = head->refusal;
@@ -100,7 +102,8 @@ relay_exchange_t *relay__exchange_begin(relay__connection_t *connection) {
                                   .query = head->query,
                                   .fields = head->fields,
                                   .field_count = head->field_count};
-  const relay__busy_t busy = relay__share_begin(hub, exchange);
+  /* A handshake is done at once, and needs no share of the requests under way. */
+  const relay__busy_t busy = head->upgrades ? RELAY__NOT_BUSY : relay__share_begin(hub, exchange);
   if (busy) {
     exchange->closes = true;
     refuse_busy(exchange, busy);
@@ -213,7 +216,8 @@ bool relay_http_stream_write(relay_hub_t *hub, relay_id_t id, relay_bytes_t byte
   }
   relay__put(&exchange->out, bytes.at, bytes.count);
   relay__share_count(hub, exchange);
-  relay__connection_write(exchange->connection);
+  /* A connection that waits for its socket writes when the socket takes more. */
+  if (!(exchange->connection->polled & UV_WRITABLE)) relay__connection_write(exchange->connection);
   return find(hub, id);
 }
 

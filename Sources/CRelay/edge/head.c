@@ -9,7 +9,7 @@
 
 enum { MAX_PATH_SIZE = 2048, MAX_QUERY_SIZE = 4096, MAX_LENGTH_DIGITS = 15 };
 
-/* RFC 9110 defines each of these fields as a single value. */
+/* The relay refuses a request that repeats one of these fields: two readers could take different values. */
 static const struct {
   const char *name, *fault;
 } singles[] = {
@@ -136,7 +136,8 @@ static void end_value(relay__head_t *head) {
   relay__put(&head->text, "", 1);
 }
 
-/* A part of a text is an offset until the head is whole, because the text moves while it grows. */
+/* Until the head is whole, `at` of a field is an offset into `text`, because `text` may move. finish() turns it
+ * into a pointer. */
 static int on_name(http_parser *parser, const char *at, size_t size) {
   relay__head_t *head = head_of(parser);
   if (head->part != RELAY__IN_NAME) {
@@ -150,7 +151,8 @@ static int on_name(http_parser *parser, const char *at, size_t size) {
     head->fields[head->field_count++] = (relay_field_t){{(void *)head->text.size, 0}, {0}};
     head->part = RELAY__IN_NAME;
   }
-  for (size_t i = 0; i < size; i++) *relay__text_extend(&head->text, 1) = lower(at[i]);
+  char *name = relay__text_extend(&head->text, size);
+  for (size_t i = 0; i < size; i++) name[i] = lower(at[i]);
   head->fields[head->field_count - 1].name.count += size;
   return 0;
 }
@@ -411,8 +413,8 @@ relay__head_result_t relay__head_read(relay__head_t *head, const char *at, size_
   const enum http_errno error = HTTP_PARSER_ERRNO(head->parser);
   if (error == HPE_PAUSED) ++*used; /* the parser stops before the last line feed */
   const bool is_wrong = error != HPE_OK && error != HPE_PAUSED;
-  /* After an error the byte that the parser refuses counts as well. No later one does: an answer depends on the
-   * bytes up to there, and not on how many come at once. */
+  /* After an error the byte that the parser refuses is checked as well, and none after it, so that the answer
+   * does not depend on how TCP divides the bytes. */
   const char *fault = lines_fault(&head->lines, at, *used + (is_wrong && *used < size));
   head->read += (uint32_t)*used;
   if (fault) return refuse_bad(head, fault);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* One HTTP connection, as RFC 9112 wants it: requests one after another, answers in their order.
+/* One HTTP connection (RFC 9112): it reads requests one after another, and answers them in their order.
  *
  * Bytes arrive in fill() and leave in relay__connection_write(). While an answer is under way nothing is read, so
  * that a client that pipelines waits for its answers. */
@@ -11,14 +11,15 @@
 
 #include "edge.h"
 
-enum {
+enum { /* milliseconds, and bytes */
   HEAD_DEADLINE = 10000,
   BODY_DEADLINE = 10000,
   IDLE_DEADLINE = 60000,   /* between two requests */
   WRITE_DEADLINE = 30000,  /* without progress */
   LINGER_DEADLINE = 2000,
-  LINGER_BOUND = 1 << 20,
+  LINGER_BOUND = 16 << 20,
   READ_SIZE = 16384,
+  KEPT_OUT = 16384, /* bytes of memory that a stream keeps between two events */
 };
 
 static void ready(uv_poll_t *poll, int status, int events);
@@ -38,6 +39,10 @@ static void set_deadline(relay__connection_t *connection, int64_t delay) {
   relay__timer_set(hub, &connection->timer, RELAY__TIMER_CONNECTION, hub->clock + delay);
 }
 
+static void free_connection(uv_handle_t *handle) {
+  free(handle->data);
+}
+
 void relay__connection_begin(relay_hub_t *hub, int socket, const relay__address_t *peer, relay__client_t *client,
                              bool is_proxied) {
   relay__connection_t *connection = relay__allocate(sizeof *connection);
@@ -46,21 +51,22 @@ void relay__connection_begin(relay_hub_t *hub, int socket, const relay__address_
   connection->peer = *peer;
   connection->client = client;
   connection->is_proxied = is_proxied;
+  if (uv_poll_init(&hub->loop, &connection->poll, socket)) { /* the kernel has no room for one more */
+    relay__connection_ended(hub, client);
+    close(socket);
+    free(connection);
+    return;
+  }
   connection->next = hub->edge->http;
   if (hub->edge->http) hub->edge->http->previous = connection;
   hub->edge->http = connection;
   relay__head_begin(&connection->head);
-  uv_poll_init(&hub->loop, &connection->poll, socket);
   connection->poll.data = connection;
   poll_for(connection, UV_READABLE);
   set_deadline(connection, HEAD_DEADLINE);
 }
 
-static void free_connection(uv_handle_t *handle) {
-  free(handle->data);
-}
-
-/* Ends all of the connection but its socket and what it counts for. */
+/* Frees the connection. Its socket stays open, and the count of its address stays as it is. */
 static void dismantle(relay__connection_t *connection) {
   relay_hub_t *hub = connection->hub;
   connection->state = RELAY__CLOSED;
@@ -81,6 +87,7 @@ static void dismantle(relay__connection_t *connection) {
 void relay__connection_cut(relay__connection_t *connection) {
   if (connection->state == RELAY__CLOSED) return;
   const int socket = connection->socket;
+  relay__note_churn(connection->hub);
   relay__connection_ended(connection->hub, connection->client);
   dismantle(connection);
   close(socket);
@@ -90,9 +97,12 @@ bool relay__connection_is_followed(const relay__connection_t *connection) {
   return connection->rest.size > connection->rest_used;
 }
 
-/* Reads on, so that the client gets the answer before it sees that its own bytes were not taken. */
+/* Ends the relay's side, and discards what the client still sends, for 2 s or 16 MiB. A close with unread bytes
+ * would reset the connection, and the client could lose the answer. */
 static void linger(relay__connection_t *connection) {
   connection->state = RELAY__LINGERS;
+  free(connection->rest.at);
+  connection->rest = (relay__text_t){0};
   shutdown(connection->socket, SHUT_WR);
   poll_for(connection, UV_READABLE);
   set_deadline(connection, LINGER_DEADLINE);
@@ -153,6 +163,10 @@ void relay__connection_write(relay__connection_t *connection) {
     exchange->progress = connection->hub->clock;
   }
   exchange->out.size = exchange->out_sent = 0;
+  if (exchange->out.capacity > KEPT_OUT) {
+    free(exchange->out.at);
+    exchange->out = (relay__text_t){0};
+  }
   relay__share_count(connection->hub, exchange);
   if (exchange->is_stream) {
     poll_for(connection, UV_DISCONNECT);
@@ -168,6 +182,7 @@ void relay__connection_write(relay__connection_t *connection) {
 static void hand_over(relay__connection_t *connection) {
   connection->state = RELAY__WAITS;
   relay__timer_clear(connection->hub, &connection->timer);
+  relay__share_count(connection->hub, connection->exchange);
   relay__exchange_tell(connection->exchange);
 }
 
@@ -222,15 +237,15 @@ static size_t read_body(relay__connection_t *connection, const char *at, size_t 
 /* Gives the socket away to a session. `behind` are the bytes behind the handshake. */
 static void upgrade(relay__connection_t *connection, const char *behind, size_t size) {
   relay_hub_t *hub = connection->hub;
-  relay__head_t head = connection->head; /* stays until the session is there */
+  relay__head_t head = connection->head; /* the adoption reads it */
   char *const rest = connection->rest.at; /* `behind` may be in there */
   const relay__upgrade_t upgrade = {
       .socket = connection->socket,
       .key = relay__head_field(&head, "sec-websocket-key"),
-      .has_subprotocol = relay__head_field(&head, "sec-websocket-protocol").at,
+      .has_subprotocol = relay__head_field(&head, "sec-websocket-protocol").count > 0,
       .authorization = relay__head_field(&head, "authorization"),
       .behind = {behind, size},
-      .address = relay__connection_address(connection),
+      .address = connection->address,
       .connection_client = connection->client,
       .session_client = connection->exchange->client,
   };
@@ -303,11 +318,15 @@ static bool has_left(const relay__connection_t *connection) {
   return poll(&end, 1, 0) > 0;
 }
 
-/* An event while an answer is awaited: nothing is read, but the end of the client is noticed. */
+/* An event of a connection that waits for its answer. Nothing is read, so the connection is polled for the end of
+ * the client alone: first for the end of its side, and after that, which stays an event, for an error or the end of
+ * both sides. libuv reports these two for any poll, and UV_PRIORITIZED is a poll that reports nothing else. */
 static void note_end(relay__connection_t *connection, int events) {
   if (has_left(connection))
     relay__connection_cut(connection);
-  else if (!(events & UV_READABLE)) /* its side is closed, which would be an event for ever */
+  else if (events & UV_PRIORITIZED) /* urgent data, which nothing reads */
+    poll_for(connection, 0);
+  else if (!(events & UV_READABLE))
     poll_for(connection, UV_PRIORITIZED);
   else
     poll_for(connection, UV_DISCONNECT);

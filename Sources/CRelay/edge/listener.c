@@ -130,7 +130,12 @@ int relay_hub_listen(relay_hub_t *hub) {
   const int fd = open_listener(hub->address, &hub->edge->port);
   if (fd < 0) return -fd;
   hub->edge->listener_fd = fd;
-  uv_poll_init(&hub->loop, &hub->edge->listener, fd);
+  const int error = uv_poll_init(&hub->loop, &hub->edge->listener, fd);
+  if (error) {
+    close(fd);
+    hub->edge->listener_fd = -1;
+    return -error;
+  }
   hub->edge->listener.data = hub;
   hub->edge->is_listening = true;
   return uv_poll_start(&hub->edge->listener, UV_READABLE, acceptable) ? EIO : 0;

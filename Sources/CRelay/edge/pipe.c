@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* libwebsockets 4.1 closes its event pipe twice: in lws_context_destroy(), and when the loop has closed the
- * handle. What another thread opens in between may get the number, and would be closed. So the number is kept
- * in between: by something of ours, or, for whoever was faster, by a duplicate that takes it again. Between
- * the second close and that it is nobody's for a moment, so a process with several hubs does well to end them
- * while nothing else is opened.
+/* libwebsockets 4.1 closes the descriptor of its event pipe twice: in lws_context_destroy(), and when the loop has
+ * closed the handle. Another thread may open something in between, get the number, and lose it with the second
+ * close. So this file keeps the number in between: it opens something that takes the number. If another thread was
+ * faster, it duplicates that thread's descriptor, and gives the number back after the second close. The number is
+ * free for a moment then, so a process should end its hubs while it opens nothing else.
  */
 #include <fcntl.h>
 #include <unistd.h>

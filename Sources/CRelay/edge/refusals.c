@@ -29,7 +29,7 @@ void relay__log_refusal(relay_hub_t *hub, const relay__connection_t *connection,
   if (!relay__log_takes_refusal(hub)) return;
   char header[MAX_QUOTED + 32] = "", peer[RELAY__ADDRESS_TEXT] = "";
   const char *hint = "";
-  if (connection) relay__address_print(relay__connection_address(connection), peer);
+  if (connection) relay__address_print(connection->address, peer);
   if (connection && refusal.detail == relay__origin_refused) {
     describe(relay__head_field(&connection->head, "origin"), "Origin", header, sizeof header);
     hint = " (--origins, STILLWIRE_ORIGINS)";

@@ -90,7 +90,7 @@ static relay__busy_t join(relay_hub_t *hub, relay_exchange_t *exchange, const ch
 
 /* The first byte of a key keeps users and addresses apart. */
 relay__busy_t relay__share_begin(relay_hub_t *hub, relay_exchange_t *exchange) {
-  const relay__address_t address = relay__address_client(relay__connection_address(exchange->connection));
+  const relay__address_t address = relay__address_client(exchange->connection->address);
   char key[1 + sizeof address.bytes] = "a";
   memcpy(key + 1, address.bytes, sizeof address.bytes);
   return join(hub, exchange, key, sizeof key, USERS_PER_ADDRESS);

@@ -40,7 +40,7 @@ typedef struct place {
 /* The core's calls */
 
 bool relay__link_write(relay__link_t *link, const uint8_t *at, size_t size) {
-  /* The library does not write to bytes that it sends as they are. */
+  /* With LWS_WRITE_HTTP the library does not change the bytes, so the cast is safe. */
   return lws_write(link, (unsigned char *)at, size, LWS_WRITE_HTTP) >= 0;
 }
 
@@ -70,7 +70,6 @@ void relay__link_cut(relay__link_t *link) {
 
 static void open_session(relay_hub_t *hub, struct lws *wsi, place_t *place) {
   adoption_t *adoption = hub->edge->websockets->adoption;
-  if (!adoption) return;
   adoption->is_open = true;
   adoption->arrival.link = wsi;
   relay__note_churn(hub);
@@ -83,6 +82,7 @@ static void open_session(relay_hub_t *hub, struct lws *wsi, place_t *place) {
              peer);
 }
 
+/* An adoption that fails ends before the library has the client of the connection. */
 static void end_connection(relay_hub_t *hub, struct lws *wsi) {
   adoption_t *adoption = hub->edge->websockets->adoption;
   if (adoption && !adoption->is_open) {
@@ -108,6 +108,7 @@ static int callback(struct lws *wsi, enum lws_callback_reasons reason, void *use
       lws_set_opaque_user_data(wsi, hub->edge->websockets->adoption->upgrade->connection_client);
     return 0;
   case LWS_CALLBACK_ESTABLISHED:
+    if (!hub->edge->websockets->adoption) return -1; /* the adoption has given up */
     open_session(hub, wsi, place);
     return 0;
   case LWS_CALLBACK_RECEIVE:
@@ -168,7 +169,11 @@ void relay__websocket_adopt(relay_hub_t *hub, const relay__upgrade_t *upgrade) {
   if (adoption.is_open) return;
   free(adoption.arrival.authorization);
   relay__client_release(hub, upgrade->session_client);
-  if (!wsi && !adoption.has_ended) relay__connection_ended(hub, upgrade->connection_client);
+  if (adoption.has_ended) return;
+  if (wsi)
+    shutdown(upgrade->socket, SHUT_RDWR); /* the library has put the handshake off, and closes now */
+  else
+    relay__connection_ended(hub, upgrade->connection_client);
 }
 
 /* The library's log has no context, so all hubs share its destination. A client can cause some of the lines, so
@@ -248,7 +253,8 @@ void relay__websocket_close(relay_hub_t *hub) {
   relay__websockets_t *websockets = hub->edge->websockets;
   if (!websockets) return;
   relay__pipe_closed(websockets->pipe, hub->edge->kept_pipe);
-  /* The first call closed its handles; on a loop of ours the second, after the loop, frees. */
+  /* On a loop of ours lws_context_destroy() is called twice: the first call closes the handles, and the second one
+   * frees, after the loop has run. */
   if (websockets->context) lws_context_destroy(websockets->context);
   free(websockets);
   hub->edge->websockets = NULL;
