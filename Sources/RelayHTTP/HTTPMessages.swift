@@ -14,6 +14,7 @@ extension HTTPField.Name {
   /// The user of a request in open mode.
   package static let stillwireUser = HTTPField.Name("X-Stillwire-User")!
   static let idempotencyKey = HTTPField.Name("Idempotency-Key")!
+  static let secWebSocketVersion = HTTPField.Name("Sec-WebSocket-Version")!
   static let referrerPolicy = HTTPField.Name("Referrer-Policy")!
 }
 
@@ -31,15 +32,17 @@ extension HTTPRequest {
     return segments
   }
 
-  /// The parameters of the query, decoded as those of a form, in their order. Ignores those that are no UTF-8.
-  var queryItems: [(name: String, value: String)] {
-    query.split(separator: "&").compactMap { parameter in
+  /// The parameters of the query, decoded as those of a form, in their order. Returns `nil` if one of them is no UTF-8.
+  var queryItems: [(name: String, value: String)]? {
+    var items: [(name: String, value: String)] = []
+    for parameter in query.split(separator: "&") {
       let parts = parameter.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
       guard let name = Self.decode(parts[0]), let value = Self.decode(parts.count > 1 ? parts[1] : "") else {
         return nil
       }
-      return (name, value)
+      items.append((name, value))
     }
+    return items
   }
 
   private static func decode(_ text: Substring) -> String? {
@@ -52,6 +55,7 @@ extension HTTPRequest {
   /// The parameters of the query that a command declares. Ignores others.
   package func arguments(_ parameters: [String: Declaration.Parameter]) throws(RequestError) -> [String: JSON] {
     var members: [String: JSON] = [:]
+    guard let queryItems else { throw RequestError(.badRequest, "the query is no UTF-8", at: "/query") }
     for (name, value) in queryItems {
       guard let parameter = parameters[name] else { continue }
       guard members[name] == nil else {
@@ -129,7 +133,11 @@ extension HTTPResponse {
     var headers: HTTPFields = [.contentType: "application/problem+json", .cacheControl: "no-store"]
     if let allowed { headers[.allow] = allowed.joined(separator: ", ") }
     if error.code == .unauthorized { headers[.wwwAuthenticate] = "Bearer" }
-    if error.status == 426 { headers[.upgrade] = "websocket" }
+    if error.status == 426 {
+      headers[.connection] = "Upgrade"
+      headers[.upgrade] = "websocket"
+      headers[.secWebSocketVersion] = "13"
+    }
     if let retryAfter = error.retryAfter { headers[.retryAfter] = String(Int(retryAfter.seconds.rounded(.up))) }
     return HTTPResponse(status: error.status, headers: headers, body: body)
   }

@@ -71,7 +71,8 @@ extension Route.Action {
     }
   }
 
-  /// The errors that the hub answers requests of any path with, before it hands them over.
+  /// The errors that the hub answers requests of any path with, before it hands them over. A handshake of a WebSocket
+  /// at another path than its own is 404.
   private static let hubErrors: Set<RequestError.Kind> = [
     .malformed, .forbidden, .requestTimeout, .tooLarge, .pathTooLong, .rateLimited, .headTooLarge, .notImplemented,
     .unavailable,

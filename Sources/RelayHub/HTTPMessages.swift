@@ -32,7 +32,7 @@ public struct HTTPRequest: Sendable {
     fields.reserveCapacity(http.field_count)
     for field in UnsafeBufferPointer(start: http.fields, count: http.field_count) {
       guard let name = String(field.name).flatMap({ HTTPField.Name($0) }) else { continue }
-      fields.append(HTTPField(name: name, value: String(field.value) ?? String(latin1: field.value)))
+      fields.append(HTTPField(name: name, value: String(field.value) ?? ""))
     }
     self.init(
       exchange: exchange, method: String(http.method) ?? "", path: String(http.path) ?? "",

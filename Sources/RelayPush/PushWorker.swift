@@ -102,13 +102,17 @@ package actor PushWorker {
   }
 
   private var isRetired = false
+  /// True while the store claims jobs, which are under way afterwards.
+  private var isClaiming = false
+
+  private var isIdle: Bool { underWay.isEmpty && !isClaiming }
 
   /// Claims no more jobs, and waits for the pushes under way. The next run sends a push again that is cut off, so that it
   /// may arrive twice.
   /// - Parameter deadline: Bounds the wait.
   package func retire(by deadline: ContinuousClock.Instant) async {
     isRetired = true
-    await ends.wait(until: deadline) { await self.underWay.isEmpty }
+    await ends.wait(until: deadline) { await self.isIdle }
   }
 
   /// Until nothing is due and nothing is under way.
@@ -130,6 +134,11 @@ package actor PushWorker {
 
   private func claimGroup(_ begin: (ClaimedJob) -> Void) async -> Result {
     guard !isRetired else { return .none }
+    isClaiming = true
+    defer {
+      isClaiming = false
+      if isIdle { ends.send() }
+    }
     let (time, underWay) = (now(), underWay)
     let claims: [ClaimedJob]
     let hasPendingUpdates: Bool
@@ -195,7 +204,7 @@ package actor PushWorker {
     case .update(let update): await attempt(update)
     }
     underWay.end(claim.id, in: claim.lane)
-    if underWay.isEmpty { ends.send() }
+    if isIdle { ends.send() }
     // The device's next job can be claimed, and the lane has capacity.
     wake()
   }

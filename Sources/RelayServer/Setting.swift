@@ -43,6 +43,7 @@ package struct Setting: Sendable {
     self.standard = text.isEmpty ? "none" : text
     self.needsRestart = needsRestart
     self.meaning = meaning
+    isSwitch = ServerConfiguration()[keyPath: path] as? Bool == false
     isInFile = true
     if let parse = type.parse {
       setText = { text, configuration throws(StartupError) in configuration[keyPath: path] = try parse(text, key) }
@@ -83,6 +84,7 @@ package struct Setting: Sendable {
     standard = "none"
     needsRestart = true
     self.meaning = meaning
+    isSwitch = false
     isInFile = false
     setText = { _, _ in }
     setList = nil
@@ -105,7 +107,7 @@ package struct Setting: Sendable {
   }
 
   /// True if the option has no value, and sets the key to true.
-  package var isSwitch: Bool { if case .flag = shape.form { standard == "false" } else { false } }
+  package let isSwitch: Bool
 
   /// The text of `--help`.
   package var help: String {

@@ -3,6 +3,8 @@
 
 import pytest
 
+from client import Refused
+
 
 @pytest.fixture
 def pair(connect, names):
@@ -178,3 +180,29 @@ def test_a_room_that_all_have_left_begins_anew_as_one(start, connect):
     relay.start()
     rejoined = connect(relay, "ann").join("tea", history=5)
     assert (rejoined["epoch"], rejoined["seq"]) == (again["epoch"], 1)
+
+
+def test_a_membership_may_end_while_a_join_reads_the_history(start, connect):
+    """One session of a user joins while another one leaves. Each join ends, with the history or with not_joined."""
+    relay = start("--limits-send-rate", 0, "--limits-request-rate", 0)
+    reader, leaver, writer = connect(relay, "alice"), connect(relay, "alice"), connect(relay, "bob")
+
+    def outcome(session, id):
+        try:
+            return session.reply(id)["type"]
+        except Refused as refused:
+            return refused.error["code"]
+
+    writer.join("tea")
+    for number in range(100):
+        writer.send("tea", {"text": "x" * 1500, "number": number})
+    # An edit empties the tail in memory, so that a join reads the store.
+    writer.request("edit", room="tea", seq=100, body="y")
+    for _ in range(40):
+        leaver.join("tea")
+        join = reader.begin("join", room="tea", history=100)
+        leave = leaver.begin("leave", room="tea")
+        assert outcome(reader, join) in ("ok", "not_joined")
+        assert outcome(leaver, leave) in ("ok", "not_joined")
+        reader.forget_events()
+        leaver.forget_events()

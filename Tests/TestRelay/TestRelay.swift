@@ -30,7 +30,7 @@ package struct TestRelay {
       authentication: .open, apiKeys: APIKeys(), identityGrace: .zero, limits: Limits(), policy: DeliveryPolicy(),
       rooms: RoomPatterns(), isMetricsOpen: false)
     change(&settings)
-    let log = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+    let log = Logger(label: "test") { _ in StrictLogHandler() }
     let hub = try Hub(
       HubConfiguration(
         address: "127.0.0.1", port: 0, subprotocol: "stillwire.v1.json", path: "/v1/connect", origins: [],
@@ -95,4 +95,17 @@ package final class NoHTTP: HTTPHandler {
   package func answer(_ request: HTTPRequest, on relay: isolated Relay) async {}
   package func streamClosed(_ exchange: ExchangeHandle) {}
   package func endStreams(on relay: isolated Relay) {}
+}
+
+/// Ends the test if a command answers with an error that it does not declare. Ignores all other lines.
+private struct StrictLogHandler: LogHandler {
+  var metadata: Logger.Metadata = [:]
+  var logLevel = Logger.Level.error
+
+  subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+    get { metadata[key] }
+    set { metadata[key] = newValue }
+  }
+
+  func log(event: LogEvent) { precondition(!"\(event.message)".contains("does not declare"), "\(event.message)") }
 }

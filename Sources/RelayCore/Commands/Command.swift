@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Logging
 package import RelayHub
 import RelayIdentity
 package import RelayJSON
@@ -124,7 +125,7 @@ package struct Declaration: Sendable {
 
   /// True if the declaration names an error of the command.
   func declares(_ error: any Error) -> Bool {
-    // The caller has left, and receives no answer.
+    // The caller has left, or the hub has unloaded what the request names. A session receives no answer then.
     if case HubRefusal.gone = error { return true }
     return RequestError(known: error).map { errors.contains($0.kind) } ?? true
   }
@@ -261,7 +262,10 @@ extension Relay {
     do {
       return try await run(command, request)
     } catch {
-      assert(command.declaration.declares(error), "\(command) does not declare \(requestError(error).kind)")
+      if !command.declaration.declares(error) {
+        // The documents lack this error. The tests fail if a log has this line.
+        diagnostics.log.error("\(command) does not declare \(requestError(error).kind)")
+      }
       throw error
     }
   }

@@ -7,7 +7,10 @@ import RelayStore
 
 /// Joins a room with a session. The user becomes a member.
 struct JoinRoom: Command {
-  package static let declaration = Declaration(frame: "join", room: .any(.join), errors: [.notFound, .tooLarge])
+  package static let declaration = Declaration(
+    frame: "join", room: .any(.join),
+    // The membership may end while the relay reads the history.
+    errors: [.notJoined, .tooLarge])
 
   private let session: SessionCaller
   private let room: RoomID

@@ -46,7 +46,7 @@ public struct HTTPClient: Sendable {
     switch result {
     case .answered(let answer):
       guard let body = answer.body else {
-        throw Failure(description: "the answer did not end in time, or has more than \(Self.maxAnswer) bytes")
+        throw Failure(description: "the answer is incomplete, or has more than \(Self.maxAnswer) bytes")
       }
       return (answer.status, body)
     case .unprocessed(.timeout), .unknown(.timeout): throw Failure(description: "no answer in time")

@@ -161,6 +161,7 @@ class Relay:
         if self._process is not None:
             self._process.kill()
             self._process.wait()
+            assert "does not declare" not in self.log.read_text(errors="replace"), "a command has an undeclared error"
 
     def token(self, user: str, *options: object, has_rooms: bool = True) -> str:
         """A token for `user` as the command line makes it, with all rights but `moderate` in every room, or in none."""
