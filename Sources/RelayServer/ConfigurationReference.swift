@@ -8,7 +8,8 @@ package enum ConfigurationReference {
     # Configuration reference
 
     For operators of a relay. This page lists every configuration key with its type, range, unit, default and meaning.
-    `stillwire reference` prints this page from the declarations in `Sources/RelayServer`.
+    `stillwire reference` prints this page from the declarations in `Sources/RelayServer` and in
+    `Sources/RelayProtocol/Limits.swift`.
 
     The relay takes the value of a key from the first of these sources that has one:
 
@@ -28,7 +29,7 @@ package enum ConfigurationReference {
     - The file contains numbers, `true` and `false` as JSON values, and lists as JSON arrays. Options and variables
       separate the items of a list with spaces.
     - In the file, paths are relative to the file.
-    - An option without a value, such as `--metrics-open`, sets its key to `true`.
+    - An option of type true or false whose default is false takes no value: `--metrics-open` sets its key to `true`.
     - The relay refuses a file with comments, unknown keys or wrong types, and names the position of the error.
     - `stillwire serve --check` prints each setting with its source, or the error.
 
