@@ -45,7 +45,7 @@ enum DocumentSource {
 
   // MARK: Schemas
 
-  /// The beginning of a reference to a schema of `schemas.json`, in all three files.
+  /// The beginning of a reference to a schema of `schemas.json`, in `openapi.json`, `asyncapi.json` and `schemas.json`.
   private static let shared = Array("\"schemas.json#/".utf8)
   /// The beginning of the same reference within a document.
   private static let own = Array("\"#/components/schemas/".utf8)

@@ -11,7 +11,7 @@ public struct HTTPRequest: Sendable {
   public let path: String
   /// Percent-encoded, without the question mark. At most 4,096 bytes.
   public let query: String
-  /// At most 100.
+  /// At most 100. A field whose name HTTPTypes refuses is absent.
   public let fields: HTTPFields
   public let body: [UInt8]
 
@@ -40,7 +40,10 @@ public struct HTTPRequest: Sendable {
   }
 }
 
-/// An answer to an HTTP request. The hub adds Content-Length, Date and Connection.
+/// An answer to an HTTP request.
+///
+/// The hub adds Content-Length, Date and Connection. If the configuration lists origins, it also adds Vary. For a page
+/// of such an origin it adds Access-Control-Allow-Origin and Access-Control-Expose-Headers.
 public struct HTTPResponse: Sendable {
   public var status: Int
   public var headers: HTTPFields

@@ -8,7 +8,7 @@ struct RelayService: Service, CustomStringConvertible {
   let description = "relay"
   let relay: Relay
   let start: Task<Void, any Error>
-  /// For how long `/ready` answers 503 before the relay closes sessions.
+  /// The time for which `/ready` answers 503 before the relay closes sessions.
   let drainDelay: Duration
   let deadline: DrainDeadline
   let log: Logger
@@ -24,11 +24,17 @@ struct RelayService: Service, CustomStringConvertible {
     await Task { await drain(after: delay) }.value
   }
 
-  /// In the order in which others notice: probes, new sessions, sessions, requests under way.
+  /// Ends the service in this order. A deadline bounds the waits of steps 3 and 5.
+  ///
+  /// 1. `/ready` answers 503 for the delay, so that a load balancer sends new clients to other relays.
+  /// 2. The relay refuses new sessions, asks every client to reconnect, and ends the streams.
+  /// 3. It waits until the last session has ended.
+  /// 4. It closes the listener.
+  /// 5. It waits until every HTTP request has its answer.
   private func drain(after delay: Duration) async {
     await relay.retire()
     if delay > .zero {
-      log.notice("draining", metadata: ["delay": "\(delay)"])
+      log.notice("not ready", metadata: ["delay": "\(delay)"])
       try? await Task.sleep(for: delay)
     }
     let deadline = deadline.begin()

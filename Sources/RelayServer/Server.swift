@@ -22,7 +22,7 @@ public final class Server: Sendable {
   private let thread: HubThread
   private let gateways: Gateways
   private let drainDelay: Duration
-  /// As it is in force.
+  /// The configuration after the last reload. A setting that needs a restart has its value from the start.
   private let configuration: Mutex<ServerConfiguration>
   private let log: Logger
   /// The URL of the relay, for browsers on this machine.
@@ -46,7 +46,7 @@ public final class Server: Sendable {
     let thread = HubThread()
     do {
       store = try Store(folder: configuration.dataFolder, synchronous: configuration.synchronous) { completions in
-        // In one hop to where they are waited for.
+        // Runs all completions on the hub's thread with one wake.
         thread.perform { for completion in completions { completion() } }
       }
     } catch {
@@ -96,7 +96,7 @@ public final class Server: Sendable {
     log.info("a client that is gone without a word is shown as online for at most \(ghost) s")
   }
 
-  /// Throws what ``init(_:log:isReady:)`` would of the files that the configuration names, without data or port.
+  /// Checks the files that the configuration names. Opens no database and binds no port. Throws ``StartupError``.
   public static func check(_ configuration: ServerConfiguration) async throws(StartupError) {
     _ = try await checked(configuration, Logger(label: "stillwire.check"))
   }
@@ -109,10 +109,10 @@ public final class Server: Sendable {
     return try await settings(configuration, log)
   }
 
-  /// Goes on with what can change at run time, keys included; says in the log what cannot. Throws ``StartupError``
-  /// when a key cannot be used; nothing has changed then.
+  /// Applies the settings that need no restart, token keys included. Logs the others. Throws ``StartupError`` and
+  /// changes nothing if a setting or one of its files is wrong.
   public func reload(_ configuration: ServerConfiguration) async throws(StartupError) {
-    // Also what waits for a restart: a mistake is found now.
+    // Also checks the settings that need a restart, so that a mistake is found now.
     var settings = try await Self.checked(configuration, log)
     var configuration = configuration
     let before = self.configuration.withLock { $0 }
@@ -160,7 +160,8 @@ public final class Server: Sendable {
     return .tokens(try await identity.verifier(now: Store.timeOfDay, log: log))
   }
 
-  /// Of a name like 127.example.org only its server knows where it leads.
+  /// True for `localhost`, `::1` and 127.0.0.0/8. A host name that begins with `127.` is not an address, so it does
+  /// not count as loopback.
   static func isLoopback(_ address: String) -> Bool {
     if address == "localhost" || address == "::1" { return true }
     let parts = address.split(separator: ".", omittingEmptySubsequences: false)

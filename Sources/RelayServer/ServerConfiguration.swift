@@ -13,15 +13,15 @@ public import RelayStore
 public struct ServerConfiguration: Sendable {
   public var address = "127.0.0.1"
   public var port: UInt16 = 8080
-  /// Where the database lives.
+  /// The folder of the database.
   public var dataFolder = "data"
-  /// Where the page lives; nil: no page.
+  /// The folder of the page. Is `nil` for a relay without a page.
   public var webFolder: String?
   /// The keys and rules for tokens. With nothing set, the relay trusts the user name that a client sends.
   public var identity = IdentitySettings()
   /// Allows open mode on an address that is not loopback.
   public var isOpenToNetwork = false
-  /// Allowed values of `Origin`; empty: the server's own.
+  /// Allowed values of `Origin`. If empty, only the relay's own origin.
   public var origins: [String] = []
   /// Names of the relay that `Host` of a request may have, beside addresses and `localhost`.
   public var hosts: [String] = []
@@ -29,16 +29,17 @@ public struct ServerConfiguration: Sendable {
   public var isMetricsOpen = false
   /// Accepts devices of the platform `simulator`. Is `nil` when it is not set: then open mode alone accepts them.
   public var takesSimulators: Bool?
-  /// For how long `/ready` says no before sessions are refused and closed; nil: 0 on loopback, else 5 s.
+  /// The time for which `/ready` answers 503 before the relay refuses and closes sessions. If `nil`, 0 on loopback and
+  /// 5 s elsewhere.
   public var drainDelay: Duration?
   public var connections = ConnectionLimits()
   /// When a commit counts as done.
   public var synchronous = Synchronous.full
   public var logLevel = Logger.Level.info
   public var limits = Limits()
-  /// What rooms do, by their names.
+  /// The policies of rooms, by patterns of their names.
   var rooms = RoomPatterns()
-  /// The apps that devices may belong to; none: any.
+  /// The apps that devices may belong to. If empty, any app.
   var apps = Apps()
   /// The relay's own texts of pushes, by language.
   var pushTexts = PushTextTable()
@@ -59,7 +60,7 @@ public struct ServerConfiguration: Sendable {
 
   /// Takes from `running` the values that cannot change while a server runs. Returns the keys that would have changed.
   mutating func keep(fixedOf running: ServerConfiguration) -> [String] {
-    var changed = Setting.all.filter { $0.keep(of: running, in: &self) }.map(\.key)
+    var changed = Setting.all.filter { $0.restore(from: running, in: &self) }.map(\.key)
     // Open mode and tokens differ in the addresses and the names that the relay answers.
     if identity.isOpen != running.identity.isOpen {
       identity = running.identity

@@ -11,7 +11,7 @@ import RelayProtocol
 package struct Setting: Sendable {
   /// The name in the configuration file, with dots between the names of objects: `limits.sendRate`.
   let key: String
-  /// The name of the option and of a second environment variable, if it differs from the key.
+  /// The name of the option and of a second environment variable. Is `nil` if the option has the name of the key.
   let alias: String?
   let shape: SettingShape
   /// The default as text.
@@ -19,6 +19,7 @@ package struct Setting: Sendable {
   /// True if a reload does not apply a new value.
   let needsRestart: Bool
   let meaning: String
+  /// True if a configuration file may contain the key. False for the path of that file alone.
   let isInFile: Bool
   /// Is `nil` if only a configuration file can contain a value.
   private let setText: (@Sendable (String, inout ServerConfiguration) throws(StartupError) -> Void)?
@@ -91,7 +92,7 @@ package struct Setting: Sendable {
     copy = { _, _ in false }
   }
 
-  /// The key by which the command line sets the value.
+  /// The name by which the command line sets the value: the alias if there is one, else the key.
   package var name: String { alias ?? key }
 
   /// The environment variables that set the key: `limits.sendRate` is `STILLWIRE_LIMITS_SEND_RATE`.
@@ -117,7 +118,8 @@ package struct Setting: Sendable {
 
   package var valueName: String { shape.valueName }
 
-  /// Sets what one of the sources contains. Throws ``StartupError`` that names the key.
+  /// Sets the value that a source has for the key. Without a value the default stays. Throws ``StartupError`` that
+  /// names the key.
   func apply(
     _ config: ConfigReader, _ file: ConfigurationFile?, to configuration: inout ServerConfiguration
   ) throws(StartupError) {
@@ -136,8 +138,8 @@ package struct Setting: Sendable {
     }
   }
 
-  /// Copies the value of a running server, if a new value needs a restart. Returns false if the values are equal.
-  func keep(of running: ServerConfiguration, in configuration: inout ServerConfiguration) -> Bool {
+  /// Restores the value of a running server, if a new value needs a restart. Returns true if the values differed.
+  func restore(from running: ServerConfiguration, in configuration: inout ServerConfiguration) -> Bool {
     needsRestart && copy(running, &configuration)
   }
 }

@@ -18,7 +18,7 @@ package struct SettingGroup: Sendable {
     }
   }
 
-  /// Every key of the configuration, in the order of the reference page.
+  /// All groups, in the order of the reference page.
   package static let all = [common, identity, network, requests, operation, limits, rooms, apps, apple, webPush]
 }
 

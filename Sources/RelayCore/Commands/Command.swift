@@ -113,7 +113,7 @@ package struct Declaration: Sendable {
     var errors = ownErrors.union([.rateLimited, .unavailable, .internal])
     let path = route?.path ?? ""
     if frame != nil || body != .ignored || !query.isEmpty || path.contains("{") { errors.insert(.badRequest) }
-    // No route admits every caller, or every user's path.
+    // Each route can refuse a caller or another user's path.
     if route != nil || !account.isEmpty || !rights.isEmpty { errors.insert(.forbidden) }
     if case .joined = room {
       errors.insert(.notJoined)
@@ -194,7 +194,7 @@ package struct Request: Sendable {
     let source: String
     switch caller {
     case .backend(let acting): return try fields.required(key, fields.name(key) ?? acting)
-    // A frame may have other members, which count for nothing.
+    // The relay ignores other members of a frame.
     case .session(let session): return session.name
     case .user: source = "token"
     case .reporter: source = "report key"
@@ -230,7 +230,7 @@ package struct Reply {
   package let status: Int
   /// The body, if it was written already. Only for commands without a frame.
   package private(set) var text: [UInt8]?
-  /// The entity tag of the body. Clients keep such a body, and ask whether it has changed.
+  /// The entity tag of the body. Clients cache the body and send the tag in If-None-Match.
   package private(set) var tag: String?
 
   package init(status: Int = 200, _ members: @escaping Members) {
@@ -257,7 +257,8 @@ package struct Reply {
 }
 
 extension Relay {
-  /// Checks that the caller may request a command, parses the request and performs it. The transport has taken the rate.
+  /// Checks that the caller may request a command, parses the request and performs it. The transport has already
+  /// charged the rate limit.
   package func perform(_ command: any Command.Type, _ request: Request) async throws -> Reply {
     do {
       return try await run(command, request)

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package import RelayHub
 
-/// The table of all commands. The dispatch of frames, the routes of HTTP, and the tests of both documents read it.
+/// The table of all commands: all operations except the frames in ``hubFrames``, which the hub in C parses.
+///
+/// The dispatch of frames, the routes of HTTP, and the tests of both documents read it.
 package enum Commands {
   package static let all: [any Command.Type] = [
     // Rooms and members

@@ -6,7 +6,7 @@ package import RelayHub
 package import RelayJSON
 package import RelayProtocol
 
-/// The hub's messages, and not those of HTTPTypes, whose fields they have.
+// Selects RelayHub's types. HTTPTypes has types with the same names.
 package typealias HTTPRequest = RelayHub.HTTPRequest
 package typealias HTTPResponse = RelayHub.HTTPResponse
 
@@ -105,8 +105,8 @@ extension HTTPResponse {
     json(status, JSONWriter.object(members))
   }
 
-  /// What a page of another origin asks for before a request that is more than a link could make (Fetch, "HTTP CORS
-  /// protocol"). Whose pages may read the answer is the hub's to say.
+  /// Answers a CORS preflight (Fetch, "HTTP CORS protocol"), or another OPTIONS. The hub adds
+  /// Access-Control-Allow-Origin.
   package static func options(_ methods: [String]) -> HTTPResponse {
     let allowed = methods.joined(separator: ", ")
     return HTTPResponse(
