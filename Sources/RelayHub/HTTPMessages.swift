@@ -11,7 +11,7 @@ public struct HTTPRequest: Sendable {
   public let path: String
   /// Percent-encoded, without the question mark. At most 4,096 bytes.
   public let query: String
-  /// At most 100. A field whose name HTTPTypes refuses is absent.
+  /// At most 100. A field whose name HTTPTypes refuses is absent. U+FFFD replaces bytes of a value that are no UTF-8.
   public let fields: HTTPFields
   public let body: [UInt8]
 
