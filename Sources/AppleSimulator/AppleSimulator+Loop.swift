@@ -37,13 +37,18 @@ extension AppleSimulator {
     }
 
     func add(_ connection: Connection) {
+      eventLoop.preconditionInEventLoop()
       connections[connection.number] = connection
       counts.connections += 1
     }
 
-    func remove(_ connection: Connection) { connections[connection.number] = nil }
+    func remove(_ connection: Connection) {
+      eventLoop.preconditionInEventLoop()
+      connections[connection.number] = nil
+    }
 
     func refreshSettings() {
+      eventLoop.preconditionInEventLoop()
       let current = service.generation.load(ordering: .acquiring)
       guard current != generation else { return }
       generation = current
@@ -93,6 +98,7 @@ extension AppleSimulator {
     }
 
     func reset() {
+      eventLoop.preconditionInEventLoop()
       counts = Counts()
       records = Ring(capacity: mostArrivals)
     }

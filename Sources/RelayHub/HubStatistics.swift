@@ -14,6 +14,10 @@ public struct HubStatistics: Sendable {
   public let closes: [(code: Int?, count: UInt64)]
   /// The close codes that have a counter.
   public static let countedCloses = array(relay_close_codes, of: UInt16.self).map(Int.init)
+  /// The names of the errors that have a counter.
+  public static let countedErrors = array(relay_error_names, of: UnsafePointer<CChar>?.self).map {
+    $0.map { String(cString: $0) } ?? ""
+  }
   /// The hub's own refusals, by the name of the error.
   public let errors: [String: UInt64]
   /// HTTP answers, by the first digit of the status.
@@ -61,9 +65,7 @@ extension HubStatistics {
     closes = Array(zip(Self.array(relay_close_codes, of: UInt16.self), Self.array(stats.closes, of: UInt64.self)))
       .map { code, count in (code == 0 ? nil : Int(code), count) }
     errors = Dictionary(
-      uniqueKeysWithValues: zip(
-        Self.array(relay_error_names, of: UnsafePointer<CChar>?.self).map { $0.map { String(cString: $0) } ?? "" },
-        Self.array(stats.errors, of: UInt64.self)))
+      uniqueKeysWithValues: zip(Self.countedErrors, Self.array(stats.errors, of: UInt64.self)))
     responses = Self.array(stats.responses, of: UInt64.self).enumerated().dropFirst().map { ($0.offset, $0.element) }
     fanOut = Histogram(
       bounds: Self.array(relay_bucket_bounds, of: UInt32.self).map { Double($0) / 1_000_000 },

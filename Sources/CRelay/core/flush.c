@@ -10,7 +10,7 @@ static void note_blocked(const relay_hub_t *hub, relay_session_t *session) {
 void relay__session_flush(relay_hub_t *hub, relay_session_t *session) {
   session->is_dirty = false;
   if (session->has_overflowed && session->state != RELAY__CLOSING) {
-    relay__session_close(hub, session, 4003, "too slow: the outgoing queue was full", -1);
+    relay__session_close(hub, session, RELAY_CLOSE_TOO_SLOW, "too slow: the outgoing queue was full", -1);
     session->is_dirty = false; /* the close has set it */
   }
   if (session->needs_ping && !session->ping_is_out && session->state == RELAY__OPEN)

@@ -342,7 +342,7 @@ static bool is_within_rate(request_t *request, relay_rate_t kind, bool marks) {
   }
   excess->last = hub->clock;
   if (++excess->count >= 1000 || hub->clock - excess->since > 10000)
-    relay__session_close(hub, session, 4006, "over the rate for too long", -1);
+    relay__session_close(hub, session, RELAY_CLOSE_OVER_RATE, "over the rate for too long", -1);
   return false;
 }
 
@@ -372,7 +372,7 @@ static void refuse_broken(request_t *request, relay_json_status_t status, size_t
   }
   refuse(request, "bad_request", message);
   if (is_first || status == RELAY_JSON_NOT_OBJECT || status == RELAY_JSON_SYNTAX)
-    relay__session_close(request->hub, request->session, 4500, message, -1);
+    relay__session_close(request->hub, request->session, RELAY_CLOSE_BAD_REQUEST, message, -1);
 }
 
 /* Returns the type that the hub hands over, or NULL. The hub refuses any other type before it copies the
@@ -424,12 +424,12 @@ bool relay__request(relay_hub_t *hub, relay_session_t *session, const char *fram
                                  : NULL;
   if (session->state == RELAY__NEW && (wrong || !is_hello)) {
     refuse(&request, "bad_request", wrong ? wrong : "the first request must be hello");
-    relay__session_close(hub, session, 4500, "bad request: hello must come first", -1);
+    relay__session_close(hub, session, RELAY_CLOSE_BAD_REQUEST, "bad request: hello must come first", -1);
     return true;
   }
   if (session->state == RELAY__NEW && request.json.count > RELAY__HELLO_VALUES) {
     refuse(&request, "too_large", "hello has more than 256 values");
-    relay__session_close(hub, session, 4505, "hello has more than 256 values", -1);
+    relay__session_close(hub, session, RELAY_CLOSE_TOO_LARGE, "hello has more than 256 values", -1);
     return true;
   }
   if (session->state == RELAY__NEW) {

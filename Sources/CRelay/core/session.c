@@ -76,7 +76,7 @@ void relay__session_close(relay_hub_t *hub, relay_session_t *session, uint16_t c
   relay__put_integer(text, code);
   relay__puts(text, ",\"reason\":");
   relay__put_quoted(text, reason, strlen(reason));
-  relay__puts(text, code < 4500 ? ",\"reconnect\":true" : ",\"reconnect\":false");
+  relay__puts(text, code < RELAY_CLOSE_FOR_GOOD ? ",\"reconnect\":true" : ",\"reconnect\":false");
   if (retry_after >= 0) {
     relay__puts(text, ",\"retryAfter\":");
     relay__put_decimal(text, retry_after);
@@ -99,7 +99,7 @@ static bool peer_closed(relay_hub_t *hub, relay_session_t *session, const uint8_
   const bool is_clean = size >= 2 && at[0] == (1000 >> 8) && at[1] == (1000 & 0xff);
   session->state = RELAY__CLOSING;
   const uint16_t code = size >= 2 ? (uint16_t)(at[0] << 8 | at[1]) : 0;
-  relay__count_close(hub, code < 4000 ? code : 0);
+  relay__count_close(hub, code < RELAY_CLOSE_SHUTDOWN ? code : 0);
   log_end(hub, session, "closed by the client", code, "");
   end(hub, session, is_clean);
   relay__outbox_drop(hub, &session->outbox, false);
@@ -171,7 +171,7 @@ static void set_timer(relay_hub_t *hub, relay_session_t *session, int64_t due) {
 void relay__session_timer(relay_hub_t *hub, relay_session_t *session) {
   switch ((relay__state_t)session->state) {
   case RELAY__NEW:
-    relay__session_close(hub, session, 4502, "no hello in time", -1);
+    relay__session_close(hub, session, RELAY_CLOSE_NO_HELLO, "no hello in time", -1);
     return;
   case RELAY__HELLO: /* it waits for us: its silence says nothing */
     session->heard = hub->clock;
@@ -181,7 +181,7 @@ void relay__session_timer(relay_hub_t *hub, relay_session_t *session) {
     return;
   case RELAY__OPEN:
     if (session->expires && hub->now >= (int64_t)session->expires * 1000) {
-      relay__session_close(hub, session, 4002, "the token has expired", -1);
+      relay__session_close(hub, session, RELAY_CLOSE_TOKEN_EXPIRED, "the token has expired", -1);
       return;
     }
     if (session->is_paused) { /* its frames are not read: what it takes is the only sign of life */
@@ -189,14 +189,14 @@ void relay__session_timer(relay_hub_t *hub, relay_session_t *session) {
       if (!session->is_blocked) session->heard = hub->clock;
       const int64_t due = session->heard + hub->limits.heartbeat, last = due + hub->limits.pong_timeout;
       if (hub->clock >= last)
-        relay__session_close(hub, session, 4004, "takes no replies", -1);
+        relay__session_close(hub, session, RELAY_CLOSE_NO_PONG, "takes no replies", -1);
       else
         set_timer(hub, session, hub->clock < due ? due : last);
       return;
     }
     if (session->ping_is_out && hub->clock >= session->ping_at + hub->limits.pong_timeout) {
       if (session->heard < session->ping_at) {
-        relay__session_close(hub, session, 4004, "no pong in time", -1);
+        relay__session_close(hub, session, RELAY_CLOSE_NO_PONG, "no pong in time", -1);
         return;
       }
       session->ping_is_out = false; /* it lives, and answers no pings */
@@ -315,7 +315,7 @@ static void received(relay_hub_t *hub, relay_session_t *session, const void *at,
   if (session->read_bytes > RELAY__READ / 2) hub->has_more = true;
   if (is_binary) {
     relay__refuse(hub, session, NULL, "bad_request", "binary frames are not understood", -1);
-    relay__session_close(hub, session, 4500, "bad request: binary frame", -1);
+    relay__session_close(hub, session, RELAY_CLOSE_BAD_REQUEST, "bad request: binary frame", -1);
     return;
   }
   const size_t gathered = session->gathered ? session->gathered->size : 0;
@@ -323,7 +323,7 @@ static void received(relay_hub_t *hub, relay_session_t *session, const void *at,
   if (gathered + size > (is_hello ? RELAY__HELLO_SIZE : hub->limits.frame)) {
     relay__refuse(hub, session, NULL, "too_large",
                   is_hello ? "hello is over 16384 bytes" : "the message is over the limit `frame`", -1);
-    relay__session_close(hub, session, 4505, "message over the limit", -1);
+    relay__session_close(hub, session, RELAY_CLOSE_TOO_LARGE, "message over the limit", -1);
     return;
   }
   if (is_first && is_final) {

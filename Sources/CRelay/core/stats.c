@@ -5,12 +5,10 @@
 const uint32_t relay_bucket_bounds[RELAY_BUCKETS] = {10,   25,    50,    100,   250,    500,    1000,   2500,
                                                      5000, 10000, 25000, 50000, 100000, 250000, 1000000};
 
-const uint16_t relay_close_codes[RELAY_CLOSES] = {0,    1000, 1001, 1006, 4000, 4001, 4002, 4003, 4004, 4005,
-                                                  4006, 4007, 4500, 4501, 4502, 4503, 4504, 4505, 4506};
-
-const char *const relay_error_names[RELAY_ERRORS] = {
-    "bad_request", "unauthorized", "forbidden",    "not_joined",  "not_found", "unsupported",
-    "conflict",    "too_large",    "rate_limited", "unavailable", "internal"};
+#define NUMBER_OF(name, number) number,
+#define TEXT_OF(name, text) text,
+const uint16_t relay_close_codes[RELAY_CLOSES] = {0, 1000, 1001, 1006, RELAY_CLOSE_CODES(NUMBER_OF)};
+const char *const relay_error_names[RELAY_ERRORS] = {RELAY_ERROR_CODES(TEXT_OF)};
 
 void relay__count_close(relay_hub_t *hub, uint16_t code) {
   int at = 0;

@@ -11,7 +11,7 @@
  *           end of the loop's iteration.
  * TIME      Milliseconds. `now` is since 1970, delays are relative.
  *
- * If it is not in this file, in relay_json.h or in relay_stats.h, it is not published.
+ * If it is not in this file, in relay_codes.h, in relay_json.h or in relay_stats.h, it is not published.
  */
 #ifndef RELAY_H
 #define RELAY_H
@@ -20,6 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "relay_codes.h"
 #include "relay_json.h"
 #include "relay_stats.h"
 

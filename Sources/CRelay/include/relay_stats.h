@@ -6,7 +6,15 @@
 
 #include <stdint.h>
 
-enum { RELAY_BUCKETS = 15, RELAY_CLOSES = 19, RELAY_ERRORS = 11 };
+#include "relay_codes.h"
+
+#define RELAY_COUNT(name, code) +1
+enum {
+  RELAY_BUCKETS = 15,
+  RELAY_CLOSES = 4 RELAY_CLOSE_CODES(RELAY_COUNT),
+  RELAY_ERRORS = 0 RELAY_ERROR_CODES(RELAY_COUNT),
+};
+#undef RELAY_COUNT
 
 /* Upper bounds, in microseconds. */
 extern const uint32_t relay_bucket_bounds[RELAY_BUCKETS];

@@ -82,6 +82,7 @@ final class AppleConnectionPool: @unchecked Sendable {
   // MARK: Requests
 
   private func enqueue(_ request: AppleRequest, _ promise: EventLoopPromise<AppleFate>) -> Int {
+    loop.preconditionInEventLoop()
     nextNumber += 1
     let id = nextNumber
     let exchange = AppleExchange(id: id, request: request, promise: promise)
@@ -98,6 +99,7 @@ final class AppleConnectionPool: @unchecked Sendable {
   }
 
   private func giveUp(_ id: Int, _ reason: GatewayReason) {
+    loop.preconditionInEventLoop()
     guard let exchange = exchanges[id] else { return }
     if let place = exchange.place, let left = exchange.left {
       exchange.end(.unknown(reason))
@@ -192,6 +194,7 @@ final class AppleConnectionPool: @unchecked Sendable {
   }
 
   private func adopt(_ channel: any Channel) {
+    loop.preconditionInEventLoop()
     guard channel.isActive, let connection = try? channel.pipeline.syncOperations.handler(type: AppleConnection.self)
     else { return couldNotConnect() }
     guard !isClosed else { return connection.close() }
@@ -206,12 +209,14 @@ final class AppleConnectionPool: @unchecked Sendable {
 
   /// A connection may have room, or none any more.
   func roomChanged() {
+    loop.preconditionInEventLoop()
     if connections.values.contains(where: { $0.state.phase == .open }) { pause.succeeded() }
     pump()
   }
 
   /// - Parameter words: JSON with a reason, or nothing.
   func wasToldToGo(_ words: [UInt8]) {
+    loop.preconditionInEventLoop()
     let reason = AppleAnswer(status: 0, body: words, retryAfter: nil, date: nil, now: settings.clock.wall()).reason
     log.info(
       "Apple's service closes a connection",
@@ -219,11 +224,13 @@ final class AppleConnectionPool: @unchecked Sendable {
   }
 
   func hasFailed(_ error: any Error) {
+    loop.preconditionInEventLoop()
     log.warning(
       "a connection to Apple's service failed", metadata: ["host": "\(settings.host)", "error": "\(error)"])
   }
 
   func hasClosed(_ number: Int) {
+    loop.preconditionInEventLoop()
     // Of an address that was slower than another one nobody knows.
     guard let connection = connections.removeValue(forKey: number) else { return }
     if connection.wasProven { pump() } else { couldNotConnect() }

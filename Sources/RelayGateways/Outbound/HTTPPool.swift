@@ -97,6 +97,7 @@ final class HTTPPool: @unchecked Sendable {
   // MARK: Requests
 
   private func enqueue(_ request: OutboundRequest, _ promise: EventLoopPromise<HTTPResult>) -> Int {
+    loop.preconditionInEventLoop()
     nextNumber += 1
     let id = nextNumber
     let exchange = HTTPExchange(id: id, request: request, promise: promise)
@@ -114,6 +115,7 @@ final class HTTPPool: @unchecked Sendable {
   }
 
   private func giveUp(_ id: Int, _ reason: GatewayReason) {
+    loop.preconditionInEventLoop()
     guard let exchange = exchanges[id] else { return }
     if let connection = exchange.connection {
       connection.giveUp(reason)
@@ -190,6 +192,7 @@ final class HTTPPool: @unchecked Sendable {
   }
 
   private func adopt(_ channel: any Channel, at destination: HTTPDestination) {
+    loop.preconditionInEventLoop()
     guard channel.isActive, let connection = try? channel.pipeline.syncOperations.handler(type: HTTPConnection.self)
     else { return couldNotConnect(to: destination, .connectFailed) }
     lanes[destination]?.connections[connection.number] = connection
@@ -205,6 +208,7 @@ final class HTTPPool: @unchecked Sendable {
 
   /// A connection may have room.
   func roomChanged(at destination: HTTPDestination) {
+    loop.preconditionInEventLoop()
     pump(destination)
     for connection in lanes[destination]?.connections.values.filter(\.isIdle) ?? [] {
       guard !isClosed else {
@@ -222,6 +226,7 @@ final class HTTPPool: @unchecked Sendable {
   func hasFailed(_ error: any Error, at destination: HTTPDestination) { reportFailure(destination, error) }
 
   func hasClosed(_ connection: HTTPConnection) {
+    loop.preconditionInEventLoop()
     let destination = connection.destination
     // Of an address that was slower than another one nobody knows.
     guard lanes[destination]?.connections.removeValue(forKey: connection.number) != nil else { return }
