@@ -112,7 +112,7 @@ $(VENV)/site: site/requirements.txt
 	$(PYTHON) -m pip install --quiet --disable-pip-version-check -r site/requirements.txt
 	touch $@
 
-C_SOURCES = Sources/CRelay/*.c Sources/CRelay/*.h Sources/CRelay/*.cpp Sources/CRelay/include/*.h \
+C_SOURCES = Sources/CRelay/*.c Sources/CRelay/*.h Sources/CRelay/*.cpp Sources/CRelay/*/*.c Sources/CRelay/*/*.h \
   Sources/CLoad/*.c Sources/CLoad/*.h Sources/CLoad/include/*.h \
   Tests/CRelayTests/*.c Tests/CRelayTests/*.h Tests/CLoadTests/*.c Tests/Fuzz/*.c Tests/Fuzz/*.h
 

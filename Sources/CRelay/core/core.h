@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* core.h -- rooms, users and sessions, and the hub that has them. No sockets: those are in edge/, behind link.h.
- * Everything belongs to the hub's thread. */
+/* core.h -- rooms, users and sessions, and the hub that has them. No sockets: those are in edge/, behind
+ * link.h. Everything belongs to the hub's thread. */
 #ifndef RELAY_CORE_H
 #define RELAY_CORE_H
 
@@ -105,7 +105,8 @@ int64_t relay__session_take_token(relay_hub_t *hub, relay_session_t *session, re
 int64_t relay__room_take_token(relay_hub_t *hub, relay_room_t *room, relay_rate_t kind);
 /* Takes the tokens of a message that may push: one, and one more for each 100 members to push to. The room
  * pays all of them, and the sender (NULL: an API key) all but the first. */
-int64_t relay__room_take_send(relay_hub_t *hub, relay_room_t *room, relay_user_t *sender, uint32_t recipients);
+int64_t relay__room_take_send(relay_hub_t *hub, relay_room_t *room, relay_user_t *sender,
+                              uint32_t recipients);
 /* When all of the user's buckets are full again, on the loop's clock. */
 int64_t relay__user_rates_full_at(const relay_user_t *user);
 
@@ -551,12 +552,12 @@ struct relay_hub {
   uv_prepare_t prepare;
   uv_async_t wake;
   uv_timer_t timer;
-  uv_idle_t again;  /* while it runs, the loop polls without waiting */
-  uv_timer_t look;  /* wakes the loop, which then notices that the wall clock was set */
+  uv_idle_t again; /* while it runs, the loop polls without waiting */
+  uv_timer_t look; /* wakes the loop, which then notices that the wall clock was set */
   relay__edge_t *edge;
   bool stops, is_over;
-  bool is_running;  /* in relay_hub_run(), */
-  pthread_t thread; /* on this thread */
+  bool is_running;   /* in relay_hub_run(), */
+  pthread_t thread;  /* on this thread */
   bool is_simulated; /* see relay_hub_set_clock() */
   relay_json_parser_t *parser;
   relay__slots_t sessions, rooms, users;
@@ -576,7 +577,7 @@ struct relay_hub {
   void **owned, **spare_owned;
   uint32_t event_count, event_capacity, owned_capacity, spare_event_capacity, spare_owned_capacity;
   relay__text_t text;
-  uint8_t *join; /* the frames of one write, one behind another */
+  uint8_t *join;                  /* the frames of one write, one behind another */
   int64_t now, clock;             /* wall clock and the loop's clock of this iteration */
   int64_t started, started_clock; /* the same, of the start */
   int64_t offset;                 /* how far the wall clock was ahead of the loop's when it was set last */
@@ -611,7 +612,8 @@ enum {
 /* Ends a debug build that calls a running hub on a thread other than the hub's. */
 static inline void relay__expect_thread(const relay_hub_t *hub) {
 #ifdef DEBUG
-  if (hub->is_running && !pthread_equal(hub->thread, pthread_self())) relay__abort("a hub is called on another thread");
+  if (hub->is_running && !pthread_equal(hub->thread, pthread_self()))
+    relay__abort("a hub is called on another thread");
 #else
   (void)hub;
 #endif

@@ -30,8 +30,8 @@ void relay__session_flush(relay_hub_t *hub, relay_session_t *session) {
   }
 }
 
-/* Writes batched events at most every RELAY__BATCH_MS. Any other frame of a session is written with its batched
- * events before it, in their order. */
+/* Writes batched events at most every RELAY__BATCH_MS. Any other frame of a session is written with its
+ * batched events before it, in their order. */
 void relay__sessions_flush_batched(relay_hub_t *hub) {
   if (!hub->batched_count) return;
   if (hub->clock < hub->batch_due) {

@@ -92,7 +92,8 @@ int64_t relay__room_take_token(relay_hub_t *hub, relay_room_t *room, relay_rate_
   return take(&room->bucket, times(rate, PER_ROOM), hub->clock, 1);
 }
 
-int64_t relay__room_take_send(relay_hub_t *hub, relay_room_t *room, relay_user_t *sender, uint32_t recipients) {
+int64_t relay__room_take_send(relay_hub_t *hub, relay_room_t *room, relay_user_t *sender,
+                              uint32_t recipients) {
   const relay__rate_t rate = times(rate_of(&hub->limits, RELAY_RATE_SEND), PER_ROOM);
   if (rate.tokens <= 0) return 0;
   const uint32_t extra = recipients / RECIPIENTS_PER_TOKEN;
@@ -131,4 +132,3 @@ int64_t relay_room_take_token(relay_hub_t *hub, relay_id_t id, relay_rate_t kind
   relay_room_t *room = relay__room_find(hub, id);
   return room ? relay__room_take_token(hub, room, kind) : 0;
 }
-

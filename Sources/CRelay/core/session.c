@@ -304,8 +304,8 @@ static void gather(relay_session_t *session, const void *at, size_t size) {
   gathered->size = before + (uint32_t)size;
 }
 
-static void received(relay_hub_t *hub, relay_session_t *session, const void *at, size_t size,
-                             bool is_first, bool is_final, bool is_binary) {
+static void received(relay_hub_t *hub, relay_session_t *session, const void *at, size_t size, bool is_first,
+                     bool is_final, bool is_binary) {
   if (session->state == RELAY__CLOSING) return;
   session->heard = hub->clock;
   /* The library reads a little at a time: a read that was nearly full has more behind it. */

@@ -43,12 +43,14 @@ relay__refusal_t relay__admission_check(const relay__connection_t *connection) {
   const relay_hub_t *hub = connection->hub;
   const relay_bytes_t host = connection->head.host;
   if (!answers_host(hub, host))
-    return forbidden(hub->config.host_rule == RELAY_HOSTS_LOOPBACK
-                         ? "the relay answers only a Host that is loopback or listed in the setting hosts"
-                         : "the relay answers only a Host that is an address, localhost or listed in the setting hosts");
+    return forbidden(
+        hub->config.host_rule == RELAY_HOSTS_LOOPBACK
+            ? "the relay answers only a Host that is loopback or listed in the setting hosts"
+            : "the relay answers only a Host that is an address, localhost or listed in the setting hosts");
   const relay_bytes_t origin = relay__head_field(&connection->head, "origin");
   if (!origin.count) return none;
-  if (*hub->origins) return is_listed(hub->origins, origin.at, origin.count) ? none : forbidden(relay__origin_refused);
+  if (*hub->origins)
+    return is_listed(hub->origins, origin.at, origin.count) ? none : forbidden(relay__origin_refused);
   /* The Host of a target that is a whole URL ends where its path begins. */
   char own[512];
   if (!host.at || host.count >= sizeof own) return forbidden(relay__origin_refused);
@@ -62,9 +64,9 @@ static bool is_session_path(const relay__connection_t *connection) {
   return path.count == strlen(connection->hub->path) && !memcmp(path.at, connection->hub->path, path.count);
 }
 
-/* A browser shows a page neither the status of a failed handshake nor an answer without permission. The page's
- * client then reads from a GET of the session path that the Origin is refused. That answer contains nothing
- * else. */
+/* A browser shows a page neither the status of a failed handshake nor an answer without permission. The
+ * page's client then reads from a GET of the session path that the Origin is refused. That answer contains
+ * nothing else. */
 char *relay__reading_origin(const relay__connection_t *connection, relay__refusal_t refused) {
   if (refused.status) {
     const bool is_session_get = relay__head_is(&connection->head, "GET") && is_session_path(connection);
@@ -87,7 +89,8 @@ relay__refusal_t relay__handshake_check(const relay__connection_t *connection) {
   const relay__head_t *head = &connection->head;
   if (!relay__head_is(head, "GET") || !is_session_path(connection))
     return (relay__refusal_t){404, "not_found", "sessions connect elsewhere"};
-  if (head->is_chunked || head->length) return (relay__refusal_t){400, "bad_request", "a handshake has no body"};
+  if (head->is_chunked || head->length)
+    return (relay__refusal_t){400, "bad_request", "a handshake has no body"};
   const relay_bytes_t version = relay__head_field(head, "sec-websocket-version");
   if (!version.at || strcmp(version.at, "13"))
     return (relay__refusal_t){426, "unsupported", "Sec-WebSocket-Version must be 13"};

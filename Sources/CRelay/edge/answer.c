@@ -97,7 +97,8 @@ void relay__put_sharing(relay__text_t *out, const relay_hub_t *hub, const char *
 
 void relay__put_answer(relay__text_t *out, const relay__answer_t *answer) {
   const bool has_body = answer->status != 204 && answer->status != 304;
-  const bool has_length = has_body && (answer->body.count || !answer->is_head); /* that of a stream is not known */
+  const bool has_length =
+      has_body && (answer->body.count || !answer->is_head); /* that of a stream is not known */
   relay__puts(out, answer->headers);
   if (answer->closes)
     relay__puts(out, "Connection: close\r\n");

@@ -16,7 +16,7 @@ typedef enum relay__chunks_result {
 
 typedef struct relay__chunks {
   enum {
-    RELAY__CHUNK_SIZE, /* zero, as memory that is cleared */
+    RELAY__CHUNK_SIZE,  /* zero, as memory that is cleared */
     RELAY__CHUNK_SPACE, /* before an extension */
     RELAY__CHUNK_EXTENSION,
     RELAY__CHUNK_SIZE_END,
@@ -33,8 +33,8 @@ typedef struct relay__chunks {
   uint32_t extra;
 } relay__chunks_t;
 
-/* Appends data to `body`, which may have at most `max` bytes. `*used` bytes belong to the body; those behind a
- * whole body stay the caller's. */
+/* Appends data to `body`, which may have at most `max` bytes. `*used` bytes belong to the body; those behind
+ * a whole body stay the caller's. */
 relay__chunks_result_t relay__chunks_read(relay__chunks_t *chunks, const char *at, size_t size, size_t *used,
                                           relay__text_t *body, size_t max);
 

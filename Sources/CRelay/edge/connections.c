@@ -66,7 +66,8 @@ bool relay__connections_trust(const relay__connections_t *connections, const rel
 relay__client_t *relay__client_retain(relay_hub_t *hub, relay__address_t address) {
   relay__connections_t *connections = &hub->edge->connections;
   const relay__address_t key = relay__address_client(address);
-  relay__client_t *client = relay__names_find(&connections->clients, (const char *)key.bytes, sizeof key.bytes);
+  relay__client_t *client =
+      relay__names_find(&connections->clients, (const char *)key.bytes, sizeof key.bytes);
   if (client && client->count >= hub->limits.connections_per_address) {
     hub->stats.refused_address++;
     return NULL;

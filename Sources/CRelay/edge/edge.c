@@ -43,7 +43,8 @@ void relay__edge_free(relay_hub_t *hub) {
 }
 
 void relay__edge_timer(relay__timer_t *timer) {
-  relay__connection_timer((relay__connection_t *)(void *)((char *)timer - offsetof(relay__connection_t, timer)));
+  relay__connection_timer(
+      (relay__connection_t *)(void *)((char *)timer - offsetof(relay__connection_t, timer)));
 }
 
 const relay_http_t *relay__edge_request(const relay_hub_t *hub, relay_id_t id) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* edge.h -- the sockets: who may connect, HTTP, and the way of a connection to a session. Everything belongs to
- * the hub's thread.
+/* edge.h -- the sockets: who may connect, HTTP, and the way of a connection to a session. Everything belongs
+ * to the hub's thread.
  *
  *   edge.c         makes and ends the edge
  *   listener.c     accepts sockets, and turns connections away
@@ -42,8 +42,8 @@ struct relay__edge {
   const relay__link_calls_t *calls;
   uv_poll_t listener;
   uv_timer_t accept_again;
-  uv_timer_t quiet; /* due when no connection has come or gone for a while */
-  uint32_t churn;   /* connections that came or went since the last malloc_trim() */
+  uv_timer_t quiet;          /* due when no connection has come or gone for a while */
+  uint32_t churn;            /* connections that came or went since the last malloc_trim() */
   int listener_fd, spare_fd; /* -1: there is none */
   uint16_t port;
   bool is_listening;
@@ -100,7 +100,7 @@ typedef enum relay__connection_state {
   RELAY__READS_HEAD,
   RELAY__READS_BODY,
   RELAY__UPGRADES, /* the handshake is whole and allowed */
-  RELAY__WAITS, /* for the answer, or until the socket takes it */
+  RELAY__WAITS,    /* for the answer, or until the socket takes it */
   RELAY__STREAMS,
   RELAY__LINGERS, /* the answer is out: reads what the client still sends, so that the answer is not lost */
   RELAY__CLOSED,
@@ -117,8 +117,8 @@ struct relay__connection {
   bool is_forwarded;     /* which names the address of the client */
   relay__address_t peer;
   relay__address_t address; /* of the client: `peer`, or the one that the proxy names */
-  relay__client_t *client; /* the connection counts for it; NULL: it is not counted */
-  relay__head_t head;      /* of the request that comes, or that is being answered */
+  relay__client_t *client;  /* the connection counts for it; NULL: it is not counted */
+  relay__head_t head;       /* of the request that comes, or that is being answered */
   relay__chunks_t chunks;
   relay__text_t rest; /* bytes behind that request */
   size_t rest_used;   /* how many of these are parsed */
@@ -127,8 +127,8 @@ struct relay__connection {
 };
 
 /* Begins HTTP on a socket. The connection counts for `client`, or NULL. */
-void relay__connection_begin(relay_hub_t *hub, int socket, const relay__address_t *peer, relay__client_t *client,
-                             bool is_proxied);
+void relay__connection_begin(relay_hub_t *hub, int socket, const relay__address_t *peer,
+                             relay__client_t *client, bool is_proxied);
 void relay__connection_timer(relay__connection_t *connection);
 /* Writes what the exchange has, as far as the socket takes it. */
 void relay__connection_write(relay__connection_t *connection);
@@ -197,8 +197,8 @@ extern const char relay__origin_refused[];
 relay__refusal_t relay__admission_check(const relay__connection_t *connection);
 /* The refusal of a WebSocket handshake (RFC 6455, section 4.2); status 0: there is none. */
 relay__refusal_t relay__handshake_check(const relay__connection_t *connection);
-/* The origin of the pages that may read the answer, to be freed; NULL: there are none. `refused` is the result of
- * relay__admission_check(). */
+/* The origin of the pages that may read the answer, to be freed; NULL: there are none. `refused` is the
+ * result of relay__admission_check(). */
 char *relay__reading_origin(const relay__connection_t *connection, relay__refusal_t refused);
 
 /* shares.c */
@@ -237,8 +237,8 @@ typedef struct relay__upgrade {
   relay__client_t *connection_client, *session_client; /* NULL: not counted */
 } relay__upgrade_t;
 
-/* Makes a session of a socket. libwebsockets reads a head that is written here, which has nothing of the client's
- * but the key. */
+/* Makes a session of a socket. libwebsockets reads a head that is written here, which has nothing of the
+ * client's but the key. */
 void relay__websocket_adopt(relay_hub_t *hub, const relay__upgrade_t *upgrade);
 /* Returns false if libwebsockets cannot start. */
 bool relay__websocket_open(relay_hub_t *hub);
@@ -251,8 +251,8 @@ void relay__websocket_close(relay_hub_t *hub);
 
 /* The descriptor of libwebsockets' event pipe, on a loop that polls nothing else yet; -1: there is none. */
 int relay__pipe_find(uv_loop_t *loop);
-/* Keeps the number between the two closes. Returns the argument of relay__pipe_closed(), which is to be called
- * after the second. */
+/* Keeps the number between the two closes. Returns the argument of relay__pipe_closed(), which is to be
+ * called after the second. */
 int relay__pipe_keep(int pipe);
 void relay__pipe_closed(int pipe, int kept);
 

@@ -43,7 +43,8 @@ static const char *refusal_headers(const relay_hub_t *hub, int status, char *at,
   if (status == 429) more = "Retry-After: 1\r\n";
   if (status == 426) /* RFC 9110, section 7.8, and RFC 6455, section 4.4 */
     more = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n";
-  if (status == 503) snprintf(retry, sizeof retry, "Retry-After: %d\r\n", 1 + (int)relay__drain_retry_after(hub));
+  if (status == 503)
+    snprintf(retry, sizeof retry, "Retry-After: %d\r\n", 1 + (int)relay__drain_retry_after(hub));
   snprintf(at, room, "%s%s%s", problem_headers, more, retry);
   return at;
 }
@@ -60,9 +61,10 @@ void relay__exchange_refuse(relay_exchange_t *exchange, relay__refusal_t refusal
 static void refuse_busy(relay_exchange_t *exchange, relay__busy_t busy) {
   const bool is_user = busy == RELAY__BUSY_USER;
   relay__exchange_refuse(
-      exchange, (relay__refusal_t){relay__busy_status(busy), is_user ? "rate_limited" : "unavailable",
-                                   is_user ? "too many requests under way or answers unread, of this user or address"
-                                           : "too many answers are unread"});
+      exchange,
+      (relay__refusal_t){relay__busy_status(busy), is_user ? "rate_limited" : "unavailable",
+                         is_user ? "too many requests under way or answers unread, of this user or address"
+                                 : "too many answers are unread"});
 }
 
 static relay__refusal_t check(relay_exchange_t *exchange, relay__refusal_t admission) {
@@ -186,8 +188,8 @@ void relay_http_stream(relay_hub_t *hub, relay_id_t id, const char *headers) {
   if (!exchange || exchange->is_answered) return;
   if (relay__connection_is_followed(exchange->connection)) {
     exchange->closes = true;
-    relay__exchange_refuse(exchange,
-                           (relay__refusal_t){400, "bad_request", "nothing can follow the request of a stream"});
+    relay__exchange_refuse(
+        exchange, (relay__refusal_t){400, "bad_request", "nothing can follow the request of a stream"});
     return;
   }
   exchange->is_answered = exchange->is_stream = true;

@@ -136,8 +136,8 @@ static void end_value(relay__head_t *head) {
   relay__put(&head->text, "", 1);
 }
 
-/* Until the head is whole, `at` of a field is an offset into `text`, because `text` may move. finish() turns it
- * into a pointer. */
+/* Until the head is whole, `at` of a field is an offset into `text`, because `text` may move. finish() turns
+ * it into a pointer. */
 static int on_name(http_parser *parser, const char *at, size_t size) {
   relay__head_t *head = head_of(parser);
   if (head->part != RELAY__IN_NAME) {
@@ -147,7 +147,8 @@ static int on_name(http_parser *parser, const char *at, size_t size) {
       refuse(head, 431, "too_large", "the request has more than 100 headers");
       return 1;
     }
-    head->fields = relay__grow(head->fields, head->field_count, &head->field_capacity, sizeof *head->fields, 16);
+    head->fields =
+        relay__grow(head->fields, head->field_count, &head->field_capacity, sizeof *head->fields, 16);
     head->fields[head->field_count++] = (relay_field_t){{(void *)head->text.size, 0}, {0}};
     head->part = RELAY__IN_NAME;
   }
@@ -173,8 +174,10 @@ static int on_whole(http_parser *parser) {
   return 0;
 }
 
-static const http_parser_settings settings = {
-    .on_url = on_target, .on_header_field = on_name, .on_header_value = on_value, .on_headers_complete = on_whole};
+static const http_parser_settings settings = {.on_url = on_target,
+                                              .on_header_field = on_name,
+                                              .on_header_value = on_value,
+                                              .on_headers_complete = on_whole};
 
 /* Checks of a whole head */
 
@@ -215,7 +218,8 @@ static bool lists(const char *list, const char *token, compare_t *compare) {
 
 static bool any_lists(const relay__head_t *head, const char *name, const char *token, compare_t *compare) {
   for (uint32_t i = 0; head->is_whole && i < head->field_count; i++)
-    if (!strcmp(head->fields[i].name.at, name) && lists(head->fields[i].value.at, token, compare)) return true;
+    if (!strcmp(head->fields[i].name.at, name) && lists(head->fields[i].value.at, token, compare))
+      return true;
   return false;
 }
 
@@ -232,7 +236,10 @@ bool relay__head_is(const relay__head_t *head, const char *method) {
 }
 
 static int hex_digit(char c) {
-  return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+  return c >= '0' && c <= '9'   ? c - '0'
+         : c >= 'a' && c <= 'f' ? c - 'a' + 10
+         : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                : -1;
 }
 
 /* Returns the fault of a percent-encoded text, or NULL. */
@@ -240,14 +247,16 @@ static const char *escape_fault(relay_bytes_t text) {
   const char *at = text.at, *const end = at + text.count;
   for (; at < end; at++) {
     if (*at != '%') continue;
-    if (end - at < 3 || hex_digit(at[1]) < 0 || hex_digit(at[2]) < 0) return "% must be followed by two hexadecimal digits";
+    if (end - at < 3 || hex_digit(at[1]) < 0 || hex_digit(at[2]) < 0)
+      return "% must be followed by two hexadecimal digits";
     const int byte = hex_digit(at[1]) << 4 | hex_digit(at[2]);
     if (byte < ' ' || byte == 0x7f) return "the target has a control character";
   }
   return NULL;
 }
 
-static relay_bytes_t part_of(const char *target, const struct http_parser_url *url, enum http_parser_url_fields field) {
+static relay_bytes_t part_of(const char *target, const struct http_parser_url *url,
+                             enum http_parser_url_fields field) {
   if (!(url->field_set & 1u << field)) return (relay_bytes_t){0};
   return (relay_bytes_t){target + url->field_data[field].off, url->field_data[field].len};
 }
@@ -283,8 +292,10 @@ static relay__head_result_t read_target(relay__head_t *head) {
   } else if (read_absolute(head, target, size) == RELAY__HEAD_REFUSED) {
     return RELAY__HEAD_REFUSED;
   }
-  if (head->path.count > MAX_PATH_SIZE) return refuse(head, 414, "too_large", "the path is longer than 2048 bytes");
-  if (head->query.count > MAX_QUERY_SIZE) return refuse(head, 414, "too_large", "the query is longer than 4096 bytes");
+  if (head->path.count > MAX_PATH_SIZE)
+    return refuse(head, 414, "too_large", "the path is longer than 2048 bytes");
+  if (head->query.count > MAX_QUERY_SIZE)
+    return refuse(head, 414, "too_large", "the query is longer than 4096 bytes");
   const char *fault = escape_fault(head->path);
   if (!fault) fault = escape_fault(head->query);
   return fault ? refuse_bad(head, fault) : RELAY__HEAD_WHOLE;
@@ -299,14 +310,16 @@ static relay__head_result_t read_host(relay__head_t *head) {
   if (!head->host.at)
     head->host = field;
   else if (!relay__host_parse(head->host.at, head->host.count, &host))
-    return refuse_bad(head, "the host of the request target must be a name or an address, with an optional port");
+    return refuse_bad(head,
+                      "the host of the request target must be a name or an address, with an optional port");
   return RELAY__HEAD_WHOLE;
 }
 
 static relay__head_result_t check_fields(relay__head_t *head) {
   for (size_t i = 0; i < sizeof singles / sizeof *singles; i++) {
     uint32_t count = 0;
-    for (uint32_t j = 0; j < head->field_count; j++) count += !strcmp(head->fields[j].name.at, singles[i].name);
+    for (uint32_t j = 0; j < head->field_count; j++)
+      count += !strcmp(head->fields[j].name.at, singles[i].name);
     if (count > 1) return refuse_bad(head, singles[i].fault);
   }
   for (size_t i = 0; i < sizeof bounded / sizeof *bounded; i++) {
@@ -334,7 +347,8 @@ static relay__head_result_t read_framing(relay__head_t *head) {
     if (!length.count || strspn(digits, "0123456789") != length.count)
       return refuse_bad(head, "Content-Length must be digits");
     while (*digits == '0') digits++;
-    if (strlen(digits) > MAX_LENGTH_DIGITS) return refuse(head, 413, "too_large", "the body is over the limit `frame`");
+    if (strlen(digits) > MAX_LENGTH_DIGITS)
+      return refuse(head, 413, "too_large", "the body is over the limit `frame`");
     head->length = strtoll(digits, NULL, 10);
   }
   const relay_bytes_t expectation = relay__head_field(head, "expect");
@@ -360,8 +374,7 @@ static relay__head_result_t finish(relay__head_t *head) {
   if (!parser->http_major) return refuse_bad(head, "the request line must end with HTTP/1.1 or HTTP/1.0");
   if (parser->http_major != 1)
     return refuse(head, 505, "unsupported", "the relay speaks HTTP/1.1 and HTTP/1.0 here, no other version");
-  if (parser->method == HTTP_CONNECT)
-    return refuse(head, 501, "unsupported", "the relay has no such method");
+  if (parser->method == HTTP_CONNECT) return refuse(head, 501, "unsupported", "the relay has no such method");
   if (read_target(head) == RELAY__HEAD_REFUSED || check_fields(head) == RELAY__HEAD_REFUSED ||
       read_host(head) == RELAY__HEAD_REFUSED || read_framing(head) == RELAY__HEAD_REFUSED)
     return RELAY__HEAD_REFUSED;

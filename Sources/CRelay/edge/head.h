@@ -17,14 +17,24 @@ typedef struct relay__refusal {
   const char *code, *detail;
 } relay__refusal_t;
 
-typedef enum relay__head_result { RELAY__HEAD_MORE, RELAY__HEAD_WHOLE, RELAY__HEAD_REFUSED } relay__head_result_t;
+typedef enum relay__head_result {
+  RELAY__HEAD_MORE,
+  RELAY__HEAD_WHOLE,
+  RELAY__HEAD_REFUSED
+} relay__head_result_t;
 
 /* The state of the checks of lines. It persists from one read to the next. */
 typedef struct relay__lines {
-  enum { RELAY__BEFORE_LINES, RELAY__REQUEST_LINE, RELAY__LINE_BEGIN, RELAY__FIELD_NAME, RELAY__FIELD_VALUE } place;
+  enum {
+    RELAY__BEFORE_LINES,
+    RELAY__REQUEST_LINE,
+    RELAY__LINE_BEGIN,
+    RELAY__FIELD_NAME,
+    RELAY__FIELD_VALUE
+  } place;
   uint32_t spaces;  /* in the request line */
   uint32_t version; /* bytes of `HTTP/` that have matched */
-  bool has_return; /* the last byte was a carriage return */
+  bool has_return;  /* the last byte was a carriage return */
 } relay__lines_t;
 
 typedef struct relay__head {

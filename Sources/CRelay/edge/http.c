@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* One HTTP connection (RFC 9112): it reads requests one after another, and answers them in their order.
  *
- * Bytes arrive in fill() and leave in relay__connection_write(). While an answer is under way nothing is read, so
- * that a client that pipelines waits for its answers. */
+ * Bytes arrive in fill() and leave in relay__connection_write(). While an answer is under way nothing is
+ * read, so that a client that pipelines waits for its answers. */
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -12,14 +12,14 @@
 #include "edge.h"
 
 enum { /* milliseconds, and bytes */
-  HEAD_DEADLINE = 10000,
-  BODY_DEADLINE = 10000,
-  IDLE_DEADLINE = 60000,   /* between two requests */
-  WRITE_DEADLINE = 30000,  /* without progress */
-  LINGER_DEADLINE = 2000,
-  LINGER_BOUND = 16 << 20,
-  READ_SIZE = 16384,
-  KEPT_OUT = 16384, /* bytes of memory that a stream keeps between two events */
+       HEAD_DEADLINE = 10000,
+       BODY_DEADLINE = 10000,
+       IDLE_DEADLINE = 60000,  /* between two requests */
+       WRITE_DEADLINE = 30000, /* without progress */
+       LINGER_DEADLINE = 2000,
+       LINGER_BOUND = 16 << 20,
+       READ_SIZE = 16384,
+       KEPT_OUT = 16384, /* bytes of memory that a stream keeps between two events */
 };
 
 static void ready(uv_poll_t *poll, int status, int events);
@@ -43,8 +43,8 @@ static void free_connection(uv_handle_t *handle) {
   free(handle->data);
 }
 
-void relay__connection_begin(relay_hub_t *hub, int socket, const relay__address_t *peer, relay__client_t *client,
-                             bool is_proxied) {
+void relay__connection_begin(relay_hub_t *hub, int socket, const relay__address_t *peer,
+                             relay__client_t *client, bool is_proxied) {
   relay__connection_t *connection = relay__allocate(sizeof *connection);
   connection->hub = hub;
   connection->socket = socket;
@@ -97,8 +97,8 @@ bool relay__connection_is_followed(const relay__connection_t *connection) {
   return connection->rest.size > connection->rest_used;
 }
 
-/* Ends the relay's side, and discards what the client still sends, for 2 s or 16 MiB. A close with unread bytes
- * would reset the connection, and the client could lose the answer. */
+/* Ends the relay's side, and discards what the client still sends, for 2 s or 16 MiB. A close with unread
+ * bytes would reset the connection, and the client could lose the answer. */
 static void linger(relay__connection_t *connection) {
   connection->state = RELAY__LINGERS;
   free(connection->rest.at);
@@ -224,9 +224,10 @@ static size_t read_body(relay__connection_t *connection, const char *at, size_t 
   }
   if (result == RELAY__CHUNKS_BAD || result == RELAY__CHUNKS_TOO_LARGE) {
     exchange->closes = true;
-    relay__exchange_refuse(exchange, result == RELAY__CHUNKS_BAD
-                                         ? (relay__refusal_t){400, "bad_request", "the chunks of the body are malformed"}
-                                         : (relay__refusal_t){413, "too_large", "the body is over the limit `frame`"});
+    relay__exchange_refuse(
+        exchange, result == RELAY__CHUNKS_BAD
+                      ? (relay__refusal_t){400, "bad_request", "the chunks of the body are malformed"}
+                      : (relay__refusal_t){413, "too_large", "the body is over the limit `frame`"});
     return size;
   }
   relay__exchange_grown(exchange);
@@ -237,7 +238,7 @@ static size_t read_body(relay__connection_t *connection, const char *at, size_t 
 /* Gives the socket away to a session. `behind` are the bytes behind the handshake. */
 static void upgrade(relay__connection_t *connection, const char *behind, size_t size) {
   relay_hub_t *hub = connection->hub;
-  relay__head_t head = connection->head; /* the adoption reads it */
+  relay__head_t head = connection->head;  /* the adoption reads it */
   char *const rest = connection->rest.at; /* `behind` may be in there */
   const relay__upgrade_t upgrade = {
       .socket = connection->socket,
@@ -281,7 +282,8 @@ static size_t consume(relay__connection_t *connection, const char *at, size_t si
 static void resume(relay__connection_t *connection) {
   relay__text_t *rest = &connection->rest;
   if (!rest->size) return;
-  connection->rest_used += consume(connection, rest->at + connection->rest_used, rest->size - connection->rest_used);
+  connection->rest_used +=
+      consume(connection, rest->at + connection->rest_used, rest->size - connection->rest_used);
   if (connection->state == RELAY__UPGRADES)
     upgrade(connection, rest->at + connection->rest_used, rest->size - connection->rest_used);
   if (connection->state == RELAY__CLOSED) return;
@@ -307,7 +309,8 @@ static void fill(relay__connection_t *connection) {
   }
   const size_t used = consume(connection, bytes, (size_t)size);
   if (connection->state == RELAY__UPGRADES) upgrade(connection, bytes + used, (size_t)size - used);
-  if (used == (size_t)size || connection->state == RELAY__CLOSED || connection->state == RELAY__LINGERS) return;
+  if (used == (size_t)size || connection->state == RELAY__CLOSED || connection->state == RELAY__LINGERS)
+    return;
   relay__put(&connection->rest, bytes + used, (size_t)size - used);
   if (connection->exchange) relay__share_count(connection->hub, connection->exchange);
 }
@@ -318,9 +321,10 @@ static bool has_left(const relay__connection_t *connection) {
   return poll(&end, 1, 0) > 0;
 }
 
-/* An event of a connection that waits for its answer. Nothing is read, so the connection is polled for the end of
- * the client alone: first for the end of its side, and after that, which stays an event, for an error or the end of
- * both sides. libuv reports these two for any poll, and UV_PRIORITIZED is a poll that reports nothing else. */
+/* An event of a connection that waits for its answer. Nothing is read, so the connection is polled for the
+ * end of the client alone: first for the end of its side, and after that, which stays an event, for an error
+ * or the end of both sides. libuv reports these two for any poll, and UV_PRIORITIZED is a poll that reports
+ * nothing else. */
 static void note_end(relay__connection_t *connection, int events) {
   if (has_left(connection))
     relay__connection_cut(connection);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* libwebsockets 4.1 closes the descriptor of its event pipe twice: in lws_context_destroy(), and when the loop has
- * closed the handle. Another thread may open something in between, get the number, and lose it with the second
- * close. So this file keeps the number in between: it opens something that takes the number. If another thread was
- * faster, it duplicates that thread's descriptor, and gives the number back after the second close. The number is
- * free for a moment then, so a process should end its hubs while it opens nothing else.
+/* libwebsockets 4.1 closes the descriptor of its event pipe twice: in lws_context_destroy(), and when the
+ * loop has closed the handle. Another thread may open something in between, get the number, and lose it with
+ * the second close. So this file keeps the number in between: it opens something that takes the number. If
+ * another thread was faster, it duplicates that thread's descriptor, and gives the number back after the
+ * second close. The number is free for a moment then, so a process should end its hubs while it opens nothing
+ * else.
  */
 #include <fcntl.h>
 #include <unistd.h>

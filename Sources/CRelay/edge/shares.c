@@ -64,7 +64,7 @@ relay__busy_t relay__share_allows(const relay_hub_t *hub, const relay_exchange_t
       is_over(hub->edge->stranger_bytes - exchange->counted, more, part_of(hub->limits.unsent)))
     return RELAY__BUSY_ALL;
   return is_over(hub->edge->exchange_bytes - exchange->counted, more, hub->limits.unsent) ? RELAY__BUSY_ALL
-                                                                                    : RELAY__NOT_BUSY;
+                                                                                          : RELAY__NOT_BUSY;
 }
 
 int relay__busy_status(relay__busy_t busy) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Sessions over libwebsockets, on the hub's own libuv loop.
  *
- * The library gets a connection when its handshake is checked and allowed. It then reads a head that is written
- * here, so it never parses one of a client's. */
+ * The library gets a connection when its handshake is checked and allowed. It then reads a head that is
+ * written here, so it never parses one of a client's. */
 #include <libwebsockets.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -78,8 +78,8 @@ static void open_session(relay_hub_t *hub, struct lws *wsi, place_t *place) {
   if (!hub->config.logs_debug) return;
   char name[16], peer[RELAY__ADDRESS_TEXT];
   relay__address_print(adoption->upgrade->address, peer);
-  relay__log(hub, RELAY_LOG_DEBUG, "session %s begins, from %s", relay__session_name(place->session->id, name),
-             peer);
+  relay__log(hub, RELAY_LOG_DEBUG, "session %s begins, from %s",
+             relay__session_name(place->session->id, name), peer);
 }
 
 /* An adoption that fails ends before the library has the client of the connection. */
@@ -113,8 +113,8 @@ static int callback(struct lws *wsi, enum lws_callback_reasons reason, void *use
     return 0;
   case LWS_CALLBACK_RECEIVE:
     if (session)
-      hub->edge->calls->received(hub, session, in, size, lws_is_first_fragment(wsi), lws_is_final_fragment(wsi),
-                              lws_frame_is_binary(wsi));
+      hub->edge->calls->received(hub, session, in, size, lws_is_first_fragment(wsi),
+                                 lws_is_final_fragment(wsi), lws_frame_is_binary(wsi));
     return 0;
   case LWS_CALLBACK_RECEIVE_PONG:
     if (session) hub->edge->calls->ponged(hub, session, in, size);
@@ -123,7 +123,8 @@ static int callback(struct lws *wsi, enum lws_callback_reasons reason, void *use
     if (session) hub->edge->calls->writable(hub, session);
     return 0;
   case LWS_CALLBACK_WS_PEER_INITIATED_CLOSE:
-    /* libwebsockets 4.1.6 would echo a frame with half a code, which RFC 6455, section 7.1.5, does not allow. */
+    /* libwebsockets 4.1.6 would echo a frame with half a code, which RFC 6455, section 7.1.5, does not allow.
+     */
     if (size == 1) {
       lws_close_reason(wsi, LWS_CLOSE_STATUS_PROTOCOL_ERR, NULL, 0);
       return -1;
@@ -157,7 +158,8 @@ void relay__websocket_adopt(relay_hub_t *hub, const relay__upgrade_t *upgrade) {
   relay__websockets_t *websockets = hub->edge->websockets;
   const relay_bytes_t authorization = upgrade->authorization;
   adoption_t adoption = {.upgrade = upgrade, .arrival.client = upgrade->session_client};
-  if (authorization.at) adoption.arrival.authorization = relay__copy_string(authorization.at, authorization.count);
+  if (authorization.at)
+    adoption.arrival.authorization = relay__copy_string(authorization.at, authorization.count);
   relay__text_t bytes = {0};
   put_head(&bytes, hub, upgrade);
   relay__put(&bytes, upgrade->behind.at, upgrade->behind.count);
@@ -176,8 +178,8 @@ void relay__websocket_adopt(relay_hub_t *hub, const relay__upgrade_t *upgrade) {
     relay__connection_ended(hub, upgrade->connection_client);
 }
 
-/* The library's log has no context, so all hubs share its destination. A client can cause some of the lines, so
- * there are at most ten a second. */
+/* The library's log has no context, so all hubs share its destination. A client can cause some of the lines,
+ * so there are at most ten a second. */
 static void (*_Atomic library_log)(const char *line);
 
 void relay_log_library(void (*log)(const char *line)) {
@@ -253,8 +255,8 @@ void relay__websocket_close(relay_hub_t *hub) {
   relay__websockets_t *websockets = hub->edge->websockets;
   if (!websockets) return;
   relay__pipe_closed(websockets->pipe, hub->edge->kept_pipe);
-  /* On a loop of ours lws_context_destroy() is called twice: the first call closes the handles, and the second one
-   * frees, after the loop has run. */
+  /* On a loop of ours lws_context_destroy() is called twice: the first call closes the handles, and the
+   * second one frees, after the loop has run. */
   if (websockets->context) lws_context_destroy(websockets->context);
   free(websockets);
   hub->edge->websockets = NULL;
