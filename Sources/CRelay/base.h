@@ -38,6 +38,13 @@ void relay__put_decimal(relay__text_t *text, double value);
 /* A JSON string with its quotes. */
 void relay__put_quoted(relay__text_t *text, const char *at, size_t size);
 
+/* The value of a hexadecimal digit; -1: it is none. */
+static inline int relay__hex_digit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
 /* Pointers in no order. One alone needs no block: most users have one session, most sessions one room. */
 typedef struct relay__list {
   union {

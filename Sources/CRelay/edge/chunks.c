@@ -3,13 +3,6 @@
 
 enum { MAX_DIGITS = 15 };
 
-static int hex_digit(char c) {
-  return c >= '0' && c <= '9'   ? c - '0'
-         : c >= 'a' && c <= 'f' ? c - 'a' + 10
-         : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                : -1;
-}
-
 /* Extensions and trailers have no control character but a tab. */
 static bool takes_extra(relay__chunks_t *chunks, char c) {
   chunks->extra++;
@@ -26,7 +19,7 @@ static bool read_space(relay__chunks_t *chunks, char c) {
 static bool read_byte(relay__chunks_t *chunks, char c) {
   switch (chunks->place) {
   case RELAY__CHUNK_SIZE: {
-    const int digit = hex_digit(c);
+    const int digit = relay__hex_digit(c);
     if (digit >= 0) {
       chunks->left = chunks->left << 4 | (unsigned)digit;
       return ++chunks->digits <= MAX_DIGITS;

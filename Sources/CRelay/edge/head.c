@@ -235,21 +235,14 @@ bool relay__head_is(const relay__head_t *head, const char *method) {
   return head->is_whole && !strcmp(head->method, method);
 }
 
-static int hex_digit(char c) {
-  return c >= '0' && c <= '9'   ? c - '0'
-         : c >= 'a' && c <= 'f' ? c - 'a' + 10
-         : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                : -1;
-}
-
 /* Returns the fault of a percent-encoded text, or NULL. */
 static const char *escape_fault(relay_bytes_t text) {
   const char *at = text.at, *const end = at + text.count;
   for (; at < end; at++) {
     if (*at != '%') continue;
-    if (end - at < 3 || hex_digit(at[1]) < 0 || hex_digit(at[2]) < 0)
+    if (end - at < 3 || relay__hex_digit(at[1]) < 0 || relay__hex_digit(at[2]) < 0)
       return "% must be followed by two hexadecimal digits";
-    const int byte = hex_digit(at[1]) << 4 | hex_digit(at[2]);
+    const int byte = relay__hex_digit(at[1]) << 4 | relay__hex_digit(at[2]);
     if (byte < ' ' || byte == 0x7f) return "the target has a control character";
   }
   return NULL;

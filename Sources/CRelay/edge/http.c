@@ -235,8 +235,9 @@ static size_t read_body(relay__connection_t *connection, const char *at, size_t 
   return used;
 }
 
-/* Gives the socket away to a session. `behind` are the bytes behind the handshake. */
-static void upgrade(relay__connection_t *connection, const char *behind, size_t size) {
+/* Gives the socket to a session, and ends the HTTP connection. `behind` has the bytes behind the handshake.
+ */
+static void give_to_session(relay__connection_t *connection, const char *behind, size_t size) {
   relay_hub_t *hub = connection->hub;
   relay__head_t head = connection->head;  /* the adoption reads it */
   char *const rest = connection->rest.at; /* `behind` may be in there */
@@ -285,7 +286,7 @@ static void resume(relay__connection_t *connection) {
   connection->rest_used +=
       consume(connection, rest->at + connection->rest_used, rest->size - connection->rest_used);
   if (connection->state == RELAY__UPGRADES)
-    upgrade(connection, rest->at + connection->rest_used, rest->size - connection->rest_used);
+    give_to_session(connection, rest->at + connection->rest_used, rest->size - connection->rest_used);
   if (connection->state == RELAY__CLOSED) return;
   if (connection->rest_used < rest->size) return;
   free(rest->at);
@@ -308,7 +309,7 @@ static void fill(relay__connection_t *connection) {
     return;
   }
   const size_t used = consume(connection, bytes, (size_t)size);
-  if (connection->state == RELAY__UPGRADES) upgrade(connection, bytes + used, (size_t)size - used);
+  if (connection->state == RELAY__UPGRADES) give_to_session(connection, bytes + used, (size_t)size - used);
   if (used == (size_t)size || connection->state == RELAY__CLOSED || connection->state == RELAY__LINGERS)
     return;
   relay__put(&connection->rest, bytes + used, (size_t)size - used);
