@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The bounds of Apple's push service, in bytes.
+/// The limits of Apple's push service, in bytes.
 ///
-/// From "Sending notification requests to APNs" and "Generating a remote notification".
+/// Sources: "Sending notification requests to APNs" and "Generating a remote notification".
 public enum APNsLimits {
   public static let maxPayload = 4096
   public static let maxVoIPPayload = 5120

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The changes that a token allows a user to make to the own account: the claim `account` of tokens.
+/// The changes that a token allows users to make to their own account: the claim `account` of tokens.
 public struct AccountRights: OptionSet, Hashable, Sendable {
   public let rawValue: UInt8
   public init(rawValue: UInt8) { self.rawValue = rawValue }
 
-  /// Registering and forgetting devices.
+  /// Register and forget devices.
   public static let devices = AccountRights(rawValue: 1)
-  /// Changing preferences, and blocking users.
+  /// Change preferences, and block users.
   public static let preferences = AccountRights(rawValue: 2)
 
   public static let all: AccountRights = [.devices, .preferences]
 
-  /// The rights and their spelling on the wire.
+  /// The rights and their names on the wire.
   public static let named: [(name: String, right: AccountRights)] = [
     ("devices", .devices), ("preferences", .preferences),
   ]

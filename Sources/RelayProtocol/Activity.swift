@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How likely a person looks at a session; the liveliest of a user's sessions is shown.
+/// The activity that a session reports. Other users see the most active state of all sessions of a user.
 public enum Activity: String, Sendable, CaseIterable, Codable {
-  /// A person may be looking.
+  /// The user may be looking at the app.
   case active
   case idle
-  /// Hidden, put away. Counts as away for delivery.
+  /// The app is hidden. Delivery treats the session as absent.
   case background
 }

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// The keys that Apple defines for push payloads, with the types of their values. The push linter checks payloads
+// against these tables, and `PushManner` reserves the names.
+
 /// The type of a key's value.
 package enum KeyShape {
   case text
@@ -16,8 +19,8 @@ package enum KeyShape {
   case sound
 }
 
-/// The keys that Apple defines. From "Generating a remote notification", tables 1 to 3, and "Starting and updating Live
-/// Activities with ActivityKit push notifications".
+/// The keys that Apple defines. Sources: "Generating a remote notification", tables 1 to 3, and "Starting and updating
+/// Live Activities with ActivityKit push notifications".
 package enum AppleKeys {
   package static let aps: [String: KeyShape] = [
     "alert": .alert, "badge": .number, "sound": .sound, "thread-id": .text, "category": .text,
@@ -33,7 +36,8 @@ package enum AppleKeys {
     "loc-args": .texts, "summary-arg": .text, "summary-arg-count": .number, "action": .text, "action-loc-key": .text,
   ]
 
-  /// In a Live Activity's push, a text may be an object with `loc-key` and `loc-args`. The sound is a key of the alert.
+  /// The keys of `alert` in the push of a Live Activity. A text may also be an object with `loc-key` and `loc-args`,
+  /// and the sound is a key of the alert.
   package static let activityAlert: [String: KeyShape] = ["title": .alert, "body": .alert, "sound": .text]
 
   package static let sound: [String: KeyShape] = ["critical": .flag, "name": .text, "volume": .number]
@@ -41,10 +45,11 @@ package enum AppleKeys {
   package static let levels = ["passive", "active", "time-sensitive", "critical"]
   package static let events = ["start", "update", "end"]
 
-  /// Keys that an app may also define for itself, outside `aps`.
+  /// Keys of `aps` that an app may also define outside `aps`.
   package static let common: Set<String> = ["category", "event", "timestamp", "attributes"]
   package static let activity: Set<String> = ["content-state", "stale-date", "dismissal-date", "attributes-type"]
 
-  /// A name in lower case, without hyphens and underscores, in which misspelled names differ.
+  /// Returns the name in lower case, without hyphens and underscores. Misspelled names of a key have the same plain
+  /// form.
   package static func plain(_ name: String) -> String { name.lowercased().filter { $0 != "-" && $0 != "_" } }
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// base64url without padding (RFC 4648, section 5).
+/// Encodes and decodes base64url without padding (RFC 4648, section 5).
 
 extension [UInt8] {
-  /// Decodes a text. Returns `nil` for another alphabet, for padding, and for a text that does not encode its value in the
-  /// only canonical way (RFC 4648, section 3.5).
+  /// Decodes a text. Returns `nil` if the text has a character outside the alphabet, has padding, or is not the
+  /// canonical encoding of its value (RFC 4648, section 3.5).
   public init?(base64URL text: some Collection<UInt8>) {
     guard text.count % 4 != 1 else { return nil }
     var bytes: [UInt8] = []
@@ -37,7 +37,7 @@ extension [UInt8] {
 }
 
 extension Collection<UInt8> {
-  /// The bytes as base64url.
+  /// The bytes as base64url, without padding.
   public var base64URL: String {
     let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
     var text: [UInt8] = []

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The categories of notifications that senders may name and that clients declare.
+/// The categories of notifications. Senders name a category in a push, and clients declare all of them to the system.
 public struct CategoryRegistry: Equatable, Sendable {
-  /// The number of changes. Is 0 until a backend sets categories.
+  /// The number of changes. It is 0 until a backend sets categories.
   public let version: Int64
   public let categories: [NotificationCategory]
   private let places: [CategoryID: Int]

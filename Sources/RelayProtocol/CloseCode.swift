@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The close codes that the server uses. 4000–4499: come back; 4500–4999: do not.
+/// The WebSocket close codes that the relay sends. A client reconnects after 4000 to 4499, and not after 4500 to 4999.
 public enum CloseCode: UInt16, Sendable, CaseIterable {
   case shutdown = 4000
   case serverError = 4001
@@ -18,6 +18,6 @@ public enum CloseCode: UInt16, Sendable, CaseIterable {
   case tooLarge = 4505
   case byOperator = 4506
 
-  /// Whether the client should come back.
+  /// True if the client should reconnect.
   public var reconnects: Bool { rawValue < 4500 }
 }

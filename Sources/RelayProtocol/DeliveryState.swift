@@ -4,9 +4,11 @@
 public enum DeliveryState: String, Sendable, CaseIterable {
   /// The recipient has read the message, or an active session has received it.
   case received
-  /// The relay handed a push to the gateway. For a recipient who hides something from the sender: it might have.
+  /// The gateway accepted a push. If the recipient hides something from the sender, the state says nothing certain: see
+  /// the tables in the article "Delivery".
   case pushed
-  /// The app's extension reported the arrival of the push.
+  /// The app's extension reported that the push arrived.
   case onPhone
+  /// No push service accepted the push.
   case failed
 }

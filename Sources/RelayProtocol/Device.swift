@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Through which gateway a device is reached.
+/// The type of the gateway that delivers pushes to a device.
 public enum Platform: String, Sendable, CaseIterable {
   case apns, webpush, http, simulator
 }
 
-/// Which of Apple's two services knows a token.
+/// One of Apple's two push services. Each token is valid for one of them.
 public enum PushEnvironment: String, Sendable, CaseIterable {
   case production, sandbox
 
@@ -17,25 +17,25 @@ public struct Device: Equatable, Sendable {
   public var id: DeviceID
   public var app: String?
   public var platform: Platform
-  /// What the gateway knows it by; at most ``longestToken`` bytes.
+  /// The address of the device at its gateway, at most ``longestToken`` bytes: a token, or a browser's subscription.
   public var token: String
-  /// What the gateway knows it by for calls; as long at most.
+  /// The token for VoIP pushes, at most ``longestToken`` bytes.
   public var voipToken: String?
-  /// Apple's service that knows the token; nil: it was not said.
+  /// The push service that issued the token. Is `nil` if the app has not named it.
   public var environment: PushEnvironment?
-  /// The bundle id, where the app has several.
+  /// The bundle id. It is needed if the configuration of the app has several.
   public var topic: String?
-  /// The account's label, by which a Focus filter tells pushes apart.
+  /// The label of the account, by which a Focus filter selects pushes.
   public var criteria: String?
-  /// false: it said that alerts are off for the app.
+  /// False if the device reported that alerts are off for the app.
   public var allowsAlerts: Bool
-  /// false: it said that time-sensitive notifications are off for the app.
+  /// False if the device reported that time-sensitive notifications are off for the app.
   public var allowsTimeSensitive: Bool
-  /// The language and region of its texts, as the device spells them.
+  /// The language and region of the device, in the device's own spelling.
   public var locale: String?
-  /// An IANA name.
+  /// The time zone, an IANA name.
   public var timeZone: String?
-  /// When it registered last; nil but where a push of a message is to be sent to it.
+  /// The time of the last registration. It is set only on a device that a push job is claimed for.
   public var registered: Timestamp?
 
   public init(

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The names of errors: the same in frames, in HTTP problem documents, in logs and as metric labels.
+// The errors that the relay reports to clients and backends: the codes, and the error with its message and position.
+// Frames, problem documents, logs and metrics use the same names.
+
+/// The codes of errors. Frames, HTTP problem documents, logs and metric labels use the same names.
 public enum ErrorCode: String, Sendable, CaseIterable {
   case badRequest = "bad_request"
   case unauthorized
@@ -14,7 +17,7 @@ public enum ErrorCode: String, Sendable, CaseIterable {
   case unavailable
   case `internal`
 
-  /// The status of an HTTP answer with this code, where no other is named (``RequestError/status``).
+  /// The HTTP status of this code, unless the error sets another one (``RequestError/status``).
   public var status: Int {
     switch self {
     case .badRequest: 422
@@ -30,7 +33,7 @@ public enum ErrorCode: String, Sendable, CaseIterable {
     }
   }
 
-  /// Whether the same request may succeed later.
+  /// True if the same request may succeed later.
   public var isTemporary: Bool {
     switch self {
     case .rateLimited, .unavailable, .internal: true
@@ -39,16 +42,16 @@ public enum ErrorCode: String, Sendable, CaseIterable {
   }
 }
 
-/// Why a request was refused: what is told to the peer who made it.
+/// The error that the relay sends to the client whose request it rejects.
 public struct RequestError: Error, Equatable, Sendable {
   public var code: ErrorCode
-  /// One sentence for a developer; never holds a token or a body.
+  /// One sentence for a developer. It never contains a token or a body.
   public var message: String
-  /// Where in the request, as a JSON pointer (RFC 6901).
+  /// The location of the error in the request, as a JSON pointer (RFC 6901).
   public var at: String?
-  /// After how long to try again.
+  /// The delay after which the client may retry.
   public var retryAfter: Duration?
-  /// The HTTP status, where it is not the usual one of ``code``.
+  /// The HTTP status. The default is the status of ``code``.
   public var status: Int
 
   public init(

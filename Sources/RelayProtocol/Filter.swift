@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What one device says about the filter of its Focus: `INFocusFilter` and its `notificationFilterPredicate`, which
+/// The report of a device about the filter of its Focus: `INFocusFilter` and its `notificationFilterPredicate`, which
 /// reads `SELF IN allow`.
 public struct FilterReport: Equatable, Sendable {
   public var device: DeviceID
-  /// false: no filter, so all is let through.
+  /// False if no filter is active, so that all pushes pass.
   public var isActive: Bool
-  /// The criteria that are let through: at most ``mostCriteria`` of at most ``longestCriteria`` bytes.
+  /// The criteria that pass the filter: at most ``mostCriteria``, each of at most ``longestCriteria`` bytes.
   public var allow: [String]
-  /// The device's time; nil: now.
+  /// The device's time of the report. Is `nil` for the current time.
   public var at: Timestamp?
-  /// A counter of the device, which orders its reports of filters.
+  /// A counter of the device, which orders its filter reports.
   public var number: Int64?
 
   public init(
@@ -27,19 +27,20 @@ public struct FilterReport: Equatable, Sendable {
   public static let longestCriteria = 128
 }
 
-/// What is kept of one device's newest report of a filter.
+/// The newest filter report of a device, as the relay stores it.
 public struct FilterRecord: Equatable, Sendable {
   public var device: DeviceID
   public var isActive: Bool
-  /// Empty unless it is active; then nothing that has criteria passes an empty one.
+  /// The criteria that pass. The list is empty if the filter is inactive. A push without criteria always passes, so an
+  /// active filter with an empty list rejects only the pushes that have criteria.
   public var allow: [String]
-  /// The device's time of the report; the time of arrival where it told none.
+  /// The device's time of the report, or the time of arrival if the report has none.
   public var at: Timestamp
   public var number: Int64?
   /// The time of arrival of the newest report of this device.
   public var received: Timestamp
 
-  /// The time from ``at`` for which an active filter counts without a new report.
+  /// The time after ``at`` for which an active filter counts without a new report.
   public static let lifetime = Duration.seconds(12 * 3600)
   /// The reports of a device expire this time after ``received``.
   public static let silence = Duration.seconds(7 * 24 * 3600)

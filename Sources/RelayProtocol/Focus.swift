@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// May an app read Focus status on this device: `INFocusStatusAuthorizationStatus` and what a platform
-/// without Focus says.
+/// The app's permission to read the Focus status on this device: `INFocusStatusAuthorizationStatus`, or `notSupported`
+/// on a platform without Focus.
 public enum FocusAuthorization: String, Sendable, CaseIterable {
   case authorized, denied, restricted, notDetermined, notSupported
 }
 
-/// Who made a report; shown in explanations only.
+/// The source of a focus report. Only explanations of pushes show it.
 public enum FocusSource: String, Sendable, Codable, CaseIterable {
-  /// The `INShareFocusStatusIntent` handler.
+  /// The handler of `INShareFocusStatusIntent`.
   case intent
   /// `INFocusStatusCenter`, read by the app.
   case center
-  /// A switch in an app.
+  /// A switch in the app.
   case manual
 }
 
-/// What one device says about notifications being silenced there.
+/// The report of a device about its Focus: true if notifications of this app are silenced there.
 public struct FocusReport: Equatable, Sendable {
   public var device: DeviceID
-  /// nil: not told. false: no Focus shared with this app silences it.
+  /// False if no Focus that is shared with this app silences it. Is `nil` if the device does not report it.
   public var isFocused: Bool?
   public var authorization: FocusAuthorization
-  /// The device's time; nil: now.
+  /// The device's time of the report. Is `nil` for the current time.
   public var at: Timestamp?
-  /// A counter of the device, which orders its reports.
+  /// A counter of the device, which orders its focus reports.
   public var number: Int64?
   public var source: FocusSource?
 

@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What is kept of one device's newest focus report.
+/// The newest focus report of a device, as the relay stores it.
 public struct FocusRecord: Equatable, Sendable {
   public var device: DeviceID
-  /// nil: not told.
+  /// Is `nil` if the device does not report it.
   public var isFocused: Bool?
   public var authorization: FocusAuthorization
-  /// The device's time of the report; the time of arrival where it told none.
+  /// The device's time of the report, or the time of arrival if the report has none.
   public var at: Timestamp
   public var number: Int64?
   public var source: FocusSource?
   /// The time of arrival of the newest report of this device.
   public var received: Timestamp
-  /// When the unbroken truth began that this device is a part of; nil unless it counts as true.
+  /// The time since which the user has been focused on this or another device without a break. Is `nil` unless the
+  /// device counts as focused.
   public var since: Timestamp?
-  /// ``isFocused`` is false, but until this time it still counts as true; nil: it counts as it is.
+  /// The time until which the device still counts as focused, although ``isFocused`` is false. Is `nil` if
+  /// ``isFocused`` counts as it is.
   public var settles: Timestamp?
 
   public init(

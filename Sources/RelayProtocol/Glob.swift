@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A pattern for names, in which `*` stands for any text, also for none.
+/// A pattern for names, in which `*` matches any text, including the empty one.
 public struct Glob: Hashable, Sendable, CustomStringConvertible {
   public let description: String
 
-  /// Of a pattern, in bytes.
+  /// The maximum length of a pattern, in bytes.
   public static let longest = 255
 
-  /// nil unless the pattern is 1 to ``longest`` bytes of what names are made of, and `*`.
+  /// Returns `nil` unless the pattern has 1 to ``longest`` bytes, each of them `*` or a character that names may have.
   public init?(_ pattern: String) {
     let bytes = pattern.utf8
     guard (1...Self.longest).contains(bytes.count), bytes.allSatisfy({ $0 == Self.star || isNameByte($0) }) else {
@@ -18,9 +18,9 @@ public struct Glob: Hashable, Sendable, CustomStringConvertible {
 
   private static let star = UInt8(ascii: "*")
 
-  /// The number of steps is at most the product of the two lengths, for every pattern.
+  /// True if the whole name matches. The number of steps is at most the product of the two lengths, for every pattern.
   public func matches(_ name: String) -> Bool {
-    // No copies are made: strings of Swift are contiguous.
+    // `withUTF8` makes no copy, because native Swift strings are contiguous.
     var (pattern, name) = (description, name)
     return pattern.withUTF8 { pattern in name.withUTF8 { Self.matches(pattern, $0) } }
   }
@@ -28,8 +28,8 @@ public struct Glob: Hashable, Sendable, CustomStringConvertible {
   private static func matches(_ pattern: UnsafeBufferPointer<UInt8>, _ name: UnsafeBufferPointer<UInt8>) -> Bool {
     var at = 0
     var position = 0
-    // Where the last `*` stands, and up to where it reaches: when the rest does not fit, it reaches one further. An
-    // earlier one never has to, since the last can stand for all that it could.
+    // The position of the last `*`, and the end of the text that it matches. If the rest of the pattern does not match,
+    // the last `*` takes one byte more. An earlier `*` never needs to, because the last one can match the same bytes.
     var last: (star: Int, reach: Int)?
     while position < name.count {
       if at < pattern.count, pattern[at] == star {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How often something was how large.
+/// A histogram: the number of observed values in each range.
 public struct Histogram: Equatable, Sendable {
-  /// Upper bounds, ascending.
+  /// The upper bounds of the ranges, ascending.
   public let bounds: [Double]
-  /// Up to each bound and above the one before; the last: above all.
+  /// The number of values up to each bound and above the previous one. The last count is that of the values above all
+  /// bounds.
   public private(set) var counts: [UInt64]
-  /// Of all values together.
+  /// The sum of all values.
   public private(set) var sum: Double
 
   public init(bounds: [Double]) {
@@ -25,7 +26,7 @@ public struct Histogram: Equatable, Sendable {
     sum += value
   }
 
-  /// For times that a disk has a part in, in seconds.
+  /// An empty histogram for durations in seconds, with bounds that suit operations on a disk.
   public static let seconds = Histogram(
     bounds: [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10])
 }

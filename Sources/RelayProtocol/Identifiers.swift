@@ -1,21 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A name that a client chose: letters and digits of ASCII and `-_.:@!|+=~`, but not `.` or `..`.
+// The names of rooms, users, devices, categories and actions: one type each, with a common set of characters.
+
+/// A name that a client has chosen: ASCII letters and digits and `-_.:@!|+=~`, but not `.` or `..`.
 ///
-/// The set needs no escape in JSON, in a URL path or in a file name, so a name is written as it is. A dictionary by names
-/// is coded as an object.
+/// These characters need no escape in JSON, in a URL path or in a file name. A dictionary whose keys are names is
+/// encoded as a JSON object.
 public protocol Name: RawRepresentable, Hashable, Comparable, Sendable, CustomStringConvertible, Codable,
   CodingKeyRepresentable
 where RawValue == String {
-  /// The length in bytes at most.
+  /// The maximum length, in bytes.
   static var longest: Int { get }
-  /// What an error calls it.
+  /// The word for this type of name in error messages.
   static var noun: String { get }
   init(unchecked text: String)
 }
 
 extension Name {
-  /// nil when `rawValue` is empty, too long, or has another character.
+  /// Returns `nil` if `rawValue` is empty, is too long, or has another character.
   public init?(rawValue: String) {
     guard Self.isValid(rawValue) else { return nil }
     self.init(unchecked: rawValue)
@@ -32,7 +34,7 @@ extension Name {
   }
 }
 
-/// What names are made of.
+/// True if names may have this byte.
 func isNameByte(_ byte: UInt8) -> Bool {
   switch byte {
   case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
@@ -51,7 +53,7 @@ public struct RoomID: Name {
   public init(unchecked text: String) { rawValue = text }
 }
 
-/// A user's name, 1–128 bytes; `me` is kept for paths of the HTTP API.
+/// A user's name, 1–128 bytes. It cannot be `me`, because paths of the HTTP API use this word for the caller.
 public struct UserID: Name {
   public static let longest = 128
   public static let noun = "user"
@@ -71,11 +73,11 @@ public struct DeviceID: Name {
   public let rawValue: String
   public init(unchecked text: String) { rawValue = text }
 
-  /// The device of reports that name none.
+  /// The device of a report that names no device.
   public static let `default` = DeviceID(unchecked: "default")
 }
 
-/// What an app declares actions under, 1–128 bytes: `aps.category`.
+/// The name of a notification category, 1–128 bytes: `aps.category`.
 public struct CategoryID: Name {
   public static let longest = 128
   public static let noun = "category"
@@ -83,18 +85,18 @@ public struct CategoryID: Name {
   public init(unchecked text: String) { rawValue = text }
 }
 
-/// What a person can do with a notification, 1–128 bytes: `UNNotificationResponse.actionIdentifier`.
+/// The name of an action of a notification, 1–128 bytes: `UNNotificationResponse.actionIdentifier`.
 public struct ActionID: Name {
   public static let longest = 128
   public static let noun = "action"
   public let rawValue: String
   public init(unchecked text: String) { rawValue = text }
 
-  /// The notification was opened: `UNNotificationDefaultActionIdentifier`.
+  /// The user opened the notification: `UNNotificationDefaultActionIdentifier`.
   public static let open = ActionID(unchecked: "com.apple.UNNotificationDefaultActionIdentifier")
-  /// It was taken away: `UNNotificationDismissActionIdentifier`.
+  /// The user dismissed the notification: `UNNotificationDismissActionIdentifier`.
   public static let dismiss = ActionID(unchecked: "com.apple.UNNotificationDismissActionIdentifier")
 
-  /// Every notification has it, whatever its category.
+  /// True if every notification has this action, whatever its category.
   public var isSystem: Bool { self == .open || self == .dismiss }
 }

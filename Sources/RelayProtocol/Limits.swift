@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Every bound of the protocol that an operator can change, under the name that `welcome` reports.
+/// The limits of the protocol that an operator can change, under the names that `welcome` reports.
 ///
-/// Rates are per second, sizes in bytes, times in seconds. 0 lifts a limit, except of `frame`, `outgoingQueue`,
+/// Rates are per second, sizes in bytes, times in seconds. 0 removes a limit, except for `frame`, `outgoingQueue`,
 /// `nesting`, `history`, the bursts, `helloTimeout`, `heartbeat` and `pongTimeout`, which cannot be 0.
 public struct Limits: Equatable, Sendable {
   public var frame = 65_536
@@ -63,7 +63,7 @@ public struct Limits: Equatable, Sendable {
     case count, bytes, seconds, perSecond
   }
 
-  /// In the order in which help and `welcome` name them.
+  /// All limits, in the order of `--help` and `welcome`.
   public static let entries: [Entry] = [
     .count("frame", \.frame, 256...1_048_576, in: .bytes, "Maximum size of a frame that a client sends."),
     .count(
@@ -109,13 +109,13 @@ public struct Limits: Equatable, Sendable {
     set { entry.set(&self, newValue) }
   }
 
-  /// The value of the limit of this name; nil for an unknown name.
+  /// The value of the limit with this name. Is `nil` for an unknown name.
   public subscript(name: String) -> Double? {
     Self.entries.first { $0.name == name }?.get(self)
   }
 }
 
-/// Entries are equal if they have the same name. Key paths need this.
+/// Entries are equal if they have the same name. A key path with an entry as its subscript requires `Hashable`.
 extension Limits.Entry: Hashable {
   public static func == (a: Self, b: Self) -> Bool { a.name == b.name }
   public func hash(into hasher: inout Hasher) { hasher.combine(name) }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension LocalizedText {
-  /// The text for a person who reads these languages, the best one first: `Locale.preferredLanguages`.
+  /// Returns the text for a user who reads these languages, the preferred one first: `Locale.preferredLanguages`.
   ///
-  /// Each language is looked up as RFC 4647, section 3.4, says: `de-AT` takes the text of `de` where there is none of
-  /// its own. Else the default; empty: there is not even that.
+  /// Each language is looked up by RFC 4647, section 3.4: `de-AT` uses the text of `de` if it has no text of its own.
+  /// If no language has a text, the default is returned, and without a default the empty text.
   public func text(for languages: [String]) -> String {
     switch self {
     case .text(let text): return text
@@ -17,14 +17,15 @@ extension LocalizedText {
     }
   }
 
-  /// The value for a language tag: `de-AT` takes the value of `de` where it has none of its own (RFC 4647, section 3.4).
-  /// - Parameter values: By language tag in lower case.
+  /// Returns the value for a language tag: `de-AT` uses the value of `de` if it has none of its own (RFC 4647, section
+  /// 3.4).
+  /// - Parameter values: The values by language tag in lower case.
   public static func match<Value>(_ language: String, in values: [String: Value]) -> Value? {
     var tag = language.lowercased()[...]
     while !tag.isEmpty {
       if tag != defaultTag, let value = values[String(tag)] { return value }
       tag = tag.lastIndex(of: "-").map { tag[..<$0] } ?? ""
-      // A single letter only introduces what followed it.
+      // RFC 4647 removes a single letter together with the subtag that it introduces.
       if tag.dropLast().last == "-" { tag = tag.dropLast(2) }
     }
     return nil
@@ -32,7 +33,8 @@ extension LocalizedText {
 }
 
 extension String {
-  /// True if the text has the form of BCP 47: parts of 1 to 8 letters and digits, and only letters in the first part.
+  /// True if the text has the form of a language tag (BCP 47): parts of 1 to 8 letters and digits, and only letters in
+  /// the first part.
   public var isLanguageTag: Bool {
     guard (1...LocalizedText.longestTag).contains(utf8.count) else { return false }
     let parts = split(separator: "-", omittingEmptySubsequences: false)

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How far a member is in a room.
+/// The newest messages of a room that a member has read and received.
 public struct Marks: Equatable, Sendable {
+  /// The newest message that the member has read.
   public var read: Int64
-  /// By a session that was looked at, then or since.
+  /// The newest message that an active session has received. A session that becomes active counts from then on.
   public var received: Int64
 
   public init(read: Int64, received: Int64) {

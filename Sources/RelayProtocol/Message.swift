@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Where a reader stands in a room. `seq` 0 is before the first message.
+/// The newest message of a room that a client has. `seq` 0 is the position before the first message.
 public struct Position: Equatable, Sendable {
-  /// Opaque, at most 32 bytes; another one means that the room's history had to be abandoned.
+  /// An opaque text of at most 32 bytes. A different epoch means that the relay has lost or replaced part of the room's
+  /// history.
   public var epoch: String
   public var seq: Int64
 
@@ -19,10 +20,10 @@ public struct StoredMessage: Equatable, Sendable {
   public var seq: Int64
   public var from: UserID
   public var time: Timestamp
-  /// Valid JSON, byte for byte as it was sent; empty when the message was deleted.
+  /// Valid JSON, byte for byte as the sender wrote it. It is empty if the message was deleted.
   public var body: [UInt8]
   public var mentions: [UserID]
-  /// The seq of the message that it answers.
+  /// The seq of the message that this message answers.
   public var replyTo: Int64?
   public var isDeleted: Bool
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The name of a stored message.
+/// The room and the seq that identify a stored message.
 public struct MessageReference: Hashable, Sendable {
   public var room: RoomID
   public var seq: Int64

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The part of a message that its delivery depends on. It is the same for all recipients.
+/// The properties of a message that its delivery depends on. They are the same for all recipients.
 public struct MessageTraits: Equatable, Sendable {
   public var from: UserID
   public var mentions: [UserID]

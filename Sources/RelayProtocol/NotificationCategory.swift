@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A kind of notification and what can be done with it: what a client makes a `UNNotificationCategory` of.
+/// A category of notifications with its actions. Clients make a `UNNotificationCategory` of it.
 public struct NotificationCategory: Equatable, Sendable {
   public var id: CategoryID
   public var actions: [NotificationAction]
   public var options: [Option]
-  /// What stands for the body where previews are hidden.
+  /// The text that replaces the body if previews are hidden.
   public var hiddenPreviewBody: LocalizedText?
-  /// How a system that still does so sums up a stack of them.
+  /// The format of the summary of a stack of notifications, on the systems that still show it.
   public var summaryFormat: LocalizedText?
 
   public init(
@@ -21,27 +21,27 @@ public struct NotificationCategory: Equatable, Sendable {
     self.summaryFormat = summaryFormat
   }
 
-  /// Those of `UNNotificationCategoryOptions`.
+  /// The options of `UNNotificationCategoryOptions`.
   public enum Option: String, Sendable, CaseIterable {
     case customDismissAction, allowInCarPlay, hiddenPreviewsShowTitle, hiddenPreviewsShowSubtitle, allowAnnouncement
   }
 
-  /// Apple's systems show four in a banner and ten at most.
+  /// Apple's systems show at most four actions in a banner, and ten in all.
   public static let mostActions = 10
-  /// Bytes of ``hiddenPreviewBody`` and ``summaryFormat`` in each language.
+  /// The maximum length of ``hiddenPreviewBody`` and of ``summaryFormat`` in each language, in bytes.
   public static let longestText = 1_024
 }
 
-/// A button of a notification, or a field for a text.
+/// A button of a notification, or a text field.
 public struct NotificationAction: Equatable, Sendable {
   public var id: ActionID
   public var title: LocalizedText
   public var options: [Option]
   /// The picture beside the title. Is `nil` when the action has none.
   public var icon: Icon?
-  /// nil: a button.
+  /// Is `nil` for a button.
   public var textInput: TextInput?
-  /// Its text goes into the message's room, as a reply of whom it was shown to.
+  /// True if the relay posts the entered text in the room of the message, as a reply of the user who entered it.
   public var posts: Bool
 
   public init(
@@ -56,7 +56,7 @@ public struct NotificationAction: Equatable, Sendable {
     self.posts = posts
   }
 
-  /// Those of `UNNotificationActionOptions`.
+  /// The options of `UNNotificationActionOptions`.
   public enum Option: String, Sendable, CaseIterable {
     case foreground, destructive, authenticationRequired
   }
@@ -68,11 +68,11 @@ public struct NotificationAction: Equatable, Sendable {
     /// The name of a template image in the app.
     case template(String)
 
-    /// Bytes of the name at most.
+    /// The maximum length of the name, in bytes.
     public static let maxName = 128
   }
 
-  /// A field for a text, and the button that sends it.
+  /// A text field, and the button that sends the text.
   public struct TextInput: Equatable, Sendable {
     public var button: LocalizedText
     public var placeholder: LocalizedText
@@ -83,19 +83,19 @@ public struct NotificationAction: Equatable, Sendable {
     }
   }
 
-  /// Bytes of the title, the button and the placeholder in each language.
+  /// The maximum length of the title, the button and the placeholder in each language, in bytes.
   public static let longestTitle = 256
 }
 
-/// A text that people read.
+/// A text for users, in one or several languages.
 public enum LocalizedText: Equatable, Sendable {
-  /// For everybody.
+  /// One text for all languages.
   case text(String)
-  /// By language tag (BCP 47); ``defaultTag`` has that of all others.
+  /// The texts by language tag (BCP 47). The text of ``defaultTag`` is for all other languages.
   case languages([String: String])
 
   public static let defaultTag = "default"
   public static let mostLanguages = 64
-  /// RFC 5646, section 4.4.1, recommends that tags of this length be taken.
+  /// RFC 5646, section 4.4.1, recommends support for tags of this length.
   public static let longestTag = 35
 }

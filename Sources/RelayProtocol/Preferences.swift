@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How a user wants to be told, and what they share: `preferences` of the protocol, which is also how it is coded. What
-/// is absent there is as in ``init()``.
+// The preferences of a user: the member `preferences` of the protocol. The store keeps them in the same JSON form.
+
+/// The preferences of a user for notifications, and for the information that other users see.
+///
+/// A member that is absent in the JSON has the default of ``init()``.
 public struct Preferences: Equatable, Sendable {
-  /// Rooms that are not as all others; an entry that is default is dropped.
+  /// The rooms with preferences of their own. A default entry is removed.
   public private(set) var rooms: [RoomID: RoomPreference]
-  /// What becomes of pushes to a device on which a Focus silences, or filters them out.
+  /// The handling of pushes to a device whose Focus silences them or filters them out.
   public var onFocus: SilenceMode
   public var quietHours: QuietHours?
-  /// Who may see that a Focus is on.
+  /// The users who see that a Focus is on.
   public var shareFocus: Audience
-  /// Who may see whether the user is there.
+  /// The users who see whether this user is online.
   public var shareOnline: Audience
 
-  /// What holds for a user who has said nothing.
+  /// The defaults.
   public init() {
     rooms = [:]
     onFocus = .deliver
@@ -21,7 +24,7 @@ public struct Preferences: Equatable, Sendable {
     shareOnline = .watchers
   }
 
-  /// What holds for a room, named or not.
+  /// The preferences for a room: its own, or the defaults.
   public subscript(room: RoomID) -> RoomPreference {
     get { rooms[room] ?? RoomPreference() }
     set { rooms[room] = newValue.isDefault ? nil : newValue }
@@ -36,7 +39,7 @@ extension Preferences: Codable {
   public init(from decoder: any Decoder) throws {
     let object = try decoder.container(keyedBy: Key.self)
     self.init()
-    // Here the observer is not called.
+    // The assignment does not use the subscript, so default entries are removed here.
     rooms =
       try object.decodeIfPresent([RoomID: RoomPreference].self, forKey: .rooms)?.filter { !$0.value.isDefault } ?? [:]
     onFocus = try object.decodeIfPresent(SilenceMode.self, forKey: .onFocus) ?? onFocus
@@ -55,22 +58,22 @@ extension Preferences: Codable {
   }
 }
 
-/// Who is shown something of a user.
+/// A group of users who see a property of a user.
 public enum Audience: String, Sendable, CaseIterable, Codable {
   case none
-  /// Who shares a room with the user.
+  /// The users who share a room with the user.
   case rooms
-  /// These, and who watches the user.
+  /// The users of ``rooms``, and the users who watch the user.
   case watchers
 }
 
-/// What becomes of a push that would disturb: each mode wins over those before it.
+/// The handling of a push that arrives in a silence. A later mode overrides an earlier one.
 public enum SilenceMode: String, Sendable, CaseIterable, Codable, Comparable {
-  /// It goes out as it is: the phone decides.
+  /// The push is sent unchanged, and the phone decides.
   case deliver
-  /// It goes out without a sound and without lighting up the screen.
+  /// The push makes no sound and does not light up the screen.
   case passive
-  /// It waits for the end of the silence.
+  /// The push is sent at the end of the silence.
   case hold
 
   public static func < (a: Self, b: Self) -> Bool { a.rank < b.rank }
@@ -84,17 +87,17 @@ public enum SilenceMode: String, Sendable, CaseIterable, Codable, Comparable {
   }
 }
 
-/// Which messages of a room are pushed to a user.
+/// The messages of a room that are pushed to a user.
 public enum RoomLevel: String, Sendable, CaseIterable, Codable {
   case all, mentions, none
 }
 
-/// What a user wants of one room.
+/// The preferences of a user for one room.
 public struct RoomPreference: Equatable, Sendable {
   public var level: RoomLevel
-  /// When ``level`` is `all` again; nil: never.
+  /// The time from which ``level`` counts as `all`. Is `nil` if it never does.
   public var until: Timestamp?
-  /// The user's own label of the room, by which a Focus filter tells pushes apart.
+  /// The user's own label of the room, by which a Focus filter selects pushes.
   public var criteria: String?
 
   public init(level: RoomLevel = .all, until: Timestamp? = nil, criteria: String? = nil) {
@@ -103,10 +106,10 @@ public struct RoomPreference: Equatable, Sendable {
     self.criteria = criteria
   }
 
-  /// Whether it says no more than nothing would.
+  /// True if all messages are pushed and the room has no label of its own.
   public var isDefault: Bool { level == .all && criteria == nil }
 
-  /// The level at a time.
+  /// The level that applies at this time.
   public func level(at now: Timestamp) -> RoomLevel {
     if let until, now >= until { return .all }
     return level

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What came of handing a push to a service once.
+/// The result of one attempt to send a push to a push service.
 public struct PushAttempt: Equatable, Sendable, Codable {
   public let time: Timestamp
-  /// Of HTTP; nil: there was no answer, or none in HTTP.
+  /// The HTTP status. Is `nil` without an HTTP response.
   public let status: Int?
-  /// Why it did not go well, in the service's word where it has one; at most ``longestReason`` bytes.
+  /// The reason of the failure, in the service's own word if it has one. At most ``longestReason`` bytes.
   public let reason: String?
-  /// What else the service said; at most ``longestWords`` bytes.
+  /// Further text of the service. At most ``longestWords`` bytes.
   public let words: String?
 
   public static let longestReason = 64
   public static let longestWords = 256
 
   /// - Parameters:
-  ///   - reason: Made readable, and short enough.
+  ///   - reason: Shortened, and control characters become spaces.
   ///   - words: Likewise.
   public init(time: Timestamp, status: Int? = nil, reason: String? = nil, words: String? = nil) {
     self.time = time
@@ -23,9 +23,10 @@ public struct PushAttempt: Equatable, Sendable, Codable {
     self.words = words.flatMap { Self.readable($0, longest: Self.longestWords) }
   }
 
-  /// A stranger's text as one line without control characters; nil: nothing of it is left.
+  /// Returns a text of another server as one line without control characters, of at most `longest` bytes. Returns `nil`
+  /// if nothing remains.
   private static func readable(_ text: String, longest: Int) -> String? {
-    // A text is looked at no further than it can be shown.
+    // `longest` scalars have at least `longest` bytes, so the rest of a long text need not be read.
     let line = String(text.unicodeScalars.prefix(longest).map { $0.isReadable ? Character($0) : " " })
     let words = line.split(separator: " ").joined(separator: " ")
     var end = words.startIndex

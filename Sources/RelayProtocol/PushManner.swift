@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// The look and sound that a sender requests for a push, with the limits of its texts. Imports nothing; `RelayJSON`
+// parses and writes it, and `RelayDelivery` makes the payload from it.
+
 /// The requested look and sound of a push: the fields of `push` that need the right `push`.
 public struct PushManner: Hashable, Sendable {
   /// Is `nil` for the sender's name.
@@ -8,7 +11,7 @@ public struct PushManner: Hashable, Sendable {
   public var subtitle: PushText?
   /// Is `nil` for the text of the message.
   public var body: PushText?
-  /// 0 to 1.
+  /// The relevance score, 0 to 1.
   public var relevance: Double?
   public var sound = PushSound.standard
   public var badge = PushBadge.unread
@@ -18,16 +21,17 @@ public struct PushManner: Hashable, Sendable {
   public var target: String?
   /// An https URL.
   public var image: String?
-  /// The custom keys beside `aps`, as the text of a JSON object with sorted keys; empty: none. No key ``isReserved(_:)``.
+  /// The custom keys beside `aps`, as the text of a JSON object with sorted keys. It is empty if there are none. No key
+  /// may satisfy ``isReserved(_:)``.
   public var data: [UInt8] = []
   public var collapse = CollapseScope.message
-  /// True if the push is a communication notification, false if it is a plain one. Is `nil` when the sender leaves the
-  /// choice to the relay: a message of a room is a communication.
+  /// True for a communication notification, false for a plain one. Is `nil` if the sender leaves the choice to the
+  /// relay, which makes a message of a room a communication notification.
   public var isCommunication: Bool?
 
   public init() {}
 
-  /// The maximum in bytes of UTF-8, as for the texts that follow.
+  /// The maximum length of a title in bytes of UTF-8. The next limits of lengths are in bytes, too.
   public static let longestTitle = 1_024
   public static let longestBody = 4_096
   public static let longestKey = 256
@@ -37,18 +41,19 @@ public struct PushManner: Hashable, Sendable {
   public static let longestThread = 255
   public static let longestTarget = 1_024
   public static let longestImage = 2_048
-  /// The maximum of the JSON of all custom keys, in bytes.
+  /// The maximum length of the JSON of all custom keys, in bytes.
   public static let longestData = 3_072
-  /// The maximum of arrays and objects inside each other, including the object of the keys.
+  /// The maximum depth of arrays and objects in the custom keys, including the outermost object.
   public static let deepestData = 16
   public static let largestBadge: Int64 = 1_000_000
 
-  /// True if Apple or the relay gives a meaning to a custom key of this name.
+  /// True if Apple or the relay defines a key of this name.
   public static func isReserved(_ key: String) -> Bool {
     ownKeys.contains(key) || AppleKeys.aps[key] != nil || AppleKeys.alert[key] != nil && key.contains("-")
   }
 
-  /// The first member of `push` that contains a text of a sender, and not only a key. Is `nil` if there is none.
+  /// The name of the first member of `push` that contains a text of the sender, and not only a key. Is `nil` if there
+  /// is none.
   public var firstText: String? {
     let parts = [("title", title), ("subtitle", subtitle), ("body", body)]
     return parts.lazy.compactMap { name, text in
@@ -85,9 +90,9 @@ public enum PushSound: Hashable, Sendable {
 public struct SoundFile: Hashable, Sendable {
   /// A file of the app, or `default`.
   public var name: String
-  /// 0 to 1.
+  /// The volume, 0 to 1.
   public var volume: Double?
-  /// True if a muted phone plays it. Needs the level critical.
+  /// True if a muted phone plays the sound. It requires the level `critical`.
   public var isCritical: Bool
 
   public init(name: String, volume: Double? = nil, isCritical: Bool = false) {
@@ -109,17 +114,17 @@ public enum PushBadge: Hashable, Sendable {
 
 /// The group that a push belongs to on a phone.
 public enum PushThread: Hashable, Sendable {
-  /// The pushes of its room.
+  /// One group for the pushes of the room.
   case room
   case own(String)
-  /// All pushes of the app that have no thread.
+  /// One group for all pushes of the app that have no thread.
   case app
 }
 
-/// The scope of the pushes that a push replaces.
+/// The earlier pushes that a push replaces.
 public enum CollapseScope: String, Sendable, CaseIterable {
-  /// The push of the same message.
+  /// A push of the same message.
   case message
-  /// The push of any message of the room with this scope.
+  /// A push of any message of the room that has this scope, too.
   case room
 }

@@ -2,19 +2,20 @@
 
 /// The push that the sender of a message requests: the member `push` of a `send`.
 public struct PushRequest: Hashable, Sendable {
-  /// False if nobody is pushed to, and the message never counts as unread.
+  /// False if the relay pushes the message to nobody and never counts it as unread.
   public var isAsked: Bool
   public var kind: MessageKind
-  /// The requested level, whether or not the sender may use it.
+  /// The requested level, even if the sender has no right to it.
   public var level: Level
-  /// True if the sender has the right `urgent`. Without it no level is above active.
+  /// True if the sender has the right `urgent`. Without it the relay lowers a level above active.
   public var isUrgentAllowed: Bool
-  /// The sender's guess at a label by which a Focus filter selects pushes.
+  /// The sender's guess at the label by which a recipient's Focus filter selects pushes.
   public var criteria: String?
-  /// The time in which a push may reach its device. Is `nil` for ``lifetime(of:)``.
+  /// The time within which the push must be sent. Is `nil` for ``lifetime(of:)``.
   public var lifetime: Duration?
   public var manner: PushManner
-  /// The push wakes the app and shows nothing. Nothing may depend on it.
+  /// True if the push wakes the app and shows nothing. An app must not depend on such a push, because Apple may drop
+  /// it.
   public var isSilent: Bool
 
   public init(
@@ -32,19 +33,18 @@ public struct PushRequest: Hashable, Sendable {
     self.isSilent = isSilent
   }
 
-  /// The first moment at which the message is not pushed any more.
+  /// The time from which the message is no longer pushed.
   public func expires(from time: Timestamp) -> Timestamp { time + (lifetime ?? Self.lifetime(of: kind)) }
 
-  /// The lifetime that applies if the sender requests none. Apple keeps a message for 28 days at most. A call rings for
-  /// 45 s.
+  /// The lifetime if the sender requests none. Apple keeps a push for at most 28 days. A call rings for 45 s.
   public static func lifetime(of kind: MessageKind) -> Duration {
     kind == .call ? .seconds(45) : longestLifetime
   }
 
   public static let longestLifetime = Duration.seconds(28 * 24 * 3600)
 
-  /// The parts of the request that decide, beside the level, how a push looks and sounds. Several messages become one
-  /// push only if these parts are equal. A text or a picture is that of the newest message.
+  /// The properties, beside the level, that decide how a push looks and sounds. The relay merges several messages into
+  /// one push only if these are equal. The texts and the picture are those of the newest message.
   public var look: Look {
     Look(
       criteria: criteria, category: manner.category, collapse: manner.collapse, sound: manner.sound,
@@ -61,9 +61,9 @@ public struct PushRequest: Hashable, Sendable {
   }
 }
 
-/// The kind of a message, which its sender requests.
+/// The kind of a message, set by its sender.
 public enum MessageKind: String, Sendable, CaseIterable, Codable {
   case message
-  /// The push rings on every device at once, and waits for no session.
+  /// The push rings on every device at once. It does not wait until a session may have received the message.
   case call
 }

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Hours of some days of the week in which a user wants to be left alone, on every device.
+/// The hours in which a user wants no notifications, on every device and on some days of the week.
 public struct QuietHours: Hashable, Sendable {
   public var from: TimeOfDay
-  /// Up to, but not at this minute: of the same day where it is after ``from``, else of the next one, so that two equal
-  /// times mean the whole day.
+  /// The end, exclusive. It is on the same day if it is after ``from``, else on the next day. Two equal times mean 24
+  /// hours.
   public var to: TimeOfDay
-  /// 1 is Monday, 7 is Sunday: the days on which ``from`` is.
+  /// The days of the week on which ``from`` is: 1 is Monday, 7 is Sunday.
   public var days: Set<Int>
-  /// An IANA name.
+  /// The time zone, an IANA name.
   public var timeZone: String
-  /// What becomes of pushes; `deliver` means nothing here.
+  /// The handling of pushes: `passive` or `hold`. The relay rejects `deliver`.
   public var mode: SilenceMode
 
   public init(
@@ -44,7 +44,7 @@ extension QuietHours: Codable {
     var object = encoder.container(keyedBy: Key.self)
     try object.encode(from, forKey: .from)
     try object.encode(to, forKey: .to)
-    // A set has no order of its own, and equal hours are to be written equally.
+    // A set has no defined order. Equal quiet hours must have equal JSON.
     try object.encode(days.sorted(), forKey: .days)
     try object.encode(timeZone, forKey: .timeZone)
     try object.encode(mode, forKey: .mode)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Makes a random UUID (RFC 9562, version 4), in lower case.
+/// Returns a random UUID (RFC 9562, version 4) in lower case.
 package func makeUUID(using generator: inout some RandomNumberGenerator) -> String {
   var high = UInt64.random(in: .min ... .max, using: &generator)
   var low = UInt64.random(in: .min ... .max, using: &generator)

@@ -1,43 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a user may do in a room: the `can` of tokens and of room patterns.
+/// The rights of a user in a room: the `can` of tokens and of room patterns.
 public struct Rights: OptionSet, Hashable, Sendable {
   public let rawValue: UInt8
   public init(rawValue: UInt8) { self.rawValue = rawValue }
 
   public static let join = Rights(rawValue: 1)
   public static let send = Rights(rawValue: 2)
-  /// Own texts, sounds and badges in `push`.
+  /// Choose the texts, sounds and badges of a push.
   public static let push = Rights(rawValue: 4)
-  /// Levels above active, and calls.
+  /// Use levels above active, and calls.
   public static let urgent = Rights(rawValue: 8)
   public static let history = Rights(rawValue: 16)
-  /// Seeing who the members are and whether they are there.
+  /// See the members and whether they are online.
   public static let presence = Rights(rawValue: 32)
-  /// Making a room that keeps messages, by the first join.
+  /// Make a room that keeps messages, by the first join.
   public static let create = Rights(rawValue: 64)
+  /// Delete messages of other users.
   public static let moderate = Rights(rawValue: 128)
 
-  /// What everybody may where nothing else is said: all but ``moderate``.
+  /// The rights that apply unless others are configured: all but ``moderate``.
   public static let standard: Rights = [.join, .send, .push, .urgent, .history, .presence, .create]
 
-  /// The rights and how they are spelled.
+  /// The rights and their names on the wire.
   public static let named: [(name: String, right: Rights)] = [
     ("join", .join), ("send", .send), ("push", .push), ("urgent", .urgent), ("history", .history),
     ("presence", .presence), ("create", .create), ("moderate", .moderate),
   ]
 
-  /// nil: there is no such right.
+  /// Returns `nil` if no right has this name.
   public init?(name: String) {
     guard let found = Self.named.first(where: { $0.name == name }) else { return nil }
     self = found.right
   }
 
-  /// How the rights in it are spelled.
+  /// The names of the rights in the set.
   public var names: [String] { Self.named.filter { contains($0.right) }.map(\.name) }
 }
 
-/// What somebody may do in the rooms whose names fit a pattern.
+/// Rights for all rooms whose names match a pattern.
 public struct Grant: Hashable, Sendable {
   public let match: Glob
   public let can: Rights
@@ -49,6 +50,6 @@ public struct Grant: Hashable, Sendable {
 }
 
 extension [Grant] {
-  /// What the first grant that fits gives; nothing where none does.
+  /// The rights of the first grant that matches the room, or no rights.
   public func rights(in room: RoomID) -> Rights { first { $0.match.matches(room.rawValue) }?.can ?? [] }
 }

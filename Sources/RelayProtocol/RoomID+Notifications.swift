@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What is pushed to a user without a message of a room is kept like messages of a room that nobody can name or join.
+/// The relay stores notifications that belong to no room in a room for each user. Clients cannot name or join it.
 extension RoomID {
-  /// Where the notifications of a user are kept. No name of a room has a `/`.
+  /// The room that holds the notifications of a user. Names of real rooms contain no `/`.
   public static func notifications(of user: UserID) -> RoomID { RoomID(unchecked: notificationsPrefix + user.rawValue) }
 
-  /// Whether it is no room of anybody's.
+  /// True if this room holds the notifications of a user.
   public var isNotifications: Bool { rawValue.utf8.first == UInt8(ascii: "/") }
 
   private static let notificationsPrefix = "/user/"

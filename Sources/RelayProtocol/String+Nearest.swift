@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension String {
-  /// The one of `names` that this is most likely a misspelling of; nil when none is close.
+  /// The name of which this text is most likely a misspelling. Returns `nil` if no name is similar.
   public func nearest(of names: some Sequence<String>) -> String? {
     let own = Array(lowercased().utf8.prefix(64))
     let ranked = names.sorted().map { (name: $0, distance: Self.distance(own, Array($0.lowercased().utf8))) }
@@ -11,7 +11,7 @@ extension String {
     return best.name
   }
 
-  /// How many bytes to change, insert or delete (Levenshtein).
+  /// The number of bytes to change, insert or delete (Levenshtein distance).
   private static func distance(_ a: [UInt8], _ b: [UInt8]) -> Int {
     var row = Array(0...b.count)
     for (i, byte) in a.enumerated() {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension String {
-  /// True if this is an https URL with a host that has only characters which RFC 3986 allows.
+  /// True if the text is an https URL with a host, and all its characters are allowed by RFC 3986.
   public var isSecureURL: Bool {
     let start = "https://"
     let isAllowed = utf8.allSatisfy { (0x21...0x7e).contains($0) && !#""<>\^`{|}"#.utf8.contains($0) }
@@ -10,6 +10,6 @@ extension String {
     return first.isLetter || first.isNumber
   }
 
-  /// True if this is a SHA-256 in lower-case hexadecimal digits.
+  /// True if the text is a SHA-256 hash in lower-case hexadecimal digits.
   public var isSHA256: Bool { utf8.count == 64 && utf8.allSatisfy { "0123456789abcdef".utf8.contains($0) } }
 }

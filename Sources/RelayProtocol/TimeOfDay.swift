@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A minute of a day as a clock on the wall shows it: `HH:MM`.
+/// A time of day in hours and minutes, as a clock shows it: `HH:MM`.
 public struct TimeOfDay: Hashable, Comparable, Sendable {
-  /// Since midnight, 0 to 1,439.
+  /// Minutes since midnight, 0 to 1,439.
   public let minutes: Int
 
-  /// nil unless `minutes` is 0 to 1,439.
+  /// Returns `nil` unless `minutes` is 0 to 1,439.
   public init?(minutes: Int) {
     guard (0..<24 * 60).contains(minutes) else { return nil }
     self.minutes = minutes
@@ -15,7 +15,7 @@ public struct TimeOfDay: Hashable, Comparable, Sendable {
 }
 
 extension TimeOfDay: LosslessStringConvertible {
-  /// nil unless `text` is `00:00` to `23:59`.
+  /// Returns `nil` unless `text` is `00:00` to `23:59`.
   public init?(_ text: String) {
     let bytes = Array(text.utf8)
     guard bytes.count == 5, bytes[2] == UInt8(ascii: ":") else { return nil }

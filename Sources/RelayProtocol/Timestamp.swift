@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A point in time: milliseconds since 1970, as the protocol writes times.
+/// A point in time in milliseconds since 1970, the unit of times in the protocol.
 public struct Timestamp: RawRepresentable, Hashable, Comparable, Sendable, Codable {
   public var rawValue: Int64
   public init(rawValue: Int64) { self.rawValue = rawValue }
@@ -16,13 +16,13 @@ public struct Timestamp: RawRepresentable, Hashable, Comparable, Sendable, Codab
 }
 
 extension Duration {
-  /// Whole milliseconds, rounded towards zero.
+  /// The duration in whole milliseconds, rounded towards zero.
   public var milliseconds: Int64 {
     let (seconds, attoseconds) = components
     return seconds * 1000 + attoseconds / 1_000_000_000_000_000
   }
 
-  /// Decimal seconds, as the protocol writes durations.
+  /// The duration in decimal seconds, the unit of durations in the protocol.
   public var seconds: Double {
     let (seconds, attoseconds) = components
     return Double(seconds) + Double(attoseconds) / 1e18

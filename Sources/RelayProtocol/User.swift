@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Who a user is, as told by the token (or, in open mode, by `hello`).
+/// The profile of a user. Its sources are the token, a backend, and in open mode the frame `hello`.
 public struct User: Equatable, Sendable {
   public var id: UserID
-  /// At most ``longestName`` bytes.
+  /// The name that other users see, at most ``longestName`` bytes.
   public var name: String?
   /// An https URL of at most ``longestAvatar`` bytes.
   public var avatar: String?
   /// The SHA-256 of the picture at ``avatar``, in lower-case hexadecimal digits. Only phones receive it.
   public var avatarSHA256: String?
-  /// A real address of the user, such as a telephone number, at most ``longestHandle`` bytes; never empty. It is told to
-  /// phones only.
+  /// A real address of the user, such as a telephone number: 1 to ``longestHandle`` bytes. Only phones receive it.
   public var handle: String?
-  /// What kind of address it is; as long at most.
+  /// The type of ``handle``, at most ``longestHandle`` bytes.
   public var handleType: String?
 
   public init(
