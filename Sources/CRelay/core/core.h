@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* core.h -- rooms, users and sessions, and the hub that has them. No sockets: those are in edge/, behind
- * link.h. Everything belongs to the hub's thread. */
+/* core.h -- rooms, users and sessions, and the hub that owns them. Sockets belong to edge/, which the core
+ * reaches through link.h. All functions run on the hub's thread.
+ *
+ * "The loop's clock" is `hub->clock`, in milliseconds from an arbitrary start; other times are since 1970. A
+ * stamp is a value of `hub->stamp`, a counter that orders changes of presence, announcements and messages. */
 #ifndef RELAY_CORE_H
 #define RELAY_CORE_H
 
@@ -23,7 +26,7 @@ typedef struct relay__client relay__client_t;
 
 #include "../link.h"
 
-/* timers.c: one heap for everything that waits */
+/* timers.c: one heap for all timers */
 
 typedef enum relay__timer_kind {
   RELAY__TIMER_SESSION,
@@ -37,12 +40,12 @@ typedef enum relay__timer_kind {
 } relay__timer_kind_t;
 
 void relay__timer_set(relay_hub_t *hub, relay__timer_t *timer, relay__timer_kind_t kind, int64_t due);
-/* Sets it unless it is due earlier anyway. */
+/* Sets the timer, unless it is already due at an earlier time. */
 void relay__timer_set_earlier(relay_hub_t *hub, relay__timer_t *timer, relay__timer_kind_t kind, int64_t due);
 void relay__timer_clear(relay_hub_t *hub, relay__timer_t *timer);
-/* Takes the timer that is due first, or returns NULL. */
+/* Removes the first timer that is due, and returns it. Returns NULL if none is due. */
 relay__timer_t *relay__timers_take(relay_hub_t *hub);
-/* Arms the loop for the next. */
+/* Sets the timer of libuv to the first timer of the heap. */
 void relay__timers_arm(relay_hub_t *hub);
 
 /* frames.c: frames and outboxes */
@@ -50,12 +53,12 @@ void relay__timers_arm(relay_hub_t *hub);
 struct relay_frame {
   uint32_t references;
   uint32_t size;
-  uint8_t bytes[]; /* a WebSocket frame as a server writes it, header included */
+  uint8_t bytes[]; /* a WebSocket frame without a mask, with its header */
 };
 
 enum { RELAY__TEXT = 1, RELAY__CLOSE = 8, RELAY__PING = 9 };
 
-/* One reference, for the caller. */
+/* Builds a frame. The caller has the only reference, and releases it. */
 relay_frame_t *relay__frame_create(relay_hub_t *hub, int opcode, const void *payload, size_t size);
 void relay__frame_release(relay_hub_t *hub, relay_frame_t *frame);
 static inline size_t relay__frame_header(size_t payload) {
@@ -66,30 +69,35 @@ static inline size_t relay__frame_header_of(const relay_frame_t *frame) {
 }
 
 typedef struct relay__outbox {
-  union { /* frames; the lowest bit marks a reply */
+  union { /* pointers to frames; the lowest bit is set for a reply, and clear for an event */
     uintptr_t one;
     uintptr_t *many;
   };
-  uint32_t head, count, capacity; /* capacity 0: `one` */
-  uint32_t sent;                  /* bytes of the first frame that are out already */
+  uint32_t head, count, capacity; /* capacity 0: `one` holds the only frame */
+  uint32_t sent;                  /* bytes of the first frame that are written */
   uint32_t event_bytes, reply_bytes;
 } relay__outbox_t;
 
+/* Queues a frame, which is written at the end of the iteration. Takes a reference of its own. A
+ * queue of events over the limit `outgoing_queue` is dropped, and the session is closed at the end
+ * of the iteration. */
 void relay__outbox_add(relay_hub_t *hub, relay_session_t *session, relay_frame_t *frame, bool is_reply);
-/* The same for an event that may wait a moment for others, so that one write takes many: members who join a
- * room that fills, and their presence. */
+/* Queues an event that may wait up to RELAY__BATCH_MS, so that one write contains many events. Used when many
+ * members join a large room at the same time. */
 void relay__outbox_add_batched(relay_hub_t *hub, relay_session_t *session, relay_frame_t *frame);
-/* Has the session flushed at the end of the iteration, with a ping that is needed. */
+/* Marks the session for relay__session_flush() at the end of the iteration. */
 void relay__outbox_mark_dirty(relay_hub_t *hub, relay_session_t *session);
 
 typedef enum relay__written { RELAY__WRITTEN, RELAY__WRITE_BLOCKED, RELAY__WRITE_FAILED } relay__written_t;
 
-/* Writes the frames of the outbox, as far as the socket takes them. */
+/* Writes the frames of the outbox until the socket blocks. */
 relay__written_t relay__outbox_write(relay_hub_t *hub, relay_session_t *session);
+/* Drops all frames; with `keeps_begun`, all but a frame whose first bytes are written. */
 void relay__outbox_drop(relay_hub_t *hub, relay__outbox_t *outbox, bool keeps_begun);
 void relay__send_text(relay_hub_t *hub, relay_session_t *session, const relay__text_t *text, bool is_reply);
 
-/* rates.c: 0 when a token was there, else the ms until one is */
+/* rates.c: the functions return 0 if a token was available and is taken, else the ms until one
+ * is available */
 
 /* Microseconds on the loop's clock at which the bucket is full again. */
 typedef int64_t relay__bucket_t;
@@ -107,33 +115,35 @@ int64_t relay__room_take_token(relay_hub_t *hub, relay_room_t *room, relay_rate_
  * pays all of them, and the sender (NULL: an API key) all but the first. */
 int64_t relay__room_take_send(relay_hub_t *hub, relay_room_t *room, relay_user_t *sender,
                               uint32_t recipients);
-/* When all of the user's buckets are full again, on the loop's clock. */
+/* Returns the time on the loop's clock at which all buckets of the user are full. */
 int64_t relay__user_rates_full_at(const relay_user_t *user);
 
 /* session.c */
 
 typedef enum relay__state {
-  RELAY__NEW,   /* `hello` has not come */
-  RELAY__HELLO, /* it has, and is not answered */
+  RELAY__NEW,   /* `hello` is not received */
+  RELAY__HELLO, /* `hello` is received, but not answered */
   RELAY__OPEN,
-  RELAY__CLOSING, /* `bye` is on its way; nothing else counts */
+  RELAY__CLOSING, /* the session has released all that it held, and sends `bye` */
 } relay__state_t;
 
+/* A received frame that waits until an open request is answered. */
 typedef struct relay__pending {
   struct relay__pending *next;
   uint32_t size;
   char bytes[];
 } relay__pending_t;
 
+/* The fragments of a message that is not complete. */
 typedef struct relay__gathered {
   uint32_t size, capacity;
   char bytes[];
 } relay__gathered_t;
 
-/* Of a session that asks for more than its rates allow; times are of the loop's clock. */
+/* Requests of a session above its rates. Times are on the loop's clock. */
 typedef struct relay__excess {
-  int64_t since, last; /* it has gone on, without a pause of a second */
-  int64_t window;      /* when `count` began */
+  int64_t since, last; /* the first and the last of these requests, without a pause of more than a second */
+  int64_t window;      /* start of the 10 s in which `count` counts */
   uint32_t count;
 } relay__excess_t;
 
@@ -143,47 +153,52 @@ struct relay_session {
   relay_user_t *user;
   relay__outbox_t outbox;
   relay__timer_t timer;
-  relay__list_t seats;   /* relay_seat_t: the rooms that it hears */
+  relay__list_t seats;   /* relay_seat_t: the rooms that it has joined */
   relay__list_t watches; /* relay_watch_t */
   uint8_t state;
   uint8_t activity;
   bool acks : 1;
   bool is_dirty : 1, is_blocked : 1, is_paused : 1, is_over : 1, has_overflowed : 1;
   bool needs_ping : 1, ping_is_out : 1, resumes : 1;
-  bool is_batched : 1;     /* it is in the hub's list of those with batched events */
-  bool confirms : 1;       /* somebody waits for a pong, see relay_session_confirm() */
-  bool open_are_sends : 1; /* what is open are stored sends, behind which another may start */
-  bool tells_end : 1;      /* somebody keeps something of it, see relay_session_tell_end() */
+  bool is_batched : 1;     /* it is in the hub's list of sessions with batched events */
+  bool confirms : 1;       /* the next matching pong queues an event, see relay_session_confirm() */
+  bool open_are_sends : 1; /* all open requests are stored sends, so that another such send may start */
+  bool tells_end : 1;      /* its end queues an event, see relay_session_tell_end() */
   uint16_t open_requests, pending_count;
-  uint32_t open_bytes;       /* about what the open requests take */
-  uint32_t held_bytes;       /* of the frames that wait for one */
-  uint32_t expires;          /* seconds since 1970, when it is closed; 0: never */
-  relay__pending_t *pending; /* the last of the frames that wait for an open request; its next is the first */
-  relay__gathered_t *gathered; /* a message that comes in pieces */
+  uint32_t open_bytes;       /* estimated memory of the open requests */
+  uint32_t held_bytes;       /* of the frames in `pending` */
+  uint32_t expires;          /* seconds since 1970 when the token expires; 0: never */
+  relay__pending_t *pending; /* the newest frame that waits for an open request; its `next` is the oldest */
+  relay__gathered_t *gathered;
   union {
     char *authorization; /* until `hello` is answered */
     char *device;
   };
-  relay__client_t *client; /* NULL: not counted here */
+  relay__client_t *client; /* NULL: the connection is not counted for an address here */
   relay__bucket_t send_bucket, request_bucket;
-  int64_t heard, ping_at;  /* on the loop's clock */
-  int64_t drained;         /* when all that had waited was written last */
-  int64_t blocked;         /* since when something waits to be written; 0: nothing does */
-  relay__excess_t *excess; /* NULL: it has kept to its rates */
+  int64_t heard, ping_at;  /* on the loop's clock: the last sign of life, and the newest ping */
+  int64_t drained;         /* the last time at which a blocked outbox became empty */
+  int64_t blocked;         /* the time since which the outbox is blocked; 0: it is not */
+  relay__excess_t *excess; /* NULL: it has never exceeded its rates */
   uint32_t ping_count;
-  uint64_t stamp;                 /* the last presence announcement that it was given */
-  uint64_t given;                 /* the newest when a reply last told it of people */
-  uint32_t iteration, read_bytes; /* what was read in that iteration of the loop */
+  uint64_t stamp;                 /* of the last presence announcement that it got or did not need */
+  uint64_t given;                 /* the stamp when a reply last gave it presence entries */
+  uint32_t iteration, read_bytes; /* bytes that were read in that iteration of the loop */
 };
 
 void relay__session_timer(relay_hub_t *hub, relay_session_t *session);
+/* Sends `bye` and a close frame, and cuts the connection after 5 s at most. `retry_after` is in seconds;
+ * below 0: `bye` has no `retryAfter`. */
 void relay__session_close(relay_hub_t *hub, relay_session_t *session, uint16_t code, const char *reason,
                           double retry_after);
 void relay__session_cut(relay_session_t *session);
 void relay__session_ping(relay_hub_t *hub, relay_session_t *session);
+/* Handles the frames that wait, until one must wait for an open request. */
 void relay__session_resume(relay_hub_t *hub, relay_session_t *session);
-/* Reads on or pauses, as the unfinished requests and the replies that wait say. */
+/* Pauses reading if the session has too many unfinished requests or unwritten replies. Resumes reading when
+ * they are at most half of the bound. */
 void relay__session_regulate(relay_hub_t *hub, relay_session_t *session);
+/* The outbox of the session is empty. */
 void relay__session_drained(relay_hub_t *hub, relay_session_t *session);
 static inline bool relay__session_is_live(const relay_session_t *session) {
   return session->state == RELAY__OPEN && !session->is_over;
@@ -191,30 +206,33 @@ static inline bool relay__session_is_live(const relay_session_t *session) {
 
 /* flush.c */
 
-/* Writes what waits for the session. Closes a session whose queue has overflowed. */
+/* Writes the outbox of the session, with a ping before it if one is needed. Closes a session whose queue has
+ * overflowed. */
 void relay__session_flush(relay_hub_t *hub, relay_session_t *session);
 void relay__sessions_flush_batched(relay_hub_t *hub);
 
-/* request.c: what a frame asks for */
+/* request.c: handles one frame of a client */
 
-/* false when it has to wait for an open request: nothing has happened then. */
+/* Returns false, without an effect, if the frame must wait for an open request. */
 bool relay__request(relay_hub_t *hub, relay_session_t *session, const char *frame, size_t size);
-/* An error frame; `id` is the request's, or NULL. */
+/* Sends an error frame. `id` is the id of the request, or NULL. `retry_after` is in seconds; below 0: the
+ * error is not temporary. */
 void relay__refuse(relay_hub_t *hub, relay_session_t *session, const relay_bytes_t *id, const char *code,
                    const char *message, double retry_after);
 
 /* user.c */
 
-/* With whom, relay_audience_t. */
+/* The audiences of a user's focus and online state, as relay_audience_t. */
 typedef struct relay__sharing {
   uint8_t focus, online;
 } relay__sharing_t;
 
-/* What a viewer sees of a user. Without RELAY__SEES_PERSON it is nothing but the name that was asked for. */
+/* The parts of a user's state that a viewer may see. Without RELAY__SEES_PERSON the viewer sees only the
+ * name, as for an unknown user. */
 typedef uint8_t relay__view_t;
 enum { RELAY__SEES_PERSON = 1, RELAY__SEES_ONLINE = 2, RELAY__SEES_FOCUS = 4, RELAY__SEES_ALL = 7 };
 
-/* What there is to be seen of a user, whoever looks. */
+/* The state of a user that others can see, before sharing and blocks restrict it. */
 typedef struct relay__shown {
   bool online;
   int8_t activity, focus;
@@ -227,60 +245,65 @@ struct relay_user {
   relay_id_t id;
   char *profile;
   uint32_t profile_size;
-  uint32_t holds; /* of callers */
+  uint32_t holds; /* calls of relay_user_retain() without a matching release */
   int8_t focus;
   relay__sharing_t sharing;
   bool has_devices, has_filter;
-  bool was_online, is_counted /* as online, in its rooms */;
-  bool is_pending;             /* a change waits to be announced */
-  relay__view_t pending_parts; /* what was not as the others were told, at some time since */
+  bool was_online, is_counted /* as online in its rooms */;
+  bool is_pending;             /* a change is not announced yet */
+  relay__view_t pending_parts; /* the parts that differed from `shown` at any time since that change */
   int64_t focus_since, last_seen;
-  int64_t alarm;            /* since 1970; 0: none */
-  int64_t grace_until;      /* on the loop's clock; 0: none */
-  uint8_t grace_activity;   /* the liveliest of the sessions that it is for */
-  uint64_t changed;         /* the stamp of the last change */
-  uint64_t pending_since;   /* and of the first that waits to be announced */
-  uint64_t decided;         /* of the last message that was decided with its push to this user */
-  int64_t announced_at;     /* on the loop's clock */
-  relay_id_t cause;         /* a session that knows of the pending change */
-  relay__list_t sessions;   /* relay_session_t */
-  relay__list_t members;    /* relay_member_t, of the rooms in memory */
-  relay__list_t watchers;   /* relay_watch_t, of sessions of others */
-  relay__names_t *blocked;  /* whom the user has blocked; NULL: nobody */
+  int64_t alarm;          /* since 1970; 0: none */
+  int64_t grace_until;    /* on the loop's clock; 0: none */
+  uint8_t grace_activity; /* the highest relay_activity_t of the sessions that were lost in this grace */
+  uint64_t changed;       /* the stamp of the last change */
+  uint64_t pending_since; /* the stamp of the first change that is not announced yet */
+  uint64_t decided;       /* the stamp of the last message that was published with a decision for this user */
+  int64_t announced_at;   /* on the loop's clock; 0: never */
+  relay_id_t cause;       /* the session that caused the pending change; 0: several, or none */
+  relay__list_t sessions; /* relay_session_t */
+  relay__list_t members;  /* relay_member_t, of the rooms in memory */
+  relay__list_t watchers; /* relay_watch_t, of sessions that watch this user */
+  relay__names_t *blocked;  /* the names of blocked users; NULL: none */
   relay__bucket_t *buckets; /* by relay_rate_t; NULL until one is used */
   relay__timer_t timer;
-  relay__shown_t shown; /* what the others were told */
+  relay__shown_t shown; /* the state that was announced last */
   uint32_t profile_version;
 };
 
 bool relay__user_is_online(const relay_user_t *user);
-/* Queues the event that says when the user was last seen. */
+/* Queues RELAY_EVENT_USER_AWAY. */
 void relay__user_seen(relay_hub_t *hub, const relay_user_t *user);
 void relay__user_session_added(relay_hub_t *hub, relay_user_t *user, relay_session_t *session);
 void relay__user_session_removed(relay_hub_t *hub, relay_user_t *user, relay_session_t *session,
                                  bool is_clean);
-/* Something that others see may have changed. */
+/* Announces the state of the user to others, if it has changed: at once, or 250 ms after the last
+ * announcement. `cause` is a session that already knows the change, or 0. */
 void relay__user_changed(relay_hub_t *hub, relay_user_t *user, relay_id_t cause);
 void relay__user_timer(relay_hub_t *hub, relay_user_t *user);
-/* Counts in its rooms whether it is to be seen online. */
+/* Updates the online counts of the user's rooms. */
 void relay__user_count(relay_hub_t *hub, relay_user_t *user);
+/* Appends the members of a presence entry that the view allows, without braces. */
 void relay__user_put_entry(const relay_user_t *user, relay__view_t view, relay__text_t *text);
 relay_frame_t *relay__user_frame(relay_hub_t *hub, const relay_user_t *user, relay__view_t view);
-/* What waits to be announced. */
+/* Announces a pending change without a delay. */
 void relay__user_announce_now(relay_hub_t *hub, relay_user_t *user);
+/* Frees the user if nothing refers to it. */
 void relay__user_release(relay_hub_t *hub, relay_user_t *user);
 
 /* view.c */
 
-/* `is_related`: they share a room in which the viewer may see who is there. */
+/* Returns the parts of `user` that `viewer` may see. `is_related` is true if both are members of a room in
+ * which the viewer may see the members. */
 relay__view_t relay__view(const relay_user_t *user, const relay_user_t *viewer, bool is_related);
-/* The same by id; 0 sees all, and a stale one nothing. */
+/* The same for the id of a viewer. The id 0 sees all parts, a stale id none. */
 relay__view_t relay__view_by(const relay_hub_t *hub, const relay_user_t *user, relay_id_t viewer,
                              bool is_related);
-/* Whether the user's entry looks different. */
+/* True if the presence entry of the user differs between the two views. */
 bool relay__view_differs(const relay_user_t *user, relay__view_t one, relay__view_t other);
 
-/* Presence events of one user as it is now, for each view one, made when it is needed. */
+/* The presence events of one user, one for each view. relay__views_frame() builds each when it is
+ * first needed. */
 typedef struct relay__views {
   const relay_user_t *user;
   relay_frame_t *frame[RELAY__SEES_ALL + 1];
@@ -288,20 +311,24 @@ typedef struct relay__views {
 
 relay_frame_t *relay__views_frame(relay_hub_t *hub, relay__views_t *views, relay__view_t view);
 void relay__views_release(relay_hub_t *hub, relay__views_t *views);
+/* True if `user` has blocked the user `name`. */
 bool relay__user_blocks(const relay_user_t *user, const char *name);
 void relay__unblock_all(relay_user_t *user);
 
-/* What is announced of a user. */
+/* An announcement of a user's state. */
 typedef struct relay__news {
   relay__views_t views;
-  relay__view_t parts; /* that have changed, or had */
+  relay__view_t parts; /* that have changed */
   bool is_batched;     /* it may wait for other events, see relay__outbox_add_batched() */
-  bool is_back;     /* it is as it was announced last: news only for whom a reply gave a state in between */
-  uint64_t stamp;   /* of the sessions that have been told */
-  relay_id_t cause; /* a session that knows */
+  /* The state has changed and is again the one that was announced last. Only sessions that got the state in
+   * between, in a reply, need the announcement. */
+  bool is_back;
+  uint64_t stamp;   /* of this announcement; a session that has it gets no second event */
+  relay_id_t cause; /* the session that caused the change, and gets no announcement */
 } relay__news_t;
 
-/* Tells a session that was given the user's state last when the newest stamp was `given`. */
+/* Sends the announcement to a session, unless the session already has this state or may not see the change.
+ * `given` is the stamp at which the session last got the user's state in a reply. */
 void relay__news_tell(relay_hub_t *hub, relay__news_t *news, relay_session_t *session, relay__view_t view,
                       uint64_t given);
 
@@ -311,37 +338,39 @@ struct relay_watch {
   relay_session_t *session;
   relay_user_t *user;
   uint32_t user_index; /* in the user's watchers */
-  uint64_t stamp;      /* the newest when it began */
-  bool is_related;     /* they share a stored room, which need not be in memory */
-  bool is_judged;      /* whether they share a room is the caller's to say alone */
-  relay__view_t view;  /* of what the session was told last */
+  uint64_t stamp;      /* the newest stamp when the watch began */
+  bool is_related;     /* both users share a stored room, which need not be in memory */
+  bool is_judged;      /* only the caller sets `is_related`; rooms in memory do not count */
+  relay__view_t view;  /* of the presence that the session got last */
 };
 
-/* A presence event for who watches. */
+/* Sends the announcement to the sessions that watch the user. */
 void relay__watch_tell(relay_hub_t *hub, relay_user_t *user, relay__news_t *news);
-/* Tells who watches the user and sees something else of them than before; `stamp` marks who has been told. */
+/* Sends a presence event to each session that watches the user and now has another view. Skips sessions with
+ * `stamp`. */
 void relay__watches_reconsider(relay_hub_t *hub, const relay_user_t *user, uint64_t stamp);
-/* The user has become, or ceased to be, a member: who may see whose focus changes. */
+/* The user has joined or left the room. Updates the views of the watches between the user and
+ * other members. */
 void relay__watch_joined(relay_hub_t *hub, const relay_user_t *user, const relay_room_t *room);
 void relay__watch_left(relay_hub_t *hub, const relay_user_t *user, const relay_room_t *room);
 void relay__watch_end_all(relay_hub_t *hub, relay_session_t *session);
 
 /* room.c */
 
-typedef struct relay__entry { /* a message that may still be decided or replayed */
+typedef struct relay__entry { /* a message that is kept for decisions or for relay_room_tail() */
   int64_t seq, time, shown;
   relay_id_t from;
-  relay_frame_t *frame; /* NULL when it is only to be decided */
+  relay_frame_t *frame; /* NULL: it is kept only for decisions */
 } relay__entry_t;
 
-struct relay_seat { /* a session in a room */
+struct relay_seat { /* a session that has joined a room */
   relay_session_t *session;
   relay_member_t *member;
   uint32_t room_index;
-  uint64_t stamp; /* the newest when it joined */
+  uint64_t stamp; /* the newest stamp when it joined */
   uint8_t rights;
   int64_t joined, given_from, received, pinged;
-  int64_t acked_at; /* on the loop's clock: the last `received` or `read` that cost no token */
+  int64_t acked_at; /* on the loop's clock: the last `received` or `read` without a token */
 };
 
 typedef struct relay__wait { /* a message that was handed over and is not decided yet */
@@ -351,21 +380,21 @@ typedef struct relay__wait { /* a message that was handed over and is not decide
 struct relay_member { /* a user in a room */
   relay_room_t *room;
   relay_user_t *user;
-  uint32_t room_index;       /* in the room's members; below `attended` when somebody may be there */
-  uint32_t user_index;       /* in the user's */
-  uint32_t seats, attending; /* sessions here, and those that are not in the background */
-  bool is_clean, has_marks;
+  uint32_t room_index;       /* in the room's `members`; below `attended` if `attending` is not 0 */
+  uint32_t user_index;       /* in the user's `members` */
+  uint32_t seats, attending; /* sessions that have joined, and those that are not in the background */
+  bool is_clean, has_marks;  /* see relay_member_facts_t; its marks have changed since RELAY_EVENT_MARK */
   bool is_being_decided,
-      has_changed; /* its undecided messages are being decided; and something changed since */
+      has_changed; /* true from RELAY_EVENT_DUE to relay_member_decide(); a fact has changed meanwhile */
   int64_t read, received;
   int64_t away_since, away_since_loop;
-  int64_t leaves_at;    /* when its membership of a room without a store ends; 0: it does not */
-  int64_t due_at;       /* when some of its messages are to be decided; 0: none waits */
+  int64_t leaves_at;    /* when its membership of a room without a store ends; 0: never; -1: it ends now */
+  int64_t due_at;       /* on the loop's clock: the earliest due time of its messages; 0: none waits */
   int64_t handed_over;  /* the newest message that was handed over, or needed no decision */
-  int64_t fresh_due;    /* when the messages behind that are to be decided; 0: none is */
+  int64_t fresh_due;    /* on the loop's clock: the due time of newer messages; 0: none waits */
   relay__wait_t *waits; /* by seq */
   uint32_t wait_count, wait_capacity;
-  relay_receipt_t *receipt; /* NULL until there was one to tell */
+  relay_receipt_t *receipt; /* NULL until the first receipt */
   relay__timer_t timer;
 };
 
@@ -374,7 +403,7 @@ struct relay_room {
   relay_id_t id;
   char *epoch;
   int64_t seq, cursor, stored_cursor;
-  uint32_t member_list, most_members; /* 0: no bound */
+  uint32_t member_list, most_members; /* see relay_room_configure(); 0: no bound */
   uint8_t flags;
   bool is_large;
   relay_seat_t **live;
@@ -382,58 +411,63 @@ struct relay_room {
   uint32_t live_count, live_capacity, member_count, member_capacity, attended, online;
   relay__entry_t *entries; /* a ring, oldest at `first` */
   uint32_t first, entry_count, entry_capacity;
-  uint32_t tail_count, tail_bytes; /* of the newest entries, those with a frame */
-  relay__bucket_t bucket;          /* of sends */
-  uint64_t mark; /* the newest mark of the hub if the user who was marked last is a member */
-  relay__bucket_t membership_bucket;    /* of new and ended memberships */
-  int64_t told_counts;                  /* when `counts` went out last */
+  uint32_t tail_count, tail_bytes;   /* the newest entries, which have a frame */
+  relay__bucket_t bucket;            /* of sends */
+  uint64_t mark;                     /* equal to `hub->marks` if mark_rooms() in watch.c has marked it last */
+  relay__bucket_t membership_bucket; /* of joins and leaves */
+  int64_t told_counts;               /* on the loop's clock: the last `counts` event */
   int64_t counts_at, flush_at, idle_at; /* on the loop's clock; 0: not set */
   relay__timer_t timer;
 };
 
 enum { RELAY__ROOM_FLUSH = 1000, RELAY__ROOM_IDLE = 60000 };
 
-/* A large room becomes one that lists its members, or the other way. */
+/* Updates `is_large` after the number of members or the bound has changed. */
 void relay__room_measure(relay_hub_t *hub, relay_room_t *room);
-/* Tells the marks and the cursor that wait. */
+/* Queues the events of changed marks and of the cursor. */
 void relay__room_flush(relay_hub_t *hub, relay_room_t *room);
 void relay__room_timer(relay_hub_t *hub, relay_room_t *room);
-/* An event of a member to one session in the room. */
+/* Queues an event about a member for one session in the room, batched if the room has many sessions. */
 void relay__room_add(relay_hub_t *hub, const relay_room_t *room, relay_session_t *session,
                      relay_frame_t *frame);
-/* Sends the user's presence event to each session in the room, as its user may see it. */
+/* Sends the user's presence event to each session in the room with RELAY_RIGHT_PRESENCE, as its user may see
+ * it. */
 void relay__room_show(relay_hub_t *hub, const relay_room_t *room, const relay_user_t *user);
+/* Queues a frame for each session in the room but `except`; with `needs_presence`, only for sessions with
+ * RELAY_RIGHT_PRESENCE. */
 void relay__room_send(relay_hub_t *hub, relay_room_t *room, relay_frame_t *frame,
                       const relay_session_t *except, bool needs_presence);
 
-/* Drops the frame of an entry that is replayed no more. */
+/* Releases the frame of an entry that relay_room_tail() no longer needs. */
 void relay__entry_forget(relay_hub_t *hub, relay__entry_t *entry);
 
 /* later.c */
 
-/* Sets the time `what` of the room to so many ms from now, unless it is set. */
+/* Sets `what`, one of the room's times, to `delay` ms from now, unless it is set already. */
 void relay__room_arm(relay_hub_t *hub, relay_room_t *room, int64_t *what, int64_t delay);
 /* Sends `counts` soon, at most once a second. */
 void relay__room_arm_counts(relay_hub_t *hub, relay_room_t *room);
-/* So many more members of the room are seen online. */
+/* Adds `by` to the number of members that are counted as online. */
 void relay__room_online_changed(relay_hub_t *hub, relay_room_t *room, int by);
-/* True if so many sessions are in the room that the events of its members are written in batches. */
+/* True if the room has so many sessions that events about its members are batched. */
 bool relay__room_batches(const relay_room_t *room);
 
 /* member.c */
 
+/* Ends a session's part in a room. `is_clean` is true if the client has left or closed, and false if the
+ * connection was lost. */
 void relay__seat_remove(relay_hub_t *hub, relay_seat_t *seat, bool is_clean);
 relay_member_t *relay__member_add(relay_hub_t *hub, relay_room_t *room, relay_user_t *user);
-/* Ends a membership, of which all are told: `left` or `removed`. */
+/* Ends a membership, and sends `event` (`left` or `removed`) to the sessions in the room. */
 void relay__member_remove(relay_hub_t *hub, relay_member_t *member, const char *event);
-/* Takes a member without a seat out of its room and its user. */
+/* Removes a member without seats from its room and its user, and frees it. */
 void relay__member_drop(relay_hub_t *hub, relay_member_t *member);
 void relay__member_activity_changed(relay_hub_t *hub, relay_member_t *member, int before, int after);
 void relay__member_timer(relay_hub_t *hub, relay_member_t *member);
 
 /* message.c */
 
-/* `sender`, and not what the message says, is the session that sent it. */
+/* Publishes a message as relay_room_publish() does. `sender` replaces `message->sender`; NULL: none. */
 int64_t relay__room_publish(relay_hub_t *hub, relay_room_t *room, relay_message_t *message,
                             relay_session_t *sender);
 void relay__room_signal(relay_hub_t *hub, relay_room_t *room, const char *from, relay_session_t *sender,
@@ -441,34 +475,42 @@ void relay__room_signal(relay_hub_t *hub, relay_room_t *room, const char *from, 
 
 /* away.c */
 
-/* `is_due_now`: each member that was not decided with the message is due at once. */
+/* Plans the decisions about a new message. With `is_due_now`, each member that was not decided with the
+ * message is due at once. */
 void relay__away_published(relay_hub_t *hub, relay_room_t *room, const relay__entry_t *entry,
                            bool is_due_now);
-/* The members that a message may push to: they have a device and no session in the foreground. */
+/* Returns the number of members that a message may push to: they have a device, and no session in the room
+ * that is not in the background. */
 uint32_t relay__away_recipients(const relay_hub_t *hub, const relay_room_t *room);
-/* The sessions of a member have changed, or their receipts. Each waiting message may be decided now. */
+/* The sessions of a member, or their receipts, have changed. Each waiting message becomes due now. */
 void relay__away_changed(relay_hub_t *hub, relay_member_t *member);
-/* The member's marks have moved. */
+/* The member's marks have moved forward. Ends the waits of the messages up to them. */
 void relay__away_marked(relay_hub_t *hub, relay_member_t *member);
 void relay__away_timer(relay_hub_t *hub, relay_member_t *member);
-/* Up to which seq a member has read or received; a mark on disk may have only one of them. */
+/* Returns the highest seq that a member has read or received. A mark on disk may have only one of the two. */
 int64_t relay__received_by(const relay_member_t *member);
-/* A member goes for good: the room's cursor waits for it no longer. */
+/* The membership ends. The room's cursor no longer waits for the member. */
 void relay__away_left(relay_hub_t *hub, relay_member_t *member);
+/* Drops the oldest entries that neither a decision nor relay_room_tail() needs. */
 void relay__away_trim(relay_hub_t *hub, relay_room_t *room);
+/* The session has received all messages of the room up to seq. */
 void relay__away_received(relay_hub_t *hub, relay_seat_t *seat, int64_t seq);
-/* An active session's receipts count for the member: they are stored, and end waits. */
+/* Counts the receipts of an active session for the member: they raise its mark, and end waits. */
 void relay__away_attended(relay_hub_t *hub, relay_seat_t *seat);
-/* The member's marks have reached further: what a session received behind them may count now. */
+/* The member's marks have moved forward, so that later receipts of its sessions may count now. */
 void relay__away_gap_closed(relay_hub_t *hub, relay_member_t *member);
 void relay__member_mark(relay_hub_t *hub, relay_member_t *member, int64_t read, int64_t received);
+/* Moves the room's cursor forward to the last message that is decided for all members, and queues
+ * RELAY_EVENT_CURSOR if it has moved. */
 void relay__room_tell_cursor(relay_hub_t *hub, relay_room_t *room);
 
 /* receipts.c */
 
-/* The member has read, or one of its devices has, up to seq; `cause` is the session that said so, or 0. */
+/* Queues a receipt: the member has read, or one of its devices has received, all messages up to seq. `cause`
+ * is the session that reported it, or 0. */
 void relay__receipt_read(relay_hub_t *hub, relay_member_t *member, int64_t seq, relay_id_t cause);
 void relay__receipt_received(relay_hub_t *hub, relay_member_t *member, int64_t seq, relay_id_t cause);
+/* Sends the queued receipts, at the end of the iteration. */
 void relay__receipts_tell(relay_hub_t *hub);
 void relay__receipt_forget(relay_hub_t *hub, relay_member_t *member);
 
@@ -486,10 +528,11 @@ typedef struct relay__alarm {
   int64_t time; /* since 1970; 0: none */
 } relay__alarm_t;
 
-/* Takes an alarm whose time has come; else `due` is its time on the loop's clock, if there is one. */
+/* Returns true and clears the alarm if it is due. Otherwise writes its time on the loop's clock to `due`, if
+ * the alarm is set. */
 bool relay__alarm_has_come(const relay_hub_t *hub, int64_t *alarm, int64_t *due);
 void relay__alarm_timer(relay_hub_t *hub);
-/* Arms all alarms by the wall clock as it is now. */
+/* Sets the timers of all alarms again, after the wall clock was set. */
 void relay__alarms_arm(relay_hub_t *hub);
 
 /* drain.c */
@@ -499,31 +542,34 @@ typedef struct relay__drain {
   bool is_on;
   uint16_t code;
   char reason[64];
-  uint32_t sessions; /* when it began */
+  uint32_t sessions; /* open sessions at its start */
   int64_t began;     /* on the loop's clock */
 } relay__drain_t;
 
 void relay__drain_timer(relay_hub_t *hub);
-/* A session or an exchange has ended and is no longer in `slots`. */
+/* A session or an exchange has ended and is no longer in `slots`. Queues RELAY_EVENT_DRAINED after
+ * the last. */
 void relay__drain_ended(relay_hub_t *hub, const relay__slots_t *slots);
-/* Seconds after which a client that leaves now should come back. */
+/* Returns a random number of seconds after which a client should reconnect. Spreads the clients of a drain so
+ * that about 1,000 reconnect each second. */
 double relay__drain_retry_after(const relay_hub_t *hub);
 
 /* stats.c */
 
-/* Bounds the lines about refusals. */
+/* Bounds the number of log lines about refusals. */
 typedef struct relay__refusals {
-  int64_t since; /* on the loop's clock: when the window began; 0: there was no refusal */
+  int64_t since; /* on the loop's clock: the start of the window; 0: there was no refusal */
   uint64_t count;
 } relay__refusals_t;
 
-/* How a session ended; each is counted once. */
+/* Counts the end of a session by its close code. Called once for each session. */
 void relay__count_close(relay_hub_t *hub, uint16_t code);
 void relay__count_error(relay_hub_t *hub, const char *name);
 void relay__count_response(relay_hub_t *hub, int status);
+/* Adds the duration to the histogram `times` times. */
 void relay__observe(relay_histogram_t *histogram, uint64_t nanoseconds, uint64_t times);
 
-/* find.c: by id, by name, or in a room; NULL when there is none */
+/* find.c: the functions return NULL if the object does not exist */
 
 relay_session_t *relay__session_find(const relay_hub_t *hub, relay_id_t id);
 relay_user_t *relay__user_find(const relay_hub_t *hub, relay_id_t id);
@@ -534,9 +580,9 @@ relay_member_t *relay__member_find(const relay_user_t *user, const relay_room_t 
 
 /* events.c */
 
-/* Moves the events that are queued to `spare_events`, and returns their number. */
+/* Moves the queued events to `spare_events`, and returns their number. */
 uint32_t relay__events_take(relay_hub_t *hub);
-/* Frees the memory of so many events that were taken. */
+/* Frees the memory of `count` events that were taken. */
 void relay__events_free(relay_hub_t *hub, uint32_t count);
 
 /* hub.c */
@@ -552,12 +598,12 @@ struct relay_hub {
   uv_prepare_t prepare;
   uv_async_t wake;
   uv_timer_t timer;
-  uv_idle_t again; /* while it runs, the loop polls without waiting */
-  uv_timer_t look; /* wakes the loop, which then notices that the wall clock was set */
+  uv_idle_t again; /* while it runs, the loop polls without a wait */
+  uv_timer_t look; /* wakes the loop each second, so that it notices a wall clock that was set */
   relay__edge_t *edge;
   bool stops, is_over;
-  bool is_running;   /* in relay_hub_run(), */
-  pthread_t thread;  /* on this thread */
+  bool is_running;   /* relay_hub_run() has not returned */
+  pthread_t thread;  /* the thread of relay_hub_run() */
   bool is_simulated; /* see relay_hub_set_clock() */
   relay_json_parser_t *parser;
   relay__slots_t sessions, rooms, users;
@@ -567,49 +613,49 @@ struct relay_hub {
   uint32_t heap_count, heap_capacity;
   relay_id_t *dirty, *resuming;
   uint32_t dirty_count, dirty_capacity, resuming_count, resuming_capacity;
-  relay_id_t *batched; /* sessions with events that may wait for others */
+  relay_id_t *batched; /* sessions with batched events */
   uint32_t batched_count, batched_capacity;
   relay__timer_t batch_timer;
-  int64_t batch_due;         /* on the loop's clock: when the next batch may be written */
-  relay_member_t **receipts; /* members with some to tell; NULL: it is gone */
+  int64_t batch_due;         /* on the loop's clock: the earliest time of the next batch */
+  relay_member_t **receipts; /* members with queued receipts; NULL: the member was removed */
   uint32_t receipt_count, receipt_capacity;
   relay_event_t *events, *spare_events;
   void **owned, **spare_owned;
   uint32_t event_count, event_capacity, owned_capacity, spare_event_capacity, spare_owned_capacity;
   relay__text_t text;
-  uint8_t *join;                  /* the frames of one write, one behind another */
-  int64_t now, clock;             /* wall clock and the loop's clock of this iteration */
-  int64_t started, started_clock; /* the same, of the start */
-  int64_t offset;                 /* how far the wall clock was ahead of the loop's when it was set last */
+  uint8_t *join;                  /* a buffer for the frames of one write */
+  int64_t now, clock;             /* the wall clock and the loop's clock of this iteration */
+  int64_t started, started_clock; /* the same at the start */
+  int64_t offset;                 /* wall clock minus loop's clock, since the wall clock was set last */
   uint64_t stamp;
   uint64_t marks; /* see the `mark` of a room */
   uint32_t iteration;
-  bool was_late;      /* timers were left to this iteration, see relay__tick() */
-  bool has_more;      /* some session probably has more to be read, see relay__session_received() */
+  bool was_late;      /* the last iteration has postponed its timers, see relay__tick() */
+  bool has_more;      /* a session probably has more to be read, see received() in session.c */
   uint32_t postponed; /* iterations since the last write */
   size_t frames, frame_bytes, members, seats, watches;
   relay_stats_t stats;
   relay__drain_t drain;
   relay__alarm_t alarm;
   relay__refusals_t refusals, refused_requests; /* see log.c */
-  uint64_t round_began; /* ns: when the first message that is not written yet was shown; 0: there is none */
+  uint64_t round_began; /* ns: the publication of the first message that is not written yet; 0: none */
   uint32_t round_messages;
 };
 
 enum {
-  RELAY__BATCH_MS = 20,    /* between two writes of batched events */
-  RELAY__BATCH_SEATS = 32, /* sessions in a room from which on its members' events are batched */
+  RELAY__BATCH_MS = 20,    /* the interval between two writes of batched events */
+  RELAY__BATCH_SEATS = 32, /* sessions in a room; with this many or more, events about members are batched */
   RELAY__READ = 512,
   RELAY__WRITE = 65536,
   RELAY__REPLIES = 262144,
   RELAY__HELD = 262144,
   RELAY__OPEN_REQUESTS = 64,
-  /* The first frame comes from anybody, so it may cost little: bytes, and values in it. */
+  /* Anybody can send `hello`, so its bytes and its JSON values have lower limits. */
   RELAY__HELLO_SIZE = 16384,
   RELAY__HELLO_VALUES = 256,
 };
 
-/* Ends a debug build that calls a running hub on a thread other than the hub's. */
+/* Debug builds: aborts if a running hub is called on another thread. */
 static inline void relay__expect_thread(const relay_hub_t *hub) {
 #ifdef DEBUG
   if (hub->is_running && !pthread_equal(hub->thread, pthread_self()))
@@ -622,14 +668,20 @@ static inline void relay__expect_thread(const relay_hub_t *hub) {
 /* Queues an event; `owned` is freed after its delivery. */
 relay_event_t *relay__event(relay_hub_t *hub, relay_event_kind_t kind, void *owned);
 void relay__tick(relay_hub_t *hub);
-/* Before the first iteration of `loop`, which others than relay_hub_run() may run step by step. */
+/* Prepares the first iteration of `loop`. relay_hub_run() calls it, and the fuzzers, which run the loop step
+ * by step. */
 void relay__hub_begin(relay_hub_t *hub);
-/* log.c. A line of RELAY_LOG_DEBUG is formatted only if the configuration asks for it. */
+
+/* log.c */
+
+/* Logs a line. Does not format lines of RELAY_LOG_DEBUG unless `logs_debug` is set. */
 void relay__log(const relay_hub_t *hub, relay_log_level_t level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* True if a refusal may be logged now: at most 5 lines in 10 s. Logs the number of the others. */
+/* True if a refusal may be logged now: at most 5 lines in 10 s. Logs the number of the refusals that were not
+ * logged. */
 bool relay__log_takes_refusal(relay_hub_t *hub);
-/* The same for a request of a session that ends with forbidden, rate_limited or too_large. */
+/* Logs a request of a session that was refused with forbidden, rate_limited or too_large, at the
+ * same rate. */
 void relay__log_refused_request(relay_hub_t *hub, relay_id_t session, const char *code, const char *message);
 /* The name of a session in logs and in `welcome`: the id in base 36. Returns `name`. */
 const char *relay__session_name(relay_id_t id, char name[static 16]);

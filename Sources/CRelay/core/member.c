@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Who is in a room: members, and their sessions there. */
+/* Members of a room, and their seats: the sessions that have joined the room.
+ *
+ * A membership of a stored room is durable, and the store decides about it. In another room it ends when the
+ * last session of the member leaves, or a grace after the connection of that session is lost. */
 #include "core.h"
 
 #include <stdlib.h>
 
-/* Moves a member to where those are with, or without, a session that may be looked at. */
+/* Moves a member to the part of `members` with, or without, a session that is not in the background. */
 static void attend(relay_member_t *member, bool attends) {
   relay_room_t *room = member->room;
   const bool did = member->room_index < room->attended;
@@ -23,7 +26,7 @@ relay_member_t *relay__member_add(relay_hub_t *hub, relay_room_t *room, relay_us
   member->room = room;
   member->user = user;
   member->away_since = hub->started;
-  member->away_since_loop = hub->started_clock; /* everybody went away at start, not cleanly */
+  member->away_since_loop = hub->started_clock; /* as if all members had lost their connection at the start */
   room->members =
       relay__grow(room->members, room->member_count, &room->member_capacity, sizeof *room->members, 4);
   member->room_index = room->member_count;
@@ -35,7 +38,6 @@ relay_member_t *relay__member_add(relay_hub_t *hub, relay_room_t *room, relay_us
   return member;
 }
 
-/* Takes a member without a seat out of its room and its user. */
 void relay__member_drop(relay_hub_t *hub, relay_member_t *member) {
   relay_room_t *room = member->room;
   relay_user_t *user = member->user;
@@ -73,7 +75,8 @@ static relay_frame_t *member_frame(relay_hub_t *hub, const relay_room_t *room, c
   return relay__frame_create(hub, RELAY__TEXT, text->at, text->size);
 }
 
-/* To the others there as they may see the user; in a large room, where no member is told of, to the user. */
+/* Sends a `member` event to the sessions in the room, as each may see the user. A large room announces no
+ * members, so only the user's own sessions get the event. */
 static void tell(relay_hub_t *hub, const relay_room_t *room, const relay_member_t *member, const char *event,
                  uint32_t count) {
   const relay_user_t *user = member->user;
@@ -97,7 +100,7 @@ void relay__member_remove(relay_hub_t *hub, relay_member_t *member, const char *
   relay_room_t *room = member->room;
   relay_user_t *user = member->user;
   tell(hub, room, member, event, room->member_count - 1);
-  member->leaves_at = -1; /* removing its seats ends nothing more */
+  member->leaves_at = -1; /* so that relay__seat_remove() does not end the membership again */
   for (uint32_t i = 0; i < user->sessions.count; i++) {
     relay_seat_t *seat = relay__seat_find(relay__list_at(&user->sessions, i), room);
     if (seat) relay__seat_remove(hub, seat, true);
@@ -108,7 +111,7 @@ void relay__member_remove(relay_hub_t *hub, relay_member_t *member, const char *
   relay__watch_left(hub, user, room);
   relay_user_release(hub, user->id);
   relay__room_measure(hub, room);
-  if (!room->member_count) room->idle_at = 0; /* sooner than it was to be */
+  if (!room->member_count) room->idle_at = 0; /* an empty room is idle at once */
   if (!room->member_count || !room->live_count)
     relay__room_arm(hub, room, &room->idle_at, room->member_count ? RELAY__ROOM_IDLE : 0);
 }
@@ -131,7 +134,7 @@ void relay__member_activity_changed(relay_hub_t *hub, relay_member_t *member, in
   if (did != does) {
     member->attending += does ? 1 : (uint32_t)-1;
     attend(member, member->attending > 0);
-    if (!member->attending) { /* put away: away without a grace */
+    if (!member->attending) { /* the app was put into the background, so the member has no grace */
       member->away_since = hub->now;
       member->away_since_loop = hub->clock;
       member->is_clean = true;
@@ -146,6 +149,8 @@ static void leave_after(relay_hub_t *hub, relay_member_t *member, int64_t delay)
   relay__timer_set_earlier(hub, &member->timer, RELAY__TIMER_MEMBER, member->leaves_at);
 }
 
+/* Called when a session leaves the room or ends, and when its membership ends. Without a store it also ends
+ * the membership after the last seat: at once if `is_clean`, else after the grace. */
 void relay__seat_remove(relay_hub_t *hub, relay_seat_t *seat, bool is_clean) {
   relay_session_t *session = seat->session;
   relay_member_t *member = seat->member;
@@ -163,7 +168,7 @@ void relay__seat_remove(relay_hub_t *hub, relay_seat_t *seat, bool is_clean) {
   const bool was_attending = member->attending > 0;
   member->seats--;
   if (session->activity != RELAY_BACKGROUND) member->attending--;
-  if (was_attending && !member->attending) { /* a session in the background has no part in this */
+  if (was_attending && !member->attending) { /* the end of a session in the background changes nothing here */
     member->away_since = hub->now;
     member->away_since_loop = hub->clock;
     member->is_clean = is_clean;
@@ -209,12 +214,12 @@ relay_status_t relay_room_add_member(relay_hub_t *hub, relay_id_t room_id, relay
   relay_user_t *user = relay__user_find(hub, user_id);
   if (!room || !user) return RELAY_GONE;
   if (relay__member_find(user, room)) return RELAY_OK;
-  const bool is_stored = room->flags & RELAY_ROOM_STORED; /* then the store has judged */
+  const bool is_stored = room->flags & RELAY_ROOM_STORED; /* then the store has checked the bound */
   if (!is_stored && room->most_members && room->member_count >= room->most_members) return RELAY_TOO_MANY;
-  relay__user_announce_now(hub, user); /* its presence below is then the newest, and comes once */
+  relay__user_announce_now(hub, user); /* so that relay__room_show() below sends the newest presence, once */
   relay_member_t *member = relay__member_add(hub, room, user);
   member->read = member->received = room->seq;
-  member->is_clean = true; /* a new member was not here, so none of its sessions is lost */
+  member->is_clean = true; /* a new member has lost no session here, so it has no grace */
   relay__watch_joined(hub, user, room);
   if (!is_stored) leave_after(hub, member, hub->limits.presence_grace);
   relay__room_measure(hub, room);
@@ -261,6 +266,8 @@ relay_status_t relay_session_may_join(const relay_hub_t *hub, relay_id_t session
   return most && session->seats.count >= most ? RELAY_TOO_MANY : RELAY_OK;
 }
 
+/* Gives the session a seat, or updates the one that it has: a second `join` may return older messages than
+ * the first, and then `given_from` moves back. */
 relay_status_t relay_room_join(relay_hub_t *hub, relay_id_t room_id, relay_id_t session_id, unsigned rights,
                                int64_t given_from) {
   relay_room_t *room = relay__room_find(hub, room_id);
@@ -288,8 +295,8 @@ relay_status_t relay_room_join(relay_hub_t *hub, relay_id_t room_id, relay_id_t 
   seat->rights = (uint8_t)rights;
   seat->joined = hub->now;
   seat->stamp = session->given = hub->stamp;
-  if (given_from < seat->given_from) { /* the rest came live */
-    /* What its pongs told until now was not of these; below the member's mark nobody asks. */
+  if (given_from < seat->given_from) { /* the newer messages were sent live */
+    /* Earlier pongs did not confirm the messages of this reply, unless the member's mark covers them. */
     const bool is_gap = seat->given_from > relay__received_by(member) + 1;
     seat->given_from = given_from;
     if (!session->acks && is_gap && seat->received >= given_from) seat->received = given_from - 1;

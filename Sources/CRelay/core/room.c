@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Rooms: their life, what is sent to all in one, and what is told later. */
+/* Rooms: creation and release, frames to all sessions in a room, and the timer for delayed work.
+ *
+ * The delayed work is `counts` events, changed marks, the cursor, and the release of an idle room. */
 #include "core.h"
 
 #include <stdlib.h>
@@ -37,7 +39,8 @@ void relay__room_show(relay_hub_t *hub, const relay_room_t *room, const relay_us
   relay__views_release(hub, &views);
 }
 
-/* A large room becomes one that lists its members, or the other way. */
+/* A room becomes large above `member_list` members. It becomes small again below half of that, so that it
+ * does not change with each join. Its sessions then get the presence of all members. */
 void relay__room_measure(relay_hub_t *hub, relay_room_t *room) {
   const uint32_t most = room->member_list;
   if (most && !room->is_large && room->member_count > most) {
@@ -122,7 +125,7 @@ void relay__room_timer(relay_hub_t *hub, relay_room_t *room) {
     }
     if (!room->live_count && room->flags & RELAY_ROOM_STORED) {
       if (!is_waited_for(room)) relay__event(hub, RELAY_EVENT_ROOM_IDLE, NULL)->room = room->id;
-      /* Who is told may still need it, and is told again. */
+      /* The caller may still need the room, so the event repeats until the room is released. */
       relay__room_arm(hub, room, &room->idle_at, RELAY__ROOM_IDLE);
     }
   }
@@ -193,7 +196,8 @@ bool relay_room_release(relay_hub_t *hub, relay_id_t id) {
   return true;
 }
 
-/* What the viewer would count from the entries; in a large room, which lists none, as in its `counts`. */
+/* Returns the number of online members that the viewer may see. For a large room, which lists no members, it
+ * is the number in `counts`. */
 static uint32_t online_for(const relay_hub_t *hub, const relay_room_t *room, relay_id_t viewer) {
   if (room->is_large) return room->online;
   uint32_t count = 0;

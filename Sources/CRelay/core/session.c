@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* One connection: from the handshake to the last byte. */
+/* A session, from the handshake to the last byte: heartbeat, received frames, backpressure and close.
+ *
+ * The edge calls the functions in `relay__session_calls`. request.c handles the frames, and flush.c writes
+ * the outbox. */
 #include "core.h"
 
 #include <stdlib.h>
@@ -18,7 +21,7 @@ static relay_session_t *opened(relay_hub_t *hub, const relay__arrival_t *arrival
   return session;
 }
 
-/* Takes the first of the frames that wait. */
+/* Removes the oldest waiting frame from the list and returns it. The caller frees it. */
 static relay__pending_t *take_pending(relay_session_t *session) {
   relay__pending_t *first = session->pending->next;
   if (first == session->pending)
@@ -37,7 +40,8 @@ static void log_end(const relay_hub_t *hub, const relay_session_t *session, cons
              how, code, *reason ? ": " : "", reason);
 }
 
-/* Nothing that it still sends or hears counts any more. */
+/* Releases all that the session holds: seats, watches, its user and its frames that wait. The session itself
+ * stays until its connection is gone. Only the first call has an effect. */
 static void end(relay_hub_t *hub, relay_session_t *session, bool is_clean) {
   if (session->is_over) return;
   session->is_over = true;
@@ -55,7 +59,7 @@ static void end(relay_hub_t *hub, relay_session_t *session, bool is_clean) {
   while (session->pending) free(take_pending(session));
   free(session->gathered);
   session->gathered = NULL;
-  free(session->device); /* or the authorization */
+  free(session->device); /* or the authorization, which shares a union with it */
   session->device = NULL;
 }
 
@@ -142,7 +146,8 @@ void relay__session_ping(relay_hub_t *hub, relay_session_t *session) {
 static void ponged(relay_hub_t *hub, relay_session_t *session, const void *at, size_t size) {
   if (session->state == RELAY__CLOSING) return;
   session->heard = hub->clock;
-  /* However late: the count is that of the newest ping, and what went before that ping has arrived. */
+  /* A late pong counts as well: it has the number of the newest ping, so all frames before that ping have
+   * arrived. */
   if (size != sizeof session->ping_count || memcmp(at, &session->ping_count, size)) return;
   session->ping_is_out = false;
   if (!session->acks)
@@ -159,7 +164,7 @@ static void ponged(relay_hub_t *hub, relay_session_t *session, const void *at, s
   if (session->needs_ping) relay__session_ping(hub, session);
 }
 
-/* For its heartbeat, or for the end of its token if that is sooner. */
+/* Sets the timer to `due`, or to the time at which the token expires if that is earlier. */
 static void set_timer(relay_hub_t *hub, relay_session_t *session, int64_t due) {
   if (session->expires) {
     const int64_t end = hub->clock + (int64_t)session->expires * 1000 - hub->now;
@@ -168,12 +173,15 @@ static void set_timer(relay_hub_t *hub, relay_session_t *session, int64_t due) {
   relay__timer_set(hub, &session->timer, RELAY__TIMER_SESSION, due > hub->clock ? due : hub->clock + 1);
 }
 
+/* Enforces the timeouts of a session: `hello`, heartbeat, pong, token and close. dispatch() in hub.c calls it
+ * when the timer is due. Received bytes only set `heard` and do not set the timer again, so this function
+ * often finds that nothing is due yet. It sets the timer for the next check. */
 void relay__session_timer(relay_hub_t *hub, relay_session_t *session) {
   switch ((relay__state_t)session->state) {
   case RELAY__NEW:
     relay__session_close(hub, session, RELAY_CLOSE_NO_HELLO, "no hello in time", -1);
     return;
-  case RELAY__HELLO: /* it waits for us: its silence says nothing */
+  case RELAY__HELLO: /* the client waits for our answer, so it need not send anything */
     session->heard = hub->clock;
     break;
   case RELAY__CLOSING:
@@ -184,7 +192,7 @@ void relay__session_timer(relay_hub_t *hub, relay_session_t *session) {
       relay__session_close(hub, session, RELAY_CLOSE_TOKEN_EXPIRED, "the token has expired", -1);
       return;
     }
-    if (session->is_paused) { /* its frames are not read: what it takes is the only sign of life */
+    if (session->is_paused) { /* its frames are not read, so only a write proves that the client is alive */
       session->ping_is_out = false;
       if (!session->is_blocked) session->heard = hub->clock;
       const int64_t due = session->heard + hub->limits.heartbeat, last = due + hub->limits.pong_timeout;
@@ -199,9 +207,10 @@ void relay__session_timer(relay_hub_t *hub, relay_session_t *session) {
         relay__session_close(hub, session, RELAY_CLOSE_NO_PONG, "no pong in time", -1);
         return;
       }
-      session->ping_is_out = false; /* it lives, and answers no pings */
+      session->ping_is_out = false; /* the client is alive, but does not answer pings */
     }
-    /* Who was heard since a ping and is silent again gets another, be its pong there or not. */
+    /* A client that has sent something after the ping and is silent again gets another ping, even if its pong
+     * is missing. */
     if (hub->clock >= session->heard + hub->limits.heartbeat &&
         (!session->ping_is_out || session->heard >= session->ping_at))
       relay__session_ping(hub, session);
@@ -210,7 +219,8 @@ void relay__session_timer(relay_hub_t *hub, relay_session_t *session) {
   int64_t due = session->heard + hub->limits.heartbeat;
   if (session->ping_is_out) {
     const int64_t last = session->ping_at + hub->limits.pong_timeout;
-    /* What is heard sets no timer: with a heartbeat below the pong's time, look before the latter is over. */
+    /* Received bytes do not set the timer. If the heartbeat is shorter than the pong timeout, check again
+     * before the pong timeout. */
     if (due <= hub->clock) due = session->ping_at + hub->limits.heartbeat;
     if (due <= hub->clock || due > last) due = last;
   }
@@ -275,7 +285,7 @@ void relay__session_resume(relay_hub_t *hub, relay_session_t *session) {
          session->outbox.reply_bytes <= RELAY__REPLIES) {
     const relay__pending_t *first = session->pending->next;
     if (!relay__request(hub, session, first->bytes, first->size)) break;
-    if (session->state == RELAY__CLOSING) break; /* what waited is gone */
+    if (session->state == RELAY__CLOSING) break; /* the close has freed the waiting frames */
     free(take_pending(session));
   }
   relay__session_regulate(hub, session);
@@ -288,7 +298,7 @@ static void received_whole(relay_hub_t *hub, relay_session_t *session, const cha
   relay__session_regulate(hub, session);
 }
 
-/* Adds a piece to the message that is coming. */
+/* Appends a fragment to the message that is being received. */
 static void gather(relay_session_t *session, const void *at, size_t size) {
   relay__gathered_t *gathered = session->gathered;
   const uint32_t before = gathered ? gathered->size : 0;
@@ -304,11 +314,14 @@ static void gather(relay_session_t *session, const void *at, size_t size) {
   gathered->size = before + (uint32_t)size;
 }
 
+/* Handles a part of a message from the edge: checks its type and size, and gathers fragments until the
+ * message is complete. `hello` has a lower limit than `frame`, because anybody can send it. */
 static void received(relay_hub_t *hub, relay_session_t *session, const void *at, size_t size, bool is_first,
                      bool is_final, bool is_binary) {
   if (session->state == RELAY__CLOSING) return;
   session->heard = hub->clock;
-  /* The library reads a little at a time: a read that was nearly full has more behind it. */
+  /* The library reads at most RELAY__READ bytes at a time. If more than half of that came in this iteration,
+   * the socket probably has more. */
   if (session->iteration != hub->iteration) session->read_bytes = 0;
   session->iteration = hub->iteration;
   session->read_bytes += (uint32_t)size + 8;
@@ -387,7 +400,7 @@ void relay_session_finish(relay_hub_t *hub, relay_id_t id, relay_bytes_t json) {
   relay_session_t *session = find_live(hub, id);
   add_text(hub, session, json, true);
   if (!session || !session->open_requests) return;
-  session->open_bytes -= session->open_bytes / session->open_requests; /* which one it was is not known */
+  session->open_bytes -= session->open_bytes / session->open_requests; /* the average: sizes are not kept */
   session->open_requests--;
   if (!session->open_requests) session->open_are_sends = false;
   if (session->pending || session->is_paused) resume_soon(hub, session);
@@ -411,7 +424,7 @@ uint32_t relay_session_confirm(relay_hub_t *hub, relay_id_t id) {
   relay_session_t *session = find_live(hub, id);
   if (!session || session->state != RELAY__OPEN) return 0;
   session->needs_ping = session->confirms = true;
-  relay__outbox_mark_dirty(hub, session); /* the ping may be all that there is to write */
+  relay__outbox_mark_dirty(hub, session); /* the outbox may be empty, and the ping must still be written */
   return session->ping_count + 1;
 }
 
@@ -432,7 +445,7 @@ void relay_session_close(relay_hub_t *hub, relay_id_t id, uint16_t code, const c
 size_t relay_user_close_sessions(relay_hub_t *hub, relay_id_t id, uint16_t code, const char *reason) {
   const relay_user_t *user = relay__user_find(hub, id);
   size_t count = 0;
-  /* From the last: one that begins to close may leave the list. */
+  /* Backwards, because relay__session_close() removes the session from the list. */
   for (uint32_t i = user ? user->sessions.count : 0; i-- > 0;) {
     relay_session_t *session = relay__list_at(&user->sessions, i);
     if (!relay__session_is_live(session)) continue;

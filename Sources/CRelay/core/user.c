@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Users: presence and focus, merged over sessions, and who is told of a change. */
+/* Users: presence and focus, merged over all sessions of a user, and the announcement of changes to others.
+ *
+ * view.c decides which parts a viewer may see, and watch.c knows the sessions that watch a user. */
 #include "core.h"
 
 #include <stdlib.h>
@@ -11,7 +13,7 @@ bool relay__user_is_online(const relay_user_t *user) {
 }
 
 static int activity_of(const relay_user_t *user) {
-  /* Within the grace nothing shows of what was lost: coming back is no event. */
+  /* In the grace the lost sessions still count, so that a reconnect causes no event. */
   int liveliest = user->grace_until ? user->grace_activity : RELAY_BACKGROUND;
   for (uint32_t i = 0; i < user->sessions.count; i++) {
     const relay_session_t *session = relay__list_at(&user->sessions, i);
@@ -65,7 +67,7 @@ static relay__shown_t state_of(const relay_user_t *user) {
                           .profile = user->profile_version};
 }
 
-/* What is not as the others were told. */
+/* Returns the parts that differ from the last announcement. */
 static relay__view_t untold(const relay_user_t *user, const relay__shown_t *now) {
   const relay__shown_t *told = &user->shown;
   relay__view_t parts = 0;
@@ -75,6 +77,9 @@ static relay__view_t untold(const relay_user_t *user, const relay__shown_t *now)
   return parts;
 }
 
+/* Sends the pending change of the user to the sessions that may see it: those of the user, of the members of
+ * the user's rooms, and of watchers. Each session gets at most one event. If the state is again the one that
+ * was announced last (`is_back`), only sessions that got the state in between, in a reply, need an event. */
 static void announce(relay_hub_t *hub, relay_user_t *user) {
   relay__news_t news = {.views.user = user, .cause = user->cause, .stamp = ++hub->stamp};
   const relay__shown_t now = state_of(user);
@@ -87,12 +92,12 @@ static void announce(relay_hub_t *hub, relay_user_t *user) {
   if (!news.parts) return;
   user->shown = now;
   if (!news.is_back) hub->stats.announcements++;
-  /* Where nobody else is told, the next change need not wait for it: a delay would tell of what is not
-   * shared. */
+  /* A change that nobody else may see does not delay the next announcement. Others could infer the change
+   * from the delay. */
   const bool is_private = news.parts == RELAY__SEES_FOCUS && user->sharing.focus == RELAY_SHARE_NONE;
   if (!news.is_back && !is_private) user->announced_at = hub->clock;
-  /* Before all others: whether a room shows it or not, they have seen all of it; also what is back, because a
-   * reply may have told one of them what was in between. */
+  /* The user's own sessions are first. They see all parts, whatever a room shows. They also get a state that
+   * is back, because a reply may have given one of them the state in between. */
   for (uint32_t i = 0; i < user->sessions.count; i++)
     relay__news_tell(hub, &news, relay__list_at(&user->sessions, i), RELAY__SEES_ALL, user->changed - 1);
   for (uint32_t i = 0; i < user->members.count; i++) {
@@ -172,7 +177,7 @@ void relay__user_timer(relay_hub_t *hub, relay_user_t *user) {
 }
 
 void relay__user_session_added(relay_hub_t *hub, relay_user_t *user, relay_session_t *session) {
-  user->grace_until = 0; /* it came back */
+  user->grace_until = 0; /* the user has reconnected */
   relay__list_add(&user->sessions, session);
   session->user = user;
   relay__user_changed(hub, user, session->id);
@@ -199,7 +204,7 @@ void relay__user_release(relay_hub_t *hub, relay_user_t *user) {
       user->is_pending || user->holds)
     return;
   const int64_t full_at = relay__user_rates_full_at(user);
-  if (full_at > hub->clock) { /* forgotten sooner, who comes back would have spent nothing */
+  if (full_at > hub->clock) { /* if the user were freed earlier and returned, the buckets would be full */
     relay__timer_set_earlier(hub, &user->timer, RELAY__TIMER_USER, full_at);
     return;
   }

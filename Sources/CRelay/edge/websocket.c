@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Sessions over libwebsockets, on the hub's own libuv loop.
  *
- * The library gets a connection when its handshake is checked and allowed. It then reads a head that is
- * written here, so it never parses one of a client's. */
+ * The library gets a connection when its handshake is checked and allowed. It then reads a head that this
+ * file writes, so it never parses the head of a client. */
 #include <libwebsockets.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #include "edge.h"
 
 enum {
-  HEAD_ROOM = 512, /* that the library has for its head */
+  HEAD_ROOM = 512, /* the library's buffer for the head, in bytes */
   UPGRADE_SECONDS = 10,
 };
 
@@ -27,12 +27,12 @@ typedef struct adoption {
 struct relay__websockets {
   struct lws_context *context;
   struct lws_vhost *vhost;
-  struct lws_protocols protocols[2]; /* the second ends the list */
-  int pipe;                          /* of the library; -1: there is none */
+  struct lws_protocols protocols[2]; /* the second one ends the list */
+  int pipe;                          /* the library's event pipe, see pipe.c; -1: none */
   adoption_t *adoption;              /* NULL except during relay__websocket_adopt() */
 };
 
-/* The library keeps this for each connection. */
+/* The library's user data of each connection. */
 typedef struct place {
   relay_session_t *session;
 } place_t;
@@ -61,7 +61,7 @@ void relay__link_resume(relay__link_t *link) {
 }
 
 void relay__link_cut(relay__link_t *link) {
-  /* The library then reads an end, or fails to write, and closes. */
+  /* The library then reads the end of the stream, or fails to write, and closes the connection. */
   shutdown(lws_get_socket_fd(link), SHUT_RDWR);
   lws_rx_flow_control(link, 1);
 }
@@ -82,7 +82,8 @@ static void open_session(relay_hub_t *hub, struct lws *wsi, place_t *place) {
              relay__session_name(place->session->id, name), peer);
 }
 
-/* An adoption that fails ends before the library has the client of the connection. */
+/* Called when the library destroys a connection. If the adoption fails, the library may not have the client
+ * of the connection yet, so it is taken from the adoption. */
 static void end_connection(relay_hub_t *hub, struct lws *wsi) {
   adoption_t *adoption = hub->edge->websockets->adoption;
   if (adoption && !adoption->is_open) {
@@ -93,6 +94,8 @@ static void end_connection(relay_hub_t *hub, struct lws *wsi) {
   relay__connection_ended(hub, lws_get_opaque_user_data(wsi));
 }
 
+/* The library calls this for each event of a connection. A result other than 0 closes the connection.
+ * LWS_CALLBACK_CLOSED follows for each session. */
 static int callback(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in, size_t size) {
   place_t *place = user;
   relay_hub_t *hub = lws_context_user(lws_get_context(wsi));
@@ -108,7 +111,7 @@ static int callback(struct lws *wsi, enum lws_callback_reasons reason, void *use
       lws_set_opaque_user_data(wsi, hub->edge->websockets->adoption->upgrade->connection_client);
     return 0;
   case LWS_CALLBACK_ESTABLISHED:
-    if (!hub->edge->websockets->adoption) return -1; /* the adoption has given up */
+    if (!hub->edge->websockets->adoption) return -1; /* relay__websocket_adopt() has failed already */
     open_session(hub, wsi, place);
     return 0;
   case LWS_CALLBACK_RECEIVE:
@@ -123,8 +126,8 @@ static int callback(struct lws *wsi, enum lws_callback_reasons reason, void *use
     if (session) hub->edge->calls->writable(hub, session);
     return 0;
   case LWS_CALLBACK_WS_PEER_INITIATED_CLOSE:
-    /* libwebsockets 4.1.6 would echo a frame with half a code, which RFC 6455, section 7.1.5, does not allow.
-     */
+    /* libwebsockets 4.1.6 would echo a close frame whose payload is half a code. RFC 6455, section 7.1.5,
+     * does not allow this. */
     if (size == 1) {
       lws_close_reason(wsi, LWS_CLOSE_STATUS_PROTOCOL_ERR, NULL, 0);
       return -1;
@@ -135,14 +138,14 @@ static int callback(struct lws *wsi, enum lws_callback_reasons reason, void *use
     if (session) hub->edge->calls->disconnected(hub, session);
     place->session = NULL;
     return 0;
-  case LWS_CALLBACK_HTTP: /* the head asks for an upgrade, so this does not come */
+  case LWS_CALLBACK_HTTP: /* cannot happen, because the head requests an upgrade */
     return -1;
   default:
     return 0;
   }
 }
 
-/* Writes the head for the library. The key has been checked. */
+/* Writes the head that the library reads. The key is already checked. */
 static void put_head(relay__text_t *out, const relay_hub_t *hub, const relay__upgrade_t *upgrade) {
   relay__puts(out, "GET / HTTP/1.1\r\nHost: relay\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
                    "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ");
@@ -154,6 +157,8 @@ static void put_head(relay__text_t *out, const relay_hub_t *hub, const relay__up
   relay__puts(out, "\r\n\r\n");
 }
 
+/* Gives the socket to the library, with the head and the bytes that the client sent behind its handshake. The
+ * library calls callback() while it adopts the socket, so `websockets->adoption` has the state meanwhile. */
 void relay__websocket_adopt(relay_hub_t *hub, const relay__upgrade_t *upgrade) {
   relay__websockets_t *websockets = hub->edge->websockets;
   const relay_bytes_t authorization = upgrade->authorization;
@@ -173,7 +178,7 @@ void relay__websocket_adopt(relay_hub_t *hub, const relay__upgrade_t *upgrade) {
   relay__client_release(hub, upgrade->session_client);
   if (adoption.has_ended) return;
   if (wsi)
-    shutdown(upgrade->socket, SHUT_RDWR); /* the library has put the handshake off, and closes now */
+    shutdown(upgrade->socket, SHUT_RDWR); /* the library has postponed the handshake: let it close */
   else
     relay__connection_ended(hub, upgrade->connection_client);
 }
@@ -216,7 +221,7 @@ bool relay__websocket_open(relay_hub_t *hub) {
                                                     .per_session_data_size = sizeof(place_t),
                                                     .rx_buffer_size = RELAY__READ,
                                                     .tx_packet_size = RELAY__WRITE};
-  static const lws_retry_bo_t no_pings = {0}; /* ours are made in session.c */
+  static const lws_retry_bo_t no_pings = {0}; /* session.c sends the pings */
   void *loops[] = {&hub->loop};
   struct lws_context_creation_info info = {
       .port = CONTEXT_PORT_NO_LISTEN_SERVER,
@@ -255,8 +260,8 @@ void relay__websocket_close(relay_hub_t *hub) {
   relay__websockets_t *websockets = hub->edge->websockets;
   if (!websockets) return;
   relay__pipe_closed(websockets->pipe, hub->edge->kept_pipe);
-  /* On a loop of ours lws_context_destroy() is called twice: the first call closes the handles, and the
-   * second one frees, after the loop has run. */
+  /* With a foreign loop, lws_context_destroy() must be called twice: the first call closes the handles, and
+   * the second one frees the context, after the loop has run. */
   if (websockets->context) lws_context_destroy(websockets->context);
   free(websockets);
   hub->edge->websockets = NULL;
