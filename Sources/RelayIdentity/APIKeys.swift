@@ -3,10 +3,10 @@ import Crypto
 import Foundation
 import RelayProtocol
 
-/// The keys of backends, which may act for any user over HTTP.
+/// The keys of backends. A backend with a key may act for any user over HTTP.
 ///
-/// A file has a line for each: its name and the SHA-256 of the key in hex. A key is 256 random bits, so that its hash
-/// needs no salt and no slow function: there is nothing to guess.
+/// The file has a line for each key: a name, and the SHA-256 hash of the key in hexadecimal digits. A key is 256 random
+/// bits, which nobody can guess, so that the hash needs no salt and no slow function.
 public struct APIKeys: Sendable {
   private var keys: [(name: String, hash: Data)] = []
 
@@ -14,10 +14,10 @@ public struct APIKeys: Sendable {
   static let mostKeys = 1_000
   static let longestName = 64
 
-  /// None.
+  /// Makes an empty set of keys.
   public init() {}
 
-  /// Throws ``StartupError`` that names the line.
+  /// Reads the file. Throws ``StartupError`` with the number of the wrong line.
   public init(path: String) throws(StartupError) {
     guard let data = FileManager.default.contents(atPath: path) else {
       throw StartupError("the file of API keys \(path) cannot be read")
@@ -33,7 +33,7 @@ public struct APIKeys: Sendable {
         throw StartupError("line \(index + 1) of \(path) is not a name and the SHA-256 of a key")
       }
       guard !contains(String(name)) else {
-        throw StartupError("line \(index + 1) of \(path): the name \(name) is there already")
+        throw StartupError("line \(index + 1) of \(path): the name \(name) is used twice")
       }
       keys.append((String(name), hash))
       guard keys.count <= Self.mostKeys else { throw StartupError("\(path) has more than \(Self.mostKeys) keys") }
@@ -44,7 +44,7 @@ public struct APIKeys: Sendable {
 
   public func contains(_ name: String) -> Bool { keys.contains { $0.name == name } }
 
-  /// The name of a key; nil for one that is not known. Takes as long whichever it is.
+  /// Returns the name of a key, or `nil` for an unknown key. The duration does not depend on the key.
   package func name(of key: String) -> String? {
     let hash = SHA256.hash(data: Data(key.utf8))
     var found: String?
@@ -65,14 +65,15 @@ public struct APIKeys: Sendable {
 
   // MARK: Writing
 
-  /// Makes a key, adds its hash to the file, and returns the key, which is not kept. Throws ``StartupError``.
+  /// Makes a key, adds its hash to the file, and returns the key. Nothing stores the key itself. Throws
+  /// ``StartupError``.
   public static func add(_ name: String, to path: String) throws(StartupError) -> String {
     guard isName(name) else {
       throw StartupError("\(name) is no name: 1 to \(longestName) letters, digits, and -_.")
     }
     let files = FileManager.default
     let existing = files.fileExists(atPath: path) ? try APIKeys(path: path) : APIKeys()
-    guard existing.keys.count < mostKeys else { throw StartupError("\(path) has \(mostKeys) keys, which is the most") }
+    guard existing.keys.count < mostKeys else { throw StartupError("\(path) has \(mostKeys) keys, the maximum") }
     guard !existing.contains(name) else { throw StartupError("\(path) has a key of the name \(name) already") }
     let secret = SymmetricKey(size: .bits256).withUnsafeBytes { Data($0) }
     let key = prefix + secret.base64URL
@@ -85,7 +86,7 @@ public struct APIKeys: Sendable {
     return key
   }
 
-  /// Takes a key away. Throws ``StartupError``, also when there is none of this name.
+  /// Removes a key from the file. Throws ``StartupError``, also if there is no key of this name.
   public static func remove(_ name: String, from path: String) throws(StartupError) {
     guard try APIKeys(path: path).contains(name) else { throw StartupError("\(path) has no key of the name \(name)") }
     let text = String(decoding: FileManager.default.contents(atPath: path) ?? Data(), as: UTF8.self)
@@ -93,10 +94,10 @@ public struct APIKeys: Sendable {
     try write(lines.map { $0 + "\n" }.joined(), to: path)
   }
 
-  /// Replaces the file in one step, so that a relay that reads it meanwhile sees the old one or the new one.
+  /// Replaces the file in one step, so that a relay that reads it at this time gets the old file or the new one.
   ///
-  /// The new file has the owner and the permissions of the old one. Without an old one, only the owner may read it. A
-  /// symbolic link stays, and the file that it leads to is replaced.
+  /// The new file has the owner and the permissions of the old one. If there is no old file, only the owner may read
+  /// the new one. If the path is a symbolic link, the link stays and its target is replaced.
   private static func write(_ text: String, to link: String) throws(StartupError) {
     let path = target(of: link)
     let draft = path + ".new"
@@ -120,7 +121,7 @@ public struct APIKeys: Sendable {
 }
 
 extension APIKeys {
-  /// The path without symbolic links; the same path when there is no file yet.
+  /// Returns the path without symbolic links. Returns `path` itself if there is no file yet.
   fileprivate static func target(of path: String) -> String {
     guard let found = realpath(path, nil) else { return path }
     defer { free(found) }
@@ -129,7 +130,7 @@ extension APIKeys {
 }
 
 extension Data {
-  /// nil unless it is pairs of hexadecimal digits.
+  /// Returns `nil` unless the text consists of pairs of hexadecimal digits.
   init?(hex: some StringProtocol) {
     let digits = Array(hex.utf8)
     guard digits.count.isMultiple(of: 2) else { return nil }

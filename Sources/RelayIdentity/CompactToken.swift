@@ -3,13 +3,13 @@ import Foundation
 import RelayJSON
 import RelayProtocol
 
-/// The three parts of a token (RFC 7515, section 3.1). Its signature is not verified.
+/// The three parts of a token (RFC 7515, section 3.1), parsed but not verified.
 struct CompactToken {
   let algorithm: String
   let keyID: String?
   let claims: Fields
   let signature: Data
-  /// The bytes that are signed.
+  /// The bytes that the signature covers.
   let signed: Data
 
   /// The maximum length of a token, in bytes.
@@ -22,7 +22,7 @@ struct CompactToken {
       let signature = [UInt8](base64URL: parts[2])
     else { throw .invalid("the token is no JWT") }
     do {
-      // A relay that does not know a critical extension must refuse the token (RFC 7515, section 4.1.11).
+      // The relay knows no critical extension, so it must reject a token that has one (RFC 7515, section 4.1.11).
       guard !header.has("crit") else { throw TokenFailure.invalid("the token has critical extensions") }
       algorithm = try header.required("alg", header.string("alg", longest: 64))
       keyID = try header.string("kid", longest: 256)

@@ -3,8 +3,8 @@ package import RelayJSON
 package import RelayProtocol
 
 extension Fields {
-  /// Parses the members that describe a user. An empty text counts as absent, except in the name and the avatar.
-  /// - Parameter hasAddress: True if the handle and the hash of the picture are allowed. Other users never see them.
+  /// Parses the members of a user's profile. An empty `handle` or `handleType` counts as absent.
+  /// - Parameter hasAddress: True if the handle and the hash of the picture are read, too. Other users never see them.
   package func profile(of user: UserID, hasAddress: Bool) throws(RequestError) -> User {
     var profile = User(id: user, name: try string("name", longest: User.longestName))
     profile.avatar = try string("avatar", longest: User.longestAvatar)

@@ -4,19 +4,19 @@ package import RelayProtocol
 
 /// The settings of authentication: the files with keys, and the rules for tokens.
 public struct IdentitySettings: Sendable, Equatable {
-  /// A shared secret (HS256).
+  /// The file with the shared secret (HS256).
   public var secretFile: String?
   public var keys: [TokenKeySource] = []
-  /// A JWK Set.
+  /// The file with a JWK Set.
   public var keySetFile: String?
-  /// The keys of backends.
+  /// The file with the keys of backends.
   public var apiKeysFile: String?
   public var audience: String?
   public var issuer: String?
   public var requiresExpiry = true
-  /// The longest time from now to `exp` of a token.
+  /// The maximum time from now to `exp` of a token.
   public var maxLifetime = TokenPolicy.defaultMaxLifetime
-  /// The time for which a session outlives its token.
+  /// The time that a session stays open after its token has expired.
   public var grace = Duration.seconds(25)
 
   public init() {}
@@ -24,7 +24,7 @@ public struct IdentitySettings: Sendable, Equatable {
   /// True if the relay trusts the user name that a client sends ("open mode").
   public var isOpen: Bool { secretFile == nil && keys.isEmpty && keySetFile == nil && apiKeysFile == nil }
 
-  /// Reads the files of the keys, and makes a verifier of tokens with them. Throws ``StartupError``.
+  /// Reads the files with keys, and makes a verifier of tokens. Throws ``StartupError``.
   package func verifier(
     now: @escaping @Sendable () -> Timestamp, log: Logger
   ) async throws(StartupError) -> TokenVerifier {

@@ -3,13 +3,14 @@ import CoreFoundation
 import Foundation
 import JWTKit
 
-/// A JWK Set in a file (RFC 7517, section 5), which whoever signs the tokens may replace at any time.
+/// A JWK Set in a file (RFC 7517, section 5). The issuer of the tokens may replace the file at any time.
 struct KeySetFile: Sendable {
   let path: String
   private(set) var keys: [VerificationKey] = []
   private var version: Version?
 
-  /// Differs when the path leads to another file, or to the same file with other contents.
+  /// Identifies the file and its contents, without reading it. The version differs if the path leads to another file,
+  /// or if the file has changed.
   private struct Version: Equatable {
     let seconds, nanoseconds, size: Int
     let device, number: UInt64
@@ -18,15 +19,15 @@ struct KeySetFile: Sendable {
   static let mostBytes = 1 << 20
   static let mostKeys = 100
 
-  /// Throws ``StartupError``.
+  /// Reads the file. Throws ``StartupError``.
   init(path: String) async throws(StartupError) {
     self.path = path
     version = Self.version(of: path)
     keys = try await Self.keys(in: path)
   }
 
-  /// Reads it again if it has changed; true when it has. Throws ``StartupError`` once for a file that is wrong, and
-  /// keeps the keys that it had.
+  /// Reads the file again if it has changed. Returns true if it has. Throws ``StartupError`` once for an invalid file,
+  /// and keeps the earlier keys.
   mutating func refresh() async throws(StartupError) -> Bool {
     let now = Self.version(of: path)
     guard now != version else { return false }
@@ -35,7 +36,7 @@ struct KeySetFile: Sendable {
     return true
   }
 
-  /// Follows symbolic links. Is `nil` when there is no file.
+  /// The version of the file that the path leads to. Is `nil` if there is no file.
   private static func version(of path: String) -> Version? {
     var status = stat()
     guard stat(path, &status) == 0 else { return nil }
@@ -49,7 +50,7 @@ struct KeySetFile: Sendable {
       device: UInt64(truncatingIfNeeded: status.st_dev), number: UInt64(truncatingIfNeeded: status.st_ino))
   }
 
-  /// Keys of a kind that is not known are passed over (RFC 7517, section 5).
+  /// The keys of the set. Keys of an unknown type are ignored (RFC 7517, section 5).
   private struct Known: Decodable {
     let keys: [Entry]
 
@@ -74,7 +75,7 @@ struct KeySetFile: Sendable {
       do {
         if let key = try await VerificationKey(jwk) { keys.append(key) }
       } catch {
-        throw StartupError("the key set \(path) has a key that is wrong: /keys/\(index)")
+        throw StartupError("the key set \(path) has an invalid key: /keys/\(index)")
       }
     }
     guard !keys.isEmpty else {

@@ -4,14 +4,14 @@ import Foundation
 
 /// A file with a secret, read once.
 ///
-/// The contents and the permissions are those of one descriptor. So a symbolic link counts as the file that it leads to,
-/// as in a mounted Kubernetes Secret, and a file that is replaced meanwhile cannot lend its permissions to another.
+/// The contents and the permissions are read from one descriptor. A symbolic link therefore counts as its target, as in
+/// a mounted Kubernetes Secret. If the file is replaced during the read, the permissions still belong to the contents.
 struct OpenedFile {
   let data: Data
   /// The permission bits.
   let mode: Int
 
-  /// Is `nil` when the file, or its permissions, cannot be read.
+  /// Returns `nil` if the file or its permissions cannot be read.
   init?(_ path: String) {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return nil }
@@ -22,10 +22,10 @@ struct OpenedFile {
     mode = Int(status.st_mode) & 0o7777
   }
 
-  /// Throws ``StartupError`` when users other than the owner and the group have any permission on the file.
+  /// Throws ``StartupError`` if users other than the owner and the group have any permission on the file.
   /// - Parameters:
   ///   - path: The path that the file was opened by.
-  ///   - setting: The configuration's name of the file.
+  ///   - setting: The name of the file's setting, for the error.
   func checkMode(of path: String, at setting: String) throws(StartupError) {
     guard mode & 0o007 == 0 else {
       throw StartupError("\(setting): \(path) can be read by others: chmod o= it")

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
 
-/// A file with a key that nobody else may read.
+/// A file with a key. Only the owner and the group may have permissions on it.
 public struct PrivateFile {
   public let text: String
 
-  /// Throws ``StartupError``.
-  /// - Parameter place: The configuration's name of the file.
+  /// Reads the file. Throws ``StartupError``, also if other users have any permission on the file.
+  /// - Parameter place: The name of the file's setting, for errors.
   package init(_ path: String, at place: String) throws(StartupError) {
     guard let file = OpenedFile(path) else {
       throw StartupError("\(place): \(path) cannot be read")
@@ -15,12 +15,12 @@ public struct PrivateFile {
     text = String(decoding: file.data, as: UTF8.self)
   }
 
-  /// Writes a new one. Throws ``StartupError`` when there is a file already.
+  /// Writes a new file that only the owner may read. Throws ``StartupError`` if the file exists.
   public static func make(_ text: String, at path: String) throws(StartupError) {
     let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL, 0o600)
     guard descriptor >= 0 else {
       throw StartupError(
-        errno == EEXIST ? "\(path) is there already, and is not replaced" : "\(path) cannot be written")
+        errno == EEXIST ? "\(path) already exists, and is not replaced" : "\(path) cannot be written")
     }
     let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
     do {

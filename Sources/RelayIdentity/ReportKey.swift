@@ -5,10 +5,10 @@ import RelayProtocol
 
 /// The credential of an app's extensions on one device.
 ///
-/// An extension runs days after the app, when every token has expired. The key does not expire. It is 256 random bits, so
-/// that its hash needs no salt and no slow function. The relay stores the hash alone.
+/// The system may run an extension days after the app, when every token has expired. A report key does not expire. It
+/// is 256 random bits, so that its hash needs no salt and no slow function. The relay stores only the hash.
 package struct ReportKey: Sendable {
-  /// The key as the `Authorization` header carries it.
+  /// The key as it is sent in the header `Authorization`.
   package let text: String
 
   package static let prefix = "swr_"
@@ -16,13 +16,13 @@ package struct ReportKey: Sendable {
   /// 32 bytes in base64url without padding.
   private static let encodedLength = 43
 
-  /// A new random key.
+  /// Makes a new random key.
   package init() {
     text =
       Self.prefix + SymmetricKey(size: .init(bitCount: 8 * Self.randomBytes)).withUnsafeBytes { Data($0) }.base64URL
   }
 
-  /// Parses a bearer token. Is `nil` if it does not have the shape of a report key.
+  /// Parses a bearer token. Returns `nil` if it does not have the form of a report key.
   package init?(_ token: String) {
     let encoded = token.utf8.dropFirst(Self.prefix.utf8.count)
     guard token.hasPrefix(Self.prefix), encoded.count == Self.encodedLength,
@@ -34,6 +34,6 @@ package struct ReportKey: Sendable {
     text = token
   }
 
-  /// SHA-256 of the text.
+  /// The SHA-256 hash of the text.
   package var hash: [UInt8] { Array(SHA256.hash(data: Data(text.utf8))) }
 }

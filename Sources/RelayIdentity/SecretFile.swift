@@ -5,7 +5,7 @@ import Foundation
 public struct SecretFile: Sendable {
   public let secret: [UInt8]
 
-  /// A line feed at the end does not count. Throws ``StartupError``.
+  /// Reads the file, without the line breaks at its end. Throws ``StartupError``.
   public init(path: String) throws(StartupError) {
     try self.init(path, Self.open(path))
   }
@@ -22,11 +22,13 @@ public struct SecretFile: Sendable {
     secret = bytes
   }
 
-  /// The shortest secret that HS256 allows, in bytes (RFC 7518, section 3.2).
+  /// The minimum length of a secret for HS256, in bytes (RFC 7518, section 3.2).
   public static let minTokenSecret = 32
 
-  /// A secret that signs tokens: everybody who knows it, or guesses it, can be any user. Throws ``StartupError`` when
-  /// it is shorter than ``minTokenSecret``, or when others may read the file.
+  /// Reads a secret that signs tokens. Everybody who knows or guesses it can act as any user.
+  ///
+  /// Throws ``StartupError`` if the secret is shorter than ``minTokenSecret``, or if users other than the owner and the
+  /// group have any permission on the file.
   public init(forTokensAt path: String) throws(StartupError) {
     let file = try Self.open(path)
     try self.init(path, file)

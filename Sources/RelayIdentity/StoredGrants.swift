@@ -2,7 +2,7 @@
 import RelayJSON
 import RelayProtocol
 
-/// The claim `rooms` of a token as the store keeps it: ``TokenClaims`` parses it again.
+/// The claim `rooms` of a token in the form that the store keeps. ``TokenClaims`` parses it.
 extension [Grant] {
   package var json: [UInt8] {
     JSONWriter.object {

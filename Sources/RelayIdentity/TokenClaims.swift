@@ -27,7 +27,7 @@ package enum TokenFailure: Error, Equatable {
   }
 }
 
-/// The rules for tokens beyond the signature and the user.
+/// The rules for tokens, beside the signature and the user.
 struct TokenPolicy: Sendable, Equatable {
   /// The accepted value of `aud`. Is `nil` if every value is accepted.
   var audience: String?
@@ -35,7 +35,7 @@ struct TokenPolicy: Sendable, Equatable {
   var issuer: String?
   /// True if a token without `exp` is rejected.
   var requiresExpiry = true
-  /// The longest time from now to `exp`.
+  /// The maximum time from now to `exp`.
   var maxLifetime = Self.defaultMaxLifetime
 
   static let defaultMaxLifetime = Duration.seconds(366 * 24 * 3600)
@@ -43,7 +43,7 @@ struct TokenPolicy: Sendable, Equatable {
   static let leeway = Duration.seconds(60)
 }
 
-/// The claims of a token (RFC 7519, section 4) as an identity.
+/// The claims of a token (RFC 7519, section 4), parsed into an identity.
 package struct TokenClaims {
   private let fields: Fields
 
@@ -66,13 +66,13 @@ package struct TokenClaims {
     } catch let failure as TokenFailure {
       throw failure
     } catch let error as RequestError {
-      throw .invalid("of the token, \(error.message)")
+      throw .invalid("in the token,  @ Sources/RelayIdentity/TokenKeySource.swift(error.message)")
     } catch {
       throw .invalid("the token is not valid")
     }
   }
 
-  /// `nbf` and `exp` are seconds, perhaps with a fraction.
+  /// Checks `nbf` and `exp`, which are seconds and may have a fraction. Returns `exp`.
   private func times(_ policy: TokenPolicy, now: Timestamp) throws -> Timestamp? {
     let leeway = TokenPolicy.leeway
     guard Timestamp(rawValue: try milliseconds("nbf") ?? 0) <= now + leeway else { throw TokenFailure.early }
@@ -111,7 +111,7 @@ package struct TokenClaims {
     guard isMeant else { throw TokenFailure.invalid("the token is for another audience") }
   }
 
-  /// The claim `rooms`.
+  /// The claim `rooms`. Is `nil` if the token has none.
   package func grants() throws -> [Grant]? {
     guard let entries = try list("rooms") else { return nil }
     return try entries.enumerated().map { index, entry in
@@ -153,7 +153,7 @@ package struct TokenClaims {
 }
 
 extension Fields {
-  /// A list of rights, each by its name.
+  /// Parses a list of the names of rights.
   package func rights(_ key: String) throws(RequestError) -> Rights {
     guard case .array(let items) = members[key] else { throw wrong(key, "must be an array of rights") }
     var rights: Rights = []

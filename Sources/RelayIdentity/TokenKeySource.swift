@@ -3,17 +3,17 @@ import Foundation
 package import RelayJSON
 package import RelayProtocol
 
-/// Where a key for tokens is, and what for.
+/// The setting of a key for tokens: its file, its algorithm and its id.
 public struct TokenKeySource: Sendable, Equatable {
   public let algorithm: TokenAlgorithm
-  /// As tokens name it; nil: they do not.
+  /// The `kid` by which tokens name the key. Is `nil` if tokens do not name it.
   public let id: String?
-  /// A secret for HS256, else a public key as PEM.
+  /// The file: a secret for HS256, or else a public key as PEM.
   public let path: String
 
   private static let algorithms = TokenAlgorithm.allCases.map(\.rawValue).joined(separator: ", ")
 
-  /// `ALGORITHM:KID:FILE`, where the kid may be empty. Throws ``StartupError``.
+  /// Parses `ALGORITHM:KID:FILE`. The kid may be empty. Throws ``StartupError``.
   package init(_ text: String) throws(StartupError) {
     let parts = text.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false).map(String.init)
     guard parts.count == 3, !parts[2].isEmpty, let algorithm = TokenAlgorithm(rawValue: parts[0]) else {
@@ -24,14 +24,14 @@ public struct TokenKeySource: Sendable, Equatable {
     path = parts[2]
   }
 
-  /// An entry of a configuration file. Throws an error with the pointer of the wrong value.
+  /// Parses an entry of the configuration file. Throws an error with the pointer of the wrong value.
   package init(_ fields: Fields) throws(RequestError) {
     algorithm = try fields.required("algorithm", fields.choice("algorithm"))
     id = try fields.string("kid", longest: 256)
     path = try fields.required("file", fields.string("file", longest: 4096))
   }
 
-  /// Throws ``StartupError``.
+  /// Reads the key. Throws ``StartupError``.
   func read() async throws(StartupError) -> VerificationKey {
     if algorithm == .hs256 { return await VerificationKey(secret: try SecretFile(forTokensAt: path).secret, id: id) }
     guard let data = FileManager.default.contents(atPath: path) else {

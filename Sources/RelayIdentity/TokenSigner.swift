@@ -3,7 +3,7 @@ import Foundation
 import JWTKit
 public import RelayProtocol
 
-/// Makes tokens, for development and for `stillwire token`.
+/// Makes tokens, for tests and for `stillwire token`.
 public struct TokenSigner: Sendable {
   private let keys: JWTKeyCollection
   private let keyID: String?
@@ -33,7 +33,7 @@ public struct TokenSigner: Sendable {
     }
   }
 
-  /// What a token says, as protocol and RFC 7519 name it.
+  /// The claims of a token to sign. Their names on the wire are those of the protocol and of RFC 7519.
   public struct Claims: Sendable {
     public var user: User
     public var expires: Timestamp

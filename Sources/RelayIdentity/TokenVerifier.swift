@@ -4,8 +4,8 @@ import RelayProtocol
 
 /// Verifies tokens, outside the hub's thread.
 ///
-/// JWTKit verifies the signatures. The checks around them are hand-written: they bound a token's size and the number of
-/// keys that are tried for it before any cryptography runs, and they reject algorithms that do not fit the key.
+/// JWTKit verifies the signatures. This code does the other checks itself: before any cryptography runs, it limits the
+/// size of a token and the number of keys to try, and it rejects an algorithm that does not fit the key.
 package actor TokenVerifier {
   private let keys: [VerificationKey]
   private var file: KeySetFile?
@@ -14,9 +14,9 @@ package actor TokenVerifier {
   private let log: Logger
   private var looked: Timestamp
 
-  /// The maximum number of keys that are tried for one token. A stranger may send any token.
+  /// The maximum number of keys that are tried for one token. Anybody may send a token.
   static let mostTried = 16
-  /// The shortest time between two readings of the file: for a token that no key verifies, and in all other cases.
+  /// The minimum time between two reads of the file: after a token that no key verifies, and in all other cases.
   static let retryPause = Duration.seconds(1)
   static let pause = Duration.seconds(30)
 
@@ -45,7 +45,7 @@ package actor TokenVerifier {
     let token = try CompactToken(text)
     await lookAtFile(ifPassed: Self.pause)
     if !isSigned(token) {
-      // A key may have been replaced under its own name, or have none.
+      // The issuer may have replaced a key under the same name, or a key without a name.
       guard await lookAtFile(ifPassed: Self.retryPause), isSigned(token) else {
         throw .invalid("the token is not valid")
       }
@@ -57,7 +57,8 @@ package actor TokenVerifier {
     candidates(for: token).prefix(Self.mostTried).contains { $0.verifies(token) }
   }
 
-  /// The key that the token names. All keys of its algorithm if it names none, or if no key has the name.
+  /// The keys to try: those with the id that the token names. If no key has this id, the keys without an id. If the
+  /// token names no id, all keys. All of them are for the algorithm of the token.
   private func candidates(for token: CompactToken) -> [VerificationKey] {
     let all = (keys + (file?.keys ?? [])).filter { $0.algorithm.rawValue == token.algorithm }
     guard let id = token.keyID else { return all }
@@ -65,7 +66,7 @@ package actor TokenVerifier {
     return named.isEmpty ? all.filter { $0.id == nil } : named
   }
 
-  /// Reads the file again if it has changed. Returns true if there are other keys now.
+  /// Reads the file again if it has changed and if `pause` has passed since the last look. Returns true if it was read.
   @discardableResult
   private func lookAtFile(ifPassed pause: Duration) async -> Bool {
     let now = now()
@@ -77,9 +78,9 @@ package actor TokenVerifier {
       guard hasChanged else { return false }
       log.notice("the key set was read again", metadata: ["keys": "\(file.keys.count)"])
     } catch {
-      log.error("\(error); the keys that were read before stay")
+      log.error("\(error); the relay continues with the earlier keys")
     }
-    // Another look may have begun meanwhile; either has read what is there now.
+    // Another call may have read the file during the `await`. Both have read the newest contents.
     if self.file?.path == file.path { self.file = file }
     return hasChanged
   }

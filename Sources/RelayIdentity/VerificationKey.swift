@@ -2,7 +2,7 @@
 import Foundation
 import JWTKit
 
-/// How tokens may be signed.
+/// The algorithms that may sign tokens.
 public enum TokenAlgorithm: String, Sendable, CaseIterable {
   case hs256 = "HS256"
   case es256 = "ES256"
@@ -10,7 +10,7 @@ public enum TokenAlgorithm: String, Sendable, CaseIterable {
   case eddsa = "EdDSA"
 }
 
-/// A key with the one algorithm that it is for: what a token says of itself chooses no other.
+/// A key together with its algorithm. The header of a token cannot select another algorithm for the key.
 struct VerificationKey: Sendable {
   let id: String?
   let algorithm: TokenAlgorithm
@@ -20,15 +20,15 @@ struct VerificationKey: Sendable {
     (try? key.verify(token.signature, signs: token.signed)) ?? false
   }
 
-  /// A shared secret; 32 bytes or more make guessing hopeless (RFC 7518, section 3.2).
+  /// Makes the key of a shared secret. A secret of 32 bytes or more cannot be guessed (RFC 7518, section 3.2).
   init(secret: [UInt8], id: String? = nil) async {
     let keys = JWTKeyCollection()
     await keys.add(hmac: HMACKey(from: Data(secret)), digestAlgorithm: .sha256)
-    guard let key = try? await keys.getKey() else { preconditionFailure("a key was added and is not there") }
+    guard let key = try? await keys.getKey() else { preconditionFailure("the key that was added is missing") }
     self.init(id: id, algorithm: .hs256, key: key)
   }
 
-  /// A public key as PEM. Throws what the library finds wrong with it.
+  /// Makes the key of a public key as PEM. Throws the error of the library.
   init(_ algorithm: TokenAlgorithm, pem: String, id: String?) async throws {
     let keys = JWTKeyCollection()
     switch algorithm {
@@ -40,7 +40,8 @@ struct VerificationKey: Sendable {
     self.init(id: id, algorithm: algorithm, key: try await keys.getKey())
   }
 
-  /// nil for a key of a kind that is not used here, or for another purpose (RFC 7517, section 5).
+  /// Makes the key of a JWK. Returns `nil` for a type that the relay does not use, and for a key of another algorithm
+  /// (RFC 7517, section 5).
   init?(_ jwk: JWK) async throws {
     let algorithm: TokenAlgorithm
     switch (jwk.keyType, jwk.curve) {
@@ -49,7 +50,7 @@ struct VerificationKey: Sendable {
     case (.octetKeyPair, .some(.eddsa(.ed25519))): algorithm = .eddsa
     default: return nil
     }
-    if let told = jwk.algorithm, told.rawValue != algorithm.rawValue { return nil }
+    if let claimed = jwk.algorithm, claimed.rawValue != algorithm.rawValue { return nil }
     let keys = JWTKeyCollection()
     var named = jwk
     named.keyIdentifier = jwk.keyIdentifier ?? "nameless"

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 public import RelayProtocol
 
-/// The members of an object, parsed with their types and bounds. Each error has the JSON pointer of its member.
+/// The members of a JSON object, parsed with their types and bounds. Each error has the JSON pointer of its member.
 ///
-/// The methods return `nil` for a member that is null, as for one that is absent.
+/// The methods return `nil` for an absent member and for null.
 public struct Fields: Sendable {
   public private(set) var members: [String: JSON]
   /// The JSON pointer of this object.
   public let place: String
-  /// The JSON pointers of the objects that ``adding(_:at:)`` has taken members from.
+  /// The JSON pointers of the objects from which ``adding(_:at:)`` took the members.
   private var added: [String: String] = [:]
-  /// Members of this object that an added member of the same name hides.
+  /// The members of this object that are hidden by an added member of the same name.
   private var hidden: Set<String> = []
 
   public init(_ members: [String: JSON], at place: String = "") {
@@ -18,13 +18,13 @@ public struct Fields: Sendable {
     self.place = place
   }
 
-  /// Reads `value` as an object.
+  /// Parses `value` as an object.
   public init(_ value: JSON, at place: String = "") throws(RequestError) {
     guard case .object(let members) = value else { throw .init(.badRequest, "must be an object", at: place) }
     self.init(members, at: place)
   }
 
-  /// Adds members from another place, such as the path of a request. They hide members of the same name.
+  /// Adds members from another part of the request, such as its path. They hide members of the same name.
   public func adding(_ members: [String: JSON], at place: String) -> Fields {
     var sum = self
     for (key, value) in members {
@@ -41,7 +41,7 @@ public struct Fields: Sendable {
     guard let value = present(key) else { return nil }
     guard case .string(let text) = value else { throw wrong(key, "must be a string") }
     guard text.utf8.count <= longest else { throw wrong(key, "must be at most \(longest) bytes long") }
-    // SQLite ends a text at NUL.
+    // SQLite truncates a text at NUL.
     guard !text.utf8.contains(0) else { throw wrong(key, "must not contain NUL") }
     return text
   }
@@ -131,7 +131,8 @@ public struct Fields: Sendable {
     return objects
   }
 
-  /// The items of an array. Each is the only member of an object, with its pointer as the key.
+  /// The items of an array. Each item becomes the only member of an object, with its pointer as the key, so that the
+  /// methods for members can parse it.
   private func items(_ key: String, most: Int) throws(RequestError) -> [Fields]? {
     guard let value = present(key) else { return nil }
     guard case .array(let items) = value else { throw wrong(key, "must be an array") }
@@ -144,7 +145,7 @@ public struct Fields: Sendable {
     return try Fields(value, at: pointer(to: key))
   }
 
-  /// Throws when a member has an unknown name, and suggests the name that was probably meant.
+  /// Throws if a member has an unknown name. The error suggests the most similar known name.
   public func checkNames(among known: [String]) throws(RequestError) {
     let names = members.keys.filter { added[$0] == nil || hidden.contains($0) }
     guard let name = names.sorted().first(where: { !known.contains($0) }) else { return }
@@ -155,13 +156,13 @@ public struct Fields: Sendable {
     throw RequestError(.badRequest, "\(shown) is not known here\(hint)", at: "\(place)/\(pointer)")
   }
 
-  /// The text of a member that the relay passes on as it came, null included.
+  /// The text of a member that the relay passes on unchanged, including null.
   public func raw(_ key: String) -> [UInt8]? {
     guard case .raw(let bytes) = members[key] else { return nil }
     return bytes
   }
 
-  /// Returns the value, or throws the error that it is missing.
+  /// Returns the value. Throws an error if it is missing.
   public func required<Value>(_ key: String, _ value: Value?) throws(RequestError) -> Value {
     guard let value else { throw wrong(key, isNull(key) ? "must not be null" : "is missing") }
     return value
@@ -171,14 +172,14 @@ public struct Fields: Sendable {
     RequestError(.badRequest, "\(key) \(what)", at: pointer(to: key))
   }
 
-  /// The JSON pointer of a member. RFC 6901 escapes `~`, which names may contain. A `/` in a key separates an array's key
-  /// from an index.
+  /// The JSON pointer of a member. `~` in a name is escaped (RFC 6901). A `/` in a key separates an array's key from an
+  /// index.
   public func pointer(to key: String) -> String {
     "\(added[key] ?? place)/\(key.replacing("~", with: "~0"))"
   }
 
-  /// Gives an error about an added member that member's pointer. Code that serves all transports throws `/seq`, wherever
-  /// the request has its `seq`.
+  /// Corrects the pointer of an error about an added member. Commands throw `/seq`, although the `seq` of an HTTP
+  /// request may be in its path.
   public func located(_ error: RequestError) -> RequestError {
     guard let at = error.at, let place = added[String(at.dropFirst())] else { return error }
     var error = error
@@ -197,6 +198,6 @@ public struct Fields: Sendable {
 }
 
 extension Double {
-  /// Whole values without a fraction.
+  /// The number as text. Whole values have no fraction.
   fileprivate var formattedShort: String { self == rounded() && abs(self) < 1e15 ? String(Int64(self)) : String(self) }
 }

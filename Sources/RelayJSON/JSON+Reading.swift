@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// A parser of JSON text. It depends on no C code and not on Foundation, because the Swift client uses it, too.
+
 extension JSON {
   /// Parses a text of RFC 8259.
   ///
@@ -28,10 +30,10 @@ extension JSON {
   }
 }
 
-/// Parses one value, and stops at the first fault.
+/// Parses one value, and stops at the first error.
 ///
-/// Hand-written, because it is stricter than Foundation's decoder and keeps more: it rejects names that occur twice and
-/// bounds the nesting, and numbers keep their spelling. Clients use it as well, on systems without the hub's C code.
+/// It is hand-written, because it is stricter than Foundation's decoder and keeps more: it rejects a name that occurs
+/// twice, limits the nesting, and keeps the spelling of numbers.
 private struct JSONReader {
   let bytes: UnsafeBufferPointer<UInt8>
   let deepest: Int
@@ -137,7 +139,7 @@ private struct JSONReader {
     }
   }
 
-  /// Begins at the `u`, and ends at the last digit.
+  /// Parses from the `u` to the last digit.
   private mutating func unicodeEscape() -> Unicode.Scalar? {
     guard let first = digits() else { return nil }
     guard first & 0xFC00 == 0xD800 else { return Unicode.Scalar(first) }

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// A JSON value (RFC 8259).
-///
 /// - Numbers keep their spelling.
-/// - `raw` is the text of a value that no parser has parsed further, byte for byte.
+/// - `raw` is the text of a value that is not parsed further, byte for byte.
 public enum JSON: Equatable, Sendable {
   case null
   case bool(Bool)
@@ -14,5 +13,6 @@ public enum JSON: Equatable, Sendable {
   case raw([UInt8])
 }
 
-/// The largest integer that requests may contain, 2^53 - 1. Languages disagree about larger ones (RFC 7493, section 2.2).
+/// The largest integer that requests may contain, 2^53 - 1. Some languages cannot represent larger ones (RFC 7493,
+/// section 2.2).
 public let largestInteger: Int64 = 1 << 53 - 1

@@ -12,13 +12,13 @@ public struct JSONWriter: Sendable {
 
   public static func object(_ members: (inout Object) -> Void) -> [UInt8] {
     var writer = JSONWriter()
-    // Most objects fit, so that the buffer seldom moves.
+    // Most objects are shorter, so that the buffer is seldom reallocated.
     writer.bytes.reserveCapacity(240)
     writer.object(members)
     return writer.bytes
   }
 
-  /// An array of items that are JSON already.
+  /// Returns an array of items, each of which is JSON text.
   public static func array(_ items: [[UInt8]]) -> [UInt8] {
     var writer = JSONWriter()
     writer.array { list in items.forEach { list.raw($0) } }
@@ -27,7 +27,7 @@ public struct JSONWriter: Sendable {
 
   public mutating func object(_ members: (inout Object) -> Void) {
     open("{")
-    // The buffer moves into the object and back, so that it is never copied.
+    // The buffer is moved into the object and back, and never copied.
     var object = Object(writer: JSONWriter())
     swap(&self, &object.writer)
     members(&object)
@@ -46,13 +46,13 @@ public struct JSONWriter: Sendable {
     appendQuoted(text)
   }
 
-  /// Appends a value that is JSON already.
+  /// Appends a value that is JSON text.
   public mutating func raw(_ json: some Sequence<UInt8>) {
     separate()
     bytes.append(contentsOf: json)
   }
 
-  /// Appends a value. The members of objects are sorted by their keys, so that equal values have equal texts.
+  /// Appends a value. The members of objects are sorted by key, so that equal values have equal texts.
   public mutating func value(_ value: JSON) {
     switch value {
     case .null: raw("null".utf8)
@@ -65,7 +65,7 @@ public struct JSONWriter: Sendable {
     }
   }
 
-  /// The members of an object, in the order in which they are set.
+  /// Writes the members of an object in the order in which they are set. A member without a value is left out.
   public struct Object {
     fileprivate var writer: JSONWriter
 
@@ -119,12 +119,13 @@ public struct JSONWriter: Sendable {
       guard let json else { return }
       name(key)
       writer.separate()
-      // A long value is seldom the last one: without this, the next one would move it to a buffer of twice the size.
+      // A long value is seldom the last one. Without this, the next value would reallocate the buffer to twice its
+      // size.
       if json.count > 4_096 { writer.bytes.reserveCapacity(writer.bytes.count + json.count + 512) }
       writer.bytes.append(contentsOf: json)
     }
 
-    /// Appends members, sorted by their keys.
+    /// Appends members, sorted by key.
     public mutating func members(_ members: [String: JSON]) {
       for (key, value) in members.sorted(by: { $0.key < $1.key }) {
         name(key)
@@ -132,8 +133,8 @@ public struct JSONWriter: Sendable {
       }
     }
 
-    /// Appends the members of an object that is JSON already.
-    /// - Parameter object: The text of the object, without space outside the braces; or empty.
+    /// Appends the members of an object that is JSON text.
+    /// - Parameter object: The text of the object, without space outside the braces, or an empty text.
     public mutating func members(of object: [UInt8]) {
       guard object.count > 2 else { return }
       writer.separate()

@@ -2,7 +2,7 @@
 public import RelayProtocol
 
 extension PushManner {
-  /// The names of the members of `push` that this type reads.
+  /// The names of the members of `push` that this type parses.
   public static let keys = [
     "title", "titleKey", "titleArgs", "subtitle", "subtitleKey", "subtitleArgs", "body", "bodyKey", "bodyArgs",
     "relevance", "sound", "badge", "category", "thread", "target", "image", "data", "collapse", "communication",
@@ -39,14 +39,14 @@ extension PushManner {
 }
 
 extension Fields {
-  /// A text that is not blank.
+  /// A text that must not be blank.
   fileprivate func readable(_ key: String, longest: Int) throws(RequestError) -> String? {
     guard let text = try string(key, longest: longest) else { return nil }
     guard !text.allSatisfy(\.isWhitespace) else { throw wrong(key, "must not be blank") }
     return text
   }
 
-  /// `key`, or `keyKey` with `keyArgs`.
+  /// Parses a text: the member `name`, or the members `nameKey` and `nameArgs`.
   fileprivate func pushText(_ name: String, longest: Int) throws(RequestError) -> PushText? {
     let text = try readable(name, longest: longest)
     let key = try readable("\(name)Key", longest: PushManner.longestKey)
@@ -64,14 +64,14 @@ extension Fields {
       return .file(SoundFile(name: name))
     }
     guard !isNull("sound") else { return .none }
-    guard case .object? = members["sound"], let told = try object("sound") else {
+    guard case .object? = members["sound"], let parsed = try object("sound") else {
       throw wrong("sound", "must be a name, an object with a name, or null")
     }
-    try told.checkNames(among: ["name", "volume", "critical"])
+    try parsed.checkNames(among: ["name", "volume", "critical"])
     let sound = SoundFile(
-      name: try told.required("name", told.readable("name", longest: PushManner.longestSound)),
-      volume: try told.decimal("volume", 0...1), isCritical: try told.bool("critical") ?? false)
-    guard !sound.isCritical || level == .critical else { throw told.wrong("critical", "needs the level critical") }
+      name: try parsed.required("name", parsed.readable("name", longest: PushManner.longestSound)),
+      volume: try parsed.decimal("volume", 0...1), isCritical: try parsed.bool("critical") ?? false)
+    guard !sound.isCritical || level == .critical else { throw parsed.wrong("critical", "needs the level critical") }
     return .file(sound)
   }
 
@@ -81,15 +81,15 @@ extension Fields {
     return text
   }
 
-  /// The text of all members, as custom keys of a payload.
+  /// The text of all members, as the custom keys of a payload.
   fileprivate var customKeys: [UInt8] {
     get throws(RequestError) {
       for (key, value) in members.sorted(by: { $0.key < $1.key }) {
         guard !PushManner.isReserved(key) else {
-          throw wrong(key, "is not for data: Apple or the relay gives it a meaning")
+          throw wrong(key, "is not for data: Apple or the relay defines this key")
         }
         if case .object(let inner) = value, inner["aps"] != nil {
-          throw wrong("\(key)/aps", "is not for data: Apple gives it a meaning")
+          throw wrong("\(key)/aps", "is not for data: Apple defines this key")
         }
       }
       guard !members.isEmpty else { return [] }
@@ -108,7 +108,7 @@ extension Fields {
 }
 
 extension JSON {
-  /// Arrays and objects inside each other, this one included.
+  /// The depth of arrays and objects, including this one.
   fileprivate var depth: Int {
     switch self {
     case .array(let items): 1 + (items.map(\.depth).max() ?? 0)

@@ -2,7 +2,7 @@
 import RelayProtocol
 
 extension PushManner {
-  /// Writes the members of `push` that differ from the defaults, except those that the store keeps in columns.
+  /// Writes the members of `push` that differ from the defaults, except those that have their own columns in the store.
   func write(to object: inout JSONWriter.Object) {
     title?.write(to: &object, as: "title")
     subtitle?.write(to: &object, as: "subtitle")

@@ -9,7 +9,7 @@ extension PushRequest {
       return
     }
     guard let fields = try fields.object("push") else { return nil }
-    // A misspelled field would have no effect, and nobody would notice.
+    // Without this check, a misspelled field would have no effect and nobody would notice.
     try fields.checkNames(among: Self.keys)
     try self.init(object: fields)
     isUrgentAllowed = level <= .active || rights.contains(.urgent)
@@ -40,7 +40,7 @@ extension PushRequest {
     isSilent = try fields.bool("silent") ?? false
     guard isSilent else { return }
     if let key = (["kind", "level"] + PushManner.keys).first(where: { $0 != "data" && fields.has($0) }) {
-      throw fields.wrong(key, "does not go with silent, which shows nothing: data, criteria and expires do")
+      throw fields.wrong(key, "cannot be used with silent, which shows nothing; data, criteria and expires can")
     }
   }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 public import RelayProtocol
 
-/// The form of a request in the store, which keeps the kind, the category and the collapse scope in columns.
+/// The form of a push request in the store. The kind, the category and the collapse scope have their own columns.
 extension PushRequest {
   /// The rest of the request: `false`, or an object of the members that differ from the defaults.
   public var storedRest: [UInt8] {
@@ -16,7 +16,7 @@ extension PushRequest {
     }
   }
 
-  /// Parses ``storedRest``. A text that cannot be read is the default request.
+  /// Parses ``storedRest``. A text that cannot be parsed gives the default request.
   public init(storedRest json: [UInt8], kind: MessageKind, category: CategoryID?, collapse: CollapseScope) {
     self.init()
     switch JSON(reading: json) {
@@ -33,6 +33,6 @@ extension PushRequest {
     manner.collapse = collapse
   }
 
-  /// A member of the stored form alone. A sender's own rights are no member of a request.
+  /// A member of the stored form only, because senders do not set their own rights in a request.
   private static let urgentKey = "isUrgentAllowed"
 }

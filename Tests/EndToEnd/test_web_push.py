@@ -391,7 +391,7 @@ def test_the_command_makes_a_key_that_works(tmp_path):
     assert checked.returncode == 0, checked.stderr
     before = file.read_bytes()
     again = run("vapid", "--file", file)
-    assert again.returncode == 1 and "is there already" in again.stderr and file.read_bytes() == before
+    assert again.returncode == 1 and "already exists" in again.stderr and file.read_bytes() == before
 
 
 def test_without_a_file_the_command_prints_the_key():

@@ -14,13 +14,13 @@ struct AddedFieldsTests {
   }
 
   @Test(arguments: [("user", "/path/user"), ("seq", "/path/seq"), ("limit", "/query/limit"), ("name", "/name")])
-  func `an error names the place of its member`(key: String, pointer: String) {
+  func `an error has the pointer of its member`(key: String, pointer: String) {
     #expect(fields.pointer(to: key) == pointer)
     #expect(fields.wrong(key, "is wrong").at == pointer)
   }
 
   @Test(arguments: [("/seq", "/path/seq"), ("/name", "/name"), ("/path/seq", "/path/seq"), ("/push/seq", "/push/seq")])
-  func `an error about an added member gets its place`(at: String, pointer: String) {
+  func `an error about an added member gets the pointer of the member`(at: String, pointer: String) {
     #expect(fields.located(RequestError(.notFound, "is gone", at: at)).at == pointer)
     #expect(fields.located(RequestError(.notFound, "is gone")).at == nil)
   }

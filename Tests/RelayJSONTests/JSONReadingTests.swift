@@ -4,7 +4,7 @@ import RelayProtocol
 import Testing
 
 @Suite struct JSONReadingTests {
-  @Test func `every kind of value is read`() {
+  @Test func `the parser reads every type of value`() {
     let text = #" {"a":[1,-0.5e+3,true,false,null,""],"b":{"c":"\"\\\/\b\f\n\r\té\ud83d\ude00"}} "#
     #expect(
       JSON(reading: text.utf8)
@@ -19,16 +19,16 @@ import Testing
     "+1", "0x1", "nul", "truth", "\"", "\"\\", "\"\\x\"", "\"\\u12g4\"", "\"\\ud83d\"", "\"\\ude00\"",
     "\"\\ud83d\\u0041\"", "\"a\nb\"", "'a'", "“a”", "1 2", "[1 2]", "{\"a\":}", "NaN",
   ])
-  func `what is not JSON is not read`(text: String) {
+  func `the parser rejects a text that is not JSON`(text: String) {
     #expect(JSON(reading: text.utf8) == nil)
   }
 
-  @Test func `bytes that are not UTF-8 are not read`() {
+  @Test func `the parser rejects bytes that are not UTF-8`() {
     #expect(JSON(reading: [0x22, 0xC3, 0x22]) == nil)
     #expect(JSON(reading: [0x22, 0x5C, 0x6E, 0xFF, 0x22]) == nil)
   }
 
-  @Test func `values nest 32 deep`() {
+  @Test func `values may nest 32 levels deep`() {
     func nested(_ depth: Int) -> String {
       String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
     }

@@ -4,7 +4,7 @@ import RelayProtocol
 import Testing
 
 @Suite struct Base64URLTests {
-  @Test(arguments: 0...67) func `bytes survive, without padding`(count: Int) throws {
+  @Test(arguments: 0...67) func `encoded bytes have no padding and decode to the same bytes`(count: Int) throws {
     let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 37 &+ 200) }
     let text = bytes.base64URL
     #expect(!text.contains("="))
@@ -15,7 +15,7 @@ import Testing
   }
 
   @Test(arguments: ["A", "AAAAA", "AA==", "A+8A", "A/8A", "AB CD", "AB", "AAB", "\u{e9}AAA"])
-  func `other texts are not decoded`(text: String) {
+  func `a text that is not canonical base64url is rejected`(text: String) {
     #expect([UInt8](base64URL: text.utf8) == nil)
   }
 }

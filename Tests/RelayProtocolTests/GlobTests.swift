@@ -10,12 +10,12 @@ import Testing
     ("a*b*c", "aXbYbZc", true), ("a*b*c", "aXcYb", false), ("**", "x", true), ("a**b", "ab", true),
     ("*a*a*", "aa", true), ("*a*a*", "a", false), ("A", "a", false),
   ])
-  func `a star stands for any text`(pattern: String, name: String, fits: Bool) throws {
+  func `a star matches any text`(pattern: String, name: String, fits: Bool) throws {
     #expect(try #require(Glob(pattern)).matches(name) == fits)
   }
 
   @Test(arguments: ["", "a b", "ü", "[a]", "a?", String(repeating: "a", count: 256)])
-  func `a pattern of anything else is none`(pattern: String) {
+  func `a pattern with any other character, or of a wrong length, is rejected`(pattern: String) {
     #expect(Glob(pattern) == nil)
   }
 

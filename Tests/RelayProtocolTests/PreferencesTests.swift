@@ -17,16 +17,16 @@ import Testing
     """
 
   @Test(arguments: [defaults, all])
-  func `preferences are coded as the protocol spells them`(json: String) throws {
+  func `preferences have the JSON form of the protocol`(json: String) throws {
     #expect(try coded(decoded(json, Preferences.self)) == json)
   }
 
-  @Test func `who has said nothing has the defaults`() throws {
+  @Test func `a user without preferences has the defaults`() throws {
     #expect(try decoded("{}") == Preferences())
     #expect(try coded(Preferences()) == Self.defaults)
   }
 
-  @Test func `what is said is what is read`() throws {
+  @Test func `each member of the JSON sets its preference`() throws {
     let preferences: Preferences = try decoded(Self.all)
     #expect(preferences.onFocus == .hold)
     #expect(preferences.shareFocus == .none)
@@ -45,11 +45,11 @@ import Testing
     #"{"onFocus":"loud"}"#, #"{"rooms":{"a room":{}}}"#, #"{"rooms":{"team":{"level":"some"}}}"#,
     #"{"shareFocus":true}"#, #"{"quietHours":{"from":"22:00"}}"#,
   ])
-  func `other spellings are an error`(json: String) {
+  func `unknown values are an error`(json: String) {
     #expect(throws: DecodingError.self) { try decoded(json, Preferences.self) }
   }
 
-  @Test func `an entry that says no more than nothing is dropped`() throws {
+  @Test func `a room entry that equals the default is removed`() throws {
     var preferences: Preferences = try decoded(#"{"rooms":{"team":{},"news":{"level":"all","until":5}}}"#)
     #expect(preferences == Preferences())
     preferences[Self.team].level = .none
@@ -72,13 +72,13 @@ import Testing
     #expect(preference.level(at: Timestamp(rawValue: now)) == level)
   }
 
-  @Test func `of several modes the stronger wins`() {
+  @Test func `the maximum of several modes is the strongest`() {
     #expect(SilenceMode.allCases == SilenceMode.allCases.sorted())
     #expect(SilenceMode.allCases.max() == .hold)
     #expect([SilenceMode.deliver, .passive].max() == .passive)
   }
 
-  @Test func `equal quiet hours are written equally`() throws {
+  @Test func `equal quiet hours have equal JSON`() throws {
     for _ in 0..<20 {
       let hours: QuietHours = try decoded(
         #"{"from":"00:00","to":"00:00","days":[7,3,1,6,5,2,4],"timeZone":"UTC","mode":"hold"}"#)

@@ -7,19 +7,19 @@ import Testing
     ("BadDeviceToken", "BadDeviceToken"), ("A word of next year", "A word of next year"),
     (" \t<b>\r\n  no\u{0}\u{1B}[31m\u{200E}\u{2028}way ", "<b> no [31m way"), ("é🦕", "é🦕"),
   ])
-  func `what a service says becomes one readable line`(_ told: String, _ kept: String) {
-    let attempt = PushAttempt(time: Timestamp(rawValue: 1), status: 400, reason: told, words: told)
+  func `the text of a service becomes one readable line`(_ text: String, _ kept: String) {
+    let attempt = PushAttempt(time: Timestamp(rawValue: 1), status: 400, reason: text, words: text)
     #expect(attempt.reason == kept)
     #expect(attempt.words == kept)
   }
 
   @Test(arguments: ["", " \n", "\u{0}"])
-  func `what says nothing is nothing`(_ told: String) {
-    #expect(PushAttempt(time: Timestamp(rawValue: 1), reason: told, words: told).reason == nil)
+  func `a blank text becomes nil`(_ text: String) {
+    #expect(PushAttempt(time: Timestamp(rawValue: 1), reason: text, words: text).reason == nil)
   }
 
   @Test(arguments: ["x", "é", "🦕", "👨‍👩‍👧‍👦"])
-  func `what is too long is cut between characters`(_ character: String) {
+  func `a text that is too long is cut between characters`(_ character: String) {
     let long = String(repeating: character, count: 1_000)
     let attempt = PushAttempt(time: Timestamp(rawValue: 1), reason: long, words: long)
     let (reason, words) = (attempt.reason ?? "", attempt.words ?? "")

@@ -7,14 +7,14 @@ import Testing
     Grant(match: try #require(Glob(match)), can: can)
   }
 
-  @Test func `the first grant that fits counts`() throws {
+  @Test func `the first grant that matches counts`() throws {
     let grants = [try grant("team.a", [.join]), try grant("team.*", [.join, .send]), try grant("*", [])]
     #expect(grants.rights(in: RoomID(unchecked: "team.a")) == .join)
     #expect(grants.rights(in: RoomID(unchecked: "team.b")) == [.join, .send])
     #expect(grants.rights(in: RoomID(unchecked: "else")) == [])
   }
 
-  @Test func `where none fits there is no right`() throws {
+  @Test func `a room that no grant matches gives no rights`() throws {
     #expect([try grant("a*", .standard)].rights(in: RoomID(unchecked: "b")) == [])
     #expect([Grant]().rights(in: RoomID(unchecked: "b")) == [])
   }

@@ -13,7 +13,7 @@ import Testing
   }
 
   @Test(arguments: [("00:00", 0), ("00:09", 9), ("07:30", 450), ("19:05", 1_145), ("23:59", 1_439)])
-  func `it reads like a clock`(text: String, minutes: Int) {
+  func `a text of hours and minutes is parsed`(text: String, minutes: Int) {
     #expect(TimeOfDay(text)?.minutes == minutes)
   }
 
@@ -21,20 +21,20 @@ import Testing
     "", "0:00", "00:0", "24:00", "00:60", "99:99", "7:300", "07.30", "07:30 ", " 7:30", "+7:30", "-1:00", "07:3a",
     "0700", "07:30:00", "٠٧:٣٠", "07：30", "/0:00", "0::00",
   ])
-  func `nothing else is a time of day`(text: String) {
+  func `any other text is rejected`(text: String) {
     #expect(TimeOfDay(text) == nil)
   }
 
   @Test(arguments: [-1, 1_440, Int.min, Int.max])
-  func `a day has no other minutes`(minutes: Int) {
+  func `minutes outside a day are rejected`(minutes: Int) {
     #expect(TimeOfDay(minutes: minutes) == nil)
   }
 
-  @Test func `the earlier is less`() throws {
+  @Test func `an earlier time is less`() throws {
     #expect(try #require(TimeOfDay("07:30")) < #require(TimeOfDay("07:31")))
   }
 
-  @Test func `it is coded as its text`() throws {
+  @Test func `its JSON form is its text`() throws {
     #expect(try coded([TimeOfDay("07:30")]) == #"["07:30"]"#)
     #expect(try decoded(#"["07:30"]"#) == [TimeOfDay("07:30")])
     #expect(throws: DecodingError.self) { try decoded(#"["7:30"]"#, [TimeOfDay].self) }
