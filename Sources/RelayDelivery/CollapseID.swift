@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 import RelayProtocol
 
-/// The collapse id of a message: the same at every attempt, another for every other message.
+/// The collapse id of a message. All attempts of a push have the same id, and each message has its own.
 ///
-/// It is `room/seq` where that fits, so that a person can read it in a log. A longer room is hashed behind a `/`, which
-/// no room name has, so that the two forms never meet. FNV-1a of 128 bits (RFC 9923) is enough and needs no
-/// cryptography here: chance makes no two rooms of a user meet, and `seq` stays outside of it, so messages of one room
-/// never do. Who makes two room names meet can but replace a notification of a user who is a member of both.
+/// The id is `room/seq` if that fits, so that a person can read it in a log. A longer room name is replaced by its hash
+/// after a `/`. No room name contains a `/`, so the two forms cannot be equal. The hash is FNV-1a of 128 bits (RFC
+/// 9923). It need not be cryptographic: two messages of one room always differ by `seq`, and an attacker who finds two
+/// room names with the same hash can only replace a notification of a user who is a member of both rooms.
 func collapseID(room: RoomID, seq: Int64) -> String { collapseID(room: room, "\(seq)") }
 
-/// The collapse id of all messages of a room of which only the newest is to show.
+/// The collapse id of all messages of a room of which a device shows only the newest.
 func collapseID(room: RoomID) -> String { collapseID(room: room, "newest") }
 
 private func collapseID(room: RoomID, _ end: String) -> String {

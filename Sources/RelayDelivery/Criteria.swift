@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The label by which a Focus filter tells pushes apart: `filter-criteria` of the payload.
+/// The label that a Focus filter matches: `filter-criteria` of the payload.
 public enum Criteria {
-  /// Whose label counts. It is the recipient's business, so the sender's guess comes last.
+  /// Returns the label that applies. The recipient's labels take precedence over the label that the sender chose.
   ///
   /// - Parameters:
   ///   - room: The recipient's own label of the room.
   ///   - device: The label of the account on the device.
-  ///   - sender: What the sender named.
+  ///   - sender: The label that the sender chose.
   public static func of(room: String?, device: String?, sender: String?) -> String? { room ?? device ?? sender }
 }

@@ -1,29 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 public import RelayProtocol
 
-/// What becomes of a message for one device, and why.
+/// The decision about a message for one device, with its reasons.
 public struct Decision: Equatable, Sendable, Codable {
   public var outcome: Outcome
-  /// Every rule that spoke, the one that decided first. Never empty.
+  /// The reasons of all rules that matched. The rule that decided is the first. Never empty.
   public var reasons: [Reason]
 
   public enum Outcome: Equatable, Sendable {
-    /// No push, and none to come.
+    /// No push, now or later.
     case none(Reason.Code)
-    /// To be decided again at this time, or as soon as a fact changes.
+    /// The relay decides again at this time, or as soon as a fact changes.
     case wait(until: Timestamp)
-    /// The same, of a push that only the recipient's silence keeps back.
+    /// The relay decides again as with `wait`. Only the recipient's silence holds the push.
     case hold(until: Timestamp)
     case push(Level)
   }
 }
 
-/// Why a rule spoke.
+/// A rule that matched, and its reason.
 public struct Reason: Equatable, Sendable, Codable {
-  /// Its place in the order of the rules.
+  /// The number of the rule in the table `rules`.
   public var rule: Int
   public var code: Code
-  /// What the rule asks, in words for a person.
+  /// The condition of the rule, in words for a person.
   public var words: String
 
   /// Safe as a metric label.
@@ -46,16 +46,17 @@ public struct Reason: Equatable, Sendable, Codable {
     case filtered
     case quietHours = "quiet_hours"
     case nothingAgainst = "nothing_against"
-    /// Said beside what decides: the push is not to have the level that was asked for.
+    /// Accompanies the code that decides: the push has a lower level than its sender requested.
     case levelLowered = "level_lowered"
-    /// Stands beside the code that decides: a call becomes an alert, because the app has no entitlement for VoIP.
+    /// Accompanies the code that decides: a call becomes an alert, because the app has no entitlement for VoIP.
     case noVoIPEntitlement = "no_voip_entitlement"
   }
 }
 
-/// Decides whether a message becomes a push to a device: the first rule that matches does.
+/// Decides whether a message becomes a push to a device. The first rule that matches decides.
 ///
-/// The same case and policy give the same decision, and every case gives one. Times are at most 2^53 from 1970.
+/// The function is pure and total: the same case and policy always give the same decision. Times are at most 2^53
+/// milliseconds from 1970.
 public func decide(_ facts: DeliveryCase, policy: DeliveryPolicy = DeliveryPolicy()) -> Decision {
   let question = Question(facts: facts, policy: policy)
   var spoken: [(number: Int, name: String, ruling: Ruling)] = rules.compactMap { rule in

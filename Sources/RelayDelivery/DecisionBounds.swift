@@ -6,7 +6,7 @@
 public enum DecisionBounds {
   /// Decisions that are made and stored together with their message.
   public static let maxWithMessage = 128
-  /// The same, of all messages that are not stored yet.
+  /// The maximum number of such decisions for all messages that are not stored yet.
   public static let maxUnstored = 256
   /// Decisions of due members between two turns of the loop. One slice at a time waits for the store.
   public static let maxSlice = 256

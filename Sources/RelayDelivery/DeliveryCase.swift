@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 public import RelayProtocol
 
-/// One message, one recipient and one of the recipient's devices: all that a decision looks at.
+/// The input of a decision: one message, one recipient and one of the recipient's devices.
 ///
-/// Facts are coded as JSON objects, so that a decision can be explained when they have changed.
+/// The store keeps the facts as JSON objects, so that a decision can be explained after the facts have changed.
 public struct DeliveryCase: Equatable, Sendable, Codable {
   public var message: MessageFacts
   public var recipient: RecipientFacts
-  /// nil: the recipient has registered none.
+  /// Is `nil` when the recipient has registered no device.
   public var device: DeviceFacts?
   public var now: Timestamp
-  /// When the silence was over that has held the push. Is `nil` when the push was not held, or is silenced still.
+  /// The time at which the silence ended that had held the push. Is `nil` when the push was not held, or is still
+  /// silenced.
   public var released: Timestamp?
 
   public init(
@@ -25,30 +26,30 @@ public struct DeliveryCase: Equatable, Sendable, Codable {
 }
 
 extension DeliveryCase {
-  /// What its sender, the device and its app allow of the level that was asked for.
+  /// The requested level, or the highest lower one that the sender, the device and its app allow.
   public var allowedLevel: Level { Question(facts: self, policy: DeliveryPolicy()).level }
 }
 
 /// The message that a decision is about.
 public struct MessageFacts: Equatable, Sendable, Codable {
   public var sender: UserID
-  /// When it was accepted.
+  /// The time at which the relay accepted the message.
   public var time: Timestamp
-  /// The first moment at which nobody is to be pushed to any more.
+  /// The first moment at which the message is not pushed any more.
   public var expires: Timestamp
   public var kind: MessageKind
-  /// What the sender asked for.
+  /// The level that the sender requested.
   public var level: Level
-  /// Whether the sender has the right `urgent`, without which no level is above active.
+  /// True if the sender has the right `urgent`. Without it, no level is above `active`.
   public var isUrgentAllowed: Bool
-  /// The sender's guess.
+  /// The label that the sender chose.
   public var criteria: String?
-  /// Whether the message and its room both want pushes.
+  /// True if the message and its room both request pushes.
   public var isPushAsked: Bool
   public var isDeleted: Bool
-  /// The sender was told of the recipient's Focus, and asked to be heard all the same.
+  /// True if the sender saw the recipient's Focus and requests a notification in spite of it (Notify Anyway).
   public var isNotifyAnyway: Bool
-  /// true: its push shows nothing, so that it disturbs nobody. Absent in what was stored before there were any.
+  /// True if the push shows nothing and only wakes the app. Is absent in facts that an older relay stored.
   public var isSilent: Bool?
 
   public init(

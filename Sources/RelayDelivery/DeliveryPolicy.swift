@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 public import RelayProtocol
 
-/// How long a push waits for a sign that it is not needed, or for the end of a silence.
+/// The timeouts of a push that waits for a receipt, for the recipient, or for the end of a silence.
 public struct DeliveryPolicy: Equatable, Sendable {
-  /// For a session to say that it has a message that was written to it.
+  /// The time that a session has to acknowledge a message after the relay has written it.
   public var receiptWait: Duration
-  /// For a person to come back to an idle session that has the message, from the message's time.
+  /// The time that a person has to return to an idle session that has the message, from the message's time.
   public var idleWait: Duration
-  /// For a user to come back whose last session that was not in the background did not end cleanly.
+  /// The time that a user has to reconnect after an unclean end of the last session that was not in the background.
   public var grace: Duration
-  /// All waits together, from the message's time, or from the end of its hold.
+  /// The maximum of all waits together, from the message's time or from the end of its hold.
   public var longestWait: Duration
-  /// The age from which a message is neither held nor softened.
+  /// The age from which a message is neither held nor pushed at the level `passive` because of a silence.
   public var longestHold: Duration
 
   public init(
@@ -25,10 +25,10 @@ public struct DeliveryPolicy: Equatable, Sendable {
     self.longestHold = longestHold
   }
 
-  /// The time at which a message counts as sent when its stored push is decided again.
+  /// The time at which a message counts as sent when the relay decides its stored push again.
   ///
-  /// A stored time after `now` is of before the wall clock was set back. The waits of such a message were over before its
-  /// push was stored, so it counts as old enough that none of them begins again.
+  /// If a stored time is after `now`, the wall clock was set back. The waits of such a message were over before its
+  /// push was stored. The result is therefore old enough that no wait begins again.
   public func time(ofStored time: Timestamp, now: Timestamp) -> Timestamp {
     time > now ? now - longestWait : time
   }

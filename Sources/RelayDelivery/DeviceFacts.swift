@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 public import RelayProtocol
 
-/// A registered device: what it and its app allow, and what it said of its own Focus.
+/// A registered device: the permissions of the device and its app, and the last report about its own Focus.
 public struct DeviceFacts: Equatable, Sendable, Codable {
-  /// false: it said that alerts are off for the app.
+  /// False if the device has reported that alerts are off for the app.
   public var allowsAlerts: Bool
   public var hasVoIPToken: Bool
   /// True if the device has a VoIP token that the relay does not use, because the app has no entitlement for VoIP. Is
   /// absent in facts that an older relay stored.
   public var lacksVoIPEntitlement: Bool?
-  /// false: it said that they are off for the app, or the app has no entitlement for them.
+  /// False if the device has reported that they are off for the app, or if the app has no entitlement for them.
   public var allowsTimeSensitive: Bool
-  /// false: the app has no entitlement for them.
+  /// False if the app has no entitlement for them.
   public var allowsCritical: Bool
-  /// The first moment at which its own `isFocused: true` counts no more by itself; nil, or past: it counts not.
+  /// The first moment at which the device's own `isFocused: true` has expired. The device is not focused if this is
+  /// `nil` or not after now.
   public var focusedUntil: Timestamp?
-  /// Who told of its Focus last, for explanations only; nil: it did not say.
+  /// The source of the last Focus report, for explanations only. Is `nil` when the device has not named one.
   public var focusSource: FocusSource?
-  /// nil: none is active.
+  /// Is `nil` when no filter is active.
   public var filter: FilterFacts?
   /// The label of the account on the device.
   public var criteria: String?
@@ -41,9 +42,9 @@ public struct DeviceFacts: Equatable, Sendable, Codable {
 
 /// The filter of a device's Focus.
 public struct FilterFacts: Equatable, Sendable, Codable {
-  /// The criteria that it lets through.
+  /// The criteria that the filter passes.
   public var allow: [String]
-  /// The first moment at which it counts no more by itself.
+  /// The first moment at which the filter has expired.
   public var until: Timestamp
 
   public init(allow: [String], until: Timestamp) {
@@ -51,6 +52,6 @@ public struct FilterFacts: Equatable, Sendable, Codable {
     self.until = until
   }
 
-  /// Whether it lets a push through: what has no criteria passes every filter.
+  /// True if the filter passes a push. A push without criteria passes every filter.
   public func passes(_ criteria: String?) -> Bool { criteria.map(allow.contains) ?? true }
 }

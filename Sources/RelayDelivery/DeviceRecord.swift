@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import RelayProtocol
 
-/// What is kept of one device's newest report, of whatever.
+/// The members that the records of Focus reports and of filter reports share. Each is the newest report of one device.
 protocol DeviceRecord {
   var at: Timestamp { get }
   var number: Int64? { get }
@@ -12,12 +12,13 @@ extension FocusRecord: DeviceRecord {}
 extension FilterRecord: DeviceRecord {}
 
 extension DeviceRecord {
-  /// Whether a report is newer: by the device's count, or, where either has none, not older by its clock.
+  /// True if a report is newer than this record. The numbers of the reports decide if both have one; otherwise the
+  /// times decide, and an equal time counts as newer.
   func precedes(number: Int64?, at: Timestamp) -> Bool {
     if let number, let newest = self.number { return number > newest }
     return at >= self.at
   }
 
-  /// When what is in force for a while only is over by itself.
+  /// The time at which a focus or filter that is on expires without a further report.
   func end(_ policy: FocusPolicy) -> Timestamp { min(at + policy.lifetime, received + policy.silence) }
 }

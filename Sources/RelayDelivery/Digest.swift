@@ -3,11 +3,12 @@ import RelayJSON
 import RelayProtocol
 
 extension Push {
-  /// The push of a digest: how many messages, and of each room the newest. A single message is pushed as itself.
+  /// The push of a digest: the number of messages, and the newest message of each room. A single message is pushed as
+  /// itself.
   ///
-  /// When not all rooms fit, those with the oldest messages are left out, of all but the counts. Where not even one does,
-  /// the newest message is pushed as itself.
-  /// - Parameter largest: Bytes of the payload at most.
+  /// If not all rooms fit, the rooms with the oldest messages are left out, but the counts include them. If not even
+  /// one room fits, the newest message is pushed as itself.
+  /// - Parameter largest: The maximum size of the payload, in bytes.
   public init(_ digest: DigestSubject, largest: Int = Self.largestPayload) throws(PayloadError) {
     let fitting = digest.newest.lighter.lazy.compactMap { newest in
       var digest = digest
@@ -22,9 +23,9 @@ extension Push {
   }
 }
 
-/// Nobody reads on a lock screen beyond this many characters of one message among others.
+/// The maximum number of characters in one line of a digest. A lock screen shows no more of it.
 private let longestLine = 160
-/// One room takes more than 32 bytes, in a line and in the list, so that no more can fit.
+/// The maximum number of rooms that can fit: one room takes more than 32 bytes in its line and its list item.
 private let mostRooms = Push.largestPayload / 32
 
 private func fittedPayload(of digest: DigestSubject, largest: Int) -> [UInt8]? {
@@ -37,7 +38,7 @@ private func fittedPayload(of digest: DigestSubject, largest: Int) -> [UInt8]? {
     render(digest, told.prefix(count).map(\.room), body: body)
   }
   func body(rooms count: Int) -> String { told.prefix(count).map(\.line).joined(separator: "\n") }
-  // The more rooms, the larger.
+  // Binary search: the payload grows with the number of rooms.
   var (fitting, beyond) = (1, told.count + 1)
   while beyond - fitting > 1 {
     let count = (fitting + beyond) / 2
@@ -57,7 +58,7 @@ private func render(_ digest: DigestSubject, _ rooms: [DigestRoom], body: String
       digest.newest.writeManner(to: &aps, thread: digest.thread)
       if digest.others.isEmpty { digest.newest.writeContent(to: &aps) }
     }
-    // A digest is no message of one person: with an intent iOS would replace "3 messages" by the newest sender.
+    // A digest is not the message of one person: with an intent, iOS would replace "3 messages" by the newest sender.
     digest.newest.writeOrigin(to: &payload, isCommunication: false)
     if digest.others.isEmpty { digest.newest.writeExtras(to: &payload) }
     payload.array("digest") { list in
@@ -81,13 +82,13 @@ extension DigestSubject {
     return texts.text(.messages, "\(total)")
   }
 
-  /// A room's messages stack with its others, unless their sender says where. Those of several rooms have a thread that
-  /// no room can be.
+  /// A digest of one room has the thread of its newest message. A digest of several rooms has a thread of its own, with
+  /// a name that no room can have.
   fileprivate var thread: String? { others.isEmpty ? newest.thread : "/digest" }
 }
 
 extension DigestRoom {
-  /// `Ann: text`; the name alone where there is no text.
+  /// `Ann: text`, or only the name if there is no text.
   fileprivate var line: String {
     guard let text, !text.isBlank else { return sender.shownName }
     return "\(sender.shownName): \(text)".onOneLine(longest: longestLine)

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 public import RelayProtocol
 
-/// Messages that become one push, because a silence held them back, or a gateway, or their sender's pace.
+/// Messages that are pushed together, because a silence, a gateway's failure or the limit of the sender's pushes
+/// delayed them.
 public struct DigestSubject: Equatable, Sendable {
-  /// The newest message of all, as it would be pushed by itself: id, collapse id, level, badge, expiry and topic of the
-  /// push are its.
+  /// The newest message, as the relay would push it alone. The push has its id, collapse id, level, badge, expiry and
+  /// topic.
   public var newest: PayloadSubject
-  /// How many messages of its room are told of; at least 1.
+  /// The number of messages in its room that the digest reports, at least 1.
   public var count: Int
   /// The other rooms, the one with the newest message first.
   public var others: [DigestRoom]
@@ -17,20 +18,20 @@ public struct DigestSubject: Equatable, Sendable {
     self.others = others
   }
 
-  /// Of all rooms.
+  /// The number of messages in all rooms.
   var total: Int { others.reduce(count) { $0 + $1.count } }
 }
 
-/// A room of which a digest tells.
+/// One of the other rooms of a digest.
 public struct DigestRoom: Equatable, Sendable {
   public var room: RoomID
-  /// How many of its messages are told of; at least 1.
+  /// The number of messages in this room that the digest reports, at least 1.
   public var count: Int
-  /// The newest of these.
+  /// The seq of the newest of these messages.
   public var seq: Int64
-  /// Whose it is.
+  /// The sender of the newest message.
   public var sender: User
-  /// What a person reads; nil when the body holds no text.
+  /// The text of the newest message. Is `nil` when its body has no text.
   public var text: String?
 
   public init(room: RoomID, count: Int, seq: Int64, sender: User, text: String?) {

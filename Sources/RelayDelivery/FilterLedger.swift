@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 public import RelayProtocol
 
-/// What a user's devices say about the filters of their Focus. It is its records and nothing else.
+/// The reports of a user's devices about the filters of their Focus. The records are the whole state of a ledger.
 public struct FilterLedger: Equatable, Sendable {
   private var states: [DeviceID: FilterRecord] = [:]
   private let policy: FocusPolicy
@@ -11,17 +11,17 @@ public struct FilterLedger: Equatable, Sendable {
     for record in records { states[record.device] = record }
   }
 
-  /// What the device said last; nil when it never did.
+  /// The last report of a device. Is `nil` when the device has not reported.
   public subscript(device: DeviceID) -> FilterRecord? { states[device] }
 
-  /// How many devices have said anything.
+  /// The number of devices with a record.
   public var count: Int { states.count }
 
-  /// All that there is to store, by device.
+  /// All records to store, sorted by device.
   public var records: [FilterRecord] { states.values.sorted { $0.device < $1.device } }
 
-  /// Takes a report, unless the device has made a newer one.
-  /// - Returns: True if the report was applied. If it was not, only ``FilterRecord/received`` is new.
+  /// Applies a report, unless the device has already sent a newer one.
+  /// - Returns: True if the report was applied. If it was not, only ``FilterRecord/received`` changes.
   public mutating func apply(_ report: FilterReport, now: Timestamp) -> Bool {
     advance(to: now)
     defer { advance(to: now) }
@@ -37,16 +37,16 @@ public struct FilterLedger: Equatable, Sendable {
     return true
   }
 
-  /// Forgets all that a device has said.
+  /// Deletes the record of a device.
   public mutating func deviceForgotten(_ device: DeviceID) {
     states[device] = nil
   }
 
-  /// The device's next report is compared by its time, whatever its number.
+  /// Deletes the report number of a device, so that its next report is compared by its time.
   public mutating func forgetNumber(of device: DeviceID) { states[device]?.number = nil }
 
-  /// Forgets the device that has no active filter and reported longest ago.
-  /// - Returns: Which it was; nil: every device has a filter.
+  /// Deletes the record of the device that has no active filter and whose last report is the oldest.
+  /// - Returns: The device. Is `nil` when every device has an active filter.
   public mutating func forgetSilent() -> DeviceID? {
     let silent = states.values.filter { !$0.isActive }
     guard let device = silent.min(by: { ($0.received, $0.device) < ($1.received, $1.device) })?.device else {
@@ -56,8 +56,8 @@ public struct FilterLedger: Equatable, Sendable {
     return device
   }
 
-  /// What has decayed by `now` is so.
-  /// - Returns: The records that are not as before, by device.
+  /// Expires the filters that are too old at `now`.
+  /// - Returns: The changed records, sorted by device.
   @discardableResult
   public mutating func advance(to now: Timestamp) -> [FilterRecord] {
     let changed = records.compactMap { record in
@@ -68,12 +68,12 @@ public struct FilterLedger: Equatable, Sendable {
     return changed
   }
 
-  /// When ``advance(to:)`` has something to do that is decided by; nil: never, if nothing more is said.
+  /// The time of the next expiry of an active filter. Is `nil` when no filter is active.
   public var nextChange: Timestamp? {
     states.values.lazy.filter(\.isActive).map { $0.end(policy) }.min()
   }
 
-  /// The device's filter; nil: it lets all through.
+  /// The active filter of a device. Is `nil` when there is none, so that every push passes.
   public func filter(of device: DeviceID) -> FilterFacts? {
     guard let record = states[device], record.isActive else { return nil }
     return FilterFacts(allow: record.allow, until: record.end(policy))
@@ -83,7 +83,7 @@ public struct FilterLedger: Equatable, Sendable {
 extension FilterRecord {
   fileprivate func advanced(to now: Timestamp, _ policy: FocusPolicy) -> FilterRecord {
     var record = self
-    // Times in the future were recorded before the relay's clock was set back. They count as now.
+    // Times in the future were recorded before the relay's clock was set back. They are replaced by `now`.
     record.at = policy.time(of: at, now: now)
     record.received = policy.time(of: received, now: now)
     let isExpired = isActive && record.at + policy.lifetime <= now

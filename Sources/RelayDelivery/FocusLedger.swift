@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 public import RelayProtocol
 
-/// What a user's devices say about their Focus, and what it comes to.
+/// The reports of a user's devices about their Focus, and the state of the user that follows from them.
 ///
-/// It is its records and nothing else: one that is made from the records of another, by the same policy, is equal to it.
-/// So a restart changes nothing but the time, to which a new ledger has to be advanced.
+/// The records are the whole state of a ledger: a ledger that is made from the records of another one with the same
+/// policy equals it. After a restart, the caller only has to advance a new ledger to the present time.
 public struct FocusLedger: Equatable, Sendable {
-  /// true when any device says so, or said so until a moment ago; else false when any does, else nil. As of the last
-  /// change or ``advance(to:)``.
+  /// True if at least one device reports a Focus, or reported one until a moment ago (``FocusPolicy/settle``).
+  /// Otherwise false if at least one device reports none, and `nil` if no device reports either. Changes with
+  /// ``advance(to:)`` and the other functions that mutate.
   public private(set) var isFocused: Bool?
-  /// Since when ``isFocused`` is true without a break; nil when it is not.
+  /// The time since which ``isFocused`` has been true without a break. Is `nil` when it is not true.
   public private(set) var focusSince: Timestamp?
   private var states: [DeviceID: FocusRecord] = [:]
   private let policy: FocusPolicy
@@ -23,17 +24,17 @@ public struct FocusLedger: Equatable, Sendable {
     merge()
   }
 
-  /// What the device said last; nil when it never did.
+  /// The last report of a device. Is `nil` when the device has not reported.
   public subscript(device: DeviceID) -> FocusRecord? { states[device] }
 
-  /// How many devices have said anything.
+  /// The number of devices with a record.
   public var count: Int { states.count }
 
-  /// All that there is to store, by device.
+  /// All records to store, sorted by device.
   public var records: [FocusRecord] { states.values.sorted { $0.device < $1.device } }
 
-  /// Takes a report, unless the device has made a newer one.
-  /// - Returns: True if the report was applied. If it was not, only ``FocusRecord/received`` is new.
+  /// Applies a report, unless the device has already sent a newer one.
+  /// - Returns: True if the report was applied. If it was not, only ``FocusRecord/received`` changes.
   public mutating func apply(_ report: FocusReport, now: Timestamp) -> Bool {
     advance(to: now)
     defer { advance(to: now) }
@@ -49,7 +50,7 @@ public struct FocusLedger: Equatable, Sendable {
       received: now)
     switch record.isFocused {
     case true?:
-      // Who is focused on one device already stays so on the next.
+      // A user who is already focused on one device stays focused since then.
       record.since = min(focusSince ?? now, at)
     case false?:
       guard let former, former.countsAsTrue else { break }
@@ -61,17 +62,17 @@ public struct FocusLedger: Equatable, Sendable {
     return true
   }
 
-  /// Forgets all that a device has said.
+  /// Deletes the record of a device.
   public mutating func deviceForgotten(_ device: DeviceID) {
     states[device] = nil
     merge()
   }
 
-  /// The device's next report is compared by its time, whatever its number.
+  /// Deletes the report number of a device, so that its next report is compared by its time.
   public mutating func forgetNumber(of device: DeviceID) { states[device]?.number = nil }
 
-  /// Forgets the device that says neither true nor false and reported longest ago.
-  /// - Returns: Which it was; nil: every device says something.
+  /// Deletes the record of the device that reports neither true nor false and whose last report is the oldest.
+  /// - Returns: The device. Is `nil` when every device reports one of them.
   public mutating func forgetSilent() -> DeviceID? {
     let silent = states.values.filter { $0.isFocused == nil && !$0.countsAsTrue }
     guard let device = silent.min(by: { ($0.received, $0.device) < ($1.received, $1.device) })?.device else {
@@ -81,8 +82,8 @@ public struct FocusLedger: Equatable, Sendable {
     return device
   }
 
-  /// What has settled or decayed by `now` is so.
-  /// - Returns: The records that are not as before, by device.
+  /// Settles and expires the records whose time is over at `now`.
+  /// - Returns: The changed records, sorted by device.
   @discardableResult
   public mutating func advance(to now: Timestamp) -> [FocusRecord] {
     let changed = records.compactMap { record in
@@ -94,12 +95,13 @@ public struct FocusLedger: Equatable, Sendable {
     return changed
   }
 
-  /// When ``advance(to:)`` has something to do that is shown or decided by; nil: never, if nothing more is said.
+  /// The time of the next change that ``advance(to:)`` makes to a Focus. Is `nil` when nothing changes without a new
+  /// report.
   public var nextChange: Timestamp? {
     states.values.compactMap { $0.nextChange(policy) }.min()
   }
 
-  /// When the device's own true counts no more by itself; nil: it does not count as true.
+  /// The time at which a device's own true expires or settles. Is `nil` when the device does not count as focused.
   public func focusedUntil(_ device: DeviceID) -> Timestamp? {
     guard let record = states[device], record.countsAsTrue else { return nil }
     return record.nextChange(policy)
@@ -114,7 +116,7 @@ public struct FocusLedger: Equatable, Sendable {
 }
 
 extension FocusRecord {
-  /// A false that has not settled is still a true.
+  /// True if the record counts as focused. A false that has not settled still counts as true.
   fileprivate var countsAsTrue: Bool { isFocused == true || settles != nil }
 
   fileprivate func nextChange(_ policy: FocusPolicy) -> Timestamp? {
@@ -126,7 +128,7 @@ extension FocusRecord {
     }
   }
 
-  /// Times in the future were recorded before the relay's clock was set back. They count as now.
+  /// Replaces times in the future by `now`. They were recorded before the relay's clock was set back.
   private func believed(at now: Timestamp, _ policy: FocusPolicy) -> FocusRecord {
     var record = self
     record.at = policy.time(of: at, now: now)

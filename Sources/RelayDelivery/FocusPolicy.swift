@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 public import RelayProtocol
 
-/// For how long what devices say of their Focus and its filter counts.
+/// The times for which reports about a Focus and its filter are valid.
 public struct FocusPolicy: Equatable, Sendable {
-  /// How long a change from true to false is waited for: between two Focus modes a device says "none" for a moment.
+  /// The delay before a change from true to false counts. A device reports false for a moment when its user changes
+  /// from one Focus to another.
   public var settle: Duration
-  /// For how long a true, or an active filter, counts that is not renewed; from the time that the device told.
+  /// The time for which a true or an active filter counts, from the report's own time, unless the device renews it.
   public var lifetime: Duration
   /// The time for which a report counts if the device sends no other one.
   public var silence: Duration
-  /// How far ahead of the relay's a device's clock may be before its time is not believed.
+  /// The maximum time that a device's clock may be ahead of the relay's. Beyond it, the relay uses its own time for the
+  /// report.
   public var clockSkew: Duration
 
   public init(
@@ -22,7 +24,8 @@ public struct FocusPolicy: Equatable, Sendable {
     self.clockSkew = clockSkew
   }
 
-  /// The time of a report that arrives now.
+  /// The time that counts for a report that arrives now: the device's time, or `now` if that is absent or too far in
+  /// the future.
   func time(of told: Timestamp?, now: Timestamp) -> Timestamp {
     guard let told, told <= now + clockSkew else { return now }
     return told

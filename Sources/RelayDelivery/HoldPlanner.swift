@@ -3,9 +3,9 @@ public import RelayProtocol
 
 /// Decides the open pushes of one user again, because a fact has changed or a hold is over.
 ///
-/// The pushes come in pages, the newest page first. All pushes whose hold is over become one digest for each device:
-/// the newest of them becomes the digest head, and the others are merged into it. The digest heads are decided on the
-/// last page, when all that they report is known.
+/// The caller passes the pushes in pages, the newest page first. All pushes whose hold is over become one digest for
+/// each device: the newest push becomes the digest head, and the others are merged into it. The digest heads are
+/// decided with the last page, when all of their messages are known.
 public struct HoldPlanner: Sendable {
   private let policy: DeliveryPolicy
   private let apps: AppEntitlements
@@ -13,12 +13,11 @@ public struct HoldPlanner: Sendable {
   private let merges: Bool
   private var releases = ReleasedDigests()
   private var heads = DigestHeads()
-  /// The latest end of the waits by the rules 7 to 9 of pushes whose hold is over. Is `nil` when none waits.
+  /// The latest end of the waits by the rules 7 to 9 of pushes whose hold is over. Is `nil` when no push waits.
   public private(set) var waitsEnd: Timestamp?
 
   /// - Parameters:
-  ///   - released: The time at which the first hold ended of the pushes that wait: the bound of their waits counts from
-  ///     it.
+  ///   - released: The time at which the hold of the first waiting push ended. The maximum wait counts from it.
   ///   - merges: False if each push whose hold is over is pushed by itself.
   public init(
     policy: DeliveryPolicy = DeliveryPolicy(), apps: AppEntitlements = AppEntitlements(), released: Timestamp,
@@ -39,7 +38,7 @@ public struct HoldPlanner: Sendable {
   ) -> HoldPlan {
     var plan = HoldPlan()
     var released: [ReleasedPush] = []
-    // The oldest first: a push that leaves a digest head is not handed over to a head that leaves next.
+    // The oldest push first: a push that leaves its digest head is then not merged into a head that leaves next.
     for push in pushes.reversed() {
       let explanation = explanation(of: push, recipient, now: now)
       switch explanation.decision.outcome {
@@ -50,7 +49,7 @@ public struct HoldPlanner: Sendable {
       case .push(let level):
         if let head = push.mergedInto { heads.report(level, to: head) }
         if push.isHeld {
-          // A digest that was held again is as loud as before.
+          // A digest that is held again keeps its level, or gets a higher one.
           let level = push.isDigest ? max(level, push.level ?? level) : level
           released.append(ReleasedPush(push: push, level: level, explanation: explanation))
         } else if push.isDigest {
@@ -61,7 +60,7 @@ public struct HoldPlanner: Sendable {
       }
     }
     if merges { released = releases.merge(released, &plan) }
-    // Digest heads come last, so that none is sent without the pushes that are merged into it.
+    // Digest heads are the last decisions, so that none is sent before the other pushes are merged into it.
     if isLast {
       released += releases.heads
       plan.decisions += heads.decisions
@@ -82,8 +81,8 @@ public struct HoldPlanner: Sendable {
 
   private func hold(_ push: OpenPush, until end: Timestamp, _ explanation: Explanation, _ plan: inout HoldPlan) {
     guard !push.isUnknown else {
-      // A push that may be on the phone already is not taken back. Another attempt makes no sound, unless it is a
-      // digest: the messages in it were decided as loud.
+      // A push that may already be on the phone is not held again. Its next attempt makes no sound, unless it is a
+      // digest, because the messages in it were decided at their own levels.
       if push.level != .passive, !push.isDigest {
         plan.decisions.append(JobDecision(push.id, .push(.passive), explanation))
       }
@@ -97,7 +96,7 @@ public struct HoldPlanner: Sendable {
     var facts = facts(of: push, recipient, now: now)
     var decision = decide(facts, policy: policy)
     if push.isHeld, case .push = decision.outcome {
-      // The device is not silenced any more, but the recipient may have come back and may yet receive the message.
+      // The device is not silenced any more, but the recipient may have returned and may still receive the message.
       facts.released = released
       decision = decide(facts, policy: policy)
     }
@@ -142,7 +141,7 @@ public struct HoldRecipient: Sendable {
       Marks(
         read: max(stored.read, member?.marks.read ?? 0), received: max(stored.received, member?.marks.received ?? 0))
     }
-    // A push that is not held waits for no session: its waits ended before it was stored.
+    // Only a held push waits for sessions: the waits of other pushes ended before they were stored.
     return Membership(marks, push.isHeld ? member?.presence : nil, at: push.seq, shown: shown)
   }
 }
@@ -166,7 +165,8 @@ public struct OpenPush: Equatable, Sendable {
   public var isDigest: Bool
   /// The digest head that reports this push.
   public var mergedInto: String?
-  /// Pushes to a device with the same value replace each other on it. Is `nil` when none is replaced.
+  /// Pushes to a device with the same value replace each other on the device. Is `nil` when the push replaces no other
+  /// one.
   public var collapse: String?
   /// The recipient's stored marks in the room. Is `nil` when the recipient is no member.
   public var marks: Marks?
@@ -202,7 +202,8 @@ public struct HoldPlan: Equatable, Sendable {
   public internal(set) var hasReleases = false
   /// The earliest time at which a push is decided again. Is `nil` when none is held.
   public internal(set) var nextEnd: Timestamp?
-  /// The rooms in which pushes wait for sessions. A pong says that a session has received the message.
+  /// The rooms in which pushes wait for sessions. The relay pings these sessions: a pong shows that a session has
+  /// received the message.
   public internal(set) var pings: [RoomID] = []
 
   fileprivate mutating func end(at time: Timestamp) { nextEnd = min(nextEnd ?? time, time) }
@@ -219,7 +220,7 @@ public struct JobDecision: Equatable, Sendable {
     case wait(until: Timestamp)
     case cancel(Reason.Code)
     case expire
-    /// The push of this job reports the message. This push alone would have the level.
+    /// The digest head with this job id reports the message. `level` is the level that this push would have alone.
     case merge(into: String, level: Level)
   }
 
@@ -245,8 +246,8 @@ private struct ReleasedPush {
   var order: (Timestamp, RoomID, Int64) { (push.time, push.room, push.seq) }
 }
 
-/// The destination of a digest. Pushes that replace each other on the phone form their own digest: otherwise one of them
-/// would replace the messages of the others.
+/// The destination of a digest. Pushes with the same collapse id have a digest of their own. Otherwise one of them
+/// would replace the messages of the others on the phone.
 private struct Target: Hashable {
   let device: DeviceID
   let collapse: String?
@@ -261,7 +262,7 @@ private struct ReleasedDigests: Sendable {
   /// Merges pushes into the digest of their device.
   /// - Returns: The pushes that belong to no digest.
   mutating func merge(_ released: [ReleasedPush], _ plan: inout HoldPlan) -> [ReleasedPush] {
-    // A digest names rooms, and notifications have none.
+    // A digest names rooms, and notifications belong to no room.
     for release in released.sorted(by: { $0.order > $1.order }) where !release.push.room.isNotifications {
       guard let index = indices[release.target] else {
         indices[release.target] = heads.count
@@ -277,7 +278,7 @@ private struct ReleasedDigests: Sendable {
   }
 }
 
-/// The digest heads that are to be sent. Each is as loud as the loudest message in it.
+/// The digest heads to send. Each has the highest level of the messages in it.
 private struct DigestHeads: Sendable {
   private var heads: [(push: OpenPush, level: Level, explanation: Explanation)] = []
   private var loudest: [String: Level] = [:]

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 public import RelayProtocol
 
-/// A recipient's place in the room of one message: the facts that decisions look at.
+/// A recipient's membership and presence in the room of one message: facts for a decision.
 public struct Membership: Equatable, Sendable {
   public var isMember: Bool
   /// True if the read mark has reached the message.
@@ -32,7 +32,7 @@ public struct Membership: Equatable, Sendable {
     away = presence.away
   }
 
-  /// The place of a user for a message that the relay would write to all sessions now.
+  /// The membership of a user for a message that the relay would write to all sessions now.
   /// - Parameter presence: Is `nil` when the user is no member.
   public init(forNextMessage presence: RoomPresence?, now: Timestamp) {
     isMember = presence != nil
@@ -67,14 +67,15 @@ public struct RoomPresence: Equatable, Sendable {
 public struct RoomSession: Equatable, Sendable {
   public var activity: Activity
   public var joined: Timestamp
-  /// The first message that the session was given, in the reply to `join` or live.
+  /// The first message that the relay gave the session, in the reply to `join` or live.
   public var givenFrom: Int64
-  /// The last message that the session has received. If it does not acknowledge: the last one of those that it was given.
+  /// The last message that the session has received. For a session that does not acknowledge, the last message that the
+  /// relay gave it.
   public var received: Int64
   public var acknowledges: Bool
   /// The last time at which the session's queue became empty.
   public var drained: Timestamp
-  /// The time since which something waits in the session's queue. Is `nil` when the queue is empty.
+  /// The time since which frames wait in the session's queue. Is `nil` when the queue is empty.
   public var blocked: Timestamp?
 
   public init(

@@ -2,17 +2,18 @@
 public import RelayProtocol
 
 extension MessageFacts {
-  /// The delay of the `delivery` event `pushed` of a recipient who does not let the sender see whether they are online.
+  /// The delay of the `delivery` event `pushed` about a recipient who does not let the sender see whether they are
+  /// online.
   ///
-  /// The delay is the same whether such a recipient is online, within the grace or away, and for one who has blocked the
-  /// sender, so that it reveals nothing about them. It is not longer than all waits of a push together. Is `nil` for a call, which waits for nobody: its reports come as they
-  /// happen.
+  /// The delay is the same whether this recipient is online, within the grace or away, and if the recipient has blocked
+  /// the sender. So it reveals nothing. It is at most the maximum of all waits of a push. Is `nil` for a call, which
+  /// has no waits: the sender receives its reports without a delay.
   public func hiddenReportDelay(_ policy: DeliveryPolicy = DeliveryPolicy()) -> Duration? {
     kind == .call ? nil : min(max(policy.receiptWait, policy.grace), policy.longestWait)
   }
 
-  /// The time of that report. Is `nil` where none is due: for a call, for a message that asks for no push, and for one that
-  /// is deleted or has expired by then.
+  /// The time of that report. Is `nil` when no report is due: for a call, for a message that requests no push, and for
+  /// a message that is deleted or has expired by then.
   public func hiddenReportTime(_ policy: DeliveryPolicy = DeliveryPolicy()) -> Timestamp? {
     guard let delay = hiddenReportDelay(policy), isPushAsked, !isDeleted, time + delay < expires else { return nil }
     return time + delay

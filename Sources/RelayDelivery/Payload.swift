@@ -2,17 +2,17 @@
 import RelayJSON
 import RelayProtocol
 
-/// Why no payload could be made.
+/// The error of a push whose payload is too large.
 public struct PayloadError: Error, Equatable, CustomStringConvertible {
   public enum Code: String, Sendable {
-    /// What surrounds the text is over the limit by itself.
+    /// The payload is too large even without the text of the message.
     case tooLarge = "too_large"
   }
 
   public var code: Code
-  /// Bytes of the smallest payload that could be made.
+  /// The size of the smallest payload that could be made, in bytes.
   public var size: Int
-  /// Bytes that it could have had.
+  /// The limit that it exceeds, in bytes.
   public var largest = Push.largestPayload
 
   public var description: String { "the payload needs \(size) bytes, \(largest) are allowed" }
@@ -21,24 +21,26 @@ public struct PayloadError: Error, Equatable, CustomStringConvertible {
 extension Push {
   /// The push of a message: a communication notification.
   ///
-  /// Text that is too long is shortened at a character with `…`. Where that is not enough, the sender is left without
-  /// an avatar, and then sender and room without their names; the rest of the payload stays.
-  /// - Parameter largest: Bytes of the payload at most.
+  /// If the payload is too large, these parts are shortened or left out, in this order, until it fits:
+  /// 1. The end of the text. The text is cut between characters and ends with `…`.
+  /// 2. The avatars.
+  /// 3. The names of sender and room.
+  /// - Parameter largest: The maximum size of the payload, in bytes.
   public init(_ subject: PayloadSubject, largest: Int = Self.largestPayload) throws(PayloadError) {
     let fitting = subject.lighter.lazy.compactMap { try? fittedPayload(of: $0, largest: largest) }.first
-    // The error tells the size of the lightest.
+    // The error has the size of the smallest version.
     let payload = if let fitting { fitting } else { try fittedPayload(of: subject.lightest, largest: largest) }
     self.init(subject, payload: payload)
   }
 
-  /// The push of a message, or of several the newest of which it is.
+  /// The push of one message, or of a digest whose newest message is `subject`.
   init(_ subject: PayloadSubject, payload: [UInt8]) {
     self.init(
       id: subject.notification,
       headers: PushHeaders(
         type: .alert,
         priority: subject.level == .passive ? .low : .high,
-        // 0 would mean "try once", which nobody asked for.
+        // Apple tries a push with the expiration 0 only once, so the least value is 1.
         expiration: max(1, subject.expires.rawValue / 1000),
         collapseID: subject.collapseID,
         topic: subject.app.topic),
@@ -86,7 +88,7 @@ extension PayloadSubject {
     return subject
   }
 
-  /// What of `aps` is beside the texts, also where the push tells of others as well.
+  /// Writes the members of `aps` that a message and a digest share, without the texts.
   func writeManner(to aps: inout JSONWriter.Object, thread: String?) {
     switch manner.badge {
     case .unread: aps.integer("badge", max(0, badge))
@@ -101,13 +103,13 @@ extension PayloadSubject {
     aps["filter-criteria"] = criteria
   }
 
-  /// What people can do with it, and where it leads.
+  /// Writes the category (the buttons of the notification) and the target that a tap opens.
   func writeContent(to aps: inout JSONWriter.Object) {
     aps["category"] = manner.category?.rawValue
     aps["target-content-id"] = manner.target
   }
 
-  /// What the sender adds beside `aps`.
+  /// Writes the sender's image and custom keys, which are outside of `aps`.
   func writeExtras(to payload: inout JSONWriter.Object) {
     payload["image"] = manner.image
     payload.members(of: manner.data)
@@ -146,7 +148,7 @@ extension PayloadSubject {
   private func writeSender(to person: inout JSONWriter.Object) {
     person["id"] = sender.id.rawValue
     person["name"] = sender.shownName
-    // iOS matches Allowed People by the handle, so each sender has one.
+    // iOS matches Allowed People by the handle, so every sender has one.
     if let handle = sender.handle.nonEmpty {
       person["handle"] = handle
       person["handleType"] = sender.handleType.nonEmpty
@@ -160,7 +162,7 @@ extension PayloadSubject {
 
   private func writeConversation(to conversation: inout JSONWriter.Object) {
     let isGroup = room.memberCount > 2
-    // Without a room it is one with the sender, by a name that no room can have.
+    // A notification has no room. Its conversation is that with the sender, with an id that no room can have.
     conversation["id"] = room.id.isNotifications ? "/from/\(sender.id.rawValue)" : room.id.rawValue
     conversation["name"] = conversationName
     conversation.bool("group", isGroup)
@@ -176,11 +178,11 @@ extension User {
 }
 
 extension Level {
-  /// As `aps.interruption-level` spells it.
+  /// The level as `aps.interruption-level` spells it.
   var inPayload: String { self == .timeSensitive ? "time-sensitive" : rawValue }
 }
 
 extension String? {
-  /// An empty text is none: Apple's framework takes an absent one better.
+  /// Is `nil` for an empty text, because Apple's framework handles an absent text better than an empty one.
   var nonEmpty: String? { self?.isEmpty == false ? self : nil }
 }

@@ -2,7 +2,7 @@
 import RelayJSON
 import RelayProtocol
 
-/// What a push shows: as its sender says, else what the message and its room are called.
+/// The texts of a push: the sender's own, or else those that follow from the message and its room.
 extension PayloadSubject {
   var title: PushText { shown(manner.title) ?? .text(sender.shownName) }
 
@@ -26,7 +26,7 @@ extension PayloadSubject {
     return app.texts.text(kind == .call ? .incomingCall : .newMessage)
   }
 
-  /// nil: the app's own group.
+  /// The thread of the notification. Is `nil` for the app's own group.
   var thread: String? {
     switch manner.thread {
     case .room: room.id.isNotifications ? nil : room.id.rawValue
@@ -35,7 +35,7 @@ extension PayloadSubject {
     }
   }
 
-  /// A push replaces the one on the phone that has the same.
+  /// The value of `apns-collapse-id`: on the phone, a push replaces an earlier one with the same value.
   var collapseID: String {
     let own = MessageReference(room: room.id, seq: seq)
     let replaced = replaces ?? own
@@ -43,7 +43,7 @@ extension PayloadSubject {
     return RelayDelivery.collapseID(room: replaced.room, seq: replaced.seq)
   }
 
-  /// Without a preview a text is not shown, and neither is a key that would lack its arguments.
+  /// Returns the text if it may be shown. Without a preview, neither a text nor a localized text with arguments may.
   private func shown(_ text: PushText?) -> PushText? {
     switch text {
     case .text where !hasPreview: nil
@@ -54,9 +54,10 @@ extension PayloadSubject {
 }
 
 extension PushText {
+  /// Writes a text, or the key and the arguments of its localization.
   /// - Parameters:
-  ///   - name: The key of a text in `alert`.
-  ///   - part: What the keys of its localization begin with.
+  ///   - name: The member of `alert` for a text.
+  ///   - part: The prefix of the members for a localization: `title-` gives `title-loc-key`.
   func write(to alert: inout JSONWriter.Object, as name: String, _ part: String) {
     switch self {
     case .text(let text): alert[name] = text
@@ -68,7 +69,7 @@ extension PushText {
 }
 
 extension PayloadSubject {
-  /// The file that the push plays. Is `nil` when the sender wants no sound, and at the level `passive`.
+  /// The sound that the device plays. Is `nil` when the sender requests no sound, and at the level `passive`.
   var sound: SoundFile? {
     guard level != .passive else { return nil }
     switch manner.sound {

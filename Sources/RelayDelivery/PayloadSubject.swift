@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 public import RelayProtocol
 
-/// A message that becomes a push, as one of its recipients is to see it.
+/// A message that becomes a push, as one of its recipients sees it.
 public struct PayloadSubject: Equatable, Sendable {
   /// The id of the notification and of the push: a lower-case UUID.
   public var notification: String
@@ -10,29 +10,30 @@ public struct PayloadSubject: Equatable, Sendable {
   public var epoch: String
   public var seq: Int64
   public var kind: MessageKind
-  /// What a person reads; nil when the body holds no text.
+  /// The text of the message. Is `nil` when its body has no text.
   public var text: String?
-  /// What the sender asks of its look and sound.
+  /// The sender's options for the look and the sound of the push.
   public var manner: PushManner
-  /// false: no text of the message goes out, only ids, names and keys of texts.
+  /// False if no text of the message may leave the relay. The push then has only ids, names and keys of texts.
   public var hasPreview: Bool
   public var level: Level
-  /// Unread messages; below 0 is shown as 0.
+  /// The number of unread messages. A negative number is shown as 0.
   public var badge: Int
   public var isMention: Bool
   public var isReply: Bool
-  /// The sender asked to be heard although the recipient's Focus is on.
+  /// True if the sender requests a notification although the recipient's Focus is on (Notify Anyway).
   public var isNotifyAnyway: Bool
-  /// The label by which a Focus filter tells it apart.
+  /// The label that a Focus filter matches.
   public var criteria: String?
   public var expires: Timestamp
   /// The app on the recipient's device.
   public var app: PayloadApp
-  /// The message whose push it replaces on the phone; nil: its own.
+  /// The message whose push this one replaces on the phone. Is `nil` when it replaces only earlier pushes of its own
+  /// message.
   public var replaces: MessageReference?
-  /// By which the app's extension says that it arrived; nil: nobody asks.
+  /// The token with which the app's extension reports the arrival of the push. Is `nil` when no report is requested.
   public var receipt: String?
-  /// False when the names of the room and of the conversation have to go to make the payload fit.
+  /// False if the names of the room and of the conversation are left out to make the payload fit.
   var hasNames = true
 
   public init(
@@ -63,7 +64,7 @@ public struct PayloadSubject: Equatable, Sendable {
     self.receipt = receipt
   }
 
-  /// Bytes at most.
+  /// The maximum length of a receipt token, in bytes.
   public static let longestReceipt = 64
 }
 

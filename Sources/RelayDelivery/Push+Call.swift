@@ -3,10 +3,14 @@ import RelayJSON
 import RelayProtocol
 
 extension Push {
-  /// A VoIP push, which has the app report a call: `call`, the notification's id, `ringUntil`, when it is over, in
-  /// milliseconds since 1970, and `data`, who calls and what the caller tells the app.
+  /// A VoIP push, with which the app reports a call to CallKit. The payload has these members:
   ///
-  /// From Apple's "Responding to VoIP notifications from PushKit". It is tried once: a call that comes late is none.
+  /// - `call`: the id of the notification
+  /// - `ringUntil`: the end of the ringing, in milliseconds since 1970
+  /// - `data`: the caller, and the sender's custom keys
+  ///
+  /// Source: Apple's "Responding to VoIP notifications from PushKit". The gateway tries the push once, because a late
+  /// call is of no use.
   public init(ringing subject: PayloadSubject, largest: Int = Self.largestVoIPPayload) throws(PayloadError) {
     let payloads = subject.lighter.lazy.map(callPayload)
     guard let payload = payloads.first(where: { $0.count <= largest }) else {

@@ -3,11 +3,11 @@ import RelayJSON
 public import RelayProtocol
 
 extension Push {
-  /// A push that changes what a phone shows of a message: it makes no sound, and is as quiet as can be.
+  /// A push that changes the notification of a message on a phone. It makes no sound and has the level `passive`.
   /// - Parameters:
-  ///   - id: Of this push, not of the one that it replaces.
+  ///   - id: The id of this push, not of the push that it replaces.
   ///   - subject: The message as it is now.
-  ///   - body: What it says instead; nil: what the message says.
+  ///   - body: The new text. Is `nil` when the notification shows the message's own text.
   public init(
     id: String, changing subject: PayloadSubject, to body: PushText?, largest: Int = Self.largestPayload
   ) throws(PayloadError) {
@@ -19,8 +19,8 @@ extension Push {
     self.id = id
   }
 
-  /// The badge alone, which comes when it suits the phone.
-  /// - Parameter count: How many messages are unread.
+  /// A push that changes only the badge. It has a low priority.
+  /// - Parameter count: The number of unread messages.
   public init(id: String, badge count: Int, expires: Timestamp, topic: String) {
     self.init(
       id: id,
@@ -29,8 +29,8 @@ extension Push {
       payload: JSONWriter.object { $0.object("aps") { $0.integer("badge", max(0, count)) } }, expires: expires)
   }
 
-  /// A push that wakes the app for a message, and shows nothing.
-  /// - Parameter data: The sender's custom keys, the text of a JSON object or empty.
+  /// A push that wakes the app for a message and shows nothing.
+  /// - Parameter data: The sender's custom keys: the text of a JSON object, or empty.
   public init(
     id: String, waking message: MessageReference, epoch: String, data: [UInt8], expires: Timestamp,
     topic: String

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 public import RelayProtocol
 
-/// What is handed to a gateway for one device.
+/// A push for one device, as a gateway receives it.
 public struct Push: Equatable, Sendable {
-  /// A lower-case UUID, the same at every attempt: `apns-id`.
+  /// A lower-case UUID, the same at every attempt. It is the value of `apns-id`.
   public var id: String
   public var headers: PushHeaders
   /// A JSON object.
   public var payload: [UInt8]
-  /// From when on no service is handed it any more; nil: it is whenever that is.
+  /// The time from which the push is not handed to a service any more. Is `nil` when it does not expire.
   public var expires: Timestamp?
 
   public init(id: String, headers: PushHeaders, payload: [UInt8], expires: Timestamp? = nil) {
@@ -18,9 +18,9 @@ public struct Push: Equatable, Sendable {
     self.expires = expires
   }
 
-  /// Bytes of a payload at most. From Apple's "Generating a remote notification".
+  /// The maximum size of a payload, in bytes. Source: Apple's "Generating a remote notification".
   public static let largestPayload = APNsLimits.maxPayload
-  /// The same of a VoIP push.
+  /// The maximum size of the payload of a VoIP push, in bytes.
   public static let largestVoIPPayload = APNsLimits.maxVoIPPayload
 
   /// The headers under Apple's names, in a fixed order.
@@ -31,22 +31,22 @@ public struct Push: Equatable, Sendable {
       ("apns-priority", String(headers.priority.rawValue)),
       ("apns-expiration", String(headers.expiration)),
     ]
-    // A call replaces no notification.
+    // A VoIP push replaces no notification, so it has no collapse id.
     if headers.type != .voip { fields.append(("apns-collapse-id", headers.collapseID)) }
     fields.append(("apns-topic", headers.topic))
     return fields
   }
 }
 
-/// How a gateway is to treat a push. From Apple's "Sending notification requests to APNs".
+/// The headers of a push. Source: Apple's "Sending notification requests to APNs".
 public struct PushHeaders: Equatable, Sendable {
   public var type: PushType
   public var priority: Priority
-  /// Seconds since 1970; 0: tried once.
+  /// The expiry in seconds since 1970. At 0, the service tries the push once.
   public var expiration: Int64
-  /// A push replaces the one on the device that has the same; at most ``longestCollapseID`` bytes.
+  /// A push replaces an earlier one with the same value on the device. At most ``longestCollapseID`` bytes.
   public var collapseID: String
-  /// The app's bundle id, of a VoIP push with ``voipSuffix``.
+  /// The app's bundle id, with ``voipSuffix`` for a VoIP push.
   public var topic: String
 
   public init(type: PushType, priority: Priority, expiration: Int64, collapseID: String, topic: String) {
@@ -66,13 +66,13 @@ public struct PushHeaders: Equatable, Sendable {
   }
 
   public enum Priority: Int, Sendable {
-    /// At once.
+    /// The service sends the push at once.
     case high = 10
-    /// When it suits the device's battery.
+    /// The service may delay the push to save the device's battery.
     case low = 5
   }
 
   public static let longestCollapseID = APNsLimits.maxCollapseID
-  /// From Apple's "Sending notification requests to APNs".
+  /// Source: Apple's "Sending notification requests to APNs".
   public static let voipSuffix = ".voip"
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 public import RelayProtocol
 
-/// How fast one sender's messages become pushes to one recipient: so many in each minute of the clock. Those beyond wait
-/// for its end, where they become one.
+/// Limits the pushes of one sender to one recipient in each minute of the clock. Pushes beyond the limit wait for the
+/// end of the minute, where they become one digest.
 public struct PushPace: Sendable {
   public static let most = 20
-  /// Senders and recipients that are counted in a minute; others are not throttled.
+  /// The maximum number of pairs of sender and recipient that are counted in a minute. Further pairs are not limited.
   public static let mostPairs = 131_072
   private static let minute = Duration.seconds(60)
 
@@ -20,8 +20,9 @@ public struct PushPace: Sendable {
   public init(most: Int = Self.most) { self.most = most }
 
   /// Counts a message that is to be pushed.
-  /// - Returns: When it may be: `now`, unless it is beyond the pace. Calls, what is to notify anyway and what would have
-  ///   expired by then are not put off.
+  /// - Returns: The time at which the push may be sent: `now` if it is within the limit, otherwise the end of the
+  ///   minute. The limit does not apply to calls, Notify Anyway, silent pushes, and messages that would expire before
+  ///   the end of the minute.
   public mutating func due(of message: MessageFacts, to recipient: UserID, now: Timestamp) -> Timestamp {
     guard message.kind == .message, !message.isNotifyAnyway, message.isSilent != true else { return now }
     let due = due(from: message.sender, to: recipient, now: now)
@@ -29,7 +30,7 @@ public struct PushPace: Sendable {
   }
 
   mutating func due(from sender: UserID, to recipient: UserID, now: Timestamp) -> Timestamp {
-    // Also where the clock was set back.
+    // The second condition is true when the clock was set back.
     if now >= end || now < end - Self.minute {
       end = Timestamp(rawValue: (now.rawValue / Self.minute.milliseconds + 1) * Self.minute.milliseconds)
       counts.removeAll()

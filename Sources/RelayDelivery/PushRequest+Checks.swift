@@ -7,18 +7,18 @@ extension PushRequest {
   ///   - hasPreview: True if texts of the room's messages may leave the relay.
   ///   - largest: The maximum size of a payload, in bytes.
   public func check(sender: UserID, room: RoomID, hasPreview: Bool, largest: Int) throws(RequestError) {
-    // A silent push has only data, which has a bound of its own.
+    // A silent push has only data, which has its own limit.
     guard manner != PushManner(), !isSilent else { return }
     if !hasPreview, let key = manner.firstText {
       throw RequestError(
-        .forbidden, "no text leaves this room: \(key) may only be a key of the app's texts, without arguments",
+        .forbidden, "this room allows no push text: \(key) may only be a key of the app's texts, without arguments",
         at: "/push/\(key)")
     }
     do {
       try checkSize(sender: sender, room: room, hasPreview: hasPreview, largest: largest)
     } catch {
       throw RequestError(
-        .tooLarge, "a push may need \(error.size) bytes beside its body, and \(error.largest) are allowed",
+        .tooLarge, "a push may need \(error.size) bytes without its body, and \(error.largest) are allowed",
         at: "/push")
     }
   }
@@ -26,6 +26,6 @@ extension PushRequest {
   /// Throws an error if the category is not in the registry.
   public func check(in registry: CategoryRegistry) throws(RequestError) {
     guard let category = manner.category, registry[category] == nil else { return }
-    throw RequestError(.badRequest, "category is none of the registry, see PUT /v1/categories", at: "/push/category")
+    throw RequestError(.badRequest, "the category is not in the registry, see PUT /v1/categories", at: "/push/category")
   }
 }

@@ -3,13 +3,13 @@ import RelayJSON
 public import RelayProtocol
 
 extension PushRequest {
-  /// Throws where the payload would be too large for some recipient, however short its text is made: so that the sender
-  /// hears of it, and not whoever looks for the push later.
-  /// - Parameter largest: Bytes of a payload at most.
+  /// Throws an error if the payload could be too large for some recipient even without its text. The relay checks this
+  /// when it accepts the message, so that the sender gets the error.
+  /// - Parameter largest: The maximum size of a payload, in bytes.
   public func checkSize(
     sender: UserID, room: RoomID, hasPreview: Bool, largest: Int = Push.largestPayload
   ) throws(PayloadError) {
-    // A lower level has the longer name, and `critical` the longer sound.
+    // Two levels are checked: `timeSensitive` has the longest name, and `critical` the longest sound.
     for level in Set([level, .timeSensitive]) {
       let subject = PayloadSubject(
         notification: "00000000-0000-0000-0000-000000000000", sender: User(id: sender),
@@ -17,7 +17,7 @@ extension PushRequest {
         epoch: String(repeating: "e", count: Position.longestEpoch), seq: largestInteger,
         kind: kind, text: nil, manner: manner, hasPreview: hasPreview, level: level,
         badge: Int(PushManner.largestBadge),
-        // A recipient's own label, each byte of which JSON may write with six.
+        // The longest label that a recipient may choose. JSON may escape each byte of it with six bytes.
         criteria: String(repeating: "\u{1}", count: FilterReport.longestCriteria), expires: Timestamp(rawValue: 0),
         app: PayloadApp(topic: "", ringtone: String(repeating: "r", count: PushManner.longestSound)),
         receipt: String(repeating: "r", count: PayloadSubject.longestReceipt))
@@ -27,10 +27,10 @@ extension PushRequest {
 }
 
 extension PushManner {
-  /// What a person reads of a message among others; nil: no text.
+  /// The text of a message in a digest. Is `nil` when there is none to show.
   /// - Parameters:
-  ///   - text: Of the message's body.
-  ///   - hasPreview: Whether texts of the message go out.
+  ///   - text: The text of the message's body.
+  ///   - hasPreview: True if texts of the message may leave the relay.
   public func line(_ text: String?, hasPreview: Bool) -> String? {
     guard hasPreview else { return nil }
     switch body {

@@ -18,14 +18,14 @@ public enum PushTextKey: String, Sendable, CaseIterable {
   public var argumentCount: Int { rawValue.count { $0 == "@" } }
 }
 
-/// The relay's own texts in one language, as the operator has configured them. A text that is absent goes out as a key,
-/// for which the app has the translation.
+/// The relay's own texts in one language, as the operator has configured them. For an absent text, the push has the
+/// key, and the app has the translation.
 public struct PushTexts: Equatable, Sendable {
   private var texts: [PushTextKey: String]
 
   public init(_ texts: [PushTextKey: String] = [:]) { self.texts = texts }
 
-  /// Bytes of one text at most.
+  /// The maximum length of one text, in bytes.
   public static let maxText = 256
 
   public func text(_ key: PushTextKey, _ arguments: String...) -> PushText {
@@ -54,7 +54,7 @@ public struct PushTexts: Equatable, Sendable {
     return text + rest
   }
 
-  /// The length of the placeholder at the beginning of a text, 0 where there is none, and the number in it.
+  /// The length of the placeholder at the beginning of a text (0 if there is none), and the number in it.
   private static func placeholder(_ text: Substring) -> (length: Int, number: Int?) {
     if text.hasPrefix("%@") { return (2, nil) }
     let digit = text.dropFirst().first?.wholeNumberValue
@@ -62,7 +62,7 @@ public struct PushTexts: Equatable, Sendable {
     return (4, digit)
   }
 
-  /// The highest argument that a format uses.
+  /// The highest argument number that a format uses.
   public static func arguments(in format: String) -> Int {
     var (next, highest) = (0, 0)
     for index in format.indices where format[index] == "%" {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import RelayProtocol
 
-/// A case in the words that the rules use.
+/// A case with the derived facts that the rules use.
 struct Question {
   let message: MessageFacts
   let recipient: RecipientFacts
@@ -23,7 +23,7 @@ struct Question {
   var isCall: Bool { message.kind == .call }
 }
 
-/// Rules 4 and 7 to 9: who has received it, and who may yet.
+/// Rules 4 and 7 to 9: the sessions that have received the message, and those that may still receive it.
 extension Question {
   var hasActiveReceipt: Bool {
     recipient.hasReceivedActively || recipient.sessions.contains { $0.activity == .active && $0.hasReceived }
@@ -33,13 +33,14 @@ extension Question {
     !hasActiveReceipt && recipient.sessions.contains { $0.activity == .idle && $0.hasReceived }
   }
 
-  /// When the last session that has not received it is given up; nil when there is none.
+  /// The time at which the relay gives up the last session that has not received the message. Is `nil` when there is no
+  /// such session.
   var lastReceiptExpected: Timestamp? {
     recipient.sessions.lazy
       .filter { $0.activity != .background && !$0.hasReceived }
       .map { session in
         switch session.writing {
-        // It cannot be given up sooner than if it were written now, so that is when to look again.
+        // The relay has not written the message yet, so the session has at least the whole timeout from now.
         case .pending: now + policy.receiptWait
         case .written(let time), .missed(let time): time + policy.receiptWait
         }
@@ -47,7 +48,7 @@ extension Question {
       .max()
   }
 
-  /// Is `nil` when there is no grace: a session that is not in the background is there, or the last one ended on purpose.
+  /// Is `nil` when there is no grace: a session is open that is not in the background, or the last one ended cleanly.
   var endOfGrace: Timestamp? {
     guard recipient.sessions.allSatisfy({ $0.activity == .background }), let away = recipient.away, !away.isClean else {
       return nil
@@ -55,8 +56,8 @@ extension Question {
     return away.since + policy.grace
   }
 
-  /// A wait that ends at `time`, at the bound of all waits, or at the expiry; nil when that is over, and for a call. The
-  /// bound counts from the message, or from the end of its hold.
+  /// A wait until the earliest of `time`, the maximum wait and the expiry. Is `nil` when that time is over, and for a
+  /// call. The maximum counts from the message, or from the end of its hold.
   func wait(until time: Timestamp?, _ code: Reason.Code) -> Ruling? {
     guard let time, !isCall else { return nil }
     let begin = max(message.time, released ?? message.time)
@@ -65,9 +66,9 @@ extension Question {
   }
 }
 
-/// Rules 11 to 13: what the device allows, and whether it is silenced.
+/// Rules 11 to 13: the limits and silences of the device.
 extension Question {
-  /// Whether the device could show nothing of a push. CallKit shows a call whatever is off.
+  /// True if the device would show nothing of the push. CallKit shows a call even if alerts are off.
   var isRefusedByDevice: Bool {
     guard let device, !device.allowsAlerts else { return false }
     return !(isCall && device.hasVoIPToken)
@@ -81,15 +82,15 @@ extension Question {
     return device.allowsTimeSensitive ? .timeSensitive : .active
   }
 
-  /// Something that keeps a device from disturbing.
+  /// A reason for which a device is silenced.
   private struct Cause {
     let code: Reason.Code
     let mode: SilenceMode
-    /// When it ends by itself.
+    /// The time at which the cause ends without a new report.
     let until: Timestamp
   }
 
-  /// All that silences the device now. What is not fresh is not there.
+  /// The causes that silence the device now. Expired causes are left out.
   private var causes: [Cause] {
     guard let device else { return [] }
     let criteria = Criteria.of(room: recipient.roomCriteria, device: device.criteria, sender: message.criteria)
@@ -102,8 +103,9 @@ extension Question {
     return causes.compactMap { $0 }.filter { now < $0.until }
   }
 
-  /// The causes of the silence that have the strongest preference among all, if that is `mode`, and when the last of
-  /// them ends; nil where there are none, or where the message is not to be kept from disturbing.
+  /// The causes of the silence, and the end of the last one, if `mode` is the strongest mode among all causes. The
+  /// result has only the causes with this mode. Is `nil` when there is none, or when a silence does not apply to the
+  /// message.
   func silence(_ mode: SilenceMode) -> (codes: [Reason.Code], until: Timestamp)? {
     let end = message.time + policy.longestHold
     guard level < .timeSensitive, !isCall, !message.isNotifyAnyway, message.isSilent != true, now < end else {

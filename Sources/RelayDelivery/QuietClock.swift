@@ -5,7 +5,7 @@ public import RelayProtocol
 ///
 /// The result changes at whole minutes only: quiet hours begin and end there, and time zones change there.
 public struct QuietClock: Sendable {
-  /// Distinct quiet hours that are kept in a minute; others are computed each time.
+  /// The maximum number of distinct quiet hours that are kept in a minute. Others are computed each time.
   public static let maxKept = 16_384
   private static let minute: Int64 = 60_000
 

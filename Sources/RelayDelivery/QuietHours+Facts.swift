@@ -3,12 +3,12 @@ import Foundation
 public import RelayProtocol
 
 extension QuietHours {
-  /// The hours that are on; nil: none are, or the time zone does not exist.
+  /// The quiet hours that are on at `now`. Is `nil` when none are on, or when the time zone does not exist.
   public func facts(at now: Timestamp) -> QuietFacts? {
     guard let clock = TimeZone(identifier: timeZone).map(WallClock.init) else { return nil }
     let second = floored(now.rawValue, by: 1000).quotient
     let today = clock.day(at: second)
-    // Those of different days never overlap.
+    // The quiet hours of different days never overlap.
     for day in today - 1...today + 1 where days.contains(WallClock.weekday(of: day)) {
       let end = clock.second(of: to, on: to > from ? day : day + 1)
       if clock.second(of: from, on: day) <= second, second < end {
@@ -18,14 +18,14 @@ extension QuietHours {
     return nil
   }
 
-  /// Whether this is the name of a time zone in the IANA's database, spelled as there.
+  /// True if this is the exact name of a time zone in the IANA's database.
   public static func isTimeZone(_ name: String) -> Bool {
-    // Foundation knows others as well: offsets, and abbreviations that mean several places.
+    // Foundation accepts other names as well: offsets, and ambiguous abbreviations.
     let isPlace = name.contains("/") && !name.hasPrefix("SystemV/")
     return (isPlace || placeless.contains(name)) && TimeZone(identifier: name) != nil
   }
 
-  /// The names without an area, most of them old.
+  /// The names without an area. Most of them are old.
   static let placeless: Set<String> = [
     "CET", "CST6CDT", "Cuba", "EET", "EST", "EST5EDT", "Egypt", "Eire", "Factory", "GB", "GB-Eire", "GMT", "GMT+0",
     "GMT-0", "GMT0", "Greenwich", "HST", "Hongkong", "Iceland", "Iran", "Israel", "Jamaica", "Japan", "Kwajalein",
@@ -34,7 +34,7 @@ extension QuietHours {
   ]
 }
 
-/// What clocks on walls show in one place. Days are counted from 1970-01-01 there, seconds from 1970 everywhere.
+/// The local time of one zone. Days are counted from the local 1970-01-01, and seconds from 1970 in UTC.
 private struct WallClock {
   let zone: TimeZone
 
@@ -49,10 +49,10 @@ private struct WallClock {
     floored(second + offset(at: second), by: Self.day).quotient
   }
 
-  /// When the clock shows `time` on `day` for the first time; where it jumps over that, when it jumps.
+  /// The second at which the clock first shows `time` on `day`. If the clock skips this time, the second of the change.
   func second(of time: TimeOfDay, on day: Int64) -> Int64 {
     let shown = day * Self.day + Int64(time.minutes) * 60
-    // No place is a day away from Greenwich, so the one is before, and the other after.
+    // Every offset is less than a day, so one of these offsets is from before the time, and the other from after it.
     let (before, after) = (offset(at: shown - Self.day), offset(at: shown + Self.day))
     guard before != after else { return shown - before }
     let change = firstSecond(after: shown - Self.day, upTo: shown + Self.day) { offset(at: $0) != before }
@@ -63,7 +63,8 @@ private struct WallClock {
     Int64(zone.secondsFromGMT(for: Date(timeIntervalSince1970: Double(second))))
   }
 
-  /// Of a condition that holds from some second on, which `end` is beyond.
+  /// The first second at which a condition is true, by binary search. The condition must stay true from there, and be
+  /// true at `end`.
   private func firstSecond(after begin: Int64, upTo end: Int64, _ holds: (Int64) -> Bool) -> Int64 {
     var (begin, end) = (begin, end)
     while end - begin > 1 {
@@ -74,7 +75,7 @@ private struct WallClock {
   }
 }
 
-/// Division whose remainder is never negative, for times before 1970.
+/// Division with a remainder that is never negative, for times before 1970.
 private func floored(_ number: Int64, by divisor: Int64) -> (quotient: Int64, remainder: Int64) {
   let (quotient, remainder) = number.quotientAndRemainder(dividingBy: divisor)
   return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)

@@ -14,7 +14,7 @@ public struct Recipient: Sendable {
 
   public init() {}
 
-  /// True if this equals a user of whom nothing is known.
+  /// True if nothing is known about the user.
   public var isEmpty: Bool {
     focus.count == 0 && filters.count == 0 && devices.isEmpty && preferences == Preferences() && blocked.isEmpty
       && withdrawn.isEmpty

@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 public import RelayProtocol
 
-/// Where the recipient stands in the room of the message, and how they want to be told.
+/// The recipient's membership, presence and preferences for the room of the message.
 public struct RecipientFacts: Equatable, Sendable, Codable {
   public var user: UserID
   public var isMember: Bool
   public var hasBlockedSender: Bool
-  /// Whether the read mark has reached the message.
+  /// True if the read mark has reached the message.
   public var hasRead: Bool
-  /// Whether the stored received mark has reached it: the mark of sessions that were active when they received, or
-  /// became active since.
+  /// True if the stored received mark has reached the message. Sessions move this mark when they are active at the
+  /// receipt, or become active later.
   public var hasReceivedActively: Bool
-  /// What the recipient wants of the room now.
+  /// The recipient's preference for the room at this time.
   public var roomLevel: RoomLevel
-  /// Whether the message mentions the recipient.
+  /// True if the message mentions the recipient.
   public var isMentioned: Bool
   /// The recipient's own label of the room.
   public var roomCriteria: String?
-  /// What becomes of a push where a Focus silences the device, or filters it out.
+  /// The recipient's preference for a push to a device that a Focus silences, or whose filter refuses the push.
   public var onFocus: SilenceMode
-  /// The quiet hours that are on now; nil: none.
+  /// The quiet hours that are on now. Is `nil` when none are on.
   public var quiet: QuietFacts?
-  /// Those that have joined the room and are not closing.
+  /// The sessions that have joined the room and are not closing.
   public var sessions: [SessionFacts]
-  /// The end of the last session that was not in the background. It does not count while there is such a session. An end
-  /// that is not known (`nil`) is not waited for.
+  /// The end of the last session that was not in the background. It does not count while such a session is open. If it
+  /// is `nil`, the end is unknown and has no grace.
   public var away: AwayFacts?
 
   public init(
@@ -60,7 +60,7 @@ public struct RecipientFacts: Equatable, Sendable, Codable {
 /// Quiet hours that are on.
 public struct QuietFacts: Equatable, Sendable, Codable {
   public var mode: SilenceMode
-  /// The first moment after them.
+  /// The first moment after the quiet hours.
   public var until: Timestamp
 
   public init(mode: SilenceMode, until: Timestamp) {
@@ -73,7 +73,8 @@ public struct QuietFacts: Equatable, Sendable, Codable {
 public struct SessionFacts: Equatable, Sendable, Codable {
   public var activity: Activity
   public var writing: Writing
-  /// It said `received`, or, if it does not acknowledge, a pong came to a ping sent after the message.
+  /// True if the session has sent `received`. For a session that does not acknowledge: if it has answered a ping that
+  /// the relay sent after the message.
   public var hasReceived: Bool
 
   public init(activity: Activity, writing: Writing, hasReceived: Bool = false) {
@@ -82,22 +83,24 @@ public struct SessionFacts: Equatable, Sendable, Codable {
     self.hasReceived = hasReceived
   }
 
-  /// Whether the message has left for the session.
+  /// The state of the message in the session's queue.
   public enum Writing: Equatable, Sendable, Codable {
-    /// It waits in the session's queue.
+    /// The message waits in the session's queue.
     case pending
-    /// Written, live or in a reply.
+    /// The relay has written the message, live or in a reply.
     case written(at: Timestamp)
-    /// It never will be: the session joined after it, and the reply did not contain it.
+    /// The session will not receive the message: it joined later, and the reply to `join` did not contain the message.
     case missed(joined: Timestamp)
   }
 }
 
-/// How the recipient left the room.
+/// The end of the recipient's last session in the room.
 public struct AwayFacts: Equatable, Sendable, Codable {
-  /// When the last session that was not in the background ended; the server's start for a user who was not here since.
+  /// The end of the last session that was not in the background. For a user who has had none since the relay started,
+  /// the start.
   public var since: Timestamp
-  /// It ended on purpose: by a close frame with code 1000, by a `leave` with `stay`, or by being put into the background.
+  /// True if the session ended on purpose: by a close frame with code 1000, by `leave` with `stay`, or by a change to
+  /// the background.
   public var isClean: Bool
 
   public init(since: Timestamp, isClean: Bool) {

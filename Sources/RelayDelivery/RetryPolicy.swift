@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 public import RelayProtocol
 
-/// When a push that a gateway could not take is tried again: after a random time below a bound that doubles.
+/// The backoff for pushes that a gateway could not accept: a random delay below a bound that doubles.
 public struct RetryPolicy: Equatable, Sendable {
   public var shortest: Duration
   public var longest: Duration
@@ -11,11 +11,11 @@ public struct RetryPolicy: Equatable, Sendable {
     self.longest = longest
   }
 
-  /// The time of the next attempt; nil when that would not be before the expiry.
+  /// The time of the next attempt. Is `nil` when it would not be before the expiry.
   ///
   /// - Parameters:
-  ///   - attempts: How many have failed, at least 1.
-  ///   - retryAfter: What the gateway asked for. It is obeyed, also beyond ``longest``.
+  ///   - attempts: The number of failed attempts, at least 1.
+  ///   - retryAfter: The minimum delay that the gateway requested. It may exceed ``longest``.
   public func next(
     after attempts: Int, retryAfter: Duration? = nil, now: Timestamp, expires: Timestamp,
     using generator: inout some RandomNumberGenerator
@@ -27,10 +27,10 @@ public struct RetryPolicy: Equatable, Sendable {
     return delay < expires - now ? now + delay : nil
   }
 
-  /// The longest delay after so many failures: twice the shortest after the first.
+  /// The maximum delay after this number of failures. After the first failure it is twice the shortest delay.
   func bound(after attempts: Int) -> Duration {
     var bound = shortest
-    // 32 doublings are beyond every bound, also where the shortest delay is none.
+    // 32 doublings exceed every bound. They leave a delay of zero as it is.
     for _ in 0..<min(max(1, attempts), 32) where bound < longest { bound *= 2 }
     return max(shortest, min(bound, longest))
   }

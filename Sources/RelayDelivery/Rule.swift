@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import RelayProtocol
 
-/// One row of the table. `Answer` is optional where a rule may have nothing to say.
+/// One row of the table of rules. `Answer` is optional for a rule that may not match.
 struct Rule<Answer>: Sendable {
   let number: Int
   let name: String
@@ -14,7 +14,7 @@ struct Rule<Answer>: Sendable {
   }
 }
 
-/// What a rule says when it matches.
+/// The result of a rule that matches.
 struct Ruling {
   let outcome: Decision.Outcome
   /// Never empty.

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 import RelayProtocol
 
-/// The order is the meaning: the first rule that matches decides. Numbers are kept for good.
+/// The rules in their order: the first rule that matches decides. The numbers are stable, because clients and logs
+/// contain them.
 let rules: [Rule<Ruling?>] = [
   Rule(1, "the recipient is the sender") { $0.isOwn ? .end(.ownMessage) : nil },
 
-  Rule(2, "the message or its room asks for no push") { $0.message.isPushAsked ? nil : .end(.noPushAsked) },
+  Rule(2, "the message or its room requests no push") { $0.message.isPushAsked ? nil : .end(.noPushAsked) },
 
   Rule(3, "the recipient has blocked the sender") { $0.recipient.hasBlockedSender ? .end(.blocked) : nil },
 
@@ -20,9 +21,9 @@ let rules: [Rule<Ruling?>] = [
     return $0.recipient.isMember ? nil : .end(.notMember)
   },
 
-  Rule(6, "the recipient has muted the room, or all of it but mentions") { $0.recipient.isMuted ? .end(.muted) : nil },
+  Rule(6, "the recipient has muted the room, or all except mentions") { $0.recipient.isMuted ? .end(.muted) : nil },
 
-  Rule(7, "a session that is not in the background may yet receive it") {
+  Rule(7, "a session that is not in the background may still receive it") {
     $0.wait(until: $0.lastReceiptExpected, .notReceivedYet)
   },
 
@@ -38,17 +39,17 @@ let rules: [Rule<Ruling?>] = [
 
   Rule(11, "the device reports that alerts are off for the app") { $0.isRefusedByDevice ? .end(.notAllowed) : nil },
 
-  Rule(12, "the device is silenced, and the recipient wants that to hold pushes") { question in
+  Rule(12, "the device is silenced, and the recipient's preference is to hold pushes") { question in
     guard let (codes, end) = question.silence(.hold), question.now < end else { return nil }
     return .hold(until: end, codes)
   },
 
-  Rule(13, "the device is silenced, and the recipient wants that to soften pushes") { question in
+  Rule(13, "the device is silenced, and the recipient's preference is to make pushes passive") { question in
     question.silence(.passive).map { .push(.passive, $0.codes) }
   },
 ]
 
-let otherwise = Rule<Ruling>(14, "nothing speaks against it") { .push($0.level, [.nothingAgainst]) }
+let otherwise = Rule<Ruling>(14, "no earlier rule matches") { .push($0.level, [.nothingAgainst]) }
 
 /// Reasons that accompany the decision without changing its outcome.
 func remarks(_ question: Question) -> [Reason] {

@@ -2,11 +2,11 @@
 import RelayJSON
 import RelayProtocol
 
-/// The payload with as much of a text as fits: all of it, or its beginning and `…`.
+/// Returns the payload with as much of a text as fits: the whole text, or its beginning and `…`.
 ///
 /// - Parameters:
-///   - largest: Bytes of the payload at most.
-///   - render: The payload around a text.
+///   - largest: The maximum size of the payload, in bytes.
+///   - render: Returns the payload with a text.
 func fitted(_ text: String?, largest: Int, _ render: (String?) -> [UInt8]) throws(PayloadError) -> [UInt8] {
   guard let text else { return try checked(render(nil), largest) }
   let whole = render(text)
@@ -23,19 +23,19 @@ private func checked(_ payload: [UInt8], _ largest: Int) throws(PayloadError) ->
 extension String {
   var isBlank: Bool { allSatisfy(\.isWhitespace) }
 
-  /// The text on one line; of a long one the beginning: with `…` at most `count` characters.
+  /// The text on one line. A text of more than `count` characters is cut and ends with `…`.
   func onOneLine(longest count: Int) -> String {
     var line: [Character] = []
     for character in self where !character.isWhitespace || !(line.last ?? " ").isWhitespace {
       line.append(character.isWhitespace ? " " : character)
-      // Two more than are shown tell whether there is more.
+      // Two further characters are enough to see whether the text must be cut.
       if line.count == count + 2 { break }
     }
     if line.last == " " { line.removeLast() }
     return line.count <= count ? String(line) : String(line.prefix(count - 1)) + "…"
   }
 
-  /// The longest beginning of whole characters that takes, with `…` and as JSON writes it, at most `room` bytes.
+  /// The longest beginning of whole characters that needs at most `room` bytes in JSON, with `…`.
   fileprivate func shortened(toFit room: Int) -> String {
     let mark = "…"
     var left = room - mark.utf8.count

@@ -32,7 +32,7 @@ struct Row: CustomTestStringConvertible, Sendable {
   }
 
   private static let endings = [
-    Row("nothing speaks against it", plain, push, .nothingAgainst),
+    Row("no rule matches", plain, push, .nothingAgainst),
     Row("own message", plain.with { $0.message.sender = bob }, .none(.ownMessage)),
     Row("no push asked", plain.with { $0.message.isPushAsked = false }, .none(.noPushAsked)),
     Row("blocked", plain.with { $0.recipient.hasBlockedSender = true }, .none(.blocked)),
