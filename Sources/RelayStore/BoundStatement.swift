@@ -17,7 +17,7 @@ struct BoundStatement {
 
   /// Binds the parameter at `index`. The first one is 1, and binding it begins a new use of the statement.
   func bind(_ index: Int32, _ number: Int64) throws {
-    // GRDB leaves a statement as its last step left it.
+    // GRDB does not reset a statement after its last step.
     if index == 1 { end() }
     try check(sqlite3_bind_int64(pointer, index, number))
   }
@@ -32,19 +32,19 @@ struct BoundStatement {
     try check(sqlite3_bind_text(pointer, index, text, -1, Self.copied))
   }
 
-  /// Binds the bytes where they are: they must stay there until ``run()`` has returned.
+  /// Binds the bytes without a copy. They must stay valid until ``run()`` has returned.
   func bind(_ index: Int32, _ bytes: UnsafeRawBufferPointer) throws {
     try check(sqlite3_bind_blob64(pointer, index, bytes.baseAddress, UInt64(bytes.count), nil))
   }
 
-  /// Runs a statement without rows, and forgets the arguments.
+  /// Runs a statement without rows, and clears its arguments.
   func run() throws {
     defer { end() }
     let code = sqlite3_step(pointer)
     guard code == SQLITE_DONE else { throw error(code) }
   }
 
-  /// Runs a query, calls `read` with its first row if there is one, and forgets the arguments.
+  /// Runs a query, calls `read` with its first row if it has one, and clears the arguments.
   func first<Value>(_ read: (_ row: Columns) -> Value) throws -> Value? {
     defer { end() }
     return switch sqlite3_step(pointer) {

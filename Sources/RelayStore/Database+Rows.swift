@@ -2,8 +2,8 @@
 import GRDB
 import RelayProtocol
 
-/// Rows whose columns are read by name, while SQLite holds them: GRDB then finds a column by one look into a table, and
-/// copies nothing.
+/// Reads the columns of a row by name while SQLite holds the row. GRDB then finds each column by one lookup, and copies
+/// nothing.
 extension Database {
   /// The decoded rows of a query. `decode` must not run the same query.
   func all<Value>(
@@ -15,7 +15,7 @@ extension Database {
     return values
   }
 
-  /// The decoded first row of a query; nil: there is none. `decode` must not run the same query.
+  /// The decoded first row of a query. Is `nil` when the query has no row. `decode` must not run the same query.
   func first<Value>(
     _ sql: String, _ arguments: StatementArguments = [], _ decode: (Row) throws -> Value
   ) throws -> Value? {
@@ -28,12 +28,12 @@ extension Row {
   /// The bytes of a column; empty for NULL.
   func bytes(_ column: String) throws -> [UInt8] { try bytesIfAny(column) ?? [] }
 
-  /// The bytes of a column; nil for NULL.
+  /// The bytes of a column. Is `nil` for NULL.
   func bytesIfAny(_ column: String) throws -> [UInt8]? {
     try withUnsafeData(named: column) { data in data.map { [UInt8]($0) } }
   }
 
-  /// A column of milliseconds since 1970; nil for NULL.
+  /// A column of milliseconds since 1970. Is `nil` for NULL.
   func time(_ column: String) -> Timestamp? {
     let time: Int64? = self[column]
     return time.map(Timestamp.init(rawValue:))
@@ -42,7 +42,7 @@ extension Row {
   /// A column of milliseconds since 1970 that is never NULL.
   func timestamp(_ column: String) -> Timestamp { Timestamp(rawValue: self[column]) }
 
-  /// The choice whose name a column contains; nil for NULL.
+  /// The choice whose name a column contains. Is `nil` for NULL.
   func choiceIfAny<Choice>(_ column: String, _: Choice.Type = Choice.self) throws -> Choice?
   where Choice: RawRepresentable, Choice.RawValue == String {
     (self[column] as String?) == nil ? nil : try choice(column)

@@ -3,7 +3,7 @@ import GRDB
 import RelayProtocol
 
 extension Database {
-  /// Runs a statement that is prepared once and kept.
+  /// Runs a statement. GRDB prepares it once and keeps it.
   func run(_ sql: String, _ arguments: StatementArguments = []) throws {
     try cachedStatement(sql: sql).execute(arguments: arguments)
   }
@@ -16,7 +16,7 @@ extension Database {
     try Row.fetchAll(cachedStatement(sql: sql), arguments: arguments)
   }
 
-  /// Whether the query has a row.
+  /// True if the query has a row.
   func has(_ sql: String, _ arguments: StatementArguments = []) throws -> Bool {
     try first(sql, arguments) != nil
   }
@@ -28,18 +28,18 @@ extension Row {
     try withUnsafeData(atIndex: index) { $0.map { [UInt8]($0) } ?? [] }
   }
 
-  /// The same; nil where it is NULL.
+  /// The bytes of a column. Is `nil` for NULL.
   func bytesIfAny(_ index: Int) throws -> [UInt8]? {
     hasNull(atIndex: index) ? nil : try bytes(index)
   }
 
-  /// A column of milliseconds since 1970; nil where it is NULL.
+  /// A column of milliseconds since 1970. Is `nil` for NULL.
   func time(_ index: Int) -> Timestamp? {
     let time: Int64? = self[index]
     return time.map(Timestamp.init(rawValue:))
   }
 
-  /// The choice whose name a column holds.
+  /// The choice whose name a column contains.
   func choice<Choice>(_ index: Int, _: Choice.Type = Choice.self) throws -> Choice
   where Choice: RawRepresentable, Choice.RawValue == String {
     let text: String = self[index]

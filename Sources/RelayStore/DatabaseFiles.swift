@@ -7,7 +7,7 @@ struct FileIdentity: Equatable, Sendable {
   let device: UInt64
   let inode: UInt64
 
-  /// Returns `nil` when there is no such file. Follows links.
+  /// Returns `nil` if the file does not exist. Follows links.
   init?(path: String) {
     var facts = stat()
     guard stat(path, &facts) == 0 else { return nil }
@@ -20,13 +20,13 @@ struct FileIdentity: Equatable, Sendable {
   }
 }
 
-/// The files of an open database. SQLite goes on writing to them after somebody has removed or replaced them, and these
+/// The files of an open database. If somebody removes or replaces them, SQLite still writes to the old ones, and these
 /// writes are lost. Any thread.
 final class DatabaseFiles: Sendable {
-  /// The path of SQLite's write-ahead log, which is beside the file that a link leads to.
+  /// The path of SQLite's write-ahead log. It is in the folder of the real file if `database` is a link.
   let log: String
   private let files: [(path: String, identity: FileIdentity)]
-  /// True once a transaction was committed to files that were no longer in place.
+  /// True after a transaction was committed to files that were removed or replaced.
   private let hasLost = Atomic(false)
 
   /// - Parameter database: The path of an open database in WAL mode, whose log exists.
@@ -58,7 +58,7 @@ final class DatabaseFiles: Sendable {
     }
   }
 
-  /// Checks again after a commit, before it is announced. A commit to a removed file is lost, so that after a failure
+  /// Checks again after a commit, before its completions run. A commit to a removed file is lost, so after a failure
   /// every later check fails as well.
   func confirm() throws(StoreError) {
     do {

@@ -2,7 +2,8 @@
 import Foundation
 import Synchronization
 
-/// The locks that keep a second server off a folder. The kernel frees them when the process ends, however it ends.
+/// The locks that prevent a second server from opening a folder. The kernel frees them when the process ends, even
+/// after a crash.
 ///
 /// The folder itself is locked, because somebody may remove the lock file. The lock file serves on file systems that
 /// cannot lock folders.
@@ -26,7 +27,7 @@ final class FolderLock: Sendable {
     }
   }
 
-  /// Lets another process have the folder; a second call does nothing.
+  /// Frees the folder for another process. A second call does nothing.
   func release() {
     descriptors.withLock { descriptors in
       for descriptor in descriptors { _ = close(descriptor) }

@@ -3,9 +3,9 @@ import GRDB
 import RelayProtocol
 import Synchronization
 
-/// The writer's queue, and how what is in it becomes one transaction.
+/// The writer's queue. Combines its works into transactions.
 ///
-/// `append` and `stop` may be called on any thread, `commitNext` on the writer's.
+/// `append` and `stop` may be called on any thread, but `commitNext` only on the writer's.
 final class GroupCommit: Sendable {
   struct Work: Sendable {
     /// The submitter's estimate of the rows that the work writes.
@@ -14,7 +14,7 @@ final class GroupCommit: Sendable {
   }
 
   enum Task: Sendable {
-    /// Does the work and returns what to do once it is on disk, or what to do when it failed.
+    /// Runs the work. Returns the completion for a successful commit, or for a failure.
     case any(run: @Sendable (Transaction) throws -> Completion, failed: @Sendable (StoreError) -> Completion)
     case message(Message)
 
@@ -39,28 +39,28 @@ final class GroupCommit: Sendable {
 
   private struct Queue {
     var works: [Work] = []
-    /// True if a drain is under way or requested.
+    /// True if a drain is in progress or requested.
     var isDraining = false
     /// True if a drain is set for later, for works that are not urgent.
     var isDrainSet = false
     var isStopped = false
   }
 
-  /// The rows of a transaction: a work waits for its commit no longer than these take to write. A single work may have
-  /// more.
+  /// The maximum number of rows in a transaction, except that a single work may have more. It bounds the time that a
+  /// work waits for its commit.
   static let maxRows = 1_000
 
   private let queue = Mutex(Queue())
   private let counted = Mutex(StoreStatistics())
   private let now: @Sendable () -> Timestamp
   private let onCommit: @Sendable ([Completion]) -> Void
-  // Safe: used in `commitNext` alone, which GRDB's serial writer queue calls.
+  // Safe: used only in `commitNext`, which GRDB's serial writer queue calls.
   nonisolated(unsafe) private let cache = WriterCache()
 
-  // Safe: as the cache.
+  // Safe for the same reason.
   nonisolated(unsafe) private let log: LogBound
 
-  // Safe: as the cache.
+  // Safe for the same reason.
   nonisolated(unsafe) private let run: RunCounter
 
   private let files: DatabaseFiles
@@ -78,10 +78,10 @@ final class GroupCommit: Sendable {
 
   var statistics: StoreStatistics { counted.withLock { $0 } }
 
-  /// The drain that the caller of ``append(_:isUrgent:)`` has to see to.
+  /// The drain that the caller of ``append(_:isUrgent:)`` must start.
   enum Drain { case none, now, later }
 
-  /// - Parameter isUrgent: False if the work may wait for others, so that it shares their commit.
+  /// - Parameter isUrgent: False if the work may wait for other works and share their commit.
   func append(_ work: Work, isUrgent: Bool) -> Drain {
     let drain: Drain? = queue.withLock { queue in
       guard !queue.isStopped else { return nil }
@@ -101,7 +101,7 @@ final class GroupCommit: Sendable {
     return drain
   }
 
-  /// Begins the drain that was set for later. False if there is nothing to do, or if a drain is under way.
+  /// Begins the drain that was set for later. Returns false if the queue is empty, or if a drain is in progress.
   func beginSetDrain() -> Bool {
     queue.withLock { queue in
       queue.isDrainSet = false
@@ -111,7 +111,7 @@ final class GroupCommit: Sendable {
     }
   }
 
-  /// Accepts no more work; false when that was so already.
+  /// Stops accepting work. Returns false if it had stopped before.
   func stop() -> Bool {
     queue.withLock { queue in
       defer { queue.isStopped = true }
@@ -127,7 +127,7 @@ final class GroupCommit: Sendable {
     log.check(db)
   }
 
-  /// Whether more is queued; if not, the next `append` asks for a drain again.
+  /// True if the queue has more works. If not, the next `append` requests a drain.
   func goesOn() -> Bool {
     queue.withLock { queue in
       queue.isDraining = !queue.works.isEmpty
@@ -172,7 +172,7 @@ final class GroupCommit: Sendable {
         for work in works { completions.append(try perform(work.task, transaction, messages)) }
         try messages.writeRows()
         try run.count(db, now: began)
-        // A commit to a file that was removed is lost.
+        // A commit to a removed file would be lost.
         try files.check()
         return .commit
       }
@@ -181,7 +181,8 @@ final class GroupCommit: Sendable {
       count(works.count, since: began, hasFailed: false)
       return completions
     } catch {
-      // The rooms are again as they are on disk: what is sent next gets the seqs of what failed.
+      // The cached rooms contain the failed seqs. Without the cache, the next messages read the rows on disk and use
+      // these seqs.
       cache.removeAll()
       count(works.count, since: began, hasFailed: true)
       let error = StoreError(ofCommit: error)
@@ -198,8 +199,8 @@ final class GroupCommit: Sendable {
     }
   }
 
-  /// Moves the whole log into the database, and counts up for a clean end.
-  /// - Returns: True if the caller is to call ``closeRun()`` once the database is closed.
+  /// Moves the whole log into the database, and increments the counter for a clean end.
+  /// - Returns: True if the caller must call ``closeRun()`` after it has closed the database.
   func end(_ db: Database) -> Bool {
     do {
       try files.check()
@@ -211,12 +212,12 @@ final class GroupCommit: Sendable {
       try files.check()
       return true
     } catch {
-      // The next start reads the log.
+      // The log stays, and the next start reads it.
       return false
     }
   }
 
-  /// Notes a clean end beside the database.
+  /// Records a clean end in the file beside the database.
   func closeRun() { run.close() }
 
   private func count(_ works: Int, since began: ContinuousClock.Instant, hasFailed: Bool) {
@@ -229,7 +230,7 @@ final class GroupCommit: Sendable {
     }
   }
 
-  /// Throws only when the transaction as a whole is lost.
+  /// Performs one work. Throws only when the whole transaction is lost.
   private func perform(
     _ task: Task, _ transaction: Transaction, _ messages: GroupedMessages
   ) throws -> Completion {
@@ -249,13 +250,13 @@ final class GroupCommit: Sendable {
     }
   }
 
-  /// Runs a work within a savepoint, so that its failure undoes it alone.
+  /// Runs a work within a savepoint, so that its failure undoes only this work.
   private func protect(
     _ task: Task, _ transaction: Transaction, _ messages: GroupedMessages,
     _ run: (Transaction) throws -> Completion
   ) throws -> Completion {
     let db = transaction.db
-    // The work may read them, and undoing the work must not undo them.
+    // The work may read these rows, and an undo of the work must not undo them.
     try messages.writeRows()
     try db.run("SAVEPOINT work")
     cache.beginWork()
@@ -264,7 +265,7 @@ final class GroupCommit: Sendable {
       try db.run("RELEASE work")
       return completion
     } catch {
-      // Some errors of the disk make SQLite roll back everything; a savepoint would then begin a new transaction.
+      // After some disk errors SQLite rolls back the whole transaction. A savepoint would then begin a new one.
       guard db.isInsideTransaction else { throw error }
       cache.forgetWork()
       try db.run("ROLLBACK TO work")

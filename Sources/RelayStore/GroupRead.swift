@@ -2,7 +2,7 @@
 import GRDB
 import Synchronization
 
-/// Reads that wait share the next snapshot, so that a burst of them costs few transactions and no thread each.
+/// Waiting reads share the next snapshot, so that a burst of reads needs few transactions and threads.
 final class GroupRead: Sendable {
   typealias Work = @Sendable (Result<Database, any Error>) -> Void
 
@@ -11,7 +11,7 @@ final class GroupRead: Sendable {
     var running = 0
   }
 
-  /// Snapshots at the same time at most.
+  /// The maximum number of snapshots at the same time.
   private static let mostRunning = 2
 
   private let pool: DatabasePool
@@ -23,7 +23,7 @@ final class GroupRead: Sendable {
     self.threads = threads
   }
 
-  /// `work` sees everything that was committed before this call. It runs on a reader's thread.
+  /// Queues a read. `work` runs on a reader's thread and sees everything that was committed before this call.
   func append(_ work: @escaping Work) {
     let begins = state.withLock { state in
       state.waiting.append(work)
@@ -35,7 +35,7 @@ final class GroupRead: Sendable {
   }
 
   private func readOn() {
-    // Taken before the snapshot, which begins with what GRDB itself reads first.
+    // The works are taken before the snapshot begins: a work that arrives later might need a newer snapshot.
     let works = state.withLock { state in
       defer { state.waiting = [] }
       return state.waiting

@@ -2,35 +2,36 @@
 import Foundation
 import GRDB
 
-/// Keeps SQLite's write-ahead log from growing without end.
+/// Limits the size of SQLite's write-ahead log.
 ///
-/// SQLite moves the log into the database by itself, but begins the log anew only at a moment without a reader of it.
-/// Where one read always begins before another ends there is no such moment, so now and then one is waited for.
+/// SQLite moves the log into the database by itself, but it can restart the log only at a moment without readers. If
+/// reads always overlap, such a moment never occurs. So when the log is too large, the writer waits for the readers.
 /// Belongs to the writer's thread.
 final class LogBound {
   private let path: String
   private let bound: Int
-  /// The size from which on the next try is made.
+  /// The size in bytes above which the next attempt is made.
   private var next: Int
 
-  /// - Parameter path: That of the log.
+  /// - Parameter path: The path of the log.
   init(log path: String, bound: Int) {
     self.path = path
     self.bound = bound
     next = bound
   }
 
-  /// To be called between transactions.
+  /// Restarts the log if it is too large. Call this between transactions.
   func check(_ db: Database) {
     let size = size
     guard size > next else { return }
     do {
-      // Waits for those who read the log, at most as long as the connection's timeout; who begins meanwhile reads the
-      // database alone. Then the next transaction begins the log anew.
+      // Waits for the readers of the log, at most for the connection's timeout. Readers that begin meanwhile read only
+      // the database. Then the next transaction restarts the log.
       _ = try db.checkpoint(.truncate)
       next = bound
     } catch {
-      // A read that takes so long must not stop every message: again when there is as much more.
+      // A read that takes longer must not stop all messages. The next attempt is made after the log has grown by the
+      // bound again.
       next = size + bound
     }
   }

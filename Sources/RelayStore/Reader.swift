@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import GRDB
 
-/// The queries of a read, by subject: one consistent view. Valid until the read returns.
+/// The queries of a read, by subject. All of them see the same snapshot. Valid until the read returns.
 ///
-/// The methods of its parts throw errors of SQLite, which ``Store`` turns into ``StoreError``.
+/// The methods of its parts throw errors of SQLite, which ``Store`` converts to ``StoreError``.
 public struct Reader {
   let db: Database
 

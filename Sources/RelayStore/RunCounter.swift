@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import GRDB
 
-/// Counts up in the database while the store commits, and in the ``RunFile`` behind it, so that a restored backup is
-/// noticed. Belongs to the writer's thread.
+/// Increments a counter in the database while the store commits, and then the counter in the ``RunFile``. A difference
+/// shows that a backup was restored. Belongs to the writer's thread.
 final class RunCounter {
   /// The time between two increments.
   static let pause = Duration.seconds(1)
@@ -18,13 +18,13 @@ final class RunCounter {
     self.file = file
   }
 
-  /// Counts up within the open transaction when it is time. Costs nothing otherwise.
+  /// Increments the counter within the open transaction if ``pause`` is over. Otherwise does nothing.
   func count(_ db: Database, now: ContinuousClock.Instant) throws {
     isCounting = now - last >= Self.pause
     if isCounting { try Self.save(record.counter + 1, db) }
   }
 
-  /// The transaction is on disk: the file may say so.
+  /// Writes the new counter to the file, after the transaction is on disk.
   func confirm(now: ContinuousClock.Instant) {
     guard isCounting else { return }
     isCounting = false
@@ -33,13 +33,13 @@ final class RunCounter {
     file.writeSoon(record)
   }
 
-  /// Counts up for a clean end. The caller is within a transaction.
+  /// Increments the counter for a clean end. The caller is within a transaction.
   func countEnd(_ db: Database) throws {
     try Self.save(record.counter + 1, db)
     record.counter += 1
   }
 
-  /// Notes a clean end in the file. The caller has moved the whole log into the database and closed it.
+  /// Records a clean end in the file. The caller has moved the whole log into the database and closed it.
   func close() {
     record.isClosed = true
     try? file.write(record)

@@ -3,9 +3,9 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// Writes the ``RunRecord`` of this run: each version whole, or not at all.
+/// Writes the ``RunRecord`` of this run. Each write is atomic.
 ///
-/// Any thread. The newest record is written on a queue of its own, so that the writer's thread does not wait for it.
+/// Any thread. `writeSoon` uses a queue of its own, so that the writer's thread does not wait for the disk.
 final class RunFile: Sendable {
   private let path: String
   private let queue = DispatchQueue(label: "stillwire.run")
@@ -14,7 +14,7 @@ final class RunFile: Sendable {
 
   init(folder: String) { path = folder + "/" + RunRecord.name }
 
-  /// The record of the newest run; `nil` when there is no readable file.
+  /// The record of the newest run. Is `nil` when the file does not exist or cannot be read.
   func read() -> RunRecord? {
     (try? String(contentsOfFile: path, encoding: .utf8)).flatMap(RunRecord.init(_:))
   }
@@ -28,7 +28,7 @@ final class RunFile: Sendable {
     if let error { throw error }
   }
 
-  /// Writes a record soon. A record that cannot be written is left out: the next one follows within a second of use.
+  /// Writes a record asynchronously. An error is ignored, because the next record follows within a second of use.
   func writeSoon(_ record: RunRecord) {
     let isFirst = pending.withLock { pending in
       defer { pending = record }
@@ -44,7 +44,7 @@ final class RunFile: Sendable {
     }
   }
 
-  /// A new file takes the place of the old one when it is whole, so that a crash leaves one of them.
+  /// Writes a new file and renames it over the old one, so that a crash leaves one of them complete.
   private func replace(_ record: RunRecord) -> StoreError? {
     let new = path + ".new"
     let descriptor = open(new, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
@@ -57,7 +57,7 @@ final class RunFile: Sendable {
     }
     guard fsync(descriptor) == 0 else { return failure() }
     guard rename(new, path) == 0 else { return failure() }
-    // The name is on disk when the folder is.
+    // The new name is durable only after the folder is synchronized.
     let folder = open((path as NSString).deletingLastPathComponent, O_RDONLY | O_CLOEXEC)
     if folder >= 0 {
       _ = fsync(folder)

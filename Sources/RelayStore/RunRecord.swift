@@ -7,22 +7,22 @@ import Foundation
 
 /// The state of the newest run, in a small file beside the database.
 ///
-/// The database holds the same counter. Both counters go up at each start, at each clean end, and once a second while
-/// the store commits. A counter in the file above that in the database shows that the database has lost commits.
+/// The database has the same counter. Both counters are incremented at each start, at each clean end, and once a second
+/// while the store commits. If the counter in the file is higher, the database has lost commits.
 struct RunRecord: Equatable, Sendable {
   static let name = "stillwire.run"
 
-  /// More than a run of many years can reach.
+  /// A run of many years cannot reach this value.
   static let maxCounter: Int64 = 1 << 53
 
   var counter: Int64
-  /// The id of the machine's boot; empty where the system gives none.
+  /// The id of the machine's boot. Is empty if the system gives none.
   var boot: String
   var synchronous: Synchronous
   /// True if the run has ended cleanly.
   var isClosed: Bool
 
-  /// One line, so that an operator can read the file.
+  /// The record as one line that an operator can read.
   var text: String {
     let words = [
       "stillwire", "\(counter)", boot.isEmpty ? "-" : boot, synchronous.rawValue, isClosed ? "closed" : "open",
@@ -49,7 +49,7 @@ struct RunRecord: Equatable, Sendable {
       isClosed: words[4] == "closed")
   }
 
-  /// The boot of this machine; empty where the system gives no id.
+  /// The id of this machine's boot. Is empty if the system gives none.
   static let thisBoot: String = {
     #if canImport(Darwin)
       var size = 0
@@ -64,7 +64,7 @@ struct RunRecord: Equatable, Sendable {
   }()
 }
 
-/// Commits that an earlier run has acknowledged, and that the database does not hold.
+/// A loss of commits that an earlier run has acknowledged.
 public enum DataLoss: String, Sendable {
   /// The machine lost power, or crashed, while commits were not forced to the disk (``Synchronous/normal``).
   case powerLoss = "power_loss"
@@ -75,19 +75,19 @@ public enum DataLoss: String, Sendable {
 extension DataLoss {
   /// The largest gap that counts as a loss of power (120 increments). A larger gap is a restored backup.
   ///
-  /// The counter goes up once a second at most, and only while the store commits. So the increments of a relay with
-  /// little traffic may take hours.
+  /// The counter is incremented at most once a second, and only while the store commits. So the increments of a relay
+  /// with little traffic may take hours.
   static let maxPowerLoss: Int64 = 120
 
   /// Compares the file of the newest run with the database.
   /// - Parameters:
-  ///   - file: The newest run as the file says; `nil` when there is no readable file.
-  ///   - counter: The counter in the database; 0 when no run has written one.
+  ///   - file: The file's record of the newest run. Is `nil` when the file does not exist or cannot be read.
+  ///   - counter: The counter in the database. Is 0 when no run has written one.
   ///   - boot: The id of the machine's boot now.
-  /// - Returns: The loss, or `nil` when the database holds all that was acknowledged.
+  /// - Returns: The loss. Is `nil` when the database has everything that was acknowledged.
   static func found(file: RunRecord?, database counter: Int64, boot: String) -> DataLoss? {
     guard let file else { return counter == 0 ? nil : .restored }
-    // Below 0: the process crashed after the commit and before the file was written.
+    // The gap is negative if the process crashed after the commit and before it wrote the file.
     let gap = file.counter - counter
     let hasRebooted = boot.isEmpty || file.boot != boot
     if !file.isClosed, file.synchronous == .normal, hasRebooted, gap <= maxPowerLoss { return .powerLoss }

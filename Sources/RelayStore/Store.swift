@@ -4,38 +4,39 @@ import Foundation
 import GRDB
 public import RelayProtocol
 
-/// What is done when a group is on disk; see ``Store/submit(_:completion:)``.
+/// Runs when a group is on disk; see ``Store/submit(_:completion:)``.
 public typealias Completion = @Sendable () -> Void
 
-/// How a commit reaches the disk.
+/// The durability of a commit.
 public enum Synchronous: String, Sendable, CaseIterable {
   /// A committed transaction survives a loss of power.
   case full
-  /// A committed transaction survives a crash of the process; a loss of power may take the newest ones.
+  /// A committed transaction survives a crash of the process. A loss of power may undo the newest ones.
   case normal
 }
 
 /// The relay's durable state: members, messages, focus, devices and push jobs, in one SQLite database.
 ///
-/// There is one writer, which commits in groups: what is submitted while a commit runs is the next transaction.
-/// Readers run beside it and see what was committed before they began. Every method may be called on any thread.
+/// One writer commits in groups: the works that are submitted during a commit form the next transaction. Readers run in
+/// parallel and see what was committed before they began. Every method may be called on any thread.
 public final class Store: Sendable {
-  /// 32 random bytes, made with the database and kept in it: what is signed by them is known again after a restart.
+  /// 32 random bytes, created with the database and stored in it, so that signatures stay valid after a restart.
   public let secret: [UInt8]
   let pool: DatabasePool
   let writer: GroupCommit
-  /// Commits of an earlier run that the database did not hold when it was opened. The store has begun new epochs then.
+  /// The loss of an earlier run's commits that was found when the database was opened. The store has then begun new
+  /// epochs.
   public let loss: DataLoss?
   private let threads: StoreThreads
   private let reads: GroupRead
   private let lock: FolderLock
 
-  /// Opens `stillwire.db` in `folder`, both created if missing, and brings its schema up to date.
+  /// Opens `stillwire.db` in `folder`, and creates both if they do not exist. Migrates the schema.
   ///
   /// - Parameters:
-  ///   - now: The time that a work writes where its caller gives none.
-  ///   - onCommit: Called once for a group, on the writer's thread, with the completions in the order of submission;
-  ///     it must see to it that each is run once. It must not call ``close()`` itself.
+  ///   - now: The clock for works whose caller gives no time.
+  ///   - onCommit: Called once for each group, on the writer's thread, with the completions in the order of submission.
+  ///     It must run each completion once. It must not call ``close()``.
   public convenience init(
     folder: String, synchronous: Synchronous = .full, now: @escaping @Sendable () -> Timestamp = Store.timeOfDay,
     onCommit: @escaping @Sendable ([Completion]) -> Void
@@ -43,13 +44,14 @@ public final class Store: Sendable {
     try self.init(folder: folder, synchronous: synchronous, threads: .own, now: now, onCommit: onCommit)
   }
 
-  /// - Parameter largestLog: Bytes of the write-ahead log from which on readers are waited for to begin it anew.
+  /// - Parameter largestLog: The size of the write-ahead log, in bytes, above which the writer waits for readers to
+  ///   restart it.
   init(
     folder: String, synchronous: Synchronous, largestLog: Int = 64 << 20, threads: StoreThreads = .own,
     now: @escaping @Sendable () -> Timestamp, onCommit: @escaping @Sendable ([Completion]) -> Void
   ) throws(StoreError) {
     do {
-      // Messages and tokens are nobody else's to read.
+      // Other users of the machine must not read messages and tokens.
       try FileManager.default.createDirectory(
         atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
     } catch {
@@ -78,15 +80,15 @@ public final class Store: Sendable {
 
   /// Queues `work` for the next transaction.
   ///
-  /// Works run one after the other, in the order of submission. One that throws is undone alone and completed with
-  /// its failure, while the others commit. If the commit itself fails, nothing of the group happened, and every
-  /// completion of it is given ``StoreError/unavailable(reason:)``.
+  /// Works run one after the other, in the order of submission. If a work throws an error, only this work is undone and
+  /// completed with its failure, and the others commit. If the commit fails, the whole group is undone, and each
+  /// completion gets ``StoreError/unavailable(reason:)``.
   /// - Parameters:
   ///   - work: Runs on the writer's thread. It must not keep the transaction.
-  ///   - rows: About how many rows it writes. A transaction is bounded by them.
-  ///   - isUrgent: False if nobody waits for the work: it then waits up to ``longestWait`` for a transaction that others
-  ///     need. Its place in the order stays.
-  ///   - completion: Handed to `onCommit` when the transaction is on disk or has failed.
+  ///   - rows: An estimate of the rows that the work writes. It limits the size of a transaction.
+  ///   - isUrgent: False if nobody waits for the work. The work then waits up to ``longestWait`` for other works, and
+  ///     keeps its place in the order.
+  ///   - completion: Passed to `onCommit` when the transaction is on disk or has failed.
   public func submit<T: Sendable>(
     _ work: @escaping @Sendable (Transaction) throws -> T, rows: Int = 1, isUrgent: Bool = true,
     completion: @escaping @Sendable (Result<T, StoreError>) -> Void
@@ -101,18 +103,19 @@ public final class Store: Sendable {
       rows: rows, isUrgent: isUrgent)
   }
 
-  /// For how long a work that is not urgent waits for others. A commit of its own costs more than the work.
+  /// The time that a work that is not urgent waits for others. A commit of its own costs more than the work.
   static let longestWait = DispatchTimeInterval.milliseconds(50)
 
-  /// Queues a message for the next transaction, as ``submit(_:rows:completion:)`` with ``MessageWriter/append(_:)`` does.
-  /// Costs less: the messages of a transaction share what they can.
+  /// Queues a message for the next transaction, with the effect of ``submit(_:rows:completion:)`` with
+  /// ``MessageWriter/append(_:)``. It is faster, because the messages of a transaction share statements and row
+  /// updates.
   public func append(_ draft: MessageDraft, completion: @escaping @Sendable (Result<Appended, StoreError>) -> Void) {
     queue(
       .message(GroupCommit.Message(draft, completion: completion)), rows: 1 + draft.jobs.count + draft.silenced.count)
   }
 
   private func queue(_ task: GroupCommit.Task, rows: Int, isUrgent: Bool = true) {
-    // A simulation has no time of its own.
+    // A simulation has no timers.
     let isUrgent = if case .own = threads { isUrgent } else { true }
     switch writer.append(GroupCommit.Work(rows: rows, task: task), isUrgent: isUrgent) {
     case .none: break
@@ -124,15 +127,16 @@ public final class Store: Sendable {
     }
   }
 
-  /// Group after group, each by itself, so that others may have the writer's thread in between.
+  /// Commits one group after the other, each in its own turn, so that other users of the writer's thread get it in
+  /// between.
   private static func drain(_ writer: GroupCommit, _ pool: DatabasePool, _ threads: StoreThreads) {
     threads.write(pool, writer.commitNext) { if writer.goesOn() { drain(writer, pool, threads) } }
   }
 
-  /// Runs `work` in the next transaction and returns when that is on disk, or has failed.
+  /// Runs `work` in the next transaction, and returns when the transaction is on disk or has failed.
   ///
-  /// It is submitted before the caller's actor does anything else, so that its calls are stored in their order.
-  /// - Parameter rows: About how many rows the work writes. A transaction is bounded by them.
+  /// The work is submitted before the caller suspends, so that the calls of an actor are stored in their order.
+  /// - Parameter rows: An estimate of the rows that the work writes. It limits the size of a transaction.
   public nonisolated(nonsending) func write<T: Sendable>(
     rows: Int = 1, _ work: @escaping @Sendable (Transaction) throws -> T
   ) async throws(StoreError) -> T {
@@ -142,7 +146,7 @@ public final class Store: Sendable {
     return try result.get()
   }
 
-  /// Runs `work` on a reader: one consistent view of everything committed so far.
+  /// Runs `work` on a reader, with one consistent snapshot of everything committed so far.
   public nonisolated(nonsending) func read<T: Sendable>(
     _ work: @escaping @Sendable (Reader) throws -> T
   ) async throws(StoreError) -> T {
@@ -155,15 +159,15 @@ public final class Store: Sendable {
     return try result.get()
   }
 
-  /// Commits what is queued, hands out its completions, and closes the files. What is submitted afterwards fails.
+  /// Commits the queued works, runs their completions, and closes the files. Later works fail.
   ///
-  /// Blocks until done. Not to be called within `onCommit`, a work or a read.
+  /// Blocks until done. Must not be called within `onCommit`, a work or a read.
   public func close() {
     guard writer.stop() else { return }
-    // The barrier waits for the readers, so that the whole log can be moved into the database. When that fails,
-    // nothing is lost: the next start reads the log.
+    // The barrier waits for the readers, so that the whole log can be moved into the database. If it fails, nothing is
+    // lost, because the next start reads the log.
     let isClean = try? pool.barrierWriteWithoutTransaction { db in
-      // Another thread may have appended a work and not asked for its drain yet.
+      // Another thread may have appended a work and not requested its drain yet.
       repeat { writer.commitNext(db) } while writer.goesOn()
       return writer.end(db)
     }
@@ -172,7 +176,7 @@ public final class Store: Sendable {
     lock.release()
   }
 
-  /// Begins a run: compares the database with the record of the run before, and counts up in both.
+  /// Begins a run: compares the database with the record of the earlier run, and increments the counter in both.
   private static func begin(
     _ file: RunFile, _ pool: DatabasePool, _ path: String, _ synchronous: Synchronous, now: Timestamp
   ) throws(StoreError) -> (RunRecord, DataLoss?) {
@@ -182,7 +186,7 @@ public final class Store: Sendable {
     do {
       let isFirst =
         try known == nil && pool.read { try Int64.fetchOne($0, sql: "SELECT counter FROM installation") } == 0
-      // Without a file, a counter above 0 is a restored backup. So the file of a first run is written before it counts.
+      // Without a file, a counter above 0 means a restored backup. So the first run writes its file before it counts.
       if isFirst { try file.write(record) }
       found = try pool.write { [record] db in
         let counter = try Int64.fetchOne(db, sql: "SELECT counter FROM installation") ?? 0
@@ -202,8 +206,8 @@ public final class Store: Sendable {
     return (record, found.loss)
   }
 
-  /// Checks that the database's files are still in place. If they were removed or replaced, ``statistics`` show that
-  /// the store is not available. Any thread.
+  /// Checks that the database's files are in place. If they were removed or replaced, ``statistics`` show that the
+  /// store is not available. Any thread.
   public func checkFiles() { writer.checkFiles() }
 
   private static func secret(_ pool: DatabasePool, _ path: String) throws(StoreError) -> [UInt8] {
@@ -237,12 +241,12 @@ public final class Store: Sendable {
       try Schema.migrator.migrate(pool)
       try pool.writeWithoutTransaction { db in
         try db.execute(sql: "PRAGMA synchronous = \(synchronous.rawValue)")
-        // 16 MiB, so that the ends of many rooms stay in memory.
+        // 16 MiB, so that the newest pages of many rooms stay in memory.
         try db.execute(sql: "PRAGMA cache_size = -16384")
-        // Moves 16 MiB of the log into the database at once, not 4: the end of a busy room is then written there
-        // once for many messages, and the disk is waited for less often.
+        // Moves the log into the database every 16 MiB instead of 4. The newest page of a busy room is then written
+        // once for many messages, and the writer waits for the disk less often.
         try db.execute(sql: "PRAGMA wal_autocheckpoint = 4096")
-        // A file that cannot be written is told now, not at the first message.
+        // An empty transaction finds a file that cannot be written now, and not at the first message.
         try db.inTransaction(.immediate) { .commit }
       }
       return pool

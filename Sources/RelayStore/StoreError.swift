@@ -2,7 +2,7 @@
 import GRDB
 public import RelayProtocol
 
-/// What went wrong in the store. Never holds a body or a token.
+/// An error of the store. It never contains a body or a token.
 public enum StoreError: Error, Equatable, Sendable {
   /// The folder or the file cannot be used: no permission, no such path, or no database.
   case unusable(path: String, reason: String)
@@ -12,19 +12,19 @@ public enum StoreError: Error, Equatable, Sendable {
   case inUse(path: String)
   /// The room does not exist.
   case noRoom(RoomID)
-  /// One more would be past a limit.
+  /// A limit is exceeded.
   case tooMany(MembershipBounds.Limit)
   /// The user has answered the message in another way before.
   case answered
-  /// The user has no such notification, or not any more.
+  /// The user has no such notification, or it has been deleted.
   case noNotification
-  /// The user is no member of the room any more.
+  /// The user is not a member of the room any more.
   case notMember
-  /// The disk is full or failed; nothing was changed, and the same may succeed later.
+  /// The disk is full or failed. Nothing was changed, and a retry may succeed later.
   case unavailable(reason: String)
-  /// A row does not hold what it must.
+  /// A row has invalid content.
   case damaged(reason: String)
-  /// This work alone failed.
+  /// Only this work failed.
   case failed(reason: String)
   /// The store was closed.
   case closed
@@ -68,10 +68,10 @@ extension StoreError: CustomStringConvertible {
     case .newerSchema(let path): "\(path) was written by a newer release of stillwire; start that one"
     case .inUse(let path): "another stillwire has \(path) open"
     case .noRoom(let room): "there is no room \(room)"
-    case .tooMany(let limit): "one past the limit \(limit.rawValue)"
+    case .tooMany(let limit): "the limit \(limit.rawValue) is exceeded"
     case .answered: "the message was answered in another way"
-    case .noNotification: "there is no such notification, or not any more"
-    case .notMember: "no member of the room any more"
+    case .noNotification: "the notification does not exist, or has been deleted"
+    case .notMember: "the user is not a member of the room any more"
     case .unavailable(let reason): "the database cannot be written: \(reason)"
     case .damaged(let reason): "the database is damaged: \(reason)"
     case .failed(let reason): "the database refused a change: \(reason)"
@@ -81,7 +81,7 @@ extension StoreError: CustomStringConvertible {
 }
 
 extension StoreError {
-  /// What an error that a work or a read threw is called outside.
+  /// Converts an error that a work or a read threw.
   init(_ error: any Error) {
     self =
       switch error {
@@ -91,12 +91,12 @@ extension StoreError {
       }
   }
 
-  /// What the failure of a whole transaction is called outside.
+  /// Converts the error of a whole transaction.
   init(ofCommit error: any Error) {
     self = error as? StoreError ?? .unavailable(reason: Self.words(error))
   }
 
-  /// SQLite's words. They name tables and columns, never values.
+  /// SQLite's message. It names tables and columns, never values.
   static func words(_ error: any Error) -> String {
     guard let error = error as? DatabaseError else { return String(describing: type(of: error)) }
     return error.message ?? "SQLite error \(error.extendedResultCode.rawValue)"

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 public import RelayProtocol
 
-/// What the writer has done since the store was opened.
+/// Statistics of the writer since the store was opened.
 public struct StoreStatistics: Sendable {
-  /// How long transactions took, in seconds, from their begin until they were on disk or had failed.
+  /// The durations of transactions, in seconds, until they were on disk or had failed.
   public internal(set) var commits = Histogram.seconds
-  /// How many works each of them held.
+  /// The number of works in each transaction.
   public internal(set) var groups = Histogram(bounds: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000])
   /// Transactions that failed as a whole.
   public internal(set) var failures: UInt64 = 0
-  /// Whether the last transaction reached the disk.
+  /// True if the last transaction reached the disk.
   public internal(set) var isAvailable = true
 }
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 import GRDB
 
-/// Where a store's transactions and reads run: what is given, and `next` behind it.
+/// The threads on which a store runs its transactions and reads. After each of them, the store runs `next`.
 enum StoreThreads: Sendable {
-  /// On GRDB's: one for the writer, and one for each read at the same time.
+  /// GRDB's threads: one for the writer, and one for each concurrent read.
   case own
-  /// Wherever the works are called that this is given, which return when they are done. For simulations: whoever calls
-  /// them one after the other, in an order of their own, has the same course again. `next` is given first, because what
-  /// is completed may give more from another thread.
+  /// A function that gets the works, and calls each of them on any thread. Each work returns when it is done. A
+  /// simulation calls them one after the other in its own order, so that a run can be repeated. `next` is passed before
+  /// the work runs, because its completions may pass further works from another thread.
   case given(@Sendable (_ work: @escaping @Sendable () -> Void) -> Void)
 
   func write(

@@ -3,7 +3,7 @@ import Foundation
 import GRDB
 import RelayProtocol
 
-/// JSON in columns: the same value is always the same text.
+/// JSON in columns. Equal values always have the same text.
 enum StoredJSON {
   static func text(of value: some Encodable) throws -> String {
     let encoder = JSONEncoder()
@@ -13,14 +13,14 @@ enum StoredJSON {
 }
 
 extension Row {
-  /// The value of a column of JSON; nil for NULL. Throws ``StoreError/damaged(reason:)``.
+  /// The value of a column of JSON. Is `nil` for NULL. Throws ``StoreError/damaged(reason:)``.
   /// - Parameter subject: The contents of the column, in words for an operator.
   func json<Value: Decodable>(_ column: String, _ subject: String, as: Value.Type = Value.self) throws -> Value? {
     guard let text: String = self[column] else { return nil }
     do {
       return try JSONDecoder().decode(Value.self, from: Data(text.utf8))
     } catch {
-      // The text of the error may contain a user's own words.
+      // The decoder's error is left out, because it may contain a user's own words.
       throw StoreError.damaged(reason: "the stored JSON of \(subject) cannot be read")
     }
   }

@@ -7,11 +7,11 @@ extension Transaction {
   /// The note of a job that was cancelled because its database is a backup.
   static let restoredNote = "restored from a backup"
 
-  /// Begins a new epoch in every room, because clients hold messages that the database does not hold, and the room
-  /// gives their seqs to other messages.
+  /// Begins a new epoch in every room, because clients may hold messages that the database has lost, and the room will
+  /// use their seqs for other messages.
   ///
-  /// After a restore nothing is pushed for the messages of the backup: the run that is lost has pushed for most of
-  /// them. A loss of power takes seconds, so that jobs stay, and a push may be sent twice, as after every crash.
+  /// After a restore, no message of the backup is pushed, because the lost run has already pushed most of them. After a
+  /// loss of power, only seconds are lost, so the jobs stay. A push may then be sent twice, as after every crash.
   func repair(_ loss: DataLoss) throws {
     try db.run("UPDATE rooms SET epoch = lower(hex(randomblob(8)))")
     guard loss == .restored else { return }

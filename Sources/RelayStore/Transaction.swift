@@ -4,14 +4,14 @@ import RelayProtocol
 
 /// The changes that a work can make, by subject. Valid on the writer's thread until the work returns.
 ///
-/// The methods of its parts throw ``StoreError`` and errors of SQLite, which ``Store`` turns into ``StoreError``.
+/// The methods of its parts throw ``StoreError`` and errors of SQLite, which ``Store`` converts to ``StoreError``.
 public struct Transaction {
   let db: Database
   let cache: WriterCache
   /// The time of the group by the store's clock.
   let now: Timestamp
 
-  /// Reads what this transaction has changed, too.
+  /// Reads include the changes of this transaction.
   public var reader: Reader { Reader(db: db) }
 
   public var rooms: RoomWriter { RoomWriter(transaction: self) }
@@ -24,13 +24,13 @@ public struct Transaction {
   public var responses: ResponseWriter { ResponseWriter(transaction: self) }
   var digests: Digests { Digests(transaction: self) }
 
-  /// Writes a page as it is: the commit fails if the disk takes no writes.
+  /// Rewrites a page without a change, so that the commit fails if the disk accepts no writes.
   public func touchDisk() throws {
-    // SQLite writes the page of the header whether or not the number changes.
+    // SQLite writes the header page even if the number stays the same.
     try db.execute(sql: "PRAGMA user_version = 0")
   }
 
-  /// The room's row; nil when there is no such room.
+  /// The room's row. Is `nil` when the room does not exist.
   func row(of room: RoomID) throws -> WriterCache.Room? {
     if let known = cache[room] { return known }
     guard let row = try db.first("SELECT id, epoch, seq, cursor, first FROM rooms WHERE name = ?", [room.rawValue])
@@ -40,7 +40,7 @@ public struct Transaction {
     return found
   }
 
-  /// The row id of a user; nil when nothing refers to this user yet.
+  /// The row id of a user. Is `nil` when the user has no row.
   func row(of user: UserID) throws -> Int64? {
     if let known = cache[user] { return known.id }
     let row = try db.first(
@@ -52,7 +52,7 @@ public struct Transaction {
     return row[0]
   }
 
-  /// The row id of a user, who gets a row now if need be.
+  /// The row id of a user. Creates a row if the user has none.
   func needRow(of user: UserID) throws -> Int64 {
     if let id = try row(of: user) { return id }
     try db.run("INSERT INTO users (name) VALUES (?)", [user.rawValue])
@@ -61,13 +61,15 @@ public struct Transaction {
     return id
   }
 
-  /// The row id of a user whose name, avatar and handle are stored as given; `nil` when a row has to be written.
+  /// The row id of a user whose stored name, avatar and handle equal the given ones. Is `nil` when a row must be
+  /// written.
   func unchangedRow(of user: User) throws -> Int64? {
     guard let id = try row(of: user.id), let profile = cache[user.id]?.profile else { return nil }
     return Self.merge(user, into: profile) == profile ? id : nil
   }
 
-  /// The same, and stores what is told of the name, the avatar and the handle, and is new.
+  /// The row id of a user. Creates a row if the user has none, and stores the given name, avatar and handle if they are
+  /// new.
   func needRow(of user: User) throws -> Int64 {
     let id = try needRow(of: user.id)
     guard var person = cache[user.id] else { return id }
@@ -77,11 +79,11 @@ public struct Transaction {
     return id
   }
 
-  /// Returns the stored profile with what `user` has; the rest stays.
+  /// Returns the stored profile with the values that `user` has. The other values stay.
   private static func merge(_ user: User, into stored: User) -> User {
     var profile = stored
     profile.name = user.name ?? profile.name
-    // The hash is that of this picture. A client that repeats the picture without the hash does not withdraw it.
+    // The hash belongs to the picture. A client that sends the same picture without the hash does not remove the hash.
     if let avatar = user.avatar {
       profile.avatarSHA256 = user.avatarSHA256 ?? (avatar == profile.avatar ? profile.avatarSHA256 : nil)
       profile.avatar = avatar
@@ -100,7 +102,7 @@ public struct Transaction {
   }
 }
 
-/// The part of a transaction that changes one subject. It is as valid as the transaction.
+/// The part of a transaction that changes one subject. It is valid as long as the transaction.
 protocol TransactionPart {
   var transaction: Transaction { get }
 }

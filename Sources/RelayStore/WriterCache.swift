@@ -10,9 +10,9 @@ final class WriterCache {
     let epoch: String
     var seq: Int64
     var cursor: Int64
-    /// The oldest message of the history; `seq` + 1 when there is none.
+    /// The oldest message of the history. Is `seq` + 1 when the history is empty.
     var first: Int64
-    /// How many; nil: not counted yet.
+    /// The number of members. Is `nil` until it is counted.
     var members: Int?
   }
 
@@ -21,7 +21,7 @@ final class WriterCache {
     var profile: User
   }
 
-  /// A room with messages of the open transaction, whose row has still to be written.
+  /// A room with new messages in the open transaction, whose row must still be written.
   struct DeferredRoom {
     let name: RoomID
     var row: Room
@@ -36,23 +36,23 @@ final class WriterCache {
     let user: Int64
   }
 
-  /// Above this many entries a table starts anew with the next transaction. A miss costs a query of some microseconds.
+  /// A table with this many entries is cleared before the next transaction. A miss costs a query of some microseconds.
   private static let maxEntries = 8_192
-  /// Once in so many messages with a key, old keys are deleted.
+  /// The number of messages with a key after which expired keys are deleted.
   static let keysPerSweep = 64
 
   private var rooms: [RoomID: Room] = [:]
   private var people: [UserID: Person] = [:]
-  /// What the running work has written, to be forgotten when it is undone.
+  /// The entries that the running work has written. They are removed when the work is undone.
   private var touchedRooms: [RoomID] = []
   private var touchedPeople: [UserID] = []
-  /// The keys that were stored since old ones were deleted.
+  /// The number of keys stored since the last sweep.
   private(set) var keysSinceSweep = 0
   private(set) var newestKey = Timestamp(rawValue: 0)
 
-  /// By row id.
+  /// The rooms by row id.
   private(set) var deferredRooms: [Int64: DeferredRoom] = [:]
-  /// Read marks that the open transaction has still to write. The row of a sender who is no member does not exist.
+  /// Read marks that the open transaction must still write. A sender who is not a member has no row to update.
   private(set) var deferredMarks: [Mark: Int64] = [:]
 
   subscript(room: RoomID) -> Room? {
@@ -73,7 +73,7 @@ final class WriterCache {
 
   var isKeySweepDue: Bool { keysSinceSweep >= Self.keysPerSweep }
 
-  /// - Parameter time: The time from which on the key's lifetime counts.
+  /// - Parameter time: The start of the key's lifetime.
   func countKey(at time: Timestamp) {
     keysSinceSweep += 1
     newestKey = time
@@ -81,13 +81,13 @@ final class WriterCache {
 
   func endKeySweep() { keysSinceSweep = 0 }
 
-  /// Keeps the number of entries bounded. Nothing is deferred then.
+  /// Limits the number of entries. Nothing is deferred at this time.
   func beginTransaction() {
     if rooms.count >= Self.maxEntries { rooms.removeAll() }
     if people.count >= Self.maxEntries { people.removeAll() }
   }
 
-  /// Takes a room with a new message whose update, and that of the sender's read mark, is still to be written.
+  /// Records a room with a new message. The updates of its row and of the sender's read mark are written later.
   func `defer`(_ room: Room, of draft: MessageDraft, sender: Int64) {
     rooms[draft.room] = room
     let added = deferredRooms[room.id]?.added ?? 0
@@ -98,7 +98,7 @@ final class WriterCache {
 
   var hasDeferred: Bool { !deferredRooms.isEmpty }
 
-  /// The deferred rows are written.
+  /// Clears the deferred rows after they were written.
   func forgetDeferred() {
     deferredRooms.removeAll(keepingCapacity: true)
     deferredMarks.removeAll(keepingCapacity: true)
@@ -109,7 +109,7 @@ final class WriterCache {
     touchedPeople.removeAll(keepingCapacity: true)
   }
 
-  /// Forgets what the running work has written: the rows tell again.
+  /// Removes the entries that the running work has written, so that the rows are read again.
   func forgetWork() {
     for room in touchedRooms { rooms[room] = nil }
     for user in touchedPeople { people[user] = nil }

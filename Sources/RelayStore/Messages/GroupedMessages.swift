@@ -14,14 +14,14 @@ struct GroupedMessages {
   private var db: Database { transaction.db }
   private var cache: WriterCache { transaction.cache }
 
-  /// Undoing a part of a message has failed, so that the whole transaction is lost.
+  /// The error when a part of a message cannot be undone, so that the whole transaction is lost.
   struct UndoFailure: Error { let cause: any Error }
 
   init(_ transaction: Transaction) throws {
     self.transaction = transaction
     let db = transaction.db
     insert = try MessageInsert(db)
-    // A key that is over counts as new.
+    // An expired key counts as new.
     insertKey = try BoundStatement(
       db,
       """
@@ -57,7 +57,7 @@ struct GroupedMessages {
     return Appended(seq: room.seq, time: draft.time, epoch: room.epoch)
   }
 
-  /// Writes the rows that messages have changed. A work that is no such message needs them.
+  /// Writes the rows that messages have changed. Call this before any other work reads or changes them.
   func writeRows() throws {
     guard cache.hasDeferred else { return }
     for deferred in cache.deferredRooms.values {

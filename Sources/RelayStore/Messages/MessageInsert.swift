@@ -21,7 +21,7 @@ struct MessageInsert {
   }
 
   func run(_ draft: MessageDraft, _ room: WriterCache.Room, _ sender: Int64) throws {
-    // Most messages have only a body, and a value that is not bound costs nothing.
+    // Most messages have only a body. The plain statement saves the cost of binding the other values.
     let statement = draft.isPlain ? plain : full
     try statement.bind(1, room.id)
     try statement.bind(2, room.seq)

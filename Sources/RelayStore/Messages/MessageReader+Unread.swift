@@ -48,8 +48,8 @@ extension MessageReader {
   }
 
   /// The badge of one of the user's devices: the messages of the total, without the rooms that the device's filter
-  /// refuses. A room is refused by the user's own label of it, or else by the label of the account on the device.
-  /// - Parameter filter: The criteria that the device's active filter lets through. Is `nil` without an active filter.
+  /// refuses. The user's own label of a room decides, or else the label of the account on the device.
+  /// - Parameter filter: The criteria that the device's active filter passes. Is `nil` without an active filter.
   func badge(
     of user: Int64, _ preferences: Preferences, filter: [String]?, account: String?, now: Timestamp
   ) throws -> Int {

@@ -6,11 +6,14 @@ public import RelayProtocol
 public struct MessageReader {
   let db: Database
 
-  /// The oldest messages above `seq`; `more` says that newer ones follow. nil: there is no such room.
+  /// The oldest messages above `seq`, in ascending order. `more` is true if newer messages follow. Is `nil` when the
+  /// room does not exist.
   /// - Parameters:
-  ///   - kept: So many of the newest are the history, whatever else is still there.
-  ///   - mostBytes: With longer bodies together there are none, and `exceeds` is true.
-  ///   - pageBytes: No more is read than bodies of so many bytes, and `more` is true; one message at least.
+  ///   - kept: The number of newest messages that count as the history, even if older ones are still stored.
+  ///   - mostBytes: The maximum of all bodies together, in bytes. Beyond it the page has no messages, and `exceeds` is
+  ///     true.
+  ///   - pageBytes: The maximum of all bodies in the page, in bytes. The page then ends early, and `more` is true. It
+  ///     has at least one message.
   public func page(
     _ room: RoomID, after seq: Int64, limit: Int, kept: Int = .max, mostBytes: Int? = nil, pageBytes: Int = .max
   ) throws -> MessagePage? {
@@ -23,11 +26,14 @@ public struct MessageReader {
       from: seq, limit: limit, kept: kept, mostBytes: mostBytes, pageBytes: pageBytes)
   }
 
-  /// The newest messages below `seq`, or of all; `more` says that older ones precede. nil: there is no such room.
+  /// The newest messages below `seq`, or of all messages, in ascending order. `more` is true if older messages precede.
+  /// Is `nil` when the room does not exist.
   /// - Parameters:
-  ///   - kept: So many of the newest are the history, whatever else is still there.
-  ///   - mostBytes: With longer bodies together there are none, and `exceeds` is true.
-  ///   - pageBytes: No more is read than bodies of so many bytes, and `more` is true; one message at least.
+  ///   - kept: The number of newest messages that count as the history, even if older ones are still stored.
+  ///   - mostBytes: The maximum of all bodies together, in bytes. Beyond it the page has no messages, and `exceeds` is
+  ///     true.
+  ///   - pageBytes: The maximum of all bodies in the page, in bytes. The page then ends early, and `more` is true. It
+  ///     has at least one message.
   public func page(
     _ room: RoomID, before seq: Int64?, limit: Int, kept: Int = .max, mostBytes: Int? = nil, pageBytes: Int = .max
   ) throws -> MessagePage? {
@@ -42,15 +48,16 @@ public struct MessageReader {
     return page
   }
 
-  /// The messages up to `seq` that may have changed since a client knew the room up to `seq`, in their order.
+  /// The messages up to `seq` that may have changed since a client received the message `seq` as its newest, in
+  /// ascending order.
   ///
-  /// A change is stored with the newest seq of the room at that moment, and a client that has a newer message has
-  /// received the change before it. So no clock is compared.
+  /// The store records each change with the room's newest seq at that time. A client with a newer message has received
+  /// the change before that message. So no clocks are compared.
   /// - Parameters:
   ///   - kept: The history is this many of the newest messages.
-  ///   - limit: The maximum of messages.
-  ///   - maxBytes: The maximum of bytes in their bodies.
-  /// - Returns: `nil` when there is no such room, or when a maximum is exceeded.
+  ///   - limit: The maximum number of messages.
+  ///   - maxBytes: The maximum size of all their bodies, in bytes.
+  /// - Returns: `nil` when the room does not exist, or when a maximum is exceeded.
   public func changes(
     _ room: RoomID, upTo seq: Int64, kept: Int = .max, limit: Int, maxBytes: Int
   ) throws -> [ChangedMessage]? {
@@ -76,7 +83,7 @@ public struct MessageReader {
     return changes.sorted { $0.seq < $1.seq }
   }
 
-  /// A message that is stored, in the history or for a push that needs it; nil: there is none.
+  /// A stored message, in the history or kept for a push. Is `nil` when it is not stored.
   public func message(_ room: RoomID, _ seq: Int64) throws -> StoredMessage? {
     try db.first(
       """
@@ -86,7 +93,7 @@ public struct MessageReader {
       [room.rawValue, seq], StoredMessage.init(_:))
   }
 
-  /// The messages above the room's cursor without their bodies, for decisions; oldest first.
+  /// The messages above the room's cursor, without their bodies, for decisions. The oldest is the first.
   public func undecided(in room: RoomID) throws -> [MessageHead] {
     try db.all(
       """

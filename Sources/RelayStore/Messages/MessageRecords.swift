@@ -8,27 +8,29 @@ public struct MessageDraft: Equatable, Sendable {
   public var time: Timestamp
   /// Valid JSON.
   public var body: [UInt8]
-  /// Members whom it names.
+  /// The users whom the message mentions.
   public var mentions: [UserID]
-  /// The seq of the message that it answers.
+  /// The seq of the message that this one replies to.
   public var replyTo: Int64?
-  /// The push that the sender requests; nil: the default.
+  /// The push that the sender requests. Is `nil` for the default.
   public var push: PushRequest?
-  /// false: nobody has it unread.
+  /// False if the message does not count as unread for anybody.
   public var isCounted: Bool
-  /// The sender asked to hear how it goes.
+  /// True if the sender requests delivery reports.
   public var reports: Bool
-  /// The users that the reply names as silenced: the sender may notify them anyway.
+  /// The users that the reply to the sender names as silenced. The sender may notify them anyway.
   public var silenced: [UserID]
-  /// Makes a second attempt at the same message harmless, for ``keyLifetime``.
+  /// The idempotency key. A second attempt with the same key has no effect for ``keyLifetime``.
   public var key: String?
-  /// The pushes that are known to be needed already.
+  /// The pushes that are already decided.
   public var jobs: [JobDraft]
-  /// Nobody has to be waited for: the room's cursor moves over this message, if it stands right before it.
+  /// True if no decision about the message is pending. The room's cursor then moves over the message, if the cursor is
+  /// at the message before it.
   public var cursorFollows: Bool
-  /// What the room keeps.
+  /// The limits of the room's history.
   public var retention: Retention
-  /// The response whose text it is: stored with it, and if it was before, the message is a duplicate.
+  /// The response whose text this message is. It is stored together with the message. If it was stored before, the
+  /// message is a duplicate.
   public var response: ResponseDraft?
 
   public init(
@@ -55,25 +57,25 @@ public struct MessageDraft: Equatable, Sendable {
     self.response = response
   }
 
-  /// It has a body and nothing else.
+  /// True if the message has a body and nothing else.
   var isPlain: Bool {
     mentions.isEmpty && replyTo == nil && push == nil && isCounted && !reports && response == nil
   }
 
-  /// For how long a key is remembered.
+  /// The time for which a key is stored.
   public static let keyLifetime = Duration.seconds(300)
 }
 
-/// A message that was stored, now or, as a duplicate, before.
+/// The result of storing a message, now or earlier for a duplicate.
 public struct Appended: Equatable, Sendable {
   public var seq: Int64
   public var time: Timestamp
   public var epoch: String
-  /// The key was seen: `seq` and `time` are those of the first message, and nothing was written.
+  /// True if the key was known: `seq` and `time` belong to the first message, and nothing was written.
   public var isDuplicate: Bool
-  /// The ids of the new jobs that are to be sent.
+  /// The ids of the new jobs that will be sent.
   public var jobs: [String]
-  /// How the response was taken whose text it is.
+  /// The result of the response whose text the message is.
   public var response: Responded?
 
   public init(
@@ -94,7 +96,7 @@ public struct MessageHead: Equatable, Sendable {
   public var seq: Int64
   public var time: Timestamp
   public var traits: MessageTraits
-  /// The sender wants `delivery` events.
+  /// True if the sender requests delivery reports.
   public var reports: Bool
 
   public init(seq: Int64, time: Timestamp, traits: MessageTraits, reports: Bool = false) {
@@ -105,15 +107,15 @@ public struct MessageHead: Equatable, Sendable {
   }
 }
 
-/// A message that was edited or deleted, or would have been.
+/// The result of an edit or a deletion.
 public struct Edited: Equatable, Sendable {
-  /// Who sent it.
+  /// The sender of the message.
   public var from: UserID
-  /// When it was sent.
+  /// The time at which the message was sent.
   public var time: Timestamp
-  /// false: nothing was changed, because somebody else sent it or it had been deleted.
+  /// False if nothing was changed, because another user sent the message or it was already deleted.
   public var isChanged: Bool
-  /// The room's newest message at that moment.
+  /// The room's newest message at that time.
   public var newest: Int64
 
   public init(from: UserID, time: Timestamp, isChanged: Bool, newest: Int64) {
@@ -139,17 +141,17 @@ public struct ChangedMessage: Equatable, Sendable {
   }
 }
 
-/// Some consecutive messages of a room, oldest first.
+/// Consecutive messages of a room, in ascending order.
 public struct MessagePage: Equatable, Sendable {
   public var epoch: String
   /// The room's newest message.
   public var newest: Int64
-  /// The oldest message that is kept; `newest + 1` when none is.
+  /// The oldest message that is kept. Is `newest + 1` when none is kept.
   public var first: Int64
   public var messages: [StoredMessage]
-  /// There are more in the direction of reading.
+  /// True if there are more messages in the direction of reading.
   public var more: Bool
-  /// The bodies were over the bound that was asked for; there are no messages then.
+  /// True if the bodies exceed the requested maximum. The page then has no messages.
   public var exceeds: Bool
 
   public init(

@@ -6,11 +6,11 @@ public import RelayProtocol
 extension MessageWriter {
   /// Replaces the body of a message. Later pushes contain the new body, and phones that show the message get an update.
   /// - Parameters:
-  ///   - user: Changes the message only if this user sent it; nil: whoever sent it.
-  ///   - time: The time of the change; the store's clock when it is absent.
+  ///   - user: The user who must have sent the message. Is `nil` when any sender is allowed.
+  ///   - time: The time of the change. Is `nil` for the store's clock.
   ///   - body: Valid JSON.
-  ///   - isTold: False if phones do not get an update.
-  /// - Returns: The result; nil when the message is not stored.
+  ///   - isTold: False if phones get no update.
+  /// - Returns: The result. Is `nil` when the message is not stored.
   public func edit(
     _ room: RoomID, _ seq: Int64, by user: UserID? = nil, at time: Timestamp? = nil, body: [UInt8],
     isTold: Bool = true
@@ -24,9 +24,9 @@ extension MessageWriter {
   /// Deletes the contents of a message, cancels its pushes, and updates phones that show the message. Its seq stays
   /// used.
   /// - Parameters:
-  ///   - user: Changes the message only if this user sent it; nil: whoever sent it.
-  ///   - time: The time of the change; the store's clock when it is absent.
-  /// - Returns: The result; nil when the message is not stored.
+  ///   - user: The user who must have sent the message. Is `nil` when any sender is allowed.
+  ///   - time: The time of the change. Is `nil` for the store's clock.
+  /// - Returns: The result. Is `nil` when the message is not stored.
   public func delete(
     _ room: RoomID, _ seq: Int64, by user: UserID? = nil, at time: Timestamp? = nil
   ) throws -> Edited? {

@@ -2,13 +2,12 @@
 import GRDB
 public import RelayProtocol
 
-/// The end of messages.
+/// Trims the history of rooms.
 ///
-/// A room's history begins at its `first`, which only rises. The store deletes older messages, except those of
-/// unfinished push jobs, which the payloads need. It deletes no message above the cursor, because a restart decides it
-/// again.
+/// A room's history begins at its `first`, which only rises. The store deletes older messages, except those that the
+/// payloads of unfinished push jobs need. It keeps all messages above the cursor, because a restart decides them again.
 extension MessageWriter {
-  /// A busy room is trimmed by this number of messages at once, so that most messages cost no deletion.
+  /// The number of messages by which a busy room is trimmed at once, so that most messages cost no deletion.
   static let trimmedAtOnce: Int64 = 64
 
   /// The result of ``trim(_:to:mostDeleted:)``.
@@ -17,7 +16,7 @@ extension MessageWriter {
     public var first: Int64
     /// The number of deleted messages.
     public var deleted: Int
-    /// There is more to do.
+    /// True if a further call has more to delete.
     public var more: Bool
   }
 
@@ -36,8 +35,10 @@ extension MessageWriter {
     return Trimmed(first: known.first, deleted: deleted, more: goal == bound || deleted == mostDeleted)
   }
 
-  /// Trims a room that is written to, once many messages are over: the caller stores its `first`.
-  /// - Parameter added: The number of new messages. Twice as many end at most, so that no transaction takes long for it.
+  /// Trims a room after new messages, when at least ``trimmedAtOnce`` messages are beyond the retention. The caller
+  /// stores the room's `first`.
+  /// - Parameter added: The number of new messages. At most twice as many are deleted, so that no transaction takes
+  ///   long.
   /// - Returns: True if `first` has changed.
   @discardableResult
   func trim(_ room: inout WriterCache.Room, to retention: Retention, added: Int64) throws -> Bool {
@@ -46,7 +47,8 @@ extension MessageWriter {
     return true
   }
 
-  /// Moves the room's `first`, which the caller stores, and deletes messages from `start` up to it that no push needs.
+  /// Moves the room's `first`, and deletes the messages from `start` up to it that no push needs. The caller stores
+  /// `first`.
   @discardableResult
   func trim(
     _ room: inout WriterCache.Room, from start: Int64, to first: Int64, most: Int = .max
@@ -62,7 +64,7 @@ extension MessageWriter {
     return db.changesCount
   }
 
-  /// The oldest message of the history that is not before `time`, as far as `bound`.
+  /// The oldest message of the history whose time is not before `time`. Searches only below `bound`.
   private func firstNot(before time: Timestamp, _ room: WriterCache.Room, upTo bound: Int64) throws -> Int64 {
     let row = try db.first(
       "SELECT seq FROM messages WHERE room = ? AND seq >= ? AND seq < ? AND time >= ? ORDER BY seq LIMIT 1",
@@ -72,7 +74,7 @@ extension MessageWriter {
 }
 
 extension WriterCache.Room {
-  /// The new start of the history by its count; nil: the start does not move.
+  /// The new start of the history by its count. Is `nil` when the start does not move.
   func firstToKeep(_ retention: Retention) -> Int64? {
     guard Int64(clamping: retention.count) < seq - first + 1 else { return nil }
     return max(first, min(seq - Int64(retention.count) + 1, cursor + 1))

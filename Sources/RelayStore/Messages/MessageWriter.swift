@@ -12,8 +12,9 @@ public struct MessageWriter: TransactionPart {
 
   /// Stores a message under the room's next seq, with its jobs and its key.
   ///
-  /// The sender's read mark, if they are a member, follows; that of who answers a notification, and has perhaps not
-  /// seen the room, up to what they answer. Throws ``StoreError/noRoom(_:)``, and what ``respond(_:posting:)`` throws.
+  /// Raises the read mark of the sender, if the sender is a member. For a response to a notification, the mark rises
+  /// only to the answered message, because the user may not have seen the room. Throws ``StoreError/noRoom(_:)``, and
+  /// the errors of ``respond(_:posting:)``.
   public func append(_ draft: MessageDraft) throws -> Appended {
     guard var room = try row(of: draft.room) else { throw StoreError.noRoom(draft.room) }
     let sender = try needRow(of: draft.from)
@@ -44,7 +45,7 @@ public struct MessageWriter: TransactionPart {
       seq: room.seq, time: draft.time, epoch: room.epoch, jobs: jobs, response: responded)
   }
 
-  /// Stores a notification, which belongs to no room that users join, as ``append(_:)`` stores a message.
+  /// Stores a notification as ``append(_:)`` stores a message. A notification belongs to no room that users join.
   /// - Parameters:
   ///   - draft: A message of the room of the user's notifications.
   ///   - epoch: The epoch of that room, if this is its first notification.
@@ -82,10 +83,10 @@ public struct MessageWriter: TransactionPart {
     try sweepKeys()
   }
 
-  /// Deletes keys that are over, if enough new ones have come.
+  /// Deletes expired keys, if enough new ones were stored.
   func sweepKeys() throws {
     guard cache.isKeySweepDue else { return }
-    // Twice as many as came since the last sweep, so that it keeps up and no message waits long for it.
+    // Twice as many as were stored since the last sweep, so that the sweep keeps up and no message waits long for it.
     try db.run(
       """
       DELETE FROM keys WHERE expires <= ?1

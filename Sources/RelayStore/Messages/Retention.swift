@@ -4,7 +4,7 @@
 public struct Retention: Hashable, Sendable {
   /// The number of the newest messages.
   public var count: Int
-  /// The maximum age; nil: no maximum.
+  /// The maximum age. Is `nil` for no maximum.
   public var age: Duration?
 
   public init(count: Int, age: Duration? = nil) {
@@ -12,6 +12,6 @@ public struct Retention: Hashable, Sendable {
     self.age = age
   }
 
-  /// All messages, for ever.
+  /// All messages, without a limit.
   public static let everything = Retention(count: .max)
 }

@@ -6,16 +6,16 @@ extension RoomReader {
   /// A room that may have messages beyond its retention.
   public struct Aging: Equatable, Sendable {
     public let room: RoomID
-    /// Messages in the history.
+    /// The number of messages in the history.
     public let count: Int64
-    /// The time of the oldest of these messages; nil: there is none.
+    /// The time of the oldest of these messages. Is `nil` when there are none.
     public let oldest: Timestamp?
-    /// There are messages before the history that no push needs any more.
+    /// True if messages before the history are stored that no push needs any more.
     public let hasLeftovers: Bool
-    /// The room has no members and never had a message.
+    /// True if the room has no members and never had a message.
     public let isUnused: Bool
 
-    /// True if there is enough to do for a transaction.
+    /// True if there is enough to trim for a transaction.
     public func isDue(_ retention: Retention, now: Timestamp) -> Bool {
       if hasLeftovers || count - Int64(clamping: retention.count) >= MessageWriter.trimmedAtOnce { return true }
       guard count > 0, retention.count > 0 else { return count > 0 }
@@ -24,8 +24,8 @@ extension RoomReader {
     }
   }
 
-  /// A page of all rooms in the order of their rows, behind `after`, and the start of the next page; nil: there is
-  /// none.
+  /// A page of all rooms after the row `after`, in the order of their rows, and the start of the next page. The start
+  /// is `nil` on the last page.
   public func aging(after: Int64, limit: Int) throws -> (rooms: [Aging], next: Int64?) {
     let rows = try db.all(
       """

@@ -6,7 +6,8 @@ public import RelayProtocol
 public struct RoomReader {
   let db: Database
 
-  /// The room with all its members, in a number of queries that does not depend on theirs; nil: there is no such room.
+  /// The room with all its members. The number of queries does not depend on the number of members. Is `nil` when the
+  /// room does not exist.
   public func snapshot(_ room: RoomID) throws -> RoomSnapshot? {
     guard let row = try db.first("SELECT id, epoch, seq, cursor FROM rooms WHERE name = ?", [room.rawValue]) else {
       return nil

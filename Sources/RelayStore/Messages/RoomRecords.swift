@@ -5,9 +5,9 @@ public import RelayProtocol
 public struct RoomState: Equatable, Sendable {
   public var room: RoomID
   public var epoch: String
-  /// The newest message; 0: there is none yet.
+  /// The seq of the newest message, or 0 without any.
   public var seq: Int64
-  /// Every message up to this one has, for every member, a final decision or a job.
+  /// The newest message up to which the relay has decided all messages for all members, finally or with a job.
   public var cursor: Int64
 
   public init(room: RoomID, epoch: String, seq: Int64, cursor: Int64) {
@@ -18,12 +18,12 @@ public struct RoomState: Equatable, Sendable {
   }
 }
 
-/// The bounds of memberships; 0: no bound.
+/// The limits of memberships. 0 means no limit.
 public struct MembershipBounds: Equatable, Sendable {
   public var membersPerRoom: Int
   public var roomsPerUser: Int
 
-  /// The bound that was exceeded.
+  /// The limit that was exceeded.
   public enum Limit: String, Sendable {
     case membersPerRoom, roomsPerUser
     /// ``PeopleWriter/mostBlocked``.
@@ -39,7 +39,7 @@ public struct MembershipBounds: Equatable, Sendable {
 /// The result of a join.
 public struct JoinedRoom: Equatable, Sendable {
   public var record: RoomState
-  /// false: the user was a member already.
+  /// False if the user was already a member.
   public var isNewMember: Bool
   /// The member's read mark.
   public var read: Int64
@@ -59,7 +59,7 @@ public struct RoomSnapshot: Equatable, Sendable {
   public var state: RoomState
   /// In no particular order.
   public var members: [MemberRecord]
-  /// The newest seq when a message was last edited or deleted; 0 when none was.
+  /// The newest seq at the time of the room's last edit or deletion, or 0 without any.
   public var changed: Int64
 
   public init(state: RoomState, members: [MemberRecord], changed: Int64 = 0) {

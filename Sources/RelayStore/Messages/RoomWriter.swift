@@ -8,11 +8,12 @@ public struct RoomWriter: TransactionPart {
 
   /// Makes the user a member, and creates the room and the user's row if they do not exist.
   ///
-  /// A new member has read and received everything so far. A name or an avatar that `user` lacks stays.
+  /// A new member has read and received all messages so far. A name or an avatar that `user` lacks stays as it is
+  /// stored.
   /// - Parameters:
   ///   - epoch: The epoch of a room that is new.
-  ///   - bounds: One past them throws ``StoreError/tooMany(_:)``.
-  ///   - mayCreate: False throws ``StoreError/noRoom(_:)`` when the room does not exist.
+  ///   - bounds: The limits. A join that exceeds one throws ``StoreError/tooMany(_:)``.
+  ///   - mayCreate: If false, a join of a room that does not exist throws ``StoreError/noRoom(_:)``.
   public func join(
     _ user: User, room: RoomID, epoch: @autoclosure () -> String, now: Timestamp,
     within bounds: MembershipBounds = MembershipBounds(), mayCreate: Bool = true
@@ -33,7 +34,7 @@ public struct RoomWriter: TransactionPart {
     return JoinedRoom(record: state, isNewMember: false, read: member?["read"] ?? 0, received: member?["received"] ?? 0)
   }
 
-  /// Counts a new member; the counts hold it already.
+  /// Checks the limits for a new member. The rows already include this member.
   private func check(_ bounds: MembershipBounds, _ room: RoomID, _ row: WriterCache.Room, _ user: Int64) throws {
     var row = row
     let members =
@@ -51,8 +52,8 @@ public struct RoomWriter: TransactionPart {
 
   /// Ends the membership, and cancels the member's unfinished jobs for the room.
   ///
-  /// A room that never had a message is deleted with its last member. Otherwise clients could fill the disk by joining
-  /// and leaving new names.
+  /// Deletes a room that never had a message together with its last membership. Otherwise clients could fill the disk
+  /// by joining and leaving rooms with new names.
   /// - Returns: False if there was no membership.
   @discardableResult
   public func leave(_ user: UserID, room: RoomID) throws -> Bool {
@@ -69,8 +70,8 @@ public struct RoomWriter: TransactionPart {
     return true
   }
 
-  /// Deletes the room if it has no members and never had a message. With a first message, its epoch and seq are
-  /// promises.
+  /// Deletes the room if it has no members and never had a message. After the first message the room stays, because
+  /// clients rely on its epoch and seqs.
   /// - Returns: False if the room stays.
   @discardableResult
   public func forgetIfUnused(_ room: RoomID) throws -> Bool {
@@ -89,7 +90,7 @@ public struct RoomWriter: TransactionPart {
     return true
   }
 
-  /// Makes sure that the room exists.
+  /// Creates the room if it does not exist.
   @discardableResult
   public func create(_ room: RoomID, epoch: @autoclosure () -> String) throws -> RoomState {
     if let known = try row(of: room) { return RoomState(room: room, known) }
@@ -103,7 +104,7 @@ public struct RoomWriter: TransactionPart {
   /// Raises a member's marks, at most to the room's newest message. No effect if the user is no member.
   public func mark(_ room: RoomID, _ user: UserID, read: Int64? = nil, received: Int64? = nil) throws {
     guard let known = try row(of: room), let id = try row(of: user) else { return }
-    // A mark beyond the newest would suppress the pushes of messages that nobody has seen yet.
+    // A mark above the newest message would suppress the pushes of later messages.
     try db.run(
       """
       UPDATE members SET read = max(read, ?3), received = max(received, ?4)

@@ -8,7 +8,8 @@ public enum Forgetting: Equatable, Sendable {
   case none
   /// The device, or its token for calls, was deleted.
   case forgotten(of: UserID)
-  /// The token stays, because the relay has deleted too many. This applies to its whole scope until this time.
+  /// The token stays, because the relay has deleted too many tokens of its scope. It deletes none of them until this
+  /// time.
   case kept(until: Timestamp)
 }
 
@@ -16,21 +17,24 @@ public enum Forgetting: Equatable, Sendable {
 public enum ForgettingScope: Sendable {
   /// The devices of the same app, or all devices that name no app.
   case app
-  /// All devices: where clients may name any app, many names must not raise the limit.
+  /// All devices. The relay uses this scope if clients may name any app, because many app names must not raise the
+  /// limit.
   case everything
 }
 
-/// The relay deletes tokens that gateways refuse, but not of too many devices at once: then the gateway is probably at
-/// fault.
+/// Deletes tokens that gateways refuse, but not too many at once, because then the gateway is probably at fault.
 extension DeviceWriter {
   /// The number of an app's tokens that the relay may always delete within ``forgettingHour``.
   public static let leastForgotten = 20
-  /// The inverse of the share of an app's devices that the relay may delete within ``forgettingHour``, if that is more.
+  /// The inverse of the share of an app's devices that the relay may delete within ``forgettingHour``, if this is a
+  /// larger number.
   public static let forgottenShare = 20
   public static let forgettingHour = Duration.seconds(3600)
 
-  /// Forgets the device whose token a gateway has refused, if it registered before `time`, or at any time without one.
-  /// - Parameter pause: The end of a known pause: nothing is deleted or counted.
+  /// Deletes the device whose token a gateway has refused, if the device registered before `time`.
+  /// - Parameters:
+  ///   - time: Is `nil` when the time of the registration does not matter.
+  ///   - pause: The end of a known pause, in which nothing is deleted or counted.
   @discardableResult
   public func forget(
     token: String, platform: Platform, registeredBefore time: Timestamp? = nil, in scope: ForgettingScope = .app,
@@ -45,7 +49,7 @@ extension DeviceWriter {
     return try forget(row, in: scope, pausedUntil: pause) { try remove($0["device"], ofRow: $0["id"]) }
   }
 
-  /// Forgets a token for calls, and nothing else, if it was registered before `time`.
+  /// Deletes only a token for calls, if it was registered before `time`.
   @discardableResult
   public func forget(
     voipToken: String, platform: Platform, registeredBefore time: Timestamp, in scope: ForgettingScope = .app,
@@ -64,7 +68,8 @@ extension DeviceWriter {
     }
   }
 
-  /// - Parameter row: A device: the row and the name of its user, its name and its app; nil: there is no such device.
+  /// - Parameter row: The device with its row id, user name, device id and app. Is `nil` when the device does not
+  ///   exist.
   private func forget(
     _ row: Row?, in scope: ForgettingScope, pausedUntil pause: Timestamp?, _ work: (Row) throws -> Void
   ) throws -> Forgetting {
@@ -76,8 +81,8 @@ extension DeviceWriter {
     return .forgotten(of: UserID(unchecked: row["name"]))
   }
 
-  /// The end of the pause in which no token is deleted; nil: there is no pause.
-  /// - Parameter app: nil: all apps together.
+  /// The end of the pause in which no token is deleted. Is `nil` without a pause.
+  /// - Parameter app: Is `nil` for all apps together.
   func forgettingPause(of app: String?) throws -> Timestamp? {
     let start = (now - Self.forgettingHour).rawValue
     let condition = app == nil ? "time > ?" : "time > ? AND app = ?"
@@ -97,7 +102,7 @@ extension DeviceWriter {
     return first?.time("time").map { $0 + Self.forgettingHour }
   }
 
-  /// Deletes the counts from before the last hour.
+  /// Deletes the counts that are older than ``forgettingHour``.
   public func purgeForgotten() throws {
     try db.run("DELETE FROM forgotten WHERE time <= ?", [(now - Self.forgettingHour).rawValue])
   }

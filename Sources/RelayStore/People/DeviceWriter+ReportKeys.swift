@@ -18,8 +18,8 @@ public struct ReportKeyOwner: Equatable, Sendable {
 }
 
 extension DeviceWriter {
-  /// Valid report keys of one device. A key that the app could not save (a lost reply) does not invalidate the key that
-  /// an extension uses.
+  /// The maximum number of valid report keys of one device. It is above 1, because a new key that never reached the app
+  /// (a lost reply) must not invalidate the key that an extension uses.
   public static let maxReportKeys = 4
 
   /// Stores the hash of a new report key of a registered device, and deletes the oldest keys beyond ``maxReportKeys``.

@@ -2,15 +2,15 @@
 import GRDB
 public import RelayProtocol
 
-/// Registers and forgets devices and their keys.
+/// Registers and deletes devices and their keys.
 public struct DeviceWriter: TransactionPart {
   let transaction: Transaction
 
   /// Registers a device, or renews its registration.
   ///
-  /// A token, for calls or not, belongs to one device of one user. Another device with this token is removed, with its
-  /// unfinished jobs. Jobs of the device itself go to its new token. The numbers of its newest reports of its focus and
-  /// its filter are deleted, because an app that was reinstalled counts from the start.
+  /// A token, for calls or not, belongs to one device of one user. Another device with this token is deleted, with its
+  /// unfinished jobs. The unfinished jobs of the device itself use its new token. The numbers of its last reports about
+  /// focus and filter are deleted, because a reinstalled app counts from the start.
   /// - Returns: The devices that lost the token.
   @discardableResult
   public func register(

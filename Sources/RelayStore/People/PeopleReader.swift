@@ -12,7 +12,7 @@ public struct PeopleReader {
     try users([user]).first
   }
 
-  /// True if the user was connected, has a device, or is a member of a room.
+  /// True if the user has connected, has a device, or is a member of a room.
   public func isPerson(_ user: UserID) throws -> Bool {
     try db.has(
       """
@@ -32,7 +32,7 @@ public struct PeopleReader {
     return try rows.map(belongings.user)
   }
 
-  /// The owner of a report key; nil if the key is unknown or was revoked.
+  /// The owner of a report key. Is `nil` if the key is unknown or was revoked.
   public func ownerOfReportKey(hash: [UInt8]) throws -> ReportKeyOwner? {
     let row = try db.first(
       "SELECT users.name, device, users.grants FROM report_keys JOIN users ON users.id = user WHERE hash = ?",

@@ -3,7 +3,7 @@ import GRDB
 public import RelayProtocol
 
 extension PeopleWriter {
-  /// Stores the newest focus report of one device, in place of the report before.
+  /// Stores the newest focus report of one device. It replaces the earlier report.
   public func save(_ focus: FocusRecord, of user: UserID) throws {
     try save([focus], of: user)
   }
@@ -37,7 +37,7 @@ extension PeopleWriter {
     try db.run("DELETE FROM filters WHERE user = ? AND device = ?", [needRow(of: user), device.rawValue])
   }
 
-  /// Stores the newest filter report of one device, in place of the report before.
+  /// Stores the newest filter report of one device. It replaces the earlier report.
   public func save(_ filter: FilterRecord, of user: UserID) throws {
     try save([filter], of: user)
   }

@@ -7,18 +7,18 @@ public import RelayProtocol
 public struct PeopleWriter: TransactionPart {
   let transaction: Transaction
 
-  /// Stores the user's preferences, in place of the preferences before.
+  /// Stores the user's preferences. They replace the earlier ones.
   public func save(_ preferences: Preferences, of user: UserID) throws {
     let text = preferences == Preferences() ? nil : try StoredJSON.text(of: preferences)
     try db.run("UPDATE users SET preferences = ? WHERE id = ?", [text, needRow(of: user)])
   }
 
-  /// The maximum of users whom one user can block.
+  /// The maximum number of users that one user can block.
   public static let mostBlocked = 1_000
 
-  /// Blocks a name for the user. A block stores the name, so it makes no row of an unknown user.
+  /// Blocks a user name for the user. The store keeps only the name, so an unknown user gets no row.
   ///
-  /// One past ``mostBlocked`` throws ``StoreError/tooMany(_:)``.
+  /// Throws ``StoreError/tooMany(_:)`` if the user exceeds ``mostBlocked``.
   /// - Returns: False if the name was blocked already.
   @discardableResult
   public func block(_ other: UserID, by user: UserID) throws -> Bool {
@@ -39,7 +39,7 @@ public struct PeopleWriter: TransactionPart {
     return db.changesCount == 1
   }
 
-  /// Changes the stored profile of a user, who gets a row if there is none.
+  /// Changes the stored profile of a user. Creates a row for an unknown user.
   /// - Returns: The profile as stored now.
   public func changeProfile(of user: UserID, _ change: (inout User) throws -> Void) throws -> User {
     _ = try needRow(of: user)
@@ -50,8 +50,8 @@ public struct PeopleWriter: TransactionPart {
     return profile
   }
 
-  /// Stores a user's new name, avatar and handle; a nil value keeps the stored one. No effect on an unknown user
-  /// without a handle. Clients send handles here only.
+  /// Stores a user's new name, avatar and handle. A `nil` value keeps the stored one. Does nothing for an unknown user
+  /// without a handle.
   public func rename(_ user: User) throws {
     guard try user.handle != nil || row(of: user.id) != nil else { return }
     _ = try needRow(of: user)
@@ -64,8 +64,8 @@ public struct PeopleWriter: TransactionPart {
       [needRow(of: user), lastSeen.rawValue])
   }
 
-  /// Stores the rooms of the user in which the newest token does not give the right `join`. In all other rooms of the
-  /// user it does.
+  /// Stores the rooms of the user in which the newest token does not give the right `join`. It gives this right in all
+  /// other rooms of the user.
   public func withdraw(from rooms: Set<RoomID>, _ user: UserID) throws {
     guard let id = try row(of: user) else { return }
     try db.run(
@@ -84,8 +84,9 @@ public struct PeopleWriter: TransactionPart {
       "UPDATE users SET grants = ?2 WHERE id = ?1 AND grants IS NOT ?2", [needRow(of: user), grants])
   }
 
-  /// Records that a fact has changed by which the relay decides the user's pushes. The caller decides earlier jobs
-  /// again. If the relay is killed before, the next start does; see ``QueueReader/changedUsers(after:limit:)``.
+  /// Records the time at which a fact changed that the relay uses to decide the user's pushes. The caller then decides
+  /// earlier jobs again. If the relay is killed before that, the next start decides them: see
+  /// ``QueueReader/changedUsers(after:limit:)``.
   public func noteChange(of user: UserID) throws {
     try db.run("UPDATE users SET changed = ? WHERE id = ?", [now.rawValue, needRow(of: user)])
   }

@@ -2,7 +2,7 @@
 import GRDB
 public import RelayProtocol
 
-/// A user, without the facts of a room.
+/// A user, without the data of a room.
 public struct UserRecord: Equatable, Sendable {
   public var user: User
   public var lastSeen: Timestamp?
@@ -38,8 +38,8 @@ struct Belongings {
   private var blocks: [Int64: Set<UserID>] = [:]
   private var withdrawn: [Int64: Set<RoomID>] = [:]
 
-  /// The maximum of users that are read one by one. For a longer list SQLite makes a table of its own in each query,
-  /// which costs more than some queries.
+  /// The maximum number of users that are read one by one. For a longer list SQLite builds a temporary table in each
+  /// query, which costs more than a few queries.
   private static let maxSingle = 4
 
   /// - Parameter users: Row ids.
@@ -142,7 +142,7 @@ extension Device {
       environment: environment.flatMap(PushEnvironment.init(rawValue:)), topic: row["device_topic"])
   }
 
-  /// The device of an outer join; nil: there is none.
+  /// The device of an outer join. Is `nil` when the join found none.
   init?(ifAny row: Row) throws {
     guard (row["device_id"] as String?) != nil else { return nil }
     try self.init(row)

@@ -20,18 +20,18 @@ public struct Claim: Equatable, Sendable {
   public var roomMemberCount: Int
   /// The recipient's unread messages in all rooms that are not muted.
   public var unread: Int
-  /// The level of the decision; nil: the level that the message requests.
+  /// The level of the decision. Is `nil` for the level that the message requests.
   public var level: Level?
-  /// The message is a reply to a message of the recipient.
+  /// True if the message is a reply to a message of the recipient.
   public var isReply: Bool
   public var isNotifyAnyway: Bool
-  /// The recipient's own label of the room, or that of the account on the device.
+  /// The recipient's own label of the room, or else the label of the account on the device.
   public var criteria: String?
-  /// The sender of the message wants delivery reports.
+  /// True if the sender of the message requests delivery reports.
   public var reports: Bool
-  /// The push has the collapse id of this message. An earlier push with this id may contain the same messages.
+  /// The message whose collapse id the push has. An earlier push with this id may contain the same messages.
   public var collapse: MessageReference
-  /// The number of messages of the room in the push; at least 1.
+  /// The number of messages of the room in the push, at least 1.
   public var count: Int
   /// The other rooms with messages in the push, the room with the newest message first; at most ``mostOthers``.
   public var others: [Other]
@@ -43,7 +43,7 @@ public struct Claim: Equatable, Sendable {
     public var message: StoredMessage
     public var push: PushRequest
     public var sender: User
-    /// The number of messages of the room in the push; at least 1.
+    /// The number of messages of the room in the push, at least 1.
     public var count: Int
 
     public init(room: RoomID, message: StoredMessage, push: PushRequest = PushRequest(), sender: User, count: Int) {
@@ -55,7 +55,7 @@ public struct Claim: Equatable, Sendable {
     }
   }
 
-  /// A payload has no place for more.
+  /// The maximum number of other rooms that fit into a payload.
   public static let mostOthers = 128
 
   public init(

@@ -2,16 +2,17 @@
 import GRDB
 import RelayProtocol
 
-/// Messages that could not go out at once, and go out as one push.
+/// Merges late jobs: messages that could not be sent at once are sent as one push.
 ///
-/// If a gateway could not take a push, or its sender's pace delayed it, then the later messages of the room that would
-/// look and sound alike are merged with it. Messages that can go out at once go out one by one.
+/// A job is late if a gateway could not accept its push, or if the sender's pace delayed it. Later messages of the same
+/// room are merged with it if their pushes would look and sound the same. Messages that can be sent at once stay
+/// separate.
 extension Digests {
-  /// The number of jobs that one call of ``PushQueue/claim(limit:now:leaseUntil:capacity:)`` reads, except that it
-  /// completes a room. The next calls read the others.
+  /// The maximum number of jobs that one call of ``PushQueue/claim(limit:now:leaseUntil:capacity:)`` reads. It may
+  /// exceed this to complete a room. The next calls read the rest.
   static let mostMergedAtOnce = 2 * PushQueue.mostCoalesced
 
-  /// Moves throttled jobs whose time has come into the order of their rooms.
+  /// Makes throttled jobs ready whose time has come, in the order of their rooms.
   func endWaits(now: Timestamp) throws {
     let ended = try db.all(
       "SELECT user, device, room FROM jobs WHERE \(JobEvent.waitEnded.condition) AND due <= ? ORDER BY due LIMIT ?",
@@ -29,13 +30,13 @@ extension Digests {
 
   /// Merges the due jobs of a queue whose first one is late.
   /// - Parameter budget: The number of jobs that may be read. It is reduced by the jobs that were read.
-  /// - Returns: The job that is the first one then, if it is due; nil also if the budget is used up.
+  /// - Returns: The first job after the merge, if it is due. Is `nil` if it is not, or if the budget is used up.
   func coalesce(
     _ queue: JobQueue, now: Timestamp, budget: inout Int, _ shared: inout Shared
   ) throws -> String? {
     guard budget > 0 else { return nil }
     let late = try lateJobs(in: queue, now: now, &shared)
-    // The last one is merged in a later call, when it is the first of its queue.
+    // The last job is merged in a later call, when it is the first of its queue.
     if late.count > PushQueue.mostCoalesced, let last = late.last {
       try db.run("UPDATE jobs SET is_late = 1 WHERE number = ?", [last.number])
     }
@@ -59,9 +60,10 @@ extension Digests {
       [queue.user, queue.room, queue.device, now.rawValue])?[0]
   }
 
-  /// The due jobs of a queue that may be merged, in the order of their messages. These jobs go out by themselves:
-  /// calls, jobs that notify anyway, and notifications without a room, because a digest names the room. So do pushes
-  /// that may have reached the phone, because the phone would show them twice.
+  /// The due jobs of a queue that may be merged, in the order of their messages. These jobs stay separate:
+  /// - calls, and jobs that notify anyway
+  /// - notifications without a room, because a digest names the room
+  /// - pushes that may have reached the phone, because the phone would show their messages twice
   private func lateJobs(in queue: JobQueue, now: Timestamp, _ shared: inout Shared) throws -> [LateJob] {
     try db.all(
       """
@@ -80,7 +82,7 @@ extension Digests {
     ) { try LateJob($0, push: shared.push($0)) }
   }
 
-  /// Merges jobs into the last of them, which takes their place: the older due time, and as many attempts.
+  /// Merges jobs into the last of them. This one gets the earliest due time and the most attempts of all.
   private func merge(_ jobs: [LateJob]) throws {
     guard jobs.count > 1, let head = jobs.last else { return }
     try db.run(
@@ -103,13 +105,13 @@ private struct LateJob {
   let count: Int
   let look: Look
 
-  /// Jobs become one push only if their looks are equal.
+  /// Jobs are merged only if their looks are equal.
   struct Look: Hashable {
     let level: Level
     let push: PushRequest.Look
   }
 
-  /// - Parameter row: Of ``Digests/lateJobs(in:now:_:)``.
+  /// - Parameter row: A row of ``Digests/lateJobs(in:now:_:)``.
   init(_ row: Row, push: PushRequest) throws {
     number = row["number"]
     id = row["id"]

@@ -2,17 +2,21 @@
 import GRDB
 import RelayProtocol
 
-/// Jobs whose messages another job's push contains, because a silence has ended or they could not go out at once.
+/// Digests: several jobs that are sent as one push, because a silence has ended or they could not be sent at once.
 ///
-/// They are `merged` and refer to that job, the digest head. They end with it. If only the digest head's own message
-/// leaves, because the job is cancelled or expires, then one of the others becomes the digest head.
+/// One of the jobs is the digest head. Its push contains the messages of the others, which are `merged`, refer to the
+/// head, and end with it. If only the head's own message is removed, because its job is cancelled or expires, one of
+/// the others becomes the digest head.
 struct Digests: TransactionPart {
   let transaction: Transaction
 
-  /// Merges an open job, and the jobs that were merged into it, into another job of the same device.
+  /// Merges an open job, and the jobs that are merged into it, into another job of the same device.
   ///
-  /// A job whose push may have reached the phone is not merged, because the phone would show it twice, unless the
-  /// digest replaces that very push. A job that is to notify anyway is not merged, because the others are not to.
+  /// Two kinds of jobs are not merged:
+  /// - A job whose push may have reached the phone, unless the digest replaces this very push. The phone would show the
+  ///   message twice.
+  /// - A job that notifies anyway, because the others do not.
+  /// - Returns: False if the job was not merged.
   func merge(_ job: StoredJob, into head: StoredJob) throws -> Bool {
     let isSame = head.queue.user == job.queue.user && head.queue.device == job.queue.device
     guard isSame, head.id != job.id, head.isOpen, head.state != .merged, !head.isNotifyAnyway,
@@ -24,7 +28,7 @@ struct Digests: TransactionPart {
     return true
   }
 
-  /// - Parameter id: The id of the job if it is a digest head; else nil.
+  /// - Parameter id: The id of the job if it is a digest head. Otherwise `nil`.
   func absorb(_ number: Int64, digest id: String?, into head: String) throws {
     try db.run(
       """
@@ -49,13 +53,13 @@ struct Digests: TransactionPart {
       [due.rawValue, job.number])
   }
 
-  /// Splits a digest: its head goes out by itself, and the others without it.
+  /// Splits a digest: its head becomes a single push, and the others form a digest without it.
   func split(_ job: StoredJob) throws {
     try handOver(job.id, isHeld: job.state == .held)
     try db.run("UPDATE jobs SET digest = NULL WHERE number = ?", [job.number])
   }
 
-  /// Makes the newest message of a digest whose head left the new digest head, at the level of the old one.
+  /// Makes the newest message of a digest without its head the new digest head, at the level of the old one.
   /// - Parameter isHeld: True if the old digest head was held.
   func handOver(_ id: String, isHeld: Bool) throws {
     try expireMerged(into: id)
@@ -110,19 +114,20 @@ struct Digests: TransactionPart {
     return db.changesCount > 0
   }
 
-  /// A condition on a job: it is merged into another job, which is not finished.
+  /// A condition on a job: it is merged into another job that is not finished.
   static func isMerged(_ job: String, into head: String = "?1") -> String {
     "\(job).merged_into = \(head) AND \(job).state = 'merged' AND \(job).\(Schema.unfinished)"
   }
 
-  /// The message of a push that a digest head, or one before it, may have put on the phone: the next pushes of the
-  /// digest replace that push.
+  /// The message of a push that this or an earlier digest head may have put on the phone. The next pushes of the digest
+  /// replace that push.
   private static let inheritedCollapse = """
     coalesce(collapse_room, CASE WHEN is_unknown OR state = 'sending' THEN room END),
     coalesce(collapse_seq, CASE WHEN is_unknown OR state = 'sending' THEN seq END)
     """
 
-  /// The contents of a digest beside its head's own message, without messages that were read or deleted meanwhile.
+  /// The contents of a digest without its head's own message. Messages that were read or deleted meanwhile are left
+  /// out.
   func digest(of id: String, in room: Int64) throws -> (count: Int, others: [Claim.Other]) {
     let rows = try db.all(
       """

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import GRDB
 
-/// The jobs of one room for one device, which go out in the order of their messages.
+/// The jobs of one room for one device. They are sent in the order of their messages.
 struct JobQueue: Hashable {
   let user: Int64
   let device: String
@@ -19,7 +19,7 @@ struct JobQueue: Hashable {
   }
 }
 
-/// The facts about a job that a change of the job needs.
+/// The columns of a job that a change of it needs.
 struct StoredJob {
   let number: Int64
   let id: String
@@ -28,13 +28,13 @@ struct StoredJob {
   let round: Int
   let isFinished: Bool
   let state: JobState
-  /// Its push may have reached the phone.
+  /// True if its push may have reached the phone.
   let isUnknown: Bool
   let isNotifyAnyway: Bool
   /// True for a digest head, and for a job that was one.
   let isDigest: Bool
   let mergedInto: String?
-  /// The message whose push it replaces; nil: its own.
+  /// The message whose push it replaces. Is `nil` for its own message.
   let collapse: (room: Int64, seq: Int64)?
 
   static let columns = """
@@ -59,9 +59,9 @@ struct StoredJob {
     collapse = room.flatMap { room in seq.map { (room, $0) } }
   }
 
-  /// Neither finished nor being sent.
+  /// True if the job is neither finished nor being sent.
   var isOpen: Bool { !isFinished && state != .sending }
 
-  /// The message under whose collapse id its push goes out.
+  /// The message whose collapse id its push has.
   var target: (room: Int64, seq: Int64) { collapse ?? (queue.room, seq) }
 }

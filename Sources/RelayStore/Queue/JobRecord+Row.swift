@@ -3,7 +3,7 @@ import GRDB
 import RelayProtocol
 
 extension JobRecord {
-  /// The beginning of a query; a condition or an order follows.
+  /// The start of a query. A condition or an order follows.
   static let query = """
     SELECT jobs.id, rooms.name AS room, jobs.seq, users.name AS user, device, platform, token, state, due, lease,
       attempts, created, reasons, finished_at, note, round, is_notify_anyway, level, explanation, merged_into, digest,

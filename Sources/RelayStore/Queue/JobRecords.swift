@@ -10,23 +10,24 @@ public struct JobDraft: Equatable, Sendable {
   public var state: State
   /// The earliest time of the push. For a held job the time of the next decision, at most ``longestHold`` from now.
   public var due: Timestamp
-  /// The first moment at which the message is not pushed any more; nil: never.
+  /// The first moment at which the message is not pushed any more. Is `nil` when it never expires.
   public var expires: Timestamp?
-  /// The level of the decision; nil: the level that the message requests.
+  /// The level of the decision. Is `nil` for the level that the message requests.
   public var level: Level?
   /// The reason codes of the decision, for explanations.
   public var reasons: [String]
   /// The decision and its facts, as JSON.
   public var explanation: [UInt8]?
-  /// The sender notifies the recipient although their Focus is on; see ``PushQueue/insert(_:room:seq:)``.
+  /// True if the sender notifies the recipient although their Focus is on. See ``PushQueue/insert(_:room:seq:)``.
   public var isNotifyAnyway: Bool
-  /// The push wakes the app and shows nothing. The store makes an update instead of a job, see ``UpdateKind/silent``.
+  /// True if the push wakes the app and shows nothing. The store makes an update instead of a job, see
+  /// ``UpdateKind/silent``.
   public var isSilent: Bool
 
   /// The first state of a job.
   public enum State: Equatable, Sendable {
-    /// The job is pushed when it is due. Until then it is ``JobState/waiting``, and then one push may contain several
-    /// messages that could not go out at once.
+    /// The job is pushed when it is due. Until then its state is ``JobState/waiting``, and further messages may be
+    /// merged into its push.
     case ready
     /// The relay decides the job again when it is due, or when nothing silences the device any more.
     case held
@@ -51,7 +52,7 @@ public struct JobDraft: Equatable, Sendable {
     self.isSilent = isSilent
   }
 
-  /// The maximum of a hold. The relay decides a held job again after this time at the latest.
+  /// The maximum duration of a hold. After it, the relay decides the job again.
   public static let longestHold = Duration.seconds(12 * 3600)
 }
 
@@ -89,22 +90,23 @@ public struct JobRecord: Equatable, Sendable {
   public var finishedAt: Timestamp?
   /// A note about the last attempt, or about the end.
   public var note: String?
-  /// 1: a Notify Anyway, made when the first push of the message had left.
+  /// 0 for the first push of the message. 1 for a Notify Anyway that was made after the first push was sent.
   public var round = 0
   public var isNotifyAnyway = false
-  /// The level of the decision; nil: the level that the message requests.
+  /// The level of the decision. Is `nil` for the level that the message requests.
   public var level: Level?
-  /// The decision and its facts, as JSON; nil if only ``reasons`` are known.
+  /// The decision and its facts, as JSON. Is `nil` if only ``reasons`` are known.
   public var explanation: [UInt8]?
   /// The digest head: the job whose push contains this job's message.
   public var mergedInto: String?
-  /// The contents of the push at the last attempt, the job's own room first; empty: its own message alone.
+  /// The contents of the push at the last attempt, with the job's own room first. Is empty if the push has only its own
+  /// message.
   public var digest: [DigestCount] = []
   /// The time at which the device reported the push.
   public var received: Timestamp?
-  /// The newest attempts, at most ``mostAttempts``, the last one last.
+  /// The newest attempts, at most ``mostAttempts``. The last attempt is the last element.
   public var attemptLog: [PushAttempt] = []
-  /// The time at which the dead letter was last sent again.
+  /// The time at which a backend last sent the dead letter again.
   public var revived: Timestamp?
 
   public static let mostAttempts = 20

@@ -5,24 +5,25 @@
 /// Every statement that changes the column `state` of `jobs` takes the new state and the possible old states from this
 /// table. See ``JobEvent/assignment`` and ``JobEvent/condition``.
 public enum JobState: String, Sendable, CaseIterable {
-  /// The job becomes due later, because its sender's pace exceeds the limit. No other job waits for it.
+  /// The job is due later, because its sender exceeds the pace limit. No other job waits for it.
   case waiting
   /// The relay will decide the job again when it is due, or earlier.
   case held
-  /// The push of another job, the digest head, contains the message. The job ends with the digest head: then it keeps
-  /// this state and has an end time.
+  /// Another job, the digest head, has the message in its push. The job ends together with the digest head. It then
+  /// keeps this state and gets an end time.
   case merged
   case ready
   /// A worker has claimed the job, under a lease.
   case sending
-  /// A gateway could not take the push. The job is due again later.
+  /// A gateway could not accept the push. The job is due again later.
   case retrying
   case sent, cancelled, expired, dead
 
-  /// The states of a new job. It is cancelled at once if its device or its recipient's membership has gone.
+  /// The possible states of a new job. It is cancelled at once if its device is not registered any more, or if its
+  /// recipient has left the room.
   static let initial: Set<JobState> = [.waiting, .held, .ready, .cancelled]
 
-  /// The state after an event; nil: the event cannot happen to a job in this state.
+  /// The state after an event. Is `nil` when the event is not possible in this state.
   public func next(on event: JobEvent) -> JobState? {
     let transition = event.transition
     return transition.from.contains(self) ? transition.to : nil
@@ -31,31 +32,31 @@ public enum JobState: String, Sendable, CaseIterable {
 
 /// An event that changes the state of a push job.
 public enum JobEvent: Sendable, CaseIterable {
-  /// The time of a waiting job has come.
+  /// A waiting job becomes due.
   case waitEnded
   /// A decision holds the push.
   case held
-  /// A decision, a Notify Anyway, or the end of a digest head lets the push go out by itself.
+  /// A decision, a Notify Anyway, or the end of a digest head makes the push a single one that can be sent.
   case released
-  /// The push of another job will contain the message.
+  /// The message becomes part of another job's push.
   case merged
   /// A worker takes the job.
   case claimed
-  /// A lease ended without a result, or the worker's process did.
+  /// A lease or the worker's process ended without a result.
   case leaseEnded
-  /// The gateway could not take the push, and may take it later.
+  /// The gateway could not accept the push, and may accept it later.
   case retried
-  /// The gateway accepted the push. This counts although the job was cancelled meanwhile.
+  /// The gateway accepted the push. This is possible even if the job was cancelled meanwhile.
   case sent
-  /// The gateway refused the push for good, or there is no gateway: a dead letter.
+  /// The gateway rejected the push permanently, or the device has no gateway. The job becomes a dead letter.
   case refused
-  /// The push is too late.
+  /// The push expired.
   case expired
-  /// The push lost its reason, for example because the recipient read the message.
+  /// The push is not needed any more, for example because the recipient read the message.
   case cancelled
-  /// A backend requests that a dead letter is sent again. The relay decides it again first.
+  /// A backend requested to send a dead letter again. The relay decides it again first.
   case revived
-  /// An update was sent that had changed meanwhile.
+  /// An update was sent, but its content had changed meanwhile.
   case repeated
 
   /// The states in which a job can be when the event happens, and the state after it.
@@ -94,7 +95,7 @@ extension JobEvent {
 public enum FinishedState: String, Sendable, CaseIterable {
   case sent, cancelled, expired, dead
 
-  /// The event that ends a job so.
+  /// The event that ends a job with this state.
   var event: JobEvent {
     switch self {
     case .sent: .sent

@@ -2,8 +2,8 @@
 import GRDB
 public import RelayProtocol
 
-/// A group of push jobs that wait for the same service and do not delay the jobs of other lanes. Updates of phones have
-/// lanes of their own, one beside each lane of pushes.
+/// A group of push jobs that wait for the same service and do not delay the jobs of other lanes. The updates of phones
+/// have lanes of their own: one for each lane of pushes.
 ///
 /// | platform | one lane for each |
 /// |---|---|
@@ -12,7 +12,7 @@ public import RelayProtocol
 /// | `webpush` | one of 64 groups of push services; a hash of its host assigns a service to a group |
 /// | `simulator` | relay |
 public struct Lane: Hashable, Sendable {
-  /// As the column `lane` of `jobs` has it.
+  /// The value of the column `lane` of `jobs`.
   let name: String
 
   public init(of device: Device) {
@@ -45,21 +45,21 @@ public struct Lane: Hashable, Sendable {
   /// No platform has this name.
   private static let updates = "updates "
 
-  /// The number of lanes that all push services share. Clients name the services, and the relay queries each lane by
-  /// itself, so that their number must be bounded.
+  /// The number of lanes that all push services share. Clients choose the services, and the relay queries each lane
+  /// separately, so their number must be bounded.
   private static let buckets: UInt32 = 64
 
   /// - Parameter token: A subscription, which begins with its endpoint.
   private static func bucket(ofServiceIn token: String) -> UInt32 {
     let parts = token.utf8.split(separator: UInt8(ascii: "/"), maxSplits: 3, omittingEmptySubsequences: false)
     guard parts.count > 2 else { return 0 }
-    // FNV-1a: the same in each run, as rows are read by it.
+    // FNV-1a gives the same value in each run, which the stored rows require.
     return parts[2].reduce(2_166_136_261 as UInt32) { ($0 ^ UInt32($1)) &* 16_777_619 } % buckets
   }
 }
 
 extension QueueReader {
-  /// The lanes that have jobs to claim, now or later. Finds each lane by one search of an index, so that the number of
+  /// The lanes that have jobs to claim, now or later. Each lane takes one search of an index, so that the number of
   /// jobs does not matter.
   func lanes() throws -> [Lane] {
     let rows = "jobs INDEXED BY jobs_due WHERE \(Schema.open) AND is_next"

@@ -2,10 +2,12 @@
 import GRDB
 public import RelayProtocol
 
-/// Cancels jobs that have lost their reason.
+/// Cancels jobs that are not needed any more.
 extension PushQueue {
-  /// Cancels the user's jobs for messages of the room up to `seq` that are not being sent, held ones too.
-  /// - Parameter sparesCalls: True if calls go on ringing: only a user who reads the call has answered it.
+  /// Cancels the user's jobs for messages of the room up to `seq`, including held ones, except those that are being
+  /// sent.
+  /// - Parameter sparesCalls: True if calls continue to ring: a received mark does not answer a call, but a read mark
+  ///   does.
   /// - Returns: The number of cancelled jobs.
   @discardableResult
   public func cancel(
@@ -23,7 +25,7 @@ extension PushQueue {
 
   /// Cancels unfinished jobs, except those that are being sent.
   /// - Parameters:
-  ///   - condition: A condition that an index serves.
+  ///   - condition: A condition for which an index exists.
   ///   - state: ``FinishedState/expired`` for jobs that are too late.
   @discardableResult
   func cancelJobs(
@@ -33,7 +35,7 @@ extension PushQueue {
   }
 
   /// Cancels unfinished jobs, including those that are being sent: they must not be tried again.
-  /// - Parameter condition: A condition that an index serves.
+  /// - Parameter condition: A condition for which an index exists.
   func abandonJobs(_ condition: String, _ arguments: StatementArguments, note: String) throws {
     try cancel(queued: Schema.queued, condition, arguments, note, .cancelled)
   }
@@ -43,7 +45,7 @@ extension PushQueue {
     queued: String, _ condition: String, _ arguments: StatementArguments, _ note: String,
     _ state: FinishedState
   ) throws -> Int {
-    // One statement each, because different indexes serve them.
+    // Two statements, because each uses another index.
     let cancelled = try [Schema.aside, queued].map { states in
       try db.all(
         """

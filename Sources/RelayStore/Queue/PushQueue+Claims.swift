@@ -3,11 +3,11 @@ import GRDB
 public import RelayProtocol
 
 extension PushQueue {
-  /// Claims due jobs: first pushes of messages, and then updates, the longest due first. The caller must finish each
-  /// before `leaseUntil`.
+  /// Claims due jobs: first pushes of messages, and then updates. The jobs with the earliest due time are first. The
+  /// caller must finish each job before `leaseUntil`.
   /// - Parameters:
-  ///   - limit: The maximum of pushes, and of updates.
-  ///   - capacity: The maximum of each lane, where `limit` is not its only bound. The updates of a lane share the
+  ///   - limit: The maximum number of pushes, and of updates.
+  ///   - capacity: The maximum for each lane that has a lower one than `limit`. The updates of a lane share the
   ///     capacity of its pushes.
   public func claimDue(
     limit: Int, now: Timestamp, leaseUntil: Timestamp, capacity: [Lane: Int] = [:]
@@ -25,11 +25,11 @@ extension PushQueue {
 
   /// Claims due pushes of messages.
   ///
-  /// A device has at most one claimed job, and the messages of a room go to it in their order. Messages that could not
-  /// go out at once become one push. When the lease of a claim ends, the job can be claimed again, with the same id. A
-  /// job is cancelled here if its device or message is gone, or if the message was deleted or read. A job is dead if
-  /// its rows cannot be read.
-  /// - Parameter capacity: The maximum of each lane, where `limit` is not its only bound.
+  /// A device has at most one claimed job, and the messages of a room reach it in their order. Messages that could not
+  /// be sent at once become one push. When the lease of a claim ends, the job can be claimed again, with the same id. A
+  /// job is cancelled here if its device or message is gone, or if the message was deleted or read. A job becomes a
+  /// dead letter if its rows cannot be read.
+  /// - Parameter capacity: The maximum for each lane that has a lower one than `limit`.
   func claim(
     limit: Int, now: Timestamp, leaseUntil: Timestamp, capacity: [Lane: Int] = [:]
   ) throws -> [Claim] {
@@ -56,15 +56,15 @@ extension PushQueue {
       } catch let obstacle as Obstacle {
         try finish(id, state: .cancelled, note: obstacle.note, now: now)
       } catch StoreError.damaged(let reason) {
-        // The pushes of other users do not wait for it.
+        // A damaged row must not block the pushes of other users.
         try finish(id, state: .dead, note: reason, now: now)
       }
     }
     return claims
   }
 
-  /// Renews ended leases of claims on which the caller still works, so that these jobs are not claimed again. A lease
-  /// protects against callers that have ended.
+  /// Renews expired leases of claims on which the caller still works, so that nobody claims these jobs again. A lease
+  /// is only needed when a caller has ended.
   public func renewLeases(of underWay: Set<String>, now: Timestamp, until: Timestamp) throws {
     guard !underWay.isEmpty else { return }
     let rows = try db.all("SELECT number, id FROM jobs WHERE state = 'sending' AND lease <= ?", [now.rawValue])
@@ -73,12 +73,12 @@ extension PushQueue {
     }
   }
 
-  /// Ends leases; a further condition may follow. Their pushes may have reached the phones.
+  /// Ends leases. The caller may append a further condition. The pushes of these jobs may have reached the phones.
   static let leaseEnd = """
     UPDATE jobs SET \(JobEvent.leaseEnded.assignment), lease = NULL, is_unknown = 1 WHERE \(JobEvent.leaseEnded.condition)
     """
 
-  /// The due jobs of these lanes that can be claimed, the longest due first.
+  /// The due jobs of these lanes that can be claimed, those with the earliest due time first.
   func dueJobs(in lanes: [Lane], _ limit: Int, now: Timestamp, _ capacity: [Lane: Int]) throws -> [DueJob] {
     var found: [DueJob] = []
     for lane in lanes {
@@ -89,7 +89,7 @@ extension PushQueue {
     return Array(found.prefix(limit))
   }
 
-  /// The first due push of each device, or all updates, the longest due first.
+  /// The first due push of each device, or all due updates, those with the earliest due time first.
   private func dueJobs(of lane: Lane, limit: Int, now: Timestamp) throws -> [DueJob] {
     struct Target: Hashable {
       let user: Int64
@@ -120,11 +120,11 @@ extension PushQueue {
     let id: String
     let queue: JobQueue
     let seq, due: Int64
-    /// It could not go out at once.
+    /// True if the job could not be sent at once.
     let isLate: Bool
   }
 
-  /// A job that was sent, as it would be sent now.
+  /// Builds the claim of a job that was sent, with the present data.
   ///
   /// A user whose `join` was withdrawn counts as a member only if the message was deleted: the phone then shows less.
   /// - Parameter isDeleted: True if the message was deleted.
@@ -180,7 +180,7 @@ extension PushQueue {
   private func addDigest(to claim: inout Claim, in room: Int64) throws {
     try transaction.digests.expireMerged(into: claim.id)
     (claim.count, claim.others) = try transaction.digests.digest(of: claim.id, in: room)
-    // All merged jobs have ended: the job is no digest any more.
+    // All merged jobs have ended, so the job is not a digest any more.
     guard try claim.count > 1 || !claim.others.isEmpty || transaction.digests.isDigestHead(claim.id) else {
       try db.run("UPDATE jobs SET digest = NULL WHERE id = ?", [claim.id])
       return
@@ -200,7 +200,7 @@ private enum Obstacle: Error {
   ///   - isDeleted: True if the push is to delete the message from the phone.
   init?(_ row: Row, isDeleted: Bool) {
     let message: Int64? = row["message_seq"]
-    // A notification has no room that its recipient is a member of.
+    // A notification belongs to no room, so its recipient is not a member.
     let read: Int64? = row["read"] ?? (RoomID(unchecked: row["room_name"]).isNotifications ? 0 : nil)
     if (row["device_id"] as String?) == nil {
       self = .noDevice
@@ -263,7 +263,7 @@ struct Shared {
 
   private struct Recipient {
     let preferences: Preferences
-    /// The criteria that the active filter of a device lets through, by device.
+    /// The criteria that the active filter of each device passes.
     let filters: [String: [String]]
   }
 

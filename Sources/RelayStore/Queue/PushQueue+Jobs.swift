@@ -5,9 +5,11 @@ import RelayJSON
 public import RelayProtocol
 
 extension PushQueue {
-  /// Stores jobs for a message. If a job for the same message and device exists, in any state, it stays: the relay may
-  /// decide a message again after a crash, and must not push it twice. A job is cancelled at once if its device is not
-  /// registered any more, or if its recipient has left the room.
+  /// Stores jobs for a message.
+  ///
+  /// If a job for the same message and device exists, in any state, it stays: after a crash the relay may decide a
+  /// message again, and must not push it twice. A job is cancelled at once if its device is not registered any more, or
+  /// if its recipient has left the room.
   ///
   /// A Notify Anyway replaces a job that was not sent yet. If the first push was sent, the Notify Anyway is a second
   /// push, which replaces the first one on the phone. There is never a third push.
@@ -32,7 +34,7 @@ extension PushQueue {
 
   /// - Parameters:
   ///   - round: 1 for a second push of the message.
-  ///   - collapse: The message whose push this one replaces; nil: its own.
+  ///   - collapse: The message whose push this one replaces. Is `nil` for its own message.
   func insert(
     _ job: JobDraft, _ queue: JobQueue, seq: Int64, round: Int = 0, collapse: (room: Int64, seq: Int64)? = nil,
     now: Timestamp
@@ -63,7 +65,8 @@ extension PushQueue {
     return id
   }
 
-  /// The reason to cancel a new job because something changed between the decision and its transaction; nil: none.
+  /// The reason to cancel a new job, because a fact changed between the decision and its transaction. Is `nil` without
+  /// one.
   /// - Parameter seq: The message of a held job, which a new decision needs.
   private func obstacle(to queue: JobQueue, holding seq: Int64?) throws -> String? {
     guard
@@ -79,13 +82,15 @@ extension PushQueue {
     return try db.has("SELECT 1 FROM messages WHERE room = ? AND seq = ?", [queue.room, seq]) ? nil : "no message"
   }
 
-  /// Ends a job. A job that was cancelled while it was being sent can still become `sent`, because the push has left.
+  /// Ends a job. A job that was cancelled while it was being sent can still become `sent`, because the gateway may have
+  /// accepted it.
   ///
-  /// The jobs that are merged into it end with it. But if it is cancelled or expires, they go out without its message.
+  /// The jobs that are merged into it end with it. If it is cancelled or expires, the others are sent without its
+  /// message.
   /// - Parameters:
   ///   - isUnknown: True if the push may have reached the phone.
-  ///   - othersDue: The due time of the jobs that were merged into it; nil: its own due time.
-  /// - Returns: False if there is no such job, or if it cannot end like this.
+  ///   - othersDue: The due time of the jobs that were merged into it. Is `nil` for its own due time.
+  /// - Returns: False if the job does not exist, or cannot end in this state.
   @discardableResult
   public func finish(
     _ id: String, state: FinishedState, note: String? = nil, isUnknown: Bool = false, othersDue: Timestamp? = nil,
@@ -117,13 +122,13 @@ extension PushQueue {
     try db.run("UPDATE jobs SET note = ? WHERE id = ?", [note, id])
   }
 
-  /// Appends attempts to the log of a job, in whatever state the job is. The log keeps the newest.
+  /// Appends attempts to the log of a job in any state. The log keeps the newest.
   public func note(_ attempts: [PushAttempt], of id: String) throws {
     guard !attempts.isEmpty else { return }
     func text(_ attempts: [PushAttempt]) throws -> String {
       try StoredJSON.text(of: Array(attempts.suffix(JobRecord.mostAttempts)))
     }
-    // Most jobs have one attempt.
+    // Most jobs have one attempt, so that the log is empty.
     try db.run("UPDATE jobs SET attempt_log = ? WHERE id = ? AND attempt_log IS NULL", [text(attempts), id])
     guard db.changesCount == 0, let row = try db.first("SELECT attempt_log FROM jobs WHERE id = ?", [id]) else {
       return
@@ -132,9 +137,9 @@ extension PushQueue {
     try db.run("UPDATE jobs SET attempt_log = ? WHERE id = ?", [text(known + attempts), id])
   }
 
-  /// Records that a device reports the arrival of a push. The first report counts.
-  /// - Returns: The time of the first report, true if this is the first one, and the owner of the device; nil when
-  ///   there is no such job.
+  /// Records the first report of a device that a push has arrived.
+  /// - Returns: The time of the first report, true if this is the first one, and the owner of the device. Is `nil` when
+  ///   the job does not exist.
   public func received(_ id: String, now: Timestamp) throws -> (time: Timestamp, isNews: Bool, user: UserID)? {
     let row = try db.first(
       "SELECT received, users.name AS user FROM jobs JOIN users ON users.id = jobs.user WHERE jobs.id = ? AND kind = 'push'",
@@ -150,8 +155,8 @@ extension PushQueue {
   ///
   /// Cancels the job if its message was read or deleted meanwhile, or if it is an answered call.
   /// - Parameters:
-  ///   - wasTried: False if the gateway did not get the push. Then the claim does not count as an attempt.
-  ///   - isUnknown: True if the push may have reached the phone. Then the job is not merged with others.
+  ///   - wasTried: False if the gateway did not get the push. In this case the claim does not count as an attempt.
+  ///   - isUnknown: True if the push may have reached the phone. In this case the job is not merged with others.
   /// - Returns: False if the job is not claimed any more, or was cancelled.
   @discardableResult
   public func retry(
@@ -184,7 +189,7 @@ extension PushQueue {
     return true
   }
 
-  /// Ends every lease, at the start: the process that had claimed the jobs has ended.
+  /// Ends all leases. Called at the start, because the process that had claimed the jobs has ended.
   public func releaseLeases() throws {
     try db.run(Self.leaseEnd)
   }
@@ -202,7 +207,7 @@ extension PushQueue {
     return db.changesCount
   }
 
-  /// The maximum of rows that one purge deletes, so that no message waits long for it.
+  /// The maximum number of rows that one purge deletes, so that no message waits long for it.
   public static let mostPurged = 1_000
 
   private static func text(of reasons: [String]) -> String {

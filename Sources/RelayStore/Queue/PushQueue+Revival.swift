@@ -4,25 +4,25 @@ public import RelayProtocol
 
 /// The result of a request to send a dead letter again.
 public enum Revival: Equatable, Sendable {
-  /// The job is held and due: the caller decides it again.
+  /// The job is held and due, and the caller must decide it again.
   case begun
-  /// The job was sent again before and is not dead now, so that there is nothing to do.
+  /// The job was sent again before and is not dead now. Nothing changed.
   case known
   case refused(Refusal)
 
-  /// The reason for a refusal; clients may see it.
+  /// The reason for a refusal. The relay shows it to clients.
   public enum Refusal: String, Sendable, CaseIterable {
-    case notDead = "it is no dead letter"
-    case expired = "its time is over"
+    case notDead = "the push is not a dead letter"
+    case expired = "the push has expired"
     case noDevice = "the device is not registered any more"
-    case noMessage = "its message is not kept any more"
+    case noMessage = "the message is not stored any more"
   }
 }
 
 extension PushQueue {
-  /// Sends a dead letter again, with the jobs that ended with it. Its attempts count from the start, and its log keeps
-  /// the earlier ones.
-  /// - Returns: The result and the recipient; nil when there is no such job, or not any more.
+  /// Sends a dead letter again, together with the jobs that ended with it. Its attempts count from zero, and its log
+  /// keeps the earlier attempts.
+  /// - Returns: The result and the recipient. Is `nil` when the job does not exist.
   public func revive(_ id: String) throws -> (revival: Revival, user: UserID)? {
     let row = try db.first(
       """

@@ -4,31 +4,31 @@ public import RelayProtocol
 
 /// The new decision about a job.
 public enum JobRuling: Equatable, Sendable {
-  /// The job is pushed at this level: at once if it was held, else at its due time.
+  /// The job is pushed at this level: at once if it was held, otherwise at its due time.
   case push(level: Level)
-  /// The job is decided again at this time, or when nothing silences the device any more; at most
-  /// ``JobDraft/longestHold`` after the job was made. Not possible if the push may have reached the phone, or if it
-  /// notifies anyway.
+  /// The job is held, and decided again at this time or when nothing silences the device any more. The maximum is
+  /// ``JobDraft/longestHold`` after the creation of the job. Not possible if the push may have reached the phone, or if
+  /// it notifies anyway.
   case hold(until: Timestamp)
-  /// The job stays held although nothing silences the device any more, because the recipient may yet receive the
-  /// message. It is decided again at this time, which the decision bounds.
+  /// The job stays held although nothing silences the device any more, because the recipient may still receive the
+  /// message. It is decided again at this time. The decision limits the wait.
   case wait(until: Timestamp)
   /// The job is not pushed, for this reason.
   case cancel(String)
-  /// The job is not pushed, because it is too late.
+  /// The job is not pushed, because it has expired.
   case expire
-  /// The push of this job, which should be that of the newest message, contains the message. By itself the message has
-  /// this level.
+  /// The message becomes part of this job's push. The job should be that of the newest message. The level is that of
+  /// the message alone.
   case merge(into: String, level: Level? = nil)
 }
 
 extension PushQueue {
-  /// Applies a ruling to a job that is neither finished nor being sent.
+  /// Applies a decision to a job that is neither finished nor being sent.
   ///
   /// A job cannot become the digest head if it is merged, finished or being sent, belongs to another device, or
-  /// notifies anyway. A job cannot be merged if it is merged already, may have reached the phone, or notifies anyway.
-  /// - Parameter explanation: The decision and its facts as JSON; nil: unchanged.
-  /// - Returns: False if the job has another state meanwhile, or cannot be merged. Nothing was changed.
+  /// notifies anyway. A job cannot be merged if it is already merged, may have reached the phone, or notifies anyway.
+  /// - Parameter explanation: The decision and its facts as JSON. Is `nil` when they stay unchanged.
+  /// - Returns: False if the job has another state now, or cannot be merged. Nothing was changed.
   @discardableResult
   public func rule(_ id: String, _ ruling: JobRuling, explanation: [UInt8]? = nil) throws -> Bool {
     guard let job = try storedJob(id), job.isOpen else { return false }
@@ -60,11 +60,11 @@ extension PushQueue {
     try db.run("UPDATE jobs SET due = ?1 WHERE state = 'held' AND due > ?1", [time.rawValue])
   }
 
-  /// Moves due times and leases after the wall clock was set: a waiting push is due after the same time as before, and
-  /// a lease lasts as long. A push that was due already is due now.
+  /// Adjusts due times and leases after the wall clock was set. A waiting push stays due after the same time as before,
+  /// and a lease keeps its length. A push that was already due is due now.
   ///
-  /// This may run after other writes of the new time, so it leaves all that may be of the new time as it is. Nothing
-  /// waits longer than before. After a step forward a push that was due beyond `time` is due sooner.
+  /// Other writes may already have used the new time, so times that may be new stay unchanged. No push waits longer
+  /// than before. After a step forward, a push with a due time beyond `time` is sent sooner.
   /// - Parameter time: The new time at which the relay noticed the step.
   public func moveDue(by step: Duration, setTo time: Timestamp) throws {
     for (column, condition) in [
@@ -82,14 +82,14 @@ extension PushQueue {
     }
   }
 
-  /// Postpones the user's held jobs that are due to `time`, because they could not be decided now.
+  /// Postpones the user's due held jobs to `time`, because they cannot be decided now.
   public func postponeHeld(of user: UserID, to time: Timestamp) throws {
     guard let id = try row(of: user) else { return }
     try db.run(
       "UPDATE jobs SET due = ? WHERE state = 'held' AND user = ? AND due <= ?", [time.rawValue, id, now.rawValue])
   }
 
-  /// Ends a hold.
+  /// Ends the hold of a job.
   func release(_ job: StoredJob) throws {
     let event = JobEvent.released
     try db.run(
@@ -98,10 +98,10 @@ extension PushQueue {
     try promote(in: job.queue)
   }
 
-  /// - Parameter longest: The maximum of the hold, counted from the creation of the job.
+  /// - Parameter longest: The maximum duration of the hold, from the creation of the job.
   private func hold(_ job: StoredJob, until time: Timestamp, longest: Duration? = nil) throws {
     if job.state == .merged { try transaction.digests.separate(job, on: .held, due: time) }
-    // The other messages of its digest are not held with it.
+    // The other messages of its digest are not held.
     if job.isDigest { try transaction.digests.split(job) }
     try db.run(
       """

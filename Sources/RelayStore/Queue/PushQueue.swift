@@ -3,7 +3,7 @@ import GRDB
 
 /// Changes the jobs of the push queue.
 public struct PushQueue: TransactionPart {
-  /// The messages that waited and that one push covers at most. Another push covers the rest.
+  /// The maximum number of late messages in one push. Further messages get another push.
   public static let mostCoalesced = 1_000
 
   let transaction: Transaction
@@ -12,8 +12,8 @@ public struct PushQueue: TransactionPart {
     try db.first("SELECT \(StoredJob.columns) FROM jobs WHERE id = ?", [id], StoredJob.init(_:))
   }
 
-  /// Marks the first queued job, and no other job of the queue, as the next. Call this after each change of one job:
-  /// the job that was the next one is now the first or the second.
+  /// Marks only the first queued job of the queue as the next one. Call this after each change of one job: the job that
+  /// was marked before is now the first or the second.
   func promote(in queue: JobQueue) throws {
     let firstTwo = try db.all(
       """
@@ -26,7 +26,7 @@ public struct PushQueue: TransactionPart {
     }
   }
 
-  /// The same after changes of several jobs: reads all jobs of the queue.
+  /// The same after changes of several jobs. Reads all jobs of the queue.
   func promoteAnew(in queue: JobQueue) throws {
     let condition = "\(Schema.queued) AND user = ?1 AND room = ?2 AND device = ?3"
     try db.run(
@@ -38,15 +38,15 @@ public struct PushQueue: TransactionPart {
       [queue.user, queue.room, queue.device])
   }
 
-  /// The lane of a device's jobs; nil: it is not registered.
+  /// The lane of a device's jobs. Is `nil` when the device is not registered.
   func lane(of device: String, ofRow user: Int64) throws -> Lane? {
     try db.first("SELECT platform, app, token, environment FROM devices WHERE user = ? AND device = ?", [user, device])
       .map { Lane($0["platform"], app: $0["app"], token: $0["token"], environment: $0["environment"]) }
   }
 
-  /// A device's unfinished jobs change to the lane that it has now.
+  /// Moves a device's unfinished jobs to its present lane.
   func setLane(_ lane: Lane, of device: String, ofRow user: Int64) throws {
-    // One statement each, because different indexes serve them.
+    // Two statements, because each uses another index.
     for states in [Schema.queued, Schema.aside] {
       try db.run(
         "UPDATE jobs SET lane = ? WHERE \(states) AND user = ? AND device = ?", [lane.name, user, device])

@@ -10,20 +10,20 @@ public struct OpenJob: Equatable, Sendable {
   public var state: JobState
   public var due: Timestamp
   public var created: Timestamp
-  /// The push may have reached the phone.
+  /// True if the push may have reached the phone.
   public var isUnknown: Bool
   public var level: Level?
   public var isNotifyAnyway: Bool
-  /// The job is or was a digest head. Its level is that of the most urgent message.
+  /// True if the job is or was a digest head. Its level is then that of its most urgent message.
   public var isDigest: Bool
   /// The digest head: the job whose push contains this job's message.
   public var mergedInto: String?
-  /// Jobs of a device with the same value replace the same push; nil: the push of its own message.
+  /// Jobs of a device with the same value replace the same push. Is `nil` for the push of the job's own message.
   public var collapse: String?
   public var message: MessageHead
-  /// The recipient's marks in the room; nil: no member.
+  /// The recipient's marks in the room. Is `nil` when the recipient is not a member.
   public var marks: Marks?
-  /// The device as it is registered now; nil: not registered.
+  /// The device as it is registered now. Is `nil` when it is not registered.
   public var device: Device?
 
   public init(
@@ -51,15 +51,16 @@ public struct OpenJob: Equatable, Sendable {
 }
 
 extension QueueReader {
-  /// A user's jobs that can be decided again, the newest first, and the start of the next page; nil: there is none.
-  /// - Parameter before: The start that the page before returned; nil: the newest job.
+  /// A page of a user's jobs that can be decided again, and the start of the next page. The newest job is the first.
+  /// The start is `nil` on the last page.
+  /// - Parameter before: The start that the previous page returned. Is `nil` for the first page.
   public func openJobs(
     of user: UserID, before: Int64? = nil, limit: Int = 1_000
   ) throws -> (jobs: [OpenJob], next: Int64?) {
     guard let id = try db.first("SELECT id FROM users WHERE name = ?", [user.rawValue])?[0] as Int64? else {
       return ([], nil)
     }
-    // Without their names SQLite takes the index of all the user's jobs, of which most are finished.
+    // Without `INDEXED BY`, SQLite uses the index of all the user's jobs, most of which are finished.
     let jobs = try db.all(
       """
       SELECT job.number, job.id, rooms.name AS room, job.state, job.due, job.created, job.is_unknown, job.level,
@@ -83,12 +84,12 @@ extension QueueReader {
     return (jobs.map(\.job), jobs.count < limit ? nil : jobs.last?.number)
   }
 
-  /// The earliest due time of the held jobs; nil: no job is held.
+  /// The earliest due time of the held jobs. Is `nil` when no job is held.
   public func nextHeldDue() throws -> Timestamp? {
     try db.first("SELECT min(due) FROM jobs WHERE state = 'held'")?.time(0)
   }
 
-  /// Users with held jobs that are due at `time` or before, the longest due first.
+  /// Users with held jobs that are due at `time` or before. The earliest due time is the first.
   public func heldUsers(dueBy time: Timestamp, limit: Int) throws -> [UserID] {
     let statement = try db.cachedStatement(
       sql: """
@@ -106,8 +107,8 @@ extension QueueReader {
 }
 
 extension QueueReader {
-  /// True if a fact of the decision may have changed since the job was made, for example while the job was being sent
-  /// and could not be decided again.
+  /// True if a fact of the decision may have changed since the job was made. For example, the fact changed while the
+  /// job was being sent and could not be decided again.
   public func isOutdated(_ id: String) throws -> Bool {
     try db.has(
       """
@@ -119,11 +120,11 @@ extension QueueReader {
       [id])
   }
 
-  /// Users with a changed fact and an unfinished job from before that change, in the order in which the store came to
-  /// know the users. Users with held jobs only are left out.
-  /// - Parameter after: The last of the page before; nil: from the first.
+  /// Users with a changed fact and an unfinished job from before that change, in the order of their rows. Users with
+  /// only held jobs are left out.
+  /// - Parameter after: The last user of the previous page. Is `nil` for the first page.
   public func changedUsers(after user: UserID?, limit: Int) throws -> [UserID] {
-    // One condition each, because different indexes serve them.
+    // Two conditions, because each uses another index.
     let hasChanged = [
       ("jobs_member", Schema.queued), ("jobs_aside", "\(Schema.aside) AND state <> 'held'"),
     ].map { index, states in

@@ -2,14 +2,14 @@
 import GRDB
 public import RelayProtocol
 
-/// The position of a job in the order in which jobs were made.
+/// The position of a job in the order of creation.
 public struct JobPosition: Sendable {
   let number: Int64
 }
 
 extension QueueReader {
-  /// The newest jobs, newest first; without conditions, the jobs of all users in all states.
-  /// - Parameter position: The position of the last job of the page before; nil: the page begins with the newest job.
+  /// A page of jobs, the newest first. Without conditions, the jobs of all users in all states.
+  /// - Parameter position: The position of the last job of the previous page. Is `nil` for the first page.
   public func jobs(
     of user: UserID? = nil, in state: JobState? = nil, after position: JobPosition? = nil, limit: Int
   ) throws -> [JobRecord] {
@@ -32,12 +32,12 @@ extension QueueReader {
       "\(JobRecord.query) \(condition) ORDER BY jobs.number DESC LIMIT ?", arguments + [limit], JobRecord.init(_:))
   }
 
-  /// The position of a job among all jobs; nil when there is no such job, or not any more.
+  /// The position of a job among all jobs. Is `nil` when the job does not exist.
   public func position(of job: String) throws -> JobPosition? {
     try db.first("SELECT number FROM jobs WHERE id = ? AND kind = 'push'", [job]).map { JobPosition(number: $0[0]) }
   }
 
-  /// Selects the index with each state's jobs in their order, so that SQLite reads one page and no more. Most jobs are
+  /// Chooses an index that has the jobs of the state in their order, so that SQLite reads only one page. Most jobs are
   /// sent.
   private static func condition(on state: JobState, isOfOne: Bool) -> String {
     isOfOne || state == .sent ? "state = ?" : "\(Schema.unsent) AND state = ?"

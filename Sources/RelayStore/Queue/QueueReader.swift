@@ -6,12 +6,12 @@ public import RelayProtocol
 public struct QueueReader {
   let db: Database
 
-  /// Returns `nil` if there is no such job, or not any more.
+  /// Returns `nil` when the job does not exist.
   public func job(_ id: String) throws -> JobRecord? {
     try db.first("\(JobRecord.query) WHERE jobs.id = ? AND jobs.kind = 'push'", [id], JobRecord.init(_:))
   }
 
-  /// The messages in a job's push whose senders want delivery reports, and these senders: the job's own message and
+  /// The messages in a job's push whose senders request delivery reports, with these senders: the job's own message and
   /// those of the jobs that are merged into it.
   public func reported(by id: String, limit: Int) throws -> [(message: MessageReference, sender: UserID)] {
     try db.all(
@@ -32,11 +32,11 @@ public struct QueueReader {
     }
   }
 
-  /// The time at which there is next something to claim; nil: nothing waits. This covers jobs that are the next of
-  /// their queues, the ends of leases, throttled jobs and updates. A device's further jobs can be claimed when the one
-  /// being sent is finished.
-  /// - Parameter capacity: As of ``PushQueue/claimDue(limit:now:leaseUntil:capacity:)``: jobs of lanes without any do not
-  ///   count.
+  /// The next time at which a job can be claimed. Is `nil` when no job waits. Includes the next job of each queue, the
+  /// ends of leases, throttled jobs and updates. Further jobs of a device can be claimed only after the one that is
+  /// being sent.
+  /// - Parameter capacity: The capacity of each lane, as in ``PushQueue/claimDue(limit:now:leaseUntil:capacity:)``.
+  ///   Lanes with a capacity of 0 do not count.
   public func nextDue(capacity: [Lane: Int] = [:]) throws -> Timestamp? {
     let jobs = try lanes().filter { capacity[$0] != 0 }.map { lane in
       try db.first(
@@ -51,7 +51,7 @@ public struct QueueReader {
   /// True if ``UpdateQueue/storePending()`` has anything to store.
   public func hasPendingUpdates() throws -> Bool { try db.has("SELECT 1 FROM pending_changes") }
 
-  /// The number of pushes of messages in each state that has any.
+  /// The number of message pushes in each state that has any.
   public func jobCounts() throws -> [JobState: Int] {
     var counts: [JobState: Int] = [:]
     for row in try db.all("SELECT state, count(*) AS count FROM jobs WHERE kind = 'push' GROUP BY state") {
@@ -60,8 +60,8 @@ public struct QueueReader {
     return counts
   }
 
-  /// The number of unfinished jobs by state, and the creation time of the oldest job that waits for its gateway only.
-  /// The number of finished jobs does not slow this down.
+  /// The number of unfinished jobs by state, and the creation time of the oldest job that waits only for its gateway.
+  /// The number of finished jobs does not affect the duration.
   public func unfinishedJobs() throws -> (counts: [JobState: Int], oldest: Timestamp?) {
     var counts: [JobState: Int] = [:]
     var oldest: Timestamp?
@@ -91,7 +91,7 @@ public struct QueueReader {
       [id, user.rawValue, device.rawValue])
   }
 
-  /// The users who were silenced when a message was sent and were not notified since, by name.
+  /// The users who were silenced when a message was sent and have not been notified since, sorted by name.
   public func silenced(_ room: RoomID, _ seq: Int64) throws -> [UserID] {
     try db.all(
       """
@@ -102,7 +102,7 @@ public struct QueueReader {
     ).map { UserID(unchecked: $0[0]) }
   }
 
-  /// A condition on `job`: it can be claimed once it is due.
+  /// A condition on `job`: it can be claimed as soon as it is due.
   static let isClaimable = """
     job.\(Schema.open) AND job.is_next AND (job.\(Schema.updates) OR NOT EXISTS (
       SELECT 1 FROM jobs AS other

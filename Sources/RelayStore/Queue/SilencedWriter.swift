@@ -10,8 +10,8 @@ public enum Notified: Equatable, Sendable {
   case notSender
   /// ``SilencedWriter/notifyWindow`` is over.
   case tooLate
-  /// The sender has notified one of them ``SilencedWriter/mostNotified`` times within ``SilencedWriter/notifyRateWindow``,
-  /// and may again at this time. Nobody was notified.
+  /// The sender has notified one of them ``SilencedWriter/mostNotified`` times within
+  /// ``SilencedWriter/notifyRateWindow``. No user was notified. The sender may try again at this time.
   case tooMany(until: Timestamp)
 }
 
@@ -22,13 +22,13 @@ public struct SilencedWriter: TransactionPart {
   /// The time after a message in which its sender may notify anyway.
   public static let notifyWindow = Duration.seconds(600)
   public static let notifyRateWindow = Duration.seconds(60)
-  /// The limit for one sender and one recipient.
+  /// The maximum number of notifications from one sender to one recipient within ``notifyRateWindow``.
   public static let mostNotified = 5
 
-  /// Records that the sender of a message notifies users who were silenced when it was sent. In the same transaction
-  /// the caller passes their pushes to ``PushQueue/insert(_:room:seq:)``.
-  /// - Parameter users: nil: all silenced users.
-  /// - Returns: nil when the message is not stored, or was deleted.
+  /// Records that the sender of a message notifies users who were silenced when it was sent. The caller passes the
+  /// pushes for these users to ``PushQueue/insert(_:room:seq:)`` in the same transaction.
+  /// - Parameter users: Is `nil` for all silenced users.
+  /// - Returns: The result. Is `nil` when the message is not stored, or was deleted.
   public func notify(
     _ room: RoomID, _ seq: Int64, by sender: UserID, users: [UserID]? = nil, now: Timestamp
   ) throws -> Notified? {
@@ -59,7 +59,7 @@ public struct SilencedWriter: TransactionPart {
     return .users(named.map { UserID(unchecked: $0["name"]) })
   }
 
-  /// The time at which the sender may notify the recipient again; nil: now.
+  /// The time at which the sender may notify the recipient again. Is `nil` for now.
   private func endOfRate(from sender: Int64, to user: Int64, now: Timestamp) throws -> Timestamp? {
     let oldest = try db.first(
       """
@@ -78,15 +78,15 @@ public struct SilencedWriter: TransactionPart {
       SELECT ?, ?, id, ?, ? FROM users WHERE name IN (SELECT value FROM json_each(?))
       """,
       [room.id, room.seq, sender, time.rawValue, silenced.asJSON])
-    // Deletes more rows than it has added, so that the table stays small and no message waits long for the purge.
+    // Deletes more rows than were added, so that the table stays small and no message waits long for the purge.
     try purge(most: 2 * silenced.count)
   }
 
-  /// Deletes silenced users whom the sender of their message cannot notify any more, at most so many.
+  /// Deletes silenced users that the sender of their message cannot notify any more, at most `most`.
   /// - Returns: The number of deleted rows.
   @discardableResult
   public func purge(most: Int = PushQueue.mostPurged) throws -> Int {
-    // A notification of the last moment still counts for the rate.
+    // A notification at the end of the window still counts for the rate.
     let end = now - Self.notifyWindow - Self.notifyRateWindow
     try db.run(
       """
@@ -117,7 +117,8 @@ public struct SilencedWriter: TransactionPart {
     return first.id
   }
 
-  /// Has a job that was not sent yet notify anyway. It leaves its digest, because the others are not to notify anyway.
+  /// Makes a job that was not sent yet notify anyway. The job leaves its digest, because the other messages do not
+  /// notify anyway.
   private func notifyAnyway(_ known: StoredJob, as job: JobDraft) throws {
     if known.isDigest { try transaction.digests.split(known) }
     try db.run(

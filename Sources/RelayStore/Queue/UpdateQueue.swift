@@ -3,19 +3,19 @@ import Foundation
 import GRDB
 public import RelayProtocol
 
-/// The jobs that update phones: edits, deletions, missed calls, badges and silent pushes. They are jobs of the push queue
-/// with another content. A newer update of the same message and device replaces the older. A job that was sent is
-/// deleted.
+/// The jobs that update phones: edits, deletions, missed calls, badges and silent pushes. They are jobs of the push
+/// queue with another kind. A newer update of the same message and device replaces the older one. An update is deleted
+/// after it was sent.
 public struct UpdateQueue: TransactionPart {
   let transaction: Transaction
 
-  /// Between two badges of a device that come without a message.
+  /// The minimum time between two badge updates of a device.
   public static let badgePause = Duration.seconds(60)
-  /// Between two pushes that wake an app on a device. From Apple's "Pushing background updates to your app".
+  /// The minimum time between two silent pushes to a device. Source: Apple's "Pushing background updates to your app".
   public static let silentPause = Duration.seconds(20 * 60)
-  /// The deletions that wait for one device, and likewise all other updates. Beyond that the relay gives up the oldest:
-  /// a phone that was away for long then shows an older text. Deletions count apart, so that neither displaces the
-  /// other.
+  /// The maximum number of stored deletions for one device, and likewise of all other updates. Beyond it the relay
+  /// drops the oldest ones, so that a phone that was offline for long may show an old text. Deletions have their own
+  /// limit, so that other updates cannot displace them.
   public static let maxUpdates = 100
   /// The updates that are stored in the transaction of the edit or deletion. All others follow in slices.
   public static let maxUpdatesWithChange = 64
@@ -24,13 +24,13 @@ public struct UpdateQueue: TransactionPart {
 
   // MARK: Storing updates
 
-  /// Updates the phones that show a message by itself, because it has changed. If many do, most of the updates follow
-  /// in slices: see ``storePending()``.
+  /// Stores updates for the phones that show a message in a push of its own, because the message has changed. If there
+  /// are many phones, most updates follow in slices: see ``storePending()``.
   func store(_ room: Int64, _ seq: Int64, _ kind: UpdateKind) throws {
     let change = Change(room: room, seq: seq, kind: kind)
     let stored = try storeUpdates(of: change, after: Position(), limit: Self.maxUpdatesWithChange)
     if let next = stored.next {
-      // At the end of the queue, so that repeated edits of one message do not delay the others.
+      // The row gets a new id at the end of the queue, so that repeated edits of one message do not delay the others.
       try db.run(
         "INSERT OR REPLACE INTO pending_changes (room, seq, kind, user, device) VALUES (?, ?, ?, ?, ?)",
         [room, seq, kind.rawValue, next.user, next.device])
@@ -68,7 +68,7 @@ public struct UpdateQueue: TransactionPart {
     let kind: UpdateKind
   }
 
-  /// A device, in the order in which devices get their updates.
+  /// A position in the order of devices in which updates are stored.
   private struct Position {
     var user: Int64 = 0
     var device = ""
@@ -103,7 +103,7 @@ public struct UpdateQueue: TransactionPart {
     return (shown.count, Position(user: last["user"], device: last["device"]))
   }
 
-  /// Stores the update of a shown call that becomes missed when its time is over.
+  /// Stores the update that changes a shown call to a missed call when its time is over.
   func expectMiss(of job: String) throws {
     let call = try db.first(
       """
@@ -120,9 +120,9 @@ public struct UpdateQueue: TransactionPart {
       due: call.timestamp("expires"))
   }
 
-  /// Stores badge updates for phones that show messages which the user reads now on another device. Call this before
+  /// Stores badge updates for phones that show messages which the user has now read on another device. Call this before
   /// the read mark is raised.
-  /// - Returns: True if there are such phones.
+  /// - Returns: True if such phones exist.
   @discardableResult
   public func storeBadges(of user: UserID, reading room: RoomID, upTo seq: Int64) throws -> Bool {
     guard let known = try row(of: room), let id = try row(of: user) else { return false }
@@ -137,14 +137,14 @@ public struct UpdateQueue: TransactionPart {
       """,
       [id, known.id, seq])
     for row in devices {
-      // A time after `now` is of before the wall clock was set back.
+      // If `badged` is after `now`, the wall clock was set back.
       let due = max(now, row.time("badged").map { min($0, now) + Self.badgePause } ?? now)
       try put(.badge, job: nil, user: id, device: row["device"], room: 0, seq: 0, due: due)
     }
     return !devices.isEmpty
   }
 
-  /// Stores a push that wakes an app, in place of an earlier one that has not left.
+  /// Stores a push that wakes an app. It replaces an earlier one that was not sent yet.
   func insertSilent(_ queue: JobQueue, seq: Int64) throws {
     let device = try db.first(
       "SELECT woken FROM devices WHERE user = ? AND device = ?", [queue.user, queue.device])
@@ -156,7 +156,7 @@ public struct UpdateQueue: TransactionPart {
       RETURNING due
       """,
       [queue.user, queue.device])
-    // At the time of the replaced push at the latest: a row of silent pushes does not put them off.
+    // The due time of the replaced push stays, so that a series of silent pushes does not delay them for ever.
     let first = replaced.compactMap { $0.time("due") }.min() ?? due
     try put(
       .silent, job: nil, user: queue.user, device: queue.device, room: queue.room, seq: seq, due: min(due, first))
@@ -167,7 +167,7 @@ public struct UpdateQueue: TransactionPart {
     service known: Service? = nil
   ) throws {
     guard let service = try known ?? service(of: device, ofRow: user) else { return }
-    // One that is being sent is sent again; a call that may be missed is changed by its deletion alone.
+    // An update that is being sent is sent again. Only its deletion changes a call that may be missed.
     try db.run(
       """
       INSERT INTO jobs
@@ -188,7 +188,7 @@ public struct UpdateQueue: TransactionPart {
   /// The round of all updates, so that a device has one for each message.
   private static let round = 2
 
-  /// The service that takes the pushes of a device.
+  /// The push service of a device.
   private struct Service {
     let platform, token: String
     let lane: Lane
@@ -222,7 +222,7 @@ public struct UpdateQueue: TransactionPart {
   // MARK: Sending updates
 
   /// Claims due updates that are still needed, see ``PushQueue/claimDue(limit:now:leaseUntil:capacity:)``.
-  /// - Parameter capacity: The maximum of each lane, where `limit` is not its only bound.
+  /// - Parameter capacity: The maximum for each lane that has a lower one than `limit`.
   func claim(
     limit: Int, now: Timestamp, leaseUntil: Timestamp, capacity: [Lane: Int] = [:]
   ) throws -> [UpdateClaim] {
@@ -234,7 +234,7 @@ public struct UpdateQueue: TransactionPart {
     for job in due {
       guard let update = try update(job.number) else { continue }
       if let job = update.job, try db.has("SELECT 1 FROM jobs WHERE id = ? AND state = 'sending'", [job]) {
-        // It follows the push that it changes.
+        // The update must follow the push that it changes.
         try db.run("UPDATE jobs SET due = ? WHERE number = ?", [(now + .seconds(1)).rawValue, update.number])
         continue
       }
@@ -310,7 +310,7 @@ public struct UpdateQueue: TransactionPart {
     }
   }
 
-  /// Ends an update, unless another change came meanwhile.
+  /// Ends an update. If another change was made meanwhile, the update is sent again.
   public func finish(_ id: String) throws {
     try db.run("DELETE FROM jobs WHERE id = ? AND \(Schema.updates) AND NOT is_again", [id])
     guard db.changesCount == 0 else { return }
@@ -319,7 +319,7 @@ public struct UpdateQueue: TransactionPart {
       "UPDATE jobs SET \(event.assignment), lease = NULL, is_again = 0 WHERE id = ? AND \(event.condition)", [id])
   }
 
-  /// Sends an update again later.
+  /// Makes an update due again later.
   /// - Parameter wasTried: False if the gateway did not try, so that the attempt does not count.
   public func retry(_ id: String, due: Timestamp, wasTried: Bool = true) throws {
     try db.run(
@@ -342,7 +342,7 @@ private struct DueUpdate {
   let room, seq: Int64
   let attempts: Int
   let created: Timestamp
-  /// The device as it is registered now; nil: not registered.
+  /// The device as it is registered now. Is `nil` when it is not registered.
   let device: Device?
 
   init(_ row: Row) throws {

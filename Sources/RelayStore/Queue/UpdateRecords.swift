@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 public import RelayProtocol
 
-/// A push that follows the push of a job, or that shows nothing. The relay may drop one that is late.
+/// A push that changes an earlier push, or that shows nothing. The relay may drop a late one.
 public enum UpdateKind: String, Sendable, CaseIterable {
   /// A message that the phone shows was edited.
   case edited

@@ -24,13 +24,13 @@ public struct ResponseReader {
     WHERE job.id = ?1 AND job.kind = 'push'
     """
 
-  /// A condition on a row of ``notificationOfUser``: the user is a member of the room, or the notification has none.
+  /// A condition on a row of ``notificationOfUser``: the user is a member of the room, or the notification has no room.
   static let mayRespond = """
     (\(Schema.isNotifications("rooms.name"))
       OR EXISTS (SELECT 1 FROM members WHERE members.room = job.room AND members.user = job.user))
     """
 
-  /// A push for a user whose job and message are still stored; nil: there is none.
+  /// A notification for a user whose job and message are still stored. Is `nil` when there is none.
   public func notification(_ id: String, of user: UserID) throws -> NotificationRecord? {
     let row = try db.first(
       """
@@ -70,7 +70,7 @@ public struct ResponseReader {
     }
   }
 
-  /// The senders for whom there are responses, at the start.
+  /// The senders for whom responses are stored that they have not received. Called at the start.
   public func sendersWithResponses() throws -> [UserID] {
     try db.all(
       """
@@ -79,7 +79,7 @@ public struct ResponseReader {
     ).map { UserID(unchecked: $0[0]) }
   }
 
-  /// The registry of categories, a JSON array; nil: it was never set.
+  /// The registry of categories as a JSON array. Is `nil` when it was never set.
   public func categories() throws -> (version: Int64, categories: [UInt8])? {
     try db.first("SELECT version, categories FROM categories WHERE id = 1").map {
       ($0["version"], try $0.bytes("categories"))

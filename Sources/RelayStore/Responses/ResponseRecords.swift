@@ -26,7 +26,7 @@ public struct NotificationRecord: Equatable, Sendable {
   public var sender: UserID
   /// The category, whose actions are possible responses. Is `nil` when the sender named none.
   public var category: CategoryID?
-  /// The recipient is still a member of the room.
+  /// True if the recipient is still a member of the room.
   public var isMember: Bool
 
   public init(message: MessageReference, sender: UserID, category: CategoryID? = nil, isMember: Bool = true) {
@@ -37,7 +37,7 @@ public struct NotificationRecord: Equatable, Sendable {
   }
 }
 
-/// A response for the message's sender.
+/// A stored response, as the message's sender receives it.
 public struct StoredResponse: Equatable, Sendable {
   /// Increases with each response.
   public var id: Int64
@@ -72,9 +72,9 @@ public struct Responded: Equatable, Sendable {
   /// The stored response, of this call or of an earlier one.
   public var response: StoredResponse
   public var time: Timestamp
-  /// The response was stored before, and nothing was written.
+  /// True if the response was stored before. Nothing was written.
   public var isDuplicate: Bool
-  /// The relay must send the response to the message's sender.
+  /// True if the relay must send the response to the message's sender.
   public var isToTell: Bool
 
   public init(response: StoredResponse, time: Timestamp, isDuplicate: Bool = false, isToTell: Bool = true) {

@@ -5,13 +5,13 @@ public import RelayProtocol
 
 /// The responses of users to notifications.
 ///
-/// For each message a user has at most one response by an action of its category, and one by each action of the system:
-/// a notification that the user opens or dismisses on one device is not answered on another.
+/// A user has at most one response to a message by an action of its category, and one by each action of the system. So
+/// a notification that the user opens or dismisses on one device can still be answered on another.
 public struct ResponseWriter: TransactionPart {
   let transaction: Transaction
 
-  /// The maximum of responses that wait for one sender. Beyond it the store gives up the oldest, and `open` and
-  /// `dismiss` before all others.
+  /// The maximum number of responses that wait for one sender. Beyond it the store drops the oldest ones, with `open`
+  /// and `dismiss` before all others.
   public static let mostUntold = 1_000
   /// The time for which a response waits for its sender.
   public static let longestUntold = Duration.seconds(28 * 24 * 3600)
@@ -22,7 +22,8 @@ public struct ResponseWriter: TransactionPart {
   /// Stores a response. If the message is a call, this ends the call.
   ///
   /// A sender whom the user has blocked does not receive the response.
-  /// - Parameter seq: The seq of the message that the text becomes in this transaction; nil: it becomes none.
+  /// - Parameter seq: The seq of the message that the text becomes in this transaction. Is `nil` when the text becomes
+  ///   no message.
   /// - Returns: The result. Throws ``StoreError/answered`` if the user has responded in another way,
   ///   ``StoreError/noNotification`` and ``StoreError/notMember``.
   public func respond(_ draft: ResponseDraft, posting seq: Int64? = nil) throws -> Responded {
@@ -65,7 +66,7 @@ public struct ResponseWriter: TransactionPart {
     return Responded(response: response, time: now, isToTell: !isBlocked)
   }
 
-  /// The row of the same response; nil: there is none. Throws if another response excludes this one.
+  /// The row of the same response. Is `nil` when there is none. Throws an error if another response excludes this one.
   private func earlier(than draft: ResponseDraft, _ message: StatementArguments) throws -> Row? {
     let rows = try db.all(
       """
@@ -97,16 +98,16 @@ public struct ResponseWriter: TransactionPart {
   }
 
   /// Records that a sender has received responses.
-  /// - Returns: True if there are more for this sender.
+  /// - Returns: True if more responses wait for this sender.
   public func told(_ responses: [Int64], to sender: UserID) throws -> Bool {
     for id in responses { try db.run("UPDATE responses SET is_told = 1 WHERE id = ?", [id]) }
     guard let id = try row(of: sender) else { return false }
     return try db.has("SELECT 1 FROM responses WHERE sender = ? AND NOT is_told", [id])
   }
 
-  /// Deletes old responses, at most ``PushQueue/mostPurged`` of a kind: responses that their senders have received, when the user
-  /// cannot respond again, and others after ``longestUntold``.
-  /// - Returns: True if there may be more.
+  /// Deletes old responses, at most ``PushQueue/mostPurged`` of each kind: responses that their senders have received,
+  /// as soon as the user cannot respond again, and all others after ``longestUntold``.
+  /// - Returns: True if more may remain.
   @discardableResult
   public func purge() throws -> Bool {
     try db.run(
@@ -129,11 +130,11 @@ public struct ResponseWriter: TransactionPart {
     return max(untold, db.changesCount) == PushQueue.mostPurged
   }
 
-  /// Replaces the registry of categories. Equal categories change nothing.
+  /// Replaces the registry of categories. The version stays if the categories are equal.
   /// - Parameters:
   ///   - categories: A JSON array.
-  ///   - version: The version to replace; nil: any version.
-  /// - Returns: The version that is stored now; nil: the store has another version than the one to replace.
+  ///   - version: The version to replace. Is `nil` for any version.
+  /// - Returns: The version that is now stored. Is `nil` when the stored version is not the one to replace.
   public func setCategories(_ categories: [UInt8], replacing version: Int64?) throws -> Int64? {
     let known = try reader.responses.categories()
     let newest = known?.version ?? 0

@@ -7,14 +7,14 @@ enum DatabaseOrigin {
   /// Marks databases of this program in their header: "Stwr".
   static let applicationID: Int32 = 0x5374_7772
 
-  /// Throws ``StoreError/unusable(path:reason:)`` when a new database must not be made at `path`, or when another
-  /// program has made the one there. Writes neither to the file nor to its log: the log of another program stays as its
-  /// crash has left it.
+  /// Throws ``StoreError/unusable(path:reason:)`` when a new database must not be created at `path`, or when another
+  /// program has created the database there. Does not write to the file or its log, so that another program can still
+  /// recover from its crash.
   static func check(_ path: String) throws(StoreError) {
     var facts = stat()
     guard stat(path, &facts) == 0 else {
       guard lstat(path, &facts) == 0 else { return }
-      // A volume that is not mounted yet would otherwise look like a new installation.
+      // Otherwise a volume that is not mounted yet would look like a new installation.
       throw .unusable(path: path, reason: "it is a link to a file that does not exist")
     }
     guard facts.st_mode & S_IFMT == S_IFREG else { throw .unusable(path: path, reason: "it is not a file") }
@@ -42,7 +42,7 @@ enum DatabaseOrigin {
 
   private enum Origin {
     case own, otherProgram
-    /// This program, with tables that no release has.
+    /// A database of an early build of this program, with tables that no release has.
     case earlierBuild
   }
 
@@ -58,7 +58,7 @@ enum DatabaseOrigin {
       return isEarlier ? .earlierBuild : .own
     }
     guard try Int.fetchOne(db, sql: "PRAGMA user_version") == 0 else { return .otherProgram }
-    // A start that was cut off leaves an empty database.
+    // A start that was interrupted leaves an empty database.
     if tables.isEmpty || tables == ["grdb_migrations"] { return .own }
     // The first builds set no id.
     let isEarlier = tables.isSuperset(of: ["grdb_migrations", "users", "rooms", "members", "messages", "jobs"])

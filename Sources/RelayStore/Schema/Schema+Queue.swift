@@ -2,18 +2,18 @@
 
 /// The tables of the push queue. Times are milliseconds since 1970.
 extension Schema {
-  /// A job for a message that is on its way to its device, in the order of its room. The conditions of queries repeat this and the
-  /// following word for word, else SQLite does not see that the partial indexes serve them.
+  /// A queued job: the push of a message, to be sent in the order of its room. Queries must repeat this condition and
+  /// the following ones word for word. Otherwise SQLite does not use the partial indexes.
   static let queued = "kind = 'push' AND state IN ('ready', 'retrying', 'sending')"
   /// A job that may be claimed, of any kind.
   static let open = "state IN ('ready', 'retrying')"
   /// An unfinished job that no other job waits for.
   static let aside = "state IN ('waiting', 'held', 'merged') AND finished_at IS NULL"
-  /// A job for a message that was not sent, or not yet.
+  /// The push of a message that was not sent, or not sent yet.
   static let unsent = "kind = 'push' AND state <> 'sent'"
   /// A job that updates a phone, see ``UpdateQueue``.
   static let updates = "kind <> 'push'"
-  /// An unfinished job: each of the above but the last.
+  /// An unfinished job of any kind.
   static let unfinished = "finished_at IS NULL"
 
   /// A condition on a row of `messages`: an unfinished push or a dead letter needs the message, or users may still
