@@ -3,7 +3,7 @@ import Foundation
 public import RelayProtocol
 import Synchronization
 
-/// What services said to the attempts of one push, the first first. Any thread.
+/// The answers of services to the attempts of one push, oldest first. Safe to use from any thread.
 public final class AttemptLog: Sendable {
   private let state = Mutex<[PushAttempt]>([])
 
@@ -13,9 +13,9 @@ public final class AttemptLog: Sendable {
 
   public func note(_ attempt: PushAttempt) { state.withLock { $0.append(attempt) } }
 
-  /// - Parameter secret: What lets others push to the device: an answer that repeats it, or its last part, is not kept.
+  /// - Parameter secret: The token of the device. An answer that repeats it, or its last path segment, is not stored.
   func note(_ answer: HTTPAnswer, _ outcome: PushOutcome, at time: Timestamp, hiding secret: String) {
-    // Words that explain nothing are not kept either.
+    // The body of a success explains nothing, so it is not stored.
     let body = outcome.reason == nil ? nil : answer.body.map { String(decoding: $0, as: UTF8.self) }
     note(
       PushAttempt(
@@ -23,7 +23,7 @@ public final class AttemptLog: Sendable {
         words: body.flatMap { Self.tells($0, secret) ? nil : $0 }))
   }
 
-  /// However the slashes of JSON or of an address are written.
+  /// True if the words contain the secret or its last path segment, even with escaped slashes or percent-encoding.
   private static func tells(_ words: String, _ secret: String) -> Bool {
     let plain = words.replacing("\\", with: "")
     let decoded = plain.removingPercentEncoding ?? plain

@@ -2,49 +2,50 @@
 public import RelayDelivery
 public import RelayProtocol
 
-/// Hands pushes to a service that reaches devices.
+/// Sends pushes to devices through a push service.
 public protocol Gateway: Sendable {
-  /// When what it could not take is tried again.
+  /// The delays before the relay sends a failed push again.
   var retryPolicy: RetryPolicy { get }
 
-  /// Sends one push; who calls decides whether it is sent again later. Never throws: what went wrong is an outcome.
-  /// - Parameter log: Is told of each attempt that a service was asked in, where there is more to tell than the outcome.
+  /// Sends one push. Never throws: an error is an outcome. The caller decides about a retry.
+  /// - Parameter log: Receives each attempt at which a service was contacted.
   func send(_ push: Push, to device: Device, noting log: AttemptLog) async -> PushOutcome
 }
 
 extension Gateway {
   public var retryPolicy: RetryPolicy { RetryPolicy() }
 
-  /// The same, where only the outcome counts.
+  /// Sends one push without a log of attempts.
   public func send(_ push: Push, to device: Device) async -> PushOutcome {
     await send(push, to: device, noting: AttemptLog())
   }
 }
 
 extension Push {
-  /// The token that it is for; a VoIP push has one of its own.
+  /// The device's token for this push. A device can have a separate token for VoIP pushes.
   func token(of device: Device) -> String {
     headers.type == .voip ? device.voipToken ?? device.token : device.token
   }
 }
 
-/// How an attempt ended.
+/// The result of an attempt.
 public enum PushOutcome: Equatable, Sendable {
   case sent(SentNote)
-  /// May go well another time. `after`: not sooner than that from now. `isUnknown`: it may have reached the device, so
-  /// that it must go out again as it is, under the same id.
+  /// Send the push again, not before `after`. `isUnknown`: it may have reached the device, so it must be sent again
+  /// unchanged and with the same id.
   case retry(after: Duration?, GatewayReason, isUnknown: Bool = false)
-  /// Nothing was sent, and nothing of this lane will be for that time; not an attempt.
+  /// Nothing was sent. The gateway sends nothing of this lane for the given time. Does not count as an attempt.
   case paused(Duration, GatewayReason)
-  /// The payload is too large for the gateway, though not for its rules. `most`: bytes that would not be; nil: it did
-  /// not say.
+  /// The service refuses the payload as too large, although it is within the documented limit. `most`: the bytes that
+  /// the service accepts, or `nil` when unknown.
   case tooLarge(GatewayReason, most: Int? = nil)
-  /// The token is of no use any more: forget it, if it is still the device's and, with a time, registered before it.
+  /// The token is no longer valid. Remove it if the device still has it and, if a time is given, registered it before
+  /// that time.
   case forgetDevice(GatewayReason, registeredBefore: Timestamp? = nil)
-  /// Will never go well.
+  /// The push can never succeed.
   case dead(GatewayReason)
 
-  /// Why it was not sent; nil: it was.
+  /// The reason of the failure. Is `nil` when the push was sent.
   public var reason: GatewayReason? {
     switch self {
     case .sent: nil
@@ -55,11 +56,11 @@ public enum PushOutcome: Equatable, Sendable {
   }
 }
 
-/// What a gateway tells about a push that it took.
+/// The effect of a push that a gateway accepted.
 public enum SentNote: String, Sendable {
   case shown
-  /// Took the place of the one with the same collapse id.
+  /// The push replaced the notification with the same collapse id.
   case replaced
-  /// What the service does with it, it does not say.
+  /// The service accepted the push, and does not report its effect.
   case accepted
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Why a gateway did not take a push; safe as a metric label.
+/// The reason why a gateway did not accept a push. The set is bounded, so a reason can be a metric label.
 ///
-/// In Apple's words, from "Handling notification responses from APNs", and in words of their style where the reason is
-/// ours.
+/// The first group contains Apple's reasons, from "Handling notification responses from APNs". The relay's own reasons
+/// follow in the same style.
 public enum GatewayReason: String, Sendable, CaseIterable {
   case badCertificate = "BadCertificate"
   case badCertificateEnvironment = "BadCertificateEnvironment"
@@ -38,27 +38,27 @@ public enum GatewayReason: String, Sendable, CaseIterable {
   case unregistered = "Unregistered"
   case unrelatedKeyIDInToken = "UnrelatedKeyIdInToken"
 
-  /// The service's host has no address that may be connected to.
+  /// The service's host has no address that the relay may connect to.
   case addressRefused = "AddressRefused"
-  /// What is stored of a subscription is none, or of a service that is not allowed any more.
+  /// The stored subscription is invalid, or its service is no longer allowed.
   case badSubscription = "BadSubscription"
-  /// The relay was stopped meanwhile.
+  /// The relay stopped before the push was complete.
   case cancelled = "Cancelled"
   case connectFailed = "ConnectFailed"
   /// The connection or the stream ended before the answer.
   case connectionLost = "ConnectionLost"
-  /// Its time was over before there was a connection for it.
+  /// The push expired before a connection was available.
   case expired = "Expired"
   /// The device's app has no credential.
   case noCredential = "NoCredential"
-  /// The service named another place, which is not followed.
+  /// The service redirected the request. The relay does not follow redirects.
   case redirected = "Redirected"
   case timeout = "Timeout"
-  /// More wait for the gateway than it lets wait.
+  /// The gateway's queue of waiting requests is full.
   case tooManyWaiting = "TooManyWaiting"
-  /// A word that is not known here, as the attempt has it.
+  /// A reason that this list does not contain. The attempt has its text.
   case other = "Other"
 
-  /// - Parameter words: What the service said.
+  /// - Parameter words: The reason in the service's answer.
   init(words: String?) { self = words.flatMap(Self.init(rawValue:)) ?? .other }
 }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 public import RelayProtocol
 
-/// What a gateway to services over HTTP did.
+/// The counters of a gateway that uses HTTP/1.1.
 public struct GatewayStatistics: Sendable {
-  /// Pushes that a service took.
+  /// Pushes that a service accepted.
   public var accepted: UInt64 = 0
-  /// Attempts that ended otherwise.
+  /// Pushes that were not accepted, by reason. Includes pushes that a pause delays.
   public var refused: [GatewayReason: UInt64] = [:]
-  /// From a request's being made to its answer.
+  /// The seconds from the call to the answer; includes the wait for a connection.
   public var answers = Histogram.seconds
 
   mutating func count(_ outcome: PushOutcome) {
@@ -15,13 +15,13 @@ public struct GatewayStatistics: Sendable {
   }
 }
 
-/// An app whose pushes wait, because its push gateway takes none of them.
+/// An app whose push gateway refuses its pushes, so that they wait.
 public struct PausedGateway: Sendable, Equatable {
   public var app: String
   public var reason: GatewayReason
 }
 
-/// What the push gateways of apps did, and what waits.
+/// The counters of the push gateways of apps, and the paused apps.
 public struct HTTPGatewayStatistics: Sendable {
   public var pushes = GatewayStatistics()
   public var paused: [PausedGateway] = []

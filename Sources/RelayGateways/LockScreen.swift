@@ -3,10 +3,10 @@ public import RelayDelivery
 import RelayJSON
 public import RelayProtocol
 
-/// A push as it stands on the lock screen of a simulated phone.
+/// A notification on the lock screen of a simulated phone.
 public struct ShownNotification: Equatable, Sendable {
   public var push: Push
-  /// When it came.
+  /// The time of arrival.
   public var time: Timestamp
 
   public init(push: Push, time: Timestamp) {
@@ -26,16 +26,16 @@ public struct ShownNotification: Equatable, Sendable {
   }
 }
 
-/// What a simulated gateway knows of one phone.
+/// The state of one phone of the simulated gateway.
 public struct SimulatedPhone: Sendable {
-  /// Whether pushes get there. While they do not, they are tried again.
+  /// False while pushes to the phone fail. The relay retries them.
   public internal(set) var isReachable = true
   var screen = LockScreen()
 
-  /// What is on its lock screen, oldest first.
+  /// The notifications on the lock screen, oldest first.
   public var notifications: [ShownNotification] { screen.notifications }
 
-  /// The number on the icon of its app, as the newest push with a badge has set it.
+  /// The number on the app's icon, from the newest push with a badge.
   public var badge: Int64 { screen.badge }
 
   /// `{"notifications":[…],"badge":…,"isReachable":…}`
@@ -50,16 +50,16 @@ public struct SimulatedPhone: Sendable {
   }
 }
 
-/// What happens on a lock screen.
+/// An event on the lock screen of a simulated phone.
 public enum LockScreenEvent: Equatable, Sendable {
-  /// Takes the place of the one with the same collapse id, if there is one.
+  /// A new notification. It replaces the notification with the same collapse id.
   case shown(ShownNotification)
-  /// A push without an alert has set the number on the app's icon.
+  /// A push without an alert changed the number on the app's icon.
   case badged(ShownNotification)
-  /// The person opened the app, or the phone is not simulated any more.
+  /// The user opened the app, or the gateway removed the phone.
   case cleared(count: Int)
 
-  /// What a stream of server-sent events calls it.
+  /// The event's name in a stream of server-sent events.
   public var name: String {
     switch self {
     case .shown: "notification"
@@ -101,7 +101,7 @@ struct LockScreen: Sendable {
   static let mostNotifications = 100
 
   /// Shows a push.
-  /// - Returns: The result, and the event for listeners; `nil` for a push that changes nothing to be seen.
+  /// - Returns: The result, and the event for listeners. The event is `nil` when the push changes nothing visible.
   mutating func show(_ notification: ShownNotification) -> (note: SentNote, event: LockScreenEvent?) {
     let effects = PushEffects(notification.push)
     if let badge = effects.badge { self.badge = badge }

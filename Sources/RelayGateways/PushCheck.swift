@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+// The checks of Apple's service, for `SimulatedGateway`.
 import RelayDelivery
 import RelayProtocol
 
 extension Push {
-  /// What Apple's service would refuse it for; nil when it would take it. The texts of the payload are not looked into.
+  /// The reason for which Apple's service would refuse the push, or `nil`. Ignores the contents of the payload.
   ///
-  /// From Apple's "Sending notification requests to APNs" and "Handling notification responses from APNs".
+  /// Source: Apple's "Sending notification requests to APNs" and "Handling notification responses from APNs".
   var fault: GatewayReason? {
     if !id.isLowercaseUUID { return .badMessageID }
     if headers.topic.isEmpty { return .missingTopic }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A dictionary of bounded size: when it is full, the value that was not used for longest makes room.
+/// A dictionary of bounded size. When it is full, it removes the least recently used value.
 struct RecentlyUsed<Key: Hashable, Value> {
   private struct Slot {
     var key: Key
@@ -17,16 +17,16 @@ struct RecentlyUsed<Key: Hashable, Value> {
   private var newest: Int?
 
   init(capacity: Int) {
-    precondition(capacity > 0, "a dictionary without room holds nothing")
+    precondition(capacity > 0, "the capacity must be at least 1")
     self.capacity = capacity
   }
 
   var count: Int { slots.count }
 
-  /// In no order; nothing counts as used by it.
+  /// All entries in no order. Reading them does not count as use.
   var all: [(key: Key, value: Value)] { slots.map { ($0.key, $0.value) } }
 
-  /// Uses the value of `key`; nil when there is none.
+  /// Calls `body` with the value of `key` and marks it as used. Returns `nil` when the key has no value.
   mutating func use<Result>(_ key: Key, _ body: (inout Value) -> Result) -> Result? {
     guard let place = places[key] else { return nil }
     unlink(place)
@@ -35,7 +35,7 @@ struct RecentlyUsed<Key: Hashable, Value> {
   }
 
   /// Adds a value under a key that has none.
-  /// - Returns: What made room for it.
+  /// - Returns: The entry that was removed to make space, if the dictionary was full.
   mutating func insert(_ value: Value, for key: Key) -> (key: Key, value: Value)? {
     precondition(places[key] == nil, "a key has one value")
     guard slots.count == capacity, let place = oldest else {

@@ -4,7 +4,8 @@ import Foundation
 import RelayProtocol
 
 extension P256.Signing.PrivateKey {
-  /// A signed token (RFC 7519) by ES256, whose signature is the 64 bytes of R and S (RFC 7518, section 3.4).
+  /// Returns a token (RFC 7519) that is signed with ES256. Its signature is the 64 bytes of R and S (RFC 7518,
+  /// section 3.4). Tokens for Apple's service and VAPID tokens use it.
   ///
   /// - Parameters:
   ///   - header: A JSON object that names the algorithm.

@@ -3,19 +3,21 @@ public import RelayDelivery
 public import RelayProtocol
 import Synchronization
 
-/// A gateway that needs no account: it keeps the lock screen of each phone in memory.
+/// A gateway that needs no account. It keeps the lock screen of each simulated phone in memory.
 ///
-/// It refuses what Apple's service would refuse. A token is any text of at most 128 bytes that could be a device's
-/// name. A phone keeps its newest 100 notifications; of more than 10,000 phones, the one not used for longest is
-/// forgotten. A phone can be put out of reach, as if nothing answered for it, so that one sees what a relay does then;
-/// its lock screen stays. Any thread.
+/// - It refuses the pushes that Apple's service would refuse.
+/// - A token is any valid device name of at most 128 bytes.
+/// - A phone keeps its newest 100 notifications. Above 10,000 phones, the least recently used phone is removed.
+/// - A phone can be made unreachable, to show the relay's retries. Its lock screen stays.
+///
+/// Safe to use from any thread.
 public final class SimulatedGateway: Gateway {
   private struct State {
     var phones: RecentlyUsed<String, SimulatedPhone>
     var listeners: [String: [UInt64: AsyncStream<LockScreenEvent>.Continuation]] = [:]
     var nextListener: UInt64 = 0
 
-    /// Uses a phone, which may be a new one.
+    /// Calls `body` with a phone; creates the phone if necessary.
     mutating func use<Result>(_ token: String, _ body: (inout SimulatedPhone) -> Result) -> Result {
       if let result = phones.use(token, body) { return result }
       var phone = SimulatedPhone()
@@ -27,16 +29,16 @@ public final class SimulatedGateway: Gateway {
     }
 
     func tell(_ event: LockScreenEvent, to token: String) {
-      // Under the lock, so that events keep the order of what they tell.
+      // The caller holds the lock, so that events arrive in the order of the changes.
       for listener in (listeners[token] ?? [:]).values { listener.yield(event) }
     }
   }
 
   public static let mostPhones = 10_000
-  /// Events that wait for a listener at most; the oldest are dropped first.
+  /// The capacity of a listener's buffer. A full buffer drops the oldest event.
   public static let eventBuffer = 256
 
-  /// To ask costs nothing here, and who has a phone reached again is looking at it.
+  /// Short delays: attempts cost nothing here, and a user who makes a phone reachable again is watching it.
   public let retryPolicy = RetryPolicy(longest: .seconds(5))
 
   private let state: Mutex<State>
@@ -65,15 +67,15 @@ public final class SimulatedGateway: Gateway {
     }
   }
 
-  /// As it is now; for a token that nothing was sent to, reachable and with nothing to show.
+  /// Returns the current state of a phone. An unknown token returns a reachable phone without notifications.
   public func phone(_ token: String) -> SimulatedPhone {
     state.withLock { $0.phones.use(token) { $0 } ?? SimulatedPhone() }
   }
 
-  /// Whether pushes get to a phone, from now on; forgotten with the phone.
+  /// Makes a phone reachable or unreachable. The setting is lost when the phone is removed.
   public func setReachable(_ isReachable: Bool, _ token: String) {
     state.withLock { state in
-      // A phone that is not known is reached anyway: it needs nobody's place.
+      // An unknown phone is reachable, so it needs no entry that could remove another phone.
       if isReachable {
         _ = state.phones.use(token) { $0.isReachable = true }
       } else {
@@ -82,8 +84,8 @@ public final class SimulatedGateway: Gateway {
     }
   }
 
-  /// What happens on the lock screen from now on. A listener that lists the notifications after this call misses none;
-  /// their ids tell which it has heard of as well.
+  /// Returns the events on a lock screen from now on. To miss none, read the notifications after this call; a
+  /// notification that is also an event has the same id.
   public func events(of token: String) -> AsyncStream<LockScreenEvent> {
     let (stream, continuation) = AsyncStream.makeStream(
       of: LockScreenEvent.self, bufferingPolicy: .bufferingNewest(Self.eventBuffer))
@@ -96,8 +98,8 @@ public final class SimulatedGateway: Gateway {
     return stream
   }
 
-  /// The person opens the app: its notifications go.
-  /// - Returns: How many there were.
+  /// Removes the notifications, as if the user opened the app.
+  /// - Returns: The number of removed notifications.
   @discardableResult
   public func clear(_ token: String) -> Int {
     state.withLock { state in
@@ -111,7 +113,7 @@ public final class SimulatedGateway: Gateway {
     }
   }
 
-  /// How many streams of events are open, by token.
+  /// The number of open event streams, by token.
   var listenerCounts: [String: Int] { state.withLock { $0.listeners.mapValues(\.count) } }
 
   private func forgetListener(_ id: UInt64, of token: String) {

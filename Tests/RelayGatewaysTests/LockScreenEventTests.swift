@@ -13,7 +13,7 @@ import Testing
     .shown(ShownNotification(push: push, time: Timestamp(rawValue: 1_000)))
   }
 
-  @Test func `a listener hears what happens on its phone from then on, in order`() async {
+  @Test func `a listener receives the later events of its phone in order`() async {
     _ = await gateway.send(push(1), to: phone("a"))
     var events = gateway.events(of: "a").makeAsyncIterator()
     _ = await gateway.send(push(2), to: phone("a"))
@@ -29,7 +29,7 @@ import Testing
     #expect(await events.next() == shown(push(6)))
   }
 
-  @Test func `a push with a badge alone sets the number on the icon`() async {
+  @Test func `a push with only a badge sets the number on the icon`() async {
     var events = gateway.events(of: "a").makeAsyncIterator()
     let badge = push(1, payload: #"{"aps":{"badge":7}}"#)
     #expect(await gateway.send(badge, to: phone("a")) == .sent(.accepted))
@@ -44,13 +44,13 @@ import Testing
     #expect(gateway.phone("a").badge == 0)
   }
 
-  @Test func `every listener of a phone hears it`() async {
+  @Test func `every listener of a phone receives an event`() async {
     var events = [gateway.events(of: "a").makeAsyncIterator(), gateway.events(of: "a").makeAsyncIterator()]
     _ = await gateway.send(push(1), to: phone("a"))
     for index in events.indices { #expect(await events[index].next() == shown(push(1))) }
   }
 
-  @Test func `a listener hears that its phone is forgotten`() async {
+  @Test func `a listener receives an event when its phone is removed`() async {
     let gateway = SimulatedGateway(mostPhones: 1) { Timestamp(rawValue: 1_000) }
     var events = gateway.events(of: "a").makeAsyncIterator()
     for number in 1...2 { _ = await gateway.send(push(number), to: phone("a")) }
@@ -66,7 +66,7 @@ import Testing
     #expect(await events.next() == shown(push(45)))
   }
 
-  @Test func `a listener that goes is forgotten`() async {
+  @Test func `a listener that ends is removed`() async {
     let first = gateway.events(of: "a")
     let listening = Task {
       for await _ in first {}
@@ -83,7 +83,7 @@ import Testing
     #expect(gateway.listenerCounts == [:])
   }
 
-  @Test func `a phone is JSON with the payload as it was sent`() async {
+  @Test func `the JSON of a phone contains the payload as it was sent`() async {
     #expect(gateway.phone("a").json == Array(#"{"notifications":[],"badge":0,"isReachable":true}"#.utf8))
     _ = await gateway.send(push(1, payload: #"{"aps":{"alert":"hi","badge":1.0}}"#), to: phone("a"))
     _ = await gateway.send(push(2), to: phone("a"))

@@ -23,7 +23,7 @@ func phone(_ token: String) -> Device {
   Device(id: DeviceID(unchecked: "phone"), platform: .simulator, token: token)
 }
 
-/// A clock that a test sets.
+/// A clock that a test advances.
 final class TestClock: Sendable {
   private let time = Mutex<Int64>(1_000)
 

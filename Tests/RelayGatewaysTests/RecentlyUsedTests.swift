@@ -4,7 +4,7 @@ import Testing
 @testable import RelayGateways
 
 @Suite struct RecentlyUsedTests {
-  @Test func `it forgets what a plain list in order of use would`() {
+  @Test func `it removes the same entries as a plain list in order of use`() {
     var generator = SystemRandomNumberGenerator()
     var used = RecentlyUsed<Int, Int>(capacity: 7)
     var list: [(key: Int, value: Int)] = []

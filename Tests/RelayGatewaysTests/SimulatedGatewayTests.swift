@@ -15,7 +15,7 @@ import Testing
     gateway = SimulatedGateway { clock.now() }
   }
 
-  @Test func `a push is on the lock screen of its token, with the time at which it came`() async {
+  @Test func `the lock screen of a token shows a push with its time of arrival`() async {
     #expect(await gateway.send(push(1), to: phone("a")) == .sent(.shown))
     clock.advance(5)
     #expect(await gateway.send(push(2), to: phone("a")) == .sent(.shown))
@@ -27,7 +27,7 @@ import Testing
     #expect(gateway.phone("b").notifications.isEmpty)
   }
 
-  @Test func `a push replaces the one with its collapse id and is the newest`() async {
+  @Test func `a push replaces the notification with its collapse id and becomes the newest`() async {
     for number in 1...3 { _ = await gateway.send(push(number), to: phone("a")) }
     _ = await gateway.send(push(1), to: phone("b"))
     #expect(await gateway.send(push(4, collapse: "room/1"), to: phone("a")) == .sent(.replaced))
@@ -56,13 +56,13 @@ import Testing
   }
 
   @Test(arguments: ["", ".", "..", "a b", "ä", "a/b", "a\n", String(repeating: "a", count: 129)])
-  func `a token that is none is to be forgotten`(token: String) async {
+  func `the gateway reports an invalid token, so that the device is removed`(token: String) async {
     #expect(await gateway.send(push(), to: phone(token)) == .forgetDevice(.badDeviceToken))
     #expect(gateway.phone(token).notifications.isEmpty)
   }
 
   @Test(arguments: ["a", "A-_.:@!|+=~9", String(repeating: "a", count: 128)])
-  func `a token is any name`(token: String) async {
+  func `a token may be any device name`(token: String) async {
     #expect(await gateway.send(push(), to: phone(token)) == .sent(.shown))
   }
 
@@ -84,18 +84,18 @@ import Testing
     Fault(.payloadEmpty, "no payload") { $0.payload = [] },
     Fault(.missingTopic, "no topic") { $0.headers.topic = "" },
     Fault(nil, "a collapse id of 64 bytes") { $0.headers.collapseID = String(repeating: "c", count: 64) },
-    Fault(.badCollapseID, "one of 65 bytes") { $0.headers.collapseID = String(repeating: "c", count: 65) },
-    Fault(.badCollapseID, "one of 33 characters") { $0.headers.collapseID = String(repeating: "ä", count: 33) },
+    Fault(.badCollapseID, "a collapse id of 65 bytes") { $0.headers.collapseID = String(repeating: "c", count: 65) },
+    Fault(.badCollapseID, "a collapse id of 66 bytes") { $0.headers.collapseID = String(repeating: "ä", count: 33) },
     Fault(nil, "an expiration of 0") { $0.headers.expiration = 0 },
-    Fault(.badExpirationDate, "one before 1970") { $0.headers.expiration = -1 },
+    Fault(.badExpirationDate, "an expiration before 1970") { $0.headers.expiration = -1 },
     Fault(.badMessageID, "no id") { $0.id = "" },
     Fault(.badMessageID, "an id in capitals") { $0.id = "ABCDEF00-0000-4000-8000-000000000000" },
-    Fault(.badMessageID, "a dash in another place") { $0.id = "0000000-00000-4000-8000-000000000000" },
+    Fault(.badMessageID, "a dash in the wrong position") { $0.id = "0000000-00000-4000-8000-000000000000" },
     Fault(.badMessageID, "a digit for a dash") { $0.id = "000000000-000-4000-8000-000000000000" },
     Fault(.badMessageID, "a letter beyond f") { $0.id = "g0000000-0000-4000-8000-000000000000" },
     Fault(.badMessageID, "a digit too many") { $0.id += "0" },
   ])
-  func `what Apple's service would refuse is dead`(fault: Fault) async {
+  func `a push that Apple's service would refuse fails for good`(fault: Fault) async {
     var push = push()
     fault.change(&push)
     let outcome = await gateway.send(push, to: phone("a"))
@@ -107,7 +107,7 @@ import Testing
     }
   }
 
-  @Test func `a payload made of a message is taken`() async throws {
+  @Test func `the payload of a message is accepted`() async throws {
     let subject = PayloadSubject(
       notification: uuid(7), sender: User(id: UserID(unchecked: "ann")),
       room: PayloadRoom(id: RoomID(unchecked: "team"), memberCount: 2), epoch: "e", seq: 1,
@@ -116,7 +116,7 @@ import Testing
     #expect(await gateway.send(try Push(subject), to: phone("a")) == .sent(.shown))
   }
 
-  @Test func `a phone out of reach is as where nothing answers, and shows what it did`() async {
+  @Test func `an unreachable phone fails to connect and keeps its lock screen`() async {
     _ = await gateway.send(push(1), to: phone("a"))
     gateway.setReachable(false, "a")
     #expect(await gateway.send(push(2), to: phone("a")) == .retry(after: nil, .connectFailed))
@@ -129,13 +129,13 @@ import Testing
     #expect(gateway.numbers("a") == [2])
   }
 
-  @Test func `what is put out of reach is one phone, known or not`() async {
+  @Test func `one phone can be made unreachable before its first push`() async {
     gateway.setReachable(false, "a")
     #expect(await gateway.send(push(1), to: phone("b")) == .sent(.shown))
     #expect(await gateway.send(push(1), to: phone("a")) == .retry(after: nil, .connectFailed))
   }
 
-  @Test func `phones out of reach are bounded with the others, and forgotten as they are`() async {
+  @Test func `unreachable phones count towards the limit of phones`() async {
     let gateway = SimulatedGateway(mostPhones: 2) { [clock] in clock.now() }
     for token in ["a", "b"] { gateway.setReachable(false, token) }
     gateway.setReachable(true, "c")
@@ -166,14 +166,14 @@ import Testing
     #expect(gateway.numbers("d") == [1])
   }
 
-  @Test func `10,000 phones are simulated and no more`() async {
+  @Test func `the gateway simulates at most 10,000 phones`() async {
     for number in 0...SimulatedGateway.mostPhones { _ = await gateway.send(push(1), to: phone("t\(number)")) }
     #expect(gateway.numbers("t0") == [])
     #expect(gateway.numbers("t1") == [1])
     #expect(gateway.numbers("t10000") == [1])
   }
 
-  @Test func `pushes of many tasks at once are all kept`() async {
+  @Test func `the gateway keeps all pushes of concurrent tasks`() async {
     await withTaskGroup { group in
       for number in 0..<400 {
         group.addTask { [gateway] in _ = await gateway.send(push(number), to: phone("t\(number % 8)")) }

@@ -2,15 +2,15 @@
 import Foundation
 import RelayProtocol
 
-/// What Apple's service said to one request.
+/// The answer of Apple's service to one request.
 struct AppleAnswer: Equatable, Sendable {
   var status: Int
-  /// In the service's words; nil: it gave none.
+  /// The reason in Apple's spelling, if the answer contains one.
   var reason: String?
-  /// When the token had become invalid, with status 410.
+  /// The time at which the token became invalid; only with status 410.
   var timestamp: Timestamp?
   var retryAfter: Duration?
-  /// The service's time of day.
+  /// The service's wall clock time.
   var date: Timestamp?
 
   init(
@@ -25,8 +25,8 @@ struct AppleAnswer: Equatable, Sendable {
   }
 
   /// - Parameters:
-  ///   - body: JSON, or nothing; what cannot be read is taken for nothing.
-  ///   - now: What a date in `Retry-After` is compared with.
+  ///   - body: JSON or empty. Invalid JSON counts as empty.
+  ///   - now: The current time, for a date in `Retry-After`.
   init(status: Int, body: [UInt8], retryAfter: String?, date: String?, now: Timestamp) {
     struct Body: Decodable {
       var reason: String?
@@ -44,7 +44,7 @@ struct AppleAnswer: Equatable, Sendable {
 }
 
 extension Timestamp {
-  /// The preferred form of RFC 9110, section 5.6.7: `Sun, 06 Nov 1994 08:49:37 GMT`.
+  /// Parses the preferred form of RFC 9110, section 5.6.7: `Sun, 06 Nov 1994 08:49:37 GMT`.
   init?(httpDate text: String) {
     let formatter = DateFormatter()
     formatter.locale = Locale(identifier: "en_US_POSIX")

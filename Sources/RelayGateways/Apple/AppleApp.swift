@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 public import RelayProtocol
 
-/// An app that Apple's service pushes to.
+/// An app that receives pushes through Apple's service.
 public struct AppleApp: Sendable, Equatable {
-  /// As its devices name it.
+  /// The app name that devices register with.
   public var name: String
-  /// Its bundle ids; the first is that of devices that say none. Never empty.
+  /// The app's bundle ids. Never empty. The first applies to devices that register no topic.
   public var topics: [String]
   public var key: ProviderKey
-  /// Where the tokens of devices that do not say are tried first.
+  /// The environment that is tried first for devices that register none.
   public var environment: PushEnvironment
 
   public init(name: String, topics: [String], key: ProviderKey, environment: PushEnvironment) {
-    precondition(!topics.isEmpty, "an app has a bundle id")
+    precondition(!topics.isEmpty, "an app must have a bundle id")
     self.name = name
     self.topics = topics
     self.key = key
@@ -20,18 +20,18 @@ public struct AppleApp: Sendable, Equatable {
   }
 }
 
-/// How Apple's service is reached.
+/// The settings of connections to Apple's service.
 public struct AppleService: Sendable, Equatable {
-  /// Instead of Apple's own of either environment.
+  /// The host for both environments, instead of Apple's own.
   public var host: String?
   public var port: UInt16
-  /// Certificates, as PEM, that are trusted instead of the system's.
+  /// A PEM file of certificates to trust instead of the system's.
   public var caFile: String?
-  /// Connections at most, for each key and environment.
+  /// The most connections for each key and environment.
   public var connections: Int
-  /// Streams of a connection at most.
+  /// The most streams at once on a connection.
   public var streams: Int
-  /// For a connection and for an answer.
+  /// The timeout of a connection, and of an answer.
   public var timeout: Duration
 
   public init(

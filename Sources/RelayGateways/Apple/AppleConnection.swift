@@ -5,10 +5,10 @@ import NIOHTTP2
 import NIOTLS
 import RelayProtocol
 
-/// One connection: it turns requests into frames and frames into what became of them, as its state says.
+/// One HTTP/2 connection. It converts requests to frames, and frames to results, with `AppleConnectionState`.
 ///
-/// It stands at the end of a pipeline behind HTTP/2 alone, not behind a multiplexer: what a GOAWAY and a reset mean for
-/// each request can only be told from frames. Belongs to the pool's event loop.
+/// The handler follows `NIOHTTP2Handler` directly, without a multiplexer, because only frames show the effect of a
+/// GOAWAY or a reset on each request. Use it on the pool's event loop only.
 final class AppleConnection: ChannelInboundHandler {
   typealias InboundIn = HTTP2Frame
   typealias OutboundOut = HTTP2Frame
@@ -16,17 +16,17 @@ final class AppleConnection: ChannelInboundHandler {
   let number: Int
   private(set) var state: AppleConnectionState<AppleExchange>
   private let settings: ApplePoolSettings
-  /// Whoever gives it requests; told when it has room, and when it is gone.
-  /// For as long as the channel is there, which may be longer than anybody else has the pool.
+  /// Sends requests on this connection, and is notified when capacity becomes available and when the connection closes.
+  /// The reference is strong: the pool must live until the channel closes, even if nothing else refers to it.
   private let pool: AppleConnectionPool
   private var context: ChannelHandlerContext?
   private var lastHeard = ContinuousClock.now
   private var nextPing: Scheduled<Void>?
-  /// Bytes that were received, and are not yet allowed again.
+  /// Received bytes that a WINDOW_UPDATE has not returned to the service yet.
   private var credit = 0
   private(set) var wasProven = false
 
-  /// An answer has a few words; what is larger is not from the service.
+  /// The largest body of an answer in bytes. Apple's answers have a few words.
   static let largestAnswer = 16 * 1024
   private static let creditStep = 16 * 1024
 
@@ -42,15 +42,15 @@ final class AppleConnection: ChannelInboundHandler {
 
   // MARK: Requests
 
-  /// Sends a request, for which it must have room.
+  /// Sends a request. The connection must have capacity for it.
   func send(_ exchange: AppleExchange, authorizedBy token: ProviderTokens.Token) {
-    guard let context else { preconditionFailure("a connection without a pipeline has room") }
+    guard let context else { preconditionFailure("a connection without a pipeline has no capacity") }
     let stream = state.begin(exchange)
     exchange.place = (self, stream)
     exchange.token = token
     exchange.left = .now
     var headers: HPACKHeaders = [":method": "POST", ":scheme": "https", ":authority": settings.host]
-    // What differs from push to push has no use in the table of the compression.
+    // Values that differ in each push are useless in the compression table.
     headers.add(name: ":path", value: "/3/device/\(exchange.request.deviceToken)", indexing: .nonIndexable)
     headers.add(name: "authorization", value: "bearer \(token.text)")
     for field in exchange.request.fields {
@@ -65,8 +65,9 @@ final class AppleConnection: ChannelInboundHandler {
     schedulePing()
   }
 
-  /// Nobody waits for the answer any more, and nothing is sent here that could fare alike.
-  /// - Parameter left: When nothing was heard since, the connection is given up with all that is under way.
+  /// Gives up the request on a stream, for example after its timeout. The connection takes no more requests.
+  /// - Parameter left: The time at which the request was sent. If no frame has arrived since then, the connection
+  ///   closes with all its requests.
   func abandon(_ stream: Int, sentAt left: ContinuousClock.Instant) {
     guard let context, state.ended(stream) != nil else { return }
     state.retire()
@@ -79,13 +80,13 @@ final class AppleConnection: ChannelInboundHandler {
     endIfSpent()
   }
 
-  /// Takes no request any more, and closes when those under way are answered.
+  /// Takes no more requests, and closes when the current requests are answered.
   func retire() {
     state.retire()
     endIfSpent()
   }
 
-  /// Closes, whatever is under way.
+  /// Closes at once, even with unanswered requests.
   func close() {
     state.retire()
     context?.close(promise: nil)
@@ -129,13 +130,13 @@ final class AppleConnection: ChannelInboundHandler {
 
   private func headersArrived(_ headers: HTTP2Frame.FramePayload.Headers, on stream: Int) {
     guard let exchange = state.requests[stream] else { return }
-    // Neither interim answers nor trailers say anything.
+    // Ignore interim answers (1xx) and trailers.
     if exchange.head == nil, headers.headers.first(name: ":status")?.first != "1" { exchange.head = headers.headers }
     if headers.endStream { answered(exchange, on: stream) }
   }
 
   private func dataArrived(_ data: HTTP2Frame.FramePayload.Data, on stream: Int, _ context: ChannelHandlerContext) {
-    guard case .byteBuffer(let bytes) = data.data else { preconditionFailure("received data is no file") }
+    guard case .byteBuffer(let bytes) = data.data else { preconditionFailure("received data is never a file") }
     credit += bytes.readableBytes + (data.paddingBytes ?? 0)
     if credit >= Self.creditStep {
       write(.windowUpdate(windowSizeIncrement: credit), on: .rootStream, context)
@@ -163,7 +164,7 @@ final class AppleConnection: ChannelInboundHandler {
     let answer = AppleAnswer(
       status: status, body: exchange.body, retryAfter: head.first(name: "retry-after"),
       date: head.first(name: "date"), now: settings.clock.wall())
-    // 403 is about who we are; every other answer was given to somebody whom the service knows.
+    // Status 403 refuses the relay's credential. Every other status shows that the service accepted it.
     let proves = status != 403
     wasProven = wasProven || proves
     _ = state.answered(stream, proves: proves)
@@ -196,7 +197,7 @@ final class AppleConnection: ChannelInboundHandler {
     context.fireChannelInactive()
   }
 
-  /// After an idle hour: a connection that is gone is found out before it is needed.
+  /// Sends a PING after an hour without requests, so that a broken connection is detected before it is needed.
   private func schedulePing() {
     guard let context else { return }
     nextPing?.cancel()

@@ -9,19 +9,20 @@ import Synchronization
 
 /// The connections to one host for one key, and the requests that wait for a stream.
 ///
-/// Hand-written, because a retry depends on details that general HTTP clients hide: which streams a GOAWAY leaves
-/// unprocessed, Apple's limit on streams before the first accepted token, and the connection that a refused token
-/// belongs to.
+/// A general HTTP client cannot replace it, because retries depend on details that such clients hide:
+/// - the streams that a GOAWAY leaves unprocessed
+/// - Apple's limit on streams before the first accepted token
+/// - the connection on which a token was refused
 ///
-/// A request goes on the connection that has the fewest under way. Another one is opened when all are full, one at a
-/// time and after failures not at once; they are kept open.
+/// A request uses the connection with the fewest requests. When all are full, the pool opens another connection: one at
+/// a time, and after a failure with backoff. Connections stay open.
 ///
-/// Safe to send: all that changes is touched on `loop` alone, but for `load`, which has a lock.
+/// `@unchecked Sendable`: only `loop` accesses the mutable state, except `load`, which has a lock.
 final class AppleConnectionPool: @unchecked Sendable {
-  /// The token of a request that leaves; called on the loop.
+  /// Returns the token for the next request. The pool calls it on the loop.
   typealias Authorization = @Sendable () throws -> ProviderTokens.Token
 
-  /// What is in use.
+  /// The open connections and the streams in use.
   struct Load: Equatable {
     var connections = 0
     var streams = 0
@@ -51,7 +52,7 @@ final class AppleConnectionPool: @unchecked Sendable {
 
   var currentLoad: Load { load.withLock { $0 } }
 
-  /// Sends a request once. When the task is cancelled, what became of it is not known.
+  /// Sends a request once. If the task is cancelled after the request was sent, its result is unknown.
   func send(_ request: AppleRequest) async -> AppleFate {
     let promise = loop.makePromise(of: AppleFate.self)
     let number = Mutex<Int?>(nil)
@@ -60,17 +61,17 @@ final class AppleConnectionPool: @unchecked Sendable {
       number.withLock { $0 = id }
     }
     return await withTaskCancellationHandler {
-      // The promise is only ever fulfilled.
+      // The promise never fails.
       (try? await promise.futureResult.get()) ?? .unknown(.connectionLost)
     } onCancel: {
       loop.execute { if let id = number.withLock({ $0 }) { self.giveUp(id, .cancelled) } }
     }
   }
 
-  /// Lets nothing more go out on a connection.
+  /// Sends no more requests on a connection.
   func retire(_ number: Int) { loop.execute { self.connections[number]?.retire() } }
 
-  /// What is under way may be answered; nothing new is sent.
+  /// Sends no more requests. Requests that were sent may still be answered.
   func close() {
     loop.execute {
       self.isClosed = true
@@ -154,9 +155,9 @@ final class AppleConnectionPool: @unchecked Sendable {
 
   private func connectIfUseful() {
     let live = live
-    // One that is not proven yet may soon have room for all.
+    // A connection that is not proven yet may soon have capacity for all waiting requests.
     let isComing = isConnecting || live.contains { $0.state.phase == .connecting || $0.state.phase == .unproven }
-    // A service that turns every connection away soon is not flooded with new ones.
+    // The last condition counts draining connections, too. It protects a service that soon closes each connection.
     guard !isComing, !isHeldBack, !isClosed, live.count < settings.connections,
       connections.count < 2 * settings.connections
     else { return }
@@ -183,7 +184,7 @@ final class AppleConnectionPool: @unchecked Sendable {
       }
   }
 
-  /// Once for each address of the host that is tried: one of these channels becomes the connection.
+  /// Sets up a channel. NIO may try several addresses of a host: each gets a channel, and one becomes the connection.
   private func fill(_ pipeline: ChannelPipeline.SynchronousOperations) throws {
     nextNumber += 1
     try pipeline.addTLSClient(settings.tls, host: settings.host)
@@ -200,21 +201,22 @@ final class AppleConnectionPool: @unchecked Sendable {
     guard !isClosed else { return connection.close() }
     let number = connection.number
     connections[number] = connection
-    // A connection that says nothing is none.
+    // Close the connection if the service's SETTINGS do not arrive in time.
     loop.scheduleTask(in: TimeAmount(settings.timeout)) {
       if self.connections[number]?.state.phase == .connecting { channel.close(promise: nil) }
     }
     roomChanged()
   }
 
-  /// A connection may have room, or none any more.
+  /// Sends waiting requests after the capacity of a connection may have changed.
   func roomChanged() {
     loop.preconditionInEventLoop()
     if connections.values.contains(where: { $0.state.phase == .open }) { pause.succeeded() }
     pump()
   }
 
-  /// - Parameter words: JSON with a reason, or nothing.
+  /// Logs that the service closes a connection (GOAWAY).
+  /// - Parameter words: The debug data of the frame: JSON with a reason, or empty.
   func wasToldToGo(_ words: [UInt8]) {
     loop.preconditionInEventLoop()
     let reason = AppleAnswer(status: 0, body: words, retryAfter: nil, date: nil, now: settings.clock.wall()).reason
@@ -231,14 +233,14 @@ final class AppleConnectionPool: @unchecked Sendable {
 
   func hasClosed(_ number: Int) {
     loop.preconditionInEventLoop()
-    // Of an address that was slower than another one nobody knows.
+    // A channel to an address that was slower than another is not in the list.
     guard let connection = connections.removeValue(forKey: number) else { return }
     if connection.wasProven { pump() } else { couldNotConnect() }
     note()
   }
 
   private func couldNotConnect() {
-    // Whoever waits hears of it, unless another connection may take them; the queue of pushes has the longer breath.
+    // Fail the waiting requests, unless another connection may still take them. The push queue retries the pushes.
     if !isConnecting, live.isEmpty { failWaiting(.connectFailed) }
     guard !isHeldBack, !isClosed else { return }
     isHeldBack = true

@@ -3,37 +3,37 @@ import NIOCore
 import NIOHPACK
 import RelayProtocol
 
-/// One attempt at one push.
+/// One attempt at a push to Apple's service.
 struct AppleRequest: Sendable {
   var deviceToken: String
-  /// Under Apple's names.
+  /// The headers under Apple's names.
   var fields: [(name: String, value: String)]
   var payload: [UInt8]
-  /// From when on it does not leave any more; nil: it always may.
+  /// The pool does not send the request at this time or later. Is `nil` when the request does not expire.
   var expires: Timestamp?
 }
 
-/// What became of an attempt.
+/// The result of an attempt.
 enum AppleFate: Sendable {
   /// - Parameters:
-  ///   - token: The one that was sent.
-  ///   - connection: On which.
-  ///   - took: From its leaving to its answer.
+  ///   - token: The token that was sent.
+  ///   - connection: The number of the connection.
+  ///   - took: The time from sending to the answer.
   case answered(AppleAnswer, token: ProviderTokens.Token, connection: Int, took: Duration)
-  /// It certainly did not reach a device.
+  /// The push certainly did not reach a device.
   case unprocessed(GatewayReason)
-  /// It may have reached a device.
+  /// The push may have reached a device.
   case unknown(GatewayReason)
 }
 
-/// A request on its way. Belongs to the pool's event loop.
+/// A request that waits for a stream or an answer. Use it on the pool's event loop only.
 final class AppleExchange {
   let id: Int
   let request: AppleRequest
   private let promise: EventLoopPromise<AppleFate>
   var deadline: Scheduled<Void>?
 
-  /// Where it is, once it has left.
+  /// The connection and the stream on which the request was sent.
   var place: (connection: AppleConnection, stream: Int)?
   var token: ProviderTokens.Token?
   var left: ContinuousClock.Instant?

@@ -5,10 +5,10 @@ public import RelayDelivery
 public import RelayProtocol
 import Synchronization
 
-/// Apple's push service: HTTP/2 with a token for each key.
+/// Sends pushes to Apple's service (APNs): HTTP/2, authenticated with a token for each key.
 ///
-/// From Apple's "Sending notification requests to APNs". A push keeps its `apns-id` at every attempt. Neither the
-/// tokens of devices nor those of keys are logged. Any thread.
+/// Source: Apple's "Sending notification requests to APNs". Each attempt at a push has the same `apns-id`. Device
+/// tokens and provider tokens are not logged. Safe to use from any thread.
 public final class AppleGateway: Gateway {
   let service: AppleService
   let clock: GatewayClock
@@ -18,13 +18,13 @@ public final class AppleGateway: Gateway {
 
   private struct State {
     var apps: [String: AppleApp] = [:]
-    /// By key.
+    /// The provider tokens by key id.
     var tokens: [String: ProviderTokens] = [:]
     var pools: [PoolName: AppleConnectionPool] = [:]
     var pauses: [Lane: CredentialPause] = [:]
-    /// Where tokens were found that were tried elsewhere first.
+    /// The environments of device tokens that the service rejected in the other environment.
     var environments = RecentlyUsed<String, PushEnvironment>(capacity: AppleGateway.mostRemembered)
-    /// Devices that the service wants left alone, by token.
+    /// The end of the rest of devices that received too many pushes (429), by device token.
     var resting = RecentlyUsed<String, ContinuousClock.Instant>(capacity: AppleGateway.mostRemembered)
     var statistics = AppleStatistics()
     var isClockChecked = false
@@ -35,19 +35,19 @@ public final class AppleGateway: Gateway {
     let environment: PushEnvironment
   }
 
-  /// What is paused together.
+  /// The pushes that are paused together.
   struct Lane: Hashable {
     let app: String
     let environment: PushEnvironment
   }
 
   static let mostRemembered = 10_000
-  /// After which no further attempt begins within one call: the caller's claim ends at some time.
+  /// The time in one call after which no new attempt begins, because the caller's claim of the push expires.
   static let patience = Duration.seconds(20)
-  /// By how much the service's time of day may differ from ours. Tokens are refused from an hour on.
+  /// The permitted difference between the service's clock and this machine's. At an hour, the service refuses tokens.
   static let clockTolerance = Duration.seconds(10 * 60)
 
-  /// Throws what is wrong with the certificates.
+  /// - Throws: An error of TLS if the certificates cannot be used.
   public init(_ service: AppleService, clock: GatewayClock, log: Logger) throws {
     self.service = service
     self.clock = clock
@@ -55,7 +55,7 @@ public final class AppleGateway: Gateway {
     tls = try .client(trusting: service.caFile, protocols: ["h2"])
   }
 
-  /// Serves these apps from now on. What is paused of an app that has changed is tried again.
+  /// Replaces the list of apps. Ends the pauses of each app that has changed, and closes connections of changed keys.
   public func serve(_ apps: [AppleApp]) {
     let replaced = state.withLock { state in
       let former = state.apps
@@ -75,7 +75,7 @@ public final class AppleGateway: Gateway {
     for pool in replaced { pool.close() }
   }
 
-  /// Closes the connections; what is under way may be answered.
+  /// Closes the connections. Requests that were sent may still be answered.
   public func close() {
     for pool in state.withLock({ $0.pools.values }) { pool.close() }
   }
@@ -119,7 +119,7 @@ public final class AppleGateway: Gateway {
     var isUnknown = false
 
     while true {
-      // With the key that it has now: a reload ends what waits for a connection of the former one.
+      // Use the app's current key. A reload ends requests that wait for a connection with the former key.
       app = self.app(of: device) ?? app
       let (wait, isTrial) = enter(lane, token)
       if let wait {
@@ -152,7 +152,7 @@ public final class AppleGateway: Gateway {
           if steps.contains(.switchedEnvironment) { remember(lane.environment, of: token) }
           return .sent(.accepted)
         case .retry(let after):
-          // An error inside the service does not say how far the push had come.
+          // After an internal error of the service, the push may have been delivered.
           return .retry(after: after, reason, isUnknown: isUnknown || answer.status >= 500 && answer.status != 503)
         case .reconnect:
           pool.retire(connection)
@@ -203,7 +203,8 @@ public final class AppleGateway: Gateway {
 
   // MARK: Credentials
 
-  /// What a push has to wait for; and otherwise, whether it is the one that is tried after a pause.
+  /// Returns the wait of a push during a pause or a device's rest. `isTrial` is true if the push is the trial after a
+  /// pause.
   private func enter(_ lane: Lane, _ token: String) -> (wait: (time: Duration, reason: GatewayReason)?, isTrial: Bool) {
     let now = clock.monotonic()
     return state.withLock { state in
@@ -220,7 +221,7 @@ public final class AppleGateway: Gateway {
     }
     if isNews {
       log.error(
-        "Apple's service refuses an app's pushes, which wait",
+        "Apple's service refuses an app's pushes; they wait",
         metadata: ["app": "\(lane.app)", "environment": "\(lane.environment)", "reason": "\(reason.rawValue)"])
     }
     return wait
@@ -229,7 +230,7 @@ public final class AppleGateway: Gateway {
   private func accepted(_ lane: Lane) {
     guard state.withLock({ $0.pauses[lane]?.accepted() ?? false }) else { return }
     log.notice(
-      "Apple's service takes an app's pushes again",
+      "Apple's service accepts an app's pushes again",
       metadata: ["app": "\(lane.app)", "environment": "\(lane.environment)"])
   }
 
@@ -240,7 +241,7 @@ public final class AppleGateway: Gateway {
       let settings = ApplePoolSettings(
         host: service.host(of: environment), port: Int(service.port), tls: tls, clock: clock,
         connections: service.connections, streams: service.streams, timeout: service.timeout)
-      // The gateway holds its pools.
+      // Weak, because the gateway holds its pools.
       let pool = AppleConnectionPool(
         settings: settings,
         authorize: { [weak self] in
@@ -279,7 +280,7 @@ public final class AppleGateway: Gateway {
     }
     guard let skew, max(skew, .zero - skew) > Self.clockTolerance else { return }
     log.warning(
-      "this machine's clock differs from that of Apple's service, which refuses tokens by it",
+      "this machine's clock differs from Apple's, so that Apple's service may refuse its tokens",
       metadata: ["seconds": "\(Int(skew.seconds))"])
   }
 

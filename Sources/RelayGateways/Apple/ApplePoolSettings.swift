@@ -3,7 +3,7 @@ import Foundation
 import NIOSSL
 public import RelayProtocol
 
-/// What time it is: one clock that runs evenly, and the time of day.
+/// The clocks of a gateway: `monotonic` for durations, and `wall` for the time of day. Tests replace them.
 public struct GatewayClock: Sendable {
   public var monotonic: @Sendable () -> ContinuousClock.Instant
   public var wall: @Sendable () -> Timestamp
@@ -19,25 +19,25 @@ public struct GatewayClock: Sendable {
   public static let system = GatewayClock(wall: { Timestamp(rawValue: Int64(Date().timeIntervalSince1970 * 1000)) })
 }
 
-/// How a pool connects.
+/// The settings and limits of a pool of connections to Apple's service.
 struct ApplePoolSettings: Sendable {
   var host: String
   var port: Int
   var tls: NIOSSLContext
   var clock: GatewayClock
-  /// Connections at most.
+  /// The most connections.
   var connections = 2
-  /// Streams of a connection at most.
+  /// The most streams at once on a connection.
   var streams = 500
-  /// Requests that wait for a stream at most.
+  /// The most requests that wait for a stream.
   var queue = 2_000
-  /// For a connection, an answer, and that to a PING.
+  /// The timeout of a connection, of an answer, and of the answer to a PING.
   var timeout = Duration.seconds(10)
-  /// After which silence a PING is sent.
+  /// The time without requests after which a PING is sent.
   var idle = Duration.seconds(3600)
 }
 
-/// How long to wait before a connection is tried again: a random time below a bound that doubles.
+/// The backoff between attempts to connect: a random time below a limit that doubles.
 struct ReconnectPause {
   private var failures = 0
 

@@ -1,40 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
 import RelayProtocol
 
-/// What is to be done after an attempt. From Apple's "Handling notification responses from APNs".
+/// The decision after an attempt. Source: Apple's "Handling notification responses from APNs".
 enum AppleVerdict: Equatable {
   case sent
-  /// Later, not sooner than `after` from now.
+  /// Send the push again later, not before `after`.
   case retry(after: Duration?)
-  /// At once, on another connection.
+  /// Send the push again at once, on another connection.
   case reconnect
-  /// At once, with a new token.
+  /// Send the push again at once, with a new provider token.
   case renewToken
-  /// At once, in the other environment.
+  /// Send the push again at once, in the other environment.
   case switchEnvironment
-  /// The device has no such token any more, if it registered before that time.
+  /// The device token is no longer valid. Remove it if the device registered it before the time.
   case forget(before: Timestamp?)
   case dead
-  /// Nothing goes well with this credential until somebody mends it.
+  /// The service refuses the app's credential. Pause its pushes until the operator corrects it.
   case pause
-  /// This device is to be left alone for a while.
+  /// Send nothing to this device for the given time.
   case spareDevice(Duration)
-  /// Tokens change too often.
+  /// Provider tokens change too often. Keep the current one, and send the push again later.
   case keepToken(after: Duration?)
-  /// Again with a shorter text.
+  /// Send the push again with a shorter text.
   case shorten
 }
 
-/// What was done already for a push that is at its second attempt of a call, or later; each is done once.
+/// The steps already taken for a push within one call. Each step is taken at most once.
 enum AppleStep: Hashable { case reconnected, renewedToken, switchedEnvironment }
 
 extension AppleVerdict {
-  /// When the service does not say how long: it counts by the minute, as far as anybody knows.
+  /// The rest of a device when the answer has no `Retry-After`. Apple's limit seems to be per minute.
   static let deviceRest = Duration.seconds(60)
 
   /// - Parameters:
-  ///   - isEnvironmentKnown: The device said which is its; else ours is a guess.
-  ///   - canRenewToken: The token that was sent is not the newest, or is old enough to be replaced.
+  ///   - isEnvironmentKnown: True if the device registered its environment. If not, the relay guessed it.
+  ///   - canRenewToken: True if the sent token is not the newest, or is old enough to be replaced.
   init(
     _ answer: AppleAnswer, after steps: Set<AppleStep> = [], isEnvironmentKnown: Bool = false,
     canRenewToken: Bool = true
@@ -43,7 +43,7 @@ extension AppleVerdict {
     switch (answer.status, reason) {
     case (200, _): self = .sent
     case (400, .badDeviceToken):
-      // Tokens differ between the environments, and nothing in them tells which is theirs.
+      // A device token is valid in one environment only, and does not show in which.
       self = isEnvironmentKnown || steps.contains(.switchedEnvironment) ? .forget(before: nil) : .switchEnvironment
     case (400, .badTopic), (400, .topicDisallowed): self = .pause
     case (400, .idleTimeout), (503, .shutdown):

@@ -3,31 +3,31 @@ import Crypto
 import Foundation
 import RelayProtocol
 
-/// A key with which a team proves to Apple's service who it is.
+/// The private key with which a team authenticates to Apple's service.
 ///
-/// From Apple's "Establishing a token-based connection to APNs".
+/// Source: Apple's "Establishing a token-based connection to APNs".
 public struct ProviderKey: Sendable {
-  /// Of Apple's making, 10 characters.
+  /// The key id that Apple assigned, 10 characters.
   public let id: String
   /// The team's id, 10 characters.
   public let team: String
   private let key: P256.Signing.PrivateKey
 
-  /// What is wrong with a key, in words that follow its name.
+  /// A key is invalid. `words` continue a sentence that begins with the name of the key.
   public struct Fault: Error, Equatable {
     public let words: String
   }
 
   static let lengthOfNames = 10
 
-  /// - Parameter pem: PKCS #8, as Apple hands it out.
+  /// - Parameter pem: PKCS #8, the format of Apple's key files.
   public init(pem: String, id: String, team: String) throws(Fault) {
     guard Self.isName(id) else { throw Fault(words: "has an id that is not 10 letters and digits") }
     guard Self.isName(team) else { throw Fault(words: "has a team that is not 10 letters and digits") }
     do {
       key = try P256.Signing.PrivateKey(pemRepresentation: pem)
     } catch {
-      throw Fault(words: "is no private key of P-256 as PEM")
+      throw Fault(words: "is not a P-256 private key in PEM format")
     }
     self.id = id
     self.team = team

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 import RelayProtocol
 
-/// The tokens of one key, one at a time, for all connections.
+/// The current provider token of one key, for all connections.
 ///
-/// Apple's service wants a token to be renewed not more often than every 20 minutes and not more seldom than every 60.
-/// Ages are measured by a clock that nobody sets.
+/// Apple's service requires a token to be between 20 and 60 minutes old when it is renewed. Ages use the monotonic
+/// clock.
 struct ProviderTokens {
   struct Token: Equatable {
     let text: String
@@ -13,18 +13,19 @@ struct ProviderTokens {
 
   private let key: ProviderKey
   private(set) var token: Token?
-  /// The service said that tokens changed too often: no sooner than this, unless it grows too old.
+  /// Set after the service complained that tokens change too often. The token is kept until this time, but not longer
+  /// than ``longestLife``.
   private var keepUntil: ContinuousClock.Instant?
 
   static let renewal = Duration.seconds(40 * 60)
   static let shortestLife = Duration.seconds(20 * 60)
-  /// A little less than the hour that is allowed: a request may wait before it leaves.
+  /// Less than the allowed hour, because a request may wait before it is sent.
   static let longestLife = Duration.seconds(58 * 60)
 
   init(key: ProviderKey) { self.key = key }
 
-  /// The token to send now.
-  /// - Parameter wall: What is written into a new one.
+  /// Returns the token to send now. Creates one if necessary.
+  /// - Parameter wall: The time to write into a new token.
   mutating func current(at now: ContinuousClock.Instant, wall: Timestamp) throws -> Token {
     if let token, now - token.made < life(of: token) { return token }
     let made = Token(text: try key.token(issued: wall), made: now)
@@ -33,8 +34,8 @@ struct ProviderTokens {
     return made
   }
 
-  /// The service calls a token expired.
-  /// - Returns: Whether another can be had: a newer one is there already, or may be made.
+  /// Records that the service refused a token as expired.
+  /// - Returns: True if another token is available: a newer one exists or may be created.
   mutating func expired(_ refused: Token, at now: ContinuousClock.Instant) -> Bool {
     guard token == refused else { return true }
     guard now - refused.made >= Self.shortestLife else { return false }
@@ -42,7 +43,7 @@ struct ProviderTokens {
     return true
   }
 
-  /// The service says that tokens change too often.
+  /// Records that the service complained that tokens change too often.
   mutating func changedTooOften(at now: ContinuousClock.Instant) { keepUntil = now + Self.shortestLife }
 
   private func life(of token: Token) -> Duration {

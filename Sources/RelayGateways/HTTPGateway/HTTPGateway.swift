@@ -4,9 +4,10 @@ public import RelayDelivery
 public import RelayProtocol
 import Synchronization
 
-/// Push gateways of Matrix's kind, which reach the devices of apps that are set up so. Any thread.
+/// Sends pushes to push gateways that implement Matrix's Push Gateway API. The configuration assigns them to apps.
 ///
-/// Where a gateway is comes from the configuration, never from a device. Tokens and texts are not logged.
+/// The URL of a gateway comes from the configuration, never from a device. Tokens and texts are not logged. Safe to use
+/// from any thread.
 public final class HTTPGateway: Gateway {
   private let pool: HTTPPool
   private let clock: GatewayClock
@@ -15,16 +16,16 @@ public final class HTTPGateway: Gateway {
 
   private struct State {
     var apps: [String: HTTPGatewayApp] = [:]
-    /// By app.
+    /// The pauses by app.
     var pauses: [String: CredentialPause] = [:]
     var statistics = GatewayStatistics()
   }
 
-  /// Of the header that has the HMAC of the body.
+  /// The name of the header with the HMAC of the body.
   static let signatureName = "X-Stillwire-Signature"
 
-  /// Throws when the system's certificates cannot be used.
-  /// - Parameter timeout: For a connection and an answer together.
+  /// - Parameter timeout: The timeout of a request: for the connection and the answer together.
+  /// - Throws: An error of TLS if the system's certificates cannot be used.
   public init(timeout: Duration = .seconds(10), clock: GatewayClock, log: Logger) throws {
     var settings = HTTPPoolSettings(tls: try .client(trusting: nil), clock: clock)
     settings.timeout = timeout
@@ -33,7 +34,7 @@ public final class HTTPGateway: Gateway {
     self.log = log
   }
 
-  /// Serves these apps from now on. What is paused of an app that has changed is tried again.
+  /// Replaces the list of apps. Ends the pause of each app that has changed.
   public func serve(_ apps: [HTTPGatewayApp]) {
     state.withLock { state in
       let former = state.apps
@@ -42,7 +43,7 @@ public final class HTTPGateway: Gateway {
     }
   }
 
-  /// Closes the connections; what is under way may be answered.
+  /// Closes the connections. Requests that were sent may still be answered.
   public func close() { pool.close() }
 
   public var statistics: HTTPGatewayStatistics {
@@ -87,7 +88,7 @@ public final class HTTPGateway: Gateway {
   }
   // MARK: Pauses
 
-  /// What a push has to wait for; and otherwise, whether it is the one that is tried after a pause.
+  /// Returns the wait of a push during a pause. `isTrial` is true if the push is the trial after a pause.
   private func enter(_ app: HTTPGatewayApp) -> (wait: (time: Duration, reason: GatewayReason)?, isTrial: Bool) {
     let now = clock.monotonic()
     return state.withLock { state in
@@ -99,14 +100,14 @@ public final class HTTPGateway: Gateway {
   private func refused(_ reason: GatewayReason, of app: HTTPGatewayApp, isTrial: Bool) -> PushOutcome {
     let now = clock.monotonic()
     let refusal: (wait: Duration, isNews: Bool)? = state.withLock { state in
-      // Of another place or secret than that of now.
+      // The refused request used an earlier URL or secret.
       guard state.apps[app.name] == app else { return nil }
       return state.pauses[app.name, default: CredentialPause()].refused(reason, at: now, isTrial: isTrial)
     }
     guard let refusal else { return .paused(.zero, reason) }
     if refusal.isNews {
       log.error(
-        "a push gateway refuses an app's pushes, which wait",
+        "a push gateway refuses an app's pushes; they wait",
         metadata: ["app": "\(app.name)", "gateway": "\(app.destination.origin)", "reason": "\(reason.rawValue)"])
     }
     return .paused(refusal.wait + CredentialPause.stepBack, reason)
@@ -114,12 +115,13 @@ public final class HTTPGateway: Gateway {
 
   private func accepted(_ app: HTTPGatewayApp) {
     guard state.withLock({ $0.pauses[app.name]?.accepted() ?? false }) else { return }
-    log.notice("a push gateway takes an app's pushes again", metadata: ["app": "\(app.name)"])
+    log.notice("a push gateway accepts an app's pushes again", metadata: ["app": "\(app.name)"])
   }
 }
 
 extension HTTPAnswer {
-  /// Why a gateway takes nothing of an app: the operator has to mend the secret or the URL; nil: it is about this push.
+  /// The reason if the gateway refuses all pushes of the app, so that the operator must correct the secret or the URL.
+  /// Is `nil` when the answer concerns one push only.
   var refusal: GatewayReason? {
     switch status {
     case 401, 403: .forbidden
@@ -130,7 +132,7 @@ extension HTTPAnswer {
 }
 
 extension PushOutcome {
-  /// What a push gateway's answer means for the push to one device.
+  /// Converts a push gateway's answer into the outcome of a push to one device.
   init(_ answer: HTTPAnswer, pushkey: String) {
     if let reason = answer.temporaryReason {
       self = .retry(after: answer.retryAfter, reason, isUnknown: !answer.isPlainRefusal)
@@ -139,12 +141,12 @@ extension PushOutcome {
     switch answer.status {
     case 200..<300:
       guard let rejected = answer.body.flatMap(MatrixNotification.rejected) else {
-        // Something else stands where the gateway is to be.
+        // Another kind of server answers at the URL of the gateway.
         self = .retry(after: nil, .other, isUnknown: true)
         return
       }
       self = rejected.contains(pushkey) ? .forgetDevice(.unregistered) : .sent(.accepted)
-    // The operator has to mend where the URL leads.
+    // The operator must correct the URL.
     case 300..<400: self = .retry(after: answer.retryAfter, .redirected)
     case 413: self = .tooLarge(.payloadTooLarge)
     default: self = .dead(.other)

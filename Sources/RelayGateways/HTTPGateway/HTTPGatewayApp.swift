@@ -2,24 +2,24 @@
 import Crypto
 import Foundation
 
-/// An app whose devices are reached through a push gateway of Matrix's kind.
+/// An app that receives pushes through a push gateway of Matrix's kind, with the URL and secret of the gateway.
 public struct HTTPGatewayApp: Sendable, Equatable {
-  /// As its devices name it.
+  /// The app name that devices register with.
   public var name: String
-  /// What the gateway knows it by; the first is that of devices that say none. Never empty.
+  /// The app's ids at the gateway. Never empty. The first applies to devices that register no topic.
   public var topics: [String]
   let destination: HTTPDestination
-  /// With the query.
+  /// The path with the query.
   let path: String
-  /// Signs what is sent; nil: nothing does.
+  /// The secret that signs requests. Is `nil` when they are not signed.
   let secret: [UInt8]?
 
-  /// Where the gateway is reached.
+  /// The URL of a gateway.
   public struct Place: Sendable, Equatable {
     let destination: HTTPDestination
     let path: String
 
-    /// nil: no `http` or `https` URL with a host, or one with a user or a fragment.
+    /// Returns `nil` unless the text is an `http` or `https` URL with a host, and without a user or a fragment.
     public init?(_ text: String) {
       guard text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }), let parts = URLComponents(string: text),
         let scheme = parts.scheme?.lowercased(), ["http", "https"].contains(scheme),
@@ -35,7 +35,7 @@ public struct HTTPGatewayApp: Sendable, Equatable {
   }
 
   public init(name: String, topics: [String], place: Place, secret: [UInt8]? = nil) {
-    precondition(!topics.isEmpty, "an app has a topic")
+    precondition(!topics.isEmpty, "an app must have a topic")
     self.name = name
     self.topics = topics
     destination = place.destination
@@ -43,7 +43,7 @@ public struct HTTPGatewayApp: Sendable, Equatable {
     self.secret = secret
   }
 
-  /// `sha256=` and the digits of the HMAC of a body (RFC 2104).
+  /// Returns `sha256=` and the HMAC of a body in hexadecimal (RFC 2104), or `nil` without a secret.
   func signature(of body: [UInt8]) -> String? {
     guard let secret else { return nil }
     let code = HMAC<SHA256>.authenticationCode(for: body, using: SymmetricKey(data: secret))

@@ -3,18 +3,18 @@ import RelayDelivery
 import RelayJSON
 import RelayProtocol
 
-/// A push as `POST /_matrix/push/v1/notify` takes it.
+/// The body of `POST /_matrix/push/v1/notify`, and its answer.
 ///
-/// From the "Push Gateway API" of the Matrix specification, so that an existing gateway serves. What a push says is
-/// found in its payload; where that is silent, so is the notification.
+/// Source: the "Push Gateway API" of the Matrix specification, so existing gateways can be used. The values come from
+/// the push's payload. A value that the payload lacks is left out.
 enum MatrixNotification {
-  /// - Parameter topic: What the gateway knows the app by.
+  /// - Parameter topic: The app's id at the gateway.
   static func json(of push: Push, to device: Device, topic: String) -> [UInt8] {
     let payload = JSON(reading: push.payload)
     let (aps, communication) = (payload?["aps"], payload?["communication"])
     return JSONWriter.object {
       $0.object("notification") { notification in
-        // The same at every attempt, as Matrix's events are.
+        // Each attempt sends the same id, as an event of Matrix has one id.
         notification["event_id"] = push.id
         notification["room_id"] = payload?["message"]?["room"]?.text
         notification["room_name"] = communication?["conversation"]?["name"]?.text
@@ -44,7 +44,7 @@ enum MatrixNotification {
     }
   }
 
-  /// The pushkeys that the gateway wants to hear of no more; nil: this is no answer of such a gateway.
+  /// Returns the pushkeys that the gateway rejects, or `nil` if the answer is not from a Matrix push gateway.
   static func rejected(_ answer: [UInt8]) -> [String]? {
     guard case .object(let members)? = JSON(reading: answer) else { return nil }
     guard case .array(let keys)? = members["rejected"] else { return members["rejected"] == nil ? [] : nil }
@@ -58,6 +58,6 @@ extension JSON {
     return Int64(text)
   }
 
-  /// Of `aps`: a string is the body.
+  /// The text of the alert, when the value is `aps`. An alert that is a string is the text itself.
   fileprivate var alertText: String? { self["alert"]?.text ?? self["alert"]?["body"]?.text }
 }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 import NIOCore
 
-/// Where a connection may lead that a stranger has named: into the public Internet, and not behind the operator's wall.
+/// Decides whether the relay may connect to an address that a client chose: public addresses only, so that no client
+/// reaches the operator's private network.
 ///
-/// From the special-purpose registries of IANA (RFC 6890).
+/// Source: the special-purpose address registries of IANA (RFC 6890).
 struct AddressPolicy: Sendable {
-  /// Others that may be reached as well.
+  /// Other addresses that the operator permits.
   var allowed: [AddressRange] = []
 
   func permits(_ address: SocketAddress) -> Bool {
@@ -15,13 +16,13 @@ struct AddressPolicy: Sendable {
 
   private static func isPublic(_ bytes: [UInt8]) -> Bool {
     if bytes.count == 4 { return !special.contains { $0.contains(bytes) } }
-    // Behind these stands an IPv4 address, which counts.
+    // These addresses contain an IPv4 address in their last 4 bytes. Check that address.
     if embedding.contains(where: { $0.contains(bytes) }) { return isPublic(Array(bytes.suffix(4))) }
     return global.contains(bytes) && !special.contains { $0.contains(bytes) }
   }
 
   private static let global = range("2000::/3")
-  /// IPv4-mapped addresses, and those of NAT64 (RFC 6052).
+  /// IPv4-mapped addresses, and addresses of NAT64 (RFC 6052).
   private static let embedding = ["::ffff:0:0/96", "64:ff9b::/96"].map(range)
   private static let special = [
     "0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24",
@@ -30,7 +31,7 @@ struct AddressPolicy: Sendable {
   ].map(range)
 
   private static func range(_ text: String) -> AddressRange {
-    guard let range = AddressRange(text) else { preconditionFailure("a range that is none: \(text)") }
+    guard let range = AddressRange(text) else { preconditionFailure("invalid address range: \(text)") }
     return range
   }
 }

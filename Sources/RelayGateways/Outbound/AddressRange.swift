@@ -7,7 +7,7 @@ public struct AddressRange: Sendable, Equatable {
   private let first: [UInt8]
   private let bits: Int
 
-  /// nil: `text` is no address, or its number of bits is none.
+  /// Parses an address with an optional prefix length. Returns `nil` if either is invalid.
   public init?(_ text: String) {
     let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
     guard let address = try? SocketAddress(ipAddress: String(parts[0]), port: 0), let bytes = address.bytes,
@@ -36,7 +36,7 @@ public struct AddressRange: Sendable, Equatable {
 }
 
 extension SocketAddress {
-  /// The bytes of an IP address; nil: it is a path.
+  /// The bytes of an IP address. Is `nil` for the path of a Unix domain socket.
   var bytes: [UInt8]? {
     switch self {
     case .v4(let address): withUnsafeBytes(of: address.address.sin_addr) { [UInt8]($0) }

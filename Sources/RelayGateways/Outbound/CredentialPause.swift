@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What keeps pushes back that a service does not accept from us, whatever they are: after each pause one push is tried.
+/// Pauses all pushes to a service that refuses the relay's credential. After each pause, one push is sent as a trial.
+/// The pause ends if the service accepts it, and doubles if not.
 struct CredentialPause {
-  /// Why nothing goes out; nil: it does.
+  /// The reason of the pause. Is `nil` when pushes are not paused.
   private(set) var reason: GatewayReason?
   private var until: ContinuousClock.Instant?
   private var length = Self.shortest
 
   static let shortest = Duration.seconds(30)
   static let longest = Duration.seconds(15 * 60)
-  /// For how long others wait for the one that is tried.
+  /// The time for which other pushes wait for the result of the trial.
   static let trial = Duration.seconds(30)
-  /// By how much a push that was tried in vain stands behind those that waited for it, where it may be its own fault.
+  /// The extra delay of a refused trial, so that another push is the next trial. The fault may be in that one push.
   static let stepBack = Duration.seconds(5)
 
-  /// How long to wait; nil: send now. Who is told nil while there is a reason is the one that is tried.
+  /// Returns the time to wait, or `nil` to send now. If it returns `nil` during a pause, the caller's push is the
+  /// trial.
   mutating func wait(at now: ContinuousClock.Instant) -> Duration? {
     guard let until else { return nil }
     if now < until { return until - now }
@@ -22,13 +24,13 @@ struct CredentialPause {
     return nil
   }
 
-  /// The service has refused one.
-  /// - Returns: How long to wait, and whether this is news.
+  /// Records that the service refused a push.
+  /// - Returns: The time to wait. `isNews` is true if the pause has just begun, or its reason changed.
   mutating func refused(_ reason: GatewayReason, at now: ContinuousClock.Instant, isTrial: Bool)
     -> (wait: Duration, isNews: Bool)
   {
     let isNews = self.reason != reason
-    // Of the many that were under way when the first was refused, each says the same.
+    // Other pushes were sent before the first refusal. Their refusals do not lengthen the pause.
     if let until, !isTrial, now < until { return (until - now, isNews) }
     self.reason = reason
     until = now + length
@@ -36,8 +38,8 @@ struct CredentialPause {
     return (length, isNews)
   }
 
-  /// The service has accepted who we are.
-  /// - Returns: Whether this is news.
+  /// Records that the service accepted the credential.
+  /// - Returns: True if this ends a pause.
   mutating func accepted() -> Bool {
     defer { self = CredentialPause() }
     return reason != nil

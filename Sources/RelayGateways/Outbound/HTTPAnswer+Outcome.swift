@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+// Converts results of HTTP requests into outcomes of pushes, for `WebPushGateway` and `HTTPGateway`.
 
 extension HTTPResult {
-  /// How long a push waits when too many to the same place do.
+  /// The wait of a push when the queue of its destination is full.
   private static let crowdRest = Duration.seconds(2)
 
-  /// What came of a push, with `judge` for what an answer means.
+  /// Converts the result of a request into the outcome of a push. `judge` interprets an answer.
   func outcome(_ judge: (HTTPAnswer) -> PushOutcome) -> PushOutcome {
     switch self {
     case .unprocessed(.tooManyWaiting): .paused(Self.crowdRest, .tooManyWaiting)
@@ -16,7 +17,7 @@ extension HTTPResult {
 }
 
 extension HTTPAnswer {
-  /// Why it may go well later (RFC 9110, section 15; RFC 6585, section 4); nil: it is about something else.
+  /// The reason if a retry may succeed (RFC 9110, section 15; RFC 6585, section 4), or else `nil`.
   var temporaryReason: GatewayReason? {
     switch status {
     case 408: .timeout
@@ -27,7 +28,7 @@ extension HTTPAnswer {
     }
   }
 
-  /// Whether it says that nothing was done: with another temporary reason, perhaps of who answers for a service behind
-  /// it, the push may have been sent.
+  /// True if the service certainly did not process the push. With another temporary status the push may have been sent,
+  /// because a proxy may have answered for the service.
   var isPlainRefusal: Bool { status == 429 || status == 503 }
 }

@@ -5,13 +5,13 @@ import NIOSSL
 import NIOTLS
 import RelayProtocol
 
-/// A request on its way. Belongs to the pool's event loop.
+/// A request that waits for a connection or an answer. Use it on the pool's event loop only.
 final class HTTPExchange {
   let id: Int
   let request: OutboundRequest
   private let promise: EventLoopPromise<HTTPResult>
   var deadline: Scheduled<Void>?
-  /// Where it is, once it has left.
+  /// The connection on which the request was sent.
   var connection: HTTPConnection?
 
   init(id: Int, request: OutboundRequest, promise: EventLoopPromise<HTTPResult>) {
@@ -26,20 +26,20 @@ final class HTTPExchange {
   }
 }
 
-/// One connection of HTTP/1.1, for one request after the other. Belongs to the pool's event loop.
+/// One HTTP/1.1 connection, which sends one request at a time. Use it on the pool's event loop only.
 final class HTTPConnection: ChannelInboundHandler {
   typealias InboundIn = HTTPClientResponsePart
   typealias OutboundOut = HTTPClientRequestPart
 
   let number: Int
   let destination: HTTPDestination
-  /// Whether requests can be sent: over TLS once it is known whom they reach.
+  /// True if requests can be sent. With TLS this needs a complete handshake.
   private(set) var isReady = false
   var isIdle: Bool { isReady && exchange == nil && !isEnding }
   var expiry: Scheduled<Void>?
 
   private let pool: HTTPPool
-  /// Bytes of an answer's body.
+  /// The largest body of an answer, in bytes.
   private let maxAnswer: Int
   private let now: @Sendable () -> Timestamp
   private var context: ChannelHandlerContext?
@@ -61,19 +61,19 @@ final class HTTPConnection: ChannelInboundHandler {
   func handlerAdded(context: ChannelHandlerContext) { self.context = context }
   func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
 
-  /// The connection stands; over TLS it is not ready yet.
+  /// Records that the TCP connection is open. With TLS the connection is not ready yet.
   func connected() {
     if !destination.isSecure { isReady = true }
   }
 
-  /// Sends a request; it must be idle.
+  /// Sends a request. The connection must be idle.
   func send(_ exchange: HTTPExchange) {
-    guard let context, isIdle else { preconditionFailure("one request at a time") }
+    guard let context, isIdle else { preconditionFailure("the connection must be idle") }
     self.exchange = exchange
     exchange.connection = self
     let request = exchange.request
     var headers: HTTPHeaders = ["Host": destination.authority]
-    // RFC 9110, section 8.6: a POST has its length, even without a body.
+    // RFC 9110, section 8.6: a POST without a body has a Content-Length, too.
     if request.method == .POST || !request.body.isEmpty {
       headers.add(name: "Content-Length", value: String(request.body.count))
     }
@@ -87,7 +87,7 @@ final class HTTPConnection: ChannelInboundHandler {
     context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
   }
 
-  /// Nobody waits any longer: what has arrived of the answer counts.
+  /// Stops waiting for the answer. If its head has arrived, the status is the result.
   func giveUp(_ reason: GatewayReason) { end(isWhole: false, otherwise: reason) }
 
   func close() {
@@ -139,7 +139,7 @@ final class HTTPConnection: ChannelInboundHandler {
   }
 
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
-    // Who closes without saying so has answered all the same, or is found out by the length.
+    // A TLS connection that ends without close_notify is not an error: Content-Length reveals an incomplete answer.
     if (error as? NIOSSLError) != .uncleanShutdown { pool.hasFailed(error, at: destination) }
     close()
   }

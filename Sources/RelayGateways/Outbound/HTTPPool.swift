@@ -7,39 +7,40 @@ import NIOSSL
 import RelayProtocol
 import Synchronization
 
-/// How a pool connects.
+/// The settings and limits of a pool.
 struct HTTPPoolSettings: Sendable {
   var tls: NIOSSLContext
   var clock: GatewayClock
-  /// Whom it may reach; nil: whomever it is told.
+  /// The addresses that the pool may connect to. Is `nil` when the operator chose the destinations.
   var policy: AddressPolicy?
-  /// For a connection and an answer together.
+  /// The timeout of a request: for the connection and the answer together.
   var timeout = Duration.seconds(10)
-  /// Connections to one destination at most.
+  /// The most connections to one destination.
   var connections = 16
-  /// Requests to one destination at most that wait for a connection: with those under way, as many as the queue of
-  /// pushes hands over at once.
+  /// The most requests to one destination that wait for a connection. Together with the 16 that are in progress, these
+  /// are the pushes that the push worker sends at once.
   var queue = 240
-  /// For how long a connection is kept that nobody uses.
+  /// The time after which an idle connection is closed.
   var idle = Duration.seconds(30)
-  /// Bytes of an answer's body: services answer with a few words.
+  /// The largest body of an answer in bytes. Push services answer with a few words.
   var maxAnswer = 16 * 1024
 }
 
-/// The connections to services of any number, and the requests that wait for one.
+/// A pool of HTTP/1.1 connections to any number of servers, with a queue of requests for each server.
 ///
-/// Nothing is followed or tried again here: a request is sent once, and its answer is of bounded size and time.
+/// The pool follows no redirects and does not retry. It sends a request once, and limits the size and time of the
+/// answer.
 ///
-/// Safe to send: all that changes is touched on `loop` alone.
+/// `@unchecked Sendable`: only `loop` accesses the mutable state.
 final class HTTPPool: @unchecked Sendable {
   private struct Lane {
     var connections: [Int: HTTPConnection] = [:]
-    /// Connections that do not stand yet.
+    /// TCP connections that are not established yet.
     var opening = 0
     var waiting = CircularBuffer<HTTPExchange>()
 
     var isUnused: Bool { connections.isEmpty && opening == 0 && waiting.isEmpty }
-    /// Connections that may take a request soon.
+    /// Connections that may become ready soon.
     var coming: Int { opening + connections.values.count { !$0.isReady } }
   }
 
@@ -51,15 +52,15 @@ final class HTTPPool: @unchecked Sendable {
   private var nextNumber = 0
   private var isClosed = false
 
-  /// - Parameter reportFailure: Receives each error of a connection, on the pool's event loop.
+  /// - Parameter reportFailure: Receives each error of a connection on the pool's event loop.
   init(settings: HTTPPoolSettings, reportFailure: @escaping @Sendable (HTTPDestination, any Error) -> Void) {
     loop = MultiThreadedEventLoopGroup.singleton.any()
     self.settings = settings
     self.reportFailure = reportFailure
   }
 
-  /// Logs errors of connections at level debug: a push has its own result, and strangers name hosts, which must not fill
-  /// the log.
+  /// Logs errors of connections at level debug. A push has its own result, and clients that choose hosts must not be
+  /// able to fill the log.
   convenience init(settings: HTTPPoolSettings, log: Logger) {
     self.init(settings: settings) { destination, error in
       log.debug(
@@ -67,7 +68,7 @@ final class HTTPPool: @unchecked Sendable {
     }
   }
 
-  /// Sends a request once. When the task is cancelled, what became of it is not known.
+  /// Sends a request once. If the task is cancelled after the request was sent, its result is unknown.
   func send(_ request: OutboundRequest) async -> HTTPResult {
     let promise = loop.makePromise(of: HTTPResult.self)
     let number = Mutex<Int?>(nil)
@@ -76,14 +77,14 @@ final class HTTPPool: @unchecked Sendable {
       number.withLock { $0 = id }
     }
     return await withTaskCancellationHandler {
-      // The promise is only ever fulfilled.
+      // The promise never fails.
       (try? await promise.futureResult.get()) ?? .unknown(.connectionLost)
     } onCancel: {
       loop.execute { if let id = number.withLock({ $0 }) { self.giveUp(id, .cancelled) } }
     }
   }
 
-  /// What is under way may be answered; nothing new is sent.
+  /// Sends no more requests. Requests that were sent may still be answered.
   func close() {
     loop.execute {
       self.isClosed = true
@@ -171,14 +172,14 @@ final class HTTPPool: @unchecked Sendable {
       }
   }
 
-  /// Whether the host has no address that may be reached.
+  /// True if the policy permits no address of the host.
   private static func isRefusal(_ error: any Error) -> Bool {
     guard let error = error as? NIOConnectionError else { return false }
     return error.connectionErrors.isEmpty
       && [error.dnsAError, error.dnsAAAAError].contains { $0 is HostLookup.Refused }
   }
 
-  /// Once for each address of the host that is tried: one of these channels becomes the connection.
+  /// Sets up a channel. NIO may try several addresses of a host: each gets a channel, and one becomes the connection.
   private func fill(
     _ pipeline: ChannelPipeline.SynchronousOperations, to destination: HTTPDestination
   ) throws {
@@ -198,7 +199,7 @@ final class HTTPPool: @unchecked Sendable {
     lanes[destination]?.connections[connection.number] = connection
     connection.connected()
     let number = connection.number
-    // A handshake that does not end is no connection.
+    // Close the connection if the TLS handshake does not end in time.
     loop.scheduleTask(in: TimeAmount(settings.timeout)) {
       guard let connection = self.lanes[destination]?.connections[number], !connection.isReady else { return }
       connection.close()
@@ -206,7 +207,7 @@ final class HTTPPool: @unchecked Sendable {
     roomChanged(at: destination)
   }
 
-  /// A connection may have room.
+  /// Sends waiting requests after a connection became idle or ready, and starts the idle timers.
   func roomChanged(at destination: HTTPDestination) {
     loop.preconditionInEventLoop()
     pump(destination)
@@ -228,7 +229,7 @@ final class HTTPPool: @unchecked Sendable {
   func hasClosed(_ connection: HTTPConnection) {
     loop.preconditionInEventLoop()
     let destination = connection.destination
-    // Of an address that was slower than another one nobody knows.
+    // A channel to an address that was slower than another is not in the list.
     guard lanes[destination]?.connections.removeValue(forKey: connection.number) != nil else { return }
     if connection.isReady {
       pump(destination)
@@ -238,7 +239,7 @@ final class HTTPPool: @unchecked Sendable {
     }
   }
 
-  /// Whoever waits hears of it, unless another connection may take them; the queue of pushes has the longer breath.
+  /// Fails the waiting requests, unless another connection may still take them. The push queue retries the pushes.
   private func couldNotConnect(to destination: HTTPDestination, _ reason: GatewayReason) {
     if let lane = lanes[destination], lane.opening == 0, lane.connections.isEmpty {
       failWaiting(at: destination, reason)

@@ -3,15 +3,15 @@ import Foundation
 import NIOCore
 import NIOPosix
 
-/// Finds the addresses of a host by the system's resolver, and leaves out what a policy does not permit.
+/// Resolves a host with the system's resolver and removes the addresses that a policy does not permit.
 ///
-/// What it returns is connected to as it is, so that a name that leads elsewhere the next moment gains nothing. For one
-/// connection.
+/// NIO connects to exactly these addresses and resolves the name only once, which prevents DNS rebinding. Each object
+/// serves one connection.
 final class HostLookup: Resolver, Sendable {
-  /// All addresses that a host has of a family are forbidden.
+  /// The policy permits no address that the host has in one family.
   struct Refused: Error {}
 
-  /// There is no such host, or nobody is there to ask.
+  /// The host does not exist, or no DNS server answers.
   struct Unknown: Error {
     let words: String
   }
@@ -28,7 +28,7 @@ final class HostLookup: Resolver, Sendable {
     six = loop.makePromise()
   }
 
-  /// Both are asked together, when this one is.
+  /// Starts one lookup for both families. ``initiateAQuery(host:port:)`` returns the IPv4 part of its result.
   func initiateAAAAQuery(host: String, port: Int) -> EventLoopFuture<[SocketAddress]> {
     NIOThreadPool.singleton.runIfActive(eventLoop: loop) { try Self.addresses(of: host, port: port) }
       .whenComplete { result in
@@ -53,7 +53,7 @@ final class HostLookup: Resolver, Sendable {
     return permitted.isEmpty && !found.isEmpty ? .failure(Refused()) : .success(permitted)
   }
 
-  /// In the order of RFC 6724. Blocks.
+  /// Returns the addresses in the order of RFC 6724. Blocks the thread.
   private static func addresses(of host: String, port: Int) throws -> [SocketAddress] {
     var hints = addrinfo()
     hints.ai_socktype = Int32(SOCK_STREAM.rawValue)

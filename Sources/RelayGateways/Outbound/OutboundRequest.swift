@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The requests and results of `HTTPPool`.
 import NIOHTTP1
 import RelayProtocol
 
@@ -9,7 +10,7 @@ struct HTTPDestination: Hashable, Sendable {
   var host: String
   var port: Int
 
-  /// As `Host` and origins spell it.
+  /// Host and port as in the header `Host` and in origins.
   var authority: String {
     let name = host.contains(":") ? "[\(host)]" : host
     return port == (isSecure ? 443 : 80) ? name : "\(name):\(port)"
@@ -22,7 +23,7 @@ struct HTTPDestination: Hashable, Sendable {
 struct OutboundRequest: Sendable {
   var method = HTTPMethod.POST
   var destination: HTTPDestination
-  /// With the query.
+  /// The path with the query.
   var path: String
   var fields: [(name: String, value: String)]
   var body: [UInt8]
@@ -33,9 +34,9 @@ struct OutboundRequest: Sendable {
 /// The result of a request.
 enum HTTPResult: Equatable, Sendable {
   case answered(HTTPAnswer)
-  /// It certainly did not reach the service.
+  /// The request certainly did not reach the service.
   case unprocessed(GatewayReason)
-  /// It may have reached the service.
+  /// The request may have reached the service.
   case unknown(GatewayReason)
 }
 
@@ -53,7 +54,7 @@ struct HTTPAnswer: Equatable, Sendable {
 }
 
 extension Duration {
-  /// `Retry-After` (RFC 9110, section 10.2.3): seconds, or a date.
+  /// Parses `Retry-After` (RFC 9110, section 10.2.3): seconds or a date.
   init?(retryAfter text: String, now: Timestamp) {
     let longest: Int64 = 1_000_000_000_000
     if let seconds = Int64(text), (0...longest).contains(seconds) {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+// TLS for the connections of all gateways, with NIOSSL.
 import NIOCore
 import NIOSSL
 
 extension NIOSSLContext {
-  /// Checks whom it talks to, from TLS 1.2 on.
+  /// Returns a client context that verifies the server's certificate and requires TLS 1.2 or later.
   /// - Parameters:
-  ///   - file: Certificates as PEM; nil: the system's.
-  ///   - protocols: What it speaks above TLS (ALPN).
+  ///   - file: A PEM file of trusted certificates. Is `nil` for the system's.
+  ///   - protocols: The application protocols to offer (ALPN).
   static func client(trusting file: String?, protocols: [String] = []) throws -> NIOSSLContext {
     var configuration = TLSConfiguration.makeClientConfiguration()
     configuration.minimumTLSVersion = .tlsv12
@@ -17,8 +18,8 @@ extension NIOSSLContext {
 }
 
 extension ChannelPipeline.SynchronousOperations {
-  /// Talks TLS from here on to a host by name, or by address: of that a certificate may speak, but SNI has no place
-  /// for it (RFC 6066, section 3).
+  /// Adds TLS to a pipeline. An IP address is not sent as SNI, which allows names only (RFC 6066, section 3); the
+  /// certificate must still contain it.
   func addTLSClient(_ context: NIOSSLContext, host: String) throws {
     let isAddress = (try? SocketAddress(ipAddress: host, port: 0)) != nil
     try addHandler(NIOSSLClientHandler(context: context, serverHostname: isAddress ? nil : host))

@@ -2,20 +2,20 @@
 import Crypto
 import Foundation
 
-/// What encrypts a body under the content coding `aes128gcm` (RFC 8188).
+/// The key and nonce that encrypt a body with the content coding `aes128gcm` (RFC 8188).
 struct ContentKey {
   let salt: Data
   let key: SymmetricKey
-  /// Of the first record (section 2.3).
+  /// The nonce of the first record (section 2.3).
   let nonce: Data
 
   static let saltSize = 16
-  /// What a record has beside its text: the delimiter of section 2 and the tag.
+  /// Bytes that a record adds to its text: the delimiter of section 2 and the tag.
   static let recordOverhead = 17
 
   /// - Parameter secret: The input keying material of section 2.2.
   init(secret: SymmetricKey, salt: Data) {
-    precondition(salt.count == Self.saltSize, "RFC 8188, section 2.1, wants a salt of 16 bytes")
+    precondition(salt.count == Self.saltSize, "RFC 8188, section 2.1, requires a salt of 16 bytes")
     self.salt = salt
     let pseudorandom = HKDF<SHA256>.extract(inputKeyMaterial: secret, salt: salt)
     func expand(_ name: String, _ size: Int) -> SymmetricKey {
@@ -26,13 +26,13 @@ struct ContentKey {
     nonce = expand("nonce", 12).withUnsafeBytes { Data($0) }
   }
 
-  /// The header and the text in one record, which is the last.
+  /// Returns the header and one record, which is the last, with the encrypted text.
   /// - Parameters:
   ///   - keyID: At most 255 bytes.
-  ///   - recordSize: What the header says; the text and ``recordOverhead`` must fit.
+  ///   - recordSize: The record size in the header. The text and ``recordOverhead`` must fit into it.
   func seal(_ text: some DataProtocol, keyID: Data, recordSize: UInt32 = 4096) throws -> [UInt8] {
     precondition(keyID.count <= 255, "RFC 8188, section 2.1, has one byte for the length of the key id")
-    precondition(text.count + Self.recordOverhead <= recordSize, "the text fits into one record")
+    precondition(text.count + Self.recordOverhead <= recordSize, "the text must fit into one record")
     let delimiter: UInt8 = 2
     let box = try AES.GCM.seal(text + [delimiter], using: key, nonce: AES.GCM.Nonce(data: nonce))
     var bytes = [UInt8](salt)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The push services of browsers that subscriptions may name: an endpoint comes from a client.
+/// The allow list of push services of browsers. It limits the hosts that a subscription may name, because the endpoint
+/// of a subscription comes from a client.
 public struct PushServices: Sendable, Equatable {
   private struct Service: Sendable, Equatable {
     let host: String
@@ -9,15 +10,15 @@ public struct PushServices: Sendable, Equatable {
 
   private var list: [Service]
 
-  /// Those of Chrome, Safari, Edge and Firefox, with their subdomains.
+  /// Allows the services of Chrome, Safari, Edge and Firefox, with their subdomains.
   public init() {
     list = ["googleapis.com", "push.apple.com", "notify.windows.com", "push.services.mozilla.com"].map {
       Service(host: $0, port: 443)
     }
   }
 
-  /// Allows another: `push.example.org` with its subdomains, or `push.example.org:8443`.
-  /// - Returns: false: it is not the name of a host.
+  /// Allows one more service: `push.example.org` with its subdomains, or `push.example.org:8443`.
+  /// - Returns: False if the text is not a host name with an optional port.
   public mutating func allow(_ text: String) -> Bool {
     let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
     let port = parts.count == 1 ? 443 : UInt16(parts[1]).map(Int.init)
@@ -32,7 +33,7 @@ public struct PushServices: Sendable, Equatable {
     list.contains { $0.port == port && ($0.host == host || host.hasSuffix("." + $0.host)) }
   }
 
-  /// A name of a host in lower case (RFC 1123), and nothing that could be read as an address.
+  /// True for a host name in lower case (RFC 1123) that cannot be an IP address.
   static func isName(_ text: some BidirectionalCollection<UInt8>) -> Bool {
     let labels = text.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
     guard text.count <= 253, let last = labels.last, let first = last.first, !(48...57).contains(first) else {

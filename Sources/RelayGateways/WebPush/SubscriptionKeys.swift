@@ -2,20 +2,21 @@
 import Crypto
 import Foundation
 
-/// With what a push is encrypted so that only the browser of a subscription reads it (RFC 8291). Never logged.
+/// The keys of a subscription. They encrypt a push so that only the subscribed browser can read it (RFC 8291). The
+/// relay never logs them.
 struct SubscriptionKeys: Sendable {
-  /// `p256dh`.
+  /// The member `p256dh` of the subscription.
   let publicKey: P256.KeyAgreement.PublicKey
-  /// `auth`.
+  /// The member `auth` of the subscription: a shared secret.
   let authentication: Data
 
   static let publicKeySize = 65
   static let authenticationSize = 16
-  /// Bytes of a text that every push service takes: it must accept bodies of 4096 (RFC 8030, section 7.2), of which the
-  /// header has 21, the sender's key 65 and the record 17.
+  /// The largest text in bytes that every push service accepts. A service must accept bodies of 4096 bytes (RFC 8030,
+  /// section 7.2). The header takes 21 of them, the sender's key 65 and the record 17.
   static let longestText = 4096 - 21 - publicKeySize - ContentKey.recordOverhead
 
-  /// nil: not a point of the curve, uncompressed, or not 16 bytes.
+  /// Returns `nil` unless `publicKey` is an uncompressed point of P-256 and `authentication` has 16 bytes.
   init?(publicKey: [UInt8], authentication: [UInt8]) {
     guard publicKey.count == Self.publicKeySize, authentication.count == Self.authenticationSize,
       let key = try? P256.KeyAgreement.PublicKey(x963Representation: publicKey)
@@ -24,10 +25,10 @@ struct SubscriptionKeys: Sendable {
     self.authentication = Data(authentication)
   }
 
-  /// The body of a push, for one use of `sender` and `salt`.
+  /// Returns the encrypted body of a push. Use each `sender` and each `salt` once.
   /// - Parameters:
   ///   - text: At most ``longestText`` bytes.
-  ///   - sender: A key of this push alone (section 3.1).
+  ///   - sender: A key pair for this push only (section 3.1).
   ///   - salt: 16 random bytes.
   func seal(
     _ text: some DataProtocol, sender: P256.KeyAgreement.PrivateKey = .init(), salt: Data = .random(ContentKey.saltSize)
@@ -36,7 +37,7 @@ struct SubscriptionKeys: Sendable {
     return try key.seal(text, keyID: sender.publicKey.x963Representation)
   }
 
-  /// The input keying material (section 3.3).
+  /// Returns the input keying material (section 3.3).
   func secret(sharedWith sender: P256.KeyAgreement.PrivateKey) throws -> SymmetricKey {
     let info = Data("WebPush: info\0".utf8) + publicKey.x963Representation + sender.publicKey.x963Representation
     return try sender.sharedSecretFromKeyAgreement(with: publicKey)
@@ -45,7 +46,7 @@ struct SubscriptionKeys: Sendable {
 }
 
 extension Data {
-  /// From the system's generator, which is fit for keys.
+  /// Returns random bytes from the system's generator, which is suitable for keys.
   static func random(_ count: Int) -> Data {
     SymmetricKey(size: SymmetricKeySize(bitCount: count * 8)).withUnsafeBytes { Data($0) }
   }

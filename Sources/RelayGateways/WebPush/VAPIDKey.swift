@@ -5,14 +5,14 @@ import RelayDelivery
 import RelayJSON
 import RelayProtocol
 
-/// With what the relay proves to push services who it is (RFC 8292), and whom they may write to.
+/// The relay's key pair for push services of browsers, and the operator's contact address (VAPID, RFC 8292).
 public struct VAPIDKey: Sendable {
   /// A `mailto:` or `https:` URI of the operator.
   public let subject: String
   private let key: P256.Signing.PrivateKey
   private let topicKey: SymmetricKey
 
-  /// What is wrong with a key or its subject, in words that follow its name.
+  /// A key or a subject is invalid. `words` continue a sentence that begins with the name of the setting.
   public struct Fault: Error, Equatable {
     public let isOfSubject: Bool
     public let words: String
@@ -26,20 +26,20 @@ public struct VAPIDKey: Sendable {
     do {
       key = try P256.Signing.PrivateKey(pemRepresentation: pem)
     } catch {
-      throw Fault(isOfSubject: false, words: "is no private key of P-256 as PEM")
+      throw Fault(isOfSubject: false, words: "is not a P-256 private key in PEM format")
     }
     topicKey = HKDF<SHA256>.deriveKey(
       inputKeyMaterial: SymmetricKey(data: key.rawRepresentation), info: Data("topic".utf8), outputByteCount: 32)
     self.subject = subject
   }
 
-  /// A new private key, PKCS #8 as PEM.
+  /// Returns a new private key in PKCS #8, PEM-encoded.
   public static func makePEM() -> String { P256.Signing.PrivateKey().pemRepresentation }
 
-  /// What pages subscribe with as `applicationServerKey`: the 65 bytes of the public key in base64url.
+  /// The 65 bytes of the public key in base64url. Pages subscribe with it as `applicationServerKey`.
   public var publicKey: String { key.publicKey.x963Representation.base64URL }
 
-  /// A signed token for the push service of one origin (section 2).
+  /// Returns a signed token for the push service of one origin (section 2).
   func token(audience: String, expires: Timestamp) throws -> String {
     let claims = JSONWriter.object {
       $0["aud"] = audience
@@ -49,14 +49,14 @@ public struct VAPIDKey: Sendable {
     return try key.token(header: #"{"typ":"JWT","alg":"ES256"}"#, claims: String(decoding: claims, as: UTF8.self))
   }
 
-  /// 32 characters of base64url, the same for what is to replace each other (RFC 8030, section 5.4). Keyed, because a
-  /// service could guess rooms from a mere hash.
+  /// Returns 32 characters of base64url. Pushes that replace each other have the same topic (RFC 8030, section 5.4).
+  /// The topic is an HMAC, because a service could guess rooms from a plain hash.
   func topic(of push: Push) -> String {
     let code = HMAC<SHA256>.authenticationCode(for: Data(push.headers.collapseID.utf8), using: topicKey)
     return Data(code.prefix(24)).base64URL
   }
 
-  /// Push services refuse a subject that reaches nobody; Apple's among them.
+  /// True if the subject is a usable contact. Push services, for example Apple's, refuse a subject such as localhost.
   private static func isReachable(_ subject: String) -> Bool {
     guard subject.utf8.count <= 1024, subject.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else { return false }
     let host: Substring

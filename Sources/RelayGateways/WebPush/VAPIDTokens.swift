@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import RelayProtocol
 
-/// The tokens of one key, one for each origin, each used for an hour.
+/// The cached tokens of one key: one for each origin, renewed after an hour.
 struct VAPIDTokens {
   private struct Token {
     let text: String
@@ -12,13 +12,13 @@ struct VAPIDTokens {
   private var tokens = RecentlyUsed<String, Token>(capacity: Self.mostOrigins)
 
   static let renewal = Duration.seconds(3600)
-  /// Half of what RFC 8292, section 2, allows: the service's clock may differ from ours.
+  /// Half of the lifetime that RFC 8292, section 2, allows, because the service's clock may differ from the relay's.
   static let lifetime = Duration.seconds(12 * 3600)
   static let mostOrigins = 256
 
   init(key: VAPIDKey) { self.key = key }
 
-  /// The `Authorization` of a request to an origin (section 3).
+  /// Returns the header `Authorization` of a request to an origin (section 3).
   mutating func authorization(
     for origin: String, at now: ContinuousClock.Instant, wall: Timestamp
   ) throws -> String {

@@ -5,10 +5,11 @@ public import RelayDelivery
 public import RelayProtocol
 import Synchronization
 
-/// The push services of browsers: RFC 8030, with encryption (RFC 8291) and VAPID (RFC 8292). Any thread.
+/// Sends pushes to the push services of browsers: RFC 8030, with encryption (RFC 8291) and VAPID (RFC 8292).
 ///
-/// A subscription comes from a client. So where it leads is checked when it registers, again here, and at last by its
-/// address when a connection is made. Neither endpoints nor keys are logged.
+/// A subscription comes from a client. The relay therefore validates its endpoint three times: when the device
+/// registers, here before each push, and by IP address when a connection opens. Endpoints and keys are not logged.
+/// Safe to use from any thread.
 public final class WebPushGateway: Gateway {
   private let pool: HTTPPool
   private let clock: GatewayClock
@@ -19,16 +20,16 @@ public final class WebPushGateway: Gateway {
     var key: VAPIDKey?
     var tokens: VAPIDTokens?
     var services = PushServices()
-    /// By origin.
+    /// The state of each push service, by origin.
     var standings = RecentlyUsed<String, ServiceStanding>(capacity: WebPushGateway.mostOrigins)
     var statistics = GatewayStatistics()
   }
 
-  /// Bytes of a payload at most: encrypted, it is larger.
+  /// The largest payload in bytes, before encryption.
   public static let largestPayload = SubscriptionKeys.longestText
 
   static let mostOrigins = 256
-  /// Throws what is wrong with the certificates.
+  /// - Throws: An error of TLS if the certificates cannot be used.
   public init(_ service: WebPushService, clock: GatewayClock, log: Logger) throws {
     var settings = HTTPPoolSettings(
       tls: try .client(trusting: service.caFile), clock: clock,
@@ -39,8 +40,8 @@ public final class WebPushGateway: Gateway {
     self.log = log
   }
 
-  /// Pushes with this key from now on, to these services. What is paused is tried again when the key has changed.
-  /// - Parameter key: nil: pushes to nobody.
+  /// Sets the key and the allowed services. A changed key ends all pauses.
+  /// - Parameter key: Is `nil` when the relay sends no pushes to browsers.
   public func serve(_ key: VAPIDKey?, to services: PushServices) {
     state.withLock { state in
       state.services = services
@@ -51,7 +52,7 @@ public final class WebPushGateway: Gateway {
     }
   }
 
-  /// Closes the connections; what is under way may be answered.
+  /// Closes the connections. Requests that were sent may still be answered.
   public func close() { pool.close() }
 
   public var statistics: WebPushStatistics {

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+// The urgency and the HTTP headers of a push to a browser.
 import RelayDelivery
 import RelayJSON
 import RelayProtocol
 
-/// How soon a browser is to hear of a push (RFC 8030, section 5.3).
+/// The urgency of a push to a browser (RFC 8030, section 5.3).
 enum Urgency: String { case low, normal, high }
 
 extension Push {
-  /// nil: it shows nothing, which browsers do not allow.
+  /// The urgency, from the payload. Is `nil` when the push shows nothing: browsers do not allow such pushes.
   var urgency: Urgency? {
     guard let payload = JSON(reading: payload), payload["aps"]?["alert"] != nil else { return nil }
     let level = payload["aps"]?["interruption-level"]?.text
@@ -16,10 +17,10 @@ extension Push {
     return headers.priority == .high ? .normal : .low
   }
 
-  /// The headers of RFC 8030, section 5, but for who sends it.
+  /// Returns the headers of RFC 8030, section 5, without `Authorization`.
   /// - Parameters:
-  ///   - urgency: As ``urgency`` says.
-  ///   - topic: A push that waits at the service is replaced by the next of the same topic (section 5.4).
+  ///   - urgency: The value of ``urgency``.
+  ///   - topic: A push replaces a waiting push with the same topic (section 5.4).
   func webPushFields(_ urgency: Urgency, topic: String, now: Timestamp) -> [(name: String, value: String)] {
     [
       ("TTL", String(timeToLive(now: now))),
@@ -30,11 +31,11 @@ extension Push {
     ]
   }
 
-  /// Seconds for which the service may keep it.
+  /// The seconds for which the service may keep the push.
   private func timeToLive(now: Timestamp) -> Int64 {
     min(max(0, headers.expiration - now.rawValue / 1000), Self.longestTimeToLive)
   }
 
-  /// Four weeks: the most that every service takes.
+  /// Four weeks, in seconds: the largest value that every service accepts.
   static let longestTimeToLive: Int64 = 28 * 24 * 3600
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How push services are reached.
+/// The settings of connections to push services of browsers.
 public struct WebPushService: Sendable, Equatable {
-  /// Addresses that are not of the public Internet, and may be connected to all the same.
+  /// Addresses outside the public Internet that the relay may connect to.
   public var allowedAddresses: [AddressRange]
-  /// Certificates, as PEM, that are trusted instead of the system's.
+  /// A PEM file of certificates to trust instead of the system's.
   public var caFile: String?
-  /// For a connection and an answer together.
+  /// The timeout of a request: for the connection and the answer together.
   public var timeout: Duration
 
   public init(allowedAddresses: [AddressRange] = [], caFile: String? = nil, timeout: Duration = .seconds(10)) {
@@ -16,13 +16,13 @@ public struct WebPushService: Sendable, Equatable {
   }
 }
 
-/// A push service whose pushes wait, because it does not accept them from the relay.
+/// A push service that refuses the relay's pushes, so that they wait.
 public struct PausedService: Sendable, Equatable {
   public var origin: String
   public var reason: GatewayReason
 }
 
-/// What the gateway to push services did, and what waits.
+/// The counters of the gateway to push services of browsers, and the paused services.
 public struct WebPushStatistics: Sendable {
   public var pushes = GatewayStatistics()
   public var paused: [PausedService] = []

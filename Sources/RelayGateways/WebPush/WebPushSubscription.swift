@@ -3,18 +3,19 @@ import Foundation
 import RelayJSON
 import RelayProtocol
 
-/// A browser's subscription: where its push service takes pushes for it, and with what they are encrypted.
+/// A browser's subscription: the endpoint of its push service and the keys for encryption.
 public struct WebPushSubscription: Sendable {
   let destination: HTTPDestination
-  /// With the query.
+  /// The path with the query.
   let path: String
   let keys: SubscriptionKeys
-  /// As it is stored: a JSON object like that of the browser. Lets others push to it, so it is never shown or logged.
+  /// The stored form: a JSON object like the browser's. Anybody who knows it can push to the browser, so the relay
+  /// never shows or logs it.
   public let token: String
 
   public enum Member: String, Sendable { case endpoint, publicKey = "keys/p256dh", authentication = "keys/auth" }
 
-  /// What is wrong with a subscription: which member, and words that follow its name.
+  /// A subscription is invalid. `words` continue a sentence that begins with the name of the member.
   public struct Fault: Error, Equatable {
     public let member: Member
     public let words: String
@@ -24,7 +25,7 @@ public struct WebPushSubscription: Sendable {
 
   /// - Parameters:
   ///   - publicKey: `p256dh` in base64url, with or without padding.
-  ///   - authentication: `auth`, likewise.
+  ///   - authentication: `auth` in base64url, with or without padding.
   public init(
     endpoint: String, publicKey: String, authentication: String, services: PushServices
   ) throws(Fault) {
@@ -33,7 +34,7 @@ public struct WebPushSubscription: Sendable {
     } catch {
       throw Fault(member: .endpoint, words: error.words)
     }
-    // One key stands for the other where that one is looked at alone.
+    // The initializer checks both keys at once. Zeros replace the secret here, so that an error names the right member.
     guard let point = Self.bytes(publicKey), point.count == SubscriptionKeys.publicKeySize,
       SubscriptionKeys(
         publicKey: point, authentication: [UInt8](repeating: 0, count: SubscriptionKeys.authenticationSize)) != nil
@@ -63,7 +64,7 @@ public struct WebPushSubscription: Sendable {
     return hasher.finalize()
   }
 
-  /// As it was stored; nil: it is none, or its service is not allowed any more.
+  /// Parses the stored form. Returns `nil` if it is not a subscription, or if its service is no longer allowed.
   init?(token: String, services: PushServices) {
     guard let told = JSON(reading: Array(token.utf8)), let endpoint = told["endpoint"]?.text,
       let publicKey = told["keys"]?["p256dh"]?.text, let authentication = told["keys"]?["auth"]?.text,
@@ -78,13 +79,14 @@ public struct WebPushSubscription: Sendable {
     init(_ words: String) { self.words = words }
   }
 
-  /// Reads no more of RFC 3986 than push services use, so that nobody reads it otherwise.
+  /// Parses an endpoint. Accepts only the subset of RFC 3986 that push services use, so that no other parser can
+  /// interpret it differently.
   private static func place(
     _ endpoint: String, _ services: PushServices
   ) throws(Refusal) -> (HTTPDestination, path: String) {
     guard endpoint.utf8.count <= longestEndpoint else { throw Refusal("must be at most \(longestEndpoint) bytes long") }
     guard endpoint.utf8.allSatisfy({ (0x21...0x7E).contains($0) && !#""<>\^`{|}#"#.utf8.contains($0) }) else {
-      throw Refusal("has a character that an endpoint has not")
+      throw Refusal("has a character that is not allowed")
     }
     guard endpoint.hasPrefix("https://") else { throw Refusal("must begin with https://") }
     let rest = endpoint.dropFirst("https://".count)
@@ -92,10 +94,10 @@ public struct WebPushSubscription: Sendable {
     guard !authority.contains("@") else { throw Refusal("must not name a user") }
     let parts = authority.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
     let host = parts[0].lowercased()
-    guard PushServices.isName(host.utf8) else { throw Refusal("must name a host, and not by its address") }
-    guard services.allows(host) else { throw Refusal("is not of a push service that is allowed here") }
+    guard PushServices.isName(host.utf8) else { throw Refusal("must name a host, not an IP address") }
+    guard services.allows(host) else { throw Refusal("is not the endpoint of an allowed push service") }
     let port = parts.count == 1 ? 443 : UInt16(parts[1]).map(Int.init)
-    guard let port, services.allows(host, port: port) else { throw Refusal("must not be on another port than 443") }
+    guard let port, services.allows(host, port: port) else { throw Refusal("has a port that is not allowed") }
     let path = rest.dropFirst(authority.count)
     return (
       HTTPDestination(isSecure: true, host: host, port: port), path.hasPrefix("/") ? String(path) : "/\(path)"

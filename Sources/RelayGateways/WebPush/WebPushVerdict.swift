@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What is to be done after a push service's answer (RFC 8030, sections 5, 7.3 and 8.4; RFC 8292, section 4.2).
+/// The decision after a push service's answer (RFC 8030, sections 5, 7.3 and 8.4; RFC 8292, section 4.2).
 enum WebPushVerdict: Equatable {
   case sent
-  /// Later, not sooner than `after` from now.
+  /// Send the push again, not before `after`. `isUnknown`: the service may have accepted it.
   case retry(after: Duration?, GatewayReason, isUnknown: Bool = false)
-  /// The subscription has ended.
+  /// The subscription has ended: remove it.
   case forget
-  /// The service does not know us by our key, or not as the one whom the subscription is for.
+  /// The service refuses the relay's key, or the subscription was made with another key.
   case refused(GatewayReason)
-  /// Again with a shorter text.
+  /// Send the push again with a shorter text.
   case shorten
   case dead(GatewayReason)
 

@@ -11,18 +11,18 @@ import Testing
     AppleAnswer(status: 410, body: Array(body.utf8), retryAfter: retryAfter, date: date, now: Self.now)
   }
 
-  @Test func `reason and timestamp are read`() {
+  @Test func `the body's reason and timestamp are parsed`() {
     let answer = answer(#"{"reason":"Unregistered","timestamp":1700000000123}"#)
     #expect(answer.reason == "Unregistered")
     #expect(answer.timestamp == Timestamp(rawValue: 1_700_000_000_123))
   }
 
   @Test(arguments: ["", "{", "[]", "<html>", #"{"reason":5}"#, #"{"timestamp":"soon"}"#])
-  func `a body that says nothing is no body`(_ body: String) {
+  func `an empty or invalid body counts as none`(_ body: String) {
     #expect(answer(body) == AppleAnswer(status: 410))
   }
 
-  @Test(arguments: [-1.0, 1e300]) func `a timestamp outside of all time is none`(_ time: Double) {
+  @Test(arguments: [-1.0, 1e300]) func `a timestamp out of range is ignored`(_ time: Double) {
     #expect(answer(#"{"reason":"Unregistered","timestamp":\#(time)}"#).timestamp == nil)
   }
 
@@ -34,7 +34,7 @@ import Testing
     #expect(answer("", retryAfter: text).retryAfter == delay)
   }
 
-  @Test func `the service's time of day is read`() {
+  @Test func `the service's date is parsed`() {
     #expect(answer("", date: "Sun, 06 Nov 1994 08:49:37 GMT").date == Self.now)
     #expect(answer("", date: "yesterday").date == nil)
   }

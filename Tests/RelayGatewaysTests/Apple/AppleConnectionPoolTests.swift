@@ -7,7 +7,7 @@ import Testing
 
 @testable import RelayGateways
 
-/// Over a socket, to the simulator of Apple's service.
+/// Tests the pool over sockets with the simulator of Apple's service.
 @Suite struct AppleConnectionPoolTests {
   private func makePool(_ simulator: AppleSimulator) throws -> AppleConnectionPool {
     var configuration = TLSConfiguration.makeClientConfiguration()
@@ -24,8 +24,8 @@ import Testing
   private static let request = AppleRequest(
     deviceToken: String(repeating: "ab", count: 32), fields: [], payload: Array("{}".utf8))
 
-  /// A name may stand for several addresses, at some of which nobody listens.
-  @Test func `a pool goes once it is closed, and its connections with it`() async throws {
+  /// `localhost` may have several addresses, and no server listens on some of them.
+  @Test func `a closed pool and its connections are freed`() async throws {
     let simulator = try await AppleSimulator.start()
     weak var remembered: AppleConnectionPool?
     do {
@@ -46,7 +46,7 @@ import Testing
   }
 
   @Test(arguments: [(-1, true), (0, true), (1, false)])
-  func `what has expired does not leave`(_ milliseconds: Int64, _ isOver: Bool) async throws {
+  func `an expired request is not sent`(_ milliseconds: Int64, _ isOver: Bool) async throws {
     let simulator = try await AppleSimulator.start()
     let pool = try makePool(simulator)
     var request = Self.request
@@ -60,7 +60,7 @@ import Testing
     try await simulator.stop()
   }
 
-  @Test func `where nobody listens a request is told so`() async throws {
+  @Test func `a request fails when no server listens`() async throws {
     let simulator = try await AppleSimulator.start()
     let pool = try makePool(simulator)
     try await simulator.stop()

@@ -6,19 +6,19 @@ import Testing
 @Suite struct AppleConnectionStateTests {
   private var state = AppleConnectionState<String>(most: 4)
 
-  /// Proven, with `most` streams allowed by the service.
+  /// Brings the connection to the phase `open`. `streams` is the limit that the service sets.
   private mutating func open(_ streams: Int? = nil) {
     state.settingsArrived(streams: streams)
     let stream = state.begin("proof")
     #expect(state.answered(stream, proves: true) == "proof")
   }
 
-  @Test func `nothing is sent before the service has said what it allows`() {
+  @Test func `nothing is sent before the service's SETTINGS arrive`() {
     #expect(state.phase == .connecting)
     #expect(state.room == 0)
   }
 
-  @Test mutating func `one stream until an answer proves who we are`() {
+  @Test mutating func `one stream is allowed until the service accepts the token`() {
     state.settingsArrived(streams: 1000)
     #expect(state.room == 1)
     let first = state.begin("a")
@@ -34,14 +34,14 @@ import Testing
   }
 
   @Test(arguments: [(nil, 4), (1000, 4), (2, 2), (0, 0)] as [(Int?, Int)])
-  mutating func `the service and we bound the streams`(_ allowed: Int?, _ room: Int) {
+  mutating func `the service and the relay both limit the streams`(_ allowed: Int?, _ room: Int) {
     state.settingsArrived(streams: nil)
     _ = state.answered(state.begin("proof"), proves: true)
     state.settingsArrived(streams: allowed)
     #expect(state.room == room)
   }
 
-  @Test mutating func `SETTINGS that allow fewer than are under way leave no room`() {
+  @Test mutating func `SETTINGS that allow fewer streams than are in use leave no capacity`() {
     open()
     for request in ["a", "b", "c"] { _ = state.begin(request) }
     state.settingsArrived(streams: 1)
@@ -49,7 +49,7 @@ import Testing
     #expect(state.requests.count == 3)
   }
 
-  @Test mutating func `a GOAWAY in the middle says what was not processed, and lets the rest be answered`() {
+  @Test mutating func `a GOAWAY returns the unprocessed requests, and the others can be answered`() {
     open()
     let streams = ["a", "b", "c", "d"].map { state.begin($0) }
     #expect(state.goAwayArrived(last: streams[1]) == ["c", "d"])
@@ -62,7 +62,7 @@ import Testing
     #expect(state.phase == .closed)
   }
 
-  @Test mutating func `a second GOAWAY may say more`() {
+  @Test mutating func `a second GOAWAY may return more requests`() {
     open()
     let streams = ["a", "b"].map { state.begin($0) }
     #expect(state.goAwayArrived(last: AppleConnectionState<String>.lastStream) == [])
@@ -71,7 +71,7 @@ import Testing
     #expect(state.isSpent)
   }
 
-  @Test mutating func `what is under way when the connection ends is of unknown outcome`() {
+  @Test mutating func `a closed connection returns its unanswered requests once`() {
     open()
     for request in ["a", "b"] { _ = state.begin(request) }
     #expect(state.closed() == ["a", "b"])

@@ -4,7 +4,7 @@ import Testing
 
 @testable import RelayGateways
 
-/// The table of Apple's "Handling notification responses from APNs".
+/// Tests the table of Apple's "Handling notification responses from APNs".
 @Suite struct AppleVerdictTests {
   struct Row: CustomTestStringConvertible {
     let status: Int
@@ -42,11 +42,11 @@ import Testing
   ]
 
   @Test(arguments: rows)
-  func `each answer has its verdict`(_ row: Row) {
+  func `each answer leads to one decision`(_ row: Row) {
     #expect(AppleVerdict(AppleAnswer(status: row.status, reason: row.reason)) == row.verdict)
   }
 
-  @Test func `a token is forgotten only as far as the service knows`() {
+  @Test func `a token is removed only if it registered before the service's time`() {
     let time = Timestamp(rawValue: 1_700_000_000_123)
     let answer = AppleAnswer(status: 410, reason: "Unregistered", timestamp: time)
     #expect(AppleVerdict(answer) == .forget(before: time))
@@ -58,14 +58,14 @@ import Testing
   ]
 
   @Test(arguments: environments)
-  func `the other environment is tried once, and only when ours was a guess`(
+  func `the other environment is tried once, and only when the relay guessed the first`(
     _ isKnown: Bool, _ steps: Set<AppleStep>, _ verdict: AppleVerdict
   ) {
     let answer = AppleAnswer(status: 400, reason: "BadDeviceToken")
     #expect(AppleVerdict(answer, after: steps, isEnvironmentKnown: isKnown) == verdict)
   }
 
-  @Test func `an expired token is renewed once, and only when it may be`() {
+  @Test func `an expired token is renewed once, and only when it is old enough`() {
     let answer = AppleAnswer(status: 403, reason: "ExpiredProviderToken")
     #expect(AppleVerdict(answer, canRenewToken: false) == .pause)
     #expect(AppleVerdict(answer, after: [.renewedToken]) == .pause)
@@ -79,7 +79,7 @@ import Testing
     #expect(AppleVerdict(AppleAnswer(status: row.status, reason: row.reason), after: [.reconnected]) == row.verdict)
   }
 
-  @Test func `what the service asks for is obeyed`() {
+  @Test func `the decisions use the service's Retry-After`() {
     func answer(_ status: Int, _ reason: String) -> AppleAnswer {
       AppleAnswer(status: status, reason: reason, retryAfter: .seconds(7))
     }

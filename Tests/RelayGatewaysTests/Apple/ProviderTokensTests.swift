@@ -21,7 +21,7 @@ import Testing
     try tokens.current(at: start + .seconds(60 * minutes), wall: wall)
   }
 
-  @Test mutating func `a token lives 40 minutes`() throws {
+  @Test mutating func `a token is renewed after 40 minutes`() throws {
     let first = try token(after: 0)
     #expect(try token(after: 39) == first)
     let second = try token(after: 40)
@@ -38,14 +38,14 @@ import Testing
     #expect(second.made == start + .seconds(20 * 60))
   }
 
-  @Test mutating func `a refusal of an older token costs the newer one nothing`() throws {
+  @Test mutating func `a refusal of an older token keeps the newer one`() throws {
     let first = try token(after: 0)
     let second = try token(after: 41)
     #expect(tokens.expired(first, at: start + .seconds(42 * 60)) == true)
     #expect(try token(after: 42) == second)
   }
 
-  @Test mutating func `a token that changed too often is kept, but never for an hour`() throws {
+  @Test mutating func `a token that changed too often is kept for less than an hour`() throws {
     let first = try token(after: 0)
     tokens.changedTooOften(at: start + .seconds(30 * 60))
     #expect(try token(after: 49) == first)
@@ -56,7 +56,7 @@ import Testing
     #expect(try token(after: 50 + 58) != second)
   }
 
-  @Test mutating func `a token is what RFC 7519 and Apple ask for`() throws {
+  @Test mutating func `a token has the form of RFC 7519 and Apple's claims`() throws {
     let parts = try token(after: 0).text.split(separator: ".").map { try #require(Data(base64URL: $0)) }
     try #require(parts.count == 3)
     let header = try #require(JSONSerialization.jsonObject(with: parts[0]) as? [String: String])
@@ -69,8 +69,8 @@ import Testing
     #expect(try isGood(try token(after: 0).text, secret.publicKey))
   }
 
-  /// RFC 7515, appendix A.3: what the tests verify with agrees with what others sign.
-  @Test func `the example of RFC 7515 is good, and no other`() throws {
+  /// RFC 7515, appendix A.3. Shows that the verification in these tests agrees with other implementations.
+  @Test func `the signature in the example of RFC 7515 is valid for its text only`() throws {
     let x = try #require(Data(base64URL: "f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU"))
     let y = try #require(Data(base64URL: "x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0"))
     let key = try P256.Signing.PublicKey(rawRepresentation: x + y)
@@ -91,7 +91,7 @@ import Testing
   @Test func `a key that is not of P-256 is refused`() {
     let others = [P384.Signing.PrivateKey().pemRepresentation, secret.publicKey.pemRepresentation, "", "no key"]
     for pem in others {
-      #expect(throws: ProviderKey.Fault(words: "is no private key of P-256 as PEM")) {
+      #expect(throws: ProviderKey.Fault(words: "is not a P-256 private key in PEM format")) {
         try ProviderKey(pem: pem, id: "ABCDE12345", team: "TEAM123456")
       }
     }
@@ -102,7 +102,7 @@ func providerKey(_ secret: P256.Signing.PrivateKey = .init(), id: String = "ABCD
   try ProviderKey(pem: secret.pemRepresentation, id: id, team: "TEAM123456")
 }
 
-/// Whether the last part of a token is the signature of the others by ES256.
+/// True if the last part of a token is a valid ES256 signature of the other parts.
 func isGood(_ token: String, _ key: P256.Signing.PublicKey) throws -> Bool {
   let parts = token.split(separator: ".")
   let signature = try #require(Data(base64URL: parts[2]))

@@ -4,7 +4,7 @@ import Testing
 @testable import RelayGateways
 
 @Suite struct ReconnectPauseTests {
-  @Test func `pauses grow with failures, to a minute, and shrink after a success`() {
+  @Test func `pauses double with each failure up to a minute, and a success resets them`() {
     var generator = Largest()
     var pause = ReconnectPause()
     let pauses = (0..<12).map { _ in pause.failed(using: &generator) }
@@ -15,7 +15,7 @@ import Testing
     #expect(pause.failed(using: &generator) == .milliseconds(400))
   }
 
-  @Test func `a pause is a random time, so that many do not come back at once`() {
+  @Test func `a pause is random, so that many relays do not reconnect at once`() {
     var generator = SystemRandomNumberGenerator()
     let pauses = (0..<200).map { _ in
       var pause = ReconnectPause()
@@ -25,7 +25,7 @@ import Testing
     #expect(Set(pauses).count > 10)
   }
 
-  /// Always the end of the range.
+  /// Always returns the end of the range.
   private struct Largest: RandomNumberGenerator {
     mutating func next() -> UInt64 { .max }
   }

@@ -8,7 +8,7 @@ import Testing
 
 @testable import RelayGateways
 
-/// From a push to an answer of a push gateway.
+/// Tests the path from a push to the answer of a push gateway.
 @Suite struct HTTPGatewaySendTests {
   private let time = SteppedClock()
   private let service: TestService
@@ -32,7 +32,7 @@ import Testing
     await gateway.send(push(payload: #"{"aps":{"alert":"hi"}}"#), to: Self.device, noting: log)
   }
 
-  @Test func `a push is posted where the app's gateway is, and signed`() async throws {
+  @Test func `a push is posted to the URL of the app's gateway, and signed`() async throws {
     gateway.serve([try app(secret: "secret")])
     let log = AttemptLog()
     #expect(await send(noting: log) == .sent(.accepted))
@@ -45,12 +45,12 @@ import Testing
     #expect(gateway.statistics.pushes.accepted == 1)
   }
 
-  @Test func `without a secret nothing is signed`() async throws {
+  @Test func `without a secret a request has no signature`() async throws {
     #expect(await send() == .sent(.accepted))
     #expect(service.requests.map { $0.headers[Self.signature] } == [nil])
   }
 
-  @Test func `an answer decides`() async throws {
+  @Test func `the answer determines the outcome`() async throws {
     service.answer { _ in HTTPAnswer(status: 200, body: Array(#"{"rejected":["key"]}"#.utf8)) }
     #expect(await send() == .forgetDevice(.unregistered))
     service.answer { _ in HTTPAnswer(status: 503, retryAfter: .seconds(7)) }
@@ -58,7 +58,7 @@ import Testing
     #expect(gateway.statistics.pushes.refused == [.unregistered: 1, .serviceUnavailable: 1])
   }
 
-  @Test func `a device of no app that has a gateway is not reached`() async throws {
+  @Test func `a device whose app has no gateway is not reached`() async throws {
     var other = Self.device
     other.app = "other"
     for device in [other, Device(id: .default, platform: .http, token: "key")] {
@@ -68,7 +68,7 @@ import Testing
   }
 
   @Test(arguments: [(401, GatewayReason.forbidden), (404, .badPath)])
-  func `a gateway that takes nothing is left alone, and tried again`(_ status: Int, _ reason: GatewayReason)
+  func `a gateway that refuses an app is paused, and then tried again`(_ status: Int, _ reason: GatewayReason)
     async throws
   {
     service.answer { _ in HTTPAnswer(status: status) }
@@ -84,7 +84,7 @@ import Testing
     #expect(gateway.statistics.paused.isEmpty)
   }
 
-  @Test func `another secret is tried at once, and the same again is not`() async throws {
+  @Test func `a changed secret ends the pause, and an unchanged secret does not`() async throws {
     service.answer { _ in HTTPAnswer(status: 403) }
     #expect(await send().reason == .forbidden)
     gateway.serve([try app()])

@@ -20,7 +20,7 @@ import Testing
     return try #require(whole["notification"] as? [String: Any])
   }
 
-  @Test func `a push is told in Matrix's words`() throws {
+  @Test func `a push is converted to Matrix's format`() throws {
     let told = try notification(
       """
       {"aps":{"alert":{"title":"Ann","body":"hi"},"badge":3,"sound":"ping"},
@@ -42,7 +42,7 @@ import Testing
     #expect(told as NSDictionary == expected as NSDictionary)
   }
 
-  @Test func `what a payload does not say is not told`() throws {
+  @Test func `values that the payload lacks are left out`() throws {
     let told = try notification(#"{"aps":{"alert":{"loc-key":"New message"}}}"#, low: true)
     #expect(Set(told.keys) == ["event_id", "prio", "type", "devices"] && told["prio"] as? String == "low")
     let devices = try #require(told["devices"] as? [[String: Any]])
@@ -69,23 +69,23 @@ import Testing
     (502, "", .retry(after: nil, .internalServerError, isUnknown: true)),
     (503, "", .retry(after: nil, .serviceUnavailable)),
   ])
-  func `each answer means one thing`(_ status: Int, _ body: String, _ outcome: PushOutcome) {
+  func `each answer has one outcome`(_ status: Int, _ body: String, _ outcome: PushOutcome) {
     #expect(PushOutcome(HTTPAnswer(status: status, body: Array(body.utf8)), pushkey: "key") == outcome)
   }
 
-  @Test func `some answers are about the app, not about a push`() {
+  @Test func `some answers concern the app, not one push`() {
     let refusals = [401: GatewayReason.forbidden, 403: .forbidden, 404: .badPath, 405: .badPath]
     for status in 200..<600 { #expect(HTTPAnswer(status: status).refusal == refusals[status]) }
   }
 
-  @Test func `Retry-After is obeyed`() {
+  @Test func `the outcome uses Retry-After`() {
     #expect(
       PushOutcome(HTTPAnswer(status: 429, retryAfter: .seconds(9)), pushkey: "key")
         == .retry(after: .seconds(9), .tooManyRequests))
   }
 
   /// RFC 4231, section 4.3.
-  @Test func `what is signed is what RFC 4231 shows`() throws {
+  @Test func `a signature equals the example of RFC 4231`() throws {
     let place = try #require(HTTPGatewayApp.Place(Self.url))
     let app = HTTPGatewayApp(name: "a", topics: ["a"], place: place, secret: Array("Jefe".utf8))
     #expect(
@@ -100,7 +100,7 @@ import Testing
     ("http://127.0.0.1", "http://127.0.0.1", "/"), ("http://[::1]:5000/", "http://[::1]:5000", "/"),
     ("HTTPS://Push.Example.org:443/x%20y", "https://push.example.org", "/x%20y"),
   ])
-  func `where a gateway is can be read`(_ url: String, _ origin: String, _ path: String) throws {
+  func `the URL of a gateway is parsed`(_ url: String, _ origin: String, _ path: String) throws {
     let place = try #require(HTTPGatewayApp.Place(url))
     #expect(place.destination.origin == origin && place.path == path)
   }
@@ -109,5 +109,5 @@ import Testing
     "", "push.example.org", "ftp://a/", "https://", "https:///x", "https://u:p@a/", "https://a/#b", "https://a:0/",
     "https://a b/",
   ])
-  func `what is no place is none`(_ url: String) { #expect(HTTPGatewayApp.Place(url) == nil) }
+  func `an invalid URL is refused`(_ url: String) { #expect(HTTPGatewayApp.Place(url) == nil) }
 }

@@ -15,7 +15,7 @@ import Testing
     "223.255.255.254", "2607:f8b0::1", "2a00:1450:4001::1", "2003::1", "2001:200::1", "::ffff:8.8.8.8",
     "64:ff9b::808:808",
   ])
-  func `the public Internet may be reached`(_ address: String) throws { #expect(try permits(address)) }
+  func `public addresses are permitted`(_ address: String) throws { #expect(try permits(address)) }
 
   @Test(arguments: [
     "0.0.0.0", "0.1.2.3", "10.0.0.1", "10.255.255.255", "100.64.0.1", "100.127.255.255", "127.0.0.1", "127.255.0.1",
@@ -25,9 +25,9 @@ import Testing
     "2001:db8::1", "2002:7f00:1::1", "3fff::1", "100::1", "5f00::1", "::ffff:127.0.0.1", "::ffff:10.0.0.1",
     "::ffff:169.254.169.254", "64:ff9b::7f00:1", "64:ff9b::a00:1", "64:ff9b:1::1",
   ])
-  func `what is behind a wall may not`(_ address: String) throws { #expect(try !permits(address)) }
+  func `private and special addresses are not permitted`(_ address: String) throws { #expect(try !permits(address)) }
 
-  @Test func `what an operator allows may be reached, and nothing beside it`() throws {
+  @Test func `the operator's ranges are permitted, and no address beside them`() throws {
     #expect(try permits("10.1.2.3", allowing: ["10.1.0.0/16"]))
     #expect(try !permits("10.2.2.3", allowing: ["10.1.0.0/16"]))
     #expect(
@@ -40,5 +40,5 @@ import Testing
   @Test(arguments: [
     "", "localhost", "10.0.0.0/33", "10.0.0.0/-1", "10.0.0.0/", "10.0.0.0/08", "10.0/8", "::1/129", "fe80::1%lo",
   ])
-  func `what is no network is none`(_ text: String) { #expect(AddressRange(text) == nil) }
+  func `an invalid range is refused`(_ text: String) { #expect(AddressRange(text) == nil) }
 }

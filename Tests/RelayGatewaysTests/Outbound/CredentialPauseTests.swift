@@ -9,7 +9,7 @@ import Testing
 
   private func at(_ seconds: Int) -> ContinuousClock.Instant { start + .seconds(seconds) }
 
-  @Test mutating func `after a refusal all wait, and then one is tried`() {
+  @Test mutating func `after a refusal all pushes wait, and then one is tried`() {
     #expect(pause.wait(at: at(0)) == nil)
     let first = pause.refused(.invalidProviderToken, at: at(0), isTrial: false)
     #expect(first.wait == .seconds(30))
@@ -19,7 +19,7 @@ import Testing
     #expect(pause.wait(at: at(30)) == .seconds(30))
   }
 
-  @Test mutating func `those that were under way make it no longer and are no news`() {
+  @Test mutating func `refusals of pushes sent earlier do not lengthen the pause and are not news`() {
     _ = pause.refused(.forbidden, at: at(0), isTrial: false)
     let other = pause.refused(.forbidden, at: at(1), isTrial: false)
     #expect(other.wait == .seconds(29))
@@ -38,7 +38,7 @@ import Testing
     #expect(waits == [30, 60, 120, 240, 480, 900, 900].map { .seconds($0) })
   }
 
-  @Test mutating func `an acceptance ends it`() {
+  @Test mutating func `an acceptance ends the pause`() {
     #expect(pause.accepted() == false)
     _ = pause.refused(.badTopic, at: at(0), isTrial: false)
     #expect(pause.reason == .badTopic)

@@ -22,7 +22,7 @@ import Testing
     #expect(request.headers["content-length"] == (method == "POST" ? "0" : nil))
   }
 
-  @Test func `an answer may be larger than those of push services`() async throws {
+  @Test func `an answer may be larger than the limit for push services`() async throws {
     let body = [UInt8](repeating: 0x20, count: 1 << 20)
     let service = try await TestService.start(isSecure: false) { _ in HTTPAnswer(status: 200, body: body) }
     #expect(try await client(service).send("GET", "/").body == body)
@@ -58,7 +58,7 @@ import Testing
   }
 
   @Test(arguments: ["", "127.0.0.1:80", "ftp://a", "http://a/?b", "http://a/#b", "http://u:p@a"])
-  func `other texts are not the URL of a server`(_ url: String) {
+  func `a text that is not the URL of a server is refused`(_ url: String) {
     #expect(HTTPClient(url: url) == nil)
   }
 }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import RelayGateways
 
-/// A pool's requests over TLS.
+/// Tests requests of a pool over TLS.
 @Suite struct HTTPPoolTLSTests {
   private func result(
     at host: String, of service: TestService, trusting file: String?, timeout: Duration = .seconds(10)
@@ -22,7 +22,7 @@ import Testing
   }
 
   @Test(arguments: ["localhost", "127.0.0.1"])
-  func `a request reaches whom a certificate vouches for`(_ host: String) async throws {
+  func `a request is sent to a server with a trusted certificate`(_ host: String) async throws {
     let service = try await TestService.start(isSecure: true) { _ in HTTPAnswer(status: 201) }
     #expect(
       try await result(at: host, of: service, trusting: service.certificates) == .answered(HTTPAnswer(status: 201)))
@@ -30,17 +30,17 @@ import Testing
     #expect(service.requests[0].headers["host"] == "\(host):\(service.port)")
   }
 
-  @Test func `who cannot show whom they are is told nothing`() async throws {
+  @Test func `a server without a trusted certificate receives no request`() async throws {
     let service = try await TestService.start(isSecure: true) { _ in HTTPAnswer(status: 201) }
     #expect(try await result(at: "localhost", of: service, trusting: nil) == .unprocessed(.connectFailed))
-    // A certificate of somebody else vouches for nobody.
+    // The trusted certificate belongs to another server.
     let other = try await TestService.start(isSecure: true) { _ in nil }
     #expect(
       try await result(at: "localhost", of: service, trusting: other.certificates) == .unprocessed(.connectFailed))
     #expect(service.requests.isEmpty)
   }
 
-  @Test func `who does not speak TLS is told nothing`() async throws {
+  @Test func `a server without TLS receives no request`() async throws {
     let service = try await TestService.start(isSecure: false) { _ in HTTPAnswer(status: 201) }
     guard case .unprocessed = try await result(at: "localhost", of: service, trusting: nil, timeout: .seconds(1)) else {
       Issue.record("something was sent")

@@ -14,7 +14,7 @@ import Testing
     var settings = HTTPPoolSettings(
       tls: try .client(trusting: nil), clock: GatewayClock(wall: { Timestamp(rawValue: 0) }), policy: policy)
     settings.timeout = timeout
-    // A machine that is busy with other tests may take longer from one request to the next than a connection is kept.
+    // On a busy machine, the time between two requests may exceed the default idle time.
     settings.idle = .seconds(3600)
     return HTTPPool(settings: settings, log: Logger(label: "test"))
   }
@@ -24,7 +24,7 @@ import Testing
       destination: HTTPDestination(isSecure: false, host: host, port: port), path: "/", fields: [], body: [1, 2, 3])
   }
 
-  /// The result of a request to a service that sends these words.
+  /// Returns the result of a request to a service that answers with `words`.
   private func result(of words: String, timeout: Duration = .seconds(10)) async throws -> HTTPResult {
     let service = try await listen(saying: words)
     let pool = try pool(timeout: timeout)
@@ -34,7 +34,7 @@ import Testing
     return result
   }
 
-  @Test func `an answer is read`() async throws {
+  @Test func `an answer is parsed`() async throws {
     let result = try await result(of: "HTTP/1.1 503 No\r\nRetry-After: 7\r\nContent-Length: 2\r\n\r\nno")
     #expect(result == .answered(HTTPAnswer(status: 503, retryAfter: .seconds(7), body: [110, 111])))
   }
@@ -51,63 +51,63 @@ import Testing
   @Test(arguments: [
     (Int64(-1), HTTPResult.unprocessed(.expired)), (0, .unprocessed(.expired)), (1, .answered(HTTPAnswer(status: 201))),
   ])
-  func `what has expired does not leave`(_ expires: Int64, _ result: HTTPResult) async throws {
+  func `an expired request is not sent`(_ expires: Int64, _ result: HTTPResult) async throws {
     let service = try await listen(saying: "HTTP/1.1 201 Made\r\nContent-Length: 0\r\n\r\n")
     let pool = try pool()
     var late = post(service.port)
     late.expires = Timestamp(rawValue: expires)
     #expect(await pool.send(late) == result)
-    // The connection is there for the next.
+    // The next request can use the connection.
     #expect(await pool.send(post(service.port)) == .answered(HTTPAnswer(status: 201)))
     #expect(service.accepted == 1)
     pool.close()
     try await service.close()
   }
 
-  @Test func `a redirection is an answer like others`() async throws {
+  @Test func `a redirect is returned, not followed`() async throws {
     let result = try await result(
       of: "HTTP/1.1 307 There\r\nLocation: http://127.0.0.1:9/\r\nContent-Length: 0\r\n\r\n")
     #expect(result == .answered(HTTPAnswer(status: 307)))
   }
 
-  @Test func `of an endless answer the beginning counts`() async throws {
+  @Test func `an answer with too large a body has a status and no body`() async throws {
     let words = "HTTP/1.1 201 Made\r\nContent-Length: 99999999\r\n\r\n" + String(repeating: "x", count: 1 << 17)
     #expect(try await result(of: words) == .answered(HTTPAnswer(status: 201, body: nil)))
   }
 
-  @Test func `an answer that does not end counts when its time is over`() async throws {
+  @Test func `an answer that does not end in time has a status and no body`() async throws {
     let result = try await result(of: "HTTP/1.1 410 Gone\r\nContent-Length: 5\r\n\r\nx", timeout: .milliseconds(300))
     #expect(result == .answered(HTTPAnswer(status: 410, body: nil)))
   }
 
   @Test(arguments: ["", "HTTP/1.1 100 Continue\r\n\r\n"])
-  func `who does not answer is not waited for`(_ words: String) async throws {
+  func `a request ends after the timeout without an answer`(_ words: String) async throws {
     #expect(try await result(of: words, timeout: .milliseconds(300)) == .unknown(.timeout))
   }
 
   @Test(arguments: ["What?\r\n\r\n", "HTTP/1.1 abc\r\n\r\n"])
-  func `what is no answer tells nothing`(_ words: String) async throws {
+  func `an invalid answer leaves the result unknown`(_ words: String) async throws {
     #expect(try await result(of: words) == .unknown(.connectionLost))
   }
 
-  @Test func `endless headers are no answer`() async throws {
+  @Test func `endless headers leave the result unknown`() async throws {
     let words = "HTTP/1.1 201 Made\r\n" + String(repeating: "X-Y: z\r\n", count: 1 << 15)
     #expect(try await result(of: words) == .unknown(.connectionLost))
   }
 
-  @Test func `where nobody listens nothing was sent`() async throws {
+  @Test func `a request fails to connect when no server listens`() async throws {
     let service = try await listen(saying: "")
     try await service.close()
     #expect(try await pool().send(post(service.port)) == .unprocessed(.connectFailed))
   }
 
-  @Test func `a name that there is not is no destination`() async throws {
+  @Test func `a request to an unknown host fails to connect`() async throws {
     #expect(try await pool(AddressPolicy()).send(post(443, host: "stillwire.invalid")) == .unprocessed(.connectFailed))
   }
 
-  /// Somebody listens there, and hears nothing.
+  /// A server listens at the address, but receives no connection.
   @Test(arguments: ["localhost", "127.0.0.1"])
-  func `what the policy forbids is not connected to`(_ host: String) async throws {
+  func `the pool does not connect to an address that the policy forbids`(_ host: String) async throws {
     let service = try await listen(saying: "HTTP/1.1 201 Made\r\nContent-Length: 0\r\n\r\n")
     #expect(try await pool(AddressPolicy()).send(post(service.port, host: host)) == .unprocessed(.addressRefused))
     #expect(service.accepted == 0)
@@ -125,7 +125,7 @@ import Testing
     try await service.close()
   }
 
-  @Test func `too many do not wait`() async throws {
+  @Test func `requests above the limit fail at once`() async throws {
     let service = try await listen(saying: "")
     let pool = try pool(timeout: .milliseconds(500))
     let results = await withTaskGroup(of: HTTPResult.self) { tasks in
@@ -138,7 +138,7 @@ import Testing
   }
 }
 
-/// A service on 127.0.0.1, without TLS, that says the same to each request.
+/// A service on 127.0.0.1, without TLS, that gives the same answer to each request.
 private struct Speaker: Sendable {
   let channel: any Channel
   let count: NIOLockedValueBox<Int>
@@ -170,7 +170,7 @@ private final class SpeakingHandler: ChannelInboundHandler {
   init(words: String) { self.words = words }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-    // A request may come in pieces; the tests' end like this.
+    // A request may arrive in pieces. The requests of these tests end with the byte 3.
     guard unwrapInboundIn(data).readableBytesView.last == 3 else { return }
     context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: words)), promise: nil)
   }

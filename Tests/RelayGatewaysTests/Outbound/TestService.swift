@@ -10,21 +10,21 @@ import RelayProtocol
 @testable import AppleSimulator
 @testable import RelayGateways
 
-/// A service of HTTP/1.1 on the loopback interface, over TLS or not, that keeps what it is asked.
+/// An HTTP/1.1 service on the loopback interface, with or without TLS, that records its requests.
 final class TestService: Sendable {
   struct Request: Sendable {
     let path: String
-    /// By names in lower case.
+    /// The headers by name in lower case.
     let headers: [String: String]
     let body: [UInt8]
   }
 
-  /// nil: none comes.
+  /// Returns the answer to a request, or `nil` to send none.
   typealias Answering = @Sendable (Request) -> HTTPAnswer?
 
   private let channel: any Channel
   private let state: NIOLockedValueBox<(requests: [Request], answer: Answering)>
-  /// A file with what vouches for it; only over TLS.
+  /// The PEM file with the service's certificate. It exists only with TLS.
   let certificates: String
 
   private init(
@@ -40,7 +40,7 @@ final class TestService: Sendable {
     try? FileManager.default.removeItem(atPath: certificates)
   }
 
-  /// As `localhost` and 127.0.0.1.
+  /// Starts a service. Its certificate is valid for `localhost` and 127.0.0.1.
   static func start(isSecure: Bool, answer: @escaping Answering) async throws -> TestService {
     let state = NIOLockedValueBox((requests: [Request](), answer: answer))
     let identity = try AppleSimulator.makeIdentity(for: "localhost")
@@ -67,7 +67,7 @@ final class TestService: Sendable {
   var port: Int { channel.localAddress?.port ?? 0 }
   var requests: [Request] { state.withLockedValue { $0.requests } }
 
-  /// Answers otherwise from now on.
+  /// Changes the answer for later requests.
   func answer(_ answer: @escaping Answering) { state.withLockedValue { $0.answer = answer } }
 }
 
@@ -102,7 +102,7 @@ private final class Answerer: ChannelInboundHandler {
   }
 }
 
-/// A clock of a gateway that a test sets.
+/// A clock for a gateway that a test advances.
 final class SteppedClock: Sendable {
   private let start = ContinuousClock.now
   private let passed = NIOLockedValueBox(Duration.zero)

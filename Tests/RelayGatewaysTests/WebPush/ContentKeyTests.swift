@@ -6,10 +6,10 @@ import Testing
 
 @testable import RelayGateways
 
-/// What RFC 8188 shows.
+/// Tests the encryption with the examples of RFC 8188.
 @Suite struct ContentKeyTests {
   /// Section 3.1.
-  @Test func `one record is the RFC's`() throws {
+  @Test func `the encrypted record equals the RFC's example`() throws {
     let secret = try #require(Data(base64URL: "yqdlZ-tYemfogSmv7Ws5PQ"))
     let salt = try #require(Data(base64URL: "I1BsxtFttlv3u_Oo94xnmw"))
     let key = ContentKey(secret: SymmetricKey(data: secret), salt: salt)
@@ -18,8 +18,8 @@ import Testing
         == "I1BsxtFttlv3u_Oo94xnmwAAEAAA-NAVub2qFgBEuQKRapoZu-IxkIva3MEB1PD-ly8Thjg")
   }
 
-  /// Section 3.2; what is sent here is one record, but the key and the nonce are of the same making.
-  @Test func `two records of the RFC open`() throws {
+  /// Section 3.2. The relay sends only one record, but derives the key and the nonce in the same way.
+  @Test func `the RFC's example with two records can be decrypted`() throws {
     let secret = try #require(Data(base64URL: "BO3ZVPxUlnLORbVGMpbT1Q"))
     let body = try #require(
       Data(
@@ -28,7 +28,7 @@ import Testing
     #expect(try String(decoding: opened(body, SymmetricKey(data: secret)), as: UTF8.self) == "I am the walrus")
   }
 
-  @Test(arguments: [0, 1, 4078, 4079]) func `what is sealed opens`(_ count: Int) throws {
+  @Test(arguments: [0, 1, 4078, 4079]) func `an encrypted text can be decrypted`(_ count: Int) throws {
     let secret = SymmetricKey(size: .bits128)
     let text = Data.random(count + 1).dropFirst()
     let sealed = try ContentKey(secret: secret, salt: .random(16)).seal(text, keyID: Data("a1".utf8))
@@ -37,7 +37,7 @@ import Testing
   }
 }
 
-/// What a receiver does (RFC 8188, section 2), records and padding of any number.
+/// Decrypts a body as a receiver does (RFC 8188, section 2): any number of records, with any padding.
 func opened(_ body: Data, _ secret: SymmetricKey) throws -> Data {
   let key = ContentKey(secret: secret, salt: body.prefix(16))
   let size = body[16..<20].reduce(0) { $0 << 8 | Int($1) }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import RelayGateways
 
-/// RFC 8291, section 5 and appendix A.
+/// Tests the encryption with the examples of RFC 8291, section 5 and appendix A.
 @Suite struct SubscriptionKeysTests {
   private let sender: P256.KeyAgreement.PrivateKey
   private let keys: SubscriptionKeys
@@ -22,7 +22,7 @@ import Testing
     keys = try #require(SubscriptionKeys(publicKey: [UInt8](point), authentication: [UInt8](authentication)))
   }
 
-  @Test func `the body is that of section 5`() throws {
+  @Test func `the body equals the example of section 5`() throws {
     let body = try keys.seal(Data("When I grow up, I want to be a watermelon".utf8), sender: sender, salt: salt)
     #expect(
       Data(body).base64URL
@@ -30,7 +30,7 @@ import Testing
     )
   }
 
-  @Test func `what is derived on the way is that of appendix A`() throws {
+  @Test func `the derived keys equal those of appendix A`() throws {
     let secret = try keys.secret(sharedWith: sender)
     #expect(bytes(secret) == "S4lYMb_L0FxCeq0WhDx813KgSYqU26kOyzWUdsXYyrg")
     let key = ContentKey(secret: secret, salt: salt)
@@ -47,20 +47,20 @@ import Testing
     #expect(bodies[0][21..<86] != bodies[1][21..<86])
   }
 
-  @Test func `the longest text makes a body that every service takes`() throws {
+  @Test func `the longest text makes a body of 4096 bytes, which every service accepts`() throws {
     #expect(try keys.seal(Data(count: SubscriptionKeys.longestText)).count == 4096)
   }
 
   private static let point = [UInt8](P256.KeyAgreement.PrivateKey().publicKey.x963Representation)
 
-  /// Public keys that are none.
+  /// Invalid public keys.
   private static let strangers: [[UInt8]] = [
     [], point.dropLast(), point + [0], [UInt8](repeating: 0, count: 65), [4] + [UInt8](repeating: 1, count: 64),
     [6] + point.dropFirst(), [UInt8](P256.KeyAgreement.PrivateKey().publicKey.compressedRepresentation),
   ]
 
   @Test(arguments: strangers.map { ($0, 16) } + [(point, 15), (point, 17), (point, 0)])
-  func `keys that are none are refused`(_ publicKey: [UInt8], _ authentication: Int) {
+  func `invalid keys are refused`(_ publicKey: [UInt8], _ authentication: Int) {
     #expect(
       SubscriptionKeys(publicKey: publicKey, authentication: [UInt8](repeating: 7, count: authentication)) == nil)
   }

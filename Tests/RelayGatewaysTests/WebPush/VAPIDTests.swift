@@ -23,18 +23,18 @@ import Testing
   { try tokens.authorization(for: origin, at: start + .seconds(60 * minutes), wall: wall) }
 
   /// RFC 8292, section 2.4.
-  @Test func `the example of the RFC is good`() throws {
+  @Test func `the token equals the RFC's example, except for its signature`() throws {
     let token =
       "eyJ0eXAiOiJKV1QiLCJhbGciOiJFUzI1NiJ9.eyJhdWQiOiJodHRwczovL3B1c2guZXhhbXBsZS5uZXQiLCJleHAiOjE0NTM1MjM3NjgsInN1YiI6Im1haWx0bzpwdXNoQGV4YW1wbGUuY29tIn0.i3CYb7t4xfxCDquptFOepC9GAu_HLGkMlMuCGSK2rpiUfnK9ojFwDXb1JrErtmysazNjjvW2L9OkSSHzvoD1oA"
     let point = try #require(
       Data(base64URL: "BA1Hxzyi1RUM1b5wjxsn7nGxAszw2u61m164i3MrAIxHF6YK5h4SDYic-dRuU_RCPCfA5aq9ojSwk5Y2EmClBPs"))
     #expect(try isGood(token, P256.Signing.PublicKey(x963Representation: point)))
-    // All but the signature, which is another one each time, is what is made here.
+    // An ES256 signature differs each time. Compare the other parts.
     let own = try key.token(audience: "https://push.example.net", expires: Timestamp(rawValue: 1_453_523_768_000))
     #expect(own.split(separator: ".").dropLast() == token.split(separator: ".").dropLast())
   }
 
-  @Test mutating func `an authorization has a token that the key in it has signed`() throws {
+  @Test mutating func `an authorization contains a token and the key that signed it`() throws {
     let parts = try authorization().components(separatedBy: ", k=")
     #expect(parts.count == 2 && parts[0].hasPrefix("vapid t="))
     let point = try #require(Data(base64URL: parts[1]))
@@ -59,7 +59,7 @@ import Testing
     "mailto:ops@example.org", "https://example.org", "https://example.org/contact?to=ops",
     "https://a.example.org:8443/",
   ])
-  func `a subject that reaches somebody is taken`(_ subject: String) throws {
+  func `a subject with a public contact is accepted`(_ subject: String) throws {
     #expect(try VAPIDKey(pem: secret.pemRepresentation, subject: subject).subject == subject)
   }
 
@@ -69,7 +69,7 @@ import Testing
     "https://[::1]/", "https://ops@example.org/", "https://.example.org", "https://example.org.",
     "mailto:a b@example.org",
   ])
-  func `a subject that reaches nobody is refused`(_ subject: String) {
+  func `a subject without a public contact is refused`(_ subject: String) {
     #expect { try VAPIDKey(pem: secret.pemRepresentation, subject: subject) } throws: {
       ($0 as? VAPIDKey.Fault)?.isOfSubject == true
     }
@@ -78,13 +78,13 @@ import Testing
   @Test func `a key that is not of P-256 is refused`() {
     let others = [P384.Signing.PrivateKey().pemRepresentation, secret.publicKey.pemRepresentation, "", "no key"]
     for pem in others {
-      #expect(throws: VAPIDKey.Fault(isOfSubject: false, words: "is no private key of P-256 as PEM")) {
+      #expect(throws: VAPIDKey.Fault(isOfSubject: false, words: "is not a P-256 private key in PEM format")) {
         try VAPIDKey(pem: pem, subject: "mailto:push@example.com")
       }
     }
   }
 
-  @Test func `a made key can be read`() throws {
+  @Test func `a generated key can be parsed`() throws {
     let made = try VAPIDKey(pem: VAPIDKey.makePEM(), subject: key.subject)
     #expect(made != key && Data(base64URL: made.publicKey)?.count == 65)
   }

@@ -8,7 +8,7 @@ import Testing
 
 @testable import RelayGateways
 
-/// From a push to an answer of a push service, over TLS.
+/// Tests the path from a push to the answer of a push service, over TLS.
 @Suite struct WebPushGatewayTests {
   private let time = SteppedClock()
   private let service: TestService
@@ -51,7 +51,7 @@ import Testing
     await gateway.send(push(payload: #"{"aps":{"alert":"\#(text)"}}"#), to: device, noting: log)
   }
 
-  @Test func `a push goes out as RFC 8030, 8291 and 8292 have it`() async throws {
+  @Test func `a request has the form of RFC 8030, 8291 and 8292`() async throws {
     let log = AttemptLog()
     #expect(try await send(log: log) == .sent(.accepted))
     let request = try #require(service.requests.first)
@@ -60,7 +60,7 @@ import Testing
     #expect(request.headers["urgency"] == "normal" && request.headers["topic"]?.count == 32)
     #expect(request.headers["content-encoding"] == "aes128gcm")
     #expect(request.headers["authorization"]?.hasPrefix("vapid t=") == true)
-    // A salt, the size of the record, and the key of the sender, before what is encrypted.
+    // The salt, the record size and the sender's key precede the encrypted text.
     let overhead = 16 + 4 + 1 + SubscriptionKeys.publicKeySize + ContentKey.recordOverhead
     #expect(request.body.count == overhead + #"{"aps":{"alert":"hi"}}"#.utf8.count)
     #expect(log.attempts.map(\.status) == [201])
@@ -72,13 +72,13 @@ import Testing
     (404, .forgetDevice(.unregistered)), (410, .forgetDevice(.unregistered)), (413, .tooLarge(.payloadTooLarge)),
     (429, .retry(after: .seconds(7), .tooManyRequests)), (503, .retry(after: .seconds(7), .serviceUnavailable)),
   ])
-  func `each answer means one thing`(_ status: Int, _ outcome: PushOutcome) async throws {
+  func `each status has one outcome`(_ status: Int, _ outcome: PushOutcome) async throws {
     service.answer { _ in HTTPAnswer(status: status, retryAfter: .seconds(7)) }
     #expect(try await send() == outcome)
     #expect(gateway.statistics.pushes.refused.values.reduce(0, +) == (outcome.reason == nil ? 0 : 1))
   }
 
-  /// Three devices are refused, and so the service is paused.
+  /// Pauses the service: it refuses three devices. `refused` is the number of devices that it refused already.
   private func pause(refused: Int = 0) async throws {
     service.answer { _ in HTTPAnswer(status: 403) }
     for _ in refused + 1..<ServiceStanding.minDevices {
@@ -87,7 +87,7 @@ import Testing
     #expect(try await send() == .paused(CredentialPause.shortest + CredentialPause.stepBack, .forbidden))
   }
 
-  @Test func `a service that refuses several devices is paused, and tried again`() async throws {
+  @Test func `a service that refuses several devices is paused, and then tried again`() async throws {
     let device = try device()
     service.answer { _ in HTTPAnswer(status: 403) }
     #expect(await send(to: device) == .retry(after: CredentialPause.shortest, .forbidden))
@@ -124,14 +124,14 @@ import Testing
     #expect(gateway.statistics.paused.isEmpty)
   }
 
-  @Test func `another key is tried at once`() async throws {
+  @Test func `a changed key ends the pause`() async throws {
     try await pause()
     gateway.serve(try Self.key(), to: services)
     service.answer { _ in HTTPAnswer(status: 201) }
     #expect(try await send() == .sent(.accepted))
   }
 
-  @Test func `a refusal after a push was taken is about one subscription`() async throws {
+  @Test func `a refusal soon after an accepted push concerns one subscription`() async throws {
     #expect(try await send() == .sent(.accepted))
     service.answer { _ in HTTPAnswer(status: 403) }
     #expect(try await send() == .dead(.forbidden))
@@ -141,7 +141,7 @@ import Testing
     #expect(gateway.statistics.paused.count == 1)
   }
 
-  @Test func `what cannot be sent is not`() async throws {
+  @Test func `invalid pushes are not sent`() async throws {
     let largest = WebPushGateway.largestPayload
     #expect(
       try await send(String(repeating: "x", count: largest)) == .tooLarge(.payloadTooLarge, most: largest))
@@ -154,7 +154,7 @@ import Testing
     #expect(service.requests.isEmpty)
   }
 
-  @Test func `an endpoint behind the wall is not reached`() async throws {
+  @Test func `an endpoint with a private address is not reached`() async throws {
     let walled = try WebPushGateway(
       WebPushService(caFile: service.certificates), clock: time.clock, log: Logger(label: "test"))
     walled.serve(try Self.key(), to: services)

@@ -24,22 +24,22 @@ import Testing
     (#"{"aps":{"alert":"hi"},"communication":{"kind":"call"}}"#, .high, .high),
     (#"{"aps":{"badge":1}}"#, .high, nil), (#"{"aps":{"content-available":1}}"#, .low, nil), ("{", .high, nil),
   ])
-  func `how soon it is to be heard of is in the payload`(
+  func `the payload determines the urgency`(
     _ payload: String, _ priority: PushHeaders.Priority, _ urgency: Urgency?
   ) {
     #expect(push(payload, priority).urgency == urgency)
   }
 
-  /// The push expires at 1,700,000,000 s.
+  /// The push expires at 1,700,000,000 s of Unix time.
   @Test(arguments: [
     (1_699_999_999_000, "1"), (1_699_999_000_000, "1000"), (1_700_000_000_000, "0"), (1_800_000_000_000, "0"),
     (1_690_000_000_000, "2419200"),
   ])
-  func `a service keeps it until its expiry, four weeks at most`(_ now: Int64, _ seconds: String) {
+  func `the TTL ends at the expiry of the push, or after four weeks`(_ now: Int64, _ seconds: String) {
     #expect(field("TTL", of: push("{}"), now: now) == seconds)
   }
 
-  @Test func `a topic is of 32 characters that a topic may have, of its own and of the key`() throws {
+  @Test func `a topic has 32 valid characters, and depends on the collapse id and the key`() throws {
     let keys = try (0..<2).map { _ in try VAPIDKey(pem: VAPIDKey.makePEM(), subject: "mailto:a@example.org") }
     let pushes = ["room/1", "room/2", "räume/1"].map { RelayGatewaysTests.push(collapse: $0) }
     let topics = keys.flatMap { key in pushes.map(key.topic) }
@@ -51,7 +51,7 @@ import Testing
     #expect(field("Topic", of: pushes[0]) == "topic")
   }
 
-  @Test func `the coding is named`() {
+  @Test func `the headers contain the content coding and the urgency`() {
     #expect(field("Content-Encoding", of: push("{}")) == "aes128gcm" && field("Urgency", of: push("{}")) == "normal")
   }
 }
@@ -64,11 +64,11 @@ import Testing
     (429, .retry(after: nil, .tooManyRequests)), (500, .retry(after: nil, .internalServerError, isUnknown: true)),
     (502, .retry(after: nil, .internalServerError, isUnknown: true)), (503, .retry(after: nil, .serviceUnavailable)),
   ])
-  func `each status means one thing`(_ status: Int, _ verdict: WebPushVerdict) {
+  func `each status leads to one decision`(_ status: Int, _ verdict: WebPushVerdict) {
     #expect(WebPushVerdict(HTTPAnswer(status: status)) == verdict)
   }
 
-  @Test(arguments: [429, 500, 503]) func `Retry-After is obeyed`(_ status: Int) {
+  @Test(arguments: [429, 500, 503]) func `the decision uses Retry-After`(_ status: Int) {
     let verdict = WebPushVerdict(HTTPAnswer(status: status, retryAfter: .seconds(7), body: nil))
     guard case .retry(let after, _, _) = verdict else { return #expect(Bool(false), "\(verdict)") }
     #expect(after == .seconds(7))
