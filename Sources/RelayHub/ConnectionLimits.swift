@@ -1,26 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 import CRelay
 
-/// Bounds on connections and on the HTTP requests that they carry.
+/// The limits of connections, and of the HTTP requests in progress on them. For `Hub.init` only: `setLimits` does not
+/// change these limits.
 public struct ConnectionLimits: Equatable, Sendable {
-  /// In all; one more is told 503. At most ``possible``.
+  /// The maximum number of connections, at most ``possible``. Above it, a new connection gets 503.
   public var most = Self.possible
-  /// From an IPv4 address or an IPv6 /64; 0: no limit. One more is told 429.
+  /// The maximum number of connections from one IPv4 address or IPv6 /64; 0 means no limit. Above it, a new connection
+  /// gets 429.
   public var perAddress = 0
-  /// HTTP requests under way of one user; 0: no limit. Past it a request gets 429. An address may have 16 times as
-  /// many from callers that are not known yet. Requests with an API key do not count here.
+  /// The maximum number of HTTP requests in progress of one user; 0 means no limit. Above it, a request gets 429. An
+  /// address may have 16 times as many requests whose caller is not authenticated yet. Requests with an API key do not
+  /// count.
   public var requestsPerUser = 64
-  /// Bytes of bodies and unread answers that these requests may hold; 0: no limit. Past it a request gets 429.
+  /// The maximum number of bytes in the bodies and unread answers of one user's requests; 0 means no limit. Above it, a
+  /// request gets 429.
   public var unsentPerUser = 4 << 20
-  /// The same for all requests together; 0: no limit. Past it a request gets 503.
+  /// The same for all requests together; 0 means no limit. Above it, a request gets 503.
   public var unsent = 128 << 20
-  /// Networks (`10.0.0.0/8`) whose `X-Forwarded-For` says who is behind them; see ``isNetwork(_:)``.
+  /// The networks (`10.0.0.0/8`) of trusted proxies. The relay takes the client's address from their `X-Forwarded-For`.
+  /// Each must satisfy ``isNetwork(_:)``.
   public var trustedProxies: [String] = []
 
   public init() {}
 
-  /// What the limit of open files leaves room for.
+  /// The number of connections that the process's limit of open files permits.
   public static var possible: Int { Int(relay_connections_possible()) }
 
+  /// True if the text is valid as one of ``trustedProxies``.
   public static func isNetwork(_ text: String) -> Bool { relay_network_is_valid(text) }
 }

@@ -2,6 +2,8 @@
 import CRelay
 public import HTTPTypes
 
+// HTTP requests and answers as Swift values. The hub in C reads and writes the bytes; HTTPTypes has the header fields.
+
 /// An HTTP request with its whole body. The hub has checked the framing, the Host and the Origin.
 public struct HTTPRequest: Sendable {
   public let exchange: ExchangeHandle
@@ -11,7 +13,8 @@ public struct HTTPRequest: Sendable {
   public let path: String
   /// Percent-encoded, without the question mark. At most 4,096 bytes.
   public let query: String
-  /// At most 100. A field whose name HTTPTypes refuses is absent. U+FFFD replaces bytes of a value that are no UTF-8.
+  /// At most 100 fields. A field whose name HTTPTypes does not accept is left out. U+FFFD replaces invalid UTF-8 in a
+  /// value.
   public let fields: HTTPFields
   public let body: [UInt8]
 
@@ -42,8 +45,8 @@ public struct HTTPRequest: Sendable {
 
 /// An answer to an HTTP request.
 ///
-/// The hub adds Content-Length, Date and Connection. If the configuration lists origins, it also adds Vary. For a page
-/// of such an origin it adds Access-Control-Allow-Origin and Access-Control-Expose-Headers.
+/// The hub adds Content-Length, Date and Connection. If the configuration lists origins, the hub also adds Vary. For a
+/// page of such an origin it adds Access-Control-Allow-Origin and Access-Control-Expose-Headers.
 public struct HTTPResponse: Sendable {
   public var status: Int
   public var headers: HTTPFields

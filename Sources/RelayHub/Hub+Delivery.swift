@@ -2,36 +2,42 @@
 import CRelay
 public import RelayProtocol
 
-/// A message of which it is not decided whether a member is pushed to.
+// The hub's side of the delivery decision: it supplies the undecided messages and the facts, and takes the decisions.
+// `RelayDelivery` decides, and `Deliveries` in `RelayCore` calls both.
+
+/// A message for which a member's push is not decided yet.
 public struct UndecidedMessage: Sendable {
   public let seq: Int64
   public let time: Timestamp
-  /// When it was written to the sessions in the room.
+  /// The time at which the message was written to the sessions in the room.
   public let shown: Timestamp
-  /// nil: the hub does not know the sender any more.
+  /// The sender. Is `nil` if the sender was not in memory when the message was sent.
   public let from: UserHandle?
+  /// True if the member has sent the message.
   public let isOwn: Bool
 }
 
-/// One of a member's sessions in the room.
+/// A session of a member in the room.
 public struct MemberSession: Sendable {
   public let activity: Activity
   public let joined: Timestamp
-  /// From which seq on it was given the messages, in the reply to `join` or live.
+  /// The seq of the first message that was sent to the session, in the reply to `join` or as an event.
   public let givenFrom: Int64
-  /// Up to which seq it has received; of what it was given, when it does not acknowledge.
+  /// The seq up to which the session has received messages. If the session sends no acknowledgements, this counts only
+  /// messages from ``givenFrom`` on.
   public let received: Int64
+  /// True if the client acknowledges messages.
   public let acknowledges: Bool
-  /// When all that had waited was written last.
+  /// The last time at which the session's outgoing queue was empty after a write.
   public let drained: Timestamp
-  /// Since when something waits to be written.
+  /// The time since which the outgoing queue is not empty. Is `nil` if it is empty.
   public let blocked: Timestamp?
 }
 
 /// The decision about one message for one member.
 public struct DecidedSeq: Sendable {
   public let seq: Int64
-  /// For how long the message waits, unless something changes before; nil: it is decided.
+  /// The time until the next decision, which is sooner if a fact changes. Is `nil` if the decision is final.
   public let wait: Duration?
 
   public init(_ seq: Int64, wait: Duration? = nil) {
@@ -40,22 +46,25 @@ public struct DecidedSeq: Sendable {
   }
 }
 
-/// What a decision looks at, of a member.
+/// The facts about a member that a decision needs.
 public struct MemberFacts: Sendable {
+  /// The read mark.
   public let read: Int64
-  /// Up to which seq a session that was looked at, then or since, has received.
+  /// The received mark: the highest seq received by a session that was not in the background, then or later.
   public let received: Int64
+  /// The end of the last session that was not in the background. Before the first end, the start of the hub.
   public let awaySince: Timestamp
+  /// True if that session ended with a close, or moved to the background.
   public let isClean: Bool
   public let sessions: [MemberSession]
 }
 
 extension Hub {
-  /// Members to push to with the message itself: they have a device and no pending wait.
+  /// Members to push to immediately: they have a device and no pending wait.
   /// - Parameters:
-  ///   - rings: The message waits for nobody.
-  ///   - isReported: Who has no device, or has blocked the sender, is among them.
-  /// - Returns: These, and whether somebody else but the sender has to be waited for.
+  ///   - rings: Includes all members with a device, because a call does not wait.
+  ///   - isReported: Includes members without a device and members who have blocked the sender.
+  /// - Returns: The members, and `needsWait`: true if the decision about another member must wait.
   public func away(
     in room: RoomHandle, sender: UserID, rings: Bool, isReported: Bool
   ) -> (users: [UserHandle], needsWait: Bool) {
@@ -69,9 +78,10 @@ extension Hub {
     return (users, needsWait)
   }
 
-  /// The messages that are due to be decided for a member, oldest first, at most `limit` and ``mostUndecided`` of them.
+  /// The messages that are due to be decided for a member, oldest first.
   ///
-  /// The member is not due again before ``decide(_:_:_:)``.
+  /// The hub sends no further ``HubEvent/due(_:_:)`` for the member before ``decide(_:_:_:)``.
+  /// - Parameter limit: The maximum number of messages, at most ``mostUndecided``.
   public func undecided(_ room: RoomHandle, _ user: UserHandle, limit: Int = mostUndecided) -> [UndecidedMessage] {
     let limit = min(limit, Self.mostUndecided)
     let messages = [relay_undecided](unsafeUninitializedCapacity: limit) { buffer, count in
@@ -84,9 +94,10 @@ extension Hub {
     }
   }
 
+  /// The maximum number of messages that ``undecided(_:_:limit:)`` returns.
   public static let mostUndecided = 256
 
-  /// The facts about a member that a decision needs. Is `nil` if the user is no member of the room.
+  /// The facts about a member that a decision needs. Returns `nil` if the user is not a member of the room.
   public func member(_ user: UserHandle, of room: RoomHandle) -> MemberFacts? {
     var facts = relay_member_facts()
     guard relay_member_get(hub, room.rawValue, user.rawValue, &facts) else { return nil }
@@ -98,14 +109,15 @@ extension Hub {
       isClean: facts.is_clean, sessions: sessions)
   }
 
-  /// Takes the decisions about messages of ``undecided(_:_:)``, in their order. A message that is missing is due again at
-  /// once.
+  /// Takes the decisions about the messages of ``undecided(_:_:limit:)``, in the same order. A message without a
+  /// decision is due again immediately.
   public func decide(_ room: RoomHandle, _ user: UserHandle, _ decided: [DecidedSeq]) {
     let decided = decided.map { relay_decided(seq: $0.seq, delay: $0.wait.map { max(1, $0.milliseconds) } ?? -1) }
     relay_member_decide(hub, room.rawValue, user.rawValue, decided, decided.count)
   }
 
-  /// Sends a ping to the sessions of the member that do not acknowledge, so that their pongs say what they have received.
+  /// Sends a ping to the member's sessions in the room that send no acknowledgements. Their pongs show that all earlier
+  /// messages have arrived.
   public func ping(_ user: UserHandle, in room: RoomHandle) {
     relay_member_ping(hub, room.rawValue, user.rawValue)
   }
@@ -119,6 +131,7 @@ extension Hub {
     return users.map(UserHandle.init(rawValue:))
   }
 
+  /// Raises the user's read mark. A lower value changes nothing.
   public func setRead(_ seq: Int64, _ user: UserHandle, in room: RoomHandle) {
     _ = relay_room_read(hub, room.rawValue, user.rawValue, seq)
   }

@@ -3,18 +3,21 @@ import CRelay
 public import HTTPTypes
 public import RelayProtocol
 
-/// The bound on HTTP requests under way, and on the bytes that they hold, that a request exceeds.
+// Answers to the HTTP requests that the hub delivers with `HubEvent.http`.
+
+/// The limit of HTTP requests in progress, or of their bytes, that a request exceeds.
 public enum BusyReason: Sendable {
-  /// That of one user.
+  /// The limit of one user: `ConnectionLimits.requestsPerUser` or `unsentPerUser`.
   case user
-  /// That of all requests together.
+  /// The limit of all requests together: `ConnectionLimits.unsent`.
   case all
 }
 
 extension Hub {
-  /// Counts a request for its caller, no longer for its address.
-  /// - Parameter user: `nil` for a backend, whose requests count only against the bound of all requests.
-  /// - Returns: The bound that is reached, if one is.
+  /// Counts a request for its authenticated caller instead of its address.
+  /// - Parameter user: The caller, or `nil` for an API key. Requests with an API key count only against the limit of
+  ///   all requests.
+  /// - Returns: The limit that the request exceeds. Is `nil` if it exceeds none.
   public func identify(_ exchange: ExchangeHandle, as user: UserID?) -> BusyReason? {
     switch relay_http_identify(hub, exchange.rawValue, user?.rawValue) {
     case 0: nil
@@ -23,7 +26,8 @@ extension Hub {
     }
   }
 
-  /// Sends the answer, or 429 or 503 in place of a large answer to a GET if a bound on unread answers is reached.
+  /// Sends the answer. If an answer of more than 4 KiB to a GET exceeds a limit of unread answers, sends 429 or 503
+  /// instead.
   /// - Returns: The status that was sent.
   @discardableResult
   public func respond(to exchange: ExchangeHandle, with response: HTTPResponse) -> Int {
@@ -32,12 +36,13 @@ extension Hub {
     }
   }
 
-  /// Begins an answer without an end; its pieces follow with ``write(_:to:)``.
+  /// Begins a streamed answer (server-sent events). ``write(_:to:)`` sends its parts.
   public func stream(to exchange: ExchangeHandle, headers: HTTPFields) {
     relay_http_stream(hub, exchange.rawValue, Self.lines(headers))
   }
 
-  /// false: the client is gone, or was cut because it did not read.
+  /// Sends a part of a stream. Returns false if the client has left, or if the hub has closed the connection because
+  /// the client did not read.
   public func write(_ bytes: [UInt8], to exchange: ExchangeHandle) -> Bool {
     bytes.withBytes { relay_http_stream_write(hub, exchange.rawValue, $0) }
   }

@@ -2,21 +2,23 @@
 import CRelay
 public import RelayProtocol
 
-/// A message as it is shown.
+// Publishes messages and events to the sessions in a room, and counts the members that a message would reach.
+
+/// A message to publish.
 public struct ShownMessage: Sendable {
   public var from: UserID
-  /// The session that sent it, which is not shown it.
+  /// The session that sent the message. It does not receive the event.
   public var sender: SessionHandle?
   public var body: [UInt8]
-  /// Further members of the event, which begin with a comma, or nothing.
+  /// Further JSON members of the event, with a leading comma. May be empty.
   public var more: [UInt8]
-  /// Nobody is pushed to for it.
+  /// True if the message causes no pushes.
   public var isSilent: Bool
-  /// Whose push was decided with the message.
+  /// The members whose pushes were decided with the message.
   public var decided: [UserHandle]
-  /// Who sent it has not read what came before.
+  /// True if the message does not raise the sender's read mark, because the sender has not read the earlier messages.
   public var keepsMarks: Bool
-  /// Each member that is not in ``decided`` is due at once.
+  /// True if the members outside ``decided`` are decided immediately, without the usual waits.
   public var isDueNow = false
 
   public init(
@@ -33,22 +35,26 @@ public struct ShownMessage: Sendable {
   }
 }
 
-/// Whom a message would reach now: each member but the sender, as the sender may see them.
+/// The numbers of members that a message would reach now, by their presence as the sender may see it. The sender does
+/// not count.
 public struct DeliveryCounts: Equatable, Sendable {
-  /// With a session in the room that is not in the background.
+  /// Members with a session in the room that is not in the background.
   public var live: Int
-  /// Away for less than the grace.
+  /// Members who are away, but not longer than the grace.
   public var waiting: Int
+  /// All other members.
   public var away: Int
 }
 
 extension Hub {
-  /// Shows a message that the store has numbered, and queues the waits of who may have to be pushed to.
+  /// Sends a stored message, which has its seq from the store, to the sessions in the room. Starts a wait for each
+  /// member who may need a push.
   public func publish(_ message: ShownMessage, seq: Int64, time: Timestamp, in room: RoomHandle) {
     _ = show(message, seq: seq, time: time, in: room)
   }
 
-  /// Shows a message in a room without a store, where the hub numbers it. nil: there is no such room.
+  /// Sends a message in a room that stores no messages. The hub assigns its seq and time. Returns `nil` if the room
+  /// does not exist.
   public func publish(_ message: ShownMessage, in room: RoomHandle) -> (seq: Int64, time: Timestamp)? {
     show(message, seq: 0, time: Timestamp(rawValue: 0), in: room)
   }
@@ -72,16 +78,18 @@ extension Hub {
     }
   }
 
-  /// An event to every session in the room but the one that caused it.
+  /// Sends an event to every session in the room except `cause`.
   public func tell(_ json: [UInt8], in room: RoomHandle, cause: SessionHandle?) {
     _ = json.withBytes { relay_room_tell(hub, room.rawValue, cause?.rawValue ?? 0, $0) }
   }
 
-  /// Whether messages to the room push at all: it is one that does, and not too many are in it.
+  /// True if messages to the room cause pushes: the room has ``RoomTraits/pushes``, and at most `pushedMembersPerRoom`
+  /// members.
   public func pushes(_ room: RoomHandle) -> Bool { relay_room_pushes(hub, room.rawValue) }
 
-  /// Whom a message would reach, and who lets the sender see their focus and has it on, or a filter; nobody of these
-  /// in large rooms.
+  /// Counts the members that a message would reach now.
+  /// - Returns: The counts, and `quiet`: the members who share their Focus with the sender and have it on or have a
+  ///   filter. `quiet` is empty for a large room.
   public func delivery(in room: RoomHandle, from sender: UserHandle) -> (counts: DeliveryCounts, quiet: [UserHandle]) {
     var counts = relay_delivery()
     let members = memberCount(of: room)

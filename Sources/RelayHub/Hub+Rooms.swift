@@ -3,7 +3,9 @@ import CRelay
 import Foundation
 public import RelayProtocol
 
-/// What a member may do in a room.
+// Rooms in memory, their members, and the sessions that have joined them.
+
+/// The rights of a session in a room.
 public struct RoomRights: OptionSet, Sendable {
   public let rawValue: UInt32
   public init(rawValue: UInt32) { self.rawValue = rawValue }
@@ -11,28 +13,28 @@ public struct RoomRights: OptionSet, Sendable {
   public static let presence = RoomRights(rawValue: UInt32(RELAY_RIGHT_PRESENCE))
 }
 
-/// What a room does with messages.
+/// The settings of a room that the hub needs.
 public struct RoomTraits: OptionSet, Sendable {
   public let rawValue: UInt32
   public init(rawValue: UInt32) { self.rawValue = rawValue }
-  /// Messages pass the store before they are shown, and members are durable.
+  /// Messages are stored before they are sent to members, and memberships are stored.
   public static let stored = RoomTraits(rawValue: UInt32(RELAY_ROOM_STORED))
-  /// Away members are pushed to.
+  /// Members who are away get pushes.
   public static let pushes = RoomTraits(rawValue: UInt32(RELAY_ROOM_PUSHES))
-  /// Members hear how far others have received and read, unless the room is large.
+  /// Members receive the marks of the others (received and read), unless the room is large.
   public static let receipts = RoomTraits(rawValue: UInt32(RELAY_ROOM_RECEIPTS))
 }
 
-/// A room as it is now, seen by one user.
+/// The current state of a room, for one user.
 public struct RoomFacts: Sendable {
   public let memberCount: Int
   public let onlineCount: Int
   public let isLarge: Bool
-  /// The user's read mark; nil: no member.
+  /// The user's read mark. Is `nil` if the user is not a member.
   public let read: Int64?
 }
 
-/// Consecutive messages as JSON objects with commas between.
+/// Consecutive messages as JSON objects, separated by commas.
 public struct MessagesText: Sendable {
   public var text: [UInt8]
   public var count: Int
@@ -50,24 +52,24 @@ extension Hub {
     relay_room_name(hub, room.rawValue).map { RoomID(unchecked: String(cString: $0)) }
   }
 
-  /// The room of this name, made when there is none.
+  /// Returns the room of this name. Creates it if it is not in memory.
   public func makeRoom(_ name: RoomID, epoch: String, seq: Int64, cursor: Int64, traits: RoomTraits) -> RoomHandle {
     RoomHandle(rawValue: relay_room_create(hub, name.rawValue, epoch, seq, cursor, traits.rawValue))
   }
 
-  /// Changes what the room was made with, except whether it is stored.
+  /// Changes the settings of a room, except ``RoomTraits/stored``.
   /// - Parameters:
-  ///   - memberList: The members above which it is large; 0: it never is.
-  ///   - mostMembers: How many it takes if it is not stored; 0: no bound.
+  ///   - memberList: The number of members above which the room is large; 0 means that it never is.
+  ///   - mostMembers: The maximum number of members of a room that is not stored; 0 means no limit.
   public func configure(_ room: RoomHandle, traits: RoomTraits, memberList: Int, mostMembers: Int) {
     relay_room_configure(hub, room.rawValue, traits.rawValue, UInt32(memberList), UInt32(mostMembers))
   }
 
-  /// Takes a room out of memory. Returns false if the room is in use.
+  /// Removes a room from memory. Returns false if the room is in use.
   @discardableResult
   public func unload(_ room: RoomHandle) -> Bool { relay_room_release(hub, room.rawValue) }
 
-  /// The newest message's position.
+  /// The position of the newest message.
   public func position(of room: RoomHandle) -> Position? {
     relay_room_epoch(hub, room.rawValue).map {
       Position(epoch: String(cString: $0), seq: relay_room_seq(hub, room.rawValue))
@@ -81,7 +83,7 @@ extension Hub {
       read: facts.read < 0 ? nil : facts.read)
   }
 
-  /// nil: no member.
+  /// Returns the user's read and received marks, or `nil` if the user is not a member.
   public func marks(of user: UserHandle, in room: RoomHandle) -> Marks? {
     var read: Int64 = 0
     var received: Int64 = 0
@@ -89,29 +91,31 @@ extension Hub {
     return Marks(read: read, received: received)
   }
 
-  /// Whether it tells counts, and not who its members are.
+  /// True if the room is large. A large room sends the numbers of its members, and not the list.
   public func isLarge(_ room: RoomHandle) -> Bool { relay_room_is_large(hub, room.rawValue) }
 
   public func memberCount(of room: RoomHandle) -> Int { relay_room_member_count(hub, room.rawValue) }
 
-  /// A durable member, from the store: nobody is told.
+  /// Adds a member that the store has loaded. Sends no event.
   public func restoreMember(_ user: UserHandle, of room: RoomHandle, read: Int64, received: Int64) {
     _ = relay_room_restore_member(hub, room.rawValue, user.rawValue, read, received)
   }
 
-  /// A stored message that has to be decided again; ``resume(_:)`` starts the waiting.
+  /// Adds a stored message whose pushes are not decided yet. ``resume(_:)`` starts the waits.
   public func restoreMessage(_ seq: Int64, time: Timestamp, from user: UserHandle?, in room: RoomHandle) {
     _ = relay_room_restore_message(hub, room.rawValue, seq, time.rawValue, user?.rawValue ?? 0)
   }
 
+  /// Starts the waits of the restored messages of a room.
   public func resume(_ room: RoomHandle) { relay_room_resume(hub, room.rawValue) }
 
-  /// A new member, of whom the others are told.
+  /// Adds a member, and sends the events `member` and `presence` to the others. Throws ``HubRefusal/tooMany`` above
+  /// `mostMembers`.
   public func addMember(_ user: UserHandle, to room: RoomHandle) throws(HubRefusal) {
     try HubRefusal.check(relay_room_add_member(hub, room.rawValue, user.rawValue))
   }
 
-  /// Ends a membership; everybody is told, the user's own sessions as well.
+  /// Ends a membership, and sends the event `member` to all sessions in the room, including those of the user.
   public func removeMember(_ user: UserHandle, from room: RoomHandle, byOthers: Bool) throws(HubRefusal) {
     try HubRefusal.check(relay_room_remove_member(hub, room.rawValue, user.rawValue, byOthers))
   }
@@ -124,40 +128,42 @@ extension Hub {
     relay_room_is_joined(hub, room.rawValue, session.rawValue)
   }
 
-  /// Throws ``HubRefusal/tooMany`` when one more room would be past `roomsPerSession`.
+  /// Throws ``HubRefusal/tooMany`` if one more room would exceed the limit `roomsPerSession`.
   public func checkMayJoin(_ session: SessionHandle, _ room: RoomHandle?) throws(HubRefusal) {
     try HubRefusal.check(relay_session_may_join(hub, session.rawValue, room?.rawValue ?? 0))
   }
 
-  /// The session, of a member, hears the room from now on.
-  /// - Parameter seq: The oldest message that the reply to `join` contains; the newest + 1 when it has none.
+  /// Joins a session to a room: the session receives the room's events from now on. Its user must be a member.
+  /// - Parameter seq: The seq of the oldest message in the reply to `join`. If the reply has no messages, the newest
+  ///   seq + 1.
   public func join(
     _ session: SessionHandle, _ room: RoomHandle, rights: RoomRights, givenFrom seq: Int64
   ) throws(HubRefusal) {
     try HubRefusal.check(relay_room_join(hub, room.rawValue, session.rawValue, rights.rawValue, seq))
   }
 
-  /// Other rights for a session that has joined.
+  /// Changes the rights of a session that has joined.
   public func setRights(_ rights: RoomRights, of session: SessionHandle, in room: RoomHandle) {
     _ = relay_room_set_rights(hub, room.rawValue, session.rawValue, rights.rawValue)
   }
 
-  /// The rooms that a session hears.
+  /// The rooms that a session has joined.
   public func rooms(of session: SessionHandle) -> [RoomHandle] {
     handles { relay_session_rooms(hub, session.rawValue, $0, $1) }
   }
 
-  /// The sessions that hear a room.
+  /// The sessions that have joined a room.
   public func sessions(in room: RoomHandle) -> [SessionHandle] {
     handles { relay_room_sessions(hub, room.rawValue, $0, $1) }
   }
 
-  /// The rooms in memory that both are members of.
+  /// The rooms in memory of which both users are members.
   public func rooms(sharedBy a: UserHandle, _ b: UserHandle) -> [RoomHandle] {
     handles { relay_user_shared_rooms(hub, a.rawValue, b.rawValue, $0, $1) }
   }
 
-  /// - Parameter write: Writes at most so many ids, and returns how many there are.
+  /// Calls `write` twice: for the count, and for the ids.
+  /// - Parameter write: Writes at most the given number of ids, and returns the number of all.
   func handles<H: Handle>(_ write: (UnsafeMutablePointer<UInt64>?, Int) -> Int) -> [H] {
     let count = write(nil, 0)
     let ids = [UInt64](unsafeUninitializedCapacity: count) { buffer, filled in
@@ -166,12 +172,13 @@ extension Hub {
     return ids.map(H.init(rawValue:))
   }
 
-  /// The session, but not the user, leaves.
+  /// Removes a session from a room. Its user remains a member.
   public func leave(_ session: SessionHandle, _ room: RoomHandle) throws(HubRefusal) {
     try HubRefusal.check(relay_room_leave(hub, room.rawValue, session.rawValue))
   }
 
-  /// The presence entries of all members as `viewer` may see them, as a JSON array; nil sees all.
+  /// The presence entries of all members, as a JSON array.
+  /// - Parameter viewer: The user whose view the entries show; `nil` shows everything.
   public func entries(of room: RoomHandle, seenBy viewer: UserHandle?) -> [UInt8] {
     var size = 0
     guard let text = relay_room_entries(hub, room.rawValue, viewer?.rawValue ?? 0, &size) else {
@@ -181,7 +188,7 @@ extension Hub {
     return [UInt8](UnsafeRawBufferPointer(start: text, count: size))
   }
 
-  /// The same of at most `limit` members in the order of their names, of those behind `after`.
+  /// The same for at most `limit` members whose names sort after `after`, in the order of the names.
   public func entries(
     of room: RoomHandle, seenBy viewer: UserHandle?, after: UserID?, limit: Int
   ) -> (entries: [UInt8], hasMore: Bool) {
@@ -197,7 +204,7 @@ extension Hub {
     return ([UInt8](UnsafeRawBufferPointer(start: text, count: size)), hasMore)
   }
 
-  /// All messages after `seq`, when the hub still has them.
+  /// All messages after `seq`, as JSON. Returns `nil` if the hub does not have all of them in memory any more.
   public func tail(of room: RoomHandle, after seq: Int64) -> MessagesText? {
     var size = 0
     var count = 0
@@ -206,6 +213,6 @@ extension Hub {
     return MessagesText(text: [UInt8](UnsafeRawBufferPointer(start: text, count: size)), count: count)
   }
 
-  /// The tail no longer has the messages before `first`.
+  /// Removes the messages before `first` from the messages that ``tail(of:after:)`` returns.
   public func trim(_ room: RoomHandle, before first: Int64) { relay_room_trim(hub, room.rawValue, first) }
 }

@@ -2,13 +2,15 @@
 import CRelay
 public import RelayProtocol
 
-/// Why the hub did not do what it was told.
+// Sessions: `hello`, replies, events and closes.
+
+/// The reason why the hub did not perform a call.
 public enum HubRefusal: Error, Sendable {
-  /// The session, the room or the user is no longer there.
+  /// The session, the room or the user does not exist any more.
   case gone
-  /// One past a limit.
+  /// A limit would be exceeded.
   case tooMany
-  /// Not joined, or no member.
+  /// The session has not joined the room, or the user is not a member.
   case notThere
 
   init?(_ status: relay_status_t) {
@@ -26,7 +28,8 @@ public enum HubRefusal: Error, Sendable {
 }
 
 extension Hub {
-  /// Ends the `hello` of a session: it is now one of `user`. ``HubRefusal/tooMany``: past `sessionsPerUser`.
+  /// Completes the `hello` of a session, which now belongs to `user`. Throws ``HubRefusal/tooMany`` above
+  /// `sessionsPerUser`.
   public func open(
     _ session: SessionHandle, of user: UserHandle, device: DeviceID?, acks: Bool, activity: Activity
   ) throws(HubRefusal) {
@@ -40,26 +43,28 @@ extension Hub {
       relay_session_open(hub, session.rawValue, user.rawValue, device?.rawValue, acks, activity))
   }
 
-  /// Closes the session with 4002 at this time, to the second; nil: never.
+  /// Sets the time at which the hub closes the session with 4002, in whole seconds. `nil` means never.
   public func setExpiry(_ time: Timestamp?, of session: SessionHandle) {
     relay_session_set_expiry(hub, session.rawValue, time?.rawValue ?? 0)
   }
 
-  /// ``HubEvent/sessionEnded(_:)`` comes when the session is gone; false: it is already.
+  /// Requests ``HubEvent/sessionEnded(_:)`` for the end of the session. Returns false if the session has already ended.
   public func tellEnd(of session: SessionHandle) -> Bool { relay_session_tell_end(hub, session.rawValue) }
 
-  /// Answers a request, with nothing where the client expects nothing; what waited behind it goes on.
+  /// Completes a request, and lets the session's next request run.
+  /// - Parameter json: The reply; empty if the client expects none.
   public func finish(_ session: SessionHandle, with json: [UInt8]) {
     json.withBytes { relay_session_finish(hub, session.rawValue, $0) }
   }
 
-  /// Sends text that answers no request.
+  /// Sends a frame that is not a reply to a request.
   public func push(_ json: [UInt8], to session: SessionHandle) {
     json.withBytes { relay_session_push(hub, session.rawValue, $0) }
   }
 
-  /// Asks whether all that was pushed to the session until now arrives, and returns the number under which
-  /// ``HubEvent/confirmed(_:_:)`` says so; none comes when the session ends before. nil: it is not open.
+  /// Requests ``HubEvent/confirmed(_:_:)`` for the time when everything sent to the session until now has arrived. The
+  /// hub sends a ping for it. No event follows if the session ends first.
+  /// - Returns: The number that the event will have, or a higher one. Is `nil` if the session is not open.
   public func confirm(_ session: SessionHandle) -> Int64? {
     let number = relay_session_confirm(hub, session.rawValue)
     return number == 0 ? nil : Int64(number)
@@ -70,25 +75,25 @@ extension Hub {
     handles { relay_user_sessions(hub, user.rawValue, $0, $1) }
   }
 
-  /// Sends `bye` and a close frame, and cuts the socket after 5 s at most.
+  /// Sends `bye` and a close frame, and closes the socket after at most 5 s.
   public func close(_ session: SessionHandle, _ code: CloseCode, _ reason: String) {
     relay_session_close(hub, session.rawValue, code.rawValue, reason, -1)
   }
 
-  /// Ends all sessions of a user likewise.
-  /// - Returns: How many were open.
+  /// Closes all sessions of a user in the same way.
+  /// - Returns: The number of sessions that were open.
   public func closeSessions(of user: UserHandle, _ code: CloseCode, _ reason: String) -> Int {
     relay_user_close_sessions(hub, user.rawValue, code.rawValue, reason)
   }
 
   public func isOpen(_ session: SessionHandle) -> Bool { relay_session_is_open(hub, session.rawValue) }
 
-  /// What `hello` told.
+  /// The device of the session, from its `hello`.
   public func device(of session: SessionHandle) -> DeviceID? {
     relay_session_device(hub, session.rawValue).map { DeviceID(unchecked: String(cString: $0)) }
   }
 
-  /// The Authorization header of the handshake, until ``open(_:of:device:acks:activity:)``.
+  /// The Authorization header of the handshake. Available until ``open(_:of:device:acks:activity:)``.
   public func authorization(of session: SessionHandle) -> String? {
     String(relay_session_authorization(hub, session.rawValue))
   }

@@ -3,7 +3,9 @@ import CRelay
 import RelayJSON
 public import RelayProtocol
 
-/// The kinds of requests that have a rate of their own.
+// Users in memory: their names, shared Focus, blocks, rates and presence entries.
+
+/// The kinds of requests that have their own rate limit.
 public enum Rate: Sendable {
   case send, request, focus
   /// Joins and leaves.
@@ -20,7 +22,8 @@ public enum Rate: Sendable {
 }
 
 extension Hub {
-  /// The user of this name, made when there is none, and kept until the matching ``release(_:)``.
+  /// Returns the user of this name, and creates it if it is not in memory. The hub keeps the user until the matching
+  /// ``release(_:)``.
   public func retain(_ user: User, lastSeen: Timestamp?) -> UserHandle {
     let id = Self.profile(of: user).withBytes {
       relay_user_create(hub, user.id.rawValue, $0, lastSeen?.rawValue ?? 0)
@@ -31,7 +34,7 @@ extension Hub {
 
   public func retain(_ user: UserHandle) { relay_user_retain(hub, user.rawValue) }
 
-  /// Forgets a user that nothing needs any more.
+  /// Ends one ``retain(_:)``. The hub removes the user from memory when nothing else needs it.
   public func release(_ user: UserHandle) { relay_user_release(hub, user.rawValue) }
 
   public func user(_ name: UserID) -> UserHandle? { UserHandle(id: relay_user_named(hub, name.rawValue)) }
@@ -40,7 +43,7 @@ extension Hub {
     relay_user_name(hub, user.rawValue).map { UserID(unchecked: String(cString: $0)) }
   }
 
-  /// Who the user is, as far as is known.
+  /// The user with the name and the avatar that the hub has. Returns `nil` if the user is not in memory.
   public func profile(of user: UserHandle) -> User? {
     guard let id = name(of: user) else { return nil }
     var profile = [UInt8](relay_user_profile(hub, user.rawValue))
@@ -52,29 +55,33 @@ extension Hub {
       id: id, name: try? fields?.string("name", longest: .max), avatar: try? fields?.string("avatar", longest: .max))
   }
 
-  /// What others see of who the user is; a change is told to them, but not to the session that caused it.
+  /// Sets the name and the avatar that others see. A change is sent to them, except to the session `cause`.
   public func setProfile(_ user: User, of handle: UserHandle, cause: SessionHandle? = nil) {
     Self.profile(of: user).withBytes { _ = relay_user_set_profile(hub, handle.rawValue, $0, cause?.rawValue ?? 0) }
   }
 
-  /// Shows the merged focus; a change is told to who may see it, but not to the session that caused it.
+  /// Sets the user's merged Focus. A change is sent to all who may see it, except to the session `cause`.
+  /// - Parameters:
+  ///   - isFocused: `nil` if the Focus is unknown.
+  ///   - since: The time at which the Focus was switched on.
   public func setFocus(_ isFocused: Bool?, since: Timestamp?, of user: UserHandle, cause: SessionHandle? = nil) {
     _ = relay_user_set_focus(
       hub, user.rawValue, isFocused.map { $0 ? 1 : 0 } ?? -1, since?.rawValue ?? 0, cause?.rawValue ?? 0)
   }
 
-  /// Takes tokens of a user; returns nil, or the time until they are available.
+  /// Takes tokens from a rate limit of a user.
+  /// - Returns: `nil` on success; otherwise the time until the tokens are available.
   public func takeTokens(_ rate: Rate, of user: UserHandle, count: Int = 1) -> Duration? {
     delay(relay_user_take_tokens(hub, user.rawValue, rate.kind, UInt32(clamping: count)))
   }
 
-  /// The same for a room, whose rates all users share.
+  /// The same for a room. All users share the rate limits of a room.
   public func takeToken(_ rate: Rate, of room: RoomHandle) -> Duration? {
     delay(relay_room_take_token(hub, room.rawValue, rate.kind))
   }
 
-  /// The same for a message that may push, which costs more the more members it may push to.
-  /// - Parameter sender: Pays with the room. It has paid the first token already.
+  /// The same for a message that may cause pushes. It costs one token, and one more for each 100 members to push to.
+  /// - Parameter sender: Its rate limit pays, too, except for the first token, which it has paid with its request.
   public func takeSend(to room: RoomHandle, by sender: UserHandle) -> Duration? {
     delay(relay_room_take_send(hub, room.rawValue, sender.rawValue))
   }
@@ -85,40 +92,42 @@ extension Hub {
     _ = relay_user_set_has_devices(hub, user.rawValue, hasDevices)
   }
 
-  /// That some message may be refused by a filter of the user's: ``delivery(in:from:)`` names them.
+  /// Sets whether the user has a filter that may silence messages. ``delivery(in:from:)`` lists such users.
   public func setHasFilter(_ hasFilter: Bool, of user: UserHandle) {
     _ = relay_user_set_has_filter(hub, user.rawValue, hasFilter)
   }
 
-  /// Who sees the user's focus, and whether they are online; those for whom it changes are told at once.
+  /// Sets the audiences of the user's Focus and online state. The hub immediately sends the new state to each session
+  /// whose view changes.
   public func setSharing(focus: Audience, online: Audience, of user: UserHandle) {
     _ = relay_user_set_sharing(hub, user.rawValue, relay_audience_t(focus), relay_audience_t(online))
   }
 
-  /// The other, who need not be in memory, sees nothing of the user any more, or does again.
+  /// Blocks or unblocks `other` for the user. A blocked user does not see the blocker's presence. `other` need not be
+  /// in memory.
   public func setBlocked(_ isBlocked: Bool, _ other: UserID, by user: UserHandle) {
     _ = relay_user_set_blocked(hub, user.rawValue, other.rawValue, isBlocked)
   }
 
-  /// ``HubEvent/userDue(_:)`` at this time, once, if the user is in memory then; nil: not at all.
+  /// Requests one ``HubEvent/userDue(_:)`` at this time, if the user is in memory then. `nil` cancels it.
   public func setAlarm(_ time: Timestamp?, of user: UserHandle) {
     _ = relay_user_set_alarm(hub, user.rawValue, time?.rawValue ?? 0)
   }
 
-  /// An event to each session of the user.
+  /// Sends an event to each session of the user.
   public func push(_ json: [UInt8], to user: UserHandle) {
     json.withBytes { relay_user_push(hub, user.rawValue, $0) }
   }
 
-  /// Whether they are members of one room in memory.
+  /// True if both users are members of the same room in memory.
   public func sharesRoom(_ a: UserHandle, _ b: UserHandle) -> Bool {
     relay_user_shares_room(hub, a.rawValue, b.rawValue)
   }
 
-  /// A user's presence entry as `viewer` may see it, as JSON.
+  /// A user's presence entry, as JSON.
   /// - Parameters:
-  ///   - viewer: nil sees all.
-  ///   - isRelated: They share a room.
+  ///   - viewer: The user whose view the entry shows; `nil` shows everything.
+  ///   - isRelated: True if the two users share a room.
   public func entry(of user: UserHandle, seenBy viewer: UserHandle?, isRelated: Bool) -> [UInt8]? {
     let viewer = viewer?.rawValue ?? 0
     let size = relay_user_entry(hub, user.rawValue, viewer, isRelated, nil, 0)
@@ -130,7 +139,7 @@ extension Hub {
     }
   }
 
-  /// Members of a JSON object that begin with a comma.
+  /// The user's name and avatar as members of a JSON object, with a leading comma. May be empty.
   static func profile(of user: User) -> [UInt8] {
     guard user.name != nil || user.avatar != nil else { return [] }
     var object = JSONWriter.object {

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 import CRelay
 
-/// That a session hears of a user without sharing a room.
+// Watches: a session receives the presence of users with whom its user shares no room.
+
+/// A watch: a session receives the presence events of a user, even if they share no room.
 public struct Watching: Hashable, Sendable {
   public let session: SessionHandle
-  /// Whose session it is.
+  /// The user of the session.
   public let viewer: UserHandle
-  /// Whom it watches.
+  /// The watched user.
   public let user: UserHandle
 }
 
 extension Hub {
-  /// Throws ``HubRefusal/tooMany`` when the session would then watch more users than the limit `watched`.
+  /// Throws ``HubRefusal/tooMany`` if the session would then exceed the limit `watched`.
   public func checkMayWatch(_ session: SessionHandle, _ users: [UserHandle]) throws(HubRefusal) {
     try HubRefusal.check(
       users.map(\.rawValue).withUnsafeBufferPointer {
@@ -19,39 +21,43 @@ extension Hub {
       })
   }
 
-  /// The session hears of the user from now on; what it is told in reply is not told again.
+  /// Begins a watch: the session receives the user's presence events from now on. The caller sends the current state in
+  /// its reply, and the hub does not send that state again.
   /// - Parameters:
-  ///   - isRelated: Whether they share a stored room, and so the session may see the focus.
-  ///   - isJudged: ``isRelated`` says it of all rooms, because the session may not see who is in each.
+  ///   - isRelated: True if the two users share a stored room, so that the session may see what is shared with rooms.
+  ///   - isJudged: True if `isRelated` covers all rooms. The hub then ignores shared rooms in memory, because the
+  ///     session may not see the members of each.
   public func watch(
     _ session: SessionHandle, _ user: UserHandle, isRelated: Bool, isJudged: Bool
   ) throws(HubRefusal) {
     try HubRefusal.check(relay_session_watch(hub, session.rawValue, user.rawValue, isRelated, isJudged))
   }
 
-  /// A reply tells the session of people as they are now, so that it also hears of what is undone before others would.
+  /// Records that a reply has just sent the current presence of users to the session. If a change in that reply is
+  /// undone before the hub announces it to others, the hub still sends the session an event.
   public func noteTold(_ session: SessionHandle) { relay_session_told_presence(hub, session.rawValue) }
 
+  /// Ends a watch. Does nothing if the session does not watch the user.
   public func unwatch(_ session: SessionHandle, _ user: UserHandle) {
     relay_session_unwatch(hub, session.rawValue, user.rawValue)
   }
 
-  /// Corrects what was said in ``watch(_:_:isRelated:isJudged:)``; what the session may see follows.
+  /// Changes the facts of ``watch(_:_:isRelated:isJudged:)``. Sends an event if the session's view changes.
   public func relate(_ watching: Watching, isRelated: Bool, isJudged: Bool) {
     _ = relay_session_watch_relate(hub, watching.session.rawValue, watching.user.rawValue, isRelated, isJudged)
   }
 
-  /// Who watches the user, and whom the user's sessions watch.
+  /// The watches of the user by others, and the watches of the user's own sessions.
   public func watches(of user: UserHandle) -> [Watching] {
     Self.watches { relay_user_watches(hub, user.rawValue, $0, $1) }
   }
 
-  /// All of all sessions.
+  /// The watches of all sessions.
   public var watches: [Watching] {
     Self.watches { relay_watches(hub, $0, $1) }
   }
 
-  /// - Parameter list: Writes at most so many there, and returns how many there are.
+  /// - Parameter list: Writes at most the given number of watches, and returns the number of all.
   private static func watches(_ list: (UnsafeMutablePointer<relay_watching>?, Int) -> Int) -> [Watching] {
     let count = list(nil, 0)
     guard count > 0 else { return [] }

@@ -4,28 +4,31 @@ import Foundation
 public import RelayProtocol
 import Synchronization
 
-/// How a hub listens and what it allows.
+// The Swift side of the hub in C (`CRelay`): configuration, creation, the loop and its callbacks. The other files
+// `Hub+….swift` wrap the functions of `relay.h` by subject.
+
+/// The configuration of a hub.
 public struct HubConfiguration: Sendable {
-  /// A numeric address or a host name.
+  /// A numeric address or the name of an interface.
   public var address: String
-  /// 0: any free one.
+  /// 0 means any free port.
   public var port: UInt16
   public var subprotocol: String
-  /// Where sessions connect.
+  /// The path of WebSocket handshakes.
   public var path: String
-  /// Allowed values of `Origin`; empty: the server's own.
+  /// The allowed values of `Origin`. If empty, only the server's own origin is allowed.
   public var origins: [String]
-  /// The types of frames that ``HubEvent/request(_:)`` brings beside `hello`.
+  /// The types of frames, other than `hello`, that the hub delivers with ``HubEvent/request(_:)``.
   public var requests: [RequestType]
-  /// The values of `Host` that the hub answers beside ``hosts``.
+  /// The values of `Host` that the hub accepts in addition to ``hosts``.
   public var hostRule: HostRule
   /// Further names that `Host` may have.
   public var hosts: [String]
   public var limits: Limits
-  /// For how long a user whose session ended without a close is still shown as online.
+  /// The time for which a user is still shown as online after their last session ended without a close.
   public var grace: Duration
   public var connections: ConnectionLimits
-  /// Log lines of ``HubLogLevel/debug`` too.
+  /// True if the log also takes lines of ``HubLogLevel/debug``.
   public var logsDebug: Bool
 
   public init(
@@ -49,7 +52,7 @@ public struct HubConfiguration: Sendable {
   }
 }
 
-/// A type of frame that the hub hands over, and the rate that it takes a token of for each such frame.
+/// A type of frame that the hub delivers as a request, and the rate limit of which each such frame takes a token.
 public struct RequestType: Sendable {
   public let name: String
   public let rate: Rate
@@ -62,7 +65,7 @@ public struct RequestType: Sendable {
 }
 
 extension [RequestType] {
-  /// Calls `body` with the types in C, which are valid during the call.
+  /// Calls `body` with the types as C values, which are valid only during the call.
   fileprivate func withTypes<Result>(_ body: (UnsafeBufferPointer<relay_request_type_t>) -> Result) -> Result {
     let names = map { strdup($0.name) }
     defer { names.forEach { free($0) } }
@@ -71,7 +74,7 @@ extension [RequestType] {
   }
 }
 
-/// The level of a line of the hub's log.
+/// The level of a line in the hub's log.
 public enum HubLogLevel: Sendable {
   case debug, info, error
 
@@ -85,8 +88,8 @@ public enum HubLogLevel: Sendable {
   }
 }
 
-/// The values of `Host` that a hub answers. They keep out pages of a name that its owner points at the relay (DNS
-/// rebinding): a browser sends that name.
+/// The values of `Host` that a hub accepts. They protect against DNS rebinding: a page whose host name resolves to the
+/// relay's address can send only that name.
 public enum HostRule: Sendable {
   case any
   /// An address, `localhost`, or a listed name.
@@ -103,7 +106,7 @@ public enum HostRule: Sendable {
   }
 }
 
-/// Why a hub cannot be there.
+/// The reason why a hub could not be created.
 public struct HubError: Error, CustomStringConvertible {
   public enum Code: String, Sendable { case addressInUse, addressUnusable, failed }
   public let code: Code
@@ -112,14 +115,14 @@ public struct HubError: Error, CustomStringConvertible {
 
 /// Rooms, sessions and users on one thread: the Swift side of `relay.h`.
 ///
-/// Not sendable: it belongs to the actor that is isolated to its ``thread``. Events come on that thread, never
-/// inside a call.
+/// It is not sendable: it belongs to the actor that is isolated to its ``thread``. The hub delivers events on that
+/// thread, and never during a call.
 public final class Hub {
   public let thread: HubThread
-  /// Where it listens.
+  /// The port on which the hub listens.
   public let port: UInt16
   let hub: OpaquePointer
-  /// Gets what happens, on the hub's thread. What happened before it was set comes first.
+  /// Receives the hub's events, on the hub's thread. Events that happened before it was set are delivered first.
   public var receive: (([HubEvent]) -> Void)? {
     didSet {
       guard let receive, !early.isEmpty else { return }
@@ -131,15 +134,15 @@ public final class Hub {
   private var early: [HubEvent] = []
   private let log: @Sendable (HubLogLevel, String) -> Void
 
-  /// Binds the port; nothing is accepted before ``start()``.
+  /// Creates a hub and binds its port. The hub accepts connections after ``start()``.
   ///
   /// - Parameters:
-  ///   - thread: One that no other hub has.
-  ///   - log: Takes lines for the operator, on the hub's thread.
+  ///   - thread: A thread that no other hub uses.
+  ///   - log: Receives log lines for the operator, on the hub's thread.
   public init(
     _ configuration: HubConfiguration, thread: HubThread, log: @escaping @Sendable (HubLogLevel, String) -> Void
   ) throws(HubError) {
-    // The callbacks' context is set when there is a `self`; none is called before the loop runs.
+    // The box gets its owner at the end, when `self` exists. No callback runs before the loop.
     let box = CallbackBox()
     guard let hub = Self.create(configuration, box) else {
       throw HubError(code: .failed, description: "libwebsockets could not be started")
@@ -162,7 +165,8 @@ public final class Hub {
     box.owner = self
   }
 
-  /// Sends libwebsockets' own lines, of all hubs of the process, to this log instead of standard error. Any thread.
+  /// Sends the log lines of libwebsockets to this log instead of standard error, for all hubs of the process. Any
+  /// thread.
   public static func logLibrary(_ log: @escaping @Sendable (String) -> Void) {
     libraryLog.withLock { $0 = log }
     relay_log_library { line in
@@ -178,7 +182,7 @@ public final class Hub {
 
   private let box: CallbackBox
 
-  /// What C calls back; it outlives the loop because the hub that owns it does.
+  /// The context of the C callbacks. It exists longer than the loop, because the hub owns it.
   fileprivate final class CallbackBox {
     unowned(unsafe) var owner: Hub?
   }
@@ -230,14 +234,14 @@ public final class Hub {
       unsent_per_user: UInt64(connections.unsentPerUser), unsent: UInt64(connections.unsent))
   }
 
-  /// Bounds everybody by other limits from now on, but for connections. A room keeps its `memberList` until
+  /// Changes the limits, except those of connections. A room keeps its `memberList` until
   /// ``configure(_:traits:memberList:mostMembers:)``.
   public func setLimits(_ limits: Limits, grace: Duration) {
     var limits = Self.limits(limits, grace: grace, connections: ConnectionLimits())
     relay_hub_set_limits(hub, &limits)
   }
 
-  // Nonisolated functions: a closure made in isolated code would check its isolation when C calls it.
+  // These functions are nonisolated: a closure from isolated code would check its isolation when C calls it.
   private static let woken: @convention(c) (UnsafeMutableRawPointer?) -> Void = { context in
     owner(context).thread.runJobs()
   }
@@ -273,41 +277,44 @@ public final class Hub {
   }
 
   private struct LoopOwner: @unchecked Sendable {
-    // Crosses to the hub's thread, to which the hub belongs from then on.
+    // Moves the hub to its thread, to which it belongs from then on.
     let hub: Hub
   }
 
-  /// Events follow for the marks and cursors that would be told within a second.
+  /// Queues the events of changed marks and cursors immediately, which otherwise follow within a second. Also queues
+  /// ``HubEvent/userAway(_:lastSeen:)`` for users who are still online.
   public func flush() { relay_hub_flush(hub) }
 
-  /// Ends the loop after this iteration; sessions that are still there are cut. Later calls are harmless.
+  /// Ends the loop after this iteration, and closes the sockets of all remaining sessions. Later calls are harmless.
   public func stop() { relay_hub_stop(hub) }
 
-  /// Takes no session any more and closes all there are within some seconds, each told when to come back.
+  /// Starts draining: the hub answers new handshakes with 503, and closes all sessions within some seconds. Each `bye`
+  /// has a time for the reconnect.
   /// - Parameter reason: At most 63 bytes.
   public func drain(_ code: CloseCode, _ reason: String) { relay_hub_drain(hub, code.rawValue, reason) }
 
-  /// Takes no connection any more.
+  /// Closes the listening socket, so that the hub accepts no more connections.
   public func closeListener() { relay_hub_close_listener(hub) }
 
   public var hasSessions: Bool { sessionCount > 0 }
 
-  /// Those that are closing included.
+  /// The number of sessions, including closing ones.
   public var sessionCount: Int { relay_hub_counts(hub).sessions }
 
-  /// Whether an HTTP request is still being answered.
+  /// True if the hub has an HTTP request in progress.
   public var hasExchanges: Bool { relay_hub_counts(hub).exchanges > 0 }
 
   public var now: Timestamp { Timestamp(rawValue: relay_hub_now(hub)) }
 
-  /// ``HubEvent/alarm`` at this time, once; nil: not at all.
+  /// Requests one ``HubEvent/alarm`` at this time. `nil` cancels it.
   public func setAlarm(_ time: Timestamp?) { relay_hub_set_alarm(hub, time?.rawValue ?? 0) }
 
-  /// For simulations: from the first call on, which comes before there are sessions, time goes by only when this is called.
-  /// - Parameter now: Never before the time of an earlier call.
+  /// Sets the clock, for simulations. After the first call, the clock advances only by further calls. The first call
+  /// must precede all sessions.
+  /// - Parameter now: A time that is not before that of the previous call.
   public func setClock(_ now: Timestamp) { relay_hub_set_clock(hub, now.rawValue) }
 
-  /// When the next timer of the hub is due; nil: none is set.
+  /// The time at which the next timer of the hub is due. Is `nil` if no timer is set.
   public var nextDue: Timestamp? {
     let due = relay_hub_next_due(hub)
     return due == .max ? nil : Timestamp(rawValue: due)

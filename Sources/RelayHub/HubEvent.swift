@@ -3,38 +3,40 @@ import CRelay
 public import RelayJSON
 public import RelayProtocol
 
-/// What happened in the hub, in order.
+// The events of the hub in C as Swift values.
+
+/// An event of the hub. Events are delivered in the order in which they happened.
 public enum HubEvent: Sendable {
-  /// To be answered with ``Hub/finish(_:with:)``.
+  /// A frame. The receiver answers it with ``Hub/finish(_:with:)``.
   case request(HubRequest)
-  /// A `send` that the hub cannot answer: its room is stored, or it has a key or further fields; to be answered
-  /// likewise.
+  /// A `send` that the hub cannot answer, because its room is stored or it has a key or further fields. The receiver
+  /// answers it with ``Hub/finish(_:with:)``.
   case send(HubSend)
-  /// To be answered with ``Hub/respond(to:with:)`` or ``Hub/stream(to:headers:)``.
+  /// The receiver answers it with ``Hub/respond(to:with:)`` or ``Hub/stream(to:headers:)``.
   case http(HTTPRequest)
-  /// The client of a stream is gone.
+  /// The client of a stream has left.
   case streamClosed(ExchangeHandle)
-  /// Offline, last seen at this time.
+  /// The user is offline, or was online when the hub ended.
   case userAway(UserID, lastSeen: Timestamp)
-  /// Forgotten: the handle will never be valid again.
+  /// The user is no longer in memory. The handle will not become valid again.
   case userGone(UserHandle)
-  /// The time of ``Hub/setAlarm(_:of:)`` has come.
+  /// The alarm of ``Hub/setAlarm(_:of:)``.
   case userDue(UserHandle)
-  /// The time of ``Hub/setAlarm(_:)`` has come.
+  /// The alarm of ``Hub/setAlarm(_:)``.
   case alarm
-  /// The wall clock was set forward by so much; back, where it is negative. Waits go on as they were.
+  /// The wall clock was set forward by this duration, or back if it is negative. Running waits do not change.
   case clockSet(by: Duration)
-  /// Marks that changed, to be stored.
+  /// A member's marks changed and must be stored.
   case marked(RoomHandle, UserHandle, read: Int64, received: Int64)
-  /// Every message of the room up to this one is decided for everybody.
+  /// The pushes of all messages of the room up to this seq are decided, for all members.
   case cursor(RoomHandle, Int64)
-  /// Messages are due to be decided for this member: ``Hub/undecided(_:_:)``.
+  /// Messages are due to be decided for this member: see ``Hub/undecided(_:_:limit:)``.
   case due(RoomHandle, UserHandle)
-  /// A session of ``Hub/tellEnd(of:)`` is gone.
+  /// A session for which ``Hub/tellEnd(of:)`` was called has ended.
   case sessionEnded(SessionHandle)
-  /// What was asked for under this number, or a lower one, with ``Hub/confirm(_:)`` has arrived.
+  /// Everything that was sent before a ``Hub/confirm(_:)`` with this number or a lower one has arrived.
   case confirmed(SessionHandle, Int64)
-  /// Nobody has been in the room for a while.
+  /// The room has had no sessions and no waits for a while.
   case roomIdle(RoomHandle)
   /// The room is no longer in memory.
   case roomGone(RoomHandle)
@@ -42,19 +44,19 @@ public enum HubEvent: Sendable {
   case drained
 }
 
-/// A request that the hub hands over.
+/// A frame that the hub delivers as a request.
 public struct HubRequest: Sendable {
   public let session: SessionHandle
-  /// nil: `hello`.
+  /// The session's user. Is `nil` for `hello`.
   public let user: UserHandle?
   public let type: String
-  /// As it was spelled, to be echoed; nil: no reply is expected.
+  /// The `id` as the client spelled it, for the reply. Is `nil` if the client expects no reply.
   public let id: [UInt8]?
   public let fields: Fields
 }
 
-/// A message that is stored, or has more to it than its body. Its right to be sent, its rate, its key and its body have
-/// been checked.
+/// A `send` for a stored room, or with a key or further fields. The hub has checked the right to send, the rate, the
+/// key and the body.
 public struct HubSend: Sendable {
   public let session: SessionHandle
   public let user: UserHandle
@@ -62,12 +64,12 @@ public struct HubSend: Sendable {
   public let id: [UInt8]?
   public let key: String?
   public let body: [UInt8]
-  /// All fields, when there are some that the hub does not look at: `mentions`, `replyTo`, `push`, `report`.
+  /// All fields, if the frame has a field that the hub does not check: `mentions`, `replyTo`, `push` or `report`.
   public let fields: Fields?
 }
 
 extension HubEvent {
-  /// nil for a request whose client has left.
+  /// Returns `nil` for a request whose client has left.
   init?(_ event: relay_event) {
     switch event.kind {
     case RELAY_EVENT_REQUEST:

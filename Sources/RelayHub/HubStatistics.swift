@@ -2,15 +2,17 @@
 import CRelay
 public import RelayProtocol
 
-/// What a hub holds now, and what it has done since it was made.
+// The gauges and counters of the hub, for the metrics. `RelayHTTP` writes them as text.
+
+/// The current numbers of a hub's objects, and its counters since its creation.
 public struct HubStatistics: Sendable {
-  /// What is there now, by name.
+  /// The current numbers of objects, by metric name.
   public let gauges: [(name: String, help: String, value: Int)]
 
   public let connections, refusedFull, refusedAddress, sessions, framesReceived, bytesReceived, framesSent,
     bytesSent: UInt64
   public let messagesStored, messagesLive, signals, deliveries, wentOnline, wentOffline, announcements: UInt64
-  /// The close codes of ended sessions. Is `nil` for all codes that have no counter of their own.
+  /// The close codes of ended sessions. `code` is `nil` for all codes that have no counter of their own.
   public let closes: [(code: Int?, count: UInt64)]
   /// The close codes that have a counter.
   public static let countedCloses = array(relay_close_codes, of: UInt16.self).map(Int.init)
@@ -18,11 +20,12 @@ public struct HubStatistics: Sendable {
   public static let countedErrors = array(relay_error_names, of: UnsafePointer<CChar>?.self).map {
     $0.map { String(cString: $0) } ?? ""
   }
-  /// The hub's own refusals, by the name of the error.
+  /// The errors that the hub itself returned, by name.
   public let errors: [String: UInt64]
   /// HTTP answers, by the first digit of the status.
   public let responses: [(digit: Int, count: UInt64)]
-  /// Of each message, from when it was shown until every session of its round was written to once, in seconds.
+  /// For each message, the seconds from its publication to the end of the writes to all sessions in that iteration of
+  /// the loop.
   public let fanOut: Histogram
 }
 
@@ -39,13 +42,13 @@ extension HubStatistics {
       ("sessions", "Connections upgraded to WebSocket.", counts.sessions),
       ("users", "Users in memory.", counts.users),
       ("rooms", "Rooms in memory.", counts.rooms),
-      ("members", "Members of the rooms in memory, away ones included.", counts.members),
-      ("seats", "Sessions in rooms: a session counts once for each room it hears.", counts.seats),
-      ("frames", "Frames in memory, each shared by all sessions it is for.", counts.frames),
+      ("members", "Members of the rooms in memory, including members who are away.", counts.members),
+      ("seats", "Sessions in rooms: a session counts once for each room that it has joined.", counts.seats),
+      ("frames", "Frames in memory. All recipients of a frame share it.", counts.frames),
       ("frame_bytes", "Bytes of the frames in memory.", counts.frame_bytes),
-      ("outbox_bytes", "Bytes that wait to be written, a shared frame once for each session.", outboxBytes),
+      ("outbox_bytes", "Bytes in the outgoing queues; a shared frame counts once for each session.", outboxBytes),
       ("timers", "Timers of the hub that are set.", counts.timers),
-      ("exchanges", "HTTP requests under way, streams included.", counts.exchanges),
+      ("exchanges", "HTTP requests in progress, including streams.", counts.exchanges),
     ]
     connections = stats.connections
     refusedFull = stats.refused_full

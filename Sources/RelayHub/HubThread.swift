@@ -4,15 +4,15 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// The thread of a hub, as an executor: what is isolated to an actor with this executor may call the hub.
+/// The thread of a hub, as a serial executor: code that is isolated to an actor with this executor may call the hub.
 ///
-/// Jobs come into an inbox and wake the loop once for a batch. Before the loop runs, and after it has ended, the
-/// thread takes them without it, so that no task waits for ever. A batch that takes longer than ``slice`` is continued in
-/// the loop's next iteration, so that the loop reads, writes and runs its timers in between.
+/// Jobs are queued in an inbox, and wake the loop once per batch. Before the loop runs and after its end, the thread
+/// runs jobs without the loop, so that no task waits forever. If a batch takes longer than ``slice``, the rest runs in
+/// the loop's next iteration. Between the two, the loop reads, writes and runs its timers.
 public final class HubThread: SerialExecutor {
   private struct Inbox {
     var jobs: [Job] = []
-    /// The part of an earlier batch for which its slice left no time. It runs before `jobs`.
+    /// The rest of an earlier batch whose slice was used up. It runs before `jobs`.
     var rest: ArraySlice<Job> = []
     var count = 0
     var wakes = 0
@@ -22,7 +22,7 @@ public final class HubThread: SerialExecutor {
 
     var isEmpty: Bool { rest.isEmpty && jobs.isEmpty }
 
-    /// Takes the next batch: the rest of an earlier one, or everything that has come since.
+    /// Takes the next batch: the rest of an earlier batch, or else all queued jobs.
     mutating func take() -> ArraySlice<Job> {
       isWoken = false
       let batch = rest.isEmpty ? jobs[...] : rest
@@ -39,7 +39,7 @@ public final class HubThread: SerialExecutor {
 
   /// The hub while its loop runs.
   private struct Loop: @unchecked Sendable {
-    // Only `relay_hub_wake` is called with it from other threads, which is free to all.
+    // Other threads call only `relay_hub_wake` with it, which any thread may call.
     let hub: OpaquePointer
   }
 
@@ -56,13 +56,13 @@ public final class HubThread: SerialExecutor {
     append(.task(UnownedJob(job)))
   }
 
-  /// Runs `work` on the hub's thread, behind what was queued before.
+  /// Queues `work` for the hub's thread.
   public func perform(_ work: @escaping @Sendable () -> Void) { append(.work(work)) }
 
-  /// How many jobs have come so far. Any thread.
+  /// The number of jobs queued so far. Any thread.
   public var jobCount: Int { inbox.withLock(\.count) }
 
-  /// The number of times that jobs have woken the thread so far. For tests.
+  /// The number of times that jobs have woken the thread. For tests.
   var wakeCount: Int { inbox.withLock(\.wakes) }
 
   /// True while the loop of a hub runs on the thread. For tests.
@@ -76,12 +76,12 @@ public final class HubThread: SerialExecutor {
     }
   }
 
-  /// Wakes the thread, once until it takes a batch.
+  /// Wakes the thread, unless it was already woken and has not taken a batch since.
   private func wake(_ inbox: inout Inbox) {
     guard !inbox.isWoken else { return }
     inbox.isWoken = true
     inbox.wakes += 1
-    // Within the lock: the hub is not destroyed before its loop was taken out of the inbox.
+    // The lock is held: the hub is not destroyed before its loop is removed from the inbox.
     if let loop = inbox.loop { relay_hub_wake(loop.hub) } else { semaphore.signal() }
   }
 
@@ -95,10 +95,10 @@ public final class HubThread: SerialExecutor {
     precondition(isIsolatingCurrentContext() == true, "the hub was called from another thread than its own")
   }
 
-  /// Starts the thread. `body` runs on it first, with the right to use the hub, and usually runs the hub's loop.
+  /// Starts the thread. It runs `body` first, which may use the hub and usually runs the hub's loop.
   func start(_ body: @escaping @Sendable () -> Void) {
     let thread = Thread { [self] in
-      Thread.current.name = "stillwire hub"  // from within: from outside it names nothing
+      Thread.current.name = "stillwire hub"  // set on the thread itself; a name set from outside has no effect
       self.thread.withLock { $0 = pthread_self() }
       body()
       while !inbox.withLock({ $0.hasEnded && $0.isEmpty }) {
@@ -111,7 +111,7 @@ public final class HubThread: SerialExecutor {
     thread.start()
   }
 
-  /// Runs `body`, the loop of `hub`; jobs wake that loop as long as it runs.
+  /// Runs `body`, which is the loop of `hub`. During this call, jobs wake that loop.
   func withLoop(of hub: OpaquePointer, _ body: () -> Void) {
     let loop = Loop(hub: hub)
     inbox.withLock { inbox in
@@ -125,8 +125,8 @@ public final class HubThread: SerialExecutor {
     }
   }
 
-  /// Runs the next batch of the inbox, in the order in which the jobs came, until the slice is used up. Jobs that this
-  /// adds, and jobs that are left, wake the thread again.
+  /// Runs the next batch of the inbox in order until the slice is used up. Remaining jobs and new jobs wake the thread
+  /// again.
   func runJobs() {
     var batch = inbox.withLock { $0.take() }
     let end = ContinuousClock.now + slice
@@ -143,7 +143,7 @@ public final class HubThread: SerialExecutor {
     }
   }
 
-  /// Ends the thread once nothing waits for it any more.
+  /// Ends the thread when its inbox is empty, and waits for that end.
   public func end() {
     inbox.withLock { $0.hasEnded = true }
     semaphore.signal()

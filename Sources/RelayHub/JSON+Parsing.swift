@@ -3,7 +3,10 @@ import CRelay
 public import RelayJSON
 public import RelayProtocol
 
-/// The strict parser of the hub, for bodies that come another way. Belongs to one thread.
+// The hub's strict JSON parser in C, for text that does not arrive as a frame, and the conversion of its tree to
+// `RelayJSON` values.
+
+/// The hub's strict JSON parser, for HTTP bodies and other text. An instance belongs to one thread.
 public final class JSONParser {
   private let parser: OpaquePointer
   private let deepest: Int
@@ -16,11 +19,11 @@ public final class JSONParser {
 
   deinit { relay_json_parser_destroy(parser) }
 
-  /// The members of an object. What is no JSON is a `bad_request` with status 400, what is JSON of the wrong form
-  /// one with 422.
+  /// Parses an object and returns its members. Throws `bad_request`: with status 400 if the bytes are not JSON, with
+  /// 422 if they are JSON but not a valid object.
   public func parse(_ bytes: [UInt8]) throws(RequestError) -> Fields { try parse(bytes, spelling: "").fields }
 
-  /// The same, and one of the members as it is spelled.
+  /// The same, and also returns the source text of the member `key`.
   public func parse(_ bytes: [UInt8], spelling key: String) throws(RequestError) -> (fields: Fields, spelling: [UInt8]?)
   {
     do {
@@ -32,7 +35,7 @@ public final class JSONParser {
     }
   }
 
-  /// The members of an object, or what is wrong and where.
+  /// Parses an object and returns its members. Throws the reason and the position of the fault.
   public func read(_ bytes: [UInt8]) throws(JSONFailure) -> Fields {
     try read(bytes) { Fields(JSON.members(of: $0)) }
   }
@@ -40,7 +43,7 @@ public final class JSONParser {
   private func read<Reading>(_ bytes: [UInt8], _ reading: (relay_json) -> Reading) throws(JSONFailure) -> Reading {
     var json = relay_json()
     var offset = 0
-    // The tree is made while the bytes stay where they are: nodes point into them.
+    // The values are made inside this closure, because the parser's nodes point into the bytes.
     let result: Result<Reading, JSONFailure> = bytes.withUnsafeBytes { source in
       let status = relay_json_parse(parser, source.baseAddress, source.count, UInt32(deepest), &json, &offset)
       return switch status {
@@ -59,12 +62,12 @@ public final class JSONParser {
   }
 }
 
-/// Why bytes are not the JSON that they must be.
+/// The reason why the parser rejected bytes.
 public struct JSONFailure: Error {
   public let reason: String
-  /// The byte at which it was found, where that is known.
+  /// The offset of the byte at which the parser found the fault. Is `nil` if it is not known.
   public var offset: Int?
-  /// Whether it is JSON, of the wrong form.
+  /// True if the bytes are JSON, but not a valid object.
   public var isJSON = true
 }
 
@@ -117,17 +120,17 @@ extension relay_json {
     Array(UnsafeBufferPointer(start: source + Int(start), count: Int(end - start)))
   }
 
-  /// A member of the outermost object as it was spelled.
+  /// The source text of a member of the outermost object.
   func source(of key: String) -> [UInt8]? {
     withUnsafePointer(to: self) { relay_json_member($0, key) }.map { source($0.pointee.start, $0.pointee.end) }
   }
 
-  /// Whether the outermost object has one of these members.
+  /// True if the outermost object has at least one of these members.
   func hasAny(of keys: [String]) -> Bool {
     withUnsafePointer(to: self) { json in keys.contains { relay_json_member(json, $0) != nil } }
   }
 
-  /// A member of the outermost object that is a string.
+  /// The value of a member of the outermost object. Is `nil` if it is absent or not a string.
   func string(_ key: String) -> String? {
     guard let node = withUnsafePointer(to: self, { relay_json_member($0, key) })?.pointee,
       node.kind == RELAY_JSON_STRING
@@ -137,7 +140,7 @@ extension relay_json {
 }
 
 extension String {
-  /// nil for bytes that are absent.
+  /// Returns `nil` if the bytes are absent.
   init?(_ bytes: relay_bytes) {
     guard let at = bytes.at else { return nil }
     self.init(decoding: UnsafeRawBufferPointer(start: at, count: bytes.count), as: UTF8.self)
@@ -149,7 +152,7 @@ extension [UInt8] {
     self.init(UnsafeRawBufferPointer(start: bytes.at, count: bytes.at == nil ? 0 : bytes.count))
   }
 
-  /// For the length of a call.
+  /// Calls `body` with a pointer to the bytes, which is valid only during the call.
   func withBytes<R>(_ body: (relay_bytes) -> R) -> R {
     withUnsafeBytes { body(relay_bytes(at: $0.baseAddress, count: $0.count)) }
   }
