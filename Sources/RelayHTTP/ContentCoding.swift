@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 import CZlib
 
-/// How the bytes of an answer may be coded (RFC 9110, section 8.4.1).
+// Compression of answers with gzip. The only file that imports zlib.
+
+/// The content codings of answers (RFC 9110, section 8.4.1).
 enum ContentCoding {
-  /// These bytes in gzip's form (RFC 1952); nil when that is no smaller.
+  /// Compresses bytes with gzip (RFC 1952). Returns `nil` if the result is not smaller.
   static func gzip(_ bytes: [UInt8]) -> [UInt8]? {
     var stream = z_stream()
-    // 16 beyond the size of the window asks for gzip's header instead of zlib's own.
+    // Adding 16 to the size of the window selects gzip's header instead of zlib's.
     let isReady = deflateInit2_(
       &stream, Z_BEST_COMPRESSION, Z_DEFLATED, MAX_WBITS + 16, MAX_MEM_LEVEL, Z_DEFAULT_STRATEGY, ZLIB_VERSION,
       Int32(MemoryLayout<z_stream>.size))
-    precondition(isReady == Z_OK, "zlib is another one than was built with, or there is no memory")
+    precondition(isReady == Z_OK, "zlib has another version than at build time, or the process is out of memory")
     defer { deflateEnd(&stream) }
     var input = bytes
     var output = [UInt8](repeating: 0, count: max(0, bytes.count - 1))
@@ -28,8 +30,8 @@ enum ContentCoding {
     return output
   }
 
-  /// Whether who sent this `Accept-Encoding` takes gzip (RFC 9110, section 12.5.3): it is named, else `*` is, and not
-  /// with a weight of 0.
+  /// True if an `Accept-Encoding` field accepts gzip (RFC 9110, section 12.5.3): its item for `gzip`, or else for `*`,
+  /// has a weight above 0.
   static func takesGzip(_ field: String?) -> Bool {
     let weights = (field ?? "").split(separator: ",").map { element in
       let parts = element.split(separator: ";").map { $0.filter { !$0.isWhitespace }.lowercased() }

@@ -3,7 +3,9 @@ import HTTPTypes
 import RelayCore
 import RelayHub
 
-/// A description of this interface that clients and tools read.
+// The documents at `/openapi.json` and `/asyncapi.json`. `DocumentSource.swift` makes their text.
+
+/// A description of the interface for clients and tools.
 package struct Document: Sendable {
   package let text: [UInt8]
   private let tag: String
@@ -23,7 +25,7 @@ package struct Document: Sendable {
   static let openAPI = Document(DocumentSource.openAPI)
   static let asyncAPI = Document(DocumentSource.asyncAPI)
 
-  /// Returns a document. The first call makes the document, on another thread than the hub's: that takes milliseconds.
+  /// Returns a document. The first call makes it, which takes milliseconds, so this does not run on the hub's thread.
   @concurrent package static func named(_ name: Name) async -> Document {
     switch name {
     case .openapi: openAPI

@@ -5,8 +5,8 @@ import RelayProtocol
 
 /// Makes the documents from the files in `Documents`.
 ///
-/// - The routes add the errors of each operation.
-/// - `schemas.json` adds the schemas that both documents refer to, so that each document stands alone.
+/// - Adds the errors of each operation, from the table of routes.
+/// - Adds the schemas that both documents use, from `schemas.json`. Each document is complete without the other.
 enum DocumentSource {
   static var openAPI: [UInt8] {
     var text = JSONText(PackageResources.openapi_json)
@@ -18,14 +18,14 @@ enum DocumentSource {
 
   // MARK: Errors
 
-  /// Adds a response for each error of an operation, unless the file describes a response with that status.
+  /// Adds a response for each error of an operation, unless the file already describes a response with that status.
   private static func addErrors(of routes: [Route], to text: inout JSONText) {
     guard let paths = text.value("paths") else { preconditionFailure("the document has no paths") }
     let items = Dictionary(uniqueKeysWithValues: text.members(of: paths).map { ($0.name, $0.value) })
     for route in routes {
       let operations = items[route.path.description].map { text.members(of: $0) } ?? []
       for action in route.actions {
-        // A test finds operations that the file does not describe.
+        // A test reports operations that the file does not describe.
         guard let operation = operations.first(where: { $0.name == action.method.lowercased() }),
           let responses = text.members(of: operation.value).first(where: { $0.name == "responses" })?.value
         else { continue }
@@ -37,7 +37,7 @@ enum DocumentSource {
     text.finish()
   }
 
-  /// A reference to the response of an error. Its name is the reason phrase of the status.
+  /// A reference to the response for an error. Its name is the reason phrase of the status.
   private static func reference(to status: Int) -> String {
     let name = HTTPResponse.reason(of: status).filter { $0 != " " }
     return "{ \"$ref\": \"#/components/responses/\(name)\" }"
@@ -45,9 +45,9 @@ enum DocumentSource {
 
   // MARK: Schemas
 
-  /// The beginning of a reference to a schema of `schemas.json`, in `openapi.json`, `asyncapi.json` and `schemas.json`.
+  /// The beginning of a reference to a schema of `schemas.json` in the three source files.
   private static let shared = Array("\"schemas.json#/".utf8)
-  /// The beginning of the same reference within a document.
+  /// The beginning of the same reference in a finished document.
   private static let own = Array("\"#/components/schemas/".utf8)
 
   /// Adds the schemas of `schemas.json` that the document refers to, directly or through other schemas.
@@ -73,7 +73,7 @@ enum DocumentSource {
     return document.bytes.replacing(shared, with: own)
   }
 
-  /// The names of the shared schemas that a text refers to.
+  /// The names of the shared schemas to which a text refers.
   private static func references(in text: ArraySlice<UInt8>) -> Set<String> {
     Set(
       text.ranges(of: shared).map { found in
@@ -81,7 +81,7 @@ enum DocumentSource {
       })
   }
 
-  /// A schema is 4 spaces further in within a document than in its own file.
+  /// Indents a schema for a document, where it is 4 spaces deeper than in `schemas.json`.
   private static func indented(_ schema: ArraySlice<UInt8>) -> [UInt8] {
     schema.flatMap { $0 == UInt8(ascii: "\n") ? Array("\n    ".utf8) : [$0] }
   }

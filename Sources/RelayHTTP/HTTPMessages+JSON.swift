@@ -6,7 +6,9 @@ package import RelayHub
 package import RelayJSON
 package import RelayProtocol
 
-// Selects RelayHub's types. HTTPTypes has types with the same names.
+// Conversions between HTTP messages and the values of commands: paths, queries, replies and problem documents.
+
+// Selects RelayHub's types, because HTTPTypes has types with the same names.
 package typealias HTTPRequest = RelayHub.HTTPRequest
 package typealias HTTPResponse = RelayHub.HTTPResponse
 
@@ -22,7 +24,7 @@ extension HTTPRequest {
   package var authorization: String? { fields[.authorization] }
   package var user: String? { fields[.stillwireUser] }
 
-  /// The parts of the path between slashes, decoded. Returns `nil` if one of them is no UTF-8.
+  /// The parts of the path between slashes, percent-decoded. Is `nil` if a part is not UTF-8.
   package var segments: [String]? {
     var segments: [String] = []
     for part in path.split(separator: "/", omittingEmptySubsequences: false) {
@@ -32,7 +34,7 @@ extension HTTPRequest {
     return segments
   }
 
-  /// The parameters of the query, decoded as those of a form, in their order. Returns `nil` if one of them is no UTF-8.
+  /// The parameters of the query in their order, decoded like those of a form. Is `nil` if one of them is not UTF-8.
   var queryItems: [(name: String, value: String)]? {
     var items: [(name: String, value: String)] = []
     for parameter in query.split(separator: "&") {
@@ -49,13 +51,13 @@ extension HTTPRequest {
     text.replacing("+", with: " ").removingPercentEncoding
   }
 
-  /// True if the client has the body with this tag.
+  /// True if the client's cached copy is current: `If-None-Match` has this tag.
   package func knows(_ tag: String) -> Bool { fields[.ifNoneMatch].map { EntityTags($0).matchWeakly(tag) } ?? false }
 
-  /// The parameters of the query that a command declares. Ignores others.
+  /// The parameters of the query that a command declares. Other parameters are ignored.
   package func arguments(_ parameters: [String: Declaration.Parameter]) throws(RequestError) -> [String: JSON] {
     var members: [String: JSON] = [:]
-    guard let queryItems else { throw RequestError(.badRequest, "the query is no UTF-8", at: "/query") }
+    guard let queryItems else { throw RequestError(.badRequest, "the query is not UTF-8", at: "/query") }
     for (name, value) in queryItems {
       guard let parameter = parameters[name] else { continue }
       guard members[name] == nil else {
@@ -66,7 +68,7 @@ extension HTTPRequest {
     return members
   }
 
-  /// Throws if the type of a body is not JSON.
+  /// Throws `unsupported` with status 415 if `Content-Type` of a body is not JSON.
   func checkContentType() throws(RequestError) {
     guard !body.isEmpty, let contentType = fields[.contentType] else { return }
     let type = contentType.prefix { $0 != ";" }.lowercased().filter { $0 != " " && $0 != "\t" }
@@ -78,14 +80,15 @@ extension HTTPRequest {
 }
 
 extension JSON {
-  /// A number in a path or a query. A text that is no number stays a text, which the command refuses.
+  /// Converts an argument of a path or a query: digits become a number. Other text remains text, which the command
+  /// rejects if it requires a number.
   package static func argument(_ text: String) -> JSON {
     !text.isEmpty && text.utf8.allSatisfy { (48...57).contains($0) } ? .number(text) : .string(text)
   }
 }
 
 extension HTTPResponse {
-  /// The response of a command.
+  /// The response for the reply of a command.
   package init(_ reply: Reply) {
     guard reply.status != 204 else {
       self.init(status: 204)
@@ -105,7 +108,7 @@ extension HTTPResponse {
     json(status, JSONWriter.object(members))
   }
 
-  /// Answers a CORS preflight (Fetch, "HTTP CORS protocol"), or another OPTIONS. The hub adds
+  /// The answer to a CORS preflight (Fetch, "HTTP CORS protocol") or another OPTIONS request. The hub adds
   /// Access-Control-Allow-Origin.
   package static func options(_ methods: [String]) -> HTTPResponse {
     let allowed = methods.joined(separator: ", ")

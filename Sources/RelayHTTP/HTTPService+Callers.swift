@@ -9,7 +9,10 @@ package import RelayStore
 
 /// Authentication of callers.
 extension HTTPService {
-  /// Returns the caller of a request. Throws `unauthorized`.
+  /// Returns the caller of a request: the owner of a report key, a user, or a backend.
+  ///
+  /// - Throws: `unauthorized` without a valid token or API key, if tokens are required. In open mode, `bad_request` for
+  ///   an invalid user name.
   package func caller(_ request: HTTPRequest, on relay: isolated Relay) async throws -> Caller {
     if let reporter = try await Self.reporter(request, on: relay) { return .reporter(reporter) }
     switch relay.settings.authentication {
@@ -42,8 +45,8 @@ extension HTTPService {
     }
   }
 
-  /// Returns the owner of the report key that a request carries, in open mode too. Returns `nil` if the request carries
-  /// another credential or none. Throws `unauthorized` if the key was revoked or is unknown.
+  /// Returns the owner of the report key in a request. Returns `nil` if the request has another credential or none.
+  /// Report keys are also valid in open mode. Throws `unauthorized` if the key is unknown or revoked.
   package static func reporter(_ request: HTTPRequest, on relay: isolated Relay) async throws -> ReportKeyOwner? {
     guard let token = request.authorization.flatMap(bearerToken), token.hasPrefix(ReportKey.prefix) else { return nil }
     guard let key = ReportKey(token),
@@ -55,12 +58,12 @@ extension HTTPService {
     return owner
   }
 
-  /// True if the caller may read the metrics.
+  /// True if the caller may read the metrics and the details of `/ready`.
   func mayReadOperations(_ request: HTTPRequest, on relay: isolated Relay) async -> Bool {
     (try? await checkMayReadOperations(request, on: relay)) != nil
   }
 
-  /// Throws unless the caller is a backend, or everybody may read the metrics.
+  /// Throws unless the caller is a backend, or `metrics.open` is set.
   func checkMayReadOperations(_ request: HTTPRequest, on relay: isolated Relay) async throws {
     guard !relay.settings.isMetricsOpen else { return }
     guard case .backend = try await caller(request, on: relay) else {

@@ -7,28 +7,28 @@ import RelayProtocol
 import RelayPush
 import RelayStore
 
-/// `/metrics`. No label names a user, a room or a message, so the number of series is fixed.
+/// `/metrics`. No label contains a user, a room or a message, so the number of series is fixed.
 extension HTTPService {
   package func metrics(_ request: HTTPRequest, on relay: isolated Relay) async throws -> HTTPResponse {
     try await checkMayReadOperations(request, on: relay)
     let (settings, gateways) = (relay.settings, relay.gateways)
     let process = await ProcessFacts.current()
     let pushes = await relay.worker.tally
-    // Without the store there is the more reason to look at the rest.
+    // If the store fails, the other metrics are still useful, so the error is ignored.
     let jobs = try? await relay.store.read { try $0.queue.unfinishedJobs() }
     var text = MetricsText()
     write(relay.hub.statistics, errors: relay.diagnostics.tally.errors, to: &text)
     write(relay.store.statistics, to: &text)
     write(relay.diagnostics.tally, to: &text)
     text.family(
-      "stillwire_pushes_total", "Push jobs that left the queue or go back to it, by how.", .counter, by: "result",
+      "stillwire_pushes_total", "Push jobs finished or requeued, by result.", .counter, by: "result",
       PushTally.Result.allCases.map { ($0.rawValue, pushes[$0]) })
     text.family(
       "stillwire_refused_tokens_total",
-      "Tokens that a gateway refused, by whether they were forgotten, or stayed because too many of the app were.",
+      "Device tokens that a gateway rejected, by result. kept: the app has reached the limit of forgotten tokens.",
       .counter, by: "result", [("forgotten", pushes.forgotten), ("kept", pushes.kept)])
     text.gauge(
-      "stillwire_forgetting_paused_apps", "Apps of which no more refused tokens are forgotten for now.",
+      "stillwire_forgetting_paused_apps", "Apps for which forgetting rejected tokens is paused.",
       relay.worker.pausedForgetting.count)
     if let jobs {
       let states: [JobState] = [.waiting, .held, .merged, .ready, .sending, .retrying]
@@ -38,7 +38,7 @@ extension HTTPService {
       let age = jobs.oldest.map { max(.zero, relay.hub.now - $0) } ?? .zero
       text.gauge(
         "stillwire_push_job_oldest_age_seconds",
-        "Age of the oldest push job that is neither finished, held nor merged; 0: there is none.",
+        "Age of the oldest push job that waits to be sent, without held and merged jobs. 0 without such a job.",
         seconds: age.seconds)
     }
     if let apple = gateways.apple, !settings.appleApps.isEmpty { write(apple.statistics, to: &text) }
@@ -46,14 +46,14 @@ extension HTTPService {
       let statistics = webPush.statistics
       text.gauge(
         "stillwire_webpush_paused_services",
-        "Push services of browsers that refuse the relay's key, and whose pushes wait.",
+        "Push services of browsers that reject the relay's key. Their pushes wait.",
         statistics.paused.count)
       write(statistics.pushes, of: "webpush", "Push services of browsers", to: &text)
     }
     if let http = gateways.http, !settings.gatewayApps.isEmpty {
       let statistics = http.statistics
       text.gauge(
-        "stillwire_http_gateway_paused_apps", "Apps whose push gateway takes none of their pushes, which wait.",
+        "stillwire_http_gateway_paused_apps", "Apps whose push gateway rejects all pushes. Their pushes wait.",
         statistics.paused.count)
       write(statistics.pushes, of: "http_gateway", "Push gateways", to: &text)
     }
@@ -67,57 +67,57 @@ extension HTTPService {
     for gauge in hub.gauges { text.gauge("stillwire_\(gauge.name)", gauge.help, gauge.value) }
     text.counter("stillwire_connections_accepted_total", "Connections accepted.", hub.connections)
     text.family(
-      "stillwire_connections_refused_total", "Connections past a limit: of all, or of their address.", .counter,
+      "stillwire_connections_refused_total", "Connections rejected, by the limit exceeded.", .counter,
       by: "limit", [("most", hub.refusedFull), ("perAddress", hub.refusedAddress)])
     text.counter("stillwire_sessions_accepted_total", "WebSocket handshakes granted.", hub.sessions)
     text.family(
-      "stillwire_session_closes_total", "Sessions that ended, by close code; 1006: without a close.", .counter,
+      "stillwire_session_closes_total", "Sessions that ended, by close code. 1006: no close frame.", .counter,
       by: "code", hub.closes.map { ($0.code.map(String.init) ?? "other", $0.count) })
-    text.counter("stillwire_frames_received_total", "Text frames of clients.", hub.framesReceived)
-    text.counter("stillwire_received_bytes_total", "Bytes of the text frames of clients.", hub.bytesReceived)
-    text.counter("stillwire_frames_sent_total", "Frames written whole, of every kind.", hub.framesSent)
+    text.counter("stillwire_frames_received_total", "Text frames received from clients.", hub.framesReceived)
+    text.counter("stillwire_received_bytes_total", "Bytes of the text frames received from clients.", hub.bytesReceived)
+    text.counter("stillwire_frames_sent_total", "Frames written completely, of all types.", hub.framesSent)
     text.counter("stillwire_sent_bytes_total", "Bytes written to sessions.", hub.bytesSent)
     text.family(
-      "stillwire_messages_total", "Messages shown, by whether the room keeps them.", .counter, by: "kept",
+      "stillwire_messages_total", "Messages published. kept is true if the room stores them.", .counter, by: "kept",
       [("true", hub.messagesStored), ("false", hub.messagesLive)])
-    text.counter("stillwire_signals_total", "Signals shown.", hub.signals)
+    text.counter("stillwire_signals_total", "Signals published.", hub.signals)
     text.counter(
-      "stillwire_deliveries_total", "Messages and signals, once for each session they were queued for.", hub.deliveries)
+      "stillwire_deliveries_total", "Messages and signals queued, counted once for each session.", hub.deliveries)
     text.histogram(
-      "stillwire_fan_out_seconds", "From a message being shown until each session was written to once.", hub.fanOut)
+      "stillwire_fan_out_seconds", "Time from publishing a message to the last write of it.", hub.fanOut)
     text.family(
-      "stillwire_presence_transitions_total", "Users that came online or went offline.", .counter, by: "to",
+      "stillwire_presence_transitions_total", "Changes of users between online and offline.", .counter, by: "to",
       [("online", hub.wentOnline), ("offline", hub.wentOffline)])
     text.counter(
-      "stillwire_presence_announcements_total", "Presence entries that were announced, once for all who heard it.",
+      "stillwire_presence_announcements_total", "Presence changes announced, counted once for all recipients.",
       hub.announcements)
     text.family(
-      "stillwire_http_responses_total", "Answers to HTTP requests, refused handshakes included.", .counter,
+      "stillwire_http_responses_total", "Answers to HTTP requests, including rejected handshakes.", .counter,
       by: "status", hub.responses.map { ("\($0.digit)xx", $0.count) })
     text.family(
-      "stillwire_errors_total", "Errors told, over WebSocket and HTTP, by code.", .counter, by: "code",
+      "stillwire_errors_total", "Errors sent over WebSocket and HTTP, by code.", .counter, by: "code",
       ErrorCode.allCases.map { ($0.rawValue, (hub.errors[$0.rawValue] ?? 0) + (errors[$0] ?? 0)) })
   }
 
   private func write(_ store: StoreStatistics, to text: inout MetricsText) {
-    text.histogram("stillwire_store_commit_seconds", "Time of a transaction, failed ones included.", store.commits)
-    text.histogram("stillwire_store_group_size", "Works in a transaction.", store.groups)
+    text.histogram("stillwire_store_commit_seconds", "Duration of a transaction, including failed ones.", store.commits)
+    text.histogram("stillwire_store_group_size", "Pieces of work in a transaction.", store.groups)
     text.counter("stillwire_store_failures_total", "Transactions that failed as a whole.", store.failures)
-    text.gauge("stillwire_store_available", "1 when the last transaction reached the disk.", store.isAvailable ? 1 : 0)
+    text.gauge("stillwire_store_available", "1 if the last transaction reached the disk.", store.isAvailable ? 1 : 0)
   }
 
   private func write(_ tally: Tally, to text: inout MetricsText) {
     text.histogram(
-      "stillwire_acknowledgement_seconds", "From a message being accepted until its sender was told it is stored.",
+      "stillwire_acknowledgement_seconds", "Time from accepting a message to the reply that it is stored.",
       tally.acknowledgements)
     text.family(
-      "stillwire_recoveries_total", "Joins, by whether what was missed could be given.", .counter, by: "result",
+      "stillwire_recoveries_total", "Joins, by the recovery of missed messages.", .counter, by: "result",
       Tally.Recovery.allCases.map { ($0.rawValue, tally.recoveries[$0] ?? 0) })
     text.family(
-      "stillwire_decisions_total", "Decisions on a message for a device, by outcome; a wait is decided again.",
+      "stillwire_decisions_total", "Decisions about a message for a device, by outcome. A wait is decided again.",
       .counter, by: "outcome", Tally.Outcome.allCases.map { ($0.rawValue, tally.decisions[$0] ?? 0) })
     text.family(
-      "stillwire_focus_reports_total", "Focus reports stored, by whether they were newer than what was known.",
+      "stillwire_focus_reports_total", "Focus reports stored. applied is true for those newer than the last one.",
       .counter, by: "applied",
       [true, false].map { ("\($0)", tally.focusReports[$0] ?? 0) })
   }
@@ -126,36 +126,36 @@ extension HTTPService {
     text.gauge("stillwire_apple_connections", "Connections to Apple's service.", apple.connections)
     text.gauge("stillwire_apple_streams", "Pushes that Apple's service has not answered yet.", apple.streams)
     text.gauge(
-      "stillwire_apple_token_age_seconds", "Age of the oldest provider token in use; 0: there is none.",
+      "stillwire_apple_token_age_seconds", "Age of the oldest provider token in use. 0 without a token.",
       seconds: apple.tokenAge?.seconds ?? 0)
     text.gauge(
-      "stillwire_apple_paused_apps", "Apps whose pushes Apple's service refuses, and which wait.", apple.paused.count)
-    text.counter("stillwire_apple_accepted_total", "Pushes that Apple's service took.", apple.accepted)
+      "stillwire_apple_paused_apps", "Apps whose pushes wait because Apple's service rejects them.", apple.paused.count)
+    text.counter("stillwire_apple_accepted_total", "Pushes that Apple's service accepted.", apple.accepted)
     text.family(
-      "stillwire_apple_refused_total", "Pushes that ended otherwise, by reason; those that are tried again too.",
+      "stillwire_apple_refused_total", "Pushes that failed, by reason, including those that the relay retries.",
       .counter, by: "reason", GatewayReason.allCases.map { ($0.rawValue, apple.refused[$0] ?? 0) })
-    text.histogram("stillwire_apple_answer_seconds", "From a push's leaving to Apple's answer.", apple.answers)
+    text.histogram("stillwire_apple_answer_seconds", "Time from sending a push to Apple's answer.", apple.answers)
   }
 
   private func write(
     _ gateway: GatewayStatistics, of name: String, _ who: String, to text: inout MetricsText
   ) {
-    text.counter("stillwire_\(name)_accepted_total", "\(who): pushes that they took.", gateway.accepted)
+    text.counter("stillwire_\(name)_accepted_total", "\(who): pushes accepted.", gateway.accepted)
     text.family(
       "stillwire_\(name)_refused_total",
-      "\(who): pushes that ended otherwise, by reason; those that are tried again too.", .counter, by: "reason",
+      "\(who): pushes that failed, by reason, including those that the relay retries.", .counter, by: "reason",
       GatewayReason.allCases.map { ($0.rawValue, gateway.refused[$0] ?? 0) })
-    text.histogram("stillwire_\(name)_answer_seconds", "\(who): from a push's leaving to the answer.", gateway.answers)
+    text.histogram("stillwire_\(name)_answer_seconds", "\(who): time from a push to the answer.", gateway.answers)
   }
 
   private func write(_ process: ProcessFacts, to text: inout MetricsText) {
     text.family(
-      "stillwire_build_info", "Always 1; the label says which release runs.", .gauge, by: "version",
+      "stillwire_build_info", "Always 1. The label has the version of the relay.", .gauge, by: "version",
       [(stillwireVersion, 1)])
-    text.gauge("process_start_time_seconds", "When it was started, since 1970.", seconds: ProcessFacts.start)
+    text.gauge("process_start_time_seconds", "Start time of the process, since 1970.", seconds: ProcessFacts.start)
     text.counter("process_cpu_seconds_total", "Processor time, user and system.", seconds: process.processorTime)
     if let bytes = process.residentBytes { text.gauge("process_resident_memory_bytes", "Resident memory.", bytes) }
     if let count = process.openDescriptors { text.gauge("process_open_fds", "Open file descriptors.", count) }
-    text.gauge("process_max_fds", "Most file descriptors.", process.mostDescriptors)
+    text.gauge("process_max_fds", "Maximum number of open file descriptors.", process.mostDescriptors)
   }
 }

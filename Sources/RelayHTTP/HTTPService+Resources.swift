@@ -7,8 +7,7 @@ import RelayProtocol
 import RelayPush
 import RelayStore
 
-/// The resources that are no commands: operators, tools and extensions read them without a caller's name, or they are
-/// streams.
+/// The resources that are not commands: those for operators, tools and app extensions, and the streams.
 extension HTTPService {
   static let resources: [Route] = [
     .resource("GET", "/live") { _, _, _, _ in .json(200) { $0["status"] = "live" } },
@@ -34,7 +33,7 @@ extension HTTPService {
     },
   ]
 
-  /// Returns the stage to everybody. Returns the details, which name apps and services, to callers who may read the
+  /// Answers `/ready` with the stage. Adds details, which contain apps and services, if the caller may read the
   /// metrics.
   private func readiness(_ request: HTTPRequest, on relay: isolated Relay) async -> HTTPResponse {
     let showsDetails = await mayReadOperations(request, on: relay)
@@ -48,7 +47,7 @@ extension HTTPService {
     let storeWorks = relay.store.statistics.isAvailable
     return .json(stage == .ready ? 200 : 503) {
       $0["status"] = stage.rawValue
-      // Still ready: another server would not have these users, and live rooms go on here.
+      // The relay is ready without its store: another server does not have these users, and live rooms still work here.
       $0["store"] = storeWorks ? "available" : "unavailable"
       guard !(paused.isEmpty && services.isEmpty && apps.isEmpty && forgetting.isEmpty) else { return }
       $0.array("paused") { list in
@@ -85,10 +84,11 @@ extension HTTPService {
 
   // MARK: Receipts
 
-  /// Bytes of a body: a receipt has 256 characters at most. The limit holds before the caller is known.
+  /// The maximum size of a receipt's body in bytes. A receipt has at most 256 characters. The relay checks the size
+  /// before it authenticates the caller.
   static let maxReceiptBody = 1_024
 
-  /// Takes the receipt of a push. An app's extension authenticates with the receipt or with its report key.
+  /// Stores the receipt of a push. An app extension authenticates with the receipt or with its report key.
   private func received(_ request: HTTPRequest, _ id: String, on relay: isolated Relay) async throws -> HTTPResponse {
     try request.checkContentType()
     guard request.body.count <= Self.maxReceiptBody else {
@@ -146,7 +146,7 @@ extension HTTPService {
 }
 
 extension HTTPResponse {
-  /// The key with which a page subscribes to pushes. It is null if the relay does not push to browsers.
+  /// The public key with which a page subscribes to pushes. `publicKey` is null if the relay does not push to browsers.
   fileprivate static func webPush(_ key: VAPIDKey?) -> HTTPResponse {
     .json(200) {
       if let key { $0["publicKey"] = key.publicKey } else { $0.raw("publicKey", "null".utf8) }

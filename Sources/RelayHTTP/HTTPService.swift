@@ -12,10 +12,10 @@ import RelayStore
 ///
 /// The state is private, and the methods run on the relay's thread.
 package final class HTTPService: HTTPHandler {
-  /// All resources; `/openapi.json` describes exactly these. The first that matches a path answers.
+  /// All routes. The first match answers. `/openapi.json` describes exactly these routes.
   static let routes = resources + Route.routes(of: Commands.all)
 
-  /// The files of the page. Answers the paths that no route matches.
+  /// The files of the page. They answer the paths that match no route.
   private let site: Site
   private var parser = JSONParser(deepest: Limits().nesting)
   /// Streams of server-sent events.
@@ -39,7 +39,7 @@ package final class HTTPService: HTTPHandler {
     } catch {
       let methods = (error as? MethodRefusal)?.allowed
       let error =
-        methods == nil ? relay.requestError(error) : RequestError(.unsupported, "this path does not know the method")
+        methods == nil ? relay.requestError(error) : RequestError(.unsupported, "this path does not support the method")
       relay.diagnostics.tally.count(error.code)
       relay.hub.respond(to: request.exchange, with: .problem(error, allowed: methods))
       relay.diagnostics.logRequest(request, route: template, status: error.status, error: error, since: start)
@@ -54,7 +54,7 @@ package final class HTTPService: HTTPHandler {
     return nil
   }
 
-  /// Returns `nil` if a stream has begun.
+  /// Answers with the route, or with the page if no route matches. Returns `nil` if a stream has begun.
   private func response(
     to request: HTTPRequest, at found: (route: Route, parts: [String: String])?, on relay: isolated Relay
   ) async throws -> HTTPResponse? {
@@ -69,7 +69,7 @@ package final class HTTPService: HTTPHandler {
     }
   }
 
-  /// Authenticates the caller, checks the rate of a user, and performs the command.
+  /// Authenticates the caller, checks the user's rate limit, and performs the command.
   private func perform(
     _ command: any Command.Type, _ http: HTTPRequest, _ parts: [String: String], on relay: isolated Relay
   ) async throws -> HTTPResponse {
@@ -82,7 +82,8 @@ package final class HTTPService: HTTPHandler {
     return try await HTTPResponse(relay.perform(command, request(http, parts, by: caller, declaration, relay)))
   }
 
-  /// Authenticates the caller, and counts the request for it. Throws `forbidden` if these callers may not request it.
+  /// Authenticates the caller, and counts the request against the caller's limits. Throws `forbidden` if the caller is
+  /// not one of `callers`.
   package func admit(
     _ request: HTTPRequest, _ callers: Declaration.Callers, on relay: isolated Relay
   ) async throws -> Caller {
@@ -98,12 +99,12 @@ package final class HTTPService: HTTPHandler {
     case nil: return
     case .user:
       throw RequestError(
-        .rateLimited, "too many requests under way or answers unread, of this user", retryAfter: .seconds(1))
+        .rateLimited, "too many requests in progress or unread answers of this user", retryAfter: .seconds(1))
     case .all: throw RequestError(.unavailable, "too many answers are unread", retryAfter: .seconds(1))
     }
   }
 
-  /// The request of a command, with the members of the body, the path and the query.
+  /// Makes the request of a command from the members of the body, the path and the query.
   private func request(
     _ http: HTTPRequest, _ parts: [String: String], by caller: Caller, _ declaration: Declaration,
     _ relay: isolated Relay
@@ -128,11 +129,11 @@ package final class HTTPService: HTTPHandler {
     return request
   }
 
-  /// Parses the body of a request that is no command's.
+  /// Parses the body of a request for a resource that is not a command.
   package func parse(_ body: [UInt8]) throws(RequestError) -> Fields { try parser.parse(body) }
 
   private func page(_ request: HTTPRequest) throws -> HTTPResponse {
-    // The server as a whole (RFC 9110, section 9.3.7).
+    // `*` means the server as a whole (RFC 9110, section 9.3.7).
     if request.path == "*" { return .options(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]) }
     guard let response = site.response(to: request) else {
       throw RequestError(.notFound, "there is nothing at this path")
@@ -157,7 +158,7 @@ package final class HTTPService: HTTPHandler {
       throw RequestError(.unavailable, "the server is shutting down", retryAfter: .seconds(1))
     }
     relay.hub.stream(to: exchange, headers: ServerSentEvent.headers)
-    // After this line the client misses no event. The write fails if no stream has begun, or the client has left.
+    // The client receives every event after this line. The write fails if no stream has begun or the client has left.
     guard relay.hub.write(Array(": listening\n\n".utf8), to: exchange) else { return }
     streams[exchange] = Task {
       for await event in events {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A JSON text that keeps its format when members are added to its objects.
+/// A JSON text that keeps its format when members are added to its objects. `DocumentSource` uses it.
 ///
-/// The text is a source of this package: it is valid JSON, no name has an escape, and no object is empty where members
-/// are added. Tests check this.
+/// The text must be a source file of this package: valid JSON, without escapes in names. Members can be added only to
+/// objects that are not empty. Tests check this.
 struct JSONText {
   struct Member {
     let name: String
@@ -44,8 +44,8 @@ struct JSONText {
     }
   }
 
-  /// Adds members after the last member of an object, each in a line of its own. ``finish()`` applies this, so that
-  /// positions stay valid until then.
+  /// Adds members after the last member of an object, each in its own line. Positions remain valid until ``finish()``,
+  /// which changes the text.
   mutating func add(_ members: [(name: String, value: [UInt8])], to object: Range<Int>) {
     guard let last = self.members(of: object).last else { preconditionFailure("the object has no members") }
     let line = bytes[..<last.value.lowerBound].lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
@@ -67,7 +67,7 @@ struct JSONText {
     additions = []
   }
 
-  /// Spaces, line ends, commas and colons.
+  /// Skips spaces, line ends, commas and colons.
   private func skipSeparators(at position: inout Int) {
     while " \n,:".utf8.contains(bytes[position]) { position += 1 }
   }
@@ -95,7 +95,7 @@ struct JSONText {
     position += 1
   }
 
-  /// A number, or `true`, `false` or `null`.
+  /// Skips a number, or `true`, `false` or `null`.
   private func skipWord(at position: inout Int) {
     while !" \n,]}".utf8.contains(bytes[position]) { position += 1 }
   }

@@ -4,8 +4,8 @@ import RelayProtocol
 
 /// Writes Prometheus' text format, version 0.0.4.
 ///
-/// Hand-written, because the counters are in the hub's C code and in the components. The relay reads them once for each
-/// scrape. A metrics library keeps its own copies, and takes a lock for each change.
+/// It is hand-written, because the counters are in the hub's C code and in the components. The relay reads them once
+/// for each scrape. A metrics library would keep its own copies, and take a lock for each change.
 struct MetricsText {
   package private(set) var text = ""
 
@@ -33,7 +33,7 @@ struct MetricsText {
     sample(name, "\(seconds)")
   }
 
-  /// One sample for each value of a label; values hold no quotes, backslashes or line breaks.
+  /// Writes one sample for each value of a label. Values must not contain quotes, backslashes or line breaks.
   mutating func family(
     _ name: String, _ help: String, _ kind: Kind, by label: String, _ samples: [(String, some BinaryInteger)]
   ) {

@@ -2,18 +2,18 @@
 import CoreFoundation
 import Foundation
 
-/// What the system says of this process. Where there is no `/proc`, what only that tells is nil.
+/// The resources that this process uses, for the metrics. Values from `/proc` are `nil` on systems without it.
 struct ProcessFacts: Sendable {
-  /// User and system time, in seconds.
+  /// The processor time, user and system, in seconds.
   let processorTime: Double
   let residentBytes: Int?
   let openDescriptors: Int?
   let mostDescriptors: Int
 
-  /// When this process began to count, in seconds since 1970.
+  /// The time of the first access to this constant, in seconds since 1970.
   static let start = Date().timeIntervalSince1970
 
-  /// Not for the hub's thread: it reads files.
+  /// Reads the current values. This reads files, so it must not run on the hub's thread.
   @concurrent static func current() async -> ProcessFacts {
     var usage = rusage()
     getrusage(Self.own, &usage)
@@ -24,7 +24,7 @@ struct ProcessFacts: Sendable {
     return ProcessFacts(
       processorTime: seconds(usage.ru_utime) + seconds(usage.ru_stime),
       residentBytes: memory.flatMap { $0.count > 1 ? Int($0[1]) : nil }.map { $0 * sysconf(Int32(_SC_PAGESIZE)) },
-      // One is the folder itself, while it is read.
+      // One descriptor is that of the folder itself, which is open during the call.
       openDescriptors: (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")).map { $0.count - 1 },
       mostDescriptors: Int(clamping: limit.rlim_cur))
   }

@@ -3,10 +3,10 @@ import RelayCore
 import RelayHub
 import RelayProtocol
 
-/// One resource of the HTTP API: its path, and an action for each method.
+/// A resource of the HTTP API: its path, and an action for each method.
 ///
-/// Hand-written, because the hub serves HTTP itself and hands over whole requests. The routers of web frameworks need
-/// the server of their framework. The table of routes is also the input of the tests that check `openapi.json`.
+/// It is hand-written, because the hub serves HTTP itself and delivers complete requests. The routers of web frameworks
+/// need the server of their framework. The tests that check `openapi.json` also read the table of routes.
 struct Route: Sendable {
   package let path: PathTemplate
   package let actions: [Action]
@@ -18,11 +18,13 @@ struct Route: Sendable {
 
   package enum Work: Sendable {
     case command(any Command.Type)
-    /// A resource that authenticates its callers itself, or needs no caller. The errors are those of the resource alone.
+    /// A resource that authenticates its callers itself, or needs no caller. `errors` has only the resource's own
+    /// errors.
     case resource(Resource, errors: Set<RequestError.Kind>)
   }
 
-  /// Answers a request. The dictionary has the named parts of the path. Returns `nil` if a stream has begun.
+  /// A function that answers a request. The dictionary has the named parts of the path. It returns `nil` if a stream
+  /// has begun.
   typealias Resource =
     @Sendable (HTTPService, isolated Relay, HTTPRequest, [String: String]) async throws -> HTTPResponse?
 
@@ -37,7 +39,8 @@ struct Route: Sendable {
     Route(path, [Action(method: method, work: .resource(work, errors: errors))])
   }
 
-  /// The routes of all commands that have one, in their order. Commands with the same path share a route.
+  /// The routes of all commands that declare one, in the order of the commands. Commands with the same path share a
+  /// route.
   static func routes(of commands: [any Command.Type]) -> [Route] {
     var order: [String] = []
     var actions: [String: [Action]] = [:]
@@ -49,7 +52,7 @@ struct Route: Sendable {
     return order.map { Route($0, actions[$0] ?? []) }
   }
 
-  /// The methods that `Allow` names. HEAD does the same as GET, without the body.
+  /// The methods for the header `Allow`. HEAD does the same as GET, without the body.
   var methods: [String] {
     var methods = actions.map(\.method)
     if methods.contains("GET") { methods.append("HEAD") }
@@ -71,20 +74,20 @@ extension Route.Action {
     }
   }
 
-  /// The errors that the hub answers requests of any path with, before it hands them over. A handshake of a WebSocket
-  /// at another path than its own is 404.
+  /// The errors that the hub itself can send for any path, before it delivers the request. A WebSocket handshake at a
+  /// path other than `/v1/connect` gets 404.
   private static let hubErrors: Set<RequestError.Kind> = [
     .malformed, .forbidden, .requestTimeout, .tooLarge, .pathTooLong, .rateLimited, .headTooLarge, .notImplemented,
     .unavailable,
   ]
 
-  /// The errors of ``HTTPService/admit(_:_:on:)``.
+  /// The errors that ``HTTPService/admit(_:_:on:)`` throws.
   static let callerErrors: Set<RequestError.Kind> = [
     .unauthorized, .forbidden, .badRequest, .unsupportedMediaType, .rateLimited, .unavailable, .internal,
   ]
 }
 
-/// A path with names for some of its parts: `/v1/rooms/{room}/messages`.
+/// A path with named parts: `/v1/rooms/{room}/messages`.
 struct PathTemplate: Sendable, CustomStringConvertible {
   private let parts: [String]
   package let description: String
@@ -94,7 +97,7 @@ struct PathTemplate: Sendable, CustomStringConvertible {
     parts = Self.split(text)
   }
 
-  /// Returns the named parts of a path. Returns `nil` if the path has another shape.
+  /// Returns the values of the named parts in a path. Returns `nil` if the path does not match.
   package func match(_ path: [String]) -> [String: String]? {
     guard path.count == parts.count else { return nil }
     var found: [String: String] = [:]
@@ -113,7 +116,7 @@ struct PathTemplate: Sendable, CustomStringConvertible {
   }
 }
 
-/// A method that a path does not know.
+/// The error for a method that a path does not support.
 struct MethodRefusal: Error {
   package let allowed: [String]
 }

@@ -5,13 +5,14 @@ import RelayCore
 import RelayHub
 package import RelayIdentity
 
-/// The files of the page and of the documentation, read and compressed once at start: nothing on the hub's thread waits
-/// for a disk. `make docs` writes the documentation to the folder `site`, and the relay serves it at `/docs/`.
+/// The files of the page and of the documentation. They are read and compressed once at the start, so that the hub's
+/// thread never waits for a disk. `make docs` writes the documentation to the folder `site`, and the relay serves it at
+/// `/docs/`.
 package struct Site: Sendable {
   private struct File {
     let type: String
     let plain: Form
-    /// Where it is smaller.
+    /// The compressed bytes. Is `nil` if they are not smaller.
     let gzip: Form?
   }
 
@@ -27,10 +28,11 @@ package struct Site: Sendable {
 
   private var files: [String: File] = [:]
 
-  /// No page.
+  /// A site without files.
   package init() {}
 
-  /// All files below `folder` of a type that is known, at most ``mostBytes`` in all. Throws ``StartupError``.
+  /// Reads all files below `folder` that have a known type. Throws ``StartupError`` if `index.html` is missing, a file
+  /// cannot be read, or the files have more than ``mostBytes`` together.
   package init(folder: String) throws(StartupError) {
     let root = URL(fileURLWithPath: folder, isDirectory: true).standardizedFileURL
     guard FileManager.default.fileExists(atPath: root.appendingPathComponent("index.html").path) else {
@@ -52,12 +54,13 @@ package struct Site: Sendable {
     }
   }
 
-  /// The path at which the relay serves a file of the folder. It is `nil` for the sources of the documentation.
+  /// The path at which the relay serves a file of the folder. Is `nil` for the sources of the documentation.
   private static func path(of name: String) -> String? {
     if name.hasPrefix("docs/") { return nil }
     return name.hasPrefix("site/") ? "/docs/" + name.dropFirst("site/".count) : "/" + name
   }
 
+  /// The maximum size of all files together, in bytes.
   package static let mostBytes = 16 << 20
 
   private static let types = [
@@ -66,12 +69,12 @@ package struct Site: Sendable {
     "ico": "image/x-icon", "woff2": "font/woff2", "webmanifest": "application/manifest+json",
   ]
 
-  /// Only what the page itself serves runs or is shown in it.
+  /// The content security policy: the page loads scripts, styles and images only from the relay.
   private static let policy =
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
     + "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-  /// nil when there is no such file.
+  /// Returns the file of a request, or a redirection to its folder. Returns `nil` if no file has this path.
   package func response(to request: HTTPRequest) -> HTTPResponse? {
     guard let path = request.path.removingPercentEncoding else { return nil }
     guard let file = files[path] else { return redirection(from: path) ?? missingDocumentation(at: path) }
@@ -86,7 +89,8 @@ package struct Site: Sendable {
     return HTTPResponse(status: 200, headers: headers, body: form.bytes)
   }
 
-  /// Explains how to build the documentation, if the folder has a page but no documentation.
+  /// Answers a request for the documentation with instructions to build it, if the folder has a page but no
+  /// documentation.
   private func missingDocumentation(at path: String) -> HTTPResponse? {
     guard !files.isEmpty, files["/docs/"] == nil, path == "/docs" || path.hasPrefix("/docs/") else { return nil }
     let text = """
@@ -98,8 +102,8 @@ package struct Site: Sendable {
     return HTTPResponse(status: 404, headers: headers, body: [UInt8](text.utf8))
   }
 
-  /// From a folder's name to the folder, from where its page's links count. Without a path before it, as a proxy may have
-  /// put one there.
+  /// Redirects from a folder's name without a slash to the name with one, so that relative links of its page work. The
+  /// location is relative, because a proxy may serve the relay below another path.
   private func redirection(from path: String) -> HTTPResponse? {
     guard files[path + "/"] != nil, let name = path.split(separator: "/").last else { return nil }
     let folder = name.addingPercentEncoding(withAllowedCharacters: .urlPathAllowed) ?? String(name)

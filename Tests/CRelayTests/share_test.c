@@ -169,8 +169,8 @@ TEST(changes, "share: an answer to a change is sent even when a bound is reached
   EXPECT_INTEGER(peer_response(peer, false), 200);
   peer_cut(peer);
   is_answered(host, "/medium", "X-Stillwire-User: ann\r\n", 429);
-  EXPECT(host_noted(host, "log info refused with 429 from 127.0.0.1: too many requests under way or answers "
-                          "unread, of this user or address"));
+  EXPECT(host_noted(host, "log info refused with 429 from 127.0.0.1: too many requests in progress or unread "
+                          "answers of this user or address"));
   peer_cut(unread);
   host_end(host);
 }

@@ -63,7 +63,7 @@ static void refuse_busy(relay_exchange_t *exchange, relay__busy_t busy) {
   relay__exchange_refuse(
       exchange,
       (relay__refusal_t){relay__busy_status(busy), is_user ? "rate_limited" : "unavailable",
-                         is_user ? "too many requests under way or answers unread, of this user or address"
+                         is_user ? "too many requests in progress or unread answers of this user or address"
                                  : "too many answers are unread"});
 }
 
