@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The only C++ file: RapidJSON's SAX reader behind the C interface of relay_json.h.
+// The parser of relay_json.h, on RapidJSON's SAX reader. It is the only C++ file.
+//
+// RapidJSON rejects two kinds of values that RFC 8259 allows: numbers beyond a double, and half of a
+// surrogate pair. If it meets one, the parser replaces them in a copy of the source (tame()), and reads the
+// copy.
 #include "relay_json.h"
 
 #include <cstdlib>
@@ -24,7 +28,8 @@ bool is_space(uint8_t byte) {
   return byte == ' ' || byte == '\t' || byte == '\n' || byte == '\r';
 }
 
-// Whether decoded text has half of a surrogate pair: raw bytes cannot bring one, `\udc00` can.
+// True if decoded text has half of a surrogate pair. It comes from an escape such as `\udc00`: RapidJSON
+// rejects the raw bytes as invalid UTF-8.
 bool has_surrogate(const char *at, size_t length) {
   const char *const end = at + length;
   while (at < end && (at = static_cast<const char *>(std::memchr(at, 0xed, end - at))))
@@ -32,7 +37,7 @@ bool has_surrogate(const char *at, size_t length) {
   return false;
 }
 
-// The end of the number that begins here, or `begin` when none does.
+// Returns the end of the number at `begin`, or `begin` if there is no number.
 char *number_end(char *begin, char *end) {
   char *at = begin;
   const auto skip = [&](const char *any) {
@@ -53,7 +58,7 @@ char *number_end(char *begin, char *end) {
   return at;
 }
 
-// The value of four hexadecimal digits, or -1.
+// Returns the value of four hexadecimal digits, or -1.
 int unit_at(const char *at, const char *end) {
   int value = 0;
   if (end - at < 4) return -1;
@@ -73,7 +78,7 @@ bool is_in(int value, int first, int last) {
   return value >= first && value <= last;
 }
 
-// The size of the escape that begins here. If it is half of a surrogate pair, it becomes U+FFFD.
+// Returns the size of the escape sequence at `at`. Replaces half of a surrogate pair with U+FFFD.
 size_t tame_escape(char *at, const char *end, bool &is_half) {
   is_half = false;
   if (end - at < 2) return 1;
@@ -88,9 +93,9 @@ size_t tame_escape(char *at, const char *end, bool &is_half) {
   return 6;
 }
 
-// Replaces the values that RapidJSON refuses although the grammar of RFC 8259 allows them: a number that may
-// be beyond a double becomes zeros, half of a surrogate pair becomes U+FFFD. The lengths stay, so all offsets
-// hold, and text that was no number stays none. Returns the offset of the first half, or SIZE_MAX.
+// Replaces the values that RapidJSON rejects although RFC 8259 allows them: a number that may be beyond a
+// double becomes zeros, and half of a surrogate pair becomes U+FFFD. Lengths do not change, so all offsets
+// stay valid. Text that is no number stays invalid. Returns the offset of the first half, or SIZE_MAX.
 size_t tame(char *const begin, size_t size) {
   char *at = begin, *const end = begin + size;
   size_t first_half = SIZE_MAX;
@@ -106,7 +111,7 @@ size_t tame(char *const begin, size_t size) {
       continue;
     }
     char *const last = number_end(at, end);
-    if (last == at) { // digits that begin no number are skipped as a whole, or each would be scanned again
+    if (last == at) { // skip digits that begin no number as a whole, so that each is scanned only once
       const bool is_digit = *at++ >= '0' && at[-1] <= '9';
       while (is_digit && at < end && *at >= '0' && *at <= '9') at++;
       continue;
@@ -129,15 +134,16 @@ struct relay_json_parser {
   rapidjson::Reader reader;
   std::vector<relay_json_node_t> nodes;
   std::vector<char> text;
-  std::vector<char> tamed;         // the source again, for the reader alone
+  std::vector<char> tamed;         // the copy of the source that tame() has changed
   std::vector<uint64_t> keys;      // hashes of the keys of all open objects
-  std::vector<uint32_t> open;      // nodes whose end has not come
-  std::vector<uint32_t> first_key; // per open object, where its hashes begin in `keys`
+  std::vector<uint32_t> open;      // nodes of arrays and objects that are not closed yet
+  std::vector<uint32_t> first_key; // for each open object, the index of its first hash in `keys`
 };
 
 namespace {
 
-// What the reader tells while it runs. Values inside a raw one are only counted for their depth.
+// The handler of RapidJSON's SAX events. It builds the nodes. Values inside a raw value only count for the
+// depth.
 struct Builder {
   typedef char Ch;
   relay_json_parser &parser;
@@ -145,7 +151,7 @@ struct Builder {
   const uint8_t *source;
   const uint32_t deepest;
   relay_json_status_t status = RELAY_JSON_OK;
-  size_t offset = 0; // where `status` was found
+  size_t offset = 0; // the position of the error in `status`
   uint32_t depth = 0;
   uint32_t raw_depth = 0; // the depth at which the raw value began; 0: not inside one
   uint32_t key = 0, key_length = 0, key_end = 0;
@@ -155,14 +161,14 @@ struct Builder {
   bool Null() { return scalar(RELAY_JSON_NULL, nullptr, 0); }
   bool Bool(bool value) { return scalar(value ? RELAY_JSON_TRUE : RELAY_JSON_FALSE, nullptr, 0); }
   bool RawNumber(const char *, rapidjson::SizeType length, bool) {
-    // From the source: what the reader was given may be tamed.
+    // The digits are read from the source, because the reader may have a changed copy.
     return scalar(RELAY_JSON_NUMBER, reinterpret_cast<const char *>(source) + stream.Tell() - length, length);
   }
   bool String(const char *at, rapidjson::SizeType length, bool) {
     if (has_surrogate(at, length)) return meet_half();
     return scalar(RELAY_JSON_STRING, at, length);
   }
-  // Numbers come as they are spelled, never as values.
+  // Never called: with kParseNumbersAsStringsFlag the reader calls RawNumber().
   bool Int(int) { return false; }
   bool Uint(unsigned) { return false; }
   bool Int64(int64_t) { return false; }
@@ -186,7 +192,7 @@ struct Builder {
     const uint64_t hash = hash_of(at, length);
     for (size_t i = parser.first_key.back(); i < parser.keys.size(); i++)
       if (parser.keys[i] == hash) note(RELAY_JSON_TWICE);
-    // Comparing each pair costs the square of their number, so that is bounded as well.
+    // The comparison of each pair of keys takes quadratic time, so the number of keys is bounded.
     if (parser.keys.size() - parser.first_key.back() >= 1024)
       note(RELAY_JSON_TOO_MANY);
     else
@@ -205,13 +211,14 @@ private:
     return false;
   }
 
-  // Ends this reading: the next one reads tamed bytes.
+  // Ends this run of the reader. The next run reads a changed copy.
   bool meet_half() {
     has_half = true;
     return fail(RELAY_JSON_SYNTAX);
   }
 
-  // What is wrong, but still JSON: the rest is read, for its syntax and for the `id` of the answer.
+  // Stores an error of text that is valid JSON. The reader continues, to check the syntax of the rest and to
+  // find the `id` for the answer.
   void note(relay_json_status_t why) {
     if (status != RELAY_JSON_OK) return;
     status = why;
@@ -259,7 +266,7 @@ private:
     if (depth == 0 && kind != RELAY_JSON_OBJECT) return fail(RELAY_JSON_NOT_OBJECT);
     if (depth >= deepest) {
       note(RELAY_JSON_TOO_DEEP);
-      raw_is_next = !raw_depth; // not looked into any more
+      raw_is_next = !raw_depth; // deeper values get no nodes
     }
     if (!raw_depth) {
       node(raw_is_next ? RELAY_JSON_RAW : kind);
@@ -278,7 +285,7 @@ private:
     if (!raw_depth || raw_depth == depth) {
       relay_json_node_t &made = parser.nodes[parser.open.back()];
       made.next = static_cast<uint32_t>(parser.nodes.size());
-      made.end = static_cast<uint32_t>(stream.Tell() + 1); // the reader stands on the bracket
+      made.end = static_cast<uint32_t>(stream.Tell() + 1); // the reader has not consumed the bracket yet
       parser.open.pop_back();
       raw_depth = 0;
     }
@@ -297,8 +304,8 @@ void relay_json_parser_destroy(relay_json_parser_t *parser) {
   delete parser;
 }
 
-// Reads `bytes`, which are those of `source` or tamed. `needs_taming` is true if RapidJSON refused what the
-// grammar allows.
+// Reads `bytes`: those of `source`, or the copy that tame() has changed. Sets `needs_taming` if RapidJSON has
+// rejected a value that the grammar allows.
 static relay_json_status_t read(relay_json_parser_t &parser, const char *bytes, const void *source,
                                 size_t size, uint32_t deepest, size_t &at, bool &needs_taming) {
   parser.nodes.clear();
@@ -331,7 +338,7 @@ relay_json_status_t relay_json_parse(relay_json_parser_t *parser, const void *so
     const size_t half = tame(parser->tamed.data(), size);
     status = read(*parser, parser->tamed.data(), source, size, deepest, at, needs_taming);
     std::vector<char>().swap(parser->tamed);
-    // Keys that differ only in their halves look equal now, so a half outranks the other faults of an object.
+    // Keys that differ only in their halves are equal in the copy, so this status replaces RELAY_JSON_TWICE.
     if (half != SIZE_MAX && status != RELAY_JSON_SYNTAX && status != RELAY_JSON_NOT_OBJECT) {
       status = RELAY_JSON_SURROGATE;
       at = half;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* relay_codes.h -- each close code and each error code of the protocol, once. A test of RelayHub compares
- * CloseCode and ErrorCode in RelayProtocol, which imports nothing, with these lists. */
+/* relay_codes.h -- the close codes and the error codes of the protocol. RelayProtocol, which imports nothing,
+ * has CloseCode and ErrorCode. A test of RelayHub compares them with these lists. */
 #ifndef RELAY_CODES_H
 #define RELAY_CODES_H
 
 /* clang-format off */
 
-/* 4000-4499: the client should come back; 4500-4999: it should not. */
+/* The client should reconnect after 4000 to 4499, and should not after 4500 to 4999. */
 #define RELAY_CLOSE_CODES(code)   \
   code(SHUTDOWN,            4000) \
   code(SERVER_ERROR,        4001) \
