@@ -4,7 +4,7 @@ package import RelayGateways
 package import RelayJSON
 package import RelayProtocol
 
-/// The apps that devices may belong to.
+/// The configured apps that devices may belong to: `apps` of the configuration file.
 package struct Apps: Equatable, Sendable {
   package private(set) var list: [App] = []
   package private(set) var entitlements = AppEntitlements()
@@ -20,7 +20,7 @@ package struct Apps: Equatable, Sendable {
     }
     for fields in list {
       let app = try App(fields)
-      guard self[app.name] == nil else { throw fields.wrong("app", "is an app before this one") }
+      guard self[app.name] == nil else { throw fields.wrong("app", "is already the name of another app") }
       for (index, topic) in app.topics.enumerated() {
         if let other = self.list.first(where: { $0.topics.contains(topic) }) {
           throw fields.wrong(

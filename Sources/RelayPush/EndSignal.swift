@@ -9,7 +9,7 @@ package final class EndSignal: Sendable {
 
   package init() {}
 
-  /// Has the waiting task evaluate its condition again. Any thread.
+  /// Makes the waiting task evaluate its condition again. Safe to call from any thread.
   package func send() { waiting.withLock { _ = $0?.yield() } }
 
   /// Waits until the condition is true: evaluates it at once, and again after each ``send()``.
@@ -19,7 +19,7 @@ package final class EndSignal: Sendable {
     until deadline: C.Instant, clock: C = ContinuousClock(), for condition: @escaping @Sendable () async -> Bool
   ) async -> Bool {
     let (signals, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-    // Before the first evaluation, so that no signal after it is lost.
+    // Set it before the first evaluation, so that no later signal is lost.
     waiting.withLock { $0 = continuation }
     if await condition() { return true }
     return await withTaskGroup(of: Bool.self) { tasks in

@@ -8,7 +8,7 @@ package struct LogPause {
 
   package init() {}
 
-  /// Returns true if the failure is to be logged now. Then it returns false for ``length``.
+  /// Returns true if the failure must be logged now. After that it returns false for ``length``.
   package mutating func isOver(now: ContinuousClock.Instant = .now) -> Bool {
     if let last, now - last < Self.length { return false }
     last = now

@@ -6,7 +6,7 @@ package struct PushSettings: Sendable {
   package var apps: Apps
   /// The relay's own texts.
   package var texts: PushTextTable
-  /// True if texts of the room's messages may leave the relay.
+  /// True if pushes may contain the texts of the room's messages.
   package var hasPreview: @Sendable (RoomID) -> Bool
 
   package init(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The numbers of pushes by result.
+/// Counts pushes by result, and tokens that gateways refused for good.
 package struct PushTally: Sendable {
   package enum Result: String, Sendable, CaseIterable { case sent, retried, paused, expired, dead }
 
@@ -8,9 +8,9 @@ package struct PushTally: Sendable {
 
   package subscript(result: Result) -> UInt64 { counts[result] ?? 0 }
 
-  /// The tokens that a gateway refused for good: those that the relay forgot, and those that it kept because it had
-  /// forgotten too many.
+  /// The tokens that the relay removed after a gateway refused them for good.
   package private(set) var forgotten: UInt64 = 0
+  /// The refused tokens that the relay kept, because it had removed too many.
   package private(set) var kept: UInt64 = 0
 
   mutating func countForgotten() { forgotten += 1 }

@@ -3,9 +3,10 @@ package import RelayDelivery
 package import RelayJSON
 package import RelayProtocol
 
-/// The relay's own texts of pushes in the languages that the operator has configured: `texts` of the configuration file.
+/// The relay's own texts of pushes in the languages that the operator has configured: `texts` of the configuration
+/// file.
 package struct PushTextTable: Equatable, Sendable {
-  /// By language tag in lower case.
+  /// The texts by language tag in lower case.
   private var languages: [String: PushTexts] = [:]
 
   static let maxLanguages = 64
@@ -30,16 +31,16 @@ package struct PushTextTable: Equatable, Sendable {
         texts[key] = text
       }
       guard languages.updateValue(PushTexts(texts), forKey: tag.lowercased()) == nil else {
-        throw fields.wrong("language", "is a language before this one")
+        throw fields.wrong("language", "is already listed")
       }
     }
   }
 
-  /// The texts for a device. Returns keys of the app's own translations when the operator has none for its language.
-  /// - Parameter locale: As the device spells it, such as `de_AT` or `zh-Hant-TW`.
+  /// Returns the texts for a device. Without texts in its language, returns keys of the app's own translations.
+  /// - Parameter locale: The locale in the device's spelling, such as `de_AT` or `zh-Hant-TW`.
   package func texts(for locale: String?) -> PushTexts {
     guard let locale, !languages.isEmpty else { return PushTexts() }
-    // POSIX spells `de_AT.UTF-8` and Apple `de_AT@calendar=gregorian`.
+    // Remove the suffixes of POSIX (`de_AT.UTF-8`) and Apple (`de_AT@calendar=gregorian`).
     let tag = String(locale.prefix { $0 != "." && $0 != "@" }).replacing("_", with: "-")
     return LocalizedText.match(tag, in: languages) ?? PushTexts()
   }

@@ -4,20 +4,20 @@ package import RelayProtocol
 import RelayStore
 import Synchronization
 
-/// An app of which no more tokens are forgotten for now.
+/// An app whose tokens are kept for now, because too many were removed.
 package struct ForgettingPause: Sendable {
   package let app: String
   package let until: Timestamp
 
-  /// Safe as a label, in the style of the gateways' reasons.
+  /// A label for metrics, in the style of ``GatewayReason``.
   package static let reason = "TooManyForgotten"
 }
 
 extension PushWorker {
-  /// Behind the reason of a push whose device stays.
-  static let keptNote = "not forgotten, because too many were"
+  /// Follows the reason of a push whose token was refused but kept.
+  static let keptNote = "token kept, because too many were removed"
 
-  /// Apps of which no tokens are forgotten, as far as this run has noticed. Any thread.
+  /// The apps whose tokens are kept for now, as observed since the relay's start. Safe to call from any thread.
   package nonisolated var pausedForgetting: [ForgettingPause] {
     let time = now()
     return forgettingPauses.withLock { pauses in
@@ -26,7 +26,7 @@ extension PushWorker {
     }
   }
 
-  /// What tokens are counted with, and until when none of these is forgotten, as far as this run has noticed.
+  /// The group in which a device's removed tokens are counted, and the end of the group's pause if this run knows one.
   struct ForgettingRule: Sendable {
     let scope: ForgettingScope
     let app: String
@@ -61,7 +61,7 @@ extension PushWorker {
     await conclude(record("forgetting") { try work($0, rule) }, of: rule.app)
   }
 
-  /// Tells who has lost a device, or the operator that none is lost for now.
+  /// Counts the result of a removal. Notifies the listener of a removed device, and logs the start of a pause.
   func conclude(_ forgetting: Forgetting?, of app: String) async {
     guard let forgetting else { return }
     switch forgetting {
@@ -78,7 +78,7 @@ extension PushWorker {
       }
       guard isNews else { return }
       log.error(
-        "so many of an app's tokens were refused that no more are forgotten for now",
+        "too many of an app's tokens were refused, so that no more are removed for now",
         metadata: ["app": "\(app)", "seconds": "\(Int((until - time).seconds.rounded(.up)))"])
     }
   }

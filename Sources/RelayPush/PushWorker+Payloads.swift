@@ -5,10 +5,10 @@ import RelayProtocol
 import RelayStore
 import Synchronization
 
-/// What is claimed becomes what a phone is shown.
+/// Makes the payloads of pushes from claimed jobs and the settings.
 extension PushWorker {
-  /// nil: it cannot be made, or is not needed any more.
-  /// - Parameter largest: Bytes of a payload with texts at most.
+  /// Returns the push of an update, or `nil` if it cannot be made or is no longer needed.
+  /// - Parameter largest: The largest payload with texts, in bytes.
   func push(of claim: UpdateClaim, largest: Int = Push.largestPayload) -> Push? {
     let topic = claim.device.app ?? Self.defaultTopic
     switch claim.content {
@@ -31,14 +31,14 @@ extension PushWorker {
       case .badge, .silent: preconditionFailure("a \(kind) changes no push")
       }
       guard kind != .edited || !isOver else { return nil }
-      // What stays on the phone is news for as long as the message could have been.
+      // A notification may stay on the phone, so a change expires as late as any push of the message could.
       let expires = job.message.time + PushRequest.longestLifetime
       let subject = subject(of: job, request, expires: expires)
       return try? Push(id: claim.id, changing: subject, to: body, largest: largest)
     }
   }
 
-  /// Of one message, unless others were held back with it.
+  /// Returns the contents of a push: one message, or several that were held back together.
   func digest(of claim: Claim, _ request: PushRequest, expires: Timestamp) -> DigestSubject {
     DigestSubject(
       newest: subject(of: claim, request, expires: expires), count: claim.count,
@@ -52,12 +52,12 @@ extension PushWorker {
 
   private func hasPreview(_ room: RoomID) -> Bool { settings.withLock { $0.hasPreview(room) } }
 
-  /// True if a call is for the phone's own call screen.
+  /// True if the push is a VoIP push, which opens the phone's call screen.
   func rings(_ device: Device, _ request: PushRequest) -> Bool {
     request.kind == .call && device.voipToken != nil && settings.withLock { $0.apps.entitlements.has(.voip, device) }
   }
 
-  /// The relay's own texts in the language of a device.
+  /// Returns the relay's own texts in the language of a device.
   private func texts(for device: Device) -> PushTexts { settings.withLock { $0.texts.texts(for: device.locale) } }
 
   private func app(of device: Device) -> PayloadApp {
@@ -76,14 +76,14 @@ extension PushWorker {
       isMention: claim.message.mentions.contains(claim.recipient), isReply: claim.isReply,
       isNotifyAnyway: claim.isNotifyAnyway, criteria: claim.criteria ?? request.criteria, expires: expires,
       app: app(of: claim.device), replaces: claim.collapse,
-      // As long as the job is there to be told.
+      // The receipt expires when the job does: it would change nothing later.
       receipt: receipts.receipt(for: claim.id, until: now() + Self.retention))
   }
 
-  /// The nesting of a body, at most: as `limits.nesting` of the configuration.
+  /// The maximum nesting of a body: the upper limit of `limits.nesting` in the configuration.
   private static let maxNesting = 1_000
 
-  /// The text of a body that a person reads: the body if it is a string, else its member `text`.
+  /// Returns the text to show: the body if it is a string, or else its member `text`.
   private func text(of body: [UInt8]) -> String? {
     guard let value = JSON(reading: body, deepest: Self.maxNesting) else { return nil }
     return value.text ?? value["text"]?.text

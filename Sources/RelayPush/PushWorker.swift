@@ -6,7 +6,9 @@ package import RelayProtocol
 package import RelayStore
 import Synchronization
 
-/// Hands push jobs to their gateways: claims the jobs that are due, sends them, and stores the results.
+/// Claims the push jobs that are due, sends them through the gateways, and stores the results.
+///
+/// Delivery is at least once: a job that was claimed before a crash is sent again.
 package actor PushWorker {
   let store: Store
   private let gateways: [Platform: any Gateway]
@@ -18,28 +20,28 @@ package actor PushWorker {
   let receipts: ReceiptKey
   package var tally = PushTally()
   let forgettingPauses = Mutex<[String: Timestamp]>([:])
-  /// Whether jobs could not be claimed the last time.
+  /// True if the last attempt to claim jobs failed.
   private var isFailing = false
-  /// Between lines about what could not be stored of single pushes.
+  /// Limits the log lines about results that could not be stored.
   var logPause = LogPause()
 
   private var underWay = PushesUnderWay()
   /// Signals that no push is under way.
   private let ends = EndSignal()
 
-  /// Jobs that are claimed at once.
+  /// The maximum of jobs in one claim.
   static let group = 64
-  /// For how long a claim keeps a job; a crash returns it after that, or at the next start.
+  /// The lease of a claim. After a crash the job is due again when the lease expires, or at the next start.
   static let lease = Duration.seconds(60)
-  /// Bytes of a payload at its second attempt, where a gateway found it too large and did not say what is not.
+  /// The payload limit in bytes of the second attempt, when a gateway refused the size and named no limit.
   static let shortened = Push.largestPayload / 4 * 3
   /// The maximum of messages of one digest whose senders are notified.
   package static let mostReported = PushQueue.mostCoalesced
-  /// The time for which a badge or an edit is retried after it was asked for.
+  /// The time for which a badge or an edit is retried.
   static let updateLifetime = Duration.seconds(3600)
-  /// Of devices that name no app.
+  /// The topic of devices that register no app.
   static let defaultTopic = "stillwire"
-  /// For how long finished jobs are kept for explanations.
+  /// The time for which finished jobs are kept, so that the relay can explain them.
   package static let retention = Duration.seconds(3 * 24 * 3600)
 
   package init(
@@ -55,9 +57,9 @@ package actor PushWorker {
 
   /// An event that the worker reports to its listener.
   package enum Event: Sendable {
-    /// The push of a message ended, and the sender wants its result.
+    /// The push of a message ended, and the sender requested delivery receipts.
     case ended(DeliveryState, MessageReference, to: UserID)
-    /// The relay forgot a device, or its token for calls, because a gateway refused the token for good.
+    /// The relay removed a device, or its VoIP token, because a gateway refused the token for good.
     case deviceForgotten(of: UserID)
     /// A push to the user waits again, and a fact of its decision has changed, perhaps while it was being sent.
     case pushOutdated(of: UserID)
@@ -67,15 +69,15 @@ package actor PushWorker {
 
   package func listen(_ listener: @escaping @Sendable (Event) async -> Void) { self.listener = listener }
 
-  /// Replaces the settings for every push from now on. Any thread.
+  /// Replaces the settings for later pushes. Safe to call from any thread.
   package nonisolated func use(_ settings: PushSettings) {
     self.settings.withLock { $0 = settings }
   }
 
-  /// There is something to do. Any thread.
+  /// Makes the worker look for due jobs. Safe to call from any thread.
   package nonisolated func wake() { waker.yield() }
 
-  /// Works until the task is cancelled, after ``takeOver()``.
+  /// Processes jobs until the task is cancelled. Call ``takeOver()`` first.
   package func run() async {
     defer { nextAlarm?.cancel() }
     wake()
@@ -88,12 +90,12 @@ package actor PushWorker {
     }
   }
 
-  /// Frees what an earlier run had claimed.
+  /// Releases the claims of an earlier run.
   package func takeOver() async {
     do {
       try await store.write { try $0.queue.releaseLeases() }
     } catch {
-      log.error("push jobs of an earlier run wait for their leases: \(error)")
+      log.error("push jobs of an earlier run stay claimed until their leases expire: \(error)")
     }
   }
 
@@ -102,20 +104,19 @@ package actor PushWorker {
   }
 
   private var isRetired = false
-  /// True while the store claims jobs, which are under way afterwards.
+  /// True while the store claims jobs that will then be in progress.
   private var isClaiming = false
 
   private var isIdle: Bool { underWay.isEmpty && !isClaiming }
 
-  /// Claims no more jobs, and waits for the pushes under way. The next run sends a push again that is cut off, so that it
-  /// may arrive twice.
-  /// - Parameter deadline: Bounds the wait.
+  /// Claims no more jobs, and waits for the pushes in progress. A push that is still in progress at the deadline is
+  /// sent again by the next run, so that it may arrive twice.
   package func retire(by deadline: ContinuousClock.Instant) async {
     isRetired = true
     await ends.wait(until: deadline) { await self.isIdle }
   }
 
-  /// Until nothing is due and nothing is under way.
+  /// Processes jobs until no job is due or in progress. Tests call it.
   func workOff() async {
     await withTaskGroup(of: Void.self) { tasks in
       repeat {
@@ -125,7 +126,7 @@ package actor PushWorker {
     }
   }
 
-  /// Group after group, until nothing is due but in lanes that are full.
+  /// Claims groups of jobs until no job is due, except in lanes that are full.
   private func claimDue(_ begin: (ClaimedJob) -> Void) async -> Result {
     var result = Result.some
     while !Task.isCancelled, result == .some { result = await claimGroup(begin) }
@@ -160,7 +161,7 @@ package actor PushWorker {
     }
     guard hasPendingUpdates else { return claims.isEmpty ? .none : .some }
     do {
-      // Each slice in a transaction of its own, so that no message waits long for them.
+      // Store each slice in its own transaction, so that messages do not wait long.
       try await store.write(rows: UpdateQueue.maxUpdateSlice) { try $0.updates.storePending() }
       return .some
     } catch {
@@ -176,7 +177,7 @@ package actor PushWorker {
 
   private var nextAlarm: Task<Void, Never>?
 
-  /// For how long the store is left alone after it has failed.
+  /// The delay before the worker uses the store again after an error.
   static let pause = Duration.seconds(1)
 
   /// Wakes the worker when the next job is due, or when the store may have recovered.
@@ -225,7 +226,7 @@ package actor PushWorker {
         try isRinging ? Push(ringing: digest.newest) : Push(digest), to: claim.device, noting: attempts)
       if isRinging, case .forgetDevice(_, let time) = outcome {
         await forgetVoIPToken(of: claim.device, registeredBefore: time ?? claim.created)
-        // Whether that token stays or goes: a call does not wait.
+        // The call must not wait: send it as an alert now, even if the VoIP token was kept.
         outcome = await gateway.send(try Push(digest), to: claim.device, noting: attempts)
       }
       if case .tooLarge(_, let most?) = outcome {
@@ -238,10 +239,10 @@ package actor PushWorker {
     } catch {
       return await finish(claim, .dead, "\(error)")
     }
-    // It has not left: the next run is the first to send it.
+    // The push was not sent before the relay stopped. A pause does not count as an attempt.
     if outcome == .retry(after: nil, .cancelled) { outcome = .paused(.zero, .cancelled) }
     let told = told(attempts, outcome)
-    // In the service's word, where ours says less.
+    // Prefer the service's own reason if the relay knows only `other`.
     let word = outcome.reason.map { $0 == .other ? told.last?.reason ?? $0.rawValue : $0.rawValue } ?? ""
     switch outcome {
     case .sent(let note): await finish(claim, .sent, note.rawValue, told)
@@ -252,7 +253,7 @@ package actor PushWorker {
       let note = isUnknown ? "\(word), outcome unknown" : word
       await retry(claim, gateway.retryPolicy, after: after, note, told, isUnknown: isUnknown, expires: expires)
     case .paused(let wait, _):
-      // When that is too late, it expires then.
+      // If the pause outlasts the push, the push expires at its own time.
       let due = min(now() + wait, expires)
       tally.count(.paused)
       await record("pause") {
@@ -263,7 +264,7 @@ package actor PushWorker {
     }
   }
 
-  /// Once sent, or refused for good, it is forgotten: the next change of the same is another.
+  /// Sends an update. The update ends when it is sent or refused for good; a later change creates another update.
   private func attempt(_ claim: UpdateClaim) async {
     guard let gateway = gateways[claim.device.platform], let push = push(of: claim) else { return await end(claim) }
     var outcome = await gateway.send(push, to: claim.device)
@@ -275,7 +276,7 @@ package actor PushWorker {
     switch outcome {
     case .sent, .dead, .tooLarge: return await end(claim)
     case .forgetDevice(let reason, let time):
-      log.debug("an update has no device", metadata: ["reason": "\(reason.rawValue)"])
+      log.debug("an update's device token is no longer valid", metadata: ["reason": "\(reason.rawValue)"])
       await forget(claim.device, registeredBefore: time ?? now())
       return await end(claim)
     case .retry(let wait, _, _): after = wait
@@ -290,8 +291,8 @@ package actor PushWorker {
     await record("update") { [wasTried] in try $0.updates.retry(claim.id, due: due, wasTried: wasTried) }
   }
 
-  /// The time for which an update is retried. A deletion is retried for as long as its job is kept: the phone shows what
-  /// the sender has taken back.
+  /// The time for which an update is retried. A deletion is retried for as long as its job is kept, because the phone
+  /// still shows the deleted message.
   static func lifetime(of claim: UpdateClaim) -> Duration {
     if case .change(.deleted, _) = claim.content { retention } else { updateLifetime }
   }
@@ -306,7 +307,7 @@ package actor PushWorker {
     for (message, _) in told ?? [] { await listener(.ended(state, message, to: claim.recipient)) }
   }
 
-  /// What the services of a gateway said; where it has none, what it said itself.
+  /// Returns the attempts at which a service was contacted. If there are none, makes one from the gateway's result.
   private func told(_ log: AttemptLog, _ outcome: PushOutcome) -> [PushAttempt] {
     let told = log.attempts
     if case .paused = outcome { return told }
@@ -337,7 +338,8 @@ package actor PushWorker {
     await listener?(.pushOutdated(of: claim.recipient))
   }
 
-  /// - Parameter registered: The device has lost its token, unless it registered at this time or later; nil: it has not.
+  /// Stores the end of a push, counts it, and notifies the sender.
+  /// - Parameter registered: If set, removes the device's token unless the device registered it at this time or later.
   private func finish(
     _ claim: Claim, _ state: FinishedState, _ note: String, _ attempts: [PushAttempt] = [], isUnknown: Bool = false,
     othersDue: Timestamp? = nil, forgetting registered: Timestamp? = nil
@@ -346,7 +348,7 @@ package actor PushWorker {
     case .sent: tally.count(.sent)
     case .expired: tally.count(.expired)
     case .dead: tally.count(.dead)
-    case .cancelled: break  // by whoever read it, not here
+    case .cancelled: break  // The operation that cancels a push counts it.
     }
     let time = now()
     let device = claim.device
@@ -355,7 +357,7 @@ package actor PushWorker {
       try transaction.queue.note(attempts, of: claim.id)
       _ = try transaction.queue.finish(
         claim.id, state: state, note: note, isUnknown: isUnknown, othersDue: othersDue, now: time)
-      // Afterwards: what is forgotten takes the jobs with it that have not ended.
+      // Do this last: the removal of a device also ends its other unfinished jobs.
       guard let registered else { return .none }
       let forgetting = try transaction.devices.forget(
         token: device.token, platform: device.platform, registeredBefore: registered, in: rule.scope,
@@ -367,9 +369,9 @@ package actor PushWorker {
     await tell(claim, state == .sent ? .pushed : .failed)
   }
 
-  /// Stores the end of a push. While the store is not available, this retries until the end is stored: the push stays
-  /// under way meanwhile, so that it is not sent again, and lanes bound the number of such ends.
-  /// - Returns: The result of the work; `nil` when the work fails by itself, or when the worker is cancelled.
+  /// Stores the result of a push, and retries while the store is unavailable. Meanwhile the push stays in progress, so
+  /// that it is not sent again. The capacity of the lanes bounds the number of such results.
+  /// - Returns: The result of the work. Is `nil` when the work itself fails, or when the worker is cancelled.
   @discardableResult
   func record<Answer: Sendable>(
     _ what: String, _ work: @escaping @Sendable (Transaction) throws -> Answer
@@ -388,6 +390,6 @@ package actor PushWorker {
 }
 
 extension Timestamp {
-  /// Later than any job.
+  /// A time later than any job.
   fileprivate static let distant = Timestamp(rawValue: .max)
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 import RelayStore
 
-/// The pushes that are under way, by lane, and the capacity that they leave.
+/// The pushes in progress by lane, and the remaining capacity.
 struct PushesUnderWay: Sendable {
-  /// Jobs and updates of a lane that are under way at once: a slow gateway does not fill the memory.
+  /// The maximum of jobs and updates of a lane in progress. It bounds the memory that a slow gateway can use.
   static let maxInLane = 256
-  /// The updates among them, so that badges and edits leave capacity for messages and calls.
+  /// The maximum of updates among them, so that badges and edits leave capacity for messages and calls.
   static let maxUpdatesInLane = 64
 
   private struct Load {
@@ -13,15 +13,15 @@ struct PushesUnderWay: Sendable {
     var updates = 0
   }
 
-  /// By the lane of the pushes.
+  /// The number of pushes in progress, by lane.
   private var loads: [Lane: Load] = [:]
-  /// The ids of the jobs and updates. Their leases are renewed, however far the clock has moved.
+  /// The ids of the jobs and updates in progress. The worker renews their leases, even after the clock jumped.
   private(set) var ids: Set<String> = []
 
   var isEmpty: Bool { ids.isEmpty }
 
-  /// The number of jobs that lanes may begin now. A lane is missing if it and its neighbour have nothing under way. Then
-  /// both have their whole capacity.
+  /// The number of jobs that each lane can begin now. Lanes with nothing in progress are missing: they have their whole
+  /// capacity.
   var capacity: [Lane: Int] {
     var capacity: [Lane: Int] = [:]
     for (lane, load) in loads {
@@ -32,7 +32,7 @@ struct PushesUnderWay: Sendable {
     return capacity
   }
 
-  /// Each push that begins ends once.
+  /// Records the start of a push. Repeated starts and ends of the same push have no effect.
   mutating func begin(_ id: String, in lane: Lane) {
     guard ids.insert(id).inserted else { return }
     loads[lane.forPushes, default: Load()].pushes += 1

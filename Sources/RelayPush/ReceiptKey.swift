@@ -3,24 +3,25 @@ import Crypto
 import Foundation
 package import RelayProtocol
 
-/// Signs the receipts of pushes: who has one, has had the push on a device.
+/// Signs and verifies the receipts of pushes. A receipt proves that its sender received the push on a device.
 package struct ReceiptKey: Sendable {
   private let key: SymmetricKey
 
-  /// - Parameter secret: Of the installation.
+  /// - Parameter secret: The secret of the installation.
   package init(_ secret: [UInt8]) { key = SymmetricKey(data: secret) }
 
-  /// The end of its time in seconds since 1970, a dot, and 128 bits of an HMAC with SHA-256 (RFC 2104) in base64url.
+  /// Returns a receipt: the expiry in seconds since 1970, a dot, and 128 bits of an HMAC-SHA-256 (RFC 2104) in
+  /// base64url.
   package func receipt(for notification: String, until end: Timestamp) -> String {
     receipt(for: notification, end: end.rawValue / 1000)
   }
 
-  /// Whether this is its receipt, and its time is not over.
+  /// True if the receipt belongs to the notification and has not expired.
   package func accepts(_ receipt: String, for notification: String, now: Timestamp) -> Bool {
     guard let end = Int64(receipt.prefix { $0 != "." }) else { return false }
     let (told, known) = (receipt.utf8, self.receipt(for: notification, end: end).utf8)
     guard told.count == known.count else { return false }
-    // As long for each, whatever is equal.
+    // Compare in constant time.
     let difference = zip(told, known).reduce(UInt8(0)) { $0 | ($1.0 ^ $1.1) }
     return difference == 0 && now.rawValue / 1000 < end
   }

@@ -429,7 +429,7 @@ GOOD = {"keyFile": "provider.p8", "keyID": "ABCDE12345", "team": "TEAM123456"}
     [
         ([{"app": APP, "credential": GOOD | {"keyFile": "none.p8"}}], "/apps/0/credential/keyFile: {}/none.p8 cannot"),
         ([{"app": APP, "credential": GOOD | {"keyFile": "open.p8"}}], "can be read by others"),
-        ([{"app": APP, "credential": GOOD | {"keyFile": "other.p8"}}], "no private key of P-256"),
+        ([{"app": APP, "credential": GOOD | {"keyFile": "other.p8"}}], "not a P-256 private key"),
         ([{"app": APP, "credential": GOOD | {"keyID": "ABC"}}], "an id that is not 10"),
         ([{"app": APP, "credential": GOOD | {"team": "TEAM-23456"}}], "a team that is not 10"),
         ([{"app": APP, "credential": {"keyFile": "provider.p8"}}], "/apps/0/credential/keyID"),

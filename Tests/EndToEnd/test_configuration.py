@@ -97,7 +97,7 @@ def test_paths_are_relative_to_the_file(check, tmp_path):
         ({"data": ""}, "/data", "must not be empty"),
         ({"texts": [{"missedCall": "x"}]}, "/texts/0/language", "is missing"),
         ({"texts": [{"language": "de_AT"}]}, "/texts/0/language", "language tag"),
-        ({"texts": [{"language": "de"}, {"language": "DE"}]}, "/texts/1/language", "before"),
+        ({"texts": [{"language": "de"}, {"language": "DE"}]}, "/texts/1/language", "already"),
         ({"texts": [{"language": "de", "messages": "%@ in %@"}]}, "/texts/0/messages", "at most 1"),
         ({"texts": [{"language": "de", "missedCall": "x" * 257}]}, "/texts/0/missedCall", "256"),
         ({"texts": [{"language": "de", "missedCal": "x"}]}, "/texts/0/missedCal", "did you mean missedCall?"),

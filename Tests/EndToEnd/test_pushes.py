@@ -230,7 +230,7 @@ def test_tokens_are_not_forgotten_in_bulk(circle, service):
     dead = eventually(lambda: len(found := listed(circle, state="dead", limit=100)) == 25 and found)
     kept = [push for push in dead if push["note"] != "Unregistered"]
     assert len(kept) == 5 and {push["note"] for push in kept} == {
-        "Unregistered, not forgotten, because too many were"
+        "Unregistered, token kept, because too many were removed"
     }
     assert sum(friend.ask("GET", "devices/phone").status == 200 for friend in friends) == 5
     (paused,) = call(circle.relay, "GET", "/ready").json["paused"]
@@ -239,7 +239,7 @@ def test_tokens_are_not_forgotten_in_bulk(circle, service):
     assert numbers["stillwire_forgetting_paused_apps"] == 1
     assert numbers["stillwire_refused_tokens_total{forgotten}"] == 20
     assert numbers["stillwire_refused_tokens_total{kept}"] == 5
-    assert circle.relay.log.read_text().count("no more are forgotten for now") == 1
+    assert circle.relay.log.read_text().count("no more are removed for now") == 1
     # Of those who stay the push can be sent once the service has come to itself.
     service.handle = lambda request: request.answer()
     assert retry(circle, kept[0]).status == 200

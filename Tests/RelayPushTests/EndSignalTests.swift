@@ -5,7 +5,7 @@ import Testing
 @testable import RelayPush
 
 @Suite struct EndSignalTests {
-  /// Work that is under way, and the number of times that its state was read.
+  /// Unfinished work, and the number of times that its state was read.
   private final class Work: Sendable {
     private let state = Mutex((left: 0, readings: 0))
     let ends = EndSignal()
@@ -28,19 +28,19 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func `work that has ended is not waited for, even after the deadline`(_ isPast: Bool) async {
+  func `waiting for finished work ends at once, even after the deadline`(_ isPast: Bool) async {
     let work = Work(0)
     #expect(await work.ends.wait(until: isPast ? .past : .future, clock: StoppedClock()) { work.isOver })
     #expect(work.readings == 1)
   }
 
-  @Test func `waiting ends with the last of the work`() async {
+  @Test func `waiting ends when the last work ends`() async {
     let work = Work(3)
     async let result = work.ends.wait(until: .future, clock: StoppedClock()) { work.isOver }
     while work.readings == 0 { await Task.yield() }
     for _ in 0..<3 { work.end() }
     #expect(await result)
-    // Once at first, and at most once for each signal.
+    // It is read once at first, and at most once for each signal.
     #expect((2...4).contains(work.readings))
   }
 
@@ -76,7 +76,7 @@ import Testing
   }
 }
 
-/// A clock that never advances: the past is over, and the future does not come.
+/// A clock that never advances: a deadline is either past already or never arrives.
 private struct StoppedClock: Clock {
   struct Instant: InstantProtocol {
     var offset: Duration
@@ -94,7 +94,7 @@ private struct StoppedClock: Clock {
 
   func sleep(until deadline: Instant, tolerance: Duration?) async throws {
     guard deadline > now else { return }
-    // Until the task is cancelled.
+    // Wait until the task is cancelled.
     try await Task.sleep(for: .seconds(3600))
   }
 }

@@ -7,7 +7,7 @@ import Testing
 @testable import RelayPush
 
 @Suite struct PushTextTableTests {
-  @Test func `the table has as many languages as it may, and no more`() throws {
+  @Test func `the table accepts the maximum of languages, and one more is an error`() throws {
     let languages = (0...PushTextTable.maxLanguages).map { number in
       let letters = [number / 26, number % 26].map { String(UnicodeScalar(UInt8(97 + $0))) }.joined()
       return Fields(["language": .string("x\(letters)"), "newMessage": .string(letters)], at: "/texts")

@@ -20,7 +20,7 @@ import Testing
     (1, 0, 255, 64), (0, 1, 255, 63), (0, 64, 192, 0), (100, 64, 92, 0), (191, 0, 65, 64), (192, 0, 64, 64),
     (193, 0, 63, 63), (200, 10, 46, 46), (255, 0, 1, 1), (256, 0, 0, 0), (192, 64, 0, 0), (300, 70, 0, 0),
   ])
-  mutating func `jobs and updates share the capacity of a lane, and updates have a bound`(
+  mutating func `jobs and updates share the capacity of a lane, and updates have their own limit`(
     jobs: Int, updates: Int, capacity: Int, updateCapacity: Int
   ) {
     begin(jobs: jobs, updates: updates)
@@ -28,14 +28,14 @@ import Testing
     #expect(underWay.ids.count == jobs + updates)
   }
 
-  @Test mutating func `a lane that is full leaves the capacity of the others`() {
+  @Test mutating func `a full lane does not reduce the capacity of other lanes`() {
     begin(jobs: 256, updates: 0)
     underWay.begin("other", in: Self.lanes[1])
     let (full, other) = (Self.lanes[0], Self.lanes[1])
     #expect(underWay.capacity == [full: 0, full.forUpdates: 0, other: 255, other.forUpdates: 64])
   }
 
-  @Test mutating func `the last push that ends leaves nothing`() {
+  @Test mutating func `the list is empty after the last push ends`() {
     begin(jobs: 1, updates: 1)
     underWay.end("update 0", in: Self.lanes[0].forUpdates)
     #expect(underWay.capacity[Self.lanes[0].forUpdates] == 64)
@@ -44,7 +44,7 @@ import Testing
     #expect(underWay.capacity.isEmpty && underWay.isEmpty)
   }
 
-  @Test mutating func `a push begins once, and ends once`() {
+  @Test mutating func `repeated starts and ends of a push have no effect`() {
     underWay.begin("one", in: Self.lanes[0].forUpdates)
     underWay.begin("one", in: Self.lanes[0].forUpdates)
     #expect(underWay.capacity[Self.lanes[0].forUpdates] == 63)

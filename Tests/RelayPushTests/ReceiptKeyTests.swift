@@ -10,7 +10,7 @@ import Testing
   private let end = Timestamp(rawValue: 1_800_000_000_000)
   private let before = Timestamp(rawValue: 1_799_999_999_999)
 
-  @Test func `a receipt is its notification's, until its time is over`() {
+  @Test func `a receipt is valid for its notification until it expires`() {
     let receipt = key.receipt(for: "a", until: end)
     #expect(key.accepts(receipt, for: "a", now: before))
     #expect(!key.accepts(receipt, for: "a", now: end))
@@ -19,12 +19,12 @@ import Testing
     #expect(receipt.utf8.count <= PayloadSubject.longestReceipt)
   }
 
-  @Test func `another installation's is none`() {
+  @Test func `a receipt of another installation is refused`() {
     let receipt = ReceiptKey(Array(repeating: 8, count: 32)).receipt(for: "a", until: end)
     #expect(!key.accepts(receipt, for: "a", now: before))
   }
 
-  @Test func `each changed letter is noticed, and so is another end`() {
+  @Test func `a receipt with a changed letter or another expiry is refused`() {
     let receipt = key.receipt(for: "a", until: end)
     for index in receipt.indices {
       var other = receipt
@@ -35,5 +35,5 @@ import Testing
   }
 
   @Test(arguments: ["", ".", "1800000000", "1800000000.", "1800000000.AAAAAAAAAAAAAAAAAAAAAA", "+1.A", "9.9.9", "é.é"])
-  func `what is no receipt is refused`(text: String) { #expect(!key.accepts(text, for: "a", now: before)) }
+  func `a text that is not a receipt is refused`(text: String) { #expect(!key.accepts(text, for: "a", now: before)) }
 }
