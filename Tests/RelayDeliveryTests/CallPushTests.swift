@@ -6,6 +6,7 @@ import Testing
 
 @testable import RelayDelivery
 
+/// The VoIP push of a call: its payload, its headers, and the order in which parts are left out.
 @Suite struct CallPushTests {
   private var subject = PayloadSubject(
     notification: "0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d", sender: User(id: ann, name: "Ann"),
@@ -13,7 +14,7 @@ import Testing
     badge: 3,
     expires: .at(45_000), app: PayloadApp(topic: "org.example.chat"))
 
-  @Test mutating func `a call is for the app to report`() throws {
+  @Test mutating func `a VoIP push contains the call that the app reports`() throws {
     subject.manner.data = Array(#"{"video":true}"#.utf8)
     let push = try Push(ringing: subject)
     #expect(
@@ -34,7 +35,7 @@ import Testing
     #expect(PushLint.check(push.payload, headers: push.fields).findings == [])
   }
 
-  @Test mutating func `the name and the picture of a caller never stop a call`() throws {
+  @Test mutating func `a long name or picture of the caller does not stop a call`() throws {
     subject.sender.avatar = "https://example.org/" + String(repeating: "a", count: 6_000)
     #expect(try Push(ringing: subject).payload.count < 1_000)
     subject.manner.data = Array("{\"a\":\"\(String(repeating: "x", count: 6_000))\"}".utf8)

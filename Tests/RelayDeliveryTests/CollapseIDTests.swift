@@ -4,6 +4,7 @@ import Testing
 
 @testable import RelayDelivery
 
+/// The collapse id of messages: its length, and that it is unique.
 @Suite struct CollapseIDTests {
   private func id(_ length: Int, _ seq: Int64) -> String {
     collapseID(room: RoomID(unchecked: String(repeating: "r", count: length)), seq: seq)
@@ -15,16 +16,16 @@ import Testing
   }
 
   @Test(arguments: [62, 63, 64, 255])
-  func `a longer room is hashed behind a mark that no room has`(length: Int) {
+  func `the name of a longer room is replaced by a hash after a slash`(length: Int) {
     let id = id(length, 42)
     #expect(id.wholeMatch(of: /\/[0-9a-f]{32}\/42/) != nil)
   }
 
-  @Test func `the largest seq fits`() {
+  @Test func `an id with the largest seq is within the limit`() {
     #expect(id(255, .max).utf8.count <= 64)
   }
 
-  @Test func `other messages and other rooms have other ids`() {
+  @Test func `different messages and rooms have different ids`() {
     let ids = [62, 63, 255].flatMap { length in [1, 2, 3].map { id(length, $0) } }
     #expect(Set(ids).count == 9)
   }

@@ -2,13 +2,14 @@
 import RelayDelivery
 import Testing
 
+/// The label of a push that Focus filters match.
 @Suite struct CriteriaTests {
   @Test(
     arguments: [
       (nil, nil, nil, nil), ("a", "b", "c", "a"), ("a", nil, nil, "a"), (nil, "b", "c", "b"), (nil, "b", nil, "b"),
       (nil, nil, "c", "c"), ("a", nil, "c", "a"), ("", "b", "c", ""),
     ] as [(String?, String?, String?, String?)])
-  func `the recipient's labels come before the sender's`(
+  func `the recipient's labels take precedence over the sender's`(
     room: String?, device: String?, sender: String?, expected: String?
   ) {
     #expect(Criteria.of(room: room, device: device, sender: sender) == expected)

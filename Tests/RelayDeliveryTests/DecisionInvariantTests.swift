@@ -3,7 +3,7 @@ import RelayDelivery
 import RelayProtocol
 import Testing
 
-/// Every combination of the facts that waits are about.
+/// Decides every combination of the facts that affect waits, and checks the promises.
 @Suite struct DecisionInvariantTests {
   private static let sessions = Activity.allCases.flatMap { activity in
     let writings: [SessionFacts.Writing] = [.pending, .written(at: .at(3_000)), .missed(joined: .at(43_000))]
@@ -33,12 +33,12 @@ import Testing
   }
 
   @Test(arguments: 0..<512)
-  func `a case with a session at most has one decision, and it keeps the promises`(bits: Int) {
+  func `the decision about a case with at most one session keeps the promises`(bits: Int) {
     check(bits, [[]] + Self.sessions.map { [$0] }, at: [4_999, 9_500, 30_000, 45_000])
   }
 
   @Test(arguments: [0, 8, 64, 128, 256])
-  func `a case with two sessions has one decision, and it keeps the promises`(bits: Int) {
+  func `the decision about a case with two sessions keeps the promises`(bits: Int) {
     let pairs = Self.sessions.flatMap { first in Self.sessions.map { [first, $0] } }
     check(bits, pairs, at: [0, 4_999, 5_000, 9_499, 9_500, 29_999, 30_000, 44_999, 45_000, 60_000])
   }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import RelayDelivery
 
-/// What holds for any case. A failure names the seed and the case.
+/// Properties of every decision, with random cases. A failure names the seed and the case.
 @Suite struct DecisionPropertyTests {
   private static let seeds: Range<Int> = 0..<8
 
@@ -26,12 +26,12 @@ import Testing
     forCases(seed) { brokenPromise(decide($0), of: $0) }
   }
 
-  @Test func `the cases are of all kinds`() {
+  @Test func `the random cases produce every reason`() {
     var dice = SeededGenerator(seed: 1)
     var counts: [Reason.Code: Int] = [:]
     for _ in 0..<10_000 {
       let decision = decide(.random(using: &dice))
-      // What decides, not what else is said.
+      // The first reason decides. The others accompany it.
       counts[decision.reasons[0].code, default: 0] += 1
       for reason in decision.reasons.dropFirst() where [.levelLowered, .noVoIPEntitlement].contains(reason.code) {
         counts[reason.code, default: 0] += 1
@@ -40,7 +40,7 @@ import Testing
     for code in Reason.Code.allCases { #expect(counts[code] ?? 0 > 25, "\(code)") }
   }
 
-  /// How much a decision lets through: the less, the quieter.
+  /// The loudness of an outcome: 0 without a push, and higher for a higher level.
   private static func loudness(_ outcome: Decision.Outcome) -> Int {
     switch outcome {
     case .none, .wait, .hold: 0
@@ -48,14 +48,14 @@ import Testing
     }
   }
 
-  /// A fact that could hold or soften is not known, or not any more.
+  /// Changes that make a fact unknown or expired, so that it can neither hold a push nor make it passive.
   private static let doubts: [(String, @Sendable (inout DeliveryCase) -> Void)] = [
     ("no Focus is known", { $0.device?.focusedUntil = nil }),
     ("the Focus is stale", { $0.device?.focusedUntil = $0.now }),
     ("no filter is known", { $0.device?.filter = nil }),
     ("the filter is stale", { $0.device?.filter?.until = $0.now }),
     (
-      "no criteria are known",
+      "no label is known",
       {
         $0.message.criteria = nil
         $0.recipient.roomCriteria = nil
@@ -64,13 +64,13 @@ import Testing
     ),
     ("no quiet hours are known", { $0.recipient.quiet = nil }),
     ("the quiet hours are over", { $0.recipient.quiet?.until = $0.now }),
-    ("nothing is preferred", { $0.recipient.onFocus = .deliver }),
-    ("alerts are on for all that is known", { $0.device?.allowsAlerts = true }),
+    ("the recipient has no preference for Focus", { $0.recipient.onFocus = .deliver }),
+    ("no report says that alerts are off", { $0.device?.allowsAlerts = true }),
     ("the room is not muted", { $0.recipient.roomLevel = .all }),
-    ("nobody is blocked", { $0.recipient.hasBlockedSender = false }),
-    ("nobody knows how the last session ended", { $0.recipient.away = nil }),
+    ("the sender is not blocked", { $0.recipient.hasBlockedSender = false }),
+    ("the end of the last session is unknown", { $0.recipient.away = nil }),
     (
-      "no session is there",
+      "the recipient has no session",
       {
         $0.recipient.sessions = []; $0.recipient.away = nil
       }
@@ -80,7 +80,7 @@ import Testing
   ]
 
   @Test(arguments: doubts.indices)
-  func `a doubt never holds, softens or silences`(index: Int) {
+  func `an unknown fact never makes a decision quieter`(index: Int) {
     let (name, doubt) = Self.doubts[index]
     for seed in Self.seeds.prefix(2) {
       forCases(seed) { facts in
@@ -92,7 +92,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `a stale fact is as none`(seed: Int) {
+  func `an expired fact has no effect`(seed: Int) {
     forCases(seed) { facts in
       let stale = facts.with {
         $0.device?.focusedUntil = $0.now
@@ -105,7 +105,7 @@ import Testing
         $0.recipient.quiet = nil
       }
       let decision = decide(none)
-      if decide(stale) != decision { return "what is stale counts" }
+      if decide(stale) != decision { return "an expired fact counts" }
       if case .hold = decision.outcome { return "held without a silence" }
       return decision.reasons.contains { $0.rule == 12 || $0.rule == 13 } ? "a silence without a cause" : nil
     }
@@ -126,7 +126,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `a call never waits, and of the receipts only a read ends it`(seed: Int) {
+  func `a call never waits, and of all receipts only a read mark ends it`(seed: Int) {
     forCases(seed) { facts in
       let call = facts.with {
         $0.message.kind = .call
@@ -138,18 +138,18 @@ import Testing
         .ownMessage, .noPushAsked, .blocked, .read, .deleted, .expired, .notMember, .muted, .nothingAgainst,
         .levelLowered, .noVoIPEntitlement,
       ]
-      return allowed.isSuperset(of: codes) ? nil : "a call minds \(codes)"
+      return allowed.isSuperset(of: codes) ? nil : "a call is affected by \(codes)"
     }
   }
 
   @Test(arguments: seeds)
-  func `facts and decisions are coded without loss`(seed: Int) throws {
+  func `JSON preserves facts and decisions`(seed: Int) throws {
     let (encoder, decoder) = (JSONEncoder(), JSONDecoder())
     try forCases(seed) { facts in
       let again = try decoder.decode(DeliveryCase.self, from: encoder.encode(facts))
       let decision = decide(facts)
       let same = try decoder.decode(Decision.self, from: encoder.encode(decision))
-      return again == facts && same == decision ? nil : "it came back as \(again), \(same)"
+      return again == facts && same == decision ? nil : "it was decoded as \(again), \(same)"
     }
   }
 
@@ -177,7 +177,7 @@ import Testing
       #"{"outcome":{"kind":"hold","until":6},"reasons":[]}"#
     ),
   ])
-  func `a decision reads well as JSON`(decision: Decision, json: String) throws {
+  func `a decision has this JSON`(decision: Decision, json: String) throws {
     let encoder = JSONEncoder()
     encoder.outputFormatting = .sortedKeys
     #expect(String(decoding: try encoder.encode(decision), as: UTF8.self) == json)

@@ -2,6 +2,7 @@
 import RelayDelivery
 import Testing
 
+/// The limit of the decisions that one slice makes.
 @Suite struct DecisionSliceTests {
   @Test(arguments: [(1, 900), (3, 900), (16, 900), (0, 900)])
   func `a slice ends after a bounded number of decisions`(devices: Int, members: Int) {
@@ -18,13 +19,13 @@ import Testing
     #expect(decided < members)
   }
 
-  @Test func `members without undecided messages fill a slice, too`() {
+  @Test func `members without undecided messages count in a slice, too`() {
     var slice = DecisionSlice()
     for _ in 0..<DecisionBounds.maxSlice { slice.add(messages: 0, devices: 0) }
     #expect(slice.isFull)
   }
 
-  @Test func `a member with more devices than a slice decides one message`() {
+  @Test func `a slice decides one message for a member with more devices than its limit`() {
     #expect(DecisionSlice().maxMessages(devices: 1_000) == 1)
   }
 }

@@ -4,14 +4,14 @@ import Testing
 
 @testable import RelayDelivery
 
-/// A case, and what has to come out.
+/// A case and its expected decision.
 struct Row: CustomTestStringConvertible, Sendable {
   let testDescription: String
   let facts: DeliveryCase
   let outcome: Decision.Outcome
   let codes: [Reason.Code]
 
-  /// `codes`: of every rule that speaks; where none is given, that of the outcome.
+  /// - Parameter codes: The codes of all rules that match. Without any, the code of the outcome.
   init(_ name: String, _ facts: DeliveryCase, _ outcome: Decision.Outcome, _ codes: Reason.Code...) {
     testDescription = name
     self.facts = facts
@@ -20,12 +20,13 @@ struct Row: CustomTestStringConvertible, Sendable {
   }
 }
 
+/// The decision for single cases, in tables. `RuleOrderTests` and `SilenceTests` cover pairs of rules and silences.
 @Suite struct DecisionTests {
   private static let plain = DeliveryCase.plain
   private static let push = Decision.Outcome.push(.active)
 
   @Test(arguments: endings + receipts + idleness + graces + bounds + releases + calls + mutes + alerts)
-  func `a case is decided as its row says`(row: Row) {
+  func `a case has the decision of its row`(row: Row) {
     let decision = decide(row.facts)
     #expect(decision.outcome == row.outcome)
     #expect(decision.reasons.map(\.code) == row.codes)
@@ -34,7 +35,7 @@ struct Row: CustomTestStringConvertible, Sendable {
   private static let endings = [
     Row("no rule matches", plain, push, .nothingAgainst),
     Row("own message", plain.with { $0.message.sender = bob }, .none(.ownMessage)),
-    Row("no push asked", plain.with { $0.message.isPushAsked = false }, .none(.noPushAsked)),
+    Row("no push requested", plain.with { $0.message.isPushAsked = false }, .none(.noPushAsked)),
     Row("blocked", plain.with { $0.recipient.hasBlockedSender = true }, .none(.blocked)),
     Row("read", plain.with { $0.recipient.hasRead = true }, .none(.read)),
     Row("received, by the mark", plain.with { $0.recipient.hasReceivedActively = true }, .none(.received)),
@@ -76,43 +77,43 @@ struct Row: CustomTestStringConvertible, Sendable {
       Row("\(activity), joined 5 s ago", plain.with(missed).at(5_800), push, .nothingAgainst),
       Row("\(activity), not yet written", plain.with(pending), .wait(until: .at(6_000)), .notReceivedYet),
       Row("\(activity), long not written", plain.with(pending).at(39_000), .wait(until: .at(44_000)), .notReceivedYet),
-      Row("\(activity), the last counts", plain.with(missed, written), .wait(until: .at(5_800)), .notReceivedYet),
-      Row("\(activity), the other way round", plain.with(written, missed), .wait(until: .at(5_800)), .notReceivedYet),
+      Row("\(activity), the latest counts", plain.with(missed, written), .wait(until: .at(5_800)), .notReceivedYet),
+      Row("\(activity), in the other order", plain.with(written, missed), .wait(until: .at(5_800)), .notReceivedYet),
     ]
   }
 
   private static let idleness = [
-    Row("idle has it", plain.with(.received(.idle)), .wait(until: .at(30_000)), .receivedIdle),
+    Row("an idle session has it", plain.with(.received(.idle)), .wait(until: .at(30_000)), .receivedIdle),
     Row("at 29,999 ms", plain.with(.received(.idle)).at(29_999), .wait(until: .at(30_000)), .receivedIdle),
     Row("at 30 s", plain.with(.received(.idle)).at(30_000), push, .nothingAgainst),
     Row("at 30,001 ms", plain.with(.received(.idle)).at(30_001), push, .nothingAgainst),
-    Row("active has it as well", plain.with(.received(.idle), .received(.active)), .none(.received)),
+    Row("an active session has it as well", plain.with(.received(.idle), .received(.active)), .none(.received)),
     Row(
-      "active did not say that it has it",
+      "an active session did not acknowledge it",
       plain.with(.received(.idle), .unreceived(.active, .written(at: .at(0)))).at(5_000),
       .wait(until: .at(30_000)), .receivedIdle),
     Row(
-      "it became active since, and idle again",
+      "the session became active, and idle again",
       plain.with(.received(.idle)).with { $0.recipient.hasReceivedActively = true }, .none(.received)),
   ]
 
   private static let graces = [
-    Row("just gone", gone(1_000), .wait(until: .at(11_000)), .withinGrace),
-    Row("gone for 9,999 ms", gone(-8_999), .wait(until: .at(1_001)), .withinGrace),
-    Row("gone for the grace", gone(-9_000), push, .nothingAgainst),
-    Row("gone for longer", gone(-9_001), push, .nothingAgainst),
-    Row("gone cleanly", gone(1_000, isClean: true), push, .nothingAgainst),
-    Row("gone, nobody knows when", plain.with { $0.recipient.away = nil }, push, .nothingAgainst),
+    Row("disconnected just now", gone(1_000), .wait(until: .at(11_000)), .withinGrace),
+    Row("away for 9,999 ms", gone(-8_999), .wait(until: .at(1_001)), .withinGrace),
+    Row("away for the whole grace", gone(-9_000), push, .nothingAgainst),
+    Row("away for longer", gone(-9_001), push, .nothingAgainst),
+    Row("a clean end", gone(1_000, isClean: true), push, .nothingAgainst),
+    Row("an end at an unknown time", plain.with { $0.recipient.away = nil }, push, .nothingAgainst),
     Row(
-      "gone, and one is left in the background", gone(1_000).with(background), .wait(until: .at(11_000)), .withinGrace),
+      "away, with one in the background", gone(1_000).with(background), .wait(until: .at(11_000)), .withinGrace),
     Row(
-      "gone, and one in the background has it", gone(1_000).with(.received(.background)), .wait(until: .at(11_000)),
+      "away, one in the background has it", gone(1_000).with(.received(.background)), .wait(until: .at(11_000)),
       .withinGrace),
     Row(
-      "gone cleanly, and one is left in the background", gone(1_000, isClean: true).with(background), push,
+      "a clean end, and a session is open in the background", gone(1_000, isClean: true).with(background), push,
       .nothingAgainst),
     Row(
-      "gone before another came", gone(1_000).with(.unreceived(.idle, .written(at: .at(-hour)))), push, .nothingAgainst),
+      "gone before a newer one", gone(1_000).with(.unreceived(.idle, .written(at: .at(-hour)))), push, .nothingAgainst),
     Row("in the background and not written", plain.with(.unreceived(.background, .pending)), push, .nothingAgainst),
   ]
 
@@ -127,11 +128,11 @@ struct Row: CustomTestStringConvertible, Sendable {
       .wait(until: .at(45_000)), .notReceivedYet),
     Row("still not written at 45 s", plain.with(.unreceived(.active, .pending)).at(45_000), push, .nothingAgainst),
     Row(
-      "no wait outlives the message", plain.with(.received(.idle)).with { $0.message.expires = .at(20_000) },
+      "a wait ends with the message", plain.with(.received(.idle)).with { $0.message.expires = .at(20_000) },
       .wait(until: .at(20_000)), .receivedIdle),
   ]
 
-  /// The message is an hour old, and nothing silences the device any more since `released`.
+  /// A message that is an hour old, whose silence ended at `released`.
   private static func released(_ released: Int64?, _ session: SessionFacts?, at now: Int64) -> DeliveryCase {
     plain.with {
       $0.now = .at(now)
@@ -158,11 +159,11 @@ struct Row: CustomTestStringConvertible, Sendable {
       .notReceivedYet),
     Row("received while idle long ago", released(hour, .received(.idle), at: hour), push, .nothingAgainst),
     Row(
-      "lost a second ago",
+      "disconnected a second ago",
       released(hour, nil, at: hour).with { $0.recipient.away = AwayFacts(since: .at(hour - 1_000), isClean: false) },
       .wait(until: .at(hour + 9_000)), .withinGrace),
     Row(
-      "silenced still", released(hour, justJoined, at: hour + 3_000).focused(.hold, until: 2 * hour),
+      "still silenced", released(hour, justJoined, at: hour + 3_000).focused(.hold, until: 2 * hour),
       .hold(until: .at(2 * hour)), .focused),
     Row("a call", released(hour, justJoined, at: hour).asCall, push, .nothingAgainst),
   ]
@@ -188,13 +189,13 @@ struct Row: CustomTestStringConvertible, Sendable {
   }
 
   private static let mutes = [
-    Row("a room of which nothing is wanted", leveled(.none), .none(.muted)),
-    Row("not even a mention", leveled(.none, isMentioned: true), .none(.muted)),
-    Row("a room of which mentions are wanted", leveled(.mentions), .none(.muted)),
-    Row("a mention", leveled(.mentions, isMentioned: true), push, .nothingAgainst),
-    Row("a mention where all is wanted", leveled(.all, isMentioned: true), push, .nothingAgainst),
-    Row("a call of a muted room", leveled(.none).asCall, .none(.muted)),
-    Row("a call of a blocked sender", plain.with { $0.recipient.hasBlockedSender = true }.asCall, .none(.blocked)),
+    Row("a muted room", leveled(.none), .none(.muted)),
+    Row("a mention in a muted room", leveled(.none, isMentioned: true), .none(.muted)),
+    Row("no mention in a room with mentions only", leveled(.mentions), .none(.muted)),
+    Row("a mention in a room with mentions only", leveled(.mentions, isMentioned: true), push, .nothingAgainst),
+    Row("a mention in a room with all messages", leveled(.all, isMentioned: true), push, .nothingAgainst),
+    Row("a call in a muted room", leveled(.none).asCall, .none(.muted)),
+    Row("a call from a blocked sender", plain.with { $0.recipient.hasBlockedSender = true }.asCall, .none(.blocked)),
   ]
 
   private static func silent(hasVoIPToken: Bool = false) -> DeliveryCase {
@@ -206,10 +207,10 @@ struct Row: CustomTestStringConvertible, Sendable {
 
   private static let alerts = [
     Row("alerts are off", silent(), .none(.notAllowed)),
-    Row("alerts are off, and it could ring", silent(hasVoIPToken: true), .none(.notAllowed)),
-    Row("alerts are off, and it cannot ring", silent().asCall, .none(.notAllowed)),
-    Row("alerts are off, and it rings", silent(hasVoIPToken: true).asCall, push, .nothingAgainst),
-    Row("it rings, and alerts are on", plain.with { $0.device?.hasVoIPToken = true }.asCall, push, .nothingAgainst),
+    Row("alerts are off, and the device has a VoIP token", silent(hasVoIPToken: true), .none(.notAllowed)),
+    Row("alerts are off, and the device cannot ring for a call", silent().asCall, .none(.notAllowed)),
+    Row("alerts are off, and the device rings for a call", silent(hasVoIPToken: true).asCall, push, .nothingAgainst),
+    Row("it rings, and alerts are on too", plain.with { $0.device?.hasVoIPToken = true }.asCall, push, .nothingAgainst),
   ]
 
   private static let background = SessionFacts.unreceived(.background, .written(at: .at(0)))
@@ -229,8 +230,8 @@ struct Row: CustomTestStringConvertible, Sendable {
     #expect(decision.reasons == [Reason(rule: 10, code: .noDevice, words: "no device is registered")])
   }
 
-  /// The bound of its waits would lie an hour ahead.
-  @Test func `a stored message from before the clock was set back waits for nothing`() {
+  /// Without `time(ofStored:now:)` the limit of its waits would be an hour ahead.
+  @Test func `a stored message has no waits after the clock was set back`() {
     let policy = DeliveryPolicy()
     let now = Timestamp.at(-hour)
     let facts = Self.plain.with(.unreceived(.active, .written(at: .at(0)))).at(-hour)
@@ -241,7 +242,7 @@ struct Row: CustomTestStringConvertible, Sendable {
       $0.recipient.sessions = [.unreceived(.active, .written(at: time))]
     }
     #expect(decide(old, policy: policy).outcome == .push(.active))
-    // Once its hold is over it waits for a session that has just joined, from the release on.
+    // After its hold it waits for a session that has just joined, from the release.
     let joined = old.with {
       $0.recipient.sessions = [.unreceived(.active, .missed(joined: now))]
       $0.released = now
@@ -252,7 +253,7 @@ struct Row: CustomTestStringConvertible, Sendable {
     }
   }
 
-  @Test func `how long to wait is the policy's`() {
+  @Test func `the policy sets all waits`() {
     let policy = DeliveryPolicy(
       receiptWait: .milliseconds(1), idleWait: .milliseconds(1_002), grace: .milliseconds(3),
       longestWait: .milliseconds(1_004))

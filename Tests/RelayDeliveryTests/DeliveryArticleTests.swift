@@ -6,7 +6,7 @@ import Testing
 
 @testable import RelayDelivery
 
-/// The table of the article says what the rules say.
+/// Compares the table of rules in `Delivery.md` with the rules.
 @Suite struct DeliveryArticleTests {
   private struct Row: Equatable {
     let number: Int
@@ -29,11 +29,11 @@ import Testing
     }
   }
 
-  @Test func `it has every rule, in order`() {
+  @Test func `the table has every rule, in order`() {
     #expect(rows.map(\.number) == rules.map(\.number) + [otherwise.number])
   }
 
-  @Test func `each rule has the codes that it gives`() {
+  @Test func `the table has the codes of each rule`() {
     var dice = SeededGenerator(seed: 1)
     var given: [Int: Set<Reason.Code>] = [:]
     for _ in 0..<20_000 {

@@ -6,6 +6,7 @@ import Testing
 
 @testable import RelayDelivery
 
+/// The push of a digest: its texts, its order, and the rooms that fit.
 @Suite struct DigestTests {
   private static let newest = PayloadSubject(
     notification: "0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d", sender: User(id: ann, name: "Ann"),
@@ -42,7 +43,7 @@ import Testing
     return list.compactMap { $0["room"] as? String }
   }
 
-  @Test func `messages of several rooms`() throws {
+  @Test func `a digest of several rooms has this payload`() throws {
     let digest = DigestSubject(
       newest: Self.newest, count: 3, others: [Self.room("d:ann:bob", count: 4, seq: 9, sender: nil)])
     #expect(
@@ -57,7 +58,7 @@ import Testing
         """#.replacing("\n", with: ""))
   }
 
-  @Test func `messages of one room stack with its others`() throws {
+  @Test func `a digest of one room has the thread of the room`() throws {
     let digest = DigestSubject(newest: Self.newest, count: 3)
     let text = try text(digest)
     #expect(text.contains(#""title-loc-key":"%@ messages in %@","title-loc-args":["3","Team"],"body":"Ann: Lunch?""#))
@@ -66,22 +67,22 @@ import Testing
   }
 
   @Test(arguments: [nil, ""])
-  func `a room without a title is not named`(title: String?) throws {
+  func `a digest does not name a room without a title`(title: String?) throws {
     var digest = DigestSubject(newest: Self.newest, count: 3)
     digest.newest.room.title = title
     #expect(try text(digest).contains(#""title-loc-key":"%@ messages","title-loc-args":["3"],"#))
   }
 
-  @Test func `two rooms with a message each are a digest`() throws {
+  @Test func `two rooms with one message each become a digest`() throws {
     let digest = DigestSubject(newest: Self.newest, others: [Self.room("x")])
     #expect(try alert(digest)["title-loc-args"] as? [String] == ["2", "2"])
   }
 
-  @Test func `a single message is pushed as itself`() throws {
+  @Test func `a single message is pushed without a digest`() throws {
     #expect(try Push(DigestSubject(newest: Self.newest)) == Push(Self.newest))
   }
 
-  @Test func `all but the payload is the newest message's`() throws {
+  @Test func `the newest message determines the id and the headers`() throws {
     let digest = DigestSubject(newest: Self.newest, count: 2)
     let (push, alone) = (try Push(digest), try Push(Self.newest))
     #expect(push.id == alone.id)
@@ -91,7 +92,7 @@ import Testing
   }
 
   @Test(arguments: zip(Level.allCases, ["passive", "active", "time-sensitive", "critical"]))
-  func `the level is the decided one`(level: Level, spelling: String) throws {
+  func `a digest has the decided level`(level: Level, spelling: String) throws {
     var digest = DigestSubject(newest: Self.newest, count: 2)
     digest.newest.level = level
     #expect(try text(digest).contains(#""interruption-level":"\#(spelling)""#))
@@ -120,11 +121,11 @@ import Testing
     #expect(rooms.count > 15)
     #expect(try body(digest).split(separator: "\n").count == rooms.count)
     #expect(try alert(digest)["title-loc-args"] as? [String] == ["1003", "501"])
-    // One more would not have fitted.
+    // One more room would not fit.
     #expect(try Push(digest).payload.count > Push.largestPayload - 160)
   }
 
-  @Test func `no more rooms fit than are tried`() throws {
+  @Test func `a payload has fewer rooms than the code tries`() throws {
     var newest = Self.newest
     (newest.text, newest.room.title, newest.epoch) = (nil, nil, "")
     newest.sender = User(id: UserID(unchecked: "a"))
@@ -135,7 +136,7 @@ import Testing
     #expect((90..<Push.largestPayload / 32).contains(rooms.count))
   }
 
-  @Test func `the last room that is left is shortened`() throws {
+  @Test func `the line of the only room that fits is shortened`() throws {
     var digest = DigestSubject(newest: Self.newest, count: 3, others: [Self.room("x")])
     digest.newest.criteria = String(repeating: "a", count: 3_400)
     digest.newest.text = String(repeating: "\u{1}", count: 150)
@@ -149,7 +150,7 @@ import Testing
   @Test func `the newest message is pushed alone if no digest fits`() throws {
     var digest = DigestSubject(newest: Self.newest, count: 3, others: [Self.room("x")])
     digest.newest.sender = User(id: Self.newest.sender.id)
-    // A communication has more around its text than a digest.
+    // A communication notification has more members around its text than a digest.
     digest.newest.manner.isCommunication = false
     let rest = try Push(digest.newest).payload.count
     digest.newest.criteria = String(repeating: "a", count: Push.largestPayload - rest - 40)
@@ -158,7 +159,7 @@ import Testing
     #expect(throws: PayloadError.self) { try Push(digest) }
   }
 
-  @Test func `a long name of the newest sender leaves the capacity of the other rooms`() throws {
+  @Test func `a long name of the newest sender does not displace the other rooms`() throws {
     var digest = DigestSubject(newest: Self.newest, count: 3, others: [Self.room("x"), Self.room("y")])
     let others = try listed(digest)
     digest.newest.sender.avatar = String(repeating: "\"", count: User.longestAvatar)

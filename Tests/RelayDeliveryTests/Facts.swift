@@ -16,7 +16,7 @@ extension Timestamp {
 }
 
 extension DeliveryCase {
-  /// A message of Ann's, a second ago, for Bob, who has a device and has long been away: it is pushed.
+  /// A message that Ann sent a second ago to Bob. Bob has a device and has been away for an hour, so it is pushed.
   static let plain = DeliveryCase(
     message: MessageFacts(sender: ann, time: .at(0), expires: .at(28 * day)),
     recipient: RecipientFacts(user: bob, away: AwayFacts(since: .at(-hour), isClean: false)),
@@ -35,7 +35,7 @@ extension DeliveryCase {
 
   var asCall: DeliveryCase { with { $0.message.kind = .call } }
 
-  /// The device says that a Focus is on.
+  /// The device has reported that a Focus is on.
   func focused(_ mode: SilenceMode, until: Int64 = hour) -> DeliveryCase {
     with {
       $0.recipient.onFocus = mode
@@ -43,7 +43,7 @@ extension DeliveryCase {
     }
   }
 
-  /// The device says that a filter is on, and the message is not among what it lets through.
+  /// The device has reported a filter that does not pass the message.
   func filtered(_ mode: SilenceMode, until: Int64 = hour) -> DeliveryCase {
     with {
       $0.recipient.onFocus = mode
@@ -52,7 +52,7 @@ extension DeliveryCase {
     }
   }
 
-  /// It is in the recipient's quiet hours.
+  /// The quiet hours of the recipient are on.
   func quiet(_ mode: SilenceMode, until: Int64 = hour) -> DeliveryCase {
     with { $0.recipient.quiet = QuietFacts(mode: mode, until: .at(until)) }
   }

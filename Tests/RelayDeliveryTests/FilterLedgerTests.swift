@@ -4,6 +4,7 @@ import RelayProtocol
 import SeededRandom
 import Testing
 
+/// The reports of devices about their filters, and the times at which they expire.
 @Suite final class FilterLedgerTests {
   private var ledger = FilterLedger()
 
@@ -17,7 +18,7 @@ import Testing
 
   private func advance(_ now: Int64) -> [DeviceID] { ledger.advance(to: .at(now)).map(\.device) }
 
-  @Test func `an active filter is applied as it came`() {
+  @Test func `an active filter is stored as reported`() {
     #expect(apply(["home", "x"], at: 5, number: 3, now: 10))
     #expect(
       ledger[phone]
@@ -29,7 +30,7 @@ import Testing
     #expect(ledger.records == [ledger[phone]])
   }
 
-  @Test func `an inactive filter lets all through, whatever it names`() {
+  @Test func `an inactive filter passes every push, whatever its labels`() {
     let isApplied = ledger.apply(FilterReport(device: phone, isActive: false, allow: ["home"]), now: .at(0))
     #expect(isApplied)
     #expect(ledger.filter(of: phone) == nil)
@@ -37,7 +38,7 @@ import Testing
     #expect(ledger.nextChange == nil)
   }
 
-  @Test func `a device registers anew, another is forgotten`() {
+  @Test func `a device registers again, and another one is deleted`() {
     #expect(apply(["a"], number: 9, now: 0))
     #expect(apply(["b"], of: laptop, number: 9, now: 0))
     ledger.forgetNumber(of: phone)
@@ -48,7 +49,7 @@ import Testing
     #expect(ledger.records.map(\.device) == [phone])
   }
 
-  @Test func `a device without a filter is forgotten first, the oldest report before others`() {
+  @Test func `the device without a filter and with the oldest report is forgotten first`() {
     #expect(apply(["a"], now: 0))
     #expect(ledger.forgetSilent() == nil)
     #expect(apply(nil, of: laptop, now: 2))
@@ -58,12 +59,12 @@ import Testing
     #expect(ledger.records.map(\.device) == [phone])
   }
 
-  @Test func `a filter can let nothing through`() {
+  @Test func `a filter can refuse every label`() {
     #expect(apply([], now: 0))
     #expect(ledger.filter(of: phone)?.allow == [])
   }
 
-  @Test func `a newer report takes the place of an older one`() {
+  @Test func `a newer report replaces an older one`() {
     #expect(apply(["a"], at: 1, number: 4, now: 1))
     #expect(!apply(["b"], at: 2, number: 4, now: 2))
     #expect(!apply(["b"], at: 0, now: 3))
@@ -76,14 +77,14 @@ import Testing
     #expect(ledger.filter(of: phone) == nil)
   }
 
-  @Test func `a time far ahead counts as now`() {
+  @Test func `a report from the far future gets the time of its arrival`() {
     #expect(apply(["a"], at: 60_001, now: 0))
     #expect(ledger[phone]?.at == .at(0))
     #expect(apply(["a"], of: laptop, at: 60_000, now: 0))
     #expect(ledger[laptop]?.at == .at(60_000))
   }
 
-  @Test func `an active filter that is not renewed is over after 12 h`() {
+  @Test func `an active filter ends after 12 h unless it is renewed`() {
     #expect(apply(["a"], at: 5, number: 9, now: 10))
     #expect(apply(["b"], of: laptop, at: hour, now: hour))
     #expect(ledger.nextChange == .at(5 + 12 * hour))
@@ -98,20 +99,20 @@ import Testing
     #expect(ledger.filter(of: phone)?.allow == ["c"])
   }
 
-  @Test func `a filter that is reported too late has ended`() {
+  @Test func `a filter that is reported after its end is not active`() {
     #expect(apply(["a"], at: -12 * hour, now: 0))
     #expect(ledger.filter(of: phone) == nil)
     #expect(apply(["a"], at: 1 - 12 * hour, now: 0))
     #expect(ledger.filter(of: phone)?.until == .at(1))
   }
 
-  @Test func `a report counts after the end of an older one`() {
+  @Test func `after the end of a report, an older number is accepted`() {
     #expect(apply(["a"], number: 9, now: 0))
     #expect(apply(["b"], number: 1, now: 12 * hour))
     #expect(ledger.filter(of: phone)?.allow == ["b"])
   }
 
-  @Test func `a device that reports nothing for 7 days counts from the start`() {
+  @Test func `a device may restart its numbers after 7 days without a report`() {
     #expect(apply(nil, number: 9, now: 0))
     #expect(advance(7 * day - 1) == [])
     #expect(advance(7 * day) == [phone])
@@ -119,7 +120,7 @@ import Testing
     #expect(advance(8 * day) == [])
   }
 
-  @Test func `silence ends a filter that would live longer`() {
+  @Test func `a filter ends early if the device stops reporting`() {
     ledger = FilterLedger(policy: FocusPolicy(lifetime: .milliseconds(100), silence: .milliseconds(10)))
     #expect(apply(["a"], now: 0))
     #expect(ledger.filter(of: phone)?.until == .at(10))

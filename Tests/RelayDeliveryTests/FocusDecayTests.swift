@@ -4,7 +4,8 @@ import RelayProtocol
 import SeededRandom
 import Testing
 
-/// What time does to reports of Focus: the settle window of 3 s, the 12 h of a true, the 7 days of a silent device.
+/// The changes that time makes to Focus reports: the settle window of 3 s, the expiry of a true after 12 h, and the end
+/// of all reports after 7 days without another one.
 @Suite final class FocusDecayTests {
   private var ledger = FocusLedger()
 
@@ -21,7 +22,7 @@ import Testing
 
   // MARK: The settle window
 
-  @Test func `true is shown at once, and false after 3 s`() {
+  @Test func `a true counts at once, and a false after 3 s`() {
     #expect(apply(true, now: 0))
     #expect(ledger.isFocused == true)
     #expect(apply(false, now: 10_000))
@@ -41,7 +42,7 @@ import Testing
     #expect(advance(13_001) == [])
   }
 
-  @Test func `a true in the window cancels it`() {
+  @Test func `a true in the settle window cancels it`() {
     #expect(apply(true, now: 0))
     #expect(apply(false, now: 10_000))
     #expect(apply(true, now: 12_999))
@@ -51,7 +52,7 @@ import Testing
     #expect(ledger.focusSince == .at(0))
   }
 
-  @Test func `a true right after the window is a new one`() {
+  @Test func `a true right after the window begins a new Focus`() {
     #expect(apply(true, now: 0))
     #expect(apply(false, now: 10_000))
     #expect(apply(true, now: 13_000))
@@ -76,7 +77,7 @@ import Testing
     #expect(ledger.focusedUntil(phone) == nil)
   }
 
-  @Test func `null is at once, and ends a window`() {
+  @Test func `a null counts at once and ends a window`() {
     #expect(apply(true, now: 0))
     #expect(apply(nil, now: 1))
     #expect(ledger.isFocused == nil)
@@ -89,7 +90,7 @@ import Testing
   }
 
   @Test(arguments: FocusAuthorization.allCases.filter { $0 != .authorized })
-  func `a lost authorization is at once, and ends a window`(authorization: FocusAuthorization) {
+  func `a lost authorization counts at once and ends a window`(authorization: FocusAuthorization) {
     #expect(apply(true, now: 0))
     #expect(apply(false, now: 1))
     #expect(apply(true, authorization, now: 2))
@@ -100,7 +101,7 @@ import Testing
     #expect(ledger.isFocused == false)
   }
 
-  @Test func `a device in its window counts among others`() {
+  @Test func `a device in its window still counts as focused`() {
     #expect(apply(true, at: 10, now: 10))
     #expect(apply(false, of: laptop, now: 10))
     #expect(apply(false, now: 20))
@@ -114,7 +115,7 @@ import Testing
     #expect(ledger.focusedUntil(laptop) != nil)
   }
 
-  @Test func `no window reaches beyond the end of its true`() {
+  @Test func `a window ends at the latest with its true`() {
     #expect(apply(true, at: 0, now: 0))
     #expect(apply(false, now: 12 * hour - 1_000))
     #expect(ledger.nextChange == .at(12 * hour))
@@ -131,7 +132,7 @@ import Testing
 
   // MARK: Expiry
 
-  @Test func `a true that is not renewed is over after 12 h of the device's time`() {
+  @Test func `a true ends 12 h after the device's time unless it is renewed`() {
     #expect(apply(true, at: 5_000, number: 7, now: 9_000))
     #expect(ledger.nextChange == .at(12 * hour + 5_000))
     #expect(ledger.focusedUntil(phone) == .at(12 * hour + 5_000))
@@ -145,7 +146,7 @@ import Testing
     #expect(ledger[phone]?.since == nil)
   }
 
-  @Test func `a true that is renewed goes on, since it began`() {
+  @Test func `a renewed true keeps its begin`() {
     #expect(apply(true, at: 0, now: 0))
     #expect(apply(true, at: 11 * hour, now: 11 * hour))
     #expect(advance(23 * hour - 1) == [])
@@ -154,7 +155,7 @@ import Testing
     #expect(ledger.isFocused == nil)
   }
 
-  @Test func `a true that is reported too late has ended`() {
+  @Test func `a true that is reported after its end does not count`() {
     #expect(apply(true, at: -12 * hour, number: 5, now: 0))
     #expect(ledger.isFocused == nil)
     #expect(ledger.focusSince == nil)
@@ -175,7 +176,7 @@ import Testing
     #expect(ledger.nextChange == nil)
   }
 
-  @Test func `any report of a device keeps its state, an ignored one as well`() {
+  @Test func `any report keeps the state of its device, even an ignored one`() {
     #expect(apply(false, number: 5, now: 0))
     #expect(!apply(true, number: 5, now: day))
     #expect(ledger.nextChange == .at(8 * day))
@@ -190,7 +191,7 @@ import Testing
   }
 
   @Test(arguments: [(true, 12 * hour), (false, 7 * day), (nil, 7 * day)] as [(Bool?, Int64)])
-  func `a report that ends forgets its number`(isFocused: Bool?, end: Int64) {
+  func `a report loses its number when it ends`(isFocused: Bool?, end: Int64) {
     #expect(apply(isFocused, number: 9, now: 0))
     #expect(advance(end - 1) == [])
     #expect(!apply(isFocused, number: 1, now: 0))
@@ -200,20 +201,20 @@ import Testing
     #expect(ledger.isFocused == true)
   }
 
-  @Test func `a report counts after the end of an older one`() {
+  @Test func `after the end of a report, an older number is accepted`() {
     #expect(apply(true, number: 9, now: 0))
     #expect(apply(true, number: 1, now: 12 * hour))
     #expect(ledger.focusSince == .at(12 * hour))
   }
 
-  @Test func `a report of one device lets those of others decay`() {
+  @Test func `a report of one device expires the old reports of others`() {
     #expect(apply(true, now: 0))
     #expect(apply(false, of: laptop, now: 12 * hour))
     #expect(ledger.isFocused == false)
     #expect(ledger[phone]?.isFocused == nil)
   }
 
-  @Test func `of several changes the next is the first`() {
+  @Test func `the next change is the earliest of several`() {
     #expect(apply(false, now: 0))
     #expect(apply(true, of: laptop, at: hour, now: hour))
     #expect(ledger.nextChange == .at(13 * hour))
@@ -224,7 +225,7 @@ import Testing
     #expect(ledger.isFocused == nil)
   }
 
-  @Test func `an empty ledger and one without a state have no next change`() {
+  @Test func `a ledger without a state has no next change`() {
     #expect(ledger.nextChange == nil)
     #expect(apply(nil, now: 0))
     #expect(ledger.nextChange == nil)
@@ -232,7 +233,7 @@ import Testing
     #expect(ledger.focusedUntil(laptop) == nil)
   }
 
-  @Test func `for how long things count is the policy's`() {
+  @Test func `the policy sets all lifetimes`() {
     ledger = FocusLedger(
       policy: FocusPolicy(
         settle: .milliseconds(1), lifetime: .milliseconds(20), silence: .milliseconds(300),
@@ -247,7 +248,7 @@ import Testing
 
   // MARK: Restarts and chance
 
-  @Test func `a window goes on after a restart`() {
+  @Test func `a window continues after a restart`() {
     #expect(apply(true, at: 0, now: 0))
     #expect(apply(false, now: 10_000))
     ledger = FocusLedger(ledger.records)
@@ -258,16 +259,16 @@ import Testing
     #expect(ledger.isFocused == false)
   }
 
-  /// Many histories of reports, restarts and lapses of time.
+  /// Random histories of reports, restarts and lapses of time.
   @Test(arguments: 0..<50)
-  func `a history keeps the promises of the ledger`(seed: Int) {
+  func `a random history keeps the promises of the ledger`(seed: Int) {
     var dice = SeededGenerator(seed: seed)
     var now: Int64 = 0
     for _ in 0..<200 {
       now += dice.one(of: [0, 1, 999, 2_999, 3_000, 3_001, 60_000, hour, 12 * hour, 3 * day, 8 * day])
       var looked = ledger
       looked.advance(to: .at(now))
-      // Nothing happens before it was announced.
+      // Nothing changes before the announced time.
       if let next = ledger.nextChange, .at(now) < next {
         #expect(looked.isFocused == ledger.isFocused)
         #expect(looked.focusSince == ledger.focusSince)
@@ -302,7 +303,7 @@ import Testing
     let ends = ledger.records.compactMap { ledger.focusedUntil($0.device) }
     #expect(ends.isEmpty == (ledger.isFocused != true))
     for end in ends { #expect(.at(now) < end && end <= .at(now + 12 * hour + 60_000)) }
-    // In the end nothing is known.
+    // After 7 days without reports nothing is known.
     again.advance(to: .at(now + 7 * day))
     #expect(again.isFocused == nil)
     #expect(again.records.allSatisfy { $0.number == nil && $0.since == nil && $0.settles == nil })

@@ -3,7 +3,7 @@ import RelayDelivery
 import RelayProtocol
 import Testing
 
-/// What devices report, and what it comes to.
+/// The reports of devices about their Focus, and the state of the user that follows from them.
 @Suite final class FocusLedgerTests {
   private var ledger = FocusLedger()
 
@@ -19,10 +19,10 @@ import Testing
       received: .at(at))
   }
 
-  /// An expectation cannot change what it looks at.
+  /// Applies a report outside of `#expect`, which cannot call a mutating function.
   private func apply(_ report: FocusReport, now: Int64) -> Bool { ledger.apply(report, now: .at(now)) }
 
-  @Test func `a first report is applied as it came`() {
+  @Test func `a first report is stored as it is`() {
     let report = FocusReport(device: phone, isFocused: true, at: .at(7), number: 3, source: .intent)
     #expect(apply(report, now: 10))
     #expect(
@@ -53,14 +53,14 @@ import Testing
     Pair(first: report(false, at: 5), second: report(true, at: 6, number: 9), isApplied: true),
     Pair(first: report(false, at: 5), second: report(true), isApplied: true),
   ])
-  func `a number orders reports, and else the device's time`(pair: Pair) {
+  func `the numbers order two reports, or else the device's times`(pair: Pair) {
     #expect(apply(pair.first, now: 100))
     #expect(apply(pair.second, now: 200) == pair.isApplied)
     #expect(ledger.isFocused == pair.isApplied)
     #expect(ledger[phone]?.received == .at(200))
   }
 
-  @Test func `an ignored report leaves all but the time of the report`() throws {
+  @Test func `an ignored report changes only the time of the last report`() throws {
     #expect(apply(Self.report(true, at: 5, number: 4), now: 10))
     var expected = try #require(ledger[phone])
     #expect(!apply(FocusReport(device: phone, isFocused: nil, authorization: .denied, number: 4), now: 20))
@@ -75,12 +75,12 @@ import Testing
     #expect(apply(Self.report(true, number: 5), now: 20))
   }
 
-  @Test func `numbers are each device's own`() {
+  @Test func `each device has its own numbers`() {
     #expect(apply(Self.report(true, number: 9), now: 0))
     #expect(apply(Self.report(true, of: laptop, number: 1), now: 0))
   }
 
-  @Test func `a number that is forgotten is compared no more`() {
+  @Test func `a forgotten number is not compared any more`() {
     #expect(apply(Self.report(true, number: 9), now: 0))
     #expect(apply(Self.report(true, of: laptop, number: 9), now: 0))
     ledger.forgetNumber(of: phone)
@@ -103,7 +103,7 @@ import Testing
     #expect(apply(Self.report(true, at: 0, number: 1), now: 2))
   }
 
-  @Test func `a device without a state is forgotten first, the oldest report before others`() {
+  @Test func `the device without a state and with the oldest report is forgotten first`() {
     let tablet = DeviceID(unchecked: "tablet")
     #expect(apply(Self.report(true), now: 0))
     #expect(apply(Self.report(nil, of: laptop), now: 2))
@@ -111,7 +111,7 @@ import Testing
     #expect(ledger.forgetSilent() == tablet)
     #expect(ledger.forgetSilent() == laptop)
     #expect(apply(Self.report(false), now: 3))
-    // It settles, and then is a false.
+    // The false settles after 3 s.
     #expect(ledger.forgetSilent() == nil)
     ledger.advance(to: .at(10_000))
     #expect(ledger.forgetSilent() == nil)
@@ -124,26 +124,26 @@ import Testing
     (Int64?.none, Int64(1_000)), (-hour, -hour), (1_000, 1_000), (60_999, 60_999), (61_000, 61_000),
     (61_001, 1_000), (1 << 52, 1_000),
   ])
-  func `a time more than 60 s ahead, or none, counts as now`(told: Int64?, kept: Int64) {
+  func `a report without a time, or more than 60 s ahead, gets the time of its arrival`(told: Int64?, kept: Int64) {
     #expect(apply(Self.report(true, at: told), now: 1_000))
     #expect(ledger[phone]?.at == .at(kept))
   }
 
-  @Test func `a record of the future counts as now, once the relay's clock was set back`() {
+  @Test func `after the relay's clock was set back, a record from the future counts as now`() {
     #expect(apply(Self.report(true), now: hour))
     ledger.advance(to: .at(0))
     #expect(ledger[phone]?.at == .at(0))
     #expect(ledger[phone]?.received == .at(0))
     #expect(ledger.focusSince == .at(0))
     #expect(ledger.focusedUntil(phone) == .at(12 * hour))
-    // A report without a number is the newer one.
+    // A report without a number is newer.
     #expect(apply(Self.report(false), now: 1))
     #expect(ledger.nextChange == .at(3_001))
     ledger.advance(to: .at(3_001))
     #expect(ledger.isFocused == false)
   }
 
-  @Test func `a false of the future settles 3 s after the relay's clock was set back`() {
+  @Test func `a false from the future settles 3 s after the relay's clock was set back`() {
     #expect(apply(Self.report(true), now: hour))
     #expect(apply(Self.report(false), now: hour + 1))
     let stored = FocusLedger(ledger.records)
@@ -154,7 +154,7 @@ import Testing
     #expect(ledger.isFocused == false)
   }
 
-  @Test func `a time within the leeway of a device's clock is kept`() {
+  @Test func `a time up to 60 s ahead is kept`() {
     #expect(apply(Self.report(true, at: 60_000), now: 0))
     ledger.advance(to: .at(0))
     #expect(ledger[phone]?.at == .at(60_000))
@@ -174,7 +174,7 @@ import Testing
       ([false, nil], false), ([nil, true], true), ([true, nil], true), ([false, true], true), ([true, false], true),
       ([false, false], false), ([true, true], true),
     ] as [([Bool?], Bool?)])
-  func `any true is true, else any false is false, else there is no state`(states: [Bool?], expected: Bool?) {
+  func `the user is focused if any device is, else not focused if any says so`(states: [Bool?], expected: Bool?) {
     let records = zip([phone, laptop], states).map { Self.record($0, $1) }
     #expect(FocusLedger(records).isFocused == expected)
     for record in records { #expect(apply(Self.report(record.isFocused, of: record.device), now: 0)) }
@@ -183,7 +183,7 @@ import Testing
 
   // MARK: Since when
 
-  @Test func `true lasts since the first report of it, through renewals and other devices`() {
+  @Test func `renewals and other devices do not change the begin of a Focus`() {
     #expect(ledger.focusSince == nil)
     #expect(apply(Self.report(true, at: 10), now: 20))
     #expect(ledger.focusSince == .at(10))
@@ -197,7 +197,7 @@ import Testing
     #expect(ledger.focusSince == .at(70))
   }
 
-  @Test func `a late report of a Focus moves the begin back`() {
+  @Test func `a late report with an earlier time moves the begin back`() {
     #expect(apply(Self.report(true, at: 10), now: 10))
     #expect(apply(Self.report(true, of: laptop, at: 5), now: 20))
     #expect(ledger.focusSince == .at(5))
@@ -209,12 +209,12 @@ import Testing
     #expect(ledger.focusSince == .at(10))
   }
 
-  @Test func `true never begins in the future`() {
+  @Test func `a Focus never begins in the future`() {
     #expect(apply(Self.report(true, at: 30_000), now: 0))
     #expect(ledger.focusSince == .at(0))
   }
 
-  @Test func `records of an older store are true since their reports`() {
+  @Test func `a record without a begin uses the time of its report`() {
     let records = [
       Self.record(phone, true, at: 8), Self.record(laptop, true, at: 6),
       Self.record(DeviceID(unchecked: "watch"), false, at: 2),

@@ -3,7 +3,7 @@ import RelayDelivery
 import RelayProtocol
 import Testing
 
-/// The time of the event `pushed` of a recipient who hides their presence.
+/// The time of the event `pushed` about a recipient who hides their presence.
 @Suite struct HiddenReportTests {
   private func time(_ change: (inout MessageFacts) -> Void = { _ in }) -> Timestamp? {
     var message = DeliveryCase.plain.message
@@ -11,23 +11,23 @@ import Testing
     return message.hiddenReportTime()
   }
 
-  @Test func `it is the longest of the usual waits after the message`() {
+  @Test func `the delay is the longest of the usual waits`() {
     #expect(time() == .at(10_000))
     let message = DeliveryCase.plain.message
     #expect(message.hiddenReportTime(DeliveryPolicy(grace: .seconds(20))) == .at(20_000))
     #expect(message.hiddenReportTime(DeliveryPolicy(grace: .zero)) == .at(5_000))
-    // No push waits longer than this, even with a longer grace.
+    // The maximum of all waits limits the delay, even with a longer grace.
     #expect(message.hiddenReportTime(DeliveryPolicy(grace: .seconds(3_600))) == .at(45_000))
   }
 
-  @Test func `no report is due for a message without a push`() {
+  @Test func `a message that is not pushed has no report`() {
     #expect(time { $0.isPushAsked = false } == nil)
     #expect(time { $0.isDeleted = true } == nil)
     #expect(time { $0.expires = .at(10_000) } == nil)
     #expect(time { $0.expires = .at(10_001) } == .at(10_000))
   }
 
-  @Test func `a call has no delayed report because it waits for nobody`() {
+  @Test func `a call has no delayed report, because it has no waits`() {
     #expect(time { $0.kind = .call } == nil)
     var call = DeliveryCase.plain.message
     call.kind = .call

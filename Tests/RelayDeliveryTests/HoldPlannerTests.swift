@@ -4,7 +4,7 @@ import Testing
 
 @testable import RelayDelivery
 
-/// Open pushes that are decided again: releases, waits after a hold, and digests.
+/// New decisions about open pushes: releases, waits after a hold, and digests.
 @Suite struct HoldPlannerTests {
   static let tea = RoomID(unchecked: "tea")
   static let dev = RoomID(unchecked: "dev")
@@ -12,13 +12,13 @@ import Testing
   static let device = Device(id: phone, platform: .simulator, token: "phone")
   static let tablet = Device(id: laptop, platform: .simulator, token: "laptop")
 
-  /// A held push of the message `seq`, which Ann sent `seq` milliseconds after the first.
+  /// A held push of the message `seq`, which Ann sent at `seq` milliseconds.
   static func push(_ seq: Int64, in room: RoomID = tea, _ change: (inout OpenPush) -> Void = { _ in }) -> OpenPush {
     var push = OpenPush(
       id: "\(room)-\(seq)", room: room, seq: seq, time: .at(seq), traits: MessageTraits(from: ann), device: device,
       isHeld: true, due: .at(2 * hour), level: .active, marks: Marks(read: 0, received: 0))
     change(&push)
-    // The initialiser takes the values that the store has.
+    // The initializer takes the values that the store has.
     return OpenPush(
       id: push.id, room: push.room, seq: push.seq, time: push.time, traits: push.traits, device: push.device,
       isHeld: push.isHeld, due: push.due, level: push.level, isUnknown: push.isUnknown,
@@ -33,7 +33,7 @@ import Testing
     }
   }
 
-  /// Bob, whom nothing silences.
+  /// Bob without any silence.
   static func bobs(
     quiet: QuietFacts? = nil, rooms: [RoomID: RoomMember] = [:], _ change: (inout Recipient) -> Void = { _ in }
   ) -> HoldRecipient {
@@ -59,7 +59,7 @@ import Testing
 
   // MARK: The end of a hold
 
-  @Test func `a push that nothing silences any more is sent`() {
+  @Test func `a push is sent when its silence has ended`() {
     let plan = plan([Self.push(1)])
     #expect(plan.made == [Made("tea-1", .push(.active))])
     #expect(plan.hasReleases && plan.nextEnd == nil && plan.pings.isEmpty)
@@ -70,11 +70,11 @@ import Testing
     #expect(explanation.facts.message.expires == .at(1) + PushRequest.lifetime(of: .message))
   }
 
-  @Test func `without open pushes nothing is decided`() {
+  @Test func `the plan without open pushes is empty`() {
     #expect(plan([]) == HoldPlan())
   }
 
-  @Test func `a silence that goes on holds a push on`() {
+  @Test func `a silence that continues keeps a push held`() {
     let plan = plan([Self.push(1)], of: Self.bobs(quiet: Self.silenced))
     #expect(plan.made == [Made("tea-1", .hold(until: .at(3 * hour)))])
     #expect(!plan.hasReleases && plan.nextEnd == .at(3 * hour))
@@ -83,14 +83,14 @@ import Testing
     #expect(known.made.isEmpty && known.nextEnd == .at(3 * hour))
   }
 
-  @Test func `a silence that begins holds a push that is queued`() {
+  @Test func `a silence that begins holds a queued push`() {
     let silenced = Self.bobs(quiet: Self.silenced)
     #expect(actions(Self.queued(1), of: silenced) == [Made("tea-1", .hold(until: .at(3 * hour)))])
-    // The time of the queue says nothing about a hold.
+    // The due time of a queued push is not the end of a hold.
     #expect(actions(Self.queued(1) { $0.due = .at(3 * hour) }, of: silenced).count == 1)
   }
 
-  @Test func `a silence that only softens ends a hold`() {
+  @Test func `a silence that only makes pushes passive ends a hold`() {
     let soft = Self.bobs(quiet: QuietFacts(mode: .passive, until: .at(3 * hour)))
     let focused = Self.bobs {
       $0.preferences.onFocus = .passive
@@ -103,12 +103,12 @@ import Testing
     }
   }
 
-  /// The device reports now that its Focus is on.
+  /// The device reports at `now` that its Focus is on.
   static func focus(_ recipient: inout Recipient) {
     _ = recipient.focus.apply(FocusReport(device: phone, isFocused: true, at: now), now: now)
   }
 
-  @Test func `each of two causes holds a push alone`() {
+  @Test func `each cause alone holds a push`() {
     func planned(quiet: QuietFacts?, _ change: (inout Recipient) -> Void = { _ in }) -> [Made] {
       actions(
         Self.push(1) { $0.traits.push.criteria = "work" },
@@ -131,7 +131,7 @@ import Testing
     #expect(planned(quiet: nil) == [Made("tea-1", .push(.active))])
   }
 
-  @Test func `a Focus that has ended holds a push until it settles`() {
+  @Test func `after a Focus has ended, a push is held until the false settles`() {
     let settling = Self.bobs {
       $0.preferences.onFocus = .hold
       Self.focus(&$0)
@@ -176,7 +176,7 @@ import Testing
   }
 
   @Test(arguments: ends)
-  func `a push that is not needed ends`(action: JobDecision.Action, push: OpenPush, recipient: HoldRecipient) {
+  func `a push that is not needed any more ends`(action: JobDecision.Action, push: OpenPush, recipient: HoldRecipient) {
     var queued = push
     queued.isHeld = false
     for push in [push, queued] {
@@ -186,16 +186,16 @@ import Testing
     }
   }
 
-  @Test func `marks before a message do not end its push`() {
+  @Test func `marks below a message do not end its push`() {
     let member = Self.member(read: 2, received: 2)
     let push = Self.push(3) { $0.marks = Marks(read: 1, received: 2) }
     #expect(actions(push, of: Self.bobs(rooms: [Self.tea: member])) == [Made("tea-3", .push(.active))])
-    // The marks of another room say nothing.
+    // The marks of another room do not count.
     let other = Self.bobs(rooms: [Self.dev: Self.member(read: 3)])
     #expect(actions(Self.push(3), of: other) == [Made("tea-3", .push(.active))])
   }
 
-  @Test func `a message of before the clock was set back does not live longer`() {
+  @Test func `a message does not live longer after the clock was set back`() {
     let push = Self.push(1) { $0.time = .at(5 * hour) }
     let plan = plan([push])
     let message = plan.decisions.first?.explanation.facts.message
@@ -211,7 +211,7 @@ import Testing
       drained: .at(0))
   }
 
-  @Test func `a recipient who is back may receive the message`() {
+  @Test func `a push waits for a recipient who has returned`() {
     let present = Self.bobs(rooms: [Self.tea: Self.member(Self.session(.idle)), Self.dev: Self.member()])
     var planner = HoldPlanner(released: Self.now)
     let pushes = [Self.push(2), Self.push(1, in: Self.dev), Self.push(1)]
@@ -223,14 +223,14 @@ import Testing
     #expect(plan.decisions[0].explanation.facts.released == Self.now)
   }
 
-  @Test func `a wait that is known is not decided anew, and still ends`() {
+  @Test func `a known wait needs no new decision, and still ends`() {
     let end = Self.now + .seconds(4)
     let present = Self.bobs(rooms: [Self.tea: Self.member(Self.session(.idle))])
     let plan = plan([Self.push(1) { $0.due = end }], of: present)
     #expect(plan.made.isEmpty && plan.nextEnd == end && plan.pings == [Self.tea])
   }
 
-  @Test func `the waits of all pages end together, bounded by the release`() {
+  @Test func `one maximum, from the release, limits the waits of all pages`() {
     let idle = Self.member(Self.session(.idle))
     let grace = Self.member(away: AwayFacts(since: Self.now, isClean: false))
     let released = Self.now - .seconds(40)
@@ -250,23 +250,23 @@ import Testing
     #expect(reversed.waitsEnd == planner.waitsEnd)
   }
 
-  @Test func `the grace of a recipient who was just here holds a push`() {
+  @Test func `a push waits for the grace of a recipient who has just disconnected`() {
     let grace = Self.bobs(rooms: [Self.tea: Self.member(away: AwayFacts(since: Self.now, isClean: false))])
     #expect(actions(Self.push(1), of: grace) == [Made("tea-1", .wait(until: Self.now + .seconds(10)))])
   }
 
-  @Test func `a push that is not held waits for no session`() {
+  @Test func `a push that is not held does not wait for sessions`() {
     let present = Self.bobs(rooms: [Self.tea: Self.member(Self.session(.active))])
     #expect(actions(Self.queued(1) { $0.level = .passive }, of: present) == [Made("tea-1", .push(.active))])
   }
 
-  @Test func `a silenced recipient is not waited for`() {
+  @Test func `a push to a silenced recipient does not wait for sessions`() {
     let present = Self.bobs(
       quiet: Self.silenced, rooms: [Self.tea: Self.member(Self.session(.active, received: 1))])
     #expect(actions(Self.push(1), of: present) == [Made("tea-1", .cancel(.received))])
   }
 
-  @Test func `a notification waits for nobody`() {
+  @Test func `a notification does not wait for sessions`() {
     let room = RoomID.notifications(of: bob)
     let push = Self.push(1, in: room) { $0.marks = nil }
     #expect(
@@ -288,7 +288,7 @@ import Testing
     #expect(!plan([urgent]).hasReleases)
   }
 
-  @Test func `an entitlement of the app bounds the level`() {
+  @Test func `the entitlements of the app limit the level`() {
     let push = Self.push(1) {
       $0.traits.push.level = .critical
       $0.device.app = "app"
@@ -296,7 +296,7 @@ import Testing
     #expect(plan([push], apps: AppEntitlements(["app": []])).made == [Made("tea-1", .push(.active))])
   }
 
-  @Test func `a Focus of the device holds its pushes alone`() {
+  @Test func `a Focus holds only the pushes of its device`() {
     let focused = Self.bobs {
       $0.preferences.onFocus = .hold
       Self.focus(&$0)
@@ -331,7 +331,7 @@ import Testing
   ]
 
   @Test(arguments: unknown)
-  func `another attempt makes no sound`(action: JobDecision.Action?, push: OpenPush) {
+  func `a repeated push to a silenced device makes no sound`(action: JobDecision.Action?, push: OpenPush) {
     let plan = plan([push], of: Self.bobs(quiet: Self.silenced))
     #expect(plan.made == (action.map { [Made("tea-1", $0)] } ?? []))
     #expect(plan.nextEnd == nil)
@@ -344,7 +344,7 @@ import Testing
 
   // MARK: Digests
 
-  @Test func `pushes that are released together become one`() {
+  @Test func `pushes that are released together become one digest`() {
     let plan = plan([Self.push(3), Self.push(2), Self.push(1)])
     #expect(
       plan.made == [
@@ -358,13 +358,13 @@ import Testing
     let late = Self.push(1, in: Self.dev) { $0.time = .at(9) }
     let same = Self.push(8, in: Self.dev) { $0.time = .at(2) }
     #expect(plan([Self.push(2), late]).made.last == Made("dev-1", .push(.active)))
-    // Of the same time: the later name of the room, then the later message.
+    // At the same time: the later name of a room, and then the later message, is the head.
     #expect(plan([same, Self.push(2)]).made.last == Made("tea-2", .push(.active)))
     let twin = Self.push(3) { $0.time = .at(2) }
     #expect(plan([twin, Self.push(2)]).made.last == Made("tea-3", .push(.active)))
   }
 
-  @Test func `a digest is as loud as the loudest message in it`() {
+  @Test func `a digest has the highest level of its messages`() {
     let urgent = Self.push(1) { $0.traits.push.level = .timeSensitive }
     #expect(
       plan([Self.push(2), urgent]).made == [
@@ -377,7 +377,7 @@ import Testing
       ])
   }
 
-  @Test func `each device has its digest`() {
+  @Test func `each device gets its own digest`() {
     let pushes = [Self.push(2), Self.push(1)]
     let others = pushes.map { push in
       var push = push
@@ -402,14 +402,14 @@ import Testing
       ])
   }
 
-  @Test func `a notification belongs to no digest`() {
+  @Test func `a notification is not part of a digest`() {
     let room = RoomID.notifications(of: bob)
     let plan = plan([Self.push(3), Self.push(2, in: room), Self.push(1, in: room)])
     #expect(plan.made.allSatisfy { $0.action == .push(.active) })
     #expect(plan.made.last?.id == "tea-3" && plan.made.count == 3)
   }
 
-  @Test func `a digest takes the pushes of all pages, and its head is sent last`() {
+  @Test func `a digest contains the pushes of all pages, and its head is sent last`() {
     var planner = HoldPlanner(released: Self.now)
     let first = planner.release([Self.push(4), Self.push(3)], of: Self.bobs(), isLast: false, now: Self.now)
     #expect(first.made == [Made("tea-3", .merge(into: "tea-4", level: .active))])
@@ -425,14 +425,14 @@ import Testing
     #expect(second.hasReleases)
   }
 
-  @Test func `a notification of an earlier page is sent with it`() {
+  @Test func `a notification is sent with its own page`() {
     var planner = HoldPlanner(released: Self.now)
     let push = Self.push(4, in: .notifications(of: bob))
     let plan = planner.release([push], of: Self.bobs(), isLast: false, now: Self.now)
     #expect(plan.made == [Made(push.id, .push(.active))] && plan.hasReleases)
   }
 
-  @Test func `without digests each push is sent with its page`() {
+  @Test func `without digests, each push is sent with its own page`() {
     var planner = HoldPlanner(released: Self.now, merges: false)
     let first = planner.release([Self.push(4), Self.push(3)], of: Self.bobs(), isLast: false, now: Self.now)
     #expect(first.made == [Made("tea-3", .push(.active)), Made("tea-4", .push(.active))] && first.hasReleases)
@@ -442,7 +442,7 @@ import Testing
 
   // MARK: Digest heads in the queue
 
-  @Test func `a digest head in the queue is as loud as the pushes that are merged into it`() {
+  @Test func `a queued digest head has the highest level of the pushes merged into it`() {
     let head = Self.queued(3) { $0.isDigest = true }
     func merged(_ seq: Int64, _ level: Level) -> OpenPush {
       Self.queued(seq) {
@@ -458,13 +458,13 @@ import Testing
       $0.isDigest = true
       $0.level = .timeSensitive
     }
-    // A push that ended does not count any more.
+    // A push that has ended does not count any more.
     #expect(actions(loud, merged(2, .active)) == [Made("tea-3", .push(.active))])
     #expect(actions(loud, merged(2, .timeSensitive)).isEmpty)
     var urgent = loud
     urgent.traits.push.level = .timeSensitive
     #expect(actions(urgent, merged(2, .active)).isEmpty)
-    // A push that is merged into another head says nothing about this one.
+    // A push that is merged into another head does not count.
     let other = Self.queued(2) {
       $0.mergedInto = "tea-9"
       $0.traits.push.level = .timeSensitive
@@ -473,7 +473,7 @@ import Testing
     #expect(actions(head, other).isEmpty)
   }
 
-  @Test func `a head is decided on the last page`() {
+  @Test func `a digest head is decided with the last page`() {
     var planner = HoldPlanner(released: Self.now)
     let head = Self.queued(3) { $0.isDigest = true }
     let merged = Self.queued(1) {
@@ -486,7 +486,7 @@ import Testing
     #expect(last.made == [Made("tea-3", .push(.timeSensitive)), Made("tea-2", .push(.active))])
   }
 
-  @Test func `a digest that was held again is as loud as before`() {
+  @Test func `a digest that was held again keeps its level or gets a higher one`() {
     func digest(_ level: Level?) -> OpenPush {
       Self.push(1) {
         $0.isDigest = true
@@ -499,7 +499,7 @@ import Testing
     #expect(actions(Self.push(1) { $0.level = .timeSensitive }) == [Made("tea-1", .push(.active))])
   }
 
-  @Test func `a merged push that is not needed leaves its head first`() {
+  @Test func `decisions about older pushes precede those about their digest head`() {
     let pushes = [Self.push(3), Self.push(2) { $0.marks?.read = 2 }, Self.push(1) { $0.marks?.read = 2 }]
     #expect(
       plan(pushes).made == [

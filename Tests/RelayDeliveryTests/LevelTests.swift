@@ -4,7 +4,7 @@ import Testing
 
 @testable import RelayDelivery
 
-/// What lowers the level of a push, and what follows from that.
+/// The rules that lower the level of a push, and their effects.
 @Suite struct LevelTests {
   struct Case: Sendable {
     let asked: Level
@@ -55,7 +55,7 @@ import Testing
     #expect(decide(call.with { $0.device?.lacksVoIPEntitlement = nil }).reasons.map(\.code) == [.nothingAgainst])
   }
 
-  @Test func `a lowered message is held and softened at its lowered level`() {
+  @Test func `a silence applies to a message at its lowered level`() {
     let lowered = Case(asked: .timeSensitive, mayTimeSensitive: false, given: .active).facts
     let held = decide(lowered.quiet(.hold))
     #expect(held.outcome == .hold(until: .at(hour)))
@@ -65,12 +65,12 @@ import Testing
     #expect(softened.reasons.map(\.code) == [.quietHours, .levelLowered])
   }
 
-  @Test func `critical that is lowered to time-sensitive is not held`() {
+  @Test func `a critical push that is lowered to time-sensitive is not held`() {
     let lowered = Case(asked: .critical, mayCritical: false, given: .timeSensitive).facts
     #expect(decide(lowered.quiet(.hold)).outcome == .push(.timeSensitive))
   }
 
-  @Test func `without a device there is nothing to lower`() {
+  @Test func `a decision without a device lowers no level`() {
     let facts = Case(asked: .critical, maySender: false, given: .active).facts.with { $0.device = nil }
     #expect(decide(facts).reasons.map(\.code) == [.noDevice])
   }
@@ -83,7 +83,7 @@ import Testing
     #expect(decide(facts).outcome == .push(.passive))
   }
 
-  @Test func `levels are in order`() {
+  @Test func `the levels have an order`() {
     for (lower, higher) in zip(Level.allCases, Level.allCases.dropFirst()) {
       #expect(lower < higher)
       #expect(!(higher < lower))

@@ -6,9 +6,9 @@ import RelayProtocol
 import SeededRandom
 import Testing
 
-/// The linter finds no fault in the pushes of the relay.
+/// Checks random pushes of the relay with the push linter.
 @Suite struct LintedPushTests {
-  @Test func `the linter finds no fault in any push`() throws {
+  @Test func `the linter finds no fault in any random push`() throws {
     var dice = SeededGenerator(seed: 11)
     for _ in 0..<600 {
       let newest = PayloadSubject.random(using: &dice)
@@ -29,7 +29,7 @@ import Testing
 
   private func expectClean(_ push: Push) {
     let report = PushLint.check(push.payload, headers: push.fields)
-    // A sender may want no sound.
+    // A sender may request no sound.
     let findings = report.findings.filter { $0.rule != .noSound }
     #expect(findings == [], "\(String(decoding: push.payload, as: UTF8.self))")
     #expect(PushLint.check(push.payload, isLenient: true).payload == push.payload)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import RelayDelivery
 
-/// What is pushed without a message of a room.
+/// Notifications: pushes without a message of a room.
 @Suite struct NotificationPayloadTests {
   private var subject = PayloadSubject(
     notification: "0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d", sender: User(id: UserID(unchecked: "shop"), name: "Shop"),
@@ -14,7 +14,7 @@ import Testing
     text: nil, badge: 3,
     expires: .at(45_000), app: PayloadApp(topic: "org.example.chat"))
 
-  @Test mutating func `it is a conversation with its sender, and names no message`() throws {
+  @Test mutating func `a notification is a conversation with its sender and names no message`() throws {
     subject.manner.body = .text("On its way")
     let push = try Push(subject)
     #expect(
@@ -30,7 +30,7 @@ import Testing
     #expect(PushLint.check(push.payload, headers: push.fields).findings == [])
   }
 
-  @Test func `no two users' notifications replace each other, nor those of a room`() {
+  @Test func `notifications of different users and rooms have different collapse ids`() {
     let users = [String(repeating: "a", count: 32), String(repeating: "b", count: 128), "user", "u"]
     let places = users.flatMap { user in
       [RoomID.notifications(of: UserID(unchecked: user)), RoomID(unchecked: user), RoomID(unchecked: "user")]
@@ -39,7 +39,7 @@ import Testing
     #expect(ids.count == Set(places).count)
   }
 
-  @Test func `an app is woken without a message`() {
+  @Test func `a silent notification names no message`() {
     let message = MessageReference(room: subject.room.id, seq: 42)
     let push = Push(
       id: subject.notification, waking: message, epoch: "e1", data: Array(#"{"order":7}"#.utf8), expires: .at(9),

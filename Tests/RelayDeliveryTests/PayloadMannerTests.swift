@@ -7,7 +7,7 @@ import Testing
 
 @testable import RelayDelivery
 
-/// What a sender asks of the look and the sound of a push, and what becomes of it.
+/// The sender's options for the look and the sound of a push, and their effect on the payload.
 @Suite struct PayloadMannerTests {
   var subject = PayloadSubject(
     notification: "0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d", sender: User(id: ann, name: "Ann"),
@@ -57,7 +57,7 @@ import Testing
     ),
   ]
 
-  /// null in `change` takes a member away.
+  /// Applies `change` to `base`. A null deletes a member.
   private func merged(_ base: [String: Any], _ change: [String: Any]) -> [String: Any] {
     var result = base
     for (key, value) in change {
@@ -73,7 +73,7 @@ import Testing
   }
 
   @Test(arguments: changes.indices)
-  mutating func `each field changes its part of the payload and nothing else`(index: Int) throws {
+  mutating func `each field changes only its part of the payload`(index: Int) throws {
     let (field, change, difference) = Self.changes[index]
     let plain = try Push(subject)
     change(&subject.manner)
@@ -83,7 +83,7 @@ import Testing
     #expect(push.headers == plain.headers, "\(field)")
   }
 
-  @Test mutating func `all of it at once`() throws {
+  @Test mutating func `all fields together have this payload`() throws {
     for (_, change, _) in Self.changes { change(&subject.manner) }
     #expect(
       try String(decoding: Push(subject).payload, as: UTF8.self)
@@ -100,7 +100,7 @@ import Testing
         """#.replacing("\n", with: ""))
   }
 
-  @Test mutating func `only the newest push of a room shows if the message requests it`() throws {
+  @Test mutating func `pushes of one room replace each other if the message requests it`() throws {
     subject.manner.collapse = .room
     #expect(try Push(subject).headers.collapseID == "team/newest")
     subject.seq = 43
@@ -121,20 +121,20 @@ import Testing
     arguments: zip(
       Level.allCases,
       [nil, #""a""#, #""a""#, #"{"critical":1,"name":"a","volume":1}"#]))
-  mutating func `a sound follows the level that was decided`(level: Level, sound: String?) throws {
+  mutating func `the sound depends on the decided level`(level: Level, sound: String?) throws {
     subject.manner.sound = .file(SoundFile(name: "a", isCritical: true))
     subject.level = level
     let text = try String(decoding: Push(subject).payload, as: UTF8.self)
     if let sound { #expect(text.contains(#""sound":\#(sound),"#)) } else { #expect(!text.contains("sound")) }
   }
 
-  @Test mutating func `a call without a text has the text of a call`() throws {
+  @Test mutating func `a call without a text shows the text for calls`() throws {
     subject.kind = .call
     subject.text = nil
     #expect(try String(decoding: Push(subject).payload, as: UTF8.self).contains(#""loc-key":"Incoming call""#))
   }
 
-  @Test mutating func `without a preview no text of the message goes out`() throws {
+  @Test mutating func `without a preview, a push has no text of the message`() throws {
     subject.hasPreview = false
     subject.manner.title = .text("secret")
     subject.manner.subtitle = .localized(key: "K", arguments: ["secret"])
@@ -154,7 +154,7 @@ import Testing
     #expect(!String(decoding: digest.payload, as: UTF8.self).contains("secret"))
   }
 
-  @Test mutating func `a digest has the body that the sender gave`() throws {
+  @Test mutating func `a digest shows the sender's own body`() throws {
     subject.manner.body = .text("own")
     let digest = try String(decoding: Push(DigestSubject(newest: subject, count: 2)).payload, as: UTF8.self)
     #expect(digest.contains(#""body":"Ann: own""#))
@@ -164,7 +164,7 @@ import Testing
         .contains(#""body":"Ann""#))
   }
 
-  @Test mutating func `an own body is shortened, and nothing else`() throws {
+  @Test mutating func `a long own body is shortened, and other fields stay`() throws {
     subject.manner.body = .text(String(repeating: "é", count: 2_048))
     subject.manner.data = Array("{\"a\":\"\(String(repeating: "x", count: 2_000))\"}".utf8)
     let push = try Push(subject)
@@ -172,7 +172,7 @@ import Testing
     #expect(try members(push)["a"] as? String == String(repeating: "x", count: 2_000))
   }
 
-  @Test func `a message that passes the check fits for every recipient`() throws {
+  @Test func `a message that passes the size check fits for every recipient`() throws {
     var dice = SeededGenerator(seed: 5)
     for _ in 0..<300 {
       var request = PushRequest()
@@ -200,7 +200,7 @@ import Testing
 }
 
 extension PayloadMannerTests {
-  @Test func `a critical push fits when it is lowered`() throws {
+  @Test func `a critical push still fits after its level is lowered`() throws {
     var request = PushRequest()
     request.level = .critical
     let room = RoomID(unchecked: "tea")
@@ -224,7 +224,7 @@ extension PayloadMannerTests {
 }
 
 extension PushManner {
-  /// Each field now and then.
+  /// Random options. Each field is set in some of the results.
   static func random(using dice: inout SeededGenerator) -> PushManner {
     let texts: [PushText?] = [
       nil, .text("Text \"\\\u{1}😀"), .localized(key: "KEY"), .localized(key: "KEY", arguments: ["", "b\n"]),

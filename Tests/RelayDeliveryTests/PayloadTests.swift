@@ -6,6 +6,7 @@ import Testing
 
 private let id = "0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d"
 
+/// The payload and the headers of a message's push.
 @Suite struct PayloadTests {
   var subject = PayloadSubject(
     notification: id, sender: User(id: ann), room: PayloadRoom(id: RoomID(unchecked: "team"), memberCount: 2),
@@ -14,7 +15,7 @@ private let id = "0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d"
 
   private func text(_ push: Push) -> String { String(decoding: push.payload, as: UTF8.self) }
 
-  @Test func `a direct message`() throws {
+  @Test func `a direct message has this payload`() throws {
     #expect(
       try text(Push(subject))
         == #"""
@@ -28,7 +29,7 @@ private let id = "0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d"
         """#.replacing("\n", with: ""))
   }
 
-  @Test mutating func `a message in a group with all fields`() throws {
+  @Test mutating func `a group message with all fields has this payload`() throws {
     subject.sender = User(
       id: ann, name: "Ann \"A\" 🌻", avatar: "https://example.org/a.png", handle: "+4930", handleType: "phoneNumber")
     subject.room.title = "Team\nrocket"
@@ -58,13 +59,13 @@ private let id = "0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d"
   }
 
   @Test(arguments: [nil, "", " ", "\n\t\u{A0}"])
-  mutating func `a message without a text has a key that reads well untranslated`(body: String?) throws {
+  mutating func `a message without a text shows a key that is also an English text`(body: String?) throws {
     subject.text = body
     let expected = #"{"aps":{"alert":{"title":"ann","loc-key":"New message"},"badge":3,"#
     #expect(try text(Push(subject)).hasPrefix(expected))
   }
 
-  @Test mutating func `an empty name, avatar, handle or title is none`() throws {
+  @Test mutating func `an empty name, avatar, handle or title counts as absent`() throws {
     let plain = try Push(subject)
     subject.sender = User(id: ann, name: "", avatar: "", handle: "", handleType: "phoneNumber")
     subject.room.title = ""
@@ -73,7 +74,7 @@ private let id = "0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d"
   }
 
   @Test(arguments: [(0, nil), (1, nil), (2, nil), (3, 2), (4, 3), (10_000, 9_999)] as [(Int, Int?)])
-  mutating func `a room is a group above two members and counts all but the sender`(
+  mutating func `a room with more than two members is a group, and its count excludes the sender`(
     members: Int, count: Int?
   ) throws {
     subject.room.memberCount = members
@@ -84,7 +85,7 @@ private let id = "0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d"
     #expect(try text(Push(subject)).contains(conversation))
   }
 
-  /// iOS plays no sound for a push without one, whatever its level.
+  /// iOS plays no sound for a push without `sound`, whatever its level.
   @Test(
     arguments: [
       (.active, .message, .standard, #""default""#), (.timeSensitive, .message, .standard, #""default""#),
@@ -95,7 +96,7 @@ private let id = "0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d"
       (.active, .call, .file(SoundFile(name: "default")), #""default""#),
       (.critical, .call, .standard, #"{"critical":1,"name":"ring.caf","volume":1}"#),
     ] as [(Level, MessageKind, PushSound, String?)])
-  mutating func `an alert has a sound unless its sender wants none or it is passive`(
+  mutating func `an alert has a sound unless it is passive or its sender requests none`(
     level: Level, kind: MessageKind, sound: PushSound, expected: String?
   ) throws {
     subject.level = level
@@ -111,20 +112,20 @@ private let id = "0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d"
     }
   }
 
-  @Test mutating func `a call without a ringtone of the app has the default sound`() throws {
+  @Test mutating func `a call has the default sound if the app has no ringtone`() throws {
     subject.kind = .call
     #expect(try text(Push(subject)).contains(#""sound":"default""#))
   }
 
   @Test(arguments: ["http://example.org/a.png", "a.png", "data:image/png;base64,AA", "https://"])
-  mutating func `only a picture that https leads to goes out`(url: String) throws {
+  mutating func `a push contains only picture URLs with https`(url: String) throws {
     subject.sender.avatar = url
     subject.sender.avatarSHA256 = String(repeating: "0", count: 64)
     subject.room.avatar = url
     #expect(try !text(Push(subject)).contains("avatar"))
   }
 
-  @Test mutating func `a picture goes out with its hash`() throws {
+  @Test mutating func `a picture has its hash in the push`() throws {
     subject.sender.avatar = "https://example.org/a.png"
     subject.sender.avatarSHA256 = String(repeating: "0f", count: 32)
     #expect(
@@ -136,7 +137,7 @@ private let id = "0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d"
     arguments: [
       (nil, nil, nil), ("Team", nil, "Team"), ("Team", "Trip", "Team"), (nil, "Trip", "Trip"), ("", "Trip", "Trip"),
     ] as [(String?, String?, String?)])
-  mutating func `the conversation is named by the room, or else by the subtitle`(
+  mutating func `the title of the room, or else the subtitle, names the conversation`(
     title: String?, subtitle: String?, name: String?
   ) throws {
     subject.room.memberCount = 3
@@ -147,7 +148,7 @@ private let id = "0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d"
     #expect(try text(Push(subject)).contains(expected))
   }
 
-  @Test mutating func `a subtitle that does not go out names no conversation`() throws {
+  @Test mutating func `a hidden subtitle does not name the conversation`() throws {
     subject.hasPreview = false
     subject.manner.subtitle = .text("secret")
     #expect(try !text(Push(subject)).contains("secret"))
@@ -167,7 +168,7 @@ private let id = "0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d"
     #expect(try text(Push(subject)).contains(#""communication":{"kind":"call""#))
   }
 
-  @Test mutating func `texts of the operator take the place of keys`() throws {
+  @Test mutating func `the operator's texts replace the keys`() throws {
     subject.text = nil
     subject.app.texts = PushTexts([.newMessage: "Neue Nachricht", .incomingCall: "Anruf", .messages: "%1$@ neue"])
     #expect(try text(Push(subject)).contains(#""body":"Neue Nachricht""#))
@@ -192,7 +193,7 @@ private let id = "0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d"
     #expect(text == .text(expected))
   }
 
-  @Test func `the headers follow from the push`() throws {
+  @Test func `a push has these headers`() throws {
     let push = try Push(subject)
     #expect(push.id == id)
     #expect(
@@ -210,7 +211,7 @@ private let id = "0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d"
     #expect(push.headers.priority == (level == .passive ? .low : .high))
   }
 
-  @Test mutating func `an expiration is never the one that means to try once`() throws {
+  @Test mutating func `the expiration is never 0, which means a single attempt`() throws {
     subject.expires = Timestamp(rawValue: 999)
     #expect(try Push(subject).headers.expiration == 1)
   }

@@ -40,7 +40,7 @@ import Testing
     Planner(apps: apps).plan(message, for: members, now: now, pace: &pace)
   }
 
-  /// The device's Focus is on.
+  /// The Focus of the device is on.
   static func focus(_ recipient: inout Recipient) {
     let time = Timestamp.at(-hour)
     _ = recipient.focus.apply(FocusReport(device: phone, isFocused: true, at: time), now: time)
@@ -48,7 +48,7 @@ import Testing
 
   // MARK: Pushes
 
-  @Test mutating func `each device of each member is pushed to, in order`() {
+  @Test mutating func `the plan has a push for each device of each member, in order`() {
     let two = Self.member { $0.devices = [Self.device("phone"), Self.device("laptop")] }
     let plan = plan(Self.message(), two, Self.member(UserID(unchecked: "eve")))
     #expect(plan.pushes.map(\.user.rawValue) == ["bob", "bob", "eve"])
@@ -62,7 +62,7 @@ import Testing
     #expect(plan.waits.isEmpty && plan.reports.isEmpty && plan.holdEnd == nil)
   }
 
-  @Test mutating func `no member makes an empty plan`() {
+  @Test mutating func `the plan without members is empty`() {
     #expect(plan() == Plan())
   }
 
@@ -83,11 +83,11 @@ import Testing
   ]
 
   @Test(arguments: none)
-  mutating func `a rule against a push ends the message`(code: Reason.Code, member: PlanMember, traits: MessageTraits) {
+  mutating func `a rule against a push plans nothing`(code: Reason.Code, member: PlanMember, traits: MessageTraits) {
     #expect(plan(Self.message(traits), member) == Plan(outcomes: [.none(code)]))
   }
 
-  @Test mutating func `a mention reaches a member who has muted the rest`() {
+  @Test mutating func `a mention is pushed to a member who has muted all else`() {
     let member = Self.member { $0.preferences[Self.tea].level = .mentions }
     #expect(plan(Self.message(MessageTraits(from: ann, mentions: [bob])), member).pushes.count == 1)
   }
@@ -145,7 +145,7 @@ import Testing
     #expect(push.due == push.explanation.facts.device?.focusedUntil)
   }
 
-  @Test mutating func `a Focus holds the pushes of its own device alone`() {
+  @Test mutating func `a Focus holds only the pushes of its own device`() {
     let member = Self.member {
       $0.devices = [Self.device("phone"), Self.device("laptop")]
       $0.preferences.onFocus = .hold
@@ -157,7 +157,7 @@ import Testing
   }
 
   @Test(arguments: [PushRequest(kind: .call), PushRequest(level: .timeSensitive), PushRequest(level: .critical)])
-  mutating func `calls and urgent messages pass every silence`(push: PushRequest) {
+  mutating func `calls and urgent messages are pushed in spite of every silence`(push: PushRequest) {
     let member = Self.member(quiet: QuietFacts(mode: .hold, until: .at(hour))) {
       $0.preferences.onFocus = .hold
       Self.focus(&$0)
@@ -166,7 +166,7 @@ import Testing
     #expect(plan.pushes.map(\.level) == [push.level] && plan.holdEnd == nil)
   }
 
-  @Test mutating func `a held push keeps the level that it is allowed to have`() {
+  @Test mutating func `a held push keeps its allowed level`() {
     let member = Self.member(quiet: QuietFacts(mode: .hold, until: .at(hour))) {
       $0.devices[0].allowsTimeSensitive = false
     }
@@ -185,12 +185,12 @@ import Testing
   }
 
   @Test(arguments: [(SilenceMode.deliver, Level.active), (.passive, .passive)])
-  mutating func `quiet hours soften a push`(mode: SilenceMode, level: Level) {
+  mutating func `quiet hours make a push passive`(mode: SilenceMode, level: Level) {
     let plan = plan(Self.message(), Self.member(quiet: QuietFacts(mode: mode, until: .at(hour))))
     #expect(plan.pushes.map(\.level) == [level] && plan.pushes.allSatisfy { !$0.isHeld && $0.due == Self.now })
   }
 
-  @Test mutating func `Notify Anyway passes every silence`() {
+  @Test mutating func `Notify Anyway is pushed in spite of every silence`() {
     let member = Self.member(quiet: QuietFacts(mode: .hold, until: .at(hour))) {
       $0.preferences.onFocus = .hold
       Self.focus(&$0)
@@ -219,13 +219,13 @@ import Testing
 
   // MARK: Pace
 
-  /// The push that comes after as many as the pace permits.
+  /// The due times of a push after the limit of the pace is used up.
   private mutating func next(_ message: PlanMessage, to member: PlanMember = member()) -> [Timestamp] {
     for _ in 0..<PushPace.most { _ = plan(Self.message(), Self.member()) }
     return plan(message, member).pushes.map(\.due)
   }
 
-  /// The end of the minute of the clock.
+  /// The end of the present minute.
   static let minute = Timestamp(rawValue: (now.rawValue / 60_000 + 1) * 60_000)
 
   @Test mutating func `pushes beyond the pace wait for the end of the minute`() {
@@ -239,11 +239,11 @@ import Testing
     message(PushRequest(level: .critical)), message(PushRequest(kind: .call)), message(isNotifyAnyway: true),
     message(PushRequest(isSilent: true)), message(PushRequest(lifetime: .seconds(2))),
   ])
-  mutating func `a push that cannot wait is not put off`(message: PlanMessage) {
+  mutating func `a push that cannot wait is not delayed`(message: PlanMessage) {
     #expect(next(message) == [Self.now])
   }
 
-  @Test mutating func `a message counts once, on however many devices`() {
+  @Test mutating func `a message to several devices counts once`() {
     let member = Self.member { $0.devices = (0..<PushPace.most).map { Self.device("d\($0)") } }
     #expect(plan(Self.message(), member).pushes.allSatisfy { $0.due == Self.now })
     for _ in 1..<PushPace.most { #expect(plan(Self.message(), Self.member()).pushes.map(\.due) == [Self.now]) }
@@ -258,7 +258,7 @@ import Testing
       _ = plan(Self.message(), Self.member { $0.blocked = [ann] })
     }
     #expect(plan(Self.message(), Self.member()).pushes.map(\.due) == [Self.now])
-    // A held push is not put off, either.
+    // A held push is not delayed, either.
     #expect(next(Self.message(), to: quiet) == [.at(hour)])
   }
 
@@ -269,13 +269,13 @@ import Testing
   static func blocks(_ recipient: inout Recipient) { recipient.blocked = [ann] }
 
   static let reports: [(isReported: Bool, member: PlanMember)] = [
-    // A member who hides nothing: the result of the push is reported.
+    // These members hide nothing: the sender gets the result of the push.
     (false, member(report: .unplanned)), (false, member(report: .planned(false))),
     (true, member(report: .unplanned, hidesFocus)), (true, member(report: .unplanned, mutes)),
     (true, member(report: .planned(false), blocks)),
     // The sender has requested no reports.
     (false, member(report: .none, hidesFocus)), (false, member(report: .none, mutes)),
-    // The planned report comes later.
+    // The sender gets the planned report later.
     (false, member(report: .planned(true), hidesFocus)), (false, member(report: .unplanned, blocks)),
     (
       false,
@@ -294,7 +294,7 @@ import Testing
     (true, member(as: received, report: .planned(false), blocks)),
     (true, member(as: sessions(session(.active)), report: .planned(false), blocks)),
     (true, member(as: recent, report: .planned(false), blocks)),
-    // The others may learn it: `received` was reported.
+    // Other senders may learn it, because they got the report `received`.
     (false, member(as: read, report: .unplanned, mutes)), (false, member(as: received, report: .unplanned, hidesFocus)),
     // The report does not reveal quiet hours, a Focus, or a missing device.
     (true, member(quiet: QuietFacts(mode: .hold, until: .at(hour)), report: .unplanned, hidesFocus)),
@@ -327,12 +327,12 @@ import Testing
     let plan = plan(Self.message(), member)
     #expect(plan.reports == (isReported ? [bob] : []))
     #expect(plan.waits.isEmpty)
-    // The report is no decision of its own.
+    // The report needs no decision of its own.
     #expect(plan.outcomes.count == 1)
   }
 
   @Test(arguments: waiting)
-  mutating func `the report on a muted room waits as a push would`(end: Int64, membership: Membership) {
+  mutating func `the report about a muted room waits as long as a push would`(end: Int64, membership: Membership) {
     let member = Self.member(as: membership, report: .unplanned, Self.mutes)
     let waits = plan(Self.message(), member)
     #expect(waits == Plan(waits: [bob: .at(end)], outcomes: [.none(.muted)]))
@@ -340,7 +340,7 @@ import Testing
     #expect(plan(Self.message(), Self.member(as: membership, report: .none, Self.mutes)).waits.isEmpty)
   }
 
-  @Test mutating func `a member who waits is not reported yet`() {
+  @Test mutating func `the sender gets no report while a member waits`() {
     let plan = plan(
       Self.message(), Self.member(as: Self.sessions(Self.session(.idle)), report: .unplanned, Self.hidesFocus))
     #expect(plan.reports.isEmpty && plan.waits == [bob: .at(5_000)])
@@ -353,7 +353,7 @@ import Testing
     #expect(plan(Self.message(PushRequest(kind: .call)), planned).reports == [bob])
   }
 
-  @Test mutating func `a message that is not pushed is not reported`() {
+  @Test mutating func `the sender gets no report about a message that is not pushed`() {
     let member = Self.member(report: .unplanned, Self.hidesFocus)
     #expect(plan(Self.message(PushRequest(isAsked: false)), member).reports.isEmpty)
     #expect(plan(Self.message(MessageTraits(from: ann, isDeleted: true)), member).reports.isEmpty)
@@ -368,11 +368,11 @@ import Testing
     (false, member(report: .unplanned) { $0.preferences.shareOnline = .none }),
     (true, member(report: .planned(false)) { $0.preferences.shareOnline = .none }),
   ])
-  func `the sender learns a result that reveals nothing`(isReported: Bool, member: PlanMember) {
+  func `the sender gets a result only if it reveals nothing`(isReported: Bool, member: PlanMember) {
     #expect(Planner().reportsResult(of: Self.message(), about: member, now: Self.now) == isReported)
   }
 
-  @Test func `the result of a call needs no plan`() {
+  @Test func `the sender gets the result of a call even if a report is planned`() {
     let call = Self.message(PushRequest(kind: .call))
     #expect(Planner().reportsResult(of: call, about: Self.member(report: .planned(true)), now: Self.now))
   }

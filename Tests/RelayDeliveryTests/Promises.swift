@@ -2,13 +2,13 @@
 import RelayDelivery
 import RelayProtocol
 
-/// What holds for every case, whatever the rules say: nil, or what is broken.
+/// Returns the promise that a decision breaks, or `nil` if it keeps all of them. The promises hold for every case.
 func brokenPromise(_ decision: Decision, of facts: DeliveryCase) -> String? {
   if decide(facts) != decision { return "the same facts gave another decision" }
   guard let first = decision.reasons.first else { return "no reason" }
   let rules = decision.reasons.map(\.rule)
   if rules != rules.sorted() { return "the reasons are not in order" }
-  if Set(decision.reasons.map(\.code)).count != rules.count { return "a reason is told twice" }
+  if Set(decision.reasons.map(\.code)).count != rules.count { return "a reason is given twice" }
   let (message, recipient) = (facts.message, facts.recipient)
   let isUndisturbing = message.kind == .call || message.isNotifyAnyway
   switch decision.outcome {
@@ -19,30 +19,30 @@ func brokenPromise(_ decision: Decision, of facts: DeliveryCase) -> String? {
       recipient.user != message.sender && message.isPushAsked && !recipient.hasBlockedSender && !recipient.hasRead
       && !message.isDeleted && recipient.isMember && recipient.roomLevel != .none && facts.now < message.expires
       && facts.device != nil && (message.kind == .call || !recipient.hasReceivedActively)
-    if !isFit { return "pushed against a fact" }
-    if level > message.level { return "raised" }
+    if !isFit { return "pushed although a fact forbids it" }
+    if level > message.level { return "the level was raised" }
     let isUrgent = message.level >= .timeSensitive && decision.reasons.last?.code != .levelLowered
-    if first.rule == 13, isUndisturbing || isUrgent { return "softened what rings" }
+    if first.rule == 13, isUndisturbing || isUrgent { return "made a call or an urgent push passive" }
     return nil
   case .wait(let end):
     if message.kind == .call { return "a call waits" }
-    if end <= facts.now { return "waits for the past" }
+    if end <= facts.now { return "waits until a time in the past" }
     if end > max(message.time, facts.released ?? message.time) + .seconds(45) { return "waits for longer than 45 s" }
-    if end > message.expires { return "outlives the message" }
+    if end > message.expires { return "waits beyond the expiry" }
     if first.code != .withinGrace, recipient.sessions.allSatisfy({ $0.activity == .background }) {
-      return "waits for the background"
+      return "waits for a session in the background"
     }
     return endsBySilence(facts, end) ? nil : "waits for ever"
   case .hold(let end):
-    if isUndisturbing { return "held what rings" }
-    if end <= facts.now { return "held for the past" }
+    if isUndisturbing { return "held a call or a Notify Anyway" }
+    if end <= facts.now { return "held until a time in the past" }
     if end > message.time + .seconds(12 * 3600) { return "held for longer than 12 h" }
-    if end > message.expires { return "outlives the message" }
+    if end > message.expires { return "held beyond the expiry" }
     return endsBySilence(facts, end) ? nil : "held for ever"
   }
 }
 
-/// Whether it is decided in the end when nothing ever happens.
+/// True if waits and holds end when no fact changes.
 private func endsBySilence(_ facts: DeliveryCase, _ end: Timestamp) -> Bool {
   var facts = facts.with { $0.now = end }
   for _ in 0..<20 {

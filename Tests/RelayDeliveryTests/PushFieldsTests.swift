@@ -5,6 +5,7 @@ import Testing
 
 @testable import RelayDelivery
 
+/// The fields of `push` in a request: parsing, limits, rights, and the columns that store them.
 @Suite struct PushFieldsTests {
   private func request(_ push: String, rights: Rights = .standard) throws -> PushRequest {
     let value = try #require(JSON(reading: Array(#"{"push":\#(push)}"#.utf8)))
@@ -54,7 +55,7 @@ import Testing
   ]
 
   @Test(arguments: readings.indices)
-  func `each field is read, and read again from the store`(index: Int) throws {
+  func `each field is parsed, and restored from the store`(index: Int) throws {
     let (push, change) = Self.readings[index]
     var manner = PushManner()
     change(&manner)
@@ -63,14 +64,14 @@ import Testing
     #expect(stored(request) == request, "\(push)")
   }
 
-  @Test func `a silent push comes back from the store, with its data`() throws {
+  @Test func `the store keeps a silent push with its data`() throws {
     let request = try request(#"{"silent":true,"data":{"a":1},"expires":60,"criteria":"work"}"#)
     #expect(request.isSilent)
     #expect(stored(request) == request)
     #expect(try !self.request(#"{"silent":false,"title":"a"}"#).isSilent)
   }
 
-  @Test func `all fields at once come back from the store`() throws {
+  @Test func `the store keeps all fields together`() throws {
     let request = try request(
       #"""
       {"kind":"call","level":"critical","criteria":"work","expires":0.5e1,"title":"t","subtitleKey":"s","subtitleArgs":["x"],
@@ -111,7 +112,7 @@ import Testing
     (#"{"data":{"push":1}}"#, "/push/data/push"),
     (#"{"data":{"a":{"aps":{}}}}"#, "/push/data/a/aps"), (#"{"collapse":"thread"}"#, "/push/collapse"),
   ])
-  func `a wrong field is refused by its place`(push: String, place: String) throws {
+  func `an error names the position of the wrong field`(push: String, place: String) throws {
     let error = try refusal(push)
     #expect((error.code, error.at) == (.badRequest, place))
   }
@@ -120,7 +121,7 @@ import Testing
     ("titel", "title"), ("Sound", "sound"), ("bdage", "badge"), ("levle", "level"), ("expire", "expires"),
     ("colapse", "collapse"), ("critera", "criteria"), ("slient", "silent"),
   ])
-  func `a misspelled field is refused with the name that was meant`(name: String, meant: String) throws {
+  func `the error for a misspelled field suggests the right name`(name: String, meant: String) throws {
     let error = try refusal(#"{"\#(name)":null}"#)
     #expect((error.code, error.at) == (.badRequest, "/push/\(name)"))
     #expect(error.message.hasSuffix("did you mean \(meant)?"))
@@ -130,13 +131,13 @@ import Testing
     ("title", 1_024), ("subtitle", 1_024), ("body", 4_096), ("titleKey", 256), ("subtitleKey", 256), ("bodyKey", 256),
     ("sound", 128), ("category", 128), ("thread", 255), ("target", 1_024),
   ])
-  func `a text has as many bytes as it may, and not one more`(field: String, longest: Int) throws {
+  func `a text of the maximum length is accepted, and a longer one is rejected`(field: String, longest: Int) throws {
     _ = try request(#"{"\#(field)":"\#(String(repeating: "a", count: longest))"}"#)
     let error = try refusal(#"{"\#(field)":"\#(String(repeating: "a", count: longest + 1))"}"#)
     #expect((error.code, error.at) == (.badRequest, "/push/\(field)"))
   }
 
-  @Test func `an image, arguments and data have bounds`() throws {
+  @Test func `an image, arguments and data have limits`() throws {
     let host = "https://a.example/"
     _ = try request(#"{"image":"\#(host)\#(String(repeating: "a", count: 2_048 - host.utf8.count))"}"#)
     #expect(try refusal(#"{"image":"\#(host)\#(String(repeating: "a", count: 2_048))"}"#).at == "/push/image")
@@ -156,7 +157,7 @@ import Testing
   }
 
   @Test(arguments: PushManner.keys + ["silent"])
-  func `each field of one's own needs the right push`(field: String) throws {
+  func `each custom field needs the right push`(field: String) throws {
     let error = try refusal(#"{"\#(field)":null}"#, rights: Rights.standard.subtracting(.push))
     #expect((error.code, error.at) == (.forbidden, "/push/\(field)"))
   }
@@ -175,7 +176,7 @@ import Testing
       sender: UserID(unchecked: "ann"), room: RoomID(unchecked: room), hasPreview: hasPreview, largest: largest)
   }
 
-  @Test func `a long body fits, and a field that cannot be shortened is refused at once`() throws {
+  @Test func `a long body is accepted, and a long field that cannot be shortened is rejected`() throws {
     try check(#"{"body":"\#(String(repeating: "é", count: 2_048))"}"#)
     try check(#"{"title":"\#(String(repeating: "a", count: 1_024))"}"#)
     let error = try #require(throws: RequestError.self) {
@@ -195,13 +196,13 @@ import Testing
     (#"{"title":"a"}"#, "/push/title"), (#"{"subtitleKey":"a","subtitleArgs":["b"]}"#, "/push/subtitleArgs"),
     (#"{"titleKey":"a","body":"b"}"#, "/push/body"),
   ])
-  func `where no text leaves the relay none is taken`(push: String, place: String) throws {
+  func `a room without previews rejects texts`(push: String, place: String) throws {
     let error = try #require(throws: RequestError.self) { try check(push, hasPreview: false) }
     #expect((error.code, error.at) == (.forbidden, place))
     try check(push)
   }
 
-  @Test func `where no text leaves the relay keys and data are taken`() throws {
+  @Test func `a room without previews accepts keys and data`() throws {
     try check(#"{"titleKey":"a","bodyKey":"b","data":{"cipher":"x"},"sound":"default"}"#, hasPreview: false)
   }
 }

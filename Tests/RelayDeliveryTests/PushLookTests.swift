@@ -2,7 +2,7 @@
 import RelayProtocol
 import Testing
 
-/// Several messages become one push only if their looks are equal.
+/// Several messages are merged into one push only if their looks are equal.
 @Suite struct PushLookTests {
   private static func request(_ change: (inout PushRequest) -> Void) -> PushRequest {
     var request = PushRequest()
@@ -23,7 +23,7 @@ import Testing
     request { $0.manner.isCommunication = false },
   ]
 
-  @Test func `each part of a look makes another look`() {
+  @Test func `each field of the look makes a different look`() {
     let looks = Set(Self.looks.map(\.look))
     #expect(looks.count == Self.looks.count)
     #expect(!looks.contains(PushRequest().look))
@@ -35,7 +35,7 @@ import Testing
     request { ($0.manner.title, $0.manner.body) = (.text("a"), .text("b")) },
     request { ($0.manner.badge, $0.manner.image, $0.manner.relevance) = (.number(3), "https://a", 0.5) },
   ])
-  func `the rest of a request is no part of its look`(request: PushRequest) {
+  func `the other fields of a request do not change its look`(request: PushRequest) {
     #expect(request.look == PushRequest().look)
   }
 }

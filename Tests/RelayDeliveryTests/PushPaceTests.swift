@@ -4,6 +4,7 @@ import Testing
 
 @testable import RelayDelivery
 
+/// The limit of pushes from one sender to one recipient in a minute.
 @Suite struct PushPaceTests {
   private static let (ann, bob, cleo) = (UserID(unchecked: "ann"), UserID(unchecked: "bob"), UserID(unchecked: "cleo"))
   private static let minute = Timestamp(rawValue: 1_700_000_040_000)
@@ -25,7 +26,7 @@ import Testing
     #expect(pace.due(from: Self.ann, to: Self.bob, now: next) == next + .seconds(60))
   }
 
-  @Test func `each sender and each recipient is counted apart`() {
+  @Test func `each pair of sender and recipient is counted separately`() {
     var pace = PushPace()
     for _ in 0..<20 { _ = pace.due(from: Self.ann, to: Self.bob, now: Self.minute) }
     #expect(pace.due(from: Self.ann, to: Self.cleo, now: Self.minute) == Self.minute)
@@ -34,7 +35,7 @@ import Testing
     #expect(pace.due(from: Self.ann, to: Self.bob, now: Self.minute) > Self.minute)
   }
 
-  @Test func `a clock that is set back keeps nobody waiting for long`() {
+  @Test func `a clock that is set back does not make pushes wait`() {
     var pace = PushPace()
     _ = pace.due(from: Self.ann, to: Self.bob, now: Self.minute + .seconds(86_400))
     for _ in 0..<20 { #expect(pace.due(from: Self.ann, to: Self.bob, now: Self.minute) == Self.minute) }
@@ -59,13 +60,13 @@ import Testing
     #expect(pace.due(of: call, to: Self.bob, now: Self.minute) == Self.minute)
   }
 
-  @Test func `pairs beyond the bound are not counted and not throttled`() {
+  @Test func `pairs beyond the limit are not throttled`() {
     var pace = PushPace()
     for number in 0..<PushPace.mostPairs {
       _ = pace.due(from: UserID(unchecked: "\(number)"), to: Self.bob, now: Self.minute)
     }
     for _ in 0..<30 { #expect(pace.due(from: Self.ann, to: Self.bob, now: Self.minute) == Self.minute) }
-    // Those who are known are.
+    // The known pairs are still counted.
     for _ in 1..<20 { _ = pace.due(from: UserID(unchecked: "0"), to: Self.bob, now: Self.minute) }
     #expect(pace.due(from: UserID(unchecked: "0"), to: Self.bob, now: Self.minute) > Self.minute)
   }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import RelayDelivery
 
-/// Pushes beside those of messages.
+/// Pushes other than those of new messages: changes, badges, silent pushes.
 @Suite struct PushUpdateTests {
   private let id = "00000000-0000-4000-8000-000000000001"
   private let subject = PayloadSubject(
@@ -21,7 +21,7 @@ import Testing
     #expect(PushLint.check(push.payload, headers: push.fields).findings == [])
   }
 
-  @Test func `a change is the message's push again, and disturbs nobody`() throws {
+  @Test func `a change repeats the message's push without a sound`() throws {
     var loud = subject
     loud.manner.sound = .file(SoundFile(name: "siren", isCritical: true))
     let push = try Push(id: id, changing: loud, to: nil)
@@ -37,21 +37,21 @@ import Testing
     expectClean(push)
   }
 
-  @Test func `a change can say something else`() throws {
+  @Test func `a change can replace the text`() throws {
     let push = try Push(id: id, changing: subject, to: .localized(key: "Missed call"))
     #expect(text(push).contains(#""loc-key":"Missed call""#))
     #expect(!text(push).contains("Lunch"))
     expectClean(push)
   }
 
-  @Test func `a badge alone`() {
+  @Test func `a badge update has only a badge`() {
     let push = Push(id: id, badge: 0, expires: .at(0), topic: "org.example.chat")
     #expect(text(push) == #"{"aps":{"badge":0}}"#)
     #expect((push.headers.type, push.headers.priority) == (.alert, .low))
     expectClean(push)
   }
 
-  @Test func `a silent push`() {
+  @Test func `a silent push has no alert`() {
     let push = Push(
       id: id, waking: MessageReference(room: subject.room.id, seq: 42), epoch: "e1",
       data: Array(#"{"sync":true}"#.utf8),

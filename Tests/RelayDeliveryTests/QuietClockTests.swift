@@ -4,6 +4,7 @@ import Testing
 
 @testable import RelayDelivery
 
+/// The cache of quiet hours that are on.
 @Suite struct QuietClockTests {
   private static let zones = [
     "Europe/Berlin", "America/New_York", "Asia/Kathmandu", "Australia/Lord_Howe", "Pacific/Apia", "UTC", "no zone",
@@ -16,7 +17,7 @@ import Testing
   }
 
   @Test(arguments: zones)
-  func `the clock agrees with the hours at each moment`(zone: String) throws {
+  func `the clock agrees with the quiet hours at every time`(zone: String) throws {
     var clock = QuietClock()
     let hours = try hours(zone)
     // 2026-03-28 12:00 UTC, then 40 hours: the clocks of Europe are put forward in between.
@@ -25,7 +26,7 @@ import Testing
       let now = Timestamp(rawValue: start + Int64(step) * 24_001)
       #expect(clock.facts(of: hours, at: now) == hours.facts(at: now))
     }
-    // Also when the time goes back, and before 1970.
+    // Times that go back, and times before 1970.
     for time in [start, start - 1, -1, -60_000, -60_001, 0] {
       #expect(clock.facts(of: hours, at: Timestamp(rawValue: time)) == hours.facts(at: Timestamp(rawValue: time)))
     }
@@ -43,7 +44,7 @@ import Testing
     #expect(clock.computations == 3)
   }
 
-  @Test func `hours beyond the capacity of the clock are correct`() throws {
+  @Test func `quiet hours beyond the capacity of the clock are correct`() throws {
     var clock = QuietClock()
     let now = Timestamp(rawValue: 1_774_699_200_000)
     for number in 0..<QuietClock.maxKept + 50 {

@@ -6,6 +6,7 @@ import Testing
 
 @testable import RelayDelivery
 
+/// The times at which quiet hours begin and end, with all changes of local clocks.
 @Suite struct QuietHoursTests {
   /// - Parameter span: `22:00-06:30`
   private static func hours(
@@ -27,7 +28,7 @@ import Testing
     var days: Set<Int> = [1, 2, 3, 4, 5, 6, 7]
     var zone = "UTC"
     let now: String
-    /// nil: no quiet hours are on.
+    /// Is `nil` when no quiet hours are on.
     let until: String?
 
     init(
@@ -42,7 +43,7 @@ import Testing
   }
 
   @Test(arguments: days + zones + springs + autumns)
-  func `quiet hours are on and end as their row says`(row: Row) throws {
+  func `quiet hours end at the time of their row`(row: Row) throws {
     let hours = try Self.hours(row.span, days: row.days, in: row.zone)
     let expected = try row.until.map { QuietFacts(mode: .hold, until: try Self.time($0)) }
     #expect(hours.facts(at: try Self.time(row.now)) == expected)
@@ -62,7 +63,7 @@ import Testing
     Row("18:00-00:00", at: "2026-01-05T23:59:59Z", until: "2026-01-06T00:00:00Z"),
     Row("18:00-00:00", at: "2026-01-06T00:00:00Z", until: nil),
     Row("00:00-06:00", at: "2026-01-06T00:00:00Z", until: "2026-01-06T06:00:00Z"),
-    // The days are those of `from`.
+    // The day is that of `from`.
     Row("22:00-06:30", days: [1], at: "2026-01-05T23:00:00Z", until: "2026-01-06T06:30:00Z"),
     Row("22:00-06:30", days: [1], at: "2026-01-06T05:00:00Z", until: "2026-01-06T06:30:00Z"),
     Row("22:00-06:30", days: [1], at: "2026-01-05T05:00:00Z", until: nil),
@@ -72,13 +73,13 @@ import Testing
     Row("09:00-17:00", days: [6, 7], at: "2026-01-05T12:00:00Z", until: nil),
     Row("09:00-17:00", days: [], at: "2026-01-05T12:00:00Z", until: nil),
     Row("09:00-17:00", days: [0, 8, -1], at: "2026-01-05T12:00:00Z", until: nil),
-    // Two equal times are a whole day.
+    // Two equal times mean a whole day.
     Row("08:00-08:00", days: [1], at: "2026-01-05T07:59:59Z", until: nil),
     Row("08:00-08:00", days: [1], at: "2026-01-05T08:00:00Z", until: "2026-01-06T08:00:00Z"),
     Row("08:00-08:00", days: [1], at: "2026-01-06T07:59:59Z", until: "2026-01-06T08:00:00Z"),
     Row("08:00-08:00", days: [1], at: "2026-01-06T08:00:00Z", until: nil),
     Row("08:00-08:00", at: "2026-01-06T08:00:00Z", until: "2026-01-07T08:00:00Z"),
-    // Before 1970, a Thursday.
+    // 1970-01-01 was a Thursday.
     Row("22:00-06:00", days: [3], at: "1969-12-31T23:00:00Z", until: "1970-01-01T06:00:00Z"),
     Row("22:00-06:00", days: [1], at: "1969-12-29T23:00:00Z", until: "1969-12-30T06:00:00Z"),
   ]
@@ -93,7 +94,7 @@ import Testing
     Row("09:00-17:00", in: "Mars/Olympus", at: "2026-01-05T12:00:00Z", until: nil),
   ]
 
-  /// In Zurich 02:00 to 03:00 does not exist on 2026-03-29, which begins at 01:00 UTC.
+  /// In Zurich the clock skips 02:00 to 03:00 on 2026-03-29, at 01:00 UTC.
   private static let springs = [
     Row("22:00-06:00", in: "Europe/Zurich", at: "2026-03-28T21:00:00Z", until: "2026-03-29T04:00:00Z"),
     Row("01:00-02:30", in: "Europe/Zurich", at: "2026-03-29T00:59:59Z", until: "2026-03-29T01:00:00Z"),
@@ -103,19 +104,19 @@ import Testing
     Row("02:10-02:50", in: "Europe/Zurich", at: "2026-03-29T01:00:00Z", until: nil),
     Row("03:00-04:00", in: "Europe/Zurich", at: "2026-03-29T01:00:00Z", until: "2026-03-29T02:00:00Z"),
     Row("12:00-12:00", in: "Europe/Zurich", at: "2026-03-28T11:00:00Z", until: "2026-03-29T10:00:00Z"),
-    // By half an hour, at 02:00.
+    // A change by half an hour, at 02:00.
     Row("02:15-03:00", in: "Australia/Lord_Howe", at: "2026-10-03T15:30:00Z", until: "2026-10-03T16:00:00Z"),
     Row("02:15-03:00", in: "Australia/Lord_Howe", at: "2026-10-03T15:29:59Z", until: nil),
-    // At midnight: the day begins at 01:00.
+    // A change at midnight: the day begins at 01:00.
     Row("00:00-06:00", days: [7], in: "America/Havana", at: "2026-03-08T05:00:00Z", until: "2026-03-08T10:00:00Z"),
     Row("00:00-06:00", days: [7], in: "America/Havana", at: "2026-03-08T04:59:59Z", until: nil),
-    // Friday 2011-12-30 did not exist there.
+    // Friday 2011-12-30 did not exist in Apia.
     Row("20:00-23:00", days: [4], in: "Pacific/Apia", at: "2011-12-30T08:00:00Z", until: "2011-12-30T09:00:00Z"),
     Row("20:00-04:00", days: [4], in: "Pacific/Apia", at: "2011-12-30T09:59:59Z", until: "2011-12-30T10:00:00Z"),
     Row("08:00-09:00", days: [6], in: "Pacific/Apia", at: "2011-12-30T18:30:00Z", until: "2011-12-30T19:00:00Z"),
   ]
 
-  /// In Zurich 02:00 to 03:00 comes twice on 2026-10-25, first at 00:00 UTC; the first time counts.
+  /// In Zurich 02:00 to 03:00 occurs twice on 2026-10-25, first at 00:00 UTC. The first time counts.
   private static let autumns = [
     Row("22:00-06:00", in: "Europe/Zurich", at: "2026-10-24T20:00:00Z", until: "2026-10-25T05:00:00Z"),
     Row("01:00-02:30", in: "Europe/Zurich", at: "2026-10-25T00:29:59Z", until: "2026-10-25T00:30:00Z"),
@@ -126,17 +127,17 @@ import Testing
     Row("03:00-05:00", in: "Europe/Zurich", at: "2026-10-25T01:59:59Z", until: nil),
     Row("03:00-05:00", in: "Europe/Zurich", at: "2026-10-25T02:00:00Z", until: "2026-10-25T04:00:00Z"),
     Row("12:00-12:00", in: "Europe/Zurich", at: "2026-10-24T10:00:00Z", until: "2026-10-25T11:00:00Z"),
-    // At midnight: 23:00 comes again.
+    // A change at midnight: 23:00 occurs again.
     Row("23:30-06:00", days: [7], in: "America/Sao_Paulo", at: "2019-02-17T01:30:00Z", until: nil),
     Row("23:30-06:00", days: [6], in: "America/Sao_Paulo", at: "2019-02-17T01:30:00Z", until: "2019-02-17T09:00:00Z"),
     Row("00:00-06:00", days: [7], in: "America/Sao_Paulo", at: "2019-02-17T02:00:00Z", until: nil),
     Row("00:00-06:00", days: [7], in: "America/Sao_Paulo", at: "2019-02-17T03:00:00Z", until: "2019-02-17T09:00:00Z"),
-    // At a minute past midnight: after that minute of Sunday it is Saturday again.
+    // A change at 00:01: after a minute of Sunday it is Saturday again.
     Row("00:00-06:00", days: [7], in: "America/St_Johns", at: "2010-11-07T02:29:59Z", until: nil),
     Row("00:00-06:00", days: [7], in: "America/St_Johns", at: "2010-11-07T02:45:00Z", until: "2010-11-07T09:30:00Z"),
   ]
 
-  @Test func `milliseconds count`() throws {
+  @Test func `quiet hours begin and end at an exact millisecond`() throws {
     let hours = try Self.hours("09:00-17:00")
     let begin = try Self.time("2026-01-05T09:00:00Z")
     #expect(hours.facts(at: begin - .milliseconds(1)) == nil)
@@ -145,7 +146,7 @@ import Testing
     #expect(hours.facts(at: end - .milliseconds(1))?.until == end)
   }
 
-  @Test func `milliseconds before 1970 are of the second that they follow`() throws {
+  @Test func `times before 1970 are exact to the millisecond`() throws {
     let hours = try Self.hours("09:00-17:00")
     let begin = try Self.time("1969-12-31T09:00:00Z")
     #expect(hours.facts(at: begin - .milliseconds(1)) == nil)
@@ -155,17 +156,17 @@ import Testing
   }
 
   @Test(arguments: SilenceMode.allCases)
-  func `the mode is theirs`(mode: SilenceMode) throws {
+  func `the result has the mode of the quiet hours`(mode: SilenceMode) throws {
     let hours = try Self.hours("00:00-00:00", mode)
     #expect(hours.facts(at: Timestamp(rawValue: 0))?.mode == mode)
   }
 
-  /// Where the clock is not changed within a day, a calendar has the same opinion.
+  /// Compares the result with Foundation's calendar, on days without a change of the clock.
   @Test(arguments: [
     "UTC", "Europe/Zurich", "America/New_York", "Asia/Kathmandu", "Australia/Lord_Howe", "Pacific/Apia",
     "Africa/Casablanca", "America/St_Johns",
   ])
-  func `a clock on the wall agrees`(name: String) throws {
+  func `quiet hours agree with a calendar`(name: String) throws {
     let zone = try #require(TimeZone(identifier: name))
     var calendar = Calendar(identifier: .gregorian)
     calendar.timeZone = zone
@@ -200,7 +201,7 @@ import Testing
   }
 
   @Test(arguments: ["Europe/Zurich", "America/New_York", "Australia/Lord_Howe", "America/St_Johns", "Asia/Tehran"])
-  func `a time that the clock jumps over is when it jumps`(name: String) throws {
+  func `a time that the clock skips counts as the time of the change`(name: String) throws {
     let zone = try #require(TimeZone(identifier: name))
     var jump = Date(timeIntervalSince1970: 0)
     var count = 0
@@ -217,7 +218,7 @@ import Testing
           from: try #require(TimeOfDay(minutes: skipped % 1_440)),
           to: try #require(TimeOfDay(minutes: skipped % 1_440)),
           timeZone: name, mode: .hold)
-        // The whole day: one ends where the next begins.
+        // The quiet hours are the whole day: the hours of one day end where those of the next begin.
         #expect(hours.facts(at: now - .milliseconds(1))?.until == now)
         #expect(try #require(hours.facts(at: now)).until > now)
       }
@@ -229,11 +230,11 @@ import Testing
     "Europe/Zurich", "Europe/Kyiv", "Europe/Kiev", "Asia/Kolkata", "Asia/Calcutta", "America/Argentina/Buenos_Aires",
     "US/Pacific", "UTC", "GMT", "Etc/UTC", "Etc/GMT+5", "Pacific/Kiritimati",
   ])
-  func `a time zone has a name of the IANA`(name: String) {
+  func `a time zone with an IANA name is valid`(name: String) {
     #expect(QuietHours.isTimeZone(name))
   }
 
-  @Test func `all old names are known`() {
+  @Test func `all old names are valid`() {
     for name in QuietHours.placeless { #expect(QuietHours.isTimeZone(name), "\(name)") }
   }
 
@@ -241,7 +242,7 @@ import Testing
     "", "/", "Mars/Olympus", "europe/zurich", "Europe", "Europe/", "PST", "IST", "GMT+3", "GMT+0300", "UTC+1", "+01:00",
     "SystemV/PST8PDT", "../../etc/passwd", "/etc/localtime", "Europe/Zurich ",
   ])
-  func `anything else is no time zone`(name: String) {
+  func `any other name is invalid`(name: String) {
     #expect(!QuietHours.isTimeZone(name))
   }
 }

@@ -4,7 +4,7 @@ import RelayProtocol
 import SeededRandom
 
 extension DeliveryCase {
-  /// Any case, with times that meet at the bounds of the rules, and no fact so frequent that it hides the others.
+  /// A random case. Its times often meet the limits of the rules, and no fact is so frequent that it hides the others.
   static func random(using dice: inout SeededGenerator) -> DeliveryCase {
     let now = dice.one(of: [
       -1_000, 0, 1, 4_999, 5_000, 29_999, 30_000, 44_999, 45_000, hour, 12 * hour - 1, 12 * hour, 13 * hour,
@@ -17,7 +17,7 @@ extension DeliveryCase {
 }
 
 extension SeededGenerator {
-  /// Around a time.
+  /// A time near `now`.
   mutating func time(_ now: Int64) -> Timestamp {
     .at(now + one(of: [-hour, -30_000, -5_000, -1, 0, 1, 1_000, 5_000, hour, 20 * hour]))
   }

@@ -3,7 +3,7 @@ import RelayDelivery
 import RelayProtocol
 import Testing
 
-/// The facts about a recipient: the only code that assembles them.
+/// The facts about a recipient, as `Recipient` assembles them for decisions.
 @Suite struct RecipientTests {
   private static let tea = RoomID(unchecked: "tea")
   private static let now = Timestamp.at(1_000)
@@ -17,11 +17,11 @@ import Testing
     return recipient.facts(bob, of: message, in: Self.tea, as: membership, quiet: quiet, now: Self.now)
   }
 
-  @Test func `without preferences nothing keeps a push back`() {
+  @Test func `without preferences, no fact prevents a push`() {
     #expect(facts() == RecipientFacts(user: bob))
   }
 
-  @Test func `preferences are facts`() {
+  @Test func `the facts contain the preferences`() {
     let quiet = QuietFacts(mode: .passive, until: .at(hour))
     let known = facts(of: MessageTraits(from: ann, mentions: [bob]), quiet: quiet) {
       $0.blocked = [ann]
@@ -42,7 +42,7 @@ import Testing
     #expect(facts { $0.preferences[Self.tea] = RoomPreference(level: .none, until: .at(until)) }.roomLevel == level)
   }
 
-  @Test func `a withdrawn right and a missing membership end the membership`() {
+  @Test func `a user is no member without a membership or the right to join`() {
     #expect(!facts { $0.withdrawn = [Self.tea] }.isMember)
     #expect(facts { $0.withdrawn = [RoomID(unchecked: "dev")] }.isMember)
     #expect(!facts(as: Membership(nil, nil, at: 1, shown: Self.now)).isMember)
@@ -50,7 +50,7 @@ import Testing
   }
 
   @Test(arguments: [(4, false), (5, true), (6, true)] as [(Int64, Bool)])
-  func `marks reach a message at its seq`(mark: Int64, hasReached: Bool) {
+  func `a mark reaches a message at its seq`(mark: Int64, hasReached: Bool) {
     let read = facts(as: Membership(Marks(read: mark, received: 0), nil, at: 5, shown: Self.now))
     #expect((read.isMember, read.hasRead, read.hasReceivedActively) == (true, hasReached, false))
     let received = facts(as: Membership(Marks(read: 0, received: mark), nil, at: 5, shown: Self.now))
@@ -59,7 +59,7 @@ import Testing
 
   // MARK: Sessions
 
-  /// A session that joined at 10 and was given the messages from 5 on.
+  /// A session that joined at 10 and received the messages from 5 on.
   private static let session = RoomSession(
     activity: .idle, joined: .at(10), givenFrom: 5, received: 0, acknowledges: true, drained: .at(0))
 
@@ -68,7 +68,7 @@ import Testing
   ) -> SessionFacts? {
     var session = Self.session
     change(&session)
-    // The initialiser takes the values that the hub has.
+    // The initializer takes the values that the hub has.
     session = RoomSession(
       activity: session.activity, joined: session.joined, givenFrom: session.givenFrom, received: session.received,
       acknowledges: session.acknowledges, drained: session.drained, blocked: session.blocked)
@@ -78,7 +78,7 @@ import Testing
     return membership.sessions.first
   }
 
-  @Test func `the writing of a message is the last of the times that it waits for`() {
+  @Test func `a message counts as written at the latest of its times`() {
     #expect(session(5)?.writing == .written(at: .at(10)))
     #expect(session(5, shown: 30)?.writing == .written(at: .at(30)))
     #expect(session(5, shown: 30) { $0.drained = .at(40) }?.writing == .written(at: .at(40)))
@@ -88,17 +88,17 @@ import Testing
   }
 
   @Test(arguments: [(9, true), (10, true), (11, false)] as [(Int64, Bool)])
-  func `a blocked session has written only what came before`(blocked: Int64, isPending: Bool) {
+  func `a message after a session was blocked is pending`(blocked: Int64, isPending: Bool) {
     #expect(session(5) { $0.blocked = .at(blocked) }?.writing == (isPending ? .pending : .written(at: .at(10))))
     let shown = session(5, shown: 20) { $0.blocked = .at(blocked + 10) }
     #expect(shown?.writing == (isPending ? .pending : .written(at: .at(20))))
   }
 
-  @Test func `a session has received up to its mark`() {
+  @Test func `a session has received the messages up to its mark`() {
     #expect(session(5)?.hasReceived == false)
     #expect(session(5) { $0.received = 4 }?.hasReceived == false)
     #expect(session(5) { $0.received = 5 }?.hasReceived == true)
-    // A session that acknowledges names a message that it was not given.
+    // A session that acknowledges may name a message that the relay did not give it.
     #expect(session(4) { $0.received = 5 }?.hasReceived == true)
     let pongs = { (session: inout RoomSession) in
       session.received = 5
@@ -108,7 +108,7 @@ import Testing
     #expect(session(4, change: pongs)?.hasReceived == false)
   }
 
-  @Test func `the next message is written at once and received by nobody`() {
+  @Test func `the next message counts as written at once and not received`() {
     let presence = RoomPresence(
       sessions: [Self.session], away: AwayFacts(since: .at(7), isClean: false))
     let next = Membership(forNextMessage: presence, now: Self.now)
@@ -122,7 +122,7 @@ import Testing
   private static let tablet = Device(
     id: phone, app: "com.example.app", platform: .apns, token: "0a", voipToken: "0b", criteria: "home")
 
-  @Test func `an app has the entitlements that are configured`() {
+  @Test func `an app has only the configured entitlements`() {
     let recipient = Recipient()
     let all = recipient.facts(of: Self.tablet, in: AppEntitlements())
     #expect(all == DeviceFacts(hasVoIPToken: true, criteria: "home"))
@@ -142,7 +142,7 @@ import Testing
     }
   }
 
-  @Test func `a device forbids what its app may do`() {
+  @Test func `a device can forbid what its app may do`() {
     var device = Self.tablet
     device.voipToken = nil
     device.allowsAlerts = false
@@ -168,7 +168,7 @@ import Testing
     #expect(!recipient.isEmpty)
   }
 
-  @Test func `the next change is the first one`() {
+  @Test func `the next change is the earliest one`() {
     var recipient = Recipient()
     Self.known[0](&recipient)
     let filter = FilterReport(device: phone, isActive: true, allow: [], at: Self.now - .seconds(1))
@@ -176,14 +176,14 @@ import Testing
     #expect(recipient.nextChange == Self.now + .seconds(12 * 3600 - 1))
   }
 
-  @Test func `only the named device is forgotten`() {
+  @Test func `forgetting one device keeps the others`() {
     var recipient = Recipient()
     recipient.devices = [Self.tablet, Device(id: laptop, platform: .simulator, token: "0c")]
     recipient.forget(phone)
     #expect(recipient.devices.map(\.id) == [laptop])
   }
 
-  @Test func `reports of Focus and filter are facts of their device`() {
+  @Test func `the facts of a device contain its reports`() {
     var recipient = Recipient()
     recipient.devices = [Self.tablet]
     let focus = FocusReport(device: phone, isFocused: true, at: Self.now, source: .manual)
@@ -201,7 +201,7 @@ import Testing
   }
 
   @Test(arguments: [0, 1, 3])
-  func `one case is decided for each device, and one without a device`(devices: Int) {
+  func `each device has a case, and a user without a device has one`(devices: Int) {
     var recipient = Recipient()
     recipient.devices = (0..<devices).map {
       Device(id: DeviceID(unchecked: "d\($0)"), platform: .simulator, token: "t\($0)")
@@ -241,7 +241,7 @@ import Testing
     return recipient.filtersOut(Self.tea, now: now)
   }
 
-  @Test func `a filter refuses a label of the recipient`() {
+  @Test func `a filter refuses the recipient's own labels`() {
     #expect(!filters())
     #expect(filters("work") && !filters("home"))
     #expect(filters("work", active: laptop))
@@ -255,7 +255,7 @@ import Testing
     #expect(!filters(devices: [device], active: laptop))
   }
 
-  @Test func `a filter that has ended refuses nothing`() {
+  @Test func `an expired filter refuses no label`() {
     let end = Self.now + .seconds(12 * 3600)
     #expect(filters("work", now: end - .milliseconds(1)))
     #expect(!filters("work", now: end))

@@ -3,12 +3,12 @@ import RelayDelivery
 import RelayProtocol
 import Testing
 
-/// A reason, what makes a rule give it, and what comes out when nothing else speaks.
+/// A rule with a change that makes it match, and the outcome when no other rule matches.
 struct Speaker: CustomTestStringConvertible, Sendable {
   let rule: Int
   let code: Reason.Code
   let outcome: Decision.Outcome
-  /// What it does not speak of.
+  /// The cases to which the rule does not apply.
   let spares: Set<Exception>
   let provoke: @Sendable (inout DeliveryCase) -> Void
 
@@ -29,7 +29,7 @@ struct Speaker: CustomTestStringConvertible, Sendable {
     }
   }
 
-  /// - Parameter code: Also what it comes to, where no outcome is given.
+  /// - Parameter outcome: If it is absent, the outcome is `none` with `code`.
   init(
     _ rule: Int, _ code: Reason.Code, _ outcome: Decision.Outcome? = nil, spares: Set<Exception> = [],
     _ provoke: @escaping @Sendable (inout DeliveryCase) -> Void
@@ -69,38 +69,40 @@ struct Speaker: CustomTestStringConvertible, Sendable {
     Speaker(13, .quietHours, .push(.passive), spares: silences) { $0 = $0.quiet(.passive) },
   ]
 
-  /// Whether a fact that one needs keeps the other silent: then only the earlier is heard.
+  /// True if the facts that make one rule match prevent the other from matching, so that only the first one is a
+  /// reason.
   static func exclude(_ first: Speaker, _ second: Speaker) -> Bool {
     if first.rule == second.rule { return true }
     return switch (first.code, second.code) {
-    // Who has it need not be waited for.
+    // A recipient who has the message is not waited for.
     case (.received, .receivedIdle): true
-    // Nothing outlives the message.
+    // No wait or hold lasts beyond the expiry.
     case (.expired, .notReceivedYet), (.expired, .receivedIdle), (.expired, .withinGrace), (.expired, .focused): true
-    // Who has a session is not away.
+    // A recipient with a session is not away.
     case (.notReceivedYet, .withinGrace), (.receivedIdle, .withinGrace): true
-    // They speak of a device.
+    // These rules need a device.
     case (.noDevice, .notAllowed), (.noDevice, .focused), (.noDevice, .quietHours): true
-    // Of several preferences one counts.
+    // The strongest of several preferences decides.
     case (.focused, .quietHours): true
     default: false
     }
   }
 }
 
+/// The order of the rules: every rule alone, every pair, and all together.
 @Suite struct RuleOrderTests {
   private static let pairs = Speaker.all.indices.flatMap { first in
     Speaker.all[(first + 1)...].map { (Speaker.all[first], $0) }
   }
 
-  /// A message that is a second old, so that what speaks of its age can be told from what does not.
+  /// A message that is a second old, so that the age of the message and the present time differ.
   private static func facts(_ provoke: (inout DeliveryCase) -> Void...) -> DeliveryCase {
     DeliveryCase.plain.with { facts in
       for change in provoke { change(&facts) }
     }
   }
 
-  @Test func `every rule of the table has a cause`() {
+  @Test func `the table covers every rule`() {
     #expect(Set(Speaker.all.map(\.rule)) == Set(1...13))
   }
 
@@ -113,7 +115,7 @@ struct Speaker: CustomTestStringConvertible, Sendable {
   }
 
   @Test(arguments: Speaker.all, Speaker.Exception.allCases)
-  func `some rules spare calls, Notify Anyway or urgent levels`(
+  func `some rules do not apply to calls, Notify Anyway or urgent levels`(
     speaker: Speaker, exception: Speaker.Exception
   ) {
     let facts = Self.facts(speaker.provoke, exception.make)

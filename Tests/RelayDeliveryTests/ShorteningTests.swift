@@ -4,13 +4,14 @@ import RelayDelivery
 import RelayProtocol
 import Testing
 
+/// The shortening of long texts in payloads.
 @Suite final class ShorteningTests {
   private var subject = PayloadSubject(
     notification: "0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d", sender: User(id: ann, name: "Ann"),
     room: PayloadRoom(id: RoomID(unchecked: "team"), memberCount: 2), epoch: "e1",
     seq: 42, text: nil, badge: 3, expires: .at(0), app: PayloadApp(topic: "org.example.chat"))
 
-  /// Bytes left for the text.
+  /// The bytes that are left for the text.
   private var room: Int {
     get throws {
       var short = subject
@@ -29,7 +30,7 @@ import Testing
     return try #require(alert["body"] as? String)
   }
 
-  @Test func `a text that just fits is left alone, and a byte more costs three`() throws {
+  @Test func `a text that just fits stays, and a longer one is shortened`() throws {
     let room = try room
     let full = String(repeating: "a", count: room)
     #expect(try body(of: full) == full)
@@ -38,17 +39,17 @@ import Testing
     #expect(try Push(subject).payload.count == 4096)
   }
 
-  /// A character, and how many bytes JSON takes for it.
+  /// Each argument is a character and its number of bytes in JSON.
   @Test(arguments: [
     ("ä", 2), ("e\u{301}", 3), ("🌻", 4), ("👩🏽‍🚀", 15), ("🇨🇭", 8), ("\n", 2), ("\"", 2), ("\u{1}", 6), ("\r\n", 4),
   ])
-  func `a character is never cut`(character: String, size: Int) throws {
+  func `a cut never divides a character`(character: String, size: Int) throws {
     let room = try room
     let body = try body(of: "a" + String(repeating: character, count: 5_000))
     #expect(body == "a" + String(repeating: character, count: (room - 3 - 1) / size) + "…")
   }
 
-  @Test func `the cut is where the room ends, whatever comes before`() throws {
+  @Test func `the cut is at the limit, whatever the beginning of the text`() throws {
     let room = try room
     for lead in 0..<16 {
       let start = String(repeating: "a", count: lead)
@@ -57,7 +58,7 @@ import Testing
     }
   }
 
-  @Test func `a first character that is too long leaves the mark alone`() throws {
+  @Test func `a text whose first character is too long becomes an ellipsis`() throws {
     #expect(try body(of: "e" + String(repeating: "\u{301}", count: 5_000)) == "…")
   }
 
@@ -71,7 +72,7 @@ import Testing
     #expect(throws: PayloadError.self) { try Push(subject) }
   }
 
-  @Test func `an avatar and a name that are too large are left out, and no text for them`() throws {
+  @Test func `an avatar and a name are left out before the text is shortened`() throws {
     subject.text = "Hello"
     subject.sender.avatar = nil
     var light = subject
@@ -85,7 +86,7 @@ import Testing
     #expect(try body(of: "Hello") == "Hello")
   }
 
-  @Test func `the mark itself has to fit`() throws {
+  @Test func `a payload without space for the ellipsis is an error`() throws {
     subject.text = "Hello"
     subject.criteria = "a"
     let room = try room

@@ -3,7 +3,7 @@ import RelayDelivery
 import RelayProtocol
 import Testing
 
-/// Rules 12 and 13: what silences a device, and what becomes of a push then.
+/// Rules 12 and 13: the causes that silence a device, and their effect on pushes.
 @Suite struct SilenceTests {
   @Test(arguments: [SilenceMode.hold, .passive])
   func `a silent push is not silenced`(mode: SilenceMode) {
@@ -17,7 +17,7 @@ import Testing
   private static let held = Decision.Outcome.hold(until: .at(hour))
 
   @Test(arguments: causes + mixtures + ends + labels)
-  func `a silence does what its row says`(row: Row) {
+  func `a silenced push has the decision of its row`(row: Row) {
     let decision = decide(row.facts)
     #expect(decision.outcome == row.outcome)
     #expect(decision.reasons.map(\.code) == row.codes)
@@ -30,21 +30,21 @@ import Testing
     Row("filtered", plain.filtered(.deliver), push, .nothingAgainst),
     Row("filtered, softened", plain.filtered(.passive), passive, .filtered),
     Row("filtered, held", plain.filtered(.hold), held, .filtered),
-    Row("quiet hours that mean nothing", plain.quiet(.deliver), push, .nothingAgainst),
+    Row("quiet hours with the mode deliver", plain.quiet(.deliver), push, .nothingAgainst),
     Row("quiet hours, softened", plain.quiet(.passive), passive, .quietHours),
     Row("quiet hours, held", plain.quiet(.hold), held, .quietHours),
-    Row("no silence, whatever is preferred", plain.with { $0.recipient.onFocus = .hold }, push, .nothingAgainst),
+    Row("a preference without a silence", plain.with { $0.recipient.onFocus = .hold }, push, .nothingAgainst),
   ]
 
   private static let mixtures = [
     Row("hold wins over passive", plain.focused(.hold).quiet(.passive, until: 2 * hour), held, .focused),
-    Row("and the other way round", plain.focused(.passive, until: 2 * hour).quiet(.hold), held, .quietHours),
+    Row("hold wins, in the other order", plain.focused(.passive, until: 2 * hour).quiet(.hold), held, .quietHours),
     Row("hold wins over deliver", plain.focused(.deliver, until: 2 * hour).quiet(.hold), held, .quietHours),
     Row("passive wins over deliver", plain.focused(.deliver).quiet(.passive), passive, .quietHours),
-    Row("a filter's preference is the Focus's", plain.filtered(.hold).quiet(.passive), held, .filtered),
+    Row("a filter uses the preference for Focus", plain.filtered(.hold).quiet(.passive), held, .filtered),
     Row("a Focus whose hold is over", plain.focused(.hold, until: 1_000).quiet(.passive), passive, .quietHours),
     Row(
-      "all soften", plain.focused(.passive).filtered(.passive).quiet(.passive), passive, .focused, .filtered,
+      "all passive", plain.focused(.passive).filtered(.passive).quiet(.passive), passive, .focused, .filtered,
       .quietHours),
     Row(
       "the last end counts: quiet hours'", plain.focused(.hold, until: 1).focused(.hold).quiet(.hold, until: 2 * hour),
@@ -68,20 +68,20 @@ import Testing
     Row("quiet hours that end in a moment", plain.quiet(.hold, until: 1_001), .hold(until: .at(1_001)), .quietHours),
     Row("a stale Focus does not soften", plain.focused(.passive, until: 999), push, .nothingAgainst),
     Row("12 h from the message's time", tooLong, .hold(until: .at(12 * hour)), .focused),
-    Row("in its last moment", tooLong.at(12 * hour - 1), .hold(until: .at(12 * hour)), .focused),
+    Row("at the last millisecond of the 12 h", tooLong.at(12 * hour - 1), .hold(until: .at(12 * hour)), .focused),
     Row("12 h are over", tooLong.at(12 * hour), push, .nothingAgainst),
     Row("more than 12 h are over", tooLong.at(13 * hour), push, .nothingAgainst),
-    Row("softened in its last moment", plain.focused(.passive, until: 20 * hour).at(12 * hour - 1), passive, .focused),
-    Row("old enough to disturb", plain.focused(.passive, until: 20 * hour).at(12 * hour), push, .nothingAgainst),
+    Row("passive in its last moment", plain.focused(.passive, until: 20 * hour).at(12 * hour - 1), passive, .focused),
+    Row("too old to be passive", plain.focused(.passive, until: 20 * hour).at(12 * hour), push, .nothingAgainst),
     Row(
-      "no hold outlives the message", plain.focused(.hold).with { $0.message.expires = .at(2_000) },
+      "a hold ends with the message", plain.focused(.hold).with { $0.message.expires = .at(2_000) },
       .hold(until: .at(2_000)), .focused),
     Row(
       "an expired message is not held", plain.focused(.hold).with { $0.message.expires = .at(1_000) },
       .none(.expired), .expired),
   ]
 
-  /// A filter lets "home" through.
+  /// A case with a filter that passes "home".
   private static func labeled(room: String? = nil, device: String? = nil, sender: String? = nil) -> DeliveryCase {
     plain.filtered(.hold).with {
       $0.recipient.roomCriteria = room
@@ -93,22 +93,22 @@ import Testing
   private static let labels = [
     Row("no label passes every filter", labeled(), push, .nothingAgainst),
     Row(
-      "not even one that lets nothing through", labeled().with { $0.device?.filter?.allow = [] }, push, .nothingAgainst),
+      "no label, and a filter for nothing", labeled().with { $0.device?.filter?.allow = [] }, push, .nothingAgainst),
     Row(
-      "a filter that lets nothing through", labeled(room: "home").with { $0.device?.filter?.allow = [] }, held,
+      "a filter that refuses every label", labeled(room: "home").with { $0.device?.filter?.allow = [] }, held,
       .filtered),
     Row("the recipient's label of the room", labeled(room: "home", device: "x", sender: "x"), push, .nothingAgainst),
-    Row("it is not let through", labeled(room: "x", device: "home", sender: "home"), held, .filtered),
+    Row("the room's label is refused", labeled(room: "x", device: "home", sender: "home"), held, .filtered),
     Row("the device's label", labeled(device: "home", sender: "x"), push, .nothingAgainst),
-    Row("it is not let through either", labeled(device: "x", sender: "home"), held, .filtered),
+    Row("the device's label is refused", labeled(device: "x", sender: "home"), held, .filtered),
     Row("the sender's label", labeled(sender: "home"), push, .nothingAgainst),
-    Row("nor is this", labeled(sender: "x"), held, .filtered),
-    Row("a label is compared as it is", labeled(sender: "Home"), held, .filtered),
+    Row("the sender's label is refused", labeled(sender: "x"), held, .filtered),
+    Row("labels are case-sensitive", labeled(sender: "Home"), held, .filtered),
     Row("one of several", labeled(sender: "x").with { $0.device?.filter?.allow = ["a", "x"] }, push, .nothingAgainst),
-    Row("an empty label is one", labeled(sender: ""), held, .filtered),
+    Row("an empty label is a label", labeled(sender: ""), held, .filtered),
   ]
 
-  /// Each of these is pushed as if nothing silenced the device.
+  /// These cases are pushed as if nothing silenced the device.
   private static let exceptions: [(String, @Sendable (inout DeliveryCase) -> Void)] = [
     ("a call", { $0.message.kind = .call }),
     ("a Notify Anyway", { $0.message.isNotifyAnyway = true }),
@@ -118,7 +118,7 @@ import Testing
   ]
 
   @Test(arguments: exceptions.indices, [SilenceMode.passive, .hold])
-  func `neither held nor softened`(index: Int, mode: SilenceMode) {
+  func `a silence does not change these pushes`(index: Int, mode: SilenceMode) {
     let (_, change) = Self.exceptions[index]
     let silenced = Self.plain.focused(mode, until: 20 * hour).filtered(mode, until: 20 * hour).quiet(
       mode, until: 20 * hour)
@@ -129,7 +129,7 @@ import Testing
   }
 
   @Test(arguments: [Level.passive, .active])
-  func `levels below time-sensitive are held and softened`(level: Level) {
+  func `a silence applies to levels below time-sensitive`(level: Level) {
     let facts = Self.plain.with { $0.message.level = level }
     #expect(decide(facts.focused(.hold)).outcome == Self.held)
     #expect(decide(facts.focused(.passive)).outcome == Self.passive)
@@ -142,7 +142,7 @@ import Testing
     #expect(decide(laptop).outcome == Self.push)
   }
 
-  @Test func `for how long it is held is the policy's`() {
+  @Test func `the policy sets the maximum of a hold`() {
     let policy = DeliveryPolicy(longestHold: .seconds(7))
     #expect(decide(Self.plain.quiet(.hold), policy: policy).outcome == .hold(until: .at(7_000)))
     #expect(decide(Self.plain.quiet(.passive).at(7_000), policy: policy).outcome == Self.push)

@@ -43,7 +43,7 @@ let swift: [SwiftSetting] = [
 ]
 """
 
-# A dynamic library, so that a change within it builds neither the tests nor their program again.
+# A dynamic library, so that a change in it rebuilds neither the tests nor their program.
 PURE = """
 let package = Package(
   name: "pure",
@@ -67,10 +67,11 @@ let package = Package(
   ])
 """
 
-# Those that try many cases and take longest; asked when no other has noticed.
+# These suites try many cases and take longest. They run only if no other suite has found the mutation.
 SLOW = ["DecisionPropertyTests", "DecisionInvariantTests"]
 
-# What stands for what, where it is code. Generics and arrows have no spaces around their angles.
+# Each pattern and its replacement, in code. Generics and arrows have no spaces around their angle brackets, so they do
+# not match.
 SWAPS = [
     (r" < ", " <= "), (r" <= ", " < "), (r" > ", " >= "), (r" >= ", " > "), (r" == ", " != "), (r" != ", " == "),
     (r" && ", " || "), (r" \|\| ", " && "), (r"(?<![\w.])!(?=[$\w(])", ""), (r"\.max\(\)", ".min()"),
@@ -80,25 +81,25 @@ SWAPS = [
     (r"\.zero", ".seconds(1)"), (r"(?<=[(* .])(\d+)(?=[):,* ;]|$)", lambda m: str(int(m[1]) + 1)),
 ]  # fmt: skip
 
-# Statements that can be left out.
+# Statements that a mutation removes.
 STATEMENTS = re.compile(
     r"^\s+(?:(?:record|states|self|isFocused|focusSince)\b.* = .*|merge\(\)|advance\(to: now\)|defer \{ .* \}"
     r"|if .* \{ return .* \}|guard .* else \{ return .* \})$"
 )
 
-# What changes nothing that anybody could see, and why.
+# Mutations that no caller can observe, with the reason.
 EQUIVALENT = {
-    # They never speak together: who has a session is not away, without a device there is none to ask, and of several
-    # preferences one counts.
+    # The two rules never match together: a recipient with a session is not away, rule 11 needs a device, and only the
+    # strongest preference counts.
     "Rules.swift: rule 8 after rule 9",
     "Rules.swift: rule 10 after rule 11",
     "Rules.swift: rule 12 after rule 13",
-    # No device is there twice.
+    # A device has at most one record.
     "FocusLedger.swift: `<` is `<=` in `public var records: [FocusRecord] { states.values.sorted { $0.device < $1.device } }`",
     "FilterLedger.swift: `<` is `<=` in `public var records: [FilterRecord] { states.values.sorted { $0.device < $1.device } }`",
-    # It is only slower.
+    # The result is the same, but slower.
     "QuietHours+Facts.swift: without `guard before != after else { return shown - before }`",
-    # That day has not begun.
+    # The additional day has not begun.
     "QuietHours+Facts.swift: `1` is `2` in `for day in today - 1...today + 1 where days.contains(WallClock.weekday(of: day)) {`",
     # The minute is over at each later time.
     "PushPace.swift: `0` is `1` in `private var end = Timestamp(rawValue: 0)`",
@@ -109,7 +110,7 @@ EQUIVALENT = {
 class Mutation:
     file: str
     what: str
-    text: str  # of the whole file, mutated
+    text: str  # the text of the whole file with the mutation
 
     @property
     def name(self) -> str:
@@ -117,12 +118,12 @@ class Mutation:
 
     @property
     def key(self) -> str:
-        """The name without the line's number."""
+        """The name without the line number."""
         return re.sub(r": \d+: ", ": ", self.name, count=1)
 
 
 def structural(text: str) -> list[Mutation]:
-    """Rules that are left out, swapped, inverted, or numbered wrongly."""
+    """Mutations of whole rules: left out, swapped with the next rule, inverted, or with another number."""
     head, list_text, tail = re.fullmatch(r"(.*= \[\n)(.*?\n)(\]\n.*)", text, re.S).groups()
     rules = list_text.rstrip("\n").split("\n\n")
     numbers = [re.match(r"\s*Rule\((\d+),", rule)[1] for rule in rules]
@@ -161,7 +162,7 @@ def textual(file: str, text: str) -> list[Mutation]:
             changed = lines[:at] + ([] if new is None else [new]) + lines[at + 1 :]
             mutations.append(Mutation(file, f"{at + 1}: {what}", "\n".join(changed)))
 
-        # Quoted text is for people; its place is kept.
+        # Quoted text is masked, because it is for people. The columns stay the same.
         masked = re.sub(r'"[^"]*"', lambda m: '"' + "_" * (len(m[0]) - 2) + '"', code)
         for pattern, swap in SWAPS:
             for match in re.finditer(pattern, masked):
@@ -178,7 +179,7 @@ def textual(file: str, text: str) -> list[Mutation]:
 
 
 def shortened_lists(masked: str, line: str) -> list[tuple[str, str]]:
-    """The line without one of its conditions, or without one of the values of which the least or largest counts."""
+    """Returns the line without one condition, or without one argument of `min` or `max`, for each of them."""
     shortened = []
     for match in re.finditer(r"(?:\b(?:guard|if) |(?<![\w.])(?:min|max)\()", masked):
         isCall, parts, depth, begin = match[0].endswith("("), [], 0, match.end()
@@ -213,7 +214,7 @@ def all_mutations() -> list[Mutation]:
 
 
 class Bench:
-    """A package of its own, in which one mutation is tried at a time."""
+    """A package of its own, in which one mutation at a time is built and tested."""
 
     def __init__(self, folder: pathlib.Path):
         self.folder = folder
@@ -221,7 +222,7 @@ class Bench:
         (folder / "pure/Sources").mkdir(parents=True)
         (folder / "Tests").mkdir()
         (folder / "pure/Package.swift").write_text(SETTINGS + PURE)
-        # What is mutated has nothing to do with the linter, which takes longest to build.
+        # The mutated files do not need the linter, which takes longest to build.
         linting = [file.name for file in HERE.glob("*.swift") if "PushLint" in file.read_text()]
         excluded = ["mutate.py", *linting]
         tests = TESTS.replace("EXCLUDED", json.dumps(excluded)[1:-1])
@@ -231,7 +232,7 @@ class Bench:
         for target in ("RelayDeliveryTests", "SeededRandom"):
             (folder / "Tests" / target).symlink_to(ROOT / "Tests" / target)
         shutil.copytree(SOURCES, self.sources)
-        #: Seconds after which tests that have not ended have none.
+        # Seconds after which a test run counts as endless.
         self.patience = 1200.0
 
     def run(self, *command: str, seconds: float = 1200) -> tuple[bool, str]:
@@ -247,12 +248,12 @@ class Bench:
         return self.run("swift", "build", *what)
 
     def test(self, *which: str) -> tuple[bool, str]:
-        # Not by `swift test`, which would leave a program that has no end to itself.
+        # The program runs without `swift test`, which would leave an endless program running.
         program = self.folder / ".build/debug/mutantsPackageTests.xctest"
         return self.run(str(program), "--testing-library", "swift-testing", *which, seconds=self.patience)
 
     def check(self) -> tuple[bool, str]:
-        """Whether all is well without any mutation."""
+        """Builds and tests without a mutation."""
         built, output = self.build("--build-tests")
         if not built:
             return False, output
@@ -270,7 +271,7 @@ class Bench:
                 return "no program"
             others = [part for name in SLOW for part in ("--skip", name)]
             verdict = self.asked(others) or self.asked(["--filter", "|".join(SLOW)])
-            # Default arguments are compiled into those who call.
+            # Default arguments are compiled into their callers, so the tests are built again.
             if not verdict and self.build("--build-tests")[0]:
                 verdict = self.asked([])
                 file.write_text(original)
@@ -280,7 +281,7 @@ class Bench:
             file.write_text(original)
 
     def asked(self, which: list[str]) -> str | None:
-        """How these tests notice; None: they do not."""
+        """Returns how these tests detected the mutation, or None if they passed."""
         passed, output = self.test(*which)
         if passed:
             return None
@@ -290,8 +291,8 @@ class Bench:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--list", action="store_true", help="say what would be broken")
-    parser.add_argument("--only", default="", help="mutations whose name has this (a regular expression)")
+    parser.add_argument("--list", action="store_true", help="print the mutations without testing them")
+    parser.add_argument("--only", default="", help="test only the mutations whose name matches this regular expression")
     parser.add_argument("--jobs", type=int, default=min(2, os.cpu_count() or 1))
     options = parser.parse_args()
 
@@ -330,7 +331,7 @@ def main() -> int:
                     counts[next(kind for kind in counts if verdict.startswith(kind))] += 1
                 print(f"{verdict:<14} {took:5.1f} s  {mutation.name}", flush=True)
 
-    print(f"\n{counts['caught']} caught, {counts['no program']} that are no program, {counts['equal']} that change nothing, "
+    print(f"\n{counts['caught']} caught, {counts['no program']} not compiled, {counts['equal']} that change nothing, "
           f"{len(survivors)} survived")  # fmt: skip
     for mutation in survivors:
         print(f"  {mutation.name}")
