@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 import RelayProtocol
 
-/// Something that happens to the simulated world. It names all that it needs, so that a list of them with some taken
-/// out can be played as well; what is not possible at its turn is passed over.
+/// An action in the simulated world. An action contains all that it needs, so that a part of a list can be replayed. An
+/// action that is not possible at its turn is skipped.
 enum Action: Sendable {
   case connect(Slot, acks: Bool, activity: Activity)
   case disconnect(Slot, Ending)
-  /// From now on the client neither answers pings nor asks for anything.
+  /// From now on the client neither answers pings nor sends requests.
   case freeze(Slot)
   case ask(Slot, Ask)
-  /// All at once, each of another user.
+  /// Requests of different users at the same time.
   case race([Asked])
   case answer(RecordingGateway.Answer, token: Int)
-  /// What the gateway has not answered yet.
+  /// Answers the pushes that the gateway has not answered yet.
   case letGo(hasSent: Bool)
-  /// Time goes by.
+  /// Time passes.
   case advance(Duration)
-  /// The process stands still for so long.
+  /// The process is suspended for this time.
   case pause(Duration)
-  /// An orderly end, and a start so much later.
+  /// A graceful end, and a start after this time.
   case restart(after: Duration)
-  /// The process is killed at the point, or at rest if that is not reached while all of this is asked and then time
-  /// goes by; and a start so much later.
+  /// The process is killed at this point. If the point is not reached, the process is killed when it is idle. `during`
+  /// are requests at the same time, and then `then` passes. The next start is after `after`.
   case crash(at: Fuse.Point?, during: [Asked], then: Duration, after: Duration)
 
-  /// Whether several clients say something at once.
+  /// True if several clients send requests at the same time.
   var isRace: Bool {
     switch self {
     case .race(let asks), .crash(_, let asks, _, _): asks.count > 1
@@ -38,20 +38,20 @@ enum Action: Sendable {
   }
 }
 
-/// How a client leaves.
+/// The end of a client's connection.
 enum Ending: Sendable, CaseIterable {
   case clean
   case goingAway
   case cut
 }
 
-/// From where a client wants to be told what it missed.
+/// The position from which a client requests the messages that it missed.
 enum After: Sendable {
   case nothing
-  /// How far clients of the slot have come.
+  /// The position that the clients of the slot have reached.
   case position
   case otherEpoch
-  /// Beyond what there is.
+  /// A position above the newest message.
   case tooFar
 }
 
@@ -63,9 +63,9 @@ extension Action: CustomStringConvertible {
     case .freeze(let slot): "\(slot) freezes"
     case .ask(let slot, let ask): "\(slot) \(ask)"
     case .race(let asks): "race: \(asks.map { "\($0.slot) \($0.ask)" })"
-    case .answer(let answer, let token): "\(World.tokens[token]) is answered: \(answer)"
-    case .letGo(let hasSent): "what waits at the gateway is \(hasSent ? "sent" : "to be retried")"
-    case .advance(let time): "\(time) go by"
+    case .answer(let answer, let token): "the gateway answers pushes to \(World.tokens[token]) with \(answer)"
+    case .letGo(let hasSent): "the pushes at the gateway are \(hasSent ? "sent" : "to be retried")"
+    case .advance(let time): "\(time) pass"
     case .pause(let time): "a pause of \(time)"
     case .restart(let time): "a restart, \(time) later"
     case .crash(let point, let asks, let time, let down):

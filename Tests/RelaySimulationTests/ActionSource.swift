@@ -3,10 +3,10 @@ import RelayDelivery
 import RelayProtocol
 import SeededRandom
 
-/// Actions by chance, of those that are possible now.
+/// Chooses random actions among those that are possible now.
 struct ActionSource {
   private var random: SeededGenerator
-  /// Whether several clients may say something at once.
+  /// True if several clients may send requests at the same time.
   private let hasRaces: Bool
 
   init(seed: Int, hasRaces: Bool = true) {
@@ -18,7 +18,7 @@ struct ActionSource {
     let free = World.slots.filter { simulation.clients[$0] == nil }
     let used = World.slots.filter { simulation.clients[$0]?.isEnding == false }
     let talking = used.filter { simulation.clients[$0]?.isFrozen == false }
-    // A house that is half full is the liveliest, and who comes wants to be in the rooms.
+    // Half of the slots are in use most of the time, which causes the most events.
     if !free.isEmpty, random.below(100) < (used.count < 3 ? 40 : used.count < 5 ? 10 : 3) {
       return .connect(random.one(of: free), acks: random.hits(oneIn: 2), activity: activity())
     }
@@ -53,7 +53,7 @@ struct ActionSource {
     ])
   }
 
-  /// The times at which something is over, and short before.
+  /// Times at which a wait or a state ends, or slightly less.
   private mutating func time() -> Duration {
     random.one(weighted: [
       (4, .milliseconds(1)), (4, .milliseconds(100)), (4, .milliseconds(250)), (8, .seconds(1)), (6, .seconds(3)),
@@ -76,7 +76,7 @@ struct ActionSource {
     ])
   }
 
-  /// At most one of each user, whose state is then that before or after it.
+  /// At most one request of each user, so that the user's state is the one before or after this request.
   private mutating func asks(_ talking: [Slot], _ simulation: Simulation) -> [Action.Asked] {
     let asks = World.users.compactMap { user -> Action.Asked? in
       let slots = talking.filter { $0.user == user }
@@ -113,7 +113,7 @@ struct ActionSource {
   private mutating func user() -> UserID { random.one(of: World.users) }
   private mutating func label() -> String? { random.one(of: World.labels + [nil]) }
 
-  /// Mostly as most messages are.
+  /// Random options of a message. Half of the results have the defaults.
   private mutating func wish() -> PushWish {
     var wish = PushWish()
     guard random.hits(oneIn: 2) else { return wish }
@@ -121,7 +121,7 @@ struct ActionSource {
     wish.replyBack = random.hits(oneIn: 4) ? random.below(3) : nil
     wish.reports = random.hits(oneIn: 2)
     wish.isAsked = !random.hits(oneIn: 8)
-    // Who asks for no push asks nothing of it.
+    // A message that requests no push has no options for it.
     guard wish.isAsked else { return wish }
     wish.isCall = random.hits(oneIn: 10)
     wish.level = random.one(weighted: [(8, .active), (2, .passive), (2, .timeSensitive), (1, .critical)])
@@ -151,7 +151,8 @@ struct ActionSource {
       allowsAlerts: !random.hits(oneIn: 8), allowsTimeSensitive: !random.hits(oneIn: 4), rings: random.hits(oneIn: 3))
   }
 
-  /// Clocks of devices are a little wrong, and reports come late, close to the end of what they say.
+  /// Random times and numbers of reports. Some clocks are slightly wrong, and some reports arrive shortly before they
+  /// expire.
   private mutating func stamp() -> Stamp {
     let at: Duration? = random.one(weighted: [
       (12, nil), (2, .zero), (2, .seconds(-5)), (1, .seconds(30)), (1, .seconds(61)), (1, .seconds(-12 * 3600)),

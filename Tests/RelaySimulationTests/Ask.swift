@@ -2,24 +2,24 @@
 import RelayDelivery
 import RelayProtocol
 
-/// What a client asks the relay. Times are from when it is asked, so that it means as much in another course.
+/// A request of a client. Times are relative to the time of the request, so that it can be replayed in another run.
 enum Ask: Sendable {
   case join(RoomID, after: After, history: Int)
   case leave(RoomID, stays: Bool)
   case send(RoomID, key: Int?, PushWish)
-  /// `back` messages before the newest that the client has heard of.
+  /// The message that is `back` messages before the newest one that the client knows.
   case received(RoomID, back: Int)
   case read(RoomID, back: Int)
   case activity(Activity)
   case history(RoomID, back: Int, limit: Int)
   case edit(RoomID, back: Int)
   case delete(RoomID, back: Int)
-  /// nil: all who were quiet.
+  /// Without users, all silenced users.
   case notify(RoomID, back: Int, users: [UserID]?)
   case register(DeviceID, Registration)
   case forget(DeviceID)
   case focus(DeviceID, Bool?, FocusAuthorization, Stamp)
-  /// nil: none is active.
+  /// Without `allow`, no filter is active.
   case filter(DeviceID, allow: [String]?, Stamp)
   case prefer(Preference)
   case block(UserID)
@@ -27,16 +27,16 @@ enum Ask: Sendable {
   case watch(UserID)
 }
 
-/// What a sender asks of the pushes of a message.
+/// The sender's options for the pushes of a message.
 struct PushWish: Hashable, Sendable {
   var isAsked = true
   var isCall = false
   var level = Level.active
   var criteria: String?
-  /// nil: the default.
+  /// Is `nil` for the default.
   var lifetime: Duration?
   var mentions: [UserID] = []
-  /// An answer to the newest message but so many.
+  /// The message is a reply to the one that is this many messages before the newest one.
   var replyBack: Int?
   var reports = false
 
@@ -45,21 +45,21 @@ struct PushWish: Hashable, Sendable {
   }
 }
 
-/// What a device says of itself.
+/// A device's registration.
 struct Registration: Hashable, Sendable {
   let token: Int
   var criteria: String?
   var allowsAlerts = true
   var allowsTimeSensitive = true
-  /// It has a token for calls.
+  /// True if the device has a token for calls.
   var rings = false
 }
 
-/// How a report says when it was made; nil: not at all.
+/// The time and the number of a report. Each is `nil` when the report has none.
 struct Stamp: Hashable, Sendable {
-  /// From now.
+  /// Relative to the present time.
   var at: Duration?
-  /// From the number of the device's newest report.
+  /// Relative to the number of the device's newest report.
   var number: Int64?
 }
 
@@ -68,25 +68,25 @@ enum Preference: Sendable {
   case onFocus(SilenceMode)
   case level(RoomID, RoomLevel, lasts: Duration?)
   case label(RoomID, String?)
-  /// nil: none.
+  /// Without hours, none.
   case quietHours(QuietWish?)
   case shareFocus(Audience)
   case shareOnline(Audience)
 }
 
-/// Quiet hours near the time at which they are asked for.
+/// Quiet hours near the time of the request.
 struct QuietWish: Hashable, Sendable {
-  /// From this minute on, so many minutes.
+  /// The first minute, relative to the present one. `minutes` is the length.
   let start: Int
   let minutes: Int
   let zone: World.Zone
-  /// Of the day before the first: on which days they begin.
+  /// The days on which they begin, relative to the day of the first minute.
   let days: ClosedRange<Int>
   let mode: SilenceMode
 }
 
 extension Ask {
-  /// The room that it is about.
+  /// The room of the request.
   var room: RoomID? {
     switch self {
     case .join(let room, _, _), .leave(let room, _), .send(let room, _, _), .received(let room, _),
@@ -96,12 +96,12 @@ extension Ask {
     }
   }
 
-  /// Whether the session has to have joined the room.
+  /// True if the session must have joined the room.
   var needsRoom: Bool {
     if case .join = self { false } else { room != nil }
   }
 
-  /// The device that it is about.
+  /// The device of the request.
   var device: DeviceID? {
     switch self {
     case .register(let device, _), .forget(let device), .focus(let device, _, _, _), .filter(let device, _, _): device
@@ -109,7 +109,7 @@ extension Ask {
     }
   }
 
-  /// Whether it needs a message to be about.
+  /// True if the request needs an existing message.
   var needsMessage: Bool {
     switch self {
     case .edit, .delete, .notify: true
@@ -126,6 +126,6 @@ extension Ask {
     }
   }
 
-  /// Its kind, for the tally.
+  /// The kind of the request, for the tally.
   var name: String { String("\(self)".prefix { $0 != "(" }) }
 }

@@ -3,17 +3,17 @@ import RelayDelivery
 import RelayJSON
 import RelayProtocol
 
-/// What is asked, with what was known when it was.
+/// A request, with the facts at the time when it was sent.
 struct Asking {
   let ask: Ask
-  /// Of a message.
+  /// The body of a message. Each message has its own.
   let body: Int
-  /// What it is about: `back` messages before the newest that the client has heard of.
+  /// The message of the request: `back` messages before the newest one that the client knows.
   let seq: Int64
-  /// What a client that joins says it has.
+  /// The position that a client reports when it joins.
   let after: Position?
   let now: Timestamp
-  /// The newest number of the device that it is about.
+  /// The newest report number of the request's device.
   let number: Int64
 
   func write(_ json: inout JSONWriter.Object) {
@@ -96,11 +96,11 @@ struct Asking {
     }
   }
 
-  /// The device's time, and its number, as they are sent.
+  /// The device's time and number, as the request contains them.
   func time(of stamp: Stamp) -> Timestamp? { stamp.at.map { now + $0 } }
   func number(of stamp: Stamp) -> Int64? { stamp.number.map { max(0, number + $0) } }
 
-  /// The first message has none to answer.
+  /// The first message cannot be a reply.
   var replyTo: Int64? {
     guard case .send(_, _, let wish) = ask, let back = wish.replyBack, seq > Int64(back) else { return nil }
     return seq - Int64(back)

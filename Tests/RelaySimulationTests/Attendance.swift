@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 import RelayProtocol
 
-/// Who is there, and who went away when: all that the rules 7 to 9 of the delivery decision look at, written down
-/// once more, from the specification.
+/// The sessions of users, and their ends: all facts of the rules 7 to 9 of the delivery decision. This second
+/// implementation follows the specification.
 struct Attendance {
   /// A session in a room.
   struct Seat {
     var joined: Timestamp
-    /// From which seq on the session was given the messages.
+    /// The first message that the relay gave the session.
     var givenFrom: Int64
     var received: Int64 = 0
   }
@@ -26,17 +26,17 @@ struct Attendance {
   struct Leave {
     let time: Timestamp
     let isClean: Bool
-    /// Another session ended at the same time, in the other way.
+    /// True if another session ended at the same time in the other way.
     var isDoubtful = false
   }
 
-  /// When the relay started: everybody went away then, not cleanly.
+  /// The start of the relay. It counts as an unclean end of all sessions.
   var start: Timestamp
-  /// When the process last went on after it had stood still.
+  /// The time at which the process last resumed after a suspension.
   var pause: Timestamp?
   private(set) var sessions: [Slot: Session] = [:]
   private var leaves: [Membership: Leave] = [:]
-  /// When a session last ended that is not waited for.
+  /// The last time at which a session ended without a grace.
   private var graceless: [Membership: Timestamp] = [:]
 
   static let receiptWait = Duration.seconds(5)
@@ -46,7 +46,7 @@ struct Attendance {
 
   init(start: Timestamp) { self.start = start }
 
-  // MARK: What happens
+  // MARK: Events
 
   mutating func open(_ slot: Slot, acks: Bool, activity: Activity) {
     sessions[slot] = Session(acks: acks, activity: activity)
@@ -57,13 +57,14 @@ struct Attendance {
     sessions[slot] = nil
   }
 
-  /// - Parameter mark: Up to which seq the member has received all.
+  /// - Parameter mark: The message up to which the member has received all messages.
   mutating func join(_ slot: Slot, _ room: RoomID, givenFrom seq: Int64, mark: Int64, now: Timestamp) {
     guard let session = sessions[slot], let before = session.seats[room] else {
       sessions[slot]?.seats[room] = Seat(joined: now, givenFrom: seq)
       return
     }
-    // What came between an earlier join and this one was given as well; pongs until now did not tell of the rest.
+    // The relay also gave the session the messages between an earlier join and this one. Earlier pongs did not confirm
+    // the others.
     let hasGap = !session.acks && seq < before.givenFrom && mark + 1 < before.givenFrom
     sessions[slot]?.seats[room] = Seat(
       joined: now, givenFrom: min(seq, before.givenFrom),
@@ -73,21 +74,21 @@ struct Attendance {
   mutating func leave(_ slot: Slot, _ room: RoomID, isClean: Bool, now: Timestamp) {
     guard let session = sessions[slot], session.seats[room] != nil else { return }
     sessions[slot]?.seats[room] = nil
-    // A session in the background has no part in the grace.
+    // A session in the background does not affect the grace.
     guard session.activity != .background else { return }
     goAway(Membership(room: room, user: slot.user), isClean: isClean, now: now)
   }
 
-  /// A user becomes a member, and was not here before.
+  /// A user becomes a member and was not one before.
   mutating func begin(_ membership: Membership, now: Timestamp) {
     leaves[membership] = Leave(time: now, isClean: true)
   }
 
-  /// A session that was not in the background has ended, or was put there.
+  /// A session that was not in the background has ended, or was moved to the background.
   private mutating func goAway(_ membership: Membership, isClean: Bool, now: Timestamp) {
     if isClean { graceless[membership] = now }
     guard !isAttended(membership) else { return }
-    // Of several that end at the same time any may be the last.
+    // If several sessions end at the same time, any of them may be the last.
     let isDoubtful = leaves[membership]?.time == now || graceless[membership] == now && !isClean
     leaves[membership] = Leave(time: now, isClean: isClean || graceless[membership] == now, isDoubtful: isDoubtful)
   }
@@ -104,7 +105,7 @@ struct Attendance {
     sessions[slot]?.seats[room]?.received = max(seat.received, seq)
   }
 
-  // MARK: What follows
+  // MARK: Derived facts
 
   func seats(of membership: Membership) -> [Session] {
     World.slots.compactMap { slot in
@@ -113,7 +114,7 @@ struct Attendance {
     }
   }
 
-  /// Has a session there that is not in the background.
+  /// True if the user has a session in the room that is not in the background.
   func isAttended(_ membership: Membership) -> Bool {
     seats(of: membership).contains { $0.activity != .background }
   }
@@ -122,8 +123,9 @@ struct Attendance {
     seats(of: Membership(room: place.room, user: user)).contains { $0.activity == .active && $0.hasReceived(place) }
   }
 
-  /// When the rules 7 to 9 end that speak now; nil: none does.
-  /// - Parameter released: When the hold of its push was over, if that was held: the bound of all waits counts from then.
+  /// The end of the waits by the rules 7 to 9 that match now. Is `nil` when none matches.
+  /// - Parameter released: The end of the push's hold. Is `nil` when the push was not held. The maximum of all waits
+  ///   counts from it.
   func endOfWait(
     for place: Place, of time: Timestamp, to user: UserID, released: Timestamp? = nil
   ) -> Timestamp? {
@@ -143,14 +145,15 @@ struct Attendance {
     return ends.max().map { min($0, max(time, released ?? time) + Self.longestWait) }
   }
 
-  /// Away for less than the grace, without a clean close.
+  /// Returns whether the user is away for less than the grace without a clean close. Both values are possible if
+  /// sessions ended at the same time.
   func isInGrace(_ membership: Membership, at now: Timestamp) -> Set<Bool> {
     let leave = leaves[membership] ?? Leave(time: start, isClean: false)
     guard !isAttended(membership), now < leave.time + Self.grace else { return [false] }
     return leave.isDoubtful ? [true, false] : [!leave.isClean]
   }
 
-  /// When a message is decided at the latest, whatever happens.
+  /// The latest time at which a message must be decided.
   func deadline(of time: Timestamp) -> Timestamp {
     max(time + Self.longestWait, start + Self.grace, pause ?? start)
   }

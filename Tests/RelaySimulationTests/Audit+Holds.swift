@@ -11,7 +11,7 @@ import RelayStore
 @testable import RelayHTTP
 
 extension Simulation {
-  /// What is held is silenced still, and what is merged goes with something.
+  /// Checks that held jobs are still silenced or wait, and that merged jobs have an open digest head.
   func lookAtHolds(_ jobs: [JobRow]) throws {
     let open = Set(jobs.lazy.filter { !$0.isFinished }.map(\.id))
     for job in jobs where !job.isFinished {
@@ -19,29 +19,30 @@ extension Simulation {
       switch job.state {
       case .held:
         guard clock.now <= job.due + Self.delay else {
-          throw Violation(.reached, "\(what) is held until \(job.due), and it is \(clock.now)")
+          throw Violation(.reached, "\(what) is held until \(job.due), but the time is \(clock.now)")
         }
         let verdict = model.verdict(on: job.place, to: job.target, isAnyway: job.isAnyway, at: clock.now)
         guard try verdict == .hold || isWaiting(job, verdict) else {
-          throw Violation(.reached, "\(what) is held, and is to be \(verdict as Any)")
+          throw Violation(.reached, "\(what) is held, but the model decides \(verdict as Any)")
         }
       case .merged:
         guard job.mergedInto.map(open.contains) == true else {
-          throw Violation(.reached, "\(what) goes with \(job.mergedInto ?? "nothing"), which is over")
+          throw Violation(.reached, "\(what) is merged into \(job.mergedInto ?? "nothing"), which is not open")
         }
       default: break
       }
     }
   }
 
-  /// The hub is asked again some milliseconds after a time at which something was not over yet.
+  /// The hub decides again some milliseconds after the end of a wait that was not over yet.
   private static let delay = Duration.milliseconds(20)
 
-  /// True if nothing holds it any more, or the device allows no alerts, and the recipient may have come back and may yet receive it. The relay keeps to
-  /// the end of a wait that has begun, also if the recipient goes away again before it.
+  /// True if no cause holds the push any more, or the device allows no alerts, but the recipient may have returned and
+  /// may still receive the message. The relay keeps the end of a wait that has begun, even if the recipient leaves
+  /// again before it.
   private func isWaiting(_ job: JobRow, _ verdict: Verdict?) throws -> Bool {
     switch verdict {
-    case .push?, .none(.notAllowed)?: break  // the rules behind the waits
+    case .push?, .none(.notAllowed)?: break  // the rules after the waits
     default: return false
     }
     guard let message = model.message(at: job.place), let json = job.explanation else { return false }
@@ -59,14 +60,14 @@ extension Simulation {
 
   // MARK: Explanations
 
-  /// The facts that are kept with a job are true, and lead to the same decision once more.
+  /// Checks that the stored facts of a job are true, and that they lead to the stored decision.
   func lookAtExplanation(of job: JobRow) throws {
     guard let json = job.explanation else { return }
     let explanation = try JSONDecoder().decode(Explanation.self, from: Data(json.utf8))
     let (facts, what) = (explanation.facts, "\(job.place) for \(job.target)")
     let again = decide(facts, policy: fault?.policy ?? .init())
     guard again == explanation.decision else {
-      throw Violation(.repeated, "\(what) is \(again), and was \(explanation.decision)")
+      throw Violation(.repeated, "\(what): the decision is \(again), but was \(explanation.decision)")
     }
     for reason in again.reasons { audit.tally.count(reason.code) }
     let (before, after) = facts.now < model.attendance.start ? former : (before, model)
@@ -92,24 +93,24 @@ extension Simulation {
 
   // MARK: Pushes
 
-  /// A device is told of a message under one collapse id, and that is nobody else's.
+  /// Checks that a device gets all pushes of a message under one collapse id, and that no other message has this id.
   func lookAtTold(_ handed: RecordingGateway.Handed, _ job: JobRow, _ what: String) throws {
     let (place, target, collapseID) = (job.place, job.target, handed.push.headers.collapseID)
     let merged = audit.jobs.values.filter { $0.mergedInto == job.id && $0.state == .merged }
     if let known = audit.told[target]?[place] {
-      guard known == collapseID else { throw Violation(.collapsed, "\(what) as \(collapseID), and was as \(known)") }
+      guard known == collapseID else { throw Violation(.collapsed, "\(what) as \(collapseID), but before as \(known)") }
     } else {
       if let known = audit.collapseIDs.updateValue(collapseID, forKey: place), known != collapseID {
-        throw Violation(.collapsed, "\(what) as \(collapseID), and was as \(known)")
+        throw Violation(.collapsed, "\(what) as \(collapseID), but before as \(known)")
       }
       if let known = audit.places.updateValue(place, forKey: collapseID), known != place {
-        throw Violation(.collapsed, "\(what) as \(collapseID), as \(known) was")
+        throw Violation(.collapsed, "\(what) as \(collapseID), like \(known)")
       }
     }
     for other in [job] + merged where handed.isPerhapsShown {
       let known = audit.told[target, default: [:]].updateValue(collapseID, forKey: other.place)
       guard known == nil || known == collapseID else {
-        throw Violation(.collapsed, "\(other.place), told with \(what) as \(collapseID), was as \(known ?? "")")
+        throw Violation(.collapsed, "\(other.place), in \(what) as \(collapseID), was before as \(known ?? "")")
       }
     }
     if !merged.isEmpty { audit.tally.count(.digest) }
@@ -117,11 +118,11 @@ extension Simulation {
     audit.pushed[debt, default: []].insert(handed.push.id)
     let count = audit.pushed[debt]?.count ?? 0
     guard count <= (model.isNotified(place, target.user) ? 2 : 1) else {
-      throw Violation(.needed, "\(what), for the \(count). time")
+      throw Violation(.needed, "\(what) \(count) times")
     }
   }
 
-  /// It says what the message says now, and disturbs no more than it may.
+  /// Checks that a push shows the message's present text, and has at most its level.
   func lookAtPayload(_ push: Push, _ job: JobRow, _ before: Model, _ after: Model, _ what: String) throws {
     let payload = try parser.read(push.payload)
     guard push.headers.type != .voip else {
@@ -137,7 +138,7 @@ extension Simulation {
     }
     let isAnyway = try communication.bool("notifyAnyway") == true
     guard !isAnyway || after.isNotified(job.place, job.target.user) else {
-      throw Violation(.needed, "\(what) to notify anyway, and nobody asked")
+      throw Violation(.needed, "\(what) with notifyAnyway, without a request")
     }
     if isAnyway { audit.tally.count(.pushedAnyway) }
     guard !payload.has("digest") else { return }
@@ -154,7 +155,7 @@ extension Simulation {
     let text = try aps.object("alert")?.string("body", longest: 1_000)
     let bodies = [before, after, model].flatMap { $0.log(of: job.place.room).bodies(job.place.seq) }
     guard let text, Int(text).map(bodies.contains) == true else {
-      throw Violation(.inTime, "\(what) as \(text ?? "nothing"), and says \(bodies)")
+      throw Violation(.inTime, "\(what) with the text \(text ?? "nothing"), but the message is \(bodies)")
     }
   }
 }

@@ -6,37 +6,37 @@ import RelayJSON
 import RelayProtocol
 import RelayStore
 
-/// What is known of push jobs and of what the gateway was handed, over all steps.
+/// The records of push jobs and of the pushes that the gateway received, over all steps.
 struct Audit {
-  /// What the last look at the disk has shown; nil: there was none since the start.
+  /// The result of the last read of the disk. Is `nil` when nothing was read since the start.
   private(set) var news: DiskNews?
-  /// Every job, by its id, as it was seen last.
+  /// Every job by its id, in its last known state.
   private(set) var jobs: [String: JobRow] = [:]
-  /// What they are for.
+  /// The messages and devices of these jobs.
   var decided: Set<Model.Debt> = []
-  /// Jobs that were out of the order of their rooms at some time.
+  /// The jobs that have left the order of their rooms at some time.
   var disordered: Set<String> = []
   var collapseIDs: [Place: String] = [:]
   var places: [String: Place] = [:]
-  /// Under which collapse id a device was told of a message.
+  /// The collapse id under which a device got the push of a message.
   var told: [Target: [Place: String]] = [:]
-  /// The jobs that a device was pushed for a message.
+  /// The jobs that were pushed to a device for a message.
   var pushed: [Model.Debt: Set<String>] = [:]
-  /// Jobs of which the gateway has said that they are sent.
+  /// The jobs that the gateway has reported as sent.
   var sent: Set<String> = []
-  /// What was handed over at the end of the former relay, and may not be on disk.
+  /// The pushes that the gateway received at the end of the earlier relay. Their results may not be on disk.
   var untold: [RecordingGateway.Handed] = []
-  /// The newest message that was handed over for a device in a room.
+  /// The newest message that was pushed to a device in a room.
   var newest: [Membership: [Target: (seq: Int64, time: Timestamp, isDigest: Bool)]] = [:]
-  /// Tokens that the gateway has said are of no use.
+  /// The tokens that the gateway has refused.
   var refused: Set<String> = []
   var tally = Tally()
   private var seen: Int64 = 0
   private var seenAt = VirtualClock.start
-  /// Nothing was written since so many commits.
+  /// The number of commits at the last read. Nothing was written since if it is the same.
   private var commits = -1
 
-  /// What it was before; nil: it is new.
+  /// Records a job. Returns its earlier state, or `nil` for a new job.
   mutating func add(_ job: JobRow) -> JobRow? {
     decided.insert(Model.Debt(place: job.place, target: job.target))
     if job.isAnyway { decided.insert(Model.Debt(place: job.place, target: job.target, isAnyway: true)) }
@@ -51,17 +51,17 @@ struct Audit {
     return news
   }
 
-  /// The news are looked at.
+  /// Ends the checks of a step.
   mutating func close(_ now: Timestamp) {
     seen = news?.newest ?? 0
     seenAt = now
   }
 
-  /// Something else was written.
+  /// Makes the next read go to the disk, because a test wrote to it.
   mutating func distrust() { commits = -1 }
 
-  /// After a start, all is to be looked at again.
-  /// - Parameter isCrash: How pushes have ended may not be on disk.
+  /// Resets the records after a start.
+  /// - Parameter isCrash: True if the results of pushes may not be on disk.
   mutating func begin(isCrash: Bool) {
     news = nil
     seen = 0
@@ -71,7 +71,7 @@ struct Audit {
 }
 
 extension Simulation {
-  /// Holds what is to be seen after a step against the model.
+  /// Compares everything that is visible after a step with the model.
   func look() throws {
     model.forgive(now: clock.now)
     guard let news = audit.news else { return }
@@ -102,7 +102,7 @@ extension Simulation {
   private func look(at job: JobRow, _ known: JobRow?) throws {
     if [.held, .merged].contains(job.state) || job.isThrottled || job.isAnyway { audit.disordered.insert(job.id) }
     if known?.explanation != job.explanation { try lookAtExplanation(of: job) }
-    // What had no device any more, or no membership, when it was to be stored.
+    // A new job whose device or membership had ended before it was stored.
     if job.state == .cancelled { return audit.tally.count(cancelled: job.note ?? "") }
     audit.tally.count(job.state)
     guard known == nil else { return }
@@ -110,49 +110,49 @@ extension Simulation {
     audit.tally.count(model.message(at: job.place)?.time == job.created ? .jobAtOnce : .jobAfterWait)
   }
 
-  /// Whether it was to be made, by the rules of the decision as they were before the step, or are after it.
+  /// Checks that the rules of the decision require a job, with the facts before or after the step.
   private func lookAtReason(for job: JobRow) throws {
-    // What a crash left was made in the step before it.
+    // A job from before a crash was made in the step before it.
     let (before, after) = job.created < model.attendance.start ? former : (before, model)
     let (place, user) = (job.place, job.target.user)
     guard let message = model.message(at: place), let wish = model.wishes[place] else {
-      throw Violation(.needed, "a push of \(place), which is not known")
+      throw Violation(.needed, "a push of \(place), which does not exist")
     }
     guard message.from != user else { throw Violation(.needed, "a push of \(place) to its sender") }
     let mark = before.members[Membership(room: place.room, user: user)].map { wish.isCall ? $0.read : $0.mark }
     if let mark = mark?.latest, mark >= place.seq {
-      throw Violation(.needed, "a push of \(place) to \(user), who has all up to \(mark)")
+      throw Violation(.needed, "a push of \(place) to \(user), whose mark is \(mark)")
     }
     if !job.isAnyway {
-      // Of a message of this step nothing was known before it.
+      // Before the step, nothing was known about a message of this step.
       var verdicts = [before, after].map {
         $0.knowing(place, of: model).verdict(on: place, to: job.target, isAnyway: job.isAnyway, at: job.created)
       }
-      // Who held it may have been asked again since.
+      // A held push may have been decided again since.
       if job.created < begun {
         verdicts.append(model.verdict(on: place, to: job.target, isAnyway: false, at: clock.now))
       }
-      // Of what was attempted nothing is taken back.
+      // A push that was attempted is not held again.
       if job.attempts > 0, verdicts.contains(.hold) { verdicts.append(.push(.passive)) }
       let made: Verdict = job.state == .held ? .hold : .push(job.level.flatMap(Level.init(rawValue:)) ?? .critical)
       guard verdicts.contains(made) || job.state == .merged else {
-        throw Violation(.needed, "\(place) is to be \(verdicts) for \(job.target), and is \(made)")
+        throw Violation(.needed, "\(place) for \(job.target) is \(made), but the model decides \(verdicts)")
       }
     }
     guard !wish.isCall, !job.isAnyway else { return }
     let attendances = [before.attendance, after.attendance]
     guard !attendances.allSatisfy({ $0.isActivelyReceived(place, by: user) }) else {
-      throw Violation(.needed, "a push of \(place) to \(user), who is there and has it")
+      throw Violation(.needed, "a push of \(place) to \(user), who has an active session with it")
     }
     let ends = attendances.map { $0.endOfWait(for: place, of: message.time, to: user) ?? message.time }
     guard ends.contains(where: { $0 <= job.created }) else {
-      throw Violation(.needed, "a push of \(place) to \(user) at \(job.created), to be waited for until \(ends)")
+      throw Violation(.needed, "a push of \(place) to \(user) at \(job.created), before the wait ends at \(ends)")
     }
   }
 
   // MARK: Pushes
 
-  /// Whether a push is beside those of jobs: a badge alone, or a change of what the device was told of.
+  /// True if a push belongs to no job: it only sets the badge, or changes an earlier push.
   private func lookAtUpdate(_ handed: RecordingGateway.Handed) throws -> Bool {
     guard audit.jobs[handed.push.id] == nil else { return false }
     if handed.answer == .forget { audit.refused.insert(handed.device.token) }
@@ -166,7 +166,7 @@ extension Simulation {
     }
     let collapseID = handed.push.headers.collapseID
     guard audit.told[job.target]?[job.place] == collapseID, handed.push.headers.priority == .low else {
-      throw Violation(.collapsed, "a change of \(job.place) as \(collapseID), which \(job.target) was not told of")
+      throw Violation(.collapsed, "a change of \(job.place) as \(collapseID), which \(job.target) does not show")
     }
     return true
   }
@@ -176,7 +176,7 @@ extension Simulation {
     guard let job = audit.jobs[push.id] else { throw Violation(.needed, "a push \(push.id) without a job") }
     let (place, target) = (job.place, job.target)
     guard let message = model.message(at: place), let wish = model.wishes[place] else {
-      throw Violation(.needed, "a push of \(place), which is not known")
+      throw Violation(.needed, "a push of \(place), which does not exist")
     }
     let what = "\(place) is pushed to \(target) at \(handed.time)"
     try lookAtTold(handed, job, what)
@@ -184,7 +184,7 @@ extension Simulation {
     let expires = wish.expires(from: message.time)
     let expiration = push.headers.type == .voip ? 0 : expires.rawValue / 1000
     guard handed.time < expires, push.headers.expiration == expiration else {
-      throw Violation(.inTime, "\(what), to expire at \(push.headers.expiration), and it expires at \(expires)")
+      throw Violation(.inTime, "\(what) with expiration \(push.headers.expiration), but it expires at \(expires)")
     }
     guard
       [after.devices[target], before.devices[target]].contains(where: {
@@ -197,18 +197,19 @@ extension Simulation {
       $0.knowing(place, of: model).verdict(on: place, to: target, isAnyway: job.isAnyway, at: handed.time)
     }
     if verdicts.allSatisfy({ if case .some(.none) = $0 { true } else { false } }) {
-      throw Violation(.inTime, "\(what), and is to be \(verdicts)")
+      throw Violation(.inTime, "\(what), but the model decides \(verdicts)")
     }
     try lookAtPayload(push, job, before, after, what)
     let membership = Membership(room: place.room, user: target.user)
-    // Marks reach the disk, and the jobs there, within a second.
+    // Marks reach the disk and the jobs within a second.
     let marks = before.members[membership].map { wish.isCall ? $0.read : $0.mark }
     if let mark = marks?.at(handed.time - Model.lateness), mark >= place.seq {
-      throw Violation(.needed, "\(what), who has had all up to \(mark) for more than a second")
+      throw Violation(.needed, "\(what), whose mark was \(mark) for more than a second")
     }
-    guard !audit.sent.contains(push.id) else { throw Violation(.needed, "\(what) again, and it was sent") }
+    guard !audit.sent.contains(push.id) else { throw Violation(.needed, "\(what) again after it was sent") }
     if !audit.disordered.contains(job.id) {
-      // One that was decided once more after a crash may come late, and one that a digest told of when that is over.
+      // A push that was decided again after a crash may be late. So may a push whose message was in a digest, after the
+      // digest.
       if let newest = audit.newest[membership]?[target], !newest.isDigest {
         guard place.seq >= newest.seq || job.created >= newest.time else {
           throw Violation(.inTime, "\(what) after \(newest)")
@@ -228,7 +229,7 @@ extension Simulation {
     }
   }
 
-  /// A push of it has come to its end, and with it what it told of.
+  /// Records that a push of the job has ended, and with it the jobs that are merged into it.
   private func settle(_ job: JobRow) {
     let others = audit.jobs.values.filter { $0.mergedInto == job.id }
     for job in [job] + others {
@@ -237,7 +238,7 @@ extension Simulation {
     }
   }
 
-  /// Has the gateway answer what it has not yet.
+  /// Makes the gateway answer the waiting pushes.
   func letGo(hasSent: Bool) {
     for job in gateway.waiting.compactMap({ audit.jobs[$0] }) where hasSent {
       audit.sent.insert(job.id)
@@ -251,7 +252,7 @@ extension Simulation {
   private func lookAtDevices(_ news: DiskNews) throws {
     let devices = news.devices
     for target in devices.subtracting(model.devices.keys) {
-      throw Violation(.kept, "\(target) is registered, and was not or is forgotten")
+      throw Violation(.kept, "\(target) is registered, but never was or was deleted")
     }
     for (target, device) in model.devices where !devices.contains(target) {
       guard audit.refused.contains(World.tokens[device.token]) else {
@@ -261,11 +262,11 @@ extension Simulation {
     }
   }
 
-  /// No message waits for longer than all waits together.
+  /// Checks that no message waits longer than the maximum of all waits.
   private func lookAtWaits(_ cursors: [RoomID: Int64]) throws {
     for room in World.rooms {
       let place = Place(room: room, seq: (cursors[room] ?? 0) + 1)
-      if isLate(place) { throw Violation(.reached, "\(place) is not decided at \(clock.now)") }
+      if isLate(place) { throw Violation(.reached, "\(place) is still not decided at \(clock.now)") }
     }
     for debt in model.debts where !audit.decided.contains(debt) && isLate(debt.place) {
       throw Violation(.reached, "\(debt.place) is not pushed to \(debt.target) at \(clock.now)")
@@ -277,12 +278,12 @@ extension Simulation {
     return clock.now > model.attendance.deadline(of: message.time) + Model.lateness
   }
 
-  /// Who is in a room has heard all of it.
+  /// Checks that each client in a room has received all messages of it.
   private func lookAtClients() throws {
     for slot in World.slots {
       guard let client = clients[slot], !client.isEnding else { continue }
       for (room, heard) in client.heard where heard < model.log(of: room).newest {
-        throw Violation(.ordered, "\(slot) has heard \(heard) of \(room), not \(model.log(of: room).newest)")
+        throw Violation(.ordered, "\(slot) received \(room) up to \(heard), not \(model.log(of: room).newest)")
       }
     }
   }

@@ -2,20 +2,20 @@
 import RelayJSON
 import RelayProtocol
 
-/// A connection of a simulated person, and what has been asked on it.
+/// A connection of a simulated user, with its open requests.
 final class Client {
   let slot: Slot
   let peer: Peer
-  /// The requests that have no reply yet, by their ids.
+  /// The requests without a reply, by their ids.
   var questions: [Int: Question] = [:]
-  /// How far it has come in each room that it hears.
+  /// The newest message that the client has received in each joined room.
   var heard: [RoomID: Int64] = [:]
-  /// What it was last told of users' Focus; nil within: null.
+  /// The Focus of each user that the client received last. The inner `nil` means null.
   var shown: [UserID: Bool?] = [:]
-  /// What that is to be and is not yet.
+  /// The Focus states that the client must receive and has not received yet.
   var wrong: [UserID: Wrong] = [:]
   var isFrozen = false
-  /// The relay has closed it, or it has said goodbye.
+  /// True if the relay or the client has begun to close the connection.
   var isEnding = false
 
   struct Wrong {

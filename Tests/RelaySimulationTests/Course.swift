@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
 
-/// A world from its beginning to its end: actions, and what they have come to.
+/// A run of the simulation: its actions and their result.
 struct Course: Sendable {
   let seed: Int
   private(set) var actions: [Action] = []
   private(set) var failure: Violation?
   private(set) var steps = 0
   private(set) var tally = Tally()
-  /// nil: none was asked for.
+  /// Is `nil` when no transcript was requested.
   private(set) var transcript: Transcript?
 
-  /// Actions by chance, until enough has happened or something is wrong.
-  /// - Parameter isTranscribed: Then there are no races either, of which the kernel decides who is heard first.
+  /// Plays random actions, until the number of steps is reached or an invariant is violated.
+  /// - Parameter isTranscribed: True for a transcript. The run then has no races, because the kernel decides their
+  ///   order.
   init(seed: Int, steps: Int, fault: Fault? = nil, isTranscribed: Bool = false) throws {
     self.seed = seed
     transcript = isTranscribed ? Transcript() : nil
@@ -23,7 +24,7 @@ struct Course: Sendable {
     }
   }
 
-  /// These actions, as far as they are possible.
+  /// Plays these actions, as far as they are possible.
   init(seed: Int, playing given: [Action], fault: Fault? = nil) throws {
     self.seed = seed
     var rest = given[...]
@@ -37,7 +38,7 @@ struct Course: Sendable {
     do {
       while let action = next(simulation) {
         simulation.transcript?.add("\(action)", at: simulation.clock.now)
-        // Also where it fails.
+        // An action that throws is recorded as well.
         actions.append(action)
         if try !simulation.perform(action) { actions.removeLast() }
       }
@@ -52,12 +53,12 @@ struct Course: Sendable {
     transcript = simulation.transcript
   }
 
-  /// The fewest actions found that break the same invariant: parts are left out, then smaller ones, as long as what
-  /// is left still fails (Zeller's delta debugging).
+  /// Returns the shortest list of actions that violates the same invariant, as far as it is found: ever smaller parts
+  /// are left out, as long as the rest still fails (Zeller's delta debugging).
   ///
-  /// The order in which the kernel hands over what several clients say at once is not the seed's, so what does not
-  /// fail is played again where it has a race.
-  /// - Parameter patience: For how long.
+  /// The seed does not determine the order in which the kernel delivers concurrent requests. So a list with a race is
+  /// played twice.
+  /// - Parameter patience: The time limit.
   func shortened(fault: Fault? = nil, patience: Duration = .seconds(60)) throws -> Course {
     let end = ContinuousClock.now + patience
     var shortest = self
@@ -83,7 +84,7 @@ struct Course: Sendable {
 }
 
 extension Course {
-  /// These actions as often, until they break the same invariant; nil: they do not.
+  /// Plays these actions until they violate the same invariant, at most `times` times. Returns `nil` if they do not.
   private func repeated(_ actions: [Action], times: Int, _ fault: Fault?) throws -> Course? {
     for _ in 0..<times {
       let course = try Course(seed: seed, playing: actions, fault: fault)
@@ -95,8 +96,8 @@ extension Course {
 
 extension Course: CustomStringConvertible {
   var description: String {
-    let failure = failure.map { "\($0)" } ?? "nothing is wrong"
-    let races = actions.contains(where: \.isRace) ? " (of a race the kernel decides who is heard first)" : ""
+    let failure = failure.map { "\($0)" } ?? "no failure"
+    let races = actions.contains(where: \.isRace) ? " (the kernel decides the order of a race)" : ""
     return "seed \(seed), \(actions.count) actions, \(steps) steps\(races): \(failure)\n"
       + actions.enumerated().map { "  \($0 + 1). \($1)\n" }.joined()
   }

@@ -4,7 +4,7 @@ import RelayProtocol
 
 @testable import RelayStore
 
-/// A push job as it stands on disk.
+/// A push job as it is stored.
 struct JobRow: Sendable {
   let id: String
   let place: Place
@@ -14,7 +14,7 @@ struct JobRow: Sendable {
   let due: Timestamp
   let level: String?
   let isAnyway: Bool
-  /// The job whose push tells of this one's message.
+  /// The digest head: the job whose push contains this job's message.
   let mergedInto: String?
   let attempts: Int
   let note: String?
@@ -45,33 +45,33 @@ struct JobRow: Sendable {
     explanation = row[14]
   }
 
-  /// It waits, or has waited, for the end of a minute, and was overtaken perhaps.
+  /// True if the job waits, or has waited, for the end of a minute. Other jobs may have overtaken it.
   var isThrottled: Bool { due > created && due.rawValue.isMultiple(of: 60_000) }
 
-  /// Whether nothing was decided of it since.
+  /// True if the other state has the same decision.
   func isAsDecided(_ other: JobRow) -> Bool {
     state == other.state && due == other.due && level == other.level && isAnyway == other.isAnyway
       && mergedInto == other.mergedInto && explanation == other.explanation
   }
 }
 
-/// What has changed on disk.
+/// The changes on disk since the last read.
 struct DiskNews: Sendable {
-  /// The new ones, those that are not finished, and those that are since the news before.
+  /// The new jobs, the unfinished jobs, and the jobs that have finished since the last read.
   let jobs: [JobRow]
   /// The number of the newest job.
   let newest: Int64
   let unfinished: Int
-  /// Of each room.
+  /// The cursor of each room.
   let cursors: [RoomID: Int64]
   let devices: Set<Target>
   let reports: Disk.Reports
-  /// When there is next something to claim.
+  /// The next time at which a job can be claimed.
   let nextDue: Timestamp?
 
   /// - Parameters:
-  ///   - newest: That of the news before.
-  ///   - time: That at which they were read.
+  ///   - newest: The newest job at the last read.
+  ///   - time: The time of the last read.
   init(_ reader: Reader, after newest: Int64, since time: Timestamp) throws {
     let db = reader.db
     let last: Int64 = try db.first("SELECT coalesce(max(number), 0) FROM jobs")?[0] ?? 0
@@ -91,7 +91,7 @@ struct DiskNews: Sendable {
   }
 }
 
-/// All that a restart finds.
+/// The state on disk that a start finds.
 struct Disk: Sendable {
   struct Room: Sendable {
     let epoch: String
@@ -101,7 +101,7 @@ struct Disk: Sendable {
     let deleted: Set<Int64>
   }
 
-  /// Whose devices have said something of their Focus, or of its filter.
+  /// The devices that have reported their Focus or its filter.
   struct Reports: Sendable {
     let focus: Set<Target>
     let filters: Set<Target>
@@ -113,7 +113,7 @@ struct Disk: Sendable {
   let devices: [Target: String]
   let keys: [Model.Key: Model.First]
   let people: [UserID: UserRecord]
-  /// Who was quiet, and when they were notified.
+  /// The users who were silenced, and the times at which they were notified.
   let quiet: [Place: [UserID: Timestamp?]]
 
   init(_ reader: Reader) throws {
@@ -189,7 +189,7 @@ extension Disk.Reports {
     filters = try targets("filters")
   }
 
-  /// Of these, what was said since.
+  /// The devices of these reports that have reported since `before`.
   func said(since before: Model, in after: Model) -> Disk.Reports {
     Disk.Reports(
       focus: focus.filter { before.people[$0.user]?.focus[$0.device] != after.people[$0.user]?.focus[$0.device] },

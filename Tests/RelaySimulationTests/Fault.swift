@@ -3,77 +3,77 @@ import Foundation
 import RelayDelivery
 import RelayProtocol
 
-/// Something that goes wrong on purpose, to see that it is found.
+/// A deliberate fault, which the simulation must find.
 enum Fault: String, CaseIterable, Sendable {
-  /// Jobs that are to be tried again vanish.
+  /// Deletes the jobs that will be retried.
   case losesJobs
-  /// A message of the history vanishes.
+  /// Deletes a message of the history.
   case losesMessages
-  /// What was read and received is forgotten.
+  /// Deletes the read and received marks.
   case losesMarks
-  /// Idempotency keys are forgotten.
+  /// Deletes the idempotency keys.
   case losesKeys
-  /// Members vanish from rooms.
+  /// Deletes members of rooms.
   case losesMembers
-  /// A device vanishes.
+  /// Deletes a device.
   case forgetsDevices
-  /// What waits is taken as decided, so that a restart does not ask again.
+  /// Moves the cursors of rooms over undecided messages, so that a restart does not decide them.
   case movesCursors
-  /// What users want is forgotten.
+  /// Deletes the preferences of users.
   case forgetsPreferences
-  /// Blocked users are so no more.
+  /// Deletes the blocks of users.
   case forgetsBlocks
-  /// A Notify Anyway counts as none, so that it can be said again and again.
+  /// Deletes the record of Notify Anyway, so that it can be repeated.
   case forgetsNotified
-  /// What devices said of their Focus does not age on disk.
+  /// Stops the Focus reports on disk from expiring.
   case keepsFocusFresh
-  /// Held jobs vanish.
+  /// Deletes the held jobs.
   case losesHolds
-  /// Held jobs are put off, again and again.
+  /// Postpones the held jobs again and again.
   case putsHoldsOff
-  /// A deletion is undone, and the pushes that it cancelled go out.
+  /// Restores a deleted message, and the pushes that the deletion cancelled.
   case revivesDeleted
-  /// An explanation names other facts than the decision was made with.
+  /// Changes the stored facts of decisions.
   case changesFacts
-  /// A message has two collapse ids on one device.
+  /// Sends a message under two collapse ids to one device.
   case pushesTwice
-  /// A push is handed over after it has expired.
+  /// Sends a push after it has expired.
   case pushesLate
-  /// A push goes to another device.
+  /// Sends a push to another device.
   case pushesElsewhere
-  /// A push disturbs more than it was asked to.
+  /// Sends a push at a higher level.
   case pushesLoudly
-  /// A push claims that its sender insists.
+  /// Sends a push with a false `notifyAnyway`.
   case pushesAnyway
-  /// A push says what the message says no more.
+  /// Sends a push with another text than the message's.
   case pushesOtherWords
-  /// A session is given up before its five seconds are over.
+  /// Stops waiting for a session before the five seconds are over.
   case waitsTooShort
-  /// A session is waited for far too long.
+  /// Waits far too long for a session.
   case waitsForReceiptsTooLong
-  /// Who is away is not waited for.
+  /// Does not wait for the grace of a user who is away.
   case hasNoGrace
-  /// A hold lasts two days.
+  /// Holds pushes for two days.
   case holdsTooLong
-  /// A Focus that is not known is shown as none.
+  /// Shows an unknown Focus as false.
   case showsNullAsFalse
-  /// A Focus that is not shared, or not known, is shown.
+  /// Shows a Focus that is unknown or not shared.
   case showsFocus
-  /// The reply to a `send` names somebody who is not quiet, or hides it.
+  /// Names a user in the reply to a `send` who is not silenced.
   case namesOthers
-  /// The reply to a `send` counts those who are hidden as there.
+  /// Counts hidden users as online in the reply to a `send`.
   case countsHidden
 
-  /// By which it may be found.
+  /// The invariants whose check may find the fault.
   var invariants: Set<Invariant> {
     switch self {
-    // What is lost may be made, and pushed, once more.
+    // The relay may make and push a lost job again.
     case .losesJobs: [.reached, .needed]
     case .losesHolds, .putsHoldsOff, .holdsTooLong, .waitsForReceiptsTooLong: [.reached]
     case .movesCursors: [.reached]
     case .losesMessages: [.ordered, .answered]
     case .losesMarks, .losesKeys, .losesMembers, .forgetsDevices: [.kept]
-    // What is on disk is read again when a device is lost or registered.
+    // The relay reads a user from the disk again when a device is deleted or registered.
     case .forgetsPreferences, .forgetsBlocks: [.kept, .needed, .focused, .discreet, .reached]
     case .keepsFocusFresh: [.kept, .focused, .discreet]
     case .forgetsNotified: [.needed, .kept]
@@ -89,7 +89,7 @@ enum Fault: String, CaseIterable, Sendable {
     }
   }
 
-  /// What is decided by.
+  /// The policy of the decisions.
   var policy: DeliveryPolicy {
     switch self {
     case .waitsTooShort: DeliveryPolicy(receiptWait: .seconds(4))
@@ -100,7 +100,7 @@ enum Fault: String, CaseIterable, Sendable {
     }
   }
 
-  /// What a gateway is handed instead.
+  /// Returns the pushes that the gateway receives instead.
   func handed(_ handed: RecordingGateway.Handed) -> [RecordingGateway.Handed] {
     var wrong = handed
     switch self {
@@ -118,7 +118,7 @@ enum Fault: String, CaseIterable, Sendable {
     return [wrong]
   }
 
-  /// What a client hears instead.
+  /// Returns the frame that the client receives instead.
   func heard(_ frame: [UInt8]) -> [UInt8] {
     var wrong = frame
     switch self {
@@ -135,7 +135,7 @@ enum Fault: String, CaseIterable, Sendable {
     json = Array(String(decoding: json, as: UTF8.self).replacingOccurrences(of: words, with: others).utf8)
   }
 
-  /// What happens to the database after each step.
+  /// Changes the database after each step.
   func damage(_ relay: SimulatedRelay) throws {
     let statement: String? =
       switch self {

@@ -3,21 +3,21 @@ import Foundation
 import RelayStore
 import Synchronization
 
-/// Where a relay is cut off as if its process were killed: what it does afterwards reaches nobody, and its files are
-/// copied as they are at that moment. Any thread.
+/// Cuts off a relay as if its process were killed. After that, its actions have no visible effect, and its files are
+/// copied in their present state. Any thread.
 final class Fuse: Sendable {
-  /// Counted from when the fuse is armed.
+  /// A point of the cut, counted from the moment at which the fuse is armed.
   enum Point: Hashable, Sendable {
-    /// After this many commits, before or after those who wait for the last are told.
+    /// The commit of this number, before or after its completions run.
     case commit(Int, isTold: Bool)
-    /// At this many pushes, before or after the gateway has the last.
+    /// The push of this number, before or after the gateway has received it.
     case handing(Int, isTaken: Bool)
   }
 
   private struct State {
     var point: Point?
     var isBlown = false
-    /// Whether somebody sees to the copies.
+    /// True if a thread makes the copies.
     var isCopied = false
     var isReleased = false
     var held: [Completion] = []
@@ -28,20 +28,20 @@ final class Fuse: Sendable {
   private let folder: String
   private let image: String
 
-  /// - Parameter image: A folder that is not there yet, for the copies.
+  /// - Parameter image: The folder of the copies. It must not exist.
   init(folder: String, image: String) {
     self.folder = folder
     self.image = image
   }
 
-  /// How many groups were committed.
+  /// The number of committed groups.
   var commits: Int { state.withLock(\.commits) }
 
   var isBlown: Bool { state.withLock(\.isBlown) }
 
   func arm(_ point: Point) { state.withLock { $0.point = point } }
 
-  /// Does something that does not count.
+  /// Runs a function whose commits do not count.
   func spare(_ body: () throws -> Void) rethrows {
     let point = state.withLock { state in
       defer { state.point = nil }
@@ -51,9 +51,9 @@ final class Fuse: Sendable {
     try body()
   }
 
-  // MARK: Where it blows
+  // MARK: Points of the cut
 
-  /// To be called for every group.
+  /// Called for every committed group.
   func pass(_ completions: [Completion], deliver: ([Completion]) -> Void) {
     enum Verdict { case deliver, hold, blow(isTold: Bool) }
     let verdict = state.withLock { state -> Verdict in
@@ -80,7 +80,7 @@ final class Fuse: Sendable {
     }
   }
 
-  /// Whether a gateway takes the next push.
+  /// Returns true if the gateway receives the next push.
   func takesPush() -> Bool {
     state.withLock { state in
       guard !state.isBlown else { return false }
@@ -94,7 +94,7 @@ final class Fuse: Sendable {
 
   // MARK: The end
 
-  /// Blows now, unless it has, while nobody writes.
+  /// Blows the fuse now, unless it has blown. Nothing may write to the store meanwhile.
   func blow() {
     let isCopied = state.withLock { state in
       state.isBlown = true
@@ -104,8 +104,8 @@ final class Fuse: Sendable {
     if !isCopied { copy() }
   }
 
-  /// Lets the store go on, when nobody can see any more what comes of it.
-  /// - Returns: What was not told to those who wait for it.
+  /// Lets the store continue, when its results are not visible any more.
+  /// - Returns: The completions that were held back.
   func release() -> [Completion] {
     state.withLock { state in
       state.isReleased = true
@@ -117,7 +117,7 @@ final class Fuse: Sendable {
     do {
       let files = FileManager.default
       try files.createDirectory(atPath: image, withIntermediateDirectories: true)
-      // The run file first: it must not be newer than the database.
+      // The run file is copied first, because it must not be newer than the database.
       for name in ["stillwire.run", "stillwire.db", "stillwire.db-wal"]
       where files.fileExists(atPath: "\(folder)/\(name)") {
         try files.copyItem(atPath: "\(folder)/\(name)", toPath: "\(image)/\(name)")

@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What must hold after every step: the invariants of the delivery, and what makes them worth something.
+/// An invariant of the delivery, which must hold after every step.
 enum Invariant: String, Sendable {
-  /// Every acknowledged message is read, received, pushed, or has a reason for no push; a wait and a hold end.
+  /// Every acknowledged message is read, received or pushed, or has a reason for no push. Every wait and hold ends.
   case reached
-  /// Every push has a reason: nobody is pushed to who has it, or may yet receive it, or must not hear of it.
+  /// Every push has a reason. The recipient does not have the message, will not receive it otherwise, and may see it.
   case needed
-  /// One message on one device has one collapse id, and two messages have two.
+  /// A message has one collapse id on a device, and two messages have two.
   case collapsed
-  /// Nothing is pushed after its expiry, its deletion, to a forgotten device, or out of order.
+  /// No push is sent after its expiry, after its deletion, to a deleted device, or out of order.
   case inTime
-  /// Seqs are 1, 2, 3 …; what was shown is stored, in order and whole, and stays.
+  /// Seqs are 1, 2, 3 … Every message that was shown is stored completely and in order, and stays.
   case ordered
-  /// What was acknowledged is so: memberships, marks, devices, keys.
+  /// Everything that was acknowledged is stored: memberships, marks, devices, keys.
   case kept
-  /// null never becomes false, and a stale yes is none.
+  /// A null never becomes false, and an expired true does not count.
   case focused
-  /// Nobody sees a Focus that is not shared with them.
+  /// No user sees a Focus that is not shared with them.
   case discreet
-  /// What is decided is decided the same once more.
+  /// The same facts give the same decision.
   case repeated
-  /// Everything comes to rest, and every request has one answer.
+  /// The relay becomes idle after every step, and every request has one reply.
   case answered
 }
 
-/// That an invariant does not hold.
+/// The violation of an invariant.
 struct Violation: Error, CustomStringConvertible {
   let invariant: Invariant
   let words: String

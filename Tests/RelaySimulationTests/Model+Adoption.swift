@@ -3,12 +3,12 @@ import RelayProtocol
 import RelayStore
 
 extension Model {
-  /// Goes on from what is on disk after a start, if that is what it must be.
+  /// Checks the disk after a start, and continues with its state.
   /// - Parameters:
-  ///   - drafts: What was asked of the pushes of a message, by its body.
-  ///   - end: Marks as of this time must be there.
-  ///   - unanswered: What may have happened or not.
-  ///   - refused: Tokens of devices that may be gone.
+  ///   - drafts: The push options of each message, by its body.
+  ///   - end: The time whose marks must be stored.
+  ///   - unanswered: The requests that may have succeeded or not.
+  ///   - refused: The tokens of devices that may have been deleted.
   mutating func adopt(
     _ disk: Disk, drafts: [Int: PushWish], end: Timestamp, unanswered: [Unanswered], refused: Set<String>,
     now: Timestamp
@@ -24,7 +24,7 @@ extension Model {
     for user in World.users { try adopt(disk.people[user], of: user, unanswered, now: now) }
     try adopt(disk.quiet, unanswered, now: now)
     for (key, first) in keys where now < first.time + Self.keyLifetime {
-      guard disk.keys[key]?.seq == first.seq else { throw Violation(.kept, "\(key) is forgotten, it was \(first)") }
+      guard disk.keys[key]?.seq == first.seq else { throw Violation(.kept, "\(key) of \(first) is not stored") }
     }
     keys = disk.keys
     attendance = Attendance(start: now)
@@ -37,16 +37,16 @@ extension Model {
   ) throws {
     let log = log(of: room)
     guard let found else {
-      guard log.newest == 0 else { throw Violation(.ordered, "\(room) is gone, with \(log.newest) messages") }
+      guard log.newest == 0 else { throw Violation(.ordered, "\(room) with \(log.newest) messages is not stored") }
       return
     }
     try see(epoch: found.epoch, of: room)
     guard found.seq >= log.newest else {
-      throw Violation(.ordered, "\(room) ends with \(found.seq), and \(log.newest) was shown")
+      throw Violation(.ordered, "\(room) ends with \(found.seq), but \(log.newest) was shown")
     }
     for seq in stride(from: found.first, through: found.seq, by: 1) {
       let place = Place(room: room, seq: seq)
-      guard let message = found.messages[seq] else { throw Violation(.ordered, "\(place) is gone") }
+      guard let message = found.messages[seq] else { throw Violation(.ordered, "\(place) is not stored any more") }
       let asked = unanswered.filter { $0.asking.ask.needsMessage && $0.asking.ask.room == room && $0.asking.seq == seq }
       guard let known = log[seq] else {
         try see(message, at: place)
@@ -62,7 +62,7 @@ extension Model {
         logs[room]?.delete(seq)
       } else if message.body != known.body {
         guard asked.contains(where: { $0.asking.body == message.body }) else {
-          throw Violation(.kept, "\(place) is \(message), and was \(known)")
+          throw Violation(.kept, "\(place) is \(message), but was \(known)")
         }
         logs[room]?.edit(seq, message.body)
       }
@@ -91,13 +91,13 @@ extension Model {
       let (read, mark) = (known.read.at(end), known.mark.at(end))
       guard found.read >= read, max(found.read, found.received) >= mark else {
         throw Violation(
-          .kept, "\(membership) has \(found) on disk, and had read \(read) and received \(mark) by \(end)")
+          .kept, "\(membership) has \(found) on disk, but had read \(read) and received \(mark) by \(end)")
       }
       guard max(found.read, found.received) <= log(of: membership.room).newest else {
-        throw Violation(.kept, "\(membership) has \(found) on disk, of \(log(of: membership.room).newest)")
+        throw Violation(.kept, "\(membership) has \(found) on disk, above \(log(of: membership.room).newest)")
       }
       guard found.read <= known.read.latest || unanswered.contains(where: { $0.reads(membership.room) }) else {
-        throw Violation(.kept, "\(membership) has read \(found.read) on disk, and \(known.read.latest) as was told")
+        throw Violation(.kept, "\(membership) has read \(found.read) on disk, but acknowledged \(known.read.latest)")
       }
       self.read(membership, upTo: found.read, now: now)
       reach(membership, upTo: found.received, now: now)
@@ -114,7 +114,7 @@ extension Model {
         let known = devices[target]
         let isAsked = unanswered.contains { other in
           switch other.asking.ask {
-          // A registration may take the token of another's device.
+          // A registration may take the token of another user's device.
           case .register: true
           case .forget(let asked): other.user == user && asked == device
           default: false
@@ -142,7 +142,7 @@ extension Model {
     let isPreferenceAsked = unanswered.contains { $0.user == user && $0.asking.ask.prefers }
     let preferences = found?.preferences ?? Preferences()
     guard preferences == known.preferences || isPreferenceAsked else {
-      throw Violation(.kept, "\(user) wants \(preferences), not \(known.preferences)")
+      throw Violation(.kept, "\(user) has the preferences \(preferences), not \(known.preferences)")
     }
     person.preferences = preferences
     let isBlockAsked = unanswered.contains { $0.user == user && $0.asking.ask.blocks }
@@ -182,7 +182,7 @@ extension Model {
     for device in World.reporters {
       let (a, b) = (read.allowed(by: device, at: now), known.allowed(by: device, at: now))
       guard a == b || isReportAsked else {
-        throw Violation(.kept, "\(user)'s \(device) lets \(a as Any) through, not \(b as Any)")
+        throw Violation(.kept, "\(user)'s \(device) passes \(a as Any), not \(b as Any)")
       }
     }
     if isReportAsked { person.filters = filters }
@@ -211,7 +211,7 @@ extension Model {
 extension Ask {
   fileprivate var deletes: Bool { if case .delete = self { true } else { false } }
 
-  /// Whether its user has read the room with it.
+  /// True if the request marks the room as read for its user.
   fileprivate func reads(_ room: RoomID) -> Bool {
     switch self {
     case .send(room, _, _), .read(room, _): true
@@ -229,7 +229,7 @@ extension Ask {
     }
   }
 
-  /// Whether it changes what is kept of the reports of `user`'s devices. Who registers may take a token over.
+  /// True if the request changes stored reports of `user`'s devices. A registration may take a token from another user.
   fileprivate func reports(of user: UserID, by asker: UserID) -> Bool {
     switch self {
     case .register: true

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 import RelayProtocol
 
-/// What the world must look like, from what was acknowledged and shown. It knows nothing of how the relay works.
+/// The expected state of the world, from what was acknowledged and shown. It is independent of the relay's
+/// implementation.
 struct Model {
-  /// A number that only rises, and when it did.
+  /// A number that only rises, with the time of each rise.
   struct Rise {
     private var steps: [(time: Timestamp, seq: Int64)]
 
@@ -20,7 +21,7 @@ struct Model {
 
   struct Member {
     var read: Rise
-    /// Up to which seq nothing has to be pushed any more.
+    /// The message up to which no push is needed any more.
     var mark: Rise
 
     init(read: Int64, received: Int64 = 0, now: Timestamp) {
@@ -29,11 +30,11 @@ struct Model {
     }
   }
 
-  /// A message that is to be pushed to a device, unless something else becomes of it.
+  /// A push that must reach a device, unless something makes it unnecessary.
   struct Debt: Hashable {
     let place: Place
     let target: Target
-    /// Its sender wants it pushed once more, or anyway.
+    /// True for a Notify Anyway.
     var isAnyway = false
   }
 
@@ -50,34 +51,34 @@ struct Model {
 
   var logs: [RoomID: RoomLog] = [:]
   var members: [Membership: Member] = [:]
-  /// What the pushes of each message are to be like.
+  /// The push options of each message.
   var wishes: [Place: PushWish] = [:]
   var devices: [Target: Registration] = [:]
   var keys: [Key: First] = [:]
   var people: [UserID: PersonModel] = [:]
-  /// Whom the reply to a `send` named, and when they were notified.
+  /// The users that the reply to a `send` named as silenced, and the times at which they were notified.
   var quiet: [Place: Set<UserID>] = [:]
   var notified: [Place: [UserID: Timestamp]] = [:]
-  /// What somebody's Focus was in the step that is being made, until a device of theirs was lost.
+  /// The Focus of users during the present step, before they lost a device.
   private(set) var passed: [UserID: Set<Bool?>] = [:]
   var attendance: Attendance
   private(set) var debts: Set<Debt> = []
 
-  /// Marks are told to the store a second after the first change; whatever is older is there.
+  /// The relay stores marks at most a second after the first change. Older changes must be stored.
   static let lateness = Duration.milliseconds(1_001)
   static let keyLifetime = Duration.seconds(300)
   init(start: Timestamp) { attendance = Attendance(start: start) }
 
-  // MARK: What is shown
+  // MARK: Shown state
 
   mutating func see(_ message: RoomLog.Message, at place: Place) throws {
     try logs[place.room, default: RoomLog()].see(message, at: place)
   }
 
-  /// It was told that the message says this now.
+  /// Checks an event or a reply with the new text of a message.
   func seeEdit(_ body: Int, of place: Place) throws {
     guard log(of: place.room).bodies(place.seq).contains(body) else {
-      throw Violation(.ordered, "\(place) is edited to \(body), which nobody asked")
+      throw Violation(.ordered, "\(place) is edited to \(body), which no user requested")
     }
   }
 
@@ -85,9 +86,9 @@ struct Model {
     try logs[room, default: RoomLog()].see(epoch: epoch, of: room)
   }
 
-  // MARK: What is acknowledged
+  // MARK: Acknowledged state
 
-  /// A message is stored. Who is owed a push was there, with a device, before and after.
+  /// Records a stored message. Its pushes are owed to members with a device, if both existed before and after the step.
   mutating func acknowledge(
     _ message: RoomLog.Message, _ wish: PushWish, quiet: [UserID], at place: Place, before: Model, now: Timestamp
   ) throws {
@@ -106,14 +107,14 @@ struct Model {
     read(Membership(room: place.room, user: message.from), upTo: place.seq, now: now)
   }
 
-  /// Whether nobody needs to be pushed to, because the user has it. A call rings until it is read.
+  /// True if the user has the message, so that no push is needed. A call rings until it is read.
   func hasReached(_ place: Place, _ user: UserID, isCall: Bool) -> Bool {
     guard let member = members[Membership(room: place.room, user: user)] else { return false }
     if isCall { return member.read.latest >= place.seq }
     return member.mark.latest >= place.seq || attendance.isActivelyReceived(place, by: user)
   }
 
-  /// Its sender wants to be heard by these, on devices that were there before and after.
+  /// Records a Notify Anyway for these users, for devices that existed before and after the step.
   mutating func notify(_ users: [UserID], of place: Place, before: Model, now: Timestamp) {
     let isCall = wishes[place]?.isCall ?? false
     let was = before.knowing(place, of: self)
@@ -130,14 +131,14 @@ struct Model {
 
   func isNotified(_ place: Place, _ user: UserID) -> Bool { notified[place]?[user] != nil }
 
-  /// What nobody is owed any more.
+  /// Removes pushes that are not owed any more.
   mutating func forgive(now: Timestamp) {
     guard !debts.isEmpty else { return }
     let model = self
     clear { model.isRefused($0, at: now) }
   }
 
-  /// Whether a rule says that there is to be no push.
+  /// True if a rule forbids the push.
   func isRefused(_ debt: Debt, at now: Timestamp) -> Bool {
     if case .some(.none) = verdict(on: debt.place, to: debt.target, isAnyway: debt.isAnyway, at: now) {
       true
@@ -158,13 +159,13 @@ struct Model {
     attend(slot, room, now: now)
   }
 
-  /// A session is active from now on, or not.
+  /// A session becomes active, or changes to another activity.
   mutating func setActivity(_ activity: Activity, of slot: Slot, now: Timestamp) {
     attendance.setActivity(activity, of: slot, now: now)
     for room in World.rooms { attend(slot, room, now: now) }
   }
 
-  /// What an active session has received is out of the world.
+  /// Settles the messages that an active session has received.
   private mutating func attend(_ slot: Slot, _ room: RoomID, now: Timestamp) {
     guard let session = attendance.sessions[slot], session.activity == .active, let seat = session.seats[room] else {
       return
@@ -174,7 +175,7 @@ struct Model {
     if session.acks || seat.givenFrom <= mark + 1 {
       reach(membership, upTo: seat.received, now: now)
     } else {
-      // One mark cannot say that there is a gap, so a restart may push this.
+      // One mark cannot express a gap, so a restart may push this message.
       let wishes = wishes
       clear {
         $0.place.room == room && $0.target.user == slot.user && session.hasReceived($0.place)
@@ -187,7 +188,7 @@ struct Model {
     guard let mark = members[membership]?.mark.latest, seq > mark else { return }
     members[membership]?.mark.raise(to: seq, now: now)
     let wishes = wishes
-    // What other sessions have received behind it may count now.
+    // Messages above the mark that other sessions have received may count now.
     for slot in World.slots where slot.user == membership.user { attend(slot, membership.room, now: now) }
     clear {
       $0.place.room == membership.room && $0.target.user == membership.user && $0.place.seq <= seq
@@ -212,8 +213,9 @@ struct Model {
     clear { $0.target == target }
   }
 
-  /// The gateway has refused its token, in the step that is being made.
-  /// - Parameter found: What the device has said and is on disk, said in this step and so perhaps after the loss.
+  /// Deletes a device whose token the gateway has refused in the present step.
+  /// - Parameter found: The reports on disk that devices sent in this step. The device may have sent them after the
+  ///   loss.
   mutating func lose(_ target: Target, keeping found: Disk.Reports, now: Timestamp) {
     guard let person = people[target.user] else { return forget(target) }
     passed[target.user, default: []].insert(person.isFocused(at: now))
@@ -224,7 +226,7 @@ struct Model {
 
   mutating func pushed(_ debt: Debt) { debts.remove(debt) }
 
-  /// All that was asked is answered.
+  /// Ends a step: all requests have replies.
   mutating func settle() {
     for room in World.rooms { logs[room]?.settle() }
     passed = [:]
@@ -232,11 +234,11 @@ struct Model {
 
   private mutating func clear(_ isSettled: (Debt) -> Bool) { debts = debts.filter { !isSettled($0) } }
 
-  // MARK: What follows
+  // MARK: Derived facts
 
   func log(of room: RoomID) -> RoomLog { logs[room] ?? RoomLog() }
 
-  /// The devices of others whose token is registered anew.
+  /// The devices of other users whose token the request registers.
   func taken(by ask: Ask, of user: UserID) -> [Target] {
     guard case .register(_, let registration) = ask else { return [] }
     return devices.filter { $0.key.user != user && $0.value.token == registration.token }.map(\.key)
@@ -250,7 +252,7 @@ struct Model {
     }
   }
 
-  /// This, with what another knows of a message.
+  /// This model, with another model's knowledge of a message.
   func knowing(_ place: Place, of other: Model) -> Model {
     guard message(at: place) == nil, let message = other.message(at: place) else { return self }
     var model = self
@@ -259,7 +261,7 @@ struct Model {
     return model
   }
 
-  /// This, with the members of another.
+  /// This model, with the members of another model.
   func with(membersOf other: Model) -> Model {
     var model = self
     model.members = other.members

@@ -2,22 +2,22 @@
 import Foundation
 import RelayProtocol
 
-/// A WebSocket client on a socket of its own, which does only what it is told. Belongs to one thread.
+/// A WebSocket client on its own socket, which sends only what the caller requests. Belongs to one thread.
 final class Peer {
   enum Frame {
     case text([UInt8])
     case ping([UInt8])
     case close(code: Int)
-    /// The other side has ended the stream.
+    /// The relay has ended the stream.
     case end
   }
 
   private var socket: Int32
   private var bytes: [UInt8] = []
-  /// Whether ``Frame/end`` has been told, or this side has cut the connection.
+  /// True after ``Frame/end`` was returned, or after this side has cut the connection.
   private(set) var isOver = false
 
-  /// Connects to a relay on this machine and is upgraded. Throws ``Violation``.
+  /// Connects to a relay on this machine and completes the handshake. Throws ``Violation``.
   init(port: UInt16) throws {
     socket = Foundation.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     var address = sockaddr_in()
@@ -71,7 +71,7 @@ final class Peer {
   /// Begins the close handshake, or ends one.
   func close(_ code: Int) { write(Self.close, [UInt8(code >> 8), UInt8(code & 0xff)]) }
 
-  /// Ends the connection without a word.
+  /// Ends the connection without a close handshake.
   func cut() {
     guard socket >= 0 else { return }
     isOver = true
@@ -81,7 +81,7 @@ final class Peer {
     socket = -1
   }
 
-  /// A frame under a mask of zeros, which leaves the payload as it is.
+  /// Writes a frame with a mask of zeros, which does not change the payload.
   private func write(_ opcode: UInt8, _ payload: [UInt8]) {
     var frame: [UInt8] = [0x80 | opcode]
     if payload.count < 126 {
@@ -94,19 +94,19 @@ final class Peer {
 
   private func write(_ bytes: [UInt8]) {
     guard socket >= 0 else { return }
-    // What does not fit is never so much that the relay would not take it; a failure shows as an end.
+    // The frames are so small that the socket always accepts them. A failure shows as the end of the stream.
     _ = send(socket, bytes, bytes.count, Int32(MSG_NOSIGNAL))
   }
 
   // MARK: Reading
 
-  /// Returns when something has come to one of them, or after a moment.
+  /// Returns when one of the peers has received bytes, or after a millisecond.
   static func wait(for peers: [Peer]) {
     var waiting = peers.map { pollfd(fd: $0.socket, events: Int16(POLLIN), revents: 0) }
     poll(&waiting, nfds_t(waiting.count), 1)
   }
 
-  /// The frames that have come.
+  /// The frames that were received since the last call.
   func frames() -> [Frame] {
     guard !isOver else { return [] }
     while receive() {}
@@ -121,7 +121,7 @@ final class Peer {
 
   private var hasEnded = false
 
-  /// Reads what is there; false: nothing is.
+  /// Reads the available bytes. Returns false if there are none.
   private func receive() -> Bool {
     guard !hasEnded else { return false }
     let count = withUnsafeTemporaryAllocation(byteCount: 65_536, alignment: 1) { buffer in

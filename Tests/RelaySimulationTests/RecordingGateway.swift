@@ -4,12 +4,12 @@ import RelayGateways
 import RelayProtocol
 import Synchronization
 
-/// Keeps what it is handed, and answers for each token as it is told. Any thread.
+/// Records the pushes that it receives, and gives the configured answer for each token. Any thread.
 final class RecordingGateway: Gateway {
   enum Answer: Hashable, Sendable {
     case sent
     case retry(after: Duration?)
-    /// It says nothing until ``letGo(_:)``.
+    /// No answer until ``letGo(_:)``.
     case none
     case forget
     case dead
@@ -21,7 +21,7 @@ final class RecordingGateway: Gateway {
     var time: Timestamp
     let answer: Answer
 
-    /// What has no answer may have been taken.
+    /// True if the phone may have received the push: a push without an answer may have been sent.
     var isPerhapsShown: Bool { answer == .sent || answer == .none }
   }
 
@@ -31,7 +31,7 @@ final class RecordingGateway: Gateway {
     var waiting: [(id: String, answer: CheckedContinuation<PushOutcome, Never>)] = []
   }
 
-  /// Without chance, so that the same seed has the same course.
+  /// The delay is not random, so that a seed always has the same run.
   let retryPolicy = RetryPolicy(shortest: .seconds(20), longest: .seconds(20))
 
   private let state = Mutex(State())
@@ -44,7 +44,7 @@ final class RecordingGateway: Gateway {
     self.fault = fault
   }
 
-  /// The fuse of the relay that hands over from now on.
+  /// Sets the fuse of the relay that sends pushes from now on.
   func serve(_ fuse: Fuse) { self.fuse.withLock { $0 = fuse } }
 
   func answer(_ answer: Answer, to token: String) { state.withLock { $0.answers[token] = answer } }
@@ -73,7 +73,7 @@ final class RecordingGateway: Gateway {
   /// The ids of pushes that wait for an answer.
   var waiting: Set<String> { state.withLock { Set($0.waiting.map(\.id)) } }
 
-  /// Gives all that wait this answer.
+  /// Gives this answer to all waiting pushes.
   func letGo(_ outcome: PushOutcome) {
     let waiting = state.withLock { state in
       defer { state.waiting = [] }
@@ -82,7 +82,7 @@ final class RecordingGateway: Gateway {
     for (_, answer) in waiting { answer.resume(returning: outcome) }
   }
 
-  /// What was handed over since the last call.
+  /// Returns the pushes that were received since the last call.
   func takeHanded() -> [Handed] {
     state.withLock { state in
       defer { state.handed = [] }

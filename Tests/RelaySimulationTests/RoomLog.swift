@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 import RelayProtocol
 
-/// A room's messages as clients were shown them, which all have to agree on.
+/// A room's messages as clients were shown them. All clients must agree.
 struct RoomLog {
   struct Message: Equatable {
     let from: UserID
     let time: Timestamp
-    /// Every message that is sent has another, and every edit.
+    /// Each message and each edit has its own body.
     var body: Int
   }
 
@@ -15,22 +15,22 @@ struct RoomLog {
   private(set) var newest: Int64 = 0
   private(set) var deleted: Set<Int64> = []
   private var seqs: [Int: Int64] = [:]
-  /// What of a message may be shown beside what it says, until all that was asked is answered and told.
+  /// Other bodies and deletions that may be shown as well, until all requests of a step have replies.
   private var asked: [Int64: Set<Int>] = [:]
   private var askedDeleted: Set<Int64> = []
 
   subscript(seq: Int64) -> Message? { messages[seq] }
 
-  /// Somebody was told that the message stands there.
+  /// Checks a message that a client was shown.
   mutating func see(_ message: Message, at place: Place) throws {
     let seq = place.seq
     if let known = messages[seq] {
       let isSame = known.body == message.body || asked[seq]?.contains(message.body) == true
       guard isSame, known.from == message.from, known.time == message.time else {
-        throw Violation(.ordered, "\(place) is \(message), and was \(known)")
+        throw Violation(.ordered, "\(place) is \(message), but was \(known)")
       }
       guard !deleted.contains(seq) || askedDeleted.contains(seq) else {
-        throw Violation(.ordered, "\(place) is shown as \(message), and was deleted")
+        throw Violation(.ordered, "\(place) is shown as \(message), but was deleted")
       }
       return
     }
@@ -42,10 +42,10 @@ struct RoomLog {
     newest = max(newest, seq)
   }
 
-  /// Somebody was told that it was deleted.
+  /// Checks a deletion that a client was shown.
   func seeDeleted(_ place: Place) throws {
     guard isDeleted(place.seq) || askedDeleted.contains(place.seq) else {
-      throw Violation(.ordered, "\(place) is shown as deleted, and was not")
+      throw Violation(.ordered, "\(place) is shown as deleted, but was not")
     }
   }
 
@@ -58,10 +58,10 @@ struct RoomLog {
 
   func isDeleted(_ seq: Int64) -> Bool { deleted.contains(seq) }
 
-  /// Whether it may be deleted at this moment.
+  /// True if a deletion of the message was requested in the present step.
   func isGoing(_ seq: Int64) -> Bool { askedDeleted.contains(seq) }
 
-  /// What a push of it may say.
+  /// The texts that a push of the message may have.
   func bodies(_ seq: Int64) -> Set<Int> { (asked[seq] ?? []).union(messages[seq].map { [$0.body] } ?? []) }
 
   // MARK: Edits
@@ -77,7 +77,7 @@ struct RoomLog {
 
   mutating func delete(_ seq: Int64) { deleted.insert(seq) }
 
-  /// Whatever was asked has happened or not.
+  /// Ends a step: each request has succeeded or failed.
   mutating func settle() {
     if !asked.isEmpty { asked = [:] }
     if !askedDeleted.isEmpty { askedDeleted = [] }

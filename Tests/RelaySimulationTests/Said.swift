@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 import RelayProtocol
 
-/// What a device said last of its Focus or of its filter, and whether that still counts: written down once more, from
-/// the specification.
+/// The last report of a device about its Focus or its filter, and whether it still counts. This second implementation
+/// follows the specification.
 struct Said<Value: Equatable & Sendable>: Sendable, Equatable {
-  /// nil: nothing, or nothing that counts any more.
+  /// Is `nil` when nothing was reported, or when the report does not count any more.
   private(set) var value: Value?
   private(set) var at: Timestamp
   private(set) var number: Int64?
   private(set) var heard: Timestamp
-  /// What is said for a while only, of these values.
+  /// Returns true for the values that expire early.
   private let isPassing: @Sendable (Value) -> Bool
 
   static func == (one: Said, other: Said) -> Bool {
@@ -31,7 +31,7 @@ struct Said<Value: Equatable & Sendable>: Sendable, Equatable {
     age(now)
   }
 
-  /// As it was kept.
+  /// Restores a stored report.
   init(
     _ value: Value?, at: Timestamp, number: Int64?, heard: Timestamp, now: Timestamp,
     isPassing: @escaping @Sendable (Value) -> Bool
@@ -49,7 +49,7 @@ struct Said<Value: Equatable & Sendable>: Sendable, Equatable {
     return told
   }
 
-  /// When what it says is over by itself.
+  /// The time at which the report expires.
   var end: Timestamp {
     guard let value, isPassing(value) else { return heard + Self.silence }
     return min(at + Self.lifetime, heard + Self.silence)
@@ -61,7 +61,8 @@ struct Said<Value: Equatable & Sendable>: Sendable, Equatable {
     number = nil
   }
 
-  /// - Returns: Whether it is the newest of the device.
+  /// Applies a report.
+  /// - Returns: True if it is the newest report of the device.
   mutating func take(_ value: Value?, at told: Timestamp?, number: Int64?, now: Timestamp) -> Bool {
     age(now)
     defer { age(now) }
@@ -73,14 +74,14 @@ struct Said<Value: Equatable & Sendable>: Sendable, Equatable {
     return true
   }
 
-  /// The device has registered anew.
+  /// Called when the device registers again.
   mutating func forgetNumber() { number = nil }
 }
 
 /// The Focus of one device.
 struct FocusModel: Sendable, Equatable {
   private(set) var said: Said<Bool>
-  /// It says false since a moment ago, and true counts until then.
+  /// The end of the settle window in which a reported false still counts as true.
   private(set) var settles: Timestamp?
 
   static let settleTime = Duration.seconds(3)
@@ -89,7 +90,7 @@ struct FocusModel: Sendable, Equatable {
     said = Said(isFocused, at: told, number: number, now: now) { $0 }
   }
 
-  /// As it was kept.
+  /// Restores a stored report.
   init(_ isFocused: Bool?, at: Timestamp, number: Int64?, heard: Timestamp, settles: Timestamp?, now: Timestamp) {
     said = Said(isFocused, at: at, number: number, heard: heard, now: now) { $0 }
     self.settles = settles
@@ -119,15 +120,15 @@ struct FocusModel: Sendable, Equatable {
 
 typealias FilterModel = Said<[String]>
 
-/// What a user wants, and what their devices say.
+/// The preferences of a user, and the reports of the user's devices.
 struct PersonModel: Sendable {
   var focus: [DeviceID: FocusModel] = [:]
-  /// The criteria that active filters let through.
+  /// The criteria that active filters pass.
   var filters: [DeviceID: FilterModel] = [:]
   var preferences = Preferences()
   var blocked: Set<UserID> = []
 
-  /// Any yes is a yes, else any no is a no.
+  /// True if any device reports true; otherwise false if any device reports false.
   func isFocused(at now: Timestamp) -> Bool? {
     let states = focus.values.compactMap { $0.state(at: now) }
     return states.isEmpty ? nil : states.contains(true)
@@ -139,7 +140,7 @@ struct PersonModel: Sendable {
     return filter.value
   }
 
-  /// When something changes by itself.
+  /// The times at which a state changes without a report.
   var changes: [Timestamp] {
     focus.values.flatMap { [$0.settles, $0.said.end].compactMap { $0 } } + filters.values.map(\.end)
   }
@@ -177,7 +178,7 @@ struct PersonModel: Sendable {
 }
 
 extension QuietHours {
-  /// In zones whose clocks are not changed: whether they are on, by counting minutes.
+  /// Returns true if the hours are on, by counting minutes. Only for zones without changes of the clock.
   func areOn(at now: Timestamp) -> Bool {
     guard let zone = World.Zone(rawValue: timeZone) else { return false }
     let minute = now.rawValue / 60_000 + zone.offset
@@ -196,7 +197,7 @@ extension QuietWish {
     let first = now.rawValue / 60_000 + zone.offset + Int64(start)
     let day = first / 1440
     func time(_ minute: Int64) -> TimeOfDay {
-      guard let time = TimeOfDay(minutes: Int(minute % 1440)) else { preconditionFailure("it is below a day") }
+      guard let time = TimeOfDay(minutes: Int(minute % 1440)) else { preconditionFailure("it is below 1440") }
       return time
     }
     return QuietHours(

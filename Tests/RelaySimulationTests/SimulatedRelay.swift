@@ -15,9 +15,9 @@ import Synchronization
 @testable import RelayPush
 @testable import RelayStore
 
-/// The parts of a server, put together as ``Server`` does, but for the clock, the gateway, and that only one of them is
-/// at work at a time: the hub, or, when that rests, one step of the store or of the push worker. So the same seed has
-/// the same course. Belongs to one thread, which waits in every call.
+/// A server in the same composition as ``Server``, except for the clock and the gateway. Only one part works at a time:
+/// the hub, or, when the hub is idle, one step of the store or of the push worker. So the same seed gives the same run.
+/// Belongs to one thread, which blocks in every call.
 final class SimulatedRelay {
   let port: UInt16
   let store: Store
@@ -30,10 +30,10 @@ final class SimulatedRelay {
   private let turns: Turns
   private var work: Answer<Result<Void, any Error>>?
 
-  /// Opens the folder, decides again what an earlier run left, and listens.
+  /// Opens the folder, decides the pushes that an earlier run left, and listens.
   /// - Parameters:
-  ///   - image: Where a crash leaves its files.
-  ///   - seed: Of the order in which what could be done at the same time is done.
+  ///   - image: The folder for the files after a crash.
+  ///   - seed: Determines the order of concurrent steps.
   init(
     folder: String, image: String, clock: VirtualClock, gateway: RecordingGateway, policy: DeliveryPolicy, seed: Int
   ) throws {
@@ -80,7 +80,7 @@ final class SimulatedRelay {
     onHub { $0.deliveries.use(PushPace(most: 3)) }
   }
 
-  /// The defaults, but nobody is told to be slower.
+  /// The default limits, but without rate limits.
   private static let limits = {
     var limits = Limits()
     limits.sendRate = 0
@@ -96,20 +96,21 @@ final class SimulatedRelay {
     onHub { $0.hub.setClock(now) }
   }
 
-  /// When the next timer of the hub is due.
+  /// The due time of the hub's next timer.
   var nextTimer: Timestamp? { onHub { $0.hub.nextDue } }
 
   // MARK: Turns
 
-  /// Returns when the hub has done all that it can do by itself: everything that clients had written before this call
-  /// has been read, and what they are told is written.
+  /// Returns when the hub is idle: it has read everything that clients wrote before this call, and has written its
+  /// replies.
   func rest() {
     let done = Answer<Void>()
     thread.perform { [thread] in Self.look(thread, jobs: -1, quietRounds: 0, done) }
     done.wait()
   }
 
-  /// A round in which nothing came but this job was quiet; what the sockets held in the first is done in the second.
+  /// A round without other jobs is quiet. Two quiet rounds are needed: the second one handles what the sockets held in
+  /// the first.
   private static func look(_ thread: HubThread, jobs: Int, quietRounds: Int, _ done: Answer<Void>) {
     let count = thread.jobCount
     let quietRounds = count == jobs + 1 ? quietRounds + 1 : 0
@@ -117,11 +118,11 @@ final class SimulatedRelay {
     thread.perform { look(thread, jobs: count, quietRounds: quietRounds, done) }
   }
 
-  /// One step of the store or of the worker, for when the hub rests; false: there is none.
+  /// Runs one step of the store or of the worker, while the hub is idle. Returns false if there is none.
   func takeTurn() -> Bool { turns.take() }
 
-  /// Whether nothing is left that the hub waits for.
-  /// - Parameter sessions: How many connections there are to be.
+  /// True if the hub waits for nothing.
+  /// - Parameter sessions: The expected number of connections.
   func isAtRest(sessions: Int) -> Bool {
     onHub { relay in
       let isDue = relay.hub.nextDue.map { $0 <= relay.hub.now } ?? false
@@ -129,7 +130,7 @@ final class SimulatedRelay {
     }
   }
 
-  /// Keeps the hub from doing anything meanwhile, so that what is written to it comes at once and in this order.
+  /// Blocks the hub's thread, so that everything that clients write meanwhile arrives at once and in this order.
   func whileStill(_ body: () throws -> Void) rethrows {
     let (still, over) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
     thread.perform {
@@ -143,7 +144,7 @@ final class SimulatedRelay {
 
   var isWorking: Bool { work?.isGiven == false }
 
-  /// Has the worker work off what is due, unless it is at it.
+  /// Makes the worker process the due jobs, unless it is working.
   func beginWork() {
     guard !isWorking else { return }
     work = begin { [worker] in await worker.workOff() }
@@ -177,7 +178,7 @@ final class SimulatedRelay {
 
   // MARK: The end
 
-  /// Sessions are asked to come back; ``isAtRest(sessions:)`` and the clock tell when they are gone.
+  /// Begins a graceful shutdown. ``isAtRest(sessions:)`` shows when the sessions have ended.
   func drain() {
     onHub {
       $0.retire()
@@ -185,7 +186,7 @@ final class SimulatedRelay {
     }
   }
 
-  /// An orderly end; the sessions that are left are cut.
+  /// Ends gracefully. Open sessions are cut.
   func stop() {
     onHub { $0.closeListener() }
     onHub { $0.flush() }
@@ -195,10 +196,10 @@ final class SimulatedRelay {
     finish()
   }
 
-  /// An end by a crash: what is on disk now is in the image, and nobody hears anything more.
+  /// Ends with a crash: the image has the present state of the disk, and clients receive nothing more.
   func crash() {
     fuse.blow()
-    rest()  // what was told in the last moment
+    rest()  // frames of the last moment
     onHub { $0.stopHub() }
     let untold = fuse.release()
     thread.perform { for completion in untold { completion() } }
@@ -216,7 +217,7 @@ final class SimulatedRelay {
 
   // MARK: Threads
 
-  /// Does something where the relay lives, and waits for it.
+  /// Runs a function on the hub's thread, and waits for its result.
   private func onHub<T: Sendable>(_ body: @escaping @Sendable (isolated Relay) -> T) -> T {
     let answer = Answer<T>()
     thread.perform { [relay] in answer.give(relay.assumeIsolated { body($0) }) }
@@ -225,13 +226,13 @@ final class SimulatedRelay {
 }
 
 extension Relay {
-  /// True if something is under way that others wait for.
+  /// True if work is in progress on which other work waits.
   fileprivate var isBusy: Bool {
     deliveries.holds.isBusy || rooms.isBusy || people.isReading
   }
 }
 
-/// Something that another thread works out. Any thread.
+/// The result of another thread. Any thread.
 private final class Answer<Value: Sendable>: Sendable {
   private let value = Mutex<Value?>(nil)
   private let done = DispatchSemaphore(value: 0)
@@ -243,10 +244,10 @@ private final class Answer<Value: Sendable>: Sendable {
 
   var isGiven: Bool { value.withLock { $0 != nil } }
 
-  /// Waits for it; once.
+  /// Waits for the result. To be called once.
   func wait() -> Value {
     done.wait()
-    guard let value = value.withLock({ $0 }) else { preconditionFailure("it is signalled when it is given") }
+    guard let value = value.withLock({ $0 }) else { preconditionFailure("the signal follows the value") }
     return value
   }
 }

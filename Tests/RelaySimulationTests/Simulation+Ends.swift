@@ -3,14 +3,14 @@ import RelayGateways
 import RelayProtocol
 import RelayStore
 
-/// Restarts, crashes and the end of time.
+/// Restarts, crashes and the end of a run.
 extension Simulation {
-  /// An orderly end of the process, and a start.
+  /// Ends the process gracefully and starts it again.
   func restart(after pause: Duration) throws {
     try step { relay.drain() }
-    // A client that does not answer the close is cut after some seconds.
+    // The relay cuts a client that does not answer the close after some seconds.
     for _ in 0..<2 where !clients.isEmpty { try advance(by: .seconds(5)) }
-    guard clients.isEmpty else { throw Violation(.answered, "\(clients.keys) do not end") }
+    guard clients.isEmpty else { throw Violation(.answered, "the sessions \(clients.keys) do not end") }
     audit.tally.count(.restart)
     countWaits()
     relay.stop()
@@ -39,7 +39,7 @@ extension Simulation {
     if !model.debts.isSubset(of: audit.decided) { audit.tally.count(.restartInWait) }
   }
 
-  /// What was told before the end. Returns what was asked and not answered.
+  /// Takes the frames from before the end. Returns the requests without a reply.
   private func hearTheRest() throws -> [Unanswered] {
     let all = clients.values.map { $0 }
     while !clients.isEmpty { _ = try hear() }
@@ -50,8 +50,8 @@ extension Simulation {
     }
   }
 
-  /// Starts a relay on what the former has left.
-  /// - Parameter lateness: For how long what is written late may be missing.
+  /// Starts a relay on the files of the earlier one.
+  /// - Parameter lateness: The time whose delayed writes may be missing.
   private func start(
     after pause: Duration, lateness: Duration, unanswered: [Unanswered], isImage: Bool
   ) throws {
@@ -75,14 +75,14 @@ extension Simulation {
     try step {}
   }
 
-  /// Far enough in the future that everything has come to its end, with a gateway that works.
+  /// Moves the time so far that every wait, hold and retry has ended, with a gateway that works.
   func endOfTime() throws {
     for token in World.tokens { gateway.answer(.sent, to: token) }
     try step { letGo(hasSent: true) }
     try advance(by: .seconds(60))
     try stand(still: .seconds(7200))
     try advance(by: .seconds(60))
-    // Whatever silences somebody is over, and whatever was held.
+    // Every silence and hold has ended by then.
     try stand(still: .seconds(12 * 3600))
     try advance(by: .seconds(60))
     model.forgive(now: clock.now)
@@ -97,7 +97,7 @@ extension Simulation {
   }
 }
 
-/// What may have happened or not.
+/// A request without a reply, which may have succeeded or not.
 struct Unanswered {
   let user: UserID
   let asking: Asking

@@ -7,7 +7,7 @@ import RelayProtocol
 @testable import RelayCore
 @testable import RelayHTTP
 
-/// What clients are told.
+/// The frames that clients receive.
 extension Simulation {
   func take(_ json: [UInt8], for client: Client) throws {
     let fields = Fields(try parser.read(json).members)
@@ -20,11 +20,11 @@ extension Simulation {
     case "delivery": hearOfDelivery(fields, client)
     case "receipt": break
     case let type where fields.has("id"): try take(reply: fields, type, json, client)
-    default: throw Violation(.answered, "\(client.slot) hears \(String(decoding: json, as: UTF8.self))")
+    default: throw Violation(.answered, "\(client.slot) receives \(String(decoding: json, as: UTF8.self))")
     }
   }
 
-  /// A change in an event, or in the `changes` of a reply.
+  /// Checks a change in an event, or in the `changes` of a reply.
   private func see(change fields: Fields) throws {
     let place = try place(fields)
     if try fields.string("type", longest: 64) == "deleted" {
@@ -40,7 +40,7 @@ extension Simulation {
     try pass(told.place, client)
   }
 
-  /// A message in an event or a reply.
+  /// Parses a message in an event or a reply.
   private func message(_ fields: Fields, in room: RoomID) throws -> (place: Place, message: RoomLog.Message) {
     let seq = try fields.required("seq", fields.integer("seq", 1...largestInteger))
     let time = try fields.required("time", fields.integer("time", 0...largestInteger))
@@ -48,12 +48,12 @@ extension Simulation {
     let message = RoomLog.Message(from: from, time: Timestamp(rawValue: time), body: try body(of: fields) ?? 0)
     let place = Place(room: room, seq: seq)
     guard drafts[message.body]?.membership == Membership(room: room, user: from) else {
-      throw Violation(.ordered, "\(place) is \(message), which nobody sent")
+      throw Violation(.ordered, "\(place) is \(message), which no user sent")
     }
     return (place, message)
   }
 
-  /// Not looked into where it stands outermost.
+  /// The body of a message. At the top level of a frame, the parser keeps it as raw bytes.
   private func body(of fields: Fields) throws -> Int? {
     let text =
       try fields.raw("body").map { String(decoding: $0.dropFirst().dropLast(), as: UTF8.self) }
@@ -65,12 +65,12 @@ extension Simulation {
     Place(room: try fields.room, seq: try fields.required("seq", fields.integer("seq", 1...largestInteger)))
   }
 
-  /// The next message of a room on a connection, its own included.
+  /// Checks that a connection receives the next message of a room, including the client's own.
   private func pass(_ place: Place, _ client: Client) throws {
     guard let heard = client.heard[place.room] else {
-      throw Violation(.ordered, "\(client.slot) hears \(place), and has not joined")
+      throw Violation(.ordered, "\(client.slot) receives \(place) without a join")
     }
-    guard place.seq == heard + 1 else { throw Violation(.ordered, "\(client.slot) hears \(place) after \(heard)") }
+    guard place.seq == heard + 1 else { throw Violation(.ordered, "\(client.slot) receives \(place) after \(heard)") }
     move(client, to: place)
   }
 
@@ -81,7 +81,7 @@ extension Simulation {
   }
 
   private func hearOfMember(_ fields: Fields, _ client: Client) throws {
-    // One's own: another connection has left the room for all.
+    // The user's own event `left`: another connection of the user has left the room for all connections.
     guard try fields.string("event", longest: 16) == "left", try fields.name("user") == client.slot.user else { return }
     client.heard[try fields.room] = nil
   }
@@ -89,7 +89,7 @@ extension Simulation {
   private func part(_ fields: Fields, _ client: Client) throws {
     let code = try fields.integer("code", 0...65_535) ?? 0
     guard code == 4000 || code == 4004 && client.isFrozen else {
-      throw Violation(.answered, "\(client.slot) is told to go with \(code)")
+      throw Violation(.answered, "\(client.slot) gets a bye with \(code)")
     }
     if code == 4004 { audit.tally.count(.closedGhost) }
     model.attendance.close(client.slot, isClean: false, now: clock.now)
@@ -110,10 +110,10 @@ extension Simulation {
     case .ask(let asking):
       let expected = refusal(of: asking, client.slot.user)
       guard expected.contains(code) else {
-        throw Violation(.answered, "\(client.slot) hears \(code ?? "ok") to \(asking.ask), not \(expected)")
+        throw Violation(.answered, "\(client.slot) gets \(code ?? "ok") for \(asking.ask), not \(expected)")
       }
       if let code { audit.tally.count(refused: code) } else { try take(fields, to: asking, json, client) }
-    default: throw Violation(.answered, "\(client.slot) is refused \(question): \(code ?? "")")
+    default: throw Violation(.answered, "\(client.slot) gets an error for \(question): \(code ?? "")")
     }
   }
 
@@ -151,7 +151,7 @@ extension Simulation {
       model.people[user, default: PersonModel()].prefer(preference, now: now)
       let told = try JSONDecoder().decode(Preferences.self, from: Data(json))
       guard told == model.people[user]?.preferences else {
-        throw Violation(.kept, "\(user) is told \(told), after \(preference)")
+        throw Violation(.kept, "\(user) gets \(told) after \(preference)")
       }
     case .block(let other): model.people[user, default: PersonModel()].blocked.insert(other)
     case .unblock(let other): model.people[user, default: PersonModel()].blocked.remove(other)
@@ -168,15 +168,15 @@ extension Simulation {
     let membership = Membership(room: room, user: client.slot.user)
     let log = model.log(of: room)
     guard seq >= before.log(of: room).newest else {
-      throw Violation(.ordered, "\(client.slot) joins \(room) at \(seq), and \(log.newest) was shown")
+      throw Violation(.ordered, "\(client.slot) joins \(room) at \(seq), but \(log.newest) was shown")
     }
     if let member = model.members[membership] {
       guard read == member.read.latest else {
-        throw Violation(.kept, "\(membership) has read \(read), and said \(member.read.latest)")
+        throw Violation(.kept, "\(membership) has read \(read), not \(member.read.latest)")
       }
     } else {
       guard read >= before.log(of: room).newest, read <= seq else {
-        throw Violation(.kept, "\(membership) is new, and has read \(read) of \(seq)")
+        throw Violation(.kept, "\(membership) is new, but has read \(read) of \(seq)")
       }
       model.members[membership] = Model.Member(read: read, now: clock.now)
       model.attendance.begin(membership, now: clock.now)
@@ -198,11 +198,11 @@ extension Simulation {
     move(client, to: Place(room: room, seq: seq))
   }
 
-  /// How many messages a reply without recovery may hold: what is sent in the same step may be one of them or not.
+  /// The number of messages in a reply without recovery. It may vary by the messages that are sent in the same step.
   private func newest(_ history: Int, of seq: Int64, _ count: Int) throws -> Int64 {
     let asked = Int(min(Int64(history), seq))
     guard history > 0 ? abs(count - asked) <= sends : count == 0 else {
-      throw Violation(.ordered, "\(count) messages are given, not \(asked)")
+      throw Violation(.ordered, "the reply has \(count) messages, not \(asked)")
     }
     return Int64(count)
   }
@@ -226,7 +226,7 @@ extension Simulation {
 
   private func expect(_ seqs: [Int64], from first: Int64, to last: Int64, in room: RoomID, of client: Client) throws {
     guard seqs == (first <= last ? Array(first...last) : []) else {
-      throw Violation(.ordered, "\(client.slot) is given \(seqs) of \(room), not \(first) to \(last)")
+      throw Violation(.ordered, "\(client.slot) gets \(seqs) of \(room), not \(first) to \(last)")
     }
   }
 
@@ -244,12 +244,12 @@ extension Simulation {
     }
     if let first {
       guard seq == first.seq, time == first.time else {
-        throw Violation(.kept, "\(client.slot) is told \(place) at \(time), and it was \(first)")
+        throw Violation(.kept, "\(client.slot) gets \(place) at \(time), not \(first)")
       }
       audit.tally.count(.duplicate)
       return
     }
-    guard time == clock.now else { throw Violation(.ordered, "\(place) is of \(time), and now is \(clock.now)") }
+    guard time == clock.now else { throw Violation(.ordered, "\(place) has the time \(time), not \(clock.now)") }
     audit.tally.count(.message)
     if let key { model.keys[key] = Model.First(seq: seq, time: time) }
     let quiet = try delivered(fields, place, wish, to: client.slot.user)

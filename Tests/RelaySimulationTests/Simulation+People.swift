@@ -7,16 +7,16 @@ import RelayProtocol
 @testable import RelayCore
 @testable import RelayHTTP
 
-/// What clients are told of people: who is there, whose Focus is on, and how it goes with their messages.
+/// The frames about users: presence, Focus, and the delivery of messages.
 extension Simulation {
-  // MARK: Who is there
+  // MARK: Presence
 
   func entries(_ fields: Fields, _ key: String) throws -> [Fields] {
     guard case .array(let items)? = fields.members[key] else { return [] }
     return try items.map { try Fields($0) }
   }
 
-  /// An entry: of a Focus that is not shared nothing, and of one that is nothing else than what the devices say.
+  /// Checks an entry: a Focus that is not shared is null, and a shared one is that of the user's devices.
   func see(_ entry: Fields, _ client: Client) throws {
     let user: UserID = try entry.required("user", entry.name("user"))
     client.shown.updateValue(try entry.bool("isFocused"), forKey: user)
@@ -27,28 +27,28 @@ extension Simulation {
     let (viewer, told) = (client.slot.user, try entry.bool("isFocused"))
     let what = "\(client.slot) is shown \(told.map { "\($0)" } ?? "null") as the Focus of \(user)"
     guard entry.has("isFocused"), told == true || !entry.has("focusSince") else {
-      throw Violation(.focused, "\(what), with a time or without a word")
+      throw Violation(.focused, "\(what), with a wrong or missing member")
     }
-    // Of two changes of the step either may have come first: who is a member, and what people share.
+    // Two changes of one step may take effect in either order: the members of rooms, and the users' preferences.
     let models = [before, model, before.with(membersOf: model), model.with(membersOf: before)]
     let seen = Set(models.map { $0.seesFocus(of: user, viewer) })
     let truth = seen == [false] ? [] : focuses(of: user)
-    guard seen.contains(true) || told == nil else { throw Violation(.discreet, "\(what), and may not know") }
-    // Who has joined or left is shown nothing until it is known which rooms are shared still.
+    guard seen.contains(true) || told == nil else { throw Violation(.discreet, "\(what), which is not shared") }
+    // After a join or leave, the Focus may be null until the shared rooms are known.
     let isInDoubt = World.rooms.contains { room in
       [user, viewer].contains { before.isMember($0, of: room) != model.isMember($0, of: room) }
     }
     guard truth.contains(told) || (isInDoubt || seen.contains(false)) && told == nil else {
-      throw Violation(.focused, "\(what), and it is \(truth)")
+      throw Violation(.focused, "\(what), not \(truth)")
     }
     let isOnlineSeen = models.contains { $0.seesOnline(of: user, viewer) }
     guard try isOnlineSeen || entry.bool("online") != true && !entry.has("activity") && !entry.has("lastSeen") else {
-      throw Violation(.discreet, "\(client.slot) is shown that \(user) is there")
+      throw Violation(.discreet, "\(client.slot) is shown that \(user) is online")
     }
     audit.tally.count(seen.contains(true) ? .focusShown : .focusHidden)
   }
 
-  /// All that it has been in the step that is being made.
+  /// All values of the user's Focus during the present step.
   private func focuses(of user: UserID) -> Set<Bool?> {
     let people = [before, model].map { $0.people[user] ?? PersonModel() }
     return Set(
@@ -59,7 +59,7 @@ extension Simulation {
     ).union(model.passed[user] ?? [])
   }
 
-  /// Who shares a room knows, a moment after it was so, whose Focus is on.
+  /// Checks that users who share a room have received each other's Focus after a short delay.
   func lookAtShown() throws {
     for slot in World.slots {
       guard let client = clients[slot], !client.isEnding, !client.isFrozen else { continue }
@@ -70,13 +70,13 @@ extension Simulation {
           client.wrong[user] = nil
           continue
         }
-        // What is late is counted from when it last became true.
+        // The delay counts from the last change of the Focus.
         let known = client.wrong[user].flatMap { $0.truth == truth ? $0 : nil }
         let wrong = known ?? Client.Wrong(truth: truth, since: clock.now)
         client.wrong[user] = wrong
         guard clock.now <= wrong.since + .milliseconds(250) else {
           throw Violation(
-            .focused, "\(slot) was shown \(shown.map { "\($0)" } ?? "null") of \(user) last, and it is \(truth as Any)")
+            .focused, "\(slot) was shown \(shown.map { "\($0)" } ?? "null") of \(user) last, not \(truth as Any)")
         }
       }
     }
@@ -103,7 +103,7 @@ extension Simulation {
     claims.append { [unowned self] in
       let truth = focuses(of: user)
       guard truth.contains(told) else {
-        throw Violation(.focused, "\(user) is told \(told as Any) of their own Focus, and it is \(truth)")
+        throw Violation(.focused, "\(user) gets \(told as Any) as their own Focus, not \(truth)")
       }
     }
     audit.tally.count(applied ? .reportApplied : .reportIgnored)
@@ -128,7 +128,7 @@ extension Simulation {
 
   // MARK: Messages
 
-  /// `delivery` of the reply to a `send`. Returns who is quiet.
+  /// Checks `delivery` in the reply to a `send`. Returns the silenced users.
   func delivered(_ fields: Fields, _ place: Place, _ wish: PushWish, to sender: UserID) throws -> [UserID] {
     guard let delivery = try fields.object("delivery") else { throw Violation(.answered, "\(place) has no delivery") }
     let quiet: [UserID] = try delivery.names("quiet", most: 256) ?? []
@@ -145,7 +145,7 @@ extension Simulation {
       guard expected.contains(quiet.contains(user)) else {
         let invariant: Invariant =
           models.contains { $0.0.seesFocus(of: user, sender) } ? .focused : .discreet
-        throw Violation(invariant, "\(sender) is told that \(user) is quiet: \(quiet.contains(user))")
+        throw Violation(invariant, "\(sender) gets that \(user) is silenced: \(quiet.contains(user))")
       }
     }
     if !quiet.isEmpty { audit.tally.count(.quiet) }
@@ -180,7 +180,8 @@ extension Simulation {
     (model.quiet[place] ?? []).filter { users?.contains($0) != false && !model.isNotified(place, $0) }
   }
 
-  /// A `delivery` event: of who does not share their Focus, or does not want to hear of it, none that tells so.
+  /// Checks a `delivery` event: it must not reveal anything about a recipient who hides their Focus, has muted the room
+  /// or has blocked the sender.
   func hearOfDelivery(_ fields: Fields, _ client: Client) {
     claims.append { [unowned self] in try look(atDelivery: fields, client) }
   }
@@ -190,19 +191,19 @@ extension Simulation {
     let user: UserID = try fields.required("user", fields.name("user"))
     let state = try fields.string("state", longest: 20) ?? ""
     guard let message = model.message(at: place), message.from == client.slot.user, model.wishes[place]?.reports == true
-    else { throw Violation(.discreet, "\(client.slot) is told of \(place), and did not ask") }
+    else { throw Violation(.discreet, "\(client.slot) gets a report about \(place) without a request") }
     let models = [(before, begun), (model, clock.now)]
     let isHidden = models.allSatisfy { $0.isHidden(user, place, from: message.from, at: $1) }
     let isBlocked = models.allSatisfy { $0.0.people[user]?.blocked.contains(message.from) == true }
     guard state == "pushed" || state == "received" && !isBlocked || state == "failed" && !isHidden else {
-      throw Violation(.discreet, "\(client.slot) is told that \(place) has \(state) to \(user)")
+      throw Violation(.discreet, "\(client.slot) gets the report \(state) about \(place) for \(user)")
     }
     audit.tally.count(isHidden ? .deliveryHidden : .delivery)
   }
 
-  // MARK: Refusals
+  // MARK: Errors
 
-  /// What the answer may be; nil within: no error.
+  /// The possible error codes of a reply. An inner `nil` means no error.
   func refusal(of asking: Asking, _ user: UserID) -> Set<String?> {
     guard asking.ask.needsMessage, let room = asking.ask.room else { return [nil] }
     let place = Place(room: room, seq: asking.seq)
@@ -224,14 +225,14 @@ extension Simulation {
 }
 
 extension Model {
-  /// Whether of this recipient the sender may not know how a push goes.
+  /// True if the sender must not learn how the push to this recipient goes.
   func isHidden(_ user: UserID, _ place: Place, from sender: UserID, at now: Timestamp) -> Bool {
     let person = people[user] ?? PersonModel()
     return person.preferences.shareFocus == .none || person.blocked.contains(sender)
       || person.isMuted(place.room, isMentioned: wishes[place]?.mentions.contains(user) ?? false, at: now)
   }
 
-  /// Five times within a minute one may be notified anyway by the same sender.
+  /// True if the sender has notified the user five times within a minute.
   func isOverRate(_ sender: UserID, _ user: UserID, at now: Timestamp) -> Bool {
     let recent = notified.count { place, users in
       message(at: place)?.from == sender && users[user].map { now - $0 < .seconds(60) } ?? false

@@ -6,35 +6,35 @@ import RelayHub
 import RelayJSON
 import RelayProtocol
 
-/// A relay, its clients, its gateway and the time, one step after the other; after each step everything is at rest,
-/// and what can be seen is held against the model. Belongs to one thread.
+/// A relay with its clients, its gateway and its clock. It performs one step after the other. After each step the relay
+/// is idle, and everything visible is compared with the model. Belongs to one thread.
 ///
-/// Whatever is thrown is a ``Violation``, or another error where what came cannot be read.
+/// All methods throw a ``Violation``, or another error if a frame cannot be parsed.
 final class Simulation {
   private(set) var clients: [Slot: Client] = [:]
-  /// How far a client of this slot has come in a room, over all its connections.
+  /// The position that the clients of a slot have reached in a room, over all its connections.
   var positions: [Slot: [RoomID: Position]] = [:]
   var model = Model(start: VirtualClock.start)
-  /// The model as it was before the step that is being made.
+  /// The model before the present step.
   private(set) var before = Model(start: VirtualClock.start)
-  /// The same two of the last step before the start.
+  /// The models before and after the last step before the start.
   var former = (Model(start: VirtualClock.start), Model(start: VirtualClock.start))
-  /// When the step began that is being made.
+  /// The time at which the present step began.
   private(set) var begun = VirtualClock.start
-  /// How many messages the step that is being made sends.
+  /// The number of messages that the present step sends.
   private(set) var sends = 0
-  /// What has happened, things that time brought included.
+  /// The number of steps, including those of timers.
   private(set) var steps = 0
   let clock = VirtualClock()
   let gateway: RecordingGateway
   let fault: Fault?
-  /// What was told in the step that is being made and is looked at when all of it is known: what happened to one client
-  /// another may have been told before.
+  /// Checks that run at the end of the present step, when all frames are known: a client may receive the effect of a
+  /// frame before another client receives the frame.
   var claims: [() throws -> Void] = []
-  /// Who sent a body where.
+  /// The sender, the room and the options of each body.
   private(set) var drafts: [Int: Draft] = [:]
   var audit = Audit()
-  /// nil: it is not asked for.
+  /// Is `nil` when no transcript was requested.
   var transcript: Transcript?
   let parser = JSONParser(deepest: 100)
 
@@ -49,7 +49,7 @@ final class Simulation {
   private var generation = 0
   private var newestID = 0
 
-  /// - Parameter seed: Of the order in which the relay does what it could do at the same time.
+  /// - Parameter seed: Determines the order of concurrent steps in the relay.
   init(seed: Int, fault: Fault? = nil) throws {
     self.seed = seed
     self.fault = fault
@@ -69,7 +69,7 @@ final class Simulation {
       policy: fault?.policy ?? .init(), seed: seed &* 1_000 &+ generation)
   }
 
-  /// Starts the next relay, on the files of the last or on the image of its crash.
+  /// Starts the next relay, on the files of the earlier one or on the image of its crash.
   func begin(isImage: Bool) throws {
     if isImage {
       try? FileManager.default.removeItem(atPath: "\(root)/\(generation)")
@@ -79,7 +79,7 @@ final class Simulation {
     relay = try Self.relay(root, generation, seed, clock, gateway, fault)
   }
 
-  /// Ends it, without a look at anything.
+  /// Ends the relay without checks.
   func close() {
     for client in clients.values { client.peer.cut() }
     clients = [:]
@@ -89,7 +89,7 @@ final class Simulation {
 
   // MARK: Actions
 
-  /// false: it is not possible now, and nothing was done.
+  /// Performs an action. Returns false if it is not possible now, so that nothing was done.
   func perform(_ action: Action) throws -> Bool {
     switch action {
     case .connect(let slot, let acks, let activity):
@@ -133,9 +133,9 @@ final class Simulation {
     let taken = Set(asks.flatMap { asked in model.taken(by: asked.ask, of: asked.slot.user) })
     var tokens: Set<Int> = []
     return asks.filter { asked in
-      // Of two who register a token at once, either may be the last.
+      // If two users register a token at once, either may be the last, so only one of them may.
       if case .register(_, let registration) = asked.ask, !tokens.insert(registration.token).inserted { return false }
-      // Whether what a device says is of before or after it lost its token, nobody can tell.
+      // A report of a device that loses its token in the same step could count as before or after the loss.
       if let device = asked.ask.device, taken.contains(Target(user: asked.slot.user, device: device)) { return false }
       guard let client = clients[asked.slot], !client.isFrozen, !client.isEnding else { return false }
       guard asked.ask.needsRoom else { return true }
@@ -183,7 +183,7 @@ final class Simulation {
     }
   }
 
-  /// What may be shown from now on.
+  /// Records what may be shown because of a request.
   private func note(_ asking: Asking, _ user: UserID) {
     switch asking.ask {
     case .send(let room, _, let wish):
@@ -218,7 +218,7 @@ final class Simulation {
 
   // MARK: Steps
 
-  /// Does something, waits until everything is at rest, and looks at what has come of it.
+  /// Performs a step: runs `body`, waits until the relay is idle, and checks the result.
   func step(_ body: () throws -> Void) throws {
     model.settle()
     before = model
@@ -237,7 +237,7 @@ final class Simulation {
     try look()
   }
 
-  /// Time goes by, from one thing that happens by itself to the next.
+  /// Moves the time from one due timer or job to the next.
   func advance(by time: Duration) throws {
     let end = clock.now + time
     while !relay.fuse.isBlown {
@@ -249,7 +249,7 @@ final class Simulation {
     try step { relay.moveClock(to: end) }
   }
 
-  /// The process is stopped for so long.
+  /// Suspends the process for this time.
   func stand(still time: Duration) throws {
     try step {
       relay.moveClock(to: clock.now + time)
@@ -257,7 +257,7 @@ final class Simulation {
     }
   }
 
-  /// Returns when nothing is under way but what the gateway holds back, or when the relay was cut off.
+  /// Returns when only pushes that the gateway does not answer are pending, or when the relay was cut off.
   private func settle() throws {
     let patience = ContinuousClock.now + .seconds(120)
     while !relay.fuse.isBlown {
@@ -275,12 +275,12 @@ final class Simulation {
         }
       }
       guard ContinuousClock.now < patience else {
-        throw Violation(.answered, "no rest: \(clients.values.map { "\($0.slot): \($0.questions)" })")
+        throw Violation(.answered, "the relay is not idle: \(clients.values.map { "\($0.slot): \($0.questions)" })")
       }
     }
   }
 
-  /// Takes what has come to the clients; false: nothing has.
+  /// Processes the frames that clients have received. Returns false if there were none.
   func hear() throws -> Bool {
     var hasHeard = false
     for slot in World.slots {
@@ -304,7 +304,7 @@ final class Simulation {
       guard let session = model.attendance.sessions[client.slot], !session.acks else { return }
       for (room, seq) in client.heard { model.received(client.slot, room, upTo: seq, now: clock.now) }
     case .close(let code):
-      guard client.isEnding else { throw Violation(.answered, "\(client.slot) is closed with \(code), without a bye") }
+      guard client.isEnding else { throw Violation(.answered, "\(client.slot) gets a close \(code) without a bye") }
       if !client.isFrozen { client.peer.close(code) }
     case .end:
       clients[client.slot] = nil

@@ -3,16 +3,17 @@ import Foundation
 import RelayProtocol
 import Testing
 
-/// `make simulate` asks for more steps by `SIMULATION_STEPS`, and for others by `SIMULATION_SEED`.
+/// Runs the simulation. `make simulate` sets the number of steps with `SIMULATION_STEPS` and the first seed with
+/// `SIMULATION_SEED`.
 @Suite(.serialized) struct SimulationTests {
   private static func number(_ name: String, _ otherwise: Int) -> Int {
     ProcessInfo.processInfo.environment[name].flatMap { Int($0) } ?? otherwise
   }
 
-  /// After so many steps a world comes to its end, and another begins.
+  /// The number of steps of one run. The next run has another seed.
   private static let stepsOfACourse = 1_000
   private static let usualSteps = 2_000
-  /// Enough for all to happen that can.
+  /// The number of steps in which every counted event must occur.
   private static let manySteps = 200_000
 
   @Test func `every invariant holds after each step`() async throws {
@@ -25,8 +26,8 @@ import Testing
     for name in Tally.names { #expect(tally.counts[name] != nil, "\(name) never happened") }
   }
 
-  /// The kernel of a loaded machine may hand over late what a socket was given, so a course has some tries.
-  @Test(arguments: 1...3) func `the same seed has the same course`(seed: Int) async throws {
+  /// The test tries several times, because the kernel of a busy machine may deliver the bytes of a socket late.
+  @Test(arguments: 1...3) func `the same seed gives the same run`(seed: Int) async throws {
     let differing = try await onThread { () -> String? in
       var known = try Self.transcript(seed)
       var differing: String?
@@ -45,8 +46,8 @@ import Testing
     try Course(seed: seed, steps: stepsOfACourse, isTranscribed: true).transcript?.lines ?? []
   }
 
-  /// What another device of its user says at the same moment does not bring it back.
-  @Test func `a device that is lost stays lost`() async throws {
+  /// A report of another device of the user at the same moment must not restore the lost device.
+  @Test func `a device that has lost its token stays deleted`() async throws {
     let (ann, bob) = (Slot(user: World.users[0], place: 0), Slot(user: World.users[1], place: 0))
     let (phone, watch) = (World.reporters[0], World.reporters[2])
     let actions: [Action] = [
@@ -63,7 +64,7 @@ import Testing
     #expect(course.failure == nil)
   }
 
-  @Test(arguments: Fault.allCases) func `a planted fault is found`(fault: Fault) async throws {
+  @Test(arguments: Fault.allCases) func `the simulation finds a planted fault`(fault: Fault) async throws {
     let found = try await onThread { () -> Violation? in
       for seed in 1...20 {
         let course = try Course(seed: seed, steps: Self.stepsOfACourse, fault: fault)
@@ -75,7 +76,7 @@ import Testing
   }
 }
 
-/// Courses of one seed after the other, until there are steps enough or one fails, of which there is the shortest then.
+/// Runs with one seed after the other, until the number of steps is reached or one fails. The failed run is shortened.
 private struct Courses: Sendable {
   private(set) var failed: Course?
   private(set) var tally = Tally()
@@ -92,7 +93,7 @@ private struct Courses: Sendable {
   }
 }
 
-/// Runs what waits in every call on a thread that nobody else needs.
+/// Runs a blocking function on a thread of its own.
 private func onThread<T: Sendable>(_ body: @escaping @Sendable () throws -> T) async throws -> T {
   try await withCheckedThrowingContinuation { continuation in
     let thread = Thread { continuation.resume(with: Result { try body() }) }

@@ -2,37 +2,37 @@
 import RelayDelivery
 import RelayStore
 
-/// What has happened in a course, to see that it was not much ado about nothing.
+/// Counts the events of a run, to check that the run has covered them.
 struct Tally: Sendable {
   enum Event: String, CaseIterable, Sendable {
     case message, duplicate, recovery, noRecovery, newMember
-    /// A push was known to be needed with the message, or when something that was waited for was over.
+    /// A job made together with its message, or after a wait.
     case jobAtOnce, jobAfterWait
     case pushed, pushedAgain, pushRefused, pushUnanswered
     case restart
-    /// With something that was to be pushed and no job yet.
+    /// A restart with a push that was needed and had no job yet.
     case restartInWait
     case crashAtRest, crashAtCommit, crashAtHanding
-    /// A crash with a request of which nobody knows how it ended.
+    /// A crash with a request whose result is unknown.
     case crashInDoubt
-    /// A crash that took marks with it.
+    /// A crash that lost marks.
     case marksLost
-    /// A message that was stored, and of which nobody was told before the crash.
+    /// A stored message whose sender got no reply before the crash.
     case untold
     case closedGhost
     case reportApplied, reportIgnored
     case focusShown, focusHidden
-    /// The reply to a `send` named somebody.
+    /// The reply to a `send` named a silenced user.
     case quiet
     case notified, pushedAnyway
     case delivery, deliveryHidden
-    /// A push whose hold was over waited for its recipient, because the recipient had come back.
+    /// A push waited for a recipient who had returned when the hold was over.
     case heldWaits
-    /// A push that told of several messages.
+    /// A push contained several messages.
     case digest
   }
 
-  /// Of an event, or a name that has one of these before it.
+  /// The counts by the name of an event, or by a prefix and a name.
   private(set) var counts: [String: Int] = [:]
 
   subscript(event: Event) -> Int { counts[event.rawValue] ?? 0 }
@@ -44,8 +44,8 @@ struct Tally: Sendable {
   mutating func count(_ code: Reason.Code) { count("reason \(code.rawValue)") }
   mutating func count(_ state: JobState) { count("job \(state.rawValue)") }
 
-  /// What is counted by name and has to happen: each request, each way in which a job stands, and each reason for which
-  /// there is a job. Own messages, those without a push, waits and users without a device leave none.
+  /// The names that must be counted: each request, each state of a job, and each reason of a job. The sender's own
+  /// messages, messages without a push, waits and users without a device make no job.
   static let names =
     [
       "join", "leave", "send", "received", "read", "activity", "history", "edit", "delete", "notify", "register",

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import RelayProtocol
 
-/// What clients have heard, and what phones: all that anybody outside can see of a course. Of one step, by whom: the
-/// kernel decides who hears first what is told to several.
+/// The frames that clients received, and the pushes. The frames of a step are sorted by client, because the kernel
+/// decides which client receives first.
 struct Transcript: Sendable {
   /// The values that the relay chooses at random without a seed: epochs, delays before a reconnect, report keys.
   private static let random = ["epoch", "retryAfter", "reportKey"].map { Array("\"\($0)\":".utf8) }
@@ -12,7 +12,7 @@ struct Transcript: Sendable {
 
   mutating func add(_ frame: [UInt8], to slot: Slot, at time: Timestamp) {
     let text = Self.random.reduce(frame, Self.masked)
-    step.append((slot, line("\(slot) hears \(String(decoding: text, as: UTF8.self))", at: time)))
+    step.append((slot, line("\(slot) receives \(String(decoding: text, as: UTF8.self))", at: time)))
   }
 
   mutating func add(_ words: String, at time: Timestamp) { lines.append(line(words, at: time)) }

@@ -2,8 +2,8 @@
 import SeededRandom
 import Synchronization
 
-/// What waits for its turn in a relay that does one thing at a time: transactions, reads, and steps of the push worker.
-/// Any thread adds; the one that takes decides who is next, so that chance has a seed.
+/// The waiting steps of a relay that does one thing at a time: transactions, reads, and steps of the push worker. Any
+/// thread may add a step. The thread that takes one chooses it at random with the seed.
 final class Turns: TaskExecutor {
   enum Kind: CaseIterable {
     case store, worker
@@ -27,7 +27,7 @@ final class Turns: TaskExecutor {
     add(.worker) { [self] in job.runSynchronously(on: asUnownedTaskExecutor()) }
   }
 
-  /// Does the first of one kind; false: nothing waits.
+  /// Runs the first step of a random kind. Returns false if none waits.
   func take() -> Bool {
     let work = waiting.withLock { waiting -> (@Sendable () -> Void)? in
       let kinds = Kind.allCases.filter { waiting.works[$0]?.isEmpty == false }

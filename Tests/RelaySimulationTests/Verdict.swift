@@ -2,8 +2,8 @@
 import RelayDelivery
 import RelayProtocol
 
-/// What is to become of a push to a device, as far as nobody has to be waited for and nobody has the message: the rules
-/// 2, 3, 5, 6 and 10 to 14 of the delivery decision, written down once more.
+/// The expected decision about a push to a device, without the rules about receipts and waits: the rules 2, 3, 5, 6 and
+/// 10 to 14. This second implementation follows the specification.
 enum Verdict: Equatable, Sendable {
   case none(Reason.Code)
   case hold
@@ -13,7 +13,7 @@ enum Verdict: Equatable, Sendable {
 extension Model {
   static let longestHold = Duration.seconds(12 * 3600)
 
-  /// - Parameter isAnyway: The sender wants it pushed anyway.
+  /// - Parameter isAnyway: True for a Notify Anyway.
   func verdict(on place: Place, to target: Target, isAnyway: Bool, at now: Timestamp) -> Verdict? {
     guard let message = message(at: place), let wish = wishes[place] else { return nil }
     let person = people[target.user] ?? PersonModel()
@@ -41,7 +41,7 @@ extension Model {
     return person.isMuted(place.room, isMentioned: wish.mentions.contains(user), at: now) ? .muted : nil
   }
 
-  /// The strongest wish of all that silences the device; nil: nothing does.
+  /// The strongest mode of all causes that silence the device. Is `nil` when there are none.
   private func silence(
     of target: Target, _ person: PersonModel, in room: RoomID, _ wish: PushWish, at now: Timestamp
   ) -> SilenceMode? {
@@ -59,9 +59,9 @@ extension Model {
     return !allowed.contains(criteria)
   }
 
-  // MARK: What others may know
+  // MARK: Sharing
 
-  /// Whether `viewer` may see who shares this with so many.
+  /// True if `viewer` may see a fact that the user shares with this audience.
   private func sees(_ user: UserID, _ viewer: UserID, _ audience: KeyPath<Preferences, Audience>) -> Bool {
     guard user != viewer else { return true }
     let person = people[user] ?? PersonModel()
@@ -77,11 +77,11 @@ extension Model {
   func seesFocus(of user: UserID, _ viewer: UserID) -> Bool { sees(user, viewer, \.shareFocus) }
   func seesOnline(of user: UserID, _ viewer: UserID) -> Bool { sees(user, viewer, \.shareOnline) }
 
-  /// Whether the reply to a `send` names the user.
+  /// True if the reply to a `send` names the user as silenced.
   func isQuiet(_ user: UserID, to sender: UserID, in room: RoomID, _ wish: PushWish, at now: Timestamp) -> Bool {
     guard user != sender, isMember(user, of: room), seesFocus(of: user, sender) else { return false }
     let person = people[user] ?? PersonModel()
-    // The label that the sender chose reveals nothing of a filter.
+    // The sender's own label must not reveal a filter.
     var own = wish
     own.criteria = nil
     let isFiltered = World.reporters.contains {
@@ -92,7 +92,7 @@ extension Model {
 
   enum Presence: Hashable { case live, waiting, push }
 
-  /// Under what the reply to a `send` counts the user.
+  /// The possible groups in which the reply to a `send` counts the user.
   func presence(of user: UserID, to sender: UserID, in room: RoomID, at now: Timestamp) -> Set<Presence> {
     let membership = Membership(room: room, user: user)
     guard seesOnline(of: user, sender) else { return [.push] }

@@ -2,7 +2,7 @@
 import RelayProtocol
 import Synchronization
 
-/// Time that stands still until it is moved. Any thread.
+/// A clock that moves only when it is set. Any thread.
 final class VirtualClock: Sendable {
   /// A Friday in January.
   static let start = Timestamp(rawValue: 1_800_000_000_000)

@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 import RelayProtocol
 
-/// The simulated world: so small that its people meet all the time.
+/// The simulated world. It is so small that its users often share rooms and tokens.
 enum World {
   static let users = ["ann", "bob", "cat", "dan"].map(UserID.init(unchecked:))
   static let rooms = ["tea", "pub"].map(RoomID.init(unchecked:))
   static let devices = ["phone", "mac"].map(DeviceID.init(unchecked:))
-  /// Fewer than devices, so that a token goes from one to another.
+  /// Fewer tokens than devices, so that tokens move from one device to another.
   static let tokens = (0..<6).map { "token-\($0)" }
-  /// Devices that report, one of which is never pushed to.
+  /// The devices that report. One of them is never registered, so it gets no pushes.
   static let reporters = devices + [DeviceID(unchecked: "watch")]
   static let labels = ["work", "home"]
-  /// Connections of a user at the same time.
+  /// The maximum number of connections of a user.
   static let places = 2
   static let slots = users.flatMap { user in (0..<places).map { Slot(user: user, place: $0) } }
 
-  /// Places whose clocks are not changed in the weeks of a course.
+  /// Time zones whose clocks do not change during a run.
   enum Zone: String, CaseIterable, Sendable {
     case greenwich = "UTC"
     case berlin = "Europe/Berlin"
     case kolkata = "Asia/Kolkata"
     case newYork = "America/New_York"
 
-    /// Minutes before Greenwich, in January.
+    /// The minutes ahead of UTC, in January.
     var offset: Int64 {
       switch self {
       case .greenwich: 0
@@ -34,7 +34,7 @@ enum World {
   }
 }
 
-/// One of a user's connections, whichever is there.
+/// One of a user's connections. Successive connections may use the same slot.
 struct Slot: Hashable, Sendable, CustomStringConvertible {
   let user: UserID
   let place: Int
@@ -50,7 +50,7 @@ struct Membership: Hashable, Sendable, CustomStringConvertible {
   var description: String { "\(user) in \(room)" }
 }
 
-/// A message, by where it stands.
+/// A message, by its room and seq.
 struct Place: Hashable, Sendable, CustomStringConvertible {
   let room: RoomID
   let seq: Int64
