@@ -8,20 +8,20 @@ import RelayStore
 
 /// The log lines and counters of the relay.
 ///
-/// Each request gets a line at the level debug. A refusal gets one at info, at a bounded rate. No token and no body is
-/// logged. The state is private, and the methods run on the relay's thread.
+/// Each request gets a line at the level debug. A rejected request gets a line at the level info, at a limited rate.
+/// The log contains no token and no body. The state is private, and the methods run on the relay's thread.
 package final class Diagnostics {
   package let log: Logger
-  /// The counters of the relay itself, in addition to those of the hub, the store and the worker.
+  /// The counters of the relay, in addition to those of the hub, the store and the worker.
   package let tally = Tally()
-  /// The pause between lines about a store that fails.
+  /// The minimum time between lines about a failing store.
   private var storePause = LogPause()
-  /// The bound of lines about refused requests.
+  /// The limit of lines about rejected requests.
   private var refusals = LogBurst()
 
   init(_ log: Logger) { self.log = log }
 
-  /// Logs that the store has failed. It fails for everybody and for a while, so that a line now and then is enough.
+  /// Logs that the store has failed. A failure lasts and affects everybody, so an occasional line is enough.
   func logFailure(of error: StoreError) {
     guard storePause.isOver() else { return }
     log.error("\(error)", metadata: ["code": "\(error.code.rawValue)"])
@@ -53,7 +53,7 @@ package final class Diagnostics {
     }
   }
 
-  /// Logs a refused `send` of a session. Messages are too many for a line each.
+  /// Logs a rejected `send` of a session. Accepted messages are too many for a line each.
   func logRefusal(of message: HubSend, _ error: RequestError) {
     note(error, isDebug: false) {
       [
@@ -81,7 +81,7 @@ package final class Diagnostics {
 }
 
 extension RequestError {
-  /// True for a refusal that an operator or an app's developer can end. Other errors are a part of normal use.
+  /// True for an error that an operator or the developer of an app can fix. Other errors occur in normal use.
   fileprivate var isRefusal: Bool {
     switch code {
     case .unauthorized, .forbidden, .rateLimited, .tooLarge: true
@@ -104,9 +104,9 @@ package final class Tally {
   package private(set) var errors: [ErrorCode: UInt64] = [:]
   package private(set) var recoveries: [Recovery: UInt64] = [:]
   package private(set) var decisions: [Outcome: UInt64] = [:]
-  /// Focus reports. The key is true for reports that were newer than the stored one.
+  /// The number of Focus reports. The key is true for reports that were newer than the stored one.
   package private(set) var focusReports: [Bool: UInt64] = [:]
-  /// The time from a message's acceptance until the relay has replied that it is stored.
+  /// The time from the acceptance of a message to the reply that it is stored.
   package private(set) var acknowledgements = Histogram.seconds
 
   package func count(_ error: ErrorCode) { errors[error, default: 0] += 1 }

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 import Crypto
 
-/// Names these bytes, strongly (RFC 9110, section 8.8.3).
+/// Returns a strong entity tag for these bytes (RFC 9110, section 8.8.3).
 package func entityTag(of bytes: some Sequence<UInt8>) -> String {
   let digest = SHA256.hash(data: Array(bytes)).prefix(12)
   return "\"" + digest.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined() + "\""
 }
 
-/// The value of `If-Match` or `If-None-Match`: `*`, or a list of entity tags (RFC 9110, sections 13.1.1 and 13.1.2).
-/// An element that is no entity tag matches nothing.
+/// The value of `If-Match` or `If-None-Match`: `*`, or a list of entity tags (RFC 9110, sections 13.1.1 and 13.1.2). An
+/// element that is not an entity tag matches nothing.
 ///
-/// The field comes from a client and is read on the hub's thread. One pass over its bytes reads it, without a copy per
-/// tag; the hub refuses a field of more than 1,024 bytes.
+/// A client sends the field, and the hub's thread parses it. The parser makes one pass over the bytes, without a copy
+/// for each tag. The hub rejects a field of more than 1,024 bytes.
 package struct EntityTags {
   let isAny: Bool
   private let field: [UInt8]
@@ -21,11 +21,11 @@ package struct EntityTags {
     isAny = Self.trimmed(self.field[...]).elementsEqual("*".utf8)
   }
 
-  /// Compares as `If-Match` does: a weak tag matches nothing, because its bytes may differ.
+  /// Compares strongly, for `If-Match`. A weak tag matches nothing, because its bytes may differ.
   /// - Parameter tag: The strong tag of the current bytes.
   package func match(_ tag: String) -> Bool { isAny || contains { !$0.isWeak && $0.opaque.elementsEqual(tag.utf8) } }
 
-  /// Compares as `If-None-Match` does.
+  /// Compares weakly, for `If-None-Match`.
   package func matchWeakly(_ tag: String) -> Bool { isAny || contains { $0.opaque.elementsEqual(tag.utf8) } }
 
   private func contains(_ isMatch: ((isWeak: Bool, opaque: ArraySlice<UInt8>)) -> Bool) -> Bool {
@@ -33,7 +33,7 @@ package struct EntityTags {
     while !rest.isEmpty {
       let element = rest
       if let tag = Self.tag(&rest), isMatch(tag) { return true }
-      // Behind an element that is no tag, the next one begins after the first comma, even inside of its quotes.
+      // After an invalid element, the next one begins after the first comma, even if the comma is inside quotes.
       if rest.startIndex == element.startIndex {
         rest = element[(element.firstIndex(of: UInt8(ascii: ",")) ?? element.endIndex - 1)...].dropFirst()
       }
@@ -41,7 +41,8 @@ package struct EntityTags {
     return false
   }
 
-  /// Takes an entity tag and the comma behind it off the list. Returns `nil` and takes nothing if no tag is there.
+  /// Removes an entity tag and the comma after it from the list. If the list does not begin with a tag, returns `nil`
+  /// and removes nothing.
   private static func tag(_ list: inout ArraySlice<UInt8>) -> (isWeak: Bool, opaque: ArraySlice<UInt8>)? {
     var rest = list.drop(while: isSpace)
     let isWeak = rest.starts(with: "W/".utf8)

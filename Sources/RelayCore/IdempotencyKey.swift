@@ -3,9 +3,9 @@ import RelayHub
 import RelayJSON
 package import RelayProtocol
 
-/// A key that makes a second attempt at the same request harmless.
+/// A key by which the relay detects a repeated request.
 enum IdempotencyKey {
-  /// Bytes.
+  /// The maximum length, in bytes.
   package static let longest = 128
 }
 

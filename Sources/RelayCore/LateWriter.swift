@@ -4,13 +4,13 @@ package import RelayProtocol
 import RelayPush
 package import RelayStore
 
-/// Writes values that no request waits for: marks, cursors, names, rights.
+/// Stores values that no request waits for: marks, cursors, names, rights.
 ///
-/// It keeps the newest value of each kind, and tries until the store takes it. A full disk delays marks and cursors, but
+/// It keeps the newest value of each kind, and retries until the store accepts it. A full disk delays the values but
 /// loses none. The state is private, and the methods run on the relay's thread.
 package final class LateWriter {
   private var writes = LateWrites()
-  /// The next attempt for the values that the store has refused.
+  /// The next retry of the rejected values.
   private var retry: Task<Void, Never>?
 
   /// True if the value is not stored yet.
@@ -23,7 +23,7 @@ package final class LateWriter {
     submit(write, number, work, on: relay)
   }
 
-  /// Submits the refused values at once, because the relay stops.
+  /// Submits the rejected values at once, because the relay stops.
   package func flush(on relay: isolated Relay) {
     retry?.cancel()
     submitFailed(on: relay)
@@ -64,7 +64,7 @@ package final class LateWriter {
   }
 }
 
-/// The values that are written late.
+/// The values that are stored late.
 extension LateWriter {
   func saveMarks(_ room: RoomHandle, _ user: UserHandle, read: Int64, received: Int64, on relay: isolated Relay) {
     guard let room = relay.hub.name(of: room), let user = relay.hub.name(of: user) else { return }
@@ -90,7 +90,7 @@ extension LateWriter {
   }
 }
 
-/// The kind of a value that is written late. The relay keeps one newest value of each.
+/// The kind of a value that is stored late. The relay keeps only the newest value of each kind.
 package enum LateWrite: Hashable {
   case marks(RoomID, UserID)
   case cursor(RoomID)
@@ -101,7 +101,7 @@ package enum LateWrite: Hashable {
   /// The claim `rooms` of the newest token of a user.
   case grants(UserID)
 
-  /// The room that has to stay in memory, where the value is known, until it is stored.
+  /// The room that must stay in memory until the value is stored, because the newest value is in the room.
   package var room: RoomID? {
     switch self {
     case .marks(let room, _), .cursor(let room): room
@@ -109,11 +109,11 @@ package enum LateWrite: Hashable {
     }
   }
 
-  /// The user who has to stay in memory, where the value is known, until it is stored.
+  /// The user who must stay in memory until the value is stored, because the newest value is in the user's facts.
   package var user: UserID? { if case .withdrawn(let user) = self { user } else { nil } }
 }
 
-/// The late writes that are not on disk yet; at most one of a kind for each member, room and user.
+/// The late writes that are not on disk yet: at most one of each kind for each member, room and user.
 package struct LateWrites {
   package typealias Work = @Sendable (Transaction) throws -> Void
 
@@ -126,7 +126,7 @@ package struct LateWrites {
   private var entries: [LateWrite: Entry] = [:]
   private var newest = 0
 
-  /// Returns the number of this value, and true if no other value of its kind is on its way.
+  /// Returns the number of this value, and true if no other value of its kind is waiting.
   package mutating func begin(_ write: LateWrite, _ work: @escaping Work) -> (number: Int, isFirst: Bool) {
     newest += 1
     let before = entries.updateValue(Entry(number: newest, work: work), forKey: write)
@@ -136,20 +136,20 @@ package struct LateWrites {
   /// True if the value is not stored yet.
   package func contains(_ write: LateWrite) -> Bool { entries[write] != nil }
 
-  /// Forgets a value that is stored or never will be. Returns false if a newer one is on its way, or was.
+  /// Forgets a value that is stored or has finally failed. Returns false if a newer value has replaced it.
   package mutating func end(_ write: LateWrite, _ number: Int) -> Bool {
     guard entries[write]?.number == number else { return false }
     entries[write] = nil
     return true
   }
 
-  /// Keeps a value for another attempt, unless a newer one is on its way.
+  /// Keeps a value for a retry, unless a newer value has replaced it.
   package mutating func fail(_ write: LateWrite, _ number: Int) {
     guard entries[write]?.number == number else { return }
     entries[write]?.hasFailed = true
   }
 
-  /// Returns the values for another attempt.
+  /// Returns the values to retry.
   mutating func takeFailed() -> [(write: LateWrite, number: Int, work: Work)] {
     entries.compactMap { write, entry in
       guard entry.hasFailed else { return nil }

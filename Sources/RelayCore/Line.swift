@@ -3,7 +3,7 @@
 /// A queue that removes its first element in constant time.
 struct Line<Element> {
   private var stored: [Element] = []
-  /// The elements before it were removed.
+  /// The index of the first element. The elements before it were removed.
   private var head = 0
 
   init() {}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Bounds lines that clients cause: at most ``max`` in each ``window``. The next line names the number of the others.
+/// Limits the log lines that clients cause: at most ``max`` in each ``window``. The first line of the next window has
+/// the number of the lines that were left out.
 struct LogBurst {
   package static let max = 5
   package static let window = Duration.seconds(10)
@@ -8,7 +9,7 @@ struct LogBurst {
   private var start: ContinuousClock.Instant?
   private var count = 0
 
-  /// Returns the number of lines that were left out before this one, or `nil` if this one is left out too.
+  /// Returns the number of lines that were left out before this line. Returns `nil` if this line is left out, too.
   package mutating func take(now: ContinuousClock.Instant = .now) -> Int? {
     var leftOut = 0
     if start.map({ now - $0 >= Self.window }) ?? true {

@@ -7,7 +7,8 @@ import RelayPush
 /// The devices that the relay can push to.
 struct PushTargets: Sendable {
   package var apps = Apps()
-  /// The push services of browsers whose subscriptions the relay accepts. Is `nil` if it does not push to browsers.
+  /// The push services whose subscriptions of browsers the relay accepts. Is `nil` if the relay does not push to
+  /// browsers.
   package var services: PushServices?
   /// True if simulated phones may register.
   package var takesSimulators = true
@@ -30,18 +31,18 @@ extension Relay.Settings {
 }
 
 extension DeviceRequest {
-  /// The token by which the gateway of a platform addresses the device.
+  /// Parses the token by which the gateway of a platform addresses the device.
   package static func token(
     _ fields: Fields, _ platform: Platform, _ targets: PushTargets, _ key: String = "token"
   ) throws(RequestError) -> String {
     switch platform {
     case .simulator:
-      // The simulated gateway's tokens are parts of paths, so they are spelled like names.
+      // Tokens of the simulated gateway are parts of paths, so they have the characters of names.
       let token: DeviceID = try fields.required(key, fields.name(key))
       return token.rawValue
     case .apns: return try appleToken(fields, key)
     case .http:
-      // Matrix, "Push Gateway API": at most 512 bytes.
+      // The Matrix "Push Gateway API" allows at most 512 bytes.
       let token = try fields.required(key, fields.string(key, longest: 512))
       guard !token.isEmpty else { throw fields.wrong(key, "must not be empty") }
       return token
@@ -49,7 +50,7 @@ extension DeviceRequest {
     }
   }
 
-  /// Apple's tokens are bytes of no promised length, which a path holds in hexadecimal digits.
+  /// Apple's tokens are bytes of no specified length. Requests to Apple contain them as hexadecimal digits in the path.
   private static func appleToken(_ fields: Fields, _ key: String) throws(RequestError) -> String {
     let token = try fields.required(key, fields.string(key, longest: 512)).lowercased()
     guard !token.isEmpty, token.utf8.count.isMultiple(of: 2),
@@ -58,21 +59,21 @@ extension DeviceRequest {
     return token
   }
 
-  /// The subscription object as a browser makes it (Push API, `PushSubscriptionJSON`).
+  /// Parses the subscription object of a browser (Push API, `PushSubscriptionJSON`).
   private static func subscription(
     _ fields: Fields, _ key: String, _ services: PushServices
   ) throws(RequestError) -> WebPushSubscription {
-    let told = try fields.required(key, fields.object(key))
-    let keys = try told.required("keys", told.object("keys"))
-    let endpoint = try told.required("endpoint", told.string("endpoint", longest: WebPushSubscription.longestEndpoint))
+    let json = try fields.required(key, fields.object(key))
+    let keys = try json.required("keys", json.object("keys"))
+    let endpoint = try json.required("endpoint", json.string("endpoint", longest: WebPushSubscription.longestEndpoint))
     do {
       return try WebPushSubscription(
         endpoint: endpoint, publicKey: keys.required("p256dh", keys.string("p256dh", longest: 128)),
         authentication: keys.required("auth", keys.string("auth", longest: 128)), services: services)
     } catch let fault as WebPushSubscription.Fault {
-      throw told.wrong(fault.member.rawValue, fault.words)
+      throw json.wrong(fault.member.rawValue, fault.words)
     } catch {
-      throw error as? RequestError ?? RequestError(.badRequest, "is no subscription", at: told.place)
+      throw error as? RequestError ?? RequestError(.badRequest, "is no subscription", at: json.place)
     }
   }
 }

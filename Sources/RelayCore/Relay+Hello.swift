@@ -5,15 +5,15 @@ import RelayJSON
 package import RelayProtocol
 import RelayStore
 
-/// Who a session is.
+/// Authenticates a session by its `hello`, and sends the `welcome`.
 extension Relay {
-  /// A `hello` that is refused, and the close that follows.
+  /// A rejected `hello`: the error, and the code of the close that follows.
   private struct Refusal: Error {
     let error: RequestError
     let close: CloseCode
   }
 
-  /// Returns the error of a refusal, or `nil` for a welcome.
+  /// Performs a `hello`. Returns the error if it is rejected, and `nil` for a welcome.
   package func hello(_ request: HubRequest) async -> RequestError? {
     do {
       try await welcome(request)
@@ -50,14 +50,14 @@ extension Relay {
     do {
       try hub.open(request.session, of: handle, device: details.device, acks: details.acks, activity: details.activity)
     } catch .tooMany {
-      let error = RequestError(.tooLarge, "one past the limit `sessionsPerUser`")
+      let error = RequestError(.tooLarge, "the limit `sessionsPerUser` is exceeded")
       throw Refusal(error: error, close: .tooManySessions)
     } catch {
       return  // the client has left
     }
     access.admit(request.session, as: identity, on: self)
     access.note(identity.permissions, withdrawing: withdrawn, of: handle, on: self)
-    // The time survives a crash, so that a user who was online is not shown as last seen before this session.
+    // Stored now, in case of a crash: otherwise a user who was online would have a `lastSeen` before this session.
     late.saveLastSeen(hub.now, of: profile.id, on: self)
     showProfile(of: profile, handle, cause: request.session)
     hub.finish(
@@ -68,17 +68,17 @@ extension Relay {
     responses.sendUnconfirmed(to: request.session, of: profile.id, on: self)
   }
 
-  /// Shows the profile of a token or of a `hello`, unless it has nothing but the name of the user.
+  /// Applies the profile of a token or of a `hello`, unless it contains only the name of the user.
   func showProfile(of claimed: User, _ handle: UserHandle, cause: SessionHandle) {
     guard claimed != User(id: claimed.id) else { return }
     var user = hub.profile(of: handle) ?? claimed
     user.name = claimed.name ?? user.name
     user.avatar = claimed.avatar ?? user.avatar
-    // Only pushes contain these.
+    // Only pushes contain these fields.
     (user.handle, user.handleType) = (claimed.handle, claimed.handleType)
     user.avatarSHA256 = claimed.avatar == nil ? nil : claimed.avatarSHA256
     hub.setProfile(user, of: handle, cause: cause)
-    // A user whom the store knows has the new name there as well. A join stores the others.
+    // Updates the user in the store, if the store has the user. A join stores new users.
     late.saveProfile(user, on: self)
   }
 
@@ -88,7 +88,7 @@ extension Relay {
     case .open:
       guard !fields.has("token") || fields.isNull("token") else {
         let error = RequestError(
-          .unsupported, "token is not used in open mode: say who you are with user", at: "/token")
+          .unsupported, "token is not used in open mode; set user instead", at: "/token")
         throw Refusal(error: error, close: .badRequest)
       }
       do {
@@ -98,7 +98,7 @@ extension Relay {
       }
     case .tokens(let verifier):
       for key in ["user", "name", "avatar"] where fields.has(key) && !fields.isNull(key) {
-        throw Refusal(error: RequestError(.forbidden, "\(key) comes from the token", at: "/\(key)"), close: .forbidden)
+        throw Refusal(error: RequestError(.forbidden, "the token sets \(key)", at: "/\(key)"), close: .forbidden)
       }
       return try await verify(request, verifier)
     }

@@ -19,7 +19,7 @@ extension Relay {
     package var authentication: Authentication
     /// The keys of backends.
     package var apiKeys: APIKeys
-    /// The time for which a session outlives its token.
+    /// The time that a session stays open after its token has expired.
     package var identityGrace: Duration
     package var limits: Limits
     package var policy: DeliveryPolicy
@@ -37,7 +37,7 @@ extension Relay {
     package var gatewayApps: [HTTPGatewayApp] = []
     /// The key for pushes to browsers. Is `nil` if the relay does not push to browsers.
     package var webPushKey: VAPIDKey?
-    /// The push services of browsers whose subscriptions the relay accepts.
+    /// The push services whose subscriptions of browsers the relay accepts.
     package var pushServices = PushServices()
 
     package init(
@@ -53,7 +53,7 @@ extension Relay {
       self.isMetricsOpen = isMetricsOpen
     }
 
-    /// The part that the push worker reads.
+    /// The settings of the push worker.
     package var push: PushSettings {
       PushSettings(apps: apps, texts: pushTexts) { [rooms] in rooms.policy(for: $0).hasPreview }
     }

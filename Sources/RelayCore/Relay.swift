@@ -8,10 +8,10 @@ package import RelayProtocol
 package import RelayPush
 package import RelayStore
 
-/// The policy above the hub: it answers the requests that the hub hands over, with the store behind it.
+/// The policy above the hub: it answers the requests that the hub passes on, and uses the store.
 ///
-/// It lives on the hub's thread, so that hub and relay change together without a lock. It creates the components, passes
-/// the hub's events on to them, and starts and stops. The components hold the state.
+/// It runs on the hub's thread, so that hub and relay change together without a lock. It creates the components,
+/// dispatches the hub's events to them, and starts and stops them. The components hold the state.
 package actor Relay {
   package nonisolated let thread: HubThread
   package nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
@@ -20,7 +20,7 @@ package actor Relay {
   package let store: Store
   package let gateways: Gateways
   package let worker: PushWorker
-  /// Replaced in one step, see ``reload(_:)``.
+  /// The current settings. ``reload(_:)`` replaces them in one step.
   package private(set) var settings: Settings
   package private(set) var stage = Stage.starting
 
@@ -32,19 +32,19 @@ package actor Relay {
   package let late = LateWriter()
   package let diagnostics: Diagnostics
   package let http: any HTTPHandler
-  /// Signals that the last session or HTTP request has ended.
+  /// Signals the end of the last session or HTTP request.
   private let ends = EndSignal()
 
   /// The stage that `/ready` shows.
   package enum Stage: String {
-    /// Clients are served, but rooms with undecided messages are still being loaded.
+    /// The relay serves clients, but still loads the rooms with undecided messages.
     case starting
     case ready
     /// Clients should connect to another server.
     case stopping
   }
 
-  /// The pause after the store has failed.
+  /// The delay before a retry after the store has failed.
   static let storePause = Duration.seconds(1)
 
   package init(
@@ -68,21 +68,21 @@ package actor Relay {
 
   // MARK: The start
 
-  /// Takes requests, and decides again the messages that an earlier run left undecided. Returns when all their rooms are
-  /// loaded.
+  /// Starts to accept requests, and loads the rooms with undecided messages of an earlier run, which decides these
+  /// messages. Returns when all of these rooms are loaded.
   package func start() async throws {
     let undecided = try await dropUnstored(store.read { try $0.rooms.undecided() })
     try await responses.load(on: self)
-    // Unowned is safe: the relay ends the hub's loop before it goes.
+    // Unowned is safe, because the hub's loop ends before the relay is released.
     hub.receive = { [unowned self] events in assumeIsolated { $0.handle(events) } }
-    // The earlier run may have stopped after it stored the fact that ends a hold, before it decided the held push again.
+    // An earlier run may have stored a fact that ends a hold, and stopped before it decided the held push again.
     let now = hub.now
     try await store.write { try $0.queue.decideHeldAgain(by: now) }
-    // Unowned is safe: the worker ends before the relay does.
+    // Unowned is safe, because the worker ends before the relay is released.
     await worker.listen { [unowned self] in await pushEnded($0) }
     await deliveries.holds.review(on: self)
     deliveries.holds.end(on: self)
-    // A join of a room that is not loaded yet loads it at once.
+    // A join of a room that is not loaded yet loads the room at once.
     try await withThrowingTaskGroup(of: Void.self) { tasks in
       for (index, room) in undecided.enumerated() {
         if index >= Self.maxLoads { try await tasks.next() }
@@ -93,12 +93,12 @@ package actor Relay {
     if stage == .starting { stage = .ready }
   }
 
-  /// Rooms that are loaded at the same time at the start: enough to keep the store busy, and few beside the requests of
-  /// clients.
+  /// The number of rooms that are loaded at the same time at the start. It keeps the store busy, but leaves capacity
+  /// for the requests of clients.
   private static let maxLoads = 8
 
-  /// Gives up the pushes in rooms that keep nothing any more, and returns the others. No client is there yet, so that
-  /// none of these rooms is in use.
+  /// Gives up the undecided pushes in rooms that no longer keep messages, and returns the other rooms. No client is
+  /// connected yet, so that none of these rooms is in use.
   private func dropUnstored(_ rooms: [RoomID]) async throws -> [RoomID] {
     let unstored = rooms.filter { !settings.rooms.policy(for: $0).isStored }
     guard !unstored.isEmpty else { return rooms }
@@ -108,14 +108,14 @@ package actor Relay {
   }
 
   private func decideAgain(in room: RoomID) async throws {
-    // The patterns may be others by now; the next start takes care of it then.
+    // If the patterns have changed in the meantime, the next start drops the room.
     guard rooms.policy(of: room, on: self).isStored else { return }
     rooms.pin(room)
     defer { rooms.unpin(room, on: self) }
     _ = try await rooms.load(room, on: self)
   }
 
-  /// Applies new settings, except that a room in memory stays stored or live.
+  /// Applies new settings. A stored room in memory stays stored, and a live room stays live.
   package func reload(_ settings: Settings) {
     let former = self.settings
     self.settings = settings
@@ -129,31 +129,31 @@ package actor Relay {
 
   // MARK: The end
 
-  /// `/ready` says from now on that clients should connect elsewhere.
+  /// Makes `/ready` answer 503 from now on, so that clients connect elsewhere.
   package func retire() { stage = .stopping }
 
-  /// Takes no more sessions, asks every client to come back, and ends the streams.
+  /// Accepts no more sessions, closes all sessions with a code after which clients reconnect, and ends the streams.
   package func drain() {
     stage = .stopping
     hub.drain(.shutdown, "the server is shutting down")
     http.endStreams(on: self)
   }
 
-  /// Submits all late writes, so that they are on their way to the store when this returns.
+  /// Submits all late writes. They are queued in the store when this returns.
   package func flush() {
     late.flush(on: self)
     hub.flush()
   }
 
-  /// Takes no more connections.
+  /// Accepts no more connections.
   package func closeListener() { hub.closeListener() }
 
-  /// Waits until the last session has ended. The deadline bounds the wait.
+  /// Waits until the last session has ended, at most until the deadline.
   package func waitForSessions(until deadline: ContinuousClock.Instant) async {
     await ends.wait(until: deadline) { await !self.hasSessions }
   }
 
-  /// Waits until every HTTP request has its answer. The deadline bounds the wait.
+  /// Waits until every HTTP request has its answer, at most until the deadline.
   package func waitForExchanges(until deadline: ContinuousClock.Instant) async {
     await ends.wait(until: deadline) { await !self.hasExchanges }
   }
@@ -161,7 +161,7 @@ package actor Relay {
   private var hasSessions: Bool { hub.hasSessions }
   private var hasExchanges: Bool { hub.hasExchanges }
 
-  /// Ends the hub's loop. Members that are still due are decided by the next run.
+  /// Ends the hub's loop. The next run decides the members that are still due.
   package func stopHub() {
     deliveries.stop()
     hub.stop()
@@ -260,21 +260,21 @@ package actor Relay {
 
   // MARK: Rates
 
-  /// Takes tokens of a user's rate; throws `rate_limited`.
+  /// Charges a user's rate. Throws `rate_limited`.
   package func spend(_ rate: Rate, of user: UserHandle, count: Int = 1) throws(RequestError) {
     if count > 0, let delay = hub.takeTokens(rate, of: user, count: count) {
       throw RequestError(.rateLimited, "too many requests", retryAfter: delay)
     }
   }
 
-  /// Takes a token of a room's rate; throws `rate_limited`.
+  /// Charges a room's rate. Throws `rate_limited`.
   package func spend(_ rate: Rate, of room: RoomHandle) throws(RequestError) {
     if let delay = hub.takeToken(rate, of: room) {
       throw RequestError(.rateLimited, "too many requests to the room", retryAfter: delay)
     }
   }
 
-  /// Takes the tokens of a message that a user sends, except the sender's first, which the transport has taken.
+  /// Charges the rates of a message that a user sends. The transport has already charged the first token of the sender.
   package func spend(sendTo room: RoomHandle, by user: UserHandle, pushes: Bool) throws(RequestError) {
     if let delay = pushes ? hub.takeSend(to: room, by: user) : hub.takeToken(.send, of: room) {
       throw RequestError(.rateLimited, "too many messages to the room", retryAfter: delay)
@@ -287,7 +287,7 @@ package protocol HTTPHandler: AnyObject {
   /// Applies new settings.
   func use(_ settings: Relay.Settings)
   func answer(_ request: HTTPRequest, on relay: isolated Relay) async
-  /// A client has left the stream that an answer began.
+  /// The client has closed the stream that an answer began.
   func streamClosed(_ exchange: ExchangeHandle)
   func endStreams(on relay: isolated Relay)
 }

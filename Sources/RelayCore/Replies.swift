@@ -5,15 +5,15 @@ package import RelayJSON
 import RelayProtocol
 import RelayStore
 
-/// The text of frames and of what several of them share.
+/// The texts of frames, and of the parts that several frames share.
 enum Replies {
-  /// The newest state of a message that was edited or deleted, as its event.
+  /// The `edited` or `deleted` event with the newest state of a message.
   package static func change(_ changed: ChangedMessage, in room: RoomID) -> [UInt8] {
     change(
       changed.body == nil ? "deleted" : "edited", changed.seq, at: changed.time, body: changed.body, in: room)
   }
 
-  /// The event that a message was edited or deleted.
+  /// The event about an edited or deleted message.
   package static func change(_ event: String, _ seq: Int64, at time: Timestamp, body: [UInt8]?, in room: RoomID)
     -> [UInt8]
   {
@@ -37,7 +37,7 @@ enum Replies {
     }
   }
 
-  /// - Parameter room: Of an error that answers no request.
+  /// - Parameter room: The room of an error that answers no request.
   package static func error(_ id: [UInt8]?, _ error: RequestError, room: RoomID? = nil) -> [UInt8] {
     JSONWriter.object {
       $0["type"] = "error"
@@ -50,7 +50,7 @@ enum Replies {
     }
   }
 
-  /// - Parameter expires: When the session's token does; nil: there is none.
+  /// - Parameter expires: The time at which the token of the session expires. Is `nil` without a token.
   package static func welcome(
     _ user: User, _ session: SessionHandle, _ request: HubRequest, expires: Timestamp?, limits: Limits, now: Timestamp
   ) -> [UInt8] {
@@ -97,8 +97,8 @@ enum Replies {
     }
   }
 
-  /// A device without its token, which lets others push to it.
-  /// - Parameter key: The report key that was issued with this registration. No later reply contains it.
+  /// A device without its token, because anybody with the token could push to the device.
+  /// - Parameter key: The report key that this registration issues. No later reply contains it.
   package static func device(
     _ device: Device, _ warnings: [DeviceWarning], issued key: ReportKey? = nil
   ) -> (inout JSONWriter.Object) -> Void {
@@ -138,7 +138,7 @@ enum Replies {
     }
   }
 
-  /// Consecutive messages as a reply holds them.
+  /// Consecutive messages in the form of a reply.
   package static func text(of messages: [StoredMessage]) -> MessagesText {
     var writer = JSONWriter()
     for message in messages {
@@ -156,7 +156,7 @@ enum Replies {
 }
 
 extension Replies {
-  /// The event of a response to a notification.
+  /// The `response` event.
   package static func response(_ response: StoredResponse) -> [UInt8] {
     JSONWriter.object {
       $0["type"] = "response"
@@ -170,7 +170,7 @@ extension Replies {
 }
 
 extension MessageReference {
-  /// Writes the room and the seq, unless the message is in no room.
+  /// Writes the room and the seq, unless the message belongs to no room.
   package func write(to object: inout JSONWriter.Object) {
     guard !room.isNotifications else { return }
     object["room"] = room.rawValue

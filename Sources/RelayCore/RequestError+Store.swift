@@ -4,7 +4,7 @@ import RelayProtocol
 import RelayStore
 
 extension RequestError {
-  /// The error that a client receives. Is `nil` for an error that no part of the relay throws on purpose.
+  /// The error that a client receives. Is `nil` for an error that the relay does not throw on purpose.
   init?(known error: any Error) {
     switch error {
     case let error as RequestError: self = error
@@ -18,21 +18,21 @@ extension RequestError {
     self =
       switch refusal {
       case .notThere: RequestError(.notJoined, "this session has not joined the room")
-      case .tooMany: RequestError(.tooLarge, "one past the limit `roomsPerSession`")
-      case .gone: RequestError(.notFound, "it is no longer there")
+      case .tooMany: RequestError(.tooLarge, "the limit `roomsPerSession` is exceeded")
+      case .gone: RequestError(.notFound, "the session, the user or the room no longer exists")
       }
   }
 
-  /// The error that a client receives when the store has failed.
+  /// The error that a client receives for an error of the store.
   init(_ error: StoreError) {
     self =
       switch error {
-      case .tooMany(let limit): RequestError(.tooLarge, "one past the limit `\(limit.rawValue)`")
+      case .tooMany(let limit): RequestError(.tooLarge, "the limit `\(limit.rawValue)` is exceeded")
       case .noRoom: RequestError(.notFound, "there is no such room")
       case .answered: RequestError(.conflict, "the message was answered in another way before")
-      case .noNotification: RequestError(.notFound, "there is no such notification, or not any more")
+      case .noNotification: RequestError(.notFound, "there is no such notification, or it is no longer kept")
       case .notMember: RequestError(.notJoined, "you are no longer a member of the room")
-      // Waiting mends neither.
+      // A retry would fail, too.
       case .failed, .damaged: RequestError(.internal, "something went wrong here")
       case .unavailable, .closed, .unusable, .newerSchema, .inUse:
         RequestError(.unavailable, "the store cannot be reached", retryAfter: .seconds(1))

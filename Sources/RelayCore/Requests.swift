@@ -5,10 +5,10 @@ package import RelayJSON
 package import RelayProtocol
 import RelayPush
 
-/// The fields of requests, read with their types and bounds.
+/// Parses the fields of requests, with their types and bounds.
 
 extension Fields {
-  /// `after` of `join`.
+  /// The member `after` of `join`.
   package var position: Position? {
     get throws(RequestError) {
       guard let after = try object("after") else { return nil }
@@ -18,7 +18,7 @@ extension Fields {
     }
   }
 
-  /// Who says `hello` in open mode.
+  /// The user of a `hello` in open mode.
   var openUser: User {
     get throws(RequestError) {
       try profile(of: required("user", name("user")), hasAddress: false)
@@ -26,7 +26,7 @@ extension Fields {
   }
 }
 
-/// The members of `hello` besides the identity.
+/// The members of `hello` beside the identity.
 struct HelloDetails {
   package let device: DeviceID?
   package let acks: Bool
@@ -44,7 +44,7 @@ struct HelloDetails {
 }
 
 extension FocusReport {
-  /// - Parameter device: Whose report it is, unless it says so itself.
+  /// - Parameter device: The device of the session or of the report key. A device in the report takes precedence.
   package init(_ fields: Fields, device: DeviceID?) throws(RequestError) {
     guard fields.has("isFocused") else { throw fields.wrong("isFocused", "is missing") }
     self.init(
@@ -55,7 +55,7 @@ extension FocusReport {
   }
 }
 
-/// What is asked for a device: to be pushed to, or to be forgotten.
+/// A request about a device: register it for pushes, or forget it.
 enum DeviceRequest {
   case register(Device)
   case forget(DeviceID)
@@ -71,7 +71,7 @@ enum DeviceRequest {
     let app = try Self.app(fields, platform, in: apps)
     let topic = try fields.string("topic", longest: App.longestName)
     if let topic, app?.topics.contains(topic) != true {
-      throw fields.wrong("topic", "is not one of the app's")
+      throw fields.wrong("topic", "is not a topic of the app")
     }
     let settings = try fields.object("settings")
     self = .register(
@@ -88,8 +88,8 @@ enum DeviceRequest {
   }
 
   private static func platform(_ fields: Fields, _ targets: PushTargets) throws(RequestError) -> Platform {
-    let told: Platform? = try fields.choice("platform")
-    let platform = try fields.required("platform", told)
+    let given: Platform? = try fields.choice("platform")
+    let platform = try fields.required("platform", given)
     guard platform != .simulator || targets.takesSimulators else {
       throw RequestError(
         .unsupported, "simulated phones are not accepted here: the setting simulatedPhones allows them",
@@ -103,18 +103,19 @@ enum DeviceRequest {
     return platform
   }
 
-  /// nil: none is configured, or none is said of a simulated device or a browser.
+  /// The configured app of the device. Is `nil` if no apps are configured, or if a simulated device or a browser names
+  /// none.
   private static func app(
     _ fields: Fields, _ platform: Platform, in apps: Apps
   ) throws(RequestError) -> App? {
-    let told = try fields.string("app", longest: App.longestName)
+    let given = try fields.string("app", longest: App.longestName)
     guard !apps.isEmpty else { return nil }
-    guard let name = told else {
+    guard let name = given else {
       guard platform == .apns || platform == .http else { return nil }
       throw fields.wrong("app", "is missing")
     }
     guard let app = apps[name] else { throw fields.wrong("app", "is not one of the configured apps") }
-    guard platform != .apns || app.credential != nil else { throw fields.wrong("app", "is not pushed to by Apple") }
+    guard platform != .apns || app.credential != nil else { throw fields.wrong("app", "has no Apple credential") }
     guard platform != .http || app.gateway != nil else { throw fields.wrong("app", "has no push gateway") }
     return app
   }
@@ -129,7 +130,7 @@ enum DeviceRequest {
 }
 
 extension FilterReport {
-  /// - Parameter device: Whose report it is, unless it says so itself.
+  /// - Parameter device: The device of the session or of the report key. A device in the report takes precedence.
   package init(_ fields: Fields, device: DeviceID?) throws(RequestError) {
     let isActive = try fields.required("active", fields.bool("active"))
     let allow = try fields.strings("allow", most: Self.mostCriteria, longest: Self.longestCriteria)
@@ -141,10 +142,10 @@ extension FilterReport {
 }
 
 extension Preferences {
-  /// Longest label of a room or an account.
+  /// The maximum length of the label of a room or an account, in bytes.
   package static let longestCriteria = FilterReport.longestCriteria
 
-  /// Changes the preferences that the fields name, and leaves the rest.
+  /// Changes the preferences that the fields contain, and keeps the others.
   package mutating func change(_ fields: Fields, now: Timestamp) throws(RequestError) {
     if let rooms = try fields.object("rooms") {
       for name in rooms.members.keys.sorted() {

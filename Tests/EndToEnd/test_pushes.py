@@ -262,7 +262,7 @@ def test_the_command_lists_explains_and_retries(circle, service):
     assert line.split()[0] == push["id"] and line.split()[2:4] == ["dead", bob.user]
     assert json.loads(ask(circle, "list", "--json", "--limit", "1").stdout)["pushes"] == [push]
     story = ask(circle, "explain", push["id"]).stdout
-    assert "The gateway refused it for good (DeviceTokenNotForTopic)" in story and "400" in story
+    assert "The gateway has rejected it permanently (DeviceTokenNotForTopic)" in story and "400" in story
     assert json.loads(ask(circle, "explain", "--json", push["id"]).stdout)["explanation"]
     again = ask(circle, "retry", push["id"])
     assert again.returncode == 0 and push["id"] in again.stdout, again

@@ -18,7 +18,7 @@ import Testing
 
   private static let action = #""id":"a","title":"A""#
 
-  @Test func `all that a category has is read, and read again from what is written`() throws {
+  @Test func `all fields of a category survive parsing, writing and parsing again`() throws {
     let read = try registry(
       """
       [{"id":"invitation","actions":[
@@ -53,7 +53,7 @@ import Testing
     #expect(try registry(String(decoding: read.categoriesJSON, as: UTF8.self)) == read)
   }
 
-  @Test func `an empty text for hidden previews is none`() throws {
+  @Test func `an empty hiddenPreviewBody counts as absent`() throws {
     #expect(try category(#""hiddenPreviewBody":"""#) == category(#""options":[]"#))
   }
 
@@ -67,7 +67,7 @@ import Testing
       ),
       (#"[{"id":"c","actions":[{\#(action)},{\#(action)}]}]"#, "/0/actions/1/id"),
     ])
-  func `a registry that is wrong says where`(categories: String, place: String) throws {
+  func `an error in a registry has its JSON pointer`(categories: String, place: String) throws {
     let error = try #require(throws: RequestError.self) { try registry(categories) }
     #expect((error.code, error.at) == (.badRequest, "/categories\(place)"))
   }
@@ -100,12 +100,12 @@ import Testing
       (#""options":["customDismissAction","quiet"]"#, "options/1"), (#""hiddenPreviewBody":1"#, "hiddenPreviewBody"),
       (#""summaryFormat":"""#, "summaryFormat"),
     ])
-  func `a category that is wrong says where`(members: String, place: String) throws {
+  func `an error in a category has its JSON pointer`(members: String, place: String) throws {
     let error = try #require(throws: RequestError.self) { try category(members) }
     #expect((error.code, error.at) == (.badRequest, "/categories/0/\(place)"), "\(members)")
   }
 
-  /// What may be so long, in bytes or in number, and no longer.
+  /// Fields with the maximum of their length in bytes, or of their count.
   private static let bounds: [(most: Int, members: @Sendable (Int) -> String)] = [
     (10, { count in #""actions":[\#((0..<count).map { #"{"id":"a\#($0)","title":"A"}"# }.joined(separator: ","))]"# }),
     (128, { #""actions":[{"id":"\#(text($0))","title":"A"}]"# }),
@@ -127,19 +127,19 @@ import Testing
 
   private static func text(_ length: Int) -> String { String(repeating: "a", count: length) }
 
-  /// A language tag of so many bytes.
+  /// A language tag of this length in bytes.
   private static func tag(_ length: Int) -> String {
     String(("de" + String(repeating: "-abcdefgh", count: 9)).prefix(length))
   }
 
   @Test(arguments: bounds.indices)
-  func `bounds are exact`(index: Int) throws {
+  func `each field may have its maximum length and no more`(index: Int) throws {
     let (most, members) = Self.bounds[index]
     #expect(try category(members(most)) != nil)
     #expect(throws: RequestError.self, "\(index)") { try category(members(most + 1)) }
   }
 
-  @Test func `there are at most 64 categories`() throws {
+  @Test func `a registry has at most 64 categories`() throws {
     func ids(_ count: Int) -> String { "[" + (0..<count).map { #"{"id":"c\#($0)"}"# }.joined(separator: ",") + "]" }
     #expect(try registry(ids(64)).categories.count == 64)
     #expect(throws: RequestError.self) { try registry(ids(65)) }

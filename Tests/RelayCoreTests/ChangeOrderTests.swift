@@ -8,7 +8,7 @@ struct ChangeOrderTests {
   private let ann = UserID(unchecked: "ann")
   private let bob = UserID(unchecked: "bob")
 
-  @Test func `a read sees the changes since it began`() {
+  @Test func `a read detects the changes since it began`() {
     var order = ChangeOrder()
     order.note(ann)
     order.beginReading()

@@ -9,7 +9,7 @@ import Testing
 
 @testable import RelayCore
 
-/// Commands, called without a socket.
+/// Performs commands without a socket.
 @Suite struct CommandTests {
   @Test func `each frame and each route belongs to one command`() {
     let frames = Commands.all.compactMap { $0.declaration.frame }
@@ -22,7 +22,7 @@ import Testing
     }
   }
 
-  @Test func `errors follow from the declaration, and the others are declared`() {
+  @Test func `a declaration implies some errors and lists the others`() {
     let device = GetDevice.declaration
     #expect(device.errors == [.badRequest, .forbidden, .notFound, .rateLimited, .unavailable, .internal])
     #expect(device.declares(RequestError(.notFound, "")))
@@ -93,7 +93,7 @@ import Testing
     }
   }
 
-  @Test func `a user acts for no other user`() async throws {
+  @Test func `a user cannot act for another user`() async throws {
     try await TestRelay.run { test async throws in
       let ann = try await user("ann", test)
       let commands = Commands.all.filter { command in
@@ -119,7 +119,7 @@ import Testing
     }
   }
 
-  @Test func `a command for backends is for no other caller`() async throws {
+  @Test func `only backends may request a command for backends`() async throws {
     try await TestRelay.run { test async throws in
       let ann = try await user("ann", test)
       let reporter = Caller.reporter(ReportKeyOwner(user: UserID(unchecked: "ann"), device: .default, grants: nil))
@@ -137,7 +137,7 @@ import Testing
     }
   }
 
-  @Test func `a report key reports for its own device alone`() async throws {
+  @Test func `a report key reports only for its own device`() async throws {
     try await TestRelay.run { test async throws in
       _ = try await user("ann", test)
       let phone = try #require(DeviceID(rawValue: "phone"))
@@ -152,7 +152,7 @@ import Testing
     }
   }
 
-  @Test func `a token without the right to the account changes no account`() async throws {
+  @Test func `a token without the right to the account cannot change it`() async throws {
     try await TestRelay.run { test async throws in
       let ann = try await user("ann", test, account: [])
       let members: [String: JSON] = [
@@ -167,7 +167,7 @@ import Testing
     }
   }
 
-  @Test func `a command needs its rights in the room`() async throws {
+  @Test func `a caller without the right in the room is rejected`() async throws {
     try await TestRelay.run { test async throws in
       try await addMembers("ann", to: "tea", test)
       let members: [String: JSON] = [
@@ -190,7 +190,7 @@ import Testing
     }
   }
 
-  @Test func `Focus is true while one device says so`() async throws {
+  @Test func `a user is focused while one device reports it`() async throws {
     try await TestRelay.run { test async throws in
       func report(_ device: String, _ isFocused: Bool) async throws -> JSON? {
         try await test.perform(
@@ -234,7 +234,7 @@ import Testing
 
   private let ann = Caller.backend(acting: UserID(unchecked: "ann"))
 
-  /// A user with a token. As a request over HTTP does, this brings the user into memory.
+  /// A user with a token. Loads the user into memory, as an HTTP request does.
   private func user(
     _ name: String, _ test: TestRelay, can rights: Rights? = nil, only: Rights? = nil, account: AccountRights = .all
   ) async throws -> Caller {

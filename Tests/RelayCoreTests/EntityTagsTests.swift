@@ -16,7 +16,7 @@ import Testing
     #expect(EntityTags(field).matchWeakly("\"a\"") == isKnown)
   }
 
-  @Test func `a tag depends on the bytes alone`() {
+  @Test func `a tag depends only on the bytes`() {
     #expect(entityTag(of: []) == "\"e3b0c44298fc1c149afbf4c8\"")
     #expect(entityTag(of: [1]) != entityTag(of: [2]))
   }

@@ -8,10 +8,10 @@ import Testing
   private let mark = LateWrite.marks(RoomID(unchecked: "tea"), UserID(unchecked: "ann"))
   private var writes = LateWrites()
 
-  // `#expect` cannot hold what changes a value.
+  // `#expect` cannot contain a mutating call.
   private mutating func failed() -> [Int] { writes.takeFailed().map(\.number) }
 
-  @Test mutating func `what failed is tried again, once`() {
+  @Test mutating func `a failed write is retried once`() {
     let (number, isFirst) = writes.begin(mark) { _ in }
     #expect(isFirst)
     writes.fail(mark, number)
@@ -21,7 +21,7 @@ import Testing
     #expect((ends, endsAgain) == (true, false))
   }
 
-  @Test mutating func `a newer value takes the place of one that failed`() {
+  @Test mutating func `a newer value replaces a failed one`() {
     let old = writes.begin(mark) { _ in }.number
     writes.fail(mark, old)
     let (new, isFirst) = writes.begin(mark) { _ in }
@@ -33,7 +33,7 @@ import Testing
     #expect((oldEnds, newEnds) == (false, true))
   }
 
-  @Test mutating func `marks of others are their own`() {
+  @Test mutating func `each member and each room has its own entry`() {
     let other = LateWrite.marks(RoomID(unchecked: "tea"), UserID(unchecked: "bob"))
     let cursor = LateWrite.cursor(RoomID(unchecked: "tea"))
     for write in [mark, other, cursor] {

@@ -23,13 +23,13 @@ import Testing
     #expect(keys.first(key(1), at: at(600_099))?.seq == 8)
   }
 
-  @Test mutating func `a key is one user's in one room`() {
+  @Test mutating func `a key belongs to one user in one room`() {
     keys.remember(key(1), seq: 7, time: at(0), at: at(0))
     #expect(keys.first(key(1, room: 2), at: at(1)) == nil)
     #expect(keys.first(key(1, user: "b"), at: at(1)) == nil)
   }
 
-  @Test mutating func `one more than the most forgets the oldest`() {
+  @Test mutating func `a key beyond the maximum replaces the oldest one`() {
     func own(_ number: Int) -> LiveKeys.Key { key(number, user: "user\(number / 1_000)") }
     for number in 0...LiveKeys.max { keys.remember(own(number), seq: 1, time: at(0), at: at(Int64(number % 1_000))) }
     #expect(keys.count == LiveKeys.max)
@@ -38,9 +38,9 @@ import Testing
     #expect(keys.first(own(LiveKeys.max), at: at(1_000)) != nil)
   }
 
-  @Test mutating func `forgotten keys behind an old one let no more than the most in`() {
+  @Test mutating func `forgotten keys in the queue do not raise the maximum`() {
     keys.remember(key(0, user: "first"), seq: 1, time: at(0), at: at(0))
-    // Each but the newest of these is forgotten, and its entry waits behind the first key.
+    // Most of these keys are forgotten. Their entries stay in the queue after the first key.
     for number in 0..<5 * LiveKeys.maxPerUser { keys.remember(key(number), seq: 1, time: at(0), at: at(0)) }
     for number in 0..<LiveKeys.max + 1_000 {
       keys.remember(key(number, user: "user\(number / 1_000)"), seq: 1, time: at(0), at: at(0))
@@ -49,7 +49,7 @@ import Testing
     #expect(keys.count == LiveKeys.max)
   }
 
-  @Test mutating func `a user who sends many keys loses the own oldest ones`() {
+  @Test mutating func `a user with too many keys loses the own oldest keys`() {
     keys.remember(key(0, user: "other"), seq: 7, time: at(0), at: at(0))
     for number in 0..<3 * LiveKeys.max { keys.remember(key(number), seq: 1, time: at(0), at: at(1)) }
     #expect(keys.first(key(0, user: "other"), at: at(2))?.seq == 7)
@@ -60,7 +60,7 @@ import Testing
     #expect(keys.queued < 3 * LiveKeys.maxPerUser)
   }
 
-  @Test mutating func `a key that comes again after its time counts once`() {
+  @Test mutating func `a key that is used again after it has expired counts once`() {
     for round in 0..<3 {
       let now = at(Int64(round) * 400_000)
       for number in 0..<LiveKeys.maxPerUser { keys.remember(key(number), seq: Int64(round), time: now, at: now) }
@@ -69,7 +69,7 @@ import Testing
     }
   }
 
-  @Test mutating func `old keys are forgotten while new ones come`() {
+  @Test mutating func `expired keys are removed while new ones are added`() {
     func own(_ number: Int) -> LiveKeys.Key { key(number, user: "user\(number / 1_000)") }
     for number in 0..<10_000 { keys.remember(own(number), seq: 1, time: at(0), at: at(0)) }
     for number in 10_000..<13_000 { keys.remember(own(number), seq: 1, time: at(0), at: at(400_000)) }

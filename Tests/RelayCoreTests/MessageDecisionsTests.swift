@@ -18,7 +18,7 @@ import Testing
     #expect(messages.begin(decisions, in: room).isDecided == isDecided)
   }
 
-  @Test func `decisions that wait for the store are bounded over all messages`() {
+  @Test func `the number of unstored decisions of all messages is limited`() {
     var messages = MessageDecisions()
     let tickets = (0..<100).map { messages.begin(60, in: RoomHandle(rawValue: UInt64($0 + 1))) }
     #expect(tickets.filter(\.isDecided).count == DecisionBounds.maxUnstored / 60)
@@ -33,13 +33,13 @@ import Testing
     let large = [messages.begin(900, in: room), messages.begin(1, in: room)]
     #expect(large.map(\.isDecided) == [false, false])
     #expect(messages.begin(1, in: other).isDecided)
-    // A message for nobody leaves nobody undecided.
+    // A message without decisions leaves no member undecided.
     #expect(messages.begin(0, in: room).isDecided)
     messages.end(large[0])
     #expect(!messages.begin(1, in: room).isDecided)
   }
 
-  @Test func `once all are shown, the next message is decided at once again`() {
+  @Test func `after all messages are published, the next one is decided at once again`() {
     var messages = MessageDecisions()
     let tickets = (0..<3).map { _ in messages.begin(900, in: room) }
     for ticket in tickets { messages.end(ticket) }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import RelayCore
 
-/// The planned reports on recipients who hide their presence.
+/// Tests the planned reports about recipients who hide their presence.
 @Suite struct ReportedMessagesTests {
   private static let (tea, pub) = (RoomHandle(rawValue: 1), RoomHandle(rawValue: 2))
   private static let ann = UserID(unchecked: "ann")
@@ -36,21 +36,21 @@ import Testing
     #expect(reports.nextPlan == nil)
   }
 
-  @Test mutating func `a message of the past waits for those before it`() {
+  @Test mutating func `an older message waits for the reports before it`() {
     plan(1, at: 10)
     plan(2, at: 5)
     #expect(taken(by: 9) == [])
     #expect(taken(by: 10) == [1, 2])
   }
 
-  @Test mutating func `a plan has the recipients who hid at its message, until its time`() {
+  @Test mutating func `a plan contains the recipients who hid when the message was sent, until its time`() {
     let carol = UserHandle(rawValue: 8)
     plan(1, at: 10)
     #expect(reports.isPlanned(Self.bob, of: 1, in: Self.tea, at: at(9)) == true)
     #expect(reports.isPlanned(carol, of: 1, in: Self.tea, at: at(9)) == false)
     #expect(reports.isPlanned(Self.bob, of: 1, in: Self.tea, at: at(10)) == nil)
     #expect(reports.isPlanned(Self.bob, of: 2, in: Self.tea, at: at(9)) == nil)
-    // Nobody hid: whoever hides from now on is reported on as before.
+    // No recipient hid. A recipient who hides from now on is reported as before.
     reports[Self.tea, 2] = MessageTraits(from: Self.ann)
     reports.plan(2, in: Self.tea, of: [], at: at(20))
     #expect(reports.isPlanned(Self.bob, of: 2, in: Self.tea, at: at(19)) == false)
@@ -60,7 +60,7 @@ import Testing
     #expect(taken(by: 5) == [1])
   }
 
-  @Test mutating func `of too many recipients the oldest plans are given up`() {
+  @Test mutating func `with too many recipients the oldest plans are dropped`() {
     let users = Set((0..<4_096).map { UserHandle(rawValue: $0) })
     let most = ReportedMessages.maxPlannedUsers / users.count
     for seq in 1...Int64(most + 1) {
@@ -75,7 +75,7 @@ import Testing
     #expect(reports.plannedUsers == 0)
   }
 
-  @Test mutating func `a message that was deleted, or whose room is gone, is not reported`() {
+  @Test mutating func `a deleted message or room has no planned report`() {
     plan(1, at: 10)
     plan(2, at: 10)
     plan(3, in: Self.pub, at: 10)
@@ -84,7 +84,7 @@ import Testing
     #expect(taken(by: 10) == [2])
   }
 
-  @Test mutating func `a wall clock that is set moves the planned reports`() {
+  @Test mutating func `a change of the wall clock shifts the planned reports`() {
     plan(1, at: 10)
     reports.movePlans(by: .milliseconds(-7))
     #expect(reports.nextPlan == at(3))
@@ -92,9 +92,9 @@ import Testing
     #expect(taken(by: 3) == [1])
   }
 
-  @Test mutating func `of too many planned reports the oldest are given up`() {
+  @Test mutating func `with too many planned reports the oldest are dropped`() {
     for seq in 0...Int64(ReportedMessages.maxPlans) {
-      // In many rooms, as each has a bound of its own.
+      // The messages are in many rooms, because each room has its own limit.
       plan(seq, in: RoomHandle(rawValue: UInt64(seq / 200)), at: seq)
     }
     let taken = taken(by: .max)

@@ -12,9 +12,9 @@ import Testing
     (.noRoom(RoomID(unchecked: "tea")), .notFound, false), (.tooMany(.roomsPerUser), .tooLarge, false),
     (.answered, .conflict, false),
   ])
-  func `what the store did not do has the code of its cause`(error: StoreError, code: ErrorCode, isRetried: Bool) {
-    let told = RequestError(error)
-    #expect(told.code == code)
-    #expect((told.retryAfter != nil) == isRetried)
+  func `an error of the store has the code of its cause`(error: StoreError, code: ErrorCode, isRetried: Bool) {
+    let error = RequestError(error)
+    #expect(error.code == code)
+    #expect((error.retryAfter != nil) == isRetried)
   }
 }

@@ -34,7 +34,7 @@ import Testing
       ("accept", nil, false), ("comment", "hi", false), ("comment", nil, false), ("comment", "", false),
       ("reply", "hi", true), (ActionID.open.rawValue, nil, false), (ActionID.dismiss.rawValue, nil, false),
     ] as [(String, String?, Bool)])
-  func `an action of the category, or the system's own, may be taken`(action: String, text: String?, posts: Bool) throws
+  func `an action of the category or of the system is allowed`(action: String, text: String?, posts: Bool) throws
   {
     #expect(try self.posts(action, text: text) == posts)
   }
@@ -46,12 +46,12 @@ import Testing
       ("reply", nil, "/text"), ("reply", " ", "/text"), (ActionID.open.rawValue, "hi", "/text"),
       (ActionID.dismiss.rawValue, "hi", "/text"),
     ] as [(String, String?, String)])
-  func `other actions and texts are refused`(action: String, text: String?, place: String) throws {
+  func `other actions and texts are rejected`(action: String, text: String?, place: String) throws {
     let error = try #require(throws: RequestError.self) { try posts(action, text: text) }
     #expect((error.code, error.at) == (.badRequest, place))
   }
 
-  @Test func `without a category there are the system's own actions alone`() throws {
+  @Test func `without a category only the actions of the system are allowed`() throws {
     #expect(try !posts(ActionID.open.rawValue, by: nil))
     #expect(throws: RequestError.self) { try posts("accept", by: nil) }
   }
@@ -63,12 +63,12 @@ import Testing
       (#""notification":"n","action":"a","text":1"#, "/text"), (#""notification":"n","action":"a","key":"""#, "/key"),
       (#""notification":"n","action":"a","key":1"#, "/key"),
     ])
-  func `a field that is wrong says so`(members: String, place: String) throws {
+  func `an invalid field has an error with its JSON pointer`(members: String, place: String) throws {
     #expect(try #require(throws: RequestError.self) { try request(members) }.at == place)
   }
 
   @Test(arguments: [("notification", 64), ("action", 128), ("text", 4_096), ("key", 128)])
-  func `bounds are exact`(key: String, most: Int) throws {
+  func `each field may have its maximum length and no more`(key: String, most: Int) throws {
     func fields(_ length: Int) -> String {
       var members = ["notification": "n", "action": "a"]
       members[key] = String(repeating: "x", count: length)
@@ -78,33 +78,33 @@ import Testing
     #expect(try #require(throws: RequestError.self) { try request(fields(most + 1)) }.at == "/\(key)")
   }
 
-  @Test func `what has arrived is what was written under a number before`() {
-    var telling = telling(maxBytes: 100)
-    telling.unconfirmed = [(1, [1, 2], 20), (2, [3], 10), (4, [4], 10)]
-    #expect(telling.capacity == ResponseDelivery.maxUnconfirmed - 4)
-    #expect(telling.confirm(upTo: 0) == [])
-    #expect(telling.confirm(upTo: 3) == [1, 2, 3])
-    #expect(telling.capacity == ResponseDelivery.maxUnconfirmed - 1)
-    #expect(telling.confirm(upTo: 4) == [4])
+  @Test func `a pong confirms the responses that were sent before its ping`() {
+    var delivery = delivery(maxBytes: 100)
+    delivery.unconfirmed = [(1, [1, 2], 20), (2, [3], 10), (4, [4], 10)]
+    #expect(delivery.capacity == ResponseDelivery.maxUnconfirmed - 4)
+    #expect(delivery.confirm(upTo: 0) == [])
+    #expect(delivery.confirm(upTo: 3) == [1, 2, 3])
+    #expect(delivery.capacity == ResponseDelivery.maxUnconfirmed - 1)
+    #expect(delivery.confirm(upTo: 4) == [4])
   }
 
-  private func telling(maxBytes: Int) -> ResponseDelivery {
+  private func delivery(maxBytes: Int) -> ResponseDelivery {
     ResponseDelivery(sender: UserID(unchecked: "alice"), maxBytes: maxBytes)
   }
 
   @Test(arguments: [([50, 50, 1], 2), ([50, 51], 1), ([101], 1), ([101, 1], 1), ([100, 1], 1), ([], 0)])
-  func `as many are written as fit, but one always`(sizes: [Int], most: Int) {
-    #expect(telling(maxBytes: 100).fitting(sizes.map { [UInt8](repeating: 0, count: $0) }) == most)
+  func `frames are sent while they fit, and one always is`(sizes: [Int], most: Int) {
+    #expect(delivery(maxBytes: 100).fitting(sizes.map { [UInt8](repeating: 0, count: $0) }) == most)
   }
 
-  @Test func `what has not arrived takes room`() {
-    var telling = telling(maxBytes: 100)
-    telling.unconfirmed = [(1, [1], 60)]
-    #expect(telling.fitting([[UInt8](repeating: 0, count: 41)]) == 0)
-    #expect(telling.fitting([[UInt8](repeating: 0, count: 40)]) == 1)
-    telling.unconfirmed = [(1, [1], 60), (2, [2], 40)]
-    #expect(telling.capacity == 0)
-    #expect(telling.confirm(upTo: 1) == [1])
-    #expect(telling.capacity == ResponseDelivery.maxUnconfirmed - 1)
+  @Test func `unconfirmed responses use the capacity`() {
+    var delivery = delivery(maxBytes: 100)
+    delivery.unconfirmed = [(1, [1], 60)]
+    #expect(delivery.fitting([[UInt8](repeating: 0, count: 41)]) == 0)
+    #expect(delivery.fitting([[UInt8](repeating: 0, count: 40)]) == 1)
+    delivery.unconfirmed = [(1, [1], 60), (2, [2], 40)]
+    #expect(delivery.capacity == 0)
+    #expect(delivery.confirm(upTo: 1) == [1])
+    #expect(delivery.capacity == ResponseDelivery.maxUnconfirmed - 1)
   }
 }

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+
+// Commands about a user's own account: Focus and filter reports, preferences, blocks, devices, report keys and tokens.
+// `People` and `Access` apply the changes.
+
 import RelayDelivery
 import RelayHub
 import RelayIdentity
@@ -75,7 +79,7 @@ struct GetPreferences: Command {
   }
 }
 
-/// Changes the preferences that the request names.
+/// Changes the preferences that the request contains.
 struct SetPreferences: Command {
   package static let declaration = Declaration(
     frame: "preferences", "PUT", "/v1/users/{user}/preferences", account: .preferences, errors: [.tooLarge])
@@ -129,7 +133,7 @@ struct Unblock: Command {
 
   init(_ request: Request) throws(RequestError) {
     blocks = try BlockChange(request)
-    // A frame may name the user among others.
+    // A frame may contain the own user among the others.
     if request.caller.session == nil { try blocks.checkOthers() }
   }
 
@@ -148,7 +152,7 @@ private struct BlockChange {
   let place: String
 
   private static let maxOthers = 256
-  /// Names that cost as much as one request.
+  /// The number of names that costs as much as one request.
   private static let namesPerRequest = 10
 
   init(_ request: Request) throws(RequestError) {
@@ -166,13 +170,13 @@ private struct BlockChange {
 
   func checkOthers() throws(RequestError) {
     guard !others.contains(user) else {
-      throw RequestError(.badRequest, "nobody can block themselves", at: place)
+      throw RequestError(.badRequest, "users cannot block themselves", at: place)
     }
   }
 
   func apply(_ isBlocked: Bool, on relay: isolated Relay) async throws {
     try await relay.people.withUser(user, on: relay) { handle in
-      // The transport has counted the request itself.
+      // The transport has charged one request. Further names cost more.
       if caller.owner != nil { try relay.spend(.request, of: handle, count: others.count / Self.namesPerRequest) }
       try await relay.people.setBlocked(isBlocked, others, by: handle, on: relay)
     }
@@ -225,7 +229,7 @@ struct RegisterDevice: Command {
         guard request.caller.session == nil else { return .nothing }
         return Reply { $0["device"] = device.rawValue }
       case .register(let device):
-        // A reply that is not sent could not carry a key.
+        // Without a reply the client could not receive a key.
         let key = request.expectsReply ? ReportKey() : nil
         relay.access.noteGrants(of: request.caller, on: relay)
         try await relay.people.register(device, of: handle, issuing: key, on: relay)
@@ -299,7 +303,7 @@ struct RevokeReportKeys: Command {
   }
 }
 
-/// Gives a session a newer token of the same user. Its permissions count at once.
+/// Gives a session a newer token of the same user. The permissions of the new token apply at once.
 struct RefreshToken: Command {
   package static let declaration = Declaration(
     frame: "refresh", errors: [.unauthorized, .forbidden, RequestError.Kind(.unsupported)])
@@ -325,7 +329,7 @@ struct RefreshToken: Command {
       throw error.requestError
     }
     guard identity.id == session.name else {
-      throw RequestError(.forbidden, "the token is another user's", at: "/token")
+      throw RequestError(.forbidden, "the token belongs to another user", at: "/token")
     }
     let (user, session) = (session.user, session.session)
     let withdrawn = try await relay.access.withdrawnRooms(identity.permissions, of: user, on: relay)

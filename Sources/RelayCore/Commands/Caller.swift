@@ -7,14 +7,14 @@ package import RelayStore
 /// The sender of a request.
 package enum Caller: Sendable {
   case session(SessionCaller)
-  /// A backend, which may act for any user. `acting` is the user that it names in a header.
+  /// A backend, which may act for any user. `acting` is the user that the header `X-Stillwire-User` names.
   case backend(acting: UserID?)
   /// A user who authenticates an HTTP request with a token.
   case user(Identity)
   /// An extension of an app on one device.
   case reporter(ReportKeyOwner)
 
-  /// The only user whom the caller may act for. Is `nil` for a backend, which may act for any user.
+  /// The only user that the caller may act for. Is `nil` for a backend, which may act for any user.
   package var owner: UserID? {
     switch self {
     case .session(let session): session.name
@@ -24,12 +24,12 @@ package enum Caller: Sendable {
     }
   }
 
-  /// The `me` of paths.
+  /// The user that `me` in a path means.
   package var me: UserID {
     get throws(RequestError) {
       if let owner { return owner }
       guard case .backend(.some(let user)) = self else {
-        throw RequestError(.badRequest, "me is nobody without X-Stillwire-User", at: "/path/user")
+        throw RequestError(.badRequest, "`me` requires the header X-Stillwire-User", at: "/path/user")
       }
       return user
     }
@@ -53,7 +53,8 @@ package enum Caller: Sendable {
     }
   }
 
-  /// The user behind the caller: rates count for this user, and blocks hide others from them. Is `nil` for a backend.
+  /// The user behind the caller. The request counts against the rates of this user, and the blocks of this user apply.
+  /// Is `nil` for a backend.
   package func viewer(_ hub: Hub) throws(HubRefusal) -> UserHandle? {
     if case .session(let session) = self { return session.user }
     guard let owner else { return nil }
@@ -62,7 +63,7 @@ package enum Caller: Sendable {
   }
 }
 
-/// A session that sends a frame, and its user.
+/// A session that has sent a frame, and its user.
 package struct SessionCaller: Sendable {
   package let session: SessionHandle
   package let user: UserHandle

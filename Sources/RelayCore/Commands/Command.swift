@@ -7,20 +7,20 @@ package import RelayProtocol
 
 /// An operation that sessions, users and backends request. ``Commands/all`` lists them.
 ///
-/// One value is one request: `init` parses it, and `run` performs it. Both transports use the same type. A test calls it
-/// with a backend or a user, and without a transport.
+/// A value is one request: `init` parses it, and `run` performs it. Both transports use the same type. Tests perform a
+/// command as a backend or as a user, without a transport.
 package protocol Command: Sendable {
   static var declaration: Declaration { get }
 
-  /// Parses the request. Reads nothing but the request.
+  /// Parses the request. Reads no state of the relay.
   init(_ request: Request) throws(RequestError)
 
   func run(on relay: isolated Relay) async throws -> Reply
 }
 
 extension Command {
-  /// Calls `body` with the room of the request, which the caller has joined with the rights that the declaration names.
-  /// Keeps the room in memory meanwhile.
+  /// Calls `body` with the room of the request, after it has checked the caller and the rights that the declaration
+  /// names. Keeps the room in memory until `body` returns.
   ///
   /// Throws `not_joined`, `not_found`, and `forbidden` if the caller lacks a right.
   func inRoom<Result>(
@@ -33,17 +33,17 @@ extension Command {
   }
 }
 
-/// The place of a command in the interface: its frame, its route, and the callers that may request it.
+/// The interface of a command: its frame, its route, and the callers that may request it.
 package struct Declaration: Sendable {
   /// The type of the frame that a session sends. Is `nil` if sessions cannot request the command.
   package let frame: String?
-  /// The method and path over HTTP. Is `nil` if the command needs a session.
+  /// The HTTP method and path. Is `nil` if the command needs a session.
   package let route: (method: String, path: String)?
-  /// The callers that HTTP admits.
+  /// The callers that may use the route.
   package let callers: Callers
-  /// The rate that a request takes a token of: that of the user, and for a frame also that of the session.
+  /// The rate that a request counts against: the rate of the user, and for a frame also the rate of the session.
   package let rate: Rate
-  /// The room of the request. Is `nil` if the command needs no room.
+  /// The room of the request, and the rights in it. Is `nil` if the command needs no room.
   package let room: Room?
   /// The rights to the user's own account that the command needs.
   package let account: AccountRights
@@ -51,11 +51,11 @@ package struct Declaration: Sendable {
   package let query: [String: Parameter]
   /// The body.
   package let body: Body
-  /// The errors that do not follow from the rest of the declaration.
+  /// The errors that do not follow from the other properties.
   private let ownErrors: Set<RequestError.Kind>
 
   package enum Callers: Sendable {
-    /// Backends alone.
+    /// Only backends.
     case backend
     /// Users with a token, and backends.
     case users
@@ -65,21 +65,21 @@ package struct Declaration: Sendable {
 
   /// A room, and the rights that the caller needs in it.
   package enum Room: Sendable {
-    /// The session has joined the room. Over HTTP, the user is a member.
+    /// A room that the session has joined. Over HTTP, the user must be a member.
     case joined(Rights)
-    /// The caller may not be a member yet.
+    /// Any room. The caller need not be a member.
     case any(Rights)
   }
 
   package enum Parameter: Sendable { case number, text }
 
   package enum Body: Equatable, Sendable {
-    /// The relay ignores a body.
+    /// The command has no body. The relay ignores one.
     case ignored
     case required
-    /// An absent body has no members.
+    /// An optional body. An absent body counts as an empty object.
     case optional
-    /// A required body. ``Request/spelling`` has the original JSON text of this member.
+    /// A required body. ``Request/spelling`` is the original JSON text of this member.
     case spelled(String)
   }
 
@@ -107,13 +107,13 @@ package struct Declaration: Sendable {
     }
   }
 
-  /// The errors that the command can answer with. HTTP adds those of the transport and of authentication.
+  /// The errors that the command may return. HTTP adds those of the transport and of authentication.
   package var errors: Set<RequestError.Kind> {
-    // Each request takes a token of a rate, and may need the store.
+    // Each request counts against a rate, and may need the store.
     var errors = ownErrors.union([.rateLimited, .unavailable, .internal])
     let path = route?.path ?? ""
     if frame != nil || body != .ignored || !query.isEmpty || path.contains("{") { errors.insert(.badRequest) }
-    // Each route can refuse a caller or another user's path.
+    // Each route may reject a caller, or the path of another user.
     if route != nil || !account.isEmpty || !rights.isEmpty { errors.insert(.forbidden) }
     if case .joined = room {
       errors.insert(.notJoined)
@@ -123,17 +123,17 @@ package struct Declaration: Sendable {
     return errors
   }
 
-  /// True if the declaration names an error of the command.
+  /// True if the declaration contains the error.
   func declares(_ error: any Error) -> Bool {
-    // The caller has left, or the hub has unloaded what the request names. A session receives no answer then.
+    // The caller has left, or the hub has unloaded an object of the request. A session then gets no answer.
     if case HubRefusal.gone = error { return true }
     return RequestError(known: error).map { errors.contains($0.kind) } ?? true
   }
 }
 
-/// A request of a command, from either transport.
+/// A request to a command, from either transport.
 package struct Request: Sendable {
-  /// The members of the frame or of the body, and the named parts of the path and of the query.
+  /// The members of the frame or of the body, and the parameters of the path and of the query.
   package let fields: Fields
   package let caller: Caller
   package let settings: Relay.Settings
@@ -145,7 +145,7 @@ package struct Request: Sendable {
   package var ifMatch: String?
   /// The header `If-None-Match`.
   package var ifNoneMatch: String?
-  /// The text of the member that ``Declaration/Body/spelled(_:)`` names.
+  /// The original JSON text of the member that ``Declaration/Body/spelled(_:)`` names.
   package var spelling: [UInt8]?
 
   package init(_ fields: Fields, by caller: Caller, _ settings: Relay.Settings) {
@@ -162,7 +162,7 @@ package struct Request: Sendable {
     get throws(RequestError) { try fields.required("seq", fields.integer("seq", 1...largestInteger)) }
   }
 
-  /// The device whose resource it is.
+  /// The device that the request is about.
   package var device: DeviceID { get throws(RequestError) { try fields.required("device", fields.name("device")) } }
 
   /// The id of a push.
@@ -183,29 +183,30 @@ package struct Request: Sendable {
     get throws(RequestError) {
       let user = try anyUser
       if let own = caller.owner, own != user {
-        throw RequestError(.forbidden, "this is another user's", at: fields.pointer(to: "user"))
+        throw RequestError(.forbidden, "this belongs to another user", at: fields.pointer(to: "user"))
       }
       return user
     }
   }
 
-  /// The user that the caller acts for. A backend names that user in the member `key`, or acts as its header says.
+  /// The user that the caller acts for. A backend names the user in the member `key`, or in the header
+  /// `X-Stillwire-User`.
   package func actor(_ key: String) throws(RequestError) -> UserID {
     let source: String
     switch caller {
     case .backend(let acting): return try fields.required(key, fields.name(key) ?? acting)
-    // The relay ignores other members of a frame.
+    // A frame has no such member. The relay ignores it.
     case .session(let session): return session.name
     case .user: source = "token"
     case .reporter: source = "report key"
     }
     guard !fields.has(key) else {
-      throw RequestError(.forbidden, "\(key) comes from the \(source)", at: fields.pointer(to: key))
+      throw RequestError(.forbidden, "the \(source) sets \(key)", at: fields.pointer(to: key))
     }
     return try caller.me
   }
 
-  /// The idempotency key of the header, or of the member `key`. Both have to be well-formed.
+  /// The idempotency key in the header, or else in the member `key`. Both must be well-formed.
   package var key: String? {
     get throws(RequestError) {
       let key = try fields.idempotencyKey()
@@ -224,13 +225,13 @@ package struct Request: Sendable {
 package struct Reply {
   package typealias Members = (inout JSONWriter.Object) -> Void
 
-  /// The members of the `ok` frame, and of the body unless there is a ``text``.
+  /// The members of the `ok` frame. Over HTTP they are the body, unless ``text`` is set.
   package let members: Members
   /// The status of the response.
   package let status: Int
-  /// The body, if it was written already. Only for commands without a frame.
+  /// The body, if it is already JSON text. Only for commands without a frame.
   package private(set) var text: [UInt8]?
-  /// The entity tag of the body. Clients cache the body and send the tag in If-None-Match.
+  /// The entity tag of the body. Clients cache the body and send the tag in `If-None-Match`.
   package private(set) var tag: String?
 
   package init(status: Int = 200, _ members: @escaping Members) {
@@ -247,7 +248,7 @@ package struct Reply {
     return reply
   }
 
-  /// - Parameter isKnown: True if the client has this body: status 304.
+  /// - Parameter isKnown: True if the client's cached copy is current: status 304.
   package static func document(_ text: [UInt8], tag: String, isKnown: Bool) -> Reply {
     var reply = Reply(status: isKnown ? 304 : 200) { _ in }
     reply.text = isKnown ? [] : text
@@ -264,7 +265,7 @@ extension Relay {
       return try await run(command, request)
     } catch {
       if !command.declaration.declares(error) {
-        // The documents lack this error. The tests fail if a log has this line.
+        // The documents of the interface lack this error. Tests fail if a log contains this line.
         diagnostics.log.error("\(command) does not declare \(requestError(error).kind)")
       }
       throw error
@@ -273,7 +274,8 @@ extension Relay {
 
   private func run(_ command: any Command.Type, _ request: Request) async throws -> Reply {
     try command.declaration.callers.check(request.caller)
-    // A frame is always about the session's own user. Over HTTP, the name of another user is the first error.
+    // A frame is always about the session's own user. Over HTTP, the path may name another user. This error takes
+    // precedence over a missing right to the account.
     let parsed = request.caller.session == nil ? try command.init(request) : nil
     if !command.declaration.account.isEmpty, let permissions = access.permissions(of: request.caller, on: self) {
       try permissions.check(command.declaration.account)
@@ -288,7 +290,7 @@ extension Relay {
 }
 
 extension Declaration.Callers {
-  /// Throws `forbidden` if the caller is none of these.
+  /// Throws `forbidden` unless these callers include the caller.
   package func check(_ caller: Caller) throws(RequestError) {
     switch (caller, self) {
     case (.backend, _), (.user, .users), (.user, .reporters), (.reporter, .reporters), (.session, .users),

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package import RelayHub
 
-/// The table of all commands: all operations except the frames in ``hubFrames``, which the hub in C parses.
+/// The table of all commands: all operations except the frames in ``hubFrames``, which the hub parses in C.
 ///
-/// The dispatch of frames, the routes of HTTP, and the tests of both documents read it.
+/// The dispatch of frames, the routes of HTTP, and the tests of both documents use it.
 package enum Commands {
   package static let all: [any Command.Type] = [
     // Rooms and members
@@ -28,11 +28,12 @@ package enum Commands {
     return Dictionary(uniqueKeysWithValues: frames)
   }()
 
-  /// The types of frames that the hub hands over, and their rates.
+  /// The types of the frames that the hub passes to the relay, with their rates.
   package static let frames = all.compactMap { command in
     command.declaration.frame.map { RequestType(name: $0, rate: command.declaration.rate) }
   }
 
-  /// The types of frames that the hub answers by itself, or hands over as `HubEvent.send`.
+  /// The types of the frames that the hub handles itself, or passes to the relay as its own kind of event, such as
+  /// `HubEvent.send`.
   static let hubFrames = ["hello", "send", "signal", "received", "read", "activity", "ping"]
 }

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+
+// Commands about messages of a room: read, send, edit, delete, Notify Anyway. `Relay+Messages.swift` and
+// `Relay+Edits.swift` perform them.
+
 import RelayDelivery
 import RelayHub
 import RelayIdentity
@@ -28,7 +32,7 @@ struct ReadHistory: Command {
   }
 }
 
-/// Sends a message without a session. Sessions send `send` frames, which the hub checks.
+/// Sends a message over HTTP. A session sends the frame `send` instead, which the hub checks.
 struct PostMessage: Command {
   package static let declaration = Declaration(
     "POST", "/v1/rooms/{room}/messages", room: .joined(.send), rate: .send, errors: [.tooLarge, .unsupported])
@@ -60,7 +64,7 @@ struct PostMessage: Command {
   }
 }
 
-/// Gives a message of the caller another body.
+/// Replaces the body of a message. Only its sender may do so.
 struct EditMessage: Command {
   package static let declaration = Declaration(
     frame: "edit", "PUT", "/v1/rooms/{room}/messages/{seq}", room: .joined(.send), rate: .send, errors: [.unsupported])
@@ -80,7 +84,7 @@ struct EditMessage: Command {
       let body = try fields.required("body", fields.raw("body"))
       let sender = try request.actor("from")
       if let user = try request.caller.viewer(relay.hub) {
-        // The edit costs as much as a message with pushes if phones show its text.
+        // If phones show the text, the edit causes pushes and costs as much as a message with pushes.
         let hasPreview = relay.rooms.policy(of: access.room, on: relay).hasPreview
         try relay.spend(sendTo: access.handle, by: user, pushes: hasPreview)
       }
@@ -93,7 +97,7 @@ struct EditMessage: Command {
   }
 }
 
-/// Deletes a message of the caller. A moderator and a backend delete any message.
+/// Deletes a message. A user deletes the own messages; a moderator and a backend delete any message.
 struct DeleteMessage: Command {
   package static let declaration = Declaration(
     frame: "delete", "DELETE", "/v1/rooms/{room}/messages/{seq}", room: .joined([]), rate: .send, errors: [.unsupported]
@@ -117,7 +121,7 @@ struct DeleteMessage: Command {
       do {
         try await relay.delete(seq, in: access.room, access.handle, by: sender, cause: request.caller.session)
       } catch let error as RequestError where error.code == .notFound && request.caller.session == nil {
-        // DELETE is idempotent.
+        // HTTP defines DELETE as idempotent.
       }
       guard request.caller.session != nil else { return .nothing }
       return Reply { $0.integer("seq", seq) }

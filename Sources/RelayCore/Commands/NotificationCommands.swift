@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+
+// Commands about notifications: responses to them, pushes without a message, explanations of decisions, and the
+// categories.
+
 import RelayDelivery
 import RelayHub
 import RelayIdentity
@@ -7,7 +11,7 @@ import RelayProtocol
 import RelayPush
 import RelayStore
 
-/// Reports the action that a user took on a notification. Its text may become a message of the user.
+/// Reports the action that a user took on a notification. The relay may post its text as a message of the user.
 struct Respond: Command {
   package static let declaration = Declaration(
     frame: "respond", "POST", "/v1/notifications/{id}/responses", by: .reporters,
@@ -26,7 +30,7 @@ struct Respond: Command {
   }
 
   package func run(on relay: isolated Relay) async throws -> Reply {
-    // As they are now: a session that ends meanwhile has none.
+    // Read before the first `await`: a session that ends during the request loses its permissions.
     let permissions = request.caller.session.map { relay.access.permissions(of: $0, on: relay) }
     return try await relay.people.withUser(user, on: relay) { handle in
       if case .reporter(let reporter) = request.caller {
@@ -50,17 +54,17 @@ struct Respond: Command {
   /// The JSON pointer of the notification in the request.
   private var place: String { request.caller.session == nil ? "/path/id" : "/notification" }
 
-  /// Stores the response.
+  /// Stores the response, and posts its text if the action requires it.
   ///
-  /// Throws `not_found` if the user has no such notification, `not_joined` if they have left its
-  /// room, and `conflict` if they have responded in another way.
+  /// Throws `not_found` if the user has no such notification, `not_joined` if the user has left its room, and
+  /// `conflict` if the user has given a different response.
   private func respond(
     _ user: UserHandle, _ permissions: Permissions?, on relay: isolated Relay
   ) async throws -> Responded {
     let id = response.notification
     let name = self.user
     guard let found = try await relay.store.read({ try $0.responses.notification(id, of: name) }) else {
-      throw RequestError(.notFound, "there is no such notification, or not any more", at: place)
+      throw RequestError(.notFound, "there is no such notification, or it is no longer kept", at: place)
     }
     guard found.isMember else { throw notMember }
     let category = found.category.flatMap { relay.responses.categories.registry[$0] }
@@ -86,7 +90,7 @@ struct Respond: Command {
     RequestError(.notJoined, "you are no longer a member of the notification's room", at: place)
   }
 
-  /// Sends the text as a message of the user, in the transaction of the response.
+  /// Sends the text as a message of the user. One transaction stores the message and the response.
   private func post(
     _ draft: ResponseDraft, of user: UserHandle, answering message: MessageReference, on relay: isolated Relay
   ) async throws -> Responded {
@@ -104,12 +108,12 @@ struct Respond: Command {
       room: room, from: User(id: draft.user), time: relay.hub.now, body: JSONWriter.object { $0["text"] = draft.text },
       replyTo: message.seq, response: draft)
     let sent = try await relay.post(reply, in: handle)
-    guard let responded = sent.stored.response else { preconditionFailure("a response was stored without a trace") }
+    guard let responded = sent.stored.response else { preconditionFailure("the store returned no response") }
     return responded
   }
 }
 
-/// Sends a push to a user that no message of a room causes.
+/// Sends a push that belongs to no message of a room.
 struct NotifyUser: Command {
   package static let declaration = Declaration(
     "POST", "/v1/users/{user}/notifications", by: .backend, errors: [.tooLarge])
@@ -125,9 +129,9 @@ struct NotifyUser: Command {
     sender = try request.actor("from")
     key = try request.key
     guard var push = try PushRequest(fields, rights: .standard), push.isAsked else {
-      throw fields.wrong("push", "must be an object: without a push there is no notification")
+      throw fields.wrong("push", "must be an object: a notification needs a push")
     }
-    // The app counts its orders or dates by itself: the number of unread messages would overwrite that badge.
+    // Such an app sets the badge itself. The number of unread messages would overwrite it.
     if try fields.object("push")?.has("badge") != true { push.manner.badge = .unchanged }
     self.push = push
   }
@@ -155,7 +159,7 @@ struct NotifyUser: Command {
         return try transaction.messages.post(draft, epoch: epoch)
       }
       guard !posted.stored.isDuplicate else {
-        // The explanations of the first notification's pushes name its decisions.
+        // The decisions are in the explanations of the first notification's pushes.
         let devices = posted.pushes.keys.sorted().map { (device: DeviceID?.some($0), decision: Decision?.none) }
         return Self.reply(200, to: user, posted, devices)
       }
@@ -167,8 +171,8 @@ struct NotifyUser: Command {
     }
   }
 
-  /// True if the name belongs to a person who uses an app: the user is or was connected, has a device, or is a member of
-  /// a room.
+  /// True if the name belongs to a person with an app: the user is or was connected, has a device, or is a member of a
+  /// room.
   private func isPerson(_ user: UserID, on relay: isolated Relay) async throws -> Bool {
     if let handle = relay.hub.user(user), !relay.hub.sessions(of: handle).isEmpty { return true }
     return try await relay.store.read { try $0.people.isPerson(user) }
@@ -195,7 +199,7 @@ struct NotifyUser: Command {
   }
 }
 
-/// Explains the decision about a message before it is sent. Sends and stores nothing.
+/// Explains the decision about a message that is not sent. Sends and stores nothing.
 struct ExplainDecision: Command {
   package static let declaration = Declaration(
     "POST", "/v1/decisions", by: .backend, errors: [.notFound, .unsupported])
@@ -246,7 +250,7 @@ struct ExplainDecision: Command {
     }
   }
 
-  /// The rights of the sender's sessions in the room, or, if there is no session, those that the room's pattern gives.
+  /// The rights of the sender's sessions in the room, together. Without a session, the rights of the room's pattern.
   private func rights(on relay: isolated Relay) -> Rights {
     let sessions = relay.hub.user(sender).map { relay.hub.sessions(of: $0) } ?? []
     guard !sessions.isEmpty else { return relay.rooms.policy(of: room, on: relay).can ?? .standard }
@@ -292,7 +296,7 @@ struct SetCategories: Command {
     let responses = relay.responses
     let known = responses.categories
     var replaced = version
-    // There always are categories, if only none: `*` matches them.
+    // The registry always exists, even if it is empty, so that `*` matches it.
     if let tags, !tags.isAny {
       guard tags.match(known.tag) else { throw mismatch }
       guard version ?? known.registry.version == known.registry.version else { throw outdated(known) }
@@ -306,10 +310,10 @@ struct SetCategories: Command {
   }
 
   private var mismatch: RequestError {
-    RequestError(.conflict, "the categories are others by now", at: "/headers/if-match", status: 412)
+    RequestError(.conflict, "the categories have changed", at: "/headers/if-match", status: 412)
   }
 
   private func outdated(_ known: Categories) -> RequestError {
-    RequestError(.conflict, "the categories are at version \(known.registry.version) by now", at: "/version")
+    RequestError(.conflict, "the categories are now at version \(known.registry.version)", at: "/version")
   }
 }

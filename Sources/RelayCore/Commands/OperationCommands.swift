@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+
+// Commands for backends and operators: profiles, disconnects, the queue of pushes, the linter, and simulated phones.
+
 import PushLint
 import RelayGateways
 import RelayHub
@@ -7,7 +10,7 @@ import RelayJSON
 package import RelayProtocol
 import RelayStore
 
-/// Changes the profile of a user without a token of that user.
+/// Changes the profile of a user for a backend.
 struct SetProfile: Command {
   package static let declaration = Declaration("PUT", "/v1/users/{user}", by: .backend)
 
@@ -41,9 +44,9 @@ struct SetProfile: Command {
   }
 }
 
-/// A change of some members of a profile. A member that is absent stays as it is, and null clears it.
+/// A change of some members of a profile. An absent member keeps its value, and null clears it.
 private struct ProfileChange: Sendable {
-  /// A member that describes another one, which the profile lacks.
+  /// A member that is useless without another one, which the profile lacks.
   struct Missing: Sendable {
     let member: String
     let needed: String
@@ -60,11 +63,11 @@ private struct ProfileChange: Sendable {
     handleType = type?.isEmpty == false ? type : nil
   }
 
-  /// Changes `stored`, or returns what is missing and leaves it as it is.
+  /// Applies the change to `stored`. If a member is missing, returns it and changes nothing.
   func apply(to stored: inout User) -> Missing? {
     var user = stored
     if changed.contains("name") { user.name = values.name }
-    // The type describes the handle, and the hash the picture: without them a new handle or picture clears them.
+    // The type belongs to the handle, and the hash to the picture. A new handle or picture without them clears them.
     if changed.contains("handle") { (user.handle, user.handleType) = (values.handle, nil) }
     if changed.contains("handleType") {
       if handleType != nil, user.handle == nil { return Missing(member: "handleType", needed: "handle") }
@@ -87,7 +90,7 @@ struct Disconnect: Command {
   private let user: UserID
   private let reason: String
 
-  /// Bytes. A close frame has 125 bytes, and the code takes two of them.
+  /// The maximum length in bytes. A close frame has 125 bytes, and two of them are the code.
   private static let longestReason = 123
 
   init(_ request: Request) throws(RequestError) {
@@ -111,7 +114,7 @@ package struct ListPushes: Command {
 
   private let state: JobState?
   private let user: UserID?
-  /// The last push of the page before.
+  /// The last push of the previous page.
   private let after: String?
   private let limit: Int
 
@@ -127,11 +130,11 @@ package struct ListPushes: Command {
   }
 
   package func run(on relay: isolated Relay) async throws -> Reply {
-    // The reader's thread writes the body: the summaries take time that the hub's thread does not have.
+    // A reader's thread writes the body, because the summaries would take too much time of the hub's thread.
     let body = try await relay.store.read { [self] reader -> [UInt8]? in
       let position = try after.map(reader.queue.position(of:))
       if case .some(nil) = position { return nil }
-      // One more than the page has, to know if there are more.
+      // One push more than the page shows whether there are more.
       let found = try reader.queue.jobs(of: user, in: state, after: position ?? nil, limit: limit + 1)
       return JSONWriter.object {
         $0.array("pushes") { list in
@@ -141,7 +144,7 @@ package struct ListPushes: Command {
       }
     }
     guard let body else {
-      throw RequestError(.badRequest, "after is no push, or not any more", at: "/query/after")
+      throw RequestError(.badRequest, "after is not a push, or the push is no longer kept", at: "/query/after")
     }
     return .text(body)
   }
@@ -173,7 +176,7 @@ struct GetPush: Command {
   }
 
   fileprivate static var noPush: RequestError {
-    RequestError(.notFound, "there is no such push, or not any more", at: "/path/id")
+    RequestError(.notFound, "there is no such push, or it is no longer kept", at: "/path/id")
   }
 }
 
@@ -195,7 +198,7 @@ struct RetryPush: Command {
     case .known: break
     case .refused(let refusal): throw RequestError(.conflict, refusal.rawValue, at: "/path/id")
     case .begun:
-      // The alarm decides the push if this request ends early.
+      // If this request ends early, the alarm decides the push.
       relay.deliveries.holds.expectEnd(by: relay.hub.now, on: relay)
       try await relay.deliveries.holds.decideAgain(user, on: relay)
     }
@@ -204,7 +207,7 @@ struct RetryPush: Command {
 }
 
 extension JSONWriter.Object {
-  /// A push without its explanation and its token.
+  /// Writes a push without its explanation and its token.
   fileprivate mutating func members(of job: JobRecord) {
     self["id"] = job.id
     if !job.room.isNotifications {
@@ -250,7 +253,7 @@ extension JSONWriter.Object {
 
 // MARK: Tools
 
-/// Finds the faults of a push that another program would send.
+/// Checks a push that another program would send.
 struct LintPush: Command {
   package static let declaration = Declaration(
     "POST", "/v1/pushes/lint", body: .spelled("payload"), errors: [.tooLarge])
@@ -259,7 +262,7 @@ struct LintPush: Command {
   private let headers: [(name: String, value: String)]
   private let isLenient: Bool
 
-  /// A `payload` that is no string is the payload itself, as the client spelled it.
+  /// If `payload` is not a string, its original JSON text is the payload.
   init(_ request: Request) throws(RequestError) {
     let fields = request.fields
     let payload = try fields.required("payload", request.spelling)
@@ -273,7 +276,7 @@ struct LintPush: Command {
 
   package func run(on relay: isolated Relay) async throws -> Reply { .text(await report()) }
 
-  /// Runs on another thread than the hub's: the largest text takes milliseconds.
+  /// Runs outside the hub's thread: the longest text takes milliseconds.
   @concurrent private func report() async -> [UInt8] {
     PushLint.check(text, headers: headers, isLenient: isLenient).json
   }
@@ -283,7 +286,7 @@ extension Fields {
   private static let maxHeaders = 32
   private static let longestHeader = 4096
 
-  /// Texts, or numbers as they are spelled.
+  /// The headers. The value of a number is its spelling.
   fileprivate var headers: [(name: String, value: String)] {
     get throws(RequestError) {
       guard members.count <= Self.maxHeaders else {
@@ -337,7 +340,7 @@ struct SetSimulatedPhone: Command {
 }
 
 extension Request {
-  /// The token of a simulated phone. The simulated gateway's tokens are spelled like names of devices.
+  /// The token of a simulated phone, which has the characters of a device name.
   package var simulatedPhone: String {
     get throws(RequestError) {
       let token: DeviceID = try fields.required("token", fields.name("token"))

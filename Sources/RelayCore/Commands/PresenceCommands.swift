@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+
+// Commands about the presence of users: queries and watches.
+
 import RelayHub
 import RelayJSON
 import RelayProtocol
@@ -19,7 +22,7 @@ struct QueryPresence: Command {
   init(_ request: Request) throws(RequestError) {
     self.request = request
     let fields = request.fields
-    // Parsed before `users`: a value of a wrong type is an error, although `users` takes precedence.
+    // The room is parsed before `users`: a value of a wrong type is an error, although `users` takes precedence.
     let room: RoomID? = request.caller.session == nil ? nil : try fields.name("room")
     if let users: [UserID] = try fields.names("users", most: People.maxNames) {
       subject = .users(users)
@@ -65,7 +68,7 @@ struct GetPresence: Command {
   }
 }
 
-/// Sends a session the presence of users, without a common room.
+/// Subscribes a session to the presence of users, with or without a common room.
 struct Watch: Command {
   package static let declaration = Declaration(frame: "watch", errors: [.forbidden, .tooLarge])
 
@@ -83,7 +86,7 @@ struct Watch: Command {
   }
 }
 
-/// Ends watches of a session.
+/// Ends subscriptions of a session.
 struct Unwatch: Command {
   package static let declaration = Declaration(frame: "unwatch", errors: [.tooLarge])
 
@@ -104,15 +107,16 @@ struct Unwatch: Command {
 }
 
 extension Request {
-  /// Each of `users` once.
+  /// The names of `users`, without duplicates.
   fileprivate var watched: [UserID] {
     get throws(RequestError) {
-      // A frame holds fewer names than this. More than the limit `watched` are refused as such, and cause no read.
+      // A frame is too small for so many names. The limit `watched` rejects a list that is too long before the store is
+      // read.
       let names: [UserID] = try fields.required("users", fields.names("users", most: 65_536))
       var seen: Set<UserID> = []
       let each = names.filter { seen.insert($0).inserted }
       guard limits.watched == 0 || each.count <= limits.watched else {
-        throw RequestError(.tooLarge, "one past the limit `watched`", at: "/users")
+        throw RequestError(.tooLarge, "the limit `watched` is exceeded", at: "/users")
       }
       return each
     }

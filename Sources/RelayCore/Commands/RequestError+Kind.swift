@@ -2,7 +2,7 @@
 package import RelayProtocol
 
 extension RequestError {
-  /// The code of an error, and its status over HTTP. Commands and routes declare the kinds that they answer with.
+  /// The code of an error and its HTTP status. Commands and routes declare the kinds of errors that they return.
   package struct Kind: Hashable, Sendable {
     package let code: ErrorCode
     package let status: Int
@@ -33,12 +33,12 @@ extension RequestError.Kind {
   package static let requestTimeout = Self(.badRequest, status: 408)
   package static let pathTooLong = Self(.tooLarge, status: 414)
   package static let headTooLarge = Self(.tooLarge, status: 431)
-  /// The relay does not have the method, or does not read the coding of the body.
+  /// The relay does not know the method, or cannot decode the coding of the body.
   package static let notImplemented = Self(.unsupported, status: 501)
-  /// The resource is another version than `If-Match` names.
+  /// The current version of the resource differs from `If-Match`.
   package static let preconditionFailed = Self(.conflict, status: 412)
   package static let unsupportedMediaType = Self(.unsupported, status: 415)
-  /// The request is well-formed, and the room or the configuration does not support it.
+  /// The request is well-formed, but the room or the configuration does not support it.
   package static let unsupported = Self(.unsupported, status: 422)
   package static let upgradeRequired = Self(.unsupported, status: 426)
 }

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+
+// Commands about rooms and their members: join, leave, list, add, remove, and the read mark. `Rooms` performs the
+// changes.
+
 import RelayHub
 import RelayIdentity
 import RelayJSON
@@ -40,7 +44,7 @@ struct JoinRoom: Command {
     let history =
       requested.contains(.history)
       ? try await RoomHistory(room: room).replay(handle, after: after, newest: newest, on: relay) : .nothing
-    // The configuration may have been read again since.
+    // The configuration may have been reloaded during the read.
     let rights = relay.access.rights(of: session, in: room, on: relay)
     try rights.check(Self.declaration.rights, in: room, at: "/room")
     guard let position = relay.hub.position(of: handle) else { throw HubRefusal.gone }
@@ -60,7 +64,8 @@ struct JoinRoom: Command {
       $0.raw("members", members)
       $0.integer("memberCount", facts.memberCount)
       if seesPresence { $0.integer("onlineCount", facts.onlineCount) }
-      // The reply moves the client's position past these changes. As events they could be lost behind it.
+      // After the reply, the client continues from the new position. It would not ask again for a change that was sent
+      // as an event and lost.
       if !history.changes.isEmpty {
         $0.raw("changes", JSONWriter.array(history.changes.map { Replies.change($0, in: room) }))
       }
@@ -68,7 +73,7 @@ struct JoinRoom: Command {
   }
 }
 
-/// Ends the membership of a session's user, or takes the session alone out of the room.
+/// Ends the membership of the session's user. With `stay`, only the session leaves the room.
 struct LeaveRoom: Command {
   package static let declaration = Declaration(frame: "leave", errors: [.notJoined])
 
@@ -132,7 +137,7 @@ struct ListMembers: Command {
   }
 }
 
-/// Makes a user a member of a room without a session.
+/// Makes a user a member of a room, without a session that joins.
 struct AddMember: Command {
   package static let declaration = Declaration(
     "PUT", "/v1/rooms/{room}/members/{user}", room: .any(.join), body: .ignored, errors: [.tooLarge, .unsupported])
@@ -175,7 +180,7 @@ struct AddMember: Command {
   }
 }
 
-/// Ends a membership without a session.
+/// Ends a membership, without a session that leaves.
 struct RemoveMember: Command {
   package static let declaration = Declaration("DELETE", "/v1/rooms/{room}/members/{user}", errors: [.notFound])
 
@@ -206,7 +211,7 @@ struct RemoveMember: Command {
       try relay.spend(.membership, of: member)
       try relay.spend(.membership, of: handle)
     }
-    // A backend that acts as the user lets them leave; any other backend removes them.
+    // If a backend acts as the user, the user leaves. Any other backend removes the user.
     let byOthers = if case .backend(let acting) = caller { acting != user } else { false }
     try await relay.rooms.remove(member, from: room, handle, byOthers: byOthers, on: relay)
     return .nothing
@@ -246,7 +251,7 @@ struct SetRead: Command {
 }
 
 extension Request {
-  /// The session that sent the frame. Only for commands that have no route.
+  /// The session that sent the frame. Only for commands without a route.
   var session: SessionCaller {
     guard case .session(let session) = caller else { preconditionFailure("the command needs a session") }
     return session

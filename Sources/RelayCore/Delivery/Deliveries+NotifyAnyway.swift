@@ -8,10 +8,10 @@ import RelayStore
 
 /// Notify Anyway: the sender notifies recipients who were silenced when the message was sent.
 extension Deliveries {
-  /// Notifies the silenced recipients of a message. Throws `forbidden` if another user sent the message or the time is
-  /// over, `rate_limited`, and `not_found`.
-  /// - Parameter named: The recipients to notify; nil: all who were silenced.
-  /// - Returns: The number of users that are notified.
+  /// Notifies the silenced recipients of a message. Throws `forbidden` if another user sent the message or the message
+  /// is too old, `rate_limited`, and `not_found`.
+  /// - Parameter named: The recipients to notify. With `nil`, all silenced recipients are notified.
+  /// - Returns: The number of notified users.
   package func notifyAnyway(
     _ seq: Int64, in room: RoomID, by sender: UserID, only named: [UserID]?, on relay: isolated Relay
   ) async throws -> Int {
@@ -21,7 +21,8 @@ extension Deliveries {
     guard let message = found.message, !message.traits.isDeleted else {
       throw RequestError(.notFound, "there is no such message", at: "/seq")
     }
-    // Before reads that take longer if a recipient was silenced.
+    // Checked first, so that the duration of the following reads does not show other users whether a recipient was
+    // silenced.
     guard message.traits.from == sender else { throw notSender }
     let named = named.map(Set.init)
     let users = found.silenced.filter { named?.contains($0) ?? true }
@@ -69,7 +70,7 @@ extension Deliveries {
     return plan(message, for: members, now: now, on: relay)
   }
 
-  /// A member's stored marks, or those that are not stored yet.
+  /// The newer of a member's stored marks and the marks in memory.
   private func newest(_ stored: Marks?, of user: UserID, in room: RoomID, _ hub: Hub) -> Marks? {
     guard let stored else { return nil }
     guard let room = hub.room(room), let user = hub.user(user), let known = hub.marks(of: user, in: room) else {

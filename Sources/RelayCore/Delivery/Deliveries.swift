@@ -6,30 +6,30 @@ package import RelayProtocol
 import RelayPush
 import RelayStore
 
-/// The delivery of messages: plans messages for their recipients, stores the pushes, and sends the reports.
+/// The delivery of messages: makes the plan of pushes for each message, stores the pushes, and sends the reports.
 ///
 /// The state is private. The relay creates one object, and the methods run on the relay's thread.
 package final class Deliveries {
-  /// Pushes that are decided again.
+  /// The pushes that are decided again after a change.
   package let holds = Holds()
   private var undecided = UndecidedTraits()
   private var reports = ReportedMessages()
   private var pace = PushPace()
   private var quietClock = QuietClock()
   private var messageDecisions = MessageDecisions()
-  /// Members with undecided messages. One slice of them at a time is decided and stored.
+  /// The members with undecided messages. The relay decides and stores one slice of them at a time.
   private var dueMembers = DueMembers()
   private var isDecidingDue = false
 
   /// Replaces the pace of pushes. Tests set a slower one.
   package func use(_ pace: PushPace) { self.pace = pace }
 
-  /// The quiet hours of a user that are on.
+  /// The quiet hours of a user that apply now.
   package func quiet(of recipient: Recipient, at now: Timestamp) -> QuietFacts? {
     recipient.preferences.quietHours.flatMap { quietClock.facts(of: $0, at: now) }
   }
 
-  /// Decides about a message for each device of a user, and stores nothing.
+  /// Decides a message for each device of a user, and stores nothing.
   package func decisions(
     about message: MessageTraits, in room: RoomID, for name: UserID, _ user: UserHandle, as membership: Membership,
     now: Timestamp, on relay: isolated Relay
@@ -41,24 +41,25 @@ package final class Deliveries {
 
   // MARK: A message that is sent
 
-  /// Admits a message to members that no decision waits for. Each ticket is given back once with ``end(_:)``.
+  /// Decides whether the pushes of a message are decided together with the message, for the members that need no wait.
+  /// The caller returns each ticket once, to ``end(_:)``.
   func begin(for users: [UserHandle], in room: RoomHandle, on relay: isolated Relay) -> MessageDecisions.Ticket {
     let decisions = users.reduce(0) { $0 + (relay.people.recipient($1).decisionCount) }
     return messageDecisions.begin(decisions, in: room)
   }
 
-  /// Ends the ticket of a message that was stored and shown, or refused.
+  /// Ends the ticket of a message that was stored and published, or rejected.
   func end(_ ticket: MessageDecisions.Ticket) { messageDecisions.end(ticket) }
 
-  /// Plans a message that is not stored yet for members that no decision waits for.
+  /// Plans the pushes of a message that is not stored yet, for the members that need no wait.
   package func plan(
     _ message: MessageTraits, at time: Timestamp, for users: [UserHandle], in room: RoomID, on relay: isolated Relay
   ) -> Plan {
     let members = users.compactMap { user -> PlanMember? in
       guard let name = relay.hub.name(of: user) else { return nil }
       let recipient = relay.people.recipient(user)
-      // The hub has selected members without a session and without a grace. The plan of the reports about hidden members
-      // is made later, from the same preferences.
+      // The hub has selected members who have no session and are not within the grace. The reports about members who
+      // hide their presence are planned later, from the same preferences.
       return PlanMember(name, recipient, as: .absent, quiet: quiet(of: recipient, at: time), report: .unplanned)
     }
     return plan(PlanMessage(message, in: room, at: time), for: members, now: time, on: relay)
@@ -72,17 +73,17 @@ package final class Deliveries {
   }
 
   /// Keeps the traits of a stored message for the decisions that follow, and begins its reports.
-  /// - Parameter waits: True if the message is decided after it was stored, for some members.
+  /// - Parameter waits: True if the pushes of some members are decided later.
   package func stored(
     _ seq: Int64, _ traits: MessageTraits, at time: Timestamp, in room: RoomHandle, waits: Bool, isReported: Bool,
     on relay: isolated Relay
   ) {
-    // The traits name the sender: the hub may have forgotten that user when the message is decided.
+    // The traits contain the sender's name. The hub may have forgotten that user when the message is decided.
     if waits || !traits.isPlain { undecided[room, seq] = traits }
     if isReported { report(seq, traits, at: time, in: room, on: relay) }
   }
 
-  /// Sends the reports of a message whose pushes are on disk, and starts their delivery.
+  /// Sends the reports of a message whose pushes are stored, and wakes the push worker.
   package func conclude(_ plan: Plan, _ seq: Int64, in room: RoomHandle, on relay: isolated Relay) {
     for user in plan.reports { sendReport(.pushed, about: user, of: seq, in: room, on: relay) }
     guard !plan.pushes.isEmpty else { return }
@@ -90,7 +91,7 @@ package final class Deliveries {
     if let end = plan.holdEnd { holds.expectEnd(by: end, on: relay) }
   }
 
-  /// A message was deleted: no push and no planned report of it is needed any more.
+  /// Cancels the planned reports of a deleted message, and makes sure that no push of it is decided.
   package func deleted(_ seq: Int64, from sender: UserID, in room: RoomHandle, on relay: isolated Relay) {
     var traits = undecided[room, seq] ?? MessageTraits(from: sender)
     traits.isDeleted = true
@@ -98,7 +99,7 @@ package final class Deliveries {
     reports.cancelPlan(of: seq, in: room)
   }
 
-  /// All messages of a room up to `seq` are decided.
+  /// Forgets the traits of the decided messages: all messages of the room up to `seq`.
   package func decided(_ room: RoomHandle, upTo seq: Int64) { undecided.forget(room, upTo: seq) }
 
   package func forget(_ room: RoomHandle) {
@@ -108,27 +109,27 @@ package final class Deliveries {
 
   // MARK: Due members
 
-  /// The plans of one member's due messages, to be stored.
+  /// The plans of one member's due messages, before they are stored.
   private struct Round: Sendable {
     let room: RoomHandle
     let name: RoomID
     let user: UserHandle
-    /// The decision about each message that was due: it is decided, or it waits on.
+    /// The result for each due message: it is decided, or it continues to wait.
     var decided: [DecidedSeq] = []
     var messages: [(seq: Int64, plan: Plan)] = []
   }
 
-  /// Decides the undecided messages of these members, slice after slice.
+  /// Decides the due messages of these members, slice by slice.
   package func decide(_ due: [(RoomHandle, UserHandle)], on relay: isolated Relay) {
     for (room, user) in due { dueMembers.append(user, of: room) }
     decideDue(on: relay)
   }
 
-  /// Leaves the members that are still due to the next run.
+  /// Leaves the members that are still due to the next run of the relay.
   package func stop() { dueMembers = DueMembers() }
 
-  /// Decides one slice and stores its pushes in one transaction. The next slice follows when that is on disk, in another
-  /// turn of the loop: sessions are served and messages are stored in between.
+  /// Decides one slice and stores its pushes in one transaction. When the transaction is on disk, the next slice
+  /// follows in another turn of the loop, so that other requests are served in between.
   private func decideDue(on relay: isolated Relay) {
     guard !isDecidingDue, !dueMembers.isEmpty else { return }
     isDecidingDue = true
@@ -181,7 +182,7 @@ package final class Deliveries {
     if case .failure(let error) = result { relay.diagnostics.logFailure(of: error) }
   }
 
-  /// Decides each message that is due by itself: one that has to wait does not hold up those behind it.
+  /// Decides each due message of a member independently: a message that waits does not delay later ones.
   private func round(
     _ room: RoomHandle, _ user: UserHandle, within slice: inout DecisionSlice, on relay: isolated Relay
   ) -> Round? {
@@ -214,14 +215,14 @@ package final class Deliveries {
     of message: UndecidedMessage, in room: RoomHandle, to recipient: UserID, _ hub: Hub
   ) -> MessageTraits {
     if let traits = undecided[room, message.seq] { return traits }
-    // A message without traits has nothing but a body, or is decided.
+    // A message without stored traits has only a body, or is already decided.
     let sender = message.isOwn ? recipient : message.from.flatMap(hub.name(of:))
     return MessageTraits(from: sender ?? UserID(unchecked: ""))
   }
 
   // MARK: Time
 
-  /// Arms the hub's one alarm for the next end of a hold or planned report.
+  /// Arms the hub's only alarm for the next end of a hold or the next planned report.
   func armAlarm(on relay: isolated Relay) {
     relay.hub.setAlarm([holds.alarm, reports.nextPlan].compactMap { $0 }.min())
   }
@@ -232,7 +233,7 @@ package final class Deliveries {
     armAlarm(on: relay)
   }
 
-  /// Keeps the length of waits and planned reports. The hub has armed its alarms again.
+  /// Shifts the waits and the planned reports, so that they keep their length. The hub has re-armed its own alarms.
   func clockWasSet(by step: Duration, on relay: isolated Relay) {
     reports.movePlans(by: step)
     holds.move(by: step)
@@ -241,8 +242,7 @@ package final class Deliveries {
 
   // MARK: Reports
 
-  /// Begins to report on a message, except in large rooms, which reveal nothing about their members.
-  /// - Parameter time: The time at which the relay accepted the message.
+  /// Starts the reports about a message, except in large rooms, which reveal nothing about their members.
   private func report(
     _ seq: Int64, _ message: MessageTraits, at time: Timestamp, in room: RoomHandle, on relay: isolated Relay
   ) {
@@ -260,20 +260,20 @@ package final class Deliveries {
   private func reportHidden(on relay: isolated Relay) {
     let hub = relay.hub
     for (room, seq, users) in reports.takePlanned(by: hub.now) {
-      // A recipient who shows their presence since then gets this report too. The push was not reported meanwhile.
+      // This includes recipients who have shown their presence again since then: the relay has not reported their push.
       for user in users.sorted(by: { $0.rawValue < $1.rawValue }) where hub.isMember(user, of: room) {
         if let name = hub.name(of: user) { sendReport(.pushed, about: name, of: seq, in: room, on: relay) }
       }
     }
   }
 
-  /// The reports about a member that the sender of a message receives.
+  /// The kind of report about a member that the sender of a message receives.
   private func report(about user: UserHandle, of seq: Int64, in room: RoomHandle, now: Timestamp) -> MemberReport {
     guard reports[room, seq] != nil else { return .none }
     return reports.isPlanned(user, of: seq, in: room, at: now).map(MemberReport.planned) ?? .unplanned
   }
 
-  /// Sends a `delivery` event about a recipient to the sender of the message, unless the sender knows the state.
+  /// Sends a `delivery` event about a recipient to the sender of the message, unless the sender already has this state.
   private func sendReport(
     _ state: DeliveryState, about recipient: UserID, of seq: Int64, in room: RoomHandle, on relay: isolated Relay
   ) {
@@ -307,7 +307,7 @@ package final class Deliveries {
   ) {
     let hub = relay.hub
     guard let room = hub.room(message.room), let traits = reports[room, message.seq] else { return }
-    // A user who is no member may not be in memory, and then the relay does not know what they share.
+    // A user who is not a member may not be in memory. The preferences of such a user are unknown.
     guard let user = hub.user(recipient), hub.isMember(user, of: room) else { return }
     let now = hub.now
     let member = PlanMember(

@@ -4,12 +4,12 @@ import RelayHub
 import RelayJSON
 package import RelayProtocol
 
-/// `delivery` of the reply to `send`: the users whom the message reaches, as far as its sender may know.
+/// The member `delivery` of the reply to `send`: the users that the message reaches, as far as the sender may know.
 package struct DeliveryReport: Equatable, Sendable {
   package var live = 0
   package var push = 0
   package var waiting = 0
-  /// The users who let the sender know that their Focus is on, or that their filter refuses their own label.
+  /// The users whose Focus is on, or whose filter refuses their own label, and who share this with the sender.
   package var quiet: [UserID] = []
 }
 
@@ -23,10 +23,10 @@ extension JSONWriter.Object {
 }
 
 extension Deliveries {
-  /// Returns the users whom a message would reach. Is `nil` in rooms that push nothing.
+  /// Returns the users that a message would reach, or `nil` in a room that pushes nothing.
   ///
-  /// The counts do not depend on muted rooms, holds and missing devices.
-  /// - Parameter showsPresence: False if the sender lacks the right `presence`, and so sees nobody's presence.
+  /// The counts do not depend on muted rooms, holds or missing devices, so that the sender cannot detect them.
+  /// - Parameter showsPresence: False if the sender lacks the right `presence` and must not see presence.
   func deliveryReport(
     of message: MessageTraits, in room: RoomHandle, _ roomName: RoomID, showsPresence: Bool, on relay: isolated Relay
   ) -> DeliveryReport? {

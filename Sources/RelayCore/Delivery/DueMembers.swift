@@ -3,8 +3,8 @@ import RelayHub
 
 /// Members with undecided messages, in the order in which they are decided.
 ///
-/// Rooms take turns: a large room does not delay the members of the others. The hub adds a member once until the member
-/// is decided, so there are at most as many entries as members in memory.
+/// Rooms take turns, so that a large room does not delay the members of the others. The hub adds a member only once
+/// until the member is decided, so the number of entries is at most the number of members in memory.
 struct DueMembers {
   package struct Member: Equatable {
     package let room: RoomHandle
@@ -12,7 +12,7 @@ struct DueMembers {
   }
 
   private var rooms: [RoomHandle: Line<UserHandle>] = [:]
-  /// Each room with a member, once.
+  /// The rooms with due members, each once.
   private var turns = Line<RoomHandle>()
 
   package var isEmpty: Bool { turns.isEmpty }
@@ -22,7 +22,7 @@ struct DueMembers {
     rooms[room, default: Line()].append(user)
   }
 
-  /// Removes and returns the next member; nil: none is due.
+  /// Removes and returns the next member, or `nil` if no member is due.
   package mutating func next() -> Member? {
     guard let room = turns.removeFirst(), let user = rooms[room]?.removeFirst() else { return nil }
     if rooms[room]?.isEmpty == true { rooms[room] = nil } else { turns.append(room) }

@@ -7,7 +7,7 @@ package import RelayStore
 
 /// Conversions of planned pushes and decisions into the values that the store takes.
 ///
-/// They write JSON, which takes too long for the hub's thread: call them on a thread of the store.
+/// They write JSON, which takes too long for the hub's thread. Call them on a thread of the store.
 extension JobDraft {
   package init(_ push: PlannedPush) {
     let (decision, facts) = (push.explanation.decision, push.explanation.facts)
@@ -34,7 +34,7 @@ extension JobRuling {
 }
 
 extension OpenPush {
-  /// Is `nil` for a job whose device is not registered any more: the store has ended it.
+  /// Returns `nil` if the device of the job is no longer registered. The store has ended such a job.
   package init?(_ job: OpenJob) {
     guard let device = job.device else { return nil }
     self.init(

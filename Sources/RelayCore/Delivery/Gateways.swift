@@ -5,14 +5,14 @@ import RelayIdentity
 package import RelayProtocol
 import RelayStore
 
-/// The gateways that take pushes.
+/// The gateways to which the push worker sends pushes.
 package struct Gateways: Sendable {
   package let simulator: SimulatedGateway
   package let apple: AppleGateway?
   package let webPush: WebPushGateway?
   package let http: HTTPGateway?
 
-  /// Only the simulated gateway, for tests.
+  /// Makes only the simulated gateway, for tests.
   package init(_ simulator: SimulatedGateway) {
     (self.simulator, apple, webPush, http) = (simulator, nil, nil, nil)
   }
@@ -36,7 +36,7 @@ package struct Gateways: Sendable {
     http?.serve(settings.gatewayApps)
   }
 
-  /// Closes the connections. Pushes under way may still get an answer.
+  /// Closes the connections. Pushes that were already sent may still get an answer.
   package func close() {
     apple?.close()
     webPush?.close()

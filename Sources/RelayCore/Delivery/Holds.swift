@@ -5,19 +5,20 @@ package import RelayProtocol
 import RelayPush
 import RelayStore
 
-/// Pushes that are decided again, because a fact has changed or a hold is over.
+/// Decides pushes again because a fact has changed or a hold is over.
 ///
 /// The state is private. ``Deliveries`` creates one object, and the methods run on the relay's thread.
 package final class Holds {
-  /// The users whose pushes are being decided again. The value is true if a fact has changed since that began.
+  /// The users whose pushes are being decided again. The value is true if a fact has changed since the last round
+  /// began.
   private var reconsidered: [UserID: Bool] = [:]
   private var isEnding = false
   private var areMoreOver = false
-  /// The time at which ``endDue(on:)`` ends holds. Is `nil` when no hold is known.
+  /// The time at which ``endDue(on:)`` ends holds. Is `nil` if no hold is known.
   package private(set) var alarm: Timestamp?
   private var releases = Releases()
 
-  /// True if pushes are being decided again. Tests wait until they are not.
+  /// True if pushes are being decided again. Tests wait until this is false.
   var isBusy: Bool { isEnding || !reconsidered.isEmpty }
 
   // MARK: By time
@@ -29,10 +30,10 @@ package final class Holds {
     relay.deliveries.armAlarm(on: relay)
   }
 
-  /// Keeps the length of the waits when the wall clock is set.
+  /// Shifts the waits when the wall clock is set, so that they keep their length.
   package func move(by step: Duration) { releases.move(by: step) }
 
-  /// The users in one read, and the users among them that are decided at the same time.
+  /// The number of users in one read, and the number of users that are decided at the same time.
   private static let pageSize = 256
   private static let maxAtOnce = 16
 
@@ -53,7 +54,7 @@ package final class Holds {
     Task {
       defer {
         isEnding = false
-        // A push that became due meanwhile may have been stored behind the page that was read.
+        // Another push may have become due after its page was read.
         if areMoreOver {
           areMoreOver = false
           end(on: relay)
@@ -65,7 +66,7 @@ package final class Holds {
         try await decideAgain(users, on: relay)
         if users.count < Self.pageSize { releases.forget(by: now, except: Set(users)) }
         let next = [try await relay.store.read { try $0.queue.nextHeldDue() }, releases.nextEnd].compactMap { $0 }.min()
-        // If some are due still, other work has its turn first.
+        // If pushes are already due again, other work runs first.
         if let next { expectEnd(by: max(next, relay.hub.now + .milliseconds(10)), on: relay) }
       } catch {
         _ = relay.requestError(error)  // logs the failure
@@ -84,8 +85,8 @@ package final class Holds {
     }
   }
 
-  /// Decides the pushes of one user again. Rows of the user that cannot be read do not stop other users. Throws only when
-  /// the store fails as a whole.
+  /// Decides the pushes of one user again. If the rows of a user cannot be read, other users are still decided. Throws
+  /// only if the store fails as a whole.
   func decideAgain(_ user: UserID, on relay: isolated Relay) async throws {
     do {
       try await relay.people.withUser(user, on: relay) { try await decideAgain($0, user, on: relay) }
@@ -101,8 +102,8 @@ package final class Holds {
 
   // MARK: At the start
 
-  /// Decides again the pushes of users about whom a fact has changed, because an earlier run may have stopped before it
-  /// did. Runs before any push is sent. Held jobs are left to ``end(on:)``.
+  /// Decides again the pushes of users about whom a fact has changed: an earlier run may have stopped before it decided
+  /// them. Runs before any push is sent. Held jobs are left to ``end(on:)``.
   func review(on relay: isolated Relay) async {
     var last: UserID?
     while relay.stage != .stopping {
@@ -121,13 +122,13 @@ package final class Holds {
 
   // MARK: Because a fact has changed
 
-  /// Decides the pushes of a user again who may not be in memory.
+  /// Decides the pushes of a user again. The user need not be in memory.
   func reconsider(_ user: UserID, on relay: isolated Relay) {
     Task {
       do {
         try await decideAgain(user, on: relay)
       } catch {
-        // Until the store works again: the change is reported only once.
+        // Retries until the store works again, because the change is reported only once.
         _ = relay.requestError(error)
         try? await Task.sleep(for: Relay.storePause)
         if relay.stage != .stopping { reconsider(user, on: relay) }
@@ -146,7 +147,7 @@ package final class Holds {
       } catch StoreError.damaged(let reason) {
         relay.diagnostics.logFailure(of: .damaged(reason: reason))
       } catch {
-        // As above.
+        // Retries as above.
         _ = relay.requestError(error)
         try? await Task.sleep(for: Relay.storePause)
         if relay.stage != .stopping { reconsider(user, on: relay) }
@@ -154,8 +155,8 @@ package final class Holds {
     }
   }
 
-  /// Decides the pushes of each user in one task at a time. If a fact changes meanwhile, that task begins again: the
-  /// facts that it has read may be older than the change.
+  /// Runs at most one task for each user. If a fact changes while the task runs, the task starts again, because it may
+  /// have read older facts.
   private func decideAgain(_ user: UserHandle, _ name: UserID, on relay: isolated Relay) async throws {
     guard reconsidered.updateValue(true, forKey: name) == nil else { return }
     var rounds = 0
@@ -168,17 +169,18 @@ package final class Holds {
       }
       reconsidered[name] = nil
     } catch {
-      // Other callers rely on this task.
+      // Other callers rely on this task, so another one follows.
       if reconsidered.removeValue(forKey: name) == true, relay.stage != .stopping { reconsider(user, on: relay) }
       throw error
     }
   }
 
-  /// After so many rounds in which jobs change as fast as they are decided, each push is sent by itself.
+  /// The maximum number of rounds in which the relay merges pushes, while jobs change at the same time. After that each
+  /// push is sent by itself.
   private static let maxRounds = 4
 
-  /// - Returns: False if a push was to become part of a digest and has changed meanwhile: the rest of the digest is held
-  ///   still.
+  /// - Returns: False if a push that should become part of a digest has changed at the same time. The rest of the
+  ///   digest is still held.
   private func decideOnce(_ user: UserHandle, _ name: UserID, merges: Bool, on relay: isolated Relay) async throws
     -> Bool
   {
@@ -198,7 +200,7 @@ package final class Holds {
       let plan = planner.release(pushes, of: recipient, isLast: page == nil, now: now)
       for room in plan.pings { if let room = relay.hub.room(room) { relay.hub.ping(user, in: room) } }
       if try await !save(plan.decisions, on: relay) { isDone = false }
-      // After the store has the decisions, so that the next reader finds them.
+      // The store has the decisions now, so that the next reader finds them.
       if let end = plan.nextEnd { expectEnd(by: end, on: relay) }
       if plan.hasReleases { relay.worker.wake() }
     } while page != nil
@@ -217,16 +219,16 @@ package final class Holds {
     return HoldRecipient(name, recipient, quiet: relay.deliveries.quiet(of: recipient, at: now), rooms: rooms)
   }
 
-  /// Stores the decisions in their order and in slices, so that no message waits long for them. If the relay is stopped
-  /// between two slices, the next run decides the rest again: digest heads are released last.
-  /// - Returns: False if a push was neither merged nor sent as decided.
+  /// Stores the decisions in their order and in slices, so that messages do not wait long for the store. If the relay
+  /// stops between two slices, the next run decides the rest: digest heads are released last.
+  /// - Returns: False if a push could not be merged or sent as decided, because its job has changed.
   private func save(_ decisions: [JobDecision], on relay: isolated Relay) async throws -> Bool {
     var isDone = true
     var left = decisions[...]
     while !left.isEmpty {
       let slice = left.prefix(DecisionBounds.maxSlice)
       left = left.dropFirst(slice.count)
-      // On a reader's thread: messages wait for the hub's thread and for the transaction.
+      // A reader's thread writes the JSON, because messages wait for the hub's thread and for the transaction.
       let rulings = try await relay.store.read { _ in slice.map { ($0.id, JobRuling($0.action), $0.explanation.json) } }
       let isSliceDone = try await relay.store.write(rows: rulings.count * Self.rowsPerRuling) { transaction in
         var isDone = true
@@ -244,6 +246,6 @@ package final class Holds {
     return isDone
   }
 
-  /// A ruling changes its job, the explanation and the next job of the queue.
+  /// The number of rows that one decision changes: the job, the explanation and the next job of the queue.
   private static let rowsPerRuling = 3
 }

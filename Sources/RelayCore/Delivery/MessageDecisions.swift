@@ -2,24 +2,25 @@
 import RelayDelivery
 import RelayHub
 
-/// Chooses the messages that are decided and stored in one step. The members of all other messages become due when
-/// the message is published.
+/// Selects the messages whose pushes are decided and stored together with the message. The pushes of all other messages
+/// are decided after the message is published.
 struct MessageDecisions {
   /// A message that is not stored yet.
   package struct Ticket: Sendable {
     fileprivate let room: RoomHandle
     fileprivate let decisions: Int
-    /// The message is decided now. If not, its members are left to be due.
+    /// True if the pushes are decided now. If false, the members become due later.
     let isDecided: Bool
   }
 
   private(set) var unstored = 0
-  /// Messages of a room that are not stored yet and leave members undecided.
+  /// The number of messages by room that are not stored yet and leave members undecided.
   private var leaving: [RoomHandle: Int] = [:]
 
-  /// Admits a message that takes so many decisions. Each ticket is given back once with ``end(_:)``.
+  /// Decides whether a message with this number of decisions is decided now. The caller returns each ticket once, to
+  /// ``end(_:)``.
   package mutating func begin(_ decisions: Int, in room: RoomHandle) -> Ticket {
-    // A message is not decided before an earlier one of its room: pushes keep the order of the messages.
+    // A message is not decided before an earlier one of its room, so that pushes keep the order of the messages.
     let isDecided =
       decisions == 0
       || decisions <= DecisionBounds.maxWithMessage && unstored + decisions <= DecisionBounds.maxUnstored
@@ -28,7 +29,7 @@ struct MessageDecisions {
     return Ticket(room: room, decisions: decisions, isDecided: isDecided)
   }
 
-  /// The message was stored and shown, or it was refused.
+  /// Ends the ticket of a message that was stored and published, or rejected.
   package mutating func end(_ ticket: Ticket) {
     if ticket.isDecided {
       unstored -= ticket.decisions

@@ -4,43 +4,43 @@ import RelayDelivery
 import RelayProtocol
 import RelayStore
 
-/// The result of a push in one sentence, for operators who answer users' questions.
+/// The state of a push in one or two sentences, for operators who answer users' questions.
 struct PushSummary {
   package let text: String
 
   init(_ job: JobRecord) {
     let decision = job.explanation.flatMap { try? JSONDecoder().decode(Explanation.self, from: Data($0)) }?.decision
-    let parts = [Self.fate(of: job, decision), decision.map(Self.grounds)].compactMap { $0 }
+    let parts = [Self.result(of: job, decision), decision.map(Self.grounds)].compactMap { $0 }
     text = parts.joined(separator: " ")
   }
 
-  private static func fate(of job: JobRecord, _ decision: Decision?) -> String {
+  private static func result(of job: JobRecord, _ decision: Decision?) -> String {
     let note = job.note.map { " (\($0))" } ?? ""
     if job.state == .held, case .wait? = decision?.outcome {
-      return "Nothing silences the device any more, but the recipient may yet receive the message."
+      return "The device is no longer silenced, but the recipient may still receive the message in a session."
     }
     return switch job.state {
     case .waiting:
-      "Its sender pushes more than \(PushPace.most) messages a minute; what has gathered is pushed at \(date(job.due))."
-    case .ready: "It is about to be handed to the gateway."
-    case .held: "It is held back until \(date(job.due)), or until the silence on the device ends."
-    case .merged: "It is told by the push \(job.mergedInto ?? "of another message")."
-    case .sending: "It is being handed to the gateway."
-    case .retrying: "The gateway could not take it\(note); it is tried again at \(date(job.due))."
-    case .sent: "The gateway has taken it\(note)."
-    case .cancelled: "It was not needed any more\(note)."
-    case .expired: "Its time was over before it could be sent\(note)."
-    case .dead: "The gateway refused it for good\(note)."
+      "The sender exceeds \(PushPace.most) pushes a minute; the waiting pushes are sent at \(date(job.due))."
+    case .ready: "It is ready to be sent to the gateway."
+    case .held: "It is held until \(date(job.due)), or until the device is no longer silenced."
+    case .merged: "It is part of the push \(job.mergedInto ?? "of another message")."
+    case .sending: "It is being sent to the gateway."
+    case .retrying: "The gateway could not accept it\(note); the next attempt is at \(date(job.due))."
+    case .sent: "The gateway has accepted it\(note)."
+    case .cancelled: "It was no longer needed\(note)."
+    case .expired: "It expired before it could be sent\(note)."
+    case .dead: "The gateway has rejected it permanently\(note)."
     }
   }
 
   private static func grounds(of decision: Decision) -> String {
     let outcome =
       switch decision.outcome {
-      case .push(let level): "It was to be pushed at the level \(level.rawValue)"
-      case .hold(let end): "It was to be held until \(date(end)) at the latest"
-      case .wait(let end): "It was to wait until \(date(end)) at the latest"
-      case .none: "It was not to be pushed"
+      case .push(let level): "The decision was to push it at the level \(level.rawValue)"
+      case .hold(let end): "The decision was to hold it until \(date(end)) at the latest"
+      case .wait(let end): "The decision was to wait until \(date(end)) at the latest"
+      case .none: "The decision was not to push it"
       }
     let words = decision.reasons.map { "rule \($0.rule), \($0.words)" }
     return "\(outcome): \(words.joined(separator: "; "))."

@@ -6,18 +6,20 @@ import RelayProtocol
 import RelayPush
 import RelayStore
 
-/// The reaction to a wall clock that is set.
+/// The reaction to a change of the wall clock.
 extension Relay {
-  /// Keeps the length of waits and planned reports, and decides again all pushes that depend on the wall clock: quiet hours
-  /// may have begun or ended, and a Focus may be stale. The hub has armed its alarms anew.
+  /// Shifts waits and planned reports, so that they keep their length. Decides again all pushes that depend on the wall
+  /// clock: quiet hours may have begun or ended, and a Focus report may have expired. The hub has re-armed its own
+  /// alarms.
   func clockWasSet(by step: Duration) {
     diagnostics.log.notice("the wall clock was set", metadata: ["seconds": "\(step.components.seconds)"])
     deliveries.clockWasSet(by: step, on: self)
     moveStored(by: step, setTo: hub.now)
   }
 
-  /// Moves what is stored. It is submitted at once, so that it is stored before the messages that are sent at the new time.
-  /// - Parameter time: The new time at which the step was noticed, also when this is tried again.
+  /// Shifts the stored due times. The write is submitted at once, so that it is stored before messages that are sent at
+  /// the new time.
+  /// - Parameter time: The new time when the step was noticed. Retries use the same time.
   private func moveStored(by step: Duration, setTo time: Timestamp) {
     store.submit { transaction in
       try transaction.queue.decideHeldAgain(by: time)

@@ -5,22 +5,22 @@ import RelayJSON
 import RelayProtocol
 import RelayStore
 
-/// The messages that are reported on, while their rooms are in memory.
+/// The messages whose senders requested reports. They are kept while their rooms are in memory.
 struct ReportedMessages {
   private struct Report {
     let message: MessageTraits
-    var told: [UserID: DeliveryState] = [:]
+    var reported: [UserID: DeliveryState] = [:]
     var plan: Plan?
   }
 
-  /// The recipients who hid their presence from the sender when the message was sent. The relay reports on them at this
-  /// time, whatever became of the push.
+  /// The recipients who hid their presence from the sender when the message was sent. The relay reports `pushed` about
+  /// them at a fixed time. The report does not depend on the result of the push.
   private struct Plan {
     let users: Set<UserHandle>
     var time: Timestamp
   }
 
-  /// A planned report in the order of time. Its message may have no plan any more.
+  /// A planned report, in the order of time. The plan of the message may have been cancelled.
   private struct Entry {
     let room: RoomHandle
     let seq: Int64
@@ -29,16 +29,16 @@ struct ReportedMessages {
 
   private var rooms: [RoomHandle: [Int64: Report]] = [:]
   private var line = Line<Entry>()
-  /// The sum of users in all plans.
+  /// The sum of the users in all plans.
   private(set) var plannedUsers = 0
-  /// The maximum of planned reports; the oldest are given up.
+  /// The maximum number of planned reports. Beyond it the oldest are dropped.
   static let maxPlans = 16_384
-  /// The maximum of users in all planned reports together; the oldest reports are given up.
+  /// The maximum number of users in all planned reports together. Beyond it the oldest reports are dropped.
   static let maxPlannedUsers = 262_144
-  /// The maximum of reported messages in one room; the oldest are given up.
+  /// The maximum number of reported messages in one room. Beyond it the oldest are dropped.
   static let mostInRoom = 256
 
-  /// The time of the next planned report, or an earlier time if that report was given up. Is `nil` when none is planned.
+  /// The time of the next planned report, or an earlier time if that report was dropped. Is `nil` if none is planned.
   var nextPlan: Timestamp? { line.first?.time }
 
   subscript(room: RoomHandle, seq: Int64) -> MessageTraits? {
@@ -52,22 +52,22 @@ struct ReportedMessages {
     }
   }
 
-  /// The messages of others up to `seq`, whose senders may receive a report about the user.
+  /// The messages of other users up to `seq`, whose senders may receive a report about the user.
   package func messages(in room: RoomHandle, upTo seq: Int64, for user: UserID) -> [Int64] {
     rooms[room]?.filter { $0.key <= seq && $0.value.message.from != user }.keys.sorted() ?? []
   }
 
   /// Records a state about a recipient.
-  /// - Returns: The sender to notify. Is `nil` when the message is not reported on, when the state is the same as before,
-  ///   or when the recipient has received the message.
+  /// - Returns: The sender to notify. Is `nil` if the message is not reported, if the state has not changed, or if the
+  ///   recipient has already received the message.
   package mutating func record(
     _ state: DeliveryState, about recipient: UserID, of seq: Int64, in room: RoomHandle
   ) -> UserID? {
-    guard var report = rooms[room]?[seq], report.told[recipient] != state, report.told[recipient] != .received
+    guard var report = rooms[room]?[seq], report.reported[recipient] != state, report.reported[recipient] != .received
     else { return nil }
-    // A push that replaces the one on the phone is no step back.
-    if report.told[recipient] == .onPhone, state == .pushed { return nil }
-    report.told[recipient] = state
+    // A push that replaces the one on the phone does not change the state back.
+    if report.reported[recipient] == .onPhone, state == .pushed { return nil }
+    report.reported[recipient] = state
     rooms[room]?[seq] = report
     return report.message.from
   }
@@ -79,10 +79,11 @@ struct ReportedMessages {
 
   // MARK: Hidden recipients
 
-  /// Plans the report on recipients who hide their presence. The message is one that is reported on.
+  /// Plans the report about recipients who hide their presence. The message must be one that is reported.
   ///
-  /// The delay is the same for all messages. A message of the past, after a restart, waits for those before it.
-  /// - Parameter users: May be empty. With more than ``maxPlannedUsers`` nothing is planned.
+  /// The delay is the same for all messages. After a restart, an older message waits until the reports before it are
+  /// sent.
+  /// - Parameter users: The recipients; may be empty. If there are more than ``maxPlannedUsers``, nothing is planned.
   package mutating func plan(_ seq: Int64, in room: RoomHandle, of users: Set<UserHandle>, at time: Timestamp) {
     guard rooms[room]?[seq] != nil, users.count <= Self.maxPlannedUsers else { return }
     cancelPlan(of: seq, in: room)
@@ -102,14 +103,14 @@ struct ReportedMessages {
     rooms[room]?[seq]?.plan = nil
   }
 
-  /// True if a planned report about the user is still due, and false if the message has a plan without the user. Is
-  /// `nil` when the message has no plan, or when its time is over.
+  /// True if a planned report about the user is still due. False if the message has a plan that does not contain the
+  /// user. Is `nil` if the message has no plan, or if its time is over.
   package func isPlanned(_ user: UserHandle, of seq: Int64, in room: RoomHandle, at now: Timestamp) -> Bool? {
     guard let plan = rooms[room]?[seq]?.plan, now < plan.time else { return nil }
     return plan.users.contains(user)
   }
 
-  /// Takes the planned reports that are due, in their order. A report that was given up is not among them.
+  /// Removes and returns the planned reports that are due, in their order. Dropped reports are not included.
   mutating func takePlanned(by now: Timestamp) -> [(room: RoomHandle, seq: Int64, users: Set<UserHandle>)] {
     var due: [(room: RoomHandle, seq: Int64, users: Set<UserHandle>)] = []
     while let entry = line.first, entry.time <= now {
@@ -121,7 +122,7 @@ struct ReportedMessages {
     return due
   }
 
-  /// The wall clock was set: planned reports are due after the same time as before.
+  /// Shifts the planned reports after the wall clock was set, so that their delays keep their length.
   mutating func movePlans(by step: Duration) {
     line = Line(
       line.elements.map { entry in

@@ -2,7 +2,7 @@
 import RelayHub
 import RelayProtocol
 
-/// The traits of messages that wait to be decided, by room. The hub does not know them.
+/// The traits of the undecided messages, by room. The hub does not store them.
 struct UndecidedTraits {
   private var rooms: [RoomHandle: [Int64: MessageTraits]] = [:]
 

@@ -4,11 +4,11 @@ import RelayJSON
 import RelayProtocol
 import RelayStore
 
-/// The request of a message, and the message that the hub sends.
+/// Parses the request of a message, and makes the message that the hub publishes.
 extension MessageDraft {
   static let mostMentions = 256
 
-  /// Parses the members of a `send` beside its room, its sender, its body and its key.
+  /// Parses the members of a `send`, except its room, its sender, its body and its key.
   /// - Parameters:
   ///   - newest: The newest message of the room.
   ///   - isStored: False if the room keeps no messages. Such a room pushes nothing.
@@ -28,7 +28,7 @@ extension MessageDraft {
 
   var traits: MessageTraits { MessageTraits(from: from.id, mentions: mentions, push: push ?? PushRequest()) }
 
-  /// The message as the hub sends it to the sessions of its room.
+  /// The message as the hub publishes it to the sessions of its room.
   /// - Parameters:
   ///   - session: The session that sends the message and does not receive it.
   ///   - decided: The members whose pushes are decided already.
@@ -38,7 +38,7 @@ extension MessageDraft {
       decided: decided, keepsMarks: response != nil)
   }
 
-  /// The members of a `message` event beside its body, which begin with a comma, or nothing.
+  /// The members of a `message` event beside its body. The text begins with a comma, or is empty.
   private var eventMembers: [UInt8] {
     guard !mentions.isEmpty || replyTo != nil else { return [] }
     var object = JSONWriter.object { Replies.address(mentions, replyTo)(&$0) }

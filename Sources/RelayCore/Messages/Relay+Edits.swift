@@ -6,9 +6,9 @@ package import RelayProtocol
 import RelayPush
 package import RelayStore
 
-/// Messages that are edited or deleted after they were sent.
+/// Edits and deletions of messages.
 extension Relay {
-  /// Gives the sender's message another body.
+  /// Replaces the body of a message. Throws `forbidden` unless `sender` sent it, and `not_found` if it was deleted.
   package func edit(
     _ seq: Int64, body: [UInt8], in room: RoomID, _ handle: RoomHandle, by sender: UserID, cause: SessionHandle?
   ) async throws {
@@ -25,8 +25,8 @@ extension Relay {
     guard try check(edited, isBy: sender) else { throw noMessage }  // it was deleted
   }
 
-  /// Deletes a message. Its seq stays, and its pushes end.
-  /// - Parameter sender: The user that must have sent it. With `nil` any user may have.
+  /// Deletes a message. Its seq stays, and its pushes are cancelled.
+  /// - Parameter sender: The user who must have sent the message. With `nil`, any message may be deleted.
   package func delete(
     _ seq: Int64, in room: RoomID, _ handle: RoomHandle, by sender: UserID?, cause: SessionHandle?
   ) async throws {
@@ -43,12 +43,13 @@ extension Relay {
     _ = try check(deleted, isBy: sender)  // false where it was deleted before
   }
 
-  /// The rows that an edit or a deletion writes at most: the message, and the first updates of phones.
+  /// The maximum number of rows that an edit or a deletion writes: the message, and the first updates of phones.
   private func changeRows(of room: RoomHandle) -> Int {
     hub.pushes(room) ? 1 + UpdateQueue.maxUpdatesWithChange : 1
   }
 
-  /// Stores `work`, and calls `apply` in the completion of the commit: before what was committed later is shown.
+  /// Runs `work` in a transaction, and calls `apply` in the completion of the commit, before later commits are
+  /// published.
   package func commit<T: Sendable>(
     rows: Int = 1,
     _ work: @escaping @Sendable (Transaction) throws -> T,
@@ -78,9 +79,9 @@ extension Relay {
     _ event: String, _ seq: Int64, at time: Timestamp, body: [UInt8]?, in room: RoomID, _ handle: RoomHandle,
     _ cause: SessionHandle?, _ edited: Edited
   ) {
-    // Phones that show the message get an update.
+    // Phones that show the message need an update.
     worker.wake()
-    // A user who joins meanwhile gets the message as it is now.
+    // A user who joins at this time must get the new state of the message.
     rooms.countEdit(of: handle, newest: edited.newest)
     hub.trim(handle, before: seq + 1)
     hub.tell(Replies.change(event, seq, at: time, body: body, in: room), in: handle, cause: cause)

@@ -14,9 +14,9 @@ package struct SentMessage: Sendable {
   package var delivery: DeliveryReport?
 }
 
-/// Sending messages: accept, store in one transaction with the push jobs, show.
+/// Sending messages: accept a message, store it in one transaction with its push jobs, and publish it.
 extension Relay {
-  /// Sends a message of a session, and replies when it is on disk and shown.
+  /// Sends a message of a session, and replies when it is stored and published.
   package func send(_ message: HubSend) {
     guard let room = hub.name(of: message.room), let sender = hub.name(of: message.user) else {
       hub.finish(message.session, with: refusal(message.id, requestError(HubRefusal.gone)))
@@ -42,8 +42,8 @@ extension Relay {
     }
   }
 
-  /// Throws if a push does not go with the room, names no category of the registry, or would not fit into a payload for
-  /// each member of the room.
+  /// Throws if the room does not allow the push, if the push names an unknown category, or if it could not fit into a
+  /// payload for each member of the room.
   package func check(_ push: PushRequest, from sender: UserID, to room: RoomID) throws(RequestError) {
     try push.check(in: responses.categories.registry)
     try push.check(
@@ -70,7 +70,7 @@ extension Relay {
     }
   }
 
-  /// Sends a message, and returns when it is on disk, if the room is stored, and shown.
+  /// Sends a message, and returns when it is published. In a room that keeps messages it is on disk by then.
   func post(_ draft: MessageDraft, in room: RoomHandle, showsPresence: Bool = true) async throws -> SentMessage {
     guard rooms.policy(of: draft.room, on: self).isStored else {
       return SentMessage(stored: try show(draft, from: nil, in: room))
@@ -80,8 +80,8 @@ extension Relay {
     }.get()
   }
 
-  /// Shows a message in a room that keeps nothing, unless its key was used before. Sessions send messages that are only
-  /// a body without the relay: the hub shows them.
+  /// Publishes a message in a room that keeps nothing, unless its key was used before. Most messages of sessions in
+  /// such rooms do not reach the relay: the hub publishes a message that is only a body.
   private func show(
     _ draft: MessageDraft, from session: SessionHandle?, in room: RoomHandle
   ) throws(HubRefusal) -> Appended {
@@ -96,7 +96,7 @@ extension Relay {
     return Appended(seq: sent.seq, time: sent.time, epoch: epoch)
   }
 
-  /// Stores a message with the pushes that are known at once, shows it, and then calls `reply`.
+  /// Stores a message with the pushes that can be decided at once, publishes it, and then calls `reply`.
   /// - Parameters:
   ///   - session: The session that sends the message and does not receive it.
   ///   - showsPresence: True if the sender may see presence in the room.
@@ -115,7 +115,7 @@ extension Relay {
       isAsked
       ? hub.away(in: handle, sender: draft.from.id, rings: isCall, isReported: isReported)
       : (users: [], needsWait: false)
-    // The store may commit a join before this message. The new member's push is then decided after the commit.
+    // The store may commit a join before this message. The push of the new member is then decided after the commit.
     let needsWait = away.needsWait || isAsked && rooms.isBeingJoined(room)
     let delivery = deliveries.deliveryReport(
       of: traits, in: handle, room, showsPresence: showsPresence, on: self)
@@ -136,7 +136,7 @@ extension Relay {
           relay.deliveries.stored(
             stored.seq, traits, at: stored.time, in: handle, waits: isWaitedFor, isReported: isReported, on: relay)
           var shown = draft.shown(without: session, decided: ticket.isDecided ? away.users : [])
-          // The members that this message would have been decided for at once become due at once.
+          // The pushes that could have been decided together with this message become due at once.
           shown.isDueNow = !ticket.isDecided && (isCall || isReported)
           relay.hub.publish(shown, seq: stored.seq, time: stored.time, in: handle)
         }
@@ -144,16 +144,16 @@ extension Relay {
         reply(relay, result.map { SentMessage(stored: $0, delivery: $0.isDuplicate ? nil : delivery) })
         guard case .success(let stored) = result else { return }
         relay.diagnostics.tally.countAcknowledgement(after: ContinuousClock.now - accepted)
-        // After the reply, as for a push that the gateway answers.
+        // The reply is sent before the `delivery` events.
         guard !stored.isDuplicate else { return }
         relay.deliveries.conclude(plan, stored.seq, in: handle, on: relay)
         guard let sender = relay.hub.user(traits.from) else { return }
         if let answered = stored.response?.response.message.seq {
-          // A response to a notification reads no more than its message. Badges may change with it.
+          // A response to a notification moves the read mark only to its message. Badges may change with it.
           relay.hub.setRead(answered, sender, in: handle)
           relay.worker.wake()
         } else {
-          // A sender has read the messages before.
+          // The sender has read all earlier messages.
           relay.deliveries.reportReceived(handle, sender, upTo: stored.seq, on: relay)
         }
       }

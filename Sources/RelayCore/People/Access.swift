@@ -16,19 +16,19 @@ package final class Access {
   /// Forgets a session that has ended.
   package func forget(_ session: SessionHandle) { permissions[session] = nil }
 
-  /// Gives a session the permissions of its token, until the token ends.
+  /// Gives a session the permissions of its token, until the token expires.
   package func admit(_ session: SessionHandle, as identity: Identity, on relay: isolated Relay) {
     relay.hub.setExpiry(identity.expires.map { $0 + relay.settings.identityGrace }, of: session)
     guard !relay.settings.isOpen, relay.hub.tellEnd(of: session) else { return }
     permissions[session] = identity.permissions
   }
 
-  /// The session's permissions. A session that has ended has none, although a request of it may still be under way.
+  /// The permissions of a session. A session that has ended has none, although one of its requests may still run.
   package func permissions(of session: SessionHandle, on relay: isolated Relay) -> Permissions {
     relay.settings.isOpen ? .standard : permissions[session] ?? .nothing
   }
 
-  /// The permissions of a session or of a user with a token. Is `nil` for a backend, which may do everything.
+  /// The permissions of a session, or of a user with a token. Is `nil` for a backend, which may do everything.
   package func permissions(of caller: Caller, on relay: isolated Relay) -> Permissions? {
     switch caller {
     case .backend: nil
@@ -38,7 +38,7 @@ package final class Access {
     }
   }
 
-  /// The permissions of the user's newest token.
+  /// The permissions of a report key: those of the user's newest token.
   private static func permissions(of reporter: ReportKeyOwner) -> Permissions {
     guard let stored = reporter.grants else { return .standard }
     guard let value = JSON(reading: stored), let fields = try? Fields(value),
@@ -47,12 +47,12 @@ package final class Access {
     return Permissions(grants: grants, watch: [], account: [])
   }
 
-  /// Throws `not_found` unless the push is addressed to the reporter's device.
+  /// Throws `not_found` unless the push is addressed to the device of the report key.
   package func check(_ notification: String, isPushedTo reporter: ReportKeyOwner, on relay: isolated Relay) async throws
   {
     let isOwn = try await relay.store.read { try $0.queue.isPush(notification, to: reporter.device, of: reporter.user) }
     guard isOwn else {
-      throw RequestError(.notFound, "there is no such notification of this device, or not any more", at: "/path/id")
+      throw RequestError(.notFound, "this device has no such notification, or it is no longer kept", at: "/path/id")
     }
   }
 
@@ -82,8 +82,8 @@ package final class Access {
     return permissions.rights(in: room, pattern: pattern, isMember: isMember, isOpen: relay.settings.isOpen)
   }
 
-  /// The rights of a user who may not be a member yet. Reads the store only where membership decides. The caller has
-  /// pinned the room.
+  /// The rights of a user who may not be a member yet. Reads the store only if the rights depend on the membership. The
+  /// caller has pinned the room.
   package func rights(
     _ permissions: Permissions, of user: UserHandle, joining room: RoomID, on relay: isolated Relay
   ) async throws -> Rights {
@@ -99,7 +99,7 @@ package final class Access {
 
   /// The rooms of the user in which a token does not give `join`.
   ///
-  /// A user may have 1,000 rooms and a token 100 patterns, so the reader's thread compares them.
+  /// A user may be in 1,000 rooms, and a token may have 100 patterns, so a reader's thread compares them.
   func withdrawnRooms(
     _ permissions: Permissions, of user: UserHandle, on relay: isolated Relay
   ) async throws -> Set<RoomID> {
@@ -118,8 +118,8 @@ package final class Access {
 
   /// Stores the rights of a user's newest token, and stops pushes from rooms in which it does not give `join`.
   ///
-  /// The relay pushes no messages of the withdrawn rooms to the user until a token gives the right again. The
-  /// memberships stay: another token of the same user may be for less on purpose.
+  /// The relay pushes no messages of the withdrawn rooms to the user until a later token gives the right again. The
+  /// memberships stay, because another token of the same user may have fewer rights on purpose.
   /// - Parameter withdrawn: The result of ``withdrawnRooms(_:of:on:)``.
   package func note(
     _ permissions: Permissions, withdrawing withdrawn: Set<RoomID>, of user: UserHandle, on relay: isolated Relay
@@ -129,7 +129,7 @@ package final class Access {
     var recipient = relay.people.recipient(user)
     guard recipient.withdrawn != withdrawn else { return }
     recipient.withdrawn = withdrawn
-    // In memory the rights count at once. A disk that is full delays the write, and not the session.
+    // In memory the rights apply at once. A full disk delays the write, but not the session.
     relay.late.save(.withdrawn(name), on: relay) {
       try $0.people.withdraw(from: withdrawn, name)
       try $0.people.noteChange(of: name)
@@ -139,7 +139,7 @@ package final class Access {
     relay.deliveries.holds.reconsider(user, on: relay)
   }
 
-  /// Keeps the rights of a token that registered a device over HTTP: its report key posts with them.
+  /// Stores the rights of a token that registers a device over HTTP. The report key of the device uses them.
   func noteGrants(of caller: Caller, on relay: isolated Relay) {
     guard !relay.settings.isOpen, case .user(let identity) = caller else { return }
     saveGrants(identity.permissions, of: identity.id, on: relay)
@@ -158,7 +158,8 @@ package final class Access {
     }
   }
 
-  /// Takes a session out of the rooms and ends the watches that its new token does not permit. The user stays a member.
+  /// Removes a session from the rooms, and ends the watches, that its new token does not permit. The user stays a
+  /// member.
   package func withdraw(
     from session: SessionHandle, _ permissions: Permissions, _ user: UserHandle, on relay: isolated Relay
   ) {
@@ -173,7 +174,7 @@ package final class Access {
     guard !rights.contains(.join) else { return relay.hub.setRights(RoomRights(rights), of: session, in: room) }
     try? relay.hub.leave(session, room)
     let name = relay.hub.name(of: room)
-    let error = RequestError(.forbidden, "the right join was withdrawn: this session no longer hears the room")
+    let error = RequestError(.forbidden, "the right join was withdrawn; this session gets no more events of the room")
     relay.hub.push(relay.refusal(nil, error, room: name), to: session)
   }
 }

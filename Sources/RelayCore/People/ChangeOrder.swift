@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 import RelayProtocol
 
-/// Detects that a user changed while the store was read. The reader then reads again.
+/// Detects that a user has changed while the store was read. The reader then reads again.
 struct ChangeOrder {
-  /// The number of reads under way.
+  /// The number of reads in progress.
   private var reads = 0
   /// The number of the newest change.
   package private(set) var newest = 0
-  /// The newest change of each user, while there are reads.
+  /// The newest change of each user, while a read is in progress.
   private var changed: [UserID: Int] = [:]
-  /// The relay has forgotten which users the changes up to this one were about.
+  /// For changes up to this number, the changed users are no longer known.
   private var forgotten = 0
 
-  /// The maximum of users in ``changed``. After that many, all users count as changed.
+  /// The maximum number of users in ``changed``. Beyond it, all users count as changed.
   static let maxChanged = 10_000
 
   var isRead: Bool { reads > 0 }
@@ -34,7 +34,8 @@ struct ChangeOrder {
     changed[user] = newest
   }
 
-  /// True if the user may have changed. Valid only during a read. After ``maxChanged`` users it is also true for a user who has not.
+  /// True if the user may have changed. Valid only during a read. After ``maxChanged`` changed users it is true for all
+  /// users.
   package func hasChanged(_ user: UserID, since: Int) -> Bool {
     changed[user].map { $0 > since } ?? false || since < forgotten
   }

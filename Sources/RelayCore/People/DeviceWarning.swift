@@ -4,7 +4,7 @@ import RelayJSON
 import RelayProtocol
 import RelayPush
 
-/// Something in the registration of a device that the relay accepts but does not use.
+/// A warning about a field of a device registration that the relay stores but does not use.
 package struct DeviceWarning: Equatable, Sendable {
   package enum Code: String, Sendable, CaseIterable {
     case noVoIPEntitlement = "no_voip_entitlement"
@@ -12,7 +12,7 @@ package struct DeviceWarning: Equatable, Sendable {
 
   package var code: Code
   package var message: String
-  /// JSON pointer into the registration.
+  /// The JSON pointer of the field in the registration.
   package var at: String
 }
 
@@ -29,7 +29,7 @@ extension Apps {
 }
 
 extension [DeviceWarning] {
-  /// Writes `warnings`, unless there are none.
+  /// Writes the member `warnings`, if there are any.
   func write(to object: inout JSONWriter.Object) {
     guard !isEmpty else { return }
     object.array("warnings") { list in

@@ -6,7 +6,7 @@ package import RelayJSON
 package import RelayProtocol
 import RelayStore
 
-/// Changes of a user by reports and settings: Focus, filter, devices, preferences, blocks.
+/// Changes of a user by reports and settings: Focus, filters, devices, preferences, blocks.
 extension People {
   /// The user's Focus after a report.
   package struct FocusResult {
@@ -14,24 +14,24 @@ extension People {
     package let applied: Bool
     package let isFocused: Bool?
     package let since: Timestamp?
-    /// The time at which the device's `false` counts; `nil` when the device's report counts already.
+    /// The time from which the device's `false` counts. Is `nil` if the report counts already.
     package let settles: Timestamp?
   }
 
-  /// Applies a Focus report, and shows it when it is stored.
+  /// Stores a Focus report, and then publishes the change.
   package func apply(
     _ report: FocusReport, to user: UserHandle, cause: SessionHandle?, on relay: isolated Relay
   ) async throws -> FocusResult {
     var recipient = recipient(user)
     var silent: DeviceID?
     if recipient.focus[report.device] == nil, !relay.limits.allowsDevice(beside: recipient.focus.count) {
-      // Deleted apps do not report their end.
+      // A deleted app does not unregister its device, so a device without a state makes way.
       silent = recipient.focus.forgetSilent()
       if silent == nil { throw tooManyDevices }
     }
     let applied = recipient.focus.apply(report, now: relay.hub.now)
     let record = recipient.focus[report.device]
-    // The reports of the other devices are stored, or are forgotten with this change.
+    // The records of the other devices are stored already, or this change deletes them.
     try await change(user, to: recipient, cause: cause, on: relay) { [silent] in
       if let silent { try $0.people.forgetFocus(of: silent, of: $1) }
       if let record { try $0.people.save(record, of: $1) }
@@ -60,7 +60,7 @@ extension People {
     return applied
   }
 
-  private var tooManyDevices: RequestError { RequestError(.tooLarge, "one past the limit `devicesPerUser`") }
+  private var tooManyDevices: RequestError { RequestError(.tooLarge, "the limit `devicesPerUser` is exceeded") }
 
   // MARK: Devices
 
@@ -71,7 +71,7 @@ extension People {
   }
 
   /// Registers a device.
-  /// - Parameter key: A new report key of the device.
+  /// - Parameter key: The new report key of the device, if one is issued.
   package func register(
     _ device: Device, of user: UserHandle, issuing key: ReportKey?, on relay: isolated Relay
   ) async throws {
@@ -79,7 +79,7 @@ extension People {
     forgetNumbers(of: device.id, of: user)
     do {
       try await store(device, of: name, issuing: key, on: relay)
-      // Pushes that were decided until now are stored before the next read.
+      // The pushes that were decided before are stored before the next read.
       try await reload(name, on: relay)
       relay.deliveries.holds.reconsider(user, on: relay)
     } catch {
@@ -93,7 +93,7 @@ extension People {
   ) async throws {
     let now = relay.hub.now
     let limits = relay.limits
-    // The transaction counts the devices, because no other registration runs beside it.
+    // The transaction counts the devices, because no other registration runs at the same time.
     let displaced = try await relay.store.write { transaction -> [(user: UserID, device: DeviceID)]? in
       let known = try transaction.reader.people.user(user)?.devices ?? []
       guard limits.allowsDevice(beside: known.count) || known.contains(where: { $0.id == device.id }) else {
@@ -110,7 +110,7 @@ extension People {
 
   // MARK: Preferences
 
-  /// Changes the preferences that the fields name, and leaves the rest.
+  /// Changes the preferences that the fields contain, and keeps the others.
   package func change(preferences fields: Fields, of user: UserHandle, on relay: isolated Relay) async throws
     -> Preferences
   {
@@ -118,7 +118,7 @@ extension People {
     try recipient.preferences.change(fields, now: relay.hub.now)
     let limit = relay.limits.roomsPerUser
     guard limit == 0 || recipient.preferences.rooms.count <= limit else {
-      throw RequestError(.tooLarge, "one past the limit `roomsPerUser`", at: "\(fields.place)/rooms")
+      throw RequestError(.tooLarge, "the limit `roomsPerUser` is exceeded", at: "\(fields.place)/rooms")
     }
     let preferences = recipient.preferences
     guard preferences != self.recipient(user).preferences else { return preferences }
@@ -146,6 +146,6 @@ extension People {
 }
 
 extension Limits {
-  /// True if a user with so many devices may have another one; 0 lifts the limit.
+  /// True if a user with this number of devices may have another one. A limit of 0 allows any number.
   fileprivate func allowsDevice(beside count: Int) -> Bool { devicesPerUser == 0 || count < devicesPerUser }
 }

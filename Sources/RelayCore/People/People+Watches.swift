@@ -5,22 +5,23 @@ import RelayJSON
 package import RelayProtocol
 import RelayStore
 
-/// The presence of users, as others may see it.
+/// The presence of users as other users may see it, and the watches on them.
 extension People {
-  /// The users who share a room with a viewer in which the viewer may see presence.
+  /// The users who share with a viewer a room in which the viewer may see presence.
   package struct Relatives {
     package let users: Set<UserID>
-    /// True if rooms in memory were looked at as well, because the viewer may not see presence in each of them.
+    /// True if ``users`` also covers the rooms in memory, because the viewer may not see presence in all rooms. If
+    /// false, the hub checks the rooms in memory.
     package let isJudged: Bool
   }
 
-  /// The maximum of users in one request.
+  /// The maximum number of users in one request.
   static let maxNames = 256
-  /// Names that cost as much as one request: the store looks for rooms that are shared with each of them.
+  /// The number of names that costs as much as one request: the store searches the common rooms of each user.
   static let namesPerRequest = 32
 
-  /// The users' entries as the caller may see them. Throws `forbidden` for a user who shares no room with the caller, unless
-  /// the token permits to watch that user.
+  /// Returns the users' presence as the caller may see it. Throws `forbidden` for a user who shares no room with the
+  /// caller, unless the token permits the caller to watch that user.
   package func entries(of users: [UserID], for caller: Caller, on relay: isolated Relay) async throws -> [[UInt8]] {
     let viewer = try caller.viewer(relay.hub)
     if let viewer { try relay.spend(.request, of: viewer, count: users.count / Self.namesPerRequest) }
@@ -37,12 +38,12 @@ extension People {
     }
   }
 
-  /// Lets a session watch users.
-  /// - Returns: The users' entries.
+  /// Subscribes a session to the presence of users.
+  /// - Returns: The current presence of the users.
   package func watch(
     _ names: [UserID], from session: SessionHandle, of viewer: UserHandle, on relay: isolated Relay
   ) async throws -> [[UInt8]] {
-    let tooMany = RequestError(.tooLarge, "one past the limit `watched`", at: "/users")
+    let tooMany = RequestError(.tooLarge, "the limit `watched` is exceeded", at: "/users")
     try relay.spend(.request, of: viewer, count: names.count / Self.namesPerRequest)
     let users = try await retain(names, on: relay)
     defer { users.forEach(relay.hub.release) }
@@ -74,7 +75,7 @@ extension People {
 
   /// The users among `users` who share a room with `viewer` in which these permissions give ``Rights/presence``.
   ///
-  /// If every room gives it, this looks at stored rooms alone: the hub knows the rooms in memory.
+  /// If all rooms give it, this reads only the stored rooms: the hub knows the rooms in memory.
   private func relatives(
     of viewer: UserHandle, _ permissions: Permissions, among users: [UserID], on relay: isolated Relay
   ) async throws -> Relatives {
@@ -94,7 +95,7 @@ extension People {
     return Relatives(users: found, isJudged: true)
   }
 
-  /// The same, and no user of them has joined or left a room during the read.
+  /// Returns the same. Reads again if one of the users has joined or left a room during the read.
   private func steadyRelatives(
     of viewer: UserHandle, _ permissions: Permissions, among users: [UserID], on relay: isolated Relay
   ) async throws -> Relatives {
@@ -106,10 +107,10 @@ extension People {
       let names = [relay.hub.name(of: viewer)].compactMap { $0 } + users
       if !names.contains(where: { hasChanged($0, since: since) }) { return relatives }
     }
-    throw RequestError(.unavailable, "what was asked for changes too fast", retryAfter: .seconds(1))
+    throw RequestError(.unavailable, "the memberships change too fast to be read", retryAfter: .seconds(1))
   }
 
-  /// The maximum of reads of something that changes.
+  /// The maximum number of reads while the memberships change.
   private static let maxReads = 20
 
   /// True if `viewer` sees the user because they share a room.
@@ -120,7 +121,7 @@ extension People {
       || (!relatives.isJudged && relay.hub.sharesRoom(viewer, user))
   }
 
-  /// True if the token permits to watch a user who shares no room with the viewer.
+  /// True if the token permits the caller to watch a user who shares no room with the caller.
   private func mayWatch(_ user: UserID, _ permissions: Permissions, on relay: isolated Relay) -> Bool {
     relay.settings.isOpen || permissions.mayWatch(user)
   }
@@ -128,23 +129,23 @@ extension People {
   private func checkMayWatch(_ user: UserID, _ permissions: Permissions, on relay: isolated Relay) throws(RequestError)
   {
     guard mayWatch(user, permissions, on: relay) else {
-      throw RequestError(.forbidden, "no room is shared with \(user)", at: "/users")
+      throw RequestError(.forbidden, "you share no room with \(user)", at: "/users")
     }
   }
 
   // MARK: Watches that may have to end
 
-  /// Judges the watches of a user who has joined or left a room, and the watches on that user.
+  /// Checks the watches of a user who has joined or left a room, and the watches on that user.
   func judgeWatches(of user: UserHandle, on relay: isolated Relay) {
     judge(relay.hub.watches(of: user), on: relay)
   }
 
-  /// Judges all watches after the settings have changed the rights in rooms.
+  /// Checks all watches after the settings have changed the rights in rooms.
   func judgeAllWatches(on relay: isolated Relay) {
     judge(relay.hub.watches, on: relay)
   }
 
-  /// Judges the watches of a session after its permissions have changed.
+  /// Checks the watches of a session after its permissions have changed.
   func judgeWatches(of session: SessionHandle, _ user: UserHandle, on relay: isolated Relay) {
     judge(relay.hub.watches(of: user).filter { $0.session == session }, on: relay)
   }
@@ -155,7 +156,7 @@ extension People {
     }
   }
 
-  /// Ends the watches of one session that are no longer permitted.
+  /// Ends the watches of a session that are no longer permitted.
   private func judge(_ watches: [Watching], of session: SessionHandle, on relay: isolated Relay) async {
     guard let viewer = watches.first?.viewer else { return }
     let permissions = relay.access.permissions(of: session, on: relay)
@@ -166,13 +167,13 @@ extension People {
         of: viewer, permissions, among: names.compactMap { $0 }, on: relay)
     } catch {
       _ = relay.requestError(error)  // logs the failure
-      // Better no Focus than one that is not shared, until the store works again.
+      // Until the store works again, the relay hides the Focus: it might not be shared with the viewer.
       for watching in watches { relay.hub.relate(watching, isRelated: false, isJudged: true) }
       try? await Task.sleep(for: Relay.storePause)
       if relay.stage != .stopping { judgeWatches(of: session, viewer, on: relay) }
       return
     }
-    // A token with other rights may have come meanwhile, and been judged by before.
+    // The session may have got a token with other rights during the read. Its own check may have run before this one.
     guard relay.access.permissions(of: session, on: relay) == permissions else {
       return judgeWatches(of: session, viewer, on: relay)
     }

@@ -9,18 +9,18 @@ package import RelayStore
 ///
 /// The state is private. The relay creates one object, and the methods run on the relay's thread.
 package final class People {
-  /// Users in memory as recipients. Contains only users about whom something is known that the hub does not hold.
+  /// The users in memory as recipients. Contains only users with facts that the hub does not hold.
   private var recipients: [UserHandle: Recipient] = [:]
   private var order = ChangeOrder()
 
   /// The facts about a user in memory that are the same for every message.
   package func recipient(_ user: UserHandle) -> Recipient { recipients[user] ?? Recipient() }
 
-  /// Forgets a user whom the hub has taken out of memory.
+  /// Forgets a user that the hub has removed from memory.
   package func forget(_ user: UserHandle) { recipients[user] = nil }
 
-  /// Forgets the numbers of a device's reports in memory, before its registration is stored: the numbers of the next
-  /// reports count from the start.
+  /// Forgets the numbers of a device's reports in memory, before its registration is stored. The numbers of later
+  /// reports start again.
   package func forgetNumbers(of device: DeviceID, of user: UserHandle) {
     var recipient = recipient(user)
     recipient.forgetNumbers(of: device)
@@ -32,7 +32,7 @@ package final class People {
 
   // MARK: Into memory
 
-  /// Calls `body` with a user in memory. The user stays there meanwhile.
+  /// Calls `body` with a user in memory. The user stays in memory until `body` returns.
   package func withUser<Result>(
     _ user: UserID, on relay: isolated Relay,
     _ body: nonisolated(nonsending) (UserHandle) async throws -> Result
@@ -42,13 +42,13 @@ package final class People {
     return try await body(handle)
   }
 
-  /// Brings a user into memory until the matching `hub.release`.
+  /// Loads a user into memory. The caller calls `hub.release` once.
   package func retain(_ user: UserID, on relay: isolated Relay) async throws -> UserHandle {
     try await retain([user], on: relay)[0]
   }
 
-  /// Brings users into memory, each until the matching `hub.release`. Reads all missing ones at once.
-  /// - Returns: The users in the order of their names.
+  /// Loads users into memory, all missing ones in one read. The caller calls `hub.release` once for each.
+  /// - Returns: The users in the order of `users`.
   package func retain(_ users: [UserID], on relay: isolated Relay) async throws -> [UserHandle] {
     var handles: [UserID: UserHandle] = [:]
     for user in users where handles[user] == nil {
@@ -69,7 +69,7 @@ package final class People {
         throw error
       }
       let known = Dictionary(uniqueKeysWithValues: records.map { ($0.user.id, $0) })
-      // Another request may have brought a user into memory, changed them and released them during the read.
+      // During the read, another request may have loaded a user, changed the user, and released the user again.
       for user in missing where relay.hub.user(user) != nil || !hasChanged(user, since: since) {
         handles[user] = adopt(
           known[user] ?? UserRecord(user: User(id: user), lastSeen: nil, focus: [], devices: []), on: relay)
@@ -94,7 +94,7 @@ package final class People {
     return handle
   }
 
-  /// Reads users again who came into memory, changed and were released since a read began.
+  /// Reads the users again that were loaded, changed and released since a read began.
   func newerRecords(of users: [UserID], since: Int, on relay: isolated Relay) async throws -> [UserID: UserRecord] {
     var newer: [UserID: UserRecord] = [:]
     func isStale(_ user: UserID, since: Int) -> Bool { relay.hub.user(user) == nil && hasChanged(user, since: since) }
@@ -111,7 +111,7 @@ package final class People {
 
   // MARK: Changes
 
-  /// True if a read of users is under way.
+  /// True if a read of users is in progress.
   var isReading: Bool { order.isRead }
 
   func beginReading() { order.beginReading() }
@@ -121,7 +121,7 @@ package final class People {
   /// The newest change, for ``hasChanged(_:since:)``.
   var newestChange: Int { order.newest }
 
-  /// Replaces the facts about a user, passes them on to the hub, and arms the alarm for the next change without a report.
+  /// Replaces the facts about a user, passes them on to the hub, and arms the alarm for the next change by time.
   package func show(_ recipient: Recipient, of user: UserHandle, cause: SessionHandle? = nil, on relay: isolated Relay)
   {
     recipients[user] = recipient.isEmpty ? nil : recipient
@@ -133,7 +133,7 @@ package final class People {
     relay.hub.setAlarm(recipient.nextChange, of: user)
   }
 
-  /// Applies a report of a device that counts from now on, or that is too old from now on.
+  /// Applies a report that counts from now on, or that expires now.
   package func userDue(_ user: UserHandle, on relay: isolated Relay) {
     guard var recipient = recipients[user] else { return }
     recipient.advance(to: relay.hub.now)
@@ -141,15 +141,15 @@ package final class People {
     relay.deliveries.holds.reconsider(user, on: relay)
   }
 
-  /// Changes a user. The next request builds on the change at once. The relay shows it, and decides by it, when it is
+  /// Changes a user. The next request already sees the change. Other users see it, and decisions use it, when it is
   /// stored. If it cannot be stored, it is undone.
   package func change(
     _ user: UserHandle, to recipient: Recipient, cause: SessionHandle? = nil, on relay: isolated Relay,
     storing work: @escaping @Sendable (Transaction, UserID) throws -> Void
   ) async throws {
     guard let name = relay.hub.name(of: user) else { throw HubRefusal.gone }
-    // Before the write, so that a reload under way reads again. After the commit once more, so that a read with an older
-    // snapshot reads again.
+    // Before the write, this makes a reload in progress read again. After the commit, it is called once more, so that a
+    // read with an older snapshot reads again, too.
     noteChange(of: name)
     recipients[user] = recipient
     do {
@@ -158,7 +158,7 @@ package final class People {
         try $0.people.noteChange(of: name)
       }
     } catch {
-      // Other changes that were requested meanwhile may have been stored.
+      // Other requested changes may have been stored.
       do {
         try await reload(name, on: relay)
         relay.deliveries.holds.reconsider(user, on: relay)
@@ -168,13 +168,13 @@ package final class People {
       throw error
     }
     noteChange(of: name)
-    // Another request may have changed more meanwhile.
+    // Another request may have changed the user again.
     show(self.recipient(user), of: user, cause: cause, on: relay)
     relay.deliveries.holds.reconsider(user, on: relay)
   }
 
-  /// Replaces the facts about a user in memory by the stored ones, when only the store knows the order of two changes. It
-  /// reads through the writer, so that the read has its place among the writes.
+  /// Replaces the facts about a user in memory by the stored ones. Used when only the store knows the order of two
+  /// changes. It reads through the writer, so that the read is ordered among the writes.
   package func reload(_ name: UserID, on relay: isolated Relay) async throws {
     guard let user = relay.hub.user(name) else { return noteChange(of: name) }
     relay.hub.retain(user)
@@ -185,16 +185,17 @@ package final class People {
     while true {
       let since = order.newest
       let stored = try await relay.store.write { try $0.reader.people.user(name) }
-      // Changes that were requested since are stored later.
+      // Later changes are not stored yet.
       guard !hasChanged(name, since: since) else { continue }
       var recipient = stored.map { Recipient($0, now: relay.hub.now) } ?? Recipient()
-      // The store may not have these yet: see `note(_:withdrawing:of:on:)`.
+      // The store may not have these yet: see ``Access/note(_:withdrawing:of:on:)``.
       if relay.late.contains(.withdrawn(name)) { recipient.withdrawn = recipients[user]?.withdrawn ?? [] }
       return show(recipient, of: user, on: relay)
     }
   }
 
-  /// Runs ``reload(_:on:)`` in the background until the store works, and then decides the user's pushes again.
+  /// Runs ``reload(_:on:)`` in the background, with retries until the store works, and then decides the user's pushes
+  /// again.
   func reloadInTime(_ name: UserID, on relay: isolated Relay) {
     Task {
       do {

@@ -6,7 +6,7 @@ package import RelayStore
 
 /// Conversions of stored users, and of the hub's members, into values of the delivery decision.
 extension Recipient {
-  /// A stored user, with the changes since that no report has caused.
+  /// Makes the recipient of a stored user, and applies the changes by time since then.
   package init(_ record: UserRecord, now: Timestamp) {
     self.init()
     focus = FocusLedger(record.focus)

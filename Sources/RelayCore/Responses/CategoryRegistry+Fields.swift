@@ -3,17 +3,17 @@ package import RelayJSON
 package import RelayProtocol
 
 extension CategoryRegistry {
-  /// `categories` of a request, or of what was stored.
+  /// Parses the member `categories` of a request or of the stored registry.
   package init(version: Int64, _ fields: Fields) throws(RequestError) {
     var categories: [NotificationCategory] = []
     var known: Set<CategoryID> = []
     var actions: Set<ActionID> = []
-    let told = try fields.required("categories", fields.objects("categories", most: Self.mostCategories))
-    for fields in told {
+    let given = try fields.required("categories", fields.objects("categories", most: Self.mostCategories))
+    for fields in given {
       let category = try NotificationCategory(fields)
-      guard known.insert(category.id).inserted else { throw fields.wrong("id", "is that of another category") }
+      guard known.insert(category.id).inserted else { throw fields.wrong("id", "is the id of another category") }
       for (index, action) in category.actions.enumerated() where !actions.insert(action.id).inserted {
-        throw fields.wrong("actions/\(index)/id", "is that of another action: it is unique over all categories")
+        throw fields.wrong("actions/\(index)/id", "is the id of another action: it is unique over all categories")
       }
       categories.append(category)
     }
@@ -29,7 +29,7 @@ extension NotificationCategory {
     }
     self.init(
       id: try fields.required("id", fields.name("id")), actions: actions, options: try fields.options(),
-      // An app that builds its registry from a form sends an empty text where it has none.
+      // A backend that builds the registry from a form sends an empty text for an absent one.
       hiddenPreviewBody: fields.members["hiddenPreviewBody"] == .string("")
         ? nil : try fields.localizedText("hiddenPreviewBody", longest: Self.longestText),
       summaryFormat: try fields.localizedText("summaryFormat", longest: Self.longestText))
@@ -46,14 +46,14 @@ extension NotificationAction {
         TextInput(button: try input.label("button"), placeholder: try input.label("placeholder"))
       }, posts: try fields.bool("posts") ?? false)
     guard !id.rawValue.hasPrefix("com.apple.") else {
-      throw fields.wrong("id", "must not begin as the system's own do")
+      throw fields.wrong("id", "must not begin with com.apple.")
     }
     guard !posts || textInput != nil else { throw fields.wrong("posts", "needs textInput") }
   }
 }
 
 extension NotificationAction.Icon {
-  /// Returns nil when there is no `icon`.
+  /// Returns `nil` if there is no `icon`.
   fileprivate init?(_ fields: Fields) throws(RequestError) {
     guard let icon = try fields.object("icon") else { return nil }
     let system = try icon.string("system", longest: Self.maxName)
@@ -89,24 +89,24 @@ extension Fields {
     try required(key, localizedText(key, longest: NotificationAction.longestTitle))
   }
 
-  /// A text, or an object of texts by language tag.
+  /// Parses a text, or an object of texts by language tag.
   fileprivate func localizedText(_ key: String, longest: Int) throws(RequestError) -> LocalizedText? {
-    guard case .object? = members[key], let told = try object(key) else {
+    guard case .object? = members[key], let given = try object(key) else {
       return try shown(key, longest).map(LocalizedText.text)
     }
-    guard told.members.count <= LocalizedText.mostLanguages else {
+    guard given.members.count <= LocalizedText.mostLanguages else {
       throw wrong(key, "must have at most \(LocalizedText.mostLanguages) languages")
     }
     var texts: [String: String] = [:]
-    for tag in told.members.keys.sorted() {
-      guard tag.isLanguageTag else { throw told.wrong(tag.placeable, "is not a language tag, such as pt-BR") }
-      texts[tag] = try told.required(tag, told.shown(tag, longest))
+    for tag in given.members.keys.sorted() {
+      guard tag.isLanguageTag else { throw given.wrong(tag.placeable, "is not a language tag, such as pt-BR") }
+      texts[tag] = try given.required(tag, given.shown(tag, longest))
     }
-    guard texts[LocalizedText.defaultTag] != nil else { throw told.wrong(LocalizedText.defaultTag, "is missing") }
+    guard texts[LocalizedText.defaultTag] != nil else { throw given.wrong(LocalizedText.defaultTag, "is missing") }
     return .languages(texts)
   }
 
-  /// A text that is not blank.
+  /// Parses a text, which must not be blank.
   private func shown(_ key: String, _ longest: Int) throws(RequestError) -> String? {
     guard let text = try string(key, longest: longest) else { return nil }
     guard !text.allSatisfy(\.isWhitespace) else { throw wrong(key, "must not be blank") }
@@ -115,6 +115,6 @@ extension Fields {
 }
 
 extension String {
-  /// As a member is named in a JSON pointer (RFC 6901), but for `~`.
+  /// The name as part of a JSON pointer (RFC 6901). `~` is escaped elsewhere.
   fileprivate var placeable: String { replacing("/", with: "~1") }
 }

@@ -2,19 +2,19 @@
 import RelayJSON
 import RelayProtocol
 
-/// What somebody says that they did with a notification.
+/// The response of a user to a notification, as the request contains it.
 struct ResponseRequest: Equatable, Sendable {
-  /// The id of the notification, as its payload has it.
+  /// The id of the notification from its payload.
   package let notification: String
   package let action: ActionID
   package let text: String?
   package var key: String?
 
   static let longestNotification = 64
-  /// Bytes of the text at most.
+  /// The maximum length of the text, in bytes.
   package static let longestText = 4_096
 
-  /// - Parameter notification: From the path; otherwise it is a field.
+  /// - Parameter notification: The id from the path. With `nil`, the id is a field.
   init(_ fields: Fields, notification: String? = nil) throws(RequestError) {
     if let notification {
       self.notification = notification
@@ -27,15 +27,17 @@ struct ResponseRequest: Equatable, Sendable {
     key = try fields.idempotencyKey()
   }
 
-  /// Returns true if the text goes into the room of the message.
-  /// - Parameter category: That of the notification; nil: it has none, or one that was taken out of the registry.
+  /// Returns true if the relay posts the text in the room of the message. Throws if the action or the text is not
+  /// allowed.
+  /// - Parameter category: The category of the notification. Is `nil` if it has none, or if the registry no longer
+  ///   contains it.
   package func posts(by category: NotificationCategory?) throws(RequestError) -> Bool {
     let known = category?.actions.first { $0.id == action }
     guard action.isSystem || known != nil else {
-      throw RequestError(.badRequest, "action is none of the notification's category", at: "/action")
+      throw RequestError(.badRequest, "the category of the notification has no such action", at: "/action")
     }
     guard text == nil || known?.textInput != nil else {
-      throw RequestError(.badRequest, "text is not for this action, which has no textInput", at: "/text")
+      throw RequestError(.badRequest, "this action takes no text, because it has no textInput", at: "/text")
     }
     guard let known, known.posts else { return false }
     guard let text, !text.allSatisfy(\.isWhitespace) else {

@@ -8,24 +8,24 @@ package import RelayStore
 
 /// The categories of notifications, and the responses to notifications.
 ///
-/// Each session of a sender receives each response, at least once. The relay sends a response to every new session until
-/// one session has returned the pong of a ping that the relay sent after it. After a crash or a lost connection a sender
-/// may receive a response twice.
+/// The relay sends a response to the sessions of the notification's sender, and to every new session until one session
+/// has confirmed it: the session answers a ping that was sent after the response. A response is therefore delivered at
+/// least once. After a crash or a lost connection a sender may receive it twice.
 ///
 /// The state is private. The relay creates one object, and the methods run on the relay's thread.
 package final class Responses {
-  /// The registry from which senders choose the category of a push.
+  /// The registry of the categories that senders may name.
   package private(set) var categories = Categories()
   /// Signs and verifies the receipts of pushes.
   package let receipts: ReceiptKey
-  /// The senders with unconfirmed responses in the store, and perhaps others.
+  /// The senders with unconfirmed responses in the store. The set may contain other users.
   private var senders: Set<UserID> = []
-  /// Sessions that the relay has sent responses to.
+  /// The sessions that have received responses.
   private var sessions: [SessionHandle: ResponseDelivery] = [:]
 
   init(receipts: ReceiptKey) { self.receipts = receipts }
 
-  /// Loads what an earlier run has stored. Throws ``StoreError/damaged(reason:)``.
+  /// Loads the categories, and the senders with unconfirmed responses. Throws ``StoreError/damaged(reason:)``.
   package func load(on relay: isolated Relay) async throws {
     senders = Set(try await relay.store.read { try $0.responses.sendersWithResponses() })
     guard let stored = try await relay.store.read({ try $0.responses.categories() }) else { return }
@@ -36,8 +36,8 @@ package final class Responses {
   }
 
   /// Replaces the categories.
-  /// - Parameter version: The version to replace; nil: any.
-  /// - Returns: False if the categories have another version.
+  /// - Parameter version: The version to replace. With `nil`, any version is replaced.
+  /// - Returns: False if the current version is different.
   func replaceCategories(
     with registry: CategoryRegistry, version: Int64?, on relay: isolated Relay
   ) async throws -> Bool {
@@ -49,7 +49,7 @@ package final class Responses {
     guard let stored = try await relay.store.write({ try $0.responses.setCategories(json, replacing: version) }) else {
       return false
     }
-    // The completion of a later change may have come first.
+    // The completion of a later change may have run first.
     if stored > categories.registry.version {
       categories = Categories(CategoryRegistry(version: stored, categories: registry.categories))
     }
@@ -58,7 +58,7 @@ package final class Responses {
 
   // MARK: Sending responses to their senders
 
-  /// Sends a response that was just stored to the sessions of the notification's sender.
+  /// Sends a new response to the sessions of the notification's sender.
   package func send(_ response: StoredResponse, on relay: isolated Relay) {
     senders.insert(response.sender)
     guard let user = relay.hub.user(response.sender) else { return }
@@ -86,7 +86,7 @@ package final class Responses {
   private func read(for session: SessionHandle, on relay: isolated Relay) async {
     repeat {
       sessions[session]?.isAgain = false
-      // Responses for which there is no room are read when others have arrived.
+      // The capacity is used up. The other responses follow when earlier ones are confirmed.
       guard let delivery = sessions[session], delivery.capacity > 0 else { break }
       do {
         let found = try await relay.store.read {
@@ -113,7 +113,7 @@ package final class Responses {
       (number, found.prefix(count).map(\.id), frames.prefix(count).reduce(0) { $0 + $1.count }))
   }
 
-  /// Notes that a session has received all frames up to a ping of this number.
+  /// Records that a session has received all frames before the ping with this number.
   package func confirm(_ session: SessionHandle, upTo number: Int64, on relay: isolated Relay) {
     guard let arrived = sessions[session]?.confirm(upTo: number), !arrived.isEmpty,
       let sender = sessions[session]?.sender
@@ -129,16 +129,16 @@ package final class Responses {
     switch result {
     case .success(true): break
     case .success(false): senders.remove(sender)
-    // The relay sends them again to the next session.
+    // The relay sends the responses again to the next session.
     case .failure(let error): relay.diagnostics.logFailure(of: error)
     }
   }
 }
 
-/// The registry of categories, with the document that clients read.
+/// The registry of categories, and the document that clients read.
 package struct Categories: Sendable {
   package let registry: CategoryRegistry
-  /// JSON: `version` and `categories`.
+  /// The document as JSON: `version` and `categories`.
   package let document: [UInt8]
   package let tag: String
 

@@ -3,10 +3,11 @@ package import RelayHub
 package import RelayProtocol
 import RelayStore
 
-/// The idempotency keys of rooms that keep nothing, for as long as the store keeps those of other rooms.
+/// The idempotency keys of rooms that keep nothing. They expire after the same time as the stored keys of other rooms.
 ///
-/// A key ends with its room: no other room gets the same handle. When a user has ``maxPerUser`` keys, a new key replaces
-/// the oldest key of the same user. When all users together have ``max`` keys, a new key replaces the oldest of all.
+/// A key is useless after its room is gone, because no other room gets the same handle. When a user has ``maxPerUser``
+/// keys, a new key replaces the oldest key of the same user. When all users together have ``max`` keys, a new key
+/// replaces the oldest of all.
 package struct LiveKeys {
   package struct Key: Hashable {
     package let room: RoomHandle
@@ -18,11 +19,11 @@ package struct LiveKeys {
     package let seq: Int64
     package let time: Timestamp
     fileprivate let expires: Timestamp
-    /// The number of the key's entry in the queues.
+    /// The number of the key's entry in both queues.
     fileprivate let number: Int
   }
 
-  /// Some 20 MB with the longest keys.
+  /// The maximum number of keys. The longest keys then take about 20 MB.
   package static let max = 65_536
   static let maxPerUser = 2_048
 
@@ -32,25 +33,25 @@ package struct LiveKeys {
   }
 
   private var known: [Key: First] = [:]
-  /// In the order in which the keys came. Entries of forgotten keys are skipped.
+  /// All entries, oldest first. Entries of forgotten keys are skipped.
   private var order = Line<Entry>()
-  /// The same for each user with a key.
+  /// The entries of each user with a key, oldest first, and the number of keys.
   private var users: [UserID: (order: Line<Entry>, count: Int)] = [:]
   private var last = 0
 
   package var count: Int { known.count }
-  /// Entries of the queue of all users, those of forgotten keys included.
+  /// The number of entries in the queue of all users, including those of forgotten keys.
   package var queued: Int { order.count }
 
-  /// The message that was sent with this key; nil: none, or too long ago.
+  /// The message that was sent with this key. Is `nil` if there is none, or if the key has expired.
   package func first(_ key: Key, at now: Timestamp) -> First? {
     guard let first = known[key], first.expires > now else { return nil }
     return first
   }
 
   package mutating func remember(_ key: Key, seq: Int64, time: Timestamp, at now: Timestamp) {
-    // Forgets more keys than come, so that it keeps up and no message waits long. Entries of forgotten keys do not count:
-    // each is removed once.
+    // Forgets up to four keys for each new one, so that the number shrinks and no message waits long. Entries of
+    // forgotten keys do not count: each is removed once.
     var forgotten = 0
     while forgotten < 4, let oldest = order.first {
       if let first = first(of: oldest) {
@@ -66,7 +67,7 @@ package struct LiveKeys {
     known[key] = First(seq: seq, time: time, expires: now + MessageDraft.keyLifetime, number: last)
     let entry = Entry(key: key, number: last)
     order.append(entry)
-    // The queue has at most two entries for each key that is known, and a constant number of others.
+    // The queue has at most two entries for each known key, and a constant number of others.
     if order.count > 2 * known.count + 1_024 {
       let current = Line(order.elements.filter { first(of: $0) != nil })
       order = current
@@ -75,7 +76,7 @@ package struct LiveKeys {
     users[key.user]?.count += 1
   }
 
-  /// The key of an entry; nil when it was forgotten, or came again since.
+  /// The message of an entry. Is `nil` if the key was forgotten or used again.
   private func first(of entry: Entry) -> First? {
     guard let first = known[entry.key], first.number == entry.number else { return nil }
     return first

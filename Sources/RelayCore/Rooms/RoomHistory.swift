@@ -4,23 +4,24 @@ import RelayJSON
 import RelayProtocol
 import RelayStore
 
-/// The history of one room, for the replies to `join` and `history`. The caller has checked the rights.
+/// Reads the history of one room for the replies to `join` and `history`. The caller has checked the rights.
 struct RoomHistory {
   package let room: RoomID
 
-  /// The maximum of bytes of bodies in the `messages` of a reply to `join`.
+  /// The maximum size of the bodies in the `messages` of a reply to `join`, in bytes.
   static let mostRecovered = 512 << 10
-  /// The maximum of bytes of bodies in the `changes` of a reply to `join`. The limit `outgoingQueue` may be lower.
+  /// The maximum size of the bodies in the `changes` of a reply to `join`, in bytes. The limit `outgoingQueue` may be
+  /// lower.
   static let maxChanged = 128 << 10
-  /// The maximum of attempts to read the history for a `join`. After them the reply contains no history.
+  /// The maximum number of attempts to read the history for a `join`. After them the reply contains no history.
   static let mostReplays = 3
-  /// Bytes of bodies in a page of history; the next page continues behind them. A larger page would hold more memory
-  /// for each client that does not read.
+  /// The maximum size of the bodies in a page of history, in bytes. The next page continues after it. A larger page
+  /// would take more memory for each client that reads slowly.
   static let mostPaged = 256 << 10
 
   // MARK: Pages
 
-  /// A part of the history.
+  /// A request for a part of the history.
   package struct Query {
     package let before: Int64?
     package let after: Int64?
@@ -34,7 +35,7 @@ struct RoomHistory {
     }
   }
 
-  /// Reads a page, as the members of a reply. Throws ``StoreError/noRoom(_:)``.
+  /// Reads a page, and returns the members of the reply. Throws ``StoreError/noRoom(_:)``.
   package func page(_ query: Query, on relay: isolated Relay) async throws -> (inout JSONWriter.Object) -> Void {
     let kept = relay.rooms.policy(of: room, on: relay).history.count
     guard kept > 0 else {
@@ -48,7 +49,7 @@ struct RoomHistory {
         $0.bool("more", false)
       }
     }
-    // The reader's thread writes the text too, so that its size costs the hub's thread a copy at most.
+    // The reader's thread writes the text, too, so that the hub's thread at most copies it.
     let found = try await relay.store.read { [room] reader in
       let page =
         if let after = query.after {
@@ -75,19 +76,19 @@ struct RoomHistory {
     package var messages: MessagesText
     /// True if `messages` and `changes` are all that the client missed since the position that it named.
     var isComplete: Bool
-    /// The newest states of messages that the client has, and that may have changed since.
+    /// The newest states of the messages that the client has and that may have changed.
     package var changes: [ChangedMessage] = []
 
     package static let nothing = Replay(messages: .none, isComplete: false)
   }
 
-  /// Reads what a client missed since `after`, or the `newest` messages.
+  /// Reads the messages and changes that a client missed since `after`, or the `newest` messages.
   func replay(
     _ handle: RoomHandle, after: Position?, newest: Int, on relay: isolated Relay
   ) async throws -> Replay {
     for _ in 0..<Self.mostReplays {
-      // The hub's tail holds the newest frames of the room. The reply joins stored messages with the tail, and reads again
-      // if the tail does not reach back far enough or a message was edited meanwhile.
+      // The hub's tail holds the newest frames of the room. The reply combines stored messages with the tail. It reads
+      // again if the tail is too short, or if a message was edited during the read.
       let seen = relay.rooms.edits(of: handle)?.count
       let found = try await attempt(handle, after: after, newest: newest, on: relay)
       if let found, seen == relay.rooms.edits(of: handle)?.count { return found }
@@ -95,8 +96,8 @@ struct RoomHistory {
     return .nothing
   }
 
-  /// Reads once, up to the newest message that the hub has shown.
-  /// - Returns: `nil` when the hub has shown more messages meanwhile than its tail holds.
+  /// Reads once, up to the newest message that the hub has published.
+  /// - Returns: The messages. Is `nil` if the hub has published more messages during the read than its tail holds.
   private func attempt(
     _ handle: RoomHandle, after: Position?, newest: Int, on relay: isolated Relay
   ) async throws -> Replay? {
@@ -135,8 +136,8 @@ struct RoomHistory {
     return shown(page, in: handle, newest: Int64(newest), hub).map { Replay(messages: $0, isComplete: false) }
   }
 
-  /// The messages up to `seq` that may have changed since a client knew the room up to there; `nil` when there are more
-  /// than a reply may contain. Reads only when the room has changed since.
+  /// The messages up to `seq` that have changed since `seq` was the newest message of the room. Is `nil` if there are
+  /// more than a reply may contain. Reads the store only if the room has had such changes.
   private func changes(
     _ handle: RoomHandle, since seq: Int64, kept: Int, on relay: isolated Relay
   ) async throws -> [ChangedMessage]? {
@@ -147,7 +148,7 @@ struct RoomHistory {
     }
   }
 
-  /// The newest messages of a page and of the messages that the hub has shown since the page was read.
+  /// The newest messages of a page and of the messages that the hub has published since the page was read.
   private func shown(_ page: MessagePage, in handle: RoomHandle, newest: Int64, _ hub: Hub) -> MessagesText? {
     guard let shown = hub.position(of: handle)?.seq else { return nil }
     let before = shown - newest

@@ -4,9 +4,9 @@ package import RelayJSON
 package import RelayProtocol
 import RelayStore
 
-/// The policies of rooms, by patterns of their names.
+/// The policies of rooms, by patterns for their names.
 package struct RoomPatterns: Equatable, Sendable {
-  /// The first that fits counts.
+  /// The patterns in order. The first that matches a room's name applies.
   package private(set) var patterns: [Pattern]
 
   package struct Pattern: Equatable, Sendable {
@@ -24,13 +24,13 @@ package struct RoomPatterns: Equatable, Sendable {
     package func fits(_ room: RoomID) -> Bool { glob.matches(room.rawValue) }
   }
 
-  /// More would make a first join slow.
+  /// The maximum number of patterns. More would slow down the first join of a room.
   package static let most = 1_000
 
-  /// Rooms whose name begins with `live.` keep nothing; all others keep 1,000 messages for 30 days, and push.
+  /// The default: rooms named `live.…` keep nothing, and all others keep 1,000 messages for 30 days and push.
   package init() { patterns = [Pattern("live.*", .live)].compactMap { $0 } }
 
-  /// The listed patterns, and behind them those of ``init()``. Throws the place of what is wrong.
+  /// The listed patterns, followed by the default patterns. Throws an error with the pointer of the wrong value.
   package init(_ list: [Fields]) throws(RequestError) {
     self.init()
     guard list.count <= Self.most else {
@@ -40,10 +40,10 @@ package struct RoomPatterns: Equatable, Sendable {
     for fields in list {
       let match = try fields.required("match", fields.string("match", longest: Glob.longest))
       guard let pattern = Pattern(match, try RoomPolicy(fields)) else {
-        throw fields.wrong("match", "must be made of what rooms' names are made of, and *")
+        throw fields.wrong("match", "may have only the characters of room names, and *")
       }
       guard !listed.contains(where: { $0.match == match }) else {
-        throw fields.wrong("match", "is a pattern before this one, so this one never counts")
+        throw fields.wrong("match", "is the pattern of an earlier entry, so this entry never applies")
       }
       listed.append(pattern)
     }
@@ -60,20 +60,20 @@ package struct RoomPatterns: Equatable, Sendable {
     patterns.allSatisfy { ($0.policy.can ?? .standard).isSuperset(of: rights) }
   }
 
-  /// The shortest time for which some room keeps messages.
+  /// The shortest time for which rooms keep messages.
   package var shortestAge: Duration? { (patterns.map(\.policy) + [RoomPolicy()]).compactMap(\.history.age).min() }
 }
 
 extension RoomPolicy {
-  /// The spelling of ``hasPreview`` in a pattern.
+  /// The names of ``hasPreview`` in a pattern.
   package enum Preview: String, CaseIterable {
     case text, none
   }
 
   fileprivate init(_ fields: Fields) throws(RequestError) {
-    if let told = try fields.object("history") {
-      if let count = try told.integer("count", Self.counts) { history.count = Int(count) }
-      if let age = try told.integer("age", Self.ages) { history.age = age == 0 ? nil : .seconds(age) }
+    if let given = try fields.object("history") {
+      if let count = try given.integer("count", Self.counts) { history.count = Int(count) }
+      if let age = try given.integer("age", Self.ages) { history.age = age == 0 ? nil : .seconds(age) }
     }
     pushes = try fields.bool("push") ?? isStored
     guard isStored || !pushes else {

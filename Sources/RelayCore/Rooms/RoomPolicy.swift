@@ -4,36 +4,38 @@ package import RelayProtocol
 import RelayPush
 package import RelayStore
 
-/// The policy of a room, which the first pattern for its name determines.
+/// The policy of a room. The first pattern that matches the room's name defines it.
 package struct RoomPolicy: Equatable, Sendable {
-  /// The messages that are kept; none: the room is relayed without the store, and its members are not durable.
+  /// The messages that are kept. If the count is 0, the store is not used, and members stay only while they are
+  /// connected.
   package var history = Retention(count: 1_000, age: .seconds(30 * 24 * 3600))
-  /// Away members are pushed to; only where messages are kept, because a push has to find its message.
+  /// True if the relay pushes messages to members who are away. Requires that messages are kept, because a push needs
+  /// its message.
   package var pushes = true
-  /// Pushes tell what messages say; false: ids, names and keys of texts alone leave the relay.
+  /// True if pushes contain the text of messages. If false, only ids, names and keys of texts leave the relay.
   package var hasPreview = true
-  /// Members hear how far others have received and read.
+  /// True if members receive `receipt` events of the others.
   var tellsReceipts = false
-  /// Members above which it is large; nil: as the limits say.
+  /// The number of members above which the room is large. Is `nil` for the value of the limits.
   package var memberList: Int?
-  /// The most members; nil: as the limits say.
+  /// The maximum number of members. Is `nil` for the value of the limits.
   package var members: Int?
 
-  /// The rights of users whose token has no claim `rooms`. Is `nil` when the pattern does not say: then open mode gives
-  /// the standard rights to everybody, and token mode gives them to members.
+  /// The rights of users whose token has no claim `rooms`. Is `nil` if the pattern does not set them. Then all users
+  /// have the standard rights in open mode, and otherwise only members have them.
   package var can: Rights?
 
-  /// The bounds of ``history``, and of its age in seconds.
+  /// The bounds of the count in ``history``, and of its age in seconds.
   package static let counts: ClosedRange<Int64> = 0...1_000_000_000
   package static let ages: ClosedRange<Int64> = 0...3_153_600_000
   /// The bounds of ``memberList`` and ``members``.
   package static let memberLists: ClosedRange<Int64> = 0...10_000
   package static let memberCounts: ClosedRange<Int64> = 0...1_000_000
 
-  /// Nothing is kept.
+  /// The policy of a room that keeps nothing.
   package static let live = RoomPolicy(history: Retention(count: 0), pushes: false)
 
-  /// Of what is pushed without a room: as long as a dead letter can be sent again.
+  /// The policy of notifications without a room. They are kept as long as a dead letter can be retried.
   package static let notifications = RoomPolicy(history: Retention(count: 1_000, age: PushWorker.retention))
 
   var isStored: Bool { history.count > 0 }

@@ -15,7 +15,7 @@ package struct RoomAccess {
 extension Rooms {
   /// Checks that the caller may use the room of a request, and pins the room until the matching ``unpin(_:on:)``.
   ///
-  /// A session has to have joined the room, and a user has to be a member. Throws `not_joined`, `not_found`, and
+  /// A session must have joined the room, and a user must be a member. Throws `not_joined`, `not_found`, and
   /// `forbidden` if the caller lacks a right.
   package func admit(_ request: Request, needs needed: Rights, on relay: isolated Relay) async throws -> RoomAccess {
     let room = try request.room
@@ -43,7 +43,7 @@ extension Rooms {
       let name = try request.caller.me
       let handle = try await self.room(room, for: name, on: relay)
       guard let handle, let member = relay.hub.user(name), relay.hub.isMember(member, of: handle) else {
-        throw RequestError(.notJoined, "you are no member of the room", at: "/path/room")
+        throw RequestError(.notJoined, "you are not a member of the room", at: "/path/room")
       }
       return handle
     }

@@ -3,12 +3,12 @@ package import RelayHub
 package import RelayProtocol
 import RelayStore
 
-/// Memberships: beginning and ending them.
+/// The begin and the end of memberships.
 extension Rooms {
   /// A user who becomes a member.
   package struct Newcomer {
     package let user: UserHandle
-    /// The session that joins. Is `nil` when a backend adds the member.
+    /// The session that joins. Is `nil` if the user is added without a session.
     package var session: SessionHandle?
     /// The rights of the caller.
     package let rights: Rights
@@ -18,7 +18,7 @@ extension Rooms {
     let isBounded: Bool
   }
 
-  /// Makes a user a member of a room. Throws `forbidden` when the room does not exist and the right `create` is missing.
+  /// Makes a user a member of a room. Throws `forbidden` if the room does not exist and the right `create` is missing.
   /// The caller has pinned the room.
   package func add(
     _ newcomer: Newcomer, to room: RoomID, on relay: isolated Relay
@@ -34,7 +34,8 @@ extension Rooms {
     let limits = relay.settings.limits
     let bounds = MembershipBounds(
       membersPerRoom: policy.members ?? limits.membersPerRoom, roomsPerUser: limits.roomsPerUser)
-    // The store may have deleted a room in memory with its last member. It then stores the room with the same epoch.
+    // If the last member has left, the store has deleted the room, although it is still in memory. The store then
+    // stores it again with the same epoch.
     let epoch = relay.hub.room(room).flatMap { relay.hub.position(of: $0)?.epoch } ?? Self.newEpoch()
     let mayCreate = newcomer.rights.contains(.create)
     beginJoin(of: room)
@@ -55,7 +56,7 @@ extension Rooms {
     }
   }
 
-  /// A room that keeps nothing has the members that are connected.
+  /// Adds a member to a room that keeps nothing. The members of such a room are the connected users.
   private func addLive(
     _ newcomer: Newcomer, to room: RoomID, on relay: isolated Relay
   ) throws -> (room: RoomHandle, isNew: Bool) {
@@ -94,7 +95,7 @@ extension Rooms {
     return (handle, joined.isNewMember)
   }
 
-  /// Ends a membership, if it is one. The caller has pinned the room.
+  /// Ends a membership, if there is one. The caller has pinned the room.
   package func remove(
     _ user: UserHandle, from room: RoomID, _ handle: RoomHandle, byOthers: Bool = false, on relay: isolated Relay
   ) async throws {

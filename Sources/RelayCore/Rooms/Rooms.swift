@@ -4,51 +4,51 @@ package import RelayHub
 package import RelayProtocol
 import RelayStore
 
-/// Loads rooms into the hub and forgets them. The hub owns a room and its members; this object owns the policies, the
-/// edits, the pins, and the idempotency keys of live rooms.
+/// Loads rooms into the hub and forgets them. The hub owns the rooms and their members. This object owns the policies,
+/// the edits, the pins, and the idempotency keys of live rooms.
 ///
 /// The state is private. The relay creates one object, and the methods run on the relay's thread.
 package final class Rooms {
-  /// Rooms that are being read.
+  /// The rooms that are being loaded.
   private var loads: [RoomID: Task<RoomHandle?, any Error>] = [:]
   /// The number of requests that need a room to stay in memory.
   private var pins: [RoomID: Int] = [:]
-  /// The number of joins to each room that the store has not completed.
+  /// The number of joins to each room that the store has not completed yet.
   private var joins: [RoomID: Int] = [:]
   /// The policies of the rooms in memory.
   private var policies: [RoomHandle: RoomPolicy] = [:]
-  /// Edits and deletions of the rooms in memory that had any.
+  /// The edits and deletions of the rooms in memory, if there were any.
   private var edits: [RoomHandle: RoomEdits] = [:]
-  /// Idempotency keys of rooms that keep nothing.
+  /// The idempotency keys of rooms that keep nothing.
   private var liveKeys = LiveKeys()
 
-  /// True if a request needs a room, or a room is being read.
+  /// True if a request needs a room, or a room is being loaded.
   var isBusy: Bool { !pins.isEmpty || !loads.isEmpty }
 
   // MARK: Pins
 
-  /// Keeps a stored room in memory until the matching ``unpin(_:on:)``. A request pins a room before it loads it. The hub
-  /// removes live rooms itself, whatever pins there are.
+  /// Keeps a stored room in memory until the matching ``unpin(_:on:)``. A request pins a room before it loads it. The
+  /// hub removes live rooms itself, even if they are pinned.
   func pin(_ room: RoomID) { pins[room, default: 0] += 1 }
 
-  /// Ends a pin. The last one takes a stored room without members out of memory.
+  /// Ends a pin. The end of the last pin removes a stored room without members from memory.
   func unpin(_ room: RoomID, on relay: isolated Relay) {
     guard let count = pins[room] else { return }
     pins[room] = count == 1 ? nil : count - 1
     guard count == 1, let handle = relay.hub.room(room), policies[handle]?.isStored == true,
       relay.hub.memberCount(of: handle) == 0
     else { return }
-    // The store may have deleted the room with its last member. In memory it would look like a room that exists.
+    // The store may have deleted the room with its last member. A room in memory would look as if it existed.
     relay.hub.unload(handle)
   }
 
-  /// Takes a room out of memory that no session has joined, unless a request needs it.
+  /// Removes a room that no session has joined from memory, unless a request needs it.
   func forgetIdle(_ room: RoomHandle, on relay: isolated Relay) {
     guard let name = relay.hub.name(of: room), pins[name] == nil else { return }
     relay.hub.unload(room)
   }
 
-  /// Forgets a room that the hub has taken out of memory.
+  /// Forgets a room that the hub has removed from memory.
   package func forget(_ room: RoomHandle) {
     policies[room] = nil
     edits[room] = nil
@@ -56,7 +56,7 @@ package final class Rooms {
 
   // MARK: Loading
 
-  /// Loads a stored room with its members. Returns `nil` if there is none. The caller has pinned it.
+  /// Loads a stored room with its members. Returns `nil` if it does not exist. The caller has pinned the room.
   package func load(_ room: RoomID, on relay: isolated Relay) async throws -> RoomHandle? {
     if let handle = relay.hub.room(room) { return handle }
     let task = loads[room] ?? Task { try await self.read(room, on: relay) }
@@ -73,11 +73,11 @@ package final class Rooms {
       guard let snapshot = try reader.rooms.snapshot(room) else { return nil as (RoomSnapshot, [MessageHead])? }
       return (snapshot, try reader.messages.undecided(in: room))
     }
-    // A first join may have made it meanwhile.
+    // A first join may have made the room during the read.
     if let handle = relay.hub.room(room) { return handle }
     guard let (snapshot, undecided) = found else { return nil }
     let newer = try await relay.people.newerRecords(of: snapshot.members.map(\.user.id), since: since, on: relay)
-    // Once more: a first join, or another load, may have come meanwhile.
+    // Checked again: a first join, or another load, may have made the room during the second read.
     if let handle = relay.hub.room(room) { return handle }
     let state = snapshot.state
     let handle = make(room, epoch: state.epoch, seq: state.seq, cursor: state.cursor, on: relay)
@@ -97,14 +97,15 @@ package final class Rooms {
     return handle
   }
 
-  /// Returns a room if it is stored or in memory. Throws ``StoreError/noRoom(_:)``. The caller has pinned it.
+  /// Returns a room that is stored or in memory. Throws ``StoreError/noRoom(_:)``. The caller has pinned the room.
   package func existing(_ room: RoomID, on relay: isolated Relay) async throws -> RoomHandle {
     guard let handle = try await policy(of: room, on: relay).isStored ? load(room, on: relay) : relay.hub.room(room)
     else { throw StoreError.noRoom(room) }
     return handle
   }
 
-  /// Returns a room in memory. Loads it only for a member, and returns `nil` to others. The caller has pinned it.
+  /// Returns a room in memory, or loads it for a member. Returns `nil` for other users if the room is not in memory.
+  /// The caller has pinned the room.
   package func room(_ room: RoomID, for member: UserID, on relay: isolated Relay) async throws -> RoomHandle? {
     if let handle = relay.hub.room(room) { return handle }
     guard policy(of: room, on: relay).isStored, try await relay.store.read({ try $0.rooms.isMember(member, of: room) })
@@ -112,7 +113,7 @@ package final class Rooms {
     return try await load(room, on: relay)
   }
 
-  /// Returns the room in memory. If it is not there, makes it with the policy of the first pattern that matches.
+  /// Returns the room in memory. If it is not in memory, makes it with the policy of the first pattern that matches.
   package func make(
     _ room: RoomID, epoch: String, seq: Int64 = 0, cursor: Int64 = 0, on relay: isolated Relay
   ) -> RoomHandle {
@@ -137,7 +138,7 @@ package final class Rooms {
   /// The policy of a room in memory.
   package func policy(of room: RoomHandle) -> RoomPolicy? { policies[room] }
 
-  /// Applies new settings to the rooms in memory. The exception is `isStored`: members and messages cannot move between
+  /// Applies new settings to the rooms in memory, except for `isStored`: members and messages cannot move between
   /// memory and disk.
   func applySettings(on relay: isolated Relay) {
     for (handle, known) in policies {
@@ -175,11 +176,11 @@ package final class Rooms {
 
   // MARK: Edits and keys
 
-  /// The edits of a room. Is `nil` if no message of its history was ever edited or deleted.
+  /// The edits of a room. Is `nil` if no message in its history was ever edited or deleted.
   func edits(of room: RoomHandle) -> RoomEdits? { edits[room] }
 
   /// Counts an edit or a deletion.
-  /// - Parameter newest: The newest seq of the room when it was stored.
+  /// - Parameter newest: The newest seq of the room when the edit was stored.
   func countEdit(of room: RoomHandle, newest: Int64) {
     edits[room, default: RoomEdits(newest: 0)].count += 1
     edits[room]?.newest = newest
@@ -195,8 +196,9 @@ package final class Rooms {
 
 /// The edits and deletions of a room in memory.
 package struct RoomEdits {
-  /// The number since the room is in memory. A page that was read before an edit may be older than the event of it.
+  /// The number of edits since the room was loaded. A page that was read before an edit may be older than the event of
+  /// the edit.
   package var count = 0
-  /// The newest seq of the room at the last edit; 0 when no message of the history was ever edited.
+  /// The newest seq of the room at the last edit. It is 0 if no message in the history was ever edited.
   package var newest: Int64
 }
