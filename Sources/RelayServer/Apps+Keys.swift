@@ -3,8 +3,10 @@ import RelayGateways
 import RelayIdentity
 import RelayPush
 
+// Reads the key files and secret files of the configured apps.
+
 extension Apps {
-  /// The apps that Apple's service pushes to, with their keys read. Throws ``StartupError``.
+  /// Returns the apps that have a credential for Apple's service, with their keys. Throws ``StartupError``.
   func readKeys() throws(StartupError) -> [AppleApp] {
     var found: [AppleApp] = []
     for app in list {
@@ -18,7 +20,7 @@ extension Apps {
     return found
   }
 
-  /// The apps that push gateways of their own push to, with their secrets read. Throws ``StartupError``.
+  /// Returns the apps that have their own push gateway, with their secrets. Throws ``StartupError``.
   func readSecrets() throws(StartupError) -> [HTTPGatewayApp] {
     var found: [HTTPGatewayApp] = []
     for app in list {

@@ -5,18 +5,18 @@ public import RelayIdentity
 import RelayJSON
 import RelayProtocol
 
-/// A configuration file: one strict JSON object with the keys of ``SettingGroup``.
+/// A configuration file: one strict JSON object with the keys of ``SettingGroup``. It uses the hub's JSON parser.
 public struct ConfigurationFile: Sendable {
   public let path: String
-  /// The values that an option could set as well, by key: `limits.sendRate`. Lists are joined by spaces.
+  /// The values that an option could also set, by key: `limits.sendRate`. The items of a list are joined by spaces.
   public private(set) var values: [String: String] = [:]
-  /// Lists of objects, by key.
+  /// The lists of objects, by key.
   private(set) var lists: [String: [Fields]] = [:]
 
-  /// More is no configuration.
+  /// The maximum size in bytes.
   static let largest = 1 << 20
 
-  /// Reads and checks the file. Throws ``StartupError`` that names the place.
+  /// Reads and checks the file. Throws ``StartupError`` with the position of the fault.
   public init(path: String) throws(StartupError) {
     let bytes: [UInt8]
     do {
@@ -43,7 +43,7 @@ public struct ConfigurationFile: Sendable {
     }
   }
 
-  /// The entries of its lists of objects, as JSON, by key.
+  /// The objects of the lists as JSON, by key.
   public var entries: [String: [String]] {
     lists.mapValues { list in
       list.map { fields in
@@ -54,19 +54,19 @@ public struct ConfigurationFile: Sendable {
     }
   }
 
-  /// The error for an operator about a wrong member.
+  /// Makes the error message for an operator about a wrong member.
   func failure(_ error: RequestError) -> StartupError {
     StartupError("\(path): \(error.at.map { "\($0): " } ?? "")\(error.message)")
   }
 
-  /// Line and column, as editors count them.
+  /// The line and the column of an offset, both from 1, as editors count them.
   private static func place(_ offset: Int, in bytes: [UInt8]) -> String {
     let before = bytes.prefix(offset)
     let lineStart = before.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
     return ":\(before.count { $0 == UInt8(ascii: "\n") } + 1):\(offset - lineStart + 1)"
   }
 
-  /// Takes the checked values of an object.
+  /// Stores the values of an object that has passed the check.
   private mutating func take(_ fields: Fields, _ prefix: String) {
     for (name, value) in fields.members {
       let (key, pointer) = (prefix + name, "\(fields.place)/\(name)")
@@ -87,7 +87,7 @@ public struct ConfigurationFile: Sendable {
     }
   }
 
-  /// The value, which must have the shape, with paths made absolute.
+  /// Returns the value with absolute paths. Throws if the value does not have the shape.
   private func resolved(_ value: JSON, _ shape: SettingShape, at place: String) throws(RequestError) -> JSON {
     switch (shape.form, value) {
     case (.text, .string), (.number, .number), (.flag, .bool): return value
@@ -113,7 +113,7 @@ public struct ConfigurationFile: Sendable {
     }
   }
 
-  /// The checked members of an object.
+  /// Checks the members of an object and returns them with absolute paths.
   private func members(
     _ fields: Fields, _ prefix: String, _ shapes: [String: SettingShape]
   ) throws(RequestError) -> [String: JSON] {

@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The reference page of the configuration, in Markdown: `deploy/configuration.md`. ``SettingGroup`` declares its content.
+/// Generates the reference page of the configuration, in Markdown: `deploy/configuration.md`. Its content is in the
+/// declarations of ``SettingGroup``.
 package enum ConfigurationReference {
   package static var page: String { ([introduction] + SettingGroup.all.map(section)).joined(separator: "\n\n") + "\n" }
 
   private static let introduction = """
     # Configuration reference
 
-    For operators of a relay. This page lists every configuration key with its type, range, unit, default and meaning.
-    `stillwire reference` prints this page from the declarations in `Sources/RelayServer` and in
+    This page is for operators of a relay. It lists every configuration key with its type, range, unit, default and
+    meaning. `stillwire reference` prints this page from the declarations in `Sources/RelayServer` and in
     `Sources/RelayProtocol/Limits.swift`.
 
-    The relay takes the value of a key from the first of these sources that has one:
+    The relay takes the value of a key from the first of these sources that sets it:
 
     1. the option of `stillwire serve`
     2. the environment variable
-    3. the configuration file, which `--config` or `STILLWIRE_CONFIG` names
+    3. the configuration file, whose path is in `--config` or `STILLWIRE_CONFIG`
 
     The configuration file is one JSON object. A dot in a key separates the names of nested objects:
 
@@ -26,15 +27,15 @@ package enum ConfigurationReference {
     }
     ```
 
-    - The file contains numbers, `true` and `false` as JSON values, and lists as JSON arrays. Options and variables
-      separate the items of a list with spaces.
-    - In the file, paths are relative to the file.
+    - In the file, numbers, `true` and `false` are JSON values, and lists are JSON arrays. In options and variables, the
+      items of a list are separated by spaces.
+    - In the file, paths are relative to the folder of the file.
     - An option of type true or false whose default is false takes no value: `--metrics-open` sets its key to `true`.
-    - The relay refuses a file with comments, unknown keys or wrong types, and names the position of the error.
+    - The relay rejects a file with comments, unknown keys or wrong types, and prints the position of the error.
     - `stillwire serve --check` prints each setting with its source, or the error.
 
-    The column “change” describes a new value. With “reload” the relay applies it at a reload (SIGHUP,
-    `systemctl reload stillwire`). With “restart” a reload logs a warning, and only a restart applies it.
+    The column “change” states when a new value applies. With “reload”, the relay applies it at a reload (SIGHUP,
+    `systemctl reload stillwire`). With “restart”, a reload logs a warning, and only a restart applies the value.
     """
 
   private static func section(_ group: SettingGroup) -> String {

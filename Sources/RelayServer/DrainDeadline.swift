@@ -3,10 +3,10 @@ import Synchronization
 
 /// The time at which a relay that shuts down no longer waits for sessions, requests and pushes.
 ///
-/// The services that drain share it, so that their waits together are bounded.
+/// The services that drain share one deadline, so that their waits together are limited.
 final class DrainDeadline: Sendable {
-  /// The time for all waits together: the relay closes all sessions within 5 s, cuts a session 5 s later, and gives a
-  /// body 10 s to arrive.
+  /// The timeout for all waits together. The relay closes all sessions within 5 s, closes the socket of a session 5 s
+  /// later, and waits 10 s for the body of a request.
   static let patience = Duration.seconds(20)
 
   private let end = Mutex<ContinuousClock.Instant?>(nil)

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 import RelayProtocol
 
-/// The names of environment variables that set something.
+/// The names of the environment variables for the configuration keys.
 public enum EnvironmentNames {
   static let prefix = "STILLWIRE_"
 
   /// Every variable that a relay reads.
   static let known = Set(Setting.all.flatMap(\.variables))
 
-  /// The keys that only a configuration file can contain, by the variables that they would have.
+  /// The keys that only a configuration file can contain, by the names that their variables would have.
   private static let fileKeys = Dictionary(
     uniqueKeysWithValues: Setting.all.filter(\.variables.isEmpty).map { (name(of: $0.key), $0.key) })
 
@@ -25,7 +25,8 @@ public enum EnvironmentNames {
     return words
   }
 
-  /// One line for each variable that begins with `STILLWIRE_` and sets nothing, with the name that was probably meant.
+  /// Returns one line for each variable that begins with `STILLWIRE_` and has no effect, with the most similar known
+  /// name. Returns at most ``maxComplaints`` lines.
   public static func complaints(about variables: some Sequence<String>) -> [String] {
     variables.filter { $0.hasPrefix(prefix) && !known.contains($0) }.sorted().prefix(maxComplaints).map { variable in
       "the environment variable \(variable.prefix(maxShown)) sets nothing\(hint(about: variable))"
@@ -34,7 +35,7 @@ public enum EnvironmentNames {
 
   private static func hint(about variable: String) -> String {
     if let key = fileKeys[variable] { return ": \(key) is a key of the configuration file alone" }
-    // Without the prefix, which would make names look more alike than they are.
+    // Compares the names without the prefix, which would make all names similar.
     let own = String(variable.dropFirst(prefix.count))
     let names = known.map { String($0.dropFirst(prefix.count)) }
     return own.nearest(of: names).map { "; did you mean \(prefix)\($0)?" } ?? ""

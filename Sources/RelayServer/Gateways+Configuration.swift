@@ -5,8 +5,10 @@ import RelayGateways
 import RelayIdentity
 import RelayStore
 
+// Creates the gateways to the push services from the configuration.
+
 extension Gateways {
-  /// Throws ``StartupError`` of certificates that cannot be used.
+  /// Throws ``StartupError`` if a file of certificates cannot be used.
   init(_ configuration: ServerConfiguration, _ log: Logger) throws(StartupError) {
     let simulator = SimulatedGateway(now: Store.timeOfDay)
     let clock = GatewayClock(wall: Store.timeOfDay)

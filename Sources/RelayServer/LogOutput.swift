@@ -3,13 +3,13 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// The destination of log lines, written by a thread of its own.
+/// The destination of log lines. A separate thread writes them.
 ///
-/// A descriptor that nobody reads blocks its writer, and the hub's thread logs. So ``write(_:)`` only queues the line. At
-/// the capacity it drops the line. Lines that the system refuses to write, for example on a full disk, are dropped too.
-/// The number of dropped lines follows as soon as it can be written. Any thread.
+/// If nobody reads a descriptor, a write to it blocks, and the hub's thread must not block. So ``write(_:)`` only
+/// queues the line, and drops it if the queue is full. Lines that the system cannot write, for example on a full disk,
+/// are dropped, too. The number of dropped lines is written as soon as a write succeeds. Any thread.
 public final class LogOutput: TextOutputStream, Sendable {
-  /// Standard error. At its end, the process takes up to a second to write the queued lines.
+  /// Standard error. At the end of the process, writing the queued lines may take up to a second.
   public static let standardError: LogOutput = {
     let output = LogOutput(descriptor: STDERR_FILENO)
     atexit { LogOutput.standardError.flush(within: .seconds(1)) }
@@ -19,10 +19,10 @@ public final class LogOutput: TextOutputStream, Sendable {
   private struct Queue {
     var text: [UInt8] = []
     var dropped = 0
-    /// The thread writes, or a signal for it is under way.
+    /// True while the thread writes, or has a signal to begin.
     var isWriting = false
 
-    /// Takes everything that is queued. Returns `nil`, and ends the writing, if there is nothing.
+    /// Takes all queued lines. Returns `nil` and clears ``isWriting`` if the queue is empty.
     mutating func take() -> (text: [UInt8], dropped: Int)? {
       guard !text.isEmpty || dropped > 0 else {
         isWriting = false
@@ -32,8 +32,8 @@ public final class LogOutput: TextOutputStream, Sendable {
       return (text, dropped)
     }
 
-    /// Counts lines that could not be written. Returns false, and ends the writing, if no other lines are queued: the
-    /// next line tries again.
+    /// Counts lines that could not be written. If no other lines are queued, returns false and clears ``isWriting``:
+    /// the next line starts another attempt.
     mutating func giveBack(_ lines: Int) -> Bool {
       dropped += lines
       isWriting = !text.isEmpty
@@ -47,14 +47,14 @@ public final class LogOutput: TextOutputStream, Sendable {
   private let filled = DispatchSemaphore(value: 0)
 
   /// - Parameters:
-  ///   - descriptor: A descriptor that stays open.
-  ///   - capacity: The bytes that may wait.
+  ///   - descriptor: A descriptor that remains open.
+  ///   - capacity: The maximum size of the queue in bytes.
   public init(descriptor: Int32, capacity: Int = 1 << 20) {
     self.descriptor = descriptor
     self.capacity = capacity
     let thread = Thread { [self] in
       Thread.current.name = "stillwire log"
-      // A pipe without a reader is an error of the write then, not the end of the process.
+      // With SIGPIPE blocked, a write to a pipe without a reader returns an error and does not end the process.
       var broken = sigset_t()
       sigemptyset(&broken)
       sigaddset(&broken, SIGPIPE)
@@ -70,8 +70,8 @@ public final class LogOutput: TextOutputStream, Sendable {
     thread.start()
   }
 
-  /// Queues a line and returns at once. Control characters within the line become `?`, so that the text of a client
-  /// cannot begin a line of its own or control a terminal.
+  /// Queues a line and returns immediately. Control characters within the line become `?`, so that text from a client
+  /// cannot start a new line or control a terminal.
   public func write(_ line: String) {
     let line = Self.isPlain(line) ? line : Self.plain(line)
     let isFirst = queue.withLock { queue in
@@ -86,7 +86,7 @@ public final class LogOutput: TextOutputStream, Sendable {
     if isFirst { filled.signal() }
   }
 
-  /// Waits until everything queued is written, or until the time is over.
+  /// Waits until all queued lines are written. `time` is the timeout.
   public func flush(within time: Duration) {
     let end = ContinuousClock.now + time
     while queue.withLock(\.isWriting), ContinuousClock.now < end { usleep(1000) }
@@ -114,23 +114,23 @@ public final class LogOutput: TextOutputStream, Sendable {
     return String(text)
   }
 
-  /// Writes a batch, and behind it the number of dropped lines.
-  /// - Returns: The number of lines that are lost, and of which no notice was written.
+  /// Writes a batch, and after it the number of dropped lines.
+  /// - Returns: The number of lost lines that no notice has reported yet.
   private func write(_ batch: [UInt8], dropped: Int) -> Int {
     let rest = writeAll(batch[...])
     let lost = dropped + rest.count { $0 == UInt8(ascii: "\n") }
     guard lost > 0 else { return 0 }
-    // The end of a line may be missing.
+    // The last written line may be incomplete.
     let isCut = rest.startIndex > batch.startIndex && !rest.isEmpty && batch[rest.startIndex - 1] != UInt8(ascii: "\n")
     let notice = "\(isCut ? "\n" : "")\(lost) log lines were dropped: they could not be written in time\n"
     return writeAll(Array(notice.utf8)[...]).isEmpty ? 0 : lost
   }
 
-  /// - Returns: The rest that could not be written.
+  /// - Returns: The bytes that could not be written.
   private func writeAll(_ batch: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
     var rest = batch
     while !rest.isEmpty {
-      // Read at once: what runs after the call may change errno.
+      // Reads errno immediately, because later calls may change it.
       let (count, fault) = rest.withUnsafeBytes {
         let count = Foundation.write(descriptor, $0.baseAddress, $0.count)
         return (count, errno)

@@ -2,8 +2,7 @@
 import RelayPush
 import ServiceLifecycle
 
-/// Hands push jobs to their gateways once the relay has started. At a graceful shutdown it waits for the pushes that are
-/// under way.
+/// Runs the push worker after the relay has started. At a graceful shutdown it waits for the pushes in progress.
 struct PushService: Service, CustomStringConvertible {
   let description = "push worker"
   let worker: PushWorker
@@ -14,7 +13,7 @@ struct PushService: Service, CustomStringConvertible {
     try await start.value
     await withTaskGroup { tasks in
       tasks.addTask { await worker.run() }
-      try? await gracefulShutdown()  // throws when the task is cancelled, which ends the service as well
+      try? await gracefulShutdown()  // throws if the task is cancelled, which also ends the service
       await worker.retire(by: deadline.begin())
       tasks.cancelAll()
     }

@@ -3,7 +3,7 @@ import Logging
 import RelayCore
 import ServiceLifecycle
 
-/// Serves clients once the relay has started, and drains at a graceful shutdown.
+/// Serves clients after the relay has started, and drains at a graceful shutdown.
 struct RelayService: Service, CustomStringConvertible {
   let description = "relay"
   let relay: Relay
@@ -18,19 +18,19 @@ struct RelayService: Service, CustomStringConvertible {
   func run() async throws {
     try await start.value
     isReady()
-    try? await gracefulShutdown()  // throws when the task is cancelled, which ends the service as well
+    try? await gracefulShutdown()  // throws if the task is cancelled, which also ends the service
     let delay = Task.isCancelled ? .zero : drainDelay
-    // A task of its own is not cancelled: clients get their `bye` in any case.
+    // A separate task is not cancelled, so that clients always get their `bye`.
     await Task { await drain(after: delay) }.value
   }
 
-  /// Ends the service in this order. A deadline bounds the waits of steps 3 and 5.
+  /// Ends the service in these steps. A deadline limits the waits of steps 3 and 5.
   ///
   /// 1. `/ready` answers 503 for the delay, so that a load balancer sends new clients to other relays.
   /// 2. The relay refuses new sessions, asks every client to reconnect, and ends the streams.
-  /// 3. It waits until the last session has ended.
-  /// 4. It closes the listener.
-  /// 5. It waits until every HTTP request has its answer.
+  /// 3. The relay waits until the last session has ended.
+  /// 4. It closes the listening socket.
+  /// 5. It waits until every HTTP request has an answer.
   private func drain(after delay: Duration) async {
     await relay.retire()
     if delay > .zero {

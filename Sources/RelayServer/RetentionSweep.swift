@@ -7,8 +7,11 @@ import RelayPush
 import RelayStore
 import ServiceLifecycle
 
-/// Ends messages that are older than their rooms keep them, also where nobody writes any more, rooms that nobody
-/// is in and nobody ever wrote to, and push jobs that finished long ago.
+/// Deletes old data from the store in the background:
+///
+/// - messages that exceed the retention of their rooms, even if nobody writes to these rooms any more
+/// - rooms without members that never had a message
+/// - old records of silenced users, counts of forgotten tokens, finished push jobs and responses
 struct RetentionSweep: Service, CustomStringConvertible {
   let description = "retention sweep"
   let relay: Relay
@@ -17,9 +20,9 @@ struct RetentionSweep: Service, CustomStringConvertible {
   let now: @Sendable () -> Timestamp
   let log: Logger
 
-  /// Rooms in one read.
+  /// The maximum number of rooms in one read.
   static let page = 500
-  /// Messages in one transaction, so that no send waits long for it.
+  /// The maximum number of messages that one transaction deletes. A `send` may wait for one transaction.
   static let mostDeleted = 1_000
   static let longestPause = Duration.seconds(60)
   static let shortestPause = Duration.seconds(1)
@@ -29,7 +32,8 @@ struct RetentionSweep: Service, CustomStringConvertible {
     await cancelWhenGracefulShutdown { await sweepRepeatedly() }
   }
 
-  /// Sweeps all rooms every minute, or more often where messages are kept for minutes, until the task is cancelled.
+  /// Deletes old data every minute until the task is cancelled. If a room keeps messages for less than ten minutes, the
+  /// pause is a tenth of that time, but at least one second.
   private func sweepRepeatedly() async {
     while !Task.isCancelled {
       let patterns = await relay.settings.rooms
@@ -45,7 +49,7 @@ struct RetentionSweep: Service, CustomStringConvertible {
     }
   }
 
-  /// What fails is tried again the next time, and keeps nothing else from going.
+  /// Performs one part of a sweep. A failure is logged and does not stop the other parts. The next sweep tries again.
   private func attempt(_ what: String, _ work: () async throws -> Void) async {
     do {
       try await work()
@@ -54,8 +58,8 @@ struct RetentionSweep: Service, CustomStringConvertible {
     }
   }
 
-  /// One transaction after the other, so that no send waits long for it.
-  /// - Parameter batch: Returns whether there may be more.
+  /// Deletes rows in several transactions, so that a `send` waits for one transaction only.
+  /// - Parameter batch: Deletes rows in a transaction. Returns true if more rows may remain.
   private func purge(_ batch: @escaping @Sendable (Transaction) throws -> Bool) async throws {
     while !Task.isCancelled, try await store.write(rows: PushQueue.mostPurged, batch) {}
   }
@@ -75,7 +79,7 @@ struct RetentionSweep: Service, CustomStringConvertible {
       }
       for aging in found.rooms where !aging.isUnused {
         var retention = patterns.policy(for: aging.room).history
-        // A room in memory goes on keeping messages.
+        // A room in memory keeps its old policy after a reload, so it may still store messages.
         if retention.count == 0 { retention = await relay.policy(of: aging.room).history }
         if aging.isDue(retention, now: now()) { try await trim(aging.room, to: retention) }
       }
@@ -96,7 +100,7 @@ struct RetentionSweep: Service, CustomStringConvertible {
 }
 
 extension Relay {
-  /// Forgets the messages before `first`. The store has deleted them.
+  /// Removes the messages before `first`, which the store has deleted, from the hub's memory.
   fileprivate func forget(_ room: RoomID, before first: Int64) {
     if let handle = hub.room(room) { hub.trim(handle, before: first) }
   }

@@ -14,7 +14,8 @@ import ServiceLifecycle
 import Synchronization
 public import UnixSignals
 
-/// A whole relay: hub, store, push worker and page.
+/// A complete relay: hub, store, push worker and page. This file creates the parts, connects them, and ends them in
+/// order.
 public final class Server: Sendable {
   private let relay: Relay
   private let store: Store
@@ -29,11 +30,12 @@ public final class Server: Sendable {
   public let url: String
   private let isReady: @Sendable (_ url: String) -> Void
 
-  /// Enough for a load balancer that looks every few seconds; on loopback there is none that would route around.
+  /// The default delay before draining on an address that is not loopback. It is long enough for a load balancer that
+  /// checks `/ready` every few seconds.
   static let defaultDrainDelay = Duration.seconds(5)
 
-  /// Opens the data and binds the port. Throws ``StartupError``, in one line for an operator.
-  /// - Parameter isReady: Called with the URL when the relay answers there, and a signal ends it in order.
+  /// Opens the database and binds the port. Throws ``StartupError``, whose text is one line for an operator.
+  /// - Parameter isReady: Called with the URL when the relay answers requests and handles signals.
   public init(
     _ configuration: ServerConfiguration, log: Logger, isReady: @escaping @Sendable (_ url: String) -> Void = { _ in }
   ) async throws(StartupError) {
@@ -83,7 +85,7 @@ public final class Server: Sendable {
     self.thread = thread
     if let loss = store.loss {
       log.warning(
-        "the database does not hold all that an earlier run has stored: all rooms begin new epochs",
+        "the database lacks data that an earlier run has stored: all rooms begin new epochs",
         metadata: ["loss": "\(loss.rawValue)"])
     }
     if isOpen {
@@ -93,10 +95,10 @@ public final class Server: Sendable {
     }
     let limits = configuration.limits
     let ghost = limits.heartbeat + limits.pongTimeout + configuration.presenceGrace.seconds
-    log.info("a client that is gone without a word is shown as online for at most \(ghost) s")
+    log.info("a client whose connection is lost is shown as online for at most \(ghost) s")
   }
 
-  /// Checks the files that the configuration names. Opens no database and binds no port. Throws ``StartupError``.
+  /// Checks the files in the configuration. Does not open the database or bind the port. Throws ``StartupError``.
   public static func check(_ configuration: ServerConfiguration) async throws(StartupError) {
     _ = try await checked(configuration, Logger(label: "stillwire.check"))
   }
@@ -109,8 +111,8 @@ public final class Server: Sendable {
     return try await settings(configuration, log)
   }
 
-  /// Applies the settings that need no restart, token keys included. Logs the others. Throws ``StartupError`` and
-  /// changes nothing if a setting or one of its files is wrong.
+  /// Applies the settings that need no restart, including token keys. Logs the changed settings that need one. If a
+  /// setting or one of its files is wrong, throws ``StartupError`` and changes nothing.
   public func reload(_ configuration: ServerConfiguration) async throws(StartupError) {
     // Also checks the settings that need a restart, so that a mistake is found now.
     var settings = try await Self.checked(configuration, log)
@@ -169,8 +171,8 @@ public final class Server: Sendable {
       && parts.allSatisfy { $0.allSatisfy { ("0"..."9").contains($0) } && UInt8($0) != nil }
   }
 
-  /// Serves until one of the signals arrives, or the task is cancelled. Then clients are asked to come back, and the relay
-  /// writes everything to disk.
+  /// Serves until one of the signals arrives or the task is cancelled. Then the relay drains: it asks clients to
+  /// reconnect, and writes all data to disk.
   public func run(until signals: [UnixSignal] = []) async throws {
     let start = Task { [worker, relay] in
       await worker.takeOver()
@@ -189,9 +191,9 @@ public final class Server: Sendable {
     log.notice("stopped")
   }
 
-  /// The parts that run. A graceful shutdown ends one after the other, from the last to the first: the relay drains, then
-  /// the push worker waits for its pushes, and then the loops end.
-  /// - Parameter start: Each service waits for it before it begins.
+  /// The services of a running relay. A graceful shutdown ends them one after another, from the last to the first: the
+  /// relay drains, then the push worker waits for its pushes, and then the background loops end.
+  /// - Parameter start: A task for which each service waits before it begins.
   private func services(after start: Task<Void, any Error>) -> [any Service] {
     let deadline = DrainDeadline()
     return [
@@ -206,7 +208,7 @@ public final class Server: Sendable {
     ]
   }
 
-  /// Writes everything that is written late, and ends the parts that the services used.
+  /// Writes delayed changes to the store, and ends the parts that the services have used.
   private func end() async {
     gateways.close()
     await relay.flush()

@@ -17,51 +17,51 @@ public struct ServerConfiguration: Sendable {
   public var dataFolder = "data"
   /// The folder of the page. Is `nil` for a relay without a page.
   public var webFolder: String?
-  /// The keys and rules for tokens. With nothing set, the relay trusts the user name that a client sends.
+  /// The keys and rules for tokens. Without keys, the relay trusts the user name that a client sends.
   public var identity = IdentitySettings()
   /// Allows open mode on an address that is not loopback.
   public var isOpenToNetwork = false
-  /// Allowed values of `Origin`. If empty, only the relay's own origin.
+  /// The allowed values of `Origin`. If empty, only the relay's own origin is allowed.
   public var origins: [String] = []
-  /// Names of the relay that `Host` of a request may have, beside addresses and `localhost`.
+  /// The names that `Host` of a request may have, in addition to addresses and `localhost`.
   public var hosts: [String] = []
-  /// Lets everybody read `/metrics`; otherwise that takes an API key.
+  /// True if `/metrics` needs no API key.
   public var isMetricsOpen = false
-  /// Accepts devices of the platform `simulator`. Is `nil` when it is not set: then open mode alone accepts them.
+  /// True if devices of the platform `simulator` are accepted. If `nil`, only open mode accepts them.
   public var takesSimulators: Bool?
-  /// The time for which `/ready` answers 503 before the relay refuses and closes sessions. If `nil`, 0 on loopback and
-  /// 5 s elsewhere.
+  /// The time for which `/ready` answers 503 before draining starts. If `nil`, 0 on loopback and 5 s elsewhere.
   public var drainDelay: Duration?
   public var connections = ConnectionLimits()
-  /// When a commit counts as done.
+  /// The durability of a commit.
   public var synchronous = Synchronous.full
   public var logLevel = Logger.Level.info
   public var limits = Limits()
-  /// The policies of rooms, by patterns of their names.
+  /// The policies of rooms, with the patterns for the rooms' names.
   var rooms = RoomPatterns()
-  /// The apps that devices may belong to. If empty, any app.
+  /// The apps that devices may register with. If empty, any app.
   var apps = Apps()
-  /// The relay's own texts of pushes, by language.
+  /// The relay's own texts in pushes, by language.
   var pushTexts = PushTextTable()
-  /// How Apple's service is reached.
+  /// The connections to Apple's push service.
   public var apple = AppleService()
-  /// How browsers are pushed to.
+  /// The settings of pushes to browsers.
   var webPush = WebPushSettings()
-  /// For how long a user whose session ended without a close is still shown as online, and not pushed to.
+  /// The time for which a user is still shown as online, without pushes, after their last session ended without a
+  /// close.
   public var presenceGrace = Duration.seconds(10)
 
   public init() {}
 
-  /// Parses and checks every key of ``Setting/all``. Throws ``StartupError`` that names the key.
+  /// Parses and checks every key of ``Setting/all``. Throws ``StartupError`` with the name of the key.
   /// - Parameter file: The source of lists of objects.
   public init(_ config: ConfigReader, file: ConfigurationFile? = nil) throws(StartupError) {
     for setting in Setting.all { try setting.apply(config, file, to: &self) }
   }
 
-  /// Takes from `running` the values that cannot change while a server runs. Returns the keys that would have changed.
+  /// Restores the values that cannot change without a restart from `running`. Returns the keys whose values differed.
   mutating func keep(fixedOf running: ServerConfiguration) -> [String] {
     var changed = Setting.all.filter { $0.restore(from: running, in: &self) }.map(\.key)
-    // Open mode and tokens differ in the addresses and the names that the relay answers.
+    // Open mode and tokens differ in the allowed addresses and the accepted `Host` names, which are fixed at the start.
     if identity.isOpen != running.identity.isOpen {
       identity = running.identity
       changed.append("tokens")
@@ -71,8 +71,9 @@ public struct ServerConfiguration: Sendable {
 }
 
 extension ServerConfiguration {
-  /// The values of `Host` that are answered. In open mode a page of any site could otherwise reach the relay by DNS
-  /// rebinding. Tokens prevent that: then any `Host` is answered, unless names are listed.
+  /// The values of `Host` that the relay accepts. In open mode the rule protects against DNS rebinding, with which a
+  /// page of any site could use the relay. Tokens prevent this attack, so with tokens any `Host` is accepted unless
+  /// ``hosts`` has names.
   var hostRule: HostRule {
     guard identity.isOpen else { return hosts.isEmpty ? .any : .addresses }
     return isOpenToNetwork ? .addresses : .loopback

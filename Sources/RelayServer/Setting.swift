@@ -7,7 +7,8 @@ import RelayProtocol
 /// The declaration of one configuration key: its names, type, default and meaning, and the part of
 /// ``ServerConfiguration`` that it sets. ``SettingGroup`` lists all of them.
 ///
-/// The parser of the file, `--help`, the reload, the environment and the reference page read this declaration.
+/// The parser of the file, the parser of the environment, the options with `--help`, the reload, and the reference page
+/// all use this declaration.
 package struct Setting: Sendable {
   /// The name in the configuration file, with dots between the names of objects: `limits.sendRate`.
   let key: String
@@ -19,18 +20,18 @@ package struct Setting: Sendable {
   /// True if a reload does not apply a new value.
   let needsRestart: Bool
   let meaning: String
-  /// True if a configuration file may contain the key. False for the path of that file alone.
+  /// True if a configuration file may contain the key. Only the path of the configuration file itself has false.
   let isInFile: Bool
-  /// Is `nil` if only a configuration file can contain a value.
+  /// Sets the value from text. Is `nil` if only a configuration file can contain a value.
   private let setText: (@Sendable (String, inout ServerConfiguration) throws(StartupError) -> Void)?
   private let setList: (@Sendable ([Fields], inout ServerConfiguration) throws(RequestError) -> Void)?
   /// Copies the value of the first configuration to the second. Returns false if they are equal.
   private let copy: @Sendable (ServerConfiguration, inout ServerConfiguration) -> Bool
-  /// True if ``SettingGroup`` gives options to its settings.
+  /// True if the settings of the group have options.
   var groupHasOptions = true
 
   /// - Parameters:
-  ///   - standard: The default as text. If it is absent, the default is the value of a new ``ServerConfiguration``.
+  ///   - standard: The default as text. If `nil`, the text of the value in a new ``ServerConfiguration``.
   ///   - meaning: One or two sentences for an operator.
   init<Value: Equatable & Sendable>(
     _ key: String, alias: String? = nil, _ type: SettingType<Value>,
@@ -77,7 +78,7 @@ package struct Setting: Sendable {
     self.init("limits.\(limit.name)", type, \.limits[limit], limit.meaning)
   }
 
-  /// The path of the configuration file. The command reads it before the other keys.
+  /// Declares the path of the configuration file. The command reads it before the other keys.
   init(fileNamedBy key: String, _ meaning: String) {
     self.key = key
     alias = nil
@@ -92,7 +93,7 @@ package struct Setting: Sendable {
     copy = { _, _ in false }
   }
 
-  /// The name by which the command line sets the value: the alias if there is one, else the key.
+  /// The name of the value on the command line: the alias, or the key if it has no alias.
   package var name: String { alias ?? key }
 
   /// The environment variables that set the key: `limits.sendRate` is `STILLWIRE_LIMITS_SEND_RATE`.
@@ -107,7 +108,7 @@ package struct Setting: Sendable {
     return EnvironmentNames.words(of: name).joined(separator: "-")
   }
 
-  /// True if the option has no value, and sets the key to true.
+  /// True if the option takes no value and sets the key to true.
   package let isSwitch: Bool
 
   /// The text of `--help`.
@@ -118,8 +119,8 @@ package struct Setting: Sendable {
 
   package var valueName: String { shape.valueName }
 
-  /// Sets the value that a source has for the key. Without a value the default stays. Throws ``StartupError`` that
-  /// names the key.
+  /// Sets the value of the first source that has one. Without a value, the default remains. Throws ``StartupError``
+  /// with the name of the key.
   func apply(
     _ config: ConfigReader, _ file: ConfigurationFile?, to configuration: inout ServerConfiguration
   ) throws(StartupError) {
@@ -138,7 +139,8 @@ package struct Setting: Sendable {
     }
   }
 
-  /// Restores the value of a running server, if a new value needs a restart. Returns true if the values differed.
+  /// Restores the value of a running server if a change of the key needs a restart. Returns true if the values
+  /// differed.
   func restore(from running: ServerConfiguration, in configuration: inout ServerConfiguration) -> Bool {
     needsRestart && copy(running, &configuration)
   }

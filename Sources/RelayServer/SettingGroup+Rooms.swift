@@ -7,18 +7,20 @@ import RelayProtocol
 import RelayPush
 import RelayStore
 
-/// The settings of rooms, apps and push services. No option sets them.
+// Declares the keys of rooms, apps, texts and push services.
+
+/// The settings of rooms, apps and push services. They have no options.
 extension SettingGroup {
   static let rooms = SettingGroup(
     "Rooms",
     note: """
-      The first pattern that matches the name of a room decides. The last patterns are the relay's own: `live.*` keeps no
-      messages, and all other rooms have the defaults of the table.
+      The first pattern that matches the name of a room applies. The relay adds two patterns after yours: rooms of
+      `live.*` keep no messages, and all other rooms have the defaults of the table.
       """,
     [
       Setting(
         "rooms", .objects(roomMembers) { list throws(RequestError) in try RoomPatterns(list) }, \.rooms,
-        "Policies of rooms, by patterns of their names.")
+        "Policies of rooms, each with a pattern for the names of the rooms.")
     ])
 
   static let apps = SettingGroup(
@@ -26,10 +28,10 @@ extension SettingGroup {
     [
       Setting(
         "apps", .objects(appMembers) { list throws(RequestError) in try Apps(list) }, \.apps,
-        "Apps that devices may belong to. Without apps, a device may name any app."),
+        "Apps with which devices may register. If the list is empty, devices may register with any app."),
       Setting(
         "texts", .objects(textMembers) { list throws(RequestError) in try PushTextTable(list) }, \.pushTexts,
-        "The relay's own texts of pushes, by language. Without a text, the app's own translation appears."),
+        "The relay's own texts in pushes, by language. Without a text here, the phone shows the app's translation."),
     ])
 
   static let apple = SettingGroup(
@@ -51,22 +53,21 @@ extension SettingGroup {
     [
       Setting(
         "webPush.keyFile", .file, \.webPush.keyFile,
-        "File with the private key, which `stillwire vapid` creates. Without it the relay does not push to browsers."),
+        "File with the private key, which `stillwire vapid` creates. Without it, the relay does not push to browsers."),
       Setting(
         "webPush.subject", .text, \.webPush.subject,
-        "Address at which push services reach the operator: a `mailto:` or `https:` URL. Required with "
-          + "`webPush.keyFile`."),
+        "Contact of the operator for push services: a `mailto:` or `https:` URL. Required with `webPush.keyFile`."),
       Setting(
         "webPush.origins", .pushServices, \.webPush.services,
-        "Other push services whose subscriptions the relay accepts, beside those of Chrome, Safari, Edge and Firefox: "
-          + "`push.example.org` or `push.example.org:8443`."),
+        "Push services whose subscriptions the relay accepts, in addition to those of Chrome, Safari, Edge and "
+          + "Firefox: `push.example.org` or `push.example.org:8443`."),
       Setting(
         "webPush.caFile", .file, \.webPush.service.caFile, default: systemCertificates, needsRestart: true,
         trustedCertificates),
       Setting(
         "webPush.allowedAddresses", .list(of: networkNoun, { AddressRange($0) }, text: { "\($0)" }),
         \.webPush.service.allowedAddresses, needsRestart: true,
-        "Addresses and networks that are not public, but at which push services may be."),
+        "Non-public addresses and networks of push services to which the relay may connect."),
     ])
 
   private static func bounds(_ range: ClosedRange<Int64>) -> ClosedRange<Double> {
@@ -82,19 +83,19 @@ extension SettingGroup {
       SettingMember("match", .text, default: "required", "Pattern of names, in which `*` matches any text."),
       SettingMember(
         "history.count", .number(bounds(RoomPolicy.counts)), default: "\(standard.history.count)",
-        "Number of messages that the room keeps. With 0 the room does not use the database: it cannot push, and its "
-          + "members are members while they are connected."),
+        "Number of messages that the room keeps. With 0, the room does not use the database: it sends no pushes, and a "
+          + "membership ends with the connection."),
       SettingMember(
         "history.age", .number(bounds(RoomPolicy.ages), .seconds),
         default: standard.history.age.map { Limits.Unit.seconds.text($0.seconds) } ?? "none",
-        "Time for which the room keeps a message. 0: no limit."),
+        "Time for which the room keeps a message. 0 means no limit."),
       SettingMember(
         "push", .flag, default: "true if the room keeps messages", "The relay pushes to members who are away."),
       SettingMember(
         "preview", .choice(RoomPolicy.Preview.self),
         default: (standard.hasPreview ? RoomPolicy.Preview.text : .none).rawValue,
-        "With `none` a push contains no text of the message, but only ids, names and keys of texts."),
-      SettingMember("receipts", .flag, default: "false", "Members see who has received and read a message."),
+        "With `none`, a push contains ids, names and text keys, but no text of the message."),
+      SettingMember("receipts", .flag, default: "false", "Members see which members have received and read a message."),
       SettingMember(
         "memberList", .number(bounds(RoomPolicy.memberLists)), default: "`limits.memberList`",
         "Number of members above which clients get counts instead of the list of members."),
@@ -109,20 +110,20 @@ extension SettingGroup {
   }()
 
   private static let appMembers = [
-    SettingMember("app", .text, default: "required", "Name by which devices register: the bundle id."),
+    SettingMember("app", .text, default: "required", "Name of the app in the registration of a device: the bundle id."),
     SettingMember("topics", .texts, default: "the value of `app`", "Bundle ids of the app."),
     SettingMember(
       "environment", .choice(PushEnvironment.self), default: PushEnvironment.production.rawValue,
-      "Service of Apple that the relay tries first for a device that names none."),
+      "Environment of Apple's push service that the relay tries first for a device without one."),
     SettingMember(
       "entitlements", .texts,
       "Entitlements of the app: " + AppEntitlement.allCases.map { "`\($0.rawValue)`" }.joined(separator: ", ")
-        + ". The relay lowers a level without its entitlement."),
+        + ". Without the entitlement for a level, the relay uses a lower level."),
     SettingMember(
       "credential.keyFile", .file, default: "required in `credential`",
-      "File with the key that Apple made, as PEM. Without `credential` the relay simulates the app's devices."),
-    SettingMember("credential.keyID", .text, default: "required in `credential`", "Id of this key."),
-    SettingMember("credential.team", .text, default: "required in `credential`", "Id of the team."),
+      "File with the key from Apple, as PEM. Without `credential`, the relay simulates the app's devices."),
+    SettingMember("credential.keyID", .text, default: "required in `credential`", "Id of the key."),
+    SettingMember("credential.team", .text, default: "required in `credential`", "Id of the team at Apple."),
     SettingMember(
       "gateway.url", .text, default: "required in `gateway`", "URL of a push gateway for the platform `http`."),
     SettingMember("gateway.secretFile", .file, "File with the secret that signs pushes to this gateway."),

@@ -5,6 +5,8 @@ import RelayIdentity
 import RelayProtocol
 import RelayStore
 
+// Declares the keys of the service itself: addresses, tokens, connections, operation and limits.
+
 /// The settings of the service itself.
 extension SettingGroup {
   package static let common = SettingGroup(
@@ -16,19 +18,19 @@ extension SettingGroup {
         "tokens.secretFile", alias: "secretFile", .file, \.identity.secretFile,
         "File with a shared secret for tokens (HS256). With a secret, clients need tokens."),
       Setting("address", .text, \.address, needsRestart: true, "Address to listen on."),
-      Setting("web", .folder, \.webFolder, default: "no page", needsRestart: true, "Folder of the page."),
+      Setting("web", .folder, \.webFolder, default: "no page", needsRestart: true, "Folder of the web page."),
       Setting(
         "origins", .texts, \.origins, default: "the relay's own", needsRestart: true,
         "Origins of the web pages that may use the relay."),
       Setting(fileNamedBy: "config", "Configuration file, JSON."),
-      Setting("logLevel", .choice, \.logLevel, needsRestart: true, "Lowest level of the lines in the log."),
+      Setting("logLevel", .choice, \.logLevel, needsRestart: true, "Minimum level of log lines."),
     ])
 
   package static let identity = SettingGroup(
     "Tokens and keys",
     note: """
-      A reload reads the files of these keys and of `tokens.secretFile` again. A change between open mode and tokens needs
-      a restart. The relay is in open mode if no file and no key is set.
+      Without a file and without a key, the relay is in open mode. A reload reads the files of these keys and of
+      `tokens.secretFile` again. A change between open mode and tokens needs a restart.
       """,
     [
       Setting(
@@ -38,7 +40,8 @@ extension SettingGroup {
             SettingMember("algorithm", .choice(TokenAlgorithm.self), default: "required", "Algorithm of the key."),
             SettingMember("kid", .text, "Id of the key in tokens."),
             SettingMember(
-              "file", .file, default: "required", "File with a secret for HS256, else with a public key as PEM."),
+              "file", .file, default: "required",
+              "File with the secret for HS256, or with the public key as PEM for the other algorithms."),
           ],
           parse: { text, _ throws(StartupError) in
             var keys: [TokenKeySource] = []
@@ -50,18 +53,20 @@ extension SettingGroup {
             for fields in list { keys.append(try TokenKeySource(fields)) }
             return keys
           }), \.identity.keys,
-        "Keys for tokens. The option takes ALGORITHM:KID:FILE for each key: HS256 with a secret; ES256, RS256 or EdDSA "
-          + "with a public key as PEM. KID may be empty."),
+        "Keys that verify tokens. In the option, each key is ALGORITHM:KID:FILE. FILE has a secret for HS256, and a "
+          + "public key as PEM for ES256, RS256 and EdDSA. KID may be empty."),
       Setting(
-        "tokens.jwksFile", .file, \.identity.keySetFile, "JWK Set. The relay reads it again when it changes."),
-      Setting("tokens.audience", .text, \.identity.audience, "Value that `aud` of a token must be or contain."),
-      Setting("tokens.issuer", .text, \.identity.issuer, "Value that `iss` of a token must be."),
-      Setting("tokens.requireExpiry", .flag, \.identity.requiresExpiry, "Refuse tokens without `exp`."),
+        "tokens.jwksFile", .file, \.identity.keySetFile,
+        "File with a JWK Set. The relay reads it again when it changes."),
+      Setting("tokens.audience", .text, \.identity.audience, "Audience that the claim `aud` of a token must contain."),
+      Setting("tokens.issuer", .text, \.identity.issuer, "Required value of the claim `iss` of a token."),
+      Setting("tokens.requireExpiry", .flag, \.identity.requiresExpiry, "Reject tokens without the claim `exp`."),
       Setting(
         "tokens.maxLifetime", .seconds(60...3_153_600_000, isWhole: true), \.identity.maxLifetime,
-        "Maximum time from now to `exp` of a token. The relay refuses a longer one."),
+        "Maximum time from now to `exp` of a token. The relay rejects tokens with a later `exp`."),
       Setting(
-        "tokens.grace", .seconds(0...86_400), \.identity.grace, "Time for which a session outlives its token."),
+        "tokens.grace", .seconds(0...86_400), \.identity.grace,
+        "Time for which a session stays open after its token has expired."),
       Setting(
         "apiKeysFile", .file, \.identity.apiKeysFile, "File with the keys of backends. See `stillwire api-key`."),
     ])
@@ -75,45 +80,45 @@ extension SettingGroup {
       Setting(
         "hosts", .list(of: "a host name, such as relay.example.org; a port is not part of it", hostName, text: { $0 }),
         \.hosts, needsRestart: true,
-        "Names of the relay that `Host` of a request may have. In open mode the relay answers no other names but "
-          + "localhost; with tokens and without this list it answers any name."),
+        "Names that the header `Host` of a request may contain, in addition to localhost and IP addresses. With "
+          + "tokens, an empty list allows all names."),
       Setting(
         "trustedProxies",
         .list(of: networkNoun, { ConnectionLimits.isNetwork($0) ? $0 : nil }, text: { $0 }),
         \.connections.trustedProxies,
-        needsRestart: true, "Networks whose `X-Forwarded-For` names the client's address."),
+        needsRestart: true, "Networks of proxies. The relay takes the client's address from their `X-Forwarded-For`."),
       Setting(
         "connections.most", .whole(1...1_000_000).checked(againstOpenFiles), \.connections.most,
         default: "the limit of open files", needsRestart: true,
-        "Maximum number of connections. The relay answers another one with 503."),
+        "Maximum number of connections. The relay answers further connections with 503."),
       Setting(
         "connections.perAddress", .whole(0...1_000_000), \.connections.perAddress, needsRestart: true,
-        "Maximum number of connections from an IPv4 address or an IPv6 /64. The relay answers another one with 429. "
-          + "0 lifts the limit."),
+        "Maximum number of connections from an IPv4 address or an IPv6 /64. The relay answers further connections with "
+          + "429. 0 means no limit."),
       Setting(
         "presence.grace", .seconds(0...3_600), \.presenceGrace,
-        "Time for which a user whose connection is lost is still online."),
+        "Time for which a user is still shown as online after the connection is lost."),
     ])
 
-  /// Bounds on HTTP requests.
+  /// The limits of HTTP requests.
   static let requests = SettingGroup(
     "HTTP requests",
     note: """
       These keys limit the HTTP requests in progress and the memory that they use. They protect the relay from clients
-      that do not read the answers. 0 lifts a limit.
+      that do not read the answers. 0 means no limit.
       """, hasOptions: false,
     [
       Setting(
         "connections.requestsPerUser", .whole(0...1_000_000), \.connections.requestsPerUser, needsRestart: true,
-        "Maximum number of requests in progress of a user. The relay answers another one with 429."),
+        "Maximum number of requests in progress of a user. The relay answers further requests with 429."),
       Setting(
         "connections.unsentPerUser", .whole(0...1_099_511_627_776, .bytes), \.connections.unsentPerUser,
         needsRestart: true,
-        "Maximum size of the bodies and unread answers of these requests. Above it the relay answers with 429."),
+        "Maximum size of the bodies and unread answers of a user's requests. Above it, the relay answers with 429."),
       Setting(
         "connections.unsent", .whole(0...1_099_511_627_776, .bytes), \.connections.unsent, needsRestart: true,
-        "Maximum size of the bodies and unread answers of all requests, with those of API keys. Above it the relay "
-          + "answers with 503."),
+        "Maximum size of the bodies and unread answers of all requests, including those with API keys. Above it, the "
+          + "relay answers with 503."),
     ])
 
   package static let operation = SettingGroup(
@@ -121,13 +126,14 @@ extension SettingGroup {
     [
       Setting(
         "store.synchronous", .choice, \.synchronous, needsRestart: true,
-        "Point at which a message counts as stored. `normal` survives a crash, but not a loss of power."),
+        "Durability of an acknowledged message. With `full` it survives a loss of power. With `normal` it survives a "
+          + "crash of the relay, but a loss of power can delete the newest messages."),
       Setting(
         "simulatedPhones", .flag, \.takesSimulators, default: "true in open mode, else false",
         "Accept devices of the platform `simulator`."),
       Setting(
         "metrics.open", .flag, \.isMetricsOpen,
-        "Serve `/metrics`, and the details of `/ready`, to everybody. Otherwise they need an API key."),
+        "Serve `/metrics` and the details of `/ready` without an API key."),
       Setting(
         "drain.delay", .seconds(0...3_600), \.drainDelay,
         default: "0 on loopback, else \(Server.defaultDrainDelay.seconds.short)", needsRestart: true,
@@ -135,7 +141,7 @@ extension SettingGroup {
     ])
 
   package static let limits = SettingGroup(
-    "Limits", note: "0 lifts a limit, if the range of the limit begins at 0.", Limits.entries.map { Setting($0) })
+    "Limits", note: "0 means no limit, if the range of the limit begins at 0.", Limits.entries.map { Setting($0) })
 
   static let networkNoun = "an address or a network, such as 10.0.0.0/8"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import RelayProtocol
 
-/// Settings that `--help` and the reference page show together.
+/// A group of settings that `--help` and the reference page show together. The groups are in `SettingGroup+….swift`.
 package struct SettingGroup: Sendable {
   package let title: String
   /// The note above the table of the reference page.
@@ -27,6 +27,6 @@ extension Setting {
 }
 
 extension SettingShape {
-  /// The forms of all keys of a configuration file.
+  /// The shapes of all keys of a configuration file, by key.
   static let ofFile = Dictionary(uniqueKeysWithValues: Setting.all.filter(\.isInFile).map { ($0.key, $0.shape) })
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import RelayProtocol
 
-/// The form of a value in the configuration file, and the words of `--help` and the reference page for it.
+/// The form of a value in the configuration file, and its description in `--help` and the reference page.
 struct SettingShape: Sendable {
   enum Form: Sendable {
     case text, number, flag
@@ -16,7 +16,7 @@ struct SettingShape: Sendable {
   /// The type with its range and unit, for the reference page.
   let type: String
   let valueName: String
-  /// The part of the type that `--help` mentions.
+  /// The description of the type in `--help`.
   var note: String?
 
   static let text = Self(form: .text, type: "text", valueName: "text")
@@ -49,7 +49,7 @@ struct SettingShape: Sendable {
 }
 
 extension SettingShape.Form {
-  /// The words of an error about another JSON type.
+  /// The expected type in an error about another JSON type.
   var noun: String {
     switch self {
     case .text, .path: "a string"
@@ -61,7 +61,7 @@ extension SettingShape.Form {
   }
 }
 
-/// One member of the objects in a list of the configuration file.
+/// A member of the objects in a list of the configuration file.
 struct SettingMember: Sendable {
   /// The name, with dots between the names of objects: `history.count`.
   let name: String
@@ -79,11 +79,11 @@ struct SettingMember: Sendable {
 }
 
 extension ClosedRange<Double> {
-  /// `0.1 to 300`
+  /// The range as text: `0.1 to 300`.
   var words: String { "\(lowerBound.short) to \(upperBound.short)" }
 }
 
 extension Double {
-  /// The value, without a fraction if it is whole.
+  /// The value as text, without a fraction if it is whole.
   var short: String { self == rounded() ? String(Int64(self)) : String(self) }
 }

@@ -9,11 +9,11 @@ struct SettingType<Value: Sendable>: Sendable {
   typealias Parser = @Sendable (_ text: String, _ key: String) throws(StartupError) -> Value
 
   let shape: SettingShape
-  /// Is `nil` if only a configuration file can contain a value. Throws an error that names the key.
+  /// Parses text. Throws an error with the name of the key. Is `nil` if only a configuration file can contain a value.
   private(set) var parse: Parser?
-  /// Parses a list of objects. Throws an error with the pointer of the wrong value.
+  /// Parses a list of objects. Throws an error with the JSON pointer of the wrong value.
   var parseList: (@Sendable ([Fields]) throws(RequestError) -> Value)?
-  /// A value as text, such as the default. Is empty if there is none.
+  /// Returns a value as text, for the reference page. The text is empty for no value.
   let text: @Sendable (Value) -> String
 
   init(_ shape: SettingShape, text: @escaping @Sendable (Value) -> String, parse: Parser?) {
@@ -26,7 +26,7 @@ struct SettingType<Value: Sendable>: Sendable {
     converted(text: { [text] in $0.map(text) ?? "" }) { value, _ in value }
   }
 
-  /// The type with one more condition. `check` throws an error that names the key.
+  /// The type with an additional check. `check` throws an error with the name of the key.
   func checked(_ check: @escaping @Sendable (Value, String) throws(StartupError) -> Void) -> Self {
     converted(text: text) { value, key throws(StartupError) in
       try check(value, key)
@@ -101,7 +101,7 @@ extension SettingType where Value == Duration {
 }
 
 extension SettingType {
-  /// A list of texts. `make` returns `nil` for an item that is not the noun.
+  /// A list of items, separated by spaces in text. `make` returns `nil` for an item that is not valid.
   static func list<Item>(
     of noun: String, _ make: @escaping @Sendable (String) -> Item?, text: @escaping @Sendable (Item) -> String
   ) -> Self where Value == [Item] {
@@ -131,7 +131,7 @@ extension SettingType where Value == [String] {
 }
 
 extension Limits.Unit {
-  /// The number, and the same amount in a larger unit.
+  /// The number as text, followed by the same amount in a larger unit: `65536, 64 KiB`.
   func text(_ number: Double) -> String {
     let larger: [(Double, String)] =
       switch self {

@@ -4,8 +4,8 @@ import RelayPush
 import RelayStore
 import ServiceLifecycle
 
-/// Finds out and logs that a store which failed works again, and that the database's files were removed, also if nobody
-/// writes.
+/// Checks the store in the background, because without messages nothing else would. It logs when a failed store works
+/// again, and when the files of the database were removed.
 struct StoreProbe: Service, CustomStringConvertible {
   let description = "store probe"
   let store: Store
@@ -29,7 +29,7 @@ struct StoreProbe: Service, CustomStringConvertible {
       guard !Task.isCancelled else { return }
       if !store.statistics.isAvailable {
         do {
-          // Its result is in the statistics.
+          // The result of the write is in the statistics.
           try await store.write { try $0.touchDisk() }
         } catch {
           if logPause.isOver() { log.error("\(error)", metadata: ["code": "\(error.code.rawValue)"]) }
@@ -43,14 +43,14 @@ struct StoreProbe: Service, CustomStringConvertible {
   }
 }
 
-/// Finds the end of an outage, also of one that began and ended between two looks.
+/// Detects the end of an outage of the store, even if the outage began and ended between two observations.
 struct StoreOutage {
   private var failures: UInt64
   private var start: ContinuousClock.Instant?
 
   init(failures: UInt64) { self.failures = failures }
 
-  /// Returns how long an outage took that is over now, counted from the first look at it.
+  /// Returns the duration of an outage that has ended, since its first observation. Returns `nil` at all other times.
   mutating func observe(failures: UInt64, isAvailable: Bool, at now: ContinuousClock.Instant) -> Duration? {
     if failures != self.failures || !isAvailable { start = start ?? now }
     self.failures = failures

@@ -4,23 +4,24 @@ import Foundation
 import RelayIdentity
 import RelayServer
 
+/// `stillwire api-key`: adds a backend's key to a file of hashes, or removes it.
 struct APIKey: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "api-key",
-    abstract: "Make a key for a backend, or take one away.",
+    abstract: "Create or revoke a key for a backend.",
     discussion: """
-      The key is printed once; the file keeps its hash. Give the file to `stillwire serve --api-keys-file`; a relay that \
-      runs reads it again on SIGHUP.
+      The command prints the key once. The file keeps only its hash. Start the relay with `stillwire serve \
+      --api-keys-file`. A running relay reads the file again on SIGHUP.
       """
   )
 
-  @Argument(help: "What the key is called.")
+  @Argument(help: "Name of the key.")
   var name: String
 
-  @Option(help: "Where the hashes are.")
+  @Option(help: "File with the names and hashes of the keys.")
   var file: String
 
-  @Flag(help: "Take the key of this name away.")
+  @Flag(help: "Revoke the key of this name.")
   var revoke = false
 
   func run() throws {

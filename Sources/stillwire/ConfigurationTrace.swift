@@ -3,13 +3,13 @@ import Configuration
 import RelayServer
 import Synchronization
 
-/// Notes which keys were set and by whom.
+/// Records the keys that are set, and the source of each, for `serve --check`.
 final class ConfigurationTrace: AccessReporter {
   private let found = Mutex<[String: String]>([:])
-  /// The lines of what only a file can say, by key.
+  /// The lines of lists of objects, which only a file can contain, by key.
   private let listed = Mutex<[String: String]>([:])
 
-  /// Notes the file's lists of objects, one entry a line.
+  /// Records the file's lists of objects, with one line for each object.
   func note(_ file: ConfigurationFile) {
     listed.withLock { listed in
       for (key, entries) in file.entries where !entries.isEmpty {
@@ -21,7 +21,7 @@ final class ConfigurationTrace: AccessReporter {
   func report(_ event: AccessEvent) {
     guard case .success(let value?) = event.result else { return }
     let source = event.providerResults.first { (try? $0.result.get())?.value != nil }?.providerName ?? ""
-    // A provider calls itself `Type[name]`, or has no name of its own.
+    // The name of a provider is `Type[name]`, or only its type.
     let own = source.firstIndex(of: "[").map { source[source.index(after: $0)...].dropLast() }
     let name = source.contains("Environment") ? "environment" : own ?? source[...]
     guard case .string(let text) = value.content else { return }
@@ -29,7 +29,7 @@ final class ConfigurationTrace: AccessReporter {
     found.withLock { $0[key] = "\(key) = \(text)  (\(name))" }
   }
 
-  /// `key = value  (by whom)`, in the order of the keys.
+  /// The lines `key = value  (source)`, in the order of the keys.
   var lines: [String] {
     let lines = listed.withLock { $0 }.merging(found.withLock { $0 }) { $1 }
     return lines.sorted { $0.key < $1.key }.map(\.value)

@@ -3,18 +3,18 @@ import ArgumentParser
 import Foundation
 import RelayHTTP
 
-/// Prints a document of the interface, byte for byte as the relay serves it.
+/// `stillwire document`: prints a document of the interface, byte for byte as the relay serves it.
 struct DocumentCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "document",
-    abstract: "Print the description of the interface that a relay of this version serves.",
+    abstract: "Print the description of this version's interface.",
     discussion: """
-      openapi is OpenAPI 3.1 and describes HTTP. asyncapi is AsyncAPI 3.0 and describes sessions. A relay serves them at \
+      openapi describes HTTP (OpenAPI 3.1). asyncapi describes WebSocket sessions (AsyncAPI 3.0). A relay serves them at \
       /openapi.json and /asyncapi.json.
       """
   )
 
-  @Argument(help: "The document.")
+  @Argument(help: "Document to print.")
   var name: Document.Name
 
   func run() async throws {

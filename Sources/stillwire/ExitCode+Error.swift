@@ -3,7 +3,7 @@ import ArgumentParser
 import Foundation
 
 extension ExitCode {
-  /// Failure, after the error was told in one line.
+  /// Prints the error in one line on standard error, and returns the exit code for a failure.
   static func failure(_ error: any Error) -> ExitCode {
     try? FileHandle.standardError.write(contentsOf: Data("stillwire: \(error)\n".utf8))
     return .failure

@@ -3,18 +3,22 @@ import ArgumentParser
 import Foundation
 import PushLint
 
+/// `stillwire lint`: checks a payload with `PushLint`, without a relay.
 struct Lint: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Say what is wrong with a push before it is sent.",
+    abstract: "Check a push payload for mistakes before it is sent.",
     discussion: """
-      Each finding is a line: file:line:column: severity: words [rule]. Lines and columns count from 1, columns count \
-      Unicode scalars. With --lenient what is certain is mended: the findings go to standard error, and the payload to \
-      standard output, unless it took a guess to read it. The exit code is 0 without errors, 1 with errors, and 2 when the \
-      file cannot be read.
+      Each finding is one line: file:line:column: severity: words [rule]. Lines and columns count from 1. Columns count \
+      Unicode scalars.
+
+      With --lenient the command corrects mistakes that have only one correction. It prints the findings on standard \
+      error, and the corrected payload on standard output. It prints no payload if it had to guess the meaning.
+
+      The exit code is 0 without errors, 1 with errors, and 2 if the file cannot be read.
       """
   )
 
-  @Argument(help: "The payload: a file, or - for standard input.", completion: .file())
+  @Argument(help: "File with the payload, or - for standard input.", completion: .file())
   var file: String
 
   @Option(help: "apns-push-type: alert, background, voip, liveactivity and so on.")
@@ -38,10 +42,10 @@ struct Lint: ParsableCommand {
   @Flag(help: "The same as --push-type voip.")
   var voip = false
 
-  @Flag(help: "Mend what is certain.")
+  @Flag(help: "Correct mistakes that have only one correction, and print the payload.")
   var lenient = false
 
-  @Flag(help: "Print one JSON object, as POST /v1/pushes/lint answers.")
+  @Flag(help: "Print one JSON object, the same as the answer of POST /v1/pushes/lint.")
   var json = false
 
   func validate() throws {
@@ -70,7 +74,7 @@ struct Lint: ParsableCommand {
     return given.compactMap { name, value in value.map { (name, $0) } }
   }
 
-  /// No more than it takes to see that it is too much.
+  /// Reads the payload, but at most one byte more than the maximum size, which is enough to report that it is too long.
   private func read() throws -> [UInt8] {
     let source = file == "-" ? FileHandle.standardInput : try FileHandle(forReadingFrom: URL(filePath: file))
     var text: [UInt8] = []

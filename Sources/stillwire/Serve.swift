@@ -8,17 +8,18 @@ import RelayProtocol
 import RelayServer
 import UnixSignals
 
+/// `stillwire serve`: reads the configuration from all sources, runs a `Server`, and handles its signals.
 struct Serve: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Start the relay.",
     discussion: """
-      Each option is also an environment variable, --limits-send-rate is STILLWIRE_LIMITS_SEND_RATE, and a key of the \
-      configuration file: {"limits": {"sendRate": 50}}. The command line wins, then the environment. `stillwire \
-      reference` lists all keys, also those without an option, with their ranges and with those that a reload (SIGHUP) \
-      changes.
+      Each option also has an environment variable and a key in the configuration file. For example, \
+      --limits-send-rate, STILLWIRE_LIMITS_SEND_RATE and {"limits": {"sendRate": 50}} set the same limit. The command \
+      line has precedence over the environment, and the environment over the file. `stillwire reference` lists all keys, \
+      including keys without an option, and shows which of them a reload (SIGHUP) applies.
 
-      Without --secret-file the relay trusts the user name that a client sends (open mode). This is for development: the \
-      relay refuses to start so on an address that other machines reach.
+      Without --secret-file the relay trusts the user name that a client sends (open mode). This mode is for development. \
+      The relay does not start in it on an address that other machines reach, unless --open-to-network is set.
       """
   )
 
@@ -32,10 +33,10 @@ struct Serve: AsyncParsableCommand {
   var check = false
 
   func run() async throws {
-    // A file that must not grow is an error of that write, not the end.
+    // With SIGXFSZ ignored, a write above the limit of file sizes returns an error and does not end the process.
     signal(SIGXFSZ, SIG_IGN)
     guard !check else { return try await report() }
-    // From the start: what is not trapped ends the process.
+    // Traps SIGHUP before anything else, because an untrapped SIGHUP ends the process.
     let hangups = await UnixSignalsSequence(trapping: .sighup)
     let server: Server
     do {
@@ -46,7 +47,7 @@ struct Serve: AsyncParsableCommand {
         return handler
       }
       server = try await Server(configuration, log: Logger(label: "stillwire")) { url in
-        // Unlike print(), this does not wait in a buffer when the output is a pipe.
+        // Unlike print(), this writes immediately, without a buffer, if the output is a pipe.
         FileHandle.standardOutput.write(Data("Stillwire is at \(url)\n".utf8))
       }
     } catch {
@@ -64,19 +65,19 @@ struct Serve: AsyncParsableCommand {
     try await server.run(until: [.sigterm, .sigint])
   }
 
-  /// A second signal does not wait for anybody: what was acknowledged is on disk anyway.
+  /// Ends the process immediately at the second signal. Acknowledged messages are already on disk.
   private func endAtOnceWhenAskedAgain() async {
     var count = 0
     for await signal in await UnixSignalsSequence(trapping: .sigterm, .sigint) {
       count += 1
       guard count > 1 else { continue }
-      LogOutput.standardError.write("stillwire: ended at once\n")
+      LogOutput.standardError.write("stillwire: ended immediately after a second signal\n")
       LogOutput.standardError.flush(within: .milliseconds(200))
       _exit(128 + (signal == .sigint ? SIGINT : SIGTERM))
     }
   }
 
-  /// A configuration that is wrong is logged and changes nothing.
+  /// Reloads the configuration. A wrong configuration is logged and changes nothing.
   private func reread(_ server: Server) async {
     do {
       try await server.reload(read())
@@ -85,7 +86,7 @@ struct Serve: AsyncParsableCommand {
     }
   }
 
-  /// Prints what is set, one key a line, if a start would accept it.
+  /// Checks the configuration as a start does. Prints the keys that are set, one in each line, or the error.
   private func report() async throws {
     let trace = ConfigurationTrace()
     do {
@@ -100,7 +101,7 @@ struct Serve: AsyncParsableCommand {
     }
   }
 
-  /// The command line before the environment before the file.
+  /// Reads the configuration. The command line has precedence over the environment, and the environment over the file.
   private func read(_ trace: ConfigurationTrace? = nil) throws -> ServerConfiguration {
     var providers: [any ConfigProvider] = [
       InMemoryProvider(name: "command line", values: Self.values(given)),

@@ -4,10 +4,10 @@ import RelayServer
 
 /// The options of one group of settings. The settings declare the names and the help.
 ///
-/// swift-argument-parser 1.8.2 finds the options of a type as the children of its mirror, and offers no other way to
-/// declare options that are not properties. So the mirror of this type has a child for each setting.
+/// swift-argument-parser 1.8.2 finds the options of a type as the children of its mirror. It has no other way to declare
+/// options that are not properties. So the mirror of this type has a child for each setting.
 struct SettingOptions<Source: SettingSource>: ParsableArguments, CustomReflectable {
-  /// By the names of the settings.
+  /// The options that take a value, by the names of the settings.
   private var options: [String: Option<String?>] = [:]
   private var flags: [String: Flag<Bool>] = [:]
 

@@ -2,6 +2,7 @@
 import ArgumentParser
 import RelayProtocol
 
+/// The command `stillwire`. Each subcommand has its own file.
 @main
 struct Stillwire: AsyncParsableCommand {
   static let configuration = CommandConfiguration(

@@ -6,37 +6,38 @@ import RelayJSON
 import RelayProtocol
 import RelayServer
 
+/// `stillwire token`: signs a token, with the same key files as the relay uses.
 struct Token: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Print a token for a user.",
     discussion: """
-      For development, and for backends that would rather call a command than a library.
+      This command is for development, and for backends that call a command instead of a library.
 
-      Without --room the token gives no rights of its own: its user may use the rooms that the user is a member of, by \
-      a backend's doing, and the rooms that the relay's patterns open with `can`. Nor may it change devices or \
-      preferences without --account.
+      Without --room the token itself grants no rights in rooms. Its user can use the rooms in which a backend has made \
+      the user a member, and the rooms that the relay's patterns open with `can`. Without --room and --account the token \
+      does not permit changes of devices and preferences.
       """
   )
 
-  @Option(help: ArgumentHelp("Sign with the secret that the relay was started with (HS256).", valueName: "file"))
+  @Option(help: ArgumentHelp("File with the relay's secret. Signs with HS256.", valueName: "file"))
   var secretFile: String?
 
-  @Option(help: ArgumentHelp("Sign with a private key as PEM.", valueName: "file"))
+  @Option(help: ArgumentHelp("File with a private key as PEM. Needs --algorithm.", valueName: "file"))
   var keyFile: String?
 
-  @Option(help: "What the key is for: ES256, RS256 or EdDSA.")
+  @Option(help: "Algorithm of the private key: ES256, RS256 or EdDSA.")
   var algorithm: String?
 
-  @Option(help: ArgumentHelp("The name of the key, for a relay that has several.", valueName: "text"))
+  @Option(help: ArgumentHelp("Id of the key (`kid`), for a relay with several keys.", valueName: "text"))
   var kid: String?
 
-  @Option(help: "Who the token is for.")
+  @Option(help: "User of the token.")
   var user: String
 
-  @Option(help: "The name that others see.")
+  @Option(help: "Name that others see.")
   var name: String?
 
-  @Option(help: "A URL of a picture that others see.")
+  @Option(help: "URL of a picture that others see.")
   var avatar: String?
 
   @Option(
@@ -50,30 +51,31 @@ struct Token: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "For how long it is valid. A relay refuses more than its --tokens-max-lifetime (366 days).", valueName: "seconds")
+      "Lifetime of the token. A relay rejects more than its --tokens-max-lifetime (366 days).", valueName: "seconds")
   )
   var expiresIn: Int = 3600
 
-  @Option(help: ArgumentHelp("Who it is meant for.", valueName: "text"))
+  @Option(help: ArgumentHelp("Audience of the token (`aud`).", valueName: "text"))
   var audience: String?
 
-  @Option(help: ArgumentHelp("Who made it.", valueName: "text"))
+  @Option(help: ArgumentHelp("Issuer of the token (`iss`).", valueName: "text"))
   var issuer: String?
 
   @Option(
     name: .customLong("room"),
     help: ArgumentHelp(
-      "What it allows in which rooms, as PATTERN=RIGHT,RIGHT; repeat it for more, the first that fits counts.",
+      "Rights in rooms, as PATTERN=RIGHT,RIGHT. Can be repeated: the first pattern that matches a room applies.",
       valueName: "grant"))
   var rooms: [String] = []
 
-  @Option(help: ArgumentHelp("A pattern of people who may be watched; repeat it for more.", valueName: "pattern"))
+  @Option(
+    help: ArgumentHelp("Pattern for the users that the user may watch. Can be repeated.", valueName: "pattern"))
   var watch: [String] = []
 
   @Option(
     help: ArgumentHelp(
-      "Changes that it allows to the user's own account, with commas between: devices, preferences (default: both with "
-        + "--room, none without).", valueName: "rights"))
+      "Rights to change the user's own account, separated by commas: devices, preferences (default: both with --room, "
+        + "none without).", valueName: "rights"))
   var account: String?
 
   func validate() throws {
@@ -120,7 +122,7 @@ struct Token: AsyncParsableCommand {
   private var grants: [Grant] {
     get throws {
       try rooms.map { text in
-        // A name may have a `=` in it, a right has none.
+        // A room's name may contain `=`, but a right does not.
         guard let split = text.lastIndex(of: "="), let match = Glob(String(text[..<split])) else {
           throw ValidationError("--room \(text) is not PATTERN=RIGHT,RIGHT")
         }
@@ -138,7 +140,7 @@ struct Token: AsyncParsableCommand {
   private var globs: [Glob] {
     get throws {
       try watch.map { text in
-        guard let glob = Glob(text) else { throw ValidationError("--watch \(text) is no pattern") }
+        guard let glob = Glob(text) else { throw ValidationError("--watch \(text) is not a pattern") }
         return glob
       }
     }
@@ -162,8 +164,8 @@ struct Token: AsyncParsableCommand {
     }
     guard rooms.isEmpty else { return }
     let note =
-      "note: without --room this token gives no rights of its own in rooms; its user may use rooms as a member, or by "
-      + "the relay's room patterns\n"
+      "note: without --room this token grants no rights in rooms; its user can use rooms as a member, or by the relay's "
+      + "room patterns\n"
     try? FileHandle.standardError.write(contentsOf: Data(note.utf8))
   }
 

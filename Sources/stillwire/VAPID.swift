@@ -4,19 +4,20 @@ import RelayGateways
 import RelayIdentity
 import RelayServer
 
+/// `stillwire vapid`: creates the key pair for pushes to browsers (RFC 8292).
 struct VAPID: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Make the key that says to push services of browsers who you are.",
+    abstract: "Create the key that identifies your relay to the push services of browsers.",
     discussion: """
-      A subscription of a browser is bound to this key: whoever changes it has all browsers subscribe again. Give the \
-      file to `stillwire serve` in its configuration, under webPush.
+      The subscriptions of browsers depend on this key. After a change of the key, all browsers must subscribe again. \
+      Write the path of the file in the configuration of `stillwire serve`, under webPush.
       """
   )
 
-  @Option(help: "Where to write the private key; a file that is there is not replaced (default: print it).")
+  @Option(help: "File for the private key. An existing file is not replaced (default: print the key).")
   var file: String?
 
-  @Option(help: "Where push services reach you: mailto: and an address, or an https: URL.")
+  @Option(help: "Your contact for push services: a mailto: or https: URL.")
   var subject = "mailto:you@example.org"
 
   func run() throws {
@@ -29,7 +30,7 @@ struct VAPID: ParsableCommand {
         throw StartupError("--subject \(error.words)")
       }
       if let file { try PrivateFile.make(pem + "\n", at: file) } else { print(pem) }
-      print("Public key, which pages get from /v1/webpush:\n\(key.publicKey)\n")
+      print("Public key, which the relay serves to pages at /v1/webpush:\n\(key.publicKey)\n")
       print("In the configuration file:")
       print(#"{"webPush": {"keyFile": "\#(file ?? "vapid.pem")", "subject": "\#(subject)"}}"#)
     } catch {

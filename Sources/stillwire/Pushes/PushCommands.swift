@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 import ArgumentParser
 
+/// `stillwire pushes`: commands for operators, which send requests to a running relay.
 struct PushCommands: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "pushes", abstract: "Look into the queue of pushes of a relay that runs.",
+    commandName: "pushes", abstract: "Inspect and retry the pushes of a running relay.",
     subcommands: [ListPushes.self, ExplainPush.self, RetryPushes.self]
   )
 }
@@ -11,23 +12,23 @@ struct PushCommands: AsyncParsableCommand {
 struct ListPushes: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "list", abstract: "List pushes, newest first.",
-    discussion: "What is finished is kept for 3 days.")
+    discussion: "The relay keeps finished pushes for 3 days.")
 
   @OptionGroup var relay: RelayOptions
 
   @Option(
     help: ArgumentHelp(
-      "Only those that are waiting, held, merged, ready, sending, retrying, sent, cancelled, expired or dead.",
+      "Only pushes in this state: waiting, held, merged, ready, sending, retrying, sent, cancelled, expired or dead.",
       valueName: "state"))
   var state: String?
 
-  @Option(help: "Only those to this user.")
+  @Option(help: "Only pushes to this user.")
   var user: String?
 
-  @Option(help: ArgumentHelp("How many, 1 to 100.", valueName: "n"))
+  @Option(help: ArgumentHelp("Maximum number of pushes, 1 to 100.", valueName: "n"))
   var limit = 50
 
-  @Option(help: ArgumentHelp("Those that are older than this push.", valueName: "id"))
+  @Option(help: ArgumentHelp("Only pushes that are older than this push.", valueName: "id"))
   var after: String?
 
   @Flag(help: "Print the relay's JSON.")
@@ -46,15 +47,15 @@ struct ListPushes: AsyncParsableCommand {
 
 struct ExplainPush: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "explain", abstract: "Say what became of a push, and why.",
-    discussion: "The id is `notification` of the payload's `communication`, and `apns-id`.")
+    commandName: "explain", abstract: "Show the state of a push, and the reasons for it.",
+    discussion: "The id of a push is in its payload (`communication.notification`) and in its header `apns-id`.")
 
   @OptionGroup var relay: RelayOptions
 
-  @Argument(help: "The push.")
+  @Argument(help: "Id of the push.")
   var id: String
 
-  @Flag(help: "Print the relay's JSON, with all facts that it was decided by.")
+  @Flag(help: "Print the relay's JSON, with all facts of the decision.")
   var json = false
 
   func run() async throws {
@@ -66,18 +67,19 @@ struct ExplainPush: AsyncParsableCommand {
 
 struct RetryPushes: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "retry", abstract: "Have dead letters sent again.",
+    commandName: "retry", abstract: "Send dead letters again.",
     discussion: """
-      Each is decided anew: one that was read meanwhile is not sent. One that has expired, or whose device is gone, is \
-      refused. To say it twice is harmless. The exit code is 0 when none was refused.
+      The relay decides each push again: if the user has read the message since, it sends nothing. The relay rejects a \
+      push that has expired, or whose device no longer exists. A second retry of the same push is harmless. The exit \
+      code is 0 if the relay rejected none.
       """)
 
   @OptionGroup var relay: RelayOptions
 
-  @Argument(help: "The pushes.")
+  @Argument(help: "Ids of the pushes.")
   var ids: [String]
 
-  @Flag(help: "Print the relay's JSON, a line for each.")
+  @Flag(help: "Print the relay's JSON, one line for each push.")
   var json = false
 
   func run() async throws {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
 
-/// A push as the relay tells of it; what a person is not shown is left out.
+/// A push in an answer of the relay, with only the members that the commands print.
 struct PushStory: Decodable {
   var id: String
   var room: String?
@@ -22,7 +22,7 @@ struct PushStory: Decodable {
     var words: String?
   }
 
-  /// Where its message is; `-` of what is no message of a room.
+  /// The room and seq of the push's message. Is `-` if the push has no message in a room.
   var origin: String { room.map { "\($0)/\(seq ?? 0)" } ?? "-" }
 
   var text: String {
@@ -59,7 +59,7 @@ struct PushTable {
       }
   }
 
-  /// A line for each, the names of the columns first.
+  /// The names of the columns in the first line, and then one line for each push.
   var text: String {
     let widths = (0..<7).map { column in rows.map { $0[column].count }.max() ?? 0 }
     return rows.map { row in

@@ -5,19 +5,19 @@ import RelayGateways
 import RelayIdentity
 import RelayServer
 
-/// The relay that a command sends its requests to, and the key for them.
+/// The options of commands that send requests to a relay: its URL, and the API key.
 struct RelayOptions: ParsableArguments {
-  @Option(help: "Where the relay is.")
+  @Option(help: "URL of the relay.")
   var url = "http://127.0.0.1:8080"
 
   @Option(
     help: ArgumentHelp(
-      "A file with the API key (default: STILLWIRE_API_KEY of the environment; in open mode none is needed).",
+      "File with the API key (default: the environment variable STILLWIRE_API_KEY). Open mode needs no key.",
       valueName: "file"))
   var apiKeyFile: String?
 
-  /// Sends a request, and returns the body of the answer. Prints an error in one line and throws ``ExitCode`` when there
-  /// is no answer, or one with an error.
+  /// Sends a request, and returns the body of the answer. If the relay does not answer, or answers with an error, prints
+  /// the error in one line and throws ``ExitCode``.
   func send(_ method: String, _ path: String) async throws -> [UInt8] {
     do {
       let fields = try key.map { [(name: "Authorization", value: "Bearer \($0)")] } ?? []
@@ -44,18 +44,18 @@ struct RelayOptions: ParsableArguments {
           ProcessInfo.processInfo.environment["STILLWIRE_API_KEY"]
         }
       guard key?.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) ?? true else {
-        throw StartupError("the API key has a character that keys have not")
+        throw StartupError("the API key contains an invalid character")
       }
       return key
     }
   }
 
-  /// As a part of a path or a query.
+  /// Percent-encodes text for a path or a query.
   static func escaped(_ text: String) -> String {
     text.addingPercentEncoding(withAllowedCharacters: unreserved) ?? ""
   }
 
-  /// RFC 3986, section 2.3.
+  /// The unreserved characters (RFC 3986, section 2.3).
   private static let unreserved = CharacterSet(
     charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 
@@ -63,7 +63,7 @@ struct RelayOptions: ParsableArguments {
     do {
       return try JSONDecoder().decode(Value.self, from: Data(json))
     } catch {
-      throw ExitCode.failure(StartupError("this is not the answer of a relay of this release"))
+      throw ExitCode.failure(StartupError("the answer is not that of a relay of this version"))
     }
   }
 
