@@ -9,8 +9,8 @@ struct DocumentCommand: AsyncParsableCommand {
     commandName: "document",
     abstract: "Print the description of this version's interface.",
     discussion: """
-      openapi describes HTTP (OpenAPI 3.1). asyncapi describes WebSocket sessions (AsyncAPI 3.0). A relay serves them at \
-      /openapi.json and /asyncapi.json.
+      openapi describes HTTP (OpenAPI 3.1). asyncapi describes WebSocket sessions (AsyncAPI 3.0). A relay serves them \
+      at /openapi.json and /asyncapi.json.
       """
   )
 

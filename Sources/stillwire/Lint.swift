@@ -8,8 +8,8 @@ struct Lint: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Check a push payload for mistakes before it is sent.",
     discussion: """
-      Each finding is one line: file:line:column: severity: words [rule]. Lines and columns count from 1. Columns count \
-      Unicode scalars.
+      Each finding is one line: file:line:column: severity: words [rule]. Lines and columns count from 1. Columns \
+      count Unicode scalars.
 
       With --lenient the command corrects mistakes that have only one correction. It prints the findings on standard \
       error, and the corrected payload on standard output. It prints no payload if it had to guess the meaning.

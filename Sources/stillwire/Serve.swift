@@ -15,11 +15,12 @@ struct Serve: AsyncParsableCommand {
     discussion: """
       Each option also has an environment variable and a key in the configuration file. For example, \
       --limits-send-rate, STILLWIRE_LIMITS_SEND_RATE and {"limits": {"sendRate": 50}} set the same limit. The command \
-      line has precedence over the environment, and the environment over the file. `stillwire reference` lists all keys, \
-      including keys without an option, and shows which of them a reload (SIGHUP) applies.
+      line has precedence over the environment, and the environment over the file. `stillwire reference` lists all \
+      keys, including keys without an option, and shows which of them a reload (SIGHUP) applies.
 
-      Without --secret-file the relay trusts the user name that a client sends (open mode). This mode is for development. \
-      The relay does not start in it on an address that other machines reach, unless --open-to-network is set.
+      Without --secret-file the relay trusts the user name that a client sends (open mode). This mode is for \
+      development. The relay does not start in it on an address that other machines reach, unless --open-to-network is \
+      set.
       """
   )
 

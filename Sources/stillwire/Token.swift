@@ -13,9 +13,9 @@ struct Token: AsyncParsableCommand {
     discussion: """
       This command is for development, and for backends that call a command instead of a library.
 
-      Without --room the token itself grants no rights in rooms. Its user can use the rooms in which a backend has made \
-      the user a member, and the rooms that the relay's patterns open with `can`. Without --room and --account the token \
-      does not permit changes of devices and preferences.
+      Without --room the token itself grants no rights in rooms. Its user can use the rooms in which a backend has \
+      made the user a member, and the rooms that the relay's patterns open with `can`. Without --room and --account \
+      the token does not permit changes of devices and preferences.
       """
   )
 
@@ -164,8 +164,8 @@ struct Token: AsyncParsableCommand {
     }
     guard rooms.isEmpty else { return }
     let note =
-      "note: without --room this token grants no rights in rooms; its user can use rooms as a member, or by the relay's "
-      + "room patterns\n"
+      "note: without --room this token grants no rights in rooms; its user can use rooms as a member, or by the "
+      + "relay's room patterns\n"
     try? FileHandle.standardError.write(contentsOf: Data(note.utf8))
   }
 
