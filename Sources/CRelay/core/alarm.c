@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Alarms: the caller's own times, so that all that waits waits by one clock. */
+/* Alarms: times of the wall clock that a caller sets, one for the hub and one for each user. They are timers
+ * of the hub, so simulations control them too. */
 #include "core.h"
 
-/* A wall-clock time on the loop's clock. */
+/* Converts a time of the wall clock to the loop's clock. */
 static int64_t due_of(const relay_hub_t *hub, int64_t time) {
   return time > hub->now ? hub->clock + (time - hub->now) : hub->clock;
 }
 
 bool relay__alarm_has_come(const relay_hub_t *hub, int64_t *alarm, int64_t *due) {
   if (!*alarm) return false;
-  /* The wall clock may have been set back. */
-  *due = due_of(hub, *alarm);
+  *due = due_of(hub, *alarm); /* in the future if the wall clock was set back */
   if (hub->now < *alarm) return false;
   *alarm = 0;
   return true;

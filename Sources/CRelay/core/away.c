@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The away queue: the messages that may still have to be pushed to a member, and when each is decided.
  *
- * A message is fresh until it is handed over to be decided. A decision to wait gives it a due time of its
- * own, so that an earlier message that waits longer does not hold it up. A member has one timer, for the
- * earliest of these times. The hub decides nothing itself.
+ * Terms: a message is fresh until relay_member_undecided() hands it over. The caller decides, and a decision
+ * to wait gives the message its own due time (`waits`), so that it need not wait for an earlier message. A
+ * member has one timer, for the earliest of these times.
+ *
+ * The room's cursor is the newest message up to which all messages are decided for all members. The store
+ * keeps it, so that the relay can decide the messages above it again after a restart.
  */
 #include "core.h"
 
@@ -16,21 +19,22 @@ static bool pushes(const relay_hub_t *hub, const relay_room_t *room) {
          (!hub->limits.pushed_members || room->member_count <= hub->limits.pushed_members);
 }
 
-/* The grace counts from the end of the member's last session that was not in the background. */
+/* The grace begins when the connection of the member's last session that was not in the background
+ * is lost. */
 static bool is_in_grace(const relay_hub_t *hub, const relay_member_t *member) {
   return !member->attending && !member->is_clean &&
          hub->clock < member->away_since_loop + hub->limits.presence_grace;
 }
 
-/* 0 is never a due time: it means that nothing waits. */
+/* Sets the due time of the member. 0 means that nothing waits, so it becomes 1. */
 static void set_due(relay_hub_t *hub, relay_member_t *member, int64_t due) {
   member->due_at = due > 0 ? due : 1;
   relay__timer_set_earlier(hub, &member->timer, RELAY__TIMER_MEMBER, member->due_at);
 }
 
-/* Makes the fresh messages from `seq` on due at `due` at the latest. If nothing waits yet, all earlier
- * messages count as handed over. While a decision is being made, only `fresh_due` changes: plan() runs at its
- * end. */
+/* Makes the fresh messages from `seq` on due at `due` or earlier. If nothing waits yet, all earlier messages
+ * count as handed over. While a decision is being made, only `fresh_due` changes: relay_member_decide() calls
+ * plan() then. */
 static void wait_for(relay_hub_t *hub, relay_member_t *member, int64_t seq, int64_t due) {
   if (due <= 0) due = 1;
   if (!member->due_at) member->handed_over = seq - 1;
@@ -39,11 +43,13 @@ static void wait_for(relay_hub_t *hub, relay_member_t *member, int64_t seq, int6
   if (!member->due_at || due < member->due_at) set_due(hub, member, due);
 }
 
-/* A message that needs no decision for the member. Among fresh messages it is handed over with them. */
+/* Skips a message that needs no decision for the member. If earlier messages are fresh, it is handed over
+ * with them. */
 static void pass_over(relay_member_t *member, int64_t seq) {
   if (member->due_at && !member->fresh_due) member->handed_over = seq;
 }
 
+/* No message waits for the member any more, so the room's cursor may move. */
 static void stop_waiting(relay_hub_t *hub, relay_member_t *member) {
   member->due_at = member->fresh_due = 0;
   free(member->waits);
@@ -55,7 +61,7 @@ static void stop_waiting(relay_hub_t *hub, relay_member_t *member) {
 void relay__away_published(relay_hub_t *hub, relay_room_t *room, const relay__entry_t *entry,
                            bool is_due_now) {
   if (!pushes(hub, room)) return;
-  const uint64_t stamp = hub->stamp; /* users who were decided with the message have it */
+  const uint64_t stamp = hub->stamp; /* `decided` of the users who were decided with the message */
   for (uint32_t i = 0; i < room->member_count; i++) {
     relay_member_t *member = room->members[i];
     if (member->user->id == entry->from || member->user->decided == stamp)
@@ -94,7 +100,7 @@ int64_t relay__received_by(const relay_member_t *member) {
   return member->read > member->received ? member->read : member->received;
 }
 
-/* The index of the first message that was not handed over yet; `entry_count` if there is none. */
+/* Returns the index of the first fresh message; `entry_count` if there is none. */
 static uint32_t first_fresh(const relay_member_t *member) {
   const relay_room_t *room = member->room;
   const int64_t received = relay__received_by(member);
@@ -108,8 +114,8 @@ static uint32_t first_fresh(const relay_member_t *member) {
   return i;
 }
 
-/* Drops the waits that the member's marks have ended; marks are stored before a cursor that builds on them.
- * Returns false if nothing is left to be decided. */
+/* Drops the waits up to the member's marks. Returns false if no message waits any more. The cursor may then
+ * pass these messages: the marks are stored before it. */
 static bool still_waits(relay_member_t *member) {
   const int64_t received = relay__received_by(member);
   uint32_t done = 0;
@@ -122,14 +128,14 @@ static bool still_waits(relay_member_t *member) {
   return member->wait_count || member->fresh_due;
 }
 
-/* The highest seq up to which the member waits for no decision. */
+/* Returns the highest seq up to which no message waits for the member. */
 static int64_t done_by(relay_member_t *member) {
   still_waits(member);
   if (member->wait_count) return member->waits[0].seq - 1;
   return relay__received_by(member) > member->handed_over ? relay__received_by(member) : member->handed_over;
 }
 
-/* Sets when the member is due next. Returns false if nothing waits any more. */
+/* Sets the next due time of the member. Returns false if no message waits any more. */
 static bool plan(relay_hub_t *hub, relay_member_t *member) {
   if (!still_waits(member)) {
     stop_waiting(hub, member);
@@ -142,7 +148,7 @@ static bool plan(relay_hub_t *hub, relay_member_t *member) {
   return true;
 }
 
-/* A fact other than a mark has changed, so that each wait may be over. */
+/* Makes all waiting messages due now, because a fact other than a mark has changed. */
 static void hasten(relay_hub_t *hub, relay_member_t *member) {
   for (uint32_t i = 0; i < member->wait_count; i++) member->waits[i].due = hub->clock;
   if (member->fresh_due) member->fresh_due = hub->clock;
@@ -159,7 +165,7 @@ void relay__away_changed(relay_hub_t *hub, relay_member_t *member) {
 }
 
 void relay__away_marked(relay_hub_t *hub, relay_member_t *member) {
-  /* Marks end the waits up to them, and change no other decision. */
+  /* Marks end the waits up to them. No other decision depends on marks. */
   if (member->due_at && !member->is_being_decided && !still_waits(member)) stop_waiting(hub, member);
 }
 
@@ -183,8 +189,8 @@ void relay__away_received(relay_hub_t *hub, relay_seat_t *seat, int64_t seq) {
 }
 
 void relay__away_attended(relay_hub_t *hub, relay_seat_t *seat) {
-  /* A pong confirms the messages that this session was sent. If earlier messages were not received, a mark
-   * would confirm them too, so the waiting messages are decided now, while the session is connected. */
+  /* A pong confirms only messages that were sent to this session. If the member lacks earlier messages, a
+   * mark would confirm them too. So the waiting messages are decided now, while the session is connected. */
   if (!seat->session->acks && seat->given_from > relay__received_by(seat->member) + 1)
     relay__away_changed(hub, seat->member);
   else
@@ -199,7 +205,7 @@ void relay__away_gap_closed(relay_hub_t *hub, relay_member_t *member) {
   }
 }
 
-/* The highest seq up to which nobody waits. */
+/* Returns the highest seq up to which no message waits for any member. */
 static int64_t decided_by_all(const relay_room_t *room) {
   int64_t decided = room->seq;
   for (uint32_t i = 0; i < room->member_count; i++) {
@@ -305,8 +311,8 @@ size_t relay_room_away(const relay_hub_t *hub, relay_id_t id, const char *sender
       if (count < room_for) users[count] = member->user->id;
       count++;
     } else if (!rings && (i < room->attended || is_in_grace(hub, member) || member->due_at)) {
-      /* An earlier message of the member is undecided. This one becomes due when it is published, so that the
-       * hub hands messages over in their order. */
+      /* The decision waits for a session, for the grace, or for an earlier message that is undecided. This
+       * message becomes due when it is published, so that the hub hands messages over in their order. */
       *needs_wait = true;
     } else if (is_reported || member->user->has_devices) {
       if (count < room_for) users[count] = member->user->id;

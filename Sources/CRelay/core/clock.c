@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The two clocks of the hub: the loop's, by which all waits end, and the wall clock, which an operator may
- * change.
+/* The two clocks of the hub: the loop's clock, which all timeouts use, and the wall clock, which an operator
+ * may set.
  *
- * Depends on the clocks of the system. A wall clock that is set moves the wall-clock times that the hub
- * keeps, so that the time since them stays as it is, and arms the alarms again.
+ * When the wall clock is set, the hub moves the wall-clock times that it keeps by the same difference, so
+ * that the time since them does not change. It also sets the timers of alarms again.
  */
 #include "core.h"
 
@@ -22,8 +22,8 @@ static int64_t read_wall(void) {
   return (int64_t)time.tv_sec * 1000 + time.tv_nsec / 1000000;
 }
 
-/* Returns the lead of the wall clock over the loop's. The thread may be stopped between the two readings,
- * which would look like a jump. */
+/* Returns wall clock minus loop's clock. The thread may pause between the two readings, which would look like
+ * a jump, so a slow reading is repeated. */
 static int64_t measure_offset(void) {
   int64_t offset = 0;
   for (int i = 0; i < MAX_READINGS; i++) {
@@ -34,7 +34,7 @@ static int64_t measure_offset(void) {
   return offset;
 }
 
-/* Moves the times that decisions compare. Frames and stored messages keep their time. */
+/* Moves the times that decisions compare. The times in frames and in stored messages do not change. */
 static void move_room(relay_room_t *room, int64_t by) {
   for (uint32_t i = 0; i < room->entry_count; i++) {
     relay__entry_t *entry = &room->entries[(room->first + i) % room->entry_capacity];
@@ -96,7 +96,6 @@ int64_t relay_hub_now(const relay_hub_t *hub) {
   return hub->now;
 }
 
-/* For simulations: from the first call on, both clocks stand still between calls. */
 void relay_hub_set_clock(relay_hub_t *hub, int64_t now) {
   if (!hub->is_simulated) {
     hub->is_simulated = true;
@@ -108,7 +107,6 @@ void relay_hub_set_clock(relay_hub_t *hub, int64_t now) {
   hub->armed_for = 0; /* the loop's own timer uses another clock, so arm it again */
 }
 
-/* Moves the wall clock alone, as an operator does. */
 void relay_hub_set_wall_clock(relay_hub_t *hub, int64_t now) {
   const int64_t by = now - hub->now;
   hub->now = now;

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The end of all sessions: a few at a time, so that the loop stays free for the others' last messages, and
- * each told another time to come back, so that they do not come as a herd. */
+/* Graceful shutdown: closes all sessions, some in each interval, so that the loop can still handle the last
+ * messages of the others. Each `bye` has a random `retryAfter`, so that the clients do not all reconnect at
+ * the same time. */
 #include "core.h"
 
 #include <stdio.h>
 
 enum {
-  INTERVAL = 10,
-  AT_ONCE = 200,     /* closed in an interval, 20,000 a second ... */
-  INTERVALS = 500,   /* ... or more, so that all are asked within 5 s */
-  UNFINISHED = 2000, /* for how long a session with an open request is spared */
-  COMEBACKS = 1000,  /* a second */
-  LONGEST = 60,
+  INTERVAL = 10,     /* ms */
+  AT_ONCE = 200,     /* sessions that are closed in an interval, or more: */
+  INTERVALS = 500,   /* the maximum number of intervals, 5 s, for all sessions */
+  UNFINISHED = 2000, /* ms during which sessions with an open request stay open */
+  COMEBACKS = 1000,  /* reconnects a second that `retryAfter` spreads the clients to */
+  LONGEST = 60,      /* the maximum of `retryAfter`, in seconds */
 };
 
-/* Seconds until a client should come back: anywhere in a time in which COMEBACKS come each second. */
 double relay__drain_retry_after(const relay_hub_t *hub) {
   uint32_t random = 0;
   uv_random(NULL, NULL, &random, sizeof random, 0, NULL);

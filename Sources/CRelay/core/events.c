@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The queue of events: they are gathered while the hub works, and delivered from the top of the loop. */
+/* The queue of events. The hub adds events while it works, and relay__tick() delivers them. */
 #include "core.h"
 
 #include <stdlib.h>
@@ -20,7 +20,7 @@ relay_event_t *relay__event(relay_hub_t *hub, relay_event_kind_t kind, void *own
     b = swapped;                                                                                             \
   } while (0)
 
-/* New events may come while these are delivered, so they are gathered in the other array. */
+/* Two arrays are used in turn, because new events may be queued while these are delivered. */
 uint32_t relay__events_take(relay_hub_t *hub) {
   const uint32_t count = hub->event_count;
   SWAP(relay_event_t *, hub->events, hub->spare_events);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Finds sessions, users, rooms, seats and members. Nearly all functions of relay.h begin here, so this is the
- * place that notices a wrong thread. */
+/* Finds sessions, users, rooms, seats and members. Nearly all functions of relay.h call this file first, so
+ * it checks the thread in debug builds. */
 #include "core.h"
 
 relay_session_t *relay__session_find(const relay_hub_t *hub, relay_id_t id) {
@@ -31,7 +31,7 @@ relay_seat_t *relay__seat_find(const relay_session_t *session, const relay_room_
 }
 
 relay_member_t *relay__member_find(const relay_user_t *user, const relay_room_t *room) {
-  /* Through the shorter list: most rooms are small, and most users are in few. */
+  /* Searches the shorter list: most rooms have few members, and most users are in few rooms. */
   for (uint32_t i = 0; i < room->member_count && room->member_count < user->members.count; i++)
     if (room->members[i]->user == user) return room->members[i];
   if (room->member_count < user->members.count) return NULL;

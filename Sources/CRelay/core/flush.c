@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Writes the frames that wait for a session, and acts on the result. */
+/* Writes the outboxes of sessions, and handles the result: an empty outbox, a blocked socket, a broken
+ * connection or an overflow. */
 #include "core.h"
 
 static void note_blocked(const relay_hub_t *hub, relay_session_t *session) {
@@ -11,7 +12,7 @@ void relay__session_flush(relay_hub_t *hub, relay_session_t *session) {
   session->is_dirty = false;
   if (session->has_overflowed && session->state != RELAY__CLOSING) {
     relay__session_close(hub, session, RELAY_CLOSE_TOO_SLOW, "too slow: the outgoing queue was full", -1);
-    session->is_dirty = false; /* the close has set it */
+    session->is_dirty = false; /* set by the close, whose frames are written below */
   }
   if (session->needs_ping && !session->ping_is_out && session->state == RELAY__OPEN)
     relay__session_ping(hub, session);
@@ -30,8 +31,8 @@ void relay__session_flush(relay_hub_t *hub, relay_session_t *session) {
   }
 }
 
-/* Writes batched events at most every RELAY__BATCH_MS. Any other frame of a session is written with its
- * batched events before it, in their order. */
+/* Writes batched events, at most once in RELAY__BATCH_MS. If a session has another frame to write, flush() in
+ * hub.c has already written its batched events in the same write, in their order. */
 void relay__sessions_flush_batched(relay_hub_t *hub) {
   if (!hub->batched_count) return;
   if (hub->clock < hub->batch_due) {

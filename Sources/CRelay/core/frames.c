@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Frames that are built once and shared, and the outbox of each session. */
+/* Frames, which are built once and shared by reference, and the outbox of each session: a queue of frames
+ * that wait to be written. flush.c decides when an outbox is written. */
 #include "core.h"
 
 #include <stdlib.h>
@@ -49,7 +50,7 @@ static const uintptr_t *entries_of(const relay__outbox_t *outbox) {
   return outbox->capacity ? outbox->many : &outbox->one;
 }
 
-/* Takes the first frame off the queue. */
+/* Removes the first frame from the queue. */
 static void pop(relay_hub_t *hub, relay__outbox_t *outbox) {
   const uintptr_t entry = entries_of(outbox)[outbox->head];
   relay_frame_t *frame = frame_of(entry);
@@ -62,7 +63,7 @@ static void pop(relay_hub_t *hub, relay__outbox_t *outbox) {
   outbox->sent = 0;
   if (--outbox->count) return;
   outbox->head = 0;
-  if (outbox->capacity) free(outbox->many); /* an idle session keeps none of a busy one's memory */
+  if (outbox->capacity) free(outbox->many); /* so that an idle session needs no memory for its queue */
   outbox->capacity = 0;
 }
 
@@ -83,7 +84,8 @@ void relay__outbox_drop(relay_hub_t *hub, relay__outbox_t *outbox, bool keeps_be
     outbox->event_bytes = frame_of(begun)->size;
 }
 
-/* One alone needs no block: most sessions wait for no more. */
+/* Makes space for one more frame. A single frame is stored without an array, because most queues have no
+ * more. */
 static void make_room(relay__outbox_t *outbox) {
   if (outbox->head + outbox->count < (outbox->capacity ? outbox->capacity : 1)) return;
   if (outbox->head) {
@@ -113,7 +115,8 @@ static void enqueue(relay_hub_t *hub, relay_session_t *session, relay_frame_t *f
   } else {
     outbox->event_bytes += frame->size;
     if (hub->limits.outgoing_queue && outbox->event_bytes > hub->limits.outgoing_queue) {
-      /* Closed at the end of the iteration: who fans out walks the seats that a close takes away. */
+      /* relay__session_flush() closes the session at the end of the iteration. A close now would remove its
+       * seats while a fan-out iterates over them. */
       relay__outbox_drop(hub, outbox, true);
       session->has_overflowed = true;
       session->is_blocked = false;
@@ -121,7 +124,7 @@ static void enqueue(relay_hub_t *hub, relay_session_t *session, relay_frame_t *f
   }
 }
 
-/* A session whose queue has overflowed takes nothing but its close. */
+/* After an overflow, a session accepts only `bye` and its close frame. */
 static bool takes(const relay_session_t *session) {
   return !session->has_overflowed || session->state == RELAY__CLOSING;
 }
@@ -149,8 +152,8 @@ void relay__send_text(relay_hub_t *hub, relay_session_t *session, const relay__t
   relay__frame_release(hub, frame);
 }
 
-/* The bytes of one write: as many frames as fit, joined; a single one, or a part of a large one, from
- * where it lies. */
+/* Returns the bytes of one write. Several small frames are copied to `join`. A single frame, or a part of a
+ * large one, is not copied. */
 static size_t gather(relay_hub_t *hub, const relay__outbox_t *outbox, const uint8_t **at) {
   const relay_frame_t *first = frame_of(entries_of(outbox)[outbox->head]);
   const size_t rest = first->size - outbox->sent;
@@ -169,7 +172,7 @@ static size_t gather(relay_hub_t *hub, const relay__outbox_t *outbox, const uint
   return size;
 }
 
-/* Takes bytes that are written off the queue. */
+/* Removes bytes that are written from the queue. */
 static void take_written(relay_hub_t *hub, relay__outbox_t *outbox, size_t size) {
   const uint32_t waiting = outbox->count;
   hub->stats.bytes_sent += size;

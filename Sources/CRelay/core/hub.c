@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The loop of libuv, one iteration after another.
+/* The hub: its creation and its end, and the iterations of libuv's loop.
  *
- * An iteration reads what came and runs what woke us; then tick() runs timers, delivers events until
- * there are none, and writes each session that has something queued once. While a session probably has
- * more to be read, the write is put off for some iterations, so that more is joined into it.
+ * An iteration reads from sockets and calls `woken`. Then relay__tick() runs timers, delivers events until
+ * there are none, and writes each session with queued frames once. While a session probably has more to be
+ * read, it postpones the write for some iterations, so that one write contains more frames.
  */
 #include "core.h"
 
 #include <stdlib.h>
 
 enum {
-  LATE = 200,
-  ROUNDS = 16,
-  POSTPONED = 16,
+  LATE = 200,     /* ms after which a timer is late, see relay__tick() */
+  ROUNDS = 16,    /* of events in an iteration, because events may cause events */
+  POSTPONED = 16, /* iterations without a write, at most */
 };
 
 /* The iteration */
@@ -41,7 +41,7 @@ static void flush(relay_hub_t *hub) {
 
 static void idle(uv_idle_t *handle) {
   (void)handle;
-} /* that it runs is its use */
+} /* the handle does nothing: while it runs, the loop does not wait in its poll */
 
 #define OWNER(timer_, type) ((type *)(void *)((char *)(timer_)-offsetof(type, timer)))
 
@@ -68,13 +68,15 @@ static void dispatch(relay_hub_t *hub, relay__timer_t *timer) {
   case RELAY__TIMER_ALARM:
     relay__alarm_timer(hub);
     break;
-  case RELAY__TIMER_BATCH: /* it wakes the loop, whose iteration ends with the batch */
+  case RELAY__TIMER_BATCH: /* it only wakes the loop; flush() then writes the batch */
     break;
   }
 }
 
+/* Ends an iteration, see the top of this file. After a pause of the process all timers are late. They then
+ * run in the next iteration, because this one first has to read what clients have sent during the pause:
+ * otherwise their sessions would be closed as silent. */
 void relay__tick(relay_hub_t *hub) {
-  /* After a pause of the whole process what came meanwhile is read before anybody is found to be silent. */
   const bool is_late = hub->heap_count && hub->clock - hub->heap[0]->due > LATE && !hub->was_late;
   hub->was_late = is_late;
   for (relay__timer_t *timer; !is_late && (timer = relay__timers_take(hub));) dispatch(hub, timer);
@@ -97,7 +99,8 @@ void relay__tick(relay_hub_t *hub) {
   }
   hub->has_more = false;
   hub->iteration++;
-  if (hub->event_count || hub->resuming_count) uv_async_send(&hub->wake); /* let others read first */
+  if (hub->event_count || hub->resuming_count)
+    uv_async_send(&hub->wake); /* the rest, after sockets are read */
   relay__timers_arm(hub);
 }
 
@@ -115,7 +118,7 @@ static void woken(uv_async_t *wake) {
   hub->callbacks.woken(hub->callbacks.context);
 }
 
-/* Life */
+/* Creation and end */
 
 /* Copies the types and their names into one block. */
 static relay_request_type_t *copy_requests(const relay_request_type_t *requests, size_t count) {
@@ -163,7 +166,8 @@ relay_hub_t *relay_hub_create(const relay_config_t *config, const relay_callback
   return hub;
 }
 
-/* Sessions and exchanges end; rooms and users stay, so that late calls find what they name. */
+/* Ends all sessions and exchanges. Rooms and users stay until relay_hub_destroy(), so that late calls still
+ * find them. */
 static void shut_down(relay_hub_t *hub) {
   if (hub->is_over) return;
   hub->is_over = true;
@@ -215,6 +219,7 @@ void relay_hub_stop(relay_hub_t *hub) {
   if (!hub->is_over) uv_async_send(&hub->wake);
 }
 
+/* Clears all reasons to keep a room or a user, so that the usual functions free them. */
 static void free_rooms_and_users(relay_hub_t *hub) {
   for (uint32_t i = 0; i < hub->rooms.count; i++) {
     relay_room_t *room = hub->rooms.items[i];

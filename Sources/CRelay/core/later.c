@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The work of a room that may wait: its timer, and whether its events go out in batches. */
+/* Delayed work of a room: sets the times that relay__room_timer() checks, and decides if events
+ * are batched. */
 #include "core.h"
 
 enum { COUNTS_INTERVAL = 1000 };

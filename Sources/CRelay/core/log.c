@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Lines for the operator: refusals at a bounded rate, and sessions at the level debug.
+/* Log lines for the operator: refusals at a bounded rate, and sessions at the level debug.
  *
- * No line contains a token or a body. Text of a client is quoted and cut, so that it cannot forge a line.
+ * No line contains a token or a body. Text of a client is quoted and truncated, so that it cannot forge a
+ * line.
  */
 #include <stdarg.h>
 #include <stdio.h>

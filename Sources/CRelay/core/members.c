@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The members of a room, a page at a time: a large room is read without its order being kept. */
+/* Pages of a room's members. The members of a room are not sorted, so each page reads all of them and keeps
+ * the first ones after `after`. */
 #include "core.h"
 
 #include <stdlib.h>
@@ -9,7 +10,7 @@ static int compare(const relay__named_t *name, const char *other, size_t length)
   return order ? order : (name->length > length) - (name->length < length);
 }
 
-/* How many of the sorted users come before this one. */
+/* Returns the number of users in a sorted array with names before the user's name. */
 static size_t place_of(relay_user_t *const *users, size_t count, const relay_user_t *user) {
   size_t low = 0;
   while (low < count) {

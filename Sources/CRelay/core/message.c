@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Messages and signals: the frame that all share, and the newest frames for who joins meanwhile. */
+/* Messages and signals: builds one frame for all sessions in a room, and keeps the newest messages.
+ *
+ * A message is kept as an entry in the ring `entries` of the room: for decisions about pushes (away.c), and
+ * its frame for sessions that join while the message is on its way (relay_room_tail()). */
 #include "core.h"
 
 #include <stdlib.h>
 
 enum { TAIL_COUNT = 64, TAIL_BYTES = 65536 };
 
+/* The size of the part of a message frame before `"seq"`, which relay_room_tail() leaves out. */
 static size_t prefix_size(const relay_room_t *room) {
   return strlen("{\"type\":\"message\",\"room\":\"") + room->named.length + strlen("\",");
 }
@@ -18,7 +22,7 @@ static void forget_oldest_frame(relay_hub_t *hub, relay_room_t *room) {
   relay__entry_forget(hub, oldest);
 }
 
-/* Keeps the newest frames for those who join while a message is on its way to them. */
+/* Appends an entry to the ring, and drops the oldest frames above the bounds. */
 static void keep(relay_hub_t *hub, relay_room_t *room, const relay__entry_t *entry) {
   if (room->entry_count == room->entry_capacity) {
     const uint32_t capacity = room->entry_capacity ? room->entry_capacity * 2 : 8;
@@ -47,7 +51,7 @@ static void fan_out(relay_hub_t *hub, relay_room_t *room, relay_frame_t *frame,
   if (sender && relay__seat_find(sender, room)) hub->stats.deliveries--;
 }
 
-/* Keeps it for who joins meanwhile, and for the decisions that are still to be made. */
+/* Keeps a stored message, raises its sender's marks, and plans the decisions about pushes. */
 static void await(relay_hub_t *hub, relay_room_t *room, const relay_message_t *message,
                   relay_frame_t *frame) {
   relay_user_t *author = relay__names_find(&hub->user_names, message->from, strlen(message->from));
@@ -71,6 +75,9 @@ static void await(relay_hub_t *hub, relay_room_t *room, const relay_message_t *m
   }
 }
 
+/* Builds the frame of a message and sends it to all sessions in the room but `sender`. request.c calls it for
+ * rooms that are not stored, and relay_room_publish() for messages from the store. relay_room_tail() relies
+ * on the order of the first two members, see prefix_size(). */
 int64_t relay__room_publish(relay_hub_t *hub, relay_room_t *room, relay_message_t *message,
                             relay_session_t *sender) {
   const bool is_stored = room->flags & RELAY_ROOM_STORED;
@@ -139,7 +146,7 @@ relay_status_t relay_room_restore_message(relay_hub_t *hub, relay_id_t id, int64
                              : room->cursor;
   if (room->entry_count ? seq != newest + 1 : seq <= newest) return RELAY_NOT_THERE;
   if (seq > room->seq || room->tail_count) return RELAY_NOT_THERE;
-  /* A time in the future was stored before the wall clock was set back. */
+  /* A time in the future means that the wall clock was set back since. */
   const relay__entry_t entry = {seq, time < hub->now ? time : hub->now, hub->now, from, NULL};
   keep(hub, room, &entry);
   return RELAY_OK;

@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How often a session, a user and a room may be asked for something.
+/* Rate limits of sessions, users and rooms, with token buckets.
  *
- * A bucket is one number: the time at which it would be full again (the generic cell rate algorithm), so
- * that a rate can change while buckets are in use, and one that was never used is full.
+ * A bucket is one number: the time at which it is full again (generic cell rate algorithm). So a rate can
+ * change while its buckets are in use, and an unused bucket (0) is full.
  */
 #include "core.h"
 
 enum {
   PER_USER = 2,
   PER_ROOM = 4,
-  /* As many members as a drain sends to other relays in a second, so that they can all rejoin one room. */
+  /* A drain lets about 1,000 clients a second reconnect, and all of them may rejoin the same room. */
   MEMBERSHIPS_PER_ROOM = 20,
   RECIPIENTS_PER_TOKEN = 100,
 };
 
-/* A full bucket allows a request that costs more than its burst. */
+/* Limits the cost of a request to the burst, so that a full bucket allows any request. */
 static double cost_within(relay__rate_t rate, uint32_t count) {
   return count < rate.burst ? count : rate.burst;
 }
 
-/* Milliseconds until `count` tokens are available; 0: they are. */
+/* Returns the ms until `count` tokens are available; 0: they are available now. */
 static int64_t wait_of(relay__bucket_t bucket, relay__rate_t rate, int64_t clock, uint32_t count) {
   if (rate.tokens <= 0) return 0;
   const double interval = 1e6 / rate.tokens, now = (double)clock * 1000;
@@ -35,7 +35,7 @@ static void spend(relay__bucket_t *bucket, relay__rate_t rate, int64_t clock, ui
                       cost_within(rate, count) * 1e6 / rate.tokens + 0.5);
 }
 
-/* The bucket before `count` tokens were taken a moment ago. */
+/* Returns the bucket as it was before `count` tokens were taken just now. */
 static relay__bucket_t without(relay__bucket_t bucket, relay__rate_t rate, uint32_t count) {
   return rate.tokens <= 0 ? bucket : bucket - (int64_t)(cost_within(rate, count) * 1e6 / rate.tokens + 0.5);
 }
@@ -66,7 +66,7 @@ static relay__rate_t user_rate(const relay_limits_t *limits, relay_rate_t kind) 
   return kind == RELAY_RATE_SEND || kind == RELAY_RATE_MEMBERSHIP ? times(rate, PER_USER) : rate;
 }
 
-/* Of users only those who ask have buckets. */
+/* Creates the buckets of a user when the first is used. */
 static relay__bucket_t *bucket_of(relay_user_t *user, relay_rate_t kind) {
   if (!user->buckets) user->buckets = relay__allocate(RELAY__RATES * sizeof *user->buckets);
   return &user->buckets[kind];
@@ -99,8 +99,8 @@ int64_t relay__room_take_send(relay_hub_t *hub, relay_room_t *room, relay_user_t
   const uint32_t extra = recipients / RECIPIENTS_PER_TOKEN;
   int64_t delay = wait_of(room->bucket, rate, hub->clock, 1 + extra);
   if (extra && sender) {
-    /* The request has taken the first token. A refused message costs nothing, so that its sender gets through
-     * after the delay. */
+    /* The request has already taken the first token. If the message is refused, that token is given back too,
+     * so that the sender can send it after the delay. */
     const relay__rate_t own = user_rate(&hub->limits, RELAY_RATE_SEND);
     relay__bucket_t *bucket = bucket_of(sender, RELAY_RATE_SEND);
     *bucket = without(*bucket, own, 1);

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Receipts: how far a member has received and read, told once an iteration however often it moved. */
+/* Receipts: `receipt` events about the messages that a member has received and read. A member's receipts of
+ * one iteration become one event of each kind. */
 #include "core.h"
 
 #include <stdlib.h>
 
 struct relay_receipt {
-  int64_t read, received; /* as far as was told, or is to be told in this iteration */
-  relay_id_t cause;       /* the session that said so, which is not told; 0: several, or none */
+  int64_t read, received; /* the newest messages of the receipts that are sent or queued */
+  relay_id_t cause;       /* the session that reported it, which gets no event; 0: several, or none */
   uint32_t queue_index;
   bool is_queued, tells_read, tells_received;
 };
@@ -46,7 +47,7 @@ void relay__receipt_read(relay_hub_t *hub, relay_member_t *member, int64_t seq, 
 void relay__receipt_received(relay_hub_t *hub, relay_member_t *member, int64_t seq, relay_id_t cause) {
   if (!tells_others(member->room)) return;
   relay_receipt_t *receipt = receipt_of(member);
-  if (seq <= receipt->received || seq <= member->read) return; /* what is read was received */
+  if (seq <= receipt->received || seq <= member->read) return; /* a read message counts as received */
   receipt->received = seq;
   receipt->tells_received = true;
   queue(hub, member, cause);

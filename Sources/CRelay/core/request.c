@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What a frame asks for: the envelope is read once, and what needs no store and no policy is answered
- * here. */
+/* Requests of clients: parses a frame once, checks its envelope and its rate, and handles it.
+ *
+ * Frames that need neither the store nor the policy are answered here: messages and signals of rooms that are
+ * not stored, marks, `activity` and `ping`. The others become events for relay_session_finish(). */
 #include "core.h"
 
 #include <stdio.h>
@@ -12,7 +14,7 @@ typedef struct request {
   relay_hub_t *hub;
   relay_session_t *session;
   relay_json_t json;
-  relay_bytes_t id; /* as it was spelled; at: NULL when there is none */
+  relay_bytes_t id; /* as the client wrote it; at: NULL if there is none */
 } request_t;
 
 static const char limited_message[] = "too many requests";
@@ -45,7 +47,7 @@ static void refuse(const request_t *request, const char *code, const char *messa
   relay__refuse(request->hub, request->session, &request->id, code, message, -1);
 }
 
-/* `ok` or another type, with members that begin with a comma. */
+/* Sends a reply of this type. `members` is empty, or begins with a comma. */
 static void reply(const request_t *request, const char *type, const char *members, size_t size) {
   relay__text_t *text = &request->hub->text;
   text->size = 0;
@@ -104,7 +106,7 @@ static bool name_is_valid(relay_bytes_t name, size_t longest) {
   return true;
 }
 
-/* The seat of the session in the room that the request names, or NULL after an error. */
+/* Returns the seat of the session in the room of the request. Otherwise sends an error, and returns NULL. */
 static relay_seat_t *seat_of(const request_t *request) {
   const relay_json_node_t *room = relay_json_member(&request->json, "room");
   if (!room || room->kind == RELAY_JSON_NULL) {
@@ -126,6 +128,7 @@ static relay_seat_t *seat_of(const request_t *request) {
   return seat;
 }
 
+/* Reads a member that must be an integer from 0 to 2^53 - 1. Otherwise sends an error, and returns false. */
 static bool integer_of(const request_t *request, const char *key, int64_t *value) {
   const relay_json_node_t *node = relay_json_member(&request->json, key);
   char message[64];
@@ -149,12 +152,13 @@ static bool integer_of(const request_t *request, const char *key, int64_t *value
   return true;
 }
 
-/* `body` as it was sent; at: NULL when there is none. */
+/* Returns `body` as the client wrote it; at: NULL if there is none. */
 static relay_bytes_t body_of(const request_t *request) {
   const relay_json_node_t *body = relay_json_member(&request->json, "body");
   return body ? source_of(&request->json, body) : (relay_bytes_t){0};
 }
 
+/* Queues an event for the request, which stays open until relay_session_finish(). */
 static void hand_over(request_t *request, relay_event_kind_t kind, relay_room_t *room) {
   relay_session_t *session = request->session;
   session->open_requests++;
@@ -174,14 +178,15 @@ static void limit(const request_t *request, int64_t delay) {
                 (double)delay / 1000);
 }
 
-/* False after `rate_limited`. The room's rate is shared by all users, so a session over it stays open. */
+/* Takes a token of the room, or sends `rate_limited` and returns false. All users share this rate, so it
+ * never closes a session. */
 static bool room_takes_token(const request_t *request, relay_room_t *room) {
   const int64_t delay = relay__room_take_token(request->hub, room, RELAY_RATE_SEND);
   if (delay) limit(request, delay);
   return !delay;
 }
 
-/* The same for a message, which costs more the more members it may push to. */
+/* The same for a message. Its price grows with the number of members that it may push to. */
 static bool room_takes_message(const request_t *request, relay_room_t *room) {
   const relay_json_node_t *push = relay_json_member(&request->json, "push");
   if (push && push->kind == RELAY_JSON_FALSE) return room_takes_token(request, room);
@@ -191,7 +196,7 @@ static bool room_takes_message(const request_t *request, relay_room_t *room) {
   return !delay;
 }
 
-/* Whether a `send` has fields that are judged outside of the hub. */
+/* True if a `send` has fields that only the policy can handle. */
 static bool asks_more(const relay_json_t *json) {
   static const char *const fields[] = {"mentions", "replyTo", "push", "report"};
   for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
@@ -199,6 +204,8 @@ static bool asks_more(const relay_json_t *json) {
   return false;
 }
 
+/* Handles `send`. Publishes the message here if the room is not stored and the frame has neither an
+ * idempotency key nor other fields for the policy. Otherwise hands it over with RELAY_EVENT_SEND. */
 static void send_(request_t *request) {
   relay_seat_t *seat = seat_of(request);
   if (!seat) return;
@@ -261,6 +268,7 @@ static void signal_(const request_t *request) {
   acknowledge(request);
 }
 
+/* Handles `read` and `received`. */
 static void mark(const request_t *request, bool is_read) {
   relay_seat_t *seat = seat_of(request);
   int64_t seq;
@@ -313,11 +321,13 @@ static void ping(const request_t *request) {
   reply(request, "pong", members, (size_t)size);
 }
 
-/* Takes a token. false after `rate_limited`, or the close of who goes on regardless. */
+/* Takes a token of the session's rate, and for RELAY_RATE_FOCUS also one of the user's. Otherwise sends
+ * `rate_limited` and returns false. Closes a session that exceeds its rates 1,000 times in 10 s, or for 10 s
+ * without a pause. With `marks`, one frame each ACK_INTERVAL and room needs no token. */
 static bool is_within_rate(request_t *request, relay_rate_t kind, bool marks) {
   relay_hub_t *hub = request->hub;
   relay_session_t *session = request->session;
-  if (marks) { /* an acknowledgement now and then costs nothing */
+  if (marks) {
     const relay_json_node_t *name = relay_json_member(&request->json, "room");
     const relay_room_t *room = name && name->kind == RELAY_JSON_STRING
                                    ? relay__room_named(hub, request->json.text + name->text, name->length)
@@ -346,7 +356,8 @@ static bool is_within_rate(request_t *request, relay_rate_t kind, bool marks) {
   return false;
 }
 
-/* What is broken beyond an answer ends the session. */
+/* Answers a frame that the parser has rejected. Closes the session if the frame is not a JSON object, or if
+ * it is the first frame. */
 static void refuse_broken(request_t *request, relay_json_status_t status, size_t offset) {
   char message[80];
   const bool is_first = request->session->state == RELAY__NEW;
@@ -356,7 +367,7 @@ static void refuse_broken(request_t *request, relay_json_status_t status, size_t
              request->hub->limits.nesting);
     break;
   case RELAY_JSON_TWICE:
-    snprintf(message, sizeof message, "a key is given twice, before byte %zu", offset);
+    snprintf(message, sizeof message, "an object has a duplicate key, before byte %zu", offset);
     break;
   case RELAY_JSON_TOO_MANY:
     snprintf(message, sizeof message, "an object has more than 1024 keys");
@@ -375,8 +386,8 @@ static void refuse_broken(request_t *request, relay_json_status_t status, size_t
     relay__session_close(request->hub, request->session, RELAY_CLOSE_BAD_REQUEST, message, -1);
 }
 
-/* Returns the type that the hub hands over, or NULL. The hub refuses any other type before it copies the
- * frame. */
+/* Returns the type with this name if the hub hands it over, or NULL. An unknown type is refused before its
+ * frame is copied. */
 static const relay_request_type_t *handed_over_type(const relay_hub_t *hub, relay_bytes_t name) {
   static const relay_request_type_t any = {.name = "", .rate = RELAY_RATE_REQUEST};
   if (!hub->requests) return &any;
@@ -385,6 +396,17 @@ static const relay_request_type_t *handed_over_type(const relay_hub_t *hub, rela
   return NULL;
 }
 
+/* Handles one text frame of a client.
+ *
+ * Callers: received_whole() in session.c for a new frame, and relay__session_resume() for a waiting frame.
+ *
+ * - Returns false, without an effect, if the frame must wait until `hello` is answered or the open requests
+ *   are finished. So replies have the order of the requests. The caller keeps the frame and calls again
+ *   later, and the frame is then parsed a second time.
+ * - A stored `send` may start while other stored sends are open, because the store commits them in groups
+ *   and keeps their order.
+ * - The first frame must be `hello`, within lower limits, because anybody can send it.
+ * - In an open session a rejected frame takes a token as well. */
 bool relay__request(relay_hub_t *hub, relay_session_t *session, const char *frame, size_t size) {
   if (session->state == RELAY__HELLO) return false;
   request_t request = {.hub = hub, .session = session};
@@ -395,7 +417,7 @@ bool relay__request(relay_hub_t *hub, relay_session_t *session, const char *fram
   const relay_json_node_t *id = is_readable ? relay_json_member(&request.json, "id") : NULL;
   const bool has_bad_id = id && !id_is_valid(&request.json, id);
   if (id && !has_bad_id) request.id = source_of(&request.json, id);
-  /* An id with an escape may be the string with the half, which no reply may repeat. */
+  /* An id with an escape may contain the half of a surrogate pair, so the reply does not repeat it. */
   if (status == RELAY_JSON_SURROGATE && request.id.count && memchr(request.id.at, '\\', request.id.count))
     request.id = (relay_bytes_t){0};
   const relay_json_node_t *type = is_readable ? relay_json_member(&request.json, "type") : NULL;
@@ -455,7 +477,7 @@ bool relay__request(relay_hub_t *hub, relay_session_t *session, const char *fram
   else if (is_text(name, "activity"))
     activity(&request);
   else if (is_hello)
-    refuse(&request, "conflict", "hello was said already");
+    refuse(&request, "conflict", "hello was already sent");
   else if (handed_over)
     hand_over(&request, RELAY_EVENT_REQUEST, NULL);
   else

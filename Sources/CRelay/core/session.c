@@ -197,7 +197,7 @@ void relay__session_timer(relay_hub_t *hub, relay_session_t *session) {
       if (!session->is_blocked) session->heard = hub->clock;
       const int64_t due = session->heard + hub->limits.heartbeat, last = due + hub->limits.pong_timeout;
       if (hub->clock >= last)
-        relay__session_close(hub, session, RELAY_CLOSE_NO_PONG, "takes no replies", -1);
+        relay__session_close(hub, session, RELAY_CLOSE_NO_PONG, "replies were not read in time", -1);
       else
         set_timer(hub, session, hub->clock < due ? due : last);
       return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Counters: plain numbers in the hub, added to in place. */
+/* Counters for metrics: plain numbers in the hub. */
 #include "core.h"
 
 const uint32_t relay_bucket_bounds[RELAY_BUCKETS] = {10,   25,    50,    100,   250,    500,    1000,   2500,
@@ -38,7 +38,7 @@ relay_stats_t relay_hub_stats(const relay_hub_t *hub) {
   return hub->stats;
 }
 
-/* Summed up when somebody asks, so that it costs nothing to deliver. */
+/* Computed on demand, so that the fan-out has no counter to update. */
 size_t relay_hub_outbox_bytes(const relay_hub_t *hub) {
   size_t sum = 0;
   for (uint32_t i = 0; i < hub->sessions.count; i++) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A binary heap of timers that live inside what they time, and one timer of the loop. */
+/* The timers of the hub: a binary heap, and one timer of libuv for the first of them. A timer is a member of
+ * the object that it belongs to, so that setting it allocates nothing. */
 #include "core.h"
 
 #include <stdlib.h>
@@ -48,7 +49,7 @@ relay__timer_t *relay__timers_take(relay_hub_t *hub) {
   return timer;
 }
 
-/* The iteration's end takes care of what is due. */
+/* Wakes the loop. relay__tick() then runs the timers that are due. */
 static void wake(uv_timer_t *timer) {
   ((relay_hub_t *)timer->data)->armed_for = 0;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What one user may see of another: as the one shares it, and nothing for whom they have blocked. */
+/* Decides which parts of a user's state another user may see: those that the user shares with the viewer. A
+ * blocked viewer sees none. */
 #include "core.h"
 
 #include <stdlib.h>
@@ -53,14 +54,17 @@ void relay__views_release(relay_hub_t *hub, relay__views_t *views) {
     if (views->frame[i]) relay__frame_release(hub, views->frame[i]);
 }
 
+/* user.c calls this for the sessions in rooms, and watch.c for watchers. The checks keep an event from a
+ * session that knows the state already, and from one that could infer a state that is not shared with it. */
 void relay__news_tell(relay_hub_t *hub, relay__news_t *news, relay_session_t *session, relay__view_t view,
                       uint64_t given) {
   const relay_user_t *user = news->views.user;
   if (session->stamp == news->stamp || session->id == news->cause) return;
-  if (given >= user->changed) return; /* the reply has told it */
-  /* An event in which nothing is new would tell of what is not shared. */
+  if (given >= user->changed) return; /* a reply has given it this state */
+  /* An event without a visible change would show that a hidden part has changed. */
   if (!(news->parts & view)) return;
-  /* It may know of what was in between from a room in which they are no longer together. */
+  /* The session may have got the state in between through another room that both have left since, so its own
+   * stamp decides, and not that of the seat. */
   if (news->is_back && session->user != user && session->given < user->pending_since) return;
   session->stamp = news->stamp;
   relay_frame_t *frame = relay__views_frame(hub, &news->views, view);
@@ -70,14 +74,14 @@ void relay__news_tell(relay_hub_t *hub, relay__news_t *news, relay_session_t *se
     relay__outbox_add(hub, session, frame, false);
 }
 
-/* What was shared until now, and whom a block concerns. */
+/* A change of what others may see: of the user's sharing, or of a block. */
 typedef struct change {
   relay__sharing_t before;
-  const relay_user_t *other; /* NULL: it concerns all */
+  const relay_user_t *other; /* the user whose block has changed; NULL: the change affects all viewers */
   bool was_blocked;
 } change_t;
 
-/* Tells those who see something else of the user now than before. */
+/* Sends a presence event to each session whose view of the user has changed. */
 static void tell(relay_hub_t *hub, relay_user_t *user, const change_t *change) {
   relay__views_t views = {.user = user};
   const uint64_t stamp = ++hub->stamp;
@@ -122,7 +126,7 @@ bool relay_user_set_sharing(relay_hub_t *hub, relay_id_t id, relay_audience_t fo
   if (!user) return false;
   const relay__sharing_t before = user->sharing;
   if (before.focus == focus && before.online == online) return true;
-  relay__user_announce_now(hub, user); /* to those with whom it was shared until now */
+  relay__user_announce_now(hub, user); /* to the old audience */
   user->sharing = (relay__sharing_t){(uint8_t)focus, (uint8_t)online};
   relay__user_count(hub, user);
   tell(hub, user, &(change_t){.before = before});
@@ -135,7 +139,7 @@ bool relay_user_set_blocked(relay_hub_t *hub, relay_id_t id, const char *name, b
   const size_t length = strlen(name);
   relay__named_t *found = user->blocked ? relay__names_find(user->blocked, name, length) : NULL;
   if (is_blocked == (found != NULL)) return true;
-  relay__user_announce_now(hub, user); /* as it was to be seen until now */
+  relay__user_announce_now(hub, user); /* with the old view */
   if (is_blocked) {
     if (!user->blocked) user->blocked = relay__allocate(sizeof *user->blocked);
     relay__names_add(user->blocked, relay__named_allocate(sizeof *found, name, length));

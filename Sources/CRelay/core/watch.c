@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Watching: a session hears of users with whom its own shares no room, as far as they share it with such. */
+/* Watching: a session gets the presence of users without a shared room, as far as they share it with
+ * watchers.
+ *
+ * view.c decides which parts the watcher may see. user.c announces changes to watchers through this file. */
 #include "core.h"
 
 #include <stdlib.h>
@@ -14,8 +17,9 @@ static relay_watch_t *find(const relay_session_t *session, const relay_user_t *u
   return NULL;
 }
 
-/* Marks the user's rooms: in a room with the returned mark the user is a member, until the next call. So two
- * users are compared in a time that grows with their rooms, and not with the members of these. */
+/* Marks the rooms of the user, and returns the mark. It is valid until the next call. With it, a test for a
+ * shared room takes a time that grows with the rooms of the two users, and not with the members of these
+ * rooms. */
 static uint64_t mark_rooms(relay_hub_t *hub, const relay_user_t *user) {
   const uint64_t mark = ++hub->marks;
   for (uint32_t i = 0; i < user->members.count; i++)
@@ -34,7 +38,8 @@ static bool shares_room(relay_hub_t *hub, const relay_user_t *one, const relay_u
   return is_in_marked(other, mark_rooms(hub, one));
 }
 
-/* `mark` is that of the rooms of the watched user, so that many watchers cost one marking. */
+/* Returns the view of the watch. `mark` is the result of mark_rooms() for the watched user, so that many
+ * watchers need only one call of it. */
 static relay__view_t view_of(const relay_watch_t *watch, uint64_t mark) {
   const relay_user_t *viewer = watch->session->user;
   const bool is_related = watch->is_related || (!watch->is_judged && is_in_marked(viewer, mark));
@@ -76,7 +81,7 @@ static void reconsider(relay_hub_t *hub, relay_watch_t *watch) {
   watch->session->given = hub->stamp;
 }
 
-/* Calls it for each watch between the user and another. */
+/* Calls `call` for each watch on the user, and each watch of the user's sessions. */
 static void each(const relay_user_t *user, void (*call)(relay_hub_t *, relay_watch_t *, const relay_room_t *),
                  relay_hub_t *hub, const relay_room_t *room) {
   for (uint32_t i = 0; i < user->watchers.count; i++) call(hub, relay__list_at(&user->watchers, i), room);
@@ -94,14 +99,14 @@ static bool concerns(const relay_watch_t *watch, const relay_room_t *room) {
 static void joined(relay_hub_t *hub, relay_watch_t *watch, const relay_room_t *room) {
   if (!concerns(watch, room)) return;
   if (room->flags & RELAY_ROOM_STORED && !watch->is_judged)
-    watch->is_related = true; /* and stays so when the room is forgotten */
+    watch->is_related = true; /* also after the room has left memory */
   reconsider(hub, watch);
 }
 
 static void left(relay_hub_t *hub, relay_watch_t *watch, const relay_room_t *room) {
-  /* The one who left is in it no more; with somebody who is not either, nothing was shared there. */
+  /* One of the two has left the room. If the other one is no member, the two have not shared it. */
   if (!relay__member_find(watch->session->user, room) && !relay__member_find(watch->user, room)) return;
-  /* Until the caller says that another stored room is shared. */
+  /* The caller sets `is_related` again if the two share another stored room. */
   if (room->flags & RELAY_ROOM_STORED || watch->is_judged) watch->is_related = false;
   reconsider(hub, watch);
 }
@@ -199,8 +204,8 @@ void relay_session_unwatch(relay_hub_t *hub, relay_id_t id, relay_id_t user_id) 
     }
 }
 
-/* Writes whom the session watches after the first `count`, at most `room` in all; returns how many there are
- * then. */
+/* Appends the watches of the session to the `count` watches in `at`, which has space for `room`. Returns the
+ * new count, which may exceed `room`. */
 static size_t list(const relay_session_t *session, relay_watching_t *at, size_t room, size_t count) {
   for (uint32_t i = 0; i < session->watches.count; i++, count++) {
     const relay_watch_t *watch = relay__list_at(&session->watches, i);
