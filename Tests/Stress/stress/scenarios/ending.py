@@ -222,6 +222,8 @@ async def a_reload_moves_a_limit_both_ways(stage: Stage) -> None:
     stage.configure({"limits": {"sendRate": 0}})
 
     async def is_free() -> bool:
+        # The relay closes a session that exceeds its rate 1,000 times in 10 s, or for 10 s without a pause of a second.
+        await asyncio.sleep(1.2)
         return await refused() == 0
 
     await stage.eventually(is_free, "no rate")
