@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reads the payload types of StillwireClient from a `UNNotificationContent` of UserNotifications.
 #if canImport(UserNotifications)
   import Foundation
   public import StillwireClient
   public import UserNotifications
 
   extension CommunicationPayload {
-    /// Reads the payload of a notification; nil: it is no communication, and is shown as it came.
+    /// Reads the payload of a notification.
+    ///
+    /// Returns `nil` if the notification is not a communication. Show its content unchanged then.
     public init?(_ content: UNNotificationContent) {
       guard let text = content.text(of: ["aps", "communication", "message"]) else { return nil }
       self.init(reading: text)
@@ -13,7 +16,7 @@
   }
 
   extension ArrivalReceipt {
-    /// Reads the ids of a notification of any kind. Returns nil when it has no token.
+    /// Reads the ids of a notification of any kind. Returns `nil` if its payload has no receipt token.
     public init?(_ content: UNNotificationContent) {
       guard let text = content.text(of: ["communication", "push"]) else { return nil }
       self.init(reading: text)
@@ -22,12 +25,12 @@
 
   extension UNNotificationContent {
     /// The id of the push, for ``StillwireClient/RelayAPI/respond(to:with:text:key:)``. Messages, digests and plain
-    /// notifications have one. Is `nil` when the push is not the relay's.
+    /// notifications have an id. Is `nil` if the relay did not send the push.
     public var notificationID: String? {
       text(of: ["communication", "push"]).flatMap { CommunicationPayload.notification(reading: $0) }
     }
 
-    /// The JSON of some members of the payload.
+    /// The members of the payload that have these keys, as a JSON object.
     fileprivate func text(of keys: [String]) -> Data? {
       var members: [String: Any] = [:]
       for key in keys { members[key] = userInfo[key] }

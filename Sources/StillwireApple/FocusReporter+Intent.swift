@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reports the values of Apple's Intents framework with `FocusReporter`.
 #if canImport(Intents) && !os(tvOS)
   public import Intents
   public import StillwireClient
 
   extension FocusReporter {
-    /// What the handler of `INShareFocusStatusIntent` says; the system calls it when the Focus changes.
+    /// Reports the Focus status of an intent. Call it in the handler of `INShareFocusStatusIntent`, which
+    /// the system calls when the Focus changes.
     @discardableResult
     public func report(_ intent: INShareFocusStatusIntent) async throws -> FocusOutcome {
       try await report(
@@ -12,7 +14,7 @@
         authorization: FocusAuthorization(INFocusStatusCenter.default.authorizationStatus), source: .intent)
     }
 
-    /// What the app reads when it comes to the front.
+    /// Reports the status that `INFocusStatusCenter` has now. Call it when the app becomes active.
     @discardableResult
     public func reportCenter() async throws -> FocusOutcome {
       let center = INFocusStatusCenter.default
@@ -23,6 +25,7 @@
   }
 
   extension FocusAuthorization {
+    /// Converts the status of the system. A status that is newer than this client is `notSupported`.
     public init(_ status: INFocusStatusAuthorizationStatus) {
       switch status {
       case .authorized: self = .authorized

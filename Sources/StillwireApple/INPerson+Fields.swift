@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
+// Makes the `INPerson` of the Intents framework from `IntentPerson` of StillwireClient.
 #if canImport(Intents) && !os(macOS) && !os(tvOS)
   public import Intents
   public import StillwireClient
 
   extension INPerson {
+    /// Makes a person of an intent.
     /// - Parameters:
-    ///   - image: The picture at `fields.image`, as the extension has loaded it. Without it the system draws initials.
-    ///   - contactIdentifier: `CNContact.identifier` of the person, if the app knows the contact. Allowed People of a Focus
-    ///     are contacts: iOS matches this identifier first, then the handle.
+    ///   - image: The picture that the extension has loaded from `fields.image`. Without it the system draws initials.
+    ///   - contactIdentifier: `CNContact.identifier` of the person, if the app knows the contact. Allowed People of a
+    ///     Focus are contacts: iOS matches this identifier first, then the handle.
     public convenience init(_ fields: IntentPerson, image: INImage? = nil, contactIdentifier: String? = nil) {
       self.init(
         personHandle: INPersonHandle(value: fields.handle, type: INPersonHandleType(fields.handleType)),

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
+// Makes the intents of the Intents framework, a message or a call, from the fields of StillwireClient.
 #if canImport(Intents) && !os(macOS) && !os(tvOS)
   public import Intents
   public import StillwireClient
 
   extension INSendMessageIntent {
+    /// Makes the intent of an incoming message, with its donation metadata.
     /// - Parameters:
     ///   - senderImage: The sender's picture.
-    ///   - groupImage: The group's.
-    ///   - contactIdentifier: The sender's contact, see `INPerson`.
+    ///   - groupImage: The group's picture. Is not used if the group has no name.
+    ///   - contactIdentifier: `CNContact.identifier` of the sender, if the app knows the contact.
     public convenience init(
       _ fields: SendMessageFields, senderImage: INImage? = nil, groupImage: INImage? = nil,
       contactIdentifier: String? = nil
@@ -31,10 +33,11 @@
   }
 
   extension INStartCallIntent {
+    /// Makes the intent of an incoming call.
     /// - Parameters:
-    ///   - capability: Whether the app rings for a video call.
+    ///   - capability: The type of the call, audio or video.
     ///   - image: The caller's picture.
-    ///   - contactIdentifier: The caller's contact, see `INPerson`.
+    ///   - contactIdentifier: `CNContact.identifier` of the caller, if the app knows the contact.
     public convenience init(
       _ fields: StartCallFields, capability: INCallCapability = .audioCall, image: INImage? = nil,
       contactIdentifier: String? = nil

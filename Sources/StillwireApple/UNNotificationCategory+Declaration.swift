@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+// Makes a `UNNotificationCategory` of UserNotifications from `CategoryDeclaration` of StillwireClient.
 #if canImport(UserNotifications) && !os(tvOS) && !os(watchOS)
   public import StillwireClient
   public import UserNotifications
 
   extension UNNotificationCategory {
+    /// Makes the category that an app registers with `UNUserNotificationCenter`.
     public convenience init(_ declaration: CategoryDeclaration) {
       let options = UNNotificationCategoryOptions(declaration.options.compactMap(\.option))
       self.init(
@@ -14,7 +16,7 @@
   }
 
   extension CategoryDeclaration.Action {
-    /// A field for a text where there is `textInput`, else a button.
+    /// An action with a text field if the declaration has `textInput`, otherwise a button.
     fileprivate var notificationAction: UNNotificationAction {
       let options = UNNotificationActionOptions(options.map(\.option))
       let icon = icon.map(UNNotificationActionIcon.icon)
@@ -47,13 +49,13 @@
   }
 
   extension NotificationCategory.Option {
-    /// nil: this system does it by itself, or not at all.
+    /// The option of the system. Is `nil` if this system needs no such option or does not support it.
     fileprivate var option: UNNotificationCategoryOptions? {
       switch self {
       case .customDismissAction: return .customDismissAction
       case .hiddenPreviewsShowTitle: return .hiddenPreviewsShowTitle
       case .hiddenPreviewsShowSubtitle: return .hiddenPreviewsShowSubtitle
-      // Deprecated since iOS 15, where notifications are announced without it.
+      // Deprecated in iOS 15: the system announces notifications without this option.
       case .allowAnnouncement: return nil
       case .allowInCarPlay:
         #if os(macOS)

@@ -1,15 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
+// Updates a notification with an intent, for a notification service extension.
 #if canImport(Intents) && canImport(UserNotifications) && !os(macOS) && !os(tvOS)
   public import Intents
   public import StillwireClient
   public import UserNotifications
 
   extension UNNotificationContent {
-    /// The notification as a communication: with its sender's face, its group, and what of a Focus lets it through. The
-    /// intent is donated first, so that the system knows the sender next time. Throws what the system refuses; then the
-    /// content is shown as it came, which reads well.
-    /// - Parameter contactIdentifier: Returns `CNContact.identifier` of a person whose contact the app knows. Allowed
-    ///   People of a Focus are contacts: with the identifier iOS need not match the handle.
+    /// Returns the notification as a communication notification, with the sender's picture and the group. The system
+    /// applies the Focus settings for people to such a notification.
+    ///
+    /// The method donates the intent first, so that the system knows the sender next time. It throws the system's error
+    /// if the system rejects the intent. Show the original content then: it has a complete text.
+    /// - Parameters:
+    ///   - senderImage: The sender's picture.
+    ///   - groupImage: The group's picture.
+    ///   - capability: The type of a call, audio or video. Is not used for messages.
+    ///   - contactIdentifier: Returns `CNContact.identifier` of a person whose contact the app knows. Allowed People of
+    ///     a Focus are contacts: with the identifier iOS need not match the handle.
     public func updating(
       from payload: CommunicationPayload, senderImage: INImage? = nil, groupImage: INImage? = nil,
       capability: INCallCapability = .audioCall, contactIdentifier: (IntentPerson) -> String? = { _ in nil }

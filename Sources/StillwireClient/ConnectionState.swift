@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How it stands with the connection to the relay.
+/// The state of the connection to the relay.
 public enum ConnectionState: Equatable, Sendable {
-  /// Not connected, by the app's own wish.
+  /// Not connected: ``Stillwire/run()`` has not started or has ended.
   case closed
   case connecting
-  /// Welcome: requests are answered.
+  /// The relay has sent `welcome`, and answers requests.
   case open
-  /// Lost; the client comes back after this time.
+  /// The connection was lost. The client reconnects after this delay.
   case waiting(Duration)
-  /// Something must change first; only ``Stillwire/connect()`` tries again.
+  /// The relay refused the client. It connects again only after ``Stillwire/connect()``.
   case refused(Refusal)
 }

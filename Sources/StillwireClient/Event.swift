@@ -1,32 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 public import RelayProtocol
 
-/// What an app is told, in the order in which it happened.
+/// An event for the app. A client delivers events in the order in which they happened.
 public enum Event: Equatable, Sendable {
   case stateChanged(ConnectionState)
-  /// A room has been joined, or joined again; `isRecovered` is nil the first time.
+  /// A room was joined, or joined again after a reconnect. `isRecovered` is true if the relay supplied all missed
+  /// messages. It is `nil` after the first join.
   case joined(RoomID, Position, isRecovered: Bool?)
-  /// A room begins anew here: what was missed cannot be had as a whole.
+  /// The room continues after a gap: the relay cannot supply all missed messages.
   case reset(RoomID, Position, ResetReason)
-  /// The room is joined no longer. The code is that of a join that was refused for good, or `removed`.
+  /// The room is no longer joined. The code is `removed`, or that of a join that the relay refused permanently.
   case left(RoomID, code: String)
   case message(Message)
-  /// Who is in a room has changed, or what shows of them.
+  /// The members of a room or their visible presence have changed.
   case peopleChanged(RoomID, People)
-  /// `edited`, `deleted`, `signal`, `receipt`, `delivery`, `member`, `counts`, `room`, `response`, and an `error` that
-  /// answers nothing.
+  /// A frame of type `edited`, `deleted`, `signal`, `receipt`, `delivery`, `member`, `counts`, `room` or `response`, or
+  /// an `error` without a request.
   case frame(Frame)
-  /// More happened than was taken: what stood here is lost.
+  /// Events were lost here, because the reader was slower than the limit of its sequence allows.
   case missed
 
   public enum ResetReason: String, Sendable {
-    /// The room's history had to be abandoned.
+    /// The relay has discarded the room's history, and has begun a new epoch.
     case epoch
-    /// More was missed than the relay gives at once, or keeps.
+    /// The client missed more messages than the relay returns at once, or than it still stores.
     case gap
   }
 
-  /// The room that it is about; nil: none, or several.
+  /// The room of the event. Is `nil` if the event belongs to no room or to several rooms.
   public var room: RoomID? {
     switch self {
     case .stateChanged, .missed: nil

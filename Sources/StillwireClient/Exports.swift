@@ -1,4 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Names, times and reports are part of what apps say and hear; one import brings all.
+// Exports the names, times and reports that the public API uses, so that an app needs only one import.
 @_exported public import RelayProtocol

@@ -2,30 +2,30 @@
 public import RelayJSON
 public import RelayProtocol
 
-/// An object from the relay, with the `type` that says what it is; unknown members are there, and do no harm.
+/// A frame from the relay, as a JSON object with its `type`. It includes members that this client does not know.
 public struct Frame: Equatable, Sendable {
   public let type: String
   public let members: JSON
 
-  /// Arrays and objects inside each other at most: twice the relay's usual `limits.nesting`.
+  /// Maximum nesting of arrays and objects: twice the default of the relay's `limits.nesting`.
   static let deepest = 256
 
-  /// nil: it is no JSON, or no object.
+  /// Parses a frame. Returns `nil` if the text is not a JSON object.
   init?(reading text: [UInt8]) {
     guard let members = JSON(reading: text, deepest: Self.deepest), case .object = members else { return nil }
     self.init(members)
   }
 
-  /// A frame of members that were parsed before.
+  /// Makes a frame of members that are already parsed.
   init(_ members: JSON) {
-    // A frame without a type is unknown to this client, which ignores it.
+    // The client ignores a frame without a type, as it ignores unknown types.
     type = members["type"]?.text ?? ""
     self.members = members
   }
 
   public subscript(key: String) -> JSON? { members[key] }
 
-  /// Of the request that it answers; requests of ours have numbers.
+  /// The id of the request that this frame answers. All ids of this client are integers.
   var id: Int64? { members["id"]?.integer }
   public var user: UserID? { members.name("user") }
   public var room: RoomID? { members.name("room") }

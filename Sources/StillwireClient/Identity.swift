@@ -2,17 +2,17 @@
 import RelayJSON
 public import RelayProtocol
 
-/// Who an app says it acts for.
+/// The identity that an app presents to the relay.
 public enum Identity: Equatable, Sendable {
-  /// A JWT; it is asked for anew at each connect, and never logged.
+  /// A JWT. The client requests one from the app at each attempt to connect, and never logs it.
   case token(String)
-  /// The `reportKey` of this device's registration, for ``FocusReporter`` and ``RelayAPI/respond(to:with:text:key:)`` in
-  /// an extension. It does not expire. The relay refuses it for a session and for other requests.
+  /// The `reportKey` of this device's registration, for ``FocusReporter`` and ``RelayAPI/respond(to:with:text:key:)``
+  /// in an extension. It does not expire. The relay refuses it for a session and for other requests.
   case reportKey(String)
   /// Open mode, for development: the relay trusts this user name.
   case open(UserID, name: String? = nil, avatar: String? = nil)
 
-  /// The members of `hello`.
+  /// Adds the members for `hello`.
   func write(to hello: inout [String: JSON]) {
     switch self {
     case .token(let token), .reportKey(let token): hello["token"] = .string(token)

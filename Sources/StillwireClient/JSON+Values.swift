@@ -1,32 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
+// Conversions between `JSON` and Swift types: the app's `Codable` types, and the fields of frames.
 public import Foundation
 public import RelayJSON
 import RelayProtocol
 
 extension JSON {
-  /// The value as text of RFC 8259, numbers as they were spelled.
+  /// The value as JSON text (RFC 8259). Numbers keep their original digits.
   public var bytes: [UInt8] {
     var writer = JSONWriter()
     writer.value(self)
     return writer.bytes
   }
 
-  /// The value as one of the app's own types.
+  /// Decodes the value to a type of the app. Throws the errors of the decoder.
   public func decoded<Value: Decodable>(
     as type: Value.Type = Value.self, by decoder: JSONDecoder = JSONDecoder()
   ) throws -> Value {
     try decoder.decode(type, from: Data(bytes))
   }
 
-  /// A value of the app's own; throws what the encoder does.
+  /// Encodes a value of the app. Throws the errors of the encoder, or `bad_request` if the value is nested too deeply.
   public init(encoding value: some Encodable, by encoder: JSONEncoder = JSONEncoder()) throws {
     guard let json = JSON(reading: try encoder.encode(value), deepest: Frame.deepest) else {
-      throw StillwireError(.badRequest, "it is nested too deep")
+      throw StillwireError(.badRequest, "the value is nested too deeply")
     }
     self = json
   }
 
-  /// nil unless it is a whole number that every language has.
+  /// The value as an integer of at most 53 bits, which every language can represent. Is `nil` for all other values.
   var integer: Int64? {
     guard case .number(let text) = self, let number = Int64(text), (-largestInteger...largestInteger).contains(number)
     else { return nil }
@@ -57,22 +58,22 @@ extension JSON {
 
   func time(_ key: String) -> Timestamp? { self[key]?.integer.map(Timestamp.init(rawValue:)) }
 
-  /// Decimal seconds, as the protocol writes durations; what is no duration is none.
+  /// Parses a duration in decimal seconds, the format of the protocol. Returns `nil` if the value is not a duration.
   func duration(_ key: String) -> Duration? {
     guard let seconds = self[key]?.decimal, seconds >= 0 else { return nil }
     return .rounded(seconds: min(seconds, Self.longestDuration))
   }
 
-  /// Nobody waits longer than a month for a server's sake.
+  /// Maximum duration that this client accepts from a server: 30 days, in seconds.
   private static let longestDuration = 30.0 * 86_400
 }
 
 extension Duration {
-  /// To whole microseconds, so that what is spelled alike is alike.
+  /// Rounds to microseconds, so that equal decimal texts give equal durations.
   package static func rounded(seconds: Double) -> Duration { .microseconds(Int64((seconds * 1e6).rounded())) }
 }
 
 extension Timestamp {
-  /// The time of day.
+  /// The current wall-clock time.
   static var wall: Timestamp { Timestamp(rawValue: Int64(Date().timeIntervalSince1970 * 1_000)) }
 }

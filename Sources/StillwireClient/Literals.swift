@@ -2,11 +2,11 @@
 public import RelayJSON
 public import RelayProtocol
 
-// A literal is the programmer's own, so one that is no name is a mistake in the program.
+// Literals for names and JSON values. An invalid name in a literal is an error of the program, so it stops the program.
 
 extension Name where Self: ExpressibleByStringLiteral {
   public init(stringLiteral text: String) {
-    guard let name = Self(rawValue: text) else { preconditionFailure("\"\(text)\" is no name of a \(Self.noun)") }
+    guard let name = Self(rawValue: text) else { preconditionFailure("invalid name of a \(Self.noun): \"\(text)\"") }
     self = name
   }
 }
@@ -26,7 +26,7 @@ extension JSON: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, Expressibl
   public init(floatLiteral number: Double) { self = .number(String(number)) }
   public init(stringLiteral text: String) { self = .string(text) }
   public init(arrayLiteral items: JSON...) { self = .array(items) }
-  /// The last of members with the same name counts.
+  /// If a name occurs twice, the last value is used.
   public init(dictionaryLiteral members: (String, JSON)...) {
     self = .object(Dictionary(members) { _, last in last })
   }

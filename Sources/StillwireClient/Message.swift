@@ -5,20 +5,20 @@ public import RelayProtocol
 /// A message of a room, as the room's members see it.
 public struct Message: Equatable, Sendable {
   public var room: RoomID
-  /// 1, 2, 3 … in the order of the room.
+  /// The position in the room: 1, 2, 3 …
   public var seq: Int64
-  /// nil: it was deleted.
+  /// The sender. Is `nil` if the message was deleted.
   public var from: UserID?
   public var time: Timestamp?
   public var body: JSON
   public var mentions: [UserID]
-  /// The seq of the message that it answers.
+  /// The seq of the message that this message answers.
   public var replyTo: Int64?
-  /// Its place is kept without what it said.
+  /// True if the message was deleted. A deleted message keeps its seq and loses its body.
   public var isDeleted: Bool
-  /// It is this user's, from here or another of their sessions.
+  /// True if this user sent the message, from this session or another.
   public var isOwn = false
-  /// What came before it is not all here: a fresh start of the room, or more than was taken.
+  /// True if messages before this one are missing: after a reset of the room, or because the reader was too slow.
   public var isAfterGap = false
 
   public init(
@@ -35,10 +35,10 @@ public struct Message: Equatable, Sendable {
     self.isDeleted = isDeleted
   }
 
-  /// The body where that is a text, else its `text`: what a notification shows of it.
+  /// The text that a notification shows: the body if it is a string, otherwise the member `text` of the body.
   public var text: String? { body.text ?? body["text"]?.text }
 
-  /// nil: it is none.
+  /// Parses a message. Returns `nil` if the value is not a message.
   init?(_ json: JSON, in room: RoomID) {
     guard let seq = json["seq"]?.integer, seq > 0 else { return nil }
     let isDeleted = json["deleted"]?.flag ?? false

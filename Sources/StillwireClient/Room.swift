@@ -2,40 +2,42 @@
 public import RelayJSON
 public import RelayProtocol
 
-/// A room of a client's. It keeps nothing itself: two of the same name are the same.
+/// A room of a client. It has no state of its own, so two values with the same id are interchangeable.
 public struct Room: Sendable {
   public let id: RoomID
   let engine: Engine
   let listeners: Listeners
 
-  /// Becomes a member, and returns when the room is joined. The client joins it again after each reconnect, and shows
-  /// what was missed, until ``leave(stay:)``.
-  /// - Parameter history: How many of the newest messages to begin with, at most `limits.history`.
+  /// Joins the room, and returns when the user is a member. The client joins it again after each reconnect, and
+  /// delivers the missed messages, until ``leave(stay:)``.
+  /// - Parameter history: Number of newest messages to deliver first, at most `limits.history`.
   public func join(history: Int = 0) async throws {
     _ = try await engine.reply { $0.joinAsked(id, history: history, $1) }
   }
 
-  /// Ends the membership; what waits to be sent here fails with `closed`.
-  /// - Parameter stay: Only this client stops hearing the room; the user stays a member and is pushed to.
+  /// Leaves the room. Messages that wait to be sent to it fail with `closed`.
+  /// - Parameter stay: True if the user remains a member and receives pushes. Only this client leaves the room then.
   public func leave(stay: Bool = false) async throws {
     listeners.forget(id)
     _ = try await engine.reply { $0.leaveAsked(id, stays: stay, $1) }
   }
 
-  /// Every message from now on, once, in the order of the room, also over reconnects; one's own among them. So ask for
-  /// them before ``join(history:)``. At most `limit` wait to be taken.
+  /// All messages from now on, once and in the order of the room, also across reconnects. They include those of this
+  /// user. Call this before ``join(history:)``, so that no message is missed.
+  /// - Parameter limit: Maximum number of messages that the reader has not taken yet. The oldest are lost beyond it.
   public func messages(limit: Int = 1_024) -> Told<Message> { listeners.messages(in: id, limit: limit) }
 
-  /// Who is here and what shows of them, now and after each change; only the newest state waits to be taken.
+  /// The people in the room with their presence, now and after each change. A slow reader receives only the newest
+  /// state.
   public func people() -> Told<People> { listeners.crowd(in: id) }
 
-  /// Sends a message, and returns when the relay has stored it. Without a connection it waits; over a reconnect it is
-  /// sent again under the same key, so that the room has it once.
+  /// Sends a message, and returns when the relay has stored it. Without a connection the message waits. After a
+  /// reconnect the client sends it again with the same key, so that the relay stores it once.
   /// - Parameters:
-  ///   - body: Any JSON; `{"text": …}` is what notifications show.
+  ///   - body: Any JSON. Notifications show the text of `{"text": …}`.
   ///   - key: The app's own idempotency key, at most 128 bytes.
-  ///   - push: What is asked of the pushes, or `false`.
-  ///   - report: Whether `delivery` events are wanted.
+  ///   - push: Options for the pushes of this message, or `false` for no pushes.
+  ///   - report: True if the relay sends `delivery` events about this message.
   @discardableResult
   public func send(
     _ body: JSON, key: String? = nil, mentions: [UserID] = [], replyTo: Int64? = nil, push: JSON? = nil,
@@ -54,34 +56,38 @@ public struct Room: Sendable {
   @discardableResult
   public func send(text: String) async throws -> Sent { try await send(["text": .string(text)]) }
 
-  /// The person has seen all up to a message; told at once, and again after a reconnect where the relay missed it.
+  /// Marks all messages up to this one as read. The client sends the mark immediately, and again after a reconnect if
+  /// the relay has missed it.
   public func read(upTo seq: Int64) async { await engine.take { $0.readTold(id, seq) } }
 
-  /// Replaces what one's own message says.
+  /// Replaces the body of a message that this user sent.
   public func edit(_ seq: Int64, body: JSON) async throws {
     try await request("edit", ["seq": seq.json, "body": body])
   }
 
+  /// Deletes a message. The relay keeps its seq without the body.
   public func delete(_ seq: Int64) async throws { try await request("delete", ["seq": seq.json]) }
 
-  /// Tells who is there something that is stored nowhere, such as that one is typing.
+  /// Sends a signal, such as a typing indicator, to the sessions in the room. The relay does not store it.
   public func signal(_ name: String, body: JSON? = nil) async throws {
     var fields: [String: JSON] = ["name": .string(name)]
     fields["body"] = body
     try await request("signal", fields)
   }
 
-  /// Notify Anyway: of a message of one's own, who was `quiet`. Returns how many are notified.
+  /// Notify Anyway: notifies members whose Focus silenced a message that this user sent (``Sent/Delivery/quiet``).
+  /// - Parameter users: The members to notify. All of them if `nil`.
+  /// - Returns: The number of members that the relay notifies.
   public func notify(_ seq: Int64, users: [UserID]? = nil) async throws -> Int {
     var fields: [String: JSON] = ["seq": seq.json]
     fields["users"] = users.map { .array($0.map { .string($0.rawValue) }) }
     return Int(try await request("notify", fields)["push"]?.integer ?? 0)
   }
 
-  /// A page of older messages, oldest first, and whether there are more.
+  /// Requests a page of messages, oldest first. `hasMore` is true if the room has older messages.
   /// - Parameters:
-  ///   - seq: The one above the page; nil: the newest are asked for.
-  ///   - limit: At most `limits.history`.
+  ///   - seq: The message after the page. The page ends with the newest message if `nil`.
+  ///   - limit: Maximum number of messages, at most `limits.history`.
   public func history(before seq: Int64? = nil, limit: Int = 50) async throws -> (messages: [Message], hasMore: Bool) {
     var fields: [String: JSON] = ["limit": .number(String(limit))]
     fields["before"] = seq?.json

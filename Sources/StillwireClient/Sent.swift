@@ -6,16 +6,19 @@ public import RelayProtocol
 public struct Sent: Equatable, Sendable {
   public var seq: Int64
   public var time: Timestamp
-  /// Whom it reaches, as the sender may know; nil: the room does not push, or it was stored before.
+  /// The numbers of members that the message reaches. Is `nil` if the room does not push, or if the message is a
+  /// duplicate.
   public var delivery: Delivery?
-  /// The key was seen: this is the message that it was first used for.
+  /// True if the key was used before. The other values are those of the message that was stored then.
   public var isDuplicate: Bool
 
+  /// The delivery of a message, as far as its sender may see it.
   public struct Delivery: Equatable, Sendable {
     public var live: Int
     public var push: Int
     public var waiting: Int
-    /// “… has notifications silenced”: whom ``Room/notify(_:users:)`` may notify anyway.
+    /// The members whose Focus silenced the message (“… has notifications silenced”). ``Room/notify(_:users:)`` can
+    /// notify them anyway.
     public var quiet: [UserID]
   }
 

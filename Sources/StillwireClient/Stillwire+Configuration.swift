@@ -2,24 +2,26 @@
 public import RelayProtocol
 
 extension Stillwire {
-  /// What a client is made with.
+  /// The configuration of a client.
   public struct Configuration: Sendable {
     public var address: RelayAddress
-    /// The stable name of this installation: of its reports of a Focus, and of its pushes.
+    /// The stable name of this installation. Focus reports and pushes use it.
     public var device: DeviceID?
-    /// The app, where one user has several.
+    /// The name of the app, if a user can have several apps of this relay.
     public var app: String?
-    /// How long a reply may take.
+    /// Timeout of a reply.
     public var timeout = Duration.seconds(15)
-    /// How many messages may wait to be sent, in all rooms together; one more fails.
+    /// Maximum number of messages that wait to be sent, in all rooms together. One more fails with `full`.
     public var outbox = 100
-    /// Bytes of a message of the relay's at most. A page of history can have 256 KiB of bodies.
+    /// Maximum size in bytes of a WebSocket message from the relay. A page of history can have 256 KiB of bodies.
     public var largestMessage = 16 << 20
-    /// Asked at each attempt to connect, and for a newer token before one expires; it is told whether the last one has
-    /// expired or is about to. Throwing is a failed attempt to connect, after which the client comes back; of a newer token
-    /// it leaves the session to the end of the last one.
+    /// Returns the app's identity. The client calls it at each attempt to connect, and before a token expires. The
+    /// argument is true if the last token has expired or will soon expire.
+    ///
+    /// If it throws at an attempt to connect, the attempt fails and the client retries. If it throws when the client
+    /// needs a newer token, the session continues until the last token expires.
     public var identity: @Sendable (_ isExpired: Bool) async throws -> Identity
-    /// What times are measured with.
+    /// The clock for all timeouts and delays.
     public var clock: any Clock<Duration> = ContinuousClock()
     /// The source of jitter, 0 to 1.
     public var random: @Sendable () -> Double = { .random(in: 0...1) }

@@ -3,24 +3,26 @@ public import RelayJSON
 import RelayProtocol
 import Synchronization
 
-/// A client of a relay: one connection at a time, which comes back by itself for as long as ``run()`` runs.
+/// A client of a relay. It has one connection at a time, and reconnects by itself while ``run()`` runs.
 ///
-/// All of it may be called from any task. What a cancelled task has asked for is taken off: a message that was not sent
-/// yet is not sent.
+/// All methods may be called from any task. Cancellation of a task removes its requests: a message that is not sent yet
+/// is not sent.
 public final class Stillwire: Sendable {
   package let engine: Engine
   private let listeners: Listeners
   private let run = Mutex<AsyncStream<Never>.Continuation?>(nil)
 
+  /// Makes a client. It connects when ``run()`` is called.
   public convenience init(_ configuration: Configuration) {
     func timekeeper(_ clock: some Clock<Duration>) -> any Timekeeper { ClockTimekeeper(clock) }
     self.init(configuration, hello: [:], time: timekeeper(configuration.clock))
   }
 
   /// - Parameters:
-  ///   - hello: What the first frame says beside what the configuration and the client do.
-  ///   - hasIdentity: Whether the configuration's is asked for; else `hello` says it.
-  ///   - observe: Told of each event as it happens, on the client's own thread.
+  ///   - hello: Additional members of the first frame.
+  ///   - hasIdentity: True if the client uses the identity of the configuration. Otherwise `hello` contains it.
+  ///   - time: The clock for all timeouts and delays.
+  ///   - observe: Called for each event immediately, on the client's event loop.
   package init(
     _ configuration: Configuration, hello: [String: JSON], hasIdentity: Bool = true, time: any Timekeeper,
     observe: @escaping @Sendable (Event) -> Void = { _ in }
@@ -43,16 +45,18 @@ public final class Stillwire: Sendable {
     }
   }
 
-  /// 128 random bits.
+  /// A new idempotency key of 128 random bits.
   @Sendable private static func newKey() -> String {
     var generator = SystemRandomNumberGenerator()
     return "\(String(generator.next(), radix: 36))-\(String(generator.next(), radix: 36))"
   }
 
-  /// Connects, and comes back whenever the connection is lost, until the task is cancelled or ``close()`` is called.
-  /// Then it says goodbye, which the relay takes as leaving at once, and has closed the socket when it returns.
+  /// Connects, and reconnects after each loss of the connection, until the task is cancelled or ``close()`` is called.
+  /// Then it closes the connection with code 1000, so that the relay ends the session immediately. The socket is closed
+  /// when the method returns.
   ///
-  /// While the relay refuses (``ConnectionState/refused(_:)``) it goes on, and waits for ``connect()``.
+  /// If the relay refuses the client (``ConnectionState/refused(_:)``), the method continues, and waits for
+  /// ``connect()``.
   public func run() async {
     let (ended, end) = AsyncStream.makeStream(of: Never.self)
     run.withLock {
@@ -65,42 +69,45 @@ public final class Stillwire: Sendable {
     run.withLock { $0 = nil }
   }
 
-  /// Tries at once, while the client waits to come back or was refused: the network is there again, or the person has
-  /// done something about it.
+  /// Connects immediately, if the client waits to reconnect or was refused. Call it when the network is available
+  /// again, or when the person has corrected the cause of a refusal.
   public func connect() async {
     guard run.withLock({ $0 != nil }) else { return }
     await engine.take { $0.connectAsked() }
   }
 
-  /// Ends ``run()``. What was asked for and has no answer fails with `closed`.
+  /// Ends ``run()``. Requests without a reply fail with `closed`.
   public func close() { run.withLock { $0?.finish() } }
 
+  /// The current state of the connection.
   public var state: ConnectionState { listeners.connection }
 
-  /// Everything that happens from now on; at most `limit` wait to be taken.
+  /// All events from now on.
+  /// - Parameter limit: Maximum number of events that the reader has not taken yet. The oldest are lost beyond it.
   public func events(limit: Int = 1_024) -> Told<Event> { listeners.events(limit: limit) }
 
-  /// A room, joined or not.
+  /// The room with this id. It need not be joined.
   public func room(_ id: RoomID) -> Room { Room(id: id, engine: engine, listeners: listeners) }
 
-  /// Makes any request of the protocol, and returns its reply; fails with `closed` without a connection.
+  /// Sends any request of the protocol, and returns its reply. Fails with `closed` if there is no connection.
   public func request(_ type: String, _ fields: [String: JSON] = [:]) async throws -> JSON {
     try await engine.reply { $0.requested(type, fields, $1) }
   }
 
-  /// What the app knows of whether a person is looking: from the scene's phase, and from input.
+  /// Reports the activity of the person. Derive it from the scene's phase and from input.
   public func tell(_ activity: Activity) async { await engine.take { $0.activityChanged(activity) } }
 
-  /// Tells whether a Focus silences notifications here, as the app reads it from `INFocusStatusCenter`. It is told again
-  /// after a reconnect until the relay has answered; a newer report takes its place.
+  /// Reports the Focus of this device, which the app reads from `INFocusStatusCenter`. The client sends the report
+  /// again after a reconnect until the relay has answered. A newer report replaces it.
   ///
-  /// The Intents extension, which has no socket, says the same through ``FocusReporter``.
+  /// The Intents extension, which has no socket, reports through ``FocusReporter``.
   @discardableResult
   public func report(_ focus: FocusReport) async throws -> FocusOutcome {
     FocusOutcome(try await engine.reply { $0.focusReported(focus, $1) })
   }
 
-  /// What the person did with a notification; see ``RelayAPI/respond(to:with:text:key:)`` for doing it without a socket.
+  /// Reports the action that the person chose in a notification. Without a socket, use
+  /// ``RelayAPI/respond(to:with:text:key:)``.
   public func respond(
     to notification: String, with action: ActionID, text: String? = nil, key: String? = nil
   ) async throws {
@@ -110,7 +117,8 @@ public final class Stillwire: Sendable {
     _ = try await request("respond", fields)
   }
 
-  /// Entries of people with whom no room need be shared; from now on their changes are events of type `presence`.
+  /// Returns the presence of users, also of users without a common room. From now on the relay sends changes of their
+  /// presence.
   public func watch(_ users: [UserID]) async throws -> [Presence] {
     let reply = try await request("watch", ["users": .array(users.map { .string($0.rawValue) })])
     return reply["presence"]?.items?.compactMap(Presence.init) ?? []

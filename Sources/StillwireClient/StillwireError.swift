@@ -2,25 +2,25 @@
 import RelayJSON
 public import RelayProtocol
 
-/// Why something that the app asked for did not happen.
+/// An error of a request, a send or a report.
 public struct StillwireError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// Safe as a label of a metric: it holds nothing of a person's.
+  /// The cause of the error. Its name contains no personal data, so that a metric may use it as a label.
   public enum Code: Hashable, Sendable {
-    /// The relay refused.
+    /// The relay refused the request with this code.
     case refused(ErrorCode)
-    /// There is no connection, or it was lost before the reply, and then nobody knows whether the request took effect.
+    /// The client has no connection, or lost it before the reply. In the second case the request may have taken effect.
     case closed
-    /// No reply in time; nobody knows whether the request took effect.
+    /// The reply did not arrive before the timeout. The request may have taken effect.
     case timeout
-    /// As many messages wait to be sent, or requests to be answered, as may.
+    /// The maximum number of waiting messages or pending requests is reached.
     case outboxFull
-    /// The relay may have forgotten the key of a send that it was told long ago: again could be twice.
+    /// The relay may have stored the message, and may have forgotten its key. To send it again could store it twice.
     case uncertain
-    /// A newer report of the Focus took the place of this one.
+    /// A newer Focus report replaced this one.
     case replaced
-    /// The relay's words are none of the protocol.
+    /// The reply of the relay does not match the protocol.
     case malformed
-    /// There was no answer over HTTP.
+    /// No relay answered over HTTP.
     case unreachable
 
     public var name: String {
@@ -40,9 +40,9 @@ public struct StillwireError: Error, Equatable, Sendable, CustomStringConvertibl
   public var code: Code
   /// One sentence for a developer.
   public var message: String
-  /// Whether the same may succeed later.
+  /// True if the same request may succeed later.
   public var isTemporary: Bool
-  /// After how long to try again.
+  /// The delay after which to retry.
   public var retryAfter: Duration?
 
   public init(_ code: Code, _ message: String, isTemporary: Bool = false, retryAfter: Duration? = nil) {
@@ -52,10 +52,11 @@ public struct StillwireError: Error, Equatable, Sendable, CustomStringConvertibl
     self.retryAfter = retryAfter
   }
 
-  /// One that the client finds by itself, before the relay is asked.
+  /// An error that the client finds before it sends the request.
   init(_ code: ErrorCode, _ message: String) { self.init(.refused(code), message, isTemporary: code.isTemporary) }
 
-  /// An `error` frame or a problem document; a code that is newer than this client is `internal`.
+  /// Parses an `error` frame or a problem document (RFC 9457). A code that this client does not know becomes
+  /// `internal`.
   init(_ error: JSON) {
     let code = error["code"]?.text.flatMap(ErrorCode.init(rawValue:)) ?? .internal
     self.init(
@@ -67,7 +68,7 @@ public struct StillwireError: Error, Equatable, Sendable, CustomStringConvertibl
 
   static let closed = StillwireError(.closed, "not connected", isTemporary: true)
   static let timeout = StillwireError(.timeout, "no reply in time", isTemporary: true)
-  static let outboxFull = StillwireError(.outboxFull, "too much waits already", isTemporary: true)
-  static let uncertain = StillwireError(.uncertain, "it may have been sent, and was not sent again")
-  static let replaced = StillwireError(.replaced, "a newer report took its place")
+  static let outboxFull = StillwireError(.outboxFull, "too many messages or requests are waiting", isTemporary: true)
+  static let uncertain = StillwireError(.uncertain, "the message may be stored, and was not sent again")
+  static let replaced = StillwireError(.replaced, "a newer report replaced this one")
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 public import RelayProtocol
 
-/// What a `UNNotificationCategory` is made of, in one person's language.
+/// The values of a `UNNotificationCategory`, with texts in one person's language.
 public struct CategoryDeclaration: Equatable, Sendable {
   public var identifier: String
   public var actions: [Action]
@@ -9,7 +9,7 @@ public struct CategoryDeclaration: Equatable, Sendable {
   public var categorySummaryFormat: String?
   public var options: [NotificationCategory.Option]
 
-  /// A `UNNotificationAction`; with `textInput` a `UNTextInputNotificationAction`.
+  /// The values of a `UNNotificationAction`, or of a `UNTextInputNotificationAction` if `textInput` is set.
   public struct Action: Equatable, Sendable {
     public var identifier: String
     public var title: String
@@ -18,6 +18,7 @@ public struct CategoryDeclaration: Equatable, Sendable {
     public var textInput: TextInput?
   }
 
+  /// The texts of the field in which a person types an answer.
   public struct TextInput: Equatable, Sendable {
     public var button: String
     public var placeholder: String
@@ -25,8 +26,9 @@ public struct CategoryDeclaration: Equatable, Sendable {
 }
 
 extension CategoryRegistry {
-  /// What an app declares to the system at launch, all at once: what is not declared then is no longer.
-  /// - Parameter languages: The person's, the best one first: `Locale.preferredLanguages`.
+  /// The categories that an app registers with the system at launch. Register all of them in one call, because each
+  /// registration replaces the earlier one.
+  /// - Parameter languages: The person's languages, the preferred one first: `Locale.preferredLanguages`.
   public func declarations(for languages: [String]) -> [CategoryDeclaration] {
     categories.map { category in
       CategoryDeclaration(

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+// Parses the category registry that the relay serves at `/v1/categories`.
 import RelayJSON
 import RelayProtocol
 
 extension CategoryRegistry {
-  /// What `GET /v1/categories` answers; nil: it is none. What is newer than this client is left out.
+  /// Parses the answer to `GET /v1/categories`. Omits options and members that are newer than this client.
+  ///
+  /// Returns `nil` if the answer is not a category registry.
   init?(_ json: JSON) {
     guard let told = json["categories"]?.items, told.count <= Self.mostCategories else { return nil }
     var categories: [NotificationCategory] = []

@@ -3,21 +3,22 @@
 import RelayJSON
 import RelayProtocol
 
-/// What the machine wants done, in this order.
+/// An effect that `ClientMachine` requests. `Engine` performs the actions in their order.
 enum Action: Equatable, Sendable {
-  /// Ask who the app acts for, and open a socket.
+  /// Get the identity from the app, and open a socket.
   case open(attempt: Int, isExpired: Bool)
-  /// Ask for a newer token than the one that this attempt has led to a session with.
+  /// Get a newer token from the app for the session of this attempt.
   case renew(attempt: Int)
   case write([UInt8])
-  /// Say goodbye with a code; nothing of this socket is heard any more.
+  /// Start the close handshake with a code, and ignore all that this socket receives from now on.
   case close(code: UInt16)
-  /// Let the socket, or the attempt at one, go without a word.
+  /// Close the socket, or end the attempt to open it, without a close handshake.
   case drop
+  /// Notify the app.
   case tell(Event)
-  /// Somebody's request is over.
+  /// Finish a request with its result.
   case finish(Ticket, Result<JSON, StillwireError>)
 }
 
-/// Who waits for the end of a request: given by the edge.
+/// Identifies a caller that waits for a result. `Engine` assigns the numbers.
 package typealias Ticket = UInt64

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 import RelayProtocol
 
-/// How long to wait before coming back: full jitter under a ceiling that doubles from 0.5 s to 20 s, so that the crowd
-/// of a restarted relay spreads out.
+/// The backoff between attempts: full jitter below a ceiling that doubles from 0.5 s to 20 s. The jitter spreads the
+/// clients that reconnect after a restart of the relay.
 struct Backoff: Equatable {
   /// Failures in a row.
   private(set) var attempt = 0
 
   static let first = Duration.milliseconds(500)
   static let longest = Duration.seconds(20)
-  /// A connection that ends sooner after its welcome is a failure like any other.
+  /// A connection that ends sooner than this after its welcome counts as a failure.
   static let proof = Duration.seconds(20)
 
   var ceiling: Duration { min(Self.longest, Self.first * (1 << min(attempt, 10))) }
 
-  /// The wait after one more failure.
+  /// Counts one more failure, and returns the delay before the next attempt.
   /// - Parameters:
   ///   - random: 0 to 1.
-  ///   - retryAfter: What the relay asks for: a floor.
+  ///   - retryAfter: The minimum delay that the relay requests. The jitter is added to it.
   mutating func failed(random: Double, retryAfter: Duration = .zero) -> Duration {
     defer { attempt += 1 }
     return retryAfter + .rounded(seconds: ceiling.seconds * random)

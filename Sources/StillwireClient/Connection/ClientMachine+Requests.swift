@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+// Requests of the app, their replies and timeouts, and the activity and Focus reports of `ClientMachine`.
 package import RelayJSON
 import RelayProtocol
 
 extension ClientMachine {
-  /// The app makes a request, which is sent now or not at all.
+  /// Sends a request of the app. Without a connection it fails immediately, because requests are not queued.
   package mutating func requested(_ type: String, _ members: [String: JSON], _ ticket: Ticket) {
     guard isOpen else { return finish(ticket, .failure(.closed)) }
     guard requests.pending.count < Requests.most else { return finish(ticket, .failure(.outboxFull)) }
@@ -16,7 +17,7 @@ extension ClientMachine {
     act(.write(bytes))
   }
 
-  /// Nobody waits any more.
+  /// Forgets the request, the message or the report of a cancelled task.
   mutating func cancelled(_ ticket: Ticket) {
     requests.forget(ticket)
     outbox.cancelled(ticket)
@@ -28,6 +29,7 @@ extension ClientMachine {
     StillwireError(.tooLarge, "the frame would have \(size) bytes, \(largestFrame) are allowed")
   }
 
+  /// Handles the reply to a request.
   mutating func answered(_ purpose: Requests.Purpose, _ result: Result<JSON, StillwireError>) {
     switch purpose {
     case .app(let ticket): finish(ticket, result)
@@ -49,7 +51,7 @@ extension ClientMachine {
       case .send(let room):
         outbox.withLane(room) { $0.lost() }
         send(room)
-      // They are told again at the next welcome.
+      // The client repeats these after the next welcome, if they are still needed.
       case .focus, .people, .renewal: break
       }
     }

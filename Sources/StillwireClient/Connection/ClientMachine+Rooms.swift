@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+// The rooms of `ClientMachine`: joins, messages, people and marks. `RoomTrack` has the state of each room.
 import RelayJSON
 import RelayProtocol
 
 extension ClientMachine {
-  /// The app wants to be in a room, until it leaves. The ticket is finished when it is there for the first time.
+  /// Joins a room, and joins it again after each reconnect until the app leaves it. Finishes the ticket after the first
+  /// successful join, or when a join fails permanently.
   package mutating func joinAsked(_ room: RoomID, history: Int, _ ticket: Ticket) {
     if let track = tracks[room] {
       guard track.position == nil else { return finish(ticket, .success(.object([:]))) }
@@ -22,8 +24,8 @@ extension ClientMachine {
     }
   }
 
-  /// The app wants to be in a room no longer.
-  /// - Parameter stays: The user stays a member.
+  /// Leaves a room.
+  /// - Parameter stays: True if the user remains a member.
   package mutating func leaveAsked(_ room: RoomID, stays: Bool, _ ticket: Ticket) {
     guard tracks[room] != nil else { return finish(ticket, .failure(StillwireError(.notJoined, "not in this room"))) }
     forget(room)
@@ -52,7 +54,7 @@ extension ClientMachine {
     switch result {
     case .success(let reply):
       guard let joined = change(room, { [user] in $0.joinAnswered(reply, me: user) }) ?? nil else {
-        return joinAnswered(room, .failure(StillwireError(.malformed, "the reply to join is none")))
+        return joinAnswered(room, .failure(StillwireError(.malformed, "the reply to join has no position")))
       }
       for event in joined.events { tell(event) }
       shown(joined.events.compactMap { if case .message(let message) = $0 { message } else { nil } })
@@ -83,7 +85,7 @@ extension ClientMachine {
     take(arrival, message.room)
   }
 
-  /// A send was answered: what waited for its message waits for it no longer.
+  /// Shows held messages after the reply to a send, which may have been the missing message.
   mutating func release(_ room: RoomID) {
     let isSending = isSending(in: room)
     let arrival = change(room) { [user] in $0.released(me: user, isSending: isSending) }
@@ -95,7 +97,7 @@ extension ClientMachine {
     for message in arrival.shown { tell(.message(message)) }
     shown(arrival.shown)
     guard arrival.needsJoin else { return }
-    // What the reply shows is not to depend on which of two comes first: a send under way is asked again after it.
+    // The result must not depend on the order of two replies: the client sends a pending message again after the join.
     requests.forget(.send(room))
     outbox.withLane(room) { $0.lost() }
     join(room)
@@ -124,7 +126,8 @@ extension ClientMachine {
     if event.type == "member" { askWhoIsThere(room) }
   }
 
-  /// Single members are told of rooms that are not large: one whose members are not known has shrunk.
+  /// Requests the people of a room. The relay sends `member` events only for rooms that are not large, so a room
+  /// without a list has become small again.
   private mutating func askWhoIsThere(_ room: RoomID) {
     guard let track = tracks[room], track.phase == .joined, !track.people.isListed, !requests.has(.people(room)) else {
       return

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+// The messages that the app sends with `ClientMachine`. `Outbox` queues them.
 package import RelayJSON
 import RelayProtocol
 
 extension ClientMachine {
-  /// The app sends a message; it waits until the room is joined.
-  /// - Parameter fields: Those of `send`, without `room` and `key`.
+  /// Queues a message of the app. The client sends it when the room is joined.
+  /// - Parameter fields: The members of `send`, without `room` and `key`.
   package mutating func sendAsked(_ room: RoomID, _ fields: [String: JSON], key: String?, _ ticket: Ticket) {
-    // A client that was refused does not come back by itself, so there is nothing to wait for.
+    // A refused client does not reconnect by itself, so the message would wait without an end.
     guard link != .refused else { return finish(ticket, .failure(.closed)) }
     guard tracks[room] != nil else {
       return finish(ticket, .failure(StillwireError(.notJoined, "join \(room) before sending to it")))
@@ -20,7 +21,7 @@ extension ClientMachine {
     send(room)
   }
 
-  /// Sends the room's next message, if it is time.
+  /// Sends the next message of the room if it is due.
   mutating func send(_ room: RoomID) {
     while isOpen, tracks[room]?.phase == .joined {
       switch outbox.withLane(room, { [now] in $0.next(at: now) }) {
@@ -54,7 +55,7 @@ extension ClientMachine {
 }
 
 extension Message {
-  /// A message of ours as the reply to its `send` completes it; nil: the reply names no place.
+  /// Makes this client's own message from its draft and the reply to `send`. Returns `nil` if the reply has no `seq`.
   fileprivate init?(_ draft: Draft, _ reply: JSON, in room: RoomID, from user: UserID?) {
     guard let seq = reply["seq"]?.integer, seq > 0, let user else { return nil }
     self.init(

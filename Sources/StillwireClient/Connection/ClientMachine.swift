@@ -2,44 +2,44 @@
 import RelayJSON
 import RelayProtocol
 
-/// What the client decides, without a socket, a clock or a thread: what has happened goes in, with its time, and what is
-/// to be done comes out.
+/// The decisions of the client, without a socket, a clock or a thread. Its input is an event with its time, and its
+/// output is a list of actions. `Engine` supplies the events and performs the actions.
 ///
-/// Times are since a moment of the edge's choice; they never go back.
+/// Times count from a start that `Engine` chooses. They never decrease.
 package struct ClientMachine {
   struct Settings: Sendable {
-    /// The app's own members of `hello`.
+    /// Members of `hello` that the app configures.
     var hello: [String: JSON] = [:]
-    /// How long a reply may take.
+    /// Timeout of a reply.
     var timeout = Duration.seconds(15)
-    /// How many messages may wait to be sent, in all rooms together.
+    /// Capacity of the outbox, in messages of all rooms together.
     var outbox = 100
     /// 0 to 1, for the jitter.
     var random: @Sendable () -> Double = { .random(in: 0...1) }
-    /// The time of day, for reports of a Focus.
+    /// The wall-clock time, for Focus reports.
     var time: @Sendable () -> Timestamp = { Timestamp(rawValue: 0) }
-    /// A new idempotency key.
+    /// Makes a new idempotency key.
     var key: @Sendable () -> String
   }
 
   enum Link: Equatable {
     case closed
-    /// The app's identity is asked for, or the socket is being opened.
+    /// The client waits for the app's identity or for the socket.
     case connecting(until: Duration)
-    /// `hello` is said.
+    /// `hello` is sent, and the welcome is missing.
     case greeting(until: Duration)
     case open(since: Duration)
     case waiting(until: Duration)
     case refused
   }
 
-  /// From the first step of an attempt to its welcome.
+  /// Timeout of an attempt, from its first step to the welcome.
   static let patience = Duration.seconds(15)
 
   let settings: Settings
   private(set) var link = Link.closed
   private(set) var state = ConnectionState.closed
-  /// Counts the sockets, so that nothing of an earlier one is heard.
+  /// The number of the current socket. `Engine` ignores events of earlier sockets.
   private(set) var attempt = 0
   private var backoff = Backoff()
   private var isExpired = false
@@ -48,18 +48,18 @@ package struct ClientMachine {
   private var refusal: StillwireError?
   private var silence: Silence?
   var renewal: Renewal?
-  /// Whom the relay takes this client for.
+  /// The user of the session, from the welcome.
   private(set) var user: UserID?
-  /// Bytes of a frame at most, as the relay says.
+  /// Maximum size of a frame in bytes, from the welcome.
   private(set) var largestFrame = Limits().frame
   var activity = Activity.active
   var requests = Requests()
   var outbox: Outbox
   var focus = FocusDesk()
   private(set) var tracks: [RoomID: RoomTrack] = [:]
-  /// In the order of their first joins.
+  /// The rooms, in the order of their first joins.
   private(set) var order: [RoomID] = []
-  /// Who waits until a room is joined.
+  /// The callers that wait for the first join of a room.
   var joiners: [Ticket: RoomID] = [:]
   private(set) var now = Duration.zero
   private var actions: [Action] = []
@@ -77,7 +77,7 @@ package struct ClientMachine {
     if case .connecting = link { true } else { false }
   }
 
-  /// Takes in what happened at a time, and gives out what is to be done.
+  /// Applies an event at a time, and returns the actions that follow from it.
   mutating func take(at time: Duration, _ input: (inout ClientMachine) -> Void) -> [Action] {
     now = max(now, time)
     input(&self)
@@ -105,7 +105,7 @@ package struct ClientMachine {
     if let ticket { act(.finish(ticket, result)) }
   }
 
-  /// nil: the app is not in this room.
+  /// Changes the state of a room. Returns `nil` if the app is not in this room.
   @discardableResult
   mutating func change<Value>(_ room: RoomID, _ change: (inout RoomTrack) -> Value) -> Value? {
     guard var track = tracks.removeValue(forKey: room) else { return nil }
@@ -127,7 +127,7 @@ package struct ClientMachine {
 // MARK: The connection
 
 extension ClientMachine {
-  /// The app wants to be connected, at once.
+  /// Connects immediately, also while the client waits or was refused.
   package mutating func connectAsked() {
     switch link {
     case .closed, .waiting, .refused: open()
@@ -135,7 +135,7 @@ extension ClientMachine {
     }
   }
 
-  /// The app wants to be connected no longer.
+  /// Closes the connection, and fails all that waits.
   package mutating func closeAsked() {
     guard link != .closed else { return }
     act(.close(code: 1000))
@@ -146,7 +146,7 @@ extension ClientMachine {
     failAll(.closed)
   }
 
-  /// The socket is upgraded, and this is who the app acts for.
+  /// Sends `hello` with the app's identity on the upgraded socket.
   mutating func opened(_ identity: Identity?) {
     guard case .connecting(let until) = link else { return }
     link = .greeting(until: until)
@@ -157,19 +157,19 @@ extension ClientMachine {
     write("hello", hello)
   }
 
-  /// The app's newer token, which was asked for in a session of this attempt's.
+  /// Sends `refresh` with a newer token, if the session that needed it still exists.
   mutating func renewed(_ identity: Identity?, of attempt: Int) {
     guard isOpen, attempt == self.attempt, case .token(let token) = identity else { return }
     write("refresh", ["token": .string(token)], id: requests.begin(.renewal, due: now + settings.timeout))
   }
 
-  /// There will be no socket of this attempt: the app has no identity, or nobody answers as a relay does.
+  /// Ends an attempt without a socket: the app supplied no identity, or no relay answered.
   mutating func attemptFailed() {
     guard case .connecting = link else { return }
     lost(code: nil, reason: "")
   }
 
-  /// The socket is gone.
+  /// Handles the end of the socket.
   mutating func socketClosed(code: UInt16?, reason: String) {
     switch link {
     case .connecting, .greeting, .open: lost(code: code, reason: reason)
@@ -177,13 +177,13 @@ extension ClientMachine {
     }
   }
 
-  /// Something came that no relay says.
+  /// Closes the connection after data that is not part of the protocol.
   mutating func nonsenseArrived() {
     act(.close(code: 3002))
     lost(code: nil, reason: "")
   }
 
-  /// Time has passed.
+  /// Does all work that is due.
   mutating func timePassed() {
     switch link {
     case .connecting(let until), .greeting(let until):
@@ -205,7 +205,7 @@ extension ClientMachine {
     roomsTimePassed()
   }
 
-  /// When ``timePassed()`` has something to do.
+  /// The time of the next work for ``timePassed()``.
   var nextDue: Duration? {
     var dues: [Duration?] = [requests.nextDue]
     switch link {
@@ -225,7 +225,7 @@ extension ClientMachine {
     act(.open(attempt: attempt, isExpired: isExpired))
   }
 
-  /// Nobody is there to say goodbye to.
+  /// Drops a connection whose peer does not respond.
   private mutating func give() {
     act(.drop)
     lost(code: nil, reason: "")
@@ -235,7 +235,7 @@ extension ClientMachine {
     if case .open(let since) = link, now - since >= Backoff.proof { backoff.succeeded() }
     connectionEnded()
     let told = (bye?["code"]?.integer).flatMap(UInt16.init(exactly:))
-    // Until a welcome says that another was taken.
+    // Remains set until a welcome proves that the relay accepted another token.
     if (told ?? code) == CloseCode.tokenExpired.rawValue { isExpired = true }
     let isFinal = bye?["reconnect"]?.flag == false || Refusal.isFinal(code ?? 1006)
     guard !isFinal else {
@@ -262,7 +262,7 @@ extension ClientMachine {
     for room in order { change(room) { $0.connectionLost() } }
   }
 
-  /// Nothing is sent until the app says so.
+  /// Fails all sends, joins and reports that wait: the client does not reconnect by itself.
   private mutating func failAll(_ error: StillwireError) {
     for ticket in outbox.emptied() { finish(ticket, .failure(error)) }
     finish(focus.ended(), .failure(error))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import RelayProtocol
 
-/// The newest report of the Focus that the relay has not answered.
+/// The newest Focus report that the relay has not answered. It is sent again after a reconnect or a temporary refusal.
 struct FocusDesk: Equatable {
   private(set) var report: FocusReport?
   private(set) var ticket: Ticket?
@@ -9,11 +9,11 @@ struct FocusDesk: Equatable {
   private(set) var retryAt: Duration?
   private var backoff = Backoff()
 
-  /// Returns who waited for a report that is told no longer.
+  /// Replaces the report. Returns the caller that waited for the replaced report.
   mutating func reported(_ report: FocusReport, _ ticket: Ticket, at time: Timestamp) -> Ticket? {
     let replaced = self.ticket
     var report = report
-    // The clock keeps the number rising over restarts of the app.
+    // The clock makes the numbers increase across restarts of the app.
     lastNumber = max(lastNumber + 1, time.rawValue)
     report.number = report.number ?? lastNumber
     report.at = report.at ?? time
@@ -23,19 +23,19 @@ struct FocusDesk: Equatable {
     return replaced
   }
 
-  /// It is refused for a while.
+  /// Schedules a retry after a temporary refusal.
   mutating func refused(at now: Duration, retryAfter: Duration, random: Double) {
     retryAt = now + backoff.failed(random: random, retryAfter: retryAfter)
   }
 
-  /// Whether it is to be told again.
+  /// Returns true if the retry is due.
   mutating func timePassed(at now: Duration) -> Bool {
     guard let retryAt, retryAt <= now else { return false }
     self.retryAt = nil
     return true
   }
 
-  /// Returns who waited for it.
+  /// Forgets the report. Returns the caller that waited for it.
   mutating func ended() -> Ticket? {
     defer {
       report = nil

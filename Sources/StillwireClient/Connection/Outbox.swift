@@ -2,23 +2,25 @@
 import RelayJSON
 import RelayProtocol
 
-/// A message that waits to be sent, or to be answered.
+/// A message that waits to be sent, or for its reply.
 struct Draft: Equatable {
-  /// nil: nobody waits any more. It is not sent again, but its answer still has a place in the room.
+  /// The caller that waits for the reply. Is `nil` after the caller was cancelled: the client does not send the message
+  /// again, but still shows it in the room if the reply arrives.
   var ticket: Ticket?
   let key: String
   let fields: [String: JSON]
-  /// When it was first sent.
+  /// The time of the first attempt to send.
   var began: Duration?
 
-  /// The relay remembers a key for 5 minutes; so long after a first attempt nobody asks again.
+  /// The time after the first attempt in which the client may send a message again. The relay remembers a key for
+  /// 5 minutes.
   static let trust = Duration.seconds(240)
 }
 
-/// The messages of one room that wait, in their order. One is sent at a time, so that no refusal reorders them.
+/// The waiting messages of one room, in their order. The client sends one at a time, so that no refusal reorders them.
 struct Lane: Equatable {
   private(set) var drafts: [Draft] = []
-  /// Whether the first one is sent and not answered.
+  /// True while the first message is sent and has no reply.
   private(set) var isSent = false
   private(set) var retryAt: Duration?
   private var backoff = Backoff()
@@ -29,11 +31,11 @@ struct Lane: Equatable {
 
   enum Next: Equatable {
     case send(Draft)
-    /// It may have been sent long ago.
+    /// The relay may have stored the message, and may have forgotten its key.
     case giveUp(Draft)
   }
 
-  /// What to do with the first one now; nil: nothing yet.
+  /// Returns the next step for the first message. Returns `nil` if no step is due.
   mutating func next(at now: Duration) -> Next? {
     guard !isSent, let draft = drafts.first, retryAt.map({ $0 <= now }) ?? true else { return nil }
     retryAt = nil
@@ -45,31 +47,31 @@ struct Lane: Equatable {
     return .send(draft)
   }
 
-  /// The first one is done, well or not.
+  /// Removes the first message after its final reply, a success or an error.
   mutating func answered() -> Draft {
-    precondition(isSent, "what is answered was sent")
+    precondition(isSent, "an answered message was sent before")
     isSent = false
     backoff.succeeded()
     return drafts.removeFirst()
   }
 
-  /// The first one is refused for a while.
+  /// Schedules a retry of the first message after a temporary refusal.
   mutating func refused(at now: Duration, retryAfter: Duration, random: Double) {
-    precondition(isSent, "what is refused was sent")
+    precondition(isSent, "a refused message was sent before")
     isSent = false
-    // It took no effect, so that there is nothing to be uncertain about.
+    // The relay did not store the message, so the age of the first attempt does not matter.
     drafts[0].began = nil
     retryAt = now + backoff.failed(random: random, retryAfter: retryAfter)
     forgetAbandoned()
   }
 
-  /// No answer comes any more to what was sent; it will be sent again.
+  /// Marks the first message as unsent after its reply was lost. It will be sent again.
   mutating func lost() {
     isSent = false
     forgetAbandoned()
   }
 
-  /// Nobody waits for it any more: it is taken off unless it is sent already.
+  /// Removes the message of a cancelled caller, or keeps it without a caller if it is sent. Returns true if found.
   mutating func cancelled(_ ticket: Ticket) -> Bool {
     guard let index = drafts.firstIndex(where: { $0.ticket == ticket }) else { return false }
     if index == 0, isSent { drafts[0].ticket = nil } else { drafts.remove(at: index) }
@@ -81,7 +83,7 @@ struct Lane: Equatable {
   }
 }
 
-/// All that waits to be sent, bounded over all rooms.
+/// The waiting messages of all rooms, with one capacity for all together.
 struct Outbox: Equatable {
   private(set) var lanes: [RoomID: Lane] = [:]
   let most: Int
@@ -90,7 +92,7 @@ struct Outbox: Equatable {
 
   var isFull: Bool { lanes.values.reduce(0) { $0 + $1.drafts.count } >= most }
 
-  /// A lane is there as long as something is in it.
+  /// Changes the lane of a room. Keeps only lanes that have messages.
   mutating func withLane<Value>(_ room: RoomID, _ change: (inout Lane) -> Value) -> Value {
     var lane = lanes.removeValue(forKey: room) ?? Lane()
     defer { if !lane.isEmpty { lanes[room] = lane } }
@@ -105,12 +107,12 @@ struct Outbox: Equatable {
     for room in Array(lanes.keys) { withLane(room) { $0.lost() } }
   }
 
-  /// Who waits for anything of a room, which is over.
+  /// Removes the messages of a room, and returns the callers that waited for them.
   mutating func emptied(_ room: RoomID) -> [Ticket] {
     lanes.removeValue(forKey: room)?.drafts.compactMap(\.ticket) ?? []
   }
 
-  /// Who waits for anything, all of which is over.
+  /// Removes all messages, and returns the callers that waited for them.
   mutating func emptied() -> [Ticket] {
     defer { lanes = [:] }
     return lanes.values.flatMap { $0.drafts.compactMap(\.ticket) }.sorted()

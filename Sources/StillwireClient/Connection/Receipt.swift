@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What of a room is to be told as received: one mark for all messages of others within 250 ms.
+/// The `received` mark of one room. The client sends one mark for all messages of others within 250 ms.
 struct Receipt: Equatable {
   private(set) var due: Duration?
   private var newest: Int64 = 0
@@ -8,16 +8,16 @@ struct Receipt: Equatable {
 
   static let pause = Duration.milliseconds(250)
 
-  /// A message of somebody else was shown.
+  /// Notes that a message of another user was shown.
   mutating func shown(_ seq: Int64, at now: Duration) {
     newest = max(newest, seq)
     arm(at: now)
   }
 
-  /// The room can be told again.
+  /// Schedules a mark that could not be sent before the join.
   mutating func joined(at now: Duration) { arm(at: now) }
 
-  /// The mark to tell; nil: none yet.
+  /// Returns the mark to send. Returns `nil` if none is due.
   mutating func timePassed(at now: Duration, isJoined: Bool) -> Int64? {
     guard let due, due <= now else { return nil }
     self.due = nil

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 public import RelayProtocol
 
-/// Why the client does not come back by itself: something must change first.
+/// The reason why the client does not reconnect by itself. The app must correct the cause, and call
+/// ``Stillwire/connect()``.
 public struct Refusal: Equatable, Sendable, CustomStringConvertible {
-  /// The close code, 4500 to 4999, or that of a `bye` that says not to come back.
+  /// The close code, 4500 to 4999, or the code of a `bye` with `reconnect: false`.
   public var code: UInt16
-  /// The relay's words, for a developer; at most 123 characters, never empty.
+  /// A description by the relay, for a developer. Has at most 123 characters, and is never empty.
   public var reason: String
 
   public init(code: UInt16, reason: String = "") {
@@ -13,13 +14,13 @@ public struct Refusal: Equatable, Sendable, CustomStringConvertible {
     self.reason = reason.isEmpty ? "closed with \(code)" : String(reason.prefix(Self.longestReason))
   }
 
-  /// nil: a code of somebody else's.
+  /// The code as a value of the protocol. Is `nil` if the protocol does not define it.
   public var closeCode: CloseCode? { CloseCode(rawValue: code) }
   public var description: String { "\(reason) (\(code))" }
 
-  /// RFC 6455, section 5.5: what fits into a close frame.
+  /// The maximum length of a reason in a close frame (RFC 6455, section 5.5).
   private static let longestReason = 123
 
-  /// 4000 to 4499, 1006 and every code not listed: come back. 4500 to 4999: do not.
+  /// Returns true for 4500 to 4999, after which the client does not reconnect. It reconnects after all other codes.
   static func isFinal(_ code: UInt16) -> Bool { (4500...4999).contains(code) }
 }

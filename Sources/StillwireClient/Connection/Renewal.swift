@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// When the app is asked for a newer token, by the relay's clock: it says when the session's own expires.
+/// The time at which the client requests a newer token from the app. The relay states the expiry of the session's token
+/// by its own clock, and this type converts it.
 struct Renewal: Equatable {
-  /// Milliseconds since 1970, as the relay counts them, at our zero.
+  /// The relay's time at the start of the client's clock, in milliseconds since 1970.
   private let start: Int64
   private var expires: Int64
   private(set) var due: Duration?
-  /// When the app is to be asked, which may be beyond what a timer can wait.
+  /// The time of the request to the app. It can be later than `due`, because a timer has a maximum.
   private var wanted = Duration.zero
 
-  /// Before the token expires; half its life, where that is less.
+  /// The client requests the newer token this long before expiry, or after half the remaining time if that is later.
   static let lead = Duration.seconds(30)
-  /// Whatever the relay says.
+  /// The minimum delay of a request, whatever expiry the relay states.
   static let shortest = Duration.seconds(1)
-  /// Not every timer goes further: what comes later takes several.
+  /// The maximum delay of one timer, because some timers support no more. A longer wait takes several timers.
   static let longest = Duration.seconds(24 * 86_400)
 
-  /// nil: the session does not end with a token.
+  /// Returns `nil` if the session does not expire with a token.
   init?(_ welcome: Frame, at now: Duration) {
     guard let time = welcome.members.time("time")?.rawValue, welcome["expires"]?.integer != nil else { return nil }
     start = time - Int64(now / .milliseconds(1))
@@ -24,7 +25,8 @@ struct Renewal: Equatable {
     renewed(until: welcome["expires"]?.integer, at: now)
   }
 
-  /// - Parameter time: When the newer token expires. One that lives no longer than the last is no newer one.
+  /// Schedules the next request after a token was accepted.
+  /// - Parameter time: The expiry of the newer token. Is ignored if it is not later than that of the last token.
   mutating func renewed(until time: Int64?, at now: Duration) {
     guard let time, time > expires else { return }
     expires = time
@@ -35,7 +37,7 @@ struct Renewal: Equatable {
     due = min(wanted, now + Self.longest)
   }
 
-  /// Whether the app is to be asked.
+  /// Returns true if the client must request a newer token now.
   mutating func timePassed(at now: Duration) -> Bool {
     guard let due, due <= now else { return false }
     self.due = wanted > now ? min(wanted, now + Self.longest) : nil

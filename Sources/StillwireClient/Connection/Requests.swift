@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 import RelayProtocol
 
-/// The requests of one client that have no reply yet.
+/// The pending requests of one client.
 struct Requests: Equatable {
   enum Purpose: Equatable {
-    /// The app's own.
+    /// A request of the app.
     case app(Ticket)
     case join(RoomID)
     case send(RoomID)
     case focus
-    /// Who is in a room that is large no longer.
+    /// The people of a room that is no longer large.
     case people(RoomID)
-    /// A newer token.
+    /// `refresh` with a newer token.
     case renewal
   }
 
@@ -21,27 +21,27 @@ struct Requests: Equatable {
     var due: Duration
   }
 
-  /// How many may be unanswered; the relay itself reads no more than 64 at once.
+  /// Maximum number of pending requests. The relay processes at most 64 of a session at once.
   static let most = 1_000
 
-  /// In the order in which they were made.
+  /// The requests, oldest first.
   private(set) var pending: [Pending] = []
   private var lastID: Int64 = 0
 
-  /// The id of one more, which no other request of this client ever has.
+  /// Adds a request. Returns its id, which is unique for this client.
   mutating func begin(_ purpose: Purpose, due: Duration) -> Int64 {
     lastID += 1
     pending.append(Pending(id: lastID, purpose: purpose, due: due))
     return lastID
   }
 
-  /// nil: nobody waits for it, or not any more.
+  /// Removes the request that a reply names. Returns `nil` if no such request is pending.
   mutating func answered(_ id: Int64) -> Purpose? {
     guard let index = pending.firstIndex(where: { $0.id == id }) else { return nil }
     return pending.remove(at: index).purpose
   }
 
-  /// Whether a late answer may come to it, for which nobody waits.
+  /// Returns true if this client assigned the id. A late reply with such an id is ignored.
   func wasMade(_ id: Int64) -> Bool { id > 0 && id <= lastID }
 
   mutating func expired(at now: Duration) -> [Purpose] {

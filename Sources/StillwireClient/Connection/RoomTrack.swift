@@ -2,33 +2,34 @@
 import RelayJSON
 import RelayProtocol
 
-/// How far the app is in one room: what it sees has no gap that it is not told of, no double, and the order of the room.
+/// The progress of the app in one room. The app receives each message once, in the order of the room, and an event for
+/// each gap.
 struct RoomTrack: Equatable {
   enum Phase: Equatable {
-    /// Not joined on this connection.
+    /// The room is not joined on this connection.
     case apart
     case joining
     case joined
-    /// The join was refused for a while.
+    /// The relay refused the join temporarily.
     case retrying(at: Duration)
   }
 
   let room: RoomID
-  /// How many of the newest messages the app wants where there is nothing to go on from.
+  /// Number of newest messages that the first join requests.
   let history: Int
   var phase = Phase.apart
   var backoff = Backoff()
-  /// The newest message that the app has seen; nil before the first join.
+  /// The newest message that the app has received. Is `nil` before the first join.
   private(set) var position: Position?
   private(set) var people = People()
   var receipt = Receipt()
-  /// What the person has read, as the app says.
+  /// The newest message that the person has read, from the app.
   private(set) var read: Int64 = 0
-  /// Messages that came before others that are missing.
+  /// Messages that arrived early: a message before them is missing.
   private var held: [Int64: Message] = [:]
   private var isAfterGap = false
 
-  /// One send of ours at most is unanswered, so that many at most come before its answer.
+  /// Maximum number of held messages. Only one send is pending, so few messages can arrive before its reply.
   static let mostHeld = 300
 
   init(room: RoomID, history: Int) {
@@ -40,11 +41,11 @@ struct RoomTrack: Equatable {
 
   struct Joined: Equatable {
     var events: [Event]
-    /// The read mark that the relay does not know.
+    /// A read mark that the relay has missed, to be sent again.
     var read: Int64?
   }
 
-  /// nil: the reply is none.
+  /// Applies the reply to a join. Returns `nil` if the reply has no position.
   mutating func joinAnswered(_ reply: JSON, me: UserID?) -> Joined? {
     guard let epoch = reply["epoch"]?.text, let seq = reply["seq"]?.integer else { return nil }
     phase = .joined
@@ -61,13 +62,13 @@ struct RoomTrack: Equatable {
       read = 0
     }
     if isRecovered != true {
-      // What the app has seen of the same history it does not see again.
+      // The app does not receive messages of the same epoch again.
       let seen = position?.epoch == epoch && (position?.seq ?? 0) <= seq ? position?.seq ?? 0 : 0
       position = Position(epoch: epoch, seq: seen)
     }
     for message in told where message.seq > (position?.seq ?? 0) { events.append(.message(seen(message, me: me))) }
     if isRecovered == true { events += changes(in: reply) }
-    // Complete up to here, also where nothing is told of it.
+    // The app is complete up to here, also if the reply has no messages.
     position = now
     people = people.after(People.Change(reply))
     events.append(.peopleChanged(room, people))
@@ -76,7 +77,7 @@ struct RoomTrack: Equatable {
     return Joined(events: events, read: read > known ? read : nil)
   }
 
-  /// The `changes` of a reply as the events that they replace.
+  /// The `changes` of a reply, converted to the `edited` and `deleted` events that the client missed.
   private func changes(in reply: JSON) -> [Event] {
     (reply["changes"]?.items ?? []).compactMap { change in
       let frame = Frame(change)
@@ -86,7 +87,7 @@ struct RoomTrack: Equatable {
     }
   }
 
-  /// The connection is gone, and with it what had come too early: it will be recovered.
+  /// Forgets the held messages after a lost connection. The next join recovers them.
   mutating func connectionLost() {
     phase = .apart
     held = [:]
@@ -96,18 +97,19 @@ struct RoomTrack: Equatable {
 
   struct Arrival: Equatable {
     var shown: [Message] = []
-    /// Something is missing that will not come by itself.
+    /// A message is missing that only a new join can recover.
     var needsJoin = false
   }
 
-  /// - Parameter isSending: Whether a send of ours is unanswered, which may be what is missing.
+  /// Takes a message of the room.
+  /// - Parameter isSending: True if a send is pending, because its message may be the missing one.
   mutating func arrived(_ message: Message, me: UserID?, isSending: Bool) -> Arrival {
     guard phase == .joined, let seq = position?.seq, message.seq > seq else { return Arrival() }
     held[message.seq] = message
     return released(me: me, isSending: isSending)
   }
 
-  /// What can be shown of what is held.
+  /// Releases the held messages that now have no gap before them.
   mutating func released(me: UserID?, isSending: Bool) -> Arrival {
     guard phase == .joined else { return Arrival() }
     var arrival = Arrival()
@@ -127,19 +129,20 @@ struct RoomTrack: Equatable {
     return message
   }
 
-  /// Whether a change of a message is to be told: what the app has not seen it will see as it is then.
+  /// Returns true if the app has received the message, so that it needs its changes. The app receives a later message
+  /// in its changed state.
   func hasSeen(_ seq: Int64) -> Bool { seq <= position?.seq ?? 0 }
 
   // MARK: Marks and people
 
-  /// Whether the mark is a new one.
+  /// Stores the read mark. Returns true if it has advanced.
   mutating func readTold(_ seq: Int64) -> Bool {
     guard seq > read else { return false }
     read = seq
     return true
   }
 
-  /// The people after a change; nil: they are as they were.
+  /// Applies a change. Returns the people, or `nil` if nothing changed.
   mutating func peopleChanged(_ change: People.Change) -> People? {
     let next = people.after(change)
     guard next != people else { return nil }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How long a relay has said nothing. Its own pings are no frames of the protocol, and a proxy may answer for it; so a
-/// silence is broken by a `ping` of ours.
+/// Detects a relay that no longer responds. The relay's WebSocket pings do not count, because a proxy may send them. So
+/// the client sends a `ping` frame of the protocol after a silence.
 struct Silence: Equatable {
   enum Step: Equatable { case ping, giveUp }
 

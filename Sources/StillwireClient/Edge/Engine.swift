@@ -3,8 +3,9 @@ import NIOCore
 package import RelayJSON
 import RelayProtocol
 
-/// Does what the machine decides: the only one who has a socket and a timer. It lives on one event loop, the one of its
-/// sockets, so that a frame is decided on where it arrives.
+/// Performs the actions of `ClientMachine`, and supplies its events. It owns the socket and the timer.
+///
+/// It runs on the event loop of its sockets, so that a frame is processed on the thread that reads it.
 package actor Engine {
   private nonisolated let loop: any EventLoop
   /// The loop lives as long as the process (``Transport/loop``).
@@ -13,7 +14,7 @@ package actor Engine {
   private let connector: WebSocketConnector
   private let identity: (@Sendable (Bool) async throws -> Identity)?
   private nonisolated let time: any Timekeeper
-  /// Told on the loop, in order; it must not wait.
+  /// Called for each event, on the loop and in order. It must not block.
   private let tell: @Sendable (Event) -> Void
   private(set) var machine: ClientMachine
   private var channel: (any Channel)?
@@ -38,13 +39,13 @@ package actor Engine {
   var state: ConnectionState { machine.state }
   package var nextDue: Duration? { machine.nextDue }
 
-  /// Something happened.
+  /// Applies an event to the machine, and performs the actions that follow.
   package func take(_ input: @Sendable (inout ClientMachine) -> Void) {
     for action in machine.take(at: time.now, input) { perform(action) }
     setTimer()
   }
 
-  /// Something is asked for; `done` hears once, on the loop, what came of it.
+  /// Starts a request. Calls `done` once with the result, on the loop.
   package func ask(
     _ input: @Sendable (inout ClientMachine, Ticket) -> Void,
     done: @escaping @Sendable (Result<JSON, any Error>) -> Void
@@ -55,7 +56,7 @@ package actor Engine {
     take { input(&$0, ticket) }
   }
 
-  /// What came of something that is asked for. When the task is cancelled, it is taken off.
+  /// Starts a request, and returns its result. Cancellation of the task removes the request.
   func reply(_ input: @Sendable (inout ClientMachine, Ticket) -> Void) async throws -> JSON {
     let ticket = lastTicket + 1
     return try await withTaskCancellationHandler {
@@ -74,7 +75,7 @@ package actor Engine {
     take { $0.cancelled(ticket) }
   }
 
-  /// Whatever is under way ends; the relay is told goodbye.
+  /// Closes the connection with code 1000, and returns when all tasks and the socket have ended.
   func shutDown() async {
     let channel = channel
     take { $0.closeAsked() }
@@ -82,7 +83,7 @@ package actor Engine {
     timer = nil
     await opening?.value
     await renewing?.value
-    // Not later than the close handshake may take.
+    // Ends at the latest with the timeout of the close handshake.
     try? await channel?.closeFuture.get()
   }
 
@@ -140,7 +141,8 @@ package actor Engine {
     }
   }
 
-  /// What goes wrong here is left to the end of the token, after which the client comes back with a newer one.
+  /// Requests a newer token from the app. After an error the session continues until its token expires. Then the client
+  /// reconnects, and requests a token again.
   private func renew(_ attempt: Int) async {
     guard let newer = try? await identity?(true) else { return }
     take { $0.renewed(newer, of: attempt) }
@@ -161,7 +163,7 @@ package actor Engine {
 
   private func setTimer() {
     guard let due = machine.nextDue else { return }
-    // One that goes off too early finds nothing to do, and is set anew.
+    // An earlier timer may stay: it finds no work, and then sets the next timer.
     if let timer, timer.due <= due { return }
     timer?.task.cancel()
     timer = (

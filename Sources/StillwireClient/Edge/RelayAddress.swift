@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
 
-/// Where a relay is: `https://relay.example.org`, or `http://localhost:8080/below/a/path`.
+/// The URL of a relay: `https://relay.example.org`, or `http://localhost:8080/below/a/path`.
 public struct RelayAddress: Hashable, Sendable, CustomStringConvertible {
   public let host: String
   public let port: Int
   public let isSecure: Bool
-  /// Before `/v1`; empty, or begins with `/` and ends without one.
+  /// The path before `/v1`. It is empty, or begins with `/` and does not end with `/`.
   let path: String
 
-  /// nil unless it is an address of `http`, `https`, `ws` or `wss` with a host, without a user, query or fragment.
+  /// Parses a URL with the scheme `http`, `https`, `ws` or `wss`. Returns `nil` if it has no host, or if it has a user,
+  /// a password, a query or a fragment.
   public init?(_ text: String) {
     guard let parts = URLComponents(string: text), let host = parts.host, !host.isEmpty, parts.user == nil,
       parts.password == nil, parts.query == nil, parts.fragment == nil
@@ -22,7 +23,7 @@ public struct RelayAddress: Hashable, Sendable, CustomStringConvertible {
     let port = parts.port ?? (isSecure ? 443 : 80)
     guard (1...65_535).contains(port) else { return nil }
     self.port = port
-    // Brackets are the URL's way to write an address of IPv6.
+    // A URL has brackets around an IPv6 address.
     self.host = host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host
     var path = Substring(parts.percentEncodedPath)
     while path.hasSuffix("/") { path.removeLast() }
@@ -32,10 +33,10 @@ public struct RelayAddress: Hashable, Sendable, CustomStringConvertible {
 
   static let connect = "/v1/connect"
 
-  /// What a request line of the handshake has.
+  /// The path in the request line of the handshake.
   var socketPath: String { path + Self.connect }
 
-  /// `Host` of a request.
+  /// The value of the header `Host`.
   var authority: String {
     let name = host.contains(":") ? "[\(host)]" : host
     return port == (isSecure ? 443 : 80) ? name : "\(name):\(port)"
@@ -43,11 +44,11 @@ public struct RelayAddress: Hashable, Sendable, CustomStringConvertible {
 
   public var description: String { "\(isSecure ? "https" : "http")://\(authority)\(path)" }
 
-  /// A resource of the HTTP API.
-  /// - Parameter path: Of names, which need no escape: it begins with `/v1`.
+  /// The URL of a resource of the HTTP API.
+  /// - Parameter path: A path that begins with `/v1` and needs no escapes.
   func url(_ path: String) -> URL {
     guard let url = URL(string: description + path) else {
-      preconditionFailure("an address that was taken apart can be put together")
+      preconditionFailure("the parts of a parsed address form a URL")
     }
     return url
   }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a socket tells, in the order in which it happened.
+/// An event of a socket. `WebSocketHandler` delivers the events in their order.
 enum SocketEvent: Equatable, Sendable {
-  /// A whole message.
+  /// A complete text message arrived.
   case textArrived([UInt8])
-  /// A message that is no text.
+  /// A message arrived that is not text. The protocol has none.
   case bytesArrived
-  /// It is over, once. The code is that of the relay's close frame; nil: there was none.
+  /// The socket has ended. This is the last event, and occurs once. The code is that of the relay's close frame, or
+  /// `nil` without a close frame.
   case closed(code: UInt16?, reason: String)
 }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Where a client has its time from.
+/// The source of a client's time. Tests supply their own.
 package protocol Timekeeper: Sendable {
-  /// Since a moment of its own choice.
+  /// The time since a start that the source chooses.
   var now: Duration { get }
-  /// Returns when that time has come; throws when the task is cancelled.
+  /// Returns at that time. Throws if the task is cancelled.
   func sleep(until due: Duration) async throws
 }
 
-/// The time of a clock, since this was made.
+/// The time of a clock since this value was made.
 package struct ClockTimekeeper<C: Clock<Duration>>: Timekeeper {
   let clock: C
   let start: C.Instant

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
+// Opens TCP and TLS connections: with Network.framework on Apple's systems, with NIOPosix and NIOSSL elsewhere.
 import NIOCore
 
 #if canImport(NIOTransportServices)
   import NIOTransportServices
   import Network
 
-  /// Network.framework: the system's trust, proxies, and the way from one network to the next.
+  /// Connections of Network.framework, with the system's certificates and proxies. They survive a change of the
+  /// network.
   enum Transport {
     enum Trust { case system }
 
-    /// Lives as long as the process.
+    /// An event loop that exists as long as the process.
     static var loop: any EventLoop { NIOTSEventLoopGroup.singleton.next() }
 
     static func connect<Output: Sendable>(
@@ -31,11 +33,11 @@ import NIOCore
   enum Transport {
     enum Trust {
       case system
-      /// Of tests: what the system trusts is not theirs to change.
+      /// Only these root certificates, for tests: a test cannot change the certificates of the system.
       case these([NIOSSLCertificate])
     }
 
-    /// Lives as long as the process.
+    /// An event loop that exists as long as the process.
     static var loop: any EventLoop { MultiThreadedEventLoopGroup.singleton.next() }
 
     static func connect<Output: Sendable>(
@@ -49,7 +51,7 @@ import NIOCore
         .connect(host: address.host, port: address.port) { channel in
           channel.eventLoop.makeCompletedFuture {
             if let tls {
-              // The name of a server is none where it is an address (RFC 6066, section 3).
+              // An IP address must not be sent as the server's name (RFC 6066, section 3).
               let isAddress = (try? SocketAddress(ipAddress: address.host, port: 0)) != nil
               try channel.pipeline.syncOperations.addHandler(
                 NIOSSLClientHandler(context: tls, serverHostname: isAddress ? nil : address.host))

@@ -4,27 +4,28 @@ import NIOHTTP1
 import NIOWebSocket
 import Synchronization
 
-/// Why there is no socket.
+/// The reason why a socket could not be opened.
 enum ConnectError: Error, Equatable {
-  /// The answer to the handshake was no upgrade, or to another subprotocol.
+  /// The server did not upgrade the connection, or chose another subprotocol.
   case notUpgraded
 }
 
 /// Opens sockets to a relay.
 struct WebSocketConnector: Sendable {
   let address: RelayAddress
-  /// Bytes of a message at most, whole or in fragments.
+  /// Maximum size of a message in bytes, in one frame or in fragments.
   let largestMessage: Int
   var trust = Transport.Trust.system
 
   static let subprotocol = "stillwire.v1.json"
-  /// A relay sends none; a proxy may.
+  /// Maximum number of fragments of a message. A relay sends no fragments, but a proxy may.
   static let mostFragments = 1_024
 
-  /// The machine gives an attempt up at the same time; this is for what cannot be cancelled.
+  /// Timeout of the TCP and TLS handshake. `ClientMachine` has the same timeout, but cannot cancel all steps.
   static let patience = TimeAmount.seconds(15)
 
-  /// A socket whose events are told on `loop`, once it is upgraded. When the task is cancelled, no socket is left.
+  /// Opens a socket, and returns it after the upgrade. Passes its events to the closure, on `loop`. Cancellation of the
+  /// task closes the socket.
   func connect(
     on loop: any EventLoop, tell: @escaping @Sendable (SocketEvent) -> Void
   ) async throws -> any Channel {
@@ -64,17 +65,17 @@ struct WebSocketConnector: Sendable {
       upgradeConfiguration: NIOTypedHTTPClientUpgradeConfiguration<any Channel>(
         upgradeRequestHead: head, upgraders: [upgrader],
         notUpgradingCompletionHandler: { $0.eventLoop.makeFailedFuture(ConnectError.notUpgraded) }))
-    // What came with the answer to the handshake is the first frame, or its beginning.
+    // Bytes after the answer to the handshake are the first frame, or a part of it.
     configuration.leftOverBytesStrategy = .forwardBytes
     let result = try channel.pipeline.syncOperations.configureUpgradableHTTPClientPipeline(
       configuration: configuration)
-    // An attempt that came to nothing leaves no socket behind.
+    // A failed attempt closes its socket.
     result.whenFailure { _ in channel.close(promise: nil) }
     return result
   }
 }
 
-/// The channel of an attempt that may be cancelled before there is one.
+/// The channel of an attempt to connect. The attempt may be cancelled before its channel exists.
 private final class Attempt: Sendable {
   private let state = Mutex<(channel: (any Channel)?, isCancelled: Bool)>((nil, false))
 

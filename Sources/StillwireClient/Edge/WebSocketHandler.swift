@@ -2,8 +2,8 @@
 import NIOCore
 import NIOWebSocket
 
-/// The end of a pipeline: frames become events, pings are answered, and the close handshake is kept (RFC 6455,
-/// section 7). Belongs to the channel's event loop.
+/// The last handler of a pipeline. It converts frames to events, answers pings, and performs the close handshake
+/// (RFC 6455, section 7). Use it only on the channel's event loop.
 final class WebSocketHandler: ChannelInboundHandler {
   typealias InboundIn = WebSocketFrame
   typealias OutboundOut = WebSocketFrame
@@ -14,7 +14,7 @@ final class WebSocketHandler: ChannelInboundHandler {
   private var closure: (code: UInt16?, reason: String) = (nil, "")
   private var wasToldOfEnd = false
 
-  /// The relay has this long to answer a close frame before the socket is cut.
+  /// Timeout of the close handshake. The client closes the socket then.
   static let closePatience = TimeAmount.seconds(1)
 
   init(tell: @escaping (SocketEvent) -> Void) { self.tell = tell }
@@ -31,12 +31,12 @@ final class WebSocketHandler: ChannelInboundHandler {
     context.fireChannelInactive()
   }
 
-  /// What the bytes are not, the decoder and the aggregator say; no frame comes after that.
+  /// Closes the socket after invalid bytes, which the decoder and the aggregator report. No frame follows them.
   func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     let frame = unwrapInboundIn(data)
-    // RFC 6455, section 5.1: a server does not mask; unmasking would be harmless, but no relay does it.
+    // A server must not mask (RFC 6455, section 5.1). `unmaskedData` has the right bytes in both cases.
     switch frame.opcode {
     case .text:
       if !isClosing { tell(.textArrived(Array(buffer: frame.unmaskedData))) }
@@ -49,13 +49,13 @@ final class WebSocketHandler: ChannelInboundHandler {
     }
   }
 
-  /// Nothing that is sent after ``close(code:)`` leaves.
+  /// Sends a text message. Does nothing after ``close(code:)``.
   func send(_ text: [UInt8]) {
     guard let context, !isClosing else { return }
     write(.text, context.channel.allocator.buffer(bytes: text), context)
   }
 
-  /// Says goodbye, and cuts the socket when the relay has answered, or does not.
+  /// Starts the close handshake. The socket closes after the relay's answer, or after the timeout.
   func close(code: UInt16) {
     guard let context, !isClosing else { return }
     isClosing = true

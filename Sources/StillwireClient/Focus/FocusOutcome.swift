@@ -2,11 +2,11 @@
 import RelayJSON
 public import RelayProtocol
 
-/// What came of a report of a Focus.
+/// The result of a Focus report.
 public struct FocusOutcome: Equatable, Sendable {
-  /// false: a newer report of this device was there already.
+  /// False if the relay already had a newer report of this device.
   public var isApplied: Bool
-  /// Of all the user's devices together.
+  /// The Focus of all devices of the user together. Is `nil` if it is unknown.
   public var isFocused: Bool?
   public var focusSince: Timestamp?
 

@@ -2,11 +2,12 @@
 public import Foundation
 public import RelayProtocol
 
-/// Tells the relay whether a Focus silences notifications here, from an Intents extension: one request, no socket.
+/// Reports the Focus of this device from an Intents extension, with one HTTP request and without a socket.
 ///
-/// Two reports that overtake each other do no harm: each has a number, and the relay keeps the newest.
+/// Each report has a number, and the relay keeps the report with the highest number. So two reports may arrive in any
+/// order.
 ///
-/// An extension runs days after the app, when the app's token has expired. Give it ``Identity/reportKey(_:)``: the app
+/// An extension may run days after the app, when the app's token has expired. Use ``Identity/reportKey(_:)``: the app
 /// registers its device, reads `reportKey` from the reply, and saves it in the shared Keychain.
 public struct FocusReporter: Sendable {
   private let api: RelayAPI
@@ -14,11 +15,12 @@ public struct FocusReporter: Sendable {
   private let number: ReportNumber
 
   /// - Parameters:
-  ///   - device: The same that the app names in ``Stillwire/Configuration/device`` and registers for pushes.
-  ///   - numberFile: Where the number of the last report is kept: a file in the app group's container, shared by the
-  ///     app and its extensions. If the file cannot be used (it is locked before the first unlock), the number is the
-  ///     time in milliseconds since 1970, and the report is sent all the same.
-  ///   - patience: How long an answer may take.
+  ///   - address: The URL of the relay.
+  ///   - device: The device of ``Stillwire/Configuration/device``, which the app also registers for pushes.
+  ///   - numberFile: The file with the number of the last report, in the app group's container. The app and its
+  ///     extensions share it. If the file cannot be used, the number is the time in milliseconds since 1970. The system
+  ///     locks the file before the first unlock, for example.
+  ///   - patience: Timeout of the answer.
   ///   - identity: Called at each report: the device's report key, or a token.
   public init(
     _ address: RelayAddress, device: DeviceID = .default, numberFile: URL, patience: Duration = .seconds(5),
@@ -29,10 +31,12 @@ public struct FocusReporter: Sendable {
     number = ReportNumber(file: numberFile)
   }
 
+  /// Sends a report. Throws ``StillwireError``.
   /// - Parameters:
-  ///   - isFocused: `INFocusStatus.isFocused`; nil: not told.
-  ///   - authorization: `INFocusStatusCenter.authorizationStatus`. Any but `authorized` makes the device's state unknown.
-  ///   - source: Who found out.
+  ///   - isFocused: `INFocusStatus.isFocused`. Use `nil` if the system does not state it.
+  ///   - authorization: `INFocusStatusCenter.authorizationStatus`. The device's state becomes unknown unless it is
+  ///     `authorized`.
+  ///   - source: The origin of the report, which explanations of deliveries show.
   @discardableResult
   public func report(
     isFocused: Bool?, authorization: FocusAuthorization = .authorized, source: FocusSource = .intent

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 public import Foundation
 
-/// The counter that orders a device's reports, kept in a file that the app and its extensions share.
+/// The counter that orders a device's reports. It is stored in a file that the app and its extensions share.
 ///
-/// The relay ignores a report whose number is not above the last one, so a number is never given twice: the file is
-/// locked while it is read and written. Where the file was lost, or holds nonsense, the clock keeps numbers rising.
+/// The relay ignores a report if its number is not above the last one, so no number may be used twice. A lock protects
+/// the file. If the file is missing or invalid, the clock makes the numbers increase.
 public struct ReportNumber: Sendable {
   public let file: URL
   private let now: @Sendable () -> Date
 
-  /// - Parameter file: In the container of the app group; its folder must be there.
+  /// - Parameter file: A file in the container of the app group. Its folder must exist.
   public init(file: URL) { self.init(file: file, now: { Date() }) }
 
   init(file: URL, now: @escaping @Sendable () -> Date) {
@@ -17,9 +17,9 @@ public struct ReportNumber: Sendable {
     self.now = now
   }
 
-  /// A number above all that were given before. Throws `CocoaError` or `POSIXError` when the file cannot be used.
+  /// Returns a number above all earlier ones. Throws `CocoaError` or `POSIXError` if the file cannot be used.
   public func next() throws -> Int64 {
-    // O_NOFOLLOW is not needed: nobody else writes into an app group's container.
+    // O_NOFOLLOW is not needed: only the app and its extensions can write to the app group's container.
     let descriptor = open(file.path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
     let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
@@ -36,13 +36,13 @@ public struct ReportNumber: Sendable {
 
   /// Returns ``next()``, or the time in milliseconds since 1970 if the file cannot be used.
   ///
-  /// Before the first unlock the system locks the file. A report with the time as its number is better than no report:
-  /// the numbers in the file follow the clock too, so that the relay still keeps the newest report.
+  /// The system locks the file before the first unlock. A report with the time as its number is better than no report:
+  /// the numbers in the file also follow the clock, so that the relay still keeps the newest report.
   func nextOrTime() -> Int64 { (try? next()) ?? min(time, Self.largest) }
 
   /// Milliseconds since 1970.
   private var time: Int64 { Int64(now().timeIntervalSince1970 * 1_000) }
 
-  /// What the relay takes.
+  /// The maximum number that the relay accepts.
   private static let largest: Int64 = 1 << 53 - 1
 }

@@ -7,21 +7,21 @@ import Synchronization
   import FoundationNetworking
 #endif
 
-/// One request over HTTP, and its answer.
+/// The answer to an HTTP request.
 struct HTTPAnswer: Equatable, Sendable {
   var status: Int
   var tag: String?
   var body: [UInt8]
 }
 
-/// How requests over HTTP leave: one after the other by the system's own client, which an extension has anyway.
+/// Sends HTTP requests with `URLSession`, which needs no further dependency in an extension.
 enum HTTPExchange {
-  /// Bytes of an answer at most; the largest is the registry of categories.
+  /// Maximum size of an answer in bytes. The category registry is the largest answer.
   static let largestAnswer = 1 << 20
 
-  /// Throws ``StillwireError``, or `CancellationError` when the task is cancelled, and then nobody knows whether the
-  /// request took effect.
-  /// - Parameter patience: Until the whole answer must be there.
+  /// Sends a request, and returns its answer. Throws ``StillwireError``, or `CancellationError` if the task is
+  /// cancelled. A cancelled request may have taken effect.
+  /// - Parameter patience: Timeout of the complete answer.
   static func answer(to request: URLRequest, patience: Duration) async throws -> HTTPAnswer {
     let call = HTTPCall(largest: largestAnswer, patience: patience.seconds)
     return try await withTaskCancellationHandler {
@@ -32,7 +32,7 @@ enum HTTPExchange {
   }
 }
 
-/// A request under way. Its answer is counted while it comes, so that no server can fill the memory.
+/// A request in progress. It counts the bytes of the answer, so that a server cannot exhaust the memory.
 private final class HTTPCall: NSObject, URLSessionDataDelegate, Sendable {
   private struct State {
     var answer: CheckedContinuation<HTTPAnswer, any Error>?
@@ -64,7 +64,7 @@ private final class HTTPCall: NSObject, URLSessionDataDelegate, Sendable {
       return $0.isCancelled
     }
     task.resume()
-    // The session, which holds its delegate, goes with the task.
+    // The session retains its delegate, and is released after the task.
     session.finishTasksAndInvalidate()
     if isCancelled { task.cancel() }
   }
@@ -98,7 +98,7 @@ private final class HTTPCall: NSObject, URLSessionDataDelegate, Sendable {
     if isTooLarge { dataTask.cancel() }
   }
 
-  /// What comes with a token or a report goes to the relay that was named, and to nobody else.
+  /// Refuses redirects, because a request with a token or a report must reach only the configured relay.
   func urlSession(
     _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
     newRequest request: URLRequest, completionHandler: @escaping (URLRequest?) -> Void

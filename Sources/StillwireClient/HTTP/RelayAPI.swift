@@ -7,20 +7,21 @@ public import RelayProtocol
   import FoundationNetworking
 #endif
 
-/// Single requests over HTTP, for code that has no socket: extensions, and an app that the system woke for a moment.
+/// Single HTTP requests for code without a socket: extensions, and an app that the system woke for a moment.
 ///
-/// Each is one request, answered in time or given up with `unreachable`. What the relay refuses is thrown as
-/// ``StillwireError``.
+/// Each method sends one request. It throws the relay's error as ``StillwireError``, and `unreachable` after the
+/// timeout.
 public struct RelayAPI: Sendable {
+  /// The URL of the relay.
   public let address: RelayAddress
-  /// Until the whole answer must be there. An extension lives for seconds.
+  /// Timeout of the complete answer. An extension runs only for seconds.
   public let patience: Duration
   private let identity: @Sendable () async throws -> Identity
 
   /// - Parameters:
-  ///   - address: The relay's.
-  ///   - patience: How long an answer may take.
-  ///   - identity: Asked at each request.
+  ///   - address: The URL of the relay.
+  ///   - patience: Timeout of the complete answer.
+  ///   - identity: Called at each request.
   public init(
     _ address: RelayAddress, patience: Duration = .seconds(5),
     as identity: @escaping @Sendable () async throws -> Identity
@@ -30,10 +31,15 @@ public struct RelayAPI: Sendable {
     self.identity = identity
   }
 
-  /// What a person did with a notification: `UNNotificationResponse.actionIdentifier`, and `text` of an action with
-  /// text input.
+  /// Reports the action that the person chose in a notification.
   ///
-  /// The same again, or with the same `key`, is taken as the same. Another response to the same message is `conflict`.
+  /// The relay accepts the same response, or one with the same `key`, again. It refuses another response to the same
+  /// message with `conflict`.
+  /// - Parameters:
+  ///   - notification: The id of the push.
+  ///   - action: `UNNotificationResponse.actionIdentifier`.
+  ///   - text: The text of an action with text input.
+  ///   - key: An idempotency key.
   public func respond(
     to notification: String, with action: ActionID, text: String? = nil, key: String? = nil
   ) async throws {
@@ -47,14 +53,14 @@ public struct RelayAPI: Sendable {
       })
   }
 
-  /// The category registry; nil: it is still that of `tag`.
+  /// Requests the category registry. Returns `nil` if it still has this tag.
   public func categories(unless tag: String? = nil) async throws -> (registry: CategoryRegistry, tag: String?)? {
     var request = try await request("GET", "/v1/categories")
     if let tag { request.setValue(tag, forHTTPHeaderField: "If-None-Match") }
     let answer = try await HTTPExchange.answer(to: request, patience: patience)
     guard answer.status != 304 else { return nil }
     guard let registry = CategoryRegistry(try answer.json()) else {
-      throw StillwireError(.malformed, "the answer is no registry of categories")
+      throw StillwireError(.malformed, "the answer is not a category registry")
     }
     return (registry, answer.tag)
   }
@@ -77,7 +83,7 @@ public struct RelayAPI: Sendable {
   }
 
   private func path(_ before: String, _ name: String, _ after: String) throws -> String {
-    guard UUID(uuidString: name) != nil else { throw StillwireError(.notFound, "it is no notification's id") }
+    guard UUID(uuidString: name) != nil else { throw StillwireError(.notFound, "the id of a notification is a UUID") }
     return before + name + after
   }
 }
@@ -93,7 +99,7 @@ extension URLRequest {
 }
 
 extension HTTPAnswer {
-  /// The body of a success; throws what a problem document (RFC 9457) says.
+  /// Returns the body of a success. Throws the error of a problem document (RFC 9457).
   func json() throws -> JSON {
     let json = JSON(reading: body, deepest: Frame.deepest)
     guard (200..<300).contains(status) else {

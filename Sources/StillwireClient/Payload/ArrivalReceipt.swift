@@ -7,36 +7,37 @@ import RelayProtocol
   import FoundationNetworking
 #endif
 
-/// Says that a push has arrived: the payload's own short-lived token is all that it needs.
+/// Reports the arrival of a push. The short-lived token in the payload authenticates the report.
 public struct ArrivalReceipt: Equatable, Sendable {
   public let notification: String
   public let receipt: String
 
-  /// Returns nil when the payload has no token.
+  /// Reads the ids from a communication. Returns `nil` if the payload has no token.
   public init?(_ payload: CommunicationPayload) {
     self.init(notification: payload.notification, receipt: payload.receipt)
   }
 
-  /// Reads the ids from a payload of any kind: a communication, a digest or a plain notification, where they are in
-  /// `push`. Returns nil when the payload has no token.
+  /// Reads the ids from a payload of any kind. A communication has them in `communication`, a digest or a plain
+  /// notification in `push`. Returns `nil` if the payload has no token.
   public init?(_ payload: JSON) {
     self.init(notification: payload.pushIDs?["notification"]?.text, receipt: payload.pushIDs?["receipt"]?.text)
   }
 
-  /// Reads the text of a payload. Returns nil when it has no token, or is longer than ``CommunicationPayload/largest``.
+  /// Reads the text of a payload. Returns `nil` if it has no token, or is longer than ``CommunicationPayload/largest``.
   public init?(reading text: some Collection<UInt8>) {
     guard text.count <= CommunicationPayload.largest, let payload = JSON(reading: text) else { return nil }
     self.init(payload)
   }
 
   private init?(notification: String?, receipt: String?) {
-    // The id becomes a part of a path.
+    // The id becomes a part of a URL's path, so it must be a UUID.
     guard let notification, UUID(uuidString: notification) != nil, let receipt, !receipt.isEmpty else { return nil }
     self.notification = notification
     self.receipt = receipt
   }
 
-  /// One request; throws ``StillwireError``. A receipt that was late or told before is no error.
+  /// Sends the receipt with one HTTP request. Throws ``StillwireError``. A late or repeated receipt is not an error.
+  /// - Parameter patience: Timeout of the answer.
   public func report(to relay: RelayAddress, patience: Duration = .seconds(5)) async throws {
     let body = JSONWriter.object { $0["receipt"] = receipt }
     let request = URLRequest(relay: relay, "POST", "/v1/notifications/\(notification)/received", body)
@@ -45,8 +46,8 @@ public struct ArrivalReceipt: Equatable, Sendable {
 }
 
 extension CommunicationPayload {
-  /// Reads the id of a push of any kind from the text of its payload: a communication, a digest or a plain notification.
-  /// Returns `nil` if the payload has no such id, or is longer than ``largest``.
+  /// Reads the id of a push of any kind from the text of its payload: a communication, a digest or a plain
+  /// notification. Returns `nil` if the payload has no such id, or is longer than ``largest``.
   ///
   /// ``RelayAPI/respond(to:with:text:key:)`` takes this id.
   public static func notification(reading text: some Collection<UInt8>) -> String? {

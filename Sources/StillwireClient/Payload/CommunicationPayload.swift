@@ -2,10 +2,10 @@
 public import RelayJSON
 public import RelayProtocol
 
-/// What a push says about a message or a call: `communication`, `message` and the texts of `aps.alert`.
+/// The payload of a push about a message or a call: `communication`, `message` and the text of `aps.alert`.
 ///
-/// A payload comes from a server, through the air, into an extension that must show something in any case: what is
-/// missing or of a wrong type is absent here, and only without a sender and a conversation there is none.
+/// The initializers ignore members that are missing or have a wrong type, because an extension must always show
+/// something. They fail only if the sender or the conversation is missing.
 public struct CommunicationPayload: Equatable, Sendable {
   public enum Kind: String, Sendable {
     case message, call
@@ -16,17 +16,17 @@ public struct CommunicationPayload: Equatable, Sendable {
   public var conversation: PayloadConversation
   public var mentionsMe: Bool
   public var repliesToMe: Bool
-  /// The sender chose Notify Anyway.
+  /// True if the sender chose Notify Anyway.
   public var isNotifyAnyway: Bool
-  /// What is answered with: ``RelayAPI/respond(to:with:text:key:)``.
+  /// The id of the push, for ``RelayAPI/respond(to:with:text:key:)``.
   public var notification: String?
-  /// What ``ArrivalReceipt`` says the arrival with.
+  /// The token of ``ArrivalReceipt``.
   public var receipt: String?
-  /// Which message it is; nil where it is of no room.
+  /// The room and seq of the message. Is `nil` if the push does not belong to a room.
   public var message: MessageReference?
-  /// Of ``message``.
+  /// The epoch of the room of ``message``.
   public var epoch: String?
-  /// `aps.alert.body`, where it is a text and no key.
+  /// `aps.alert.body`. Is `nil` if the alert has a localization key instead.
   public var text: String?
 
   public init(
@@ -47,7 +47,8 @@ public struct CommunicationPayload: Equatable, Sendable {
     self.text = text
   }
 
-  /// Reads a payload as it came: an object with `communication` beside `aps`. nil: it names no sender.
+  /// Reads a payload: an object with `communication` beside `aps`. Returns `nil` if the sender or the conversation is
+  /// missing.
   public init?(_ payload: JSON) {
     guard let told = payload["communication"], let sender = PayloadPerson(told["sender"]),
       let conversation = PayloadConversation(told["conversation"])
@@ -64,10 +65,10 @@ public struct CommunicationPayload: Equatable, Sendable {
       epoch: reference?["epoch"].filled, text: alert?.text ?? alert?["body"]?.text)
   }
 
-  /// Bytes of the largest payload that Apple's service takes, that of a VoIP push.
+  /// Maximum size in bytes of a payload that Apple's service accepts, which is that of a VoIP push.
   public static let largest = 5_120
 
-  /// Reads a payload's text; nil as well where it is over ``largest`` bytes or no JSON.
+  /// Reads the text of a payload. Also returns `nil` if it is longer than ``largest`` or is not JSON.
   public init?(reading text: some Collection<UInt8>) {
     guard text.count <= Self.largest, let payload = JSON(reading: text) else { return nil }
     self.init(payload)
@@ -98,12 +99,12 @@ extension PayloadConversation {
       avatar: conversation?["avatar"].filled)
   }
 
-  /// What `limits.membersPerRoom` can be at most.
+  /// The maximum of `limits.membersPerRoom`.
   private static let mostRecipients: Int64 = 1_000_000
 }
 
 extension JSON? {
-  /// A text that is not empty: Apple's framework takes an absent one better.
+  /// The text, or `nil` if it is empty. Apple's framework handles an absent text better than an empty one.
   fileprivate var filled: String? {
     guard let text = self?.text, !text.isEmpty else { return nil }
     return text

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What an `INPerson` is made of.
+/// The values of an `INPerson`.
 public struct IntentPerson: Equatable, Sendable {
-  /// `INPersonHandleType`; `unknown` is a handle of the app's own kind.
+  /// The values of `INPersonHandleType`. A handle that only the app understands is `unknown`.
   public enum HandleType: Equatable, Sendable {
     case emailAddress, phoneNumber, unknown
   }
 
   public var displayName: String
-  /// The app's own name of the person: `customIdentifier`.
+  /// The id of the user.
   public var customIdentifier: String
-  /// `INPersonHandle.value`: the sender's address, or the id of the user where there is none. It is never empty, because
-  /// iOS matches Allowed People of a Focus by it.
+  /// `INPersonHandle.value`: the sender's address, or the id of the user if the sender has no address. It is never
+  /// empty, because iOS compares it with the Allowed People of a Focus.
   public var handle: String
   public var handleType: HandleType
-  /// Where the picture is.
+  /// The URL of the picture.
   public var image: String?
 
   public init(_ person: PayloadPerson) {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Somebody in a push payload.
+/// A person in a push payload.
 public struct PayloadPerson: Equatable, Sendable {
   public var id: String
   public var name: String
-  /// An address such as a telephone number, or else the id of the user; never empty.
+  /// An address of the person, such as a telephone number. It is never empty.
   public var handle: String?
   public var handleType: String?
   /// An https URL of a picture.
   public var avatar: String?
-  /// The SHA-256 of that picture, in lower-case hexadecimal digits, where the relay knows it.
+  /// The SHA-256 of that picture in lower-case hexadecimal digits, if the relay knows it.
   public var avatarSHA256: String?
 
   public init(
@@ -25,14 +25,14 @@ public struct PayloadPerson: Equatable, Sendable {
   }
 }
 
-/// What a push payload says about where it was written.
+/// The conversation in a push payload.
 public struct PayloadConversation: Equatable, Sendable {
   public var id: String
   public var name: String?
   public var isGroup: Bool
-  /// The number of members of a group without the sender; the user is one of them.
+  /// The number of members of a group without the sender. It includes the user.
   public var recipientCount: Int?
-  /// Of a picture.
+  /// An https URL of a picture.
   public var avatar: String?
 
   public init(

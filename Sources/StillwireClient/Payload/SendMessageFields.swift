@@ -1,31 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
+// The values of the intents that a notification service extension donates. Has no dependency on Apple's frameworks.
 
-/// What the `INSendMessageIntent` of a message that arrived is made of, and its donation metadata.
+/// The values of the `INSendMessageIntent` of an incoming message, and of its donation metadata.
 public struct SendMessageFields: Equatable, Sendable {
   public var sender: IntentPerson
-  /// Neither the user nor the sender is a recipient, and the payload names nobody else: none.
+  /// Is always empty. The user and the sender may not be recipients, and the payload names no other member.
   public var recipients: [IntentPerson]
-  /// `INSendMessageIntentDonationMetadata.recipientCount`. A group without it is shown as a direct message.
+  /// `INSendMessageIntentDonationMetadata.recipientCount`. The system shows a group without it as a direct message.
   public var recipientCount: Int?
   public var content: String?
-  /// Of a group that has a name.
+  /// The name of a group. Is `nil` for direct messages and for groups without a name.
   public var speakableGroupName: String?
   public var conversationIdentifier: String
-  /// Of the group, for `setImage(_:forParameterNamed:)` of `speakableGroupName`.
+  /// The URL of the group's picture, for `setImage(_:forParameterNamed:)` with `speakableGroupName`.
   public var groupImage: String?
   public var mentionsCurrentUser: Bool
   public var isReplyToCurrentUser: Bool
-  /// The sender chose Notify Anyway: lets it break through a Focus whose settings allow that.
+  /// True if the sender chose Notify Anyway. The message then breaks through a Focus whose settings allow that.
   public var notifyRecipientAnyway: Bool
 }
 
-/// What the `INStartCallIntent` of a call that arrived is made of.
+/// The values of the `INStartCallIntent` of an incoming call.
 public struct StartCallFields: Equatable, Sendable {
-  /// The caller, and nobody else.
+  /// Contains only the caller.
   public var contacts: [IntentPerson]
 }
 
-/// What a notification service extension makes of a payload.
+/// The values of the intent for a payload.
 public enum IntentFields: Equatable, Sendable {
   case sendMessage(SendMessageFields)
   case startCall(StartCallFields)

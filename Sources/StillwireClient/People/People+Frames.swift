@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
+// Parses the changes of a room's people from replies and events.
 import RelayJSON
 import RelayProtocol
 
 extension People.Change {
-  /// What the reply to `join` says.
+  /// Parses the people in the reply to `join`.
   init(_ reply: JSON) {
     self = .shown(
       entries: reply["members"]?.items?.compactMap(Presence.init), memberCount: reply.count("memberCount"),
       onlineCount: reply.count("onlineCount"))
   }
 
-  /// nil: the event says nothing about people.
+  /// Parses an event. Returns `nil` if it does not change the people.
   init?(_ event: Frame) {
     switch event.type {
     case "presence":

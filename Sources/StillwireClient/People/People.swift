@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 public import RelayProtocol
 
-/// Who is in a room and what shows of them: a snapshot, and what has changed since.
+/// The people in a room and their visible presence.
 public struct People: Equatable, Sendable {
-  /// The members by name. Empty where the room is large, or one may not see them.
+  /// The members by user id. Is empty if the room is large, or if this user may not see the members.
   public private(set) var entries: [UserID: Presence]
   public private(set) var memberCount: Int
   public private(set) var onlineCount: Int
-  /// Whether entries are kept: not of large rooms, which are only counted.
+  /// True if `entries` is kept. For large rooms the relay sends only counts.
   public private(set) var isListed: Bool
 
   public init() {
@@ -17,12 +17,13 @@ public struct People: Equatable, Sendable {
     isListed = false
   }
 
+  /// A change of the people, from a reply or an event.
   public enum Change: Equatable, Sendable {
-    /// What the reply to `join` says; `entries` nil: only the counts.
+    /// The people of a reply. It has only counts if `entries` is `nil`.
     case shown(entries: [Presence]?, memberCount: Int, onlineCount: Int)
-    /// Somebody's entry, whatever rooms they are in.
+    /// The presence of a user changed. The event does not name a room.
     case changed(Presence)
-    /// Somebody is a member now; their entry follows.
+    /// A user became a member. Their presence follows in another event.
     case joined(UserID, name: String?, memberCount: Int)
     case left(UserID, memberCount: Int)
     case counted(memberCount: Int, onlineCount: Int)
@@ -30,7 +31,7 @@ public struct People: Equatable, Sendable {
 
   public subscript(user: UserID) -> Presence? { entries[user] }
 
-  /// The people after one more change. Of who is no member nothing is kept.
+  /// Returns the people after one more change. Ignores the presence of users who are not members.
   public func after(_ change: Change) -> People {
     var next = self
     switch change {
@@ -49,20 +50,20 @@ public struct People: Equatable, Sendable {
       next.memberCount = memberCount
       next.entries[user] = nil
     case .counted(let memberCount, let onlineCount):
-      // A room has become large: what is known of single people grows old.
+      // The room has become large, so the presence of its members is no longer updated.
       next.entries = [:]
       next.isListed = false
       next.memberCount = memberCount
       next.onlineCount = onlineCount
     }
-    // One truth: where single people are known, they are counted.
+    // A list of members is newer than a count, so the count follows from the list.
     if next.isListed { next.onlineCount = next.entries.values.count { $0.isOnline } }
     return next
   }
 
-  /// Online, and with notifications not silenced.
+  /// Members who are online and have no Focus.
   public var reachable: [Presence] { sorted { $0.isOnline && !$0.isSilenced } }
-  /// “… has notifications silenced.”
+  /// Members with a Focus (“… has notifications silenced”).
   public var silenced: [Presence] { sorted(\.isSilenced) }
 
   private func sorted(_ isWanted: (Presence) -> Bool) -> [Presence] {

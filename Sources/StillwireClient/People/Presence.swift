@@ -2,17 +2,17 @@
 import RelayJSON
 public import RelayProtocol
 
-/// What a user lets one see of them: one entry for all their sessions and devices.
+/// The presence of a user, as far as the user shares it. It covers all sessions and devices of the user.
 public struct Presence: Equatable, Sendable {
   public var user: UserID
   public var name: String?
   public var avatar: String?
   public var isOnline: Bool
   public var activity: Activity?
-  /// Whether a Focus silences notifications; nil: not told, which silences nobody.
+  /// True if a Focus silences notifications. Is `nil` if it is unknown or not shared, which counts as not silenced.
   public var isFocused: Bool?
   public var focusSince: Timestamp?
-  /// To the second; of who is not online.
+  /// The end of the last session, rounded to seconds. Is `nil` while the user is online.
   public var lastSeen: Timestamp?
 
   public init(
@@ -29,10 +29,10 @@ public struct Presence: Equatable, Sendable {
     self.lastSeen = lastSeen
   }
 
-  /// “… has notifications silenced”: only a clear yes.
+  /// True only if the user is known to have a Focus (“… has notifications silenced”).
   public var isSilenced: Bool { isFocused == true }
 
-  /// nil: it is no entry.
+  /// Parses an entry. Returns `nil` if the value is not an entry.
   init?(_ json: JSON) {
     guard let user: UserID = json.name("user") else { return nil }
     self.init(

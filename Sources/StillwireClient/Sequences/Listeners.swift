@@ -3,7 +3,8 @@ import NIOCore
 import RelayProtocol
 import Synchronization
 
-/// Who is told what happens. Each reader's mailbox is held by the reader: who stops reading is forgotten.
+/// Distributes events to the readers of a client's sequences. Only the reader retains its mailbox, so a reader that
+/// stops is removed automatically.
 final class Listeners: Sendable {
   private struct Weak<Element: Sendable> {
     weak var mailbox: Mailbox<Element>?
@@ -20,7 +21,7 @@ final class Listeners: Sendable {
   private let state = Mutex(State())
 
   deinit {
-    // Nobody tells anything any more.
+    // The client was released, so no further events follow.
     state.withLock { state in
       state.events.forEach { $0.mailbox?.end() }
       state.messages.values.joined().forEach { $0.mailbox?.end() }
@@ -53,9 +54,9 @@ final class Listeners: Sendable {
     return Told(mailbox: mailbox)
   }
 
-  /// Called by one thread at a time, so that each mailbox has the order of what happened.
+  /// Delivers an event to all readers. Callers must not run concurrently, so that each mailbox keeps the order.
   func tell(_ event: Event) {
-    // A mailbox wakes its reader, which is not done under the lock.
+    // `put` resumes a reader, so it must not be called with the lock held.
     let events = state.withLock { state in
       if case .stateChanged(let connection) = event { state.connection = connection }
       return readers(&state.events)

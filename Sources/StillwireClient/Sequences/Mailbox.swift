@@ -2,9 +2,9 @@
 import NIOCore
 import Synchronization
 
-/// What is told to one reader and not taken yet, up to a bound.
+/// A bounded buffer of elements for one reader.
 ///
-/// One task reads. Its cancellation ends the sequence.
+/// Only one task may read. Its cancellation ends the sequence.
 final class Mailbox<Element: Sendable>: Sendable {
   private struct State {
     var elements = CircularBuffer<Element>()
@@ -17,10 +17,10 @@ final class Mailbox<Element: Sendable>: Sendable {
   private let state = Mutex(State())
 
   /// - Parameters:
-  ///   - limit: How many are kept; beyond, the oldest are lost.
-  ///   - marked: Says of what is left, the first element, that something before it was lost.
+  ///   - limit: Maximum number of elements. The oldest are lost beyond it.
+  ///   - marked: Called after a loss with the remaining elements, to mark the loss in the first one.
   init(limit: Int, marked: @escaping @Sendable (inout CircularBuffer<Element>) -> Void) {
-    precondition(limit > 0, "a reader takes one at a time")
+    precondition(limit > 0, "the limit must be at least 1")
     self.limit = limit
     self.marked = marked
   }
@@ -44,7 +44,7 @@ final class Mailbox<Element: Sendable>: Sendable {
     reader?.resume(returning: element)
   }
 
-  /// What is not taken yet may still be.
+  /// Ends the sequence. The reader can still take the elements that are in the buffer.
   func end() {
     let reader = state.withLock { state in
       state.isOver = true
@@ -54,14 +54,14 @@ final class Mailbox<Element: Sendable>: Sendable {
     reader?.resume(returning: nil)
   }
 
-  /// nil: it is over.
+  /// Returns the next element. Returns `nil` after the end.
   func next() async -> Element? {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         let element: Element?? = state.withLock { state in
           if !state.elements.isEmpty { return .some(state.elements.removeFirst()) }
           if state.isOver || Task.isCancelled { return .some(nil) }
-          precondition(state.reader == nil, "one task reads")
+          precondition(state.reader == nil, "only one task may read")
           state.reader = continuation
           return nil
         }

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What happens from when the sequence was made on, in its order, for one reader.
+/// A sequence of messages, events or people from its creation on, for one reader.
 ///
-/// At most `limit` elements wait to be taken. Beyond, the oldest are lost, and the sequence says so: of messages the next
-/// one ``Message/isAfterGap``, of events ``Event/missed`` stands for them, and of people only the newest state counts.
-/// It ends when the reading task is cancelled, and when nobody holds the client any more.
+/// It buffers at most `limit` elements, and loses the oldest ones beyond that. The loss is visible to the reader:
+/// - of messages: the next one has ``Message/isAfterGap``
+/// - of events: ``Event/missed`` replaces the lost ones
+/// - of people: only the newest state is buffered
+///
+/// The sequence ends when the reading task is cancelled, or when the client is released.
 public struct Told<Element: Sendable>: AsyncSequence, Sendable {
   public typealias Failure = Never
 
