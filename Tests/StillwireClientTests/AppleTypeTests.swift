@@ -3,7 +3,7 @@
   import Foundation
   import Testing
 
-  /// What needs Apple's frameworks is checked against modules that declare just what it uses of them.
+  /// Compiles the code that needs Apple's frameworks, with modules that declare only the used parts of them (StandIns).
   @Suite struct AppleTypeTests {
     private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
       .deletingLastPathComponent()
@@ -40,7 +40,7 @@
       try compile(["-typecheck", "-module-name", "Samples"] + found + [samples.path])
     }
 
-    /// Samples of the articles, inside declarations that an app has anyway.
+    /// The samples of the articles, inside the declarations of an app.
     private var samplesOfArticles: String {
       get throws {
         let actions = try samples(of: "NotificationActions")
@@ -73,7 +73,7 @@
       return parts.dropFirst().compactMap { $0.components(separatedBy: "```").first }
     }
 
-    /// Of the C modules below StillwireClient's dependencies: their own, and those that SwiftPM made.
+    /// The module maps of the C modules that StillwireClient's dependencies use: their own, and those of SwiftPM.
     private var moduleMaps: [String] {
       get throws {
         let files = FileManager.default
@@ -93,7 +93,7 @@
       }
     }
 
-    /// Records what the compiler says against the sources.
+    /// Runs the compiler. Records its output as an issue if it fails.
     private func compile(_ arguments: [String]) throws {
       let process = Process()
       let output = Pipe()

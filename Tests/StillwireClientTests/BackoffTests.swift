@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tests the backoff between attempts to connect, and the close codes after which the client does not reconnect.
 import RelayProtocol
 import Testing
 
@@ -11,7 +12,7 @@ import Testing
     #expect(waits == [0.5, 1, 2, 4, 8, 16, 20, 20])
   }
 
-  @Test func `ten thousand failures in a row wait no longer`() {
+  @Test func `the delay stays at 20 s after ten thousand failures in a row`() {
     var backoff = Backoff()
     for _ in 0..<10_000 { _ = backoff.failed(random: 1) }
     #expect(backoff.failed(random: 1) == .seconds(20))
@@ -23,29 +24,29 @@ import Testing
     #expect(backoff.failed(random: random) == .rounded(seconds: wait))
   }
 
-  @Test func `what the relay asks for is a floor`() {
+  @Test func `the delay that the relay requests is the minimum`() {
     var backoff = Backoff()
     #expect(backoff.failed(random: 0, retryAfter: .seconds(3)) == .seconds(3))
     #expect(backoff.failed(random: 1, retryAfter: .seconds(3)) == .seconds(4))
   }
 
-  @Test func `a success begins anew`() {
+  @Test func `a success resets the backoff`() {
     var backoff = Backoff()
     for _ in 0..<5 { _ = backoff.failed(random: 1) }
     backoff.succeeded()
     #expect(backoff.failed(random: 1) == .milliseconds(500))
   }
 
-  @Test(arguments: CloseCode.allCases) func `the rule is that of the protocol's codes`(_ code: CloseCode) {
+  @Test(arguments: CloseCode.allCases) func `the client follows the protocol's rule for a code`(_ code: CloseCode) {
     #expect(Refusal.isFinal(code.rawValue) == !code.reconnects)
   }
 
   @Test(arguments: [(1000, false), (1006, false), (4499, false), (4500, true), (4999, true), (5000, false)])
-  func `codes of nobody come back, but for 4500 to 4999`(_ code: UInt16, _ isFinal: Bool) {
+  func `the client reconnects after unknown codes, except 4500 to 4999`(_ code: UInt16, _ isFinal: Bool) {
     #expect(Refusal.isFinal(code) == isFinal)
   }
 
-  @Test func `a refusal has words, and not too many`() {
+  @Test func `a refusal has a reason of at most 123 characters`() {
     #expect(Refusal(code: 4501).reason == "closed with 4501")
     #expect(Refusal(code: 4501, reason: String(repeating: "x", count: 1_000)).reason.count == 123)
   }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tests the category registry in the Swift client: parsing, and declarations in the person's language.
 import RelayCore
 import RelayJSON
 import RelayProtocol
@@ -28,7 +29,7 @@ import Testing
     ],
   ]
 
-  @Test func `the registry is read, without what is newer`() throws {
+  @Test func `the client parses a registry, and ignores options that it does not know`() throws {
     let registry = try #require(CategoryRegistry(Self.told))
     #expect(registry.version == 3)
     #expect(
@@ -46,7 +47,7 @@ import Testing
           ], options: [.customDismissAction], hiddenPreviewBody: .text("An invitation")))
   }
 
-  @Test func `what the relay writes is read as it was`() throws {
+  @Test func `the client parses the registry that the relay writes`() throws {
     let registry = try #require(CategoryRegistry(Self.told))
     let written = try #require(JSON(reading: registry.categoriesJSON))
     #expect(CategoryRegistry(["version": 3, "categories": written]) == registry)
@@ -57,9 +58,9 @@ import Testing
       [:], ["categories": 7], ["categories": [7]], ["categories": [["id": ""]]],
       ["categories": [["id": "a"], ["id": "a"]]], ["categories": [["id": "a", "actions": [["id": "b"]]]]],
     ] as [JSON])
-  func `what is no registry is none`(_ told: JSON) { #expect(CategoryRegistry(told) == nil) }
+  func `the client rejects an invalid registry`(_ told: JSON) { #expect(CategoryRegistry(told) == nil) }
 
-  @Test func `a declaration is in the person's language`() throws {
+  @Test func `a declaration has the texts of the person's language`() throws {
     let declared = try #require(CategoryRegistry(Self.told)).declarations(for: ["de-AT", "en"])
     #expect(
       declared == [
@@ -81,7 +82,7 @@ import Testing
     (["de"], "D"), (["de-AT"], "D"), (["pt-BR"], "B"), (["PT-br"], "B"), (["pt"], "*"), (["zh-Hant-TW"], "Z"),
     (["zh-Hans"], "*"), (["fr", "de"], "D"), ([], "*"), (["default"], "*"), (["de-x-private"], "D"),
   ])
-  func `languages are looked up from the most to the least special`(_ languages: [String], _ text: String) {
+  func `languages are looked up from the most to the least specific`(_ languages: [String], _ text: String) {
     let texts = LocalizedText.languages(["default": "*", "de": "D", "pt-BR": "B", "zh-Hant": "Z"])
     #expect(texts.text(for: languages) == text)
   }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import StillwireClient
 
-/// What the scripts of Tests/Conformance do not reach.
+/// Cases of `ClientMachine` that the scripts of Tests/Conformance cannot reach.
 @Suite struct ClientMachineTests {
   private var machine = ClientMachine(.init(random: { 1 }, key: { "k" }))
 
@@ -34,13 +34,13 @@ import Testing
     actions.compactMap { if case .finish(let ticket, _) = $0 { ticket } else { nil } }
   }
 
-  @Test mutating func `time that goes back is no time`() {
+  @Test mutating func `a time that goes back is ignored`() {
     _ = take(10) { $0.connectAsked() }
     _ = take(5) { $0.attemptFailed() }
     #expect(machine.link == .waiting(until: .milliseconds(10_500)))
   }
 
-  @Test mutating func `the attempt and its welcome have 15 s together`() {
+  @Test mutating func `an attempt and its welcome have a common timeout of 15 s`() {
     _ = take { $0.connectAsked() }
     _ = take(10) { $0.opened(nil) }
     #expect(machine.nextDue == .seconds(15))
@@ -48,7 +48,7 @@ import Testing
     #expect(machine.state == .waiting(.milliseconds(500)))
   }
 
-  @Test mutating func `what an attempt tells after its end is not heard`() {
+  @Test mutating func `events of an attempt are ignored after its end`() {
     _ = take { $0.connectAsked() }
     _ = take { $0.attemptFailed() }
     #expect(take { $0.opened(nil) }.isEmpty)
@@ -57,19 +57,19 @@ import Testing
     #expect(machine.state == .waiting(.milliseconds(500)))
   }
 
-  @Test mutating func `a welcome before hello is none`() {
+  @Test mutating func `a welcome before hello is ignored`() {
     _ = take { $0.connectAsked() }
     _ = hear(["type": "welcome", "user": "ann"])
     #expect(!machine.isOpen)
   }
 
-  @Test mutating func `a socket that is closed before its upgrade is heard of is a loss`() {
+  @Test mutating func `a socket that closes before its upgrade is a lost connection`() {
     _ = take { $0.connectAsked() }
     _ = take { $0.socketClosed(code: nil, reason: "") }
     #expect(machine.state == .waiting(.milliseconds(500)))
   }
 
-  @Test mutating func `a newer token is told in the session that it was asked for, and in no other`() {
+  @Test mutating func `a newer token is sent only in the session that needs it`() {
     func written(_ actions: [Action]) -> [JSON?] {
       actions.compactMap { if case .write(let text) = $0 { JSON(reading: text, deepest: 9)?["type"] } else { nil } }
     }
@@ -87,7 +87,7 @@ import Testing
     #expect(take(80) { $0.renewed(.token("late"), of: 1) }.isEmpty)
   }
 
-  @Test mutating func `unanswered requests are bounded`() {
+  @Test mutating func `the number of pending requests is limited`() {
     open()
     for ticket in 1...Ticket(Requests.most) { #expect(take { $0.requested("ping", [:], ticket) }.count == 1) }
     let over = take { $0.requested("ping", [:], 5_000) }
@@ -102,7 +102,7 @@ import Testing
     #expect(hear(["type": "error", "id": 1, "code": "forbidden"]).isEmpty)
   }
 
-  @Test mutating func `a cancelled send that is answered has its place in the room`() {
+  @Test mutating func `the message of a cancelled send is shown if its reply arrives`() {
     open()
     join()
     _ = take { $0.sendAsked("tea", ["body": "a"], key: nil, 8) }
@@ -113,7 +113,7 @@ import Testing
     #expect(shown == [1])
   }
 
-  @Test mutating func `who waits for a join hears when it is there, refused, or over`() {
+  @Test mutating func `a caller of join gets the result: joined, refused or closed`() {
     #expect(take { $0.joinAsked("tea", history: 0, 1) }.isEmpty)
     #expect(take { $0.joinAsked("tea", history: 0, 2) }.isEmpty)
     open()
@@ -128,7 +128,7 @@ import Testing
     #expect(finished(take { $0.closeAsked() }) == [6])
   }
 
-  @Test mutating func `after an hour of nothing no timer is left`() {
+  @Test mutating func `a closed client has no timer, request or message left`() {
     open()
     join()
     _ = take { $0.sendAsked("tea", ["body": "a"], key: nil, 8) }
@@ -138,7 +138,7 @@ import Testing
     #expect(machine.outbox.lanes.isEmpty)
   }
 
-  @Test mutating func `a send while refused fails at once`() {
+  @Test mutating func `a send fails immediately while the client is refused`() {
     open()
     join()
     _ = take { $0.socketClosed(code: 4504, reason: "") }

@@ -10,7 +10,7 @@ import Testing
   private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     .deletingLastPathComponent()
 
-  @Test func `the app of the guide is the one that runs, and has less than 30 lines`() throws {
+  @Test func `the guide shows the app that the test runs, and the app has less than 30 lines`() throws {
     let guide = try String(contentsOf: Self.root.appending(path: "web/docs/guides/swift-app.md"), encoding: .utf8)
     let app = try String(contentsOf: Self.root.appending(path: "Tests/Apps/TeaApp/Tea.swift"), encoding: .utf8)
     let blocks = guide.split(separator: "```swift\n").dropFirst().map {
@@ -20,14 +20,14 @@ import Testing
     #expect(app.split(separator: "\n").count < 30)
   }
 
-  @Test func `it joins, sends, shows who is there and reports its Focus`() async throws {
+  @Test func `the app joins, sends, shows the people and reports its Focus`() async throws {
     try await LiveRelay().serve { address in
       try await withClient(of: "bob", at: address) { bob in
         let messages = bob.room("tea").messages()
         try await bob.room("tea").join()
         let process = Process()
         process.executableURL = URL(filePath: "/usr/bin/env")
-        // It prints into a pipe, where lines wait for each other unless they are told not to.
+        // The app prints to a pipe, so its output must be line-buffered with `stdbuf`.
         let program = Self.root.appending(path: ".build/debug/TeaApp").path
         process.arguments = ["stdbuf", "-oL", program, address.description]
         let output = Pipe()
@@ -49,7 +49,7 @@ import Testing
 }
 
 extension FileHandle {
-  /// What comes, read on a thread that may wait.
+  /// The data of the file, read on a thread that may block.
   fileprivate var pieces: AsyncStream<String> {
     AsyncStream { continuation in
       Thread.detachNewThread {

@@ -8,18 +8,18 @@ import NIOSSL
 import NIOWebSocket
 import StillwireClient
 
-/// A server that upgrades as a relay does, or not, and then writes any bytes.
+/// A server for tests that upgrades as a relay does, or does not upgrade, and then writes any bytes.
 enum HostileServer {
   enum Handshake: Sendable {
-    /// Before anything is asked.
+    /// Writes the bytes before it reads a request.
     case raw
-    /// With this subprotocol; nil: none.
+    /// Upgrades with this subprotocol, or without one if `nil`.
     case upgrade(subprotocol: String?)
-    /// As a relay does, and what is written comes with the answer.
+    /// Upgrades as a relay does, and writes the bytes in the same packet as the answer.
     case upgradeAtOnce
   }
 
-  /// A relay's last words to a client that it does not want back, and the close.
+  /// A `bye` with `reconnect: false` and a close frame: the end of a session whose client must not reconnect.
   static let finalGoodbye: [UInt8] = {
     let goodbye = Array(#"{"type":"bye","code":4506,"reason":"no","reconnect":false}"#.utf8)
     return [0x81, UInt8(goodbye.count)] + goodbye + [0x88, 0x02, 0x11, 0x9A]
@@ -28,7 +28,7 @@ enum HostileServer {
   /// Serves while `body` runs.
   /// - Parameters:
   ///   - host: An address on loopback.
-  ///   - tls: Of a server that speaks TLS.
+  ///   - tls: The TLS context. The server uses no TLS if `nil`.
   static func serve<Value: Sendable>(
     _ handshake: Handshake, bytes: [UInt8], times: Int = 1, host: String = "127.0.0.1", tls: NIOSSLContext? = nil,
     _ body: (RelayAddress) async throws -> Value
@@ -62,7 +62,7 @@ enum HostileServer {
             },
             upgradePipelineHandler: { channel, _ in
               channel.eventLoop.makeCompletedFuture {
-                // Below the frames, so that they are whatever bytes we like.
+                // Below the frame encoder, so that the bytes need not be frames.
                 try channel.pipeline.syncOperations.addHandler(
                   Writer(bytes: bytes, times: times), position: .first)
               }
@@ -83,7 +83,7 @@ enum HostileServer {
     return try result.get()
   }
 
-  /// Answers the handshake (RFC 6455, section 4.2.2), and says more in the same breath.
+  /// Answers the handshake (RFC 6455, section 4.2.2), and writes the bytes in the same packet.
   private final class Greeter: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
@@ -109,7 +109,7 @@ enum HostileServer {
     func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
   }
 
-  /// Writes when it is there, again and again, until nobody reads.
+  /// Writes the bytes `times` times, or until the client no longer reads.
   private final class Writer: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
@@ -123,7 +123,7 @@ enum HostileServer {
     }
 
     func handlerAdded(context: ChannelHandlerContext) {
-      // What answers the handshake is on its way before.
+      // The answer to the handshake is written before this.
       if context.channel.isActive { write(context.loopBound) }
     }
 

@@ -4,7 +4,7 @@ import Logging
 import RelayServer
 import StillwireClient
 
-/// A relay in this process, on loopback, in open mode; its data outlives one that is stopped.
+/// A relay in this process, on loopback and in open mode. Its data remains when it is stopped and started again.
 final class LiveRelay: Sendable {
   private let folder = FileManager.default.temporaryDirectory.appending(path: "stillwire-\(UUID().uuidString)")
 
@@ -12,8 +12,8 @@ final class LiveRelay: Sendable {
 
   /// Runs a relay for as long as `body` does.
   /// - Parameters:
-  ///   - port: 0: a free one.
-  ///   - grace: For how long somebody who is gone without a goodbye is not pushed to, and shown as online.
+  ///   - port: The port, or 0 for a free port.
+  ///   - grace: The time for which a user without a connection is shown as online, if the client did not close it.
   func serve<Value: Sendable>(
     port: UInt16 = 0, grace: Duration = .seconds(10), _ body: @escaping @Sendable (RelayAddress) async throws -> Value
   ) async throws -> Value {
@@ -35,10 +35,10 @@ final class LiveRelay: Sendable {
   }
 }
 
-/// All tests at once on few cores make a relay slow.
+/// Timeout for replies. It is long, because a relay is slow while all tests run on few cores.
 let patience = Duration.seconds(100)
 
-/// A client of a user, for as long as `body` runs.
+/// Runs a client of a user while `body` runs.
 func withClient<Value: Sendable>(
   of user: UserID, at address: RelayAddress, _ change: (inout Stillwire.Configuration) -> Void = { _ in },
   _ body: @escaping @Sendable (Stillwire) async throws -> Value
@@ -55,12 +55,13 @@ func withClient<Value: Sendable>(
 }
 
 extension Told {
-  /// The first that is wanted.
+  /// Returns the first element that meets the condition.
   func first(where isWanted: (Element) -> Bool) async -> Element? {
     for await element in self where isWanted(element) { return element }
     return nil
   }
 
+  /// Returns the first elements.
   func first(_ count: Int) async -> [Element] {
     var elements: [Element] = []
     for await element in self {

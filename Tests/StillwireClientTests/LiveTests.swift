@@ -10,7 +10,7 @@ import Testing
   import FoundationNetworking
 #endif
 
-/// Against a relay, over a socket.
+/// The Swift client with a real relay, over a socket.
 @Suite(.timeLimit(.minutes(5))) struct LiveTests {
   @Test func `two people talk, and each sees every message once`() async throws {
     try await LiveRelay().serve { address in
@@ -33,7 +33,7 @@ import Testing
     }
   }
 
-  @Test func `what was said while the relay was away is sent, and what was missed is seen`() async throws {
+  @Test func `the client sends waiting messages after a restart of the relay, and shows missed ones`() async throws {
     let relay = LiveRelay()
     let port = try await relay.serve { UInt16($0.port) }
     let address = try #require(RelayAddress("http://127.0.0.1:\(port)"))
@@ -46,12 +46,12 @@ import Testing
         try await tea.join()
         try await tea.send(text: "one")
       }
-      // The relay is gone.
+      // The relay is stopped.
       _ = await events.first { if case .stateChanged(.waiting) = $0 { true } else { false } }
       let two = Task { try await tea.send(text: "two") }
       let three = Task { try await tea.send(text: "three") }
       try await relay.serve(port: port) { _ in
-        // Somebody else may be faster.
+        // Another user may send a message before Ann's.
         try await withClient(of: "bob", at: address) { bob in
           try await bob.room("tea").join()
           try await bob.room("tea").send(text: "in between")
@@ -67,7 +67,7 @@ import Testing
     }
   }
 
-  @Test func `people and their Focus are shown, as the extension tells it`() async throws {
+  @Test func `the client shows people and the Focus that the extension reported`() async throws {
     try await LiveRelay().serve { address in
       let file = FileManager.default.temporaryDirectory.appending(path: "number-\(UUID().uuidString)")
       defer { try? FileManager.default.removeItem(at: file) }
@@ -83,7 +83,7 @@ import Testing
           #expect(people?.memberCount == 2)
           let sent = try await ann.room("tea").send(text: "hush")
           #expect(sent.delivery?.quiet == ["bob"])
-          // The socket's reports have numbers of the clock as well, so they go on from there.
+          // The numbers of reports over the socket also follow the clock, so they continue after the extension's.
           let other = try await bob.report(FocusReport(device: "phone", isFocused: true, source: .center))
           #expect(other.isApplied)
         }
@@ -91,7 +91,7 @@ import Testing
     }
   }
 
-  @Test func `an extension reports with its key alone, though the number's file is locked`() async throws {
+  @Test func `an extension reports with its report key, also if the number file is locked`() async throws {
     try await LiveRelay().serve { address in
       try await withClient(of: "bob", at: address) { bob in
         try await bob.room("tea").join()
@@ -108,8 +108,8 @@ import Testing
     }
   }
 
-  @Test func `a cancelled send is taken off`() async throws {
-    // Nobody answers there.
+  @Test func `cancellation removes a waiting message`() async throws {
+    // No server listens there.
     let client = Stillwire(.init(try #require(RelayAddress("http://127.0.0.1:1"))) { _ in .open("ann") })
     let tea = client.room("tea")
     let joining = Task { try await tea.join() }
@@ -123,8 +123,8 @@ import Testing
     await #expect(throws: CancellationError.self) { try await joining.value }
   }
 
-  @Test func `the end of the run closes the socket with a goodbye`() async throws {
-    // Far more than a goodbye takes on a slow machine.
+  @Test func `the end of run() closes the socket with a close frame`() async throws {
+    // Much longer than a close handshake takes on a slow machine.
     let grace = Duration.seconds(60)
     try await LiveRelay().serve(grace: grace) { address in
       try await withClient(of: "ann", at: address) { ann in
@@ -133,7 +133,7 @@ import Testing
           try await bob.room("tea").join()
           _ = await ann.room("tea").people().first { $0["bob"]?.isOnline == true }
         }
-        // Without a goodbye he would be shown as online for the grace.
+        // Without a close frame Bob would be shown as online during the grace.
         let start = ContinuousClock.now
         _ = await ann.room("tea").people().first { $0["bob"]?.isOnline == false }
         #expect(ContinuousClock.now - start < grace)
@@ -141,7 +141,7 @@ import Testing
     }
   }
 
-  @Test func `a refused request says why`() async throws {
+  @Test func `a refused request throws the relay's error`() async throws {
     try await LiveRelay().serve { address in
       try await withClient(of: "ann", at: address) { ann in
         let tea = ann.room("tea")
@@ -157,7 +157,7 @@ import Testing
     }
   }
 
-  @Test func `the registry of categories is fetched when it has changed`() async throws {
+  @Test func `the client downloads the category registry only after a change`() async throws {
     try await LiveRelay().serve { address in
       let api = RelayAPI(address, patience: patience) { .open("ann") }
       let first = try #require(try await api.categories())
@@ -171,7 +171,7 @@ import Testing
     }
   }
 
-  @Test func `a push is read, told as arrived, and answered, from where there is no socket`() async throws {
+  @Test func `code without a socket reads a push, reports its arrival and responds to it`() async throws {
     try await LiveRelay().serve { address in
       let bob = RelayAPI(address, patience: patience) { .open("bob") }
       try await bob.send(
@@ -201,7 +201,7 @@ import Testing
         guard case .frame(let frame) = response else { return }
         #expect(frame.user == "bob")
         #expect(frame["notification"]?.text == payload.notification)
-        // A token that is not the payload's own says nothing.
+        // The relay refuses a token that does not belong to the push.
         var forged = payload
         forged.receipt = "AAAA"
         let receipt = try #require(ArrivalReceipt(forged))
@@ -210,7 +210,7 @@ import Testing
     }
   }
 
-  @Test func `what HTTP refuses is thrown`() async throws {
+  @Test func `a refused HTTP request throws the relay's error`() async throws {
     try await LiveRelay().serve { address in
       let api = RelayAPI(address, patience: patience) { .open("ann") }
       let error = await #expect(throws: StillwireError.self) {
@@ -226,8 +226,8 @@ import Testing
 }
 
 extension Engine {
-  /// Rooms that are to be joined.
+  /// The rooms of the client, joined or not.
   var order: [RoomID] { machine.order }
-  /// Messages that wait.
+  /// The number of messages that wait to be sent.
   var waitingDrafts: Int { machine.outbox.lanes.values.reduce(0) { $0 + $1.drafts.count } }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tests the sequences of messages, events and people: their limits, their order and their end.
 import RelayJSON
 import RelayProtocol
 import Testing
@@ -14,7 +15,7 @@ import Testing
     }
   }
 
-  @Test func `beyond the limit the oldest are lost, and the next one says so`() async {
+  @Test func `beyond the limit the oldest messages are lost, and the next one has a gap mark`() async {
     let messages = listeners.messages(in: "tea", limit: 3)
     tell(1...10)
     var iterator = messages.makeAsyncIterator()
@@ -24,7 +25,7 @@ import Testing
     #expect(taken.map(\.isAfterGap) == [true, false, false])
   }
 
-  @Test func `a limit of one keeps the newest, after a gap`() async {
+  @Test func `a limit of one keeps the newest message, with a gap mark`() async {
     let messages = listeners.messages(in: "tea", limit: 1)
     tell(1...2)
     var iterator = messages.makeAsyncIterator()
@@ -33,7 +34,7 @@ import Testing
     #expect(message?.isAfterGap == true)
   }
 
-  @Test func `lost events are stood for`() async {
+  @Test func `an event replaces lost events`() async {
     let events = listeners.events(limit: 3)
     tell(1...5)
     var iterator = events.makeAsyncIterator()
@@ -43,7 +44,7 @@ import Testing
     #expect(taken.dropFirst().compactMap(\.room).count == 2)
   }
 
-  @Test func `of people only the newest state counts, and the first is the present one`() async {
+  @Test func `a reader of people gets the present state first, and later only the newest`() async {
     listeners.tell(.peopleChanged("tea", People().after(.counted(memberCount: 1, onlineCount: 0))))
     let people = listeners.crowd(in: "tea")
     var iterator = people.makeAsyncIterator()
@@ -54,7 +55,7 @@ import Testing
     #expect(await iterator.next()?.memberCount == 5)
   }
 
-  @Test func `a reader that waits is told at once`() async {
+  @Test func `a waiting reader receives a message immediately`() async {
     let messages = listeners.messages(in: "tea", limit: 3)
     let reader = Task {
       var iterator = messages.makeAsyncIterator()
@@ -64,7 +65,7 @@ import Testing
     #expect(await reader.value == 1)
   }
 
-  @Test func `cancellation ends the reading, and the reader is forgotten`() async {
+  @Test func `cancellation ends the sequence, and removes its reader`() async {
     let messages = listeners.messages(in: "tea", limit: 3)
     let reader = Task {
       for await _ in messages {}
@@ -75,7 +76,7 @@ import Testing
     #expect(messages.mailbox.isOver)
   }
 
-  @Test func `nobody is told for ever`() async {
+  @Test func `a released sequence is removed`() async {
     var messages: Told<Message>? = listeners.messages(in: "tea", limit: 3)
     weak let mailbox = messages?.mailbox
     #expect(mailbox != nil)

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tests the outbox of the Swift client: order, retries, cancellation and capacity.
 import RelayProtocol
 import Testing
 
@@ -14,7 +15,7 @@ import Testing
     return draft.key
   }
 
-  @Test mutating func `one is sent at a time, in order`() {
+  @Test mutating func `a lane sends one message at a time, in order`() {
     lane.add(draft(1))
     lane.add(draft(2))
     #expect(sent(lane.next(at: .zero)) == "k1")
@@ -23,7 +24,7 @@ import Testing
     #expect(sent(lane.next(at: .zero)) == "k2")
   }
 
-  @Test mutating func `what is refused for a while is sent again before those behind it`() {
+  @Test mutating func `a temporarily refused message is sent again before the later ones`() {
     lane.add(draft(1))
     lane.add(draft(2))
     _ = lane.next(at: .zero)
@@ -33,33 +34,33 @@ import Testing
     #expect(sent(lane.next(at: .milliseconds(1_500))) == "k1")
   }
 
-  @Test mutating func `what is lost is sent again under its key, for 240 s`() {
+  @Test mutating func `a message without a reply is sent again with its key, for 240 s`() {
     lane.add(draft(1))
     _ = lane.next(at: .seconds(10))
     lane.lost()
     #expect(sent(lane.next(at: .milliseconds(249_999))) == "k1")
     lane.lost()
     guard case .giveUp(let draft) = lane.next(at: .seconds(250)) else {
-      Issue.record("240 s after its first attempt nobody sends it again")
+      Issue.record("the message must not be sent again 240 s after its first attempt")
       return
     }
     #expect(draft.ticket == 1)
     #expect(lane.isEmpty)
   }
 
-  @Test mutating func `what was refused for a while was not sent, however long ago`() {
+  @Test mutating func `a temporarily refused message is sent again after any time`() {
     lane.add(draft(1))
     _ = lane.next(at: .zero)
     lane.refused(at: .zero, retryAfter: .seconds(300), random: 0)
     #expect(sent(lane.next(at: .seconds(300))) == "k1")
   }
 
-  @Test mutating func `what was not sent waits as long as it must`() {
+  @Test mutating func `an unsent message waits without a time limit`() {
     lane.add(draft(1))
     #expect(sent(lane.next(at: .seconds(86_400))) == "k1")
   }
 
-  @Test mutating func `who does not wait any more is taken off`() {
+  @Test mutating func `cancellation removes an unsent message`() {
     lane.add(draft(1))
     lane.add(draft(2))
     _ = lane.next(at: .zero)
@@ -68,7 +69,7 @@ import Testing
     #expect(lane.cancelled(2) == false)
   }
 
-  @Test mutating func `what is sent keeps its place until it is answered, and is not sent again`() {
+  @Test mutating func `a cancelled message that is sent blocks the lane until its reply, and is not sent again`() {
     lane.add(draft(1))
     lane.add(draft(2))
     _ = lane.next(at: .zero)
@@ -78,7 +79,7 @@ import Testing
     #expect(sent(lane.next(at: .zero)) == "k2")
   }
 
-  @Test func `the bound counts all rooms, and no lane stays without a draft`() {
+  @Test func `the capacity counts all rooms, and empty lanes are removed`() {
     var outbox = Outbox(most: 2)
     outbox.withLane("tea") { $0.add(draft(1)) }
     #expect(!outbox.isFull)

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tests push payloads in the Swift client: parsing, the intent's fields, and arrival receipts.
 import RelayProtocol
 import Testing
 
 @testable import StillwireClient
 
 @Suite struct PayloadTests {
-  /// As the relay writes it: Tests/RelayDeliveryTests/PayloadTests.swift.
+  /// A payload as the relay writes it, see Tests/RelayDeliveryTests/PayloadTests.swift.
   private static let direct = """
     {"aps":{"alert":{"title":"Ann","body":"Kettle is on"},"mutable-content":1},
     "communication":{"kind":"message","sender":{"id":"ann","name":"Ann","handle":"+43 1 234","handleType":"phone",
@@ -18,7 +19,7 @@ import Testing
     CommunicationPayload(reading: #"{"aps":\#(aps),"communication":\#(communication)}"#.utf8)
   }
 
-  @Test func `a payload is read whole`() {
+  @Test func `the client parses all members of a payload`() {
     #expect(
       CommunicationPayload(reading: Self.direct.utf8)
         == CommunicationPayload(
@@ -33,22 +34,22 @@ import Testing
     "{}", #"{"sender":{"id":""},"conversation":{"id":"tea"}}"#, #"{"sender":{"id":"ann"}}"#,
     #"{"sender":"ann","conversation":{"id":"tea"}}"#, "7", "null",
   ])
-  func `without a sender and a conversation it is none`(_ communication: String) {
+  func `a payload without a sender or a conversation is rejected`(_ communication: String) {
     #expect(payload(communication) == nil)
   }
 
-  @Test func `what is no payload at all is none`() {
+  @Test func `a text that is not a payload is rejected`() {
     #expect(CommunicationPayload(reading: "{".utf8) == nil)
     let large = Self.direct.dropLast() + #","more":"\#(String(repeating: "x", count: 5_120))"}"#
     #expect(CommunicationPayload(reading: large.utf8) == nil)
   }
 
-  @Test func `a handle is real or absent`() {
+  @Test func `an empty handle is ignored`() {
     let told = payload(#"{"sender":{"id":"ann","handle":"","handleType":"phone"},"conversation":{"id":"tea"}}"#)
     #expect(told?.sender == PayloadPerson(id: "ann", name: "ann"))
   }
 
-  /// Payload, and what the intent is made of.
+  /// Payloads, and the expected fields of their intents.
   static let table: [(String, IntentFields)] = [
     (
       #"{"kind":"message","sender":{"id":"ann","name":"Ann"},"conversation":{"id":"tea","group":false}}"#,
@@ -58,7 +59,7 @@ import Testing
       #"{"sender":{"id":"ann","name":"Ann"},"conversation":{"id":"tea","group":true,"recipientCount":3,"name":"Tea","avatar":"https://example.org/tea.png"}}"#,
       .sendMessage(message(sender: "Ann", count: 3, group: "Tea", image: "https://example.org/tea.png"))
     ),
-    // A count or a name that does not belong to a group would make one of a direct message.
+    // A direct message must not have a count or a name, because the system would show it as a group.
     (
       #"{"sender":{"id":"ann","name":"Ann"},"conversation":{"id":"tea","group":false,"recipientCount":3,"name":"Tea"}}"#,
       .sendMessage(message(sender: "Ann"))
@@ -75,7 +76,7 @@ import Testing
       #"{"kind":"call","sender":{"id":"ann","name":"Ann","handle":"a@example.org","handleType":"email"},"conversation":{"id":"tea"}}"#,
       .startCall(StartCallFields(contacts: [person("Ann", handle: "a@example.org", type: .emailAddress)]))
     ),
-    // A kind that is newer than this client is shown as a message.
+    // A kind that this client does not know is shown as a message.
     (
       #"{"kind":"fax","sender":{"id":"ann","name":"Ann"},"conversation":{"id":"tea"}}"#,
       .sendMessage(message(sender: "Ann"))
@@ -99,7 +100,7 @@ import Testing
       (#"{"alert":"Kettle"}"#, "Kettle"), (#"{"alert":{"body":"Kettle"}}"#, "Kettle"),
       (#"{"alert":{"loc-key":"New message"}}"#, nil),
     ] as [(String, String?)])
-  func `the content is what the alert says`(_ aps: String, _ content: String?) throws {
+  func `the content is the text of the alert`(_ aps: String, _ content: String?) throws {
     let told = try #require(payload(#"{"sender":{"id":"ann"},"conversation":{"id":"tea"}}"#, aps: aps))
     guard case .sendMessage(let fields) = IntentFields(told) else { return }
     #expect(fields.content == content)
@@ -109,11 +110,11 @@ import Testing
     ("tel", IntentPerson.HandleType.phoneNumber), ("phoneNumber", .phoneNumber), ("mailto", .emailAddress),
     ("xmpp", .unknown),
   ])
-  func `a handle has Apple's type where there is one`(_ type: String, _ expected: IntentPerson.HandleType) {
+  func `a handle has Apple's type if Apple defines one`(_ type: String, _ expected: IntentPerson.HandleType) {
     #expect(IntentPerson(PayloadPerson(id: "a", name: "A", handle: "h", handleType: type)).handleType == expected)
   }
 
-  @Test func `an arrival is told by the payload's own token`() throws {
+  @Test func `an arrival receipt uses the token of the payload`() throws {
     let payload = try #require(CommunicationPayload(reading: Self.direct.utf8))
     #expect(ArrivalReceipt(payload)?.receipt == "r1")
     var other = payload
@@ -125,8 +126,8 @@ import Testing
     #expect(ArrivalReceipt(reading: Self.direct.utf8) == ArrivalReceipt(payload))
   }
 
-  /// As the relay writes a digest or a notification of a shop.
-  @Test func `a plain push arrives by its own ids, and is no communication`() throws {
+  /// The payload is that of a digest or of a notification without a message.
+  @Test func `a plain push has ids for the receipt, and is not a communication`() throws {
     let plain =
       #"{"aps":{"alert":"3 messages"},"push":{"notification":"DD03C85B-FE98-48F9-98B0-2DA51FBEEED8","receipt":"r"}}"#
     #expect(CommunicationPayload(reading: plain.utf8) == nil)
@@ -136,7 +137,7 @@ import Testing
     #expect(ArrivalReceipt(reading: (plain + String(repeating: " ", count: 5_120)).utf8) == nil)
   }
 
-  @Test func `the id of a push of any kind is read`() throws {
+  @Test func `the client reads the id of a push of any kind`() throws {
     let id = "DD03C85B-FE98-48F9-98B0-2DA51FBEEED8"
     let plain = #"{"aps":{"alert":"3 messages"},"push":{"notification":"\#(id)"}}"#
     #expect(CommunicationPayload.notification(reading: plain.utf8) == id)
@@ -145,7 +146,7 @@ import Testing
     #expect(CommunicationPayload.notification(reading: #"{"push":{"notification":"../x"}}"#.utf8) == nil)
     #expect(CommunicationPayload.notification(reading: #"{"aps":{}}"#.utf8) == nil)
     #expect(CommunicationPayload.notification(reading: "[]".utf8) == nil)
-    // The largest payload that Apple's service takes, and one byte more.
+    // The largest payload that Apple's service accepts, and one byte more.
     let padding = String(repeating: " ", count: 5_120 - plain.utf8.count)
     #expect(CommunicationPayload.notification(reading: (plain + padding).utf8) == id)
     #expect(CommunicationPayload.notification(reading: (plain + padding + " ").utf8) == nil)
@@ -156,7 +157,7 @@ import Testing
     #expect((IntentPerson(ann).handle, IntentPerson(ann).handleType) == ("ann", .unknown))
   }
 
-  @Test func `the hash of a picture comes with the picture`() throws {
+  @Test func `the hash of a picture is ignored without the picture`() throws {
     func hash(_ members: String) -> String? {
       payload(#"{"sender":{"id":"a"\#(members)},"conversation":{"id":"tea"}}"#)?.sender.avatarSHA256
     }

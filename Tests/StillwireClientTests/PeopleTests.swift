@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tests the people of a room in the Swift client.
 import RelayProtocol
 import Testing
 
@@ -10,13 +11,13 @@ import Testing
       entries: [Presence(user: "ann", isOnline: true), Presence(user: "bob", name: "Bob")], memberCount: 2,
       onlineCount: 1))
 
-  @Test func `a snapshot is all that is known`() {
+  @Test func `a snapshot replaces all people`() {
     #expect(tea.entries.keys.sorted() == ["ann", "bob"])
     #expect(tea.isListed)
     #expect(tea.after(.shown(entries: nil, memberCount: 400, onlineCount: 9)).entries.isEmpty)
   }
 
-  @Test func `an entry replaces the one before, whole`() {
+  @Test func `an entry replaces the earlier entry completely`() {
     let next = tea.after(.changed(Presence(user: "bob", isOnline: true, isFocused: true)))
     #expect(next["bob"] == Presence(user: "bob", isOnline: true, isFocused: true))
     #expect(next.onlineCount == 2)
@@ -24,11 +25,11 @@ import Testing
     #expect(next.reachable.map(\.user) == ["ann"])
   }
 
-  @Test func `of who is no member nothing is kept`() {
+  @Test func `the presence of a user who is not a member is ignored`() {
     #expect(tea.after(.changed(Presence(user: "cem", isOnline: true))) == tea)
   }
 
-  @Test func `who joins is there, and who leaves is not`() {
+  @Test func `a user who joins is added, and a user who leaves is removed`() {
     let more = tea.after(.joined("cem", name: "Cem", memberCount: 3))
     #expect(more["cem"] == Presence(user: "cem", name: "Cem"))
     #expect(more.memberCount == 3)
@@ -37,7 +38,7 @@ import Testing
     #expect(fewer.onlineCount == 0)
   }
 
-  @Test func `a room that grew large is only counted`() {
+  @Test func `a room that becomes large has only counts`() {
     let large = tea.after(.counted(memberCount: 300, onlineCount: 200))
     #expect(large.entries.isEmpty)
     #expect(!large.isListed)
@@ -46,7 +47,7 @@ import Testing
   }
 
   @Test(arguments: [(true, true), (false, false), (nil, false)] as [(Bool?, Bool)])
-  func `only a clear yes silences`(_ isFocused: Bool?, _ isSilenced: Bool) {
+  func `only a known Focus counts as silenced`(_ isFocused: Bool?, _ isSilenced: Bool) {
     #expect(Presence(user: "bob", isFocused: isFocused).isSilenced == isSilenced)
   }
 }

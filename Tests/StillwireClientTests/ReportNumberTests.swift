@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tests the counter of Focus reports, which is stored in a file.
 import Foundation
 import Testing
 
@@ -11,7 +12,7 @@ import Testing
     ReportNumber(file: file, now: { Date(timeIntervalSince1970: seconds) })
   }
 
-  @Test func `numbers rise, also when the clock goes back`() throws {
+  @Test func `numbers increase, also if the clock goes back`() throws {
     defer { try? FileManager.default.removeItem(at: file) }
     #expect(try number(5).next() == 5_000)
     #expect(try number(2).next() == 5_001)
@@ -20,20 +21,20 @@ import Testing
   }
 
   @Test(arguments: ["", "nonsense", "-5", "99999999999999999999", "12 "])
-  func `a file that holds nonsense is begun anew`(_ text: String) throws {
+  func `an invalid file is replaced`(_ text: String) throws {
     defer { try? FileManager.default.removeItem(at: file) }
     try Data(text.utf8).write(to: file)
     #expect(try number(7).next() == 7_000)
   }
 
-  @Test func `a shorter number leaves nothing of a longer one`() throws {
+  @Test func `a shorter number overwrites a longer text completely`() throws {
     defer { try? FileManager.default.removeItem(at: file) }
     try Data("nonsense of some length".utf8).write(to: file)
     #expect(try number().next() == 1_000)
     #expect(try String(contentsOf: file, encoding: .utf8) == "1000")
   }
 
-  @Test func `no number is given twice, however many ask at once`() async throws {
+  @Test func `concurrent callers never get the same number`() async throws {
     defer { try? FileManager.default.removeItem(at: file) }
     let number = number()
     let given = try await withThrowingTaskGroup(of: [Int64].self) { tasks in
@@ -44,11 +45,11 @@ import Testing
     #expect(given.max() == 1_399)
   }
 
-  @Test func `a folder that is not there is an error`() {
+  @Test func `a missing folder is an error`() {
     #expect(throws: POSIXError.self) { try ReportNumber(file: URL(filePath: "/nowhere/number")).next() }
   }
 
-  @Test func `the number is the time since 1970 where the file cannot be used`() throws {
+  @Test func `the number is the time since 1970 if the file cannot be used`() throws {
     let locked = ReportNumber(file: URL(filePath: "/nowhere/number"), now: { Date(timeIntervalSince1970: 7) })
     #expect(locked.nextOrTime() == 7_000)
     defer { try? FileManager.default.removeItem(at: file) }

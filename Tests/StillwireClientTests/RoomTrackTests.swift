@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tests the progress of the app in one room: order, gaps, recovery and read marks.
 import RelayJSON
 import RelayProtocol
 import Testing
@@ -38,7 +39,7 @@ import Testing
     #expect(track.position == Position(epoch: "e1", seq: 6))
   }
 
-  @Test mutating func `a gap is joined again, unless a send of ours may fill it`() {
+  @Test mutating func `the client joins again after a gap, unless its own pending message may fill it`() {
     join(reply(0))
     let early = track.arrived(message(2), me: "ann", isSending: true)
     #expect(early == RoomTrack.Arrival())
@@ -48,7 +49,7 @@ import Testing
     #expect(track.arrived(message(4), me: "ann", isSending: false).needsJoin == true)
   }
 
-  @Test mutating func `what comes too early is bounded`() {
+  @Test mutating func `the number of held messages is limited`() {
     join(reply(0))
     for seq in 2...Int64(RoomTrack.mostHeld + 1) {
       #expect(track.arrived(message(seq), me: "ann", isSending: true).needsJoin == false)
@@ -56,14 +57,14 @@ import Testing
     #expect(track.arrived(message(5_000), me: "ann", isSending: true).needsJoin == true)
   }
 
-  @Test mutating func `what was missed is complete up to the reply's seq`() {
+  @Test mutating func `missed messages are complete up to the seq of the reply`() {
     join(reply(5))
     track.connectionLost()
     #expect(join(reply(9, recovered: true, messages: [5, 6, 8])).map(\.seq) == [6, 8])
     #expect(track.position?.seq == 9)
   }
 
-  @Test mutating func `a fresh start is told, and its first message says so`() {
+  @Test mutating func `a reset is an event, and the next message has a gap mark`() {
     join(reply(5))
     track.connectionLost()
     let joined = track.joinAnswered(reply(900, recovered: false, messages: [899, 900]), me: "ann")
@@ -73,13 +74,13 @@ import Testing
     #expect(messages?.map(\.isAfterGap) == [true, false])
   }
 
-  @Test mutating func `a fresh start of the same history repeats nothing`() {
+  @Test mutating func `a reset in the same epoch repeats no messages`() {
     join(reply(5))
     track.connectionLost()
     #expect(join(reply(7, recovered: false, messages: [4, 5, 6, 7])).map(\.seq) == [6, 7])
   }
 
-  @Test mutating func `another epoch forgets marks and positions`() {
+  @Test mutating func `another epoch resets marks and positions`() {
     join(reply(50))
     #expect(track.readTold(50) == true)
     track.connectionLost()
@@ -89,7 +90,7 @@ import Testing
     #expect(track.readTold(1) == true)
   }
 
-  @Test mutating func `a mark that the relay does not know is told again`() {
+  @Test mutating func `a read mark that the relay has missed is sent again`() {
     join(reply(9))
     #expect(track.readTold(8) == true)
     #expect(track.readTold(8) == false)
@@ -97,7 +98,7 @@ import Testing
     #expect(track.joinAnswered(reply(9, recovered: true, read: 9), me: "ann")?.read == nil)
   }
 
-  @Test mutating func `nothing is shown while the join is unanswered`() {
+  @Test mutating func `no message is shown while a join is pending`() {
     join(reply(5))
     track.phase = .joining
     #expect(track.arrived(message(6), me: "ann", isSending: false) == RoomTrack.Arrival())
@@ -105,7 +106,7 @@ import Testing
     #expect(track.arrived(message(6), me: "ann", isSending: false).shown.count == 1)
   }
 
-  @Test mutating func `a reply without a place is none`() {
+  @Test mutating func `a reply without a position is rejected`() {
     #expect(track.joinAnswered(["room": "tea"], me: "ann") == nil)
     #expect(track.position == nil)
   }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tests the small types of the Swift client: silence, token renewal, receipts, Focus reports, addresses and errors.
 import RelayJSON
 import RelayProtocol
 import Testing
@@ -8,14 +9,14 @@ import Testing
 @Suite struct SilenceTests {
   private var silence = Silence(heartbeat: .seconds(25), patience: .seconds(10), at: .zero)
 
-  @Test mutating func `a silence is asked about, then given up`() {
+  @Test mutating func `the client sends a ping after a silence, and then closes the connection`() {
     #expect(silence.timePassed(at: .milliseconds(24_999)) == nil)
     #expect(silence.timePassed(at: .seconds(25)) == .ping)
     #expect(silence.timePassed(at: .milliseconds(34_999)) == nil)
     #expect(silence.timePassed(at: .seconds(35)) == .giveUp)
   }
 
-  @Test mutating func `whatever is heard is life`() {
+  @Test mutating func `each frame ends the silence`() {
     _ = silence.timePassed(at: .seconds(25))
     silence.heard(at: .seconds(30))
     #expect(silence.timePassed(at: .seconds(54)) == nil)
@@ -29,7 +30,7 @@ import Testing
     return Frame(reading: welcome.bytes).flatMap { Renewal($0, at: now) }
   }
 
-  @Test func `a session's end is counted by the relay's clock`() {
+  @Test func `the expiry of a session is measured by the relay's clock`() {
     #expect(renewal(5_000, 605_000, at: .seconds(7))?.due == .seconds(7 + 570))
   }
 
@@ -37,18 +38,18 @@ import Testing
     arguments: [
       (5_000, nil), (5_000, "soon"), (5_000, 5_000), (5_000, 4_000), (nil, 605_000), (5_000, 1e300),
     ] as [(JSON, JSON)])
-  func `what is no end that is to come needs no newer token`(_ time: JSON, _ expires: JSON) {
+  func `an invalid or past expiry requests no newer token`(_ time: JSON, _ expires: JSON) {
     #expect(renewal(time, expires)?.due == nil)
   }
 
-  @Test func `whatever the relay says, the app is asked in a second at the earliest, and no timer goes too far`() {
+  @Test func `a request for a token has a minimum delay, and its timer a maximum`() {
     #expect(renewal(0, 1)?.due == .seconds(1))
     #expect(renewal(0, 2_000)?.due == .seconds(1))
     #expect(renewal(.number("-9007199254740991"), .number("9007199254740991"))?.due == .seconds(24 * 86_400))
     #expect(renewal(.number("-9223372036854775808"), .number("9223372036854775807"))?.due == nil)
   }
 
-  @Test func `a token that lives for months is renewed at its end`() throws {
+  @Test func `a token with a long lifetime is renewed shortly before it expires`() throws {
     let day = Duration.seconds(86_400)
     var session = try #require(renewal(0, 2_592_000_000))
     #expect(session.timePassed(at: day * 24) == false)
@@ -58,7 +59,7 @@ import Testing
     #expect(session.due == nil)
   }
 
-  @Test func `the app is asked once, and again before a later end`() throws {
+  @Test func `the client requests a newer token once for each expiry`() throws {
     var session = try #require(renewal(0, 100_000))
     #expect(session.timePassed(at: .milliseconds(69_999)) == false)
     #expect(session.timePassed(at: .seconds(70)) == true)
@@ -73,7 +74,7 @@ import Testing
 @Suite struct ReceiptTests {
   private var receipt = Receipt()
 
-  @Test mutating func `one mark is told for all messages of 250 ms`() {
+  @Test mutating func `the client sends one mark for all messages of 250 ms`() {
     receipt.shown(1, at: .zero)
     receipt.shown(3, at: .milliseconds(200))
     #expect(receipt.due == .milliseconds(250))
@@ -83,7 +84,7 @@ import Testing
     #expect(receipt.due == nil)
   }
 
-  @Test mutating func `what cannot be told yet is told after the next join`() {
+  @Test mutating func `a mark that cannot be sent is sent after the next join`() {
     receipt.shown(3, at: .zero)
     #expect(receipt.timePassed(at: .seconds(1), isJoined: false) == nil)
     receipt.joined(at: .seconds(5))
@@ -98,7 +99,7 @@ import Testing
     let time = Timestamp(rawValue: 1_000)
     #expect(desk.reported(FocusReport(isFocused: true), 1, at: time) == nil)
     let first = try #require(desk.report?.number)
-    // The clock stood still, or went back.
+    // The clock went back.
     #expect(desk.reported(FocusReport(isFocused: false), 2, at: Timestamp(rawValue: 0)) == 1)
     #expect(try #require(desk.report?.number) > first)
     #expect(desk.report?.isFocused == false)
@@ -106,7 +107,7 @@ import Testing
     #expect(desk.report == nil)
   }
 
-  @Test mutating func `refused for a while, it is told again once`() {
+  @Test mutating func `a temporarily refused report is sent again once`() {
     _ = desk.reported(FocusReport(isFocused: true), 1, at: Timestamp(rawValue: 1))
     desk.refused(at: .zero, retryAfter: .seconds(1), random: 1)
     #expect(desk.timePassed(at: .seconds(1)) == false)
@@ -124,7 +125,7 @@ import Testing
     ("https://example.org/chat/", "https://example.org/chat", "/chat/v1/connect"),
     ("http://[::1]:8080", "http://[::1]:8080", "/v1/connect"),
   ])
-  func `an address has two sides`(_ text: String, _ http: String, _ path: String) throws {
+  func `an address has a URL and the path of the socket`(_ text: String, _ http: String, _ path: String) throws {
     let address = try #require(RelayAddress(text))
     #expect(address.description == http)
     #expect(address.socketPath == path)
@@ -135,11 +136,11 @@ import Testing
     "http://relay.example.org?token=1", "http://relay.example.org#a", "http://relay.example.org:0",
     "http://relay.example.org:65536",
   ])
-  func `what is none is none`(_ text: String) { #expect(RelayAddress(text) == nil) }
+  func `an invalid address is rejected`(_ text: String) { #expect(RelayAddress(text) == nil) }
 }
 
 @Suite struct ErrorTests {
-  @Test func `an error frame and a problem document are read alike`() {
+  @Test func `the client parses error frames and problem documents alike`() {
     let frame: JSON = [
       "type": "error", "code": "rate_limited", "message": "slower", "temporary": true, "retryAfter": 1.5,
     ]
@@ -150,11 +151,11 @@ import Testing
     #expect(StillwireError(problem) == StillwireError(.refused(.forbidden), "not yours"))
   }
 
-  @Test func `a code of a newer relay is an error all the same`() {
+  @Test func `an unknown code becomes internal`() {
     #expect(StillwireError(["code": "tired"]).code == .refused(.internal))
   }
 
-  @Test(arguments: [-1, 1e300]) func `nobody waits for ever`(_ seconds: Double) {
+  @Test(arguments: [-1, 1e300]) func `a retry delay is limited to 30 days`(_ seconds: Double) {
     let error = StillwireError(["code": "rate_limited", "retryAfter": .number(String(seconds))])
     #expect((error.retryAfter ?? .zero) <= .seconds(30 * 86_400))
   }

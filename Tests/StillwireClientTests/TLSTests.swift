@@ -7,12 +7,12 @@ import Testing
 @testable import StillwireClient
 
 #if !canImport(NIOTransportServices)
-  /// Who a client speaks to over TLS. On Apple's systems that is the system's to decide.
+  /// The servers that a client trusts over TLS. On Apple's systems the system decides that.
   @Suite(.timeLimit(.minutes(5))) struct TLSTests {
     private let certificates: [NIOSSLCertificate]
     private let server: NIOSSLContext
 
-    /// A certificate of a server on 127.0.0.1, which nobody vouches for.
+    /// Makes a self-signed certificate for a server on 127.0.0.1.
     init() throws {
       let identity = try AppleSimulator.makeIdentity(for: "localhost")
       certificates = try NIOSSLCertificate.fromPEMBytes(Array(identity.certificates.utf8))
@@ -22,7 +22,7 @@ import Testing
           certificateChain: certificates.map { .certificate($0) }, privateKey: .privateKey(key)))
     }
 
-    /// What the first socket tells first, of a server that says `{}`.
+    /// Connects to a server that sends `{}`, and returns the first event of the socket.
     private func firstEvent(host: String, trusting trust: Transport.Trust) async throws -> SocketEvent? {
       let bytes = [0x81, 0x02] + Array("{}".utf8)
       return try await HostileServer.serve(
@@ -37,21 +37,21 @@ import Testing
       }
     }
 
-    @Test func `a relay whose certificate is trusted is spoken to`() async throws {
+    @Test func `the client connects to a relay with a trusted certificate`() async throws {
       #expect(try await firstEvent(host: "127.0.0.1", trusting: .these(certificates)) == .textArrived(Array("{}".utf8)))
     }
 
-    @Test func `a relay whose certificate nobody vouches for is not spoken to`() async {
+    @Test func `the client refuses a self-signed certificate`() async {
       await #expect(throws: NIOSSLError.self) { try await firstEvent(host: "127.0.0.1", trusting: .system) }
     }
 
-    @Test func `a relay whose certificate is another server's is not spoken to`() async {
+    @Test func `the client refuses the certificate of another server`() async {
       await #expect(throws: NIOSSLExtraError.self) {
         try await firstEvent(host: "127.0.0.2", trusting: .these(certificates))
       }
     }
 
-    @Test func `an app hears of it as of any relay that is not there`() async throws {
+    @Test func `for an app an untrusted relay is the same as an unreachable one`() async throws {
       try await HostileServer.serve(.upgradeAtOnce, bytes: HostileServer.finalGoodbye, tls: server) { address in
         try await withClient(of: "ann", at: address) { client in
           let end = await client.events().first { event in
@@ -60,7 +60,7 @@ import Testing
             default: false
             }
           }
-          // What such a server says is not heard.
+          // The client ignores the data of such a server.
           guard case .stateChanged(.waiting) = end else {
             Issue.record("\(String(describing: end))")
             return

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The driver of web/client/stillwire.js: see README.md beside the scripts.
+// The JavaScript app of Tests/Conformance, whose README.md describes the commands and the output. Depends on
+// web/client/stillwire.js.
 import { createRequire } from 'node:module'
 import { createInterface } from 'node:readline'
 import { setImmediate } from 'node:timers/promises'
@@ -21,7 +22,7 @@ let asked = 0
 async function token({ isExpired }) {
   const value = tokens[Math.min(asked++, tokens.length - 1)]
   tell('token', { isExpired })
-  if (value === null) throw new Error('no token to be had')
+  if (value === null) throw new Error('no token available')
   return value
 }
 
@@ -49,7 +50,7 @@ function room(name, options) {
 const failed = (tag) => ({ code, retryAfter }) => tell('failed', { tag, code, retryAfter: retryAfter || undefined })
 const replied = (tag) => (reply) => tell('replied', { tag, reply })
 const iterations = new Map()
-// Whatever is due now, promises, sockets and what follows from them.
+// Waits until all promises and socket events that are due now have been processed.
 const settle = async () => {
   for (let turn = 0; turn < 4; turn += 1) await setImmediate()
 }
@@ -57,7 +58,7 @@ const settle = async () => {
 const commands = {
   connect: () => relay.connect(),
   close: () => relay.close(),
-  // How a join ends is told by `joined` and `left`.
+  // The events `joined` and `left` report the result of a join.
   join: ({ room: name, history }) => void room(name, { history }).join().catch(() => {}),
   leave: ({ room: name, stay }) => void room(name).leave({ stay }).catch(() => {}),
   send({ tag, room: name, body, ...options }) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/** A clock for the client that stands still until it is moved; its timers are called in the order of their times. */
+/** A clock for the client that only the test advances. It calls its timers in the order of their times. */
 export class StillClock {
   #now = 1_800_000_000_000
   #timers = new Map()
@@ -17,12 +17,12 @@ export class StillClock {
     this.#timers.delete(id)
   }
 
-  /** How many timers have not been called yet. */
+  /** The number of timers that have not been called yet. */
   get pending() {
     return this.#timers.size
   }
 
-  /** Moves the time by so many milliseconds; `settle` is awaited after each timer, as it may lead to others. */
+  /** Advances the time, in milliseconds. Awaits `settle` after each timer, because a timer can start others. */
   async advance(by, settle) {
     const end = this.#now + by
     for (;;) {

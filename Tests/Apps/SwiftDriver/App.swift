@@ -4,11 +4,11 @@ import RelayJSON
 import StillwireClient
 import Synchronization
 
-/// What a script's commands do with one client.
+/// The client of a conformance case. It executes the commands of the script.
 final class App: Sendable {
   private let client: Stillwire
   private let output: Output
-  /// nil: the time moves by itself.
+  /// The time that the script controls. Is `nil` if the case uses real time.
   private let time: ManualTime?
   private let iterations = Mutex<[[UInt8]: Iteration]>([:])
 
@@ -115,7 +115,7 @@ final class App: Sendable {
   }
 }
 
-/// An iteration of the app's, and the last of its tasks that takes.
+/// A sequence of messages that the script reads, and the newest task that reads it.
 private struct Iteration {
   let messages: Told<Message>
   var taking: Task<Void, Never>?
@@ -123,14 +123,14 @@ private struct Iteration {
   init(_ messages: Told<Message>) { self.messages = messages }
 }
 
-/// Values that are given in turn.
+/// A list of values that is read in order.
 private final class Turns: Sendable {
   private let values: [JSON]
   private let given = Mutex(0)
 
   init(_ values: [JSON]) { self.values = values }
 
-  /// The next one, then the last again.
+  /// Returns the next value. After the end it repeats the last one.
   func last() -> JSON? {
     let index = given.withLock {
       $0 += 1
@@ -139,7 +139,7 @@ private final class Turns: Sendable {
     return values.isEmpty ? nil : values[min(index, values.count - 1)]
   }
 
-  /// The next one, then all from the start.
+  /// Returns the next value. After the end it starts again with the first one.
   func next() -> JSON? {
     let index = given.withLock {
       $0 += 1
@@ -150,7 +150,7 @@ private final class Turns: Sendable {
 }
 
 extension JSON {
-  /// What the script calls it by.
+  /// The name by which the script refers to the command's result.
   fileprivate var tag: JSON { self["tag"] ?? .null }
 
   fileprivate var double: Double? {

@@ -3,7 +3,8 @@ import Foundation
 import RelayJSON
 import StillwireClient
 
-/// The app of a conformance case: commands come as lines of JSON, and what the app sees goes out as lines of JSON.
+/// The Swift app of Tests/Conformance. It reads commands as lines of JSON from standard input, and writes the events of
+/// the client as lines of JSON to standard output.
 @main
 struct Driver {
   static func main() async throws {
@@ -17,14 +18,14 @@ struct Driver {
     let output = Output()
     let app = App(address, options, output)
     for try await line in FileHandle.standardInput.lines {
-      guard let command = JSON(reading: line.utf8, deepest: 256) else { fatalError("no JSON: \(line)") }
+      guard let command = JSON(reading: line.utf8, deepest: 256) else { fatalError("not JSON: \(line)") }
       await app.hear(command)
     }
     exit(0)
   }
 }
 
-/// Lines to standard output, each as soon as it is written.
+/// Writes lines to standard output without a buffer.
 final class Output: Sendable {
   func tell(_ kind: String, _ members: [String: JSON] = [:]) {
     var members = members
@@ -34,7 +35,7 @@ final class Output: Sendable {
 }
 
 extension FileHandle {
-  /// In the order in which they come; read on a thread of their own.
+  /// The lines of standard input, read on a thread of its own.
   var lines: AsyncStream<String> {
     AsyncStream { continuation in
       Thread.detachNewThread {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Writes the client's events in the format of Tests/Conformance.
 import RelayJSON
 import StillwireClient
 

@@ -2,7 +2,7 @@
 import StillwireClient
 import Synchronization
 
-/// A time that stands still until it is moved. Nobody wakes by it: who moves it says what is due.
+/// A clock that only the script advances. It wakes no sleeping task: `advance` runs the due work of the client itself.
 final class ManualTime: Timekeeper {
   private let time = Mutex(Duration.zero)
 
@@ -12,7 +12,7 @@ final class ManualTime: Timekeeper {
     while true { try await Task.sleep(for: .seconds(3_600)) }
   }
 
-  /// So that everything due happens in the order of its times.
+  /// Advances the clock, and runs all due work of the client in the order of its times.
   func advance(by duration: Duration, _ client: Stillwire) async {
     let end = now + duration
     while let due = await client.engine.nextDue, due <= end {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+// Measures the memory of the process, for the fault test of Tests/Conformance.
 
 #if canImport(Glibc)
   import Glibc
 
-  /// What the process has in memory, but for what was freed: that is given back first.
+  /// The resident memory of the process in bytes. Returns freed memory to the system first.
   func bytesInUse() -> Int {
-    // The module of the C library lacks <malloc.h>.
+    // Swift's module of the C library does not include <malloc.h>.
     if let symbol = dlsym(nil, "malloc_trim") {
       _ = unsafeBitCast(symbol, to: (@convention(c) (Int) -> Int32).self)(0)
     }
@@ -19,6 +20,6 @@
 #else
   import Darwin
 
-  /// What is allocated and not freed.
+  /// The allocated memory in bytes.
   func bytesInUse() -> Int { Int(mstats().bytes_used) }
 #endif

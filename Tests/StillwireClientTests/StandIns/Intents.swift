@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Of Apple's Intents what StillwireApple uses, as its Swift interface declares it: to check types, not to run.
+// Declares the parts of Apple's Intents that StillwireApple uses, as in its Swift interface. It checks types, and never
+// runs.
 import Foundation
 public import UserNotifications
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Of Apple's UserNotifications what StillwireApple uses, as its Swift interface declares it: to check types, not to run.
+// Declares the parts of Apple's UserNotifications that StillwireApple uses, as in its Swift interface. It checks types,
+// and never runs.
 import Foundation
 
 open class UNNotificationContent: NSObject {
