@@ -2,22 +2,26 @@
 import { StillwireError, closed } from './error.js'
 
 const subprotocol = 'stillwire.v1.json'
-/** From asking for the token to the welcome. */
+/** Timeout of an attempt in milliseconds, from the request for the token to the welcome. */
 const attemptLimit = 15_000
-/** 24 days; none goes beyond 2³¹ ms. */
+/** Maximum delay of a timer in milliseconds: 24 days. A browser's timer supports at most 2³¹ ms. */
 const longestTimer = 2_073_600_000
 
-/** Close codes of our own; the relay treats both like a lost network. */
+/** Close codes of this client. The relay treats them as a lost connection. */
 export const suspended = 3001
 const malformed = 3002
 const silent = 4004
 
 /**
- * One connection, from its token to its end: the handshake, `hello`, requests and their replies, and the watch over
- * silence. Everything is told to `listener` at once and in the order of the frames: `welcomed(frame)`,
- * `told(frame)` for what answers no request, `framed(detail)`, and once, last, `ended(outcome)`: {`code`, `reason`, `bye`,
- * `error`, `refusal`, `isUnopened`}. `refusal` is the `error` frame that answers `hello`. `isUnopened` is true if the
- * handshake failed.
+ * One connection, from its token to its end: the handshake, `hello`, requests with their replies, and the detection of
+ * a silent relay. Depends only on error.js. It calls these methods of `listener` synchronously, in the order of the
+ * frames:
+ *
+ * - `welcomed(frame)` for `welcome`
+ * - `received(frame)` for a frame that answers no request
+ * - `framed(detail)` for each frame in either direction
+ * - `ended(outcome)` once at the end: {`code`, `reason`, `bye`, `error`, `refusal`, `isUnopened`}. `refusal` is the
+ *   `error` frame that answers `hello`. `isUnopened` is true if the handshake failed.
  */
 export class Connection {
   #clock
@@ -27,7 +31,7 @@ export class Connection {
   #requests = new Map()
   #lastID = 0
   #timer
-  #heardAt = 0
+  #receivedAt = 0
   #isAsked = false
   #heartbeat = 0
   #patience = 10_000
@@ -41,7 +45,7 @@ export class Connection {
   #token
   #renewal
 
-  /** `hello` gives the fields of the first frame, or a promise of them. */
+  /** `hello` returns the fields of the first frame, or a promise of them. */
   constructor({ url, WebSocket, clock, timeout, token }, hello, listener) {
     this.#clock = clock
     this.#limit = timeout
@@ -52,8 +56,8 @@ export class Connection {
   }
 
   /**
-   * Sends a request; `settle(error, reply)` is called once, and at once where nothing is sent. A promise would let the
-   * frames behind the reply overtake it.
+   * Sends a request. Calls `settle(error, reply)` once, or immediately if it sends nothing. This is not a promise,
+   * because the frames after the reply would be processed before the promise's callback.
    */
   ask(type, fields, settle, limit = this.#limit) {
     if (!this.#isWelcome || this.#isOver) return settle(closed())
@@ -61,7 +65,7 @@ export class Connection {
     const frame = { type, id, ...fields }
     const text = JSON.stringify(frame)
     if (bytes(text) > this.#frameLimit) {
-      const message = `a frame holds ${this.#frameLimit} bytes at most`
+      const message = `the frame exceeds the limit of ${this.#frameLimit} bytes`
       return settle(new StillwireError({ code: 'too_large', message }))
     }
     const timer = this.#clock.setTimeout(() => {
@@ -72,13 +76,13 @@ export class Connection {
     this.#write(text, frame)
   }
 
-  /** Sends a request that wants no reply. */
+  /** Sends a frame without an id, to which the relay sends no reply. */
   tell(type, fields) {
     const frame = { type, ...fields }
     if (this.#isWelcome && !this.#isOver) this.#write(JSON.stringify(frame), frame)
   }
 
-  /** Asks at once whether anybody is there, as when the network may have changed. */
+  /** Sends a ping immediately, to find out if the connection still works. Call it when the network may have changed. */
   probe() {
     if (!this.#isWelcome || this.#isOver) return
     this.#clock.clearTimeout(this.#timer)
@@ -90,7 +94,7 @@ export class Connection {
     }, this.#patience)
   }
 
-  /** Ends it by one's own wish; `ended` is told. */
+  /** Closes the connection, and calls `ended`. */
   close(code, reason) {
     this.#abandon(code, reason)
     this.#end({ code, reason })
@@ -107,7 +111,7 @@ export class Connection {
         this.#write(JSON.stringify(frame), frame)
       }
       socket.onmessage = ({ data }) => this.#read(data)
-      // Browsers say nothing here; `ws` names the status of the answer.
+      // Browsers give no reason here. The package `ws` gives the HTTP status of the answer.
       socket.onerror = (event) => (this.#failure ||= event?.message ?? '')
       socket.onclose = ({ code, reason }) => {
         this.#end({ code, reason: reason || this.#failure, isUnopened: !this.#hasOpened })
@@ -121,7 +125,7 @@ export class Connection {
   #read(data) {
     const frame = typeof data === 'string' ? parsed(data) : undefined
     if (!frame) return this.#lose(malformed, 'malformed frame')
-    this.#heardAt = this.#clock.now()
+    this.#receivedAt = this.#clock.now()
     this.#isAsked = false
     const request = this.#requests.get(frame.id)
     this.#listener.framed({ isOwn: false, text: data, frame, answers: request?.type })
@@ -135,7 +139,7 @@ export class Connection {
     } else if (frame.id === undefined) {
       if (frame.type === 'bye') this.#bye = frame
       if (frame.type === 'error' && !this.#isWelcome) this.#error = frame
-      this.#listener.told(frame)
+      this.#listener.received(frame)
     }
   }
 
@@ -151,7 +155,8 @@ export class Connection {
     this.#listener.welcomed(frame)
   }
 
-  // What goes wrong is left to the token's end, after which the client comes back with another.
+  // Requests a newer token before this one expires. After an error the session ends with its token, and the client
+  // reconnects with another one. `ahead` is the difference between the relay's clock and ours.
   #renew(expires, last, ahead) {
     const life = expires - ahead - this.#clock.now()
     if (typeof this.#token !== 'function' || !(Number.isSafeInteger(expires) && expires > last && life > 0)) return
@@ -165,9 +170,9 @@ export class Connection {
     }, Math.min(delay, longestTimer))
   }
 
-  // The relay's pings are invisible to a page, so silence is broken by a ping of our own.
+  // A page cannot see the relay's WebSocket pings, so the client sends its own ping after a silence.
   #watch() {
-    const rest = this.#heardAt + this.#heartbeat - this.#clock.now()
+    const rest = this.#receivedAt + this.#heartbeat - this.#clock.now()
     if (rest > 0) this.#timer = this.#clock.setTimeout(() => this.#watch(), rest)
     else this.probe()
   }
@@ -179,17 +184,17 @@ export class Connection {
 
   #lose(code, reason) {
     this.#abandon(code, reason)
-    // For the back-off it is a loss, whoever noticed it.
+    // The backoff treats this as a lost connection, although the client closed it.
     this.#end({ code: 1006, reason })
   }
 
-  // A close handshake may never be answered, so the socket is let go before it ends.
+  // The relay may never answer the close handshake, so the client does not wait for it.
   #abandon(code, reason) {
     const socket = this.#socket
     this.#socket = null
     if (!socket) return
     socket.onopen = socket.onmessage = socket.onclose = null
-    // Nobody answers a goodbye in silence, and Node would wait for that.
+    // A silent relay does not answer a close frame, and Node would wait for the answer.
     if (code === silent && socket.terminate) socket.terminate()
     else socket.close(code, reason)
   }

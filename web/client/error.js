@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /**
- * A refusal by the relay (`code` is one of the protocol's), or one of the client's own:
- * `closed` (no connection, or it ended: nobody knows whether the request took effect), `timeout`, `full` (the outbox),
- * `uncertain` (a send that may have taken effect, too long ago to ask), `replaced` (a Focus report by a newer one),
- * `removed` (from the room), `malformed` (a reply that lacks what it needs), `refused` (the client will not come back).
- * A `Reporter` has `unreachable` (no answer) and `bad_answer` (an answer that is not the relay's) besides.
+ * An error of the relay, with a `code` of the protocol, or of the client itself. The client has these codes:
+ *
+ * - `closed`: no connection, or it ended before the reply. In the second case the request may have taken effect.
+ * - `timeout`: no reply in time. The request may have taken effect.
+ * - `full`: the outbox has no capacity.
+ * - `uncertain`: the relay may have stored the message, and its key is too old to send it again.
+ * - `replaced`: a newer Focus report replaced this one.
+ * - `removed`: the user is no longer a member of the room.
+ * - `malformed`: a required field is missing in the reply.
+ * - `refused`: the client does not reconnect by itself.
+ * - `unreachable` and `bad_answer`, only of `Reporter`: no answer, and an answer that is not the relay's.
  */
 export class StillwireError extends Error {
   constructor({ code, message, temporary = false, retryAfter = 0 }) {
@@ -13,7 +19,7 @@ export class StillwireError extends Error {
     this.name = 'StillwireError'
     this.code = code
     this.isTemporary = temporary
-    /** Seconds. */
+    /** The delay before a retry, in seconds. */
     this.retryAfter = retryAfter
   }
 }
@@ -22,7 +28,7 @@ export function closed() {
   return new StillwireError({ code: 'closed', message: 'not connected', temporary: true })
 }
 
-/** An event with a `detail`; `CustomEvent` is missing in Debian 12's Node. */
+/** An event with a `detail`. It replaces `CustomEvent`, which Node 18 of Debian 12 lacks. */
 export class StillwireEvent extends Event {
   constructor(type, detail) {
     super(type)

@@ -2,7 +2,7 @@
 import { StillwireError, closed } from './error.js'
 import { nextReportNumber } from './report-number.js'
 
-/** The newest report of a Focus, told at every welcome until the relay has answered it. */
+/** The newest Focus report. The client sends it at each welcome until the relay has answered it. */
 export class FocusReport {
   #link
   #report = null

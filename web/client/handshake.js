@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/** Milliseconds that the relay has for its answer over HTTP. */
+/** Timeout of the answer over HTTP, in milliseconds. */
 const limit = 5_000
-/** The relay's codes of refusals that only a change of the configuration or of the app ends. */
+/** Codes of lasting refusals: the configuration or the app must change. */
 const finalCodes = new Set(['forbidden', 'not_found', 'bad_request'])
 
 /**
  * Finds out over HTTP why a WebSocket handshake failed, because browsers give a page no reason.
  *
- * Resolves with {`code`, `message`, `isFinal`}, or with null where nothing is known. The code and the message are the
+ * Resolves with {`code`, `message`, `isFinal`}, or with null if it finds no reason. The code and the message are the
  * relay's, or the code is `handshake`. Only the relay's own refusal is final: an answer of a proxy may change later.
  *
  * The relay refuses an Origin with an answer that any page may read. A browser sends no Origin with a GET of the page's
@@ -24,7 +24,7 @@ export async function handshakeRefusal(url, { fetch, origin }) {
     if (!origin) return null
   }
   try {
-    // The browser hides an answer that its page may not read. That there is one says enough.
+    // The browser hides an answer that the page may not read. But the answer proves that a server exists.
     await ask({ mode: 'no-cors', redirect: 'follow' })
     return refused(`a server answers, but not to pages of ${origin}: does the relay's setting origins list it?`)
   } catch {
@@ -34,7 +34,7 @@ export async function handshakeRefusal(url, { fetch, origin }) {
 
 async function refusalIn(response, origin) {
   if (response.type === 'opaqueredirect') return refused('the answer was a redirect, which a WebSocket does not follow')
-  // The relay's answer to a request that upgrades nothing.
+  // The relay answers 426 to a request without an upgrade.
   if (response.status === 426) {
     return refused(
       'the relay answers HTTP but no WebSocket: does a proxy in between drop the header Upgrade, ' +

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/** Milliseconds in which the receipts of a room become one. */
+/** Interval in milliseconds: the client sends one receipt for all messages of a room in it. */
 const interval = 250
 
-/** How far a room was received and read, and how much of that the relay was told. */
+/** The marks of a room, received and read: the newest seq, and the newest seq that was sent to the relay. */
 export class Marks {
   #link
   #isReady
   #room
-  #received = { newest: 0, told: 0 }
-  #read = { newest: 0, told: 0 }
+  #received = { newest: 0, sent: 0 }
+  #read = { newest: 0, sent: 0 }
   #timer = 0
 
   constructor(link, room, isReady) {
@@ -28,9 +28,9 @@ export class Marks {
     this.#tell('read', this.#read)
   }
 
-  /** The room was joined; the relay's `read` counts. */
+  /** Sends the marks that the relay has missed. `read` is the relay's mark after a join. */
   joined(read) {
-    this.#read.told = read
+    this.#read.sent = read
     this.#tell('read', this.#read)
     this.#schedule()
   }
@@ -40,15 +40,15 @@ export class Marks {
     this.#timer = 0
   }
 
-  /** What the marks were of is no more. */
+  /** Forgets the marks after a reset of the room. */
   reset() {
     this.stop()
-    this.#received = { newest: 0, told: 0 }
-    this.#read = { newest: 0, told: 0 }
+    this.#received = { newest: 0, sent: 0 }
+    this.#read = { newest: 0, sent: 0 }
   }
 
   #schedule() {
-    if (this.#timer || !this.#isReady() || this.#received.newest <= this.#received.told) return
+    if (this.#timer || !this.#isReady() || this.#received.newest <= this.#received.sent) return
     this.#timer = this.#link.clock.setTimeout(() => {
       this.#timer = 0
       this.#tell('received', this.#received)
@@ -56,8 +56,8 @@ export class Marks {
   }
 
   #tell(type, mark) {
-    if (mark.newest <= mark.told || !this.#isReady()) return
-    mark.told = mark.newest
+    if (mark.newest <= mark.sent || !this.#isReady()) return
+    mark.sent = mark.newest
     this.#link.tell(type, { room: this.#room, seq: mark.newest })
   }
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /**
- * An iteration over messages that keeps at most `limit` which were not taken. Beyond, the oldest are lost, and the first
- * that is left has `isAfterGap`.
+ * An async iterator over messages. It buffers at most `limit` messages. Beyond that the oldest are lost, and the first
+ * remaining message has `isAfterGap`.
  */
 export class Messages {
   #limit
@@ -26,7 +26,7 @@ export class Messages {
     this.#kept[0] = { ...this.#kept[0], isAfterGap: true }
   }
 
-  /** No more will come; `error`, if any, is thrown behind what was kept. */
+  /** Ends the iteration after the buffered messages. If `error` is given, the iterator then throws it. */
   finish(error) {
     if (this.#end) return
     this.#end = { error }
@@ -52,7 +52,7 @@ export class Messages {
     return this
   }
 
-  // An error is thrown once; an iteration that has thrown is over.
+  // The iterator throws the error once. After that it is done.
   #finish({ resolve, reject }) {
     const { error } = this.#end
     this.#end = {}

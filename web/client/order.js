@@ -1,35 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
+// Puts the messages of a room in order, without gaps and duplicates. Pure functions without dependencies.
 
-/** How many messages wait for older ones before the relay is asked for all of them. */
+/** Maximum number of messages that wait for a pending send. Beyond it the room is joined again. */
 const heldLimit = 300
 
 /**
- * Where the app is in a room: everything up to `seq` of `epoch` was shown, and `held` are messages that came too early.
- * The next message that is shown is the first behind a gap when `isAfterGap`. Frozen, like all that follows from it.
+ * The order of a room before its first join. An order has these fields:
+ *
+ * - `epoch`, `seq`: the app has all messages up to this position
+ * - `held`: messages that arrived before a missing one
+ * - `isAfterGap`: true if messages are missing before the next message
+ *
+ * All orders are frozen.
  */
 export const nowhere = Object.freeze({ epoch: null, seq: 0, held: Object.freeze([]), isAfterGap: false })
 
-/** What `join` should name in `after`; undefined at the first join. */
+/** The value of `after` in `join`. Is undefined at the first join. */
 export function position({ epoch, seq }) {
   return epoch === null ? undefined : { epoch, seq }
 }
 
 /**
- * The order after a reply to `join`: {`order`, `shown`, `reset`}. `shown` are the messages to show, in order; `reset` is
- * `epoch` or `gap` when the app has to begin anew with them.
+ * Returns the order after a reply to `join`: {`order`, `shown`, `reset`}. `shown` contains the messages to show, in
+ * order. `reset` is `epoch` or `gap` if messages are missing before them.
  */
 export function orderAfterJoin(order, { epoch, seq, recovered, messages = [] }) {
   const isContinued = order.epoch !== null && recovered === true && epoch === order.epoch
   const reset = order.epoch === null || isContinued ? undefined : epoch === order.epoch ? 'gap' : 'epoch'
   let last = isContinued ? order.seq : 0
   const fresh = messages.filter((message) => message?.seq > last && (last = message.seq))
-  // The relay's word is final: what it does not give up to `seq`, there is not.
+  // The reply is complete: the room has no other messages up to `seq`.
   const newest = Math.max(seq, last)
   const isAfterGap = order.isAfterGap || reset !== undefined
   return { ...shown({ ...nowhere, epoch, seq: newest, isAfterGap }, fresh), reset }
 }
 
-/** The order after a message: {`order`, `shown`}. What was shown already shows nothing; what is too new is held. */
+/** Returns the order after a message: {`order`, `shown`}. Ignores duplicates, and holds a message after a gap. */
 export function orderAfterMessage(order, message) {
   const { seq } = message
   if (seq <= order.seq || order.held.some((other) => other.seq === seq)) return { order, shown: [] }
@@ -46,7 +52,7 @@ export function orderAfterMessage(order, message) {
   return shown({ ...order, seq: seq + ready.length - 1, held }, ready)
 }
 
-/** Whether the relay has to be asked for what is missing; a send that is unanswered may be what is. */
+/** Returns true if the room must be joined again. A pending send may fill the gap, so the room waits for it. */
 export function hasGap({ held }, isSendUnanswered) {
   return held.length > (isSendUnanswered ? heldLimit : 0)
 }

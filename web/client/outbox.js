@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 import { StillwireError, closed } from './error.js'
 
-/** Milliseconds that a send may be repeated for; the relay remembers its key for five minutes. */
+/** Time in milliseconds in which a send may be repeated. The relay remembers its key for five minutes. */
 const certainty = 240_000
 
 /**
- * The sends of a room: one is under way at a time, so that their order holds even when the relay refuses one for a
- * while; each is repeated with its key until there is an answer.
+ * The outbox of a room. It sends one message at a time, so that a temporary refusal does not change the order. It
+ * repeats each message with its key until the relay answers.
  */
 export class Outbox {
   #link
@@ -16,7 +16,7 @@ export class Outbox {
   #underWay = null
   #pause = 0
 
-  /** `isReady` says whether the room is joined; `answered` is called when nothing is unanswered any more. */
+  /** `isReady` returns true if the room is joined. `answered` is called after the reply to a send. */
   constructor(link, isReady, answered) {
     this.#link = link
     this.#isReady = isReady
@@ -27,7 +27,7 @@ export class Outbox {
     return this.#underWay !== null
   }
 
-  /** `accepted(reply)` is called before the promise that is returned resolves with the reply. */
+  /** Queues a message. Calls `accepted(reply)` before the returned promise resolves with the reply. */
   add(fields, accepted, signal) {
     return new Promise((resolve, reject) => {
       signal?.throwIfAborted()
@@ -42,14 +42,14 @@ export class Outbox {
     })
   }
 
-  /** Sends the next one, if it can be. */
+  /** Sends the next message, if the room is joined and no other message is pending. */
   flush() {
     if (this.#underWay || this.#pause || this.#waiting.length === 0 || !this.#isReady()) return
     const send = this.#waiting[0]
     const { clock } = this.#link
     const isFirst = send.sentAt === undefined
     if (!isFirst && clock.now() - send.sentAt >= certainty) {
-      this.#settle(send, 'reject', new StillwireError({ code: 'uncertain', message: 'it may have been sent' }))
+      this.#settle(send, 'reject', new StillwireError({ code: 'uncertain', message: 'the message may be stored' }))
       return this.flush()
     }
     this.#underWay = send
@@ -73,14 +73,14 @@ export class Outbox {
     })
   }
 
-  /** The connection ended, or the room is being joined again: what was under way is unanswered. */
+  /** Forgets the pending send, because the connection ended or the room is joined again. It will be sent again. */
   stop() {
     this.#underWay = null
     this.#link.clock.clearTimeout(this.#pause)
     this.#pause = 0
   }
 
-  /** Nothing that waits can be sent any more. */
+  /** Rejects all waiting messages, because the client or the membership has ended. */
   fail() {
     this.stop()
     for (const send of [...this.#waiting]) this.#settle(send, 'reject', closed())
@@ -93,7 +93,7 @@ export class Outbox {
     }, delay)
   }
 
-  // What is under way cannot be called back; its outcome is nobody's business any more.
+  // A pending send cannot be recalled. It stays in the queue until its reply, which is then ignored.
   #withdraw(send, reason) {
     send.reject(reason)
     if (send !== this.#underWay) this.#settle(send, 'reject', reason)
@@ -110,10 +110,10 @@ export class Outbox {
 }
 
 function full() {
-  return new StillwireError({ code: 'full', message: 'too many sends wait', temporary: true })
+  return new StillwireError({ code: 'full', message: 'too many messages are waiting', temporary: true })
 }
 
-// Unique among the user's keys of five minutes, which is all that is asked; Debian 12's Node has no global `crypto`.
+// The key must be unique among the user's keys of five minutes. Node 18 of Debian 12 has no global `crypto`.
 function newKey() {
   const random = () => Math.random().toString(36).slice(2)
   return `${Date.now().toString(36)}-${random()}${random()}`

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/** Milliseconds without any input after which nobody is taken to be looking. */
+/** Milliseconds without input after which the person is idle. */
 const idleAfter = 120_000
 const inputs = ['pointerdown', 'pointermove', 'keydown', 'wheel', 'touchstart']
 
 /**
- * Watches a page (a window, or what behaves like one) and returns a function that ends it. Tells `listener`
- * `active(state)` with `active`, `idle` or `background` when that changed; `suspended()` and `resumed()` around
- * the time in which the page does not run, frozen or in the back-forward cache; and `networkChanged(isOnline)`.
+ * Watches a page (a window, or an object with the same events). Returns a function that ends the watch. It calls these
+ * methods of `listener`:
+ *
+ * - `active(state)` when the state changes: `active`, `idle` or `background`
+ * - `suspended()` and `resumed()` when the page stops and runs again, frozen or in the back-forward cache
+ * - `networkChanged(isOnline)`
  */
 export function watchPage(page, clock, listener) {
   const { document } = page
@@ -26,7 +29,7 @@ export function watchPage(page, clock, listener) {
     state = next
     listener.active(state)
   }
-  // One timer that looks again when there was input meanwhile: input is frequent, and timers are not free.
+  // One timer checks for input since the last check. To restart a timer at each input would cost too much.
   const look = () => {
     clock.clearTimeout(timer)
     if (document.visibilityState === 'hidden') return become('background')
@@ -44,7 +47,7 @@ export function watchPage(page, clock, listener) {
     inputAt = clock.now()
     look()
   })
-  // A page that keeps a socket is not cached by every browser, and one that is frozen cannot hear it.
+  // Some browsers do not cache a page with an open socket, and a frozen page cannot read from it.
   listen(page, 'pagehide', () => listener.suspended())
   listen(document, 'freeze', () => listener.suspended())
   listen(page, 'pageshow', () => listener.resumed())

@@ -2,12 +2,13 @@
 
 const noMembers = Object.freeze(Object.create(null))
 
-/** The presence of a room before anything was heard of it; frozen, like all that follows from it. */
+/** The presence of a room before its first join. All presence objects are frozen. */
 export const noPresence = Object.freeze({ members: noMembers, memberCount: 0, onlineCount: 0 })
 
 /**
- * The presence of a room after one more input: a reply to `join` (as `joined`) or to `presence` (as `members`), or a
- * `presence`, `member` or `counts` event. Inputs that change nothing return `presence` itself.
+ * Returns the presence of a room after one more input. An input is a reply to `join` (with `type` `joined`) or to
+ * `presence` (with `type` `members`), or an event `presence`, `member` or `counts`. Returns the same object if the
+ * input changes nothing.
  */
 export function presenceAfter(presence, input) {
   const { members } = presence
@@ -17,7 +18,7 @@ export function presenceAfter(presence, input) {
     case 'members':
       return withMembers(byUser(input.presence), presence.memberCount, presence.onlineCount)
     case 'presence': {
-      // It is told once for all rooms: here it counts if this is one of them.
+      // The event does not name a room. It belongs to this room if the user is a member.
       if (!members?.[input.user]) return presence
       const { type, ...entry } = input
       return withMembers({ ...members, [entry.user]: entry }, presence.memberCount)
@@ -38,7 +39,7 @@ export function presenceAfter(presence, input) {
   }
 }
 
-// Users may be called like what objects inherit, so these inherit nothing.
+// A user's name can equal a property of Object.prototype, so these objects have no prototype.
 function withMembers(members, memberCount = 0, onlineCount = 0) {
   if (!members) return Object.freeze({ members: null, memberCount, onlineCount })
   const own = Object.freeze(Object.assign(Object.create(null), members))
@@ -56,7 +57,7 @@ function byUser(entries) {
   return members
 }
 
-/** Only a clear yes silences: null means that the relay was not told. */
+/** Returns true only if the user is known to have a Focus. Null means unknown or not shared. */
 export function isSilenced(entry) {
   return entry?.isFocused === true
 }

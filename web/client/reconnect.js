@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+// The rules for reconnecting: close codes, the reason of a refusal, and the backoff.
 
-/** Whether a close code allows to come back without anything having changed. */
+/** Returns true if the client reconnects by itself after this close code. */
 export function comesBack(code) {
   return code < 4500 || code > 4999
 }
 
 /**
- * Why the relay does not let the client back in, in the relay's own words: the `error` frame that answered `hello`
- * (`unauthorized: the token has expired`), else the reason of the close.
+ * Returns the reason of a refusal, as the relay states it: the `error` frame that answered `hello`
+ * (`unauthorized: the token has expired`), or else the reason of the close frame.
  */
 export function refusal(code, reason, error) {
   if (error?.code) return error.message ? `${error.code}: ${error.message}` : error.code
@@ -15,9 +16,9 @@ export function refusal(code, reason, error) {
 }
 
 /**
- * Milliseconds to wait before attempt number `attempt` (from 0): full jitter under a ceiling that
- * doubles from 0.5 s to 20 s, so that the crowd of a restarted relay spreads out. The relay's own
- * `retryAfter`, in seconds, is a floor.
+ * Returns the backoff in milliseconds before attempt number `attempt` (from 0): full jitter below a ceiling that
+ * doubles from 0.5 s to 20 s. The jitter spreads the clients that reconnect after a restart of the relay.
+ * `retryAfter` is the relay's minimum delay in seconds, to which the jitter is added.
  */
 export function reconnectDelay(attempt, retryAfter = 0, random = Math.random) {
   const ceiling = Math.min(20_000, 500 * 2 ** Math.min(attempt, 10))

@@ -16,7 +16,7 @@ export class Reporter {
   #now
   #lastNumber = 0
 
-  /** `url`: any URL of the relay; only its origin counts. */
+  /** `url` is any URL of the relay. The reporter uses only its origin. */
   constructor(url, reportKey, { fetch = globalThis.fetch, now = Date.now } = {}) {
     this.#url = String(new URL(url)).replace(/^ws/, 'http')
     this.#key = reportKey

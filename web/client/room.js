@@ -6,13 +6,13 @@ import { hasGap, nowhere, orderAfterJoin, orderAfterMessage, position } from './
 import { Outbox } from './outbox.js'
 import { noPresence, presenceAfter } from './presence.js'
 
-/** What the client tells its rooms; no part of what apps use. */
+/** Methods that the client calls on its rooms. They are not part of the API for apps. */
 export const opened = Symbol('opened')
 export const lost = Symbol('lost')
-export const told = Symbol('told')
+export const received = Symbol('received')
 export const ended = Symbol('ended')
 
-/** The events that are passed on as they are, and what they cannot be without. */
+/** The events that a room dispatches unchanged, with their required fields. */
 const needed = {
   edited: ['seq'],
   deleted: ['seq'],
@@ -25,22 +25,24 @@ const needed = {
 }
 
 /**
- * A room: joined at every welcome once `join` was called, and until `leave`.
+ * A room. After `join` the client joins it at each welcome, until `leave`. It dispatches these events:
  *
- * Events: `joined` after each join (`detail`: the reply); `message` for each message, once and in order; `reset` when
- * messages are missing before those that follow ({`reason`: `gap` or `epoch`, `epoch`, `seq`}); `presence` when
- * `presence` changed; `left` when the relay ended it ({`code`}); and `edited`, `deleted`, `signal`, `member`, `counts`,
- * `receipt`, `delivery`, `room` as the protocol has them.
+ * - `joined` after each join, with the reply
+ * - `message` for each message, once and in order
+ * - `reset` if messages are missing before the next ones: {`reason`: `gap` or `epoch`, `epoch`, `seq`}
+ * - `presence` when `presence` has changed
+ * - `left` when the relay has ended the membership or refused the join: {`room`, `code`, `message`}
+ * - `edited`, `deleted`, `signal`, `member`, `counts`, `receipt`, `delivery` and `room`, as in the protocol
  */
 export class Room extends EventTarget {
-  /** Whether the relay has joined this connection to the room. */
+  /** True if the room is joined on the current connection. */
   isJoined = false
-  /** {`members`: entries by user, or null in a large room; `memberCount`, `onlineCount`}; frozen. */
+  /** {`members`, `memberCount`, `onlineCount`}, frozen. `members` has entries by user, or is null in a large room. */
   presence = noPresence
   #link
   #history
   #order = nowhere
-  /** The join that is unanswered. */
+  /** The pending join. */
   #joining = null
   #isAskingPresence = false
   #attempt = 0
@@ -60,7 +62,7 @@ export class Room extends EventTarget {
     this.#marks = new Marks(link, name, isReady)
   }
 
-  /** Resolves when the room is joined, at once or later; rejects when it is refused or the client ends before. */
+  /** Resolves when the room is joined. Rejects if the relay refuses the join, or if the client ends before it. */
   join() {
     if (this.isJoined) return Promise.resolve()
     return new Promise((resolve, reject) => {
@@ -69,7 +71,7 @@ export class Room extends EventTarget {
     })
   }
 
-  /** Ends the membership, which takes a connection; with `stay` the user remains a member, and is pushed to. */
+  /** Ends the membership, which requires a connection. With `stay` the user remains a member and receives pushes. */
   async leave({ stay = false } = {}) {
     const isOpen = this.#link.isOpen()
     const reply = isOpen || !stay ? this.#ask('leave', { stay: stay || undefined }) : undefined
@@ -77,9 +79,9 @@ export class Room extends EventTarget {
     return reply
   }
 
-  /** Sends a message, now or when it can be, and resolves with the reply. `signal` gives up waiting for it. */
+  /** Sends a message when the room is joined, and resolves with the reply. An abort of `signal` ends the wait. */
   send(body, { signal, ...fields } = {}) {
-    // A refused client does not reconnect by itself, so the message would wait for nothing.
+    // A refused client does not reconnect by itself, so the message would wait without an end.
     if (this.#link.isRefused()) return Promise.reject(closed())
     if (!this.#link.has(this)) {
       return Promise.reject(new StillwireError({ code: 'not_joined', message: `join ${this.name} before sending to it` }))
@@ -91,7 +93,7 @@ export class Room extends EventTarget {
     return this.#outbox.add({ room: this.name, body, ...fields }, accepted, signal)
   }
 
-  /** Marks everything up to `seq` as read, now or when it can be. */
+  /** Marks all messages up to `seq` as read, immediately or after the next join. */
   read(seq) {
     this.#marks.read(seq)
   }
@@ -108,19 +110,20 @@ export class Room extends EventTarget {
     return this.#ask('delete', { seq })
   }
 
-  /** Notify Anyway: pushes a message to those whom a Focus silences. */
+  /** Notify Anyway: pushes a message to members whose Focus silenced it. */
   notify(seq, users) {
     return this.#ask('notify', { seq, users })
   }
 
-  /** A page of older or newer messages: {`before?`, `after?`, `limit?`}. */
+  /** Requests a page of older or newer messages: {`before?`, `after?`, `limit?`}. */
   history(page = {}) {
     return this.#ask('history', page)
   }
 
   /**
-   * Iterates over the messages from now on. At most `limit` are kept that were not taken; beyond, the oldest are lost
-   * and the next has `isAfterGap`. Ends with `leave` and `close`, and throws when the relay ends it.
+   * Returns an async iterator over the messages from now on. It buffers at most `limit` messages. Beyond that the
+   * oldest are lost, and the next one has `isAfterGap`. It ends after `leave` and `close`, and throws if the relay ends
+   * the membership or refuses the client.
    */
   messages({ limit = 1024 } = {}) {
     const iteration = new Messages(limit, () => this.#iterations.delete(iteration))
@@ -140,7 +143,7 @@ export class Room extends EventTarget {
       if (error?.isTemporary) this.#again(error)
       else if (error) this.#left(error)
       else if (Number.isSafeInteger(reply.seq) && typeof reply.epoch === 'string') this.#joined(reply)
-      else this.#left(new StillwireError({ code: 'malformed', message: 'the reply to join lacks its position' }))
+      else this.#left(new StillwireError({ code: 'malformed', message: 'the reply to join has no position' }))
     })
   }
 
@@ -152,7 +155,7 @@ export class Room extends EventTarget {
     this.#marks.stop()
   }
 
-  /** The client will not come back by itself; `error` says why, unless the app wished so. */
+  /** Ends all that waits. `error` is the reason, or undefined if the app closed the client or left the room. */
   [ended](error) {
     this.#outbox.fail()
     for (const { reject } of this.#joins.splice(0)) reject(error ?? closed())
@@ -160,7 +163,7 @@ export class Room extends EventTarget {
     this.#iterations.clear()
   }
 
-  [told](frame) {
+  [received](frame) {
     if (frame.type === 'message') {
       if (this.isJoined && Number.isSafeInteger(frame.seq)) this.#show(orderAfterMessage(this.#order, frame))
       return
@@ -184,21 +187,21 @@ export class Room extends EventTarget {
       this.#dispatch('reset', { room: this.name, reason: reset, epoch: reply.epoch, seq: reply.seq })
     }
     this.#dispatch('joined', reply)
-    // A listener may have left again.
+    // A listener may have left the room.
     if (!this.isJoined) return
     this.#present(presenceAfter(this.presence, { ...reply, type: 'joined' }))
     this.#show({ order, shown })
     for (const change of reply.recovered === true && Array.isArray(reply.changes) ? reply.changes : []) {
-      // A listener may have left.
+      // A listener may have left the room.
       if (!this.isJoined) return
-      if ((change?.type === 'edited' || change?.type === 'deleted') && change.room === this.name) this[told](change)
+      if ((change?.type === 'edited' || change?.type === 'deleted') && change.room === this.name) this[received](change)
     }
     this.#marks.joined(reply.read ?? 0)
     for (const { resolve } of this.#joins.splice(0)) resolve()
     this.#outbox.flush()
   }
 
-  // A listener may leave the room, and then sees no more of it.
+  // A listener may leave the room during the loop. It then receives no further messages.
   #show({ order, shown }) {
     this.#order = order
     for (const { seq, from, time, body, mentions, replyTo, deleted, isAfterGap } of shown) {
@@ -220,7 +223,7 @@ export class Room extends EventTarget {
     if (this.isJoined && hasGap(this.#order, this.#outbox.isUnanswered)) this[opened]()
   }
 
-  // What joins again would be told of a large room it is told when somebody comes or goes and it is large no longer.
+  // Requests the members of a room that is no longer large. The relay sends `member` events only for such rooms.
   #askPresence() {
     if (this.#isAskingPresence) return
     this.#isAskingPresence = true

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// All durations are seconds, all times milliseconds since 1970.
+// The types of the JavaScript client. stillwire.js and room.js describe the events.
+//
+// All durations are in seconds, all times in milliseconds since 1970.
 
 export type State = 'closed' | 'connecting' | 'open' | 'waiting' | 'refused'
 export type Activity = 'active' | 'idle' | 'background'
 export type Fields = Record<string, unknown>
 
-/** Any frame: `type` and what the protocol says of it. */
+/** Any frame: its `type`, and the fields that the protocol defines for this type. */
 export interface Frame {
   readonly type: string
   readonly [field: string]: any
@@ -13,25 +15,25 @@ export interface Frame {
 
 export interface Options {
   /**
-   * A token, or a function that is asked for one at every connect, and for a newer one before one expires. `isExpired`
-   * tells that the last one has expired, or is about to.
+   * A token, or a function that returns one. The client calls the function at each attempt to connect, and before a
+   * token expires. `isExpired` is true if the last token has expired or will soon expire.
    */
   token?: string | ((about: { isExpired: boolean }) => string | Promise<string>)
   /** The other fields of `hello`: `device`, `app`, `client`, and in open mode `user` and `name`. */
   hello?: Fields | (() => Fields)
-  /** How long a request waits for its reply (15). */
+  /** Timeout of a reply (default: 15). */
   timeout?: number
-  /** How many sends may wait, in all rooms (100). */
+  /** Maximum number of messages that wait, in all rooms together (default: 100). */
   outbox?: number
-  /** Where there is none, as in Node before 22: that of the package `ws`. */
+  /** The class WebSocket (default: the global one). Node before 22 has none: use that of the package `ws`. */
   WebSocket?: unknown
-  /** The window whose life is followed: visibility, input, network, freezing, back-forward cache. null: none. */
+  /** The window that the client watches: visibility, input, network, freezing, back-forward cache. null for none. */
   page?: object | null
-  /** The function that finds out why a handshake failed (default: `fetch`); null: the client does not find out. */
+  /** The function that requests the reason of a failed handshake (default: `fetch`). null for no such request. */
   fetch?: typeof fetch | null
-  /** The source of jitter, from 0 to 1 (`Math.random`). */
+  /** The source of jitter, from 0 to 1 (default: `Math.random`). */
   random?: () => number
-  /** What the time is taken from; milliseconds. */
+  /** The clock, in milliseconds. Tests supply their own. */
   clock?: { now(): number; setTimeout(act: () => void, delay: number): any; clearTimeout(timer: any): void }
 }
 
@@ -41,7 +43,7 @@ export interface PresenceEntry {
   readonly avatar?: string
   readonly online: boolean
   readonly activity?: Activity
-  /** null: unknown, or not for us to see. */
+  /** null if it is unknown or not shared with this user. */
   readonly isFocused: boolean | null
   readonly focusSince?: number
   readonly status?: string
@@ -49,7 +51,7 @@ export interface PresenceEntry {
 }
 
 export interface Presence {
-  /** By user, oneself and the offline included; null in large rooms. */
+  /** Entries by user. They include this user and users who are offline. null in large rooms. */
   readonly members: Readonly<Record<string, PresenceEntry>> | null
   readonly memberCount: number
   readonly onlineCount: number
@@ -63,10 +65,10 @@ export interface Message {
   readonly body?: any
   readonly mentions?: readonly string[]
   readonly replyTo?: number
-  /** Deleted before it came here: it has no `from`, `time` and `body`. */
+  /** Set if the message was deleted before the client received it. It has no `from`, `time` and `body`. */
   readonly deleted?: true
   readonly isOwn?: true
-  /** There are messages before this one that are not shown here. */
+  /** Set if messages before this one are missing. */
   readonly isAfterGap?: true
 }
 
@@ -76,7 +78,7 @@ export interface SendOptions {
   replyTo?: number
   push?: Fields | false
   report?: boolean
-  /** Gives up waiting; what is under way may still take effect. */
+  /** An abort ends the wait. A pending send may still take effect. */
   signal?: AbortSignal
 }
 
@@ -105,7 +107,7 @@ export interface Refusal {
   readonly message: string
 }
 
-/** The protocol's code, or one of the client's own. */
+/** An error with a code of the protocol or of the client. error.js lists the client's codes. */
 export class StillwireError extends Error {
   constructor(about: { code: string; message?: string; temporary?: boolean; retryAfter?: number })
   readonly code: string
@@ -119,7 +121,7 @@ export interface StillwireEvent<Detail> extends Event {
 
 type Listener<Detail> = ((event: StillwireEvent<Detail>) => void) | null
 
-/** An `EventTarget` of these events. */
+/** An `EventTarget` with the types of these events. */
 interface Target<Events> {
   addEventListener<Type extends keyof Events>(
     type: Type,
@@ -139,10 +141,10 @@ export interface ClientEvents {
   welcome: Frame
   response: Frame
   presence: Frame
-  /** An error of the relay that answers no request, or the reason of a failed handshake (`code`, `message`). */
+  /** An error of the relay without a request, or the reason of a failed handshake (`code`, `message`). */
   error: Frame
   bye: Frame
-  /** Every frame in either direction, `hello` with its token too: not for logs that others read. */
+  /** Each frame in either direction. `hello` contains the token, so do not write it to logs that other people read. */
   frame: { isOwn: boolean; text: string; frame: Frame; answers?: string }
 }
 
@@ -209,7 +211,10 @@ export class Reporter {
 }
 
 export const noPresence: Presence
-/** The presence of a room after a reply to `join` (as `joined`), `presence` or `watch` (as `members`), or an event. */
+/**
+ * Returns the presence of a room after an event, or after a reply to `join` (with `type` `joined`) or to `presence` or
+ * `watch` (with `type` `members`).
+ */
 export function presenceAfter(presence: Presence, input: { type: string; [field: string]: any }): Presence
-/** Only a clear yes silences. */
+/** Returns true only if the user is known to have a Focus. */
 export function isSilenced(entry: PresenceEntry | undefined): boolean

@@ -5,16 +5,19 @@ import { FocusReport } from './focus-report.js'
 import { handshakeRefusal } from './handshake.js'
 import { watchPage } from './page-life.js'
 import { comesBack, reconnectDelay, refusal } from './reconnect.js'
-import { Room, ended, lost, opened, told } from './room.js'
+import { Room, ended, lost, opened, received } from './room.js'
 
 export { StillwireError } from './error.js'
 export { Reporter } from './reporter.js'
 export { isSilenced, noPresence, presenceAfter } from './presence.js'
 
-/** A connection that was welcome for so many milliseconds was no failure: the back-off begins anew. */
+/** A connection that lasts this long after its welcome, in milliseconds, resets the backoff. */
 const steady = 20_000
 const expired = 4002
-/** Unknown events are ignored: they must not pass for our own. Those of rooms are told here if no `Room` is joined. */
+/**
+ * The events that the client dispatches. It ignores unknown events, which could have the name of its own events. It
+ * dispatches the events of a room only if no `Room` is joined for it.
+ */
 const events = new Set(
   'response presence error bye message edited deleted signal member counts receipt delivery room'.split(' ')
 )
@@ -26,28 +29,34 @@ const ownClock = {
 }
 
 /**
- * A client of a relay that comes back by itself, with its rooms, and loses nothing on the way.
+ * A client of a relay. It reconnects by itself, joins its rooms again, and recovers the missed messages.
  *
- * Events: `state` whenever `state` changed ({`state`, `reason?`, `code?`, `delay?`}); `welcome`, `response`, `presence`,
- * `error`, `bye` as the protocol has them; `frame` for each frame in either direction, `detail` being
- * {`isOwn`, `text`, `frame`, `answers`}, the last the type of the request that a reply belongs to. What belongs to a
- * room is told by the room.
+ * It dispatches these events. A `Room` dispatches its own events.
  *
- * A handshake that fails is tried again. The client then requests the reason over HTTP, and an `error` event {`code`,
- * `message`} reports it, as far as it can be found out; its code is the relay's, or `handshake`. A lasting refusal that
- * the relay sends over HTTP, such as that of a page that its setting `origins` does not list, ends the client:
- * `refused`. Where a proxy changes Host and serves the page as well, the client cannot read that refusal: it reports
- * `handshake`, and goes on trying.
+ * - `state` when `state` has changed: {`state`, `reason?`, `code?`, `delay?`}
+ * - `welcome`, `response`, `presence`, `error` and `bye`, as in the protocol
+ * - `frame` for each frame in either direction: {`isOwn`, `text`, `frame`, `answers`}. `answers` is the type of the
+ *   request if the frame is a reply.
  *
- * `state` is one of `closed` (not connected by one's own wish), `connecting`, `open` (welcomed),
- * `waiting` (lost, will come back) and `refused` (`reason` says why; only `connect` tries again).
+ * `state` is one of these:
  *
- * All durations are seconds, as in the protocol. `stillwire.d.ts` describes each option.
+ * - `closed`: not connected, because the app has not called `connect` or has called `close`
+ * - `connecting`
+ * - `open`: the relay has sent `welcome`
+ * - `waiting`: the connection was lost, and the client will reconnect
+ * - `refused`: the client does not reconnect until `connect` is called. `reason` has the cause.
+ *
+ * The client retries a failed handshake. It then requests the reason over HTTP, and reports it with an `error` event
+ * {`code`, `message`} if it finds one. The code is the relay's, or `handshake`. A lasting refusal over HTTP leads to
+ * the state `refused`, for example if the relay's setting `origins` does not list the page. If a proxy changes Host and
+ * also serves the page, the client cannot read that refusal: it reports `handshake`, and continues to retry.
+ *
+ * All durations are in seconds, as in the protocol. `stillwire.d.ts` describes each option.
  */
 export class Stillwire extends EventTarget {
   state = 'closed'
   reason = ''
-  /** The user, as the relay knows them; empty before the first welcome. */
+  /** The user of the session, from the welcome. Is empty before the first welcome. */
   user = ''
   #options
   #clock
@@ -76,7 +85,7 @@ export class Stillwire extends EventTarget {
     super()
     const { WebSocket = globalThis.WebSocket, clock = ownClock, timeout = 15, outbox = 100 } = options
     const { page = globalThis.document ? globalThis : null, random = Math.random, fetch = globalThis.fetch } = options
-    if (!WebSocket) throw new TypeError('there is no WebSocket here: give one as an option')
+    if (!WebSocket) throw new TypeError('no global WebSocket: pass one in the option WebSocket')
     this.#options = { ...options, url: String(new URL(url)), WebSocket, clock, timeout: 1000 * timeout, fetch }
     this.#clock = clock
     this.#page = page
@@ -100,7 +109,7 @@ export class Stillwire extends EventTarget {
     this.#focus = new FocusReport(this.#link)
   }
 
-  /** Connects, and comes back until `close`; while waiting it tries at once. */
+  /** Connects, and reconnects until `close`. While the client waits, it connects immediately. */
   connect() {
     if (this.#connection) return
     if (this.state !== 'waiting') this.#attempt = this.#failures = 0
@@ -108,7 +117,7 @@ export class Stillwire extends EventTarget {
     this.#open()
   }
 
-  /** Leaves for good; sends that wait fail. Only code 1000 tells the relay that the person is gone at once. */
+  /** Closes the client, and rejects waiting sends. After code 1000 the relay shows the person as away immediately. */
   close(code = 1000, reason = '') {
     this.#stop()
     const connection = this.#connection
@@ -120,8 +129,8 @@ export class Stillwire extends EventTarget {
   }
 
   /**
-   * Sends a request and resolves with its reply. Rejects with a `StillwireError`; its code is `closed`
-   * when the connection ended first, and then nobody knows whether the request took effect.
+   * Sends a request and resolves with its reply. Rejects with a `StillwireError`. Its code is `closed` if the
+   * connection ended before the reply, and the request may have taken effect.
    */
   request(type, fields = {}) {
     return new Promise((resolve, reject) => {
@@ -132,12 +141,15 @@ export class Stillwire extends EventTarget {
     })
   }
 
-  /** Sends a request that wants no reply; without a connection it is dropped. */
+  /** Sends a request that needs no reply. Does nothing without a connection. */
   tell(type, fields = {}) {
     this.#connection?.tell(type, fields)
   }
 
-  /** The room of this name, always the same one while it is joined. `history`: how many messages a first join brings. */
+  /**
+   * The room of this name, always the same object while it is joined. `history` is the number of newest messages that
+   * the first join requests.
+   */
   room(name, { history = 0 } = {}) {
     const known = this.#rooms.get(name)
     if (known) return known.room
@@ -146,7 +158,7 @@ export class Stillwire extends EventTarget {
     return room
   }
 
-  /** Says what the person does, whatever the page knows: `active`, `idle` or `background`; null: the page again. */
+  /** Sets the activity of the person: `active`, `idle` or `background`. With null the page determines it again. */
   setActivity(state) {
     this.#isActivityChosen = state !== null
     if (state !== null) this.#beActive(state)
@@ -157,7 +169,10 @@ export class Stillwire extends EventTarget {
     }
   }
 
-  /** Reports this device's Focus (true, false, null: unknown), now or at the next welcome; a newer one replaces it. */
+  /**
+   * Reports this device's Focus: true, false, or null for unknown. Without a connection the report waits for the next
+   * welcome. A newer report replaces it.
+   */
   setFocus(isFocused, fields = {}) {
     return this.#focus.set(isFocused, fields)
   }
@@ -167,7 +182,7 @@ export class Stillwire extends EventTarget {
     this.#become('connecting')
     const connection = new Connection(this.#options, () => this.#hello(), {
       welcomed: (frame) => this.#welcomed(frame),
-      told: (frame) => this.#told(frame),
+      received: (frame) => this.#received(frame),
       framed: (detail) => this.#dispatch('frame', detail),
       ended: (outcome) => {
         if (this.#connection === connection) this.#ended(outcome)
@@ -196,10 +211,10 @@ export class Stillwire extends EventTarget {
     for (const room of this.#joinedRooms()) room[opened]()
   }
 
-  #told(frame) {
-    if (frame.type === 'presence') for (const room of this.#joinedRooms()) room[told](frame)
+  #received(frame) {
+    if (frame.type === 'presence') for (const room of this.#joinedRooms()) room[received](frame)
     const joined = this.#rooms.get(frame.room)
-    if (joined?.isWanted && frame.type !== 'response') joined.room[told](frame)
+    if (joined?.isWanted && frame.type !== 'response') joined.room[received](frame)
     else if (events.has(frame.type)) this.#dispatch(frame.type, frame)
   }
 
@@ -208,12 +223,12 @@ export class Stillwire extends EventTarget {
     for (const room of this.#joinedRooms()) room[lost]()
     const last = bye?.code ?? code
     if (last === expired) this.#isExpired = true
-    // The same token again would be refused again.
+    // The relay would refuse the same token again.
     const isSpent = last === expired && typeof this.#options.token === 'string'
     if (bye?.reconnect === false || !comesBack(last) || error?.isTemporary === false || isSpent) {
       return this.#refuse(last, refusal(last, bye?.reason ?? reason, answer))
     }
-    // A connection that ends soon after its welcome is a failure like any other; one that lasted is not.
+    // A connection that ends soon after its welcome counts as a failure. A longer one resets the backoff.
     if (this.#welcomedAt !== null && this.#clock.now() - this.#welcomedAt >= steady) this.#attempt = 0
     this.#welcomedAt = null
     const delay = this.#link.delay(this.#attempt++, bye?.retryAfter)
@@ -261,7 +276,7 @@ export class Stillwire extends EventTarget {
     this.#welcomedAt = null
   }
 
-  // Nothing is tried any more, so nothing waits any more either.
+  // The client does not retry any more, so all waiting requests end.
   #finish(error) {
     this.#focus.fail()
     for (const { room } of this.#rooms.values()) room[ended](error)
@@ -269,7 +284,7 @@ export class Stillwire extends EventTarget {
 
   #adopt(room) {
     const known = this.#rooms.get(room.name)
-    if (known && known.room !== room) throw new Error(`another object stands for the room ${room.name}`)
+    if (known && known.room !== room) throw new Error(`another object represents the room ${room.name}`)
     this.#rooms.set(room.name, { room, isWanted: true })
     return known?.isWanted !== true
   }
