@@ -66,7 +66,7 @@ package struct TokenClaims {
     } catch let failure as TokenFailure {
       throw failure
     } catch let error as RequestError {
-      throw .invalid("in the token,  @ Sources/RelayIdentity/TokenKeySource.swift(error.message)")
+      throw .invalid("in the token, \(error.message)")
     } catch {
       throw .invalid("the token is not valid")
     }
