@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Live Activities, from Apple's "Starting and updating Live Activities with ActivityKit push notifications", and calls,
-/// from "Responding to VoIP Notifications from PushKit".
+/// The rules for Live Activities and calls. Sources: Apple's "Starting and updating Live Activities with ActivityKit
+/// push notifications", and "Responding to VoIP Notifications from PushKit".
 let activityRules: [CombinedRule] = [
   (
     .activityWithoutTimestamp,
@@ -9,8 +9,8 @@ let activityRules: [CombinedRule] = [
       push.isActivity && push.aps["timestamp"] == nil
         ? [
           push.complaint(
-            "event", words: "a Live Activity's push needs timestamp",
-            mend: "write the seconds since 1970: what is older is ignored")
+            "event", words: "a push to a Live Activity needs timestamp",
+            mend: "write the seconds since 1970: older pushes are ignored")
         ]
         : []
     }
@@ -21,7 +21,7 @@ let activityRules: [CombinedRule] = [
       push.isActivity && push.aps["event"] == nil
         ? [
           push.complaint(
-            "content-state", words: "a Live Activity's push needs event", mend: "write start, update or end")
+            "content-state", words: "a push to a Live Activity needs event", mend: "write start, update or end")
         ] : []
     }
   ),
@@ -51,7 +51,7 @@ let activityRules: [CombinedRule] = [
     { push in
       guard let event = push.event, event != "start" else { return [] }
       return ["attributes-type", "attributes"].filter { push.aps[$0] != nil }.map {
-        push.complaint($0, words: "\($0) counts in a start only", mend: "leave it out")
+        push.complaint($0, words: "\($0) is for the event start only", mend: "leave it out")
       }
     }
   ),
@@ -61,7 +61,7 @@ let activityRules: [CombinedRule] = [
       guard let event = push.event, event != "end", push.aps["dismissal-date"] != nil else { return [] }
       return [
         push.complaint(
-          "dismissal-date", words: "dismissal-date counts in an end only", mend: "leave it out, or use stale-date")
+          "dismissal-date", words: "dismissal-date is for the event end only", mend: "leave it out, or use stale-date")
       ]
     }
   ),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What of an alert goes together. From Apple's "Generating a remote notification", "Pushing background updates to your
-/// app" and "UNNotificationServiceExtension".
+/// The rules for keys of an alert that contradict or require each other. Sources: Apple's "Generating a remote
+/// notification", "Pushing background updates to your app" and "UNNotificationServiceExtension".
 let combinations: [CombinedRule] = [
   (
     .backgroundShows,
@@ -11,8 +11,8 @@ let combinations: [CombinedRule] = [
         push.complaint(
           "content-available",
           words:
-            "content-available asks for a background push, and \(push.shown.joined(separator: ", ")) for a visible one",
-          mend: "keep both only if the alert is to wake the app as well")
+            "content-available makes a background push, and \(push.shown.joined(separator: ", ")) a visible one",
+          mend: "keep both only if the alert must also wake the app")
       ]
     }
   ),
@@ -23,7 +23,7 @@ let combinations: [CombinedRule] = [
       return [
         push.complaint(
           "mutable-content",
-          words: "mutable-content is for an alert with a text, and there is none: no extension will run",
+          words: "mutable-content needs an alert with a text: without it, no extension runs",
           mend: "write a title, subtitle or body into alert")
       ]
     }
@@ -44,7 +44,7 @@ let combinations: [CombinedRule] = [
       else { return [] }
       return [
         push.complaint(
-          words: "aps shows nothing, sounds nothing and wakes nothing",
+          words: "aps shows nothing, plays no sound and does not wake the app",
           mend: "write an alert, or content-available for a background push")
       ]
     }
@@ -81,7 +81,7 @@ let combinations: [CombinedRule] = [
       guard push.level == "passive", push.sound != nil else { return [] }
       return [
         push.complaint(
-          "sound", words: "the level is passive, and plays no sound", mend: "remove the sound, or write active")
+          "sound", words: "the level passive plays no sound", mend: "remove the sound, or write active")
       ]
     }
   ),
@@ -103,7 +103,7 @@ let combinations: [CombinedRule] = [
 ]
 
 extension LintReading {
-  /// About the title, the subtitle and the body, by what their localization's keys begin with.
+  /// Checks the title, the subtitle and the body. `isWrong` receives the alert and the prefix of the localization keys.
   fileprivate func parts(where isWrong: (LintValue, String) -> Bool) -> [Complaint] {
     guard let alert, alert.members != nil else { return [] }
     return ["title-", "subtitle-", ""].filter { isWrong(alert, $0) }.map { part in
@@ -113,7 +113,7 @@ extension LintReading {
           "\(part)loc-args", words: "\(part)loc-args has no \(part)loc-key beside it",
           mend: "write the key, or remove the arguments")
         : alertComplaint(
-          "\(part)loc-key", words: "\(part)loc-key and \(text) are for the same place", mend: "keep one of them")
+          "\(part)loc-key", words: "\(part)loc-key and \(text) set the same text", mend: "keep one of them")
     }
   }
 

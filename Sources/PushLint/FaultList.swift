@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What was found so far, by byte of the text.
+/// A finding before its line and column are known.
 struct Fault {
   enum Place: Equatable {
     case byte(Int)
@@ -15,20 +15,20 @@ struct Fault {
   var isMended: Bool
 }
 
-/// The first faults, and how many more there are. Bounded, so that no text makes a report grow.
+/// The first findings, and the number of the others. The list is bounded, so that no text makes a report large.
 struct FaultList {
   private(set) var faults: [Fault] = []
   private(set) var left = 0
   private(set) var hasErrors = false
-  /// Something of the text could not be read without a guess.
+  /// True if a part of the text is ambiguous. Then no corrected payload is returned.
   private(set) var hasGuessed = false
   let isLenient: Bool
 
   init(isLenient: Bool) { self.isLenient = isLenient }
 
   /// - Parameters:
-  ///   - words: Not evaluated when there is no room for it.
-  ///   - isMended: What is looked at from now on is as if this were right, and so is the payload that lenient callers get.
+  ///   - words: Not evaluated when the list is full.
+  ///   - isMended: True if the mistake was corrected, both for later rules and in the payload for lenient callers.
   mutating func report(
     _ rule: LintRule, at place: Fault.Place, _ words: @autoclosure () -> String,
     mend: @autoclosure () -> String? = nil, replacement: @autoclosure () -> String? = nil, isMended: Bool = false
@@ -42,7 +42,7 @@ struct FaultList {
       Fault(rule: rule, place: place, words: words(), mend: mend(), replacement: replacement(), isMended: isMended))
   }
 
-  /// A fault of the text itself. One that is not mended leaves a guess.
+  /// Reports a fault of the text itself. If it was not corrected, the text is ambiguous.
   mutating func reportText(
     _ rule: LintRule, at offset: Int, _ words: @autoclosure () -> String, mend: @autoclosure () -> String? = nil,
     replacement: @autoclosure () -> String? = nil, isMended: Bool = false

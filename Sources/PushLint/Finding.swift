@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// One thing that is wrong with a push.
+/// One mistake in a push.
 public struct Finding: Equatable, Sendable {
   public var rule: LintRule
-  /// That of the rule; of an error that was mended: a warning.
+  /// The severity of the rule, or `warning` for an error that was corrected.
   public var severity: Severity
   public var place: Place
-  /// What is wrong, in one sentence without a full stop; what it quotes of the payload is clipped.
+  /// The mistake, in one sentence without a full stop. Quotations from the payload are clipped.
   public var words: String
-  /// What to do, likewise.
+  /// The correction, in the same form.
   public var mend: String?
-  /// What should stand in place of the value or key at fault, where that is certain.
+  /// The text that corrects the value or key. Is `nil` when the correction is not certain.
   public var replacement: String?
 
   public enum Place: Equatable, Sendable {
-    /// - pointer: The value, as a JSON pointer (RFC 6901) into the text as it was given; keys in it are clipped.
-    /// - line: From 1; ended by LF, CR LF or CR.
-    /// - column: From 1, of the key or value at fault; counts characters, that is Unicode scalars, and a byte that is not
-    ///   UTF-8 as one.
+    /// - pointer: The value as a JSON pointer (RFC 6901) into the original text. Its keys are clipped.
+    /// - line: The line number from 1. LF, CR LF or CR ends a line.
+    /// - column: The column of the key or value, from 1. It counts Unicode scalars. A byte that is not UTF-8 counts as
+    ///   one.
     case payload(pointer: String, line: Int, column: Int)
-    /// - header: In lower case.
+    /// - header: The name of the header in lower case.
     case header(String)
   }
 }

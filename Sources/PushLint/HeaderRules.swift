@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What headers say of the payload. From Apple's "Sending notification requests to APNs".
+/// The rules that compare headers with the payload. Source: Apple's "Sending notification requests to APNs".
 let headerRules: [CombinedRule] = [
   (
     .pushTypeMismatch,
@@ -12,11 +12,11 @@ let headerRules: [CombinedRule] = [
           ("a background push needs content-available", "write 1, or the push type alert")
         case "alert" where push.isSilent && push.shown.isEmpty:
           (
-            "nothing is shown, and content-available asks for a background push",
+            "the push shows nothing, and content-available makes it a background push",
             "write the push type background, and priority 5"
           )
         case "liveactivity": nil
-        case _ where push.isActivity: ("the payload is a Live Activity's", "write the push type liveactivity")
+        case _ where push.isActivity: ("the payload is for a Live Activity", "write the push type liveactivity")
         default: nil
         }
       return fault.map { [Complaint(header: "apns-push-type", words: $0.words, mend: $0.mend)] } ?? []
@@ -28,10 +28,10 @@ let headerRules: [CombinedRule] = [
       let headers = push.headers
       let isBackground = headers.type == "background" || (headers.type == nil && push.isSilent && push.shown.isEmpty)
       guard !headers.isEmpty, isBackground, headers["apns-priority"] != "5" else { return [] }
-      let found = headers["apns-priority"].map { "is \($0.clipped)" } ?? "is not given, which means 10"
+      let found = headers["apns-priority"].map { "is \($0.clipped)" } ?? "is missing, which means 10"
       return [
         Complaint(
-          header: "apns-priority", words: "the priority \(found), and of a background push must be 5", mend: "write 5")
+          header: "apns-priority", words: "the priority \(found), and a background push must have 5", mend: "write 5")
       ]
     }
   ),

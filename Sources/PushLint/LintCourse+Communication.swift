@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import RelayProtocol
 
-/// What an app's notification service extension makes an intent of. From Apple's "Implementing communication
-/// notifications", and from what `INPerson` and `INSendMessageIntent` take.
+/// The rules for `communication`, which an app's notification service extension converts to an intent. Sources: Apple's
+/// "Implementing communication notifications", and the parameters of `INPerson` and `INSendMessageIntent`.
 extension LintCourse {
   mutating func checkCommunication() {
     guard var talk = root["communication"], talk.members != nil else { return }
@@ -45,7 +45,7 @@ extension LintCourse {
     }
     if let avatar = party["avatar"]?.text, !avatar.isSecureURL, let member = party.member("avatar") {
       report(
-        .communicationAvatar, at: member, "avatar of the \(name) is no https URL, so that no picture is loaded",
+        .communicationAvatar, at: member, "avatar of the \(name) is not an https URL, so that iOS loads no picture",
         mend: "write an https URL, or leave it out")
     }
     let count = party["recipientCount"]

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import RelayProtocol
 
-/// Each header by itself. From Apple's "Sending notification requests to APNs".
+/// The rules for single headers. Source: Apple's "Sending notification requests to APNs".
 extension LintCourse {
   private static let known = [
     "apns-channel-id", "apns-collapse-id", "apns-expiration", "apns-id", "apns-priority", "apns-push-type",
@@ -17,7 +17,7 @@ extension LintCourse {
       tell(
         .headerUnknown, name, "Apple's service knows no header of this name",
         mend: name.nearest(of: Self.known).map { "did you mean \($0)?" }
-          ?? "what the app is to know stands in the payload")
+          ?? "write data for the app into the payload")
     }
     checkType()
     checkTopic()
@@ -30,21 +30,21 @@ extension LintCourse {
   private mutating func checkType() {
     guard let type = headers.type else {
       tell(
-        .pushTypeMissing, "apns-push-type", "there is no push type: devices may delay or drop the push",
-        mend: "write alert, or what else it is")
+        .pushTypeMissing, "apns-push-type", "the push type is missing: devices may delay or drop the push",
+        mend: "write alert, or another type")
       return
     }
     guard PushTypes.suffixes[type] == nil else { return }
     tell(
-      .pushTypeUnknown, "apns-push-type", "there is no push type \(type.quoted)",
-      mend: type.nearest(of: PushTypes.suffixes.keys).map { "did you mean \($0)?" } ?? "write alert, or what else it is"
+      .pushTypeUnknown, "apns-push-type", "\(type.quoted) is not a push type",
+      mend: type.nearest(of: PushTypes.suffixes.keys).map { "did you mean \($0)?" } ?? "write alert, or another type"
     )
   }
 
   private mutating func checkTopic() {
     guard let topic = headers.topic else {
       tell(
-        .topicMissing, "apns-topic", "there is no topic, which only a certificate can replace",
+        .topicMissing, "apns-topic", "the topic is missing, and only a certificate can replace it",
         mend: "write the app's bundle id")
       return
     }
@@ -66,7 +66,7 @@ extension LintCourse {
 
   private mutating func checkPriority() {
     guard let priority = headers["apns-priority"], !["10", "5", "1"].contains(priority) else { return }
-    tell(.priorityValue, "apns-priority", "there is no priority \(priority.quoted)", mend: "write 10, 5 or 1")
+    tell(.priorityValue, "apns-priority", "\(priority.quoted) is not a priority", mend: "write 10, 5 or 1")
   }
 
   private mutating func checkCollapseID() {
@@ -83,7 +83,7 @@ extension LintCourse {
     guard let id = headers["apns-id"], !id.isLowercaseUUID else { return }
     let lowered = id.lowercased()
     tell(
-      .pushIDForm, "apns-id", "\(id.quoted) is no UUID in lower case",
+      .pushIDForm, "apns-id", "\(id.quoted) is not a UUID in lower case",
       mend: "32 hexadecimal digits in lower case, in groups of 8, 4, 4, 4 and 12",
       replacement: lowered.isLowercaseUUID ? lowered : nil)
   }
@@ -92,7 +92,7 @@ extension LintCourse {
     guard let text = headers["apns-expiration"] else { return }
     guard !text.isEmpty, text.utf8.allSatisfy(\.isDigit), let seconds = Double(text) else {
       tell(
-        .expirationValue, "apns-expiration", "\(text.quoted) is no whole number of seconds",
+        .expirationValue, "apns-expiration", "\(text.quoted) is not a whole number of seconds",
         mend: "write seconds since 1970, or 0")
       return
     }
@@ -100,22 +100,22 @@ extension LintCourse {
     case 0:
       if !headers.isVoIP {
         tell(
-          .expirationOnce, "apns-expiration", "0 means: tried once, and not kept for a device that is off",
-          mend: "write seconds since 1970 to have it kept")
+          .expirationOnce, "apns-expiration", "with 0, Apple's service tries once and does not keep the push",
+          mend: "write seconds since 1970 to keep it for a device that is off")
       }
     case 1e11...:
       tell(
-        .expirationMilliseconds, "apns-expiration", "\(text.clipped) is no date in seconds since 1970",
+        .expirationMilliseconds, "apns-expiration", "\(text.clipped) is not a date in seconds since 1970",
         mend: "divide it by 1000",
         replacement: seconds < 1e14 ? String(Int64(seconds / 1000)) : nil)
     case ..<1e9:
       tell(
-        .expirationNoDate, "apns-expiration", "\(text.clipped) seconds since 1970 are long past",
-        mend: "add the time of now: it is a date, not a duration")
+        .expirationNoDate, "apns-expiration", "\(text.clipped) seconds since 1970 are a date before 2001",
+        mend: "add the current time: the value is a date, not a duration")
     default:
       if headers.isVoIP {
         tell(
-          .voipExpiration, "apns-expiration", "a call is over before long, and each VoIP push must be reported as one",
+          .voipExpiration, "apns-expiration", "a late VoIP push rings after the call has ended",
           mend: "write 0, or a date some seconds ahead")
       }
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import RelayProtocol
 
-/// Keys that Apple does not define, where only Apple defines keys.
+/// The rules for unknown and misspelled keys in the objects where only Apple defines keys.
 extension LintCourse {
   mutating func nameKeys() {
     guard var aps = root["aps"] else { return }
@@ -25,11 +25,11 @@ extension LintCourse {
     for index in members.indices where known[members[index].key] == nil {
       let member = members[index]
       guard let spelling = spellings[AppleKeys.plain(String(member.key.prefix(64)))] else {
-        // The second `aps` has been told of.
+        // A nested `aps` was reported already.
         guard member.key != "aps" else { continue }
         report(
-          rule, at: member, "\(member.key.quoted) is no key of \(name)",
-          mend: member.key.nearest(of: known.keys).map { "did you mean \($0)?" } ?? "an app's own keys stand beside aps"
+          rule, at: member, "\(member.key.quoted) is not a key of \(name)",
+          mend: member.key.nearest(of: known.keys).map { "did you mean \($0)?" } ?? "write the app's keys beside aps"
         )
         continue
       }

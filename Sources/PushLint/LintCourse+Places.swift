@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import RelayProtocol
 
-/// Keys that stand in the wrong object, moved to where they belong when nothing is there yet.
+/// The rules for keys in the wrong object. A key is moved to the right object if that object does not have it yet.
 extension LintCourse {
   mutating func placeKeys() {
     move(from: [], to: "aps", .apsKeyOutside, "beside aps") { course, key in course.isApples(key) }
@@ -32,7 +32,7 @@ extension LintCourse {
     for member in astray {
       let isMoved = moved.contains(member.key)
       report(
-        rule, at: member, "\(member.key) stands \(place), where nothing looks for it",
+        rule, at: member, "\(member.key) is \(place), where iOS does not read it",
         mend: isMoved ? "move it into \(target)" : "remove it: \(target) has its own", isMended: isMoved)
     }
     let kept = (source.reduce(root as LintValue?) { $0?[$1] })?.members?.filter { !moved.contains($0.key) } ?? []
@@ -47,7 +47,8 @@ extension LintCourse {
     }
   }
 
-  /// Puts a member into an object of `aps`, or into `aps` itself.
+  /// Adds a member to `aps`, or to an object in `aps`.
+  /// - Returns: False if the target has the key already.
   private mutating func admit(_ member: LintMember, into target: String) -> Bool {
     guard var aps = root["aps"] else { return false }
     defer { root["aps"] = aps }
@@ -62,7 +63,7 @@ extension LintCourse {
       return true
     }
     if object.text != nil {
-      // A text is the body of an alert, and the name of a sound.
+      // Convert a text to an object: it is the body of an alert or the name of a sound.
       let place = object.range.lowerBound..<object.range.lowerBound
       let key = target == "alert" ? "body" : "name"
       object.kind = .object([LintMember(key: key, keyRange: place, value: object)])
@@ -77,8 +78,8 @@ extension LintCourse {
     for member in root.members ?? [] where AppleKeys.common.contains(member.key) && root["aps"]?[member.key] == nil {
       guard member.key == "category" ? member.value.text != nil : isActivity else { continue }
       report(
-        .apsKeyPerhapsOutside, at: member, "\(member.key) stands beside aps, where it is a key of the app",
-        mend: "move it into aps, if it is Apple's that is meant")
+        .apsKeyPerhapsOutside, at: member, "\(member.key) is beside aps, where it is a key of the app",
+        mend: "move it into aps if you mean Apple's key")
     }
   }
 }

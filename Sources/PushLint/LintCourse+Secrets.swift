@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import RelayProtocol
 
-/// What does not belong into a payload: "do not include sensitive data", says Apple's "Generating a remote notification".
-/// No finding quotes it.
+/// The rules for secrets in a payload. Source: "do not include sensitive data" in Apple's "Generating a remote
+/// notification". The findings do not quote the secrets.
 extension LintCourse {
   private static let names: Set<String> = [
     "accesstoken", "apikey", "authkey", "authtoken", "bearertoken", "clientsecret", "passwd", "password", "privatekey",
@@ -12,7 +12,7 @@ extension LintCourse {
 
   mutating func checkSecrets() { check(root, of: nil) }
 
-  /// As deep as the scanner went.
+  /// Checks a value and everything in it. The scanner has bounded the nesting.
   private mutating func check(_ value: LintValue, of member: LintMember?) {
     switch value.kind {
     case .object(let members): for inner in members { check(inner.value, of: inner) }
@@ -28,10 +28,11 @@ extension LintCourse {
     if text.isHexadecimal, (64...200).contains(text.utf8.count), !Self.sums.contains(where: plain.contains) {
       report(
         .deviceToken, at: value, "the value of \(key.quoted) looks like a device token",
-        mend: "a token stands in the path of the request only")
+        mend: "write the token only into the path of the request")
     } else if !text.isEmpty, Self.names.contains(plain) {
       report(
-        .secret, at: value, "a value called \(key.quoted) passes through other hands", mend: "have the app fetch it")
+        .secret, at: value, "\(key.quoted) looks like a secret, and other services see the payload",
+        mend: "have the app fetch it")
     } else if text.isPrivateKey || (text.isToken && plain != "receipt") {
       report(
         .secret, at: value, "the value of \(key.quoted) looks like a key or a token", mend: "have the app fetch it")
@@ -46,7 +47,7 @@ extension String {
 
   fileprivate var isPrivateKey: Bool { hasPrefix("-----BEGIN ") && prefix(64).contains("PRIVATE KEY") }
 
-  /// `Bearer …`, or a JSON Web Token.
+  /// True for `Bearer …` and for a JSON Web Token.
   fileprivate var isToken: Bool {
     if prefix(7).lowercased() == "bearer " { return utf8.count > 20 }
     return hasPrefix("eyJ") && utf8.count { $0 == UInt8(ascii: ".") } == 2 && !utf8.contains(0x20)

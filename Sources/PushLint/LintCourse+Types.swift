@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import RelayProtocol
 
-/// Values of the wrong type.
+/// The rules for values of the wrong type.
 extension LintCourse {
   mutating func checkTypes() {
     guard var aps = root["aps"] else { return }
@@ -30,7 +30,8 @@ extension LintCourse {
       })
   }
 
-  /// The value as it must be where that is certain, else as it is; nil: better without.
+  /// Returns the value with the right type if the correction is certain, or else unchanged. Returns `nil` to remove the
+  /// member.
   private mutating func typed(_ member: LintMember, _ shape: KeyShape) -> LintValue? {
     let value = member.value
     switch (shape, value.kind) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import RelayProtocol
 
-/// Values out of their range.
+/// The rules for values out of range.
 extension LintCourse {
   mutating func checkValues() {
     guard var aps = root["aps"] else { return }
@@ -18,7 +18,7 @@ extension LintCourse {
     aps["interruption-level"] = level(aps["interruption-level"])
     if let event = aps["event"], let text = event.text, !AppleKeys.events.contains(text) {
       report(
-        .eventUnknown, at: event, "there is no event \(text.quoted)",
+        .eventUnknown, at: event, "\(text.quoted) is not an event",
         mend: text.nearest(of: AppleKeys.events).map { "did you mean \($0)?" } ?? "write start, update or end")
     }
     for key in ["timestamp", "stale-date", "dismissal-date"] { aps[key] = seconds(aps[key], key) }
@@ -44,19 +44,20 @@ extension LintCourse {
       return LintValue(kind: .string(spelling), range: value.range)
     }
     report(
-      .levelUnknown, at: value, "there is no interruption level \(text.quoted)",
+      .levelUnknown, at: value, "\(text.quoted) is not an interruption level",
       mend: text.nearest(of: AppleKeys.levels).map { "did you mean \($0)?" }
         ?? "write \(AppleKeys.levels.joined(separator: ", "))")
     return value
   }
 
-  /// A date in seconds: as such, 100,000,000,000 is in the year 5138.
+  /// Checks a date in seconds. A number of 100,000,000,000 or more would be after the year 5138, so it is in
+  /// milliseconds.
   private mutating func seconds(_ value: LintValue?, _ key: String) -> LintValue? {
     guard let value, let number = value.number, number >= 1e11 else { return value }
-    // From micro- or nanoseconds it would be another guess.
+    // A larger number may be in micro- or nanoseconds, so no correction is certain.
     let seconds = number < 1e14 ? String(Int64(number / 1000)) : nil
     report(
-      .dateMilliseconds, at: value, "\(key) is \(value.noun), which is no date in seconds since 1970",
+      .dateMilliseconds, at: value, "\(key) is \(value.noun), which is not a date in seconds since 1970",
       mend: "divide it by 1000",
       replacement: seconds, isMended: seconds != nil)
     return seconds.map { LintValue(kind: .number($0), range: value.range) } ?? value

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 import RelayProtocol
 
-/// Where `aps` is.
+/// The rules for the position of `aps`, and for requests to other services that contain Apple's payload.
 extension LintCourse {
-  /// Ways to Apple's payload in requests to other services.
+  /// The paths to Apple's payload in requests to other services.
   private static let ways = [
     ["message", "apns", "payload"], ["apns", "payload"], ["payload"], ["apns"], ["ios"], ["notification"], ["push"],
   ]
 
-  /// false: there is none to look into.
+  /// Finds `aps`, and moves it to the outermost object if necessary.
+  /// - Returns: False if there is no `aps` to check.
   mutating func findAps() -> Bool {
     if root["aps"] == nil, !unwrap(), !spell(), !gather() { return false }
     guard let aps = root["aps"] else { return false }
@@ -30,8 +31,8 @@ extension LintCourse {
       let service = Self.service(of: root)
       report(
         .vendorWrapper, at: member,
-        "\(service): what Apple's service is sent is in /\(way.joined(separator: "/"))",
-        mend: "send that by itself", isMended: true)
+        "\(service): the payload for Apple's service is in /\(way.joined(separator: "/"))",
+        mend: "send only that payload", isMended: true)
       root = inner
       return true
     }
@@ -55,19 +56,19 @@ extension LintCourse {
     return true
   }
 
-  /// Makes an `aps` of its keys, where these stand on their own.
+  /// Makes an `aps` from Apple's keys if they are in the outermost object.
   private mutating func gather() -> Bool {
     guard let members = root.members else { return false }
     if let member = members.first(where: { Self.isRequest($0) }) {
       report(
-        .vendorWrapper, at: member, "this is a request to another service, not what Apple's service is sent",
-        mend: "have the service send it, or write Apple's payload: an object with aps")
+        .vendorWrapper, at: member, "this is a request to another service, not a payload for Apple's service",
+        mend: "send it to that service, or write Apple's payload: an object with aps")
       return false
     }
     if let member = members.first(where: { $0.value["aps"] != nil }) {
       report(
         .apsElsewhere, at: member.value.member("aps") ?? member,
-        "aps is in \(member.key.quoted), where nothing looks for it",
+        "aps is in \(member.key.quoted), where iOS does not read it",
         mend: "move it to the outermost object")
       return false
     }
@@ -76,7 +77,7 @@ extension LintCourse {
     if own.isEmpty {
       if isNeeded {
         report(
-          .apsMissing, at: root, "there is no aps, so nothing is shown",
+          .apsMissing, at: root, "aps is missing, so that nothing is shown",
           mend: "put Apple's keys into an object called aps")
       }
       return false
@@ -96,21 +97,21 @@ extension LintCourse {
     case "message": member.value["notification"] != nil || member.value["token"] != nil || member.value["apns"] != nil
     case "registration_ids", "include_player_ids", "include_subscription_ids": member.value.items != nil
     case "notification": member.value["title"] != nil || member.value["body"] != nil
-    // Amazon's service takes the payload as a text.
+    // Amazon's service receives the payload as a string.
     case "APNS", "APNS_SANDBOX", "APNS_VOIP": member.value.text != nil
     default: false
     }
   }
 
-  /// Whether only Apple's payload has such a key.
+  /// True for a key that only Apple's payload has.
   func isApples(_ key: String) -> Bool { AppleKeys.aps[key] != nil && !AppleKeys.common.contains(key) }
 
   private mutating func reportNested() {
     for member in root.members ?? [] {
       guard let nested = member.value.member("aps"), nested.value.members != nil else { continue }
       report(
-        .apsElsewhere, at: nested, "a second aps is in \(member.key.quoted), where nothing looks for it",
-        mend: "move what is in it to the aps of the outermost object")
+        .apsElsewhere, at: nested, "a second aps is in \(member.key.quoted), where iOS does not read it",
+        mend: "move its keys to the aps of the outermost object")
     }
   }
 }

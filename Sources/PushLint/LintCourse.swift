@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 import RelayProtocol
 
-/// A push on its way through the rules. What can be mended with certainty is mended before the next rules look at it.
+/// One run of all rules over a push. Mistakes whose correction is certain are corrected before the next rule runs.
 struct LintCourse {
-  /// The payload, mended so far.
+  /// The payload with the corrections so far.
   var root: LintValue
   let headers: LintHeaders
-  /// Whether what the payload lacks may be told of.
+  /// True if the whole text could be read, so that rules may report missing keys.
   let isWhole: Bool
   var faults: FaultList
 
@@ -17,7 +17,7 @@ struct LintCourse {
     self.faults = faults
   }
 
-  /// - Parameter size: Bytes of the payload as it came.
+  /// - Parameter size: The size of the original payload in bytes.
   mutating func run(size: Int) {
     checkHeaders()
     checkSecrets()
@@ -73,7 +73,7 @@ struct LintCourse {
       isMended: isMended)
   }
 
-  /// Whether it is a Live Activity's push.
+  /// True for the push of a Live Activity.
   var isActivity: Bool {
     headers.isActivity || root["aps"]?.members?.contains { AppleKeys.activity.contains($0.key) } == true
   }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The headers of a push under their lower-case names; of two with one name the last counts.
+/// The headers of a push, by name in lower case. If a name occurs twice, the last value counts.
 struct LintHeaders {
   private let values: [String: String]
-  /// In a fixed order.
+  /// The names in a fixed order.
   let names: [String]
 
   init(_ headers: [(name: String, value: String)]) {
@@ -20,15 +20,15 @@ struct LintHeaders {
 
   var isVoIP: Bool { type == "voip" || (type == nil && topic?.hasSuffix(".voip") == true) }
   var isActivity: Bool { type == "liveactivity" }
-  /// True for a push that shows an alert; also where no header gives the type.
+  /// True for a push that shows an alert, and for a push without a type.
   var isAlert: Bool { !isVoIP && (type == nil || type == "alert") }
-  /// Pushes that go to an app's own code, whatever they hold.
+  /// True for a push that the app's own code receives. Its payload has no fixed keys.
   var isFree: Bool {
     isVoIP || ["complication", "controls", "fileprovider", "location", "mdm", "pushtotalk", "widgets"].contains(type)
   }
 }
 
-/// How the topic of each push type ends. From Apple's "Sending notification requests to APNs".
+/// The suffix of the topic for each push type. Source: Apple's "Sending notification requests to APNs".
 enum PushTypes {
   static let suffixes: [String: String] = [
     "alert": "", "background": "", "complication": ".complication", "controls": ".push-type.controls",

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Where a byte of a text is, for people and for programs.
+/// Converts a byte offset to a line and column for people, and a JSON pointer for programs.
 ///
-/// Ask in the order of the text: lines and columns are counted once, from the last answer on.
+/// Query offsets in ascending order: the count continues from the last offset. A smaller offset starts again.
 struct LintMap {
   private let text: [UInt8]
   private let root: LintValue?
@@ -33,7 +33,7 @@ struct LintMap {
     }
   }
 
-  /// The value or member that begins at this byte, or the innermost one around it.
+  /// Returns the pointer of the value or member that begins at this byte, or of the innermost one that contains it.
   private func pointer(to offset: Int) -> String {
     var path = ""
     var value = root
@@ -62,7 +62,7 @@ extension LintValue {
 }
 
 extension [UInt8] {
-  /// Bytes of the Unicode scalar that begins here (RFC 3629); nil where none does.
+  /// Returns the length in bytes of the Unicode scalar at this index (RFC 3629), or `nil` if none begins here.
   func scalarLength(at index: Int) -> Int? {
     let first = self[index]
     let (length, second): (Int, ClosedRange<UInt8>)
@@ -82,7 +82,7 @@ extension [UInt8] {
     return length
   }
 
-  /// The Unicode scalar that begins here, and how many bytes it takes.
+  /// Returns the Unicode scalar at this index and its length in bytes.
   func scalar(at index: Int) -> (scalar: Unicode.Scalar, length: Int)? {
     guard index < count, let length = scalarLength(at: index) else { return nil }
     return String(decoding: self[index..<(index + length)], as: UTF8.self).unicodeScalars.first.map { ($0, length) }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a payload says when all that is certain in it has been mended.
+/// The corrected push, as the rules about whole pushes read it.
 struct LintReading {
   let headers: LintHeaders
   let aps: LintValue
@@ -20,14 +20,14 @@ struct LintReading {
   var level: String? { aps["interruption-level"]?.text }
   var event: String? { aps["event"]?.text }
 
-  /// It wakes the app.
+  /// True if the push wakes the app.
   var isSilent: Bool { has(1, "content-available") }
   var isMutable: Bool { has(1, "mutable-content") }
-  /// Which of its keys show or sound something.
+  /// The keys of the payload that show or play something.
   var shown: [String] { ["alert", "badge", "sound"].filter { aps[$0] != nil } }
   var isCriticalSound: Bool { sound?["critical"]?.number == 1 }
 
-  /// Whether the alert has a text; also where it has one that cannot be read.
+  /// True if the alert has a text, even one that cannot be read.
   var hasText: Bool {
     guard let alert else { return false }
     if let text = alert.text { return !text.isBlank }
@@ -37,20 +37,20 @@ struct LintReading {
 
   private func has(_ number: Double, _ key: String) -> Bool { aps[key]?.number == number }
 
-  /// About a key of `aps`, or about `aps` where it has none of them.
+  /// Returns a complaint about the first of these keys in `aps`, or about `aps` if it has none of them.
   func complaint(_ keys: String..., words: String, mend: String) -> Complaint {
     let member = keys.lazy.compactMap { aps.member($0) }.first
     return Complaint(place: .byte(member?.keyRange.lowerBound ?? place), words: words, mend: mend)
   }
 
-  /// About a key of the alert.
+  /// Returns a complaint about a key of the alert.
   func alertComplaint(_ key: String, words: String, mend: String) -> Complaint {
     let member = alert?.member(key) ?? aps.member("alert")
     return Complaint(place: .byte(member?.keyRange.lowerBound ?? place), words: words, mend: mend)
   }
 }
 
-/// What a rule has to say.
+/// A finding of a rule about the whole push.
 struct Complaint {
   let place: Fault.Place
   let words: String
@@ -63,7 +63,7 @@ extension Complaint {
   }
 }
 
-/// A rule that looks at the whole push, once all of its parts have been looked at.
+/// A rule about the whole push. It runs after the rules about single keys and values.
 typealias CombinedRule = (rule: LintRule, find: @Sendable (LintReading) -> [Complaint])
 
 extension String {

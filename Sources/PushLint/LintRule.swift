@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How bad what was found is.
+/// The severity of a finding.
 public enum Severity: String, Sendable, CaseIterable {
-  /// Refused by Apple's service, not shown, or shown otherwise than it says.
+  /// Apple's service refuses the push, or the phone does not show it as intended.
   case error
-  /// Taken, and hardly what was meant.
+  /// Apple's service accepts the push, but it is probably a mistake.
   case warning
-  /// Good to know.
+  /// Useful information.
   case note
 }
 
-/// What the linter looks for. The raw values are stable: they are the rule ids of reports.
+/// The rules of the linter. The raw values are the rule ids in reports, and stay stable.
 ///
-/// What is right is taken from Apple's "Generating a remote notification", "Sending notification requests to APNs",
-/// "Starting and updating Live Activities with ActivityKit push notifications" and "Responding to VoIP Notifications
-/// from PushKit", and for the text itself from RFC 8259. The article "Push lint" lists all of them.
+/// Sources: Apple's "Generating a remote notification", "Sending notification requests to APNs", "Starting and updating
+/// Live Activities with ActivityKit push notifications" and "Responding to VoIP Notifications from PushKit"; RFC 8259
+/// for the text. The article "Push lint" lists all rules.
 public enum LintRule: String, Sendable, CaseIterable {
   // The text.
   case textEmpty = "text-empty"
@@ -52,7 +52,7 @@ public enum LintRule: String, Sendable, CaseIterable {
   case wrongBracket = "wrong-bracket"
   case bytesAfterEnd = "bytes-after-end"
 
-  // Where things stand.
+  // Positions of keys.
   case notAnObject = "not-an-object"
   case vendorWrapper = "vendor-wrapper"
   case apsMissing = "aps-missing"
@@ -89,7 +89,7 @@ public enum LintRule: String, Sendable, CaseIterable {
   case eventUnknown = "event-unknown"
   case dateMilliseconds = "date-milliseconds"
 
-  // What goes together.
+  // Combinations.
   case backgroundShows = "background-shows"
   case mutableWithoutText = "mutable-without-text"
   case emptyAlert = "empty-alert"
@@ -121,7 +121,7 @@ public enum LintRule: String, Sendable, CaseIterable {
   case communicationAvatar = "communication-avatar"
   case communicationGroupCount = "communication-group-count"
 
-  // What does not belong into a payload.
+  // Secrets.
   case deviceToken = "device-token"
   case secret
 
@@ -141,7 +141,7 @@ public enum LintRule: String, Sendable, CaseIterable {
   case expirationNoDate = "expiration-no-date"
   case expirationOnce = "expiration-once"
 
-  // All of it.
+  // The whole payload.
   case payloadTooLarge = "payload-too-large"
   case tooManyFindings = "too-many-findings"
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension LintScanner {
-  /// White space, and what some take for it.
+  /// Skips white space. Reports comments, and characters that are not white space in JSON.
   mutating func skipSpace() {
     while at < bytes.count {
       switch bytes[at] {
@@ -17,7 +17,7 @@ extension LintScanner {
   }
 
   private mutating func skipNul() {
-    faults.reportText(.nulByte, at: at, "U+0000 is between values: JSON has none", mend: "remove it", replacement: "")
+    faults.reportText(.nulByte, at: at, "U+0000 is between values", mend: "remove it", replacement: "")
     while at < bytes.count, bytes[at] == 0 { at += 1 }
   }
 
@@ -46,7 +46,7 @@ extension LintScanner {
     guard let first = bytes.scalar(at: at), first.scalar.isInvisible else { return false }
     while let next = bytes.scalar(at: at), next.scalar.isInvisible { at += next.length }
     faults.reportText(
-      .invisibleSpace, at: start, "\(first.scalar.named) is no white space of JSON",
+      .invisibleSpace, at: start, "\(first.scalar.named) is not white space in JSON",
       mend: "remove it, or write a space",
       replacement: " ", isMended: true)
     return true

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension LintScanner {
-  /// A text in quotation marks of any kind; nil where none begins.
+  /// Parses a string in any kind of quotation marks. Returns `nil` if no string begins here.
   mutating func string(isKey: Bool) -> String? {
     guard at < bytes.count else { return nil }
     if bytes[at] == UInt8(ascii: "\"") { return straight(isKey: isKey) }
@@ -19,7 +19,7 @@ extension LintScanner {
       at = end + 1
       if !isKey, let inner = endOfUnescaped(after: end) {
         faults.reportText(
-          .unescapedQuote, at: end, "this quotation mark ends the text, and more of it follows",
+          .unescapedQuote, at: end, "this quotation mark ends the text before its end",
           mend: #"write \" in the text"#, replacement: #"\""#)
         at = inner + 1
         return decoded((start + 1)..<inner)
@@ -27,7 +27,7 @@ extension LintScanner {
       return decoded((start + 1)..<end)
     case .pretty(let end, let mark):
       faults.reportText(
-        .typographicQuote, at: end, "the text is closed by \(mark.scalar.named), which is no quotation mark of JSON",
+        .typographicQuote, at: end, "the text is closed by \(mark.scalar.named), which is not a quotation mark in JSON",
         mend: #"write ""#, replacement: "\"", isMended: true)
       at = end + mark.length
       return decoded((start + 1)..<end)
@@ -43,8 +43,9 @@ extension LintScanner {
     return decoded((start + 1)..<end)
   }
 
-  /// Where a text ends that is closed by the quotation mark that opens the next one: a key before its colon, as in
-  /// `"badge: "1"`, and a value before its comma, as in `"Hi, "badge": 1`.
+  /// Returns the end of a string whose closing quotation mark is missing, so that the opening mark of the next string
+  /// seems to close it. A key ends before its colon, as in `"badge: "1"`. A value ends before its comma, as in
+  /// `"Hi, "badge": 1`.
   private func endOfLost(from start: Int, before end: Int, isKey: Bool) -> Int? {
     guard end + 1 < bytes.count, bytes[end + 1].isLetter || bytes[end + 1].isDigit else { return nil }
     var last = end
@@ -59,7 +60,7 @@ extension LintScanner {
     return last
   }
 
-  /// Whether a short name in quotation marks and a colon stand here.
+  /// True if a short name in quotation marks and a colon follow.
   private func isKeyQuoted(at start: Int) -> Bool {
     let name = bytes[(start + 1)...].prefix(64)
     guard let end = name.firstIndex(of: UInt8(ascii: "\"")) else { return false }
@@ -72,8 +73,8 @@ extension LintScanner {
     case lost(Int)
   }
 
-  /// Up to the next straight quotation mark, unless what follows it says that the text has ended before: at a line's end,
-  /// or at a mark that an editor has made pretty.
+  /// Finds the end of a string: the next straight quotation mark. If no JSON structure follows that mark, the string
+  /// ended earlier: at the end of a line, or at a typographic mark.
   private func straightEnd() -> StraightEnd {
     var earlier: StraightEnd?
     var index = at + 1
@@ -98,7 +99,7 @@ extension LintScanner {
     return earlier ?? .lost(bytes.count)
   }
 
-  /// Where the text of a line ends that lacks a quotation mark: a comma at its end is none of the text.
+  /// Returns the end of a string without a closing mark on its line. A comma at the end of the line is not part of it.
   private func lineEnd(before end: Int) -> Int {
     var last = end
     while last > at + 1, isBlank(bytes[last - 1]) { last -= 1 }
@@ -117,13 +118,14 @@ extension LintScanner {
     }
   }
 
-  /// The quotation mark that ends a text with others in it, when this one was followed by more of it on its line.
+  /// Returns the mark that ends a string with unescaped quotation marks in it, if more of the string follows on the
+  /// line.
   private func endOfUnescaped(after end: Int) -> Int? {
     var index = end + 1
     while index < bytes.count, bytes[index] == 0x20 { index += 1 }
     guard index < bytes.count, bytes[index].isLetter || bytes[index] >= 0x80 else { return nil }
     if let mark = bytes.scalar(at: index), QuoteKind(mark.scalar) != nil { return nil }
-    // So far and no farther, or many of these would take the square of their number.
+    // Without a limit, many such strings would take quadratic time.
     let horizon = min(bytes.count, index + 128)
     while index < horizon, bytes[index] != 0x0A, bytes[index] != 0x0D {
       if bytes[index] == UInt8(ascii: "\""), isFollowedByStructure(index + 1) { return index }
@@ -156,7 +158,7 @@ extension LintScanner {
     return decoded((start + length)..<bytes.count, between: kind)
   }
 
-  /// `it's` does not end at its apostrophe, nor `“He said "hi"”` at a straight mark.
+  /// True if a mark belongs to the text: the apostrophe of `it's`, and the straight marks of `“He said "hi"”`.
   private func isOfText(_ mark: (scalar: Unicode.Scalar, length: Int), at index: Int, _ kind: QuoteKind) -> Bool {
     let next = index + mark.length
     if mark.scalar == "\"" { return !isFollowedByStructure(next) }
@@ -172,11 +174,11 @@ extension LintScanner {
       text.utf8.count <= 256 ? String(decoding: LintValue(kind: .string(text), range: 0..<0).json, as: UTF8.self) : nil
     faults.reportText(
       isTyped ? .singleQuote : .typographicQuote, at: start,
-      isTyped ? "the text stands between apostrophes" : "the text stands between \(marks), which JSON does not have",
+      isTyped ? "the text is between apostrophes" : "the text is between \(marks), which JSON does not have",
       mend: #"write it between " and ""#, replacement: mended, isMended: true)
   }
 
-  // MARK: What is in it
+  // MARK: Contents
 
   private mutating func decoded(_ range: Range<Int>, between kind: QuoteKind = .double) -> String {
     var text: [UInt8] = []
@@ -209,17 +211,18 @@ extension LintScanner {
   private mutating func reportControl(_ byte: UInt8, at index: Int) {
     guard byte != 0 else {
       faults.reportText(
-        .nulByte, at: index, "U+0000 is in a text, where many systems end it", mend: "remove it", replacement: "")
+        .nulByte, at: index, "U+0000 is in a text, which may end there", mend: "remove it", replacement: "")
       return
     }
     let escape = [0x0A: #"\n"#, 0x0D: #"\r"#, 0x09: #"\t"#][byte] ?? #"\u00"# + byte.hexadecimal.dropFirst(2)
     faults.reportText(
-      .controlCharacter, at: index, "\(Unicode.Scalar(byte).named) is in a text as it is", mend: "write \(escape)",
+      .controlCharacter, at: index, "\(Unicode.Scalar(byte).named) is not escaped in a text", mend: "write \(escape)",
       replacement: escape,
       isMended: true)
   }
 
-  /// How many bytes it takes.
+  /// Appends the character of an escape.
+  /// - Returns: The length of the escape in bytes.
   private mutating func appendEscape(at index: Int, before end: Int, to text: inout [UInt8]) -> Int {
     guard index + 1 < end else {
       faults.reportText(
@@ -251,13 +254,13 @@ extension LintScanner {
       return 12
     }
     faults.reportText(
-      .loneSurrogate, at: index, "this is half of a surrogate pair, which is no character by itself",
+      .loneSurrogate, at: index, "this is half of a surrogate pair, which is not a character",
       mend: "write both halves, or the character itself")
     text.append(contentsOf: "\u{FFFD}".utf8)
     return 6
   }
 
-  /// The code unit of `\uXXXX`.
+  /// Returns the code unit of `\uXXXX`.
   private func unit(at index: Int, before end: Int) -> UInt16? {
     guard index + 6 <= end, bytes[index] == UInt8(ascii: "\\"), bytes[index + 1] == UInt8(ascii: "u") else {
       return nil
@@ -270,7 +273,7 @@ extension LintScanner {
   }
 }
 
-/// Which marks a text may stand between that should be straight.
+/// The kinds of quotation marks that are used instead of straight ones.
 private enum QuoteKind {
   case double, single
 

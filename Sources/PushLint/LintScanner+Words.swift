@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension LintScanner {
-  /// A run of what names are made of.
+  /// Parses a word: letters, digits, `_`, `$` and `-`.
   mutating func word(isKey: Bool = false) -> String? {
     let start = at
     while at < bytes.count {
@@ -9,7 +9,7 @@ extension LintScanner {
       let isOfWord =
         byte.isLetter || byte.isDigit || byte == UInt8(ascii: "_") || byte == UInt8(ascii: "$")
         || byte == UInt8(ascii: "-")
-      // A beginning with these is a number's, or nothing.
+      // A word cannot begin with the other characters: they begin numbers, or nothing.
       guard isOfWord,
         at > start || byte.isLetter || byte == UInt8(ascii: "_") || byte == UInt8(ascii: "$") || (isKey && byte.isDigit)
       else { break }
@@ -61,7 +61,7 @@ extension LintScanner {
     if spelling.isNumber {
       if Double(spelling)?.isFinite != true {
         faults.reportText(
-          .numberTooLarge, at: start, "\(spelling.clipped) is beyond all numbers", mend: "write it as a text")
+          .numberTooLarge, at: start, "\(spelling.clipped) is too large for a number", mend: "write it as a text")
         losePart()
         return LintValue(kind: .broken, range: range)
       }
@@ -79,11 +79,11 @@ extension LintScanner {
       return LintValue(kind: .number(rest), range: range)
     } else if rest.first == "0", rest.utf8.dropFirst().first.map(\.isDigit) == true {
       faults.reportText(
-        .numberLeadingZero, at: start, "\(spelling.clipped) begins with a 0 that a number does not have",
-        mend: "write it without, or as a text if it is none")
+        .numberLeadingZero, at: start, "\(spelling.clipped) begins with 0, which JSON does not allow",
+        mend: "remove the 0, or write a text if it is not a number")
     } else {
       faults.reportText(
-        .numberForm, at: start, "\(spelling.clipped) is no number of JSON",
+        .numberForm, at: start, "\(spelling.clipped) is not a number in JSON",
         mend: "digits, then perhaps a point and digits, then perhaps an exponent; or put a text into quotation marks")
     }
     losePart()
@@ -97,7 +97,7 @@ extension UInt8 {
 }
 
 extension String {
-  /// Whether JSON spells a number so (RFC 8259, section 6).
+  /// True if the text is a number of JSON (RFC 8259, section 6).
   var isNumber: Bool {
     var rest = utf8[...]
     func digits() -> Bool {

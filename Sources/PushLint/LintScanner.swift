@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Reads JSON with whatever is wrong in it, as far as it can be read.
+/// A JSON parser that continues after mistakes and reports each of them.
 ///
-/// Every byte is looked at a bounded number of times, and values nest at most ``PushLint/deepest`` deep.
+/// It reads every byte a bounded number of times. Values nest at most ``PushLint/deepest`` deep.
 struct LintScanner {
   let bytes: [UInt8]
   var at = 0
   var faults: FaultList
-  /// Whether no value is missing that the text has: what is not there then is not there.
+  /// True if every value of the text was read. Only then may rules report missing keys.
   private(set) var isWhole = true
-  /// Whether it has been told why nothing follows.
+  /// True if parsing has stopped and the cause was reported.
   private var isStopped = false
   private var openObjects = 0
   private var openArrays = 0
@@ -19,7 +19,7 @@ struct LintScanner {
     faults = FaultList(isLenient: isLenient)
   }
 
-  /// nil where there is nothing to read.
+  /// Returns the value of the text, or `nil` if there is nothing to read.
   mutating func scan() -> LintValue? {
     if bytes.starts(with: [0xFE, 0xFF]) || bytes.starts(with: [0xFF, 0xFE]) {
       faults.reportText(
@@ -34,7 +34,7 @@ struct LintScanner {
     }
     skipSpace()
     guard at < bytes.count else {
-      faults.reportText(.textEmpty, at: 0, "there is nothing here", mend: "a payload is an object with aps in it")
+      faults.reportText(.textEmpty, at: 0, "the text is empty", mend: "a payload is an object with aps in it")
       return nil
     }
     let root = value(depth: 0)
@@ -47,12 +47,12 @@ struct LintScanner {
     let isBracket = bytes[at] == UInt8(ascii: "}") || bytes[at] == UInt8(ascii: "]")
     let words =
       isBracket
-      ? "this bracket closes nothing: the payload has ended before it"
-      : "the payload has ended, and \(bytes.count - at) bytes follow"
+      ? "this bracket closes nothing: the payload ends before it"
+      : "\(bytes.count - at) bytes follow the end of the payload"
     faults.reportText(.bytesAfterEnd, at: at, words, mend: "remove what follows the payload")
   }
 
-  /// The text is not looked into from here on.
+  /// Stops parsing here.
   mutating func stop() {
     isWhole = false
     isStopped = true
@@ -86,7 +86,7 @@ struct LintScanner {
     guard depth < PushLint.deepest else {
       faults.reportText(
         .nestingTooDeep, at: at, "more than \(PushLint.deepest) arrays and objects are inside each other",
-        mend: "what is in here is not looked into")
+        mend: "the contents of this value are not checked")
       defer { stop() }
       return LintValue(kind: .broken, range: at..<bytes.count)
     }
@@ -110,7 +110,7 @@ struct LintScanner {
     let found = bytes.scalar(at: start)
     faults.reportText(
       found == nil ? .invalidUTF8 : .unexpectedCharacter, at: start,
-      found.map { "\($0.scalar.named) begins no value" } ?? "this byte, \(bytes[start].hexadecimal), is not UTF-8",
+      found.map { "\($0.scalar.named) cannot begin a value" } ?? "this byte, \(bytes[start].hexadecimal), is not UTF-8",
       mend: "remove it, or put the text into quotation marks")
     isWhole = false
   }
@@ -159,7 +159,7 @@ struct LintScanner {
     return LintMember(key: key, keyRange: start..<end, value: value)
   }
 
-  /// A value without a key, or what is neither.
+  /// Skips a value without a key, or text that is neither.
   private mutating func skipWithoutKey(depth: Int, _ separator: inout Separator) {
     let start = at
     if peek(":") {
@@ -170,11 +170,11 @@ struct LintScanner {
       skipSpace()
       _ = value(depth: depth)
     } else {
-      // Of what could not be read enough has been said.
+      // A broken value was reported already.
       guard !value(depth: depth).isBroken else { return }
       requireComma(&separator)
       faults.reportText(
-        .missingKey, at: start, "an object has keys, and this is none", mend: "write a key and a colon before it")
+        .missingKey, at: start, "a member of an object needs a key", mend: "write a key and a colon before it")
     }
     isWhole = false
     separator.passed(at)
@@ -198,7 +198,7 @@ struct LintScanner {
     guard at < bytes.count, !isStructure(bytes[at]) || peek("{") || peek("[") else { return }
     let isEquals = peek("=")
     faults.reportText(
-      .missingColon, at: isEquals ? at : end, "between \(key.quoted) and its value is no colon", mend: "write a colon",
+      .missingColon, at: isEquals ? at : end, "\(key.quoted) needs a colon before its value", mend: "write a colon",
       replacement: ":", isMended: true)
     if isEquals { at += peek("=") && at + 1 < bytes.count && bytes[at + 1] == UInt8(ascii: ">") ? 2 : 1 }
   }
@@ -220,7 +220,7 @@ struct LintScanner {
       if isEnd { return LintValue(kind: .array(items), range: start..<at) }
       if peek(":") {
         faults.reportText(
-          .unexpectedCharacter, at: at, "an array has no keys, and so no colon", mend: "make it an object: { and }")
+          .unexpectedCharacter, at: at, "an array has no keys and no colons", mend: "make it an object: { and }")
         isWhole = false
         at += 1
         separator.passed(at, isComma: true)
@@ -234,11 +234,11 @@ struct LintScanner {
 
   // MARK: Between members and items
 
-  /// What stood before the next member or item.
+  /// The position of the previous member or item, and of the comma after it.
   private struct Separator {
-    /// The end of the member or item before; nil where there is none.
+    /// The end of the previous member or item. Is `nil` before the first.
     var end: Int?
-    /// Where the comma after it is.
+    /// The position of the comma after it.
     var comma: Int?
     var isFirst: Bool { end == nil }
 
@@ -254,7 +254,8 @@ struct LintScanner {
       .missingComma, at: end, "a comma is missing here", mend: "write a comma", replacement: ",", isMended: true)
   }
 
-  /// true: it has ended; false: something follows; nil: what was here is done with.
+  /// Returns true if the object or array ends here, and false if a member or item follows. Returns `nil` after it
+  /// skipped a separator or a wrong bracket.
   private mutating func endsHere(
     _ close: UInt8, opened: Int, isOuterOpen: Bool, _ separator: inout Separator
   ) -> Bool? {
@@ -271,7 +272,7 @@ struct LintScanner {
     case close:
       if let comma = separator.comma {
         faults.reportText(
-          .trailingComma, at: comma, "a comma is behind the last \(close == UInt8(ascii: "}") ? "member" : "item")",
+          .trailingComma, at: comma, "a comma follows the last \(close == UInt8(ascii: "}") ? "member" : "item")",
           mend: "remove it", replacement: "", isMended: true)
       }
       at += 1
@@ -280,7 +281,7 @@ struct LintScanner {
       isWhole = false
       if isOuterOpen {
         faults.reportText(
-          .unclosedBracket, at: opened, "this \(noun) is not closed before what it is in ends",
+          .unclosedBracket, at: opened, "this \(noun) is not closed before the end of the outer value",
           mend: "write \(close.spelled) at its end")
         return true
       }
@@ -292,13 +293,13 @@ struct LintScanner {
     case UInt8(ascii: ","), UInt8(ascii: ";"):
       if bytes[at] == UInt8(ascii: ";") {
         faults.reportText(
-          .unexpectedCharacter, at: at, "a semicolon stands where a comma must", mend: "write a comma",
+          .unexpectedCharacter, at: at, "a semicolon is in the position of a comma", mend: "write a comma",
           replacement: ",",
           isMended: true)
       }
       if separator.isFirst || separator.comma != nil {
         faults.reportText(
-          .extraComma, at: at, "nothing is before this comma", mend: "remove it", replacement: "", isMended: true)
+          .extraComma, at: at, "no value is before this comma", mend: "remove it", replacement: "", isMended: true)
       }
       if !separator.isFirst { separator.comma = separator.comma ?? at }
       at += 1
@@ -327,7 +328,8 @@ extension UInt8 {
 }
 
 extension Unicode.Scalar {
-  /// `U+201C LEFT DOUBLE QUOTATION MARK`, and `U+000A` of what has no name.
+  /// The code point and the name, such as `U+201C LEFT DOUBLE QUOTATION MARK`. A control character has no name:
+  /// `U+000A`.
   var named: String {
     let digits = String(value, radix: 16, uppercase: true)
     let code = "U+" + String(repeating: "0", count: max(0, 4 - digits.count)) + digits

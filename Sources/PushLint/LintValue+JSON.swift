@@ -3,7 +3,7 @@ import RelayJSON
 import RelayProtocol
 
 extension LintValue {
-  /// In the shortest form, with its members in their order.
+  /// The JSON text of the value in its shortest form. Members keep their order.
   var json: [UInt8] {
     switch kind {
     case .null, .broken: return Array("null".utf8)

@@ -1,31 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A JSON value and where it stands in its text.
+/// A JSON value and its position in the text.
 ///
-/// Values that were moved or mended keep the place from which they came, so that whatever is found later points there.
+/// A value that was moved or corrected keeps its original position, so that later findings refer to it.
 struct LintValue: Equatable {
   indirect enum Kind: Equatable {
     case null
     case bool(Bool)
-    /// As it is spelled.
+    /// The number in its original spelling.
     case number(String)
     case string(String)
     case array([LintValue])
     case object([LintMember])
-    /// What was there could not be read.
+    /// The text at this position could not be read.
     case broken
-    /// Of a type that cannot be here: it stays, and nothing more is said of it.
+    /// A value of the wrong type. It stays in the payload, and later rules ignore it.
     case wrong(LintValue)
   }
 
   var kind: Kind
-  /// Bytes of the text.
+  /// The byte range in the text.
   var range: Range<Int>
 }
 
 struct LintMember: Equatable {
   var key: String
-  /// Bytes of the text, quotation marks included.
+  /// The byte range of the key in the text, with its quotation marks.
   var keyRange: Range<Int>
   var value: LintValue
 }
@@ -35,7 +35,7 @@ extension LintValue {
   var items: [LintValue]? { if case .array(let items) = kind { items } else { nil } }
   var text: String? { if case .string(let text) = kind { text } else { nil } }
   var number: Double? { if case .number(let spelling) = kind { Double(spelling) } else { nil } }
-  /// Whether it tells nothing that rules could judge.
+  /// True if rules cannot check the value.
   var isBroken: Bool {
     switch kind {
     case .broken, .wrong: true
@@ -43,7 +43,7 @@ extension LintValue {
     }
   }
 
-  /// The first member of this name: a second one is told of by itself.
+  /// Returns the first member with this key. A second one is reported separately.
   func member(_ key: String) -> LintMember? { members?.first { $0.key == key } }
 
   subscript(key: String) -> LintValue? {
@@ -62,7 +62,7 @@ extension LintValue {
     kind = .object(members)
   }
 
-  /// How a text names it.
+  /// The value as a noun, for messages.
   var noun: String {
     switch kind {
     case .null: "null"
@@ -71,19 +71,19 @@ extension LintValue {
     case .string(let text): "the text \(text.quoted)"
     case .array: "an array"
     case .object: "an object"
-    case .broken: "what cannot be read"
+    case .broken: "not readable"
     case .wrong(let value): value.noun
     }
   }
 }
 
 extension String {
-  /// At most 48 characters, so that no report grows with what it is about.
+  /// The text, clipped to 48 characters. This limits the size of reports.
   var clipped: String {
     unicodeScalars.count <= 48 ? self : String(String.UnicodeScalarView(unicodeScalars.prefix(47))) + "…"
   }
 
-  /// Clipped, and on one line.
+  /// The text in quotation marks, clipped and on one line.
   var quoted: String {
     let line = clipped.unicodeScalars.map { $0.properties.generalCategory == .control ? " " : Character($0) }
     return "\"\(String(line))\""

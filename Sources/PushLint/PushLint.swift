@@ -2,29 +2,30 @@
 import RelayJSON
 import RelayProtocol
 
-/// Checks a push before anybody sends it: its payload as a text, and its headers.
+/// The linter of pushes. It checks the text of a payload and the headers before the push is sent.
 ///
-/// Whatever the bytes are, there is a report, in time that grows with their number. What is found is judged as if all
-/// before it had been mended, so that one mistake is one finding. Pure.
+/// It returns a report for any bytes, in time that is linear in their number. Each rule runs as if the earlier findings
+/// had been corrected, so that one mistake is one finding. It has no state and does no I/O.
 public enum PushLint {
-  /// Bytes of a text that is looked into.
+  /// The largest text in bytes that is checked.
   public static let longestText = 65_536
-  /// Findings of a report, without the note that there are more.
+  /// The maximum of findings in a report, without the note that there are more.
   public static let mostFindings = 100
-  /// Arrays and objects inside each other.
+  /// The maximum nesting of arrays and objects.
   public static let deepest = 64
 
   /// - Parameters:
-  ///   - text: The payload as it would be sent.
-  ///   - headers: Under Apple's names, in any case; without any, only the payload is checked.
-  ///   - isLenient: What is certain is mended, with a warning instead of an error, and the payload given back.
+  ///   - text: The bytes of the payload.
+  ///   - headers: Headers under Apple's names, in upper or lower case. Without headers, only the payload is checked.
+  ///   - isLenient: True to correct mistakes whose correction is certain. They become warnings, and the report contains
+  ///     the corrected payload.
   public static func check(
     _ text: [UInt8], headers: [(name: String, value: String)] = [], isLenient: Bool = false
   ) -> LintReport {
     guard text.count <= longestText else {
       var faults = FaultList(isLenient: isLenient)
       faults.report(
-        .textTooLong, at: .byte(0), "the text has more than \(longestText) bytes, and is not looked into",
+        .textTooLong, at: .byte(0), "the text has more than \(longestText) bytes, and is not checked",
         mend: "a payload has at most \(APNsLimits.maxPayload) bytes")
       return LintReport(faults, root: nil, text: [], payload: nil)
     }
@@ -39,13 +40,13 @@ public enum PushLint {
   }
 }
 
-/// What was found in a push.
+/// The findings in a push.
 public struct LintReport: Equatable, Sendable {
-  /// In the order of the text, headers last; at most ``PushLint/mostFindings`` and a note.
+  /// The findings in the order of the text, then those of the headers. At most ``PushLint/mostFindings`` and a note.
   public let findings: [Finding]
-  /// Whether there are errors, also among those that there was no room for.
+  /// True if there are errors, even among the findings beyond the limit.
   public let hasErrors: Bool
-  /// The payload without what was mended, in the shortest form; nil unless asked for, and where reading it took a guess.
+  /// The corrected payload in its shortest form. Is `nil` without `isLenient`, and when the text was ambiguous.
   public let payload: [UInt8]?
 
   init(_ list: FaultList, root: LintValue?, text: [UInt8], payload: [UInt8]?) {
@@ -108,8 +109,7 @@ extension Finding {
     object["replacement"] = replacement
   }
 
-  /// `file:line:column: severity: words; mend [rule-id]`, with the header's name instead of line and column where it is
-  /// about one.
+  /// Returns `file:line:column: severity: words; mend [rule-id]`. For a header, its name replaces line and column.
   public func line(file: String) -> String {
     let advice = mend.map { "; \($0)" } ?? ""
     let where_ =

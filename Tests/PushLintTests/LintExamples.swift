@@ -6,7 +6,7 @@ struct LintExample: CustomStringConvertible, Sendable {
   let rule: LintRule
   let text: [UInt8]
   let headers: [String: String]
-  /// What lenient callers get; nil where it cannot be told what was meant.
+  /// The corrected payload. Is `nil` when the text is ambiguous, or when no test compares it.
   let mended: String?
 
   init(_ rule: LintRule, _ text: [UInt8], headers: [String: String] = [:], mended: String? = nil) {

@@ -3,7 +3,7 @@ import PushLint
 import RelayJSON
 import Testing
 
-/// The mistakes that people make most, with all that is said of them.
+/// The most frequent mistakes, with their complete reports.
 @Suite struct LintGoldenTests {
   private func lines(_ text: String) -> String {
     PushLint.check(Array(text.utf8)).findings.map { $0.line(file: "push.json") }.joined(separator: "\n")
@@ -24,11 +24,11 @@ import Testing
       """
     #expect(
       lines(text) == """
-        push.json:2:3: error: the text stands between U+201C LEFT DOUBLE QUOTATION MARK and U+201D RIGHT DOUBLE QUOTATION \
+        push.json:2:3: error: the text is between U+201C LEFT DOUBLE QUOTATION MARK and U+201D RIGHT DOUBLE QUOTATION \
         MARK, which JSON does not have; write it between " and " [typographic-quote]
-        push.json:3:14: error: the text stands between U+201C LEFT DOUBLE QUOTATION MARK and U+201D RIGHT DOUBLE QUOTATION \
+        push.json:3:14: error: the text is between U+201C LEFT DOUBLE QUOTATION MARK and U+201D RIGHT DOUBLE QUOTATION \
         MARK, which JSON does not have; write it between " and " [typographic-quote]
-        push.json:4:22: error: the text is closed by U+201D RIGHT DOUBLE QUOTATION MARK, which is no quotation mark of \
+        push.json:4:22: error: the text is closed by U+201D RIGHT DOUBLE QUOTATION MARK, which is not a quotation mark in \
         JSON; write " [typographic-quote]
         """)
     #expect(mended(text) == #"{"aps":{"alert":"Hi","sound":"default"}}"#)
@@ -70,7 +70,7 @@ import Testing
     let text = #"{"aps":{"sound":"a"},"thread-id":"tea"}"#
     #expect(
       lines(text) == """
-        push.json:1:22: error: thread-id stands beside aps, where nothing looks for it; move it into aps \
+        push.json:1:22: error: thread-id is beside aps, where iOS does not read it; move it into aps \
         [aps-key-outside]
         """)
     #expect(mended(text) == #"{"aps":{"sound":"a","thread-id":"tea"}}"#)
@@ -86,7 +86,7 @@ import Testing
         == #"""
         {"findings":[{"rule":"number-as-text","severity":"warning","at":"/aps/badge","line":1,"column":30,
         "words":"badge is the text \"1\", and must be a number","mend":"leave out the quotation marks","replacement":"1"},
-        {"rule":"priority-value","severity":"error","header":"apns-priority","words":"there is no priority \"7\"",
+        {"rule":"priority-value","severity":"error","header":"apns-priority","words":"\"7\" is not a priority",
         "mend":"write 10, 5 or 1"}],"payload":"{\"aps\":{\"sound\":\"Hi\",\"badge\":1}}"}
         """#.replacing("\n", with: ""))
   }

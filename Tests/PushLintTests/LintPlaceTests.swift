@@ -7,7 +7,7 @@ import Testing
     PushLint.check(Array(text.utf8), isLenient: isLenient).findings.map(\.place)
   }
 
-  @Test func `columns count Unicode scalars, a byte that is none as one`() {
+  @Test func `columns count Unicode scalars, and an invalid byte as one`() {
     #expect(
       places(#"{"own":"🇫🇷é","aps":{"badge":-1}}"#) == [.payload(pointer: "/aps/badge", line: 1, column: 29)])
     let bytes = Array(#"{"own":""#.utf8) + [0xE2, 0x80, 0xFF] + Array(#"","aps":{"badge":-1}}"#.utf8)
@@ -18,19 +18,19 @@ import Testing
       ])
   }
 
-  @Test(arguments: ["\n", "\r\n", "\r"]) func `lines end in any of the ways`(end: String) {
+  @Test(arguments: ["\n", "\r\n", "\r"]) func `a line ends with LF, CR LF or CR`(end: String) {
     let text = ["{", #""aps":{"#, #""badge":-1"#, "}", "}"].joined(separator: end)
     #expect(places(text) == [.payload(pointer: "/aps/badge", line: 3, column: 9)])
   }
 
-  @Test func `a pointer is escaped, and that of items has numbers`() {
+  @Test func `a pointer is escaped, and has numbers for items of arrays`() {
     #expect(
       places(#"{"aps":{"badge":1},"a/b~c":[0,{"x":[True]}]}"#) == [
         .payload(pointer: "/a~1b~0c/1/x/0", line: 1, column: 37)
       ])
   }
 
-  @Test func `what was moved is found where it was`() {
+  @Test func `a moved key is reported at its original position`() {
     let text = #"{"aps":{"sound":"Hi"},"badge":"-1"}"#
     let rules = PushLint.check(Array(text.utf8)).findings.map(\.rule)
     #expect(rules == [.apsKeyOutside, .numberAsText, .badgeRange])
@@ -60,7 +60,7 @@ import Testing
       ])
   }
 
-  @Test func `what is quoted of a payload is clipped`() {
+  @Test func `quotations from a payload are clipped`() {
     let key = String(repeating: "k", count: 5_000)
     let report = PushLint.check(Array(#"{"aps":{"sound":"Hi","\#(key)":1}}"#.utf8))
     #expect(report.findings.count == 2)

@@ -7,7 +7,7 @@ import Testing
 @Suite struct LintPropertyTests {
   private static let good = LintExample.all.map(\.text).filter { $0.count < 1_000 }
 
-  /// A payload with a few bytes changed, taken out, put in or repeated.
+  /// Returns a payload with a few bytes changed, removed, inserted or repeated.
   private func mutated(_ dice: inout SeededGenerator) -> [UInt8] {
     var text = dice.one(of: Self.good)
     let marks = Array(#"{}[],:"'\/#+-0e.tn"#.utf8) + [0, 9, 10, 0x80, 0xC2, 0xE2, 0xFF]
@@ -44,24 +44,24 @@ import Testing
     #expect(
       (try? JSONSerialization.jsonObject(with: Data(mended), options: .fragmentsAllowed)) != nil,
       "\(String(decoding: mended, as: UTF8.self))")
-    // What has been mended once is not found again.
+    // The corrected payload has no more corrections.
     #expect(PushLint.check(mended, isLenient: true).payload == mended)
   }
 
-  @Test(arguments: 0..<20) func `any change of a payload has a sound report`(seed: Int) {
+  @Test(arguments: 0..<20) func `a changed payload has a consistent report`(seed: Int) {
     var dice = SeededGenerator(seed: seed)
     for _ in 0..<100 { expectSound(mutated(&dice)) }
   }
 
-  @Test func `any bytes have a sound report`() {
+  @Test func `random bytes have a consistent report`() {
     var dice = SeededGenerator(seed: 99)
     for _ in 0..<2_000 {
       expectSound((0..<Int.random(in: 0...60, using: &dice)).map { _ in UInt8.random(in: 0...255, using: &dice) })
     }
   }
 
-  /// Foundation's parser, which takes no part in ours.
-  @Test func `a text has faults where Foundation does not read it`() {
+  /// Compares with Foundation's parser, which is independent of the linter's.
+  @Test func `a text that Foundation cannot parse has errors`() {
     var dice = SeededGenerator(seed: 5)
     var read = 0
     for _ in 0..<3_000 {
@@ -75,13 +75,13 @@ import Testing
     #expect(read > 100)
   }
 
-  /// Each would take minutes if anything were looked at again for each of its repetitions.
+  /// With quadratic time, each of these texts would take minutes.
   @Test(arguments: [
     "[", "{", "{\"a\":", "[[],", "\"", "\"a\" ", "\"a\"b ", "'", "“", "\"”:", "\"a\n", "\\", "\"\\", ",", ":", "a",
     "a:", "}", "/*", "//\n", "#", " ", "0",
     "{\"aps\":", "\u{0}", "\u{FEFF}", "\u{A0}", "{\"aps\":{\"a\":1,\"alert\":{\"b\":2,",
   ])
-  func `time grows with the size`(part: String) {
+  func `the time is linear in the size of the text`(part: String) {
     for start in ["", "[", "{\"aps\":{", "{\"aps\":\"", "{\"aps\":{\"alert\":\""] {
       let text = start + String(repeating: part, count: PushLint.longestText / part.utf8.count)
       #expect(!PushLint.check(Array(text.utf8.prefix(PushLint.longestText)), isLenient: true).findings.isEmpty)

@@ -5,7 +5,7 @@ import RelayProtocol
 import SeededRandom
 import Testing
 
-/// What is right is told to be right.
+/// Checks that valid pushes have no findings.
 @Suite struct LintValidPushTests {
   private static let activity = #""timestamp":1700000000,"content-state":{"score":1}"#
 
@@ -25,7 +25,7 @@ import Testing
     #"{"aps":{"alert":"Hi","sound":"a"},"sha256":"\#(String(repeating: "0f", count: 32))"}"#,
     "\u{20}\r\n\t{\"aps\":{\"alert\":\"\\u00e9 \\ud83d\\ude00 \\/\",\"sound\":\"a\"}}\n",
   ])
-  func `a payload`(text: String) {
+  func `a valid payload has no findings`(text: String) {
     #expect(PushLint.check(Array(text.utf8)).findings == [])
     #expect(PushLint.check(Array(text.utf8), isLenient: true).payload != nil)
   }
@@ -41,7 +41,7 @@ import Testing
     (#"{"own":1}"#, "fileprovider", "org.example.chat.pushkit.fileprovider", "5", "1700000000"),
     (#"{"aps":{"alert":"Hi","sound":"a"}}"#, "alert", "org.example.chat", "1", "1700000000"),
   ])
-  func `headers that match`(text: String, type: String, topic: String, priority: String, expiration: String) {
+  func `valid headers pass the check`(text: String, type: String, topic: String, priority: String, expiration: String) {
     let headers = [
       ("apns-push-type", type), ("APNS-Topic", topic), ("apns-priority", priority), ("apns-expiration", expiration),
       ("apns-collapse-id", String(repeating: "é", count: 32)), ("apns-id", "0190b5d2-6f0a-7c3e-8a52-1d2f3a4b5c6d"),
@@ -50,7 +50,7 @@ import Testing
   }
 
   @Test(arguments: [("org.example.chat", 4096), ("org.example.chat.voip", 5120)])
-  func `a payload of the largest size`(topic: String, limit: Int) {
+  func `a payload of the maximum size has no findings, and one byte more is too large`(topic: String, limit: Int) {
     let isVoIP = topic.hasSuffix(".voip")
     let text = isVoIP ? #"{"call":""# : #"{"aps":{"sound":"a","alert":""#
     let end = isVoIP ? #""}"# : #""}}"#

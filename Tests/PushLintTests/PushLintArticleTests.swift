@@ -3,9 +3,9 @@ import Foundation
 import PushLint
 import Testing
 
-/// The tables of the article are those of the code.
+/// Checks that the tables of the article match the code.
 @Suite struct PushLintArticleTests {
-  @Test func `it has every rule, in order, with its severity and what it finds`() throws {
+  @Test func `the article lists every rule in order, with its severity and summary`() throws {
     let checkout = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..")
     let article = checkout.appending(path: "Sources/RelayProtocol/RelayProtocol.docc/PushLint.md")
     // `| id | severity | what |`
