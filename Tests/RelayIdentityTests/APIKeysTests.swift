@@ -9,7 +9,7 @@ import Testing
 
   deinit { try? FileManager.default.removeItem(atPath: path) }
 
-  @Test func `a key that was made is known by its name, and not kept`() throws {
+  @Test func `a new key has a name, and the file does not contain the key`() throws {
     let billing = try APIKeys.add("billing", to: path)
     let search = try APIKeys.add("search", to: path)
     let keys = try APIKeys(path: path)
@@ -23,7 +23,7 @@ import Testing
     #expect(mode == 0o600)
   }
 
-  @Test func `a name is given once, and its key can be taken away`() throws {
+  @Test func `a name is unique, and its key can be removed`() throws {
     let first = try APIKeys.add("a", to: path)
     #expect(throws: StartupError.self) { try APIKeys.add("a", to: path) }
     _ = try APIKeys.add("b", to: path)
@@ -55,7 +55,7 @@ import Testing
     #expect(keys.name(of: first) == "a" && keys.contains("b"))
   }
 
-  @Test func `one key past the most is refused, and the file stays of use`() throws {
+  @Test func `a key beyond the maximum is rejected, and the file stays valid`() throws {
     let hash = String(repeating: "0", count: 64)
     let lines = (0..<1_000).map { "key\($0) \(hash)\n" }.joined()
     try Data(lines.utf8).write(to: URL(fileURLWithPath: path))
@@ -65,7 +65,7 @@ import Testing
   }
 
   @Test(arguments: ["", "a b", "ü", String(repeating: "a", count: 65), "#a"])
-  func `a name that is none is refused`(name: String) {
+  func `an invalid name is rejected`(name: String) {
     #expect(throws: StartupError.self) { try APIKeys.add(name, to: path) }
   }
 
@@ -74,7 +74,7 @@ import Testing
     ("a \(String(repeating: "x", count: 64))", "line 1"),
     ("a \(String(repeating: "0", count: 64))\na \(String(repeating: "1", count: 64))", "line 2"),
   ])
-  func `a line that is wrong is named`(text: String, place: String) throws {
+  func `an error has the number of the wrong line`(text: String, place: String) throws {
     try Data(text.utf8).write(to: URL(fileURLWithPath: path))
     let error = #expect(throws: StartupError.self) { try APIKeys(path: path) }
     #expect(error?.description.contains(place) == true)

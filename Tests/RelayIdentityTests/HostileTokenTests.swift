@@ -6,8 +6,8 @@ import Testing
 
 @testable import RelayIdentity
 
-/// The relay rejects a token that somebody has changed, and bounds the claims of every token. Each test plays many tokens
-/// that follow from its seed.
+/// Tests that the relay rejects a token that somebody has changed, and that it limits the claims of every token. Each
+/// test generates many tokens from its seed.
 struct HostileTokenTests {
   private static let seeds = 1...8
   private static let rounds = 250

@@ -16,7 +16,7 @@ import Testing
     try JSONEncoder().encode(["keys": keys]).write(to: URL(fileURLWithPath: path), options: .atomic)
   }
 
-  @Test func `keys of each kind are used, and others passed over`() async throws {
+  @Test func `keys of each supported type are used, and others are ignored`() async throws {
     let (es256, rs256, eddsa) = (try await TestKey(.es256), try await TestKey(.rs256), try await TestKey(.eddsa))
     try write([
       es256.jwk(id: "e", ["use": "sig"]), rs256.jwk(id: "r", ["alg": "RS256"]), eddsa.jwk(id: "d"),
@@ -34,12 +34,12 @@ import Testing
     "", "[]", "{}", #"{"keys":[]}"#, #"{"keys":[{"kty":"oct","k":"AAAA"}]}"#,
     #"{"keys":[{"kty":"EC","crv":"P-256","x":"AAAA","y":"AAAA","kid":"a"}]}"#,
   ])
-  func `a file that is no use is refused`(text: String) async throws {
+  func `a file without a valid key is rejected`(text: String) async throws {
     try Data(text.utf8).write(to: URL(fileURLWithPath: path))
     await #expect(throws: StartupError.self) { try await KeySetFile(path: path) }
   }
 
-  @Test func `a file that changes is read again, and one that is wrong changes nothing`() async throws {
+  @Test func `a changed file is read again, and an invalid one changes nothing`() async throws {
     let (old, new) = (try await TestKey(.es256), try await TestKey(.es256))
     try write([old.jwk(id: "old")])
     let clock = Mutex(now)
@@ -51,7 +51,7 @@ import Testing
     _ = try await verifier.verify(oldToken)
 
     try write([old.jwk(id: "old"), new.jwk(id: "new")])
-    await #expect(throws: TokenFailure.self) { try await verifier.verify(newToken) }  // it looked just now
+    await #expect(throws: TokenFailure.self) { try await verifier.verify(newToken) }  // read less than 1 s ago
     clock.withLock { $0 = now + .seconds(1) }
     _ = try await verifier.verify(newToken)
     _ = try await verifier.verify(oldToken)
@@ -62,14 +62,14 @@ import Testing
 
     try write([new.jwk(id: "new")])
     clock.withLock { $0 = now + .seconds(50) }
-    _ = try await verifier.verify(oldToken)  // a key that is known needs no look within 30 s
+    _ = try await verifier.verify(oldToken)  // a known key causes no read within 30 s
     clock.withLock { $0 = now + .seconds(59) }
     _ = try await verifier.verify(newToken)
     clock.withLock { $0 = now + .milliseconds(70_000) }
     await #expect(throws: TokenFailure.self) { try await verifier.verify(oldToken) }
   }
 
-  @Test func `a link that leads to another file is read again`() async throws {
+  @Test func `a file is read again if a link leads to another file`() async throws {
     let (old, new) = (try await TestKey(.es256), try await TestKey(.es256))
     let (files, link) = (FileManager.default, path + "-link")
     defer { for file in [link, path + "-old", path + "-new"] { try? files.removeItem(atPath: file) } }
@@ -77,7 +77,7 @@ import Testing
     try files.moveItem(atPath: path, toPath: path + "-old")
     try write([new.jwk(id: "new")])
     try files.moveItem(atPath: path, toPath: path + "-new")
-    // The link that Kubernetes replaces is one further: ours leads through it and never changes.
+    // Kubernetes replaces a link behind the configured one, which never changes.
     try files.createSymbolicLink(atPath: path, withDestinationPath: path + "-old")
     try files.createSymbolicLink(atPath: link, withDestinationPath: path)
     var file = try await KeySetFile(path: link)
@@ -89,7 +89,7 @@ import Testing
   }
 
   @Test(arguments: [#","kid":"same""#, ""])
-  func `a key that takes the place of another is found within a second`(header: String) async throws {
+  func `a key that replaces another one is found within a second`(header: String) async throws {
     let (old, new) = (try await TestKey(.es256), try await TestKey(.es256))
     let id = header.isEmpty ? nil : "same"
     try write([old.jwk(id: id)])

@@ -15,13 +15,13 @@ import Testing
     return Grant(match: glob, can: can)
   }
 
-  /// The permissions, `can` of the pattern, membership, open mode, and the rights.
+  /// Each row: the permissions, the `can` of the pattern, membership, open mode, and the expected rights.
   static let table: [(Permissions, Rights?, Bool, Bool, Rights)] = [
-    // The token decides alone.
+    // The token takes precedence.
     (granted, nil, false, false, .join), (granted, .send, true, false, .join), (nowhere, .send, true, false, []),
-    // Else the pattern.
+    // Then the pattern.
     (unsaid, .send, false, false, .send), (unsaid, [], true, false, []), (unsaid, .send, true, true, .send),
-    // Else membership, or open mode.
+    // Then membership, or open mode.
     (unsaid, nil, true, false, .standard), (unsaid, nil, false, false, []), (unsaid, nil, false, true, .standard),
   ]
 

@@ -34,7 +34,8 @@ struct TestKey {
     case .rs256:
       let key = try Insecure.RSA.PrivateKey(pem: rsaPEM)
       publicPEM = key.publicKey.pemRepresentation
-      // 2,048 bits with the usual exponent: both stand at fixed places (RFC 8017, appendix A.1.1; RFC 5280).
+      // A key of 2,048 bits with the usual exponent has both values at fixed positions (RFC 8017, appendix A.1.1; RFC
+      // 5280).
       let lines = publicPEM.split(separator: "\n").filter { !$0.hasPrefix("-") }
       let der = Data(base64Encoded: lines.joined()) ?? Data()
       jwk = ["kty": "RSA", "n": der[33..<289].base64URL, "e": der.suffix(3).base64URL]
@@ -48,13 +49,13 @@ struct TestKey {
     signer = try await keys.getKey()
   }
 
-  /// As whoever verifies has it.
+  /// The key for the verification of tokens.
   func verification(id: String? = nil) async throws -> VerificationKey {
     guard algorithm != .hs256 else { return await VerificationKey(secret: Self.secret, id: id) }
     return try await VerificationKey(algorithm, pem: publicPEM, id: id)
   }
 
-  /// As a member of a JWK Set.
+  /// The key as a member of a JWK Set.
   func jwk(id: String? = nil, _ others: [String: String] = [:]) -> [String: String] {
     jwk.merging(id.map { ["kid": $0] } ?? [:]) { $1 }.merging(others) { $1 }
   }
@@ -70,15 +71,15 @@ struct TestKey {
 }
 
 extension String {
-  /// JWTKit gives base64 where a JWK has base64url.
+  /// JWTKit writes base64 where a JWK has base64url.
   fileprivate var base64URLText: String {
     replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
   }
 }
 
-/// The relay's time in these tests, in ms.
+/// The relay's time in these tests, in milliseconds since 1970.
 let now = Timestamp(rawValue: 1_800_000_000_000)
-/// Claims that are good.
+/// Valid claims.
 let goodClaims = #"{"sub":"alice","exp":1800000060}"#
 
 func verifier(_ keys: VerificationKey..., file: KeySetFile? = nil, policy: TokenPolicy = TokenPolicy()) -> TokenVerifier
@@ -86,7 +87,7 @@ func verifier(_ keys: VerificationKey..., file: KeySetFile? = nil, policy: Token
   TokenVerifier(keys: keys, file: file, policy: policy, now: { now }, log: Logger(label: "test"))
 }
 
-/// Made for these tests, since making one takes a while.
+/// Generated once for these tests, because the generation is slow.
 private let rsaPEM = """
   -----BEGIN PRIVATE KEY-----
   MIIEuwIBADANBgkqhkiG9w0BAQEFAASCBKUwggShAgEAAoIBAQDiZBJ1zZnlTQRS

@@ -10,7 +10,7 @@ import Testing
     return try await verifier(key.verification(), policy: policy).verify(key.token(claims))
   }
 
-  /// The good claims with others.
+  /// The valid claims, with other ones added.
   private func with(_ others: String) -> String { goodClaims.dropLast() + "," + others + "}" }
 
   @Test(arguments: [
@@ -23,12 +23,12 @@ import Testing
     (#"{"sub":"a","sub":"b","exp":1800000060}"#, "the token is no JWT"),
     (#"[]"#, "the token is no JWT"),
   ])
-  func `wrong claims are refused in words`(claims: String, why: String) async {
+  func `an invalid claim is rejected with its error`(claims: String, why: String) async {
     await #expect(throws: TokenFailure.invalid(why)) { try await identity(claims) }
   }
 
   @Test(arguments: ["1800000000", "1799999999.9", "0", "-1", "1e9"])
-  func `a token that has ended is refused as such`(exp: String) async {
+  func `an expired token is rejected as expired`(exp: String) async {
     await #expect(throws: TokenFailure.expired) { try await identity(#"{"sub":"a","exp":\#(exp)}"#) }
   }
 
@@ -38,13 +38,13 @@ import Testing
   }
 
   @Test(arguments: ["1831622461", "9223372036854775808", "99999999999999999999", "1e300", "1.8e9001"])
-  func `a time to exp beyond the maximum lifetime is refused`(exp: String) async throws {
+  func `a token beyond the maximum lifetime is rejected`(exp: String) async throws {
     await #expect { try await identity(#"{"sub":"a","exp":\#(exp)}"#) } throws: {
       if case TokenFailure.invalid = $0 { true } else { false }
     }
   }
 
-  @Test func `the maximum lifetime is 366 days, and a setting`() async throws {
+  @Test func `the maximum lifetime is 366 days by default, and a setting changes it`() async throws {
     #expect(try await identity(#"{"sub":"a","exp":1831622400}"#).id == UserID(unchecked: "a"))
     var policy = TokenPolicy()
     policy.maxLifetime = .seconds(3600)
@@ -68,13 +68,13 @@ import Testing
   ]
 
   @Test(arguments: accounts)
-  func `the account's rights are those claimed, or all for a token with rights in rooms`(
+  func `the rights to the account are the claimed ones, or all if the token gives rights in rooms`(
     claim: String, rights: AccountRights
   ) async throws {
     #expect(try await identity(with(claim)).permissions.account == rights)
   }
 
-  @Test func `without exp a token is good for ever, where that is allowed`() async throws {
+  @Test func `a token without exp never expires, if the setting allows it`() async throws {
     var policy = TokenPolicy()
     policy.requiresExpiry = false
     #expect(try await identity(#"{"sub":"a"}"#, policy).expires == nil)
@@ -84,7 +84,7 @@ import Testing
     (#""aud":"chat""#, true), (#""aud":["x","chat"]"#, true), (#""aud":["x"]"#, false), (#""aud":7"#, false),
     (#""x":1"#, false),
   ])
-  func `the audience is one of those of the token`(claim: String, isMeant: Bool) async throws {
+  func `the token must contain the configured audience`(claim: String, isMeant: Bool) async throws {
     var policy = TokenPolicy()
     policy.audience = "chat"
     if isMeant {
@@ -96,7 +96,7 @@ import Testing
     }
   }
 
-  @Test func `the issuer is the one that is expected`() async throws {
+  @Test func `the token must have the configured issuer`() async throws {
     var policy = TokenPolicy()
     policy.issuer = "login"
     _ = try await identity(with(#""iss":"login""#), policy)
@@ -125,7 +125,7 @@ import Testing
     #""handle":{}"#,
     #""watch":["# + Array(repeating: "\"a\"", count: 101).joined(separator: ",") + "]",
   ])
-  func `claims of a wrong form are refused`(claim: String) async {
+  func `claims of a wrong type are rejected`(claim: String) async {
     await #expect(throws: TokenFailure.self) { try await identity(with(claim)) }
   }
 }

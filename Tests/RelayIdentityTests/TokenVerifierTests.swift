@@ -17,7 +17,7 @@ import Testing
   }
 
   @Test(arguments: TokenAlgorithm.allCases)
-  func `another key's signature is refused`(algorithm: TokenAlgorithm) async throws {
+  func `a wrong signature is rejected`(algorithm: TokenAlgorithm) async throws {
     let key = try await TestKey(algorithm)
     var token = try key.token(goodClaims)
     token = String(token.dropLast(6)) + (token.hasSuffix("AAAAAA") ? "BBBBBB" : "AAAAAA")
@@ -26,7 +26,7 @@ import Testing
     }
   }
 
-  @Test func `the claims that were signed cannot be replaced`() async throws {
+  @Test func `signed claims cannot be replaced`() async throws {
     let key = try await TestKey(.es256)
     let parts = try key.token(goodClaims).split(separator: ".")
     let other = Data(goodClaims.replacing("alice", with: "mallory").utf8).base64URL
@@ -35,10 +35,10 @@ import Testing
     }
   }
 
-  @Test func `a token chooses no other algorithm than its key's`() async throws {
+  @Test func `a token cannot select another algorithm than that of its key`() async throws {
     let es256 = try await TestKey(.es256)
     let verifier = verifier(try await es256.verification(id: "a"))
-    // Signed with the text of the public key, which everybody has.
+    // Signed with the text of the public key, which is not secret.
     let forged = await TokenSigner(secret: Array(es256.publicPEM.utf8), keyID: "a")
     let claims = TokenSigner.Claims(user: User(id: UserID(unchecked: "alice")), expires: now + .seconds(60))
     let confused = try await forged.sign(claims)
@@ -48,7 +48,7 @@ import Testing
     await #expect(throws: TokenFailure.self) { try await verifier.verify(unsigned) }
   }
 
-  @Test func `several keys are valid at once, each by its name`() async throws {
+  @Test func `several keys are valid at the same time, each by its name`() async throws {
     let (old, new, nameless) = (try await TestKey(.es256), try await TestKey(.es256), try await TestKey(.es256))
     let verifier = verifier(
       try await old.verification(id: "old"), try await new.verification(id: "new"), try await nameless.verification())
@@ -61,7 +61,7 @@ import Testing
     await #expect(throws: TokenFailure.invalid("the token is not valid")) { try await verifier.verify(misnamed) }
   }
 
-  @Test func `a token that names no key is tried with sixteen`() async throws {
+  @Test func `a token that names no key is tried with sixteen keys`() async throws {
     let keys = try await withThrowingTaskGroup { tasks in
       for _ in 0..<17 { tasks.addTask { try await TestKey(.es256) } }
       return try await tasks.reduce(into: [TestKey]()) { $0.append($1) }
@@ -79,7 +79,7 @@ import Testing
   @Test(arguments: [
     "", ".", "..", "a.b", "a.b.c.d", "e30.e30.e30", "!!!.e30.", "e30=.e30.e30", String(repeating: "a", count: 9000),
   ])
-  func `what is no token is refused`(text: String) async throws {
+  func `a text that is not a token is rejected`(text: String) async throws {
     let key = try await TestKey(.hs256)
     await #expect(throws: TokenFailure.self) { try await verifier(key.verification()).verify(text) }
   }
@@ -87,13 +87,13 @@ import Testing
   @Test(arguments: [
     #","crit":["b64"],"b64":false"#, #","alg":"HS256""#, #","kid":7"#, #","kid":"a","kid":"b""#,
   ])
-  func `a header that cannot be understood is refused`(header: String) async throws {
+  func `an unsupported header is rejected`(header: String) async throws {
     let key = try await TestKey(.hs256)
     let token = try key.token(goodClaims, header: #""alg":"HS256""# + header)
     await #expect(throws: TokenFailure.self) { try await verifier(key.verification()).verify(token) }
   }
 
-  @Test func `a text that decodes to the same bytes is another token`() async throws {
+  @Test func `a non-canonical encoding of the same bytes is rejected`() async throws {
     let key = try await TestKey(.hs256)
     let token = try key.token(goodClaims)
     let last = try #require(token.last)

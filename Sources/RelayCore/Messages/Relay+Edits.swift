@@ -40,7 +40,7 @@ extension Relay {
       relay.deliveries.deleted(seq, from: deleted.from, in: handle, on: relay)
       relay.show("deleted", seq, at: now, body: nil, in: room, handle, cause, deleted)
     }
-    _ = try check(deleted, isBy: sender)  // false where it was deleted before
+    _ = try check(deleted, isBy: sender)  // false if it was deleted before
   }
 
   /// The maximum number of rows that an edit or a deletion writes: the message, and the first updates of phones.
