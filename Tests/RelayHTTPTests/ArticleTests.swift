@@ -6,7 +6,7 @@ import Testing
 @testable import RelayCore
 @testable import RelayHTTP
 
-/// The tables of the articles name everything that the code has.
+/// The tables of the articles contain every close code, delivery state, route and method of the code.
 @Suite struct ArticleTests {
   private static func article(_ name: String) throws -> [Substring] {
     let checkout = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..")
@@ -14,7 +14,7 @@ import Testing
     return try String(contentsOf: file, encoding: .utf8).split(separator: "\n")
   }
 
-  /// The cells of the rows that have so many columns.
+  /// The cells of the table rows with this number of columns.
   private static func rows(of article: String, columns: Int) throws -> [[String]] {
     try Self.article(article).compactMap { line in
       guard line.hasPrefix("|"), line.hasSuffix("|") else { return nil }
@@ -23,7 +23,7 @@ import Testing
     }
   }
 
-  @Test func `the table of close codes has every code, and which of them reconnect`() throws {
+  @Test func `the table of close codes has every code, and states after which codes clients reconnect`() throws {
     let rows = try Self.rows(of: "Protocol", columns: 3).filter { UInt16($0[0]) != nil }
     #expect(rows.map { UInt16($0[0]) } == CloseCode.allCases.map(\.rawValue))
     for row in rows {
@@ -48,7 +48,7 @@ import Testing
       guard !methods.isEmpty else { continue }
       var path = ""
       for word in words where !methods.contains(word) {
-        // `…/filter` stands for the path before it with another end.
+        // `…/filter` is the previous path with another last part.
         path =
           word.hasPrefix("…/") ? String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)] + word.dropFirst()) : word
         named[path, default: []].formUnion(methods)

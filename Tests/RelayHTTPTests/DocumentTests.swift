@@ -10,7 +10,7 @@ import Testing
 @testable import RelayCore
 @testable import RelayHTTP
 
-/// The documents name exactly what the code has.
+/// The documents describe exactly the routes, requests, errors and limits of the code.
 struct DocumentTests {
   let openAPI: [String: Any]
   let asyncAPI: [String: Any]
@@ -35,13 +35,13 @@ struct DocumentTests {
     let described = paths.mapValues { item in Set(item.keys).subtracting(["parameters"]) }
     var served: [String: Set<String>] = [:]
     for route in HTTPService.routes {
-      #expect(served[route.path.description] == nil, "\(route.path) stands in the table twice")
+      #expect(served[route.path.description] == nil, "\(route.path) is in the table twice")
       served[route.path.description] = Set(route.actions.map { $0.method.lowercased() })
     }
     #expect(described == served)
   }
 
-  @Test func `what takes an API key is described so`() throws {
+  @Test func `every operation is described with its credentials`() throws {
     let paths = try #require(openAPI["paths"] as? [String: [String: Any]])
     for route in HTTPService.routes {
       for action in route.actions {
@@ -68,7 +68,7 @@ struct DocumentTests {
     }
   }
 
-  @Test func `every error of an operation is a response`() throws {
+  @Test func `every error of an operation has a response`() throws {
     let paths = try #require(openAPI["paths"] as? [String: [String: Any]])
     for route in HTTPService.routes {
       for action in route.actions {
@@ -89,7 +89,7 @@ struct DocumentTests {
     }
   }
 
-  @Test func `the response of an error has its status, and a code that goes with it`() throws {
+  @Test func `the response of an error has its status and a code for that status`() throws {
     let components = try #require(openAPI["components"] as? [String: Any])
     let responses = try #require(components["responses"] as? [String: [String: Any]])
     let kinds = HTTPService.routes.flatMap(\.actions).reduce(into: Set()) { $0.formUnion($1.errors) }
@@ -107,7 +107,7 @@ struct DocumentTests {
     }
   }
 
-  @Test func `a schema that both documents have stands in one file`() throws {
+  @Test func `a schema that both documents use is in one file`() throws {
     let shared = try Self.object(PackageResources.schemas_json)
     var own: [Set<String>] = []
     for (document, source) in [
@@ -147,7 +147,7 @@ struct DocumentTests {
     }
   }
 
-  @Test func `every word of an explanation is described`() throws {
+  @Test func `every value in an explanation is described`() throws {
     let push = try #require(try schema("Push", of: openAPI)["properties"] as? [String: [String: Any]])
     #expect(try schema("PushState", of: openAPI)["enum"] as? [String] == JobState.allCases.map(\.rawValue))
     #expect(push["platform"]?["enum"] as? [String] == Platform.allCases.map(\.rawValue))

@@ -13,14 +13,14 @@ import struct HTTPTypes.HTTPField
 @testable import RelayHTTP
 @testable import RelayHub
 
-/// What clients may send is taken within its bounds or refused, whatever it is: each test plays many inputs that
-/// follow from its seed.
+/// The relay accepts any input of a client within its limits, or rejects it. Each test generates many inputs from its
+/// seed.
 struct HostileInputTests {
   private static let seeds = 1...8
   private static let rounds = 250
 
   @Test(arguments: seeds)
-  func `JSON of any shape and spelling is read as what it is`(seed: Int) throws {
+  func `the parser returns the value of any JSON text`(seed: Int) throws {
     var random = SeededGenerator(seed: seed)
     let parser = JSONParser(deepest: 16)
     for _ in 0..<Self.rounds {
@@ -32,7 +32,7 @@ struct HostileInputTests {
   }
 
   @Test(arguments: seeds)
-  func `JSON that was damaged is refused at a place in it, or is JSON still`(seed: Int) {
+  func `the parser rejects damaged JSON with a position, unless it is still JSON`(seed: Int) {
     var random = SeededGenerator(seed: seed)
     let parser = JSONParser(deepest: 8)
     var accepted = 0
@@ -41,7 +41,7 @@ struct HostileInputTests {
       do throws(JSONFailure) {
         let fields = try parser.read(bytes)
         accepted += 1
-        // Foundation's reader is no judge of what is refused, but takes what is JSON and no more than a double.
+        // Foundation's parser accepts the same texts, except for numbers that do not fit a double.
         guard !String(decoding: bytes, as: UTF8.self).contains(/[0-9]{300}|[eE][-+]?[0-9]{3}/) else { continue }
         let other = try? JSONSerialization.jsonObject(with: Data(bytes)) as? [String: Any]
         #expect(other?.count == fields.members.count, "\(String(decoding: bytes, as: UTF8.self))")
@@ -53,7 +53,7 @@ struct HostileInputTests {
   }
 
   @Test(arguments: seeds)
-  func `requests of any shape are read within bounds or refused with their place`(seed: Int) {
+  func `requests with any fields are parsed within limits, or rejected with a pointer`(seed: Int) {
     var random = SeededGenerator(seed: seed)
     let settings = Relay.Settings(
       authentication: .open, apiKeys: APIKeys(), identityGrace: .zero, limits: Limits(), policy: DeliveryPolicy(),
@@ -94,7 +94,7 @@ struct HostileInputTests {
   }
 
   @Test(arguments: seeds)
-  func `a path of any kind is that of one resource at most`(seed: Int) {
+  func `a path matches at most one resource`(seed: Int) {
     var random = SeededGenerator(seed: seed)
     let pieces = HTTPService.routes.flatMap { PathTemplate.split($0.path.description).map({ String($0) }) }
     for _ in 0..<Self.rounds {
@@ -112,7 +112,7 @@ struct HostileInputTests {
   }
 
   @Test(arguments: seeds)
-  func `arguments of any kind are numbers and texts, each once`(seed: Int) {
+  func `arguments of a query are numbers and texts, and a repeated argument is rejected`(seed: Int) {
     var random = SeededGenerator(seed: seed)
     for _ in 0..<Self.rounds {
       let query = (0..<random.below(5)).map { _ in

@@ -14,7 +14,7 @@ struct JSONTextTests {
     }
     """#
 
-  @Test func `members are found by their names, whatever their values contain`() throws {
+  @Test func `members are found by name, and their values may contain any JSON`() throws {
     let text = JSONText(Array(Self.text.utf8))
     func string(_ range: Range<Int>) -> String { String(decoding: text.bytes[range], as: UTF8.self) }
     #expect(text.members(of: text.root).map(\.name) == ["a", "f", "h"])
@@ -25,7 +25,7 @@ struct JSONTextTests {
     #expect(text.value("x", "g") == nil)
   }
 
-  @Test func `an added member is in a line of its own, and the rest stays as it is`() throws {
+  @Test func `an added member has its own line, and the other lines do not change`() throws {
     var text = JSONText(Array(Self.text.utf8))
     let f = try #require(text.value("f"))
     text.add([("x", Array("1".utf8)), ("y", Array("{}".utf8))], to: f)

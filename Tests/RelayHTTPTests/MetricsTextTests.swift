@@ -7,7 +7,7 @@ import Testing
 @testable import RelayHTTP
 
 @Suite struct MetricsTextTests {
-  @Test func `buckets add up, and the last is all`() {
+  @Test func `the buckets of a histogram are cumulative`() {
     var histogram = Histogram(bounds: [1, 2.5])
     for value in [0.5, 1, 2, 7] { histogram.observe(value) }
     var text = MetricsText()
@@ -30,7 +30,7 @@ import Testing
     #expect(HubStatistics.countedCloses.contains(Int(code.rawValue)))
   }
 
-  @Test func `a family has one head and a sample for each value`() {
+  @Test func `a family has one header, and a sample for each value`() {
     var text = MetricsText()
     text.family("closes_total", "Closes.", .counter, by: "code", [("4000", 2), ("other", 0)])
     #expect(

@@ -9,9 +9,9 @@ import Testing
 @testable import RelayHub
 
 @Suite struct RefusedStreamTests {
-  @Test func `a stream that the hub refuses leaves nothing behind`() async throws {
+  @Test func `a stream that the hub rejects leaves no task and no listener`() async throws {
     try await TestRelay.run(http: HTTPService(site: Site())) { test async throws in
-      // The hub refuses an exchange that has gone as it does one that something follows.
+      // The hub rejects a stream on an exchange that does not exist.
       await test.relay.answer(
         HTTPRequest(exchange: ExchangeHandle(rawValue: 1), path: "/v1/simulator/devices/phone/events"))
       let errors = await test.relay.errors

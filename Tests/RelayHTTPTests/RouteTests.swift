@@ -6,7 +6,7 @@ import Testing
 @testable import RelayHTTP
 
 struct RouteTests {
-  @Test func `a path matches the template of its shape`() {
+  @Test func `a path matches the template with the same parts`() {
     let template = PathTemplate("/v1/rooms/{room}/members/{user}")
     let match = { template.match(PathTemplate.split($0)) }
     #expect(match("/v1/rooms/tea/members/ann") == ["room": "tea", "user": "ann"])
@@ -16,7 +16,7 @@ struct RouteTests {
     }
   }
 
-  @Test func `HEAD is where GET is, and OPTIONS everywhere`() {
+  @Test func `every route with GET has HEAD, and every route has OPTIONS`() {
     let get = Route.Action(method: "GET", work: .command(GetDevice.self))
     let put = Route.Action(method: "PUT", work: .command(RegisterDevice.self))
     #expect(Route("/x", [get, put]).methods == ["GET", "PUT", "HEAD", "OPTIONS"])
@@ -25,7 +25,7 @@ struct RouteTests {
     #expect(Route("/x", [put]).action(for: "HEAD") == nil)
   }
 
-  @Test func `no route is hidden by one before it`() {
+  @Test func `no route is hidden by an earlier route`() {
     for route in HTTPService.routes {
       let path = PathTemplate.split(route.path.description)
       let first = HTTPService.routes.first { $0.path.match(path) != nil }

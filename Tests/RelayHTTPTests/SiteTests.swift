@@ -11,7 +11,7 @@ import struct HTTPTypes.HTTPField
 @testable import RelayHub
 
 @Suite struct SiteTests {
-  @Test func `a folder without a page is refused in words`() throws {
+  @Test func `the error for a folder without a page contains its path`() throws {
     let folder = try WebFolder([:])
     let error = #expect(throws: StartupError.self) { try folder.site() }
     #expect(error?.description == "the web folder \(folder.path) has no index.html")
@@ -21,14 +21,15 @@ import struct HTTPTypes.HTTPField
     ("/", "page"), ("/index.html", "page"), ("/docs/", "documentation"), ("/docs/index.html", "documentation"),
     ("/docs/a/b.html", "deep"),
   ])
-  func `a folder is its index`(path: String, text: String) throws {
+  func `the path of a folder serves its index`(path: String, text: String) throws {
     let response = try #require(try site().response(to: request(path)))
     #expect(response.status == 200)
     #expect(String(decoding: response.body, as: UTF8.self) == text)
   }
 
-  /// From `/docs` a link to `protocol.html` would lead to `/protocol.html`. A proxy may have put a path before it.
-  @Test func `the name of a folder leads into it, from wherever it is served`() throws {
+  /// On a page at `/docs`, a link to `protocol.html` would lead to `/protocol.html`. The location is relative, because
+  /// a proxy may serve the relay below another path.
+  @Test func `the path of a folder without a slash is redirected to the path with a slash`() throws {
     let response = try #require(try site().response(to: request("/docs")))
     #expect(response.status == 308)
     #expect(response.headers[.location] == "./docs/")
@@ -36,7 +37,7 @@ import struct HTTPTypes.HTTPField
   }
 
   @Test(arguments: ["/docs/a", "/docs/a/", "/docs//", "/docs/protocol", "/other", "/other/", ""])
-  func `there is nothing where no index is`(path: String) throws {
+  func `a folder without an index is not served`(path: String) throws {
     #expect(try site().response(to: request(path)) == nil)
   }
 
@@ -61,7 +62,7 @@ import struct HTTPTypes.HTTPField
     ]).site()
   }
 
-  @Test func `who takes gzip is sent less, under a name of its own`() throws {
+  @Test func `a client that accepts gzip gets fewer bytes, with another tag`() throws {
     let text = String(repeating: "Stillwire knows when not to disturb. ", count: 100)
     let site = try WebFolder(["index.html": "page", "long.js": text]).site()
     func answer(_ coding: String?) throws -> HTTPResponse {
@@ -81,7 +82,7 @@ import struct HTTPTypes.HTTPField
     for response in [plain, small] { #expect(value("Vary", response) == "Accept-Encoding") }
   }
 
-  @Test func `what would not be smaller is sent as it is`() throws {
+  @Test func `a file that gzip does not make smaller is sent without it`() throws {
     let response = try #require(try site().response(to: request("/", takes: "gzip")))
     #expect(response.headers[.contentEncoding] == nil)
     #expect(String(decoding: response.body, as: UTF8.self) == "page")
@@ -92,7 +93,7 @@ import struct HTTPTypes.HTTPField
     ("*;q=0", false), ("gzip;q=0, *", false), ("gzip;q=none", false), ("br", false), ("x-gzip", false), ("", false),
     (",;,", false),
   ])
-  func `Accept-Encoding says whether gzip is taken`(field: String, isTaken: Bool) {
+  func `the relay uses gzip if Accept-Encoding accepts it`(field: String, isTaken: Bool) {
     #expect(ContentCoding.takesGzip(field) == isTaken)
   }
 
@@ -102,7 +103,7 @@ import struct HTTPTypes.HTTPField
   }
 }
 
-/// A folder of a few files, which is gone with the value.
+/// A temporary folder with a few files. It is deleted with the value.
 private final class WebFolder {
   let path = NSTemporaryDirectory() + "stillwire-\(UInt64.random(in: 0...UInt64.max))"
 

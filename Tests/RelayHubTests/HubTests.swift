@@ -4,26 +4,26 @@ import Testing
 @testable import RelayHub
 
 @Suite struct HubTests {
-  @Test func `a free port is chosen, and known before the start`() throws {
+  @Test func `the hub selects a free port before its start`() throws {
     let (first, second) = (try LoopbackHub(HubThread()), try LoopbackHub(HubThread()))
     #expect(first.port != 0 && second.port != 0 && first.port != second.port)
   }
 
-  @Test func `a port that is in use is refused by name`() throws {
+  @Test func `the error for a port in use contains the address and the port`() throws {
     let first = try LoopbackHub(HubThread())
     let error = #expect(throws: HubError.self) { try LoopbackHub(HubThread(), port: first.port) }
     #expect(error?.code == .addressInUse)
     #expect(error?.description == "127.0.0.1:\(first.port) is in use by another process")
   }
 
-  @Test func `an address of no interface is refused by name`() throws {
+  @Test func `the error for an address without an interface contains the address`() throws {
     let error = #expect(throws: HubError.self) { try LoopbackHub(HubThread(), address: "192.0.2.1") }
     #expect(error?.code == .addressUnusable)
     #expect(error?.description.hasPrefix("cannot listen on 192.0.2.1:0: ") == true)
   }
 
-  @Test func `an event that comes before anybody receives is kept`() async throws {
-    // Without time for a second job, the loop delivers the alarm between the two.
+  @Test func `the hub keeps events until it has a receiver`() async throws {
+    // With an empty slice, the loop delivers the alarm between the two jobs.
     let thread = HubThread(slice: .zero)
     let hub = try LoopbackHub(thread)
     let record = Record()

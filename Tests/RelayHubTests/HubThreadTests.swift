@@ -9,7 +9,7 @@ import Testing
   // MARK: Order
 
   @Test(arguments: [Duration.zero, .milliseconds(5), .seconds(60)])
-  func `jobs run in their order, whatever the slice`(slice: Duration) {
+  func `jobs run in order with any slice`(slice: Duration) {
     let thread = HubThread(slice: slice)
     let record = Record()
     for number in 0..<100 {
@@ -27,7 +27,7 @@ import Testing
   @Test func `tasks of an actor and other work share one order`() async {
     let clerk = Clerk()
     await withCheckedContinuation { continuation in
-      // One job, so that nothing comes between its parts.
+      // One job queues everything, so that no other job runs in between.
       clerk.thread.perform {
         for number in 0..<50 {
           clerk.thread.perform { clerk.record.add("work \(number)") }
@@ -74,7 +74,7 @@ import Testing
     hub.end()
   }
 
-  @Test func `a job behind the slice wakes the thread by itself`() async {
+  @Test func `jobs that remain after the slice wake the thread again`() async {
     let thread = HubThread(slice: .zero)
     await withCheckedContinuation { continuation in
       for _ in 0..<3 { thread.perform {} }
@@ -86,7 +86,7 @@ import Testing
 
   // MARK: The end
 
-  @Test func `jobs that come after the loop has ended run`() async throws {
+  @Test func `the thread runs jobs after the end of the loop`() async throws {
     let thread = HubThread()
     let hub = try LoopbackHub(thread)
     hub.start()
@@ -99,7 +99,7 @@ import Testing
     thread.end()
   }
 
-  @Test func `the end waits for jobs, and for those that they add`() {
+  @Test func `the end waits for queued jobs and for the jobs that they add`() {
     let thread = HubThread()
     let record = Record()
     @Sendable func add(_ left: Int) {
@@ -114,13 +114,13 @@ import Testing
 
   // MARK: The slice
 
-  /// The alarm is due at once, so the loop delivers it in its next iteration.
+  /// The alarm is due immediately, so the loop delivers it in its next iteration.
   @Test(arguments: [(Duration.zero, ["first", "alarm", "second"]), (.seconds(60), ["first", "second", "alarm"])])
-  func `the loop goes on between the slices of a batch`(slice: Duration, expected: [String]) async throws {
+  func `the loop runs between the slices of a batch`(slice: Duration, expected: [String]) async throws {
     #expect(try await alarmed(HubThread(slice: slice), firstJobTakes: .zero) == expected)
   }
 
-  @Test func `by default the loop goes on after 5 ms`() async throws {
+  @Test func `the default slice is 5 ms`() async throws {
     #expect(
       try await alarmed(HubThread(), firstJobTakes: .milliseconds(5)) == ["first", "alarm", "second"])
   }
@@ -147,7 +147,7 @@ import Testing
 
   // MARK: The right thread
 
-  @Test func `only its own thread is isolated`() async {
+  @Test func `only the hub's thread is isolated`() async {
     let thread = HubThread()
     #expect(thread.isIsolatingCurrentContext() == false)
     let isIsolated = await withCheckedContinuation { continuation in
@@ -159,7 +159,7 @@ import Testing
     thread.end()
   }
 
-  @Test func `a job may claim the isolation of the actor`() async {
+  @Test func `a job on the thread can assume the actor's isolation`() async {
     let clerk = Clerk()
     await withCheckedContinuation { continuation in
       clerk.thread.perform {
@@ -172,7 +172,7 @@ import Testing
     #expect(clerk.record.lines == ["isolated"])
   }
 
-  @Test func `a claim on another thread ends the process`() async {
+  @Test func `assuming isolation on another thread ends the process`() async {
     await #expect(processExitsWith: .failure) {
       let clerk = Clerk()
       clerk.thread.start {}
@@ -180,7 +180,7 @@ import Testing
     }
   }
 
-  @Test func `a check on the thread of another hub ends the process`() async throws {
+  @Test func `checking isolation on the thread of another hub ends the process`() async throws {
     let result = try await #require(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       let (own, other) = (HubThread(), HubThread())
       own.start {}
@@ -193,7 +193,7 @@ import Testing
   }
 }
 
-/// An actor on a hub's thread, which starts when the test says so.
+/// An actor on a hub's thread. The test starts the thread.
 private actor Clerk {
   nonisolated let thread = HubThread()
   nonisolated let record = Record()
@@ -201,7 +201,7 @@ private actor Clerk {
 
   func write(_ line: String) { record.add(line) }
 
-  /// Writes a line at once, which only the clerk's thread may do.
+  /// Writes a line immediately. Only the clerk's thread may do this.
   nonisolated func claim(_ line: String) { assumeIsolated { $0.write(line) } }
 
   /// Queues a task behind the jobs that are queued now.

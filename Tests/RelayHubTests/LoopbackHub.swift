@@ -4,9 +4,9 @@ import Synchronization
 
 @testable import RelayHub
 
-/// A hub on a free port of loopback, whose calls come from any thread.
+/// A hub on a free port of the loopback interface.
 final class LoopbackHub: @unchecked Sendable {
-  // Until `start` only the test uses the hub, and from then on only jobs of its thread do.
+  // Until `start`, only the test uses the hub. After that, only jobs on its thread use it.
   private let hub: Hub
   private let thread: HubThread
 

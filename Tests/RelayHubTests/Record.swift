@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Synchronization
 
-/// The lines that jobs and events write, in their order.
+/// The lines that jobs and events write, in order.
 final class Record: Sendable {
   private struct State {
     var lines: [String] = []

@@ -5,7 +5,7 @@ import Testing
 @testable import RelayServer
 
 @Suite struct DefaultsTests {
-  @Test func `times are those of the protocol unless told otherwise`() {
+  @Test func `the default times are those of the protocol`() {
     let configuration = ServerConfiguration()
     #expect(configuration.presenceGrace == .seconds(10))
     #expect(configuration.identity.grace == .seconds(25))

@@ -9,12 +9,12 @@ struct EnvironmentNamesTests {
     ("webPush.caFile", "STILLWIRE_WEB_PUSH_CA_FILE"), ("tokens.jwksFile", "STILLWIRE_TOKENS_JWKS_FILE"),
     ("secretFile", "STILLWIRE_SECRET_FILE"),
   ])
-  func `a key has its variable`(_ key: String, _ variable: String) {
+  func `the name of a variable follows from its key`(_ key: String, _ variable: String) {
     #expect(EnvironmentNames.name(of: key) == variable)
     #expect(EnvironmentNames.known.contains(variable))
   }
 
-  @Test func `an unknown variable is named, with the one that was probably meant`() {
+  @Test func `the warning about an unknown variable suggests a similar name`() {
     let found = EnvironmentNames.complaints(about: [
       "STILLWIRE_PORT", "STILLWIRE_LIMIT_SEND_RATE", "STILLWIRE_QWERTYUIOP", "STILLWIREPORT", "PATH",
     ])
@@ -25,7 +25,7 @@ struct EnvironmentNamesTests {
       ])
   }
 
-  @Test func `a list of objects is set in a file alone`() {
+  @Test func `the warning about a list of objects says that only a file can set it`() {
     #expect(
       EnvironmentNames.complaints(about: ["STILLWIRE_ROOMS", "STILLWIRE_APPS", "STILLWIRE_LOOMS"]) == [
         "the environment variable STILLWIRE_APPS sets nothing: apps is a key of the configuration file alone",
@@ -34,7 +34,7 @@ struct EnvironmentNamesTests {
       ])
   }
 
-  @Test func `the lines have a bound`() {
+  @Test func `the number and the length of the warnings are limited`() {
     let many = (0..<100).map { "STILLWIRE_\($0)" + String(repeating: "X", count: 10_000) }
     let found = EnvironmentNames.complaints(about: many)
     #expect(found.count == EnvironmentNames.maxComplaints)

@@ -5,24 +5,25 @@ import Testing
 @testable import RelayServer
 
 @Suite struct LogOutputTests {
-  /// A pipe that stays open until the process ends: the thread of a ``LogOutput`` may write to it after the test, and the
-  /// number of a closed descriptor belongs to somebody else soon.
+  /// Returns a pipe that remains open until the process ends. The thread of a ``LogOutput`` may write to it after the
+  /// test, and the system soon gives the number of a closed descriptor to another file.
   private static func pipe() throws -> (reader: FileHandle, writer: FileHandle) {
     var ends: [Int32] = [-1, -1]
     try #require(Foundation.pipe(&ends) == 0)
     return (FileHandle(fileDescriptor: ends[0]), FileHandle(fileDescriptor: ends[1]))
   }
 
-  /// A write to a pipe that nobody reads waits for ever once its 64 KiB are full.
+  /// A write to a pipe that nobody reads blocks when the pipe's 64 KiB are full.
   @Test(arguments: [false, true])
-  func `a reader that stalls stops no writer, and hears how much it missed`(isNonblocking: Bool) throws {
+  func `a stalled reader does not block the writer and later gets the number of lost lines`(isNonblocking: Bool) throws
+  {
     let (reader, writer) = try Self.pipe()
     if isNonblocking { _ = fcntl(writer.fileDescriptor, F_SETFL, O_NONBLOCK) }
     let output = LogOutput(descriptor: writer.fileDescriptor, capacity: 10_000)
     let line = String(repeating: "x", count: 99) + "\n"
     for _ in 0..<10_000 { output.write(line) }
     var text = ""
-    // Each line was either written, or counted by a notice of dropped lines. There can be several notices.
+    // Each line was either written, or counted in a notice of dropped lines. There can be several notices.
     while Self.linesAccountedFor(in: text) < 10_000 { text += Self.available(in: reader) }
     output.write("the last line\n")
     while !text.hasSuffix("the last line\n") { text += Self.available(in: reader) }
@@ -36,7 +37,7 @@ import Testing
     String(decoding: reader.availableData, as: UTF8.self)
   }
 
-  /// The lines that `text` has whole, and those that its notices report as dropped.
+  /// The number of complete lines in `text`, and of the lines that its notices report as dropped.
   private static func linesAccountedFor(in text: String) -> Int {
     text.split(separator: "\n", omittingEmptySubsequences: false).dropLast().reduce(0) {
       if $1.hasPrefix("x") { return $0 + 1 }
@@ -44,7 +45,7 @@ import Testing
     }
   }
 
-  @Test func `lines that the system refuses are counted`() throws {
+  @Test func `lines that the system cannot write are counted`() throws {
     let (reader, writer) = try Self.pipe()
     let full = open("/dev/full", O_WRONLY)
     try #require(full >= 0)
@@ -62,7 +63,7 @@ import Testing
     #expect(text == "kept\n3 log lines were dropped: they could not be written in time\n")
   }
 
-  @Test func `a client's text begins no line and controls no terminal`() throws {
+  @Test func `text from a client cannot start a line or control a terminal`() throws {
     let (reader, writer) = try Self.pipe()
     let output = LogOutput(descriptor: writer.fileDescriptor)
     output.write("é reason=a\nb\r\u{1B}[2J\u{9B}\u{85}\u{2028}c\n")
@@ -70,7 +71,7 @@ import Testing
     #expect(reader.availableData == Data("é reason=a?b??[2J???c\n".utf8))
   }
 
-  @Test func `a flush waits for what is queued, and not for ever`() throws {
+  @Test func `a flush waits for the queued lines and has a timeout`() throws {
     let (reader, writer) = try Self.pipe()
     let output = LogOutput(descriptor: writer.fileDescriptor)
     output.write("one\n")

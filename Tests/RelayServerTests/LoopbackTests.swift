@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct LoopbackTests {
   @Test(arguments: ["localhost", "::1", "127.0.0.1", "127.255.255.255"])
-  func `only this machine reaches it`(address: String) {
+  func `an address that only this machine reaches is loopback`(address: String) {
     #expect(Server.isLoopback(address))
   }
 
@@ -13,7 +13,7 @@ import Testing
     "127.example.org", "127.0.0.1.example.org", "127.0.0.256", "127.0.0", "127..0.1", "127.0.0.+1", "127.", "0.0.0.0",
     "::", "192.168.127.1", "",
   ])
-  func `others may reach it`(address: String) {
+  func `an address that other machines may reach is not loopback`(address: String) {
     #expect(!Server.isLoopback(address))
   }
 }

@@ -16,12 +16,12 @@ import Testing
     "webPush.allowedAddresses": "10.0.0.0/8",
   ]
 
-  @Test func `a reload applies all keys but those that need a restart`() {
+  @Test func `a reload applies all keys except those that need a restart`() {
     #expect(Set(Setting.all.filter { $0.needsRestart && $0.isInFile }.map(\.key)) == Set(Self.fixed.keys))
   }
 
   @Test(arguments: fixed.keys.sorted())
-  func `a reload keeps a value that needs a restart, and names its key`(key: String) throws {
+  func `a reload keeps a value that needs a restart, and reports its key`(key: String) throws {
     let running = ServerConfiguration()
     var configuration = try ServerConfiguration.read([key: #require(Self.fixed[key])])
     #expect(configuration.keep(fixedOf: running) == [key])

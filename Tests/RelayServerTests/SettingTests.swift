@@ -42,7 +42,7 @@ import Testing
     #expect(isSet(try ServerConfiguration.read([key: text])), "\(key) = \(text)")
   }
 
-  @Test func `the short name of the secret wins`() throws {
+  @Test func `the short name of the secret has precedence over the key`() throws {
     let configuration = try ServerConfiguration.read(["secretFile": "short", "tokens.secretFile": "long"])
     #expect(configuration.identity.secretFile == "short")
   }
@@ -81,11 +81,11 @@ import Testing
     ),
     ("tokens.keys", "a", "tokens.keys: a is not ALGORITHM:KID:FILE with one of HS256, ES256, RS256, EdDSA"),
   ])
-  func `a wrong value is an error that names the key and the bounds`(key: String, text: String, message: String) {
+  func `the error for a wrong value contains the key and the range`(key: String, text: String, message: String) {
     #expect(startupError { () throws(StartupError) in _ = try ServerConfiguration.read([key: text]) } == message)
   }
 
-  @Test func `more connections than open files is an error`() {
+  @Test func `a number of connections above the limit of open files is an error`() {
     let message = startupError { () throws(StartupError) in
       _ = try ServerConfiguration.read(["connections.most": "1000000"])
     }
@@ -93,7 +93,7 @@ import Testing
     #expect(message?.hasSuffix("raise ulimit -n") ?? true)
   }
 
-  @Test func `names are unique`() {
+  @Test func `the names of keys, options and variables are unique`() {
     for names in [
       Setting.all.map(\.key), Setting.all.compactMap(\.option), Setting.all.flatMap(\.variables),
     ] {
@@ -101,7 +101,7 @@ import Testing
     }
   }
 
-  @Test func `each default is inside the bounds of its type`() throws {
+  @Test func `each default is within the range of its type`() throws {
     let start = ServerConfiguration()
     for setting in Setting.all where setting.isInFile {
       switch setting.shape.form {

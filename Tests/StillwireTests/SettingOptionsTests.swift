@@ -27,7 +27,7 @@ import Testing
     for setting in Self.settings { #expect(help.contains(setting.help)) }
   }
 
-  @Test func `a setting that only a file contains has no option`() {
+  @Test func `a setting that only a file can contain has no option`() {
     #expect(!Self.settings.contains { ["rooms", "apps", "texts"].contains($0.name) })
   }
 }
