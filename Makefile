@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-# make run and make test do everything, from a clone to the end.
+# Builds, runs and tests Stillwire. `make run` and `make test` need only a clone: they install packages and build first.
 
 PORT ?= 8080
 VENV := .build/venv
 PYTHON := $(VENV)/bin/python
-# Runs tests that mostly wait beside each other, file by file.
+# Options of pytest that run the files of tests in parallel, for tests that mostly wait.
 BESIDE := --dist loadfile --numprocesses
 PYTEST := STILLWIRE_BINARY=$(CURDIR)/.build/debug/stillwire $(PYTHON) -m pytest
 SWIFT_TESTS := .build/debug/stillwirePackageTests.xctest --testing-library swift-testing
@@ -15,12 +15,12 @@ SWIFT_TESTS := .build/debug/stillwirePackageTests.xctest --testing-library swift
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 18
 
-run: ## build the release, start it with the page, print its address
+run: ## build the release, start the relay with its page, and print the URL
 	deploy/install-packages build
 	swift build -c release --product stillwire
 	.build/release/stillwire serve --port $(PORT) --data data --web web
 
-# The program that was built last. It prints the documents of the interface. `docs` builds a program only if there is none.
+# The newest build of the program, which prints the documents of the interface. `docs` builds one only if none exists.
 PROGRAM = $(firstword $(shell ls -t .build/release/stillwire .build/debug/stillwire 2>/dev/null))
 
 docs: $(VENV)/site ## build the documentation that the relay serves at /docs
@@ -34,8 +34,8 @@ build: ## build the program and all Swift tests for debugging
 	deploy/install-packages test
 	swift build --build-tests
 
-# Tests that wait run beside tests that compute, on one build. Make prints the output of each part when it has finished,
-# and runs the other parts when one fails.
+# Runs tests that wait in parallel with tests that compute, on one build. Make prints the output of a part at its end.
+# If a part fails, make still runs the others.
 PARTS := $(MAKE) --output-sync=target --keep-going --jobs
 
 test: ## run all tests
@@ -56,7 +56,7 @@ test-fuzz: ## run each fuzzer for 15 s
 	deploy/install-packages test
 	$(MAKE) -C Tests/Fuzz smoke
 
-fuzz: ## fuzz the C module until an input breaks it: TARGET=envelope, JOBS=2
+fuzz: ## fuzz the C module until an input causes a failure: TARGET=envelope, JOBS=2
 	deploy/install-packages test
 	$(MAKE) -C Tests/Fuzz $(or $(TARGET),envelope) JOBS=$(or $(JOBS),1)
 
@@ -77,7 +77,7 @@ test-swift: build ## test the Swift targets
 test-end-to-end: build $(VENV)/done ## test a running relay with clients that know only the protocol
 	$(PYTEST) $(BESIDE) 4 Tests/EndToEnd
 
-test-stress: build $(VENV)/done ## play seeded scenarios over raw sockets, many at once
+test-stress: build $(VENV)/done ## run seeded scenarios over raw sockets, several in parallel
 	$(PYTEST) Tests/Stress
 
 test-browser: build $(VENV)/done ## test the page, the room watcher and the documentation in a browser
@@ -85,12 +85,13 @@ test-browser: build $(VENV)/done ## test the page, the room watcher and the docu
 	$(PYTEST) Tests/Site
 	$(PYTEST) $(BESIDE) 2 Tests/Browser
 
-test-clients: build $(VENV)/done ## test the clients: one specification for all, and the parts of each
+test-clients: build $(VENV)/done ## test the clients with one specification, and the parts of the JavaScript client
 	node --test Tests/JavaScriptClient/*.test.js
 	$(PYTEST) Tests/JavaScriptClient
 	$(PYTEST) Tests/Conformance
 
-# Builds of their own, so this is not part of `test`. Leaks are the hub's tests' business: Swift's runtime keeps some.
+# This needs separate builds, so it is not part of `test`. It does not detect leaks, because Swift's runtime leaks a
+# little. The tests of the hub in C detect leaks.
 test-sanitized: $(VENV)/done ## run the stress suite on a relay under the address sanitizer, then under the thread sanitizer
 	deploy/install-packages test
 	swift build --product stillwire --sanitize=address --scratch-path .build/address
