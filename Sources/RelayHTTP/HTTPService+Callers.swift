@@ -53,7 +53,7 @@ extension HTTPService {
       let owner = try await relay.store.read({ try $0.people.ownerOfReportKey(hash: key.hash) })
     else { throw RequestError(.unauthorized, "the report key is unknown or was revoked: register the device again") }
     guard request.user == nil else {
-      throw RequestError(.badRequest, "the user comes from the report key", at: "/headers/x-stillwire-user")
+      throw RequestError(.badRequest, "the report key sets the user", at: "/headers/x-stillwire-user")
     }
     return owner
   }

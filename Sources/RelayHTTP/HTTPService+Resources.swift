@@ -105,7 +105,7 @@ extension HTTPService {
       let (fields, receipt) = try receipt(in: request)
       guard relay.responses.receipts.accepts(try fields.required("receipt", receipt), for: id, now: now) else {
         throw RequestError(
-          .unauthorized, "this is not the receipt of the notification, or not any more", at: "/receipt")
+          .unauthorized, "this is not the receipt of the notification, or it is no longer valid", at: "/receipt")
       }
     }
     guard let received = try await relay.store.write({ try $0.queue.received(id, now: now) }) else {

@@ -235,7 +235,7 @@ struct SetRead: Command {
   package func run(on relay: isolated Relay) async throws -> Reply {
     try await inRoom(of: request, on: relay) { access in
       guard let member = relay.hub.user(user), relay.hub.isMember(member, of: access.handle) else {
-        throw RequestError(.notJoined, "\(user) is no member of the room", at: "/path/room")
+        throw RequestError(.notJoined, "\(user) is not a member of the room", at: "/path/room")
       }
       guard let newest = relay.hub.position(of: access.handle)?.seq, seq <= newest else {
         throw request.fields.wrong("seq", "is above the newest of the room")
