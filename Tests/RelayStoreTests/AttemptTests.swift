@@ -4,7 +4,7 @@ import Testing
 
 @testable import RelayStore
 
-/// What services said to a job's push.
+/// The log of a push job: the attempts and the services' answers.
 @Suite struct AttemptTests {
   let test: TestStore
   init() throws { test = try TestStore() }
@@ -26,7 +26,7 @@ import Testing
     try await test.read { try $0.queue.job(id)?.attemptLog }
   }
 
-  @Test func `attempts are kept in their order, and with the job when it has ended`() async throws {
+  @Test func `the log keeps attempts in their order, even after the job has ended`() async throws {
     let id = try await claimed()
     #expect(try await log(of: id) == [])
     let attempts = (1...3).map(attempt)
@@ -38,7 +38,7 @@ import Testing
     #expect(try await log(of: id) == attempts)
   }
 
-  @Test func `of many attempts the newest are kept`() async throws {
+  @Test func `the log keeps only the newest attempts`() async throws {
     let id = try await claimed()
     let attempts = (1...50).map(attempt)
     try await test.write { transaction in
@@ -49,7 +49,7 @@ import Testing
     #expect(try await log(of: id) == attempts.suffix(JobRecord.mostAttempts))
   }
 
-  @Test func `attempts of a job that is gone are nobody's`() async throws {
+  @Test func `attempts of a deleted job are ignored`() async throws {
     let id = try await claimed()
     let attempt = attempt(1)
     try await test.write { try $0.queue.note([attempt], of: "another") }

@@ -3,6 +3,7 @@ import Testing
 
 @testable import RelayStore
 
+/// The registry of notification categories and its version.
 @Suite struct CategoryTests {
   let test: TestStore
   init() throws { test = try TestStore() }
@@ -11,7 +12,7 @@ import Testing
     try await test.write { try $0.responses.setCategories(Array(categories.utf8), replacing: version) }
   }
 
-  @Test func `each change has a version of its own`() async throws {
+  @Test func `each change increases the version`() async throws {
     #expect(try await test.read { try $0.responses.categories() } == nil)
     #expect(try await set("[1]") == 1)
     #expect(try await set("[1]") == 1)
@@ -20,7 +21,7 @@ import Testing
     #expect((stored.version, stored.categories) == (2, Array("[2]".utf8)))
   }
 
-  @Test func `what is no longer there is not replaced`() async throws {
+  @Test func `a replacement needs the present version`() async throws {
     #expect(try await set("[1]", replacing: 1) == nil)
     #expect(try await set("[1]", replacing: 0) == 1)
     #expect(try await set("[2]", replacing: 0) == nil)

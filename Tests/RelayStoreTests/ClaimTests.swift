@@ -5,6 +5,7 @@ import Testing
 
 @testable import RelayStore
 
+/// Claims of push jobs: their order, their contents, and their leases.
 @Suite struct ClaimTests {
   let test: TestStore
   init() throws { test = try TestStore() }
@@ -27,11 +28,11 @@ import Testing
     }
   }
 
-  @Test func `a claim has all that a payload is made of`() async throws {
+  @Test func `a claim has all data of the payload`() async throws {
     try await prepare { transaction in
       _ = try transaction.messages.append(draft("first"))
       _ = try transaction.messages.append(draft("second", at: .at(3), jobs: [job()]))
-      // Registered anew since the job was made.
+      // The device registers again after the job was made.
       try transaction.devices.register(phone(token: "refreshed"), of: bob.id, now: .at(4))
     }
     let claims = try await claim(now: .at(5))
@@ -50,7 +51,7 @@ import Testing
     #expect(stored.token == "refreshed")
   }
 
-  @Test func `the badge counts unread messages of all rooms, but none of one's own`() async throws {
+  @Test func `the badge counts unread messages of all rooms, except the user's own`() async throws {
     let other = RoomID(unchecked: "other")
     try await prepare { transaction in
       try transaction.prepareRoom(other)
@@ -59,7 +60,7 @@ import Testing
       _ = try transaction.messages.append(draft())
       _ = try transaction.messages.append(draft(from: bob))
       _ = try transaction.messages.append(draft(jobs: [job()]))
-      // A room that Bob is no member of.
+      // Bob is not a member of this room.
       _ = try transaction.rooms.create(RoomID(unchecked: "third"), epoch: "e")
       _ = try transaction.messages.append(draft(in: RoomID(unchecked: "third")))
     }
@@ -78,7 +79,7 @@ import Testing
     #expect(seqs == [1, 2, 3, 4])
   }
 
-  @Test func `a device gets one job at a time, though they are of several rooms`() async throws {
+  @Test func `a device gets one job at a time, even from several rooms`() async throws {
     let rooms = ["a", "b", "c"].map { RoomID(unchecked: $0) }
     try await prepare { transaction in
       for (index, room) in rooms.enumerated() {
@@ -94,11 +95,11 @@ import Testing
       #expect(try await test.read { try $0.queue.nextDue() } == .at(60_000))
       try await finish(claims)
     }
-    // The longest due first.
+    // The job with the earliest due time is the first.
     #expect(order == rooms.reversed())
   }
 
-  @Test func `a lease that is over is renewed while the caller is at work on the push`() async throws {
+  @Test func `an expired lease is renewed while the caller still works on the push`() async throws {
     try await prepare { _ = try $0.messages.append(draft(jobs: [job()])) }
     let claims = try await claim()
     let ids = Set(claims.map(\.id))
@@ -106,13 +107,13 @@ import Testing
     try await test.write { try $0.queue.renewLeases(of: ids, now: .at(61_000), until: .at(121_000)) }
     #expect(try await claim(now: .at(61_000)) == [])
     #expect(try await test.read { try $0.queue.nextDue() } == .at(121_000))
-    // Another that is over is taken again.
+    // Other expired claims are taken again.
     try await test.write { try $0.queue.renewLeases(of: ["other"], now: .at(121_000), until: .at(181_000)) }
     #expect(try await claim(now: .at(121_000)).map(\.id) == claims.map(\.id))
   }
 
   @Test(arguments: [Int64(-3_600_000), 3_600_000])
-  func `a wall clock that is set moves what waits with it`(step: Int64) async throws {
+  func `waiting jobs keep their delay when the wall clock is set`(step: Int64) async throws {
     let now = Timestamp.at(10_000)
     try await prepare { transaction in
       _ = try transaction.messages.append(draft(jobs: [job(due: .at(4_000))]))
@@ -131,9 +132,9 @@ import Testing
     #expect(leases == [now + .seconds(60)])
   }
 
-  /// Such jobs are stored before the step is, when the store has failed or the relay notices the step late.
+  /// Jobs with the new time may be stored before the relay notices the step, for example because the store had failed.
   @Test(arguments: [Int64(-3_600_000), -3_000, 3_000, 3_600_000])
-  func `a wall clock that is set delays no push of the new time`(step: Int64) async throws {
+  func `a push with the new time is not delayed when the wall clock is set`(step: Int64) async throws {
     let set = Timestamp.at(10_000 + step)
     try await prepare { transaction in
       for (index, due) in [set, set + .seconds(20)].enumerated() {
@@ -149,7 +150,7 @@ import Testing
   }
 
   @Test(arguments: [Int64(-3_600_000), 3_600_000])
-  func `a wall clock that is set moves the updates that wait with it`(step: Int64) async throws {
+  func `waiting updates keep their delay when the wall clock is set`(step: Int64) async throws {
     try await prepare { _ = try $0.messages.append(draft(jobs: [job()])) }
     try await finish(try await claim())
     try await test.write { transaction in
@@ -162,7 +163,7 @@ import Testing
     #expect(try await test.read { try $0.queue.nextDue() } == set + .seconds(2))
   }
 
-  @Test func `devices do not wait for each other, and the limit holds`() async throws {
+  @Test func `devices do not wait for each other, and a claim has a limit`() async throws {
     try await prepare { transaction in
       let phones = (1...5).map { phone("phone\($0)", token: "token\($0)") }
       for device in phones { try transaction.devices.register(device, of: bob.id, now: .at(0)) }
@@ -183,7 +184,7 @@ import Testing
     #expect(try await claim(now: .at(10)).count == 1)
   }
 
-  @Test func `a job that is tried again is not overtaken in its room, but in another`() async throws {
+  @Test func `a retried job delays later jobs of its room, but not of others`() async throws {
     let other = RoomID(unchecked: "other")
     try await prepare { transaction in
       try transaction.prepareRoom(other)
@@ -206,7 +207,7 @@ import Testing
     #expect(try await test.read { try $0.queue.jobs(limit: 9).last?.note } == "503")
   }
 
-  @Test func `a job for an earlier message goes first, though it was made later`() async throws {
+  @Test func `a job for an earlier message is sent first, even if it was made later`() async throws {
     try await prepare { transaction in
       _ = try transaction.messages.append(draft())
       _ = try transaction.messages.append(draft(jobs: [job()]))
@@ -218,7 +219,7 @@ import Testing
     #expect(try await claim().map(\.message.seq) == [2])
   }
 
-  @Test func `the next message's turn comes when an earlier one is read`() async throws {
+  @Test func `the next job is sent when an earlier message is read`() async throws {
     try await prepare { transaction in for _ in 1...3 { _ = try transaction.messages.append(draft(jobs: [job()])) } }
     let claims = try await claim()
     try await test.write { try $0.queue.retry(claims[0].id, due: .at(900)) }
@@ -227,7 +228,7 @@ import Testing
     #expect(try await claim().map(\.message.seq) == [2])
   }
 
-  @Test func `a claim whose lease is over is taken again with the same id`() async throws {
+  @Test func `a claim with an expired lease is taken again with the same id`() async throws {
     try await prepare { _ = try $0.messages.append(draft(jobs: [job()])) }
     let first = try await claim()
     #expect(try await test.read { try $0.queue.nextDue() } == .at(60_000))
@@ -237,7 +238,7 @@ import Testing
     #expect(second.map(\.attempts) == [2])
   }
 
-  @Test func `a start gives back every claim`() async throws {
+  @Test func `a start releases every claim`() async throws {
     try await prepare { _ = try $0.messages.append(draft(jobs: [job()])) }
     let first = try await claim()
     try await test.write { try $0.queue.releaseLeases() }
@@ -245,7 +246,7 @@ import Testing
     #expect(try await claim().map(\.id) == first.map(\.id))
   }
 
-  @Test func `a job without a message is cancelled, and does not stop others`() async throws {
+  @Test func `a job without a message is cancelled, and does not block others`() async throws {
     try await prepare { transaction in
       try transaction.queue.insert([job()], room: room, seq: 7)
       try transaction.devices.register(phone("tablet", token: "other"), of: bob.id, now: .at(0))
@@ -256,7 +257,7 @@ import Testing
     #expect(cancelled?.note == "no message")
   }
 
-  @Test func `a claim tells what was decided and what the message says`() async throws {
+  @Test func `a claim has the decision and the message`() async throws {
     try await prepare { transaction in
       _ = try transaction.messages.append(draft("question", from: bob))
       var message = draft("answer")
@@ -282,7 +283,7 @@ import Testing
     #expect(claim.others == [])
   }
 
-  @Test func `an answer to somebody else is no reply`() async throws {
+  @Test func `a reply to another user does not count as a reply to the recipient`() async throws {
     try await prepare { transaction in
       _ = try transaction.messages.append(draft("question"))
       var message = draft("answer", jobs: [job()])
@@ -292,10 +293,10 @@ import Testing
     #expect(try await claim().map(\.isReply) == [false])
   }
 
-  @Test func `what was read or deleted in the meantime is not claimed`() async throws {
+  @Test func `a job is not claimed after its message was read or deleted`() async throws {
     try await prepare { transaction in
       for _ in 1...3 { _ = try transaction.messages.append(draft()) }
-      // Decided before, stored after.
+      // The job was decided before the read and stored after it.
       try transaction.rooms.mark(room, bob.id, read: 1)
       _ = try transaction.messages.delete(room, 2)
       for seq in 1...3 as ClosedRange<Int64> { try transaction.queue.insert([job()], room: room, seq: seq) }
@@ -306,7 +307,7 @@ import Testing
   }
 
   @Test(arguments: [("read", true), ("deleted", false)])
-  func `what was read or deleted while it was sent is not tried again`(note: String, isRead: Bool) async throws {
+  func `a push is not retried after its message was read or deleted`(note: String, isRead: Bool) async throws {
     try await prepare { transaction in for _ in 1...2 { _ = try transaction.messages.append(draft(jobs: [job()])) } }
     let first = try await claim()
     try await test.write { transaction in
@@ -324,7 +325,7 @@ import Testing
     #expect(try await claim().map(\.message.seq) == [2])
   }
 
-  @Test func `the recipient's label of the room wins over that of the account`() async throws {
+  @Test func `the recipient's label of the room takes precedence over that of the account`() async throws {
     try await prepare { transaction in
       var device = phone()
       device.criteria = "account"
@@ -346,7 +347,7 @@ import Testing
     "UPDATE users SET preferences = '{' WHERE name = 'bob'",
     "UPDATE devices SET platform = 'pager' WHERE device = 'phone'",
   ])
-  func `a row that cannot be read stops nobody else's pushes`(damage: String) async throws {
+  func `a damaged row does not block the pushes of other users`(damage: String) async throws {
     let carol = User(id: UserID(unchecked: "carol"))
     try await prepare { transaction in
       _ = try transaction.rooms.join(carol, room: room, epoch: "e", now: .at(0))
@@ -360,7 +361,7 @@ import Testing
     #expect(dead.first?.note?.isEmpty == false)
   }
 
-  @Test func `nothing is due where nothing waits`() async throws {
+  @Test func `an empty queue has no due time`() async throws {
     #expect(try await test.read { try $0.queue.nextDue() } == nil)
     #expect(try await claim() == [])
   }

@@ -5,6 +5,7 @@ import Testing
 
 @testable import RelayStore
 
+/// Late jobs of a room, which are merged into one push.
 @Suite struct CoalescingTests {
   let test: TestStore
   init() async throws {
@@ -14,7 +15,7 @@ import Testing
 
   private static let carol = User(id: UserID(unchecked: "carol"))
 
-  /// A message with a job for Bob's phone; returns the job's id.
+  /// Appends a message with a job for Bob's phone. Returns the job's id.
   @discardableResult
   private func send(
     _ push: String? = nil, in room: RoomID = room, from user: User = alice, due: Timestamp = .at(0),
@@ -34,7 +35,7 @@ import Testing
     try await test.write { try $0.queue.claim(limit: 99, now: now, leaseUntil: now + .seconds(60)) }
   }
 
-  /// Has the push that is claimed next fail.
+  /// Makes the push that is claimed next fail.
   private func fail(isUnknown: Bool = false, until due: Timestamp = .at(10)) async throws {
     let claims = try await claim()
     #expect(claims.count == 1)
@@ -47,7 +48,7 @@ import Testing
     }
   }
 
-  /// What goes out from now on: of each push the seq and how many messages it tells of.
+  /// Sends all pushes that are due. Returns the seq of each push and its number of messages.
   private func drain(now: Timestamp = .at(10)) async throws -> [[Int64]] {
     var pushes: [[Int64]] = []
     while case let claims = try await claim(now: now), !claims.isEmpty {
@@ -61,7 +62,7 @@ import Testing
     try #require(try await test.read { try $0.queue.job(id) })
   }
 
-  @Test func `what waits behind a push that is tried again is told with it by the newest`() async throws {
+  @Test func `jobs that waited behind a retried push are merged into the newest one`() async throws {
     let first = try await send()
     try await fail()
     let second = try await send()
@@ -71,7 +72,7 @@ import Testing
     #expect(claims.map(\.id) == [third])
     #expect(claims[0].count == 3)
     #expect(claims[0].others == [])
-    // It is the second attempt to tell of the first one.
+    // The first message has its second attempt with this push.
     #expect(claims[0].attempts == 2)
     for id in [first, second] {
       let merged = try await record(id)
@@ -85,19 +86,19 @@ import Testing
     #expect(try await drain() == [])
   }
 
-  @Test func `what a pause has put off becomes one push as well`() async throws {
+  @Test func `jobs that a pause has delayed become one push as well`() async throws {
     for _ in 1...3 { try await send() }
     let claims = try await claim()
     try await test.write { try $0.queue.retry(claims[0].id, due: .at(10), wasTried: false) }
     #expect(try await drain() == [[3, 3]])
   }
 
-  @Test func `what waits for its turn alone goes out one by one`() async throws {
+  @Test func `jobs that only wait for their turn are sent one by one`() async throws {
     for _ in 1...5 { try await send() }
     #expect(try await drain() == [[1, 1], [2, 1], [3, 1], [4, 1], [5, 1]])
   }
 
-  @Test func `what comes while the one push is being sent goes out by itself`() async throws {
+  @Test func `a message that arrives while the digest is being sent is pushed alone`() async throws {
     try await send()
     try await fail()
     try await send()
@@ -107,7 +108,7 @@ import Testing
     #expect(try await drain() == [[3, 1], [4, 1]])
   }
 
-  @Test func `one push that fails again takes up what has come since`() async throws {
+  @Test func `a digest that fails again includes the newer messages`() async throws {
     try await send()
     try await fail()
     try await send()
@@ -125,7 +126,7 @@ import Testing
     #"{"sound":null}"#, #"{"communication":false}"#,
   ]
 
-  @Test(arguments: looks) func `only what looks and sounds alike becomes one`(look: String) async throws {
+  @Test(arguments: looks) func `only pushes with the same look and sound are merged`(look: String) async throws {
     try await send()
     try await fail()
     for push in [look, nil, look, nil] { try await send(push) }
@@ -134,7 +135,7 @@ import Testing
     #expect(Set(pushes) == (isCall ? [[2, 1], [4, 1], [5, 3]] : [[4, 2], [5, 3]]))
   }
 
-  @Test func `the level that was decided counts, not the one that was asked`() async throws {
+  @Test func `the decided level counts, not the requested one`() async throws {
     try await send()
     try await fail()
     try await send { $0.level = .passive }
@@ -142,7 +143,7 @@ import Testing
     #expect(Set(try await drain()) == [[2, 1], [3, 2]])
   }
 
-  @Test func `what notifies anyway goes by itself`() async throws {
+  @Test func `a Notify Anyway is sent alone`() async throws {
     try await send()
     try await fail()
     try await send { $0.isNotifyAnyway = true }
@@ -150,7 +151,7 @@ import Testing
     #expect(Set(try await drain()) == [[2, 1], [3, 2]])
   }
 
-  @Test func `what may be on the phone goes again as it was, and the others as one`() async throws {
+  @Test func `a push that may be on the phone is repeated alone, and the others are merged`() async throws {
     let first = try await send()
     try await fail(isUnknown: true)
     for _ in 1...2 { try await send() }
@@ -160,7 +161,7 @@ import Testing
     #expect(try await drain() == [[3, 2]])
   }
 
-  @Test func `what a crash has cut off may be on the phone`() async throws {
+  @Test func `a push that a crash interrupted is repeated alone`() async throws {
     try await send()
     _ = try await claim()
     try await test.write { try $0.queue.releaseLeases() }
@@ -170,7 +171,7 @@ import Testing
     #expect(try await drain() == [[1, 1], [3, 2]])
   }
 
-  @Test func `what a lost lease has cut off may be on the phone`() async throws {
+  @Test func `a push whose lease expired is repeated alone`() async throws {
     try await send()
     _ = try await claim()
     try await send()
@@ -179,7 +180,7 @@ import Testing
     #expect(try await drain(now: .at(60_010)) == [[1, 1], [2, 1]])
   }
 
-  @Test func `a dead letter of unknown outcome that is sent again goes by itself`() async throws {
+  @Test func `a dead letter with an unknown result is sent again alone`() async throws {
     let first = try await send()
     try await fail(isUnknown: true)
     try await finish(try await claim(now: .at(10)), .dead)
@@ -191,7 +192,7 @@ import Testing
     }
   }
 
-  @Test func `notifications without a room go by themselves`() async throws {
+  @Test func `notifications without a room are sent one by one`() async throws {
     try await test.write { transaction in
       for _ in 1...2 {
         _ = try transaction.messages.post(draft(in: .notifications(of: bob.id), jobs: [job()]), epoch: "e")
@@ -201,7 +202,7 @@ import Testing
     #expect(try await drain() == [[1, 1], [2, 1]])
   }
 
-  @Test func `of many throttled jobs those of a room and device end their wait together`() async throws {
+  @Test func `all throttled jobs of a room and device end their wait together`() async throws {
     let most = Int64(PushQueue.mostCoalesced)
     try await test.write { transaction in
       for _ in 1...most + 1 { _ = try transaction.messages.append(draft(jobs: [job(due: .at(50))])) }
@@ -211,7 +212,7 @@ import Testing
     #expect(try await drain(now: .at(50)) == [[most, most], [most + 1, 1]])
   }
 
-  @Test func `what has expired while it waited was not told`() async throws {
+  @Test func `a digest leaves out a job that expired while it waited`() async throws {
     let first = try await send { $0.expires = .at(0) }
     let second = try await send()
     let third = try await send()
@@ -223,7 +224,7 @@ import Testing
     #expect(try await record(second).state == .merged)
   }
 
-  @Test func `a push with which nothing is told any more is as any other`() async throws {
+  @Test func `a digest head whose merged jobs have ended is an ordinary push`() async throws {
     try await send()
     try await fail()
     let last = try await send()
@@ -237,7 +238,7 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func `a message among others notifies anyway by itself, unless they may be on the phone`(isUnknown: Bool) async throws
+  func `a Notify Anyway leaves its digest, unless the digest may be on the phone`(isUnknown: Bool) async throws
   {
     try await send()
     try await fail()
@@ -256,7 +257,7 @@ import Testing
     #expect(try await record(last).state == .retrying)
   }
 
-  @Test func `rooms and devices stay apart`() async throws {
+  @Test func `jobs of different rooms and devices are not merged`() async throws {
     let other = RoomID(unchecked: "other")
     try await test.write { try $0.prepareRoom(other) }
     try await send()
@@ -266,7 +267,7 @@ import Testing
     #expect(Set(try await drain()) == [[1, 1], [2, 1], [2, 2]])
   }
 
-  @Test func `what waited for one that has lost its reason goes out one by one`() async throws {
+  @Test func `jobs that waited for a cancelled one are sent one by one`() async throws {
     try await send()
     try await fail()
     for _ in 2...4 { try await send() }
@@ -274,12 +275,12 @@ import Testing
     #expect(try await drain(now: .at(1)) == [[2, 1], [3, 1], [4, 1]])
   }
 
-  @Test func `the newest that is left carries the others when one leaves`() async throws {
+  @Test func `the newest remaining job is the digest head when others are removed`() async throws {
     for number in 1...4 {
       try await send { $0.expires = number == 2 ? .at(10) : nil }
       if number == 1 { try await fail() }
     }
-    // Whoever is given what has expired ends it.
+    // The caller ends an expired job that it gets.
     let expired = try await claim(now: .at(10))
     #expect(expired.map(\.message.seq) == [2])
     try await finish(expired, .expired)
@@ -294,7 +295,7 @@ import Testing
   }
 
   @Test(arguments: [nil, Timestamp.at(20)])
-  func `what is left waits as long as what has expired would have`(expires: Timestamp?) async throws {
+  func `the remaining jobs keep the delay of an expired digest head`(expires: Timestamp?) async throws {
     let first = try await send { $0.expires = expires }
     try await fail()
     try await send { $0.expires = .at(15) }
@@ -306,7 +307,7 @@ import Testing
     #expect(try await claim(now: due).map(\.id) == [first])
   }
 
-  @Test func `a push tells of so many messages at most`() async throws {
+  @Test func `a push has a maximum number of messages`() async throws {
     let most = Int64(PushQueue.mostCoalesced)
     try await test.write { transaction in
       for _ in 0...most { _ = try transaction.messages.append(draft(jobs: [job()])) }
@@ -331,9 +332,9 @@ import Testing
     #expect(try await claim(now: .at(10)).map(\.count) == [Int(most)])
   }
 
-  // MARK: Throttled
+  // MARK: Throttled jobs
 
-  @Test func `throttled jobs wait for their time and become one`() async throws {
+  @Test func `throttled jobs wait for their due time and become one push`() async throws {
     for _ in 1...3 { try await send(due: .at(50)) }
     #expect(try await record(try await send(due: .at(50))).state == .waiting)
     #expect(try await drain(now: .at(49)) == [])
@@ -341,7 +342,7 @@ import Testing
     #expect(try await drain(now: .at(50)) == [[4, 4]])
   }
 
-  @Test func `throttled jobs keep nobody else's waiting`() async throws {
+  @Test func `throttled jobs do not delay those of other senders`() async throws {
     try await test.write { _ = try $0.rooms.join(Self.carol, room: room, epoch: "e", now: .at(0)) }
     for _ in 1...2 { try await send(due: .at(50)) }
     try await send(from: Self.carol)
@@ -349,7 +350,7 @@ import Testing
     #expect(try await drain(now: .at(50)) == [[2, 2]])
   }
 
-  @Test func `a throttled job is cancelled, and decided again, as any other`() async throws {
+  @Test func `a throttled job can be cancelled and decided again`() async throws {
     let first = try await send(due: .at(50))
     let second = try await send(due: .at(50))
     try await send(due: .at(50))

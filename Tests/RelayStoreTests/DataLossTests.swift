@@ -6,9 +6,9 @@ import Testing
 
 @testable import RelayStore
 
-/// A database that does not hold all that an earlier run has acknowledged.
+/// A database that has lost commits which an earlier run has acknowledged.
 @Suite final class DataLossTests {
-  /// A path for this test alone. It does not exist yet.
+  /// A path that only this test uses. It does not exist yet.
   private let folder = temporaryPath()
   private let backup = temporaryPath()
   deinit {
@@ -46,13 +46,13 @@ import Testing
     Case(words: "a crash of the process alone", file: run(7, .normal), loss: nil),
     Case(words: "a crash on a system without ids", file: run(7, boot: "", .normal), boot: "", loss: .powerLoss),
   ])
-  func `a loss follows from the file, the database and the boot`(of example: Case) {
+  func `the file, the database and the boot determine the loss`(of example: Case) {
     let found = DataLoss.found(file: example.file, database: example.counter, boot: example.boot)
     #expect(found == example.loss, "\(example.words)")
   }
 
   @Test(arguments: [run(0), run(12, boot: "", .normal), run(RunRecord.maxCounter, isClosed: true)])
-  func `a record is read as it was written`(record: RunRecord) {
+  func `a record can be written and read`(record: RunRecord) {
     #expect(RunRecord(record.text) == record)
     #expect(record.text.hasSuffix("\n") && record.text.split(separator: "\n").count == 1)
   }
@@ -62,7 +62,7 @@ import Testing
     "stillwire 99999999999999999999 boot full open", "stillwire 9223372036854775807 boot full open",
     "stillwire 1 boot half open", "stillwire 1 boot full ajar", "stillwire 1 boot full open more",
   ])
-  func `another text is no record`(text: String) {
+  func `any other text is not a record`(text: String) {
     #expect(RunRecord(text) == nil)
   }
 
@@ -72,7 +72,7 @@ import Testing
     try Store(folder: folder, now: { TestStore.time }) { for completion in $0 { completion() } }
   }
 
-  /// A room with a message whose push waits, and one that is not decided.
+  /// Makes a room with a message whose push waits, and with an undecided message.
   private func fill(_ store: Store) async throws {
     try await store.write { transaction in
       try transaction.prepareRoom()
@@ -104,7 +104,7 @@ import Testing
     #expect(try await store.read { try $0.queue.nextDue() } == nil, sourceLocation: sourceLocation)
   }
 
-  @Test func `a backup of a running store is noticed after a clean end of the same run`() async throws {
+  @Test func `the store detects a backup of the run that has ended cleanly`() async throws {
     let store = try open(folder)
     #expect(store.loss == nil)
     try await fill(store)
@@ -115,25 +115,25 @@ import Testing
     let restored = try open(folder)
     try await expectNewBeginning(restored)
     restored.close()
-    // Once.
+    // The loss is found only once.
     let again = try open(folder)
     defer { again.close() }
     #expect(again.loss == nil)
   }
 
-  @Test func `a backup of a running store is noticed after a crash of the same run`() async throws {
+  @Test func `the store detects a backup of the run that has crashed`() async throws {
     let store = try open(folder)
     try await fill(store)
     try copyDatabase(of: store)
     let file = RunFile(folder: folder)
     let first = try #require(file.read()).counter
-    // The counter goes up while the store commits.
+    // The counter is incremented while the store commits.
     while try #require(file.read()).counter == first {
       _ = try await store.write { try $0.messages.append(draft("lost")) }
     }
     let record = try #require(file.read())
     store.close()
-    // As the crash leaves it.
+    // The state after a crash.
     try file.write(record)
     try restore()
     let restored = try open(folder)
@@ -141,8 +141,8 @@ import Testing
     try await expectNewBeginning(restored)
   }
 
-  @Test func `a first start that is cut off is no loss`() throws {
-    // The file cannot be written: a folder has the name of its draft.
+  @Test func `an interrupted first start is not a loss`() throws {
+    // The file cannot be written, because a folder has the name of its draft.
     let draft = folder + "/" + RunRecord.name + ".new"
     try FileManager.default.createDirectory(atPath: draft, withIntermediateDirectories: true)
     #expect(throws: StoreError.self) { try open(folder) }
@@ -152,7 +152,7 @@ import Testing
     #expect(store.loss == nil)
   }
 
-  @Test func `a backup in a new folder is noticed`() async throws {
+  @Test func `the store detects a backup in a new folder`() async throws {
     let store = try open(folder)
     try await fill(store)
     try copyDatabase(of: store)
@@ -162,7 +162,7 @@ import Testing
     try await expectNewBeginning(restored)
   }
 
-  @Test func `a loss of power begins new epochs and keeps the pushes`() async throws {
+  @Test func `a loss of power starts new epochs and keeps the pushes`() async throws {
     let store = try open(folder)
     try await fill(store)
     store.close()

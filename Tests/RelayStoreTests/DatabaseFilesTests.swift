@@ -6,9 +6,9 @@ import Testing
 
 @testable import RelayStore
 
-/// Files that are removed, replaced, or made by others.
+/// Database files that are removed, replaced, or made by another program.
 @Suite final class DatabaseFilesTests {
-  /// A path for this test alone. It does not exist yet.
+  /// A path that only this test uses. It does not exist yet.
   private let folder = temporaryPath()
   private let files = FileManager.default
   private var path: String { folder + "/stillwire.db" }
@@ -24,7 +24,7 @@ import Testing
   // MARK: While the store runs
 
   @Test(arguments: ["/stillwire.db", "/stillwire.db-wal", ""])
-  func `nothing is acknowledged once a file is gone`(name: String) async throws {
+  func `the store acknowledges nothing after a file was removed`(name: String) async throws {
     let store = try open()
     defer { store.close() }
     try await store.write { try $0.prepareRoom() }
@@ -35,13 +35,13 @@ import Testing
     #expect(error?.code == .unavailable)
     #expect(error?.description.contains("was removed or replaced") == true)
     #expect(!store.statistics.isAvailable)
-    // Back in its place, it goes on without a gap.
+    // The store continues without a gap after the file is back.
     try files.moveItem(atPath: moved, toPath: folder + name)
     #expect(try await store.write { try $0.messages.append(draft()).seq } == 1)
     #expect(store.statistics.isAvailable)
   }
 
-  @Test func `another file in the place of the database is not written to`() async throws {
+  @Test func `the store does not write to a file that replaced the database`() async throws {
     let store = try open()
     defer { store.close() }
     try files.removeItem(atPath: path)
@@ -50,7 +50,7 @@ import Testing
     #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == Data("other".utf8))
   }
 
-  @Test func `a removed file is noticed where nobody writes`() async throws {
+  @Test func `a check detects a removed file without a write`() async throws {
     let store = try open()
     defer { store.close() }
     store.checkFiles()
@@ -60,7 +60,7 @@ import Testing
     #expect(!store.statistics.isAvailable)
   }
 
-  @Test func `the end of a store whose folder is gone writes nothing into another`() async throws {
+  @Test func `a store whose folder was removed writes nothing into a new folder at its end`() async throws {
     let store = try open()
     try files.removeItem(atPath: folder)
     try makeFolder()
@@ -68,7 +68,7 @@ import Testing
     #expect(try files.contentsOfDirectory(atPath: folder).isEmpty)
   }
 
-  @Test func `a removed lock file lets no second store in`() throws {
+  @Test func `a second store cannot open the folder after the lock file was removed`() throws {
     let store = try open()
     defer { store.close() }
     try files.removeItem(atPath: folder + "/stillwire.lock")
@@ -86,7 +86,7 @@ import Testing
     #expect(!files.fileExists(atPath: folder + "/volume"))
   }
 
-  @Test func `a link to a database is followed, and its files are watched`() async throws {
+  @Test func `a link to a database is followed, and its files are checked`() async throws {
     try open().close()
     try makeFolderElsewhere()
     let store = try open()
@@ -108,7 +108,7 @@ import Testing
     "PRAGMA application_id = 77", "PRAGMA user_version = 3", "CREATE TABLE songs (name TEXT)",
     "CREATE TABLE grdb_migrations (identifier TEXT); CREATE TABLE users (id INTEGER)",
   ])
-  func `a database of another program is refused and left alone`(sql: String) throws {
+  func `a database of another program is refused and not changed`(sql: String) throws {
     try makeFolder()
     let queue = try DatabaseQueue(path: path)
     try queue.writeWithoutTransaction { try $0.execute(sql: sql) }
@@ -119,7 +119,7 @@ import Testing
     #expect(!files.fileExists(atPath: path + "-wal"))
   }
 
-  @Test func `the log of another program that has crashed is left alone`() throws {
+  @Test func `the log of another program that has crashed is not changed`() throws {
     try makeFolder()
     let elsewhere = temporaryPath()
     try files.createDirectory(atPath: elsewhere, withIntermediateDirectories: true)
@@ -128,7 +128,7 @@ import Testing
     try queue.writeWithoutTransaction {
       try $0.execute(sql: "PRAGMA journal_mode = WAL; CREATE TABLE songs (name TEXT); INSERT INTO songs VALUES ('a')")
     }
-    // The files as a crash leaves them: the log holds what the database does not.
+    // The files after a crash: the log has commits that the database does not have.
     for end in ["", "-wal"] { try files.copyItem(atPath: elsewhere + "/songs.db" + end, toPath: path + end) }
     try queue.close()
     let before = try ["", "-wal"].map { try Data(contentsOf: URL(fileURLWithPath: path + $0)) }
@@ -137,7 +137,7 @@ import Testing
     #expect(try ["", "-wal"].map { try Data(contentsOf: URL(fileURLWithPath: path + $0)) } == before)
   }
 
-  @Test func `a store that has crashed is opened with its log`() async throws {
+  @Test func `a store that has crashed opens with its log`() async throws {
     let elsewhere = temporaryPath()
     defer { try? files.removeItem(atPath: elsewhere) }
     let store = try Store(folder: elsewhere) { for completion in $0 { completion() } }
@@ -153,12 +153,12 @@ import Testing
     #expect(next.loss == nil)
   }
 
-  @Test func `a folder in the place of the database is refused`() throws {
+  @Test func `a folder with the name of the database is refused`() throws {
     try files.createDirectory(atPath: path, withIntermediateDirectories: true)
     #expect(throws: StoreError.unusable(path: path, reason: "it is not a file")) { try open() }
   }
 
-  @Test func `a start that was cut off is made up for`() throws {
+  @Test func `an interrupted first start is completed`() throws {
     try makeFolder()
     #expect(files.createFile(atPath: path, contents: nil))
     try open().close()

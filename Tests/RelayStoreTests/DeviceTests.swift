@@ -4,6 +4,7 @@ import Testing
 
 @testable import RelayStore
 
+/// Devices and their tokens.
 @Suite struct DeviceTests {
   let test: TestStore
   init() throws { test = try TestStore() }
@@ -18,13 +19,13 @@ import Testing
     }
   }
 
-  @Test func `a device is registered and its token refreshed in place`() async throws {
+  @Test func `a device registers and can renew its token`() async throws {
     #expect(try await register(phone(), of: bob) == [])
     #expect(try await register(phone(token: "new"), of: bob) == [])
     #expect(try await devices(of: bob) == [phone(token: "new")])
   }
 
-  @Test func `a token goes to whoever registers it last`() async throws {
+  @Test func `a token belongs to the last device that registered it`() async throws {
     try await test.write { try $0.prepareRoom() }
     try await test.write { _ = try $0.messages.append(draft(jobs: [job()])) }
     #expect(try await register(phone("alices"), of: alice) == [["bob", "phone"]])
@@ -41,7 +42,7 @@ import Testing
     #expect(try await devices(of: bob) == [phone("new")])
   }
 
-  @Test func `the same token at another platform is another one`() async throws {
+  @Test func `the same token of another platform is another token`() async throws {
     _ = try await register(phone(), of: bob)
     var other = phone()
     other.platform = .apns
@@ -49,21 +50,21 @@ import Testing
     #expect(try await devices(of: bob) == [phone()])
   }
 
-  @Test func `registering the same again keeps its jobs`() async throws {
+  @Test func `a repeated registration keeps the jobs`() async throws {
     try await test.write { try $0.prepareRoom() }
     try await test.write { _ = try $0.messages.append(draft(jobs: [job()])) }
     #expect(try await register(phone(), of: bob, now: .at(9)) == [])
     #expect(try await test.read { try $0.queue.jobCounts() } == [.ready: 1])
   }
 
-  @Test func `forgetting a device cancels its unfinished jobs, and leaves others`() async throws {
+  @Test func `deleting a device cancels only its unfinished jobs`() async throws {
     try await test.write { transaction in
       try transaction.prepareRoom()
       try transaction.devices.register(phone("tablet", token: "other"), of: bob.id, now: .at(0))
       let tablet = job(phone("tablet", token: "other"))
       _ = try transaction.messages.append(draft(jobs: [job(), tablet]))
       _ = try transaction.messages.append(draft(jobs: [job(due: .at(9))]))
-      // One of the phone's is on its way.
+      // One job of the phone is being sent.
       #expect(try transaction.queue.claim(limit: 1, now: .at(0), leaseUntil: .at(60)).map(\.device.id) == [phone().id])
       #expect(try transaction.devices.forget(phone().id, of: bob.id))
     }
@@ -74,7 +75,7 @@ import Testing
     #expect(try await test.write { try $0.queue.retry(jobs[2].id, due: .at(0)) } == false)
   }
 
-  @Test func `an unknown device is not forgotten twice`() async throws {
+  @Test func `deleting an unknown device has no effect`() async throws {
     _ = try await register(phone(), of: bob)
     let forgotten = try await test.write { transaction in
       try [bob.id, bob.id, UserID(unchecked: "nobody")].map { try transaction.devices.forget(phone().id, of: $0) }
@@ -82,7 +83,7 @@ import Testing
     #expect(forgotten == [true, false, false])
   }
 
-  @Test func `a token is forgotten only if it registered before the time told`() async throws {
+  @Test func `a token is deleted only if it was registered before the given time`() async throws {
     _ = try await register(phone(), of: bob, now: .at(100))
     func forget(_ token: String, _ platform: Platform, before time: Timestamp?) async throws -> Forgetting {
       try await test.write { try $0.devices.forget(token: token, platform: platform, registeredBefore: time) }
@@ -90,7 +91,7 @@ import Testing
     #expect(try await forget("token", .simulator, before: .at(100)) == .none)
     #expect(try await forget("token", .apns, before: .at(101)) == .none)
     #expect(try await forget("other", .simulator, before: .at(101)) == .none)
-    // Renewed meanwhile.
+    // The registration was renewed meanwhile.
     _ = try await register(phone(), of: bob, now: .at(200))
     #expect(try await forget("token", .simulator, before: .at(101)) == .none)
     #expect(try await forget("token", .simulator, before: .at(201)) == .forgotten(of: bob.id))
@@ -100,7 +101,7 @@ import Testing
     #expect(try await forget("token", .simulator, before: nil) == .forgotten(of: bob.id))
   }
 
-  @Test func `all that a device says is kept, and replaced by what it says next`() async throws {
+  @Test func `a registration is stored completely, and replaced by the next one`() async throws {
     var device = phone()
     device.voipToken = "voip"
     device.criteria = "work"
@@ -114,7 +115,7 @@ import Testing
     #expect(try await devices(of: bob) == [phone()])
   }
 
-  @Test func `a token for calls goes to whoever registers it last, and takes the device with it`() async throws {
+  @Test func `the former device is deleted when another one registers its token for calls`() async throws {
     var former = phone()
     former.voipToken = "voip"
     var next = phone("next", token: "next")
@@ -126,7 +127,7 @@ import Testing
     #expect(try await devices(of: alice) == [next])
   }
 
-  @Test func `devices without a token for calls do not share it`() async throws {
+  @Test func `several devices may have no token for calls`() async throws {
     _ = try await register(phone(), of: bob)
     #expect(try await register(phone("next", token: "next"), of: alice) == [])
   }

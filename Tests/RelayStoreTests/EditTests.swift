@@ -5,6 +5,7 @@ import Testing
 
 @testable import RelayStore
 
+/// Edits and deletions of messages.
 @Suite struct EditTests {
   let test: TestStore
   init() async throws {
@@ -28,7 +29,7 @@ import Testing
 
   private func head() async throws -> MessageHead? { try await test.read { try $0.messages.head(room, 1) } }
 
-  @Test func `what comes with a message is in every place that tells it`() async throws {
+  @Test func `every query returns all fields of a message`() async throws {
     try await test.write { _ = try $0.messages.append(Self.full) }
     let expected = StoredMessage(
       seq: 1, from: alice.id, time: .at(0), body: Self.full.body, mentions: [bob.id, alice.id], replyTo: 1)
@@ -43,7 +44,7 @@ import Testing
     #expect(try await test.read { try $0.messages.head(room, 1) } == head)
   }
 
-  @Test func `a push of false is kept as it is`() async throws {
+  @Test func `a message that requests no push is stored so`() async throws {
     var message = draft()
     message.push = PushRequest("false")
     message.isCounted = false
@@ -51,7 +52,7 @@ import Testing
     #expect(try await head()?.traits.push == PushRequest(isAsked: false))
   }
 
-  @Test func `an edit replaces the body and nothing else`() async throws {
+  @Test func `an edit replaces only the body`() async throws {
     try await test.write { _ = try $0.messages.append(Self.full) }
     let edited = try await test.write { try $0.messages.edit(room, 1, by: alice.id, body: Self.new) }
     #expect(edited == Edited(from: alice.id, time: .at(0), isChanged: true, newest: 1))
@@ -65,7 +66,7 @@ import Testing
     #expect(try await message() == expected)
   }
 
-  @Test func `a deleted message keeps its place and nothing that it said`() async throws {
+  @Test func `a deleted message keeps its seq and loses its contents`() async throws {
     try await test.write { _ = try $0.messages.append(Self.full) }
     let deleted = try await test.write { try $0.messages.delete(room, 1, by: alice.id) }
     #expect(deleted == Edited(from: alice.id, time: .at(0), isChanged: true, newest: 1))
@@ -79,7 +80,7 @@ import Testing
       ])
   }
 
-  @Test func `what somebody else sent stays, and is told whose it is`() async throws {
+  @Test func `a message of another sender stays, and the result names the sender`() async throws {
     try await test.write { _ = try $0.messages.append(Self.full) }
     let before = try await message()
     let refused = Edited(from: alice.id, time: .at(0), isChanged: false, newest: 1)
@@ -88,7 +89,7 @@ import Testing
     #expect(try await message() == before)
   }
 
-  @Test func `what was deleted is neither edited nor deleted again`() async throws {
+  @Test func `a deleted message cannot be edited or deleted again`() async throws {
     try await test.write { _ = try $0.messages.append(Self.full) }
     try await test.write { _ = try $0.messages.delete(room, 1) }
     #expect(try await test.write { try $0.messages.edit(room, 1, body: Self.new) }?.isChanged == false)
@@ -96,7 +97,7 @@ import Testing
     #expect(try await message()?.body == [])
   }
 
-  @Test func `there is nothing to edit or delete where nothing is stored`() async throws {
+  @Test func `a message that is not stored cannot be edited or deleted`() async throws {
     let none = RoomID(unchecked: "none")
     for (room, seq) in [(room, 1), (none, 1)] as [(RoomID, Int64)] {
       #expect(try await test.write { try $0.messages.edit(room, seq, body: Self.new) } == nil)
@@ -105,7 +106,7 @@ import Testing
     }
   }
 
-  @Test func `a push that is not sent yet tells the new body`() async throws {
+  @Test func `a push that was not sent yet has the new body`() async throws {
     try await test.write { transaction in
       _ = try transaction.messages.append(draft(jobs: [job()]))
       _ = try transaction.messages.edit(room, 1, body: Self.new)
@@ -114,7 +115,7 @@ import Testing
     #expect(claims.map(\.message.body) == [Self.new])
   }
 
-  @Test func `deleting cancels each push but the one that is being sent`() async throws {
+  @Test func `a deletion cancels each push except the one that is being sent`() async throws {
     let devices = ["held", "waiting", "sending", "sent"].map { phone($0, token: $0) }
     try await test.write { transaction in
       for device in devices { try transaction.devices.register(device, of: bob.id, now: .at(0)) }
@@ -135,12 +136,12 @@ import Testing
     #expect(jobs.filter { $0.state == .cancelled }.map(\.note) == ["deleted", "deleted"])
     #expect(jobs.first?.state == .sending)
 
-    // The one that was being sent has left.
+    // The push that was being sent has left.
     let sending = try #require(jobs.first { $0.device.rawValue == "sending" })
     #expect(try await test.write { try $0.queue.finish(sending.id, state: .sent, now: .at(1)) })
   }
 
-  @Test func `an undone deletion has cancelled nothing`() async throws {
+  @Test func `a deletion that is undone cancels nothing`() async throws {
     struct Undone: Error {}
     try await test.write { _ = try $0.messages.append(draft("kept", jobs: [job()])) }
     await #expect(throws: StoreError.self) {
@@ -153,7 +154,7 @@ import Testing
     #expect(try await test.read { try $0.queue.jobCounts() } == [.ready: 1])
   }
 
-  @Test func `mentions that cannot be read are an error`() async throws {
+  @Test func `damaged mentions are an error`() async throws {
     try await test.write { transaction in
       _ = try transaction.messages.append(Self.full)
       try transaction.db.execute(sql: "UPDATE messages SET mentions = '[1]'")

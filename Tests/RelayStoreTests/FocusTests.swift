@@ -5,6 +5,7 @@ import Testing
 
 @testable import RelayStore
 
+/// Focus reports of devices.
 @Suite struct FocusTests {
   let test: TestStore
   init() throws { test = try TestStore() }
@@ -19,7 +20,7 @@ import Testing
   }
 
   @Test(arguments: [true, false, nil], FocusAuthorization.allCases)
-  func `a device's state comes back as it was saved`(
+  func `a device's report can be stored and read`(
     isFocused: Bool?, authorization: FocusAuthorization
   ) async throws {
     let records = [
@@ -32,13 +33,13 @@ import Testing
     #expect(try await test.read { try $0.people.user(alice.id)?.focus } == records)
   }
 
-  @Test func `a device has one state, the last one saved`() async throws {
+  @Test func `a device has only its newest report`() async throws {
     try await test.write { try $0.people.save(Self.record("a", true, number: 9, source: .manual), of: alice.id) }
     try await test.write { try $0.people.save(Self.record("a", nil, .denied), of: alice.id) }
     #expect(try await test.read { try $0.people.user(alice.id)?.focus } == [Self.record("a", nil, .denied)])
   }
 
-  @Test func `registering a device forgets the number of its reports and nothing else`() async throws {
+  @Test func `a registration deletes only the number of the device's reports`() async throws {
     try await test.write { transaction in
       try transaction.people.save(Self.record("phone", true, number: 9, source: .intent), of: bob.id)
       try transaction.people.save(Self.record("tablet", false, number: 5), of: bob.id)
@@ -50,7 +51,7 @@ import Testing
       ])
   }
 
-  @Test func `when a truth began and when it settles comes back`() async throws {
+  @Test func `the begin and the settle time of a Focus are stored`() async throws {
     var record = Self.record("a", false)
     record.since = .at(-50)
     record.settles = .at(3)
@@ -62,6 +63,7 @@ import Testing
   }
 }
 
+/// Filter reports of devices.
 @Suite struct FilterTests {
   let test: TestStore
   init() throws { test = try TestStore() }
@@ -74,7 +76,7 @@ import Testing
       received: .at(3))
   }
 
-  @Test func `filters come back as they were saved, each device's last one`() async throws {
+  @Test func `the store keeps the newest filter of each device`() async throws {
     let most = (0..<FilterReport.mostCriteria).map { "\"\($0)/é\n" }
     let records = [
       Self.record("a", allow: most, number: 1 << 53), Self.record("b", isActive: false), Self.record("c"),
@@ -87,7 +89,7 @@ import Testing
     #expect(try await test.read { try $0.people.user(alice.id)?.focus } == [])
   }
 
-  @Test func `registering a device forgets the number of its filters, forgetting it the filter`() async throws {
+  @Test func `a registration deletes the number of a filter, and a deletion the filter`() async throws {
     try await test.write { transaction in
       try transaction.people.save([Self.record("phone", allow: ["a"], number: 9), Self.record("tablet")], of: bob.id)
       try transaction.devices.register(phone(), of: bob.id, now: .at(0))
@@ -100,7 +102,7 @@ import Testing
     #expect(try await test.read { try $0.people.user(bob.id)?.filters } == [Self.record("tablet")])
   }
 
-  @Test func `a filter that cannot be read is an error that does not tell it`() async throws {
+  @Test func `the error for a damaged filter does not contain its criteria`() async throws {
     try await test.write { transaction in
       try transaction.people.save(Self.record("a", allow: ["secret"]), of: alice.id)
       try transaction.db.execute(sql: "UPDATE filters SET allow = '[\"secret\"'")

@@ -7,7 +7,7 @@ import Testing
 
 @testable import RelayStore
 
-/// Refused tokens go, but not too many at once.
+/// The deletion of tokens that gateways refuse, and its limit.
 @Suite final class ForgettingTests {
   private let folder = temporaryPath()
   private let clock: Clock
@@ -31,7 +31,7 @@ import Testing
 
   private func pass(_ duration: Duration) { clock.time.withLock { $0 = $0 + duration } }
 
-  /// Devices of an app, each with a token for calls.
+  /// Registers devices of an app, each with a token for calls.
   private func register(_ count: Int, of app: String? = "app") async throws {
     try await store.write { transaction in
       for number in 0..<count {
@@ -44,7 +44,7 @@ import Testing
     }
   }
 
-  /// How many of these go.
+  /// Deletes tokens as if the gateway had refused them. Returns the number of deleted ones.
   private func forget(
     _ numbers: Range<Int>, of app: String? = "app", in scope: ForgettingScope = .app
   ) async throws -> Int {
@@ -62,7 +62,7 @@ import Testing
   }
 
   @Test(arguments: [(30, 20), (399, 20), (420, 21), (1_000, 50)])
-  func `a twentieth of an app's devices goes within an hour, and always twenty`(devices: Int, most: Int) async throws {
+  func `the hourly limit is a twentieth of an app's devices, but at least 20`(devices: Int, most: Int) async throws {
     try await register(devices)
     #expect(try await forget(0..<most - 1) == most - 1)
     #expect(try await pause() == nil)
@@ -71,7 +71,7 @@ import Testing
     #expect(try await store.read { try $0.people.user(bob.id)?.devices.count } == devices - most)
   }
 
-  @Test(arguments: [nil, "other"]) func `apps are counted apart`(other: String?) async throws {
+  @Test(arguments: [nil, "other"]) func `each app has its own limit`(other: String?) async throws {
     try await register(30)
     try await register(30, of: other)
     #expect(try await forget(0..<30) == 20)
@@ -79,18 +79,18 @@ import Testing
     #expect(try await forget(0..<30, of: other) == 20)
   }
 
-  @Test func `where apps are none, many names of them let no more go`() async throws {
+  @Test func `without configured apps, many app names do not raise the limit`() async throws {
     for app in ["a", "b", "c"] { try await register(200, of: app) }
     try await register(1, of: nil)
     #expect(try await forget(0..<20, of: "a", in: .everything) == 20)
     #expect(try await forget(0..<20, of: "b", in: .everything) == 10)
     #expect(try await forget(0..<1, of: nil, in: .everything) == 0)
-    // As soon as apps are configured.
+    // As soon as apps are configured, each app has its own limit.
     #expect(try await forget(0..<1, of: nil) == 1)
     #expect(try await forget(30..<50, of: "b") == 10)
   }
 
-  @Test func `what stays says until when, and is not counted where that is known`() async throws {
+  @Test func `a kept token has the end of the pause, and a known pause is not counted`() async throws {
     try await register(30)
     #expect(try await forget(0..<20) == 20)
     func refuse(_ token: String, pausedUntil pause: Timestamp? = nil) async throws -> Forgetting {
@@ -98,12 +98,12 @@ import Testing
     }
     #expect(try await refuse("app-25") == .kept(until: .at(3_600_000)))
     #expect(try await refuse("app-25", pausedUntil: .at(7)) == .kept(until: .at(7)))
-    // Nobody's pause keeps what is gone.
+    // A token that was deleted has no pause.
     #expect(try await refuse("app-0") == .none)
     #expect(try await refuse("app-0", pausedUntil: .at(7)) == .none)
   }
 
-  @Test func `counts of the last hour are kept, of whichever app`() async throws {
+  @Test func `the counts of the last hour are kept for all apps`() async throws {
     func rows() async throws -> Int? {
       try await store.write { transaction in
         try transaction.devices.purgeForgotten()
@@ -120,7 +120,7 @@ import Testing
     #expect(try await rows() == 0)
   }
 
-  @Test func `the hour slides`() async throws {
+  @Test func `the hour is a sliding window`() async throws {
     try await register(50)
     #expect(try await forget(0..<10) == 10)
     pass(.seconds(1800))
@@ -141,7 +141,7 @@ import Testing
     #expect(forgotten == .kept(until: .at(3_600_000)))
   }
 
-  @Test func `what a user forgets is not counted`() async throws {
+  @Test func `a deletion by the user does not count`() async throws {
     try await register(30)
     try await store.write { transaction in
       for number in 0..<25 { try transaction.devices.forget(DeviceID(unchecked: "app-\(number)"), of: bob.id) }
@@ -149,7 +149,7 @@ import Testing
     #expect(try await pause() == nil)
   }
 
-  @Test func `what is not there does not count`() async throws {
+  @Test func `an unknown token does not count`() async throws {
     #expect(try await forget(0..<30) == 0)
     #expect(try await pause() == nil)
   }

@@ -7,13 +7,14 @@ import Testing
 
 @testable import RelayStore
 
+/// The groups of works that one transaction commits.
 @Suite struct GroupCommitTests {
   let test: TestStore
   init() throws { test = try TestStore() }
 
   private struct OwnError: Error {}
 
-  /// Submits works as one group and returns their results in the order of completion, with their index.
+  /// Submits works as one group. Returns each result with its index, in the order of completion.
   private func group<T: Sendable>(
     _ works: [@Sendable (Transaction) throws -> T]
   ) async -> [(Int, Result<T, StoreError>)] {
@@ -34,7 +35,7 @@ import Testing
     return results.withLock { $0 }
   }
 
-  @Test func `what is submitted while a commit runs is one group, completed in order at once`() async throws {
+  @Test func `works that are submitted during a commit become one group, in their order`() async throws {
     try await test.write { try $0.prepareRoom() }
     let works: [@Sendable (Transaction) throws -> Int64] = (0..<100).map { index in
       { try $0.messages.append(draft("\(index)")).seq }
@@ -45,7 +46,7 @@ import Testing
     #expect(test.groups.all == [1, 1, 100])
   }
 
-  @Test func `a group has a bound`() async throws {
+  @Test func `a group has a maximum size`() async throws {
     let works: [@Sendable (Transaction) throws -> Int] = (0..<2_500).map { index in { _ in index } }
     let results = await group(works)
     #expect(results.map(\.0) == Array(0..<2_500))
@@ -57,11 +58,11 @@ import Testing
     ([0, 0, 0], 3), (Array(repeating: 0, count: 2_000), 1_000), (Array(repeating: 901, count: 100), 1),
     (Array(repeating: 129, count: 100), 7),
   ])
-  func `a transaction is bounded by rows, and holds at least one work`(rows: [Int], count: Int) {
+  func `a transaction has a maximum of rows, and at least one work`(rows: [Int], count: Int) {
     #expect(GroupCommit.groupSize(of: rows) == count)
   }
 
-  @Test func `works with many rows are divided among transactions, in their order`() async throws {
+  @Test func `works with many rows are split into several transactions, in their order`() async throws {
     let order = Mutex<[Int]>([])
     await withCheckedContinuation { continuation in
       test.gather {
@@ -80,7 +81,7 @@ import Testing
     #expect(test.groups.all == [1, 2, 2, 2, 2, 2])
   }
 
-  @Test func `a work that is waited for has rows like any other`() async throws {
+  @Test func `the rows of an awaited work count as well`() async throws {
     let store = test.store
     var tasks: [Task<Void, any Error>] = []
     let isSubmitted = DispatchSemaphore(value: 0)
@@ -102,7 +103,7 @@ import Testing
     #expect(test.groups.all == [1, 2, 2])
   }
 
-  @Test func `a work that is not urgent shares the next commit, in its place`() async throws {
+  @Test func `a work that is not urgent joins the next commit, in its order`() async throws {
     let order = Mutex<[String]>([])
     func submit(_ name: String, isUrgent: Bool, then done: @escaping @Sendable () -> Void = {}) {
       test.store.submit({ _ in order.withLock { $0.append(name) } }, isUrgent: isUrgent) { _ in done() }
@@ -116,7 +117,7 @@ import Testing
     #expect(test.groups.all == [3])
   }
 
-  @Test func `a work that is not urgent is stored without another`() async throws {
+  @Test func `a work that is not urgent is stored even if no other work follows`() async throws {
     for _ in 0..<2 {
       await withCheckedContinuation { continuation in
         test.store.submit({ try $0.prepareRoom() }, isUrgent: false) { _ in continuation.resume() }
@@ -135,7 +136,7 @@ import Testing
     #expect(isStored.withLock { $0 })
   }
 
-  @Test func `one bad work fails alone, and takes its writes and its seq with it`() async throws {
+  @Test func `a failing work undoes only its own writes and its seq`() async throws {
     try await test.write { try $0.prepareRoom() }
     let works: [@Sendable (Transaction) throws -> Int64] = [
       { try $0.messages.append(draft("one")).seq },
@@ -160,13 +161,13 @@ import Testing
     #expect(try await test.read { try $0.people.users([UserID(unchecked: "carol")]).count } == 1)
   }
 
-  @Test func `a failed commit fails the whole group, and its seqs are given again`() async throws {
+  @Test func `a failed commit fails the whole group, and its seqs are used again`() async throws {
     try await test.write { try $0.prepareRoom() }
     try await test.write { _ = try $0.messages.append(draft("kept")) }
     let works: [@Sendable (Transaction) throws -> Int64] = [
       { try $0.messages.append(draft("lost")).seq },
       { transaction in
-        // Looked at only by COMMIT.
+        // Only COMMIT checks this.
         try transaction.db.execute(
           sql: """
             PRAGMA defer_foreign_keys = ON;
@@ -191,7 +192,7 @@ import Testing
     #expect(try await test.read { try $0.rooms.isMember(dave.id, of: room) } == false)
   }
 
-  @Test func `a transaction that SQLite gave up fails the whole group`() async throws {
+  @Test func `a transaction that SQLite rolled back fails the whole group`() async throws {
     try await test.write { try $0.prepareRoom() }
     let works: [@Sendable (Transaction) throws -> Int64] = [
       { try $0.messages.append(draft("lost")).seq },
@@ -208,7 +209,7 @@ import Testing
     #expect(try await test.write { try $0.messages.append(draft()).seq } == 1)
   }
 
-  @Test func `a full disk is unavailable, and the seqs are given again when it has room`() async throws {
+  @Test func `a full disk makes the store unavailable, and the seqs are used again later`() async throws {
     try await test.write { try $0.prepareRoom() }
     try await test.write { _ = try $0.messages.append(draft("kept")) }
     func limitPages(_ count: String) throws {

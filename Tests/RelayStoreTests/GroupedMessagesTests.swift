@@ -6,7 +6,7 @@ import Testing
 
 @testable import RelayStore
 
-/// Messages that share the updates of their transaction. What they store must be what single messages store.
+/// Messages that share the updates of their transaction. They must store the same as single messages.
 @Suite struct GroupedMessagesTests {
   let test: TestStore
   init() throws { test = try TestStore() }
@@ -46,14 +46,14 @@ import Testing
 
   private func group(_ drafts: [MessageDraft]) async -> Results { await group(drafts.map(Step.message)) }
 
-  /// All rows that a message can change.
+  /// Returns all rows that a message can change.
   private func rows(_ test: TestStore) async throws -> [String] {
     try await test.read { reader in
       var rows: [String] = []
       for table in ["messages", "rooms", "members", "users", "keys", "silenced"] {
         for row in try Row.fetchAll(reader.db, sql: "SELECT * FROM \(table)") { rows.append("\(table) \(row)") }
       }
-      // Without what is random in a job.
+      // The random columns of jobs are left out.
       for row in try Row.fetchAll(reader.db, sql: "SELECT room, seq, user FROM jobs") { rows.append("jobs \(row)") }
       return rows
     }
@@ -81,7 +81,7 @@ import Testing
     drafts[5].isCounted = false
     drafts[6].push = PushRequest(#"{"level":"passive","category":"c","collapse":"room"}"#)
     drafts[8].reports = true
-    drafts[9].from = carol  // has no row yet, and is no member
+    drafts[9].from = carol  // has no row yet, and is not a member
     drafts[10].from = carol
     drafts[12].from = User(id: alice.id, name: "Alice the Second")
     drafts[13].silenced = [bob.id]
@@ -89,7 +89,7 @@ import Testing
     return drafts
   }
 
-  @Test func `a group of messages stores what single messages store`() async throws {
+  @Test func `a group of messages stores the same as single messages`() async throws {
     let single = try TestStore()
     try await prepare(single)
     try await prepare(test)
@@ -111,7 +111,7 @@ import Testing
     #expect(test.groups.all.last == 60)
   }
 
-  @Test func `a later group goes on where the earlier one ended`() async throws {
+  @Test func `a later group continues after the earlier one`() async throws {
     try await prepare(test)
     for count in 1...3 {
       let seqs = await group((0..<5).map { draft("\($0)", cursorFollows: true) }).map { try? $0.get()?.seq }
@@ -121,7 +121,7 @@ import Testing
     }
   }
 
-  @Test func `a work sees the messages before it, and they see its changes`() async throws {
+  @Test func `a work sees the earlier messages, and later messages see its changes`() async throws {
     try await prepare(test)
     let seen = Mutex<[Int64?]>([])
     let note: @Sendable (Transaction) throws -> Void = { transaction in
@@ -138,7 +138,7 @@ import Testing
     #expect(seen.withLock { $0 } == [2, 2, 4, 4])
   }
 
-  @Test func `a work that fails undoes no message before it`() async throws {
+  @Test func `a failing work undoes no earlier message`() async throws {
     struct OwnError: Error {}
     try await prepare(test)
     let results = await group([
@@ -154,7 +154,7 @@ import Testing
     #expect(try await test.read { try $0.messages.page(room, after: 0, limit: 9)?.messages.count } == 2)
   }
 
-  /// Makes SQLite refuse messages with the body `"bad"`, which undoes one statement.
+  /// Makes SQLite reject messages with the body `"bad"`, which undoes one statement.
   private func refuseBad() async throws {
     try await test.write { transaction in
       try transaction.db.execute(
@@ -165,7 +165,7 @@ import Testing
     }
   }
 
-  @Test func `a message that fails takes its seq and its key with it, and no other message`() async throws {
+  @Test func `a failing message undoes only its own seq and key`() async throws {
     try await prepare(test)
     try await refuseBad()
     let results = await group([
@@ -180,7 +180,7 @@ import Testing
     #expect(try await test.read { try $0.rooms.snapshot(room)?.state.seq } == 3)
   }
 
-  @Test func `a key whose message cannot be undone fails the whole group`() async throws {
+  @Test func `a key that cannot be undone fails the whole group`() async throws {
     try await prepare(test)
     try await refuseBad()
     try await test.write { transaction in
@@ -193,7 +193,7 @@ import Testing
     #expect(await group([draft("one")]).map { try? $0.get()?.seq } == [1])
   }
 
-  @Test func `a key is over after five minutes in a group, too`() async throws {
+  @Test func `a key expires after five minutes in a group, too`() async throws {
     try await prepare(test)
     let results = await group([
       draft(key: "k"), draft(at: .at(299_999), key: "k"), draft(at: .at(300_000), key: "k"),
@@ -204,14 +204,14 @@ import Testing
     #expect(try results[3].get()?.time == .at(300_000))
   }
 
-  @Test func `old keys are deleted while groups with new ones come`() async throws {
+  @Test func `new groups delete expired keys`() async throws {
     try await prepare(test)
     _ = await group((0..<500).map { draft(at: .at(Int64($0)), key: "old\($0)") })
     _ = await group((0..<300).map { draft(at: .at(300_500), key: "new\($0)") })
     #expect(try await test.read { try Int.fetchOne($0.db, sql: "SELECT count(*) FROM keys") } == 300)
   }
 
-  @Test func `a group trims its rooms, however many messages it has`() async throws {
+  @Test func `a group of any size trims its rooms`() async throws {
     try await prepare(test)
     for _ in 0..<3 {
       _ = await group(

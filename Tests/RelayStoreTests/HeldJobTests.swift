@@ -5,6 +5,7 @@ import Testing
 
 @testable import RelayStore
 
+/// Held jobs, and new decisions about open jobs.
 @Suite struct HeldJobTests {
   let test: TestStore
   init() async throws {
@@ -20,7 +21,7 @@ import Testing
     return draft
   }
 
-  /// A message for each draft, with it; returns the jobs' ids.
+  /// Appends a message for each draft. Returns the ids of the jobs.
   private func append(_ drafts: [JobDraft]) async throws -> [String] {
     try await test.write { transaction in
       for draft in drafts { _ = try transaction.messages.append(RelayStoreTests.draft(jobs: [draft])) }
@@ -40,7 +41,7 @@ import Testing
     try await test.write { try $0.queue.rule(id, ruling, explanation: explanation) }
   }
 
-  @Test func `a job whose time is over has expired, and what was to go with it goes on`() async throws {
+  @Test func `an expired digest head hands its digest over`() async throws {
     let ids = try await append([Self.held(), Self.held()])
     #expect(try await rule(ids[0], .merge(into: ids[1])))
     #expect(try await rule(ids[1], .expire))
@@ -49,7 +50,7 @@ import Testing
     #expect(try await record(ids[0]).state == .held)
   }
 
-  @Test func `a held job waits to be decided again, and is not sent by itself`() async throws {
+  @Test func `a held job waits for a new decision and is not sent`() async throws {
     var draft = Self.held()
     draft.level = .active
     draft.explanation = Array(#"{"outcome":"hold"}"#.utf8)
@@ -68,7 +69,7 @@ import Testing
   }
 
   @Test(arguments: [12 * hour - 1, 12 * hour, 12 * hour + 1, .max / 2] as [Int64])
-  func `no hold is longer than twelve hours`(asked: Int64) async throws {
+  func `a hold lasts at most twelve hours`(asked: Int64) async throws {
     let due = min(asked, 12 * Self.hour)
     let ids = try await append([Self.held(due: asked), job()])
     #expect(try await record(ids[0]).due == .at(due))
@@ -76,7 +77,7 @@ import Testing
     #expect(try await record(ids[1]).due == .at(due))
   }
 
-  @Test func `a wait lasts as decided, also of a job that is older than any hold`() async throws {
+  @Test func `a wait lasts as decided, even for a job that is older than the longest hold`() async throws {
     let ids = try await append([Self.held()])
     let end = 40 * Self.hour
     #expect(try await rule(ids[0], .wait(until: .at(end))))
@@ -84,15 +85,15 @@ import Testing
     #expect(try await test.read { try $0.queue.nextHeldDue() } == .at(end))
   }
 
-  @Test func `all that is held is decided again at once when it is asked for`() async throws {
+  @Test func `all held jobs can be made due at once`() async throws {
     _ = try await append([Self.held(due: 9_000_000)])
     try await test.write { try $0.queue.decideHeldAgain(by: .at(2_000)) }
     #expect(try await test.read { try $0.queue.nextHeldDue() } == .at(2_000))
     try await test.write { try $0.queue.decideHeldAgain(by: .at(3_000)) }
-    #expect(try await test.read { try $0.queue.nextHeldDue() } == .at(2_000), "none is put off")
+    #expect(try await test.read { try $0.queue.nextHeldDue() } == .at(2_000), "no job is postponed")
   }
 
-  @Test func `what could not be decided is put off, and nothing that is not due`() async throws {
+  @Test func `only due jobs of the user are postponed`() async throws {
     let ids = try await append([Self.held(due: -1), Self.held(due: 9_000_000), Self.held(due: -1, to: alice)])
     try await test.write { try $0.queue.postponeHeld(of: bob.id, to: .at(60_000)) }
     #expect(try await record(ids[0]).due == .at(60_000))
@@ -100,7 +101,7 @@ import Testing
     #expect(try await record(ids[2]).due == .at(-1))
   }
 
-  @Test func `a held job stands in nobody's way`() async throws {
+  @Test func `a held job does not delay other jobs`() async throws {
     let ids = try await append([Self.held(), job(), Self.held(), job()])
     let first = try await claim()
     #expect(first.map(\.id) == [ids[1]])
@@ -108,7 +109,7 @@ import Testing
     #expect(try await claim().map(\.id) == [ids[3]])
   }
 
-  @Test func `a hold for what is not there is cancelled at once`() async throws {
+  @Test func `a held job without its device, message or membership is cancelled at once`() async throws {
     try await test.write { transaction in
       try transaction.queue.insert([Self.held()], room: room, seq: 7)
       try transaction.queue.insert([Self.held(phone("lost"))], room: room, seq: 7)
@@ -119,7 +120,7 @@ import Testing
     #expect(try await test.read { try $0.queue.nextHeldDue() } == nil)
   }
 
-  @Test func `a message that is decided again after a crash is held once`() async throws {
+  @Test func `a message that is decided again after a crash has one held job`() async throws {
     let ids = try await append([Self.held()])
     try await test.write { transaction in
       try transaction.queue.insert([job(), Self.held(due: 9)], room: room, seq: 1)
@@ -130,7 +131,7 @@ import Testing
     #expect(try await record(ids[0]).due == .at(5_000))
   }
 
-  @Test func `users are asked for when their holds are due, the longest due first`() async throws {
+  @Test func `users with due holds are returned by their due times`() async throws {
     let users = ["a", "b", "c", "d"].map { User(id: UserID(unchecked: $0)) }
     try await test.write { transaction in
       for (index, user) in users.enumerated() {
@@ -153,7 +154,7 @@ import Testing
     #expect(try await test.read { try $0.queue.nextHeldDue() } == .at(7))
   }
 
-  @Test func `an open job comes with all that it is decided with`() async throws {
+  @Test func `an open job has all facts for its decision`() async throws {
     try await test.write { transaction in
       var message = draft(at: .at(-9))
       message.mentions = [bob.id]
@@ -182,7 +183,7 @@ import Testing
     #expect(open.next == nil)
   }
 
-  @Test func `open are those of the user that are neither finished nor being sent`() async throws {
+  @Test func `a user's open jobs are neither finished nor being sent`() async throws {
     let ids = try await append([job(), job(), Self.held(), job(due: .at(9)), job(), job()])
     try await test.write { transaction in
       _ = try transaction.queue.claim(limit: 9, now: .at(0), leaseUntil: .at(9))
@@ -200,7 +201,7 @@ import Testing
     #expect(try await test.read { try $0.queue.openJobs(of: bob.id).jobs.last?.state } == .retrying)
   }
 
-  @Test func `open jobs are read by pages, none twice`() async throws {
+  @Test func `the pages of open jobs contain each job once`() async throws {
     let ids = try await append((0..<7).map { $0.isMultiple(of: 2) ? Self.held() : job() })
     var found: [String] = []
     var next: Int64?
@@ -214,9 +215,9 @@ import Testing
   }
 }
 
-/// What becomes of jobs that are decided again.
+/// The results of new decisions.
 extension HeldJobTests {
-  @Test func `a hold that ends with a push goes out in the order of its room`() async throws {
+  @Test func `a released push is sent in the order of its room`() async throws {
     let ids = try await append([Self.held(), job(), job()])
     #expect(try await claim().map(\.id) == [ids[1]])
     #expect(try await rule(ids[0], .push(level: .passive), explanation: Array("{}".utf8)))
@@ -229,7 +230,7 @@ extension HeldJobTests {
     #expect(try await claim().map(\.id) == [ids[2]])
   }
 
-  @Test func `a push that waits for a gateway goes on waiting`() async throws {
+  @Test func `a new decision does not shorten the delay of a retry`() async throws {
     let ids = try await append([job(), job(due: .at(900))])
     _ = try await claim()
     try await test.write { try $0.queue.retry(ids[0], due: .at(500)) }
@@ -241,7 +242,7 @@ extension HeldJobTests {
     #expect(try await record(ids[1]).level == .active)
   }
 
-  @Test(arguments: [0, 900]) func `what was on its way is held, and lets others pass`(due: Int64) async throws {
+  @Test(arguments: [0, 900]) func `a queued push that is held lets others pass`(due: Int64) async throws {
     let ids = try await append([job(due: .at(due)), job()])
     #expect(try await rule(ids[0], .hold(until: .at(7))))
     #expect(try await record(ids[0]).state == .held)
@@ -249,7 +250,7 @@ extension HeldJobTests {
     #expect(try await claim().map(\.id) == [ids[1]])
   }
 
-  @Test func `a hold is moved`() async throws {
+  @Test func `a new decision can move the end of a hold`() async throws {
     let ids = try await append([Self.held()])
     #expect(try await rule(ids[0], .hold(until: .at(8)), explanation: Array("1".utf8)))
     #expect(try await record(ids[0]).due == .at(8))
@@ -258,7 +259,7 @@ extension HeldJobTests {
     #expect(try await test.read { try $0.queue.nextHeldDue() } == .at(9))
   }
 
-  @Test func `a job that is not to be pushed any more ends with the reason`() async throws {
+  @Test func `a cancelled job has the reason`() async throws {
     let ids = try await append([Self.held(), job(), job()])
     for id in ids.prefix(2) { #expect(try await rule(id, .cancel("blocked"), explanation: Array("{}".utf8))) }
     for id in ids.prefix(2) {
@@ -272,7 +273,7 @@ extension HeldJobTests {
   }
 
   @Test(arguments: [JobRuling.push(level: Level.active), .hold(until: .at(9)), .cancel("late"), .merge(into: "")])
-  func `what has moved on is not ruled`(ruling: JobRuling) async throws {
+  func `a job that is being sent or has ended gets no decision`(ruling: JobRuling) async throws {
     let ids = try await append([job(), job()])
     _ = try await claim()
     try await test.write { try $0.queue.finish(ids[1], state: .expired, now: .at(0)) }
@@ -285,16 +286,16 @@ extension HeldJobTests {
   }
 }
 
-/// A hold always ends.
+/// The ends of holds.
 extension HeldJobTests {
-  @Test func `reading past a message ends its hold`() async throws {
+  @Test func `a read mark ends the holds of the messages up to it`() async throws {
     let ids = try await append([Self.held(), Self.held(), job(), Self.held()])
     #expect(try await test.write { try $0.queue.cancel(room, bob.id, upTo: 3, reason: "read") } == 3)
     for id in ids.prefix(3) { #expect(try await record(id).note == "read") }
     #expect(try await record(ids[3]).state == .held)
   }
 
-  @Test func `leaving, a lost device and a taken token end holds`() async throws {
+  @Test func `a leave, a deleted device and a moved token end holds`() async throws {
     let other = RoomID(unchecked: "other")
     let devices = ["kept", "forgotten", "taken"].map { phone($0, token: $0) }
     try await test.write { transaction in
@@ -317,7 +318,7 @@ extension HeldJobTests {
       ])
   }
 
-  @Test func `a held push finds its message after the history has passed it`() async throws {
+  @Test func `a held push keeps its message when the history is trimmed`() async throws {
     let ids = try await append([Self.held(), job()])
     _ = try await test.write { transaction in
       try transaction.rooms.advanceCursor(room, to: 2)
@@ -332,7 +333,7 @@ extension HeldJobTests {
 extension HeldJobTests {
   private static func held(_ device: Device) -> JobDraft { held(to: bob, device) }
 
-  @Test func `who has changed since a job was made is known`() async throws {
+  @Test func `users with a changed fact and an older job are found`() async throws {
     func changed(after user: UserID? = nil, limit: Int = 9) async throws -> [String] {
       try await test.read { try $0.queue.changedUsers(after: user, limit: limit).map(\.rawValue) }
     }
@@ -340,7 +341,7 @@ extension HeldJobTests {
     #expect(try await changed() == [])
     try await test.write { try $0.people.noteChange(of: bob.id) }
     #expect(try await changed() == ["bob"])
-    // Nothing has been made since.
+    // No job is older than the change.
     try await test.write { try $0.db.execute(sql: "UPDATE users SET changed = changed - 1") }
     #expect(try await changed() == [])
     let carol = User(id: UserID(unchecked: "carol"))
@@ -354,7 +355,7 @@ extension HeldJobTests {
     #expect(try await changed(limit: 1) == ["bob"])
     #expect(try await changed(after: bob.id) == ["carol"])
     #expect(try await changed(after: carol.id) == [])
-    // What is finished is nobody's business, and what is held is looked at anyway.
+    // Users with finished or held jobs only are left out.
     let claims = try await claim()
     try await test.write { transaction in
       for claim in claims { _ = try transaction.queue.finish(claim.id, state: .sent, now: .at(0)) }
@@ -363,7 +364,7 @@ extension HeldJobTests {
     #expect(try await changed() == [])
   }
 
-  @Test func `what may be on the phone or is to notify anyway is not held`() async throws {
+  @Test func `a push that may be on the phone, or a Notify Anyway, is not held`() async throws {
     var anyway = job(to: bob, phone())
     anyway.isNotifyAnyway = true
     let ids = try await append([job(), anyway])
@@ -375,7 +376,7 @@ extension HeldJobTests {
     #expect(try await record(ids[1]).state == .ready)
   }
 
-  @Test func `a job is outdated by what changed since it was made`() async throws {
+  @Test func `a job is outdated after a fact has changed`() async throws {
     func isOutdated(_ id: String) async throws -> Bool { try await test.read { try $0.queue.isOutdated(id) } }
     let ids = try await append([job(), job()])
     #expect(try await isOutdated(ids[0]) == false)

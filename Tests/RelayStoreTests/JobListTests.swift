@@ -4,11 +4,12 @@ import Testing
 
 @testable import RelayStore
 
+/// Lists of jobs by user and state, in pages.
 @Suite struct JobListTests {
   let test: TestStore
   init() throws { test = try TestStore() }
 
-  /// A job of each state that a finished one may have, and two that wait.
+  /// Makes a job of each finished state, and two that wait.
   private func fill() async throws -> [String] {
     try await test.write { transaction in
       try transaction.prepareRoom()
@@ -28,7 +29,7 @@ import Testing
     }
   }
 
-  @Test(arguments: [nil, bob.id]) func `each state has its jobs, newest first`(user: UserID?) async throws {
+  @Test(arguments: [nil, bob.id]) func `the list of a state begins with the newest job`(user: UserID?) async throws {
     let ids = try await fill()
     for (id, state) in zip(ids, [JobState.sent, .cancelled, .expired, .dead]) {
       #expect(try await list(of: user, in: state) == [id])
@@ -41,7 +42,7 @@ import Testing
     #expect(try await list(of: alice.id) == [])
   }
 
-  @Test func `what is held, merged or claimed is listed`() async throws {
+  @Test func `held, merged and claimed jobs are listed`() async throws {
     try await test.write { transaction in
       try transaction.prepareRoom()
       var held = job()
@@ -58,7 +59,7 @@ import Testing
     for (id, state) in zip(ids, [JobState.merged, .held, .sending]) { #expect(try await list(in: state) == [id]) }
   }
 
-  @Test func `pages follow each other`() async throws {
+  @Test func `each page continues after the last one`() async throws {
     let ids = try await fill()
     let first = try await list(limit: 4)
     #expect(try await first + list(after: first.last, limit: 4) == ids.reversed())

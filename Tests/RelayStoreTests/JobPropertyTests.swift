@@ -6,7 +6,7 @@ import Testing
 
 @testable import RelayStore
 
-/// Every way in which jobs come and go, in an order that a seed decides.
+/// Random sequences of operations on jobs. The order follows from a seed.
 @Suite struct JobPropertyTests {
   let test: TestStore
   init() throws { test = try TestStore() }
@@ -15,7 +15,7 @@ import Testing
   private static let devices = [phone(), phone("tablet", token: "other")]
   private static let messages: ClosedRange<Int64> = 1...20
 
-  /// What must hold between any two transactions, as queries of rows that break it.
+  /// Laws that hold between any two transactions. Each query returns the rows that break a law.
   private static let laws = [
     "exactly the first queued job of a room and device is the next": """
     SELECT * FROM jobs AS job WHERE \(Schema.queued) AND is_next <> NOT EXISTS (
@@ -50,7 +50,7 @@ import Testing
     #expect(broken.keys.sorted() == [])
   }
 
-  @Test(arguments: 1...8) func `jobs come and go, and none is lost`(seed: Int) async throws {
+  @Test(arguments: 1...8) func `no job is lost in a random sequence of operations`(seed: Int) async throws {
     var random = SeededGenerator(seed: seed)
     try await test.write { transaction in
       for room in Self.rooms { try transaction.prepareRoom(room) }
@@ -69,7 +69,7 @@ import Testing
     try await checkLaws()
   }
 
-  /// Ends all holds and sends all there is.
+  /// Ends all holds and sends all jobs.
   private func drain() async throws {
     let end = Timestamp.at(99_999)
     try await test.write { transaction in
@@ -78,7 +78,7 @@ import Testing
         try transaction.queue.rule(job.id, .push(level: .active))
       }
     }
-    // Each round ends at least one job of each device that has any.
+    // Each round ends at least one job of each device with jobs.
     for _ in 0..<400 where try await test.read({ try $0.queue.nextDue() }) != nil {
       try await test.write { transaction in
         for claim in try transaction.queue.claim(limit: 9, now: end, leaseUntil: end + .seconds(1)) {
@@ -96,7 +96,7 @@ import Testing
     let device: Device
     let seq: Int64
     let flag: Bool
-    /// Picks jobs.
+    /// Random numbers that choose the jobs.
     let picks: [Int]
 
     init(now: Timestamp, random: inout SeededGenerator) {
@@ -111,11 +111,11 @@ import Testing
 
     var endsClaim: Bool { kind == 3 || kind == 4 || kind == 5 }
 
-    /// Returns what it has claimed.
+    /// Applies the operation. Returns the claims.
     func apply(to transaction: Transaction, _ claimed: [Claim]) throws -> [Claim] {
       switch kind {
       case 0, 1, 2:
-        // Some are throttled.
+        // One third of the jobs are throttled.
         var draft = job(device, due: now + .milliseconds(picks[0].isMultiple(of: 3) ? 20 : 0))
         draft.state = flag ? .held : .ready
         draft.isNotifyAnyway = kind == 2

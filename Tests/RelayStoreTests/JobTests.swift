@@ -4,11 +4,12 @@ import Testing
 
 @testable import RelayStore
 
+/// Push jobs: creation, cancellation, ends, and purges.
 @Suite struct JobTests {
   let test: TestStore
   init() throws { test = try TestStore() }
 
-  /// A room with `count` messages, each with a job for Bob's phone; returns their ids.
+  /// Makes a room with `count` messages, each with a job for Bob's phone. Returns the ids of the jobs.
   private func fill(_ count: Int, due: Timestamp = .at(0)) async throws -> [String] {
     try await test.write { transaction in
       try transaction.prepareRoom()
@@ -34,7 +35,7 @@ import Testing
     #expect(try await test.read { try $0.queue.jobs(of: alice.id, limit: 9) } == [])
   }
 
-  @Test func `there is one job for a message and a device, also when it is finished`() async throws {
+  @Test func `a message has one job for each device, even after the job has ended`() async throws {
     let ids = try await fill(1)
     #expect(try await test.write { try $0.queue.insert([job(), job()], room: room, seq: 1) } == [])
     try await test.write { try $0.queue.finish(ids[0], state: .sent, now: .at(1)) }
@@ -42,7 +43,7 @@ import Testing
     #expect(try await test.read { try $0.queue.jobCounts() } == [.sent: 1])
   }
 
-  @Test func `a job for a device that is gone is cancelled at once`() async throws {
+  @Test func `a job for a deleted device is cancelled at once`() async throws {
     try await test.write { try $0.prepareRoom() }
     let appended = try await test.write { try $0.messages.append(draft(jobs: [job(phone("lost"))])) }
     #expect(appended.jobs == [])
@@ -58,21 +59,21 @@ import Testing
     }
   }
 
-  @Test func `cancelling takes the jobs up to a seq that are not being sent`() async throws {
+  @Test func `a cancellation ends the jobs up to a seq, except those being sent`() async throws {
     let ids = try await fill(5)
     let claimed = try await test.write { try $0.queue.claim(limit: 1, now: .at(0), leaseUntil: .at(60)) }
     #expect(claimed.map(\.id) == [ids[0]])
     #expect(try await test.write { try $0.queue.cancel(room, bob.id, upTo: 3, reason: "read") } == 2)
     #expect(try await states() == [.sending, .cancelled, .cancelled, .ready, .ready])
     #expect(try await test.read { try $0.queue.jobs(limit: 9)[3].note } == "read")
-    // Neither other users nor other rooms.
+    // Jobs of other users and rooms stay.
     #expect(try await test.write { try $0.queue.cancel(room, alice.id, upTo: 9, reason: "read") } == 0)
     #expect(
       try await test.write { try $0.queue.cancel(RoomID(unchecked: "none"), bob.id, upTo: 9, reason: "read") } == 0)
   }
 
   @Test(arguments: FinishedState.allCases)
-  func `a claimed job ends as told, once`(state: FinishedState) async throws {
+  func `a claimed job ends once, in the given state`(state: FinishedState) async throws {
     let ids = try await fill(1)
     let endings = try await test.write { transaction in
       _ = try transaction.queue.claim(limit: 1, now: .at(0), leaseUntil: .at(60))
@@ -89,19 +90,19 @@ import Testing
     #expect(stored.lease == nil)
   }
 
-  @Test func `a push that left before its job was cancelled counts as sent`() async throws {
+  @Test func `a push that was sent before its job was cancelled counts as sent`() async throws {
     let ids = try await fill(2)
     let endings = try await test.write { transaction in
       _ = try transaction.queue.claim(limit: 1, now: .at(0), leaseUntil: .at(60))
       try transaction.devices.forget(phone().id, of: bob.id)
       return try ids.map { try transaction.queue.finish($0, state: .sent, now: .at(4)) }
     }
-    // The second one was never claimed.
+    // The second job was never claimed.
     #expect(endings == [true, false])
     #expect(try await states() == [.sent, .cancelled])
   }
 
-  @Test func `finished jobs are purged, the others stay`() async throws {
+  @Test func `a purge deletes only finished jobs`() async throws {
     let ids = try await fill(4)
     try await test.write { transaction in
       for (index, id) in ids.prefix(3).enumerated() {
@@ -112,7 +113,7 @@ import Testing
     #expect(try await states() == [.expired, .ready])
   }
 
-  @Test func `a purge has a bound`() async throws {
+  @Test func `a purge has a maximum of rows`() async throws {
     try await test.write { transaction in
       try transaction.prepareRoom()
       for _ in 0...PushQueue.mostPurged { _ = try transaction.messages.append(draft(jobs: [job(phone("lost"))])) }

@@ -4,6 +4,7 @@ import Testing
 
 @testable import RelayStore
 
+/// Lanes: the groups of jobs that wait for different services.
 @Suite struct LaneTests {
   private let test: TestStore
   init() throws { test = try TestStore() }
@@ -15,7 +16,7 @@ import Testing
       id: DeviceID(unchecked: id), app: app, platform: platform, token: "token of \(id)", environment: environment)
   }
 
-  /// A job for each device, in their order.
+  /// Makes a job for each device, in their order.
   private func prepare(_ devices: Device..., due: Int64 = 0) async throws {
     try await test.write { transaction in
       try transaction.prepareRoom()
@@ -38,22 +39,22 @@ import Testing
     }
   }
 
-  @Test func `a lane is a gateway, and of Apple's service an app`() {
+  @Test func `a lane belongs to a gateway, or to an app of Apple's service`() {
     #expect(Lane(of: device("a", .simulator, app: "x")) == Lane(of: device("b", .simulator, app: "y")))
     #expect(Lane(of: device("a", .apns, app: "x")) != Lane(of: device("b", .apns, app: "y")))
     #expect(Lane(of: device("a", .apns, app: "x")) == Lane(of: device("b", .apns, app: "x")))
   }
 
-  @Test func `sandbox and production of one app are two lanes`() async throws {
+  @Test func `the sandbox and production of one app have different lanes`() async throws {
     let sandbox = device("a", .apns, app: "x", environment: .sandbox)
     let production = device("b", .apns, app: "x", environment: .production)
     #expect(Lane(of: sandbox) != Lane(of: production))
     try await prepare(sandbox, production)
-    // The sandbox is full: its jobs do not delay those of production.
+    // The lane of the sandbox is full. Its jobs do not delay those of production.
     #expect(try await claimed(except: Lane(of: sandbox)) == [production.id])
   }
 
-  @Test func `of Web Push a lane is a push service`() {
+  @Test func `each push service of Web Push belongs to a lane`() {
     let lanes = ["https://fcm.googleapis.com/a", "https://fcm.googleapis.com/b", "https://web.push.apple.com/a"].map {
       Lane(of: subscription("a", $0))
     }
@@ -62,7 +63,7 @@ import Testing
     #expect(Lane(of: device("a", .webpush)) == Lane(of: device("b", .webpush)))
   }
 
-  @Test func `the lanes of jobs and of updates are found by one search each`() async throws {
+  @Test func `the query finds the lanes of jobs and of updates`() async throws {
     let devices = [
       device("a", .apns, app: "x"), device("b", .apns, app: "y", environment: .sandbox), device("c", .simulator),
       device("d", .simulator),
@@ -80,14 +81,14 @@ import Testing
     #expect(try await self.lanes() == Set(lanes.map(\.forUpdates)))
   }
 
-  /// The lanes with jobs.
+  /// Returns the lanes with jobs.
   private func lanes() async throws -> Set<Lane> {
     let lanes = try await test.read { try $0.queue.lanes() }
     #expect(Set(lanes).count == lanes.count)
     return Set(lanes)
   }
 
-  @Test func `the lane of updates is beside that of pushes`() {
+  @Test func `each lane of pushes has a lane of updates`() {
     let lane = Lane(of: device("a", .apns, app: "x"))
     #expect(!lane.isForUpdates && lane.forPushes == lane)
     #expect(lane.forUpdates.isForUpdates && lane.forUpdates != lane)
@@ -109,7 +110,7 @@ import Testing
     #expect(claims.map(\.lane) == [lane, lane, lane.forUpdates])
   }
 
-  @Test func `the longest due is first, whatever its lane`() async throws {
+  @Test func `the job with the earliest due time is the first, whatever its lane`() async throws {
     let devices = [
       device("a", .apns, app: "y"), device("b", .simulator), device("c", .apns, app: "x"), device("d", .apns, app: "y"),
     ]
@@ -118,7 +119,7 @@ import Testing
     #expect(try await claimed() == [])
   }
 
-  @Test func `what waits changes its lane with its device`() async throws {
+  @Test func `waiting jobs change their lane with their device`() async throws {
     var phone = device("phone", .apns, app: "x")
     try await prepare(phone)
     let former = Lane(of: phone)
@@ -129,7 +130,7 @@ import Testing
     #expect(try await claimed(except: former) == [phone.id])
   }
 
-  @Test func `what a full lane has due keeps no other waiting`() async throws {
+  @Test func `a full lane does not delay other lanes`() async throws {
     let (slow, other) = (device("slow", .apns, app: "x"), device("other", .apns, app: "y"))
     try await prepare(slow, other)
     #expect(try await claimed(except: Lane(of: slow)) == [other.id])
@@ -137,7 +138,7 @@ import Testing
     #expect(try await claimed() == [slow.id])
   }
 
-  @Test func `no more is claimed of a lane than it has room for`() async throws {
+  @Test func `a claim takes at most the capacity of a lane`() async throws {
     let (one, two, other) = (device("1", .apns, app: "x"), device("2", .apns, app: "x"), device("3", .apns, app: "y"))
     try await prepare(one, two, device("4", .apns, app: "x"), other)
     let claimed = try await test.write {
@@ -146,7 +147,7 @@ import Testing
     #expect(claimed == [one.id, two.id, other.id])
   }
 
-  @Test func `the next due time is that of the lanes that have room`() async throws {
+  @Test func `the next due time leaves out lanes without capacity`() async throws {
     let (slow, other) = (device("slow", .apns, app: "x"), device("other", .simulator))
     try await prepare(slow, other)
     try await test.write { try $0.digests.endWaits(now: .at(9)) }
@@ -162,7 +163,7 @@ import Testing
     #expect(due.2 == nil)
   }
 
-  @Test func `a job that could not be handed over has used up no attempt`() async throws {
+  @Test func `a job that the gateway did not get uses no attempt`() async throws {
     let phone = device("phone", .apns, app: "x")
     try await prepare(phone)
     for wasTried in [false, true, false] {
@@ -174,7 +175,7 @@ import Testing
     #expect(try await test.read { try $0.queue.jobs(limit: 1).first?.attempts } == 1)
   }
 
-  @Test func `where a token is known and for which topic is kept with it`() async throws {
+  @Test func `the environment and topic of a token are stored`() async throws {
     var phone = device("phone", .apns, app: "x")
     phone.environment = .sandbox
     phone.topic = "x.y"

@@ -7,7 +7,7 @@ import Testing
 
 @testable import RelayStore
 
-/// A clock that a test moves.
+/// A clock that the test moves.
 private final class MovingClock: Sendable {
   private let time = Mutex(TestStore.time)
 
@@ -21,7 +21,7 @@ private final class MovingClock: Sendable {
   }
 }
 
-/// Responses after hours and restarts.
+/// Responses that arrive after hours and restarts.
 @Suite final class LateResponseTests {
   private let folder = temporaryPath()
   private let clock = MovingClock()
@@ -46,7 +46,7 @@ private final class MovingClock: Sendable {
     }
   }
 
-  /// Time goes by, and finished jobs are purged as the push worker does it.
+  /// Moves the clock, and purges finished jobs as the push worker does.
   private func pass(_ hours: Int64) async throws {
     let now = clock.pass(.seconds(hours * 3600))
     try await store.write { transaction in
@@ -55,7 +55,7 @@ private final class MovingClock: Sendable {
     }
   }
 
-  /// Bob was sent a message of this category by Alice.
+  /// Sends Bob a message of this category from Alice. Returns the id of the push.
   private func notify(_ category: String? = "invitation") async throws -> String {
     let id = try await store.write { transaction in
       var message = draft(jobs: [job()], cursorFollows: true)
@@ -68,7 +68,7 @@ private final class MovingClock: Sendable {
     return sent
   }
 
-  /// The room goes on, and keeps ten messages.
+  /// Sends further messages. The room keeps ten.
   private func talk() async throws {
     try await store.write { transaction in
       for _ in 0..<200 {
@@ -93,7 +93,7 @@ private final class MovingClock: Sendable {
     try await store.read { try $0.responses.responses(to: alice.id, after: 0, limit: 9) }.map(\.notification)
   }
 
-  @Test func `what is accepted 23 hours later, and after restarts, waits for the sender`() async throws {
+  @Test func `a response after 23 hours and restarts waits for the sender`() async throws {
     let id = try await notify()
     try await talk()
     try restart()
@@ -108,7 +108,7 @@ private final class MovingClock: Sendable {
     #expect(try await untold().isEmpty)
   }
 
-  @Test func `a notification is answered for three days, however much is said after it`() async throws {
+  @Test func `a notification can be answered for three days, even if the history is trimmed`() async throws {
     let id = try await notify()
     try await talk()
     try await pass(71)
@@ -120,13 +120,13 @@ private final class MovingClock: Sendable {
     #expect(try await store.read { try $0.messages.message(room, 1) } == nil)
   }
 
-  @Test func `a message without a category ends with the history`() async throws {
+  @Test func `a message without a category is deleted with the history`() async throws {
     let id = try await notify(nil)
     try await talk()
     #expect(try await notification(id) == nil)
   }
 
-  @Test func `a response that was told is known for as long as another could come`() async throws {
+  @Test func `a received response is kept as long as the user could repeat it`() async throws {
     let id = try await notify()
     let response = try await accept(id).response
     _ = try await store.write { try $0.responses.told([response.id], to: alice.id) }
@@ -136,7 +136,7 @@ private final class MovingClock: Sendable {
     #expect(try await store.read { try Int.fetchOne($0.db, sql: "SELECT count(*) FROM responses") } == 0)
   }
 
-  @Test(arguments: [(false, 28), (true, 3)]) func `a purge has a bound, and says when it is met`(
+  @Test(arguments: [(false, 28), (true, 3)]) func `a purge has a maximum of rows, and reports when it is reached`(
     isTold: Bool, days: Int64
   ) async throws {
     _ = clock.pass(.seconds(days * 24 * 3600) + .milliseconds(1))

@@ -4,6 +4,7 @@ import Testing
 
 @testable import RelayStore
 
+/// Digests: jobs that are merged into one push.
 @Suite struct MergingTests {
   let test: TestStore
   init() async throws {
@@ -18,7 +19,7 @@ import Testing
     return draft
   }()
 
-  /// Messages, a millisecond apart, each with a held job; returns the jobs' ids.
+  /// Makes messages, a millisecond apart, each with a held job. Returns the ids of the jobs.
   private func hold(_ rooms: [RoomID], expiring: [Int: Timestamp] = [:]) async throws -> [String] {
     try await test.write { transaction in
       for (index, room) in rooms.enumerated() {
@@ -31,7 +32,7 @@ import Testing
     }
   }
 
-  /// Everything is merged into the last one, which is to be pushed.
+  /// Merges all jobs into the last one and releases it.
   private func release(_ ids: [String]) async throws {
     let newest = ids[ids.count - 1]
     let rulings = try await test.write { transaction in
@@ -55,7 +56,7 @@ import Testing
 
   private static let (a, b, c) = (rooms[0], rooms[1], rooms[2])
 
-  @Test func `a digest tells the newest message of each room and how many there are`() async throws {
+  @Test func `a digest has the newest message and the number of messages of each room`() async throws {
     let ids = try await hold([Self.a, Self.a, Self.b, Self.c, Self.b, Self.a, Self.c, Self.a])
     try await release(ids)
     let claims = try await claim()
@@ -83,7 +84,7 @@ import Testing
   }
 
   @Test(arguments: [FinishedState.sent, .dead])
-  func `what is merged ends with the push`(state: FinishedState) async throws {
+  func `merged jobs end with their digest head`(state: FinishedState) async throws {
     let ids = try await hold([Self.a, Self.b])
     try await release(ids)
     #expect(try await record(ids[0]).finishedAt == nil)
@@ -95,7 +96,7 @@ import Testing
     #expect(try await test.write { try $0.queue.purge(finishedBefore: .at(4)) } == 2)
   }
 
-  @Test func `a single message that is left is told by itself`() async throws {
+  @Test func `a digest with one remaining message is an ordinary push`() async throws {
     let ids = try await hold([Self.a, Self.b])
     try await release(ids)
     try await test.write { _ = try $0.queue.cancel(Self.a, bob.id, upTo: 1, reason: "read") }
@@ -105,7 +106,7 @@ import Testing
     #expect(claim.count == 1)
   }
 
-  @Test func `what has expired is not told`() async throws {
+  @Test func `a digest leaves out expired jobs`() async throws {
     let expiring = [0: Timestamp.at(0), 1: .at(1), 3: .at(0), 4: .at(-1)]
     let ids = try await hold([Self.a, Self.a, Self.b, Self.b, Self.c, Self.a], expiring: expiring)
     try await release(ids)
@@ -116,11 +117,11 @@ import Testing
     #expect(claim.others.map(\.count) == [1])
   }
 
-  @Test func `neither what was read nor what was deleted is told`() async throws {
+  @Test func `a digest leaves out read and deleted messages`() async throws {
     let ids = try await hold([Self.a, Self.a, Self.b, Self.b, Self.c, Self.c])
     try await release(ids)
     try await test.write { transaction in
-      // The mark alone, as sending raises it.
+      // Only the mark rises, as when the user sends a message.
       try transaction.rooms.mark(Self.a, bob.id, read: 1)
       _ = try transaction.messages.delete(Self.b, 2)
     }
@@ -131,7 +132,7 @@ import Testing
     #expect(try await states([ids[3]]) == [.cancelled])
   }
 
-  /// The ways in which the newest message leaves a digest.
+  /// The ways in which a digest loses its newest message.
   private static let ends: [@Sendable (Transaction, String) throws -> Void] = [
     { transaction, _ in _ = try transaction.queue.cancel(c, bob.id, upTo: 9, reason: "read") },
     { transaction, _ in _ = try transaction.messages.delete(c, 1) },
@@ -139,7 +140,7 @@ import Testing
     { transaction, id in try transaction.queue.rule(id, .cancel("blocked")) },
   ]
 
-  @Test(arguments: ends.indices) func `the others go on when the newest message leaves`(way: Int) async throws {
+  @Test(arguments: ends.indices) func `a digest continues when its newest message is removed`(way: Int) async throws {
     let ids = try await hold([Self.a, Self.b, Self.b, Self.c])
     try await release(ids)
     try await test.write { try Self.ends[way]($0, ids[3]) }
@@ -149,7 +150,7 @@ import Testing
     #expect(claims[0].message.seq == 2)
     #expect(claims[0].count == 2)
     #expect(claims[0].others.map(\.room) == [Self.a])
-    // Never shown under another one.
+    // The push was never shown under another collapse id.
     #expect(claims[0].collapse == MessageReference(room: Self.b, seq: 2))
   }
 
@@ -165,7 +166,7 @@ import Testing
     #expect(try await claim(now: .at(9_999)) == [])
   }
 
-  @Test(arguments: [0, 1]) func `what may stand on the phone is replaced there`(way: Int) async throws {
+  @Test(arguments: [0, 1]) func `a push that may be on the phone is replaced there`(way: Int) async throws {
     let ids = try await hold([Self.a, Self.b, Self.c])
     try await release(ids)
     #expect(try await claim().map(\.id) == [ids[2]])
@@ -173,7 +174,7 @@ import Testing
       if way == 0 {
         _ = try transaction.queue.finish(ids[2], state: .expired, isUnknown: true, now: .at(0))
       } else {
-        // Its reply is awaited; afterwards it must not be tried again.
+        // The answer of the gateway is pending. After it the push must not be retried.
         _ = try transaction.messages.delete(Self.c, 1)
         #expect(try transaction.queue.retry(ids[2], due: .at(5), isUnknown: true) == false)
       }
@@ -184,7 +185,7 @@ import Testing
     #expect(heir.map(\.attempts) == [1])
     #expect(heir[0].others.map(\.room) == [Self.a])
 
-    // And so on.
+    // The same again with the next digest head.
     try await test.write { _ = try $0.queue.finish(ids[1], state: .cancelled, now: .at(0)) }
     let last = try await claim(now: .at(9_000))
     #expect(last.map(\.id) == [ids[0]])
@@ -192,7 +193,7 @@ import Testing
     #expect(last[0].others == [])
   }
 
-  @Test func `what may stand on the phone is replaced there, also by the heir of an heir that was not tried`()
+  @Test func `a push that may be on the phone is replaced by a later digest head`()
     async throws
   {
     let ids = try await hold([Self.a, Self.b, Self.b])
@@ -209,14 +210,14 @@ import Testing
     #expect(last.map(\.collapse) == [MessageReference(room: Self.b, seq: 2)])
   }
 
-  @Test func `a lost device ends a digest whole`() async throws {
+  @Test func `a deleted device ends the whole digest`() async throws {
     let ids = try await hold([Self.a, Self.b, Self.c])
     try await release(ids)
     try await test.write { try $0.devices.forget(phone().id, of: bob.id) }
     #expect(try await states(ids) == [.cancelled, .cancelled, .cancelled])
   }
 
-  @Test func `a digest is merged into a newer message with all that it has`() async throws {
+  @Test func `a digest is merged into a newer job with all of its messages`() async throws {
     let ids = try await hold([Self.a, Self.b, Self.c])
     try await release(Array(ids.prefix(2)))
     try await release(Array(ids.suffix(2)))
@@ -224,7 +225,7 @@ import Testing
     #expect(try await record(ids[0]).mergedInto == ids[2])
   }
 
-  @Test func `nothing is merged that may be on the phone, or into what is gone, or into itself`() async throws {
+  @Test func `some jobs cannot be merged`() async throws {
     let tablet = phone("tablet", token: "tablet")
     let ids = try await hold([Self.a, Self.b, Self.c, Self.a, Self.b, Self.c])
     let merged = try await test.write { transaction in
@@ -254,7 +255,7 @@ import Testing
     #expect(try await states(ids) == [.merged, .dead, .merged, .held, .held, .retrying])
   }
 
-  @Test func `a part of a digest that is to wait again is told later`() async throws {
+  @Test func `a merged job that is held again is sent later`() async throws {
     let ids = try await hold([Self.a, Self.b])
     try await release(ids)
     #expect(try await test.write { try $0.queue.rule(ids[0], .push(level: .passive)) })
@@ -267,7 +268,7 @@ import Testing
     #expect(try await claim().map { $0.others } == [[]])
   }
 
-  @Test func `the messages of a digest stay until it is sent`() async throws {
+  @Test func `the messages of a digest are kept until it is sent`() async throws {
     let ids = try await hold([Self.a, Self.b])
     try await release(ids)
     @Sendable func trim(_ transaction: Transaction) throws -> Int {
@@ -283,7 +284,7 @@ import Testing
     #expect(try await test.write { try trim($0) } == 2)
   }
 
-  @Test func `senders who asked hear of each message that a push tells`() async throws {
+  @Test func `the reports cover each message in a push whose sender requests them`() async throws {
     let ids = try await test.write { transaction in
       for (index, room) in [Self.a, Self.b, Self.b, Self.c].enumerated() {
         var message = draft(in: room, jobs: [Self.held])
@@ -310,7 +311,7 @@ import Testing
     #expect(try await reported(ids[1]) == [])
   }
 
-  @Test func `a digest has a bound`() async throws {
+  @Test func `a digest has a maximum of rooms`() async throws {
     let rooms = (0...Claim.mostOthers + 1).map { RoomID(unchecked: "room\($0)") }
     try await test.write { transaction in for room in rooms { try transaction.prepareRoom(room) } }
     let ids = try await hold(rooms)
@@ -320,7 +321,7 @@ import Testing
     #expect(try await record(ids.last ?? "").digest.count == Claim.mostOthers + 1)
   }
 
-  @Test func `who takes a digest over is as loud as it was`() async throws {
+  @Test func `a new digest head has the level of the old one`() async throws {
     let ids = try await hold([Self.a, Self.b, Self.c])
     let merged = try await test.write { transaction in
       try [
@@ -332,12 +333,12 @@ import Testing
     }
     #expect(merged == [true, true, true, true])
     #expect(try await record(ids[1]).level == .timeSensitive)
-    // Alone it has the level that was decided for it.
+    // A single push has its own decided level.
     try await test.write { _ = try $0.queue.rule(ids[1], .cancel("deleted")) }
     #expect(try await record(ids[0]).level == .passive)
   }
 
-  @Test func `a digest that is held again leaves the others to themselves`() async throws {
+  @Test func `a digest head that is held again leaves its digest`() async throws {
     let ids = try await hold([Self.a, Self.b, Self.c])
     try await release(ids)
     #expect(try await test.write { try $0.queue.rule(ids[2], .hold(until: .at(5_000))) })
@@ -348,7 +349,7 @@ import Testing
     #expect(try await record(ids[2]).digest == [])
   }
 
-  @Test func `what replaces the same push is one digest again`() async throws {
+  @Test func `jobs that replace the same push form one digest again`() async throws {
     let ids = try await hold([Self.a, Self.b, Self.c])
     try await release(ids)
     let claimed = try await claim()

@@ -5,6 +5,7 @@ import Testing
 
 @testable import RelayStore
 
+/// Messages: seqs, keys, cursors, and pages.
 @Suite struct MessageTests {
   let test: TestStore
   init() throws { test = try TestStore() }
@@ -13,7 +14,7 @@ import Testing
     try await test.write { try $0.messages.append(draft) }
   }
 
-  @Test func `a message is kept byte for byte under the next seq`() async throws {
+  @Test func `a message is stored byte for byte with the next seq`() async throws {
     try await test.write { try $0.prepareRoom() }
     let body = Array(#"{"a":1.0,"b":1e2,"c":"\u00e9/"}"#.utf8)
     let message = MessageDraft(room: room, from: alice, time: .at(7), body: body)
@@ -23,7 +24,7 @@ import Testing
     #expect(page?.messages == [StoredMessage(seq: 2, from: alice.id, time: .at(7), body: body)])
   }
 
-  @Test func `each room counts for itself`() async throws {
+  @Test func `each room has its own seqs`() async throws {
     let other = RoomID(unchecked: "other")
     try await test.write { try $0.prepareRoom() }
     try await test.write { try $0.prepareRoom(other) }
@@ -32,7 +33,7 @@ import Testing
     #expect(try await append(draft()).seq == 2)
   }
 
-  @Test func `what is undecided is all above the room's cursor`() async throws {
+  @Test func `the undecided messages are those above the room's cursor`() async throws {
     try await test.write { try $0.prepareRoom() }
     for _ in 1...3 { _ = try await append(draft()) }
     try await test.write { try $0.rooms.advanceCursor(room, to: 1) }
@@ -42,11 +43,11 @@ import Testing
     #expect(try await test.read { try $0.messages.undecided(in: RoomID(unchecked: "elsewhere")) }.isEmpty)
   }
 
-  @Test func `a room that does not exist takes no message`() async throws {
+  @Test func `a message to a room that does not exist is refused`() async throws {
     await #expect(throws: StoreError.noRoom(room)) { try await append(draft()) }
   }
 
-  @Test func `sending raises the sender's read mark, and no one else's`() async throws {
+  @Test func `a message raises only the read mark of its sender`() async throws {
     try await test.write { try $0.prepareRoom() }
     _ = try await append(draft(from: alice))
     _ = try await append(draft(from: User(id: UserID(unchecked: "backend"))))
@@ -54,7 +55,7 @@ import Testing
     #expect(Dictionary(uniqueKeysWithValues: members.map { ($0.user.id, $0.read) }) == [alice.id: 1, bob.id: 0])
   }
 
-  @Test func `a key makes the second attempt a duplicate of the first`() async throws {
+  @Test func `a second attempt with the same key is a duplicate`() async throws {
     try await test.write { try $0.prepareRoom() }
     let first = try await append(draft("first", key: "k", jobs: [job()]))
     let second = try await append(draft("second", at: .at(1), key: "k", jobs: [job()]))
@@ -73,7 +74,7 @@ import Testing
     }
   }
 
-  @Test func `a key is remembered for five minutes to the millisecond`() async throws {
+  @Test func `a key is valid for exactly five minutes`() async throws {
     try await test.write { try $0.prepareRoom() }
     _ = try await append(draft(key: "k"))
     #expect(try await append(draft(at: .at(299_999), key: "k")).isDuplicate)
@@ -82,7 +83,7 @@ import Testing
     #expect(try await append(draft(at: .at(300_001), key: "k")).seq == 2)
   }
 
-  @Test func `old keys are deleted while new ones come`() async throws {
+  @Test func `new keys delete expired ones`() async throws {
     try await test.write { try $0.prepareRoom() }
     func count() async throws -> Int? {
       try await test.read { try Int.fetchOne($0.db, sql: "SELECT count(*) FROM keys") }
@@ -97,7 +98,7 @@ import Testing
     #expect(try await count() == 600)
   }
 
-  @Test func `the cursor follows a message that nobody has to wait for`() async throws {
+  @Test func `the cursor moves over a message without a pending decision`() async throws {
     try await test.write { try $0.prepareRoom() }
     func cursor(_ follows: Bool) async throws -> Int64? {
       _ = try await append(draft(cursorFollows: follows))
@@ -122,7 +123,7 @@ import Testing
       (0, 10, 1...10, true), (0, 12, 1...12, false), (5, 3, 6...8, true), (9, 3, 10...12, false),
       (11, 5, 12...12, false),
     ] as [(Int64, Int, ClosedRange<Int64>, Bool)])
-  func `a page after a seq`(after: Int64, limit: Int, expected: ClosedRange<Int64>, more: Bool) async throws {
+  func `a page follows a seq`(after: Int64, limit: Int, expected: ClosedRange<Int64>, more: Bool) async throws {
     try await fill(12)
     let page = try #require(try await test.read { try $0.messages.page(room, after: after, limit: limit) })
     #expect(page.messages.map(\.seq) == Array(expected))
@@ -137,14 +138,14 @@ import Testing
       (nil, 10, 3...12, true), (nil, 12, 1...12, false), (6, 3, 3...5, true), (4, 3, 1...3, false),
       (99, 1, 12...12, true),
     ] as [(Int64?, Int, ClosedRange<Int64>, Bool)])
-  func `a page before a seq`(before: Int64?, limit: Int, expected: ClosedRange<Int64>, more: Bool) async throws {
+  func `a page precedes a seq`(before: Int64?, limit: Int, expected: ClosedRange<Int64>, more: Bool) async throws {
     try await fill(12)
     let page = try #require(try await test.read { try $0.messages.page(room, before: before, limit: limit) })
     #expect(page.messages.map(\.seq) == Array(expected))
     #expect(page.more == more)
   }
 
-  @Test func `a page of an empty room, and of none`() async throws {
+  @Test func `the page of an empty room is empty, and an unknown room has none`() async throws {
     try await test.write { try $0.prepareRoom() }
     let page = try await test.read { try $0.messages.page(room, before: nil, limit: 9) }
     #expect(page == MessagePage(epoch: "epoch", newest: 0, first: 1, messages: [], more: false))
@@ -152,7 +153,7 @@ import Testing
     #expect(try await test.read { try $0.messages.page(RoomID(unchecked: "none"), before: nil, limit: 9) } == nil)
   }
 
-  @Test func `a page has all the bodies that were asked for, or says that they are too many bytes`() async throws {
+  @Test func `a page has all requested bodies, or reports that they exceed the maximum`() async throws {
     // Bodies of 3 bytes each.
     try await fill(9)
     let whole = try #require(try await test.read { try $0.messages.page(room, after: 0, limit: 9, mostBytes: 27) })
@@ -168,7 +169,7 @@ import Testing
     #expect(newest.more)
   }
 
-  @Test func `a page ends before its bodies are too long, but has one`() async throws {
+  @Test func `a page ends before the maximum of bytes, but has at least one message`() async throws {
     // Bodies of 3 bytes each.
     try await fill(9)
     for (bytes, after, before) in [(6, [1, 2], [8, 9]), (8, [1, 2], [8, 9]), (1, [1], [9])] as [(Int, [Int64], [Int64])]
@@ -184,7 +185,7 @@ import Testing
     #expect(whole?.more == false)
   }
 
-  @Test func `a transaction reads what it has written`() async throws {
+  @Test func `a transaction reads its own writes`() async throws {
     let seqs = try await test.write { transaction in
       try transaction.prepareRoom()
       _ = try transaction.messages.append(draft())

@@ -4,14 +4,15 @@ import Testing
 
 @testable import RelayStore
 
-/// What is pushed to a user without a message of a room.
+/// Notifications: pushes to a user without a message of a room.
 @Suite struct NotificationTests {
   let test: TestStore
   init() throws { test = try TestStore() }
 
   private let place = RoomID.notifications(of: bob.id)
 
-  /// - Returns: The id of the push to the phone.
+  /// Stores a notification.
+  /// - Returns: The stored notification, and the id of the push to the phone.
   @discardableResult
   private func post(
     key: String? = nil, from sender: User = alice, jobs: [JobDraft] = [job()]
@@ -28,7 +29,7 @@ import Testing
     return (posted.stored, posted.pushes[phone().id])
   }
 
-  @Test func `it is claimed although nobody is a member`() async throws {
+  @Test func `a notification is claimed although its room has no members`() async throws {
     let posted = try await post()
     let claims = try await test.write { try $0.queue.claim(limit: 9, now: .at(0), leaseUntil: .at(60)) }
     let claim = try #require(claims.first)
@@ -37,7 +38,7 @@ import Testing
     #expect(claim.room.isNotifications)
   }
 
-  @Test func `it is decided again like others`() async throws {
+  @Test func `a notification is decided again like other pushes`() async throws {
     var held = job()
     held.state = .held
     held.due = .at(9)
@@ -47,7 +48,7 @@ import Testing
     #expect(open.first?.marks == nil)
   }
 
-  @Test func `a key is of a sender and a user`() async throws {
+  @Test func `a key belongs to a sender and a recipient`() async throws {
     let first = try await post(key: "key")
     let again = try await post(key: "key")
     #expect(again.stored.isDuplicate)
@@ -57,14 +58,14 @@ import Testing
     #expect(other.push != first.push)
   }
 
-  @Test func `it is in nobody's rooms, and nothing is decided again at the start`() async throws {
+  @Test func `a notification is in no user's rooms, and a start decides nothing again`() async throws {
     try await post()
     for user in [alice, bob] { #expect(try await test.read { try $0.rooms.names(of: user.id) } == []) }
     #expect(try await test.read { try $0.rooms.undecided() }.isEmpty)
     #expect(try await test.read { try $0.messages.unread(of: bob.id, now: .at(0)) }.total == Unread(messages: 0))
   }
 
-  @Test func `a silent one wakes the app`() async throws {
+  @Test func `a silent notification wakes the app`() async throws {
     var silent = job()
     silent.isSilent = true
     #expect(try await post(jobs: [silent]).push == nil)
@@ -76,7 +77,7 @@ import Testing
     #expect(room == place)
   }
 
-  @Test func `no room has such a name`() {
+  @Test func `the name of a notification room is not a valid room name`() {
     #expect(RoomID(rawValue: place.rawValue) == nil)
     #expect(!room.isNotifications)
   }

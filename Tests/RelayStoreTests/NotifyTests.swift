@@ -5,6 +5,7 @@ import Testing
 
 @testable import RelayStore
 
+/// Notify Anyway: the users who may be notified, and its limits.
 @Suite struct NotifyTests {
   let test: TestStore
   init() async throws {
@@ -37,7 +38,7 @@ import Testing
     try await test.read { try $0.queue.silenced(room, seq) }
   }
 
-  @Test func `who was silenced is kept with the message`() async throws {
+  @Test func `the silenced users are stored with the message`() async throws {
     let seq = try await send(silenced: [Self.carol.id, UserID(unchecked: "nobody"), bob.id])
     #expect(try await silenced(seq) == [bob.id, Self.carol.id])
     let other = try await send(silenced: [])
@@ -45,7 +46,7 @@ import Testing
     #expect(try await test.read { try $0.queue.silenced(RoomID(unchecked: "none"), seq) } == [])
   }
 
-  @Test func `a message that is not stored leaves nobody silenced`() async throws {
+  @Test func `a message that is not stored has no silenced users`() async throws {
     struct Undone: Error {}
     await #expect(throws: StoreError.self) {
       try await test.write { transaction in
@@ -59,7 +60,7 @@ import Testing
     #expect(try await silenced(seq) == [])
   }
 
-  @Test func `everybody is notified once for a message`() async throws {
+  @Test func `each user is notified once for a message`() async throws {
     let seq = try await send(silenced: [bob.id, Self.carol.id])
     let nobody = UserID(unchecked: "nobody")
     #expect(try await notify(seq, users: []) == .users([]))
@@ -71,7 +72,7 @@ import Testing
     #expect(try await notify(next) == .users([bob.id]))
   }
 
-  @Test func `only the sender notifies, and only of what is there`() async throws {
+  @Test func `only the sender may notify, and only about a stored message`() async throws {
     let seq = try await send()
     #expect(try await notify(seq, by: bob) == .notSender)
     #expect(try await notify(seq, by: User(id: UserID(unchecked: "nobody"))) == .notSender)
@@ -83,29 +84,29 @@ import Testing
     #expect(try await silenced(seq) == [bob.id])
   }
 
-  @Test func `ten minutes after the message it is too late, to the millisecond`() async throws {
+  @Test func `the sender may notify until exactly ten minutes after the message`() async throws {
     let seq = try await send(at: .at(5))
     #expect(try await notify(seq, now: .at(600_005)) == .tooLate)
     #expect(try await notify(seq, now: .at(600_004)) == .users([bob.id]))
   }
 
-  @Test func `a sender notifies a recipient five times a minute`() async throws {
+  @Test func `a sender may notify a recipient five times a minute`() async throws {
     for time in [0, 10, 20, 30, 40] as [Int64] {
       #expect(try await notify(send(), now: .at(time)) == .users([bob.id]))
     }
     let seq = try await send(silenced: [bob.id, Self.carol.id])
     #expect(try await notify(seq, now: .at(59_999)) == .tooMany(until: .at(60_000)))
-    // Nobody was, so another one may be alone.
+    // No user was notified, so the sender may notify another one alone.
     #expect(try await notify(seq, users: [Self.carol.id], now: .at(59_999)) == .users([Self.carol.id]))
-    // Others have their own count.
+    // Each sender has a limit of its own.
     let other = try await send(from: Self.carol)
     #expect(try await notify(other, by: Self.carol, now: .at(59_999)) == .users([bob.id]))
     #expect(try await notify(seq, now: .at(60_000)) == .users([bob.id]))
     #expect(try await notify(send(), now: .at(60_001)) == .tooMany(until: .at(60_010)))
   }
 
-  @Test func `who was silenced is forgotten when nobody can be notified any more`() async throws {
-    // The clock stands at 0.
+  @Test func `silenced users are deleted when the sender cannot notify them any more`() async throws {
+    // The store's clock is at 0.
     let young = try await send(at: .at(-659_999))
     #expect(try await test.write { try $0.silenced.purge() } == 0)
     #expect(try await silenced(young) == [bob.id])
@@ -114,7 +115,7 @@ import Testing
     #expect(try await silenced(young) == [bob.id])
   }
 
-  @Test func `what is forgotten keeps up with what comes, by bounded steps`() async throws {
+  @Test func `each message deletes more old rows than it adds, up to a limit`() async throws {
     try await test.write { transaction in
       try transaction.db.execute(
         sql: """
@@ -174,7 +175,7 @@ import Testing
     try #require(try await test.read { try $0.queue.job(id) })
   }
 
-  @Test func `a hold ends with the push`() async throws {
+  @Test func `a held push is sent at once`() async throws {
     let ids = try await append([Self.held()])
     #expect(try await insert(1) == ids)
     let claims = try await claim()
@@ -190,7 +191,7 @@ import Testing
     #expect(try await claim().map(\.isNotifyAnyway) == [true])
   }
 
-  @Test func `a push that a gateway could not take waits as it was told`() async throws {
+  @Test func `a push that waits for a retry keeps its due time`() async throws {
     let ids = try await append([job()])
     _ = try await claim()
     try await test.write { try $0.queue.retry(ids[0], due: .at(500)) }
@@ -200,7 +201,7 @@ import Testing
   }
 
   @Test(arguments: [FinishedState.sent, .dead, .expired, .cancelled])
-  func `a second push follows one that is finished, and replaces it`(state: FinishedState) async throws {
+  func `a second push follows a finished one and replaces it`(state: FinishedState) async throws {
     let ids = try await append([job()])
     _ = try await claim()
     try await test.write { try $0.queue.finish(ids[0], state: state, now: .at(0)) }
@@ -214,7 +215,7 @@ import Testing
     #expect(try await record(ids[0]).state.rawValue == state.rawValue)
   }
 
-  @Test func `a second push follows one that is on its way`() async throws {
+  @Test func `a second push follows one that is being sent`() async throws {
     let ids = try await append([job(), job()])
     #expect(try await claim().map(\.id) == [ids[0]])
     let second = try await insert(1)
@@ -237,7 +238,7 @@ import Testing
     #expect(try await test.read { try $0.queue.jobs(limit: 9).count } == 3)
   }
 
-  @Test func `where nothing was decided yet it is the first push`() async throws {
+  @Test func `a Notify Anyway without an earlier job is the first push`() async throws {
     try await test.write { _ = try $0.messages.append(draft()) }
     let ids = try await insert(1)
     #expect(try await claim().map(\.id) == ids)
@@ -245,7 +246,7 @@ import Testing
     #expect(try await insert(1) == [])
   }
 
-  @Test func `a device that is gone is notified of nothing`() async throws {
+  @Test func `a deleted device gets no push`() async throws {
     let ids = try await append([job()])
     try await test.write { transaction in
       try transaction.queue.finish(ids[0], state: .sent, now: .at(0))
@@ -255,7 +256,7 @@ import Testing
     #expect(try await claim() == [])
   }
 
-  @Test func `a part of a digest that was not sent goes by itself`() async throws {
+  @Test func `a merged job leaves a digest that was not sent`() async throws {
     let ids = try await append([Self.held(), Self.held(), Self.held()])
     try await test.write { transaction in
       for id in ids.prefix(2) { try transaction.queue.rule(id, .merge(into: ids[2])) }
@@ -269,7 +270,7 @@ import Testing
     #expect(try await record(ids[1]).mergedInto == ids[2])
   }
 
-  @Test func `the newest message of a digest that was not sent leaves the others behind`() async throws {
+  @Test func `the head of a digest that was not sent leaves the others`() async throws {
     let ids = try await append([Self.held(), Self.held(), Self.held()])
     try await test.write { transaction in
       for id in ids.prefix(2) { try transaction.queue.rule(id, .merge(into: ids[2])) }
@@ -284,7 +285,7 @@ import Testing
   }
 
   @Test(arguments: [true, false], [1, 2] as [Int64])
-  func `the push of a digest that has left is replaced`(isFinished: Bool, seq: Int64) async throws {
+  func `a Notify Anyway replaces the push of a digest that was sent`(isFinished: Bool, seq: Int64) async throws {
     let ids = try await append([Self.held(), Self.held()])
     try await test.write { transaction in
       try transaction.queue.rule(ids[0], .merge(into: ids[1]))
@@ -301,7 +302,7 @@ import Testing
     #expect(claims.map(\.collapse) == [MessageReference(room: room, seq: 2)])
   }
 
-  @Test func `what notifies anyway is neither merged nor merged into`() async throws {
+  @Test func `a Notify Anyway is not merged, and no job is merged into it`() async throws {
     let ids = try await append([Self.held(), Self.held()])
     let rulings = try await test.write { transaction in
       try transaction.queue.insert([Self.anyway], room: room, seq: 1)

@@ -5,6 +5,7 @@ import Testing
 
 @testable import RelayStore
 
+/// The preferences of users.
 @Suite struct PreferencesTests {
   let test: TestStore
   init() throws { test = try TestStore() }
@@ -23,7 +24,7 @@ import Testing
     try await test.read { try String.fetchOne($0.db, sql: "SELECT preferences FROM users WHERE name = 'bob'") }
   }
 
-  @Test func `preferences come back as they were saved, with the user and as a member`() async throws {
+  @Test func `preferences are read with the user and with the member`() async throws {
     try await test.write { transaction in
       try transaction.prepareRoom()
       try transaction.people.save(Self.some, of: bob.id)
@@ -34,7 +35,7 @@ import Testing
     #expect(members?.first { $0.user.id == bob.id }?.preferences == Self.some)
   }
 
-  @Test func `equal preferences are the same text, and default ones none`() async throws {
+  @Test func `equal preferences are stored as the same text, and defaults as none`() async throws {
     try await test.write { try $0.people.save(Self.some, of: bob.id) }
     let first = try await stored()
     #expect(first?.hasPrefix("{\"onFocus\":\"hold\",\"rooms\":{") == true)
@@ -45,7 +46,7 @@ import Testing
   }
 
   @Test(arguments: ["", "{", "[]", #"{"onFocus":"later"}"#, #"{"onFocus":1}"#, #"{} {}"#])
-  func `preferences that cannot be read are an error that does not tell them`(text: String) async throws {
+  func `the error for damaged preferences does not contain them`(text: String) async throws {
     try await test.write { transaction in
       try transaction.prepareRoom()
       try transaction.db.execute(sql: "UPDATE users SET preferences = ?", arguments: [text])
@@ -57,12 +58,13 @@ import Testing
   }
 }
 
+/// The blocks of users.
 @Suite struct BlockTests {
   let test: TestStore
   init() throws { test = try TestStore() }
   private static let stranger = UserID(unchecked: "stranger")
 
-  @Test func `who is blocked is told of who blocked them, and of nobody else`() async throws {
+  @Test func `only the blocking user has the block`() async throws {
     try await test.write { transaction in
       try transaction.prepareRoom()
       for other in [alice.id, Self.stranger] { #expect(try transaction.people.block(other, by: bob.id)) }
@@ -74,7 +76,7 @@ import Testing
     #expect(blocks == [alice.id: [], bob.id: [alice.id, Self.stranger]])
   }
 
-  @Test func `a block makes no row of a user`() async throws {
+  @Test func `a block creates no row for an unknown user`() async throws {
     func users() async throws -> Int? {
       try await test.write { try $0.db.first("SELECT count(*) FROM users")?[0] }
     }
@@ -93,7 +95,7 @@ import Testing
     #expect(try await test.read { try $0.people.user(bob.id)?.blocks } == [alice.id])
   }
 
-  @Test func `a block ends once`() async throws {
+  @Test func `a block can be removed once`() async throws {
     let ended = try await test.write { transaction in
       try transaction.people.block(alice.id, by: bob.id)
       return try [
@@ -105,7 +107,7 @@ import Testing
     #expect(try await test.read { try $0.people.user(bob.id)?.blocks } == [])
   }
 
-  @Test func `one past the bound is refused, and undone with all that came with it`() async throws {
+  @Test func `a block beyond the limit is refused, and its whole transaction is undone`() async throws {
     func block(_ numbers: ClosedRange<Int>) async throws(StoreError) {
       try await test.store.write {
         for number in numbers { try $0.people.block(UserID(unchecked: "user\(number)"), by: bob.id) }
@@ -116,7 +118,7 @@ import Testing
     #expect(try await test.read { try $0.people.user(bob.id)?.blocks.count } == PeopleWriter.mostBlocked - 1)
     try await block(5_000...5_000)
     await #expect(throws: StoreError.tooMany(.blockedUsers)) { try await block(5_001...5_001) }
-    // Again is no more.
+    // A repeated block does not count.
     try await block(5_000...5_000)
     #expect(try await test.read { try $0.people.user(UserID(unchecked: "user5001")) } == nil)
   }

@@ -6,8 +6,9 @@ import Testing
 
 @testable import RelayStore
 
+/// The table of transitions between the states of a job.
 @Suite struct JobStateTests {
-  /// All transitions: a line for each state, a column for each event, `-` where the event cannot happen.
+  /// All transitions: a line for each state, a column for each event, and `-` for an impossible event.
   private static let table = """
               waitEnded held released merged claimed leaseEnded retried  sent refused expired cancelled revived repeated
     waiting   ready     held ready    merged -       -          -        sent dead    expired cancelled -       -
@@ -22,18 +23,18 @@ import Testing
     dead      -         -    -        -      -       -          -        -    -       -       -         held       -
     """.split(separator: "\n").map { $0.split(separator: " ").map(String.init) }
 
-  @Test func `the table has every state and every event`() {
+  @Test func `this test's table has every state and every event`() {
     #expect(Self.table[0] == JobEvent.allCases.map { "\($0)" })
     #expect(Self.table.dropFirst().map { $0[0] } == JobState.allCases.map(\.rawValue))
   }
 
   @Test(arguments: JobState.allCases)
-  func `an event leads to the state of the table, or cannot happen`(state: JobState) throws {
+  func `an event leads to the state in the table, or is not possible`(state: JobState) throws {
     let line = try #require(Self.table.first { $0[0] == state.rawValue })
     #expect(JobEvent.allCases.map { state.next(on: $0)?.rawValue ?? "-" } == Array(line.dropFirst()))
   }
 
-  @Test(arguments: JobEvent.allCases) func `the SQL of an event is its line of the table`(event: JobEvent) throws {
+  @Test(arguments: JobEvent.allCases) func `the SQL of an event agrees with the table`(event: JobEvent) throws {
     let database = try DatabaseQueue()
     for state in JobState.allCases {
       let next = try database.write { db in
@@ -47,8 +48,8 @@ import Testing
   }
 }
 
-/// Everything that can happen to the queue, in an order that a seed decides: each change of a job's state is one that the
-/// table of transitions allows for the operation.
+/// Random sequences of all operations on the queue. Each change of a job's state must be a transition that the
+/// operation may cause. The order follows from a seed.
 @Suite struct JobTransitionTests {
   let test: TestStore
   init() throws { test = try TestStore() }
@@ -62,15 +63,15 @@ import Testing
       merge,
       read, delete, forget, leave, revive, restore, moveDue, edit, claimUpdate, finishUpdate, retryUpdate
 
-    /// The events that the operation may cause, to one job or to several.
+    /// The events that the operation may cause, for one job or for several.
     var events: Set<JobEvent> {
       switch self {
       case .insert, .renewLeases, .moveDue, .edit: []
-      // A digest that is split, a hold or a wait that ends.
+      // A digest is split, or a hold or a wait ends.
       case .notifyAnyway: [.released, .held, .expired]
-      // Waits and leases that ended, late jobs that become one, and jobs without a device or a message.
+      // Waits and leases end, late jobs are merged, and jobs without a device or a message are cancelled.
       case .claim: [.leaseEnded, .waitEnded, .merged, .claimed, .expired, .cancelled, .released, .refused]
-      // A digest hands over when its head is cancelled or expires.
+      // A digest is handed over when its head is cancelled or expires.
       case .finish: [.sent, .refused, .expired, .cancelled, .released]
       case .retry: [.retried, .cancelled, .released, .expired]
       case .releaseLeases: [.leaseEnded]
@@ -90,7 +91,7 @@ import Testing
     }
   }
 
-  /// Has every change of a state written down, also those that one statement makes and the next one undoes.
+  /// Records every change of a state, even if a later statement of the same transaction undoes it.
   private func watch() throws {
     try test.store.pool.writeWithoutTransaction { db in
       try db.execute(
@@ -109,11 +110,11 @@ import Testing
   private static func prepare(_ transaction: Transaction) throws {
     for room in rooms { try transaction.prepareRoom(room) }
     for device in devices { try transaction.devices.register(device, of: bob.id, now: .at(0)) }
-    // A user who joins again has read everything.
+    // A user who joins again has read everything, which would leave no jobs.
     try transaction.db.run("UPDATE members SET read = 0, received = 0")
   }
 
-  @Test func `each operation changes states as the table allows, and every event happens`() async throws {
+  @Test func `each operation causes only its events, and every event occurs`() async throws {
     try watch()
     try await test.write { transaction in
       try Self.prepare(transaction)
@@ -134,7 +135,7 @@ import Testing
     #expect(happened == Set(JobEvent.allCases))
   }
 
-  /// Plays operations on an empty queue, and returns all changes of states.
+  /// Plays operations on an empty queue. Returns all changes of states.
   private static func play(
     _ seed: Int, _ transaction: Transaction
   ) throws -> [(operation: Operation, old: JobState?, new: JobState)] {
@@ -169,12 +170,12 @@ import Testing
     let seq: Int64
     let state: FinishedState
     let flag: Bool
-    /// Picks jobs.
+    /// Random numbers that choose the jobs.
     let picks: [Int]
 
     init(now: Timestamp, random: inout SeededGenerator) {
       self.now = now
-      // Most operations keep the queue busy.
+      // Most operations are those that keep the queue busy.
       let isUsual = Int.random(in: 0..<4, using: &random) > 0
       let usual: [Operation] = [
         .insert, .insert, .claim, .claim, .finish, .retry, .hold, .merge, .push, .revive, .edit, .claimUpdate,
@@ -192,11 +193,11 @@ import Testing
 
     var endsClaim: Bool { operation == .finish || operation == .retry }
 
-    /// Returns the ids of the jobs that it claims.
+    /// Applies the operation. Returns the ids of the claimed jobs.
     func apply(to transaction: Transaction, _ claimed: [String]) throws -> [String] {
       switch operation {
       case .insert, .notifyAnyway:
-        // The clock of the store stands at 0.
+        // The store's clock is at 0.
         var draft = job(device, due: picks[0].isMultiple(of: 3) ? now + .milliseconds(20) : .at(0))
         draft.state = flag ? .held : .ready
         draft.expires = picks[1].isMultiple(of: 4) ? now + .milliseconds(25) : nil
@@ -229,7 +230,7 @@ import Testing
       case .restore: if picks[0].isMultiple(of: 3) { try transaction.repair(.restored) }
       case .moveDue: try transaction.queue.moveDue(by: .milliseconds(flag ? 5 : -5), setTo: now)
       case .edit:
-        // A message whose earlier edit is being sent, if there is one.
+        // Prefers a message whose earlier edit is being sent.
         let underWay = try transaction.db.first(
           "SELECT rooms.name, jobs.seq FROM jobs JOIN rooms ON rooms.id = room WHERE \(Schema.updates) AND state = 'sending'"
         )

@@ -6,11 +6,12 @@ import Testing
 
 @testable import RelayStore
 
+/// The query plans of all statements. No statement may scan a table that grows.
 @Suite struct QueryPlanTests {
   let test: TestStore
   init() throws { test = try TestStore() }
 
-  /// Runs `work` on the writer and returns the plan of each statement that it ran, line by line.
+  /// Runs `work` on the writer. Returns the plan of each statement that it ran, line by line.
   private func plans(_ work: @escaping @Sendable (Transaction) throws -> Void) async throws -> [String: [String]] {
     try await test.write { transaction in
       let seen = Mutex<Set<String>>([])
@@ -21,7 +22,7 @@ import Testing
       try work(transaction)
       transaction.db.trace(nil)
       var plans: [String: [String]] = [:]
-      // Others are triggers' comments, and savepoints.
+      // The other statements are comments of triggers, and savepoints.
       for sql in seen.withLock({ $0 }) where sql.wholeMatch(of: /(?s)(SELECT|WITH|INSERT|UPDATE|DELETE).*/) != nil {
         plans[sql] = try Row.fetchAll(transaction.db, sql: "EXPLAIN QUERY PLAN \(sql)", arguments: nothing(for: sql))
           .map { $0["detail"] }
@@ -30,35 +31,35 @@ import Testing
     }
   }
 
-  /// What is walked whole on purpose: partial indexes of what is under way, and the newest rows up to a limit.
+  /// Scans that are intended: partial indexes of unfinished jobs, and the newest rows up to a limit.
   private static let walks: Set<String> = [
     "SCAN jobs USING INDEX jobs_aside", "SCAN jobs USING INDEX jobs_member",
     "SCAN jobs USING INDEX jobs_sending", "SCAN jobs", "SCAN keys USING COVERING INDEX keys_expires",
-    // The lanes.
+    // The query of the lanes.
     "SCAN found",
-    // At the start.
+    // Queries at the start.
     "SCAN rooms", "SCAN responses USING INDEX responses_untold",
-    // The first row.
+    // Queries of the first row.
     "SCAN pending_changes", "SCAN pending_changes USING COVERING INDEX sqlite_autoindex_pending_changes_1",
-    // A parameter.
+    // A parameter with a list.
     "SCAN json_each VIRTUAL TABLE INDEX 1:",
   ]
 
-  @Test func `no statement walks a table`() async throws {
+  @Test func `no statement scans a table`() async throws {
     let plans = try await plans { try $0.tour() }
     #expect(plans.count > 80)
     #expect(Set(plans.values.joined().filter { $0.hasPrefix("SCAN") }) == Self.walks)
     let walksAllJobs = plans.filter { $0.value.contains("SCAN jobs") }.keys
     #expect(walksAllJobs.allSatisfy { $0.hasSuffix("ORDER BY jobs.number DESC LIMIT ?") })
-    // A page is read from where it begins to where it ends.
+    // SQLite reads a page from its first row to its last.
     let lists = plans.filter { $0.key.hasSuffix("ORDER BY jobs.number DESC LIMIT ?") }
     #expect(lists.count >= 6 && !lists.values.joined().contains { $0.contains("TEMP B-TREE") })
-    // Of which most are finished.
+    // Most jobs of a user are finished.
     let walksJobsOfUser = plans.filter { $0.value.contains("SEARCH jobs USING INDEX jobs_user (user=?)") }.keys
     #expect(walksJobsOfUser.allSatisfy { $0.hasSuffix("ORDER BY jobs.number DESC LIMIT ?") })
   }
 
-  @Test func `a message that has nothing but a body is three statements`() async throws {
+  @Test func `a message with only a body needs three statements`() async throws {
     try await test.write { try $0.prepareRoom() }
     let plans = try await plans { _ = try $0.messages.append(draft()) }
     let verbs = plans.keys.map { $0.split(separator: " ").prefix(3).joined(separator: " ") }
@@ -67,14 +68,14 @@ import Testing
   }
 }
 
-/// NULL for every parameter.
+/// Returns NULL for every parameter.
 private func nothing(for sql: String) -> StatementArguments {
   let numbered = sql.matches(of: /\?(\d+)/).compactMap { Int($0.1) }.max()
   return StatementArguments([DatabaseValue](repeating: .null, count: numbered ?? sql.count { $0 == "?" }))
 }
 
 extension Transaction {
-  /// Calls everything that reads or writes, in all its ways.
+  /// Calls every method that reads or writes, with all of its options.
   fileprivate func tour() throws {
     try prepareRoom()
     let tablet = phone("tablet", token: "other")

@@ -5,11 +5,12 @@ import Testing
 
 @testable import RelayStore
 
+/// Receipts of pushes, handles, profiles, and the secret of the installation.
 @Suite struct ReceiptTests {
   let test: TestStore
   init() throws { test = try TestStore() }
 
-  @Test func `what a device said first of a push counts`() async throws {
+  @Test func `the first receipt of a push counts`() async throws {
     let id = try #require(
       try await test.write { transaction in
         try transaction.prepareRoom()
@@ -23,10 +24,10 @@ import Testing
     #expect(try await test.write { try $0.queue.received("another", now: .at(5)) } == nil)
   }
 
-  @Test func `a handle is told to phones`() async throws {
+  @Test func `a claim has the handle of the sender`() async throws {
     let carol = User(id: UserID(unchecked: "carol"), handle: "+4930", handleType: "phoneNumber")
     try await test.write { transaction in
-      // Before they are a member of anything.
+      // The user is not a member of any room yet.
       try transaction.people.rename(carol)
       try transaction.prepareRoom()
       _ = try transaction.rooms.join(User(id: carol.id, name: "Carol"), room: room, epoch: "epoch", now: TestStore.time)
@@ -37,14 +38,14 @@ import Testing
       claims.map(\.sender) == [User(id: carol.id, name: "Carol", handle: "+4930", handleType: "phoneNumber")])
   }
 
-  @Test func `a profile changes member by member`() async throws {
+  @Test func `each field of a profile can change alone`() async throws {
     let carol = UserID(unchecked: "carol")
     let hash = String(repeating: "0f", count: 32)
     let all = User(
       id: carol, name: "Carol", avatar: "https://a.example/1", handle: "+4930", handleType: "phoneNumber",
       avatarSHA256: hash)
     #expect(try await test.write { try $0.people.changeProfile(of: carol) { $0 = all } } == all)
-    // The picture that a client repeats keeps its hash, and another one has none.
+    // A picture that a client repeats keeps its hash. Another picture has none.
     try await test.write { try $0.people.rename(User(id: carol, avatar: all.avatar)) }
     #expect(try await test.write { try $0.people.changeProfile(of: carol) { _ in } } == all)
     try await test.write { try $0.people.rename(User(id: carol, avatar: "https://a.example/2")) }
@@ -54,7 +55,7 @@ import Testing
     #expect(try await test.read { try $0.people.user(carol)?.user.name } == "Carol")
   }
 
-  @Test func `the hash of a picture is for phones`() async throws {
+  @Test func `a claim has the hash of the sender's picture`() async throws {
     let hash = String(repeating: "0f", count: 32)
     try await test.write { transaction in
       try transaction.prepareRoom()
@@ -67,7 +68,7 @@ import Testing
     #expect(claims.map(\.sender.avatarSHA256) == [hash])
   }
 
-  @Test func `who was connected, has a device or is in a room is a person`() async throws {
+  @Test func `a user with a connection, a device or a room is a person`() async throws {
     let shop = User(id: UserID(unchecked: "shop"), name: "Shop")
     _ = try await test.write { try $0.people.changeProfile(of: shop.id) { $0.name = "Shop" } }
     #expect(try await !test.read { try $0.people.isPerson(shop.id) })
@@ -81,7 +82,7 @@ import Testing
     #expect(try await test.read { try $0.people.isPerson(owner) })
   }
 
-  @Test func `an installation keeps its secret, and no other has it`() throws {
+  @Test func `an installation keeps its secret, and another one has a different secret`() throws {
     let folder = temporaryPath()
     defer { try? FileManager.default.removeItem(atPath: folder) }
     let secrets = try (0..<2).map { _ in

@@ -4,6 +4,7 @@ import Testing
 
 @testable import RelayStore
 
+/// The report keys of devices.
 @Suite struct ReportKeyTests {
   let test: TestStore
   init() throws { test = try TestStore() }
@@ -23,7 +24,7 @@ import Testing
     }
   }
 
-  @Test func `a key leads to its device until it is revoked`() async throws {
+  @Test func `a key identifies its device until it is revoked`() async throws {
     try await add(1)
     try await add(2, for: phone("tablet", token: "other"))
     #expect(try await owner(1) == "bob phone")
@@ -47,7 +48,7 @@ import Testing
     try await test.write { try $0.devices.revokeReportKeys(of: UserID(unchecked: "nobody")) }
   }
 
-  @Test func `a key comes with the claim of the newest token`() async throws {
+  @Test func `a key's owner has the claim of the newest token`() async throws {
     try await add(1)
     let grants = { [test, hash = hash(1)] in try await test.read { try $0.people.ownerOfReportKey(hash: hash)?.grants }
     }
@@ -58,7 +59,7 @@ import Testing
     #expect(try await grants() == nil)
   }
 
-  @Test func `the newest keys of a device are valid, and no more`() async throws {
+  @Test func `only the newest keys of a device are valid`() async throws {
     let max = UInt8(DeviceWriter.maxReportKeys)
     try await add(100, for: phone("tablet", token: "other"))
     for number in 1...max + 1 { try await add(number) }
@@ -67,7 +68,7 @@ import Testing
     #expect(try await owner(100) == "bob tablet")
   }
 
-  @Test func `a key is revoked when its device is forgotten or its token moves`() async throws {
+  @Test func `a key is revoked when its device is deleted or its token moves`() async throws {
     try await add(1)
     try await test.write { _ = try $0.devices.forget(phone().id, of: bob.id) }
     #expect(try await owner(1) == nil)

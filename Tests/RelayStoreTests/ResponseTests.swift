@@ -5,6 +5,7 @@ import Testing
 
 @testable import RelayStore
 
+/// Responses of users to notifications.
 @Suite struct ResponseTests {
   let test: TestStore
   init() async throws {
@@ -19,7 +20,7 @@ import Testing
   private static let accept = ActionID(unchecked: "accept")
   private static let decline = ActionID(unchecked: "decline")
 
-  /// A message of Alice's that Bob is pushed on his phone and his tablet; the ids of these.
+  /// Sends a message from Alice that is pushed to Bob's phone and tablet. Returns the ids of the pushes.
   private func notify(push: String = #"{"category":"invitation"}"#) async throws -> [String] {
     try await test.write { transaction in
       var message = draft()
@@ -43,7 +44,7 @@ import Testing
     try await test.read { try $0.responses.responses(to: alice.id, after: id, limit: limit) }
   }
 
-  @Test func `a response waits for the sender until they have had it`() async throws {
+  @Test func `a response is stored until the sender has received it`() async throws {
     let id = try await notify()[0]
     let responded = try await respond(id, text: "yes")
     let expected = StoredResponse(
@@ -57,14 +58,14 @@ import Testing
     #expect(try await test.read { try $0.responses.sendersWithResponses() }.isEmpty)
   }
 
-  @Test func `there are more as long as there are`() async throws {
+  @Test func `the result shows that more responses wait`() async throws {
     for _ in 0..<3 { try await respond(notify()[0]) }
     #expect(try await untold(limit: 2).map(\.id) == [1, 2])
     #expect(try await test.write { try $0.responses.told([1, 2], to: alice.id) })
     #expect(try await untold(after: 2).map(\.id) == [3])
   }
 
-  @Test func `the same again changes nothing, from whichever device`() async throws {
+  @Test func `a repeated response has no effect, from any device`() async throws {
     let ids = try await notify()
     let first = try await respond(ids[0], text: "yes")
     for id in ids {
@@ -75,7 +76,7 @@ import Testing
     #expect(try await untold().count == 1)
   }
 
-  @Test func `the same key is the same response, whatever it says`() async throws {
+  @Test func `a response with a known key is a duplicate, whatever its contents`() async throws {
     let ids = try await notify()
     try await respond(ids[0], .open)
     let first = try await respond(ids[0], key: "k")
@@ -84,7 +85,7 @@ import Testing
     #expect(again.response == first.response)
   }
 
-  @Test func `a message is answered once`() async throws {
+  @Test func `a user can answer a message once`() async throws {
     let ids = try await notify()
     try await respond(ids[0], text: "yes")
     await #expect(throws: StoreError.answered) { try await respond(ids[1], Self.decline) }
@@ -93,7 +94,7 @@ import Testing
     #expect(try await untold().count == 1)
   }
 
-  @Test func `what was opened or taken away may still be answered`() async throws {
+  @Test func `a notification can still be answered after it was opened or dismissed`() async throws {
     let ids = try await notify()
     for (id, action) in [(ids[0], ActionID.dismiss), (ids[1], .open), (ids[1], Self.accept), (ids[0], .open)] {
       try await respond(id, action)
@@ -101,7 +102,7 @@ import Testing
     #expect(try await untold().map(\.action) == [.dismiss, .open, Self.accept])
   }
 
-  @Test func `nobody has somebody else's notification`() async throws {
+  @Test func `a user cannot read or answer another user's notification`() async throws {
     let id = try await notify()[0]
     #expect(try await test.read { try $0.responses.notification(id, of: alice.id) } == nil)
     #expect(try await test.read { try $0.responses.notification("none", of: bob.id) } == nil)
@@ -118,7 +119,7 @@ import Testing
     #expect(try await test.read { try $0.responses.notification(id, of: bob.id) } == nil)
   }
 
-  @Test func `who is blocked is not told`() async throws {
+  @Test func `a blocked sender does not receive the response`() async throws {
     let id = try await notify()[0]
     try await test.write { _ = try $0.people.block(alice.id, by: bob.id) }
     let responded = try await respond(id)
@@ -127,7 +128,7 @@ import Testing
     #expect(try await respond(id).isDuplicate)
   }
 
-  @Test func `of too many the oldest are given up`() async throws {
+  @Test func `the oldest responses are dropped beyond the maximum`() async throws {
     let ids = try await test.write { transaction in
       try (0...ResponseWriter.mostUntold).map { _ in
         try #require(try transaction.messages.append(draft(jobs: [job()])).jobs.first)
@@ -144,7 +145,7 @@ import Testing
     #expect(try await respond(ids[0], .open).isDuplicate)
   }
 
-  @Test func `what was merely opened is given up before what was answered`() async throws {
+  @Test func `responses that only open a notification are dropped before answers`() async throws {
     let answered = try await notify()[0]
     try await respond(answered)
     let ids = try await test.write { transaction in
@@ -162,7 +163,7 @@ import Testing
     #expect(kept.first?.notification == answered && kept[1].notification == ids[1])
   }
 
-  @Test func `who has left the room does not respond, and is not told its texts`() async throws {
+  @Test func `a user who has left the room cannot respond, and receives no texts from it`() async throws {
     let ids = try await notify()
     try await respond(ids[0], text: "yes")
     try await test.write { _ = try $0.rooms.leave(alice.id, room: room) }
@@ -174,7 +175,7 @@ import Testing
     await #expect(throws: StoreError.noNotification) { try await respond("none") }
   }
 
-  // MARK: Texts that are posted
+  // MARK: Texts that become messages
 
   private func post(_ text: String, to id: String, key: String? = nil) async throws -> Appended {
     try await test.write { transaction in
@@ -186,7 +187,7 @@ import Testing
     }
   }
 
-  @Test func `a text is posted once`() async throws {
+  @Test func `a text becomes one message`() async throws {
     let ids = try await notify()
     let first = try await post("yes", to: ids[0], key: "k")
     #expect((first.seq, first.isDuplicate, first.response?.isToTell) == (2, false, true))
@@ -199,11 +200,11 @@ import Testing
     await #expect(throws: StoreError.answered) { try await post("no", to: ids[0]) }
     #expect(try await test.read { try $0.messages.page(room, after: 1, limit: 9) }?.messages.map(\.seq) == [2])
     #expect(try await untold().map(\.text) == ["yes"])
-    // A seq that was refused is given again.
+    // The seq of a refused text is used again.
     #expect(try await test.write { try $0.messages.append(draft()) }.seq == 3)
   }
 
-  @Test func `who answers a notification has not read the room, and their answer is not unread to them`() async throws {
+  @Test func `an answer does not mark the room as read, and is not unread for its sender`() async throws {
     let ids = try await notify()
     try await test.write { transaction in for _ in 0..<3 { _ = try transaction.messages.append(draft()) } }
     _ = try await post("yes", to: ids[0])
@@ -213,14 +214,14 @@ import Testing
     #expect(try await test.read { try $0.messages.unread(of: alice.id, now: .at(0)) }.total.messages == 1)
     try await test.write { _ = try $0.messages.delete(room, 5) }
     #expect(try await unread() == 3)
-    // As with every other send.
+    // Any other message raises the read mark.
     try await test.write { _ = try $0.messages.append(draft(from: bob)) }
     #expect(try await unread() == 0)
   }
 
   // MARK: Calls
 
-  @Test func `a call that was answered while it was sent is not tried again`() async throws {
+  @Test func `a call that was answered is not retried`() async throws {
     let ids = try await ring()
     try await respond(ids[0])
     #expect(try await test.write { try $0.queue.retry(ids[1], due: .at(1)) } == false)
@@ -228,13 +229,13 @@ import Testing
       try await test.read { try $0.queue.job(ids[1]) }.map { [$0.state.rawValue, $0.note] } == [
         "cancelled", "answered",
       ])
-    // As after a crash.
+    // The state after a crash.
     try await test.write { try $0.queue.releaseLeases() }
     #expect(try await test.write { try $0.queue.claim(limit: 9, now: .at(2), leaseUntil: .at(9)) }.isEmpty)
     #expect(try await test.read { try $0.queue.job(ids[0]) }?.note == "answered")
   }
 
-  @Test func `what is no call goes on after a response`() async throws {
+  @Test func `a message is still retried after a response`() async throws {
     let ids = try await notify()
     _ = try await test.write { try $0.queue.claim(limit: 9, now: .at(0), leaseUntil: .at(9)) }
     try await respond(ids[0])
@@ -258,7 +259,7 @@ import Testing
   }
 
   @Test(arguments: [ActionID.open, accept])
-  func `a call that was answered on one device is missed on none`(action: ActionID) async throws {
+  func `a call that was answered on one device is missed on no device`(action: ActionID) async throws {
     let ids = try await ring()
     try await test.write { transaction in
       for id in ids { try transaction.queue.finish(id, state: .sent, now: .at(0)) }
@@ -267,7 +268,7 @@ import Testing
     #expect(try await test.write { try $0.updates.claim(limit: 9, now: .at(45_000), leaseUntil: .at(99_000)) }.isEmpty)
   }
 
-  @Test func `a call that was answered does not begin to ring elsewhere`() async throws {
+  @Test func `a call that was answered does not ring on other devices`() async throws {
     let ids = try await ring()
     try await test.write { transaction in
       try transaction.queue.finish(ids[0], state: .sent, now: .at(0))

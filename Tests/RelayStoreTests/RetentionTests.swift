@@ -6,6 +6,7 @@ import Testing
 
 @testable import RelayStore
 
+/// The history of rooms, and the deletion of old messages.
 @Suite struct RetentionTests {
   let test: TestStore
   init() async throws {
@@ -27,7 +28,7 @@ import Testing
     }
   }
 
-  /// The messages that are there at all, in the history or not.
+  /// Returns all stored messages, in the history or not.
   private func stored() async throws -> [Int64] {
     try await test.read { try Int64.fetchAll($0.db, sql: "SELECT seq FROM messages ORDER BY seq") }
   }
@@ -41,7 +42,7 @@ import Testing
   }
 
   @Test(arguments: [1, 9, 10, 11, 73, 74, 75, 500])
-  func `a history by count is exact, however much is still stored`(count: Int) async throws {
+  func `a history has exactly the maximum of messages, even if more are stored`(count: Int) async throws {
     try await append(count)
     let first = Int64(max(1, count - 9))
     let page = try await test.read { try $0.messages.page(room, after: 0, limit: 600, kept: 10) }
@@ -54,7 +55,7 @@ import Testing
     #expect(try await stored().count < 10 + Int(MessageWriter.trimmedAtOnce))
   }
 
-  @Test func `a lower count is reached in bounded steps`() async throws {
+  @Test func `a lower maximum is reached in steps of limited size`() async throws {
     try await append(1_000, keeping: .everything)
     try await append(1)
     #expect(try await stored().count == 1_001 - 2 * Int(MessageWriter.trimmedAtOnce))
@@ -62,7 +63,7 @@ import Testing
     #expect(try await stored().count < 10 + Int(MessageWriter.trimmedAtOnce))
   }
 
-  @Test func `what is not decided stays`() async throws {
+  @Test func `undecided messages are kept`() async throws {
     try await append(300, decided: false)
     #expect(try await stored().count == 300)
     #expect(try await trim(Self.ten) == .init(first: 1, deleted: 0, more: false))
@@ -73,7 +74,7 @@ import Testing
     #expect(try await trim(Retention(count: 10, age: .zero)) == .init(first: 101, deleted: 0, more: false))
   }
 
-  @Test func `a push finds its message after the history has passed it`() async throws {
+  @Test func `a push keeps its message when the history is trimmed`() async throws {
     try await append(1, jobs: [job()])
     try await append(499)
     #expect(try await stored().first == 1)
@@ -92,7 +93,7 @@ import Testing
     #expect(try await !aging().hasLeftovers)
   }
 
-  @Test func `messages end when they are older than is kept, to the millisecond`() async throws {
+  @Test func `messages end exactly at the maximum age`() async throws {
     try await test.write { transaction in
       for time in [-5_001, -5_000, -4_999, 0] {
         _ = try transaction.messages.append(draft(at: .at(Int64(time)), cursorFollows: true))
@@ -106,7 +107,7 @@ import Testing
     #expect(try await stored() == [2, 3, 4])
   }
 
-  @Test func `all messages of a room may end, and the next has the next seq`() async throws {
+  @Test func `the next message has the next seq after all messages were deleted`() async throws {
     try await append(5)
     #expect(try await trim(Retention(count: 0)) == .init(first: 6, deleted: 5, more: false))
     let page = try await test.read { try $0.messages.page(room, after: 0, limit: 9) }
@@ -116,7 +117,7 @@ import Testing
     #expect(try await stored() == [6])
   }
 
-  @Test func `a trim deletes no more than it is told and says that there is more`() async throws {
+  @Test func `a trim deletes at most the given number, and reports when more remain`() async throws {
     try await append(250, keeping: .everything)
     var steps: [Int] = []
     while let trimmed = try await trim(Self.ten, most: 100) {
@@ -127,7 +128,7 @@ import Testing
     #expect(try await stored() == Array(241...250))
   }
 
-  @Test func `old messages end in bounded steps too`() async throws {
+  @Test func `old messages are deleted in steps of limited size, too`() async throws {
     let retention = Retention(count: 1_000, age: .seconds(1))
     let folder = temporaryPath()
     let later = try Store(folder: folder, now: { .at(5_000) }) { for completion in $0 { completion() } }
@@ -147,7 +148,7 @@ import Testing
     #expect(steps == [100, 100, 50])
   }
 
-  @Test func `what is undone has trimmed nothing`() async throws {
+  @Test func `a transaction that is undone trims nothing`() async throws {
     try await append(73)
     struct Undone: Error {}
     await #expect(throws: StoreError.self) {
@@ -163,7 +164,7 @@ import Testing
     #expect(try await stored() == Array(65...74))
   }
 
-  @Test func `a room that nobody is in or wrote to is found and deleted`() async throws {
+  @Test func `a room without members and messages is found and deleted`() async throws {
     let (left, written) = (RoomID(unchecked: "left"), RoomID(unchecked: "written"))
     try await test.write { transaction in
       for name in [left, written] { try transaction.rooms.create(name, epoch: "e") }
@@ -179,7 +180,7 @@ import Testing
     #expect(rest == [room, written])
   }
 
-  @Test func `all rooms are gone through by pages`() async throws {
+  @Test func `the pages contain all rooms`() async throws {
     try await test.write { transaction in
       for number in 1...6 { try transaction.rooms.create(RoomID(unchecked: "room\(number)"), epoch: "e") }
     }

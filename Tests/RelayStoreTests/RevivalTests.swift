@@ -4,11 +4,12 @@ import Testing
 
 @testable import RelayStore
 
+/// Dead letters that are sent again.
 @Suite struct RevivalTests {
   let test: TestStore
   init() throws { test = try TestStore() }
 
-  /// A job that was claimed once and ended.
+  /// Makes a job that was claimed once and has ended. Returns its id.
   private func end(_ state: FinishedState, expires: Timestamp? = nil) async throws -> String {
     try await test.write { transaction in
       try transaction.prepareRoom()
@@ -26,7 +27,7 @@ import Testing
     try await test.write { try $0.queue.revive(id)?.revival }
   }
 
-  @Test func `a dead letter waits to be decided, and goes out when it is`() async throws {
+  @Test func `a revived dead letter is decided again, and then sent`() async throws {
     let id = try await end(.dead)
     #expect(try await revive(id) == .begun)
     let held = try #require(try await test.read { try $0.queue.job(id) })
@@ -42,7 +43,7 @@ import Testing
     #expect(claims.first?.attempts == 1)
   }
 
-  @Test func `to ask twice changes nothing, also when it is sent`() async throws {
+  @Test func `a second request has no effect, even after the push was sent`() async throws {
     let id = try await end(.dead)
     #expect(try await revive(id) == .begun)
     #expect(try await revive(id) == .known)
@@ -55,7 +56,7 @@ import Testing
     #expect(try await test.read { try $0.queue.job(id)?.state } == .sent)
   }
 
-  @Test func `one that died again is sent again`() async throws {
+  @Test func `a push that is dead again can be sent again`() async throws {
     let id = try await end(.dead)
     _ = try await revive(id)
     try await test.write { _ = try $0.queue.finish(id, state: .dead, now: .at(1)) }
@@ -63,18 +64,18 @@ import Testing
   }
 
   @Test(arguments: [FinishedState.sent, .cancelled, .expired])
-  func `what is no dead letter stays`(state: FinishedState) async throws {
+  func `a push that is not a dead letter stays unchanged`(state: FinishedState) async throws {
     let id = try await end(state)
     #expect(try await revive(id) == .refused(.notDead))
     #expect(try await test.read { try $0.queue.job(id)?.state.rawValue } == state.rawValue)
   }
 
   @Test(arguments: [(Int64(-1), Revival.refused(.expired)), (0, .refused(.expired)), (1, .begun)])
-  func `an expired one is refused`(milliseconds: Int64, revival: Revival) async throws {
+  func `an expired dead letter is refused`(milliseconds: Int64, revival: Revival) async throws {
     #expect(try await revive(end(.dead, expires: .at(milliseconds))) == revival)
   }
 
-  @Test func `without its device or its message it is refused`() async throws {
+  @Test func `a dead letter without its device or message is refused`() async throws {
     let id = try await end(.dead)
     try await test.write { try $0.devices.forget(phone().id, of: bob.id) }
     #expect(try await revive(id) == .refused(.noDevice))
@@ -86,7 +87,7 @@ import Testing
     #expect(try await revive("none") == nil)
   }
 
-  @Test func `a digest comes back with what it told of`() async throws {
+  @Test func `a digest is revived with its merged jobs`() async throws {
     let ids = try await test.write { transaction in
       try transaction.prepareRoom()
       var held = job()

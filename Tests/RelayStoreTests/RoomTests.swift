@@ -4,6 +4,7 @@ import Testing
 
 @testable import RelayStore
 
+/// Rooms, memberships, and marks.
 @Suite struct RoomTests {
   let test: TestStore
   init() throws { test = try TestStore() }
@@ -27,7 +28,7 @@ import Testing
       ])
   }
 
-  @Test func `joining again changes no mark`() async throws {
+  @Test func `a repeated join changes no mark`() async throws {
     try await test.write { try $0.prepareRoom() }
     try await test.write { _ = try $0.messages.append(draft()) }
     let again = try await test.write { try $0.rooms.join(bob, room: room, epoch: "other", now: .at(0)) }
@@ -36,7 +37,7 @@ import Testing
     #expect(again.record.epoch == "epoch")
   }
 
-  @Test func `a user's name and avatar follow what is told and keep what is not`() async throws {
+  @Test func `a join stores a new name or avatar, and keeps an absent one`() async throws {
     let id = alice.id
     func join(_ name: String?, _ avatar: String?) async throws -> User? {
       let told = User(id: id, name: name, avatar: avatar)
@@ -48,7 +49,7 @@ import Testing
     #expect(try await join("Alice", nil) == User(id: id, name: "Alice", avatar: "https://a"))
   }
 
-  @Test func `leaving ends the membership and cancels what waits for it`() async throws {
+  @Test func `a leave ends the membership and cancels the waiting jobs`() async throws {
     try await test.write { try $0.prepareRoom() }
     let other = RoomID(unchecked: "other")
     try await test.write { try $0.prepareRoom(other) }
@@ -66,7 +67,7 @@ import Testing
     #expect(jobs[1].finishedAt == .at(0))
   }
 
-  @Test func `a room without a message goes with its last member and comes again as new`() async throws {
+  @Test func `a room without messages is deleted with its last member, and created again`() async throws {
     try await test.write { try $0.prepareRoom() }
     try await test.write { _ = try $0.rooms.leave(alice.id, room: room) }
     #expect(try await test.read { try $0.rooms.snapshot(room) } != nil)
@@ -87,7 +88,7 @@ import Testing
     #expect(try await test.write { try $0.rooms.forgetIfUnused(room) } == false)
   }
 
-  @Test func `a leave that is undone leaves the room`() async throws {
+  @Test func `a leave that is undone keeps the room`() async throws {
     struct Undone: Error {}
     try await test.write { _ = try $0.rooms.join(alice, room: room, epoch: "one", now: .at(5)) }
     await #expect(throws: StoreError.self) {
@@ -99,7 +100,7 @@ import Testing
     #expect(try await test.write { try $0.messages.append(draft()) }.epoch == "one")
   }
 
-  @Test func `who is unknown cannot leave`() async throws {
+  @Test func `an unknown user cannot leave`() async throws {
     #expect(try await test.write { try $0.rooms.leave(alice.id, room: room) } == false)
   }
 
@@ -124,7 +125,7 @@ import Testing
     #expect(try await marks(9, 9) == [5, 5])
   }
 
-  @Test func `being seen only goes forward`() async throws {
+  @Test func `the time of the last activity only rises`() async throws {
     try await test.write { try $0.people.touch(bob.id, lastSeen: .at(10)) }
     try await test.write { try $0.people.touch(bob.id, lastSeen: .at(9)) }
     #expect(try await test.read { try $0.people.user(bob.id)?.lastSeen } == .at(10))
@@ -144,7 +145,7 @@ import Testing
     #expect(try await test.read { try $0.rooms.undecided() } == [])
   }
 
-  @Test func `two users share a room when both are members of one`() async throws {
+  @Test func `two users share a room if both are members of it`() async throws {
     let carol = User(id: UserID(unchecked: "carol"))
     try await test.write { try $0.prepareRoom() }
     try await test.write { _ = try $0.rooms.join(carol, room: RoomID(unchecked: "other"), epoch: "e", now: .at(0)) }
@@ -155,7 +156,7 @@ import Testing
     #expect(try await test.read { try $0.rooms.members(of: [], among: others) } == [])
   }
 
-  @Test func `a snapshot brings each member's focus and devices`() async throws {
+  @Test func `a snapshot has each member's focus and devices`() async throws {
     let focus = FocusRecord(
       device: .default, isFocused: true, authorization: .authorized, at: .at(1), number: 4, source: .intent,
       received: .at(2))
@@ -171,7 +172,7 @@ import Testing
     #expect(members.map(\.devices) == [[], [phone(), phone("tablet", token: "other")]])
   }
 
-  @Test func `a room of ten thousand members is read whole`() async throws {
+  @Test func `a snapshot of 10,000 members is complete`() async throws {
     let focus = FocusRecord(
       device: .default, isFocused: false, authorization: .authorized, at: .at(0), number: nil, source: nil,
       received: .at(0))
@@ -188,7 +189,7 @@ import Testing
     #expect(members.allSatisfy { $0.focus == [focus] && $0.devices.count == 1 })
   }
 
-  @Test func `users are answered in the order asked for, without the unknown`() async throws {
+  @Test func `users are returned in the requested order, without unknown ones`() async throws {
     try await test.write { try $0.prepareRoom() }
     let asked = [bob.id, UserID(unchecked: "nobody"), alice.id]
     let users = try await test.read { try $0.people.users(asked) }
@@ -205,7 +206,7 @@ extension RoomTests {
     _ = try await test.store.write { try $0.rooms.join(user, room: room, epoch: "e", now: .at(0), within: bounds) }
   }
 
-  @Test func `one member past the bound of a room is refused and leaves nothing behind`() async throws {
+  @Test func `a member beyond the limit of a room is refused and stores nothing`() async throws {
     let bounds = MembershipBounds(membersPerRoom: 2)
     for user in ["a", "b"] { try await join(user, "one", bounds) }
     await #expect(throws: StoreError.tooMany(.membersPerRoom)) { try await join("c", "one", bounds) }
@@ -216,7 +217,7 @@ extension RoomTests {
     await #expect(throws: StoreError.tooMany(.membersPerRoom)) { try await join("a", "one", bounds) }
   }
 
-  @Test func `one room past the bound of a user is refused, and the room does not come into being`() async throws {
+  @Test func `a room beyond the limit of a user is refused and not created`() async throws {
     let bounds = MembershipBounds(roomsPerUser: 2)
     for room in ["one", "two"] { try await join("a", room, bounds) }
     await #expect(throws: StoreError.tooMany(.roomsPerUser)) { try await join("a", "three", bounds) }

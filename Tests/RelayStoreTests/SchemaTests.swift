@@ -5,13 +5,13 @@ import Testing
 
 @testable import RelayStore
 
-/// The rules of the schema. The replication of a cluster will depend on them: it compares rows by their primary keys, and
-/// a copy of the database numbers its rows differently.
+/// The rules of the schema. The replication of a cluster will depend on them: it compares rows by their primary keys,
+/// and a copy of the database numbers its rows differently.
 @Suite final class SchemaTests {
   private let folder = temporaryPath()
   deinit { try? FileManager.default.removeItem(atPath: folder) }
 
-  /// The rows of a query on a new database.
+  /// Returns the rows of a query on a new database.
   private func rows(_ query: String) throws -> [Row] {
     try Store(folder: folder) { for completion in $0 { completion() } }.close()
     return try DatabaseQueue(path: folder + "/stillwire.db").read { try Row.fetchAll($0, sql: query) }
@@ -35,20 +35,20 @@ import Testing
       let text = try String(contentsOf: sources.appending(path: file), encoding: .utf8)
       #expect(
         !text.replacing("WITHOUT ROWID", with: "").contains(/\b(rowid|ROWID|oid|_rowid_)\b/), "\(file) names the rowid")
-      // A value that SQL reads has a column of its own.
+      // A value that SQL reads has its own column.
       #expect(!text.contains(/json_(extract|insert|type|array_length)|->>/), "\(file) reads JSON")
     }
   }
 
   @Test(arguments: [
     "PRAGMA application_id = \(DatabaseOrigin.applicationID)",
-    // The first builds.
+    // A database of the first builds.
     """
     CREATE TABLE users (id INTEGER); CREATE TABLE rooms (id INTEGER); CREATE TABLE members (id INTEGER);
     CREATE TABLE messages (id INTEGER); CREATE TABLE jobs (id INTEGER);
     """,
   ])
-  func `a database of a build before the first release is refused, with advice`(sql: String) throws {
+  func `a database of an early build is refused, with advice`(sql: String) throws {
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     let path = folder + "/stillwire.db"
     let queue = try DatabaseQueue(path: path)

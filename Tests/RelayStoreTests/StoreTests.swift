@@ -7,17 +7,18 @@ import Testing
 
 @testable import RelayStore
 
+/// Opening, closing, reading, and errors of the store.
 @Suite final class StoreTests {
-  /// Of this test alone; does not exist yet.
+  /// A path that only this test uses. It does not exist yet.
   private let folder = temporaryPath()
   deinit { try? FileManager.default.removeItem(atPath: folder) }
 
-  /// Runs completions at once.
+  /// Opens a store that runs completions at once.
   private func open(_ folder: String, _ synchronous: Synchronous = .full) throws(StoreError) -> Store {
     try Store(folder: folder, synchronous: synchronous) { for completion in $0 { completion() } }
   }
 
-  @Test func `a folder that does not exist is created for its owner alone`() throws {
+  @Test func `a missing folder is created with access for its owner only`() throws {
     let folder = folder + "/deeper"
     let store = try open(folder)
     defer { store.close() }
@@ -38,7 +39,7 @@ import Testing
     #expect(mode == "wal")
   }
 
-  @Test func `two servers never share a folder`() throws {
+  @Test func `two stores cannot open the same folder`() throws {
     let store = try open(folder)
     #expect(throws: StoreError.inUse(path: folder)) { try open(folder) }
     store.close()
@@ -51,28 +52,28 @@ import Testing
     #expect(error == .unusable(path: folder + "/data", reason: "the folder cannot be created"))
   }
 
-  @Test func `a file that is no database is unusable`() throws {
+  @Test func `a file that is not a database is unusable`() throws {
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     try Data(repeating: 0x41, count: 8_192).write(to: URL(fileURLWithPath: folder + "/stillwire.db"))
     let error = #expect(throws: StoreError.self) { try open(folder) }
     #expect(error == .unusable(path: folder + "/stillwire.db", reason: "file is not a database"))
   }
 
-  @Test func `a database of a newer release is refused and left alone`() throws {
+  @Test func `a database of a newer release is refused and not changed`() throws {
     let store = try open(folder)
     try store.pool.write { try $0.execute(sql: "INSERT INTO grdb_migrations VALUES ('of the future')") }
     store.close()
     #expect(throws: StoreError.newerSchema(path: folder + "/stillwire.db")) { try open(folder) }
-    // Refused again, not locked: the first refusal has let go of the folder.
+    // It is refused again and not locked: the first refusal has released the folder.
     #expect(throws: StoreError.newerSchema(path: folder + "/stillwire.db")) { try open(folder) }
   }
 
-  @Test func `what was committed is there after an abrupt stop`() async throws {
+  @Test func `committed transactions survive a crash`() async throws {
     let test = try TestStore()
     try await test.write { try $0.prepareRoom() }
     for number in 1...50 { try await test.write { _ = try $0.messages.append(draft("\(number)", jobs: [job()])) } }
 
-    // The files as a killed process leaves them: the log is not in the database yet.
+    // The files after a crash: the log is not in the database yet.
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     for file in [RunRecord.name, "stillwire.db", "stillwire.db-wal"] {
       try FileManager.default.copyItem(atPath: test.folder + "/" + file, toPath: folder + "/" + file)
@@ -86,7 +87,7 @@ import Testing
     #expect(try await reopened.write { try $0.messages.append(draft()).seq } == 51)
   }
 
-  @Test func `close commits what is queued and empties the log`() async throws {
+  @Test func `close commits queued works and empties the log`() async throws {
     let seqs = Mutex<[Int64]>([])
     let store = try open(folder)
     try await store.write { try $0.prepareRoom() }
@@ -105,7 +106,7 @@ import Testing
     await #expect(throws: StoreError.closed) { try await store.read { _ in } }
   }
 
-  @Test func `a read sees one state although a write commits meanwhile`() async throws {
+  @Test func `a read sees one snapshot although a write commits meanwhile`() async throws {
     let test = try TestStore()
     try await test.write { try $0.prepareRoom() }
     let store = test.store
@@ -133,9 +134,10 @@ import Testing
   }
 }
 
+/// The limit of the write-ahead log.
 @Suite struct LogBoundTests {
-  /// Two readers of whom each stays until the other has begun again: without them SQLite would begin its log anew by
-  /// itself.
+  /// Two readers, each of which stays until the other has begun again. Without such readers SQLite would restart its
+  /// log by itself.
   private final class EndlessReads: Sendable {
     private let isOver = Mutex(false)
     private let begun = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
@@ -167,7 +169,7 @@ import Testing
     }
   }
 
-  @Test func `the log is begun anew although somebody always reads`() async throws {
+  @Test func `the log is restarted although readers always overlap`() async throws {
     let folder = temporaryPath()
     let bound = 4 << 20
     let store = try Store(folder: folder, synchronous: .normal, largestLog: bound, now: { TestStore.time }) {
@@ -188,7 +190,8 @@ import Testing
     }
     reads.end()
     store.close()
-    // Unbounded it would be six times as much; a reader that a loaded machine holds up lets it grow beyond the bound.
+    // Without the limit it would be six times as large. A reader that a busy machine delays lets it grow beyond the
+    // limit.
     #expect(largest < 4 * bound)
   }
 }

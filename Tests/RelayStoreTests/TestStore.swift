@@ -6,13 +6,13 @@ import Synchronization
 
 @testable import RelayStore
 
-/// A store in a folder of its own, which goes with it. Its clock stands at `time`.
+/// A store in a temporary folder, which is deleted with it. Its clock is always at `time`.
 final class TestStore: Sendable {
   static let time = Timestamp(rawValue: 1_700_000_000_000)
 
   let folder: String
   let store: Store
-  /// The sizes of the groups that were committed.
+  /// The sizes of the committed groups.
   let groups: GroupSizes
 
   init() throws {
@@ -39,7 +39,7 @@ final class TestStore: Sendable {
     try await store.read(work)
   }
 
-  /// Makes everything that `submit` is given while it runs one group.
+  /// Combines everything that `submit` passes to the store into one group.
   func gather(_ submit: () -> Void) {
     let hasBegun = DispatchSemaphore(value: 0)
     let gate = DispatchSemaphore(value: 0)
@@ -69,7 +69,7 @@ let alice = User(id: UserID(unchecked: "alice"), name: "Alice", avatar: "https:/
 let bob = User(id: UserID(unchecked: "bob"), name: "Bob")
 
 extension PushRequest {
-  /// The request of a sender with all rights whose `push` has this text.
+  /// Parses `push` as a sender with all rights requests it.
   init(_ text: String) {
     guard let value = JSON(reading: Array(text.utf8)),
       let request = try? PushRequest(Fields(["push": value]), rights: .standard)
@@ -79,7 +79,7 @@ extension PushRequest {
 }
 
 extension Timestamp {
-  /// So many milliseconds after the clock of ``TestStore``.
+  /// The time this many milliseconds after the clock of ``TestStore``.
   static func at(_ milliseconds: Int64) -> Timestamp {
     TestStore.time + .milliseconds(milliseconds)
   }

@@ -4,6 +4,7 @@ import Testing
 
 @testable import RelayStore
 
+/// Unread messages and badges.
 @Suite struct UnreadTests {
   let test: TestStore
   init() async throws {
@@ -35,7 +36,7 @@ import Testing
     try await test.read { try $0.messages.unread(of: bob.id, now: now) }
   }
 
-  /// What a push would show.
+  /// Returns the badge that a push would show.
   private func badge(now: Timestamp = .at(0)) async throws -> Int? {
     try await test.write { transaction in
       let message = draft(in: Self.other, jobs: [job(due: .at(-9))])
@@ -54,34 +55,34 @@ import Testing
     #expect(try await unread().rooms == [room: Unread(messages: 3), Self.other: Unread(messages: 2)])
     #expect(try await unread().total == Unread(messages: 5))
     #expect(try await badge() == 5)
-    // Their own are not among them.
+    // The user's own messages do not count.
     #expect(try await test.read { try $0.messages.unread(of: alice.id, now: .at(0)) }.rooms == [:])
   }
 
-  @Test func `mentions are counted apart`() async throws {
+  @Test func `mentions are counted separately`() async throws {
     try await append(2)
     try await append(3, mentions: [alice.id, bob.id])
-    // Names that hold others.
+    // Names that contain other names.
     try await append(1, mentions: [UserID(unchecked: "bobby"), UserID(unchecked: "b.ob"), alice.id])
     #expect(try await unread().rooms == [room: Unread(messages: 6, mentions: 3)])
     try await test.write { try $0.rooms.mark(room, bob.id, read: 3) }
     #expect(try await unread().total == Unread(messages: 3, mentions: 2))
   }
 
-  @Test func `neither what asks for nothing nor what was deleted counts`() async throws {
+  @Test func `uncounted and deleted messages are not unread`() async throws {
     try await append(3, mentions: [bob.id])
     try await append(2, mentions: [bob.id], isCounted: false)
     try await test.write { _ = try $0.messages.delete(room, 2) }
     #expect(try await unread().rooms == [room: Unread(messages: 2, mentions: 2)])
     #expect(try await badge() == 2)
-    // What is read is not taken off twice.
+    // A read message is not subtracted twice.
     try await test.write { try $0.rooms.mark(room, bob.id, read: 2) }
     #expect(try await unread().rooms[room] == Unread(messages: 1, mentions: 1))
     try await test.write { try $0.rooms.mark(room, bob.id, read: 3) }
     #expect(try await unread().rooms[room] == nil)
   }
 
-  @Test func `what the history has lost is not unread`() async throws {
+  @Test func `messages outside the history are not unread`() async throws {
     try await append(1, mentions: [bob.id])
     try await append(99, isCounted: false)
     try await append(100)
@@ -93,7 +94,7 @@ import Testing
     #expect(try await badge() == 1)
   }
 
-  @Test func `a room that the newest token does not open has nothing unread`() async throws {
+  @Test func `a room without the right to join has no unread messages`() async throws {
     try await append(3)
     try await append(2, in: Self.other)
     try await test.write { try $0.people.withdraw(from: [room, RoomID(unchecked: "unknown")], bob.id) }
@@ -110,7 +111,7 @@ import Testing
     #expect(try await unread().total == Unread(messages: 6))
   }
 
-  @Test func `a membership that begins anew is not withdrawn`() async throws {
+  @Test func `a new membership is not withdrawn`() async throws {
     try await test.write { transaction in
       try transaction.people.withdraw(from: [room], bob.id)
       try transaction.rooms.leave(bob.id, room: room)
@@ -119,7 +120,7 @@ import Testing
     #expect(try await test.read { try $0.people.user(bob.id)?.withdrawn } == [])
   }
 
-  @Test func `a muted room is counted, but not in the total, until it is muted no more`() async throws {
+  @Test func `a muted room is counted, but not in the total`() async throws {
     try await append(3, mentions: [bob.id])
     try await append(2, in: Self.other)
     for (level, until, total, mentions) in [
@@ -136,7 +137,7 @@ import Testing
     }
   }
 
-  @Test func `a badge leaves muted rooms out`() async throws {
+  @Test func `a badge leaves out muted rooms`() async throws {
     try await append(3)
     try await test.write { transaction in
       var preferences = Preferences()
@@ -147,7 +148,7 @@ import Testing
     #expect(try await badge(now: .at(5)) == 3 + 1)
   }
 
-  /// The badge counts two messages of `room`, which Bob has labelled, and one of the other room.
+  /// The badge counts two messages of `room`, which Bob has labelled, and one message of the other room.
   @Test(
     arguments: [
       (["work"], "work", nil, 3), (["home"], "work", nil, 1), ([], "work", nil, 1), (["home"], nil, nil, 3),
@@ -168,11 +169,11 @@ import Testing
         FilterRecord(device: device.id, isActive: true, allow: allow, at: .at(0), number: nil, received: .at(0)),
         of: bob.id)
     }
-    // `badge` leaves the message out that it adds to the other room.
+    // `badge` does not count the message that it adds to the other room.
     #expect(try await badge().map { $0 + 1 } == expected)
   }
 
-  @Test func `a filter that has ended, or is another device's, leaves the badge alone`() async throws {
+  @Test func `an expired filter, or one of another device, does not change the badge`() async throws {
     try await append(2)
     try await test.write { transaction in
       var preferences = Preferences()
@@ -195,7 +196,7 @@ import Testing
     #expect(try await badge(now: end) == 2 + 2)
   }
 
-  @Test func `nothing is unread for who is unknown`() async throws {
+  @Test func `an unknown user has no unread messages`() async throws {
     let unread = try await test.read { try $0.messages.unread(of: UserID(unchecked: "nobody"), now: .at(0)) }
     #expect(unread.rooms == [:])
     #expect(unread.total == Unread())

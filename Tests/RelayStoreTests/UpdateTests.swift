@@ -6,12 +6,12 @@ import Testing
 
 @testable import RelayStore
 
-/// What is sent to a phone beside the pushes of jobs.
+/// Updates of phones: pushes that change or remove earlier ones, or show nothing.
 @Suite struct UpdateTests {
   let test: TestStore
   init() throws { test = try TestStore() }
 
-  /// A message of Alice's whose push Bob's phone shows; the id of its job.
+  /// Sends a message from Alice whose push Bob's phone shows. Returns the id of its job.
   @discardableResult
   private func show(_ text: String = "hi", push: String? = nil, expires: Timestamp? = nil) async throws -> String {
     try await test.write { transaction in
@@ -42,7 +42,7 @@ import Testing
     return (kind, job)
   }
 
-  @Test func `an edit is told to the phone that shows the message`() async throws {
+  @Test func `a phone that shows a message gets its edit`() async throws {
     let job = try await show()
     try await edit("new")
     let claims = try await updates()
@@ -67,7 +67,7 @@ import Testing
     #expect(try change(try await updates().first).0 == .deleted)
   }
 
-  @Test func `an edit while one is told is told as well`() async throws {
+  @Test func `an edit during the update of an earlier one is sent as well`() async throws {
     try await show()
     try await edit("new")
     let id = try #require(try await updates().first?.id)
@@ -77,7 +77,7 @@ import Testing
     #expect(try change(try await updates().first).1.message.body == Array("\"newer\"".utf8))
   }
 
-  @Test func `what no phone shows is not told`() async throws {
+  @Test func `an edit of a message that no phone shows makes no update`() async throws {
     try await test.write { transaction in
       try transaction.prepareRoom()
       _ = try transaction.messages.append(draft(jobs: [job()]))
@@ -86,19 +86,19 @@ import Testing
     #expect(try await updates().isEmpty)
   }
 
-  @Test func `an edit of which phones show nothing is not told`() async throws {
+  @Test func `an edit that phones need not show makes no update`() async throws {
     try await show()
     try await edit("new", isTold: false)
     #expect(try await updates().isEmpty)
   }
 
-  @Test func `a push that newer ones of the room replace is left alone`() async throws {
+  @Test func `a push that newer ones of its room replace gets no update`() async throws {
     try await show(push: #"{"collapse":"room"}"#)
     try await edit("new")
     #expect(try await updates().isEmpty)
   }
 
-  @Test func `a message that is being pushed is changed afterwards`() async throws {
+  @Test func `the update follows a push that is being sent`() async throws {
     try await test.write { transaction in
       try transaction.prepareRoom()
       _ = try transaction.messages.append(draft(jobs: [job()]))
@@ -112,7 +112,7 @@ import Testing
     #expect(try await updates(at: .at(1_000)).count == 1)
   }
 
-  @Test func `a deletion is told, also after an edit that was not`() async throws {
+  @Test func `a deletion replaces an edit that was not sent`() async throws {
     try await show()
     try await edit("new")
     try await test.write { _ = try $0.messages.delete(room, 1) }
@@ -121,7 +121,7 @@ import Testing
     #expect((claims.count, kind, told.message.isDeleted) == (1, .deleted, true))
   }
 
-  @Test func `what was read is not told of`() async throws {
+  @Test func `an edit of a read message makes no update`() async throws {
     try await show()
     try await edit("new")
     try await test.write { try $0.rooms.mark(room, bob.id, read: 1) }
@@ -129,26 +129,26 @@ import Testing
     #expect(try await test.read { try $0.queue.nextDue() } == nil)
   }
 
-  @Test func `a call that nobody takes is missed when its time is over`() async throws {
+  @Test func `a call without an answer becomes missed at its expiry`() async throws {
     try await show(push: #"{"kind":"call"}"#, expires: .at(45_000))
     #expect(try await updates(at: .at(44_999)).isEmpty)
     #expect(try await test.read { try $0.queue.nextDue() } == .at(45_000))
     #expect(try change(try await updates(at: .at(45_000)).first).0 == .missed)
   }
 
-  @Test func `a call that was taken, or taken back, is not missed`() async throws {
+  @Test func `a call that was read is not missed`() async throws {
     try await show(push: #"{"kind":"call"}"#, expires: .at(45_000))
     try await test.write { try $0.rooms.mark(room, bob.id, read: 1) }
     #expect(try await updates(at: .at(45_000)).isEmpty)
   }
 
-  @Test func `a call that was taken back is deleted, and not missed`() async throws {
+  @Test func `a deleted call is removed, and not missed`() async throws {
     try await show(push: #"{"kind":"call"}"#, expires: .at(45_000))
     try await test.write { _ = try $0.messages.delete(room, 1) }
     #expect(try change(try await updates().first).0 == .deleted)
   }
 
-  @Test func `a message is never missed`() async throws {
+  @Test func `a message does not become missed`() async throws {
     try await show(expires: .at(45_000))
     #expect(try await updates(at: .at(45_000)).isEmpty)
   }
@@ -160,7 +160,7 @@ import Testing
     }
   }
 
-  @Test func `what is read is taken off the badge, once in a minute`() async throws {
+  @Test func `a badge update follows a read mark, at most once a minute`() async throws {
     try await show()
     try await show()
     try await read(1)
@@ -174,7 +174,7 @@ import Testing
     #expect(try await updates(at: .at(60_000)).map(\.content) == [.badge(0)])
   }
 
-  @Test func `badges go on after the wall clock was set back`() async throws {
+  @Test func `badge updates continue after the wall clock was set back`() async throws {
     try await show()
     try await show()
     try await read(1)
@@ -185,7 +185,7 @@ import Testing
     #expect(try await test.read { try $0.queue.nextDue() } == .at(60_000))
   }
 
-  @Test func `what no phone shows needs no badge`() async throws {
+  @Test func `a message that no phone shows needs no badge update`() async throws {
     try await test.write { transaction in
       try transaction.prepareRoom()
       _ = try transaction.messages.append(draft())
@@ -203,7 +203,7 @@ import Testing
     }
   }
 
-  @Test func `of silent pushes the newest goes out, once in twenty minutes`() async throws {
+  @Test func `the newest silent push is sent, at most once in 20 minutes`() async throws {
     try await wake()
     try await wake()
     let claims = try await updates()
@@ -221,7 +221,7 @@ import Testing
     #expect(try await updates(at: .at(20 * 60_000)).count == 1)
   }
 
-  @Test func `silent pushes go on after the wall clock was set back`() async throws {
+  @Test func `silent pushes continue after the wall clock was set back`() async throws {
     try await wake()
     let id = try #require(try await updates(at: .at(3_600_000)).first?.id)
     try await test.write { try $0.updates.finish(id) }
@@ -229,7 +229,7 @@ import Testing
     #expect(try await test.read { try $0.queue.nextDue() } == .at(20 * 60_000))
   }
 
-  @Test func `a silent push in the place of another is not later`() async throws {
+  @Test func `a silent push that replaces another keeps its due time`() async throws {
     try await wake()
     let id = try #require(try await updates().first?.id)
     try await test.write { transaction in
@@ -237,13 +237,13 @@ import Testing
       try transaction.db.run("UPDATE devices SET woken = ?", [Timestamp.at(-60_000).rawValue])
     }
     try await wake()
-    // Now as after the wall clock was set back.
+    // The wall clock was set back.
     try await test.write { try $0.db.run("UPDATE devices SET woken = ?", [Timestamp.at(3_600_000).rawValue]) }
     try await wake()
     #expect(try await test.read { try $0.queue.nextDue() } == .at(19 * 60_000))
   }
 
-  @Test func `a silent push of what was read, or taken back, is none`() async throws {
+  @Test func `a silent push of a read or deleted message is not sent`() async throws {
     try await wake()
     try await read(1)
     #expect(try await updates().isEmpty)
@@ -252,14 +252,14 @@ import Testing
     #expect(try await updates().isEmpty)
   }
 
-  @Test func `a device that is forgotten is told nothing`() async throws {
+  @Test func `a deleted device gets no updates`() async throws {
     try await show()
     try await edit("new")
     try await test.write { _ = try $0.devices.forget(phone().id, of: bob.id) }
     #expect(try await updates().isEmpty)
   }
 
-  @Test func `what is being sent when the relay ends is sent by the next`() async throws {
+  @Test func `an update that is being sent when the relay ends is sent by the next run`() async throws {
     try await show()
     try await edit("new")
     let first = try await updates()
@@ -284,7 +284,7 @@ import Testing
     }
   }
 
-  @Test func `a change of a change is retried anew`() async throws {
+  @Test func `a newer update counts its attempts from zero`() async throws {
     try await show()
     try await edit("new")
     let id = try #require(try await updates().first?.id)
@@ -314,7 +314,7 @@ import Testing
     #expect(try await updates().map(\.device.id) == [phone().id])
   }
 
-  /// Messages that Bob's phone shows, of which the first are deleted and the others edited.
+  /// Sends messages that Bob's phone shows. The first ones are deleted, and the others are edited.
   private func change(deleting deletions: Int, editing edits: Int) async throws {
     try await test.write { transaction in
       try transaction.prepareRoom()
@@ -331,20 +331,20 @@ import Testing
     }
   }
 
-  @Test func `a device has a bound of updates, and a bound of deletions`() async throws {
+  @Test func `a device has a maximum of updates and a maximum of deletions`() async throws {
     let count = UpdateQueue.maxUpdates + 5
     try await change(deleting: count, editing: count)
     let claims = try await test.write { try $0.updates.claim(limit: 999, now: .at(0), leaseUntil: .at(60_000)) }
     let (deleted, edited) = try (
       claims.filter { try change($0).0 == .deleted }, claims.filter { try change($0).0 == .edited }
     )
-    // The oldest of each are gone.
+    // The oldest of each kind were dropped.
     #expect(try deleted.map { try change($0).1.message.seq }.sorted() == Array(6...Int64(count)))
     #expect(
       try edited.map { try change($0).1.message.seq }.sorted() == Array(Int64(count + 6)...Int64(2 * count)))
   }
 
-  @Test func `deletions that wait displace no badge`() async throws {
+  @Test func `waiting deletions displace no badge update`() async throws {
     try await change(deleting: UpdateQueue.maxUpdates, editing: 1)
     try await read(Int64(UpdateQueue.maxUpdates + 1))
     let claims = try await test.write { try $0.updates.claim(limit: 999, now: .at(0), leaseUntil: .at(60_000)) }
@@ -357,7 +357,7 @@ import Testing
     phone("phone\($0)", token: "token\($0)")
   }
 
-  /// A message that many phones of Bob's show.
+  /// Sends a message that many phones of Bob show.
   private func showOnMany() async throws {
     try await test.write { transaction in
       try transaction.prepareRoom()
@@ -408,7 +408,7 @@ import Testing
     #expect(try await stored(.edited) == 0)
   }
 
-  @Test func `changes take turns when they are made again`() async throws {
+  @Test func `repeated changes of one message do not delay those of others`() async throws {
     try await showOnMany()
     try await test.write { transaction in
       _ = try transaction.messages.append(draft(jobs: Self.phones.map { job(to: bob, $0) }))
@@ -427,7 +427,7 @@ import Testing
     #expect(try await stored(.edited) == Self.phones.count)
   }
 
-  @Test func `a pending change of a message that is gone ends`() async throws {
+  @Test func `a pending change of a deleted message ends`() async throws {
     try await showOnMany()
     try await edit("new")
     try await test.write { transaction in
@@ -437,7 +437,7 @@ import Testing
     #expect(try await !hasPending())
   }
 
-  @Test func `a token for calls goes alone, and only if it is as old as that`() async throws {
+  @Test func `a token for calls is deleted alone, and only if it is old enough`() async throws {
     var device = phone()
     device.voipToken = "calls"
     try await test.write { [device] in try $0.devices.register(device, of: bob.id, now: .at(5)) }
