@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* base.h -- memory, growable text, lists, slots and names, which both the core and the edge use. No hub and
- * no socket. */
+/* base.h -- memory, growable text, lists, ids and tables of names, which the core and the edge use. It knows
+ * neither hubs nor sockets. */
 #ifndef RELAY_BASE_H
 #define RELAY_BASE_H
 
@@ -11,14 +11,15 @@
 
 #include "relay.h"
 
-/* memory.c: allocation that ends the process when there is none, growable text, lists, ids */
+/* memory.c. An allocation that fails ends the process. */
 
-/* Ends the process, with a line on standard error. */
+/* Ends the process, after a line on standard error. */
 _Noreturn void relay__abort(const char *why);
 void *relay__allocate(size_t size); /* zeroed */
 void *relay__resize(void *block, size_t size);
 char *relay__copy_string(const char *at, size_t size);
-/* Grows an array so that one more fits: doubling from `first`. */
+/* Makes space in an array for one more item. The capacity begins with `first` and doubles. Returns
+ * the array. */
 void *relay__grow(void *array, uint32_t count, uint32_t *capacity, size_t item, uint32_t first);
 
 typedef struct relay__text {
@@ -26,6 +27,7 @@ typedef struct relay__text {
   size_t size, capacity;
 } relay__text_t;
 
+/* Extends the text by `size` bytes, and returns them for the caller to fill. */
 char *relay__text_extend(relay__text_t *text, size_t size);
 static inline void relay__put(relay__text_t *text, const void *at, size_t size) {
   if (size) memcpy(relay__text_extend(text, size), at, size);
@@ -34,34 +36,37 @@ static inline void relay__puts(relay__text_t *text, const char *string) {
   relay__put(text, string, strlen(string));
 }
 void relay__put_integer(relay__text_t *text, int64_t value);
+/* Appends at most three decimals, without zeros at the end. */
 void relay__put_decimal(relay__text_t *text, double value);
-/* A JSON string with its quotes. */
+/* Appends the text as a JSON string with its quotes. */
 void relay__put_quoted(relay__text_t *text, const char *at, size_t size);
 
-/* The value of a hexadecimal digit; -1: it is none. */
+/* Returns the value of a hexadecimal digit; -1: the character is no such digit. */
 static inline int relay__hex_digit(char c) {
   if (c >= '0' && c <= '9') return c - '0';
   if (c >= 'a' && c <= 'f') return c - 'a' + 10;
   return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* Pointers in no order. One alone needs no block: most users have one session, most sessions one room. */
+/* A list of pointers in no order. A single pointer needs no array, because most users have one session, and
+ * most sessions one room. */
 typedef struct relay__list {
   union {
     void *one;
     void **many;
   };
-  uint32_t count, capacity; /* capacity 0: `one` */
+  uint32_t count, capacity; /* capacity 0: `one` holds the only pointer */
 } relay__list_t;
 
 void relay__list_add(relay__list_t *list, void *item);
-/* The last item takes the place of the one at `index`. */
+/* Removes the item at `index`. The last item moves to its position. */
 void relay__list_remove(relay__list_t *list, uint32_t index);
 void relay__list_free(relay__list_t *list);
 static inline void *relay__list_at(const relay__list_t *list, uint32_t index) {
   return list->capacity ? list->many[index] : list->one;
 }
 
+/* A table of items by id. An id contains the generation of its slot, so an id is never used again. */
 typedef struct relay__slots {
   void **items;
   uint32_t *generations;
@@ -76,7 +81,7 @@ void relay__slots_free(relay__slots_t *slots);
 
 /* names.c */
 
-/* First field of what a name table holds; the name itself stands behind the rest of that. */
+/* The first field of each item of a table of names. The name is stored behind the item. */
 typedef struct relay__named {
   struct relay__named *next;
   uint32_t hash, length;
@@ -89,10 +94,10 @@ typedef struct relay__names {
   uint64_t key[2];
 } relay__names_t;
 
-/* SipHash-1-3. */
+/* Returns the hash SipHash-1-3. */
 uint64_t relay__hash(const uint64_t key[2], const void *bytes, size_t size);
 
-/* Zeroed memory for what has a name. */
+/* Allocates a zeroed item of `size` bytes with a name. */
 void *relay__named_allocate(size_t size, const char *name, size_t length);
 void relay__names_add(relay__names_t *names, relay__named_t *item);
 void relay__names_remove(relay__names_t *names, relay__named_t *item);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* link.h -- the seam between the core, which has rooms and no sockets, and the edge, which has sockets and no
- * rooms. Both run on the hub's thread and call each other directly.
+/* link.h -- the interface between the core, which has rooms and no sockets, and the edge, which has sockets
+ * and no rooms. Both run on the hub's thread and call each other directly.
  *
  * The edge also uses the hub's timers, clocks, limits, log, counters and events, which core.h declares. It
  * never reads a session, a room or a user. Include core.h, which includes this file. */
@@ -9,7 +9,7 @@
 
 #include "base.h"
 
-/* A timer, inside the thing that it times. */
+/* A timer. It is a member of the object that it belongs to. */
 typedef struct relay__timer {
   int64_t due;    /* on the loop's clock */
   uint32_t index; /* in the heap, from 1; 0: not set */
@@ -18,8 +18,8 @@ typedef struct relay__timer {
 
 typedef struct relay__edge relay__edge_t; /* all sockets of a hub */
 
-/* The connection of a session: libwebsockets' own struct, so that a session needs no other memory. The core
- * keeps the pointer until `disconnected`, and never looks inside. */
+/* The connection of a session: the struct of libwebsockets, so that a session needs no more memory. The core
+ * keeps the pointer until `disconnected`, and never uses its members. */
 typedef struct lws relay__link_t;
 
 /* From the edge to the core */
@@ -28,19 +28,19 @@ typedef struct lws relay__link_t;
 typedef struct relay__arrival {
   relay__link_t *link;
   char *authorization;     /* NULL when the field is absent */
-  relay__client_t *client; /* the count of connections that includes this session, or NULL */
+  relay__client_t *client; /* the count that includes this session; NULL: it is not counted here */
 } relay__arrival_t;
 
-/* The calls of the edge about sessions. They are a table, so that edge/ needs no file of core/ that knows
- * sessions. */
+/* The functions of the core that the edge calls for a session. They are a table, so that edge/ does not
+ * depend on the files of core/ that know sessions. */
 typedef struct relay__link_calls {
-  /* A handshake is done. */
+  /* A handshake has succeeded. Returns the new session. */
   relay_session_t *(*opened)(relay_hub_t *hub, const relay__arrival_t *arrival);
-  /* A part of a message has come. */
+  /* A part of a message was received. */
   void (*received)(relay_hub_t *hub, relay_session_t *session, const void *at, size_t size, bool is_first,
                    bool is_final, bool is_binary);
   void (*ponged)(relay_hub_t *hub, relay_session_t *session, const void *at, size_t size);
-  /* The socket takes more. */
+  /* The socket accepts bytes again. */
   void (*writable)(relay_hub_t *hub, relay_session_t *session);
   /* The client sends a close frame with this payload. Returns true if the edge may answer it. */
   bool (*peer_closed)(relay_hub_t *hub, relay_session_t *session, const uint8_t *at, size_t size);
@@ -52,16 +52,16 @@ extern const relay__link_calls_t relay__session_calls; /* session.c */
 
 /* From the core to the edge: websocket.c */
 
-/* Writes bytes that are whole WebSocket frames, or parts of them in order. The edge keeps the part that the
- * socket does not take. Returns false if the connection is broken. */
+/* Writes bytes that are whole WebSocket frames, or parts of them in order. The edge keeps the bytes that the
+ * socket does not accept. Returns false if the connection is broken. */
 bool relay__link_write(relay__link_t *link, const uint8_t *at, size_t size);
-/* True while the edge keeps a part. Write nothing then, and wait for `writable`. */
+/* True while the edge keeps such bytes. Do not write then: wait for `writable`. */
 bool relay__link_is_blocked(const relay__link_t *link);
-/* Asks for `writable`. */
+/* Requests a call of `writable`. */
 void relay__link_want_write(relay__link_t *link);
-/* Stops to read from the connection. */
+/* Stops reading from the connection. */
 void relay__link_pause(relay__link_t *link);
-/* Reads on. */
+/* Reads from the connection again. */
 void relay__link_resume(relay__link_t *link);
 /* Ends the connection at once; `disconnected` follows. */
 void relay__link_cut(relay__link_t *link);
@@ -72,11 +72,11 @@ void relay__link_cut(relay__link_t *link);
 bool relay__edge_open(relay_hub_t *hub, const relay__link_calls_t *calls);
 /* Ends all connections, and then all handles of the loop that belong to the edge. */
 void relay__edge_shut_down(relay_hub_t *hub);
-/* Frees libwebsockets' context, after the loop has run to its end. Late calls about exchanges find none. */
+/* Frees libwebsockets' context, after the loop has run to its end. Later calls find no exchange. */
 void relay__edge_close(relay_hub_t *hub);
 /* Frees the edge, with the hub. */
 void relay__edge_free(relay_hub_t *hub);
-/* Takes one connection or request off the count of an address; NULL: nothing. See connections.c. */
+/* Subtracts one connection or request from the count of an address; NULL: does nothing. See connections.c. */
 void relay__client_release(relay_hub_t *hub, relay__client_t *client);
 /* A timer of the edge is due. */
 void relay__edge_timer(relay__timer_t *timer);

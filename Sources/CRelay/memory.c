@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Allocation, growable text, lists, and tables of items by id. See base.h. */
 #include "base.h"
 
 #include <stdio.h>
@@ -9,7 +10,7 @@ void relay__abort(const char *why) {
   abort();
 }
 
-/* A relay without memory cannot keep its promises; it ends, and what was acknowledged is stored. */
+/* Ends the process if there is no memory. Acknowledged messages are stored already, so they are not lost. */
 static void *checked(void *block) {
   if (!block) relay__abort("out of memory");
   return block;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Tables of what has a name. Clients choose names, so where one lies must not be foreseen: the hash is
- * SipHash-1-3 (Aumasson and Bernstein, 2012) with a key of each table's own. */
+/* Hash tables of items with names. Clients choose names, so they must not be able to predict the bucket of a
+ * name: the hash is SipHash-1-3 (Aumasson and Bernstein, 2012), and each table has its own random key. */
 #include "base.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Addresses, networks, and the headers X-Forwarded-For and Host. See address.h. */
 #include "address.h"
 
 #include <arpa/inet.h>
@@ -88,7 +89,8 @@ static bool is_trusted(const relay__network_t *trusted, size_t count, const rela
   return false;
 }
 
-/* Each hop appends where it was asked from; what an untrusted one wrote before may be invented. */
+/* Each proxy appends the address of its own client. Items before the first untrusted address may be forged,
+ * so the header is read from its end. */
 bool relay__address_forwarded(const char *header, const relay__network_t *trusted, size_t count,
                               relay__address_t *address) {
   bool is_known = false;
@@ -99,7 +101,7 @@ bool relay__address_forwarded(const char *header, const relay__network_t *truste
     while (first < last && (*first == ' ' || *first == '\t')) first++;
     while (last > first && (last[-1] == ' ' || last[-1] == '\t')) last--;
     relay__address_t found;
-    if (first < last) { /* an empty item is none (RFC 9110, section 5.6.1) */
+    if (first < last) { /* empty items are skipped (RFC 9110, section 5.6.1) */
       if (!relay__address_parse(first, (size_t)(last - first), &found)) return is_known;
       *address = found;
       is_known = true;
@@ -116,7 +118,7 @@ static bool is_digits(const char *text, size_t size) {
   return size;
 }
 
-/* The port, or -1 if the text is no number from 0 to 65535. */
+/* Returns the port, or -1 if the text is not a number from 0 to 65535. */
 static int port_of(const char *text, size_t size) {
   int port = 0;
   if (!is_digits(text, size) || size > 5) return -1;
@@ -124,11 +126,12 @@ static int port_of(const char *text, size_t size) {
   return port <= 65535 ? port : -1;
 }
 
-/* Labels of 1 to 63 letters, digits, `-` and `_` between dots, 253 bytes at most; a final dot is allowed. */
+/* True for labels of 1 to 63 letters, digits, `-` and `_`, with dots between them, and at most 253 bytes. A
+ * dot at the end is allowed. The last label must not be a number. */
 static bool is_host_name(const char *text, size_t size) {
   if (size && text[size - 1] == '.') size--;
   if (!size || size > 253) return false;
-  size_t label = 0; /* where it begins */
+  size_t label = 0; /* the begin of the label */
   for (size_t i = 0; i < size; i++) {
     const char c = text[i];
     if (c == '.') {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* address.h -- where a client comes from. IPv4 addresses are kept as IPv4-mapped IPv6 ones. */
+/* address.h -- addresses of clients, networks of proxies, and the header Host. An IPv4 address is stored as
+ * an IPv4-mapped IPv6 address. */
 #ifndef RELAY_ADDRESS_H
 #define RELAY_ADDRESS_H
 
@@ -12,27 +13,27 @@ typedef struct relay__address {
   uint8_t bytes[16];
 } relay__address_t;
 
-/* All addresses whose first `bits` bits are these. */
+/* The addresses that have the same first `bits` bits as `address`. */
 typedef struct relay__network {
   relay__address_t address;
   uint8_t bits;
 } relay__network_t;
 
 relay__address_t relay__address_of(const struct sockaddr *socket);
-/* An address, as X-Forwarded-For spells it: with or without a port, IPv6 perhaps in brackets. */
+/* Parses an address of X-Forwarded-For: with or without a port, an IPv6 address also in brackets. */
 bool relay__address_parse(const char *text, size_t size, relay__address_t *address);
-/* Writes the address as text; an IPv4 address in its own form. Returns `text`. */
+/* Writes the address as text, an IPv4 address with dots. Returns `text`. */
 enum { RELAY__ADDRESS_TEXT = 46 };
 char *relay__address_print(relay__address_t address, char text[static RELAY__ADDRESS_TEXT]);
-/* The addresses that count as one client: an IPv4 address, or the /64 of an IPv6 one. */
+/* Returns the address that a client counts for: an IPv4 address as it is, or the /64 of an IPv6 address. */
 relay__address_t relay__address_client(relay__address_t address);
 
-/* "10.0.0.0/8", "2001:db8::/32", or an address alone. */
+/* Parses a network such as "10.0.0.0/8" or "2001:db8::/32", or a single address. */
 bool relay__network_parse(const char *text, size_t size, relay__network_t *network);
 bool relay__network_has(const relay__network_t *network, const relay__address_t *address);
 
-/* Who is behind trusted proxies: the last address of the header that is none of theirs, else the first.
- * false when the header is empty, or when what the last trusted proxy wrote is no address. */
+/* Finds the client behind trusted proxies: the last address in the header that is not a trusted proxy, else
+ * the first. Returns false if the header is empty, or if its last item is not an address. */
 bool relay__address_forwarded(const char *header, const relay__network_t *trusted, size_t count,
                               relay__address_t *address);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The rules about Host and Origin, and about the handshake of a WebSocket. */
+/* Checks of Host, of Origin, and of WebSocket handshakes. */
 #include <strings.h>
 
 #include "edge.h"
@@ -24,7 +24,7 @@ static bool is_listed(const char *list, const char *text, size_t size) {
   return false;
 }
 
-/* True if the rule allows the Host, whose `at` is NULL when the request has none. */
+/* True if the rule allows the Host. `text.at` is NULL if the request has none. */
 static bool answers_host(const relay_hub_t *hub, relay_bytes_t text) {
   relay__host_t host;
   if (hub->config.host_rule == RELAY_HOSTS_ANY) return true;
@@ -51,7 +51,8 @@ relay__refusal_t relay__admission_check(const relay__connection_t *connection) {
   if (!origin.count) return none;
   if (*hub->origins)
     return is_listed(hub->origins, origin.at, origin.count) ? none : forbidden(relay__origin_refused);
-  /* The Host of a target that is a whole URL ends where its path begins. */
+  /* In a target that is a whole URL, the path follows the host, so the host is copied to end it with
+   * a NUL. */
   char own[512];
   if (!host.at || host.count >= sizeof own) return forbidden(relay__origin_refused);
   memcpy(own, host.at, host.count);
@@ -64,9 +65,9 @@ static bool is_session_path(const relay__connection_t *connection) {
   return path.count == strlen(connection->hub->path) && !memcmp(path.at, connection->hub->path, path.count);
 }
 
-/* A browser shows a page neither the status of a failed handshake nor an answer without permission. The
- * page's client then reads from a GET of the session path that the Origin is refused. That answer contains
- * nothing else. */
+/* A browser shows a page neither the status of a failed handshake nor an answer that the page may not read.
+ * So the client of the page sends a GET to the session path, and any page may read the refusal of its Origin
+ * there. That answer contains nothing else. */
 char *relay__reading_origin(const relay__connection_t *connection, relay__refusal_t refused) {
   if (refused.status) {
     const bool is_session_get = relay__head_is(&connection->head, "GET") && is_session_path(connection);
@@ -88,7 +89,7 @@ relay__refusal_t relay__handshake_check(const relay__connection_t *connection) {
   const relay_hub_t *hub = connection->hub;
   const relay__head_t *head = &connection->head;
   if (!relay__head_is(head, "GET") || !is_session_path(connection))
-    return (relay__refusal_t){404, "not_found", "sessions connect elsewhere"};
+    return (relay__refusal_t){404, "not_found", "a handshake needs GET and the path of sessions"};
   if (head->is_chunked || head->length)
     return (relay__refusal_t){400, "bad_request", "a handshake has no body"};
   const relay_bytes_t version = relay__head_field(head, "sec-websocket-version");

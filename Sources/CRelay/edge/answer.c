@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The text of answers. */
+/* Builds the text of answers: status line, headers, problem documents. */
 #include <stdio.h>
 #include <time.h>
 
@@ -64,7 +64,7 @@ const char *relay_http_reason(int status) {
   }
 }
 
-/* Appends the time as HTTP writes it (RFC 9110, section 5.6.7), in English for every locale. */
+/* Appends the header Date (RFC 9110, section 5.6.7), in English for every locale. */
 static void put_date(relay__text_t *out, int64_t now) {
   static const char days[] = "SunMonTueWedThuFriSat", months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
   const time_t seconds = (time_t)(now / 1000);
@@ -84,8 +84,7 @@ void relay__put_status(relay__text_t *out, relay_hub_t *hub, int status) {
   put_date(out, hub->now);
 }
 
-/* Permits a page of another origin to read the answer. An answer that depends on the origin says so to
- * caches. */
+/* `Vary: Origin` prevents that a cache returns the answer for one origin to another. */
 void relay__put_sharing(relay__text_t *out, const relay_hub_t *hub, const char *origin) {
   if (!*hub->origins && !origin) return;
   relay__puts(out, "Vary: Origin\r\n");
@@ -98,7 +97,7 @@ void relay__put_sharing(relay__text_t *out, const relay_hub_t *hub, const char *
 void relay__put_answer(relay__text_t *out, const relay__answer_t *answer) {
   const bool has_body = answer->status != 204 && answer->status != 304;
   const bool has_length =
-      has_body && (answer->body.count || !answer->is_head); /* that of a stream is not known */
+      has_body && (answer->body.count || !answer->is_head); /* HEAD of a stream: the length is unknown */
   relay__puts(out, answer->headers);
   if (answer->closes)
     relay__puts(out, "Connection: close\r\n");

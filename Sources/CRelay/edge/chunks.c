@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
+/* The decoder of chunked bodies. See chunks.h. */
 #include "chunks.h"
 
 enum { MAX_DIGITS = 15 };
 
-/* Extensions and trailers have no control character but a tab. */
+/* Counts a byte of an extension or a trailer. Returns false for a control character other than a tab. */
 static bool takes_extra(relay__chunks_t *chunks, char c) {
   chunks->extra++;
   return ((unsigned char)c >= ' ' && c != 0x7f) || c == '\t';
 }
 
-/* Reads a byte behind the size: white space, or the begin of an extension. */
+/* Reads a byte behind the size: white space or the begin of an extension. */
 static bool read_space(relay__chunks_t *chunks, char c) {
   chunks->place = c == ';' ? RELAY__CHUNK_EXTENSION : RELAY__CHUNK_SPACE;
   return (c == ';' || c == ' ' || c == '\t') && takes_extra(chunks, c);
 }
 
-/* Reads one byte outside the data of a chunk; false: it is wrong. */
+/* Reads one byte outside the data of a chunk. Returns false if the byte is not allowed there. */
 static bool read_byte(relay__chunks_t *chunks, char c) {
   switch (chunks->place) {
   case RELAY__CHUNK_SIZE: {

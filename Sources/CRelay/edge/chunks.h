@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* chunks.h -- a chunked body (RFC 9112, section 7.1): bytes in, the body out. No hub and no socket. */
+/* chunks.h -- decodes a chunked body (RFC 9112, section 7.1), as its bytes arrive. It knows neither hubs nor
+ * sockets. */
 #ifndef RELAY_CHUNKS_H
 #define RELAY_CHUNKS_H
 
@@ -11,12 +12,12 @@ typedef enum relay__chunks_result {
   RELAY__CHUNKS_MORE,
   RELAY__CHUNKS_WHOLE,
   RELAY__CHUNKS_BAD,
-  RELAY__CHUNKS_TOO_LARGE, /* the body is over its bound, or the extensions and trailers are over theirs */
+  RELAY__CHUNKS_TOO_LARGE, /* the body, or its extensions and trailers, exceed their bound */
 } relay__chunks_result_t;
 
 typedef struct relay__chunks {
   enum {
-    RELAY__CHUNK_SIZE,  /* zero, as memory that is cleared */
+    RELAY__CHUNK_SIZE,  /* 0, so that zeroed memory is a valid begin */
     RELAY__CHUNK_SPACE, /* before an extension */
     RELAY__CHUNK_EXTENSION,
     RELAY__CHUNK_SIZE_END,
@@ -33,8 +34,8 @@ typedef struct relay__chunks {
   uint32_t extra;
 } relay__chunks_t;
 
-/* Appends data to `body`, which may have at most `max` bytes. `*used` bytes belong to the body; those behind
- * a whole body stay the caller's. */
+/* Appends data to `body`, which may have at most `max` bytes. Sets `*used` to the number of bytes that belong
+ * to the body; the bytes behind it are left to the caller. */
 relay__chunks_result_t relay__chunks_read(relay__chunks_t *chunks, const char *at, size_t size, size_t *used,
                                           relay__text_t *body, size_t max);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Counts connections for each address, and finds the address behind a trusted proxy. */
+/* Counts the connections of each address, and finds the address of a client behind a trusted proxy. */
 #include "edge.h"
 
 #include <malloc.h>
@@ -8,14 +8,15 @@
 #include <unistd.h>
 
 enum {
-  CHURN = 1000,
-  QUIET = 1000,
+  CHURN = 1000, /* begins and ends of connections before memory is returned */
+  QUIET = 1000, /* ms without a change */
 };
 
-enum { RESERVED = 264 /* for the store, the gateways, the log and the loop itself */ };
+enum { RESERVED = 264 /* descriptors for the store, the gateways, the log and the loop */ };
 
-/* The library sizes its tables by the limit, and assumes too few when that is huge. With a limit of its own
- * below the process's it would look for a socket's connection among all, at each event. */
+/* libwebsockets sizes its tables by the limit of the process, and assumes a small one if that limit is huge.
+ * If it had a lower limit of its own, it would search all connections for a socket at each event. So the
+ * process gets a limit of at most 1,000,000. */
 unsigned relay__descriptors(void) {
   struct rlimit limit;
   if (getrlimit(RLIMIT_NOFILE, &limit)) return 1024;
@@ -80,8 +81,8 @@ relay__client_t *relay__client_retain(relay_hub_t *hub, relay__address_t address
   return client;
 }
 
-/* Many connections that came and went leave holes between those that stay; when it is quiet again, whole
- * pages of them are given back. */
+/* Returns free memory to the system. The memory of closed connections is scattered between that of open ones,
+ * and malloc() keeps it. */
 static void give_back(uv_timer_t *timer) {
   ((relay_hub_t *)timer->data)->edge->churn = 0;
   malloc_trim(0);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The life of the edge. */
+/* Creates and ends the edge: the listener, HTTP connections and libwebsockets. Also has the small functions
+ * of link.h that belong to no other file. */
 #include <stdlib.h>
 #include <unistd.h>
 

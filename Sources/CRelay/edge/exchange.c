@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-/* One HTTP request and its answer. */
+/* One HTTP request and its answer (an exchange): its checks, its event, its answer or stream, and its end. */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "edge.h"
 
 enum {
-  COMMENT = 15000,
-  STREAM_BOUND = 262144,
-  SMALL = 4096, /* bytes of a body or answer that pass even when a bound is reached */
+  COMMENT = 15000,       /* ms between two comments of a stream */
+  STREAM_BOUND = 262144, /* unsent bytes of a stream */
+  SMALL = 4096,          /* bytes of a body or answer that are allowed even if a bound is reached */
 };
 
 static const char problem_headers[] = "Content-Type: application/problem+json\r\nCache-Control: no-store\r\n";
@@ -67,6 +67,7 @@ static void refuse_busy(relay_exchange_t *exchange, relay__busy_t busy) {
                                  : "too many answers are unread"});
 }
 
+/* Returns the refusal of a request with a valid head; status 0: it is accepted. */
 static relay__refusal_t check(relay_exchange_t *exchange, relay__refusal_t admission) {
   const relay__connection_t *connection = exchange->connection;
   const relay__head_t *head = &connection->head;
@@ -104,7 +105,7 @@ relay_exchange_t *relay__exchange_begin(relay__connection_t *connection) {
                                   .query = head->query,
                                   .fields = head->fields,
                                   .field_count = head->field_count};
-  /* A handshake is done at once, and needs no share of the requests under way. */
+  /* A handshake is finished at once, so it does not count as a request in progress. */
   const relay__busy_t busy = head->upgrades ? RELAY__NOT_BUSY : relay__share_begin(hub, exchange);
   if (busy) {
     exchange->closes = true;
@@ -165,7 +166,7 @@ static relay_exchange_t *find(const relay_hub_t *hub, relay_id_t id) {
   return relay__slots_find(&hub->edge->exchanges, id);
 }
 
-/* A change was made when its answer comes, so this answer is sent even when a bound is reached. */
+/* The answer to a request that may have changed something is sent even if a bound is reached. */
 static bool changes_nothing(const relay_exchange_t *exchange) {
   return exchange->http.method.at && !strcmp(exchange->http.method.at, "GET");
 }
@@ -189,7 +190,7 @@ void relay_http_stream(relay_hub_t *hub, relay_id_t id, const char *headers) {
   if (relay__connection_is_followed(exchange->connection)) {
     exchange->closes = true;
     relay__exchange_refuse(
-        exchange, (relay__refusal_t){400, "bad_request", "nothing can follow the request of a stream"});
+        exchange, (relay__refusal_t){400, "bad_request", "no bytes may follow the request of a stream"});
     return;
   }
   exchange->is_answered = exchange->is_stream = true;
@@ -211,14 +212,14 @@ bool relay_http_stream_write(relay_hub_t *hub, relay_id_t id, relay_bytes_t byte
     relay__connection_cut(exchange->connection);
     return false;
   }
-  if (exchange->out_sent > STREAM_BOUND) { /* bytes that are out already would stay until all are */
+  if (exchange->out_sent > STREAM_BOUND) { /* frees sent bytes, which else stay until all bytes are sent */
     exchange->out.size -= exchange->out_sent;
     memmove(exchange->out.at, exchange->out.at + exchange->out_sent, exchange->out.size);
     exchange->out_sent = 0;
   }
   relay__put(&exchange->out, bytes.at, bytes.count);
   relay__share_count(hub, exchange);
-  /* A connection that waits for its socket writes when the socket takes more. */
+  /* If the socket is blocked, the connection writes when the socket is writable. */
   if (!(exchange->connection->polled & UV_WRITABLE)) relay__connection_write(exchange->connection);
   return find(hub, id);
 }

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+/* The head of a request: checks of its bytes, the calls of libhttp_parser, and checks of the whole head. See
+ * head.h. */
 #include "head.h"
 
 #include <http_parser.h>
@@ -9,7 +11,8 @@
 
 enum { MAX_PATH_SIZE = 2048, MAX_QUERY_SIZE = 4096, MAX_LENGTH_DIGITS = 15 };
 
-/* The relay refuses a request that repeats one of these fields: two readers could take different values. */
+/* The relay refuses a request that repeats one of these fields, because a proxy could use another value than
+ * the relay. */
 static const struct {
   const char *name, *fault;
 } singles[] = {
@@ -29,7 +32,7 @@ static const struct {
     {"sec-websocket-version", "the header Sec-WebSocket-Version is repeated"},
 };
 
-/* Swift parses these on the hub's thread, at a cost that grows with their length. */
+/* Swift parses these on the hub's thread, in a time that grows with their length. */
 static const struct {
   const char *name, *fault;
 } bounded[] = {
@@ -65,16 +68,18 @@ static char lower(char c) {
 static const char *request_line_fault(relay__lines_t *lines, unsigned char c) {
   static const char version[] = "HTTP/";
   if (c == ' ') return ++lines->spaces > 2 ? "the request line has more than two spaces" : NULL;
-  if (!lines->spaces && !is_token_character(c)) return "the method is no token";
+  if (!lines->spaces && !is_token_character(c)) return "the method is not a token";
   if (lines->spaces == 2 && lines->version < sizeof version - 1 && c != version[lines->version++])
     return "the request line must end with HTTP/1.1 or HTTP/1.0";
   return c < ' ' || c > '~' ? "the request line has a character that is not allowed" : NULL;
 }
 
+/* Returns the fault of one byte of the head, or NULL. The bytes are checked in their order, because a fault
+ * depends on the line and its part. */
 static const char *byte_fault(relay__lines_t *lines, unsigned char c) {
   if (lines->has_return) {
     lines->has_return = false;
-    if (c != '\n') return "a carriage return is without its line feed";
+    if (c != '\n') return "a carriage return has no line feed after it";
     if (lines->place != RELAY__BEFORE_LINES) lines->place = RELAY__LINE_BEGIN;
     return NULL;
   }
@@ -84,7 +89,7 @@ static const char *byte_fault(relay__lines_t *lines, unsigned char c) {
       return "the request line must end with HTTP/1.1 or HTTP/1.0";
     return lines->place == RELAY__FIELD_NAME ? "a header line has no colon" : NULL;
   }
-  if (c == '\n') return "a line feed is without its carriage return";
+  if (c == '\n') return "a line feed has no carriage return before it";
   switch (lines->place) {
   case RELAY__BEFORE_LINES:
     lines->place = RELAY__REQUEST_LINE;
@@ -95,10 +100,10 @@ static const char *byte_fault(relay__lines_t *lines, unsigned char c) {
   case RELAY__LINE_BEGIN:
     if (c == ' ' || c == '\t') return "a header line begins with white space";
     lines->place = RELAY__FIELD_NAME;
-    return is_token_character(c) ? NULL : "the name of a header is no token";
+    return is_token_character(c) ? NULL : "the name of a header is not a token";
   case RELAY__FIELD_NAME:
     if (c == ':') lines->place = RELAY__FIELD_VALUE;
-    return c == ':' || is_token_character(c) ? NULL : "the name of a header is no token";
+    return c == ':' || is_token_character(c) ? NULL : "the name of a header is not a token";
   case RELAY__FIELD_VALUE:
     return (c < ' ' && c != '\t') || c == 0x7f ? "a header has a control character" : NULL;
   }
@@ -111,7 +116,7 @@ static const char *lines_fault(relay__lines_t *lines, const char *at, size_t siz
   return fault;
 }
 
-/* The parser's calls */
+/* Callbacks of libhttp_parser */
 
 static relay__head_t *head_of(http_parser *parser) {
   return parser->data;
@@ -124,7 +129,7 @@ static int on_target(http_parser *parser, const char *at, size_t size) {
   return 0;
 }
 
-/* Ends the value that was read last, without the white space behind it. */
+/* Ends the newest value, and removes the white space at its end. */
 static void end_value(relay__head_t *head) {
   if (head->part != RELAY__IN_VALUE) return;
   relay_field_t *field = &head->fields[head->field_count - 1];
@@ -170,7 +175,7 @@ static int on_value(http_parser *parser, const char *at, size_t size) {
 }
 
 static int on_whole(http_parser *parser) {
-  http_parser_pause(parser, 1); /* the body is read elsewhere */
+  http_parser_pause(parser, 1); /* http.c reads the body */
   return 0;
 }
 
@@ -181,6 +186,7 @@ static const http_parser_settings settings = {.on_url = on_target,
 
 /* Checks of a whole head */
 
+/* Converts an offset into `text` to a pointer. */
 static const char *place(const relay__head_t *head, const void *offset) {
   return head->text.at + (uintptr_t)offset;
 }
@@ -259,7 +265,7 @@ static relay__head_result_t read_absolute(relay__head_t *head, const char *targe
   struct http_parser_url url;
   http_parser_url_init(&url);
   if (http_parser_parse_url(target, size, 0, &url) || url.field_set & 1u << UF_USERINFO)
-    return refuse_bad(head, "the request target is no path and no URL");
+    return refuse_bad(head, "the request target is neither a path nor a URL");
   const relay_bytes_t scheme = part_of(target, &url, UF_SCHEMA);
   const bool is_http = (scheme.count == 4 && !strncasecmp(scheme.at, "http", 4)) ||
                        (scheme.count == 5 && !strncasecmp(scheme.at, "https", 5));
@@ -324,7 +330,7 @@ static relay__head_result_t check_fields(relay__head_t *head) {
   return RELAY__HEAD_WHOLE;
 }
 
-/* Finds out how the body ends (RFC 9112, section 6). A request with two answers to that is refused. */
+/* Reads the length of the body, or that it is chunked (RFC 9112, section 6). Refuses a request with both. */
 static relay__head_result_t read_framing(relay__head_t *head) {
   const relay_bytes_t coding = relay__head_field(head, "transfer-encoding");
   const relay_bytes_t length = relay__head_field(head, "content-length");
@@ -347,12 +353,13 @@ static relay__head_result_t read_framing(relay__head_t *head) {
   const relay_bytes_t expectation = relay__head_field(head, "expect");
   if (expectation.at && !head->is_old) {
     if (strcasecmp(expectation.at, "100-continue"))
-      return refuse(head, 417, "unsupported", "the only Expect that the relay meets is 100-continue");
+      return refuse(head, 417, "unsupported", "the relay supports only Expect: 100-continue");
     head->expects_continue = head->is_chunked || head->length;
   }
   return RELAY__HEAD_WHOLE;
 }
 
+/* Turns the offsets of the fields into pointers, and checks the whole head. */
 static relay__head_result_t finish(relay__head_t *head) {
   if (head->part == RELAY__IN_TARGET) relay__put(&head->text, "", 1);
   end_value(head);
@@ -366,7 +373,7 @@ static relay__head_result_t finish(relay__head_t *head) {
   head->method = http_method_str((enum http_method)parser->method);
   if (!parser->http_major) return refuse_bad(head, "the request line must end with HTTP/1.1 or HTTP/1.0");
   if (parser->http_major != 1)
-    return refuse(head, 505, "unsupported", "the relay speaks HTTP/1.1 and HTTP/1.0 here, no other version");
+    return refuse(head, 505, "unsupported", "the relay supports only HTTP/1.1 and HTTP/1.0 here");
   if (parser->method == HTTP_CONNECT) return refuse(head, 501, "unsupported", "the relay has no such method");
   if (read_target(head) == RELAY__HEAD_REFUSED || check_fields(head) == RELAY__HEAD_REFUSED ||
       read_host(head) == RELAY__HEAD_REFUSED || read_framing(head) == RELAY__HEAD_REFUSED)
@@ -378,7 +385,7 @@ static relay__head_result_t finish(relay__head_t *head) {
   return RELAY__HEAD_WHOLE;
 }
 
-/* The refusal of a head that the parser does not understand. */
+/* Refuses a head that libhttp_parser rejects. */
 static relay__head_result_t refuse_parsed(relay__head_t *head) {
   switch (HTTP_PARSER_ERRNO(head->parser)) {
   case HPE_CB_header_field: /* on_name() has refused */
@@ -419,8 +426,8 @@ relay__head_result_t relay__head_read(relay__head_t *head, const char *at, size_
   const enum http_errno error = HTTP_PARSER_ERRNO(head->parser);
   if (error == HPE_PAUSED) ++*used; /* the parser stops before the last line feed */
   const bool is_wrong = error != HPE_OK && error != HPE_PAUSED;
-  /* After an error the byte that the parser refuses is checked as well, and none after it, so that the answer
-   * does not depend on how TCP divides the bytes. */
+  /* After an error, the byte that the parser rejects is checked as well, but no later byte. So the answer
+   * does not depend on the segments of TCP. */
   const char *fault = lines_fault(&head->lines, at, *used + (is_wrong && *used < size));
   head->read += (uint32_t)*used;
   if (fault) return refuse_bad(head, fault);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* head.h -- the head of an HTTP request: bytes in, checked fields out. No hub and no socket.
+/* head.h -- parses and checks the head of an HTTP request, as its bytes arrive. It knows neither hubs nor
+ * sockets.
  *
- * libhttp_parser finds the lines and the fields. Debian builds it without its strict mode, and RFC 9112
- * refuses more than it does, so head.c checks on top: line ends, white space, names, the target, Host and the
- * length of the body. */
+ * libhttp_parser finds the lines and the fields. Debian builds it without its strict mode, and it accepts
+ * requests that RFC 9112 forbids. So head.c also checks line ends, white space, names, the target, Host and
+ * the length of the body. */
 #ifndef RELAY_HEAD_H
 #define RELAY_HEAD_H
 
@@ -11,7 +12,7 @@
 
 enum { RELAY__HEAD_SIZE = 16384, RELAY__HEAD_FIELDS = 100 };
 
-/* The answer to a request that the relay does not carry out. `code` is one of relay_error_names. */
+/* The answer to a request that the relay refuses. `code` is one of relay_error_names. */
 typedef struct relay__refusal {
   int status;
   const char *code, *detail;
@@ -50,8 +51,8 @@ typedef struct relay__head {
   bool is_old; /* the request is of HTTP/1.0 */
   /* Valid once the head is whole, until relay__head_end(). */
   const char *method;
-  relay_bytes_t path, query; /* of the target, percent-encoded; a query without its question mark */
-  relay_bytes_t host;        /* of the target, or else the field Host; at: NULL when there is none */
+  relay_bytes_t path, query; /* of the target, percent-encoded; `query` has no question mark */
+  relay_bytes_t host;        /* of the target, or else the field Host; at: NULL if there is none */
   int64_t length;            /* of the body, in bytes; 0 if it is chunked */
   bool is_chunked;
   bool expects_continue; /* the client waits for 100 before it sends the body */
@@ -60,24 +61,25 @@ typedef struct relay__head {
   relay__refusal_t refusal;
 } relay__head_t;
 
-/* Begins a head in memory of the caller. */
+/* Prepares a head in the caller's memory. */
 void relay__head_begin(relay__head_t *head);
-/* Reads bytes until the head is whole or wrong. `*used` of them belong to the head; the others stay the
- * caller's. A wrong head has its `refusal`, and is not to be read on. */
+/* Reads bytes until the head is whole or refused. Sets `*used` to the number of bytes that belong to the
+ * head; the others are left to the caller. After RELAY__HEAD_REFUSED `refusal` is set, and no more bytes may
+ * be read. */
 relay__head_result_t relay__head_read(relay__head_t *head, const char *at, size_t size, size_t *used);
-/* Frees what the head keeps. */
+/* Frees the memory of the head, but not the head itself. */
 void relay__head_end(relay__head_t *head);
 
 /* True if the head is whole and has this method. */
 bool relay__head_is(const relay__head_t *head, const char *method);
-/* The value of the first field with this name in lower case; at: NULL when there is none, or the head is not
- * whole. */
+/* Returns the value of the first field with this name, in lower case; at: NULL if there is none, or the head
+ * is not whole. */
 relay_bytes_t relay__head_field(const relay__head_t *head, const char *name);
 /* Appends the values of all fields with this name, with commas between them (RFC 9110, section 5.3). */
 void relay__head_join(const relay__head_t *head, const char *name, relay__text_t *out);
-/* True if a field with this name lists the token, in any case of letters. */
+/* True if a field with this name lists the token. Ignores the case of letters. */
 bool relay__head_lists(const relay__head_t *head, const char *name, const char *token);
-/* The same with the case of letters as it is. */
+/* The same, but respects the case of letters. */
 bool relay__head_lists_exactly(const relay__head_t *head, const char *name, const char *token);
 
 #endif

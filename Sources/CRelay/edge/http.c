@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* One HTTP connection (RFC 9112): it reads requests one after another, and answers them in their order.
+/* One HTTP connection (RFC 9112): reads requests one after another, and answers them in their order.
  *
- * Bytes arrive in fill() and leave in relay__connection_write(). While an answer is under way nothing is
- * read, so that a client that pipelines waits for its answers. */
+ * fill() reads bytes, and relay__connection_write() writes them. While a request waits for its answer, the
+ * connection reads nothing, so a client that pipelines has to wait. */
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -15,11 +15,11 @@ enum { /* milliseconds, and bytes */
        HEAD_DEADLINE = 10000,
        BODY_DEADLINE = 10000,
        IDLE_DEADLINE = 60000,  /* between two requests */
-       WRITE_DEADLINE = 30000, /* without progress */
+       WRITE_DEADLINE = 30000, /* without a successful write */
        LINGER_DEADLINE = 2000,
        LINGER_BOUND = 16 << 20,
        READ_SIZE = 16384,
-       KEPT_OUT = 16384, /* bytes of memory that a stream keeps between two events */
+       KEPT_OUT = 16384, /* bytes of buffer that a connection keeps between two writes */
 };
 
 static void ready(uv_poll_t *poll, int status, int events);
@@ -51,7 +51,7 @@ void relay__connection_begin(relay_hub_t *hub, int socket, const relay__address_
   connection->peer = *peer;
   connection->client = client;
   connection->is_proxied = is_proxied;
-  if (uv_poll_init(&hub->loop, &connection->poll, socket)) { /* the kernel has no room for one more */
+  if (uv_poll_init(&hub->loop, &connection->poll, socket)) { /* the kernel cannot poll one more socket */
     relay__connection_ended(hub, client);
     close(socket);
     free(connection);
@@ -66,7 +66,7 @@ void relay__connection_begin(relay_hub_t *hub, int socket, const relay__address_
   set_deadline(connection, HEAD_DEADLINE);
 }
 
-/* Frees the connection. Its socket stays open, and the count of its address stays as it is. */
+/* Frees the connection, but does not close its socket and does not change the count of its address. */
 static void dismantle(relay__connection_t *connection) {
   relay_hub_t *hub = connection->hub;
   connection->state = RELAY__CLOSED;
@@ -97,8 +97,8 @@ bool relay__connection_is_followed(const relay__connection_t *connection) {
   return connection->rest.size > connection->rest_used;
 }
 
-/* Ends the relay's side, and discards what the client still sends, for 2 s or 16 MiB. A close with unread
- * bytes would reset the connection, and the client could lose the answer. */
+/* Closes the relay's side, and discards further bytes of the client, for at most 2 s and 16 MiB. A close with
+ * unread bytes would reset the connection, and the client could lose the answer. */
 static void linger(relay__connection_t *connection) {
   connection->state = RELAY__LINGERS;
   free(connection->rest.at);
@@ -124,7 +124,7 @@ static void end_answer(relay__connection_t *connection) {
   resume(connection);
 }
 
-/* Arms the timer of an exchange whose request is whole. */
+/* Sets the timer of an exchange with a whole request. */
 static void arm_exchange(relay__connection_t *connection) {
   relay_exchange_t *exchange = connection->exchange;
   const int64_t deadline =
@@ -136,7 +136,7 @@ static void arm_exchange(relay__connection_t *connection) {
     relay__timer_set(connection->hub, &connection->timer, RELAY__TIMER_CONNECTION, due);
 }
 
-/* Waits until the socket takes more. */
+/* Polls for a writable socket. */
 static void wait_to_write(relay__connection_t *connection) {
   const bool is_stream = connection->exchange->is_stream;
   const bool reads = connection->state == RELAY__READS_BODY;
@@ -174,11 +174,11 @@ void relay__connection_write(relay__connection_t *connection) {
   } else if (exchange->is_answered) {
     end_answer(connection);
   } else {
-    poll_for(connection, UV_READABLE); /* 100 (Continue) is out */
+    poll_for(connection, UV_READABLE); /* 100 (Continue) is written, so the body follows */
   }
 }
 
-/* The request is whole: nothing is read until it is answered. */
+/* Hands over a whole request. Nothing more is read until it is answered. */
 static void hand_over(relay__connection_t *connection) {
   connection->state = RELAY__WAITS;
   relay__timer_clear(connection->hub, &connection->timer);
@@ -235,12 +235,12 @@ static size_t read_body(relay__connection_t *connection, const char *at, size_t 
   return used;
 }
 
-/* Gives the socket to a session, and ends the HTTP connection. `behind` has the bytes behind the handshake.
- */
+/* Hands the socket over to a session, and ends the HTTP connection. `behind` has the bytes behind the
+ * handshake. */
 static void give_to_session(relay__connection_t *connection, const char *behind, size_t size) {
   relay_hub_t *hub = connection->hub;
-  relay__head_t head = connection->head;  /* the adoption reads it */
-  char *const rest = connection->rest.at; /* `behind` may be in there */
+  relay__head_t head = connection->head;  /* kept for relay__websocket_adopt() */
+  char *const rest = connection->rest.at; /* kept too, because `behind` may point into it */
   const relay__upgrade_t upgrade = {
       .socket = connection->socket,
       .key = relay__head_field(&head, "sec-websocket-key"),
@@ -260,7 +260,7 @@ static void give_to_session(relay__connection_t *connection, const char *behind,
   free(rest);
 }
 
-/* Reads requests from bytes until one is whole, and returns the number of bytes that were used. */
+/* Parses bytes until a request is whole. Returns the number of bytes that it used. */
 static size_t consume(relay__connection_t *connection, const char *at, size_t size) {
   size_t used = 0;
   while (used < size) {
@@ -279,7 +279,7 @@ static size_t consume(relay__connection_t *connection, const char *at, size_t si
   return used;
 }
 
-/* Goes on with the bytes behind the request that was answered last. */
+/* Parses the bytes behind the request that was just answered. */
 static void resume(relay__connection_t *connection) {
   relay__text_t *rest = &connection->rest;
   if (!rest->size) return;
@@ -294,7 +294,7 @@ static void resume(relay__connection_t *connection) {
   connection->rest_used = 0;
 }
 
-/* Reads what has come. */
+/* Reads from the socket, and parses the bytes. */
 static void fill(relay__connection_t *connection) {
   char bytes[READ_SIZE];
   const ssize_t size = recv(connection->socket, bytes, sizeof bytes, 0);
@@ -316,20 +316,20 @@ static void fill(relay__connection_t *connection) {
   if (connection->exchange) relay__share_count(connection->hub, connection->exchange);
 }
 
-/* True if no answer can reach the client. A client that has only closed its side waits for one. */
+/* True if no answer can reach the client. A client that has only closed its own side still waits for one. */
 static bool has_left(const relay__connection_t *connection) {
   struct pollfd end = {.fd = connection->socket};
   return poll(&end, 1, 0) > 0;
 }
 
-/* An event of a connection that waits for its answer. Nothing is read, so the connection is polled for the
- * end of the client alone: first for the end of its side, and after that, which stays an event, for an error
- * or the end of both sides. libuv reports these two for any poll, and UV_PRIORITIZED is a poll that reports
- * nothing else. */
+/* Handles an event of a connection that waits for its answer. It reads nothing, and polls only for the end of
+ * the client: first for the end of the client's side (UV_DISCONNECT). After that event, which libuv would
+ * report repeatedly, it polls for an error or the end of both sides. libuv reports these two in any
+ * poll, and UV_PRIORITIZED is a poll that normally reports nothing else. */
 static void note_end(relay__connection_t *connection, int events) {
   if (has_left(connection))
     relay__connection_cut(connection);
-  else if (events & UV_PRIORITIZED) /* urgent data, which nothing reads */
+  else if (events & UV_PRIORITIZED) /* urgent data, which the relay ignores */
     poll_for(connection, 0);
   else if (!(events & UV_READABLE))
     poll_for(connection, UV_PRIORITIZED);
@@ -385,12 +385,12 @@ void relay__connection_timer(relay__connection_t *connection) {
   switch ((relay__connection_state_t)connection->state) {
   case RELAY__READS_HEAD:
     if (connection->head.read)
-      refuse_late(connection, "the head of the request did not come within 10 s");
+      refuse_late(connection, "the head of the request was not received within 10 s");
     else
       relay__connection_cut(connection);
     return;
   case RELAY__READS_BODY:
-    refuse_late(connection, "the body did not come within 10 s");
+    refuse_late(connection, "the body was not received within 10 s");
     return;
   case RELAY__WAITS:
   case RELAY__STREAMS:

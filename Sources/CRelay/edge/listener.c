@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The listening socket, and the connections that it accepts or turns away. */
+/* The listening socket: accepts connections, or refuses them above the limits. */
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/tcp.h>
@@ -10,11 +10,11 @@
 #include "edge.h"
 
 enum {
-  ACCEPTS = 64, /* in an iteration */
-  STARVED_LOG = 10000,
+  ACCEPTS = 64,        /* connections in an iteration */
+  STARVED_LOG = 10000, /* ms between two log lines about missing descriptors */
 };
 
-/* Best effort: the request has not been read, and its client may never see this. */
+/* Answers without reading the request, and closes the socket. The client may not receive the answer. */
 static void turn_away(relay_hub_t *hub, int socket, relay__refusal_t refusal) {
   char json[320];
   const relay__answer_t answer = {
@@ -60,6 +60,8 @@ void relay__connection_accepted(relay_hub_t *hub, int socket, const struct socka
 
 static void resume_accept(uv_timer_t *timer);
 
+/* Accepts the waiting connections, at most ACCEPTS of them. If no descriptor is left, it refuses one
+ * connection with the help of a spare descriptor, and pauses for 100 ms. */
 static void acceptable(uv_poll_t *poll, int status, int events) {
   relay_hub_t *hub = poll->data;
   (void)events;
@@ -76,7 +78,7 @@ static void acceptable(uv_poll_t *poll, int status, int events) {
       continue;
     }
     if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
-      /* The connection stays in the backlog and the poll would spin: turn this one away, and rest. */
+      /* The connection stays in the backlog, so the poll would report it again and again. */
       if (!hub->edge->starved || hub->clock - hub->edge->starved > STARVED_LOG) {
         relay__log(hub, RELAY_LOG_ERROR, "no file descriptor is left for a new connection");
         hub->edge->starved = hub->clock;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* libwebsockets 4.1 closes the descriptor of its event pipe twice: in lws_context_destroy(), and when the
- * loop has closed the handle. Another thread may open something in between, get the number, and lose it with
- * the second close. So this file keeps the number in between: it opens something that takes the number. If
- * another thread was faster, it duplicates that thread's descriptor, and gives the number back after the
- * second close. The number is free for a moment then, so a process should end its hubs while it opens nothing
- * else.
+/* A workaround for libwebsockets 4.1, which closes the descriptor of its event pipe twice: in
+ * lws_context_destroy(), and after the loop has closed the handle.
+ *
+ * If another thread opens a file between the two closes, the file may get this number, and the second close
+ * would close it. So relay__pipe_keep() opens a file that gets the number. If another thread was faster, it
+ * duplicates that thread's descriptor, and relay__pipe_closed() restores the number after the second close.
+ * The number is free for a moment then, so a process should not open files while its hubs end.
  */
 #include <fcntl.h>
 #include <unistd.h>

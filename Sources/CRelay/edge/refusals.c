@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The log lines of refusals. */
+/* Log lines about refused connections and requests. core/log.c bounds their rate. */
 #include <stdio.h>
 
 #include "edge.h"
@@ -12,7 +12,8 @@ static void make_printable(char *text) {
     if (*text < 0x20 || *text > 0x7e || *text == '"') *text = '?';
 }
 
-/* Writes the header that caused a refusal, as `: Origin "..."`; empty if the request has none. */
+/* Writes the header that caused a refusal, as `: Origin "..."`. Writes an empty text if the request
+ * lacks it. */
 static void describe(relay_bytes_t field, const char *name, char *at, size_t size) {
   char value[MAX_QUOTED + 1];
   *at = 0;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Bounds on HTTP requests under way and on the bytes that they hold: bodies as they come, and unread answers.
+/* Bounds on HTTP requests in progress and on the bytes that they hold: received bodies and unread answers.
  *
- * A request counts for its address until its caller is known, and then for that user. An API key's requests
- * count only against the bound of all requests. Requests whose callers are not known may hold a quarter of
- * that bound, so that strangers never use up the share of known users. */
+ * A request counts for its address until its caller is known, and then for that user. The requests of API
+ * keys count only against the bound of all requests. Requests of unknown callers may hold a quarter of that
+ * bound, so that they leave the rest to known users. */
 #include "edge.h"
 
 #include <stdlib.h>
@@ -46,12 +46,12 @@ void relay__share_end(relay_hub_t *hub, relay_exchange_t *exchange) {
   exchange->counted = 0;
 }
 
-/* A bound of 0 is none, so its part is not 0 either. */
+/* Returns the bound for unknown callers. It is 0 only if `bound` is 0, because 0 means no bound. */
 static uint64_t part_of(uint64_t bound) {
   return bound < STRANGERS_PART ? bound : bound / STRANGERS_PART;
 }
 
-/* A single request may hold more than the bound, so that a low bound makes nothing impossible. */
+/* A single request may exceed the bound, so that each request is possible with a low bound. */
 static bool is_over(size_t others, size_t more, uint64_t bound) {
   return bound && others && others + more > bound;
 }
@@ -71,6 +71,7 @@ int relay__busy_status(relay__busy_t busy) {
   return busy == RELAY__BUSY_USER ? 429 : busy == RELAY__BUSY_ALL ? 503 : 0;
 }
 
+/* Counts the request for the share with this key, which is created if needed. */
 static relay__busy_t join(relay_hub_t *hub, relay_exchange_t *exchange, const char *key, size_t size,
                           uint32_t users) {
   relay__share_t *share = relay__names_find(&hub->edge->shares, key, size);
