@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A small well-behaved client: one `Session` is one connection of one user."""
+"""A small client that obeys the protocol: one `Session` is one connection of one user."""
 
 import contextlib
 import itertools
@@ -26,7 +26,7 @@ class Frame(frames.Frame):
 
 
 class ConnectionClosed(Exception):
-    """The connection has ended, with the relay's close code or without one (None)."""
+    """The connection has ended. `code` is the relay's close code, or None without a close."""
 
     def __init__(self, code: int | None):
         super().__init__(f"the connection has ended with {code}")
@@ -34,18 +34,18 @@ class ConnectionClosed(Exception):
 
 
 class Line:
-    """An upgraded connection of which a thread reads: it answers pings and the relay's close, and keeps the texts."""
+    """A WebSocket connection with a reading thread, which answers pings and the relay's close, and queues texts."""
 
     def __init__(self, port: int, headers: dict[str, str] | None = None):
         self._wire = Wire(port)
         answer = self._wire.upgrade(headers)
         assert answer.status == 101, answer
         self.subprotocol = answer.headers["Sec-WebSocket-Protocol"]
-        #: The relay's close code: 1005 for a close frame without a code, None before it and for a cut.
+        #: The relay's close code. 1005 for a close frame without a code, None without a close frame.
         self.code: int | None = None
         self._has_sent_close = False
         self._texts: queue.SimpleQueue[str | None] = queue.SimpleQueue()
-        # The thread answers pings while the test sends.
+        # The lock is needed because the thread answers pings while the test sends.
         self._sending = threading.Lock()
         self._wire.socket.settimeout(None)
         self._reader = threading.Thread(target=self._read, daemon=True)
@@ -55,7 +55,7 @@ class Line:
         self._write(frame(TEXT, text.encode()))
 
     def receive(self, within: float) -> str:
-        """Returns the next text. Raises TimeoutError, and ConnectionClosed behind the last one."""
+        """Returns the next text. Raises TimeoutError, or ConnectionClosed after the last text."""
         try:
             text = self._texts.get(timeout=max(0.001, within))
         except queue.Empty:
@@ -66,7 +66,7 @@ class Line:
         return text
 
     def close(self, code: int) -> None:
-        """Closes as RFC 6455 says: the relay answers with a close frame and ends the connection."""
+        """Closes as in RFC 6455: the relay answers with a close frame and ends the connection."""
         with contextlib.suppress(ConnectionClosed):
             self._write(self._closing(code))
         self._reader.join(DEADLINE)
@@ -115,7 +115,7 @@ class Line:
 
 
 class Refused(Exception):
-    """A request was answered by `error`."""
+    """The relay answered a request with `error`."""
 
     def __init__(self, error: Frame):
         super().__init__(error.text)
@@ -123,7 +123,7 @@ class Refused(Exception):
 
 
 class Session:
-    """A connection of one user. `inbox` keeps the frames that the test has not taken, in the order of their arrival."""
+    """A connection of one user. `inbox` has the frames that the test has not taken yet, in the order of arrival."""
 
     def __init__(self, relay: Relay, user: str | None = None, *, headers: dict[str, str] | None = None, **hello: Any):
         self.inbox: list[Frame] = []
@@ -166,14 +166,14 @@ class Session:
         return self.reply(self.begin(type, **fields))
 
     def outcome(self, type: str, **fields: Any) -> Frame:
-        """The reply, or the `error` in its place."""
+        """Sends a request and returns the reply or the `error`."""
         try:
             return self.request(type, **fields)
         except Refused as refused:
             return refused.error
 
     def refusal(self, type: str, **fields: Any) -> Frame:
-        """The `error` that answers a request which must not succeed."""
+        """Sends a request that must fail, and returns the `error`."""
         try:
             reply = self.request(type, **fields)
         except Refused as refused:
@@ -187,7 +187,7 @@ class Session:
         return self.request("send", room=room, body=body, **fields)
 
     def send_body_text(self, room: str, body: str) -> Frame:
-        """Sends a body that is spelled exactly as given."""
+        """Sends a message whose body is this JSON text, byte for byte."""
         id = next(self._ids)
         self.send_text(f'{{"type":"send","id":{id},"room":"{room}","body":{body}}}')
         return self.reply(id)
@@ -195,20 +195,20 @@ class Session:
     # Events
 
     def expect(self, type: str, within: float = DEADLINE, **fields: Any) -> Frame:
-        """The first frame of this type with these fields; frames before it stay in the inbox."""
+        """Waits for the first frame of this type with these fields. Earlier frames remain in the inbox."""
         return self._next(lambda frame: frame.fits(type, fields), repr({"type": type} | fields), within)
 
     def next_frame(self, within: float = DEADLINE) -> Frame:
-        """The first frame that nobody has asked for yet, whatever it is."""
+        """Returns the first frame that the test has not taken yet, of any type."""
         return self._next(lambda _: True, "anything", within)
 
     def heard(self, type: str, **fields: Any) -> list[Frame]:
-        """The matching frames that arrived before the reply to a ping sent now."""
+        """Sends a ping, and returns the matching frames that arrived before its reply."""
         self.request("ping")
         return [frame for frame in self.inbox if frame.fits(type, fields)]
 
     def forget_events(self) -> None:
-        """Empties the inbox of all that was sent before the reply to a ping sent now."""
+        """Sends a ping, and removes all frames that arrived before its reply from the inbox."""
         self.request("ping")
         self.inbox.clear()
 
@@ -222,7 +222,7 @@ class Session:
         self._line.cut()
 
     def closed(self, within: float = DEADLINE) -> int | None:
-        """Waits until the relay has closed, and returns its close code. Earlier frames are in the inbox."""
+        """Waits until the relay has closed, and returns the close code. Earlier frames are in the inbox."""
         end = time.monotonic() + within
         while True:
             try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One relay for each test file, sessions that are closed after each test, and names that nobody else uses."""
+"""Fixtures: one relay for each test file, sessions that are closed after each test, and unique names."""
 
 import itertools
 from collections.abc import Callable, Iterator
@@ -19,7 +19,7 @@ _numbers = itertools.count(1)
 
 @pytest.fixture(scope="module")
 def relay(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Relay]:
-    """The relay of the file, started with its `RELAY_OPTIONS`; it must still live after the last test."""
+    """The relay of the test file, with the options `RELAY_OPTIONS`. It must still run after the last test."""
     options = getattr(request.module, "RELAY_OPTIONS", ())
     with running(tmp_path_factory.mktemp("relay"), *options) as relay:
         yield relay
@@ -27,7 +27,7 @@ def relay(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 @pytest.fixture
 def start(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Relay]]:
-    """Starts relays of the test's own, each with a data folder of its own."""
+    """Starts relays for one test, each with its own data folder."""
     with ExitStack() as ends:
 
         def start(*options: object, secret: Path | None = None, under: tuple[str, ...] = (), **settings: str) -> Relay:
@@ -40,7 +40,7 @@ def start(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Re
 
 @pytest.fixture
 def connect(request: pytest.FixtureRequest) -> Iterator[Callable[..., Session]]:
-    """Connects users, to the relay of the file unless the first argument is another."""
+    """Connects users. The first argument may be a relay; the default is the relay of the test file."""
     with ExitStack() as ends:
 
         def connect(*arguments: object, **hello: object) -> Session:
@@ -78,7 +78,7 @@ def phone(names: Callable[..., list[str]]) -> Callable[..., Phone]:
 
 @pytest.fixture
 def circle(connect: Callable[..., Session], names: Callable[..., list[str]], relay: Relay) -> Circle:
-    """Alice in a room of the relay of the file."""
+    """Alice in a room of the test file's relay."""
     return Circle(connect, names, relay)
 
 
@@ -86,7 +86,7 @@ def circle(connect: Callable[..., Session], names: Callable[..., list[str]], rel
 def gather(
     connect: Callable[..., Session], names: Callable[..., list[str]], start: Callable[..., Relay]
 ) -> Callable[..., Circle]:
-    """Starts a relay with these options, and has Alice in a room of it."""
+    """Starts a relay with these options, in which Alice has joined a room."""
     return lambda *options: Circle(connect, names, start(*options))
 
 
@@ -98,13 +98,13 @@ def secret(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def api_keys(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The path of the file of API keys of the test file, which `backend` writes."""
+    """The path of the test file's API keys, which `backend` writes."""
     return tmp_path_factory.mktemp("keys") / "api-keys"
 
 
 @pytest.fixture(scope="module")
 def backend(api_keys: Path) -> str:
-    """The API key of a backend, as the command line makes it."""
+    """The API key of a backend, from `stillwire api-key`."""
     made = run("api-key", "tests", "--file", api_keys)
     assert made.returncode == 0, made.stderr
     return made.stdout.strip()

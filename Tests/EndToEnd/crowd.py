@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Many senders at once, each of which remembers what it was promised and what it was shown."""
+"""Many concurrent senders. Each records its acknowledged messages and the messages of others that it received."""
 
 import asyncio
 import json
@@ -11,21 +11,21 @@ from rfc6455 import Connection
 
 @dataclass
 class Sender:
-    """One connection that sends keyed messages to its room, a few of them unanswered at a time."""
+    """A connection that sends messages with keys to its room, and has a few unanswered requests at a time."""
 
     user: str
     room: str
     most: int
-    #: The seq that was promised, by body.
+    #: The acknowledged seq, by body.
     acknowledged: dict[str, int] = field(default_factory=dict)
     #: The bodies that may or may not have been stored.
     unanswered: set[str] = field(default_factory=set)
-    #: What others' messages were shown, by seq.
+    #: The bodies of received messages, by seq.
     seen: dict[int, str] = field(default_factory=dict)
 
 
 class Crowd:
-    """Senders who talk until the relay dies or everybody has said all."""
+    """Senders who send until the relay is killed or all messages are sent."""
 
     def __init__(self, relay: Relay, senders: list[Sender], window: int = 4):
         self.senders = senders
@@ -37,7 +37,7 @@ class Crowd:
         return sum(len(sender.acknowledged) for sender in self.senders)
 
     async def talk(self, kill_after: int) -> None:
-        """Talks, and kills the relay as soon as this many messages are acknowledged."""
+        """Sends messages, and kills the relay when `kill_after` messages are acknowledged."""
         talking = [asyncio.create_task(self._talk(sender)) for sender in self.senders]
         while self.acknowledged < kill_after and not all(task.done() for task in talking):
             await asyncio.sleep(0.002)
@@ -45,7 +45,7 @@ class Crowd:
         await asyncio.gather(*talking)
 
     async def repeat(self) -> None:
-        """Sends everything once more, as a client does that cannot know what arrived."""
+        """Sends all messages again, like a client that does not know which messages arrived."""
         await asyncio.gather(*(self._repeat(sender) for sender in self.senders))
 
     async def _talk(self, sender: Sender) -> None:
@@ -70,7 +70,7 @@ class Crowd:
                     else:
                         assert frame["type"] in ("presence", "member"), frame
         except OSError:
-            # The relay was killed; that is what this is for.
+            # `talk` has killed the relay.
             pass
 
     async def _repeat(self, sender: Sender) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""People with phones, and the room in which somebody writes to them."""
+"""Users with phones, and the room in which Alice writes to them."""
 
 import itertools
 import time
@@ -16,12 +16,12 @@ HOUR = 3_600_000
 
 
 def now() -> int:
-    """The time as requests tell it."""
+    """Returns the time in milliseconds, as in requests."""
     return int(time.time() * 1000)
 
 
 class Person:
-    """Somebody who needs no session to be heard: all is asked over HTTP, in the relay's open mode."""
+    """A user whose requests use HTTP, in the relay's open mode, so that they need no session."""
 
     def __init__(self, relay: Relay, user: str, session: Session | None = None):
         self.user = user
@@ -38,7 +38,7 @@ class Person:
         return answer.json
 
     def register(self, device: str = "phone", **fields: Any) -> Phone:
-        """Says what a device is, and returns its lock screen."""
+        """Registers a device, and returns its phone."""
         phone = Phone(self._relay, f"{self.user}-{device}")
         self.put(f"devices/{device}", phone.registration | fields)
         return phone
@@ -50,7 +50,7 @@ class Person:
         return self.put("focus", {"isFocused": is_focused, "device": "phone"} | fields)
 
     def filter(self, *allow: str, **fields: Any) -> dict[str, Any]:
-        """An active filter that lets these criteria through, unless the fields say otherwise."""
+        """Reports an active filter that permits these criteria. `fields` replace the other fields of the report."""
         return self.put("filter", {"active": True, "allow": list(allow), "device": "phone"} | fields)
 
     def prefer(self, **fields: Any) -> dict[str, Any]:
@@ -77,12 +77,12 @@ class Circle:
         self.alice.join(self.room)
 
     def stranger(self, stem: str, **hello: Any) -> Person:
-        """Somebody who is there, and in no room."""
+        """Returns a user with a session who is in no room."""
         (user,) = self._names(stem)
         return Person(self.relay, user, self._connect(self.relay, user, **hello))
 
     def live(self, stem: str, *rooms: str, **hello: Any) -> Person:
-        """A member who has a phone, and a session in the room."""
+        """Returns a member with a phone and with a session in the room."""
         person = self.stranger(stem, **hello)
         person.register()
         for room in rooms or [self.room]:
@@ -90,7 +90,7 @@ class Circle:
         return person
 
     def away(self, stem: str, *rooms: str, **preferences: Any) -> Person:
-        """A member who has a phone, and has said goodbye."""
+        """Returns a member with a phone who has closed the session."""
         person = self.live(stem, *rooms)
         if preferences:
             person.prefer(**preferences)
@@ -99,17 +99,17 @@ class Circle:
         return person
 
     def silenced(self, stem: str, *rooms: str, **preferences: Any) -> Person:
-        """The same, on whose phone a Focus is on that holds pushes."""
+        """The same, but a Focus that holds pushes is on."""
         person = self.away(stem, *rooms, **({"onFocus": "hold"} | preferences))
         assert person.focus(True)["isFocused"] is True
         return person
 
     def back(self, person: Person | Session, **hello: Any) -> Session:
-        """A new session of somebody, in no room yet."""
+        """Opens a new session of a user, in no room yet."""
         return self._connect(self.relay, person.user, **hello)
 
     def restart(self, end: Callable[[Relay], Any] = Relay.kill) -> None:
-        """Ends the relay and starts it again; Alice comes back to her room. What the phones showed is forgotten."""
+        """Ends the relay and starts it again. Alice joins her room again. The simulated phones are empty."""
         end(self.relay)
         self.relay.start()
         self._marker = None
@@ -120,14 +120,14 @@ class Circle:
         return self.alice.send(room or self.room, body, **fields)
 
     def post(self, body: Any, **fields: Any) -> dict[str, Any]:
-        """Alice writes over HTTP."""
+        """Sends a message from Alice over HTTP."""
         path = f"/v1/rooms/{self.room}/messages"
         answer = call(self.relay, "POST", path, {"from": self.alice.user, "body": body} | fields, user=self.alice.user)
         assert answer.status == 201, answer
         return answer.json
 
     def pass_due(self) -> None:
-        """Waits until what was due before has been pushed: a push made now, to somebody else, has arrived."""
+        """Waits until all due pushes are sent: a later push to another member has arrived."""
         room = f"{self.room}-marker"
         if self._marker is None:
             self.alice.join(room)
@@ -138,7 +138,7 @@ class Circle:
 
 
 def pushed_sender(writer: Session, reader: Session, relay: Relay, backend: str, room: str) -> dict[str, Any]:
-    """Disconnects the reader. Returns the sender in the push of a message that the writer sends to their room."""
+    """Disconnects the reader, sends a message to the room, and returns the sender in its push."""
     user = reader.welcome["user"]
     reader.request("device", device="phone", platform="simulator", token=user)
     reader.close(1000)
@@ -152,7 +152,7 @@ def pushed_sender(writer: Session, reader: Session, relay: Relay, backend: str, 
 
 
 def without_ids(notification: dict[str, Any]) -> dict[str, Any]:
-    """A notification but for what is another one's in every other."""
+    """Returns a notification without the values that differ in every notification."""
     payload, headers = dict(notification["payload"]), dict(notification["headers"])
     for part in payload.keys() & {"communication", "push"}:
         payload[part] = {key: value for key, value in payload[part].items() if key not in ("notification", "receipt")}

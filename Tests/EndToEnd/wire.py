@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A blocking connection whose text frames are checked against the document of the protocol."""
+"""A blocking connection that checks text frames against the AsyncAPI document."""
 
 import json
 import time
@@ -14,7 +14,7 @@ from rfc6455 import CLOSE, TEXT
 
 @dataclass
 class Ending:
-    """How a connection ended: the text frames until then, and the close code, None for a cut."""
+    """The end of a connection: the text frames before it, and the close code, or None without a close."""
 
     frames: list[Frame] = field(default_factory=list)
     code: int | None = None
@@ -29,7 +29,7 @@ class Ending:
 
 
 class Wire(rfc6455.Wire):
-    """Answers nothing by itself: no pong, no close."""
+    """Sends no pong and no close by itself."""
 
     def __init__(self, relay: Relay, receive_buffer: int | None = None):
         self.relay = relay
@@ -45,7 +45,7 @@ class Wire(rfc6455.Wire):
         self.send_text(json.dumps({"type": type} | fields))
 
     def open(self, user: str | None = None, **hello: Any) -> "Wire":
-        """Upgrades and, when a user is named, sends `hello` and waits for `welcome`."""
+        """Upgrades the connection. With a user, also sends `hello` and waits for `welcome`."""
         assert self.upgrade().status == 101
         if user is not None:
             self.send_request("hello", user=user, **hello)
@@ -53,12 +53,12 @@ class Wire(rfc6455.Wire):
         return self
 
     def frame(self, within: float = DEADLINE) -> tuple[int, bytes] | None:
-        """Returns opcode and payload of the next frame, or None when the connection has ended."""
+        """Returns opcode and payload of the next frame, or None if the connection has ended."""
         got = self.next_frame(within)
         return got and (got[0], got[2])
 
     def text(self, within: float = DEADLINE) -> Frame:
-        """Returns the next text frame and skips pings before it."""
+        """Returns the next text frame. Skips pings before it."""
         end = time.monotonic() + within
         while True:
             got = self.frame(end - time.monotonic())
@@ -68,13 +68,13 @@ class Wire(rfc6455.Wire):
                 return Frame(got[1].decode())
 
     def reply(self, id: int | str) -> Frame:
-        """Returns the frame with this id and skips the frames before it."""
+        """Returns the frame with this id. Skips the frames before it."""
         while (got := self.text()).get("id") != id:
             pass
         return got
 
     def ending(self, within: float = DEADLINE) -> Ending:
-        """Reads until the relay closes or cuts the connection."""
+        """Reads until the connection ends."""
         end, ending = time.monotonic() + within, Ending()
         while (got := self.frame(end - time.monotonic())) is not None:
             opcode, payload = got

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The HTTP side of the relay."""
+"""HTTP requests to the relay. Each answer is checked against the OpenAPI document."""
 
 import http.client
 import json
@@ -12,7 +12,7 @@ from relay import DEADLINE, Relay
 
 @dataclass
 class Answer:
-    """A response, read to its end."""
+    """A complete response."""
 
     status: int
     headers: http.client.HTTPMessage
@@ -24,7 +24,7 @@ class Answer:
 
     @property
     def problem(self) -> dict[str, Any]:
-        """The problem document (RFC 9457) of a refusal."""
+        """The problem document (RFC 9457) of an error."""
         assert self.headers.get_content_type() == "application/problem+json", self
         document = self.json
         assert document.get("status", self.status) == self.status, self
@@ -41,7 +41,7 @@ def call(
     token: str | None = None,
     headers: dict[str, str] | None = None,
 ) -> Answer:
-    """One request on a connection of its own; `body` is sent as JSON, or as it is when it is bytes."""
+    """Sends one request on a new connection. A `body` that is not bytes is sent as JSON."""
     sent = dict(headers or {})
     if user is not None:
         sent["X-Stillwire-User"] = user
@@ -63,7 +63,7 @@ def call(
 
 
 def history(relay: Relay, room: str, user: str) -> list[dict[str, Any]]:
-    """All messages of a room, page by page."""
+    """Returns all messages of a room, which it reads page by page."""
     messages: list[dict[str, Any]] = []
     while True:
         after = messages[-1]["seq"] if messages else 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`stillwire-simulator`, its control API, and provider tokens made by hand."""
+"""`stillwire-simulator`, its control API, and provider tokens that the tests sign themselves."""
 
 import base64
 import json
@@ -22,12 +22,12 @@ KEY_ID = "KEY4567890"
 TEAM = "TEAM567890"
 TOPIC = "org.example.chat"
 ALERT = {"aps": {"alert": {"title": "Ann", "body": "Kettle is on"}}}
-#: A device of which nobody has spoken.
+#: A device that the simulator does not know yet.
 DEVICE = "ab" * 32
 
 
 class Signer:
-    """A private key of P-256, and the provider tokens that it signs."""
+    """A P-256 private key, and the provider tokens that it signs."""
 
     def __init__(self, key_id: str = KEY_ID, team: str = TEAM):
         self.key_id = key_id
@@ -43,7 +43,7 @@ class Signer:
     def token(
         self, age: float = 0, header: Any = None, claims: Any = None, is_der: bool = False
     ) -> str:
-        """A token that is `age` seconds old; other headers and claims take the place of the right ones."""
+        """Returns a token that is `age` seconds old. `header` and `claims` replace the valid ones."""
         header = {"alg": "ES256", "kid": self.key_id} if header is None else header
         claims = {"iss": self.team, "iat": int(time.time() - age)} if claims is None else claims
         signed = f"{base64url(json.dumps(header).encode())}.{base64url(json.dumps(claims).encode())}"
@@ -59,7 +59,7 @@ def base64url(data: bytes) -> str:
 
 
 def headers(token: str | None = None, **others: str | None) -> dict[str, str]:
-    """The headers of an alert, with others set or, by None, taken away: `apns_topic` is `apns-topic`."""
+    """Returns the headers of an alert. `others` sets headers, and None removes them: `apns_topic` is `apns-topic`."""
     named = {
         "authorization": f"bearer {token}" if token else None,
         "apns-topic": TOPIC,
@@ -72,7 +72,7 @@ def headers(token: str | None = None, **others: str | None) -> dict[str, str]:
 
 
 class AppleSimulator:
-    """The simulator as a process on free ports, and what it is told over its control port."""
+    """The simulator as a process on free ports, and the requests to its control port."""
 
     def __init__(self, folder: Path, *options: object):
         self.signer = Signer()
@@ -102,7 +102,7 @@ class AppleSimulator:
 
     @property
     def trust(self) -> ssl.SSLContext:
-        """What a client needs to believe it."""
+        """The TLS context of a client that trusts the simulator's certificate."""
         return ssl.create_default_context(cafile=str(self.certificate))
 
     def stop(self) -> int:
@@ -114,7 +114,7 @@ class AppleSimulator:
         self._process.wait()
 
     def control(self, method: str, path: str, body: Any = None) -> Any:
-        """What the control API answers; an answer that is an error raises."""
+        """Sends a request to the control API and returns the answer. Raises HTTPError for an error."""
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(f"http://127.0.0.1:{self.control_port}{path}", data, method=method)
         with urllib.request.urlopen(request, timeout=DEADLINE) as answer:

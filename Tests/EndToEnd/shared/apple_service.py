@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An HTTP/2 service made of h2, to stand in for Apple's: each request is answered as the test says."""
+"""A substitute for Apple's push service, made with the h2 library. The test answers each request."""
 
 import socket
 import ssl
@@ -48,7 +48,7 @@ class Request:
             h2_connection.reset_stream(self.stream, code)
 
     def go_away(self, last: int) -> None:
-        """Says that nothing above a stream was processed, and takes no more."""
+        """Sends GOAWAY: no stream above `last` was processed, and the service accepts no more."""
         with self.connection.sending() as h2_connection:
             h2_connection.close_connection(last_stream_id=last)
 
@@ -119,7 +119,7 @@ class Connection:
 
 
 class Service:
-    """Listens on 127.0.0.1 with TLS. `handle` answers each request, or leaves it; by default all are taken."""
+    """Listens on 127.0.0.1 with TLS. `handle` may answer a request. By default all requests get 200."""
 
     def __init__(self, certificate: Path, key: Path):
         self.streams = 100

@@ -12,7 +12,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 
 def write_key(path: Path, curve: ec.EllipticCurve | None = None, mode: int = 0o600) -> ec.EllipticCurvePrivateKey:
-    """A new private key, of P-256 by default, as PEM."""
+    """Writes a new private key as PEM, by default of the curve P-256, and returns it."""
     key = ec.generate_private_key(curve or ec.SECP256R1())
     path.write_bytes(
         key.private_bytes(
@@ -24,7 +24,10 @@ def write_key(path: Path, curve: ec.EllipticCurve | None = None, mode: int = 0o6
 
 
 def write_authority(folder: Path) -> tuple[Path, Path, Path]:
-    """An authority of the test's own, and a certificate of 127.0.0.1 and localhost by it: authority, certificate, key."""
+    """Makes a certificate authority, and a certificate for 127.0.0.1 and localhost that it signs.
+
+    Returns the paths of the authority's certificate, of the certificate, and of its key.
+    """
     authority_key = write_key(folder / "authority.key")
     authority = _certificate("Tests", authority_key, None, None)
     (folder / "authority.pem").write_bytes(authority.public_bytes(serialization.Encoding.PEM))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the relay's own documents promise, held against what it says.
+"""Checks the relay's frames and answers against its own documents, OpenAPI and AsyncAPI.
 
-A client ignores fields that it does not know. These checks do not: a field that no document names fails them.
+A client ignores unknown fields. These checks do not: they fail for a field that no document describes.
 """
 
 import json
@@ -21,7 +21,7 @@ METHODS = ("get", "put", "post", "delete")
 
 @cache
 def source(name: str) -> str:
-    """The text that the command prints."""
+    """Returns a document, as `stillwire document` prints it."""
     printed = run("document", name.removesuffix(".json"))
     assert printed.returncode == 0, printed.stderr
     return printed.stdout
@@ -33,7 +33,7 @@ def document(name: str) -> dict[str, Any]:
 
 
 def resolve(name: str, item: dict[str, Any]) -> dict[str, Any]:
-    """What a `$ref` within the document leads to."""
+    """Follows a `$ref` within the document and returns its target."""
     while "$ref" in item:
         found: Any = document(name)
         for part in item["$ref"].removeprefix("#/").split("/"):
@@ -43,7 +43,7 @@ def resolve(name: str, item: dict[str, Any]) -> dict[str, Any]:
 
 
 def problem(name: str, schema: dict[str, Any], value: Any, *, is_strict: bool = True) -> str | None:
-    """What is wrong with the value, or None; unless `is_strict`, fields that are not described are fine."""
+    """Returns the first fault of the value, or None. With `is_strict`, undescribed fields are faults."""
     schema = _anchored(name, schema)
     validator = Draft202012Validator(
         _strict(schema) if is_strict else schema,
@@ -59,7 +59,7 @@ def problem(name: str, schema: dict[str, Any], value: Any, *, is_strict: bool = 
 
 @cache
 def requests() -> dict[str, tuple[dict[str, Any], dict[str, Any]]]:
-    """By type the messages of a request and of the reply to it."""
+    """Returns the messages of each request and of its reply, by type."""
     return {
         operation["messages"][0]["$ref"].rsplit("/", 1)[1]: (
             resolve(ASYNCAPI, operation["messages"][0]),
@@ -72,7 +72,7 @@ def requests() -> dict[str, tuple[dict[str, Any], dict[str, Any]]]:
 
 @cache
 def told() -> dict[str, list[dict[str, Any]]]:
-    """By type the messages that the relay sends."""
+    """Returns the messages that the relay sends, by type."""
     found: dict[str, list[dict[str, Any]]] = {}
     for operation in document(ASYNCAPI)["operations"].values():
         sends = operation["action"] == "send"
@@ -85,7 +85,7 @@ def told() -> dict[str, list[dict[str, Any]]]:
 
 
 def check_frame(frame: dict[str, Any]) -> None:
-    """Fails when no message of the frame's type is like it; a type that is not described passes."""
+    """Fails if the frame matches no described message of its type. Does not check types that are not described."""
     messages = told().get(frame.get("type"))
     if not messages:
         return
@@ -95,7 +95,7 @@ def check_frame(frame: dict[str, Any]) -> None:
 
 
 def check_reply(type: str, frame: dict[str, Any]) -> None:
-    """Fails when the frame is no reply to a request of this type."""
+    """Fails if the frame does not match the described reply to a request of this type."""
     if type in requests():
         wrong = problem(ASYNCAPI, requests()[type][1]["payload"], frame)
         assert wrong is None, f"not as {ASYNCAPI} says of {type}, {wrong}: {json.dumps(frame)[:500]}"
@@ -109,7 +109,7 @@ def _is_like(payload: dict[str, Any], frame: dict[str, Any]) -> bool:
 
 
 def operation(method: str, path: str) -> tuple[str, dict[str, Any]] | None:
-    """The path's template and what is said of the method there."""
+    """Returns the path's template and the description of the method, or None if they are not described."""
     parts = path.partition("?")[0].split("/")
     method = "get" if method == "HEAD" else method.lower()
     for template, item in document(OPENAPI)["paths"].items():
@@ -122,7 +122,7 @@ def operation(method: str, path: str) -> tuple[str, dict[str, Any]] | None:
 
 
 def check_answer(method: str, path: str, status: int, content_type: str, body: bytes) -> None:
-    """Fails when an answer's status or body is not what the document says."""
+    """Fails if the status or the body of an answer does not match the document."""
     found = operation(method, path)
     if found is None:
         if content_type == "application/problem+json" and method != "HEAD":
@@ -144,7 +144,7 @@ def check_answer(method: str, path: str, status: int, content_type: str, body: b
 
 
 def disagreements(asked: Any, answered: Any, at: str = "") -> Iterator[str]:
-    """The values of a request that its answer names otherwise. What is null in a request is left to the relay."""
+    """Yields the values that differ between a request and its answer. Null values of the request are ignored."""
     if isinstance(asked, dict) and isinstance(answered, dict):
         for key in sorted(asked.keys() & answered.keys()):
             if asked[key] is not None:
@@ -154,7 +154,7 @@ def disagreements(asked: Any, answered: Any, at: str = "") -> Iterator[str]:
 
 
 def path_values(item: dict[str, Any], **known: Any) -> dict[str, Any]:
-    """The values of a path, by the names that answers have for them: the examples, where none is known."""
+    """Returns the values of a path's parameters, by their names in answers. Unknown values come from the examples."""
     values = {}
     for parameter in (resolve(OPENAPI, each) for each in item.get("parameters", [])):
         if parameter["in"] == "path":
@@ -169,7 +169,7 @@ def path_values(item: dict[str, Any], **known: Any) -> dict[str, Any]:
 
 
 def _anchored(name: str, schema: Any) -> Any:
-    """The same with references that lead into the document."""
+    """Returns the schema with references that include the name of the document."""
     if isinstance(schema, dict):
         return {
             key: f"{name}{value}" if key == "$ref" else _anchored(name, value) for key, value in schema.items()
@@ -178,7 +178,7 @@ def _anchored(name: str, schema: Any) -> Any:
 
 
 def _strict(schema: Any) -> Any:
-    """The same, of objects that have no fields but those described."""
+    """Returns the schema without permission for undescribed fields."""
     if isinstance(schema, list):
         return [_strict(item) for item in schema]
     if not isinstance(schema, dict):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A frame of the protocol, parsed, with the text that it was parsed from."""
+"""A parsed frame of the protocol that keeps its original text."""
 
 import json
 import re
@@ -12,7 +12,7 @@ _COMMA = re.compile(r"\s*,\s*")
 
 
 class Frame(dict):
-    """A JSON object, and the text that it was parsed from."""
+    """A JSON object that keeps its original text."""
 
     def __init__(self, text: str):
         super().__init__(json.loads(text))

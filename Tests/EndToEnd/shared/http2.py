@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A client of HTTP/2 that shows every frame, on the `h2` library."""
+"""An HTTP/2 client, made with the h2 library, that shows every frame to the test."""
 
 import json
 import socket
@@ -19,7 +19,7 @@ class Answer:
     def __init__(self) -> None:
         self.headers: dict[str, str] = {}
         self.body = b""
-        #: The code of a RST_STREAM.
+        #: The error code of a RST_STREAM.
         self.reset: int | None = None
         self.is_complete = False
 
@@ -37,7 +37,7 @@ class Answer:
 
 
 class Connection:
-    """One connection; events are read when somebody waits for them."""
+    """One connection. It reads events only during `wait`."""
 
     def __init__(self, port: int, certificate: Path):
         context = ssl.create_default_context(cafile=str(certificate))
@@ -57,7 +57,7 @@ class Connection:
 
     @property
     def streams(self) -> int:
-        """How many the other side allows at once."""
+        """The maximum number of concurrent streams that the server allows."""
         return self.h2.remote_settings.max_concurrent_streams
 
     def send(
@@ -68,7 +68,7 @@ class Connection:
         method: str = "POST",
         is_last: bool = True,
     ) -> int:
-        """Sends a request without waiting for an answer, and returns its stream."""
+        """Sends a request and returns its stream. Does not wait for the answer."""
         stream = self.h2.get_next_available_stream_id()
         pairs = list(headers.items()) if isinstance(headers, dict) else headers
         first = [(":method", method), (":scheme", "https"), (":path", path), (":authority", "localhost")]
@@ -78,7 +78,7 @@ class Connection:
         return stream
 
     def data(self, stream: int, body: bytes, is_last: bool = True) -> None:
-        """Sends a body as fast as the other side's window allows."""
+        """Sends a body, and waits for the server's flow control."""
         while len(body) > 0:
             self.wait(lambda: self.h2.local_flow_control_window(stream) > 0 or self.answers[stream].is_complete)
             if self.answers[stream].is_complete:
@@ -101,7 +101,7 @@ class Connection:
         return self.answer(self.send(*arguments, **others))
 
     def wait(self, condition: Any, seconds: float = DEADLINE) -> bool:
-        """Reads until `condition` holds, the connection ends, or nothing came for `seconds`."""
+        """Reads until `condition` is true, the connection ends, or nothing arrives for `seconds`."""
         while not condition() and not self.is_closed:
             if not self._read(seconds):
                 break
@@ -152,5 +152,5 @@ class Connection:
                 self.answers[event.stream_id].is_complete = True
             case h2.events.ConnectionTerminated():
                 self.goaway = event
-                # The library takes this for the end, but streams before the last one have their answers yet to come.
+                # The library closes the connection at GOAWAY, but earlier streams can still get their answers.
                 self.h2.state_machine.state = h2.connection.ConnectionState.CLIENT_OPEN

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `/metrics` says, and how it moved."""
+"""Parses `/metrics`, and compares two results."""
 
 import re
 
@@ -10,7 +10,7 @@ _SAMPLE = re.compile(r'([a-z_]+)(?:\{([a-z_]+)="([^"\\]+)"\})? ([0-9.e+-]+|\+Inf
 
 
 class Metrics(dict[str, float]):
-    """Samples by name, `name{value}` where there is a label, with their types."""
+    """The samples by name, with their types. The name of a sample with a label is `name{value}`."""
 
     def __init__(self, text: str):
         super().__init__()
@@ -32,7 +32,7 @@ class Metrics(dict[str, float]):
                 self[key] = float(value)
 
     def since(self, before: "Metrics") -> dict[str, float]:
-        """What changed, and by how much."""
+        """Returns the differences of all samples that changed."""
         return {name: value - before.get(name, 0) for name, value in self.items() if value != before.get(name, 0)}
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A phone of the simulated gateway, seen through the relay's HTTP API."""
+"""A simulated phone, which the tests read through the relay's HTTP API."""
 
 import http.client
 import json
@@ -13,7 +13,7 @@ from waiting import eventually
 
 
 class Phone:
-    """What the gateway has delivered to one device token."""
+    """The notifications that the simulated gateway has delivered to one device token."""
 
     def __init__(self, relay: Relay, token: str):
         self.token = token
@@ -21,18 +21,18 @@ class Phone:
 
     @property
     def registration(self) -> dict[str, Any]:
-        """The fields that register this phone, but for the name of the device."""
+        """The fields that register this phone, without the name of the device."""
         return {"platform": "simulator", "token": self.token}
 
     def reach(self, is_reachable: bool) -> None:
-        """Has the gateway reach the phone from now on, or not."""
+        """Sets whether the gateway can reach the phone."""
         said = {"isReachable": is_reachable}
         answer = call(self._relay, "PUT", f"/v1/simulator/devices/{self.token}", said)
         assert (answer.status, answer.json) == (200, said), answer
 
     def notifications(self) -> list[dict[str, Any]]:
         answer = call(self._relay, "GET", f"/v1/simulator/devices/{self.token}")
-        # A gateway that has not heard of a token has delivered nothing to it.
+        # The gateway does not know a token before its first delivery.
         if answer.status == 404:
             return []
         assert answer.status == 200, answer
@@ -51,16 +51,16 @@ class Phone:
         return eventually(matching, within)[0]
 
     def nth(self, index: int) -> dict[str, Any]:
-        """Waits until there are more than `index` notifications; the one at that place."""
+        """Waits for more than `index` notifications, and returns the one at `index`."""
         return eventually(lambda: self.notifications()[index:])[0]
 
     @contextmanager
     def events(self) -> Iterator[Iterator[tuple[str, Any]]]:
-        """The live stream as pairs of event name and content."""
+        """Opens the live stream, and yields pairs of event name and content."""
         connection = http.client.HTTPConnection("127.0.0.1", self._relay.port, timeout=DEADLINE)
         with closing(connection):
             connection.request("GET", f"/v1/simulator/devices/{self.token}/events")
-            # The response keeps the connection open for as long as it is open itself.
+            # The response must be closed, too, because it keeps the connection open.
             with connection.getresponse() as response:
                 assert response.status == 200
                 assert response.headers.get_content_type() == "text/event-stream"

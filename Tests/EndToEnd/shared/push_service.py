@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An HTTP/1.1 service, to stand in for browsers' push services and for Matrix's push gateways."""
+"""A substitute for the push services of browsers and for Matrix's push gateways: an HTTP/1.1 service."""
 
 import http.server
 import ssl
@@ -14,7 +14,7 @@ class Request:
     """A request as it arrived."""
 
     path: str
-    #: Names in lower case.
+    #: The names are in lower case.
     headers: dict[str, str]
     body: bytes
 
@@ -27,9 +27,9 @@ class Answer:
 
 
 class PushService:
-    """Listens on 127.0.0.1, with TLS where a certificate is given. `handle` answers; None: nothing is said.
+    """Listens on 127.0.0.1, with TLS if it has a certificate. `handle` returns the answer, or None for no answer.
 
-    `connections` counts those that were made, with or without a request.
+    `connections` counts all connections, with or without a request.
     """
 
     def __init__(self, certificate: Path | None = None, key: Path | None = None):
@@ -66,7 +66,7 @@ class PushService:
 
             def do_POST(self) -> None:
                 headers = {name.lower(): value for name, value in self.headers.items()}
-                assert len(headers) == len(self.headers), "a header stands twice"
+                assert len(headers) == len(self.headers), "the request has a header twice"
                 request = Request(self.path, headers, self.rfile.read(int(headers["content-length"])))
                 service.requests.append(request)
                 answer = service.handle(request)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One relay process: started on a free port, ended cleanly or killed."""
+"""A relay process: starts it on a free port, stops it cleanly, or kills it. Also runs other programs of the package."""
 
 import os
 import re
@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 CHECKOUT = Path(__file__).resolve().parents[3]
-#: How many times slower than usual the relay or the machine is, as under sanitizers.
+#: The factor by which the relay is slower than usual, for example under sanitizers.
 SLOW = float(os.environ.get("STILLWIRE_SLOW", "1"))
-#: Seconds a test waits for what must happen; generous, because two loaded cores are slow.
+#: The timeout in seconds for everything that must happen. It is long, because a loaded machine with two cores is slow.
 DEADLINE = 20.0 * SLOW
 
 _ADDRESS = re.compile(r"http://[^\s/:]+:(\d+)")
@@ -27,12 +27,12 @@ def binary() -> str:
 
 
 def tool(name: str) -> str:
-    """The path of another program of the package, which the build puts beside the relay: `bench`, `simulator`."""
+    """The path of another program of the package, in the same folder as the relay: `bench`, `simulator`."""
     return os.path.join(os.path.dirname(binary()), f"stillwire-{name}")
 
 
 def environment(**settings: str) -> dict[str, str]:
-    """The caller's environment without any setting of a relay but those given."""
+    """Returns the environment of the caller, in which `settings` replace all settings of a relay."""
     kept = {key: value for key, value in os.environ.items() if not key.startswith("STILLWIRE_")}
     return kept | settings
 
@@ -59,9 +59,9 @@ def run_program(program: str, *arguments: object, **settings: str) -> subprocess
 
 
 class Relay:
-    """A relay on 127.0.0.1 whose data outlives its process; `start` again after `stop` or `kill`.
+    """A relay on 127.0.0.1. It keeps its data after `stop` or `kill`, so that `start` can follow.
 
-    `under` is a command that replaces itself by the relay, like `prlimit`.
+    `under` is a command that runs the relay in its own process, such as `prlimit`.
     """
 
     def __init__(
@@ -90,23 +90,23 @@ class Relay:
 
     @property
     def open_files(self) -> int:
-        """How many descriptors the process has open, its connections among them."""
+        """The number of open descriptors of the process, including its connections."""
         return len(os.listdir(f"/proc/{self._process.pid}/fd"))
 
     @property
     def open_sockets(self) -> int:
-        """How many of them are sockets: files come and go with the readers of the database."""
+        """The number of open sockets. Unlike files, they do not depend on the readers of the database."""
         folder, count = f"/proc/{self._process.pid}/fd", 0
         for name in os.listdir(folder):
             try:
                 count += os.readlink(f"{folder}/{name}").startswith("socket:")
             except FileNotFoundError:
-                # Closed since it was listed.
+                # It was closed after the listing.
                 pass
         return count
 
     def limit_file_size(self, size: int | None) -> None:
-        """Makes writes of the process fail that would make a file larger than `size` bytes; None: no limit."""
+        """Limits the size of the files that the process writes, in bytes. None removes the limit."""
         soft = resource.RLIM_INFINITY if size is None else size
         resource.prlimit(self.pid, resource.RLIMIT_FSIZE, (soft, resource.RLIM_INFINITY))
 
@@ -138,25 +138,25 @@ class Relay:
         return self
 
     def signal(self, number: signal.Signals = signal.SIGTERM) -> None:
-        """Sends a signal and waits for nothing."""
+        """Sends a signal and does not wait."""
         process = self._process
         assert process is not None and process.poll() is None, f"the relay died:\n{self.log.read_text()[-2000:]}"
         process.send_signal(number)
 
     def ended(self, within: float = DEADLINE) -> int:
-        """Waits for the process to end and returns its exit code, negative for a signal that it died of."""
+        """Waits for the end of the process and returns its exit code, which is negative after a signal."""
         try:
             return self._process.wait(within)
         finally:
             self.kill()
 
     def stop(self) -> int:
-        """Asks the relay to end and returns its exit code."""
+        """Stops the relay with SIGTERM and returns its exit code."""
         self.signal()
         return self.ended()
 
     def kill(self) -> None:
-        """Ends the process as a power failure would; harmless when it has ended."""
+        """Ends the process immediately with SIGKILL. Harmless if it has already ended."""
         self.port = 0
         if self._process is not None:
             self._process.kill()
@@ -164,7 +164,7 @@ class Relay:
             assert "does not declare" not in self.log.read_text(errors="replace"), "a command has an undeclared error"
 
     def token(self, user: str, *options: object, has_rooms: bool = True) -> str:
-        """A token for `user` as the command line makes it, with all rights but `moderate` in every room, or in none."""
+        """Returns a token from `stillwire token`, with all rights except `moderate` in every room, or with none."""
         rooms = ("--room", "*=join,send,push,urgent,history,presence,create") if has_rooms else ()
         made = run("token", "--secret-file", self.secret, "--user", user, *rooms, *options)
         assert made.returncode == 0, made.stderr
@@ -182,7 +182,7 @@ class Relay:
 
 @contextmanager
 def running(folder: Path, *options: object, **more: Any) -> Iterator[Relay]:
-    """A relay with these options, which must still live at the end and then ends without a fault."""
+    """Runs a relay with these options. At the context's end it must still run, and stop without an error."""
     relay = Relay(folder, *options, **more).start()
     try:
         yield relay

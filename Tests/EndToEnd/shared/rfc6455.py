@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tests' WebSocket client: the frames of RFC 6455, `Wire` for blocking code and `Connection` for asyncio.
 
-Both send whatever a test gives them, also what the RFC forbids.
+Both send any bytes that a test gives them, including bytes that the RFC forbids.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ SUBPROTOCOL = "stillwire.v1.json"
 def frame(
     opcode: int, payload: bytes = b"", *, is_final: bool = True, reserved: int = 0, is_masked: bool = True
 ) -> bytes:
-    """Returns one frame; by default complete and masked, as clients must send it."""
+    """Returns one frame. By default it is complete and masked, as clients must send it."""
     length, masked_bit = len(payload), 0x80 if is_masked else 0
     head = bytes([(0x80 if is_final else 0) | reserved << 4 | opcode])
     if length < 126:
@@ -82,7 +82,7 @@ def check_proof(request: bytes, headers: http.client.HTTPMessage) -> None:
 
 
 class Wire:
-    """A blocking connection. It answers nothing by itself: no pong, no close."""
+    """A blocking connection. It sends no pong and no close by itself."""
 
     def __init__(self, port: int, receive_buffer: int | None = None):
         self.port = port
@@ -101,7 +101,7 @@ class Wire:
         self.send_bytes(frame(TEXT, text.encode() if isinstance(text, str) else text))
 
     def upgrade(self, headers: dict[str, str | None] | None = None, path: str = "/v1/connect") -> Answer:
-        """Requests a session; a header with the value None is left out."""
+        """Sends the handshake and returns the answer. A header with the value None is left out."""
         request = upgrade_request(self.port, headers, path)
         self.send_bytes(request)
         answer = self.response()
@@ -120,9 +120,9 @@ class Wire:
         return Answer(int(status_line.split()[1]), headers, body)
 
     def next_frame(self, within: float | None = DEADLINE) -> tuple[int, bool, bytes] | None:
-        """Returns opcode, is_final and payload of the next frame, or None when the connection has ended.
+        """Returns opcode, is_final and payload of the next frame, or None if the connection has ended.
 
-        Without a limit (`within` is None) the timeout of the socket does not change.
+        If `within` is None, the timeout of the socket does not change.
         """
         end = None if within is None else time.monotonic() + within
         try:
@@ -149,9 +149,9 @@ class Wire:
 
 
 class Connection(asyncio.Protocol):
-    """A connection for asyncio. It answers the relay's close, and pings while `answers_pings` is true.
+    """A connection for asyncio. It answers the relay's close, and also pings if `answers_pings` is true.
 
-    It calls `on_text` with each text message. By default the messages wait for `text` and for `async for`.
+    It calls `on_text` with each text message. By default it queues the messages for `text` and `async for`.
     """
 
     def __init__(self, on_text: Callable[[str], None] | None = None):
@@ -160,14 +160,14 @@ class Connection(asyncio.Protocol):
         self.answers_pings = True
         #: The status of the answer to the upgrade, or None before it.
         self.status: int | None = None
-        #: The relay's close code: 1005 for a close frame without a code, None before it and for a cut.
+        #: The relay's close code. 1005 for a close frame without a code, None without a close frame.
         self.code: int | None = None
         self.pings = 0
         #: The payload of the newest ping.
         self.ping = b""
         self.has_said_close = False
         self.is_closed_by_server = False
-        #: True if this side or the test ends the connection.
+        #: True if this side has ended the connection without a close.
         self.may_be_cut = False
         self.ended = asyncio.get_running_loop().create_future()
         self._answered = asyncio.get_running_loop().create_future()
@@ -240,14 +240,14 @@ class Connection(asyncio.Protocol):
         self._transport.abort()
 
     def reset(self) -> None:
-        """Ends the connection with RST, as a crashed machine or a firewall does."""
+        """Ends the connection with RST, like a crashed machine or a firewall."""
         self.may_be_cut = True
         bare = self._transport.get_extra_info("socket")
         bare.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self._transport.abort()
 
     def pause(self) -> None:
-        """Stops reading, so that the frames wait on the side of the relay."""
+        """Stops reading, so that frames remain in the relay's queue."""
         self._transport.pause_reading()
 
     def resume(self) -> None:
@@ -256,7 +256,7 @@ class Connection(asyncio.Protocol):
     # Reading
 
     async def text(self, within: float = DEADLINE) -> str:
-        """Returns the next text message. Raises ConnectionError when the connection has ended."""
+        """Returns the next text message. Raises ConnectionError if the connection has ended."""
         async with asyncio.timeout(within):
             if (text := await self._texts.get()) is None:
                 raise ConnectionError(f"the connection has ended with {self.code}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tokens made by hand, so that nothing of the relay vouches for itself."""
+"""Signs tokens without the relay's code, so that the tests check that code independently."""
 
 import base64
 import hashlib
@@ -13,7 +13,7 @@ _HASHES = {"HS256": hashlib.sha256, "HS384": hashlib.sha384, "HS512": hashlib.sh
 
 #: The secret that the tests' relays share with their backends.
 SECRET = "6f1d0c8e4b7a2935d1e0f7a6b5c4d3e2f1a0b9c8d7e6f5a4"
-#: All rights but `moderate`.
+#: All rights except `moderate`.
 RIGHTS = ("join", "send", "push", "urgent", "history", "presence", "create")
 
 
@@ -26,13 +26,13 @@ def secret_file(folder: Path) -> Path:
 
 
 def claims(user: str, **others: Any) -> dict[str, Any]:
-    """Claims that are valid for an hour, in every room. `rooms=None` leaves out the claim `rooms`."""
+    """Returns claims that are valid for an hour, in every room. `rooms=None` leaves out the claim `rooms`."""
     made = {"sub": user, "exp": int(time.time()) + 3600, "rooms": [{"match": "*", "can": list(RIGHTS)}]} | others
     return {key: value for key, value in made.items() if key != "rooms" or value is not None}
 
 
 def token(secret: str, payload: Any, algorithm: str = "HS256") -> str:
-    """A JWT (RFC 7519) with any payload; the algorithm `none` leaves the signature empty."""
+    """Returns a JWT (RFC 7519) with any payload. With the algorithm `none` the signature is empty."""
     signed = f"{_encoded({'alg': algorithm, 'typ': 'JWT'})}.{_encoded(payload)}"
     if algorithm == "none":
         return f"{signed}."

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Waiting for a condition instead of for a time."""
+"""Waits for a condition instead of a time."""
 
 import time
 from collections.abc import Callable
@@ -11,7 +11,7 @@ Value = TypeVar("Value")
 
 
 def eventually(condition: Callable[[], Value], within: float = DEADLINE, every: float = 0.03) -> Value:
-    """The first true value of `condition`; fails with its last value when `within` seconds are over."""
+    """Returns the first true value of `condition`. Fails with its last value after `within` seconds."""
     end = time.monotonic() + within
     while True:
         value = condition()
