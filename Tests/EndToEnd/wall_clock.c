@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A wall clock for tests, which LD_PRELOAD loads into a relay. It adds an offset to the system's wall clock: the
- * milliseconds in the file WALL_CLOCK_OFFSET, an int64_t. The monotonic clock does not change. */
+/* A wall clock for tests, which LD_PRELOAD loads into a relay. It adds an offset to the system's wall clock:
+ * the milliseconds in the file WALL_CLOCK_OFFSET, an int64_t. The monotonic clock does not change. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
