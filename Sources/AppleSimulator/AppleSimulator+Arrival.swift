@@ -2,19 +2,19 @@
 public import RelayProtocol
 
 extension AppleSimulator {
-  /// A request, and what became of it.
+  /// A request and its outcome.
   public struct Arrival: Sendable {
     public enum Outcome: Equatable, Sendable {
       case shown
-      /// Waits for its device to be on.
+      /// The notification waits until the device is on.
       case stored
-      /// 200, but it reaches nobody: its device is off, and it may not wait.
+      /// Answered with 200, but not delivered: the device is off and the notification must not wait.
       case dropped
       case refused(Refusal)
-      /// There was no answer: `hang`, `resetStream`, `resetConnection` or `goAway`.
+      /// The request got no answer. The value is `hang`, `resetStream`, `resetConnection` or `goAway`.
       case unanswered(String)
 
-      /// A word for it, `refused` aside the outcome's own.
+      /// The name of the outcome in JSON and in counts.
       public var name: String {
         switch self {
         case .shown: "shown"
@@ -26,39 +26,39 @@ extension AppleSimulator {
       }
     }
 
-    /// Counts all that arrived, from 1.
+    /// The number of the arrival, from 1.
     public var number: UInt64
     public var time: Timestamp
-    /// Counts the connections, from 1.
+    /// The number of the connection, from 1.
     public var connection: Int
     public var stream: Int
     public var method: String
     public var path: String
-    /// The others, without `authorization`.
+    /// The other headers, without `authorization`.
     public var headers: [(name: String, value: String)]
-    /// Of its provider token, when that was good.
+    /// The key id of the provider token, if the token was valid.
     public var keyID: String?
-    /// `apns-id` of the answer.
+    /// The header `apns-id` of the answer.
     public var id: String
-    /// At most 5,121 bytes of it.
+    /// The first 5,121 bytes of the payload.
     public var payload: [UInt8]
     public var outcome: Outcome
 
-    /// The header of that name.
+    /// Returns the value of a header.
     public subscript(header: String) -> String? { headers.first { $0.name == header }?.value }
   }
 
   /// The number of events since the start or the last ``AppleSimulator/reset()``.
   public struct Counts: Equatable, Sendable, Codable {
     public var connections = 0
-    /// Those that are open.
+    /// The connections that are open now.
     public var openConnections = 0
     public var requests = 0
-    /// Signatures of provider tokens that were verified.
+    /// Verified signatures of provider tokens.
     public var verifications = 0
-    /// By ``Arrival/Outcome/name``.
+    /// Requests by ``Arrival/Outcome/name``.
     public var outcomes: [String: Int] = [:]
-    /// By reason.
+    /// Refused requests by reason.
     public var refusals: [String: Int] = [:]
 
     static func += (sum: inout Counts, other: Counts) {
@@ -71,14 +71,14 @@ extension AppleSimulator {
     }
   }
 
-  /// The newest of what was put in.
+  /// A ring buffer that keeps the newest elements.
   struct Ring<Element> {
     private var elements: [Element] = []
     private var next = 0
     private let capacity: Int
 
     init(capacity: Int) {
-      precondition(capacity > 0, "a ring without room keeps nothing")
+      precondition(capacity > 0, "the capacity must be at least 1")
       self.capacity = capacity
     }
 
@@ -91,7 +91,7 @@ extension AppleSimulator {
       }
     }
 
-    /// Oldest first.
+    /// The elements, oldest first.
     var inOrder: [Element] { Array(elements[next...] + elements[..<next]) }
   }
 }

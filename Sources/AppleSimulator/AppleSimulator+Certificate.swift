@@ -5,7 +5,8 @@ import SwiftASN1
 import X509
 
 extension AppleSimulator {
-  /// A certificate that vouches for itself, and its key, as PEM: for `localhost`, 127.0.0.1, ::1 and `host`; 30 days.
+  /// Returns a self-signed certificate and its key in PEM. It is valid for `localhost`, 127.0.0.1, ::1 and `host`, for
+  /// 30 days.
   static func makeIdentity(for host: String, at time: Date = Date()) throws -> (certificates: String, key: String) {
     let key = P256.Signing.PrivateKey()
     let name = try DistinguishedName { CommonName("Stillwire's simulator of Apple's push service") }

@@ -3,26 +3,25 @@ import RelayJSON
 import RelayProtocol
 
 extension AppleSimulator {
-  /// A notification in which nothing is wrong.
+  /// A valid notification.
   struct Notification: Equatable, Sendable {
-    /// Of the device, in lower case.
+    /// The device token in lower case.
     var token: String
-    /// The app's bundle id, without the suffix that some types have in the topic.
+    /// The app's bundle id: the topic without the suffix of its push type.
     var bundle: String
-    /// Seconds since 1970, 0: deliver once; nil: as long as the service likes.
+    /// The expiry in seconds since 1970. 0: deliver at once or never. `nil`: keep it for the longest time.
     var expiration: Int64?
     var collapseID: String?
   }
 
-  /// The checks that need nothing but the request and what is set.
+  /// The checks of a request that need only the request and the settings.
   ///
-  /// Apple's pages do not say which of several faults is named. Here: where it goes, who it is from, the headers, the
-  /// payload, the device.
+  /// Apple does not document the order of the checks. Here it is: path, provider token, headers, payload, device.
   enum Checks {
-    /// Bytes of a body that are looked at; what is longer is too large whatever it is.
+    /// The largest payload in bytes, of any push type. A longer body is refused without further checks.
     static let largestPayload = PushType.voip.largestPayload
 
-    /// What comes before the question who it is from.
+    /// Makes the checks that precede the authentication.
     static func destination(of head: Head) throws(Reason) {
       guard head.method == "POST" else { throw .methodNotAllowed }
       guard let token = head.token else { throw .badPath }
@@ -30,7 +29,8 @@ extension AppleSimulator {
       guard !head.isRepeated else { throw .duplicateHeaders }
     }
 
-    /// - Parameter payload: The whole, or its first ``largestPayload`` bytes and one more.
+    /// Checks the headers and the payload.
+    /// - Parameter payload: The whole payload, or its first ``largestPayload`` + 1 bytes.
     static func notification(
       _ head: Head, payload: [UInt8], topics: Set<String>, keyTopics: Set<String>?
     ) throws(Reason) -> Notification {
@@ -50,7 +50,7 @@ extension AppleSimulator {
         token: head.token?.lowercased() ?? "", bundle: bundle, expiration: expiration, collapseID: head.collapseID)
     }
 
-    /// Hexadecimal digits in pairs, as many as `digits` says.
+    /// True for pairs of hexadecimal digits, if their number is in `digits`.
     static func isToken(_ token: String, digits: ClosedRange<Int>) -> Bool {
       let bytes = token.utf8
       return digits.contains(bytes.count) && bytes.count.isMultiple(of: 2)
@@ -77,28 +77,28 @@ extension AppleSimulator {
     }
 
     private static func expiration(_ text: String) throws(Reason) -> Int64 {
-      // Whole seconds; more digits are those of milliseconds.
+      // Only whole seconds are valid. A value with more digits is in milliseconds.
       guard !text.isEmpty, text.utf8.count <= 11, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
         let seconds = Int64(text)
       else { throw .badExpirationDate }
       return seconds
     }
 
-    /// The type as it is said; the topic must have its suffix.
+    /// Returns the type in the header. The topic must have the suffix of this type.
     private static func type(_ text: String, topic: PushType?) throws(Reason) -> PushType {
       guard let type = PushType(rawValue: text) else { throw .invalidPushType }
       guard topic == (type.topicSuffix.isEmpty ? nil : type) else { throw .badTopic }
       return type
     }
 
-    /// Where there is none, it is 10: too much for the background.
+    /// Checks the priority. A missing priority is 10, which is too high for a background push.
     private static func checkPriority(_ text: String?, of type: PushType?) throws(Reason) {
       let priority = text ?? "10"
       guard ["10", "5", "1"].contains(priority) else { throw .badPriority }
       guard type != .background || priority == "5" else { throw .badPriority }
     }
 
-    /// Apple has no word for a payload that is no JSON; here it is an empty one.
+    /// Checks the payload. Apple documents no reason for a payload that is not JSON. Here it is `PayloadEmpty`.
     private static func check(_ payload: [UInt8], of type: PushType?, isTypeSaid: Bool) throws(Reason) {
       guard !payload.isEmpty else { throw .payloadEmpty }
       guard payload.count <= (type ?? .alert).largestPayload else { throw .payloadTooLarge }

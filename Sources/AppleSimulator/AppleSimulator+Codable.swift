@@ -43,7 +43,7 @@ extension AppleSimulator {
       }
       let bounds = try? decoder.singleValueContainer().decode([Seconds].self).map(\.wrappedValue)
       guard let bounds, bounds.count == 2, bounds[0] <= bounds[1] else {
-        throw decoder.fault("must be a number of seconds, or the least and the most")
+        throw decoder.fault("must be a number of seconds, or an array of the shortest and longest")
       }
       wrappedValue = bounds[0]...bounds[1]
     }
@@ -63,7 +63,7 @@ extension AppleSimulator {
     public init(from decoder: any Decoder) throws {
       let text = try decoder.singleValueContainer().decode(String.self)
       guard let key = try? P256.Signing.PublicKey(pemRepresentation: text) else {
-        throw decoder.fault("must be a key of P-256 as PEM")
+        throw decoder.fault("must be a P-256 public key in PEM format")
       }
       wrappedValue = key
     }

@@ -6,26 +6,26 @@ import NIOSSL
 import RelayProtocol
 
 extension AppleSimulator {
-  /// One connection of HTTP/2, all its streams in one handler: no channel is made for a request.
+  /// One HTTP/2 connection. One handler serves all its streams, so that a request needs no channel of its own.
   ///
-  /// Belongs to the thread of its ``Loop``.
+  /// Use it on the thread of its ``Loop`` only.
   final class Connection: ChannelInboundHandler, NIOHTTP2FrameDelegate {
     typealias InboundIn = HTTP2Frame
     typealias OutboundOut = HTTP2Frame
 
-    /// A request that has no answer yet.
+    /// A request without an answer.
     private struct Stream {
       var headers: HPACKHeaders
       var head: Head
       var body: [UInt8] = []
       var length = 0
-      /// It was judged: what still comes is not looked at.
+      /// True after the decision about the request. Later frames of the stream are ignored.
       var isJudged = false
-      /// The peer says no more.
+      /// True after the client ended its side of the stream.
       var hasEnded = false
     }
 
-    /// A request of more bytes is refused before its end.
+    /// The size in bytes above which a request is refused before its end.
     static let longestBody = 65_536
     static let longestHeaders = 8192
 
@@ -37,13 +37,13 @@ extension AppleSimulator {
     private var isAuthenticated = false
     private var requests = 0
     private var newestStream = HTTP2StreamID.rootStream
-    /// Bytes that were read and that the peer was not told of.
+    /// Received bytes that a WINDOW_UPDATE has not returned to the client yet.
     private var unacknowledged = 0
     private var needsFlush = false
     private var hasToldGoAway = false
-    /// The newest stream whose request counts as seen, where a fault leaves out those after it.
+    /// The last stream that a GOAWAY fault reports as processed. Later requests are ignored.
     private var lastSeen: HTTP2StreamID?
-    /// The newest stream whose request was judged, and not left out.
+    /// The newest stream whose request was processed.
     private var newestTaken = HTTP2StreamID.rootStream
     private var lastRequest = NIODeadline.now()
     private var idleCheck: Scheduled<Void>?
@@ -96,7 +96,8 @@ extension AppleSimulator {
       context.fireUserInboundEventTriggered(event)
     }
 
-    /// A fault of a stream was answered with RST_STREAM, one of the connection with GOAWAY.
+    /// Ignores errors of a stream, which NIO answered with RST_STREAM. Closes after errors of the connection, which NIO
+    /// answered with GOAWAY.
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
       if error is any NIOHTTP2Error, !hasToldGoAway { return }
       context.close(promise: nil)
@@ -113,7 +114,7 @@ extension AppleSimulator {
         return
       }
       newestStream = max(newestStream, id)
-      // Until it knows better, a client may open more.
+      // A client that has not received the limit yet may open more than one stream.
       guard isAuthenticated || streams.isEmpty else { return write(.rstStream(.refusedStream), on: id) }
       var head = Head()
       for (name, value, _) in headers.headers { head.note(name, value) }
@@ -140,7 +141,7 @@ extension AppleSimulator {
 
     private func judge(_ id: HTTP2StreamID) {
       guard let stream = streams[id], !stream.isJudged else { return }
-      // A GOAWAY is on its way that will say that it was not seen.
+      // A GOAWAY follows that reports this request as unprocessed.
       if let lastSeen, id > lastSeen { return }
       streams[id]?.isJudged = true
       loop.refreshSettings()
@@ -203,7 +204,8 @@ extension AppleSimulator {
       write(.headers(.init(headers: headers, endStream: body.isEmpty)), on: id)
       if !body.isEmpty { write(.data(.init(data: .byteBuffer(ByteBuffer(bytes: body)), endStream: true)), on: id) }
       guard streams.removeValue(forKey: id)?.hasEnded == false else { return }
-      // Nobody reads the rest of the request: RFC 9113, section 8.1. The answer goes first.
+      // RFC 9113, section 8.1: send the answer first, then reset the stream, because the rest of the request is not
+      // read.
       flush()
       write(.rstStream(.noError), on: id)
     }
@@ -222,7 +224,7 @@ extension AppleSimulator {
 }
 
 extension AppleSimulator.Connection {
-  /// What is set has changed.
+  /// Applies changed settings.
   func settingsChanged() {
     credential.forgetVerified()
     guard isAuthenticated else { return }
@@ -240,7 +242,7 @@ extension AppleSimulator.Connection {
         ])), on: .rootStream)
   }
 
-  /// Lets the peer send as much again, at once or when it counts as read.
+  /// Returns the flow-control credit of received bytes to the client, at once or after `readDelay`.
   private func acknowledge(_ bytes: Int, on stream: HTTP2StreamID?) {
     let delay = loop.settings.readDelay
     guard delay == .zero else {
@@ -263,7 +265,7 @@ extension AppleSimulator.Connection {
     if bytes > 0 { write(.windowUpdate(windowSizeIncrement: bytes), on: stream) }
   }
 
-  /// Answers no stream after `lastStream`, and closes when the others are answered.
+  /// Sends GOAWAY: answers no stream after `lastStream`, and closes when the others are answered.
   private func goAway(_ reason: AppleSimulator.Reason, lastStream: HTTP2StreamID) {
     let why = ByteBuffer(bytes: AppleSimulator.Refusal(reason).json)
     write(.goAway(lastStreamID: lastStream, errorCode: .noError, opaqueData: why), on: .rootStream)
@@ -271,13 +273,13 @@ extension AppleSimulator.Connection {
     closeIfDone()
   }
 
-  /// Leaves the newest `leaving` of the requests that have no answer yet without one.
+  /// Sends GOAWAY, and leaves the newest `leaving` unanswered requests without an answer.
   func goAway(_ reason: AppleSimulator.Reason, leaving: Int) {
     let left = streams.keys.sorted().suffix(leaving).first
     goAway(reason, lastStream: left.map { $0.before } ?? newestStream)
   }
 
-  /// Ends the connection without TLS's or HTTP's goodbye.
+  /// Closes the connection without a TLS close_notify and without a GOAWAY.
   func abort() {
     guard let context else { return }
     let lowest = try? context.pipeline.syncOperations.context(handlerType: NIOSSLServerHandler.self)
@@ -297,7 +299,7 @@ extension AppleSimulator.Connection {
       guard NIODeadline.now() >= due, !streams.values.contains(where: \.isJudged) else {
         return checkIdleness(in: max(due - .now(), .seconds(1)))
       }
-      // A request that never comes to its end is none.
+      // Discard requests that never became complete.
       streams.removeAll()
       goAway(.idleTimeout, lastStream: newestStream)
     }
@@ -305,6 +307,6 @@ extension AppleSimulator.Connection {
 }
 
 extension HTTP2StreamID {
-  /// The one that the client opened before, or none.
+  /// The id of the stream that the client opened before, or 0.
   fileprivate var before: HTTP2StreamID { HTTP2StreamID(max(0, Int(self) - 2)) }
 }

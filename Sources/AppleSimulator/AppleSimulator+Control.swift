@@ -4,16 +4,16 @@ import RelayJSON
 import RelayProtocol
 
 extension AppleSimulator {
-  /// The control API: what a request asks, and the answer. The simulator's DocC article lists it.
+  /// A request to the control API. The simulator's DocC article lists all requests.
   struct ControlRequest {
     var method: String
-    /// Without its query.
+    /// The path without the query.
     var path: String
     var query: [String: String]
     var body: [UInt8]
 
     static let longestBody = 1 << 20
-    /// Arrivals of an answer, unless it is asked for fewer.
+    /// The maximum of arrivals in an answer. A request may ask for fewer.
     static let mostArrivals = 1000
 
     init(method: String, target: String, body: [UInt8]) {
@@ -49,7 +49,7 @@ extension AppleSimulator {
 
   struct ControlAnswer: Equatable {
     var status: Int
-    /// JSON.
+    /// The body as JSON.
     var body: [UInt8]
 
     static let done = ControlAnswer(status: 204, body: [])
@@ -127,7 +127,7 @@ extension AppleSimulator {
   }
 
   private func phoneAnswer(_ token: String) throws(RequestError) -> ControlAnswer {
-    guard let phone = phone(token) else { throw RequestError(.notFound, "no script has spoken of this device") }
+    guard let phone = phone(token) else { throw RequestError(.notFound, "no script has set this device") }
     return ControlAnswer(body: phone.json)
   }
 
@@ -167,7 +167,7 @@ extension AppleSimulator {
     return .done
   }
 
-  /// One connection, or all.
+  /// The number of a connection. Is `nil` for all connections.
   private struct ConnectionChoice: Decodable {
     var connection: Int?
   }

@@ -5,8 +5,8 @@ import NIOPosix
 import RelayProtocol
 
 extension AppleSimulator {
-  /// Listens for the control API on 127.0.0.1; it ends with the simulator.
-  /// - Parameter port: 0: any free one.
+  /// Starts the control API on 127.0.0.1. It ends with the simulator.
+  /// - Parameter port: The port. 0: any free port.
   /// - Returns: The port.
   @discardableResult
   public func startControl(port: Int = 0) async throws -> Int {
@@ -26,7 +26,7 @@ extension AppleSimulator {
     return control.localAddress?.port ?? port
   }
 
-  /// One connection of the control API: a request at a time.
+  /// One connection of the control API. It handles one request at a time.
   final class ControlHandler: ChannelInboundHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundOut = HTTPServerResponsePart

@@ -2,7 +2,7 @@
 import RelayProtocol
 
 extension AppleSimulator {
-  /// Who a connection speaks for. A token is verified once; after that, only its age is looked at.
+  /// The authentication of one connection. A token is verified once. After that, only its age is checked.
   struct Credential {
     private struct Accepted {
       var authorization: String
@@ -10,20 +10,21 @@ extension AppleSimulator {
       var topics: Set<String>?
     }
 
-    /// Tokens that are in use beside each other at most: of a key and one it is related to, before and after a change.
+    /// The maximum of accepted tokens: those of a key and a related key, before and after a renewal.
     static let mostAccepted = 4
 
     private var accepted: [Accepted] = []
     private var updates = TokenUpdates()
     private var firstKeyID: String?
-    /// Signatures that were looked at.
+    /// The number of verified signatures.
     private(set) var verifications = 0
 
-    /// What is set has changed: keys may have gone.
+    /// Forgets the verified tokens, because a change of the settings may have removed keys.
     mutating func forgetVerified() { accepted.removeAll() }
 
-    /// - Parameter isWelcome: false: the whole service got too many tokens of that key.
-    /// - Returns: The key's id, and the topics that it is for.
+    /// Checks the header `authorization` of a request.
+    /// - Parameter isWelcome: Returns false if the whole service received too many tokens of the key.
+    /// - Returns: The key's id, and the topics that the key permits.
     mutating func check(
       _ authorization: String?, settings: Settings, now: Timestamp, isWelcome: (String, ProviderToken) -> Bool
     ) throws(Reason) -> (keyID: String, topics: Set<String>?) {

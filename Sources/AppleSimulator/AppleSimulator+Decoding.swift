@@ -3,7 +3,7 @@ import Foundation
 import RelayJSON
 import RelayProtocol
 
-// Reads and writes bodies of the control API. An error names the member that it is about.
+// Decodes and encodes bodies of the control API. An error names the wrong member.
 
 extension JSONDecoder {
   /// Decodes the text of a JSON object.
@@ -30,7 +30,7 @@ extension JSONEncoder {
 }
 
 extension Decoder {
-  /// - Parameter key: The member that is wrong. Is `nil` if the value itself is.
+  /// - Parameter key: The wrong member. Is `nil` if the whole value is wrong.
   func fault(_ description: String, at key: AppleSimulator.Member? = nil) -> DecodingError {
     .dataCorrupted(.init(codingPath: codingPath + (key.map { [$0] } ?? []), debugDescription: description))
   }
@@ -42,8 +42,8 @@ extension Decoder {
 }
 
 extension KeyedDecodingContainer {
-  // Synthesized code calls these two. Foundation's decoder (Swift 6.3.1) does not name the member of a number that has a
-  // fraction or is too large.
+  // Synthesized code calls these two. Foundation's decoder (Swift 6.3.1) does not name the member of a number that has
+  // a fraction or is too large.
 
   func decode(_: Int.Type, forKey key: Key) throws -> Int {
     guard let number = Int(exactly: try decode(Double.self, forKey: key)) else {

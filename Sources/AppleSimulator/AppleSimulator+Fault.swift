@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension AppleSimulator {
-  /// What goes wrong, with requests that would get as far as their headers: with a good token, to a good path.
+  /// A fault to inject into requests that have a valid path and a valid provider token.
   public struct Fault: Equatable, Sendable {
     public enum Action: Equatable, Sendable {
       case answer(Refusal)
-      /// No answer at all; the stream stays open.
+      /// No answer. The stream stays open.
       case hang
-      /// RST_STREAM with that code of RFC 9113, section 7.
+      /// RST_STREAM with an error code of RFC 9113, section 7.
       case resetStream(code: Int)
-      /// The connection ends without a word.
+      /// The connection ends without a GOAWAY.
       case resetConnection
-      /// GOAWAY, as if this request and those after it had not been seen.
+      /// GOAWAY, as if the service had not processed this request and the later ones.
       case goAway
     }
 
     public var action: Action
-    /// Devices, in lower case; empty: all.
+    /// The device tokens in lower case. Empty: all devices.
     public var tokens: Set<String>
-    /// Of the requests that it could befall, from 0 to 1.
+    /// The share of the matching requests that the fault affects, from 0 to 1.
     public var share: Double
-    /// How often; nil: always.
+    /// The number of times that the fault still occurs. Is `nil` for no limit.
     public var times: Int?
 
     public init(_ action: Action, tokens: Set<String> = [], share: Double = 1, times: Int? = nil) {
@@ -31,7 +31,7 @@ extension AppleSimulator {
     }
   }
 
-  /// Faults in their order; the first that strikes counts.
+  /// The scripted faults, in order. The first fault that applies to a request is used.
   struct FaultScript: Sendable {
     static let mostFaults = 1000
 
@@ -52,7 +52,7 @@ extension AppleSimulator {
     }
   }
 
-  /// SplitMix64: the same script makes the same faults.
+  /// The random number generator SplitMix64. With a fixed seed, the same script makes the same faults.
   struct Dice: RandomNumberGenerator, Sendable {
     private var state: UInt64
 

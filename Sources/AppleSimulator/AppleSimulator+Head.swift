@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension AppleSimulator {
-  /// What the headers of a request say, each once.
+  /// The headers of a request.
   struct Head: Equatable, Sendable {
     var method = ""
     var path = ""
@@ -12,7 +12,7 @@ extension AppleSimulator {
     var priority: String?
     var expiration: String?
     var collapseID: String?
-    /// A header that counts stood there more than once.
+    /// True if one of these headers occurs more than once.
     var isRepeated = false
 
     init() {}
@@ -41,7 +41,7 @@ extension AppleSimulator {
       self[keyPath: field] = value
     }
 
-    /// The device token of the path: "" when it has none, nil when it is another path.
+    /// The device token in the path. Is empty when the path has no token, and `nil` for another path.
     var token: Substring? {
       let prefix = "/3/device"
       guard path.hasPrefix(prefix) else { return nil }

@@ -2,7 +2,7 @@
 import RelayJSON
 import RelayProtocol
 
-// The values that the control API writes and does not read. `JSONWriter` writes payloads as they came.
+// The values that the control API writes and does not read. `JSONWriter` writes payloads unchanged.
 
 extension AppleSimulator.Phone {
   var json: [UInt8] {

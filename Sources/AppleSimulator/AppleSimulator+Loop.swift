@@ -5,11 +5,12 @@ import RelayProtocol
 import Synchronization
 
 extension AppleSimulator {
-  /// What belongs to one thread: its connections, and what arrived on them.
+  /// The state of one event loop: its connections, and the requests that arrived on them.
   ///
-  /// `@unchecked`: everything but `eventLoop` is used on that event loop only; who is elsewhere says `eventLoop.submit`.
+  /// `@unchecked Sendable`: all members except `eventLoop` are used on that event loop only. Other threads call
+  /// `eventLoop.submit`.
   final class Loop: @unchecked Sendable {
-    /// An arrival as it is kept: its headers are only read when somebody asks.
+    /// A stored arrival. Its headers are converted only when a caller requests them.
     private struct Record {
       var arrival: Arrival
       var headers: HPACKHeaders
@@ -86,7 +87,7 @@ extension AppleSimulator {
       return counts
     }
 
-    /// Oldest first.
+    /// Returns the arrivals after a number, oldest first.
     func arrivals(after number: UInt64) -> [Arrival] {
       records.inOrder.filter { $0.arrival.number > number }.map { record in
         var arrival = record.arrival
@@ -106,7 +107,7 @@ extension AppleSimulator {
 }
 
 extension Duration {
-  /// Bounded by what 64 bits hold.
+  /// The duration in nanoseconds, limited to half of the 64-bit range.
   var nanoseconds: Int64 {
     let (seconds, attoseconds) = components
     let (product, isTooLong) = seconds.multipliedReportingOverflow(by: 1_000_000_000)

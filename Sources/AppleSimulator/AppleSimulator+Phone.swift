@@ -2,27 +2,27 @@
 public import RelayProtocol
 
 extension AppleSimulator {
-  /// A device that a script speaks of; every other is on and has every app.
+  /// A device that a script has set. Every other device is on and has every app.
   public struct Phone: Equatable, Sendable {
     public var isOn = true
-    /// The bundle ids for which its token is good; nil: all.
+    /// The bundle ids for which the token is valid. Is `nil` for all.
     public var topics: Set<String>?
-    /// Whose token it is; nil: of both.
+    /// The environment for which the token is valid. Is `nil` for both.
     public var environment: Environment?
-    /// Since when the app is gone.
+    /// The time at which the app was removed, if it was.
     public var unregistered: Timestamp?
-    /// Since when its token is replaced by another.
+    /// The time at which another token replaced this one, if one did.
     public var expired: Timestamp?
-    /// What waits for it to be on: one for each app.
+    /// The notifications that wait until the device is on: the newest of each app, by bundle id.
     public internal(set) var stored: [String: Received] = [:]
-    /// What it showed, oldest first.
+    /// The notifications that the device showed, oldest first.
     public internal(set) var shown: [Received] = []
 
     public init() {}
 
     public static let mostShown = 100
 
-    /// What became of a notification that was taken.
+    /// The result of an accepted notification.
     enum Delivery: Equatable {
       case shown, stored, dropped
     }
@@ -45,7 +45,7 @@ extension AppleSimulator {
       return .stored
     }
 
-    /// It is on again: what waited is shown, unless it has expired.
+    /// Turns the device on, and shows the waiting notifications that have not expired.
     mutating func turnOn(now: Timestamp) {
       isOn = true
       let inOrder = stored.values.sorted { ($0.time, $0.bundle) < ($1.time, $1.bundle) }
@@ -62,17 +62,17 @@ extension AppleSimulator {
     }
   }
 
-  /// A notification on a device, or waiting for it.
+  /// A notification on a device, or one that waits for the device.
   public struct Received: Equatable, Sendable {
-    /// `apns-id`.
+    /// The header `apns-id`.
     public var id: String
     public var bundle: String
     public var collapseID: String?
-    /// Seconds since 1970, 0: now or never; nil: as long as the service likes, which is 30 days.
+    /// The expiry in seconds since 1970. 0: deliver at once or never. `nil`: keep it for 30 days.
     public var expiration: Int64?
-    /// When it came.
+    /// The time of arrival.
     public var time: Timestamp
-    /// JSON.
+    /// The payload as JSON.
     public var payload: [UInt8]
 
     static let longestStorage = Duration.seconds(30 * 24 * 3600)

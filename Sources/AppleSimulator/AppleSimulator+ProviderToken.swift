@@ -5,18 +5,18 @@ import RelayJSON
 import RelayProtocol
 
 extension AppleSimulator {
-  /// A key that tokens are signed with.
+  /// A key that may sign provider tokens.
   public struct Key: Sendable, Codable {
-    /// 10 letters and digits.
+    /// The key id: 10 letters and digits.
     public var id: String
-    /// 10 letters and digits.
+    /// The team id: 10 letters and digits.
     public var team: String
     @PEM public var publicKey: P256.Signing.PublicKey
-    /// Where it is good for; nil: in both environments.
+    /// The environment of the key. Is `nil` for both.
     public var environment: Environment?
-    /// The bundle ids that it may push to; nil: all of its team.
+    /// The bundle ids that the key may push to. Is `nil` for all of the team.
     public var topics: Set<String>?
-    /// A key whose tokens may stand beside this one's on a connection.
+    /// The id of a key whose tokens may be used on the same connection.
     public var related: String?
 
     public init(
@@ -32,27 +32,27 @@ extension AppleSimulator {
     }
   }
 
-  /// Which of Apple's two services is played.
+  /// Apple's service to simulate.
   public enum Environment: String, Sendable, CaseIterable {
     case sandbox, production
   }
 
-  /// A token as it is presented, whether or not its signature is right.
+  /// A parsed provider token. Its signature is not verified yet.
   ///
-  /// From Apple's "Establishing a token-based connection to APNs", and RFC 7515, 7518.
+  /// Sources: Apple's "Establishing a token-based connection to APNs", RFC 7515 and RFC 7518.
   struct ProviderToken: Equatable, Sendable {
     var keyID: String
     var team: String
     var issued: Timestamp
-    /// R and S, 32 bytes each.
+    /// The signature: R and S, 32 bytes each.
     var signature: [UInt8]
-    /// What the signature is of.
+    /// The signed bytes.
     var signed: [UInt8]
 
     static let longest = 2048
     static let lifetime = Duration.seconds(60 * 60)
 
-    /// - Parameter text: A JWT in the compact form. nil: it is not as Apple wants it.
+    /// Parses a JWT in the compact form. Returns `nil` if it does not have the form that Apple requires.
     init?(_ text: Substring) {
       guard text.utf8.count <= Self.longest else { return nil }
       let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)

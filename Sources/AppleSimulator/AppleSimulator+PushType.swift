@@ -3,11 +3,11 @@ import RelayJSON
 import RelayProtocol
 
 extension AppleSimulator {
-  /// What a notification is for. From Apple's "Sending notification requests to APNs".
+  /// The type of a notification. Source: Apple's "Sending notification requests to APNs".
   enum PushType: String, Sendable, CaseIterable {
     case alert, background, complication, controls, fileprovider, liveactivity, location, mdm, pushtotalk, voip, widgets
 
-    /// What stands behind the app's bundle id in the topic.
+    /// The suffix of the topic, after the app's bundle id.
     var topicSuffix: String {
       switch self {
       case .alert, .background, .mdm: ""
@@ -22,10 +22,10 @@ extension AppleSimulator {
       }
     }
 
-    /// Bytes of a payload at most.
+    /// The largest payload in bytes.
     var largestPayload: Int { self == .voip ? APNsLimits.maxVoIPPayload : APNsLimits.maxPayload }
 
-    /// The type of which `topic` has the suffix, and the app's bundle id.
+    /// Splits a topic into the type of its suffix and the app's bundle id.
     static func split(_ topic: String) -> (type: PushType?, bundle: String) {
       for type in allCases where !type.topicSuffix.isEmpty && topic.hasSuffix(type.topicSuffix) {
         return (type, String(topic.dropLast(type.topicSuffix.count)))
@@ -33,7 +33,7 @@ extension AppleSimulator {
       return (nil, topic)
     }
 
-    /// Whether a payload is of this type.
+    /// True if a payload matches this type.
     func fits(_ payload: JSON) -> Bool {
       let aps = payload["aps"]
       switch self {

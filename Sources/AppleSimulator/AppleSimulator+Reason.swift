@@ -3,9 +3,9 @@ import RelayJSON
 public import RelayProtocol
 
 extension AppleSimulator {
-  /// Why Apple's service does not take a notification, in its words.
+  /// The reasons of Apple's service for refusing a notification, in Apple's spelling.
   ///
-  /// From Apple's "Handling notification responses from APNs".
+  /// Source: Apple's "Handling notification responses from APNs".
   public enum Reason: String, Error, CaseIterable {
     case badCollapseID = "BadCollapseId"
     case badDeviceToken = "BadDeviceToken"
@@ -40,7 +40,7 @@ extension AppleSimulator {
     case serviceUnavailable = "ServiceUnavailable"
     case shutdown = "Shutdown"
 
-    /// The status of HTTP that Apple gives it.
+    /// The HTTP status that Apple documents for the reason.
     public var status: Int {
       switch self {
       case .badCollapseID, .badDeviceToken, .badExpirationDate, .badMessageID, .badPriority, .badTopic,
@@ -64,11 +64,11 @@ extension AppleSimulator {
   /// An answer that is not 200.
   public struct Refusal: Error, Equatable {
     public var status: Int
-    /// One of ``Reason``, unless a script says otherwise.
+    /// A value of ``Reason``, or the text of a scripted fault.
     public var reason: String
-    /// When the token was known to be of no use any more; only with 410.
+    /// The time at which the token became invalid; only with status 410.
     public var timestamp: Timestamp?
-    /// Seconds, for a header of that name.
+    /// The seconds in the header `Retry-After`.
     public var retryAfter: Int?
 
     public init(status: Int, reason: String, timestamp: Timestamp? = nil, retryAfter: Int? = nil) {

@@ -4,23 +4,23 @@ import NIOCore
 extension AppleSimulator {
   public var settings: Settings { service.currentSettings }
 
-  /// Changes what is set; connections are told of what concerns them when this returns.
+  /// Changes the settings. When this returns, all connections have received the new limits.
   public func change(_ body: (inout Settings) -> Void) async {
     service.change(body)
     await onLoops { $0.refreshSettings() }
   }
 
-  /// What goes wrong from now on, instead of what was scripted before; the first that strikes counts.
+  /// Replaces the scripted faults. The first fault that applies to a request is used.
   public func script(_ faults: [Fault]) { service.setFaults(Array(faults.prefix(FaultScript.mostFaults))) }
 
-  /// What is left of the script.
+  /// The remaining faults of the script.
   public var faults: [Fault] { service.faults }
 
-  /// A device of which a script has spoken.
+  /// Returns a device that a script has set.
   public func phone(_ token: String) -> Phone? { service.shelf.phone(token.lowercased()) }
 
-  /// Speaks of a device: what is stored for it is shown when it is on.
-  /// - Returns: false when there are 10,000 others already.
+  /// Sets a device. If it is on afterwards, its waiting notifications are shown.
+  /// - Returns: False if a script has set 10,000 other devices already.
   @discardableResult
   public func changePhone(_ token: String, _ body: (inout Phone) -> Void) -> Bool {
     let now = service.now(settings)
@@ -32,7 +32,7 @@ extension AppleSimulator {
     return isKept ?? false
   }
 
-  /// What arrived, oldest first, of what is still kept.
+  /// Returns the stored arrivals after a number, oldest first.
   public func arrivals(after number: UInt64 = 0) async -> [Arrival] {
     await fromLoops { $0.arrivals(after: number) }.flatMap { $0 }.sorted { $0.number < $1.number }
   }
@@ -41,19 +41,19 @@ extension AppleSimulator {
     await fromLoops(\.currentCounts).reduce(into: Counts()) { $0 += $1 }
   }
 
-  /// Tells connections that they end, leaves the newest `leaving` of each one's open requests without an answer, and
-  /// closes when the others have theirs.
-  /// - Parameter connection: The number of one; nil: all.
+  /// Sends GOAWAY on connections. Each connection closes when its open requests are answered, except the newest
+  /// `leaving`, which get no answer.
+  /// - Parameter connection: The number of a connection. Is `nil` for all.
   public func goAway(_ reason: Reason = .shutdown, leaving: Int = 0, connection: Int? = nil) async {
     await onConnections(connection) { $0.goAway(reason, leaving: leaving) }
   }
 
-  /// Ends connections without a word.
+  /// Ends connections without a GOAWAY.
   public func resetConnections(connection: Int? = nil) async {
     await onConnections(connection) { $0.abort() }
   }
 
-  /// Forgets what arrived, its counts, devices and faults; settings and connections stay.
+  /// Removes all arrivals, counts, devices and faults. Settings and connections stay.
   public func reset() async {
     service.reset()
     await onLoops { $0.reset() }
@@ -69,7 +69,7 @@ extension AppleSimulator {
     _ = await fromLoops { body($0) }
   }
 
-  /// Nothing from a loop that has ended.
+  /// Returns the results of all loops, except those that have ended.
   private func fromLoops<Result: Sendable>(_ body: @escaping @Sendable (Loop) -> Result) async -> [Result] {
     var results: [Result] = []
     for loop in loops {

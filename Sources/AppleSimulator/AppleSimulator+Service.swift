@@ -4,19 +4,19 @@ import RelayProtocol
 import Synchronization
 
 extension AppleSimulator {
-  /// What all connections share. Any thread.
+  /// The state that all connections share. Safe to use from any thread.
   final class Service: Sendable {
     let shelf = Shelf()
     private let settings: Mutex<Settings>
     private let script = Mutex(FaultScript())
     private let updates = Mutex(TokenUpdates())
     private let clock: @Sendable () -> Timestamp
-    /// Changes with the settings, so that a thread need not take the lock to see that they are the same.
+    /// Increments with each change of the settings, so that a thread can detect a change without the lock.
     let generation = Atomic(0)
     private let hasFaults = Atomic(false)
     private let lastArrival = Atomic<UInt64>(0)
     private let lastConnection = Atomic(0)
-    /// Connections that are open.
+    /// The number of open connections.
     let openConnections = Atomic(0)
 
     init(_ settings: Settings, clock: @escaping @Sendable () -> Timestamp) {
@@ -55,7 +55,7 @@ extension AppleSimulator {
       return updates.withLock { $0.note(text, keyID: token.keyID, issued: token.issued) }
     }
 
-    /// Forgets devices, faults and tokens.
+    /// Removes all devices, faults and tokens.
     func reset() {
       shelf.reset()
       setFaults([])
@@ -63,7 +63,7 @@ extension AppleSimulator {
     }
   }
 
-  /// What is said to a request.
+  /// The decision about a request.
   struct Judgement {
     var outcome = Arrival.Outcome.shown
     var id: String
@@ -74,8 +74,8 @@ extension AppleSimulator {
 
 extension AppleSimulator.Service {
   /// - Parameters:
-  ///   - body: As ``AppleSimulator/Checks`` wants it.
-  ///   - newID: For a request without `apns-id`.
+  ///   - body: The whole body, or its first bytes as described at ``AppleSimulator/Checks/largestPayload``.
+  ///   - newID: Makes the id of a request without `apns-id`.
   func judge(
     _ head: AppleSimulator.Head, body: [UInt8], credential: inout AppleSimulator.Credential,
     settings: AppleSimulator.Settings, now: Timestamp, newID: () -> String

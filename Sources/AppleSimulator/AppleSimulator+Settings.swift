@@ -9,29 +9,29 @@ extension AppleSimulator {
     public var environment = Environment.sandbox
     /// The keys that tokens may be signed with. If several have one id, the first counts.
     public var keys: [Key] = []
-    /// Tokens of keys that are not in ``keys`` are taken without looking at their signature.
+    /// True to accept tokens of keys that are not in ``keys``, without checking their signature.
     public var acceptsAnyKey = false
-    /// Two tokens of one key count as an update even when they come on two connections.
+    /// True if two tokens of one key count as an update even on different connections.
     public var countsUpdatesAcrossConnections = false
-    /// The maximum by which a token may come from the future.
+    /// The maximum by which a token's time of issue may be in the future.
     @Seconds public var clockSkew = Duration.seconds(60)
-    /// Added to the clock, so that tokens age and notifications expire.
+    /// An offset to the clock, so that a test can let tokens age and notifications expire.
     @Seconds public var clockOffset = Duration.zero
-    /// The bundle ids that may be pushed to; empty: all.
+    /// The bundle ids that may receive pushes. Empty: all.
     public var topics: Set<String> = []
-    /// Digits of the tokens of devices that no script names.
+    /// The number of digits in the tokens of devices that no script has set.
     public var tokenDigits = 64
-    /// Notifications that a device takes in a minute; nil: any number.
+    /// The maximum of notifications to a device in a minute. Is `nil` for no limit.
     public var mostPerDevice: Int?
-    /// Drawn for each answer.
+    /// The range from which the delay of each answer is chosen at random.
     @SecondsRange public var latency = Duration.zero...Duration.zero
-    /// Streams of a connection at once, when it has shown a token; 1 until then.
+    /// The maximum of concurrent streams on a connection after its first valid token. Before, it is 1.
     public var streams = 1000
-    /// Bytes of a request that may be on their way unread, from 1 to 65,535.
+    /// The initial flow-control window of a stream in bytes, from 1 to 65,535.
     public var window = 65_535
-    /// The time for which bytes stay unread.
+    /// The delay before received bytes count as read.
     @Seconds public var readDelay = Duration.zero
-    /// Every connection ends with a GOAWAY after that many requests.
+    /// The number of requests after which a connection ends with a GOAWAY. Is `nil` for no limit.
     public var requestsPerConnection: Int?
 
     public init() {}
@@ -81,20 +81,20 @@ extension AppleSimulator {
     }
   }
 
-  /// What is fixed at the start.
+  /// The settings that cannot change after the start.
   public struct Configuration: Sendable {
     public var host = "127.0.0.1"
-    /// 0: any free one.
+    /// The port. 0: any free port.
     public var port = 0
-    /// PEM; nil: a certificate for `localhost`, 127.0.0.1 and `host` is made.
+    /// The certificate and key in PEM. `nil`: generate a certificate for `localhost`, 127.0.0.1, ::1 and `host`.
     public var identity: (certificates: String, key: String)?
     public var settings = Settings()
     public var threads = 1
-    /// One more is closed at once.
+    /// The maximum of connections. Further connections are closed at once.
     public var mostConnections = 1000
-    /// The newest of what arrived are kept, that many for each thread.
+    /// The number of newest arrivals to keep for each thread.
     public var mostArrivals = 10_000
-    /// A connection that asks nothing for so long is closed.
+    /// The time without requests after which a connection is closed.
     public var idleTime = Duration.seconds(3600)
     public var now: @Sendable () -> Timestamp = { Timestamp(rawValue: Int64(Date().timeIntervalSince1970 * 1000)) }
 

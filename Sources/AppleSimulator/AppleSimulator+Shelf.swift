@@ -3,7 +3,8 @@ import RelayProtocol
 import Synchronization
 
 extension AppleSimulator {
-  /// What the service knows of devices. Any thread; a lock is held for one device's sake, never while anything waits.
+  /// The devices, and the number of pushes to each in the current minute. Safe to use from any thread. The lock is held
+  /// only for short changes of one device.
   final class Shelf: Sendable {
     fileprivate struct Minute {
       var began: Timestamp
@@ -18,18 +19,19 @@ extension AppleSimulator {
     }
 
     static let mostPhones = 10_000
-    /// Devices whose rate is known.
+    /// The maximum of devices whose pushes are counted.
     static let mostCounted = 10_000
 
     private let state = Mutex(State())
-    /// So that a service nobody scripted takes no lock.
+    /// False until a script sets a device. Then `take` does not need the lock.
     private let isScripted = Atomic(false)
 
     func phone(_ token: String) -> Phone? { state.withLock { $0.phones[token] } }
 
     var tokens: [String] { state.withLock { $0.phones.keys.sorted() } }
 
-    /// - Returns: nil when there are too many.
+    /// Changes a device; creates it if necessary.
+    /// - Returns: The result of `body`, or `nil` if there are too many devices.
     func change<Result>(_ token: String, _ body: (inout Phone) -> Result) -> Result? {
       isScripted.store(true, ordering: .releasing)
       return state.withLock { state in

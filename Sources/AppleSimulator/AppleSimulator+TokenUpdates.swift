@@ -2,10 +2,10 @@
 import RelayProtocol
 
 extension AppleSimulator {
-  /// Which tokens are known of each key, and whether another comes too soon.
+  /// The newest token of each key. Detects tokens that change too often.
   ///
-  /// Apple: "Refresh your token no more than once every 20 minutes." What counts is when the tokens say that they were
-  /// made, so that a connection that was opened late with an old token may go on with the next one.
+  /// Apple: "Refresh your token no more than once every 20 minutes." The times of issue in the tokens count. A
+  /// connection that began late with an old token may therefore continue with the next one.
   struct TokenUpdates {
     private struct Known {
       var text: String
@@ -13,12 +13,13 @@ extension AppleSimulator {
     }
 
     static let interval = Duration.seconds(20 * 60)
-    /// One key in use, and those it is related to.
+    /// The maximum of keys: the key in use and its related keys.
     static let mostKeys = 64
 
     private var newest: [String: Known] = [:]
 
-    /// - Returns: false when it comes too soon; it is not known then.
+    /// Records a token.
+    /// - Returns: False if the token follows the previous one too soon. Then it is not recorded.
     mutating func note(_ text: String, keyID: String, issued: Timestamp) -> Bool {
       if let known = newest[keyID] {
         if known.text == text { return true }

@@ -7,30 +7,32 @@ import NIOSSL
 import RelayProtocol
 import Synchronization
 
-/// Apple's push service as its pages describe it, over HTTP/2 and TLS, for tests, benches and development.
+/// A simulator of Apple's push service, built from Apple's documentation, over HTTP/2 and TLS. Tests, benchmarks and
+/// developers use it.
 ///
-/// It checks what Apple's service checks and answers in its words; it goes wrong on command; and it tells what arrived.
-/// Any thread.
+/// It makes the same checks and gives the same answers as Apple's service. It can inject faults, and it records the
+/// requests. Safe to use from any thread.
 ///
 ///     var configuration = AppleSimulator.Configuration()
 ///     configuration.settings.acceptsAnyKey = true
 ///     let simulator = try await AppleSimulator.start(configuration)
-///     // … a gateway that trusts simulator.certificates talks to 127.0.0.1, simulator.port
+///     // … connect a gateway that trusts simulator.certificates to 127.0.0.1, simulator.port
 ///     try await simulator.stop()
 public final class AppleSimulator: Sendable {
-  /// Digits of a device token at most.
+  /// The maximum of digits in a device token.
   public static let longestToken = 200
 
-  /// Where it listens.
+  /// The port of the service.
   public let port: Int
-  /// What it proves itself with, as PEM: the only trust root that a client needs.
+  /// The certificate of the service in PEM: the only trust root that a client needs.
   public let certificates: String
   let service: Service
   let loops: [Loop]
   let group: MultiThreadedEventLoopGroup
   private let listener: any Channel
 
-  /// Listens when it returns. Throws what the system says of the address, or NIOSSL of the certificate.
+  /// Starts a simulator. It listens when this returns.
+  /// - Throws: The system's error for the address, or the error of NIOSSL for the certificate.
   public static func start(_ configuration: Configuration = Configuration()) async throws -> AppleSimulator {
     let group = MultiThreadedEventLoopGroup(numberOfThreads: configuration.threads)
     do {
@@ -60,7 +62,7 @@ public final class AppleSimulator: Sendable {
         channel.closeFuture.whenComplete { _ in service.openConnections.subtract(1, ordering: .relaxed) }
         return channel.eventLoop.makeCompletedFuture {
           guard let loop = loops.first(where: { $0.eventLoop === channel.eventLoop }) else {
-            preconditionFailure("every event loop of the group has its state")
+            preconditionFailure("an event loop of the group has no state")
           }
           try Self.add(to: channel, loop: loop, tls: tls)
         }
@@ -87,7 +89,8 @@ public final class AppleSimulator: Sendable {
   private static func add(to channel: any Channel, loop: Loop, tls: NIOSSLContext) throws {
     let connection = Connection(number: loop.service.nextConnection(), loop: loop)
     var http2 = NIOHTTP2Handler.ConnectionConfiguration()
-    // A client that knows no limit yet may have opened so many that are refused, and goes on with their bodies.
+    // A client that has not received the limit yet may open this many streams. They are refused, and their bodies
+    // arrive.
     http2.maximumRecentlyResetStreams = Settings.mostStreams
     http2.initialSettings = [
       HTTP2Setting(parameter: .maxConcurrentStreams, value: 1),
@@ -101,7 +104,7 @@ public final class AppleSimulator: Sendable {
     try pipeline.addHandler(connection)
   }
 
-  /// Says goodbye to all connections, then closes them.
+  /// Sends GOAWAY on all connections, then closes them.
   public func stop() async throws {
     try? await listener.close()
     await goAway()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import AppleSimulator
 
-/// A request that Apple's service takes, with some headers changed; nil takes one away.
+/// Returns the headers of a valid request, with some changes. The value `nil` removes a header.
 func head(_ changes: [String: String?] = [:]) -> AppleSimulator.Head {
   var fields: [String: String] = [
     ":method": "POST", ":path": "/3/device/" + String(repeating: "aB", count: 32), "apns-topic": "org.example.chat",
@@ -18,7 +18,7 @@ func head(_ changes: [String: String?] = [:]) -> AppleSimulator.Head {
 
 let alert = #"{"aps":{"alert":"Kettle is on"}}"#
 
-/// What is wrong with a request; nil: nothing.
+/// Returns the reason for which a request is refused, or `nil` if it is valid.
 func reason(
   _ changes: [String: String?] = [:], payload: String = alert, topics: Set<String> = [], keyTopics: Set<String>? = nil
 ) -> AppleSimulator.Reason? {
@@ -34,7 +34,7 @@ func reason(
 }
 
 @Suite struct AppleSimulatorChecksTests {
-  @Test func `a request that is right is a notification for its device and app`() throws {
+  @Test func `a valid request is a notification for its device and app`() throws {
     let notification = try AppleSimulator.Checks.notification(
       head(["apns-topic": "org.example.chat.voip", "apns-push-type": "voip", "apns-expiration": "0"]),
       payload: Array(#"{"call":"7"}"#.utf8), topics: ["org.example.chat"], keyTopics: ["org.example.chat"])
@@ -49,14 +49,14 @@ func reason(
     ("POST", "/3/devices/aa", .badPath), ("POST", "/2/device/aa", .badPath), ("POST", "/3/device/aa/bb", .badPath),
     ("POST", "/3/device", .missingDeviceToken), ("POST", "/3/device/", .missingDeviceToken),
   ])
-  func `only a POST to a device is taken`(method: String, path: String, expected: AppleSimulator.Reason) {
+  func `only a POST to a device is accepted`(method: String, path: String, expected: AppleSimulator.Reason) {
     #expect(reason([":method": method, ":path": path]) == expected)
   }
 
   @Test(arguments: [
     "authorization", "apns-id", "apns-topic", "apns-push-type", "apns-priority", "apns-expiration", "apns-collapse-id",
   ])
-  func `a header that stands there twice is refused, even with the same value`(name: String) {
+  func `a repeated header is refused, even with the same value`(name: String) {
     var head = head()
     head.note(name, "x")
     if name == "authorization" { head.note(name, "x") }
@@ -78,25 +78,25 @@ func reason(
       ("apns-push-type", "Alert", .invalidPushType), ("apns-push-type", "voip", .badTopic),
       ("apns-push-type", nil, nil),
     ] as [(String, String?, AppleSimulator.Reason?)])
-  func `headers keep to Apple's table`(name: String, value: String?, expected: AppleSimulator.Reason?) {
+  func `each header is checked by Apple's rules`(name: String, value: String?, expected: AppleSimulator.Reason?) {
     #expect(reason([name: value]) == expected)
   }
 
-  @Test func `a collapse id has 64 bytes at most, whatever the characters`() {
+  @Test func `a collapse id has at most 64 bytes of UTF-8`() {
     #expect(reason(["apns-collapse-id": String(repeating: "a", count: 64)]) == nil)
     #expect(reason(["apns-collapse-id": String(repeating: "ä", count: 32)]) == nil)
     #expect(reason(["apns-collapse-id": String(repeating: "a", count: 65)]) == .badCollapseID)
     #expect(reason(["apns-collapse-id": String(repeating: "ä", count: 32) + "a"]) == .badCollapseID)
   }
 
-  @Test func `topics that are not in the list, of the service or of the key, are refused`() {
+  @Test func `a topic that is not in the list of the service or of the key is refused`() {
     #expect(reason(topics: ["org.example.chat"]) == nil)
     #expect(reason(topics: ["org.example.other"]) == .topicDisallowed)
     #expect(reason(keyTopics: ["org.example.other"]) == .topicDisallowed)
   }
 
   @Test(arguments: [(4096, nil), (4097, AppleSimulator.Reason.payloadTooLarge)])
-  func `a payload has 4096 bytes at most`(size: Int, expected: AppleSimulator.Reason?) {
+  func `a payload has at most 4096 bytes`(size: Int, expected: AppleSimulator.Reason?) {
     let filling = String(repeating: "a", count: size - alert.utf8.count)
     let payload = #"{"aps":{"alert":"Kettle is on\#(filling)"}}"#
     #expect(payload.utf8.count == size)
@@ -104,7 +104,7 @@ func reason(
   }
 
   @Test(arguments: [(5120, nil), (5121, AppleSimulator.Reason.payloadTooLarge)])
-  func `one for a call has 5120`(size: Int, expected: AppleSimulator.Reason?) {
+  func `a VoIP payload has at most 5120 bytes`(size: Int, expected: AppleSimulator.Reason?) {
     let payload = #"{"a":""# + String(repeating: "a", count: size - 8) + #""}"#
     let call = ["apns-topic": "org.example.chat.voip", "apns-push-type": "voip"]
     #expect(payload.utf8.count == size)
@@ -112,7 +112,7 @@ func reason(
   }
 
   @Test(arguments: ["", "{}", "[]", "7", "{", #"{"aps":{“alert”:"a"}}"#, #"{"aps":{"alert":"a"}},"#])
-  func `a payload that is no object with members is an empty one`(payload: String) {
+  func `a payload that is not an object with members counts as empty`(payload: String) {
     #expect(reason(payload: payload) == .payloadEmpty)
   }
 
@@ -128,13 +128,13 @@ func reason(
       ("background", #"{"aps":{"content-available":"1"}}"#, "5", .invalidPushType),
       ("mdm", #"{"mdm":"magic"}"#, "10", nil), ("mdm", #"{"aps":{}}"#, "10", .invalidPushType),
     ] as [(String, String, String?, AppleSimulator.Reason?)])
-  func `the push type is that of the payload`(
+  func `the push type must match the payload and the priority`(
     type: String, payload: String, priority: String?, expected: AppleSimulator.Reason?
   ) {
     #expect(reason(["apns-push-type": type, "apns-priority": priority], payload: payload) == expected)
   }
 
-  @Test func `a Live Activity has its topic and its event`() {
+  @Test func `a push to a Live Activity needs its topic and an event`() {
     let headers = ["apns-push-type": "liveactivity", "apns-topic": "org.example.chat.push-type.liveactivity"]
     #expect(reason(headers, payload: #"{"aps":{"event":"update"}}"#) == nil)
     #expect(reason(headers, payload: #"{"aps":{"event":"begin"}}"#) == .invalidPushType)
@@ -147,7 +147,7 @@ func reason(
     #expect(AppleSimulator.Checks.isToken(token, digits: 0...4) == expected)
   }
 
-  @Test func `what is answered has Apple's status and words`() {
+  @Test func `a refusal has Apple's status and JSON`() {
     let refusal = AppleSimulator.Refusal(.unregistered, timestamp: .init(rawValue: 1_700_000_000_000))
     #expect(refusal.status == 410)
     #expect(String(decoding: refusal.json, as: UTF8.self) == #"{"reason":"Unregistered","timestamp":1700000000000}"#)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import AppleSimulator
 
-/// The bodies of the control API.
+/// Tests the bodies of the control API.
 @Suite struct AppleSimulatorControlTests {
   private func members(_ text: String) throws -> [String: JSON] {
     guard case .object(let members) = try #require(JSON(reading: Array(text.utf8))) else { return [:] }
@@ -16,7 +16,7 @@ import Testing
 
   private func text(_ value: some Encodable) -> String { String(decoding: JSONEncoder.body(value), as: UTF8.self) }
 
-  @Test func `settings are written with all members, durations in seconds`() throws {
+  @Test func `the JSON of settings has all members, with durations in seconds`() throws {
     var settings = AppleSimulator.Settings()
     settings.topics = ["chat"]
     settings.latency = .milliseconds(50) ... .seconds(1)
@@ -29,7 +29,7 @@ import Testing
         """)
   }
 
-  @Test func `a change leaves the members that it does not name, and null removes`() throws {
+  @Test func `a change keeps the members that it does not name, and null removes a member`() throws {
     var settings = AppleSimulator.Settings()
     settings.mostPerDevice = 5
     settings.requestsPerConnection = 7
@@ -55,7 +55,7 @@ import Testing
     (#"{"keys":[{"id":"A","publicKey":"x"}]}"#, "/keys/0/team"),
     (#"{"keys":[{"id":"A","team":"B","publicKey":"x"}]}"#, "/keys/0/publicKey"),
   ])
-  func `a wrong setting is named, and changes nothing`(_ patch: String, _ pointer: String) throws {
+  func `an error names the wrong setting, and nothing changes`(_ patch: String, _ pointer: String) throws {
     var settings = AppleSimulator.Settings()
     let before = text(settings)
     let error = try #require(throws: RequestError.self) { try settings.change(members(patch)) }
@@ -70,11 +70,11 @@ import Testing
     #"{"action":"answer","reason":"Unregistered","share":1,"status":410,"timestamp":5}"#,
     #"{"action":"answer","reason":"Busy","retryAfter":7,"share":1,"status":599}"#,
   ])
-  func `a fault is written as it was read`(_ body: String) throws {
+  func `a decoded fault is encoded unchanged`(_ body: String) throws {
     #expect(text(try JSONDecoder.value(AppleSimulator.Fault.self, from: Array(body.utf8))) == body)
   }
 
-  @Test func `a fault has usual values`() throws {
+  @Test func `a fault has default values`() throws {
     let body = #"{"action":"answer","reason":"BadTopic","tokens":["AB"]}"#
     let fault = try JSONDecoder.value(AppleSimulator.Fault.self, from: Array(body.utf8))
     #expect(fault == .init(.answer(.init(.badTopic)), tokens: ["ab"]))
@@ -92,7 +92,7 @@ import Testing
     (#"{"action":"resetStream","code":4294967296}"#, "/code"), (#"{"action":"hang","tokens":"ab"}"#, "/tokens"),
     ("[]", ""),
   ])
-  func `a wrong member of a fault is named`(_ body: String, _ pointer: String) throws {
+  func `an error names the wrong member of a fault`(_ body: String, _ pointer: String) throws {
     let error = try #require(throws: RequestError.self) {
       try JSONDecoder.value(AppleSimulator.Fault.self, from: Array(body.utf8))
     }
@@ -100,14 +100,14 @@ import Testing
   }
 
   @Test(arguments: ["", "{", #"{"action":"hang","action":"hang"}"#, String(repeating: "[", count: 1000)])
-  func `a body that is not JSON is another error`(_ body: String) throws {
+  func `a body that is not JSON is an error with status 400`(_ body: String) throws {
     let error = try #require(throws: RequestError.self) {
       try JSONDecoder.value(AppleSimulator.Fault.self, from: Array(body.utf8))
     }
     #expect(error.status == 400)
   }
 
-  @Test func `a phone is written with its script and with payloads as they came`() throws {
+  @Test func `the JSON of a phone contains its script and unchanged payloads`() throws {
     let script = #"{"isOn":false,"topics":["chat"],"unregistered":5,"shown":[]}"#
     var phone = AppleSimulator.Phone(
       try JSONDecoder.value(AppleSimulator.Phone.Script.self, from: Array(script.utf8)))

@@ -10,7 +10,7 @@ import Testing
     return script
   }
 
-  @Test func `the first fault that is meant for a device strikes, as often as it says`() {
+  @Test func `the first fault for a device is used, as often as the script sets`() {
     var script = script([
       .init(.hang, tokens: ["a"], times: 2), .init(.answer(.init(.serviceUnavailable)), tokens: ["a", "b"]),
     ])
@@ -21,7 +21,7 @@ import Testing
     #expect(script.strike("c") == nil)
   }
 
-  @Test func `a share of the requests is struck`() {
+  @Test func `a fault affects its share of the requests`() {
     var script = script([.init(.resetConnection, share: 0.25)])
     let struck = (0..<10_000).count { _ in script.strike("a") != nil }
     #expect((2300...2700).contains(struck))
@@ -29,7 +29,7 @@ import Testing
     #expect((0..<100).allSatisfy { _ in script.strike("a") == nil })
   }
 
-  @Test func `a ring keeps the newest, in their order`() {
+  @Test func `a ring keeps the newest elements in order`() {
     var ring = AppleSimulator.Ring<Int>(capacity: 3)
     #expect(ring.inOrder == [])
     for number in 1...2 { ring.append(number) }

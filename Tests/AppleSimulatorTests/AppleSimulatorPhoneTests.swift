@@ -17,7 +17,7 @@ import Testing
       expiration: expires.map { (now + time + $0).rawValue / 1000 }, time: now + time, payload: [])
   }
 
-  @Test func `a phone that is off keeps the newest of each app, and shows it when it is on`() {
+  @Test func `a phone that is off keeps the newest notification of each app, and shows it when it is on`() {
     var phone = AppleSimulator.Phone()
     phone.isOn = false
     #expect(phone.take(received("1"), for: "chat", now: now) == .stored)
@@ -29,7 +29,7 @@ import Testing
     #expect(phone.stored.isEmpty)
   }
 
-  @Test func `what may not wait is dropped, and does not take the place of what does`() {
+  @Test func `a notification that must not wait is dropped, and replaces no waiting one`() {
     var phone = AppleSimulator.Phone()
     phone.isOn = false
     #expect(phone.take(received("1"), for: "chat", now: now) == .stored)
@@ -40,7 +40,7 @@ import Testing
     #expect(phone.stored.values.map(\.id) == ["1"])
   }
 
-  @Test func `what expired while it waited is not shown`() {
+  @Test func `a notification that expired while it waited is not shown`() {
     var phone = AppleSimulator.Phone()
     phone.isOn = false
     #expect(phone.take(received("1", expires: .seconds(60)), for: "chat", now: now) == .stored)
@@ -52,7 +52,7 @@ import Testing
     #expect(other.shown.map(\.id) == ["2"])
   }
 
-  @Test func `a notification takes the place of the one with its collapse id, in its app`() {
+  @Test func `a notification replaces the one with the same collapse id and app`() {
     var phone = AppleSimulator.Phone()
     for (id, bundle) in [("1", "chat"), ("2", "mail"), ("3", "chat")] {
       #expect(phone.take(received(id, bundle: bundle, collapseID: "a"), for: bundle, now: now) == .shown)
@@ -79,7 +79,7 @@ import Testing
     }
   }
 
-  @Test func `tokens have 64 digits, those of a script any number`() {
+  @Test func `a token has 64 digits, and a token in a script has any number`() {
     let shelf = AppleSimulator.Shelf()
     #expect(take(shelf, token) == nil)
     #expect(take(shelf, "abcd") == .init(.badDeviceToken))
@@ -90,7 +90,7 @@ import Testing
     #expect(take(shelf, "abcd") == .init(.badDeviceToken))
   }
 
-  @Test func `a script says what is wrong with a device`() {
+  @Test func `a script determines the refusals of a device`() {
     let shelf = AppleSimulator.Shelf()
     let long = now - .seconds(1000)
     _ = shelf.change(token) { $0.topics = ["mail"] }
@@ -103,7 +103,7 @@ import Testing
     #expect(take(shelf, token) == .init(.badDeviceToken))
   }
 
-  @Test func `a device takes so many in a minute, each for itself`() {
+  @Test func `each device has its own limit per minute`() {
     let shelf = AppleSimulator.Shelf()
     var settings = AppleSimulator.Settings()
     settings.mostPerDevice = 2
@@ -114,7 +114,7 @@ import Testing
     #expect(take(shelf, token, settings: settings, later: .seconds(60)) == nil)
   }
 
-  @Test func `a script knows 10,000 devices`() {
+  @Test func `a script can set at most 10,000 devices`() {
     let shelf = AppleSimulator.Shelf()
     for number in 0..<AppleSimulator.Shelf.mostPhones { _ = shelf.change(String(number)) { _ in } }
     #expect(shelf.change("one more") { _ in true } == nil)

@@ -9,7 +9,7 @@ import X509
 @testable import AppleSimulator
 
 @Suite struct AppleSimulatorTests {
-  @Test func `it listens on a port of its own until it is stopped`() async throws {
+  @Test func `the simulator listens on its port until it is stopped`() async throws {
     let first = try await AppleSimulator.start()
     var configuration = AppleSimulator.Configuration()
     configuration.port = first.port
@@ -20,7 +20,7 @@ import X509
     try await second.stop()
   }
 
-  @Test func `its certificate is for where it listens`() throws {
+  @Test func `the certificate is valid for the host of the simulator`() throws {
     let identity = try AppleSimulator.makeIdentity(for: "apple.test")
     let certificate = try Certificate(pemEncoded: identity.certificates)
     let names = try #require(try certificate.extensions.subjectAlternativeNames)
@@ -30,7 +30,7 @@ import X509
     _ = try NIOSSLPrivateKey(bytes: Array(identity.key.utf8), format: .pem)
   }
 
-  @Test func `a change is seen when it returns, and a reset forgets what was scripted`() async throws {
+  @Test func `a change applies when it returns, and a reset removes the script`() async throws {
     let simulator = try await AppleSimulator.start()
     await simulator.change { $0.streams = 7 }
     #expect(simulator.settings.streams == 7)

@@ -13,7 +13,7 @@ import Testing
 
   init() { settings.add(.init(id: "KEY4567890", team: "TEAM567890", publicKey: signer.publicKey)) }
 
-  /// `bearer` and a token, `age` old.
+  /// Returns `bearer` and a token of the given age.
   func bearer(
     _ age: Duration = .zero, header: String = #"{"alg":"ES256","kid":"KEY4567890"}"#, claims: String? = nil,
     signer: P256.Signing.PrivateKey? = nil, isDER: Bool = false
@@ -57,7 +57,7 @@ import Testing
   }
 
   @Test(arguments: [nil, "", "bearer", "bearer ", "basic YTpi"])
-  func `without a token nobody is known`(authorization: String?) {
+  func `a request without a token is refused`(authorization: String?) {
     #expect(check(authorization) == .missingProviderToken)
   }
 
@@ -66,7 +66,7 @@ import Testing
     #"{"alg":"ES256"}"#, #"{"alg":"ES256","kid":"KEY456789"}"#, #"{"alg":"ES256","kid":"KEY45678901"}"#,
     #"{"alg":"ES256","kid":"KEY456789ä"}"#, #"{"alg":"ES256","kid":"OTHER67890"}"#, "[]",
   ])
-  func `the header of a token says ES256 and a key of ten characters that is known`(header: String) throws {
+  func `the header of a token needs ES256 and a known key id of ten characters`(header: String) throws {
     #expect(check(try bearer(header: header)) == .invalidProviderToken)
   }
 
@@ -76,11 +76,11 @@ import Testing
     #"{"iss":"TEAM567890","iat":-1}"#, #"{"iss":"TEAM56789","iat":1800000000}"#,
     #"{"iss":"OTHER67890","iat":1800000000}"#,
   ])
-  func `its claims are a team and a number of seconds`(claims: String) throws {
+  func `the claims of a token need the key's team and whole seconds`(claims: String) throws {
     #expect(check(try bearer(claims: claims)) == .invalidProviderToken)
   }
 
-  @Test func `its signature is R and S, by the key`() throws {
+  @Test func `the signature of a token is R and S of the known key`() throws {
     #expect(check(try bearer(isDER: true)) == .invalidProviderToken)
     #expect(check(try bearer(signer: P256.Signing.PrivateKey())) == .invalidProviderToken)
     #expect(check(try bearer() + "A") == .invalidProviderToken)
@@ -88,7 +88,7 @@ import Testing
     #expect(check("bearer a.b") == .invalidProviderToken)
   }
 
-  @Test func `a token of an unknown key is taken where any key is, if it is one`() throws {
+  @Test func `a token of an unknown key is accepted if any key is allowed and its form is valid`() throws {
     var open = AppleSimulator.Settings()
     open.acceptsAnyKey = true
     var credential = AppleSimulator.Credential()
@@ -97,7 +97,7 @@ import Testing
     #expect(check(try bearer(isDER: true), with: &credential, settings: open) == .invalidProviderToken)
   }
 
-  @Test func `it is good for 60 minutes, from a minute before it was made`() throws {
+  @Test func `a token is valid for 60 minutes, and at most one minute before its time of issue`() throws {
     #expect(check(try bearer(.seconds(3600))) == nil)
     #expect(check(try bearer(.seconds(3601))) == .expiredProviderToken)
     #expect(check(try bearer(.seconds(-60))) == nil)
@@ -106,7 +106,7 @@ import Testing
     #expect(check(try bearer(claims: milliseconds)) == .expiredProviderToken)
   }
 
-  @Test func `one that was verified expires all the same`() throws {
+  @Test func `a verified token still expires`() throws {
     var credential = AppleSimulator.Credential()
     let bearer = try bearer()
     #expect(check(bearer, with: &credential) == nil)
@@ -114,7 +114,7 @@ import Testing
     #expect(check(bearer, with: &credential, later: .seconds(3601)) == .expiredProviderToken)
   }
 
-  @Test func `another token comes 20 minutes after the one before`() throws {
+  @Test func `a new token is accepted 20 minutes after the previous one`() throws {
     var credential = AppleSimulator.Credential()
     let first = try bearer(.seconds(2400))
     #expect(check(first, with: &credential) == nil)
@@ -123,13 +123,13 @@ import Testing
     #expect(check(first, with: &credential) == nil)
     let second = try bearer(.seconds(1200))
     #expect(check(second, with: &credential) == nil)
-    // What is on its way with the old one is not an update.
+    // A request with the old token is not an update.
     #expect(check(first, with: &credential) == nil)
     #expect(check(second, with: &credential) == nil)
     #expect(check(try bearer(), with: &credential) == nil)
   }
 
-  @Test func `a connection speaks for one key and those it is related to`() throws {
+  @Test func `a connection accepts one key and its related keys`() throws {
     let other = P256.Signing.PrivateKey()
     var settings = settings
     settings.add(.init(id: "OTHER67890", team: "TEAM567890", publicKey: other.publicKey))
@@ -142,7 +142,7 @@ import Testing
     #expect(check(others, with: &credential, settings: settings) == nil)
   }
 
-  @Test func `a key is good where it was made for`() throws {
+  @Test func `a key is valid in its environment only`() throws {
     var settings = settings
     settings.keys[0].environment = .production
     var credential = AppleSimulator.Credential()
@@ -151,7 +151,7 @@ import Testing
     #expect(check(try bearer(), with: &credential, settings: settings) == nil)
   }
 
-  @Test func `the whole service may count the tokens of a key`() throws {
+  @Test func `the service can count the tokens of a key across connections`() throws {
     settingsOfService(counting: true, expected: .tooManyProviderTokenUpdates)
     settingsOfService(counting: false, expected: nil)
   }
