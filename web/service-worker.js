@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+// The service worker of the demo's page. It shows Web Push notifications, and opens the page for them.
 
-// Browsers start this for a push, whether or not the page is open.
+// A browser starts the worker for a push, also if the page is closed.
 addEventListener('push', (event) => event.waitUntil(show(event.data.json())))
 
 addEventListener('notificationclick', (event) => {
@@ -8,7 +9,7 @@ addEventListener('notificationclick', (event) => {
   event.waitUntil(showPage())
 })
 
-/** Every push is to be shown, so there is a text for each. */
+/** Shows a push. Browsers require a visible notification for each push, so a default text is used if it has none. */
 function show({ aps, message }) {
   const alert = typeof aps.alert === 'string' ? { body: aps.alert } : aps.alert
   return registration.showNotification(alert.title ?? alert['title-loc-key'] ?? 'Stillwire', {

@@ -90,7 +90,7 @@ class RelayViewTests(PageTests):
         for person, kind, name in [
             ("alice", "sent", "hello"),
             ("alice", "sent", "send"),
-            ("bob", "heard", "message"),
+            ("bob", "received", "message"),
             ("bob", "http", "200"),
         ]:
             row = f'[data-person="{person}"][data-kind="{kind}"][data-type="{name}"]'

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/** A call that failed: `status` is 0 when nothing answered; what is temporary may be tried again. */
+/** A failed call. `status` is 0 if no server answered. A call with `isTemporary` may be retried. */
 export class CallError extends Error {
   constructor(status, problem) {
     super(problem?.detail ?? problem?.title ?? (status ? `status ${status}` : 'the relay does not answer'))
     this.status = status
     this.isTemporary = status === 0 || status === 429 || status >= 500
-    /** Seconds. */
+    /** The delay before a retry, in seconds. */
     this.retryAfter = problem?.retryAfter ?? 2
   }
 }
 
 /**
- * Calls the HTTP API, in open mode as `user`, or with the report key of a device as `key`. Resolves with the reply;
- * rejects with a `CallError` that has the relay's reason. It passes the request and the answer to `log`. With `keepalive`
- * the request outlives the page.
+ * Calls the HTTP API, in open mode as `user`, or with the report key of a device as `key`. Resolves with the reply.
+ * Rejects with a `CallError` that has the relay's reason. Passes the request and the answer to `log`. With `keepalive`
+ * the request continues after the page is closed.
  */
 export async function call(method, path, { user, key, body, keepalive, log = () => {} } = {}) {
   const text = body && JSON.stringify(body)
@@ -30,7 +30,7 @@ export async function call(method, path, { user, key, body, keepalive, log = () 
   return value
 }
 
-/** A part of a path, such as a name of a user. */
+/** Encodes a part of a path, such as the name of a user. */
 export const segment = encodeURIComponent
 
 function parsed(text) {

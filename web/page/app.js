@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Starts the demo: its people, the relay's view and the story. Depends on the other modules of this folder.
 import { registerCategories } from './categories.js'
 import './guided-story.js'
 import { Person } from './person.js'
@@ -60,11 +61,11 @@ if ([401, 403].includes(refusal?.status)) {
   part('needs-token').hidden = false
   part('story').hidden = part('stage').hidden = true
 } else {
-  if (refusal) complain(`Actions on notifications are not there: ${refusal.message}`)
+  if (refusal) complain(`Notifications have no actions: ${refusal.message}`)
   begin()
 }
 
-// What is said on the wire is of interest to few: its list is fetched when somebody asks for it.
+// Few visitors open the list of frames, so its module is loaded only then.
 part('frames').addEventListener('toggle', async () => {
   const { WireLog } = await import('./wire-log.js')
   if (frames) return

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 import { avatar, setText } from './dom.js'
 
-/** The screen while a call rings, over whatever else the phone shows. */
+/** The screen of a phone while a call rings. It covers the other screens. */
 export class CallScreen {
   #person
   #parts
   #id = null
   #end = 0
 
-  /** `open` is called when the call is taken, `decline` when it is not. */
+  /** Calls `open` when the person accepts the call, and `decline` when the person declines it. */
   constructor(person, parts, open, decline) {
     this.#person = person
     this.#parts = parts

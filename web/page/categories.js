@@ -4,7 +4,7 @@ import { call } from './api.js'
 const action = (id, title, more) => ({ id: `demo.${id}`, title, ...more })
 const reply = { textInput: { button: 'Send', placeholder: 'Message' }, posts: true }
 
-/** What can be done with this page's notifications. Ids of actions are unique over all categories. */
+/** The categories of this page's notifications. The ids of actions are unique across all categories. */
 export const categories = {
   'demo.message': { actions: [action('reply', 'Reply', reply)] },
   'demo.invitation': {
@@ -22,12 +22,12 @@ export const categories = {
   },
 }
 
-/** What a response by this action is called in a conversation; null for what is not worth a line. */
+/** The text for a response in the conversation. Is null if the response needs no line. */
 export function responseText(action) {
   return { accept: 'accepted', decline: 'declined' }[action.split('.').at(-1)] ?? null
 }
 
-/** Adds this page's categories to those of the relay, unless they are there. */
+/** Adds this page's categories to those of the relay, unless it already has them. */
 export async function registerCategories() {
   for (let attempt = 0; attempt < 3; attempt++) {
     const { version, categories: known } = await call('GET', 'v1/categories')
@@ -38,7 +38,7 @@ export async function registerCategories() {
       await call('PUT', 'v1/categories', { body: { version, categories: [...known, ...added] } })
       return
     } catch (error) {
-      // Another tab may have done the same in between.
+      // Another tab may have changed the registry since the GET.
       if (attempt === 2) throw error
     }
   }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+// Formats times for the page, in the visitor's language.
 
 const hoursAndMinutes = new Intl.DateTimeFormat(undefined, { hour: 'numeric', minute: '2-digit' })
 const weekdayAndDate = new Intl.DateTimeFormat('en', { weekday: 'long', day: 'numeric', month: 'long' })
 
-/** “14:32” or “2:32 PM”, as the visitor writes it. */
+/** “14:32” or “2:32 PM”, as the visitor's language requires. */
 export function timeOfDay(time) {
   return hoursAndMinutes.format(time)
 }
@@ -22,7 +23,7 @@ export function calendarDate(time) {
   return weekdayAndDate.format(time)
 }
 
-/** “now”, “5m”, “3h”: how long ago a notification came. */
+/** “now”, “5m” or “3h”: the age of a notification. */
 export function age(time, now) {
   const minutes = Math.floor((now - time) / 60_000)
   if (minutes < 1) return 'now'

@@ -17,14 +17,14 @@ const fateTexts = {
   read: 'Read',
 }
 
-/** What can be sent with one press, and what stands in it where nothing was written. */
+/** The messages of the special buttons, with a text that is used if the composer is empty. */
 const specials = {
   urgent: { text: 'Can you come at once?', push: { level: 'timeSensitive', category: 'demo.message' } },
   invite: { text: 'Dinner on Friday?', push: { category: 'demo.invitation' } },
   ring: { text: 'Calling', push: { kind: 'call', category: 'demo.call' } },
 }
 
-/** The open app: the others, the messages, the notice about who is silenced, and the composer. */
+/** The open app: the other people, the messages, the notice about silenced people, and the composer. */
 export class ConversationView {
   #person
   #parts
@@ -41,7 +41,7 @@ export class ConversationView {
     parts('composer').addEventListener('submit', (event) => this.#submit(event))
     parts('anyway').addEventListener('click', () => {
       person.notifyAnyway(person.quietSeq)
-      // The button goes.
+      // The button disappears, so the keyboard focus moves to the composer.
       parts('text').focus({ preventScroll: true })
     })
     for (const [name, { text, push }] of Object.entries(specials)) {
@@ -79,7 +79,7 @@ export class ConversationView {
     return `${this.#person.nameOf(user)} ${online ? 'online' : 'away'}`
   }
 
-  /** What stands in the composer, which is empty then. */
+  /** Returns the text of the composer, and empties it. */
   #taken() {
     const text = this.#parts('text').value.trim()
     this.#parts('text').value = ''
@@ -122,7 +122,7 @@ export class ConversationView {
         rows.push(node(`${key} ${user}`, () => element('p', { class: 'moment', 'data-testid': 'response' }, line)))
       }
       if (message.isDraft) rows.push(node(`${key} ${message.isFailed}`, () => draftState(message)))
-      // Of what was sent before this page began nothing is known.
+      // The page does not know the state of messages from before it was opened.
       if (message === newestOwn && fates[message.seq]) {
         const fate = node('fate', () => element('p', { class: 'fate', 'aria-live': 'off', 'data-testid': 'fate' }))
         setText(fate, fateTexts[fates[message.seq]])

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /**
- * One person's copy of a room: `messages` in the order of the room, `drafts` that the relay has not yet acknowledged,
- * and up to where it was `read`. `fates` says, by seq, how far one's own messages came, `responses` what people answered
- * to them from their phones.
+ * One person's copy of a room. All functions here are pure. A conversation has these fields:
+ *
+ * - `messages` in the order of the room, and `drafts` that the relay has not yet acknowledged
+ * - `read`: the seq of the newest read message
+ * - `fates`: by seq, the delivery state of the person's own messages
+ * - `responses`: by seq, the responses that people gave to them from their phones
  */
 export const emptyConversation = Object.freeze({
   epoch: null,
@@ -14,10 +17,10 @@ export const emptyConversation = Object.freeze({
   responses: Object.freeze({}),
 })
 
-/** How far a message came, from least to most. */
+/** The delivery states of a message, in their order. */
 const ranks = ['sent', 'waiting', 'push', 'failed', 'pushed', 'onPhone', 'received', 'read']
 
-/** The conversation after one more input; inputs that bring nothing new return `conversation` itself. */
+/** Returns the conversation after one more input. Returns the same object if the input changes nothing. */
 export function conversationAfter(conversation, input) {
   const { messages, drafts } = conversation
   switch (input.type) {
@@ -51,7 +54,7 @@ export function conversationAfter(conversation, input) {
     case 'delivery':
       return withFate(conversation, input.seq, input.state)
     case 'receipt':
-      // One for 7 covers everything before it.
+      // A receipt covers all messages up to its seq.
       return messages
         .filter(({ seq }) => seq <= input.seq)
         .reduce((state, { seq }) => withFate(state, seq, input.kind), conversation)
@@ -64,14 +67,14 @@ export function conversationAfter(conversation, input) {
   }
 }
 
-/** The text of a body, whatever its sender made of it. */
+/** The text of a body. The body may have any form. */
 export function bodyText(body) {
   if (typeof body === 'string') return body
   if (typeof body?.text === 'string') return body.text
   return JSON.stringify(body)
 }
 
-/** Of two fates the one that came farther. */
+/** Returns the later one of two delivery states. */
 export function farther(one, other) {
   return ranks.indexOf(other) > ranks.indexOf(one) ? other : one
 }
@@ -82,7 +85,7 @@ function withFate(conversation, seq, fate) {
   return newest === known ? conversation : { ...conversation, fates: { ...conversation.fates, [seq]: newest } }
 }
 
-// A relay that does not know whether it was heard says it again.
+// The relay repeats an event that it could not deliver with certainty, so a known response is ignored.
 function withResponse(conversation, { seq, user, text }) {
   const known = conversation.responses[seq] ?? []
   if (known.some((other) => other.user === user)) return conversation

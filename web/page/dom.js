@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+// Helpers for the document: elements, texts, icons and drawing. No dependencies.
 
 /**
- * An element with attributes and children. Strings become text, never markup, so that what other
- * people wrote cannot become part of the page. Attributes that are null or false are left out.
+ * Makes an element with attributes and children. Strings become text, never markup, so that texts of other people
+ * cannot become part of the page. Attributes that are null or false are omitted.
  */
 export function element(name, attributes = {}, ...children) {
   const node = document.createElement(name)
@@ -13,7 +14,7 @@ export function element(name, attributes = {}, ...children) {
   return node
 }
 
-/** One of the drawings that `index.html` defines; decoration, hidden from screen readers. */
+/** An icon that `index.html` defines. It is decoration, and hidden from screen readers. */
 export function icon(name) {
   const space = 'http://www.w3.org/2000/svg'
   const svg = document.createElementNS(space, 'svg')
@@ -25,12 +26,12 @@ export function icon(name) {
   return svg
 }
 
-/** Sets text only when it differs, so that screen readers do not hear it again. */
+/** Sets the text only if it differs, so that screen readers do not read it again. */
 export function setText(node, text) {
   if (node.textContent !== text) node.textContent = text
 }
 
-/** Makes the children of `parent` the given nodes, moving only what is not in its place: what moves is told again. */
+/** Makes `nodes` the children of `parent`. Moves few nodes, because screen readers read a moved node again. */
 export function arrange(parent, nodes) {
   const wanted = new Set(nodes)
   for (const child of [...parent.children]) if (!wanted.has(child)) child.remove()
@@ -39,7 +40,7 @@ export function arrange(parent, nodes) {
   })
 }
 
-/** `render`, at most once per drawn picture however often it is asked for. */
+/** Returns a function that calls `render` at most once for each drawn frame. */
 export function perPicture(render) {
   let isAsked = false
   return () => {
@@ -52,7 +53,7 @@ export function perPicture(render) {
   }
 }
 
-/** A round portrait with the initials of a name. */
+/** A round picture with the initials of a name. */
 export function avatar(name) {
   const initials = name.split(/\s+/).slice(0, 2).map((word) => [...word][0] ?? '').join('')
   return element('span', { class: 'avatar', 'aria-hidden': 'true', 'data-hue': hue(name) }, initials.toUpperCase())

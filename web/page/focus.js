@@ -1,42 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /**
- * The Focus that a person has chosen on their phone, of which apps are told little: `mode` (`off`, `work`, `dnd`), and
- * for `work` the `people` and whether this app (`allowsApp`) break through, and `filter`: `none`, or an app's filter
- * that lets this conversation `in` or keeps it `out`.
+ * The Focus that a person has chosen on their phone. An app sees only a small part of it. It has these fields:
+ *
+ * - `mode`: `off`, `work` or `dnd`
+ * - `people`, for `work`: the people who break through
+ * - `allowsApp`, for `work`: true if this app breaks through
+ * - `filter`: `none`, or the app's filter: it lets this conversation `in`, or keeps it `out`
  */
 export const focusOff = Object.freeze({ mode: 'off', people: Object.freeze([]), allowsApp: false, filter: 'none' })
 
 export const focusNames = { off: 'Off', work: 'Work', dnd: 'Do Not Disturb' }
 
-/** Whether this is a Focus as described here. */
+/** Returns true if the value is a Focus with these fields. */
 export function isFocus(value) {
   return (
     value?.mode in focusNames && Array.isArray(value.people) && ['none', 'in', 'out'].includes(value.filter)
   )
 }
 
-/** The label of all that the filter of this app lets through. */
+/** The label that the filter of this app lets through. */
 export const filterLabel = 'work'
 
-/** What `INFocusStatusCenter` tells this app, with the person's consent. */
+/** The value that `INFocusStatusCenter` gives this app, with the person's consent. */
 export function isFocusedFor({ mode, allowsApp }) {
   return mode !== 'off' && !(mode === 'work' && allowsApp)
 }
 
-/** The labels that the filter of this Focus lets through; null when none is active. */
+/** The labels that the filter of this Focus lets through. Is null without a filter. */
 export function allowedLabels({ mode, filter }) {
   return mode === 'work' && filter !== 'none' ? [filterLabel] : null
 }
 
-/** The label that the person gives this conversation, for the filter to go by. */
+/** The label that the person gives this conversation, for the filter. */
 export function ownLabel({ filter }) {
   return { none: null, in: filterLabel, out: 'home' }[filter]
 }
 
 /**
- * How the phone takes a push: {`isQuiet`, `why`}. It alone knows whom the Focus allows. iOS matches Allowed People by
- * the handle of the `intent`, so that nobody breaks through a push without one.
+ * Returns how the phone presents a push: {`isQuiet`, `why`}. Only the phone knows the people that the Focus allows. iOS
+ * compares Allowed People with the handle of the `intent`, so a push without an intent does not break through.
  */
 export function standing({ aps }, intent, focus) {
   const level = aps['interruption-level']

@@ -6,15 +6,15 @@ import { steps } from './story.js'
 const opening =
   'A minute with Alice, Bob and their phones. All of it is real: two WebSocket connections, one relay, pushes and all.'
 
-const stuck = 'This did not come about: is the relay there, or did somebody else take part? Start over to try again.'
+const stuck = 'This step did not happen. Is the relay running, or did somebody else take part? Start over to try again.'
 
-/** How long a step may take, the waits of the relay included. */
+/** Timeout of a step in milliseconds. It includes the waits of the relay. */
 const patience = 25_000
 
-/** How long a step stays in sight while the story plays by itself. */
+/** Time in milliseconds to read a step while the story plays by itself. */
 const reading = 4_500
 
-/** `<guided-story>`: plays the story by itself or step by step. A step is done when the relay's own words say so. */
+/** `<guided-story>`: plays the story by itself or step by step. A step ends when the relay's events show its result. */
 export class GuidedStory extends HTMLElement {
   #scene
   #panels
@@ -22,13 +22,13 @@ export class GuidedStory extends HTMLElement {
   #isPlaying = false
   #isActing = false
   #isStuck = false
-  /** Which playing by itself this is: one that was paused in the middle of a step goes on no further. */
+  /** The number of the current run. A run that was paused during a step does not continue after it. */
   #run = 0
-  /** Ends the time that a step stays in sight. */
+  /** Ends the reading time of a step. */
   #wake = () => {}
   #items = []
 
-  /** Tells the story with these two, after the given step, up to which it is played at once. */
+  /** Starts the story with two panels. Plays the steps up to `step` immediately. */
   async tell(panels, step) {
     const [alice, bob] = panels.map((panel) => panel.person)
     this.#panels = { alice: panels[0], bob: panels[1] }
@@ -45,7 +45,7 @@ export class GuidedStory extends HTMLElement {
       const number = element('span', { class: 'number', 'data-number': at + 1 }, icon('check'))
       const attributes = { type: 'button', 'data-testid': `step-${at + 1}` }
       const button = element('button', attributes, number, element('b', {}, title))
-      // What was played cannot be undone, so another step begins in another place.
+      // A played step cannot be undone, so another step starts in a new place.
       button.addEventListener('click', () => (at === this.#at ? this.#play() : startOver(at + 1)))
       const item = element('li', {}, button)
       this.#items.push(item)
@@ -111,12 +111,12 @@ export class GuidedStory extends HTMLElement {
     setText(part('play'), this.#isPlaying ? 'Pause' : 'Play')
     part('play').disabled = this.#isOver
     setText(part('next'), this.#isOver ? 'Start over' : this.#at === 0 ? 'First step' : 'Next step')
-    // Not disabled: the keyboard stays on it.
+    // A disabled button would lose the keyboard focus.
     part('next').setAttribute('aria-disabled', String(this.#isActing))
     this.dataset.step = this.#at
   }
 
-  /** Resolves with the first truth that `condition` tells, whenever either of the two changes. */
+  /** Resolves with the first true value of `condition`. Checks it at each change of either person. */
   #until(condition) {
     const { alice, bob } = this.#scene
     return new Promise((resolve, reject) => {
@@ -129,7 +129,7 @@ export class GuidedStory extends HTMLElement {
         const truth = condition()
         if (truth) end(resolve, truth)
       }
-      const limit = setTimeout(() => end(reject, new Error('it did not come about')), patience)
+      const limit = setTimeout(() => end(reject, new Error('the condition was not met in time')), patience)
       for (const person of [alice, bob]) person.addEventListener('change', look)
       look()
     })

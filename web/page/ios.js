@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
+// The parts of iOS that the demo imitates: the notification service extension, and the text of a notification.
 
-/** The name of the app, as iOS shows it where no person stands for a notification. */
+/** The name of the app. iOS shows it on a notification without a person. */
 const app = 'Stillwire'
 
 /**
- * The intent that the app's notification service extension makes of a payload; null for a plain notification, and
- * where no extension runs: iOS runs it for a push with `mutable-content` only.
+ * The intent that the app's notification service extension makes from a payload. Is null for a plain notification, and
+ * if no extension runs. iOS runs it only for a push with `mutable-content`.
  */
 export function intentOf({ aps, communication }, hasExtension) {
   return hasExtension && aps['mutable-content'] === 1 && communication?.sender?.id ? communication : null
 }
 
-/** The ids of a push, {`notification`, `receipt`}: in `communication` of a person's message, else in `push`. */
+/** The ids of a push, {`notification`, `receipt`}. A message has them in `communication`, another push in `push`. */
 export function pushIDs({ communication, push }) {
   return communication ?? push ?? {}
 }
 
 /**
- * What iOS shows of a push: {`from`, `title`, `subtitle`, `body`, `isPerson`}. With an intent, the sender and the
- * conversation replace the title and the subtitle, and the sender's picture replaces the app's icon.
+ * The texts that iOS shows for a push: {`from`, `title`, `subtitle`, `body`, `isPerson`}. With an intent, the sender
+ * and the conversation replace the title and the subtitle, and the sender's picture replaces the app's icon.
  */
 export function appearance({ aps }, intent) {
   const alert = typeof aps.alert === 'string' ? { body: aps.alert } : aps.alert
@@ -32,16 +33,16 @@ export function appearance({ aps }, intent) {
   return { from: name, title: name, subtitle: groupLine(intent), body, isPerson: true }
 }
 
-/** The line under the sender: the name of the group, or how many people the message is for; empty for a direct one. */
+/** The line under the sender: the name of the group, or the number of recipients. Is empty for a direct message. */
 function groupLine({ kind, conversation }) {
   if (kind === 'call' || !conversation?.group) return ''
-  // The count is of all but the sender, so that the user is one of them.
+  // The count excludes the sender and includes the user.
   const others = conversation.recipientCount - 1
   if (conversation.name) return conversation.name
   return others > 0 ? `To you and ${others} ${others === 1 ? 'other' : 'others'}` : ''
 }
 
-/** This phone's app has no text for any key, so that it shows the key itself, with its arguments. */
+/** The text for a localization key. The demo's app has no texts, so it shows the key itself with its arguments. */
 function localized(alert, name) {
   let next = 0
   return alert[`${name}-key`]?.replace(/%(?:(\d+)\$)?@/g, (_, place) => {

@@ -7,7 +7,7 @@ import { stacks } from './phone.js'
 
 const headings = { quiet: 'Delivered quietly', summary: 'In the summary at 6 PM' }
 
-/** The phone while nobody looks at the app: clock, Focus, and notifications in one stack per thread. */
+/** The locked phone: the clock, the Focus, and the notifications in one stack for each thread. */
 export class LockScreen {
   #person
   #parts
@@ -16,7 +16,7 @@ export class LockScreen {
   #unfolded = new Set()
   #render
 
-  /** `open` is called when the person picks up the phone. */
+  /** Calls `open` when the person opens the app. */
   constructor(person, parts, open, render) {
     this.#person = person
     this.#parts = parts
@@ -129,7 +129,7 @@ export class LockScreen {
     )
   }
 
-  // As iOS shows them when a notification is held down.
+  // The actions that iOS shows when a person holds a notification.
   #actions(notification, actions) {
     const row = element('div', { class: 'actions', role: 'group', 'aria-label': `Answer to ${notification.from}` })
     for (const { id, title, options, textInput } of actions) {
@@ -157,7 +157,7 @@ export class LockScreen {
     return form
   }
 
-  // The card goes, so the keyboard stays where it was.
+  // The card disappears, so the keyboard focus moves to the list.
   #respond(notification, action, text) {
     this.#person.respond(notification, action, text)
     this.#parts('stacks').focus({ preventScroll: true })

@@ -10,7 +10,7 @@ const minute = 60_000
 const departures = { closed: 'Away: closed the app', killed: 'The app was killed', lost: 'No network' }
 const activities = { active: 'Connected', idle: 'Connected, not looking', background: 'App in the background' }
 
-/** `<person-panel>`: one person's name, connection and phone, and everything they may do. `person` is set once. */
+/** `<person-panel>`: one person's name, connection, phone and controls. `person` is set once. */
 export class PersonPanel extends HTMLElement {
   #person
   #parts = new Map()
@@ -81,7 +81,7 @@ export class PersonPanel extends HTMLElement {
     this.part(name).addEventListener('change', ({ target }) => choose(target.checked))
   }
 
-  // Only where this browser and the relay can do it.
+  // Offers Web Push if this browser and the relay support it.
   async #offerPush() {
     if (!('serviceWorker' in navigator && 'PushManager' in window && 'Notification' in window)) return
     const key = await call('GET', 'v1/webpush').then(({ publicKey }) => publicKey, () => null)
@@ -95,13 +95,13 @@ export class PersonPanel extends HTMLElement {
         await pushHere(this.#person.user, key)
       } catch (error) {
         button.disabled = false
-        const detail = `${this.#person.name} is not pushed to here: ${error.message}`
+        const detail = `This browser gets no pushes for ${this.#person.name}: ${error.message}`
         this.#person.dispatchEvent(new CustomEvent('complaint', { detail }))
       }
     })
   }
 
-  // The button that was pressed disappears, so the keyboard is taken to its counterpart.
+  // The pressed button disappears, so the keyboard focus moves to its counterpart.
   #leave(departure) {
     this.#person.leave(departure)
     this.#draw()
@@ -148,7 +148,7 @@ export class PersonPanel extends HTMLElement {
     this.#callScreen.render(now)
   }
 
-  // Whom the Focus lets through.
+  // Draws the people that the Focus can let through.
   #drawPeople() {
     const person = this.#person
     const rows = person.others.map(({ user }) => {
@@ -170,7 +170,7 @@ export class PersonPanel extends HTMLElement {
     return element('label', { class: 'check' }, box, name)
   }
 
-  // Clocks and “5 min ago” change on the minute.
+  // Texts such as the clock and “5 min ago” change each minute.
   #tick() {
     this.#render()
     setTimeout(() => this.#tick(), minute - (Date.now() % minute))
@@ -183,9 +183,9 @@ function connectionText({ connection, departure, activity, refusal }) {
     case 'open':
       return activities[activity]
     case 'waiting':
-      return 'Connection lost, coming back…'
+      return 'Connection lost, reconnecting…'
     case 'refused':
-      return `Not coming back: ${refusal}`
+      return `Refused: ${refusal}`
     default:
       return 'Connecting…'
   }

@@ -16,29 +16,33 @@ const typingLifetime = 5_000
 const ringing = 45_000
 
 /**
- * One person of the demo: a connection, a copy of the room and a phone.
+ * One person of the demo: a connection, a copy of the room and a phone. It dispatches these events:
  *
- * Events: `change` whenever anything to be seen changed; `complaint` (`detail`: a sentence) when a request failed;
- * `sent` ({`seq`, `text`, `push`, `delivery`}) for each message that the relay took; `heard` for each that came since
- * (`seq`, `from`, `body`); `push` (a push as its gateway delivered it); `fate` ({`user`, `seq`, `state`}) of own messages,
- * `state` covering all earlier ones where it is `received` or `read`; and `wire` ({`kind`, `name`, `text`, `answers`}) for
- * everything said to or heard from the relay, `kind` being `sent`, `heard`, `http` or `push`.
+ * - `change` when visible state has changed
+ * - `complaint` when a request has failed, with a sentence as `detail`
+ * - `sent` for each message that the relay has stored: {`seq`, `text`, `push`, `delivery`}
+ * - `received` for each new message: {`seq`, `from`, `body`}
+ * - `push` for each push, as the gateway delivered it
+ * - `fate` for the delivery of own messages: {`user`, `seq`, `state`}. `received` and `read` cover all earlier
+ *   messages.
+ * - `wire` for each frame, call and push: {`kind`, `name`, `text`, `answers`}. `kind` is `sent`, `received`, `http` or
+ *   `push`.
  */
 export class Person extends EventTarget {
   conversation = emptyConversation
   phone = emptyPhone
   focus = focusOff
-  /** Whether the app may know whether its notifications are silenced. */
+  /** True if the person shares the Focus status with the app. */
   isFocusShared = true
-  /** What the relay does while this person is silenced: `deliver`, `passive` or `hold`. */
+  /** The relay's action while this person is silenced: `deliver`, `passive` or `hold`. */
   onFocus = 'deliver'
-  /** `active`, `idle` or `background`: what this person does with the open app. */
+  /** This person's activity in the open app: `active`, `idle` or `background`. */
   activity = 'active'
-  /** How this person left: `closed`, `killed` or `lost` (no network); null while they want to be connected. */
+  /** The way in which this person left: `closed`, `killed` or `lost` (no network). Is null while the app runs. */
   departure = null
-  /** Whether the simulated gateway gets to this phone. */
+  /** True if the simulated gateway can deliver to this phone. */
   isReachable = true
-  /** Users who write right now. */
+  /** Users who are typing now. */
   typists = new Set()
   #relay
   #room
@@ -50,19 +54,19 @@ export class Person extends EventTarget {
   #quiet = new Map()
   #typingAt = 0
   #typing = new Map()
-  /** The message of a call that may ring on the phone of somebody who looks at the app. */
+  /** The message of a call that can ring while this person uses the app. */
   #ringing = null
   #reports
   #hasKept = false
-  /** Resolves once the phone has a network. */
+  /** Resolves when the phone has a network. */
   #network = Promise.resolve()
   #networkReturned = () => {}
-  /** The phone's credential for its extensions; the relay issues one at each registration. */
+  /** The phone's report key, for its extensions. The relay issues one at each registration. */
   #reportKey
-  /** The newest message that was there when the room was joined first. */
+  /** The seq of the newest message at the first join. */
   #historySeq = null
 
-  /** `names` are those of everybody, by user. */
+  /** `names` has the names of all people, by user. */
   constructor({ user, room, names }) {
     super()
     Object.assign(this, { user, name: names.get(user), room })
@@ -70,7 +74,7 @@ export class Person extends EventTarget {
     const url = new URL('v1/connect', document.baseURI)
     url.protocol = url.protocol.replace('http', 'ws')
     this.#relay = new Stillwire(url, { hello: { user, name: this.name, device } })
-    // Several people share this page, so it is not the page that says what one of them does.
+    // Several people share this page, so its visibility does not determine one person's activity.
     this.#relay.setActivity(this.activity)
     this.#room = this.#relay.room(room, { history: 50 })
     this.#pushes = new PushFeed(this.#token, (push, isLive) => this.#ring(push, isLive))
@@ -83,7 +87,7 @@ export class Person extends EventTarget {
     return this.#relay.state
   }
 
-  /** Why the relay does not want this person back, when `connection` is `refused`. */
+  /** The reason of the refusal, if `connection` is `refused`. */
   get refusal() {
     return this.#relay.reason
   }
@@ -93,12 +97,12 @@ export class Person extends EventTarget {
     return this.#room.presence.members ?? {}
   }
 
-  /** The presence entries of everybody else. */
+  /** The presence entries of all other people. */
   get others() {
     return Object.values(this.presence).filter(({ user }) => user !== this.user)
   }
 
-  /** Whether this person sees the conversation right now, so that what arrives is read. */
+  /** True if this person sees the conversation now, so that new messages are read. */
   get isLooking() {
     return this.#room.isJoined && this.activity === 'active'
   }
@@ -107,7 +111,7 @@ export class Person extends EventTarget {
     return this.departure !== null || this.activity === 'background'
   }
 
-  /** The seq for which Notify Anyway may be offered: one's newest message, to somebody who is silenced and away. */
+  /** The seq of this person's newest message, if a silenced recipient is away. Notify Anyway is offered for it. */
   get quietSeq() {
     const own = this.conversation.messages.findLast(({ from }) => from === this.user)
     const isQuiet = (user) => isSilenced(this.presence[user]) && !this.presence[user].online
@@ -119,12 +123,12 @@ export class Person extends EventTarget {
   }
 
   connect() {
-    // What becomes of it is told by events.
+    // Events report the result.
     this.#room.join().catch(() => {})
     this.#relay.connect()
   }
 
-  /** Only `closed` says goodbye; the others look to the relay as if the line had broken. */
+  /** Leaves the app. Only `closed` ends the session cleanly. The relay treats the others as a lost connection. */
   leave(departure) {
     this.departure = departure
     if (departure === 'lost') this.#network = new Promise((resolve) => (this.#networkReturned = resolve))
@@ -134,7 +138,7 @@ export class Person extends EventTarget {
     this.#changed()
   }
 
-  /** Opens the app again, wherever it was. */
+  /** Opens the app again. */
   comeBack() {
     this.departure = null
     this.phone = phoneAfterOpening(this.phone)
@@ -153,7 +157,7 @@ export class Person extends EventTarget {
     this.#changed()
   }
 
-  /** Changes the Focus, or whether the app may know of it, and has the phone report what there is to report. */
+  /** Changes the Focus, or its sharing with the app. The phone then reports the difference to the relay. */
   async setFocus(change, isShared = this.isFocusShared) {
     this.focus = { ...this.focus, ...change }
     this.isFocusShared = isShared
@@ -165,10 +169,10 @@ export class Person extends EventTarget {
   async setOnFocus(onFocus) {
     this.onFocus = onFocus
     this.#changed()
-    await this.#insist(`What ${this.name} prefers was not taken`, () => this.#put('preferences', { onFocus }))
+    await this.#insist(`The relay did not save what ${this.name} prefers`, () => this.#put('preferences', { onFocus }))
   }
 
-  /** What somebody else has told the relay in this person's name counts here too. */
+  /** Takes over a preference that another client of this person has set. */
   heardOfPreference(onFocus) {
     if (this.onFocus === onFocus) return
     this.onFocus = onFocus
@@ -181,28 +185,31 @@ export class Person extends EventTarget {
     this.#changed()
   }
 
-  /** Installs or removes the notification service extension of the app; counts for pushes that come from then on. */
+  /** Installs or removes the app's notification service extension. This affects later pushes. */
   setExtension(hasExtension) {
     this.phone = { ...this.phone, hasExtension }
     this.#keep()
     this.#changed()
   }
 
-  /** Has a shop send this person a notification that is no message of a person. */
+  /** Makes a shop send this person a notification that is not a message from a person. */
   async order() {
     const push = { title: 'Tea shop', subtitle: 'Order 1912', body: 'Your Darjeeling is on its way', thread: 'orders' }
-    await this.#insist('The notification was not taken', () =>
+    await this.#insist('The relay did not accept the notification', () =>
       this.#call('POST', this.#path('notifications'), { from: 'tea-shop', push })
     )
   }
 
-  /** The time of the summary has come: it is shown, and the next one begins. */
+  /** Delivers the scheduled summary, and starts the next one. */
   deliverSummary() {
     this.phone = phoneWithSummary(phoneWithSummary(this.phone, false), this.phone.hasSummary)
     this.#changed()
   }
 
-  /** Resolves when the relay has the message, or the visitor is told why not. `push` is that of the protocol's `send`. */
+  /**
+   * Sends a message. Resolves when the relay has stored it, or when a complaint has reported the error. `push` is the
+   * field of the protocol's `send`.
+   */
   say(text, push = { category: 'demo.message' }) {
     const draft = { key: crypto.getRandomValues(new Uint32Array(3)).join('-'), body: { text }, push, time: Date.now() }
     if (push.kind === 'call') draft.body.isCall = true
@@ -211,7 +218,7 @@ export class Person extends EventTarget {
     return this.#send(draft)
   }
 
-  /** Tries a refused draft again, under the same key. */
+  /** Sends a refused draft again, with the same key. */
   retry(key) {
     const draft = this.conversation.drafts.find((other) => other.key === key)
     if (!draft) return
@@ -219,7 +226,7 @@ export class Person extends EventTarget {
     this.#send(draft)
   }
 
-  /** Called at every change of the composer's text. */
+  /** Sends a typing signal, at a limited rate. Called at each change of the composer's text. */
   typing(isTyping) {
     const now = Date.now()
     if (isTyping ? now - this.#typingAt < typingInterval : this.#typingAt === 0) return
@@ -233,17 +240,17 @@ export class Person extends EventTarget {
     await this.#insist('Notify Anyway failed', () => this.#room.notify(seq))
   }
 
-  /** What a person does with a notification, as the app tells it in the background: no socket is opened for it. */
+  /** Reports a response to a notification, as an app in the background does: over HTTP, without a socket. */
   async respond(notification, action, text) {
     this.phone = phoneWithout(this.phone, notification)
     if (!this.phone.call) this.stopRinging()
     this.#changed()
-    await this.#insist('The response was not taken', () =>
+    await this.#insist('The relay did not accept the response', () =>
       this.#call('POST', `v1/notifications/${notification.notification}/responses`, { action, text })
     )
   }
 
-  /** A call that has rung for long enough is over, whatever the relay says. */
+  /** Ends a call that has rung for its maximum time or was answered. */
   stopRinging() {
     if (this.phone.call) this.phone = phoneWithout(this.phone, this.phone.call)
     this.#ringing = null
@@ -252,11 +259,11 @@ export class Person extends EventTarget {
     this.#changed()
   }
 
-  /** Whether the simulated gateway gets to this phone. */
+  /** Sets if the simulated gateway can deliver to this phone. */
   async setReachable(isReachable) {
     this.isReachable = isReachable
     const path = `v1/simulator/devices/${this.#token}`
-    await this.#insist('The gateway does as before', () => 
+    await this.#insist('The gateway did not change', () => 
       call('PUT', path, { user: this.user, body: { isReachable }, keepalive: true })
     )
   }
@@ -266,8 +273,8 @@ export class Person extends EventTarget {
     const onRoom = (type, act) => on(type, act, this.#room)
     on('state', () => this.#changed())
     on('welcome', () => this.#register())
-    on('frame', ({ isOwn, text, frame, answers }) => this.#wire(isOwn ? 'sent' : 'heard', frame.type, text, answers))
-    on('error', ({ code, message }) => this.#complain(`The relay says ${code}: ${message}`))
+    on('frame', ({ isOwn, text, frame, answers }) => this.#wire(isOwn ? 'sent' : 'received', frame.type, text, answers))
+    on('error', ({ code, message }) => this.#complain(`The relay reports ${code}: ${message}`))
     on('response', ({ seq, user, action }) => {
       const text = responseText(action)
       if (text) this.#converse({ type: 'response', seq, user, text })
@@ -286,21 +293,21 @@ export class Person extends EventTarget {
     })
   }
 
-  // At every welcome, as a phone's app does at every launch: the relay may have forgotten the token.
+  // Registers the phone at each welcome, as an app does at each launch: the relay may have forgotten the token.
   async #register() {
     const wish = { device, platform: 'simulator', token: this.#token }
     const reply = await this.#insist('The phone was not registered', () => this.#relay.request('device', wish))
     this.#reportKey = reply?.reportKey ?? this.#reportKey
     this.#isRegistered ||= reply !== undefined
     this.#mindPhone()
-    // A relay that has started anew gets to every phone.
+    // After a restart of the relay its simulated gateway delivers to all phones.
     this.setReachable(this.isReachable)
     this.#report()
     const known = await this.#call('GET', this.#path('preferences')).catch(() => null)
     if (known) this.heardOfPreference(known.onFocus)
   }
 
-  // While the conversation is being looked at, nothing comes to the phone that it would show, but calls.
+  // While the person uses the app, the phone needs no pushes except calls.
   #mindPhone() {
     const isInUse = this.departure === null && this.activity === 'active' && !this.#ringing
     this.#pushes.follow(this.#isRegistered && !isInUse && this.departure !== 'lost')
@@ -308,7 +315,8 @@ export class Person extends EventTarget {
 
   #joined(reply) {
     this.#historySeq ??= reply.seq
-    // In another tab they have chosen one; which, is nobody's business but the phone's.
+    // This person has chosen a Focus in another tab. The relay does not know which one, so the phone uses Do Not
+    // Disturb.
     if (!this.#hasKept && isSilenced(reply.members?.find(({ user }) => user === this.user))) {
       this.focus = { ...this.focus, mode: 'dnd' }
       this.#reports.told = { ...this.#reports.told, focus: '{"isFocused":true}' }
@@ -328,7 +336,7 @@ export class Person extends EventTarget {
     if (frame.type === 'receipt') this.#dispatch('fate', { ...frame, state: frame.kind })
     this.#converse(frame)
     if (frame.type !== 'message') return
-    if (frame.seq > this.#historySeq) this.#dispatch('heard', frame)
+    if (frame.seq > this.#historySeq) this.#dispatch('received', frame)
     if (frame.from === this.user) return
     this.#showTyping(frame.from, false)
     const left = frame.time + ringing - Date.now()
@@ -340,31 +348,31 @@ export class Person extends EventTarget {
     this.#acknowledge()
   }
 
-  // The same key every time: however often it takes, the relay stores one message.
+  // Each attempt has the same key, so the relay stores one message.
   async #send({ key, body, push }) {
     if (this.#sending.has(key)) return
     this.#sending.add(key)
     try {
       const reply = await this.#room.send(body, { key, push, report: true })
-      // Only of the newest it may be offered.
+      // Notify Anyway is offered only for the newest message.
       this.#quiet = new Map([[reply.seq, reply.delivery?.quiet ?? []]])
       this.#converse({ type: 'sent', key, reply })
       this.#dispatch('sent', { seq: reply.seq, text: body.text, push, delivery: reply.delivery })
     } catch (error) {
-      // Who went away comes back: the draft waits for the next join.
+      // The person has left the app: the draft waits for the next join.
       if (error.code === 'closed') return
       this.#converse({ type: 'refused', key })
-      this.#complain(`The relay did not take the message: ${error.message}`)
+      this.#complain(`The relay did not accept the message: ${error.message}`)
     } finally {
       this.#sending.delete(key)
     }
   }
 
-  // Reading is told of once for all that came within a moment.
+  // Sends one read mark for all messages of a short interval.
   #acknowledge() {
     this.#acknowledging ||= setTimeout(() => {
       this.#acknowledging = 0
-      // A call that was read would not ring.
+      // A call must stay unread, because the relay does not push a read message.
       const isMeant = ({ from, seq }) => from !== this.user && seq !== this.#ringing?.seq
       const seq = this.conversation.messages.findLast(isMeant)?.seq ?? 0
       if (!this.isLooking || seq <= this.conversation.read) return
@@ -381,18 +389,18 @@ export class Person extends EventTarget {
     this.#wire('push', 'push', JSON.stringify(push))
     this.#dispatch('push', push)
     this.#changed()
-    // As the notification service extension does: it proves by the receipt that it has the push.
+    // A notification service extension sends the receipt to confirm the arrival.
     const { notification, receipt } = pushIDs(push.payload)
     const path = `v1/notifications/${notification}/received`
     if (receipt && phone.hasExtension) this.#call('POST', path, { receipt }).catch(() => {})
   }
 
   async #report() {
-    await this.#insist('The Focus was not taken', () => this.#reports.tell(this.focus, this.isFocusShared))
+    await this.#insist('The relay did not accept the Focus', () => this.#reports.tell(this.focus, this.isFocusShared))
     this.#keep()
   }
 
-  // The phone's extensions have no token of the person, but the report key of the phone.
+  // The phone's extensions authenticate with the report key of the phone, because they have no token of the person.
   #put(what, body) {
     return what === 'preferences'
       ? this.#call('PUT', this.#path(what), body)
@@ -408,7 +416,7 @@ export class Person extends EventTarget {
     return call(method, path, { user: this.user, key, body, log: (name, text) => this.#wire('http', name, text) })
   }
 
-  /** What a phone keeps by itself, over a reload. */
+  /** Stores the phone's own settings across a reload. */
   #keep() {
     const { focus, isFocusShared, phone } = this
     const { hasSummary, hasExtension } = phone
@@ -448,7 +456,7 @@ export class Person extends EventTarget {
     this.#changed()
   }
 
-  /** Does what may be refused: a refusal is shown to the visitor, a temporary one is not taken for an answer. */
+  /** Performs an action that can fail. Retries temporary errors, and reports other errors as a complaint. */
   async #insist(complaint, act) {
     for (;;) {
       try {
@@ -481,7 +489,7 @@ export class Person extends EventTarget {
   }
 }
 
-/** What was kept; null where there is nothing, or nothing of ours. */
+/** Parses the stored settings. Returns null if they are missing or invalid. */
 function restored(text) {
   try {
     const kept = JSON.parse(text)

@@ -2,21 +2,21 @@
 import { nextReportNumber } from '../client/report-number.js'
 import { allowedLabels, isFocusedFor, ownLabel } from './focus.js'
 
-/** What the relay takes for granted of a phone that has told nothing. */
+/** The values that the relay assumes for a phone that has reported nothing. */
 const untold = { focus: '{"isFocused":false}', filter: '{"active":false}', label: 'null' }
 
 /**
- * What a phone's extensions tell the relay of its Focus, each in one call over HTTP and only when it differs from what
- * was told last.
+ * The reports of a phone's extensions about its Focus. Each report is one HTTP call, and is sent only if it differs
+ * from the last one.
  */
 export class PhoneReports {
-  /** What was told last; it should outlive a reload, as the relay's knowledge does. */
+  /** The last reports that the relay accepted. The caller keeps them across a reload of the page. */
   told
   #device
   #room
   #put
   #number = 0
-  /** What is to be told, and the telling of it. */
+  /** The newest Focus to report, and the promise of the report in progress. */
   #wanted = null
   #telling = null
 
@@ -28,7 +28,7 @@ export class PhoneReports {
     this.told = told
   }
 
-  /** Resolves when the newest wish is told; a later one takes the place of one that was not yet begun. */
+  /** Resolves when the newest Focus is reported. A newer one replaces one whose report has not started. */
   tell(focus, isShared) {
     this.#wanted = { focus, isShared }
     this.#telling ??= this.#tellAll().finally(() => (this.#telling = null))

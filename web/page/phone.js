@@ -3,11 +3,14 @@ import { standing } from './focus.js'
 import { appearance, intentOf, pushIDs } from './ios.js'
 
 /**
- * What a phone shows while its app is closed: `notifications`, oldest first, as its push gateway delivered them, the
- * `badge` of the app, and the `call` that rings. With `hasSummary` the scheduled summary collects what is passive, and
- * what is plain and active; messages of people do not wait for it. `hasExtension` says whether the app has a
- * notification service extension, without which iOS takes no push for a message of a person.
- * `gone` are the newest pushes that were answered, which a gateway that is asked again still knows.
+ * The state of a phone. All functions here are pure. A phone has these fields:
+ *
+ * - `notifications`, oldest first, as the push gateway delivered them
+ * - `badge` of the app
+ * - `call` that rings
+ * - `hasSummary`: the scheduled summary collects passive notifications, and active ones without a person
+ * - `hasExtension`: the app has a notification service extension. Without it iOS shows no push as a person's message.
+ * - `gone`: the newest pushes that the person has answered. The gateway can deliver them again.
  */
 export const emptyPhone = Object.freeze({
   notifications: Object.freeze([]),
@@ -21,8 +24,8 @@ export const emptyPhone = Object.freeze({
 const mostGone = 100
 
 /**
- * The phone after one more push. One with the collapse id of an earlier takes its place; one without text only sets
- * the badge. `focus` is that of the phone; what was read up to `readUpTo` ({`room`, `epoch`, `seq`}) is not shown.
+ * Returns the phone after one more push. A push replaces an earlier one with the same collapse id. A push without text
+ * only sets the badge. Messages up to `readUpTo` ({`room`, `epoch`, `seq`}) are read, and not shown.
  */
 export function phoneAfter(phone, push, { focus, readUpTo, now }) {
   const { aps, message } = push.payload
@@ -35,10 +38,10 @@ export function phoneAfter(phone, push, { focus, readUpTo, now }) {
   const notification = shown(push, id, intent, focus)
   const others = phone.notifications.filter((other) => other.id !== id)
   const until = 1000 * push.headers['apns-expiration']
-  // The extension reports a call to CallKit. Without it, or where the Focus does not allow the caller, the call is a
+  // The extension reports a call to CallKit. Without it, or if the Focus does not allow the caller, the call is a
   // notification.
   if (intent?.kind === 'call' && aps['interruption-level'] !== 'passive') {
-    // One rings at a time.
+    // Only one call rings at a time.
     if (!notification.isQuiet && !phone.call) {
       return until > now ? { ...badged, call: { ...notification, until } } : badged
     }
@@ -48,43 +51,37 @@ export function phoneAfter(phone, push, { focus, readUpTo, now }) {
   return { ...badged, call, notifications: [...others, { ...notification, isSummarized }] }
 }
 
-/**
- * What is left once everything up to `readUpTo` was read in the app. Messages of another epoch of the room are gone
- * with that epoch.
- */
+/** Returns the phone without the notifications of messages up to `readUpTo`, and of messages of an earlier epoch. */
 export function phoneAfterReading(phone, readUpTo) {
   const isGone = (message) => message?.room === readUpTo.room && message.epoch !== readUpTo.epoch
   const left = phone.notifications.filter(({ message }) => !isGone(message) && !isRead(message, readUpTo))
   return left.length === phone.notifications.length ? phone : { ...phone, notifications: left, badge: left.length }
 }
 
-/** The phone when the app is opened: the app removes notifications that belong to no conversation. */
+/** Returns the phone after the app was opened. The app removes notifications without a conversation. */
 export function phoneAfterOpening(phone) {
   const gone = phone.notifications.filter(({ message }) => !message).map(({ push }) => push)
   const notifications = phone.notifications.filter(({ message }) => message)
   return { ...phone, notifications, gone: [...phone.gone, ...gone].slice(-mostGone) }
 }
 
-/** The phone after something was done with a notification or a call. */
+/** Returns the phone after the person has answered a notification or a call. */
 export function phoneWithout(phone, { id, push }) {
   const notifications = phone.notifications.filter((other) => other.id !== id)
   const call = phone.call?.id === id ? null : phone.call
-  // The app that was told of it counts one less.
+  // The app handles the answer, and lowers its badge.
   const badge = Math.max(0, phone.badge - 1)
   return { ...phone, notifications, call, badge, gone: [...phone.gone, push].slice(-mostGone) }
 }
 
-/** The phone with a scheduled summary, or without; what waited for it is delivered then. */
+/** Returns the phone with or without a scheduled summary. Without one, the waiting notifications are delivered. */
 export function phoneWithSummary(phone, hasSummary) {
   const isSummarized = (other) => hasSummary && other.isSummarized
   const notifications = phone.notifications.map((other) => ({ ...other, isSummarized: isSummarized(other) }))
   return { ...phone, hasSummary, notifications }
 }
 
-/**
- * The lock screen's stacks, newest first: one per thread, those that lit up the screen before the quiet ones, and what
- * waits for the summary last.
- */
+/** Returns the lock screen's stacks, one for each thread, newest first: loud ones, quiet ones, then the summary. */
 export function stacks(notifications) {
   const all = new Map()
   for (const notification of notifications.toReversed()) {

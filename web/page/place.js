@@ -4,9 +4,9 @@ const form = /^#([a-z0-9]{6,32})?(?:\/([1-6]))?$/
 const shelf = 'stillwire.place'
 
 /**
- * The visitor's own place on this relay: a random suffix for the room and the people in it, and the step of the story
- * to begin after. It is kept in the address, `#place/step`, so that a reload finds it and a shared link leads there, and
- * otherwise in the tab. `#/3` is step 3 of the story in a new place.
+ * Returns the visitor's own place on this relay: a random suffix for the room and its people, and the step after which
+ * the story starts. The address contains it, `#place/step`, so that a reload or a shared link leads to the same place.
+ * The tab stores it, too. `#/3` is step 3 of the story in a new place.
  */
 export function ownPlace() {
   const [, named, step] = form.exec(location.hash) ?? []
@@ -20,13 +20,13 @@ export function ownPlace() {
   return { place, step: Number(step ?? 0) }
 }
 
-/** Writes the address of this place, without its step: a reload is no replay. */
+/** Writes the address of this place. It omits the step, so that a reload does not play the story again. */
 function showPlace(place) {
   sessionStorage.setItem(shelf, place)
   history.replaceState(null, '', `#${place}`)
 }
 
-/** Leads to a new place, where the story begins after the given step. */
+/** Opens a new place, where the story starts after this step. */
 export function startOver(step = 0) {
   sessionStorage.removeItem(shelf)
   location.hash = step ? `#/${step}` : ''

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Texts for presence, such as the line under a name.
 
 /** The text under a name: “online”, “last seen 5 min ago”. Times in milliseconds since 1970. */
 export function presenceText(entry, now) {
@@ -11,7 +12,7 @@ export function presenceText(entry, now) {
   return entry.lastSeen ? `away · last seen ${elapsed(entry.lastSeen, now)}` : 'away'
 }
 
-/** A rough distance in time: “just now”, “5 min ago”, “3 h ago”, “2 d ago”. */
+/** A rounded time difference: “just now”, “5 min ago”, “3 h ago”, “2 d ago”. */
 export function elapsed(time, now) {
   const minutes = Math.floor((now - time) / 60_000)
   if (minutes < 1) return 'just now'

@@ -2,10 +2,10 @@
 import { reconnectDelay } from '../client/reconnect.js'
 
 /**
- * What the simulated gateway delivers to one device: what it holds already, and then live.
+ * The pushes that the simulated gateway delivers to one device: first the stored ones, then live ones.
  *
- * Over HTTP/1.1 a browser opens six connections to a host, for all its tabs together, and a stream takes
- * one of them for as long as it stands. So it stands only while it is wanted and the page is shown.
+ * Over HTTP/1.1 a browser opens at most six connections to a host, for all its tabs together, and a stream occupies one
+ * of them. So the stream is open only while it is needed and the page is visible.
  */
 export class PushFeed {
   #url
@@ -15,7 +15,7 @@ export class PushFeed {
   #comeBack = 0
   #attempt = 0
 
-  /** `arrived` is called with a push ({`payload`, `headers`, `time`}) and whether it came live. */
+  /** Calls `arrived` with a push ({`payload`, `headers`, `time`}), and with true if it is live. */
   constructor(token, arrived) {
     this.#url = new URL(`v1/simulator/devices/${encodeURIComponent(token)}`, document.baseURI)
     this.#arrived = arrived
@@ -24,7 +24,7 @@ export class PushFeed {
     document.addEventListener('visibilitychange', () => this.follow(this.#isWanted))
   }
 
-  /** Begins or ends the feed; what came in between is delivered at the next begin. */
+  /** Starts or stops the feed. The next start delivers the pushes of the time between. */
   follow(isWanted) {
     this.#isWanted = isWanted
     if (!isWanted || document.hidden) this.#close()
@@ -35,7 +35,7 @@ export class PushFeed {
     clearTimeout(this.#comeBack)
     const events = new EventSource(`${this.#url}/events`)
     this.#events = events
-    // Asked only once the stream stands, so that nothing falls between the two.
+    // The stored pushes are requested after the stream is open, so that no push is missed between the two.
     events.onopen = () => {
       this.#attempt = 0
       this.#catchUp().catch(() => {})

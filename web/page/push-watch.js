@@ -6,22 +6,22 @@ const interval = 700
 const slowInterval = 4_000
 
 /**
- * Asks the relay what becomes of messages, as any operator may: what it decides when a message is taken (a dry run),
- * and then what its queue says of the pushes, until there is nothing more to learn.
+ * Requests the relay's decisions and push jobs over HTTP, as an operator can. For each message it requests a dry run of
+ * the decision. Then it polls the push queue until all jobs are finished.
  */
 export class PushWatch {
   #room
-  #told
+  #notify
   #traces
   #timer = 0
   #failures = 0
   #isAsking = false
 
-  /** `traces()` are those that are shown; `told` is called with each input for them. */
-  constructor(room, traces, told) {
+  /** `traces()` returns the visible traces. `notify` is called with each input for them. */
+  constructor(room, traces, notify) {
     this.#room = room
     this.#traces = traces
-    this.#told = told
+    this.#notify = notify
   }
 
   async decide({ seq, from, push, user }) {
@@ -29,16 +29,16 @@ export class PushWatch {
     const body = { room: this.#room, from, user, push: { kind, level } }
     const { devices } = await call('POST', 'v1/decisions', { body })
     const { decision, facts } = devices.find(({ device }) => device === 'phone') ?? devices[0]
-    this.#told({ type: 'decided', seq, user, decision, facts })
+    this.#notify({ type: 'decided', seq, user, decision, facts })
     this.look()
   }
 
   async lint({ seq, user, payload, headers }) {
     const { findings } = await call('POST', 'v1/pushes/lint', { body: { payload, headers } })
-    this.#told({ type: 'linted', seq, user, findings })
+    this.#notify({ type: 'linted', seq, user, findings })
   }
 
-  /** Looks into the queue soon, and again for as long as something is under way. */
+  /** Requests the queue after a delay, and again while jobs are pending. */
   look(delay = interval) {
     if (this.#isAsking) return
     clearTimeout(this.#timer)
@@ -57,7 +57,7 @@ export class PushWatch {
     }, delay)
   }
 
-  /** Whose pushes may change, and whether that will take its time. */
+  /** The users whose pushes can still change. `isSlow` is true if a change will take some time. */
   #pending() {
     if (document.hidden) return []
     const now = Date.now()
@@ -80,9 +80,9 @@ export class PushWatch {
     const end = this.#traces().find((trace) => trace.seq === seq)?.ends[user]
     if (!end) return
     const isNew = end.push?.id !== push.id || end.push.state !== push.state
-    if (isNew || end.push.attempts.length !== push.attempts.length) this.#told({ type: 'pushed', seq, user, push })
+    if (isNew || end.push.attempts.length !== push.attempts.length) this.#notify({ type: 'pushed', seq, user, push })
     if (!isNew) return
     const { explanation } = await call('GET', `v1/pushes/${push.id}`)
-    if (explanation) this.#told({ type: 'decided', seq, user, ...explanation })
+    if (explanation) this.#notify({ type: 'decided', seq, user, ...explanation })
   }
 }

@@ -8,10 +8,10 @@ import { noTraces, tracesAfter } from './trace.js'
 const outcomes = { push: 'Push', hold: 'Hold', wait: 'Wait', none: 'No push' }
 const fates = { received: 'The open app has it', read: 'Read', onPhone: 'The phone says that it arrived' }
 
-/** How long a reply may take after its message was heard, in milliseconds. */
+/** The delay in milliseconds after which a received message is shown without the reply to its send. */
 const patience = 500
 
-/** `<relay-view>`: what the relay decides of each message and why, its push jobs' lives, and their payloads. */
+/** `<relay-view>`: the relay's decisions about each message, with their rules, the push jobs and the payloads. */
 export class RelayView extends HTMLElement {
   #people = []
   #traces = noTraces
@@ -19,13 +19,13 @@ export class RelayView extends HTMLElement {
   #rows = new Map()
   #render = perPicture(() => this.#draw())
 
-  /** Follows the messages that this person sends, and the pushes that come to their phone. */
+  /** Follows the messages that this person sends, and the pushes to their phone. */
   follow(person) {
     this.#watch ??= new PushWatch(person.room, () => this.#traces, (input) => this.#take(input))
     this.#people.push(person)
     person.setReachable(!this.#gateway.checked)
     person.addEventListener('sent', ({ detail }) => this.#sent({ from: person.user, ...detail }))
-    person.addEventListener('heard', ({ detail }) => this.#heard(detail))
+    person.addEventListener('received', ({ detail }) => this.#received(detail))
     person.addEventListener('fate', ({ detail }) => this.#fate(person, detail))
     person.addEventListener('push', ({ detail }) => this.#delivered(person, detail))
   }
@@ -36,7 +36,7 @@ export class RelayView extends HTMLElement {
       this.#reach(!this.#gateway.checked)
       this.#watch?.look()
     })
-    // A relay tries for a month, and nobody would look.
+    // The relay retries for a month, so a closed page must not leave the gateway down.
     addEventListener('pagehide', () => this.#gateway.checked && this.#reach(true))
     addEventListener('pageshow', () => this.#gateway.checked && this.#reach(false))
   }
@@ -56,8 +56,8 @@ export class RelayView extends HTMLElement {
     this.#render()
   }
 
-  // Of what was sent here the wish for the push is known too, when the reply has come.
-  #heard({ seq, from, body }) {
+  // The reply to a send contains the push options, so a message that was sent here is traced from its reply.
+  #received({ seq, from, body }) {
     setTimeout(() => this.#sent({ seq, from, text: bodyText(body) }), patience)
   }
 
@@ -69,7 +69,7 @@ export class RelayView extends HTMLElement {
   }
 
   #fate({ user: from }, { user, seq, state }) {
-    // Receipts are cumulative; `delivery` is of one message.
+    // A receipt covers all earlier messages, and a `delivery` one message.
     const isMeant = (trace) => trace.seq === seq || (['received', 'read'].includes(state) && trace.seq < seq)
     for (const trace of this.#traces) {
       if (trace.from === from && isMeant(trace)) this.#take({ type: 'fate', seq: trace.seq, user, state })
@@ -143,7 +143,7 @@ export class RelayView extends HTMLElement {
     const text = JSON.stringify(payload, null, 2)
     setText(row.querySelector('pre'), text)
     const word = findings?.map(({ words }) => words).join('; ') || 'nothing to object to'
-    setText(row.querySelector('summary'), `Payload · ${findings ? `linter: ${word}` : 'with the linter…'}`)
+    setText(row.querySelector('summary'), `Payload · ${findings ? `linter: ${word}` : 'the linter is checking…'}`)
   }
 
   #name(user) {
@@ -160,10 +160,10 @@ function outcomeText({ kind, level, until }) {
   return level && level !== 'active' ? `${outcomes[kind]}, ${level}` : outcomes[kind]
 }
 
-// Its second sentence is the decision, which stands above.
+// The second sentence of the summary is the decision, which the view shows above.
 function summary({ state, summary }) {
   const [first] = summary.split('. ')
-  return { merged: 'One push tells of it, together with others.', sent: '', held: '' }[state] ?? `${first}.`
+  return { merged: 'One push announces it together with others.', sent: '', held: '' }[state] ?? `${first}.`
 }
 
 function stateText(state, { attempts, created, finished }) {
@@ -172,7 +172,7 @@ function stateText(state, { attempts, created, finished }) {
   return state === 'sent' && finished - created < 1000 ? `sent within ${finished - created} ms` : state
 }
 
-/** Makes the children of `parent` anew when what they say differs. */
+/** Replaces the children of `parent` if the items have changed. */
 function fill(parent, items, make) {
   const text = JSON.stringify(items)
   if (parent.dataset.items === text) return

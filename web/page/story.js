@@ -4,35 +4,35 @@ import { isSilenced } from '../client/stillwire.js'
 const cards = ({ phone }) => phone.notifications
 
 /**
- * The story in six steps: {`title`, `text`, `act`, `isDone`, `at`}. `act` does what a visitor could do by hand,
- * `isDone` looks only at what the relay and the phones have told, and `at` is what to look at: a part of a person's
- * panel.
+ * The story in six steps: {`title`, `text`, `act`, `isDone`, `at`}. `act` performs actions that a visitor could also
+ * perform. `isDone` depends only on data from the relay and the phones. `at` is the part of a person's panel to point
+ * at.
  */
 export const steps = [
   {
-    title: 'Bob wants his peace',
-    text: 'His phone tells the relay with one HTTP call, and Alice sees it at once: Bob has notifications silenced.',
+    title: 'Bob wants some peace',
+    text: 'His phone reports his Focus with one HTTP call, and Alice sees it right away: Bob has notifications silenced.',
     at: ['alice', 'notice'],
     act: silence,
     isDone: ({ alice, bob }) => isSilenced(alice.presence[bob.user]),
   },
   {
     title: 'He puts the phone away',
-    text: 'The app says goodbye and Bob is away. From now on a push would have to find him.',
+    text: 'The app says goodbye, and Bob is away. From now on, only a push can reach him.',
     at: ['bob', 'lock'],
     act: putAway,
     isDone: ({ alice, bob }) => bob.departure !== null && alice.presence[bob.user]?.online === false,
   },
   {
     title: 'Alice writes anyway',
-    text: 'The relay pushes, and Bob’s phone keeps quiet: only the phone knows whom its Focus allows. The rule is shown in between.',
+    text: 'The relay pushes, and Bob’s phone stays quiet: only the phone knows the people that its Focus allows. The relay’s panel shows the rule.',
     at: ['bob', 'stacks'],
     act: writeQuietly,
     isDone: ({ alice, bob }) => alice.quietSeq !== null && cards(bob).some(({ isQuiet }) => isQuiet),
   },
   {
     title: 'It is urgent: Notify Anyway',
-    text: 'Alice was told that Bob is silenced, so she may insist, once. The same notification comes again and lights up.',
+    text: 'Alice knows that Bob is silenced, so she may insist, once. The same notification arrives again, and lights up the screen.',
     at: ['bob', 'stacks'],
     act: async (scene) => {
       const { alice, until } = scene
@@ -42,8 +42,8 @@ export const steps = [
     isDone: ({ bob }) => cards(bob).some(({ why }) => why === 'Notified anyway'),
   },
   {
-    title: 'Bob prefers to have things held',
-    text: 'Two more messages wait in the relay. When his Focus ends, one digest tells of both.',
+    title: 'Bob wants messages held',
+    text: 'Two more messages wait in the relay. When his Focus ends, one digest announces both.',
     at: ['bob', 'stacks'],
     act: async (scene) => {
       const { alice, bob } = scene
@@ -57,8 +57,8 @@ export const steps = [
     isDone: ({ bob }) => cards(bob).some(({ isDigest }) => isDigest),
   },
   {
-    title: 'Answered where it lies',
-    text: 'Bob accepts without opening the app, and Alice knows. When he comes back, nothing is missing and nothing comes twice.',
+    title: 'Answered on the lock screen',
+    text: 'Bob accepts without opening the app, and Alice sees it. When he comes back, no message is missing and none appears twice.',
     at: ['alice', 'messages'],
     act: async (scene) => {
       const { alice, bob, until } = scene
@@ -74,7 +74,7 @@ export const steps = [
   },
 ]
 
-// Whatever the visitor did in between, each step makes first what it needs.
+// The visitor may have changed something, so each step first prepares its conditions.
 async function silence({ bob }) {
   await bob.setOnFocus('deliver')
   await bob.setFocus({ mode: 'dnd' }, true)

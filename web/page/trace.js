@@ -2,17 +2,18 @@
 import { farther } from './conversation.js'
 
 const limit = 20
-/** The relay waits 45 s at most, and decides then. */
+/** Maximum time until a decision, in milliseconds. The relay waits at most 45 s. */
 const longestWait = 60_000
 const final = new Set(['sent', 'cancelled', 'expired', 'dead', 'merged'])
 
 /**
- * What became of the newest 20 messages, newest first: {`seq`, `from`, `text`, `time`, `ends`}, where `ends` has, by
- * user, {`decisions`, `push`, `states`, `fate`, `payload`, `findings`}, each as the relay told it.
+ * The traces of the newest 20 messages, newest first: {`seq`, `from`, `text`, `time`, `ends`}. `ends` has the relay's
+ * data for each recipient, by user: {`decisions`, `push`, `states`, `fate`, `payload`, `findings`}. Functions here are
+ * pure.
  */
 export const noTraces = Object.freeze([])
 
-/** The traces after one more input; those that concern none of them return `traces` itself. */
+/** Returns the traces after one more input. Ignores unknown inputs. */
 export function tracesAfter(traces, input) {
   switch (input.type) {
     case 'sent':
@@ -33,7 +34,7 @@ export function tracesAfter(traces, input) {
   }
 }
 
-/** Whether there is nothing more to learn of a message's way to one person, `age` milliseconds after it was sent. */
+/** Returns true if the delivery to one person is final. `age` is the age of the message in milliseconds. */
 export function isSettled({ push, decisions }, age) {
   if (push) return final.has(push.state)
   return age > longestWait || decisions.at(-1)?.outcome.kind === 'none'
@@ -51,7 +52,7 @@ function begun({ seq, from, text, time, to }) {
   return { seq, from, text, time, ends: Object.fromEntries(to.map((user) => [user, { decisions: [], states: [] }])) }
 }
 
-// What is decided anew is shown beside what was decided before, when it differs.
+// A later decision is added if it differs from the last one.
 function withDecision(end, decision) {
   const isKnown = gist(end.decisions.at(-1)) === gist(decision)
   return isKnown ? end : { ...end, decisions: [...end.decisions, decision].slice(-4) }
@@ -61,7 +62,7 @@ function gist(decision) {
   return decision && JSON.stringify([decision.outcome.kind, decision.reasons])
 }
 
-// `states` is the life of the job, each state when it was seen.
+// `states` contains the states of the job, in the order in which the page saw them.
 function withPush(end, push) {
   if (end.push && end.push.id !== push.id && end.push.created > push.created) return end
   const states = end.push?.id === push.id ? end.states : []

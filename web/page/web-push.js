@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import { call, segment } from './api.js'
 
-/**
- * Asks whoever sits here for permission, and registers this browser as a device of `user`. Throws an `Error`
- * with the reason.
- */
+/** Requests the visitor's permission, and registers this browser as a device of `user`. Throws an `Error`. */
 export async function pushHere(user, key) {
-  if ((await Notification.requestPermission()) !== 'granted') throw new Error('the browser may not notify')
+  if ((await Notification.requestPermission()) !== 'granted') throw new Error('the browser refuses notifications')
   await navigator.serviceWorker.register(new URL('service-worker.js', document.baseURI))
   const { pushManager } = await navigator.serviceWorker.ready
   const subscription = await subscribed(pushManager, key)
@@ -19,7 +16,7 @@ async function subscribed(pushManager, applicationServerKey) {
   try {
     return await pushManager.subscribe(options)
   } catch (error) {
-    // A subscription is bound to the key that the relay had then.
+    // The existing subscription belongs to an earlier key of the relay.
     if (error.name !== 'InvalidStateError') throw error
     await (await pushManager.getSubscription())?.unsubscribe()
     return pushManager.subscribe(options)

@@ -2,10 +2,10 @@
 import { element, perPicture } from './dom.js'
 
 const limit = 200
-const arrows = { sent: '→', heard: '←', http: '⇄', push: '◆' }
-const readings = { sent: 'to the relay', heard: 'from the relay', http: 'over HTTP', push: 'push to the phone of' }
+const arrows = { sent: '→', received: '←', http: '⇄', push: '◆' }
+const readings = { sent: 'to the relay', received: 'from the relay', http: 'over HTTP', push: 'push to the phone of' }
 
-/** What people say to the relay and hear from it: the newest 200 frames, calls and pushes. */
+/** The log of the newest 200 frames, calls and pushes of all people. */
 export class WireLog {
   #entries
   #count
@@ -14,7 +14,7 @@ export class WireLog {
   #queue = []
   #flush = perPicture(() => this.#show())
 
-  /** `place` is left out of the short lines, where it would only repeat itself. */
+  /** Omits `place` from the short lines, because it is the same in all of them. */
   constructor(root, place) {
     this.#place = place
     document.head.append(element('link', { rel: 'stylesheet', href: new URL('wire-log.css', import.meta.url) }))
@@ -31,7 +31,7 @@ export class WireLog {
     this.#count.textContent = ''
   }
 
-  /** `entry` is {`kind`, `name`, `text`, `answers`} as a `Person` gives it, and its `time` (a `Date`). */
+  /** `entry` is the detail of a person's `wire` event, with `time` (a `Date`). */
   add(person, entry) {
     this.#queue.push({ person, ...entry })
     if (this.#queue.length > limit) this.#queue.shift()
@@ -39,7 +39,7 @@ export class WireLog {
     this.#flush()
   }
 
-  // One stop for the tab key, however long the list; inside it the arrow keys walk.
+  // The tab key stops once at the list. The arrow keys move inside it.
   #walk(event) {
     const step = { ArrowUp: -1, ArrowDown: 1 }[event.key]
     if (!step) return
@@ -73,7 +73,7 @@ function row({ person, kind, name, text, answers, time }, place) {
     element('code', {}, short(gist(text)))
   )
   const details = element('details', {}, summary)
-  // Printed in full only when somebody asks for it.
+  // Formats the full text only when a visitor opens the entry.
   details.addEventListener('toggle', () => {
     if (details.open && details.children.length === 1) details.append(element('pre', {}, full(text)))
     if (details.open) details.scrollIntoView({ block: 'nearest' })
@@ -85,7 +85,7 @@ function row({ person, kind, name, text, answers, time }, place) {
   )
 }
 
-// The type stands beside it, and the room is the same in every line; the whole is a click away.
+// Shortens a frame for its line. Omits the type, which the line shows, and the room, which is the same in all lines.
 function gist(text) {
   return text
     .replace(/^\{"type":"[^"]*",?/, '{')

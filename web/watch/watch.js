@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The room watcher at /watch/. Depends on the JavaScript client and on helpers of the demo.
 import { Stillwire } from '../client/stillwire.js'
 import { timeOfDay } from '../page/clock.js'
 import { arrange, element } from '../page/dom.js'
@@ -12,7 +13,7 @@ const wireLog = new WireLog(part('frames'), '')
 let relay = null
 let room = null
 
-// The room is in the address, so that a link leads to it; a token never is.
+// The address contains the room, so that a link leads to it. It never contains a token.
 const showRoom = () => (form.elements.room.value = decoded(location.hash.slice(1)))
 showRoom()
 addEventListener('hashchange', showRoom)
@@ -50,9 +51,9 @@ function start(name, token, user) {
   room = relay.room(name, { history: 100 })
   relay.addEventListener('state', ({ detail: { state, reason } }) => tell(stateText(state, reason)))
   relay.addEventListener('frame', ({ detail: { isOwn, text, frame, answers } }) => {
-    // A token is nobody's business who looks over a shoulder.
+    // Hides the token, because other people may see the screen.
     const shown = frame.token ? JSON.stringify({ ...frame, token: '…' }) : text
-    wireLog.add(relay?.user || user || 'nobody', { kind: isOwn ? 'sent' : 'heard', name: frame.type, text: shown, answers, time: new Date() })
+    wireLog.add(relay?.user || user || 'nobody', { kind: isOwn ? 'sent' : 'received', name: frame.type, text: shown, answers, time: new Date() })
   })
   room.addEventListener('presence', ({ detail }) => people(detail))
   room.addEventListener('message', ({ detail: { seq, from, time, body, deleted } }) => {
@@ -85,7 +86,7 @@ function stateText(state, reason) {
   const texts = {
     open: `Connected to ${location.host}.`,
     connecting: 'Connecting…',
-    waiting: 'Connection lost, coming back…',
+    waiting: 'Connection lost, reconnecting…',
     refused: `Refused: ${reason}`,
   }
   return texts[state] ?? 'Not connected.'
