@@ -1,9 +1,9 @@
 // swift-tools-version: 6.2
 // SPDX-License-Identifier: Apache-2.0
+// The products, dependencies and targets of Stillwire. CONTRIBUTING.md describes the targets.
 import PackageDescription
 
-// Warnings are errors where the environment says CI; a newer compiler's new warning does not
-// stop anybody else from building.
+// Warnings are errors only if the environment has CI. A new warning of a newer compiler must not break other builds.
 let isStrict = Context.environment["CI"] != nil
 
 let swift: [SwiftSetting] =
@@ -18,7 +18,7 @@ let apple: [Platform] = [.macOS, .iOS, .tvOS, .watchOS, .visionOS]
 
 let package = Package(
   name: "stillwire",
-  // The client is for phones as well; all else runs on servers.
+  // Only the client runs on phones. All other products run on servers.
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
   products: [
     .executable(name: "stillwire", targets: ["stillwire"]),
@@ -100,7 +100,7 @@ let package = Package(
       ],
       swiftSettings: swift
     ),
-    // Plays Apple's push service, for tests and development. The server does not depend on it.
+    // Simulates Apple's push service, for tests and development. The server does not depend on it.
     .target(
       name: "AppleSimulator",
       dependencies: [
@@ -167,7 +167,7 @@ let package = Package(
         "RelayStore", .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "Logging", package: "swift-log"),
       ],
-      // So that the program stays one file.
+      // Embeds the documents, so that the program is one file.
       resources: [
         .embedInCode("Documents/openapi.json"), .embedInCode("Documents/asyncapi.json"),
         .embedInCode("Documents/schemas.json"),
@@ -201,7 +201,7 @@ let package = Package(
       ],
       swiftSettings: swift
     ),
-    // What needs Apple's frameworks; empty elsewhere.
+    // The part of the client that needs Apple's frameworks. Is empty on other systems.
     .target(name: "StillwireApple", dependencies: ["StillwireClient"], swiftSettings: swift),
     .executableTarget(
       name: "stillwire",
@@ -225,7 +225,7 @@ let package = Package(
       ],
       swiftSettings: swift
     ),
-    // The program that plays commands of Tests/Conformance to the Swift client.
+    // Executes commands of Tests/Conformance with the Swift client.
     .executableTarget(
       name: "ConformanceDriver", dependencies: ["RelayJSON", "StillwireClient"], path: "Tests/Apps/SwiftDriver",
       swiftSettings: swift),
@@ -245,12 +245,12 @@ let package = Package(
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
         .product(name: "NIOWebSocket", package: "swift-nio"),
       ],
-      // Modules of their own, which the tests compile.
+      // The tests compile these modules themselves.
       exclude: ["StandIns"],
       swiftSettings: swift
     ),
     .testTarget(name: "RelayHubTests", dependencies: ["RelayHub", "RelayProtocol"], swiftSettings: swift),
-    // Random numbers that tests can repeat.
+    // Random numbers from a seed, so that tests can repeat them.
     .target(name: "SeededRandom", dependencies: ["RelayJSON"], path: "Tests/SeededRandom", swiftSettings: swift),
     .testTarget(name: "RelayProtocolTests", dependencies: ["RelayProtocol"], swiftSettings: swift),
     .testTarget(name: "RelayJSONTests", dependencies: ["RelayJSON"], swiftSettings: swift),
@@ -279,7 +279,7 @@ let package = Package(
         .product(name: "Logging", package: "swift-log"),
       ],
       swiftSettings: swift),
-    // A relay with a store of its own, which tests call without a socket.
+    // A relay with its own store, which tests call without a socket.
     .target(
       name: "TestRelay",
       dependencies: [
