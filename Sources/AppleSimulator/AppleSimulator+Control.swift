@@ -13,7 +13,7 @@ extension AppleSimulator {
     var body: [UInt8]
 
     static let longestBody = 1 << 20
-    /// The maximum of arrivals in an answer. A request may ask for fewer.
+    /// The maximum number of arrivals in an answer. A request may ask for fewer.
     static let mostArrivals = 1000
 
     init(method: String, target: String, body: [UInt8]) {

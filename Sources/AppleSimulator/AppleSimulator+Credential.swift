@@ -10,7 +10,7 @@ extension AppleSimulator {
       var topics: Set<String>?
     }
 
-    /// The maximum of accepted tokens: those of a key and a related key, before and after a renewal.
+    /// The maximum number of accepted tokens: those of a key and a related key, before and after a renewal.
     static let mostAccepted = 4
 
     private var accepted: [Accepted] = []

@@ -21,11 +21,11 @@ extension AppleSimulator {
     public var topics: Set<String> = []
     /// The number of digits in the tokens of devices that no script has set.
     public var tokenDigits = 64
-    /// The maximum of notifications to a device in a minute. Is `nil` for no limit.
+    /// The maximum number of notifications to a device in a minute. Is `nil` for no limit.
     public var mostPerDevice: Int?
     /// The range from which the delay of each answer is chosen at random.
     @SecondsRange public var latency = Duration.zero...Duration.zero
-    /// The maximum of concurrent streams on a connection after its first valid token. Before, it is 1.
+    /// The maximum number of concurrent streams on a connection after its first valid token. Before, it is 1.
     public var streams = 1000
     /// The initial flow-control window of a stream in bytes, from 1 to 65,535.
     public var window = 65_535
@@ -90,7 +90,7 @@ extension AppleSimulator {
     public var identity: (certificates: String, key: String)?
     public var settings = Settings()
     public var threads = 1
-    /// The maximum of connections. Further connections are closed at once.
+    /// The maximum number of connections. Further connections are closed at once.
     public var mostConnections = 1000
     /// The number of newest arrivals to keep for each thread.
     public var mostArrivals = 10_000

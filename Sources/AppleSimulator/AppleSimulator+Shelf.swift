@@ -19,7 +19,7 @@ extension AppleSimulator {
     }
 
     static let mostPhones = 10_000
-    /// The maximum of devices whose pushes are counted.
+    /// The maximum number of devices whose pushes are counted.
     static let mostCounted = 10_000
 
     private let state = Mutex(State())

@@ -13,7 +13,7 @@ extension AppleSimulator {
     }
 
     static let interval = Duration.seconds(20 * 60)
-    /// The maximum of keys: the key in use and its related keys.
+    /// The maximum number of keys: the key in use and its related keys.
     static let mostKeys = 64
 
     private var newest: [String: Known] = [:]

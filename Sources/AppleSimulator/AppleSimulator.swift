@@ -19,7 +19,7 @@ import Synchronization
 ///     // … connect a gateway that trusts simulator.certificates to 127.0.0.1, simulator.port
 ///     try await simulator.stop()
 public final class AppleSimulator: Sendable {
-  /// The maximum of digits in a device token.
+  /// The maximum number of digits in a device token.
   public static let longestToken = 200
 
   /// The port of the service.

@@ -9,7 +9,7 @@ import RelayProtocol
 public enum PushLint {
   /// The largest text in bytes that is checked.
   public static let longestText = 65_536
-  /// The maximum of findings in a report, without the note that there are more.
+  /// The maximum number of findings in a report, without the note that there are more.
   public static let mostFindings = 100
   /// The maximum nesting of arrays and objects.
   public static let deepest = 64

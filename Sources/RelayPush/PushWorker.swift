@@ -29,13 +29,13 @@ package actor PushWorker {
   /// Signals that no push is under way.
   private let ends = EndSignal()
 
-  /// The maximum of jobs in one claim.
+  /// The maximum number of jobs in one claim.
   static let group = 64
   /// The lease of a claim. After a crash the job is due again when the lease expires, or at the next start.
   static let lease = Duration.seconds(60)
   /// The payload limit in bytes of the second attempt, when a gateway refused the size and named no limit.
   static let shortened = Push.largestPayload / 4 * 3
-  /// The maximum of messages of one digest whose senders are notified.
+  /// The maximum number of messages of one digest whose senders are notified.
   package static let mostReported = PushQueue.mostCoalesced
   /// The time for which a badge or an edit is retried.
   static let updateLifetime = Duration.seconds(3600)

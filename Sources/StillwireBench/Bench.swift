@@ -7,11 +7,11 @@ struct Bench: AsyncParsableCommand {
     commandName: "stillwire-bench",
     abstract: "Measure a relay under load.",
     discussion: """
-      Opens sessions, lets some of them publish, and checks what every session is shown: each message once, in order, \
-      unchanged. Ends with 1 when the relay left something out, showed it twice, refused it or closed a session.
+      Opens sessions, publishes messages, and checks that every session receives each message once, in order and \
+      unchanged. The exit status is 1 if the relay lost, repeated or refused a message or closed a session.
 
-      Start the relay with --limits-send-rate 0, or its rates are what is measured. A load takes one processor; \
-      compare runs on one machine only. Over TLS, measure behind the proxy.
+      Start the relay with --limits-send-rate 0. Otherwise this measures its rate limits. A load uses one processor. \
+      Compare results of one machine only. The load generator has no TLS: measure behind the proxy.
       """,
     subcommands: [Fanout.self, Rooms.self, Idle.self, Durable.self, Presence.self, Reconnect.self, Pushes.self]
   )

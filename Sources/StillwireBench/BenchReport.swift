@@ -3,15 +3,15 @@ import Foundation
 import RelayJSON
 import RelayProtocol
 
-/// What was measured, as a table for people and as JSON.
+/// The report of a load: a table for people, or JSON.
 struct BenchReport {
   enum Value {
     case count(UInt64)
-    /// A second.
+    /// A number per second.
     case rate(Double)
     case seconds(Double)
     case bytes(Double)
-    /// Of one processor.
+    /// A share of one processor.
     case share(Double)
     case ratio(Double)
   }
@@ -36,12 +36,12 @@ struct BenchReport {
 
   let load: String
   let server: String
-  /// What the load was, for people; `options` say it for programs.
+  /// The load in words, for the table. The group `options` has it for programs.
   let shape: String
   var groups: [Group] = []
   var notes: [String] = []
   var problems: [(text: String, times: UInt64)] = []
-  /// What a relay must not do, and how often it did.
+  /// The counts of events that are faults of the relay.
   var faults: [Figure] = []
 
   init(load: String, server: String, shape: String) {
@@ -65,10 +65,10 @@ struct BenchReport {
       ])
   }
 
-  /// Says so where an open loop could not keep its rate: what was not sent has no latency.
+  /// Adds a note if an open loop could not keep its rate: messages that were not sent have no latency.
   mutating func note(_ published: Double, of rate: Double?) {
     guard let rate, published < 0.97 * rate else { return }
-    notes.append("published less than --rate: the relay did not take more, and the latencies lack what was not sent")
+    notes.append("published less than --rate: the relay did not accept more, and unsent messages have no latency")
   }
 
   var isClean: Bool {
@@ -136,19 +136,19 @@ extension BenchReport.Figure {
     }
   }
 
-  /// In the first unit that makes it 1 or more, with three digits.
+  /// Formats a value with three digits, in the largest unit in which it is at least 1.
   private static func scaled(_ value: Double, _ units: [(size: Double, name: String)]) -> String {
     let unit = units.first { abs(value) >= $0.size } ?? units[units.count - 1]
     let number = value / unit.size
     return grouped(number, abs(number) < 10 ? 2 : abs(number) < 100 ? 1 : 0) + " " + unit.name
   }
 
-  /// As in "1 room" and "1,000 rooms".
+  /// Formats a number with a noun, such as "1 room" and "1,000 rooms".
   static func number(_ count: Int, _ noun: String) -> String {
     grouped(Double(count), 0) + " " + noun + (count == 1 ? "" : "s")
   }
 
-  /// With commas between thousands, whatever the locale: figures of two machines are to be compared.
+  /// Formats a number with commas between thousands in every locale, so that figures of two machines look the same.
   static func grouped(_ value: Double, _ decimals: Int) -> String {
     let text = String(format: "%.\(decimals)f", value)
     let whole = text.prefix { $0.isNumber || $0 == "-" }

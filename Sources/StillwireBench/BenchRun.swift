@@ -3,21 +3,21 @@ import ArgumentParser
 import CLoad
 import Foundation
 
-/// A load under way: its sessions, and what it and the relay use of the machine.
+/// One run of a load: its sessions, and the processor time and memory of the relay and the generator.
 final class BenchRun {
   let load: Load
   let target: BenchTarget
-  /// Tells the rooms and users of this run from those of others.
+  /// The name of this run. It is part of the names of its rooms and users.
   let name: String
   private var hellos: Hellos
   private let pid: Int32?
 
-  /// For how long what should come is waited for.
+  /// The timeout of each wait for the relay.
   static let patience = Duration.seconds(60)
 
   /// Throws ``BenchError``.
   init(_ target: BenchTarget, sessions: Int) async throws {
-    // What else is open: standard streams, the poll, a database.
+    // Other open files: the standard streams, the poll and a database.
     let reserve = 64
     var limit = rlimit()
     getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
@@ -34,13 +34,13 @@ final class BenchRun {
     pid = target.pid ?? (load.isLocal ? ServerUse.listener(on: target.port) : nil)
   }
 
-  /// Adds rooms with names that begin with `prefix`, and returns their numbers.
+  /// Adds rooms whose names begin with `prefix`. Returns their numbers.
   func addRooms(_ count: Int, prefix: String) -> Range<UInt32> {
     let numbers = (0..<count).map { load.addRoom("\(prefix)-\(name)-\($0)") }
     return numbers[0]..<numbers[0] + UInt32(count)
   }
 
-  /// Adds sessions, each of a user of its own, that take turns with the rooms.
+  /// Adds sessions with one user each, and distributes them over the rooms.
   func addSessions(_ count: Int, in rooms: Range<UInt32>) async throws -> Range<UInt32> {
     let first = load.sessions
     for index in 0..<count {
@@ -49,8 +49,8 @@ final class BenchRun {
     return first..<load.sessions
   }
 
-  /// Opens sessions and waits until they have joined their rooms. Throws ``BenchError`` when none could, or when
-  /// the relay leaves some without an answer.
+  /// Opens sessions and waits until they have joined their rooms. Throws ``BenchError`` if no session opened, or if the
+  /// relay did not answer all of them.
   func open(_ range: Range<UInt32>) throws {
     let open = load.counts.open
     load.open(range, rate: target.connectRate)
@@ -65,7 +65,7 @@ final class BenchRun {
     }
   }
 
-  /// What the relay and the generator use now; the relay's is nil where it cannot be seen.
+  /// Returns the present use of the relay and the generator. The relay's is `nil` if its process cannot be read.
   func use() -> Use { Use(time: ContinuousClock.now, server: pid.flatMap { ServerUse(of: $0) }, own: ServerUse.own) }
 
   struct Use {
@@ -74,8 +74,8 @@ final class BenchRun {
     let own: Double
   }
 
-  /// Publishes, and measures from when `warmUp` seconds are over for so many more; then waits for what is on its way.
-  /// - Returns: What was counted and used when the measuring began and when it ended.
+  /// Publishes for `warmUp` seconds, then measures for `seconds`. Then waits for the messages in flight.
+  /// - Returns: The counts and the use at the begin and at the end of the measurement.
   func publish(
     _ publish: load_publish_t, warmUp: Double, seconds: Double
   ) -> (before: load_counts_t, used: Use, after: load_counts_t, use: Use) {
@@ -91,7 +91,7 @@ final class BenchRun {
     return (before, used, after, use)
   }
 
-  /// Throws ``BenchError`` where the relay's rate of sends would be measured instead of the relay.
+  /// Throws ``BenchError`` if the relay's rate limit would determine the result.
   func checkSendRate(each rate: Double?) throws {
     guard let limit = load.welcome?.limits?.sendRate, limit > 0 else { return }
     guard let rate, rate <= limit else {
@@ -107,7 +107,7 @@ final class BenchRun {
     BenchReport(load: load, server: self.load.welcome?.server ?? target.address, shape: shape)
   }
 
-  /// Adds what the relay used between two moments, and for each of `count` things that happened.
+  /// Adds the relay's use between two points in time, in all and for each of `each.count` events.
   func addServerUse(
     to report: inout BenchReport, from: Use, to: Use, each: (key: String, label: String, count: UInt64)?,
     key: String = "relay", title: String = "relay"
@@ -120,23 +120,23 @@ final class BenchRun {
     report.add(key, title, figures)
   }
 
-  /// Adds what the generator used.
+  /// Adds the use of the generator.
   func addOwnUse(to report: inout BenchReport, from: Use, to: Use) {
     if from.server == nil || to.server == nil {
-      report.notes.append("the relay's process cannot be seen from here; on its machine, --pid names it")
+      report.notes.append("the relay's process is unknown; on its machine, pass --pid")
     }
     let share = (to.own - from.own) / (to.time - from.time).seconds
     report.add("generator", "generator", [.init("processor", "processor", .share(share))])
-    if share > 0.95 { report.notes.append("the generator had no time left: the relay may be faster than this") }
+    if share > 0.95 { report.notes.append("the generator used a whole processor: the relay may be faster") }
   }
 
-  /// Adds both.
+  /// Adds the use of the relay and the generator.
   func addUse(to report: inout BenchReport, from: Use, to: Use, each: (key: String, label: String, count: UInt64)?) {
     addServerUse(to: &report, from: from, to: to, each: each)
     addOwnUse(to: &report, from: from, to: to)
   }
 
-  /// Adds what went wrong, prints the report, and ends with 1 when something did.
+  /// Adds the faults and prints the report. Throws an exit status of 1 if there are faults.
   func finish(_ report: BenchReport, lost: UInt64, more: [BenchReport.Figure] = []) throws {
     var report = report
     let counts = load.counts

@@ -5,28 +5,28 @@ import RelayIdentity
 import RelayJSON
 import RelayProtocol
 
-/// Which relay, who its users are, and how to report: what all loads are asked.
+/// The options of all loads: the relay, its users and the form of the report.
 struct BenchTarget: ParsableArguments {
-  @Option(help: "Where the relay is: a name or an address.")
+  @Option(help: "The relay's host name or IP address.")
   var address = "127.0.0.1"
 
   @Option(help: "The relay's port.")
   var port: UInt16 = 8080
 
   @Option(
-    help: ArgumentHelp("The relay's secret: makes a token for each user (default: open mode).", valueName: "file"))
+    help: ArgumentHelp("The relay's secret, to make a token for each user (default: open mode).", valueName: "file"))
   var secretFile: String?
 
   @Option(
-    help: ArgumentHelp("Tokens, one a line, that the sessions take in turn (default: open mode).", valueName: "file"))
+    help: ArgumentHelp("Tokens, one in each line, for the sessions in turn (default: open mode).", valueName: "file"))
   var tokenFile: String?
 
-  @Option(help: "Sessions opened a second.")
+  @Option(help: "Sessions to open in a second.")
   var connectRate = 2000.0
 
   @Option(
     help: ArgumentHelp(
-      "The relay's process, to report its processor time and memory (default: who listens on the port here).",
+      "The relay's process, to report its processor time and memory (default: the process that listens on the port).",
       valueName: "pid"))
   var pid: Int32?
 
@@ -39,7 +39,7 @@ struct BenchTarget: ParsableArguments {
     }
     guard port > 0 else { throw ValidationError("--port must be from 1 to 65535") }
     try Self.check("--connect-rate", connectRate, 1...1_000_000)
-    if let pid, ServerUse(of: pid) == nil { throw ValidationError("--pid \(pid) is no process that can be read") }
+    if let pid, ServerUse(of: pid) == nil { throw ValidationError("--pid \(pid) is not a process that can be read") }
   }
 
   static func check<Number: Comparable>(_ option: String, _ value: Number?, _ range: ClosedRange<Number>) throws {
@@ -55,14 +55,14 @@ struct BenchTarget: ParsableArguments {
   }
 }
 
-/// The first frames of the sessions.
+/// Makes the `hello` frames of the sessions, with user names or tokens.
 struct Hellos {
   private let signer: TokenSigner?
   private let tokens: [String]?
   private let run: String
   private var count = 0
 
-  /// - Parameter run: Makes the users' names unlike those of other runs.
+  /// - Parameter run: The name of the run. It is part of the user names, so that they differ between runs.
   init(_ target: BenchTarget, run: String) async throws {
     self.run = run
     if let file = target.secretFile {

@@ -4,10 +4,10 @@ import CLoad
 
 struct Durable: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Messages that are stored before they are acknowledged.",
+    abstract: "Send messages that the relay stores before it acknowledges them.",
     discussion: """
-      Each publisher has a room of its own; the latency is that of the reply. With --baseline the same rows are then \
-      inserted by SQLite alone, all that can be on their way in one transaction: what the disk would allow. The rooms \
+      Each publisher has its own room. The latency is that of the reply. With --baseline, SQLite alone then inserts \
+      the same rows, with all messages in flight in one transaction: this is the limit of the disk. The rooms \
       stay in the relay's database.
       """
   )
@@ -15,14 +15,14 @@ struct Durable: AsyncParsableCommand {
   @OptionGroup(title: "Relay") var target: BenchTarget
   @Option(help: "Sessions that publish, each to its own room.") var publishers = 64
   @Option(help: "Bytes of a message's body.") var body = 128
-  @Option(help: "Messages of each publisher on their way at most (closed loop; default: 1).") var window: UInt32?
-  @Option(help: "Messages a second in all, whatever the relay does (open loop).") var rate: Double?
-  @Option(help: ArgumentHelp("How long is measured.", valueName: "seconds")) var seconds = 5.0
-  @Option(help: ArgumentHelp("How long is published before.", valueName: "seconds")) var warmUp = 1.0
+  @Option(help: "Maximum number of messages in flight for each publisher (default: 1).") var window: UInt32?
+  @Option(help: "Messages a second in all, at a fixed pace (open loop).") var rate: Double?
+  @Option(help: ArgumentHelp("The duration of the measurement.", valueName: "seconds")) var seconds = 5.0
+  @Option(help: ArgumentHelp("The time of publishing before the measurement.", valueName: "seconds")) var warmUp = 1.0
   @Option(
-    help: ArgumentHelp("Compare with SQLite alone, in this folder, on the disk of the database.", valueName: "folder"))
+    help: ArgumentHelp("Compare with SQLite alone, in this folder on the disk of the database.", valueName: "folder"))
   var baseline: String?
-  @Option(help: ArgumentHelp("What the rooms' names begin with.", valueName: "name")) var prefix = "bench"
+  @Option(help: ArgumentHelp("The prefix of the rooms' names.", valueName: "name")) var prefix = "bench"
 
   func validate() throws {
     try BenchTarget.check("--publishers", publishers, 1...100_000)

@@ -4,8 +4,8 @@ import CLoad
 
 struct Fanout: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Messages to many sessions of a room.",
-    discussion: "By default 1,000 sessions in a room that keeps nothing, one publisher, 32 messages on their way."
+    abstract: "Send messages to many sessions of a room.",
+    discussion: "By default: 1,000 sessions in a room without history, one publisher, 32 messages in flight."
   )
 
   @OptionGroup(title: "Relay") var target: BenchTarget
@@ -18,8 +18,8 @@ struct Fanout: AsyncParsableCommand {
 
 struct Rooms: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Messages in many small rooms.",
-    discussion: "By default 500 rooms with two sessions each, 100 publishers, 256 messages on their way."
+    abstract: "Send messages in many small rooms.",
+    discussion: "By default: 500 rooms with two sessions each, 100 publishers, 256 messages in flight."
   )
 
   @OptionGroup(title: "Relay") var target: BenchTarget
@@ -30,19 +30,19 @@ struct Rooms: AsyncParsableCommand {
   }
 }
 
-/// How messages are published and to how many, for the loads that do nothing else.
+/// The options of the loads `fanout` and `rooms`, and their measurement.
 struct BroadcastOptions: ParsableArguments {
-  @Option(help: "Sessions that listen.") var sessions: Int?
-  @Option(help: "Rooms that the sessions are spread over.") var rooms: Int?
+  @Option(help: "Sessions that receive.") var sessions: Int?
+  @Option(help: "Rooms for the sessions, which are distributed evenly.") var rooms: Int?
   @Option(help: "Further sessions that publish, in turn.") var publishers: Int?
   @Option(help: "Bytes of a message's body.") var body = 128
-  @Option(help: "Messages on their way at most (closed loop): how much can the relay do?") var window: UInt32?
-  @Option(help: "Messages a second in all, whatever the relay does (open loop): how late are they?") var rate: Double?
-  @Option(help: ArgumentHelp("How long is measured.", valueName: "seconds")) var seconds = 5.0
-  @Option(help: ArgumentHelp("How long is published before.", valueName: "seconds")) var warmUp = 1.0
+  @Option(help: "Maximum number of messages in flight (closed loop): measures throughput.") var window: UInt32?
+  @Option(help: "Messages a second in all, at a fixed pace (open loop): measures latency.") var rate: Double?
+  @Option(help: ArgumentHelp("The duration of the measurement.", valueName: "seconds")) var seconds = 5.0
+  @Option(help: ArgumentHelp("The time of publishing before the measurement.", valueName: "seconds")) var warmUp = 1.0
   @Option(
     help: ArgumentHelp(
-      "What the rooms' names begin with: tells the relay whether it keeps their messages.", valueName: "name"))
+      "The prefix of the rooms' names. It determines whether the relay stores their messages.", valueName: "name"))
   var prefix = "live.bench"
 
   struct Defaults {
@@ -66,7 +66,7 @@ struct BroadcastOptions: ParsableArguments {
   func run(_ name: String, _ target: BenchTarget, _ defaults: Defaults) async throws {
     let sessions = sessions ?? defaults.sessions
     let publishers = publishers ?? defaults.publishers
-    // Where nobody listens, nothing would be measured.
+    // Each room needs a session, or there is nothing to measure in it.
     let rooms = rooms ?? min(defaults.rooms, sessions)
     guard rooms <= sessions else { throw ValidationError("--rooms must not be more than --sessions") }
     let window = rate == nil ? window ?? defaults.window : 0

@@ -4,18 +4,18 @@ import CLoad
 
 struct Idle: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Sessions that do nothing.",
+    abstract: "Open sessions that do nothing.",
     discussion: """
-      What a session costs to open, in memory, and while it is idle; with --seconds above the relay's heartbeat (25), \
-      its pings are part of that.
+      Measures the processor time to open a session, its memory, and its processor time while idle. If --seconds is \
+      longer than the relay's heartbeat (25), this includes pings.
       """
   )
 
   @OptionGroup(title: "Relay") var target: BenchTarget
   @Option(help: "Sessions.") var sessions = 1000
-  @Option(help: "Rooms that the sessions are spread over (default: one for each session).") var rooms: Int?
-  @Option(help: ArgumentHelp("How long they are idle.", valueName: "seconds")) var seconds = 30.0
-  @Option(help: ArgumentHelp("What the rooms' names begin with.", valueName: "name")) var prefix = "live.bench"
+  @Option(help: "Rooms for the sessions (default: one for each session).") var rooms: Int?
+  @Option(help: ArgumentHelp("The time for which they are idle.", valueName: "seconds")) var seconds = 30.0
+  @Option(help: ArgumentHelp("The prefix of the rooms' names.", valueName: "name")) var prefix = "live.bench"
 
   func validate() throws {
     try BenchTarget.check("--sessions", sessions, 1...1_000_000)

@@ -2,13 +2,13 @@
 import CLoad
 import Foundation
 
-/// The sessions of a load; the work is in C. Not for more than one thread.
+/// The sessions of a load. It wraps the load generator in C (`CLoad`). Use it on one thread at a time.
 final class Load {
   private let load: OpaquePointer
-  /// Sessions added.
+  /// The number of added sessions.
   private(set) var sessions: UInt32 = 0
 
-  /// Connects once. Throws ``BenchError`` when there is no relay.
+  /// Connects once. Throws ``BenchError`` if no relay answers.
   init(address: String, port: UInt16) throws {
     var why = [CChar](repeating: 0, count: 256)
     guard let load = load_create(address, port, &why, why.count) else {
@@ -31,7 +31,7 @@ final class Load {
     sessions += 1
   }
 
-  /// Opens the sessions that are closed, so many a second (0: at once).
+  /// Opens the closed sessions of a range. `rate` is sessions a second; 0 opens all at once.
   func open(_ range: Range<UInt32>, rate: Double) {
     load_open(load, range.lowerBound, UInt32(range.count), rate)
   }
@@ -44,7 +44,8 @@ final class Load {
   func measure(_ isOn: Bool) { load_measure(load, isOn) }
   func forgetOpenings() { load_forget_openings(load) }
 
-  /// Works until that has come or the time is over, and says whether it has come.
+  /// Runs the load until the condition is true or the time is over.
+  /// - Returns: True if the condition became true.
   @discardableResult
   func run(until: load_until_t = LOAD_TIME, atMost time: Duration) -> Bool { load_run(load, until, time.seconds) }
 
@@ -52,7 +53,7 @@ final class Load {
     load_misinformed(load, range.lowerBound, UInt32(range.count), memberCount)
   }
 
-  /// What was refused and how sessions were closed, and how often.
+  /// The refusals and the causes of closed sessions, with their counts.
   var problems: [(text: String, times: UInt64)] {
     var found: [(text: String, times: UInt64)] = []
     var times: UInt64 = 0
@@ -60,7 +61,7 @@ final class Load {
     return found
   }
 
-  /// What the relay said of itself; nil before the first session is open.
+  /// The relay's `welcome` frame. Is `nil` before the first session is open.
   var welcome: Welcome? {
     guard let text = load_welcome(load) else { return nil }
     return try? JSONDecoder().decode(Welcome.self, from: Data(String(cString: text).utf8))
@@ -76,7 +77,7 @@ final class Load {
   }
 }
 
-/// How long things took, in seconds.
+/// Quantiles of durations in seconds.
 struct Quantiles {
   let count: UInt64
   let p50, p90, p99, p999, largest: Double
@@ -90,7 +91,7 @@ extension Quantiles {
       p999: quantile(0.999), largest: Double(histogram.pointee.largest) / 1e9)
   }
 
-  /// - Parameter values: In any order.
+  /// - Parameter values: Durations in seconds, in any order.
   init(_ values: [Double]) {
     let sorted = values.sorted()
     func quantile(_ share: Double) -> Double {
@@ -106,7 +107,7 @@ extension Duration {
   var seconds: Double { Double(components.seconds) + Double(components.attoseconds) / 1e18 }
 }
 
-/// What C wrote into a buffer, up to its end.
+/// Returns the text of a C string in a buffer.
 func text(_ buffer: [CChar]) -> String {
   String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
 }

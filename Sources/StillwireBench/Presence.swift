@@ -4,20 +4,20 @@ import CLoad
 
 struct Presence: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Many users of one room who come and go.",
+    abstract: "Connect and disconnect many users of one room.",
     discussion: """
-      First all join within --within seconds, then some take turns to go and to come back. Counts what the others are \
-      told of it, and whether all know at the end how many are there.
+      First all join within --within seconds. Then some of them disconnect and reconnect in turn. Counts the events \
+      that the others receive, and checks at the end that all sessions have the right number of members.
       """
   )
 
   @OptionGroup(title: "Relay") var target: BenchTarget
   @Option(help: "Users, one session each.") var sessions = 1000
-  @Option(help: ArgumentHelp("In which time they join.", valueName: "seconds")) var within = 5.0
-  @Option(help: "How many of them go and come back (default: a tenth).") var flapping: Int?
-  @Option(help: "Goings and comings a second.") var rate = 100.0
-  @Option(help: ArgumentHelp("For how long they do; 0: not at all.", valueName: "seconds")) var seconds = 5.0
-  @Option(help: ArgumentHelp("What the room's name begins with.", valueName: "name")) var prefix = "live.bench"
+  @Option(help: ArgumentHelp("The time in which they join.", valueName: "seconds")) var within = 5.0
+  @Option(help: "Users that disconnect and reconnect (default: a tenth).") var flapping: Int?
+  @Option(help: "Disconnects and reconnects a second.") var rate = 100.0
+  @Option(help: ArgumentHelp("The time for which they do so. 0: not at all.", valueName: "seconds")) var seconds = 5.0
+  @Option(help: ArgumentHelp("The prefix of the room's name.", valueName: "name")) var prefix = "live.bench"
 
   func validate() throws {
     try BenchTarget.check("--sessions", sessions, 2...1_000_000)
@@ -44,7 +44,7 @@ struct Presence: AsyncParsableCommand {
     var report = run.report(
       "presence",
       BenchReport.Figure.number(sessions, "user")
-        + " join a room in \(BenchReport.Figure.grouped(within, 1)) s, then \(flapping) come and go")
+        + " join a room in \(BenchReport.Figure.grouped(within, 1)) s, then \(flapping) disconnect and reconnect")
     report.add(
       "options", "options",
       [
@@ -70,7 +70,7 @@ struct Presence: AsyncParsableCommand {
       let (after, counts) = (run.use(), load.counts)
       report.add(
         "flaps", "flapping",
-        [.init("flaps", "goings and comings", .count(counts.flaps))])
+        [.init("flaps", "disconnects and reconnects", .count(counts.flaps))])
       report.add("flapEvents", "  events", events(counts, since: told, for: sessions))
       run.addServerUse(
         to: &report, from: before, to: after, each: ("perFlap", "each", counts.flaps), key: "flapUse",
@@ -78,11 +78,11 @@ struct Presence: AsyncParsableCommand {
     }
     run.addOwnUse(to: &report, from: start, to: run.use())
     try run.finish(
-      report, lost: 0, more: [.init("misinformed", "misinformed of the count", .count(UInt64(misinformed)))])
+      report, lost: 0, more: [.init("misinformed", "sessions with a wrong count", .count(UInt64(misinformed)))])
   }
 
-  /// Waits until all know how many are in the room, and returns how many still do not: counts of large rooms are
-  /// told once a second.
+  /// Waits until all sessions have the right number of members, because the relay sends counts of large rooms once a
+  /// second. Returns the number of sessions that still have a wrong one.
   private func settle(_ run: BenchRun, _ range: Range<UInt32>) -> UInt32 {
     var wrong: UInt32 = 0
     for _ in 0..<20 {
@@ -101,7 +101,7 @@ struct Presence: AsyncParsableCommand {
       .init("presence", "presence", .count(presence)), .init("member", "member", .count(member)),
       .init("counts", "counts", .count(tallies)),
       .init("perSession", "a session", .ratio(Double(presence + member + tallies) / Double(sessions))),
-      .init("most", "most of one so far", .count(counts.most_events)),
+      .init("most", "most of one session so far", .count(counts.most_events)),
     ]
   }
 }

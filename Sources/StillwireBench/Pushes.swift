@@ -10,23 +10,23 @@ import RelayProtocol
 
 struct Pushes: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Pushes through the gateway to what plays Apple's service.",
+    abstract: "Send pushes through the gateway to a simulator of Apple's service.",
     discussion: """
-      No relay takes part: the gateway runs here, so that its processor time is this process's own. Start \
-      `stillwire-simulator --accept-any-key --save-certificate ca.pem` first. A closed loop: each push that ends \
-      makes room for another one, to another device.
+      This needs no relay. The gateway runs in this process, so that the report has its processor time. Start \
+      `stillwire-simulator --accept-any-key --save-certificate ca.pem` first. It is a closed loop: when a push ends, \
+      the next one begins, to another device.
       """
   )
 
-  @Option(help: "Where the service is played: a name or an address.") var address = "127.0.0.1"
-  @Option(help: "Its port.") var port: UInt16 = 2197
-  @Option(help: ArgumentHelp("The certificates that are trusted, as PEM.", valueName: "file")) var caFile: String
-  @Option(help: "Connections at most; one more is opened when all streams are in use.") var connections = 1
-  @Option(help: "Streams of a connection at most.") var streams = 500
-  @Option(help: "Pushes on their way at once (default: as many as there are streams).") var atOnce: Int?
+  @Option(help: "The simulator's host name or IP address.") var address = "127.0.0.1"
+  @Option(help: "The simulator's port.") var port: UInt16 = 2197
+  @Option(help: ArgumentHelp("The trusted certificates, in PEM format.", valueName: "file")) var caFile: String
+  @Option(help: "Maximum number of connections. Another one opens when all streams are in use.") var connections = 1
+  @Option(help: "Maximum number of streams on a connection.") var streams = 500
+  @Option(help: "Pushes in flight (default: the number of streams).") var atOnce: Int?
   @Option(help: "Bytes of a payload.") var payload = 1024
-  @Option(help: ArgumentHelp("How long is measured.", valueName: "seconds")) var seconds = 5.0
-  @Option(help: ArgumentHelp("How long is pushed before.", valueName: "seconds")) var warmUp = 1.0
+  @Option(help: ArgumentHelp("The duration of the measurement.", valueName: "seconds")) var seconds = 5.0
+  @Option(help: ArgumentHelp("The time of sending before the measurement.", valueName: "seconds")) var warmUp = 1.0
   @Flag(help: "Print JSON: times in seconds, sizes in bytes.") var json = false
 
   func validate() throws {
@@ -40,7 +40,7 @@ struct Pushes: AsyncParsableCommand {
   }
 
   private static let smallestPayload = 64
-  /// Different ones, so that no device is pushed to too often.
+  /// The number of devices. It is large, so that no device receives too many pushes.
   private static let devices = 100_000
 
   func run() async throws {
@@ -72,7 +72,7 @@ struct Pushes: AsyncParsableCommand {
 
   // MARK: The load
 
-  /// What was pushed while it was measured.
+  /// The results during the measurement.
   private struct Tally {
     var latencies: [Double] = []
     var others: [String: UInt64] = [:]
@@ -126,14 +126,14 @@ struct Pushes: AsyncParsableCommand {
         if begin <= now, now < end { tally.latencies.append((now - start).seconds) }
       } else {
         tally.others["\(outcome)", default: 0] += 1
-        // What does not get through is not asked for without a pause.
+        // Pause after a failure, so that this is not a busy loop.
         try? await Task.sleep(for: .milliseconds(100))
       }
       number += width
     }
   }
 
-  /// What this process uses in the measured time, and what is open.
+  /// Measures the processor time of this process, and the connections and streams in use.
   private func watch(
     _ gateway: AppleGateway, from begin: ContinuousClock.Instant, to end: ContinuousClock.Instant
   ) async -> Tally {

@@ -4,21 +4,21 @@ import CLoad
 
 struct Reconnect: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Sessions that are cut at once and come back.",
+    abstract: "Disconnect all sessions at once and reconnect them.",
     discussion: """
-      Messages go on while they are away. Who comes back joins with its last position, and is checked to get each \
-      message that it missed once. The rooms must keep enough for that, and stay in the relay's database.
+      Messages continue meanwhile. A session that reconnects joins with its last position, and must receive each \
+      message that it missed once. The rooms must keep enough messages. They stay in the relay's database.
       """
   )
 
   @OptionGroup(title: "Relay") var target: BenchTarget
-  @Option(help: "Sessions that are cut.") var sessions = 1000
-  @Option(help: "Rooms that they are spread over, with a publisher each.") var rooms = 10
+  @Option(help: "Sessions to disconnect.") var sessions = 1000
+  @Option(help: "Rooms for the sessions, with a publisher each.") var rooms = 10
   @Option(help: "Messages a second in all.") var rate = 100.0
   @Option(help: "Bytes of a message's body.") var body = 128
-  @Option(help: ArgumentHelp("How long they are away.", valueName: "seconds")) var away = 1.0
-  @Option(help: "How many come back a second; 0: all at once, 256 of them on their way at a time.") var returnRate = 0.0
-  @Option(help: ArgumentHelp("What the rooms' names begin with.", valueName: "name")) var prefix = "bench"
+  @Option(help: ArgumentHelp("The time until they reconnect.", valueName: "seconds")) var away = 1.0
+  @Option(help: "Sessions to reconnect in a second. 0: all at once, 256 at a time.") var returnRate = 0.0
+  @Option(help: ArgumentHelp("The prefix of the rooms' names.", valueName: "name")) var prefix = "bench"
 
   func validate() throws {
     try BenchTarget.check("--sessions", sessions, 1...1_000_000)
@@ -74,18 +74,18 @@ struct Reconnect: AsyncParsableCommand {
     report.add(
       "recovery", "recovery",
       [
-        .init("all", "all back after", .seconds((use.time - used.time).seconds)),
-        .init("messages", "messages caught up on", .count(counts.recovered)),
+        .init("all", "all reconnected after", .seconds((use.time - used.time).seconds)),
+        .init("messages", "recovered messages", .count(counts.recovered)),
       ])
-    report.add("opening", "one is back", load.opening)
-    report.add("latency", "latency then", load.latency)
+    report.add("opening", "reconnect", load.opening)
+    report.add("latency", "latency after", load.latency)
     run.addUse(to: &report, from: used, to: use, each: ("perSession", "a session", UInt64(sessions)))
-    if !hasReturned { report.notes.append("not all had come back when patience ended") }
+    if !hasReturned { report.notes.append("not all sessions reconnected before the timeout") }
     try run.finish(
       report, lost: counts.missing,
       more: [
         .init("unrecovered", "unrecovered", .count(counts.unrecovered)),
-        .init("absent", "not back", .count(UInt64(sessions + rooms) - min(counts.open, UInt64(sessions + rooms)))),
+        .init("absent", "disconnected", .count(UInt64(sessions + rooms) - min(counts.open, UInt64(sessions + rooms)))),
       ])
   }
 }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
 
-/// What a process has used of the machine, from /proc.
+/// The processor time and memory of a process, from /proc.
 struct ServerUse {
-  /// Seconds of all threads, to a hundredth.
+  /// The processor time of all threads in seconds, with a resolution of 10 ms.
   let processor: Double
-  /// Bytes in memory.
+  /// The resident memory in bytes.
   let memory: Double
 
-  /// Nil when there is no such process or it cannot be read.
+  /// Returns `nil` if the process does not exist or cannot be read.
   init?(of pid: Int32) {
     guard let stat = Self.text("/proc/\(pid)/stat"), let memory = Self.text("/proc/\(pid)/statm"),
       // The second field is the name, which may contain anything.
@@ -23,7 +23,7 @@ struct ServerUse {
     self.memory = resident * Double(sysconf(Int32(_SC_PAGESIZE)))
   }
 
-  /// What this process has used, in seconds.
+  /// The processor time of this process in seconds.
   static var own: Double {
     var use = rusage()
     getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &use)
@@ -31,7 +31,7 @@ struct ServerUse {
     return seconds(use.ru_utime) + seconds(use.ru_stime)
   }
 
-  /// The process that listens on a port of this machine; nil when it is none of ours to see.
+  /// Returns the process that listens on a port of this machine, or `nil` if this process may not see it.
   static func listener(on port: UInt16) -> Int32? {
     let sockets = Set((listening("/proc/net/tcp", port) + listening("/proc/net/tcp6", port)).map { "socket:[\($0)]" })
     guard !sockets.isEmpty, let processes = try? FileManager.default.contentsOfDirectory(atPath: "/proc") else {
@@ -49,7 +49,7 @@ struct ServerUse {
     return nil
   }
 
-  /// The inodes of the sockets that listen on a port; see proc(5) for the columns.
+  /// Returns the inodes of the sockets that listen on a port. The columns are described in proc(5).
   private static func listening(_ table: String, _ port: UInt16) -> [Substring] {
     guard let text = text(table) else { return [] }
     return text.split(separator: "\n").dropFirst().compactMap { line in
@@ -61,7 +61,7 @@ struct ServerUse {
     }
   }
 
-  /// Files of /proc say that they are empty, so that Foundation would read but their first page.
+  /// Reads a file of /proc to its end. Its size is 0, so that Foundation would read only the first page.
   private static func text(_ path: String) -> String? {
     let bytes = try? FileHandle(forReadingAtPath: path)?.readToEnd()
     return bytes.map { String(decoding: $0, as: UTF8.self) }

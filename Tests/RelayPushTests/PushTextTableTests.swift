@@ -7,7 +7,7 @@ import Testing
 @testable import RelayPush
 
 @Suite struct PushTextTableTests {
-  @Test func `the table accepts the maximum of languages, and one more is an error`() throws {
+  @Test func `the table accepts at most 64 languages`() throws {
     let languages = (0...PushTextTable.maxLanguages).map { number in
       let letters = [number / 26, number % 26].map { String(UnicodeScalar(UInt8(97 + $0))) }.joined()
       return Fields(["language": .string("x\(letters)"), "newMessage": .string(letters)], at: "/texts")

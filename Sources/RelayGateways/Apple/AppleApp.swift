@@ -27,9 +27,9 @@ public struct AppleService: Sendable, Equatable {
   public var port: UInt16
   /// A PEM file of certificates to trust instead of the system's.
   public var caFile: String?
-  /// The most connections for each key and environment.
+  /// The maximum number of connections for each key and environment.
   public var connections: Int
-  /// The most streams at once on a connection.
+  /// The maximum number of streams at once on a connection.
   public var streams: Int
   /// The timeout of a connection, and of an answer.
   public var timeout: Duration

@@ -25,7 +25,7 @@ struct AppleConnectionState<Request> {
 
   static var lastStream: Int { Int(Int32.max) }
 
-  /// - Parameter most: The most streams at once, even if the service allows more.
+  /// - Parameter most: The maximum number of streams at once, even if the service allows more.
   init(most: Int) { self.most = most }
 
   /// The number of requests that can be sent now.

@@ -25,11 +25,11 @@ struct ApplePoolSettings: Sendable {
   var port: Int
   var tls: NIOSSLContext
   var clock: GatewayClock
-  /// The most connections.
+  /// The maximum number of connections.
   var connections = 2
-  /// The most streams at once on a connection.
+  /// The maximum number of streams at once on a connection.
   var streams = 500
-  /// The most requests that wait for a stream.
+  /// The maximum number of requests that wait for a stream.
   var queue = 2_000
   /// The timeout of a connection, of an answer, and of the answer to a PING.
   var timeout = Duration.seconds(10)

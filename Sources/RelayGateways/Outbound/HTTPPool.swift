@@ -15,10 +15,10 @@ struct HTTPPoolSettings: Sendable {
   var policy: AddressPolicy?
   /// The timeout of a request: for the connection and the answer together.
   var timeout = Duration.seconds(10)
-  /// The most connections to one destination.
+  /// The maximum number of connections to one destination.
   var connections = 16
-  /// The most requests to one destination that wait for a connection. Together with the 16 that are in progress, these
-  /// are the pushes that the push worker sends at once.
+  /// The maximum number of requests to one destination that wait for a connection. Together with the 16 that are in
+  /// progress, these are the pushes that the push worker sends at once.
   var queue = 240
   /// The time after which an idle connection is closed.
   var idle = Duration.seconds(30)
