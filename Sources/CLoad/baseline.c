@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* The baseline: a loop of SQLite transactions. See load_baseline.h. */
 #include "internal.h"
 
 #include <sqlite3.h>
@@ -60,7 +61,7 @@ bool load_baseline_run(const load_baseline_t *baseline, const char *folder, load
   char path[4096];
   const int size = snprintf(path, sizeof path - 8, "%s/stillwire-bench-%ld.db", folder, (long)getpid());
   if (size < 0 || (size_t)size >= sizeof path - 8) {
-    snprintf(why, why_size, "the folder's name is too long");
+    snprintf(why, why_size, "the path of the folder is too long");
     return false;
   }
   sqlite3 *database = NULL;

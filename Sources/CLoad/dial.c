@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Resolves the relay's host, and opens sockets to it. */
 #include "internal.h"
 
 #include <arpa/inet.h>
@@ -13,7 +14,7 @@
 
 enum { PATIENCE = 5000, DIALS_PER_SOURCE = 4096, SOURCES = 200 };
 
-/* The first connect tells which address of a name answers. */
+/* Connects to an address, for at most PATIENCE ms. Returns the socket, or -1 with errno. */
 static int try_address(const struct addrinfo *address) {
   const int descriptor = socket(address->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (descriptor < 0) return -1;
@@ -35,7 +36,7 @@ static int try_address(const struct addrinfo *address) {
   return -1;
 }
 
-/* Both ends have the same address where the relay is on this machine. */
+/* True if both ends of the connection have the same address: then the relay runs on this machine. */
 static bool is_local(int descriptor) {
   struct sockaddr_storage own = {0}, other = {0};
   socklen_t own_size = sizeof own, other_size = sizeof other;
@@ -79,8 +80,8 @@ int load__dial(load_t *load) {
   const int on = 1;
   setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   if (load->is_loopback4) {
-    /* An address has 28,000 ports, and each is taken for a minute after its connection; loopback has
-     * addresses enough. */
+    /* An address has 28,000 ports, and a port is in use for a minute after its connection. So connections
+     * over loopback use several source addresses. */
     const uint32_t source = 0x7f000001 + load->dials++ / DIALS_PER_SOURCE % SOURCES;
     const struct sockaddr_in own = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(source)};
     setsockopt(descriptor, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &on, sizeof on);

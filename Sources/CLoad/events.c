@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+/* The text frames that a session receives: checks messages and replies, and counts events. */
 #include "internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The fields of a relay's frames that are of interest. */
+/* The fields of a frame that a load uses. */
 typedef struct {
   load_slice_t type, id, room, seq, body, epoch, recovered, messages, member_count, code, message;
 } load_event_t;
@@ -47,13 +48,13 @@ void load__join(load_t *load, load_session_t *session) {
   load__session_frame(load, session, LOAD_TEXT, text, (size_t)size);
 }
 
-/* A message of the room: shown once, in order? */
+/* Checks that a message of the room arrives once and in order, and counts it. */
 static void take_seq(load_t *load, load_session_t *session, uint64_t seq) {
   if (seq <= session->seq) {
     load->counts.duplicates++;
     return;
   }
-  /* Its own messages are not shown to a publisher. */
+  /* The relay does not send a publisher its own messages, so a publisher's seqs have gaps. */
   if (!session->is_publisher) load->counts.gaps += seq - session->seq - 1;
   session->seq = seq;
   session->received++;
@@ -69,8 +70,9 @@ static void take_body(load_t *load, const char *body, size_t size) {
     load__measured(load, time);
 }
 
-/* Messages come by the million and all begin the same: this reads one without looking for its fields.
- * Returns false when it is not of that form. */
+/* A fast path for messages with the usual order of fields, because a load receives millions of them:
+ * it compares the begin of the text, and does not search fields. Returns false if the message has
+ * another form. */
 static bool take_usual_message(load_t *load, load_session_t *session, load_slice_t text) {
   if (session->room == LOAD_NO_ROOM || session->state != LOAD_OPEN) return false;
   const load_room_t *room = &load->rooms[session->room];
@@ -96,7 +98,8 @@ static void take_message(load_t *load, load_session_t *session, const load_event
   take_body(load, event->body.text, event->body.length);
 }
 
-/* What was missed must be all from the last position on to the room's newest. */
+/* Checks the messages in the reply to a repeated join: all from the session's last position to the newest of
+ * the room. */
 static void take_recovered(load_t *load, load_session_t *session, const load_event_t *event,
                            uint64_t newest) {
   if (!load__is(event->recovered, "true")) {
@@ -153,7 +156,7 @@ static void take_reply(load_t *load, load_session_t *session, const load_event_t
     return;
   }
   if (session->state != LOAD_OPEN || !session->unanswered) {
-    load__problem(load, "a reply that was not asked for");
+    load__problem(load, "a reply without a request");
     return;
   }
   session->unanswered--;
@@ -203,7 +206,7 @@ void load__text(load_t *load, load_session_t *session, load_slice_t text) {
   } else if (load__is(event.type, "error")) {
     take_error(load, session, &event);
   } else if (load__is(event.type, "bye")) {
-    /* The close frame that follows says the same. */
+    /* The close frame that follows has the same code and reason. */
   } else {
     session->events++;
     if (event.member_count.text) session->member_count = load__number(event.member_count);

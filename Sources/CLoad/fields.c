@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* The iteration over members of JSON values. See fields.h. */
 #include "fields.h"
 
 #include <string.h>
@@ -8,14 +9,14 @@ static const char *skip_space(const char *at, const char *end) {
   return at;
 }
 
-/* `at` is behind the opening quote; returns the closing one, or NULL. */
+/* Returns the closing quote of a string, or NULL. `at` is behind the opening quote. */
 static const char *string_end(const char *at, const char *end) {
   for (; at < end && *at != '"'; at++)
     if (*at == '\\') at++;
   return at < end ? at : NULL;
 }
 
-/* Returns what is behind the value, or NULL. */
+/* Returns the position behind the value, or NULL. */
 static const char *value_end(const char *at, const char *end) {
   int depth = 0;
   for (; at < end; at++) {
@@ -55,7 +56,7 @@ load_fields_t load__fields(load_slice_t json) {
 bool load__fields_next(load_fields_t *fields) {
   const char *end = fields->end, *at = fields->at;
   if (at == end) return false;
-  fields->at = end; /* where it breaks off, it ends */
+  fields->at = end; /* so that the iteration ends at a fault */
   const bool is_array = *at == '[' || (*at == ',' && !fields->key.text);
   at = skip_space(at + 1, end);
   fields->key = (load_slice_t){NULL, 0};

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* fields.h -- the members of a JSON object that a relay sent, one after the other.
+/* fields.h -- iterates over the members of a JSON object or array.
  *
- * A walk, not a judge: it finds where values begin and end and trusts that they are JSON.
+ * It finds the begin and the end of each value, but does not check that the text is valid JSON: the text is
+ * from the relay.
  */
 #ifndef FIELDS_H
 #define FIELDS_H
@@ -10,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A piece of a frame. Of a string it is what is between the quotes. */
+/* A part of a frame. For a string it is the text between the quotes. */
 typedef struct {
   const char *text;
   size_t length;
@@ -22,13 +23,13 @@ typedef struct {
   const char *at, *end;
 } load_fields_t;
 
-/* Begins a walk over an object or an array. */
+/* Begins an iteration over an object or an array. */
 load_fields_t load__fields(load_slice_t json);
-/* Steps to the next member; false at the end and where the text is no JSON. */
+/* Moves to the next member. Returns false at the end, and if the text is not JSON there. */
 bool load__fields_next(load_fields_t *fields);
 
 bool load__is(load_slice_t slice, const char *text);
-/* A whole number, or 0. */
+/* Returns a whole number; 0 if the text is not one. */
 uint64_t load__number(load_slice_t slice);
 
 #endif

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Reads and writes WebSocket frames. See frames.h. */
 #include "frames.h"
 
 #include <string.h>
 
-/* One mask for all: it protects proxies from scripts (RFC 6455, section 10.3), and here is none. */
+/* All frames have the same mask. A random mask protects proxies from scripts in browsers (RFC 6455,
+ * section 10.3), which this program does not run. */
 static const uint8_t mask[8] = {0x37, 0xfa, 0x21, 0x3d, 0x37, 0xfa, 0x21, 0x3d};
 
 ptrdiff_t load__frame_read(const char *bytes, size_t size, load_frame_t *frame) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* frames.h -- WebSocket frames (RFC 6455, section 5.2): read where they lie, written masked. */
+/* frames.h -- WebSocket frames (RFC 6455, section 5.2): reads them without a copy, and writes masked ones. */
 #ifndef FRAMES_H
 #define FRAMES_H
 
@@ -15,13 +15,13 @@ typedef struct {
   size_t length;
 } load_frame_t;
 
-/* The bytes that the frame at the beginning takes, 0 when it is not whole yet, -1 when a server does
- * not send such: masked, in fragments, with reserved bits, or over LOAD_LONGEST_FRAME. */
+/* Returns the size of the frame at `bytes`; 0 if it is incomplete. Returns -1 for a frame that a relay does
+ * not send: masked, fragmented, with reserved bits, or larger than LOAD_LONGEST_FRAME. */
 ptrdiff_t load__frame_read(const char *bytes, size_t size, load_frame_t *frame);
 
-/* Writes the header for a payload of that length and returns its size. */
+/* Writes the header of a frame with a payload of this length. Returns the size of the header. */
 size_t load__frame_header(uint8_t opcode, size_t length, char header[LOAD_LONGEST_HEADER]);
-/* Masks what follows such a header. */
+/* Masks the payload behind such a header. */
 void load__frame_mask(char *payload, size_t length);
 
 #endif

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+/* The parts of a histogram, and its quantiles. See load_histogram.h. */
 #include "load_histogram.h"
 
 #include <math.h>
 
 enum { BITS = LOAD_HISTOGRAM_BITS, HALF = 1 << BITS };
 
-/* Below 2 * HALF each value has a part of its own; above, the top BITS + 1 bits choose the part. */
+/* Each value below 2 * HALF has its own part. For a larger value the top BITS + 1 bits choose the part. */
 static uint32_t part_of(uint64_t value) {
   if (value < 2 * HALF) return (uint32_t)value;
   const int shift = 63 - __builtin_clzll(value) - BITS;

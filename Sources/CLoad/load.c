@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* A load: its rooms, sessions, problems and counts, and load_run(), the loop on epoll. */
 #include "internal.h"
 
 #include <errno.h>
@@ -60,7 +61,7 @@ load_t *load_create(const char *host, uint16_t port, char *why, size_t why_size)
     load_destroy(load);
     return NULL;
   }
-  /* An IPv6 address stands in brackets (RFC 3986, section 3.2.2). */
+  /* An IPv6 address has brackets in the header Host (RFC 3986, section 3.2.2). */
   sprintf(load->host, strchr(host, ':') ? "[%s]:%u" : "%s:%u", host, port);
   load->started = load->now = load__clock();
   load->has_precise_wait = true;
@@ -141,7 +142,8 @@ void load_open(load_t *load, uint32_t first, uint32_t count, double rate) {
 static void leave(load_t *load, load_session_t *session) {
   if (session->state != LOAD_OPEN) return;
   const int descriptor = session->descriptor;
-  /* Out of all sums at once, though the connection still waits for the answer. */
+  /* load__session_end() removes the session from all sums now, but must not close its connection: that still
+   * waits for the answer to the close frame. */
   session->descriptor = -1;
   load_outbox_t outbox = session->outbox;
   session->outbox = (load_outbox_t){0};
@@ -162,7 +164,7 @@ void load_cut(load_t *load, uint32_t first, uint32_t count) {
   for (uint32_t i = 0; i < count; i++) {
     load_session_t *session = &load->sessions[first + i];
     if (session->state < LOAD_CONNECTING) continue;
-    /* With a reset, the way a connection ends whose other side is gone; it takes no port with it. */
+    /* A reset, as at the loss of a network. It also keeps no port in TIME_WAIT. */
     setsockopt(session->descriptor, SOL_SOCKET, SO_LINGER, &(struct linger){1, 0}, sizeof(struct linger));
     load__session_end(load, session);
   }
@@ -190,7 +192,7 @@ static void flap_due(load_t *load) {
     else if (session->state == LOAD_CLOSED)
       enqueue(load, session, due);
     else
-      continue; /* still on its way */
+      continue; /* it is still opening or leaving */
     load->counts.flaps++;
   }
 }
@@ -220,7 +222,7 @@ static int wait_for_events(load_t *load, struct epoll_event *events, uint64_t un
     const struct timespec time = {(time_t)(wait / SECOND), (long)(wait % SECOND)};
     const int count = epoll_pwait2(load->poll, events, EVENTS, &time, NULL);
     if (count >= 0 || errno != ENOSYS) return count;
-    load->has_precise_wait = false; /* before Linux 5.11 */
+    load->has_precise_wait = false; /* Linux before 5.11 has no epoll_pwait2() */
   }
   return epoll_wait(load->poll, events, EVENTS, (int)(wait / 1000000));
 }
@@ -239,7 +241,7 @@ static bool has_come(const load_t *load, load_until_t until) {
   return false;
 }
 
-/* Whether the relay has ended all sessions: then nothing more will happen. */
+/* True if the relay has ended all sessions, so that nothing more can happen. */
 static bool is_deserted(const load_t *load) {
   return load->counts.closed && !load->counts.open && !load->queue_count && !load->opening &&
          load->flap_rate <= 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* numbers.h -- whether each number comes once, in an order that is only nearly theirs.
+/* numbers.h -- checks that each number arrives once, almost in order.
  *
- * Replies may overtake each other, but a session has at most 64 requests unfinished: a number more
- * than 63 behind the newest cannot come any more (the window of RFC 4303, section 3.4.3).
+ * Replies may overtake each other, but a session has at most 64 open requests. So a number that is more than
+ * 63 below the newest can no longer arrive (the sliding window of RFC 4303, section 3.4.3).
  */
 #ifndef NUMBERS_H
 #define NUMBERS_H
@@ -11,15 +11,15 @@
 
 typedef struct {
   uint64_t newest;
-  uint64_t seen; /* bit i: newest - i has come */
+  uint64_t seen; /* bit i: the number `newest` - i has arrived */
 } load_numbers_t;
 
-/* Begins as if every number up to `newest` had come. */
+/* Begins as if all numbers up to `newest` had arrived. */
 static inline load_numbers_t load__numbers(uint64_t newest) {
   return (load_numbers_t){newest, UINT64_MAX};
 }
 
-/* Takes a number. Returns 0, or 1 for one that came before; adds to `gaps` those that can no longer come. */
+/* Adds a number. Returns 0, or 1 for a duplicate. Adds to `gaps` the numbers that can no longer arrive. */
 static inline int load__numbers_add(load_numbers_t *numbers, uint64_t number, uint64_t *gaps) {
   if (number <= numbers->newest) {
     const uint64_t behind = numbers->newest - number;
@@ -36,7 +36,7 @@ static inline int load__numbers_add(load_numbers_t *numbers, uint64_t number, ui
   return 0;
 }
 
-/* How many up to the newest have not come. */
+/* Returns the number of missing numbers below the newest that can still arrive. */
 static inline uint64_t load__numbers_missing(const load_numbers_t *numbers) {
   return (uint64_t)__builtin_popcountll(~numbers->seen);
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Publishing: bodies with a time, the schedule of an open or closed loop, and the recording of latencies. */
 #include "internal.h"
 
 #include <stdio.h>
@@ -79,7 +80,8 @@ void load__publish_one(load_t *load, load_session_t *session, uint64_t intended)
   char id[32];
   int id_size = 0;
   if (load->publish.acknowledged) {
-    /* The reply echoes when its message was to be sent; one nanosecond more where two were at once. */
+    /* The id, which the reply repeats, is the intended time of the message. If two messages have the same
+     * time, the second gets one nanosecond more. */
     const uint64_t time = intended - load->started;
     session->last_id = time > session->last_id ? time : session->last_id + 1;
     id_size = snprintf(id, sizeof id, ",\"id\":%llu", (unsigned long long)session->last_id);
@@ -108,7 +110,7 @@ static bool can_take(const load_session_t *session) {
   return session->state == LOAD_OPEN && session->outbox.end - session->outbox.begin < LOAD_MOST_UNREAD;
 }
 
-/* Whose turn it is, or NULL when no publisher can take more. */
+/* Returns the next publisher in turn that is not blocked, or NULL. */
 static load_session_t *next_publisher(load_t *load) {
   for (uint32_t i = 0; i < load->publish.count; i++) {
     load_session_t *session = &load->sessions[load->publish.first + load->turn++ % load->publish.count];

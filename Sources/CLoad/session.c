@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+/* One session: its connection, handshake and outbox, and the frames that it receives. events.c
+ * handles texts. */
 #include "internal.h"
 
 #include <errno.h>
@@ -8,7 +10,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-/* The example of RFC 6455, section 1.3: who opens thousands of sessions needs no secret in each. */
+/* The example of RFC 6455, section 1.3. A load generator needs no random key. */
 #define KEY "dGhlIHNhbXBsZSBub25jZQ=="
 #define ACCEPT "s3pPLMBiTxaQ9kYGzzhZRbK+xOo="
 
@@ -67,7 +69,7 @@ void load__session_lost(load_t *load, load_session_t *session) {
   load__session_end(load, session);
 }
 
-/* Writes what is queued; what the socket does not take waits for it. */
+/* Writes the outbox until the socket blocks, and then polls for a writable socket. */
 static void flush(load_t *load, load_session_t *session) {
   load_outbox_t *outbox = &session->outbox;
   while (outbox->begin < outbox->end) {
@@ -76,7 +78,7 @@ static void flush(load_t *load, load_session_t *session) {
     if (size < 0) {
       if (errno == EINTR) continue;
       if (errno == EAGAIN || errno == EWOULDBLOCK) break;
-      return; /* reading tells why */
+      return; /* the next recv() returns the reason */
     }
     outbox->begin += (size_t)size;
   }
@@ -142,7 +144,7 @@ static void upgrade(load_t *load, load_session_t *session) {
   load__session_put(load, session, request, (size_t)size);
 }
 
-/* Returns the size of the answer to the handshake, 0 while it is not whole or when it was a refusal. */
+/* Returns the size of the answer to the handshake; 0 if it is incomplete or a refusal. */
 static size_t take_answer(load_t *load, load_session_t *session, const char *bytes, size_t size) {
   const char *end = memmem(bytes, size, "\r\n\r\n", 4);
   if (!end && size < LONGEST_ANSWER) return 0;
@@ -172,7 +174,7 @@ static void take_close(load_t *load, load_session_t *session, const load_frame_t
   load__session_lost(load, session);
 }
 
-/* Takes whole frames and returns how many bytes they were; the session may be closed then. */
+/* Handles whole frames and returns their size in bytes. The session may be closed afterwards. */
 static size_t take(load_t *load, load_session_t *session, const char *bytes, size_t size) {
   size_t taken = 0;
   if (session->state == LOAD_UPGRADING && !(taken = take_answer(load, session, bytes, size))) return 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* load_histogram.h -- how long things took, in bounded memory.
+/* load_histogram.h -- a histogram of durations with bounded memory.
  *
- * Each power of two is cut into 128 equal parts, so that a value is known to 1/128 of itself. Values
- * are nanoseconds; those over LOAD_HISTOGRAM_LARGEST (18 minutes) count as that.
+ * Each power of two is divided into 128 equal parts, so the error of a value is at most 1/128 of it. Values
+ * are nanoseconds. Values above LOAD_HISTOGRAM_LARGEST (18 minutes) count as this value.
  */
 #ifndef LOAD_HISTOGRAM_H
 #define LOAD_HISTOGRAM_H
@@ -22,8 +22,8 @@ typedef struct {
 } load_histogram_t;
 
 void load_histogram_add(load_histogram_t *histogram, uint64_t value);
-/* The value that `quantile` (0 to 1) of all values do not exceed, at most 1/128 above the true one;
- * 0 without values. */
+/* Returns the quantile (0 to 1) of all values, at most 1/128 above the true one; 0 if there are no
+ * values. */
 uint64_t load_histogram_quantile(const load_histogram_t *histogram, double quantile);
 
 #endif
