@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The records of requests: arrivals, counts, and the ring buffer that keeps them.
 public import RelayProtocol
 
 extension AppleSimulator {

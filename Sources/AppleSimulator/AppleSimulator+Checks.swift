@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The checks of the path, the headers and the payload of a request. They need no state.
 import RelayJSON
 import RelayProtocol
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The requests of the control API and their answers. `AppleSimulator+ControlHandler.swift` is their HTTP server.
 import Foundation
 import RelayJSON
 import RelayProtocol

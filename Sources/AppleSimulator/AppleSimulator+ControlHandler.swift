@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The HTTP server of the control API, on NIO. `AppleSimulator+Control.swift` answers its requests.
 import NIOCore
 import NIOHTTP1
 import NIOPosix

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Scripted faults, and the random numbers that select the requests that they affect.
 
 extension AppleSimulator {
   /// A fault to inject into requests that have a valid path and a valid provider token.

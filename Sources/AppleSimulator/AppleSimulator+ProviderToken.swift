@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Keys and provider tokens: parsing and the verification of signatures, with swift-crypto.
 public import Crypto
 import Foundation
 import RelayJSON

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The functions with which tests and the control API change the simulator and read its records.
 import NIOCore
 
 extension AppleSimulator {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The service behind all connections: it decides about each request, with the settings, devices and faults.
 import NIOHPACK
 import RelayProtocol
 import Synchronization

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The settings of the simulator: those that can change while it runs, and those of its start.
 import Foundation
 import RelayJSON
 public import RelayProtocol

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The list of findings while the linter runs. `LintReport` adds their lines and columns at the end.
 
 /// A finding before its line and column are known.
 struct Fault {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The severity and the summary of each rule. The article PushLint.md repeats them, and a test compares both.
 
 extension LintRule {
   public var severity: Severity { meaning.severity }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The rules of the linter, with their ids. `LintRule+Meaning.swift` has their severities and summaries.
 
 /// The severity of a finding.
 public enum Severity: String, Sendable, CaseIterable {

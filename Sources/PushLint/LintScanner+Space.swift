@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// White space, comments and invisible characters between values.
 
 extension LintScanner {
   /// Skips white space. Reports comments, and characters that are not white space in JSON.

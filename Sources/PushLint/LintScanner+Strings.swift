@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Strings: straight and typographic quotation marks, missing ends, escapes and invalid bytes.
 
 extension LintScanner {
   /// Parses a string in any kind of quotation marks. Returns `nil` if no string begins here.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Words, literals and numbers.
 
 extension LintScanner {
   /// Parses a word: letters, digits, `_`, `$` and `-`.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The counters of the gateways that use HTTP/1.1. Metrics read them.
 public import RelayProtocol
 
 /// The counters of a gateway that uses HTTP/1.1.

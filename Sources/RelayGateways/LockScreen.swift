@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The simulated phones of `SimulatedGateway`: their lock screens, badges and events, with their JSON.
 public import RelayDelivery
 import RelayJSON
 public import RelayProtocol

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Signed tokens, for Apple's service (`ProviderKey`) and for browsers' push services (`VAPIDKey`).
 import Crypto
 import Foundation
 import RelayProtocol

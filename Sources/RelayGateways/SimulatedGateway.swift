@@ -38,7 +38,8 @@ public final class SimulatedGateway: Gateway {
   /// The capacity of a listener's buffer. A full buffer drops the oldest event.
   public static let eventBuffer = 256
 
-  /// Short delays: attempts cost nothing here, and a user who makes a phone reachable again is watching it.
+  /// Retries within 5 s: attempts cost nothing here, and somebody who makes a phone reachable again waits for its
+  /// pushes.
   public let retryPolicy = RetryPolicy(longest: .seconds(5))
 
   private let state: Mutex<State>

@@ -13,7 +13,7 @@ package final class EndSignal: Sendable {
   package func send() { waiting.withLock { _ = $0?.yield() } }
 
   /// Waits until the condition is true: evaluates it at once, and again after each ``send()``.
-  /// - Returns: `false` if the deadline came first, or if the task was cancelled.
+  /// - Returns: False if the deadline passed first, or if the task was cancelled.
   @discardableResult
   package func wait<C: Clock>(
     until deadline: C.Instant, clock: C = ContinuousClock(), for condition: @escaping @Sendable () async -> Bool

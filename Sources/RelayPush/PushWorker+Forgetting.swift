@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The removal of device tokens that a gateway refused for good, and the limit on such removals. The store counts them.
 import Logging
 package import RelayProtocol
 import RelayStore

@@ -26,7 +26,7 @@ package actor PushWorker {
   var logPause = LogPause()
 
   private var underWay = PushesUnderWay()
-  /// Signals that no push is under way.
+  /// Signals that no push is in progress.
   private let ends = EndSignal()
 
   /// The maximum number of jobs in one claim.

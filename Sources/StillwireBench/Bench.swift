@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The command `stillwire-bench` and its loads. The load generator is in C (`CLoad`), except for the load `pushes`.
 import ArgumentParser
 
 @main

@@ -2,6 +2,7 @@
 import ArgumentParser
 import CLoad
 
+/// The load `durable`: publishes stored messages. With `--baseline`, compares with SQLite alone.
 struct Durable: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Send messages that the relay stores before it acknowledges them.",

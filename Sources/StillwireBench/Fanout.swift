@@ -2,6 +2,7 @@
 import ArgumentParser
 import CLoad
 
+/// The load `fanout`: one large room.
 struct Fanout: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Send messages to many sessions of a room.",
@@ -16,6 +17,7 @@ struct Fanout: AsyncParsableCommand {
   }
 }
 
+/// The load `rooms`: many small rooms.
 struct Rooms: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Send messages in many small rooms.",

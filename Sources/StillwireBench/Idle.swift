@@ -2,6 +2,7 @@
 import ArgumentParser
 import CLoad
 
+/// The load `idle`: opens sessions and measures their memory and processor time.
 struct Idle: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Open sessions that do nothing.",

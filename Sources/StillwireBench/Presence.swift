@@ -2,6 +2,7 @@
 import ArgumentParser
 import CLoad
 
+/// The load `presence`: fills one room, then disconnects and reconnects some of its users.
 struct Presence: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Connect and disconnect many users of one room.",

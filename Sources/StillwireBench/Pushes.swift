@@ -8,6 +8,7 @@ import RelayGateways
 import RelayJSON
 import RelayProtocol
 
+/// The load `pushes`: sends pushes with `AppleGateway` to a running `stillwire-simulator`, without a relay.
 struct Pushes: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Send pushes through the gateway to a simulator of Apple's service.",

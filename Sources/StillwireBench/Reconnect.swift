@@ -2,6 +2,7 @@
 import ArgumentParser
 import CLoad
 
+/// The load `reconnect`: cuts sessions during publishing, reconnects them and checks what they recover.
 struct Reconnect: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Disconnect all sessions at once and reconnect them.",

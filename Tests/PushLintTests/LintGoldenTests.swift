@@ -13,7 +13,7 @@ import Testing
     PushLint.check(Array(text.utf8), isLenient: true).payload.map { String(decoding: $0, as: UTF8.self) }
   }
 
-  @Test func `typographic quotation marks`() {
+  @Test func `typographic quotation marks are reported and corrected`() {
     let text = """
       {
         “aps”: {
@@ -34,7 +34,7 @@ import Testing
     #expect(mended(text) == #"{"aps":{"alert":"Hi","sound":"default"}}"#)
   }
 
-  @Test func `missing commas`() {
+  @Test func `missing commas are reported and corrected`() {
     let text = """
       {
         "aps": {
@@ -56,7 +56,7 @@ import Testing
     #expect(mended(text) == #"{"aps":{"alert":{"title":"Ann","body":"Lunch?"},"sound":"a"},"room":"tea"}"#)
   }
 
-  @Test func `a flag in quotation marks`() {
+  @Test func `a flag in quotation marks is reported and corrected`() {
     let text = #"{"aps":{"alert":"Lunch?","mutable-content":"1","sound":"a"}}"#
     #expect(
       lines(text) == """
@@ -66,7 +66,7 @@ import Testing
     #expect(mended(text) == #"{"aps":{"alert":"Lunch?","mutable-content":1,"sound":"a"}}"#)
   }
 
-  @Test func `a key beside aps`() {
+  @Test func `a key beside aps is reported and moved`() {
     let text = #"{"aps":{"sound":"a"},"thread-id":"tea"}"#
     #expect(
       lines(text) == """
@@ -76,7 +76,7 @@ import Testing
     #expect(mended(text) == #"{"aps":{"sound":"a","thread-id":"tea"}}"#)
   }
 
-  @Test func `a report as JSON`() {
+  @Test func `a report is written as JSON`() {
     let report = PushLint.check(
       Array(#"{"aps":{"sound":"Hi","badge":"1"}}"#.utf8),
       headers: [("APNs-Push-Type", "alert"), ("apns-topic", "org.example.chat"), ("apns-priority", "7")],

@@ -145,7 +145,7 @@ import Testing
     #expect(await gateway.send(push(1), to: phone("b")) == .sent(.shown))
   }
 
-  @Test func `what waits for a phone is tried again within 5 s, however often it was in vain`() throws {
+  @Test func `a push to an unreachable phone is retried within 5 s, after any number of attempts`() throws {
     var generator = SystemRandomNumberGenerator()
     for attempts in [1, 4, 1_000] {
       let now = clock.now()
@@ -154,7 +154,7 @@ import Testing
     }
   }
 
-  @Test func `the phone not used for longest is forgotten for a new one`() async {
+  @Test func `a new phone removes the least recently used phone`() async {
     let gateway = SimulatedGateway(mostPhones: 3) { [clock] in clock.now() }
     for token in ["a", "b", "c"] { _ = await gateway.send(push(1), to: phone(token)) }
     _ = await gateway.send(push(2), to: phone("a"))

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The requests of `AppleConnectionPool` and their results.
 import NIOCore
 import NIOHPACK
 import RelayProtocol

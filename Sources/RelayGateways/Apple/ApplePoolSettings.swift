@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The settings, clocks and backoff of `AppleConnectionPool`. The HTTP/1.1 pool uses the same clocks.
 import Foundation
 import NIOSSL
 public import RelayProtocol

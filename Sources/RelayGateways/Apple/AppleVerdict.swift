@@ -25,7 +25,7 @@ enum AppleVerdict: Equatable {
   case shorten
 }
 
-/// The steps already taken for a push within one call. Each step is taken at most once.
+/// The steps that one call has already tried for a push. It tries each step at most once.
 enum AppleStep: Hashable { case reconnected, renewedToken, switchedEnvironment }
 
 extension AppleVerdict {

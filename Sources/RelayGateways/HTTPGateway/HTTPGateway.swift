@@ -6,7 +6,7 @@ import Synchronization
 
 /// Sends pushes to push gateways that implement Matrix's Push Gateway API. The configuration assigns them to apps.
 ///
-/// The URL of a gateway comes from the configuration, never from a device. Tokens and texts are not logged. Safe to use
+/// Only the configuration sets the URL of a gateway, never a device. Tokens and texts are not logged. Safe to use
 /// from any thread.
 public final class HTTPGateway: Gateway {
   private let pool: HTTPPool

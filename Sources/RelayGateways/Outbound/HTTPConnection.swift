@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// One HTTP/1.1 connection of `HTTPPool`, and the requests that it sends. It is a NIO channel handler.
 import NIOCore
 import NIOHTTP1
 import NIOSSL

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The pool of HTTP/1.1 connections for browsers' push services, Matrix's gateways and the command line, on NIO.
 import Logging
 import NIOCore
 import NIOHTTP1

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The allow list of push services of browsers. It limits the hosts that a subscription may name, because the endpoint
-/// of a subscription comes from a client.
+/// The allow list of push services of browsers. It limits the hosts that a subscription may name, because a client
+/// chooses the endpoint of a subscription.
 public struct PushServices: Sendable, Equatable {
   private struct Service: Sendable, Equatable {
     let host: String

@@ -2,12 +2,12 @@
 
 /// Decides whether one push service of browsers is sent pushes, after it refused or accepted the relay's key.
 ///
-/// A subscription comes from a client, and the client may have made it with another key. One refusal therefore stops
+/// A client registers a subscription, and may have made it with another key. One refusal therefore stops
 /// the pushes of that device alone. The pushes of all devices pause when the service refused ``minDevices`` distinct
 /// devices and accepted none in between.
 struct ServiceStanding {
-  /// The hash of a subscription's endpoint, because endpoints are long. A client can invent any keys for an endpoint, so
-  /// devices with the same endpoint count once.
+  /// The hash of a subscription's endpoint, because endpoints are long. A client can invent any keys for an endpoint,
+  /// so devices with the same endpoint count once.
   typealias Subscription = Int
 
   private var pause = CredentialPause()

@@ -7,7 +7,7 @@ import Synchronization
 
 /// Sends pushes to the push services of browsers: RFC 8030, with encryption (RFC 8291) and VAPID (RFC 8292).
 ///
-/// A subscription comes from a client. The relay therefore validates its endpoint three times: when the device
+/// A client chooses the endpoint of a subscription. The relay therefore validates it three times: when the device
 /// registers, here before each push, and by IP address when a connection opens. Endpoints and keys are not logged.
 /// Safe to use from any thread.
 public final class WebPushGateway: Gateway {

@@ -41,7 +41,7 @@ import Testing
         == "BP4z9KsN6nGRTbVYI_c7VJSPQTBtkgcy27mlmlMoZIIgDll6e3vCYLocInmYWAmS6TlzAC8wEqKK6PBru3jl7A8")
   }
 
-  @Test func `each push has a key and a salt of its own`() throws {
+  @Test func `each push has its own key and salt`() throws {
     let bodies = try (0..<2).map { _ in try keys.seal(Data("hi".utf8)) }
     #expect(bodies[0].prefix(16) != bodies[1].prefix(16))
     #expect(bodies[0][21..<86] != bodies[1][21..<86])

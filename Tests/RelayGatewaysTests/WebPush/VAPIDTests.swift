@@ -48,7 +48,7 @@ import Testing
     #expect(told["sub"] as? String == "mailto:push@example.com")
   }
 
-  @Test mutating func `a token is used for an hour, at its own origin`() throws {
+  @Test mutating func `a token is used for one hour and one origin`() throws {
     let first = try authorization()
     #expect(try authorization(after: 59) == first)
     #expect(try authorization("https://push.example.org", after: 59) != first)

@@ -115,7 +115,7 @@ import Testing
     #expect(await send(to: strange) == .dead(.forbidden))
   }
 
-  @Test func `one endpoint with invented keys is one device`() async throws {
+  @Test func `several keys for one endpoint count as one device`() async throws {
     service.answer { _ in HTTPAnswer(status: 403) }
     let endpoint = "https://localhost:\(service.port)/push/one"
     for _ in 0..<2 * ServiceStanding.minDevices {
