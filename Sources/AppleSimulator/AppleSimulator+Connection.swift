@@ -40,7 +40,7 @@ extension AppleSimulator {
     /// Received bytes that a WINDOW_UPDATE has not returned to the client yet.
     private var unacknowledged = 0
     private var needsFlush = false
-    private var hasToldGoAway = false
+    private var hasSentGoAway = false
     /// The last stream that a GOAWAY fault reports as processed. Later requests are ignored.
     private var lastSeen: HTTP2StreamID?
     /// The newest stream whose request was processed.
@@ -99,12 +99,12 @@ extension AppleSimulator {
     /// Ignores errors of a stream, which NIO answered with RST_STREAM. Closes after errors of the connection, which NIO
     /// answered with GOAWAY.
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-      if error is any NIOHTTP2Error, !hasToldGoAway { return }
+      if error is any NIOHTTP2Error, !hasSentGoAway { return }
       context.close(promise: nil)
     }
 
     func wroteFrame(_ frame: HTTP2Frame) {
-      if case .goAway = frame.payload { hasToldGoAway = true }
+      if case .goAway = frame.payload { hasSentGoAway = true }
     }
 
     private func received(_ headers: HTTP2Frame.FramePayload.Headers, on id: HTTP2StreamID) {
@@ -174,7 +174,7 @@ extension AppleSimulator {
       case nil, .answer:
         if !isAuthenticated, judgement.keyID != nil {
           isAuthenticated = true
-          tellSettings()
+          sendSettings()
         }
         answer(judgement, on: id)
       case .hang: return
@@ -182,7 +182,7 @@ extension AppleSimulator {
       case .resetConnection: return abort()
       case .goAway: return goAway(.shutdown, lastStream: lastSeen ?? id.before)
       }
-      if let most = loop.settings.requestsPerConnection, requests >= most, !hasToldGoAway {
+      if let most = loop.settings.requestsPerConnection, requests >= most, !hasSentGoAway {
         goAway(.shutdown, lastStream: newestStream)
       }
     }
@@ -228,11 +228,11 @@ extension AppleSimulator.Connection {
   func settingsChanged() {
     credential.forgetVerified()
     guard isAuthenticated else { return }
-    tellSettings()
+    sendSettings()
     flush()
   }
 
-  private func tellSettings() {
+  private func sendSettings() {
     let settings = loop.settings
     write(
       .settings(
@@ -287,7 +287,7 @@ extension AppleSimulator.Connection {
   }
 
   private func closeIfDone() {
-    guard hasToldGoAway, streams.isEmpty, let context else { return }
+    guard hasSentGoAway, streams.isEmpty, let context else { return }
     flush()
     context.close(promise: nil)
   }

@@ -5,7 +5,7 @@ import RelayProtocol
 extension LintCourse {
   mutating func placeKeys() {
     move(from: [], to: "aps", .apsKeyOutside, "beside aps") { course, key in course.isApples(key) }
-    tellOfCommon()
+    reportCommonKeys()
     if !isActivity {
       move(from: ["aps", "alert"], to: "aps", .apsKeyInAlert, "in alert") { _, key in
         AppleKeys.aps[key] != nil && AppleKeys.alert[key] == nil
@@ -74,7 +74,7 @@ extension LintCourse {
     return true
   }
 
-  private mutating func tellOfCommon() {
+  private mutating func reportCommonKeys() {
     for member in root.members ?? [] where AppleKeys.common.contains(member.key) && root["aps"]?[member.key] == nil {
       guard member.key == "category" ? member.value.text != nil : isActivity else { continue }
       report(

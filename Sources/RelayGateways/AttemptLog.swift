@@ -20,11 +20,11 @@ public final class AttemptLog: Sendable {
     note(
       PushAttempt(
         time: time, status: answer.status, reason: outcome.reason?.rawValue,
-        words: body.flatMap { Self.tells($0, secret) ? nil : $0 }))
+        words: body.flatMap { Self.repeats($0, secret) ? nil : $0 }))
   }
 
   /// True if the words contain the secret or its last path segment, even with escaped slashes or percent-encoding.
-  private static func tells(_ words: String, _ secret: String) -> Bool {
+  private static func repeats(_ words: String, _ secret: String) -> Bool {
     let plain = words.replacing("\\", with: "")
     let decoded = plain.removingPercentEncoding ?? plain
     let path = secret.split(separator: "/").last.map(String.init) ?? secret

@@ -23,12 +23,12 @@ public final class SimulatedGateway: Gateway {
       var phone = SimulatedPhone()
       let result = body(&phone)
       if let former = phones.insert(phone, for: token) {
-        tell(.cleared(count: former.value.notifications.count), to: former.key)
+        notify(.cleared(count: former.value.notifications.count), to: former.key)
       }
       return result
     }
 
-    func tell(_ event: LockScreenEvent, to token: String) {
+    func notify(_ event: LockScreenEvent, to token: String) {
       // The caller holds the lock, so that events arrive in the order of the changes.
       for listener in (listeners[token] ?? [:]).values { listener.yield(event) }
     }
@@ -63,7 +63,7 @@ public final class SimulatedGateway: Gateway {
       guard state.phones.use(token, { $0.isReachable }) ?? true else { return .retry(after: nil, .connectFailed) }
       if let fault { return .dead(fault) }
       let (note, event) = state.use(token) { $0.screen.show(notification) }
-      if let event { state.tell(event, to: token) }
+      if let event { state.notify(event, to: token) }
       return .sent(note)
     }
   }
@@ -109,7 +109,7 @@ public final class SimulatedGateway: Gateway {
         return phone.notifications.count
       }
       guard let count, count > 0 else { return 0 }
-      state.tell(.cleared(count: count), to: token)
+      state.notify(.cleared(count: count), to: token)
       return count
     }
   }

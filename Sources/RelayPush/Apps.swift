@@ -99,8 +99,8 @@ extension App {
     {
       throw fields.wrong("ringtone", "must be the name of a sound file, in printable ASCII")
     }
-    if let told = try fields.object("credential") { credential = try AppleCredential(told) }
-    if let told = try fields.object("gateway") { gateway = try GatewayPlace(told) }
+    if let object = try fields.object("credential") { credential = try AppleCredential(object) }
+    if let object = try fields.object("gateway") { gateway = try GatewayPlace(object) }
   }
 }
 

@@ -241,26 +241,26 @@ package actor PushWorker {
     }
     // The push was not sent before the relay stopped. A pause does not count as an attempt.
     if outcome == .retry(after: nil, .cancelled) { outcome = .paused(.zero, .cancelled) }
-    let told = told(attempts, outcome)
+    let recorded = recordedAttempts(attempts, outcome)
     // Prefer the service's own reason if the relay knows only `other`.
-    let word = outcome.reason.map { $0 == .other ? told.last?.reason ?? $0.rawValue : $0.rawValue } ?? ""
+    let word = outcome.reason.map { $0 == .other ? recorded.last?.reason ?? $0.rawValue : $0.rawValue } ?? ""
     switch outcome {
-    case .sent(let note): await finish(claim, .sent, note.rawValue, told)
-    case .dead, .tooLarge: await finish(claim, .dead, word, told)
+    case .sent(let note): await finish(claim, .sent, note.rawValue, recorded)
+    case .dead, .tooLarge: await finish(claim, .dead, word, recorded)
     case .forgetDevice(_, let time):
-      await finish(claim, .dead, word, told, forgetting: time ?? claim.created)
+      await finish(claim, .dead, word, recorded, forgetting: time ?? claim.created)
     case .retry(let after, _, let isUnknown):
       let note = isUnknown ? "\(word), outcome unknown" : word
-      await retry(claim, gateway.retryPolicy, after: after, note, told, isUnknown: isUnknown, expires: expires)
+      await retry(claim, gateway.retryPolicy, after: after, note, recorded, isUnknown: isUnknown, expires: expires)
     case .paused(let wait, _):
       // If the pause outlasts the push, the push expires at its own time.
       let due = min(now() + wait, expires)
       tally.count(.paused)
       await record("pause") {
-        try $0.queue.note(told, of: claim.id)
+        try $0.queue.note(recorded, of: claim.id)
         _ = try $0.queue.retry(claim.id, due: due, note: word, wasTried: false)
       }
-      await tellIfOutdated(claim)
+      await reportIfOutdated(claim)
     }
   }
 
@@ -301,17 +301,17 @@ package actor PushWorker {
     await record("update") { try $0.updates.finish(claim.id) }
   }
 
-  private func tell(_ claim: Claim, _ state: DeliveryState) async {
+  private func notifySender(_ claim: Claim, _ state: DeliveryState) async {
     guard let listener, claim.reports || claim.count > 1 || !claim.others.isEmpty else { return }
-    let told = try? await store.read { try $0.queue.reported(by: claim.id, limit: Self.mostReported) }
-    for (message, _) in told ?? [] { await listener(.ended(state, message, to: claim.recipient)) }
+    let messages = try? await store.read { try $0.queue.reported(by: claim.id, limit: Self.mostReported) }
+    for (message, _) in messages ?? [] { await listener(.ended(state, message, to: claim.recipient)) }
   }
 
   /// Returns the attempts at which a service was contacted. If there are none, makes one from the gateway's result.
-  private func told(_ log: AttemptLog, _ outcome: PushOutcome) -> [PushAttempt] {
-    let told = log.attempts
-    if case .paused = outcome { return told }
-    return told.isEmpty ? [PushAttempt(time: now(), reason: outcome.reason?.rawValue)] : told
+  private func recordedAttempts(_ log: AttemptLog, _ outcome: PushOutcome) -> [PushAttempt] {
+    let recorded = log.attempts
+    if case .paused = outcome { return recorded }
+    return recorded.isEmpty ? [PushAttempt(time: now(), reason: outcome.reason?.rawValue)] : recorded
   }
 
   private func retry(
@@ -330,10 +330,10 @@ package actor PushWorker {
       try $0.queue.note(attempts, of: claim.id)
       _ = try $0.queue.retry(claim.id, due: due, note: note, isUnknown: isUnknown)
     }
-    await tellIfOutdated(claim)
+    await reportIfOutdated(claim)
   }
 
-  private func tellIfOutdated(_ claim: Claim) async {
+  private func reportIfOutdated(_ claim: Claim) async {
     guard (try? await store.read { try $0.queue.isOutdated(claim.id) }) == true else { return }
     await listener?(.pushOutdated(of: claim.recipient))
   }
@@ -366,7 +366,7 @@ package actor PushWorker {
       return forgetting
     }
     await conclude(forgetting, of: rule.app)
-    await tell(claim, state == .sent ? .pushed : .failed)
+    await notifySender(claim, state == .sent ? .pushed : .failed)
   }
 
   /// Stores the result of a push, and retries while the store is unavailable. Meanwhile the push stays in progress, so

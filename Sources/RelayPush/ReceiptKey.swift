@@ -19,10 +19,10 @@ package struct ReceiptKey: Sendable {
   /// True if the receipt belongs to the notification and has not expired.
   package func accepts(_ receipt: String, for notification: String, now: Timestamp) -> Bool {
     guard let end = Int64(receipt.prefix { $0 != "." }) else { return false }
-    let (told, known) = (receipt.utf8, self.receipt(for: notification, end: end).utf8)
-    guard told.count == known.count else { return false }
+    let (given, known) = (receipt.utf8, self.receipt(for: notification, end: end).utf8)
+    guard given.count == known.count else { return false }
     // Compare in constant time.
-    let difference = zip(told, known).reduce(UInt8(0)) { $0 | ($1.0 ^ $1.1) }
+    let difference = zip(given, known).reduce(UInt8(0)) { $0 | ($1.0 ^ $1.1) }
     return difference == 0 && now.rawValue / 1000 < end
   }
 

@@ -40,7 +40,7 @@ struct Presence: AsyncParsableCommand {
     let start = run.use()
     try run.open(range)
     var misinformed = settle(run, range)
-    let (joined, told) = (run.use(), load.counts)
+    let (joined, joinCounts) = (run.use(), load.counts)
 
     var report = run.report(
       "presence",
@@ -54,9 +54,9 @@ struct Presence: AsyncParsableCommand {
         .init("seconds", "seconds", .seconds(seconds)),
       ])
     report.add("opening", "joining", load.opening)
-    report.add("joinEvents", "  events", events(told, since: load_counts_t(), for: sessions))
+    report.add("joinEvents", "  events", events(joinCounts, since: load_counts_t(), for: sessions))
     run.addServerUse(
-      to: &report, from: start, to: joined, each: ("perSession", "a session", told.open), key: "joinUse",
+      to: &report, from: start, to: joined, each: ("perSession", "a session", joinCounts.open), key: "joinUse",
       title: "  relay")
     if seconds > 0 {
       let some = range.lowerBound..<range.lowerBound + UInt32(flapping)
@@ -72,7 +72,7 @@ struct Presence: AsyncParsableCommand {
       report.add(
         "flaps", "flapping",
         [.init("flaps", "disconnects and reconnects", .count(counts.flaps))])
-      report.add("flapEvents", "  events", events(counts, since: told, for: sessions))
+      report.add("flapEvents", "  events", events(counts, since: joinCounts, for: sessions))
       run.addServerUse(
         to: &report, from: before, to: after, each: ("perFlap", "each", counts.flaps), key: "flapUse",
         title: "  relay")

@@ -33,11 +33,11 @@ struct AppleAnswer: Equatable, Sendable {
       /// Milliseconds.
       var timestamp: Double?
     }
-    let told = body.isEmpty ? nil : try? JSONDecoder().decode(Body.self, from: Data(body))
+    let parsed = body.isEmpty ? nil : try? JSONDecoder().decode(Body.self, from: Data(body))
     let longest = 1e15
     self.init(
-      status: status, reason: told?.reason,
-      timestamp: told?.timestamp.flatMap { (0...longest).contains($0) ? Timestamp(rawValue: Int64($0)) : nil },
+      status: status, reason: parsed?.reason,
+      timestamp: parsed?.timestamp.flatMap { (0...longest).contains($0) ? Timestamp(rawValue: Int64($0)) : nil },
       retryAfter: retryAfter.flatMap { Duration(retryAfter: $0, now: now) },
       date: date.flatMap(Timestamp.init(httpDate:)))
   }

@@ -20,7 +20,7 @@ final class AppleConnection: ChannelInboundHandler {
   /// The reference is strong: the pool must live until the channel closes, even if nothing else refers to it.
   private let pool: AppleConnectionPool
   private var context: ChannelHandlerContext?
-  private var lastHeard = ContinuousClock.now
+  private var lastReceived = ContinuousClock.now
   private var nextPing: Scheduled<Void>?
   /// Received bytes that a WINDOW_UPDATE has not returned to the service yet.
   private var credit = 0
@@ -71,7 +71,7 @@ final class AppleConnection: ChannelInboundHandler {
   func abandon(_ stream: Int, sentAt left: ContinuousClock.Instant) {
     guard let context, state.ended(stream) != nil else { return }
     state.retire()
-    if lastHeard < left {
+    if lastReceived < left {
       context.close(promise: nil)
     } else {
       write(.rstStream(.cancel), on: HTTP2StreamID(stream), context)
@@ -105,7 +105,7 @@ final class AppleConnection: ChannelInboundHandler {
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     let frame = unwrapInboundIn(data)
     let stream = Int(frame.streamID)
-    lastHeard = .now
+    lastReceived = .now
     switch frame.payload {
     case .settings(.settings(let settings)):
       state.settingsArrived(streams: settings.last { $0.parameter == .maxConcurrentStreams }?.value)
@@ -116,7 +116,7 @@ final class AppleConnection: ChannelInboundHandler {
       // RFC 9113, section 8.7: a refused stream was not processed at all.
       state.ended(stream)?.end(code == .refusedStream ? .unprocessed(.connectionLost) : .unknown(.connectionLost))
     case .goAway(let last, _, let words):
-      pool.wasToldToGo(words.map { Array(buffer: $0) } ?? [])
+      pool.logGoAway(words.map { Array(buffer: $0) } ?? [])
       for exchange in state.goAwayArrived(last: Int(last)) { exchange.end(.unprocessed(.connectionLost)) }
     default: break
     }
@@ -213,7 +213,7 @@ final class AppleConnection: ChannelInboundHandler {
     let loopBound = NIOLoopBound(self, eventLoop: context.eventLoop)
     nextPing = context.eventLoop.scheduleTask(in: TimeAmount(settings.timeout)) {
       let connection = loopBound.value
-      if connection.lastHeard < sent { connection.close() } else { connection.schedulePing() }
+      if connection.lastReceived < sent { connection.close() } else { connection.schedulePing() }
     }
   }
 }

@@ -217,7 +217,7 @@ final class AppleConnectionPool: @unchecked Sendable {
 
   /// Logs that the service closes a connection (GOAWAY).
   /// - Parameter words: The debug data of the frame: JSON with a reason, or empty.
-  func wasToldToGo(_ words: [UInt8]) {
+  func logGoAway(_ words: [UInt8]) {
     loop.preconditionInEventLoop()
     let reason = AppleAnswer(status: 0, body: words, retryAfter: nil, date: nil, now: settings.clock.wall()).reason
     log.info(

@@ -5,13 +5,13 @@ extension HTTPResult {
   /// The wait of a push when the queue of its destination is full.
   private static let crowdRest = Duration.seconds(2)
 
-  /// Converts the result of a request into the outcome of a push. `judge` interprets an answer.
-  func outcome(_ judge: (HTTPAnswer) -> PushOutcome) -> PushOutcome {
+  /// Converts the result of a request into the outcome of a push. `interpret` converts an answer.
+  func outcome(_ interpret: (HTTPAnswer) -> PushOutcome) -> PushOutcome {
     switch self {
     case .unprocessed(.tooManyWaiting): .paused(Self.crowdRest, .tooManyWaiting)
     case .unprocessed(let reason): .retry(after: nil, reason)
     case .unknown(let reason): .retry(after: nil, reason, isUnknown: true)
-    case .answered(let answer): judge(answer)
+    case .answered(let answer): interpret(answer)
     }
   }
 }

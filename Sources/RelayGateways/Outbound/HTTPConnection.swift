@@ -119,11 +119,11 @@ final class HTTPConnection: ChannelInboundHandler {
     if !isWhole || head?.isKeepAlive != true { close() }
     exchange.connection = nil
     if let head {
-      let told = head.headers.first(name: "retry-after")
+      let delay = head.headers.first(name: "retry-after")
       exchange.end(
         .answered(
           HTTPAnswer(
-            status: Int(head.status.code), retryAfter: told.flatMap { Duration(retryAfter: $0, now: now()) },
+            status: Int(head.status.code), retryAfter: delay.flatMap { Duration(retryAfter: $0, now: now()) },
             body: isWhole ? body : nil)))
     } else {
       exchange.end(.unknown(reason))

@@ -140,8 +140,8 @@ final class HTTPPool: @unchecked Sendable {
       }
     }
     guard let lane = lanes[destination], !isClosed else { return }
-    let room = settings.connections - lane.connections.count - lane.opening
-    for _ in 0..<max(0, min(lane.waiting.count - lane.coming, room)) { connect(to: destination) }
+    let available = settings.connections - lane.connections.count - lane.opening
+    for _ in 0..<max(0, min(lane.waiting.count - lane.coming, available)) { connect(to: destination) }
   }
 
   private func failWaiting(at destination: HTTPDestination, _ reason: GatewayReason) {

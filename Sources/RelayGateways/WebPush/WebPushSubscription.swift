@@ -66,8 +66,8 @@ public struct WebPushSubscription: Sendable {
 
   /// Parses the stored form. Returns `nil` if it is not a subscription, or if its service is no longer allowed.
   init?(token: String, services: PushServices) {
-    guard let told = JSON(reading: Array(token.utf8)), let endpoint = told["endpoint"]?.text,
-      let publicKey = told["keys"]?["p256dh"]?.text, let authentication = told["keys"]?["auth"]?.text,
+    guard let json = JSON(reading: Array(token.utf8)), let endpoint = json["endpoint"]?.text,
+      let publicKey = json["keys"]?["p256dh"]?.text, let authentication = json["keys"]?["auth"]?.text,
       let subscription = try? Self(
         endpoint: endpoint, publicKey: publicKey, authentication: authentication, services: services)
     else { return nil }

@@ -39,8 +39,8 @@ import Testing
     let request = try #require(service.requests.first)
     #expect(request.path == "/notify?v=1" && request.headers["content-type"] == "application/json")
     #expect(request.headers[Self.signature] == (try app(secret: "secret").signature(of: request.body)))
-    let told = try #require(JSON(reading: request.body)?["notification"])
-    #expect(told["event_id"]?.text == uuid(1) && told["content"]?["body"]?.text == "hi")
+    let json = try #require(JSON(reading: request.body)?["notification"])
+    #expect(json["event_id"]?.text == uuid(1) && json["content"]?["body"]?.text == "hi")
     #expect(log.attempts.map(\.status) == [200])
     #expect(gateway.statistics.pushes.accepted == 1)
   }

@@ -21,7 +21,7 @@ import Testing
   }
 
   @Test func `a push is converted to Matrix's format`() throws {
-    let told = try notification(
+    let json = try notification(
       """
       {"aps":{"alert":{"title":"Ann","body":"hi"},"badge":3,"sound":"ping"},
        "communication":{"kind":"message","sender":{"id":"ann","name":"Ann"},"conversation":{"id":"tea","name":"Tea"},
@@ -39,20 +39,20 @@ import Testing
         ]
       ],
     ]
-    #expect(told as NSDictionary == expected as NSDictionary)
+    #expect(json as NSDictionary == expected as NSDictionary)
   }
 
   @Test func `values that the payload lacks are left out`() throws {
-    let told = try notification(#"{"aps":{"alert":{"loc-key":"New message"}}}"#, low: true)
-    #expect(Set(told.keys) == ["event_id", "prio", "type", "devices"] && told["prio"] as? String == "low")
-    let devices = try #require(told["devices"] as? [[String: Any]])
+    let json = try notification(#"{"aps":{"alert":{"loc-key":"New message"}}}"#, low: true)
+    #expect(Set(json.keys) == ["event_id", "prio", "type", "devices"] && json["prio"] as? String == "low")
+    let devices = try #require(json["devices"] as? [[String: Any]])
     #expect(devices[0]["pushkey_ts"] == nil)
     #expect((devices[0]["tweaks"] as? [String: Any])?.isEmpty == true)
   }
 
   @Test func `an alert that is a string is the text`() throws {
-    let told = try notification(#"{"aps":{"alert":"hi"}}"#)
-    #expect((told["content"] as? [String: String])?["body"] == "hi")
+    let json = try notification(#"{"aps":{"alert":"hi"}}"#)
+    #expect((json["content"] as? [String: String])?["body"] == "hi")
   }
 
   @Test(arguments: [

@@ -82,11 +82,11 @@ private final class Answerer: ChannelInboundHandler {
   }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-    let told = unwrapInboundIn(data)
+    let message = unwrapInboundIn(data)
     let request = TestService.Request(
-      path: told.head.uri,
-      headers: Dictionary(told.head.headers.map { ($0.name.lowercased(), $0.value) }) { "\($0), \($1)" },
-      body: told.body.map { Array(buffer: $0) } ?? [])
+      path: message.head.uri,
+      headers: Dictionary(message.head.headers.map { ($0.name.lowercased(), $0.value) }) { "\($0), \($1)" },
+      body: message.body.map { Array(buffer: $0) } ?? [])
     let answering = state.withLockedValue { state in
       state.requests.append(request)
       return state.answer

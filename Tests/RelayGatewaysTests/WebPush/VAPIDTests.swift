@@ -42,10 +42,10 @@ import Testing
     let token = String(parts[0].dropFirst("vapid t=".count))
     #expect(try isGood(token, P256.Signing.PublicKey(x963Representation: point)))
     let claims = try #require(Data(base64URL: token.split(separator: ".")[1]))
-    let told = try #require(JSONSerialization.jsonObject(with: claims) as? [String: Any])
-    #expect(told["exp"] as? Int == 1_700_000_000 + 12 * 3600)
-    #expect(told["aud"] as? String == "https://push.example.net")
-    #expect(told["sub"] as? String == "mailto:push@example.com")
+    let json = try #require(JSONSerialization.jsonObject(with: claims) as? [String: Any])
+    #expect(json["exp"] as? Int == 1_700_000_000 + 12 * 3600)
+    #expect(json["aud"] as? String == "https://push.example.net")
+    #expect(json["sub"] as? String == "mailto:push@example.com")
   }
 
   @Test mutating func `a token is used for one hour and one origin`() throws {
