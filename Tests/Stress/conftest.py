@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plays the chosen scenarios at once, behind the tests that wait for their outcomes."""
+"""Plays the chosen scenarios at the same time. Each test waits for the outcome of its scenario."""
 
 import asyncio
 import os
@@ -22,7 +22,7 @@ def pytest_report_header() -> str:
 
 @pytest.fixture(scope="session")
 def outcome(request: pytest.FixtureRequest) -> Iterator[Callable[[str], Outcome]]:
-    """Waits for a scenario's outcome; all that were chosen are being played."""
+    """Returns a function that waits for a scenario's outcome. All chosen scenarios run in the background."""
     scenarios = load()
     chosen = {item.callspec.params["name"] for item in request.session.items if hasattr(item, "callspec")}
     outcomes: dict[str, Future[Outcome]] = {name: Future() for name in [*chosen, "the_shared_relays"]}

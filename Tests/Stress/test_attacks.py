@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The script that plays attacks: it must not print figures of an attack that did not take place."""
+"""Tests of the attacks' script: it must not print figures of an attack that did not take place."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One test for each scenario; `python -m stress` plays one again by its seed."""
+"""One test for each scenario. `python -m stress` repeats one by its seed."""
 
 import pytest
 

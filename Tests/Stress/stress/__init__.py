@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scenarios that a relay must survive, played over real sockets and checked frame by frame."""
+"""Scenarios for a relay, played over real sockets. Every frame is checked."""
 
 import sys
 from pathlib import Path

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""python -m stress: plays scenarios and says which failed, and how to play those again."""
+"""python -m stress: plays scenarios, prints those that failed, and prints how to repeat them."""
 
 import argparse
 import asyncio
@@ -17,16 +17,16 @@ from stress.run import AT_ONCE, Outcome, play_all
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m stress", description=__doc__)
-    parser.add_argument("--seed", type=int, default=None, help="what chance begins with (default: a new one)")
+    parser.add_argument("--seed", type=int, default=None, help="the seed of all random choices (default: a new one)")
     parser.add_argument(
-        "--only", nargs="*", default=[], metavar="WORD", help="scenarios whose name has all these words"
+        "--only", nargs="*", default=[], metavar="WORD", help="play scenarios whose name has all these words"
     )
-    parser.add_argument("--repeat", type=int, default=1, metavar="K", help="how often, each time with the next seed")
+    parser.add_argument("--repeat", type=int, default=1, metavar="K", help="number of rounds, each with the next seed")
     parser.add_argument(
-        "--binary", default=None, metavar="PATH", help="the relay (default: STILLWIRE_BINARY, else debug)"
+        "--binary", default=None, metavar="PATH", help="the relay (default: STILLWIRE_BINARY, or the debug build)"
     )
-    parser.add_argument("--at-once", type=int, default=AT_ONCE, metavar="N", help="scenarios played at once")
-    parser.add_argument("--list", action="store_true", help="name the scenarios and what each shows")
+    parser.add_argument("--at-once", type=int, default=AT_ONCE, metavar="N", help="scenarios that run at the same time")
+    parser.add_argument("--list", action="store_true", help="print the scenarios and their descriptions")
     options = parser.parse_args()
     binary = options.binary or os.environ.get("STILLWIRE_BINARY") or CHECKOUT / ".build/debug/stillwire"
     os.environ["STILLWIRE_BINARY"] = os.path.abspath(binary)
@@ -37,7 +37,7 @@ def main() -> int:
             print(f"{one.name}\n    {one.play.__doc__.strip()}")
         return 0
     if not scenarios:
-        parser.error(f"no scenario has {options.only} in its name")
+        parser.error(f"no scenario has all of {options.only} in its name")
 
     first = options.seed if options.seed is not None else random.randrange(1 << 32)
     failed = 0

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""python -m stress.attacks: one hostile client, and the delay that all others notice.
+"""python -m stress.attacks: measures the delay that one hostile client causes for all others.
 
 Plays each attack against a relay of its own. Before and during the attack, a separate process pings the relay and sends
-stored messages to a room of its own. Prints p99 and maximum of both, and the relay's memory before and after.
+stored messages to a room of its own. Prints the p99 and the maximum of both delays, and the relay's memory before and
+after.
 """
 
 import argparse
@@ -38,7 +39,7 @@ class ClosedByRelay(ConnectionError):
 
 
 class Client(Wire):
-    """A blocking session that reads only where the caller asks for it."""
+    """A blocking session. It reads only when the caller requests it."""
 
     def __init__(self, port: int, hello: dict | None = None):
         super().__init__(port)
@@ -54,7 +55,7 @@ class Client(Wire):
         self.send_bytes(b"".join(frame(TEXT, json.dumps(request).encode()) for request in requests))
 
     def read(self) -> dict:
-        """The next event or reply. Raises ClosedByRelay at the relay's close frame."""
+        """Returns the next event or reply. Raises ClosedByRelay at the relay's close frame."""
         text = b""
         while True:
             if (got := self.next_frame(None)) is None:
@@ -84,7 +85,7 @@ class Client(Wire):
 
 
 def http(port: int, requests: list[bytes]) -> list[int]:
-    """Sends these requests over one connection, one after the other; returns the statuses."""
+    """Sends requests over one connection, one after the other. Returns the statuses."""
     statuses = []
     with socket.create_connection(("127.0.0.1", port)) as connection:
         reader = connection.makefile("rb")
@@ -112,14 +113,14 @@ def http_request(method: str, path: str, user: str, body: object = None, *header
 
 @dataclass
 class Delays:
-    """Seconds until the relay answered the observer."""
+    """The delays of the relay's answers to the observer, in seconds."""
 
     pings: list[float]
     sends: list[float]
 
 
 def run_observer(port: int, pipe: Connection) -> None:
-    """Pings, and stores a message in a room of its own ten times a second, until the parent sends something."""
+    """Pings the relay, and stores a message in its own room ten times a second, until the parent sends something."""
     session = Client(port, {"user": "bystander"})
     session.request({"type": "join", "room": "elsewhere"})
     delays = Delays([], [])
@@ -138,14 +139,14 @@ def run_observer(port: int, pipe: Connection) -> None:
 
 
 def measure_during(port: int, action: Callable[[], str]) -> tuple[Delays, str]:
-    """The observer's delays while `action` runs, and the result of `action`.
+    """Measures the observer's delays while `action` runs. Returns them with the result of `action`.
 
-    Raises RuntimeError if the observer dies: the relay failed to serve somebody who did nothing wrong.
+    Raises RuntimeError if the observer dies, because then the relay failed to serve a client that did nothing wrong.
     """
     mine, theirs = multiprocessing.Pipe()
     process = multiprocessing.Process(target=run_observer, args=(port, theirs))
     process.start()
-    theirs.close()  # so that `mine` ends with the observer
+    theirs.close()  # `mine` then ends with the observer
     try:
         receive(mine)
         result = action()
@@ -165,7 +166,7 @@ def receive(pipe: Connection) -> object:
 
 
 def resident(relay: Relay) -> int:
-    """Bytes of memory that the relay has in use."""
+    """Returns the relay's resident memory, in bytes."""
     path = Path(f"/proc/{relay.pid}/status")
     for line in path.read_text().splitlines():
         if line.startswith("VmRSS:"):
@@ -185,7 +186,7 @@ def fill_long_room(relay: Relay) -> None:
 
 
 def add_away_members(relay: Relay, room: str, count: int, preferences: dict | None = None) -> None:
-    """Adds members to the room who have one phone each and no connection."""
+    """Adds members to the room. Each has one phone and no connection."""
     requests = []
     for number in range(count):
         user = f"away-{number}"
@@ -205,7 +206,7 @@ def add_crowd_with_quiet_hours(relay: Relay) -> None:
 
 
 def push_to_large_room(relay: Relay) -> None:
-    """Pushes one message to 998 members, and waits until each push was sent."""
+    """Pushes one message to 998 members, and waits until every push was sent."""
     add_away_members(relay, "large", 998)
     session = Client(relay.port, {"user": "mallory"})
     session.request({"type": "join", "room": "large"})
@@ -219,7 +220,7 @@ def push_to_large_room(relay: Relay) -> None:
 
 
 def long_entity_tags(port: int, seconds: float) -> str:
-    """Opens 60 connections at a time, each with one request that has an If-None-Match of 15 KB and no token."""
+    """Opens 60 connections at a time. Each sends one request with an If-None-Match of 15 KB and no token."""
     field = "If-None-Match: " + '"a" ,' * 3000
     text = f"GET / HTTP/1.1\r\nHost: localhost\r\n{field}\r\n\r\n".encode()
     end, count = time.monotonic() + seconds, 0
@@ -237,7 +238,7 @@ def long_entity_tags(port: int, seconds: float) -> str:
 
 
 def unread_answers(port: int, seconds: float) -> str:
-    """Requests long pages of history over many connections, and reads no answer."""
+    """Requests long pages of history over many connections, and does not read the answers."""
     end, connections = time.monotonic() + seconds, []
     page = http_request("GET", "/v1/rooms/long/messages?limit=60", "mallory")
     while time.monotonic() < end:
@@ -261,10 +262,10 @@ def unread_answers(port: int, seconds: float) -> str:
 def send_requests(
     port: int, seconds: float, room: str, bursts: Callable[[int], list[dict]], pause: float
 ) -> Counter[str]:
-    """Sends burst after burst to a room and reads all replies; connects again when the relay closes the session.
+    """Sends one burst of requests after another and reads all replies. Reconnects when the relay closes the session.
 
-    - bursts: the requests of the burst with this number
-    - pause: seconds from one burst to the next; bursts that are late follow at once
+    - bursts: returns the requests of the burst with this number
+    - pause: seconds between two bursts; late bursts follow at once
 
     Returns the number of replies of each type or error code, and of closes.
     """
@@ -304,7 +305,7 @@ def burst_to_away_members(port: int, seconds: float) -> str:
 
 
 def edits_in_a_large_room(port: int, seconds: float) -> str:
-    """Edits a message that was pushed to 998 away members: 100 times at once, then 50 times a second."""
+    """Edits a message that was pushed to 998 away members: 100 times at once, and then 50 times a second."""
 
     def edits(burst: int) -> list[dict]:
         edit = {"type": "edit", "room": "large", "seq": 1}
@@ -314,7 +315,7 @@ def edits_in_a_large_room(port: int, seconds: float) -> str:
 
 
 def endless_blocks(port: int, seconds: float) -> str:
-    """Blocks 256 new names again and again, and unblocks them."""
+    """Blocks and unblocks 256 new names, again and again."""
     session = Client(port, {"user": "mallory"})
     end, number = time.monotonic() + seconds, 0
     answers: Counter[str] = Counter()
@@ -330,7 +331,7 @@ def endless_blocks(port: int, seconds: float) -> str:
 
 
 def large_hello(port: int, seconds: float) -> str:
-    """Opens sessions and sends 64 KiB of nested JSON instead of hello."""
+    """Opens sessions and sends 64 KiB of nested JSON instead of `hello`."""
     text = b'{"type":"x","a":[' + b",".join([b'{"k":[1,2,3]}'] * 4600) + b"]}"
     end, count = time.monotonic() + seconds, 0
     while time.monotonic() < end:
@@ -347,7 +348,7 @@ def large_hello(port: int, seconds: float) -> str:
 
 
 def pipelining(port: int, seconds: float) -> str:
-    """Pipelines requests without end over eight connections."""
+    """Pipelines an endless series of requests over eight connections."""
     end, count = time.monotonic() + seconds, 0
     many = http_request("GET", "/live", "mallory") * 64
     connections: list[socket.socket] = []
@@ -401,12 +402,12 @@ ATTACKS = [
 class Measurement:
     without: Delays
     during: Delays
-    #: The summary of the attack.
+    #: A summary of the attack.
     summary: str
-    #: Bytes of memory in use.
+    #: The relay's memory, in bytes.
     before: int
     after: int
-    #: Exit status of the relay, and seconds from SIGTERM until it ended.
+    #: The exit status of the relay, and the seconds from SIGTERM to its end.
     status: int
     stop_time: float
 
@@ -448,7 +449,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--binary", default=str(CHECKOUT / ".build/release/stillwire"))
     parser.add_argument("--seconds", type=float, default=10)
-    parser.add_argument("--only", default="", help="attacks whose names contain this")
+    parser.add_argument("--only", default="", help="play only the attacks whose name contains this text")
     options = parser.parse_args()
     os.environ["STILLWIRE_BINARY"] = options.binary
     for attack in ATTACKS:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""People who go on whatever happens to their connections: they come back and take up where they were."""
+"""Users who reconnect after every end of a connection, and continue where they were."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -15,7 +15,7 @@ async def abandon(session: Session) -> None:
     session.abandon()
 
 
-#: How a connection can end, by name.
+#: The ways to end a connection, by name.
 ENDS: dict[str, Callable[[Session], Awaitable[None]]] = {
     "goodbye": lambda session: session.close(1000),
     "reload": lambda session: session.close(1001),
@@ -26,14 +26,14 @@ ENDS: dict[str, Callable[[Session], Awaitable[None]]] = {
 
 
 class Follower:
-    """Reads a room from its beginning over as many sessions as it takes."""
+    """Reads all messages of a room, over as many sessions as it needs."""
 
     def __init__(self, stage: Stage, room: str, user: str | None = None):
         self.stage = stage
         self.room = room
         self.user = user or stage.name("follower")
         self.epoch: str | None = None
-        #: Every message once: the bodies from seq 1 on.
+        #: The bodies of all messages, from seq 1 on.
         self.bodies: list[Any] = []
         self.session: Session | None = None
 
@@ -42,7 +42,7 @@ class Follower:
         return len(self.bodies)
 
     async def connect(self, **hello: Any) -> None:
-        """Comes back, and has everything that was missed."""
+        """Connects and recovers all missed messages."""
         self._take_events()
         self.session = await self.stage.session(self.user, **hello)
         if self.epoch is None:
@@ -60,7 +60,7 @@ class Follower:
         await end(self.session)
 
     async def until(self, seq: int) -> None:
-        """Waits until it has everything up to this seq."""
+        """Waits until all messages up to this seq were received."""
         await self.session.hears(self.room, seq)
         self._take_events()
         assert self.seq >= seq, f"{self.user} has {self.seq} of {seq}"
@@ -82,7 +82,7 @@ class Follower:
 
 
 class Writer:
-    """Sends keyed messages, and again those whose answers were lost, until each is acknowledged."""
+    """Sends messages with keys. Repeats those without a reply until each is acknowledged."""
 
     def __init__(self, stage: Stage, room: str, count: int, user: str | None = None):
         self.stage = stage
@@ -98,7 +98,7 @@ class Writer:
         await self.session.join(self.room)
 
     async def write(self, count: int, at_once: int = 8) -> None:
-        """Sends so many of those that are waiting, some at a time; those whose connection ends go on waiting."""
+        """Sends `count` of the waiting messages, `at_once` at a time. Messages without a reply wait again."""
         batch, self.waiting = self.waiting[:count], self.waiting[count:]
         lost = []
         while batch:
@@ -114,7 +114,7 @@ class Writer:
         self.waiting = lost + self.waiting
 
     def begin(self, count: int) -> None:
-        """Sends so many and waits for nothing; they go on waiting, as their answers may be lost."""
+        """Sends `count` messages without waiting for replies. They stay in `waiting`, as their replies may be lost."""
         for body in self.waiting[:count]:
             self._begin(body)
 
@@ -123,7 +123,7 @@ class Writer:
 
 
 async def finish(writers: list[Writer], followers: list[Follower]) -> int:
-    """Brings everything to its end and compares; the newest seq."""
+    """Sends all waiting messages and compares them with what the followers received. Returns the newest seq."""
     for writer in writers:
         async with asyncio.timeout(DEADLINE):
             while writer.waiting:

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""python -m stress.push_faults: many pushes through a service that fails in every way, and a relay that is killed.
+"""python -m stress.push_faults: sends many pushes through a faulty service, with a relay that is killed repeatedly.
 
-Messages to people who are away become push jobs for `stillwire-simulator`, which refuses some, forgets devices, resets
-streams and connections, says GOAWAY and leaves requests without an answer; meanwhile the relay is killed and started
-again. At the end every job must have ended, none may have been lost or sent after its expiry, and what arrived twice
-must have been of unknown outcome and carry the same ids. Exit status 1 when one of that is not so.
+Messages to users who are away become push jobs for `stillwire-simulator`. The simulator refuses some pushes, reports
+unregistered devices, resets streams and connections, sends GOAWAY, and leaves requests without an answer. Meanwhile the
+relay is killed and started again. At the end the script checks the following, and exits with status 1 if a check fails:
+
+- Every job has ended, none was lost, and none was sent after its expiry.
+- Each push that arrived twice had an unknown result the first time, and the same ids both times.
 """
 
 import argparse
@@ -30,15 +32,15 @@ from relay import CHECKOUT, Relay
 from waiting import eventually
 
 APP = "org.example.chat"
-#: Of the answers.
+#: The shares of answers with these errors.
 UNAVAILABLE, TOO_MANY, UNREGISTERED = 0.05, 0.02, 0.01
-#: Of requests that get no answer, each way.
+#: The shares of requests without an answer, by the kind of fault.
 UNANSWERED = {"resetStream": 0.002, "resetConnection": 0.0005, "goAway": 0.0005, "hang": 0.0005}
-#: One of so many messages is worth nothing after a few seconds.
+#: One of this many messages expires after a few seconds.
 HURRIED, LIFETIME = 20, 3
-#: So many that none of them writes so fast that its messages are put off.
+#: So many senders that none of them exceeds the pace of pushes.
 SENDERS = [f"sender-{number}" for number in range(10)]
-#: Milliseconds by which the clocks of two processes, and a look at one before a request leaves, may differ.
+#: The maximum difference between two processes' clocks, in milliseconds, including the time before a request leaves.
 TOLERANCE = 1_000
 
 
@@ -63,16 +65,16 @@ class Course:
         ).start()  # fmt: skip
         self.expected: dict[tuple[str, int], int] = {}
         self.arrivals: dict[str, list[dict]] = defaultdict(list)
-        #: When the relay was killed, in milliseconds.
+        #: The times at which the relay was killed, in milliseconds.
         self.killed: list[int] = []
-        #: When a connection was cut, or given up, by its number.
+        #: The times at which each connection was cut or given up, by the number of the connection.
         self.lost: dict[int, list[int]] = defaultdict(list)
         self.is_over = threading.Event()
 
-    # What people do
+    # The load
 
     def call(self, method: str, path: str, body: object = None, **headers: str) -> dict:
-        """Until the relay answers; it may be gone for a while."""
+        """Repeats a request until the relay answers, because it may be down for a while."""
         data = None if body is None else json.dumps(body).encode()
         while True:
             with contextlib.suppress(OSError, http.client.HTTPException):
@@ -109,11 +111,11 @@ class Course:
         sender = SENDERS[number // len(self.rooms) % len(SENDERS)]
         message = {"from": sender, "body": f"message {number}", "push": push}
         reply = self.call("POST", f"/v1/rooms/{room}/messages", message, **{"Idempotency-Key": f"k{number}"})
-        if "delivery" in reply:  # a repetition after a kill does not say
+        if "delivery" in reply:  # the reply to a repetition after a kill has no `delivery`
             others = len(SENDERS) - 1  # who have no phone
             self.expected[room, reply["seq"]] = reply["delivery"]["push"] - others
 
-    # What goes wrong
+    # The faults
 
     def break_service(self) -> None:
         now = int(time.time() * 1000)
@@ -131,7 +133,7 @@ class Course:
         self.relay.start()
 
     def watch(self) -> None:
-        """Takes down what arrives: the service keeps the newest alone."""
+        """Records the pushes that arrive, because the service keeps only the newest."""
         last = 0
         while True:
             is_over = self.is_over.is_set()
@@ -147,12 +149,12 @@ class Course:
                 time.sleep(0.1)
 
     def is_unknown(self, before: dict, after: dict) -> bool:
-        """Whether the relay may not have heard, or not written down, that a push was taken, when it sent it again."""
+        """Returns true if the relay may not know that a push was accepted when it sent it again."""
         span = range(before["time"] - TOLERANCE, after["time"] + TOLERANCE)
         lost = self.lost[before["connection"]]
         return any(moment in span for moment in self.killed) or any(moment in span for moment in lost)
 
-    # The course
+    # The run
 
     def run(self) -> list[str]:
         watcher = threading.Thread(target=self.watch)
@@ -169,7 +171,7 @@ class Course:
                     self.kill()
                 for one in sending:
                     one.result()
-                # Who was forgotten registers again.
+                # Devices that the relay has deleted register again.
                 for room in self.rooms:
                     list(people.map(self.register, self.members[room]))
                 self.break_service()
@@ -205,7 +207,7 @@ class Course:
         for (room, seq), count in self.expected.items():
             missing = set(self.members[room]) - made[room, seq]
             if count != len(self.members[room]) or missing - forgotten:
-                faults.append(f"{room}/{seq}: {count} pushes promised, none made for {missing - forgotten}")
+                faults.append(f"{room}/{seq}: the reply has {count} pushes, none was made for {missing - forgotten}")
         known = {id: (state, expires) for id, _, _, state, _, expires, *_ in jobs}
         for arrived in self.arrivals.values():
             for arrival in arrived:
@@ -214,7 +216,7 @@ class Course:
         twice = 0
         for id, arrived in self.arrivals.items():
             if id not in known:
-                faults.append(f"{id} arrived and is no job")
+                faults.append(f"{id} arrived without a job")
                 continue
             taken = [arrival for arrival in arrived if arrival["outcome"] == "shown"]
             if len({(arrival["collapse"], arrival["path"]) for arrival in arrived}) != 1:
@@ -224,13 +226,13 @@ class Course:
             twice += len(taken) > 1
             for before, after in pairwise(taken):
                 if not self.is_unknown(before, after):
-                    faults.append(f"{id} was taken again though its answer was heard: {before}, {after}")
+                    faults.append(f"{id} was sent again after the relay got its answer: {before}, {after}")
         for id, _, _, state, *_ in jobs:
             taken = any(arrival["outcome"] == "shown" for arrival in self.arrivals.get(id, []))
             if state == "sent" and not taken:
-                faults.append(f"{id} is sent and never arrived")
+                faults.append(f"{id} is marked as sent, but never arrived")
             if state == "merged" and taken:
-                faults.append(f"{id} arrived by itself, and is told by another one")
+                faults.append(f"{id} arrived, although it is merged into another push")
         print("taken twice", twice)
         return faults
 
@@ -240,9 +242,9 @@ def main() -> int:
     parser.add_argument("--binary", default=str(CHECKOUT / ".build/release/stillwire"))
     parser.add_argument("--jobs", type=int, default=100_000)
     parser.add_argument("--rooms", type=int, default=50)
-    parser.add_argument("--members", type=int, default=20, help="of a room, beside who sends")
+    parser.add_argument("--members", type=int, default=20, help="the members of a room, without the senders")
     parser.add_argument("--kills", type=int, default=10)
-    parser.add_argument("--latency", type=float, default=0.02, help="seconds that the service takes")
+    parser.add_argument("--latency", type=float, default=0.02, help="the service's delay, in seconds")
     parser.add_argument("--seed", type=int, default=1)
     told = parser.parse_args()
     os.environ["STILLWIRE_BINARY"] = told.binary

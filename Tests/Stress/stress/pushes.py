@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""python -m stress.pushes: how fast the gateway pushes, beside what nghttp2's h2load gets from the same service.
+"""python -m stress.pushes: compares the throughput of the gateway with that of nghttp2's h2load.
 
-Starts `stillwire-simulator`, which answers after some milliseconds, and lets the two push to it in turn, several times.
-Prints each run and the ratios of the medians.
+Starts `stillwire-simulator`, which answers after some milliseconds. Both push to it in turn, several times. Prints each
+run and the ratios of the medians.
 """
 
 import argparse
@@ -20,8 +20,8 @@ from relay import CHECKOUT
 
 
 def h2load(service: AppleSimulator, connections: int, streams: int, payload: Path, seconds: float) -> float:
-    """Accepted requests a second."""
-    # To many devices, as one alone may not be pushed to so often.
+    """Returns the accepted requests per second."""
+    # Many devices, because the service limits the pushes to a single one.
     paths = payload.with_name("paths")
     paths.write_text("\n".join(f"https://localhost:{service.port}/3/device/{number:064x}" for number in range(10_000)))
     named = [f"--header={name}: {value}" for name, value in headers(service.signer.token()).items()]
@@ -53,9 +53,9 @@ def gateway(
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--binary", default=str(CHECKOUT / ".build/release/stillwire"))
-    parser.add_argument("--latency", type=float, default=0.02, help="seconds that the service takes")
-    parser.add_argument("--payload", type=int, default=1024, help="bytes")
-    parser.add_argument("--streams", type=int, default=500, help="of a connection, at most")
+    parser.add_argument("--latency", type=float, default=0.02, help="the service's delay, in seconds")
+    parser.add_argument("--payload", type=int, default=1024, help="the size of a payload, in bytes")
+    parser.add_argument("--streams", type=int, default=500, help="the maximum number of streams per connection")
     parser.add_argument("--seconds", type=float, default=5)
     parser.add_argument("--repeats", type=int, default=3)
     told = parser.parse_args()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The scenarios by name, and what kind of relay each is played on."""
+"""The registry of scenarios, and the kind of relay that each needs."""
 
 import importlib
 import math
@@ -10,11 +10,11 @@ from typing import Any
 
 from relay import SLOW
 
-#: Bulk traffic, that rates would only stretch.
+#: Options for scenarios with much traffic, without rate limits.
 UNLIMITED = ("--limits-send-rate", 0, "--limits-request-rate", 0, "--limits-focus-rate", 0, "--presence-grace", 1)
-#: Seconds within which a scenario's own loop must come round to answering a ping.
+#: The seconds within which a busy scenario answers a ping.
 PONG = math.ceil(2 * SLOW)
-#: A quick heart, so that ghosts are found within seconds.
+#: Options with a short heartbeat, so that a dead connection is found within seconds.
 BRISK = ("--limits-heartbeat", 1, "--limits-pong-timeout", PONG, "--presence-grace", 1, "--limits-hello-timeout", 1)
 
 
@@ -22,7 +22,7 @@ BRISK = ("--limits-heartbeat", 1, "--limits-pong-timeout", PONG, "--presence-gra
 class Scenario:
     name: str
     play: Callable[[Any], Awaitable[None]]
-    #: The options of the relay that it shares with others; None: it starts its own.
+    #: The options of the relay that it shares with others. None if it starts its own relay.
     options: tuple[object, ...] | None
     is_guarded: bool
 
@@ -31,12 +31,12 @@ SCENARIOS: dict[str, Scenario] = {}
 
 
 def scenario(*options: object, alone: bool = False, guarded: bool = False) -> Callable[[Any], Any]:
-    """Registers a coroutine over a `Stage`; `alone`: it starts its relays; `guarded`: in token mode."""
+    """Registers a coroutine that gets a `Stage`. `alone`: it starts its own relays. `guarded`: in token mode."""
 
     def register(play: Callable[[Any], Awaitable[None]]) -> Callable[[Any], Awaitable[None]]:
         name = play.__name__
         assert name not in SCENARIOS, name
-        assert play.__doc__, f"{name} does not say what it shows"
+        assert play.__doc__, f"{name} has no description"
         SCENARIOS[name] = Scenario(name, play, None if alone else options, guarded)
         return play
 
@@ -44,7 +44,7 @@ def scenario(*options: object, alone: bool = False, guarded: bool = False) -> Ca
 
 
 def load() -> dict[str, Scenario]:
-    """All scenarios of all files."""
+    """Returns the scenarios of all files."""
     import stress.scenarios as folder
 
     for module in pkgutil.iter_modules(folder.__path__):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plays scenarios, several at once, on relays that they share where they can."""
+"""Plays scenarios, several at the same time. Scenarios with the same options share a relay."""
 
 import asyncio
 import random
@@ -15,9 +15,9 @@ from relay import SLOW, Relay
 from stress.registry import Scenario
 from stress.stage import Stage, blocking, started
 
-#: Seconds that a scenario may take in all.
+#: Seconds after which a scenario fails.
 PATIENCE = 150.0 * SLOW
-#: Scenarios that are played at once.
+#: The number of scenarios that run at the same time.
 AT_ONCE = 8
 
 
@@ -25,12 +25,12 @@ AT_ONCE = 8
 class Outcome:
     name: str
     seconds: float
-    #: What went wrong, or None.
+    #: A description of the failure, or None.
     failure: str | None
 
 
 class Houses:
-    """The shared relays, started when they are first asked for."""
+    """The shared relays. Each starts when it is first needed."""
 
     def __init__(self, folder: Path):
         self._folder = folder
@@ -48,7 +48,7 @@ class Houses:
         return await asyncio.shield(self._relays[kind])
 
     async def close(self) -> str | None:
-        """Ends all relays; what went wrong with them, or None."""
+        """Ends all relays. Returns their failures, or None."""
         faults = []
         for starting in self._relays.values():
             try:
@@ -61,7 +61,7 @@ class Houses:
 
 
 async def play(scenario: Scenario, seed: int, houses: Houses) -> Outcome:
-    """Plays one scenario to its end."""
+    """Plays one scenario and checks its end."""
     begun = time.monotonic()
     stage = None
     failures = []
@@ -82,7 +82,7 @@ async def play(scenario: Scenario, seed: int, houses: Houses) -> Outcome:
 
 
 def _first(error: BaseException) -> BaseException:
-    """The cause within groups, which hide it."""
+    """Returns the first error within nested exception groups."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return error
@@ -91,7 +91,7 @@ def _first(error: BaseException) -> BaseException:
 async def play_all(
     scenarios: Iterable[Scenario], seed: int, told: Callable[[Outcome], None], at_once: int = AT_ONCE
 ) -> None:
-    """Plays all in an order of chance and tells each outcome, and last that of the shared relays themselves."""
+    """Plays all scenarios in a random order. Reports each outcome, and at last that of the shared relays."""
     order = list(scenarios)
     random.Random(seed).shuffle(order)
     gate = asyncio.Semaphore(at_once)

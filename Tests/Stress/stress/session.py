@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One connection of one user, of which a witness sees every frame."""
+"""A connection of a user. A witness gets every frame."""
 
 import asyncio
 import itertools
@@ -17,7 +17,7 @@ from stress.witness import Hearing, Witness
 
 
 class Refused(Exception):
-    """A request was answered by `error`."""
+    """The relay replied with `error`."""
 
     def __init__(self, error: Frame):
         super().__init__(error.text)
@@ -33,7 +33,7 @@ class _Open:
 
 
 class Session:
-    """Frames that nobody has asked for yet wait in `inbox`, in the order of their arrival."""
+    """A session of a user. Frames that no caller has taken yet wait in `inbox`, in the order of their arrival."""
 
     def __init__(self, witness: Witness, connection: Connection, user: str):
         self.witness = witness
@@ -43,15 +43,15 @@ class Session:
         self.inbox: list[Frame] = []
         self.bye: Frame | None = None
         self.welcome: Frame | None = None
-        #: The newest hearing of each room that this session is in.
+        #: The newest hearing of each room that the session has joined.
         self.rooms: dict[str, Hearing] = {}
-        #: All hearings, those that ended included.
+        #: All hearings, including those that have ended.
         self.hearings: list[Hearing] = []
         self._ids = itertools.count(1)
         self._open: dict[int | str, _Open] = {}
         self._unnumbered: list[tuple[str, str]] = []
         self._waiting: list[asyncio.Future[None]] = []
-        #: Half open: it reads nothing any more.
+        #: True for a half-open connection, from which nothing is read any more.
         self.is_abandoned = False
         connection.on_text = self._came
         connection.ended.add_done_callback(lambda _: self._ended())
@@ -63,16 +63,16 @@ class Session:
     # Requests
 
     def post(self, type: str, **fields: Any) -> None:
-        """Sends a request without `id`, which gets no `ok`."""
+        """Sends a request without an `id`, so that it gets no `ok`."""
         if type == "send":
             self._unnumbered.append((fields["room"], body_spelled(fields["body"])))
         self.connection.send_text(request_spelled(type, fields))
 
     def begin(self, type: str, **fields: Any) -> asyncio.Future[Frame]:
-        """Sends a request; the future has its reply."""
+        """Sends a request. The future gets its reply."""
         id = fields.setdefault("id", next(self._ids))
         opened = _Open(type, fields, asyncio.get_running_loop().create_future())
-        # Nobody may come to ask for it when a scenario ends early.
+        # The caller may not await the reply if a scenario ends early.
         opened.reply.add_done_callback(lambda reply: reply.cancelled() or reply.exception())
         assert id not in self._open, f"{id!r} is open already"
         self._open[id] = opened
@@ -82,7 +82,7 @@ class Session:
         return opened.reply
 
     def begin_raw(self, fields: dict[str, Any]) -> asyncio.Future[Frame]:
-        """Sends an object that may be no request at all, but for its id; the future has its reply."""
+        """Sends an object with an id, which may be an invalid request. The future gets its reply."""
         opened = _Open("raw", {}, asyncio.get_running_loop().create_future())
         opened.reply.add_done_callback(lambda reply: reply.cancelled() or reply.exception())
         id = f"raw {next(self._ids)}"
@@ -91,7 +91,7 @@ class Session:
         return opened.reply
 
     async def request(self, type: str, **fields: Any) -> Frame:
-        """The reply to a request; raises `Refused` for an error."""
+        """Sends a request and returns its reply. Raises `Refused` for an error."""
         return await self.replied(self.begin(type, **fields))
 
     async def replied(self, reply: asyncio.Future[Frame], within: float = DEADLINE) -> Frame:
@@ -102,7 +102,7 @@ class Session:
             raise AssertionError(f"{self.name} got no reply; the inbox ends {self.inbox[-5:]}") from None
 
     async def refusal(self, type: str, **fields: Any) -> Frame:
-        """The error that answers a request which must not succeed."""
+        """Sends a request that must fail, and returns the error."""
         try:
             reply = await self.request(type, **fields)
         except Refused as refused:
@@ -118,11 +118,11 @@ class Session:
     # Events
 
     async def expect(self, type: str, within: float = DEADLINE, **fields: Any) -> Frame:
-        """The first frame of this type with these fields; frames before it stay in the inbox."""
+        """Returns the first frame of this type with these fields. Earlier frames stay in the inbox."""
         return await self.first(lambda frame: frame.fits(type, fields), f"{type} {fields}", within)
 
     async def first(self, fits: Callable[[Frame], bool], wanted: str, within: float = DEADLINE) -> Frame:
-        """The first frame that fits, taken out of the inbox."""
+        """Returns the first frame that fits, and removes it from the inbox."""
         seen = 0
 
         def found() -> Frame | None:
@@ -136,7 +136,7 @@ class Session:
         return await self.until(found, wanted, within)
 
     async def until(self, condition: Callable[[], Any], wanted: str, within: float = DEADLINE) -> Any:
-        """The first true value of a condition that frames of this session bring about."""
+        """Waits for the first true value of a condition that depends on this session's frames, and returns it."""
         try:
             async with asyncio.timeout(within):
                 while not (value := condition()):
@@ -152,24 +152,24 @@ class Session:
             raise AssertionError(f"{self.name} waits for {wanted}; the inbox ends {self.inbox[-5:]}") from None
 
     async def hears(self, room: str, seq: int) -> None:
-        """Waits until everything of a room up to this seq was heard or is the session's own."""
+        """Waits until every message of a room up to this seq was received or is the session's own."""
         hearing = self.rooms[room]
         await self.until(lambda: not hearing.lacks(seq), f"{room} {seq} (has {hearing.position})")
 
     async def heard(self, type: str, **fields: Any) -> list[Frame]:
-        """The matching frames in the inbox that came before the reply to a ping sent now."""
+        """Returns the matching frames in the inbox that arrived before the reply to a ping sent now."""
         await self.request("ping")
         return [frame for frame in self.inbox if frame.fits(type, fields)]
 
     async def forget_events(self) -> None:
-        """Empties the inbox of what was sent before the reply to a ping sent now."""
+        """Clears the inbox, after the reply to a ping sent now."""
         await self.request("ping")
         self.inbox.clear()
 
     # The end
 
     async def close(self, code: int = 1000) -> None:
-        """Says goodbye and waits for the end."""
+        """Sends a close frame and waits for the end."""
         self.connection.close(code)
         await self.connection.end()
 
@@ -179,35 +179,35 @@ class Session:
         await self.connection.end()
 
     async def reset(self) -> None:
-        """Ends the connection by RST."""
+        """Ends the connection with RST."""
         self.connection.reset()
         await self.connection.end()
 
     def abandon(self) -> None:
-        """Leaves the connection half open: nothing is read, answered or ended any more."""
+        """Leaves the connection half open: it is neither read nor answered nor closed any more."""
         self.is_abandoned = True
         self.connection.may_be_cut = True
         self.connection.pause()
         self._give_up("was abandoned")
 
     async def closed(self, within: float = DEADLINE) -> int | None:
-        """Waits until the server has ended the connection; its close code."""
+        """Waits until the server has ended the connection. Returns the close code."""
         try:
             return await self.connection.end(within)
         except TimeoutError:
             raise AssertionError(f"{self.name} was not closed; the inbox ends {self.inbox[-5:]}") from None
 
-    # What comes
+    # Received frames
 
     def _came(self, text: str) -> None:
         frame = Frame(text)
         if self.bye is not None:
-            self._fault(f"after bye came {text[:200]}")
+            self._fault(f"a frame after bye: {text[:200]}")
         id, type = frame.get("id"), frame.get("type")
         if id is not None:
             opened = self._open.pop(id, None)
             if opened is None:
-                self._fault(f"nobody asked for {text[:200]}")
+                self._fault(f"a reply without a request: {text[:200]}")
             elif type == "error":
                 opened.reply.set_exception(Refused(frame))
             else:
@@ -253,7 +253,7 @@ class Session:
         messages = frame.messages
         self.witness.page(self.name, room, epoch, messages, seq)
         if "after" in fields and "recovered" not in frame:
-            self._fault(f"{room}: the reply to `after` does not say whether it recovered")
+            self._fault(f"{room}: the reply to `after` has no `recovered`")
         if frame.get("recovered"):
             wanted = list(range(fields["after"]["seq"] + 1, seq + 1))
             if [message["seq"] for message in messages] != wanted:
@@ -269,7 +269,7 @@ class Session:
         if hearing is None:
             return
         if seq in hearing.heard:
-            self._fault(f"{room} {seq} is its own and came as an event")
+            self._fault(f"{room} {seq} is the session's own, but arrived as an event")
         hearing.own.add(seq)
         self.witness.promised(self.name, room, hearing.epoch, seq, self.user, body_spelled(fields["body"]))
 
@@ -277,13 +277,13 @@ class Session:
         room, seq = frame["room"], frame["seq"]
         hearing = self.rooms.get(room)
         if hearing is None:
-            self._fault(f"{room} {seq} came, and the session is not in the room")
+            self._fault(f"{room} {seq} arrived, but the session is not in the room")
             return
         if seq <= hearing.position:
-            self._fault(f"{room} {seq} came after {hearing.position}")
+            self._fault(f"{room} {seq} arrived after {hearing.position}")
             return
         if seq in hearing.own:
-            self._fault(f"{room} {seq} is its own and came as an event")
+            self._fault(f"{room} {seq} is the session's own, but arrived as an event")
         hearing.missing |= set(range(hearing.position + 1, seq))
         hearing.position = seq
         hearing.heard.append(seq)
@@ -312,7 +312,7 @@ class Session:
                 news.set_result(None)
 
     def claims_unnumbered(self, room: str, body: str) -> bool:
-        """Whether the session sent this body without an id, each send counting once."""
+        """Returns true if the session sent this body without an id. Each send counts once."""
         if (room, body) in self._unnumbered:
             self._unnumbered.remove((room, body))
             return True

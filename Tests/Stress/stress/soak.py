@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""python -m stress.soak: mixed load for a long time, every frame checked, and how the relay's memory moves.
+"""python -m stress.soak: plays a mixed load for a long time, checks every frame, and measures the relay's memory.
 
-People send, join, leave, focus, read, and lose their connections in every way; prints the memory every so often,
-and its slope over the second half. Exit status 1 when a frame was wrong.
+Users send, join, leave, report Focus, read, and lose their connections in every way. Prints the memory at intervals,
+and its slope over the second half. Exit status 1 if a frame was wrong.
 """
 
 import argparse
@@ -24,7 +24,7 @@ from stress.stage import Stage, blocking, started
 
 
 class Person:
-    """Somebody who comes and goes, and knows up to where they have heard each room."""
+    """A user who connects and disconnects, and knows the last received position of each room."""
 
     def __init__(self, stage: Stage, number: int, rooms: list[str]):
         self.stage = stage
@@ -41,7 +41,7 @@ class Person:
             try:
                 await self._one_life(session, min(until, time.monotonic() + self.random.expovariate(1 / 20)))
             except ConnectionError:
-                pass  # the relay ended it, which the session judges
+                pass  # the relay ended the session, and the session checks how
             await ENDS[self.random.choice(list(ENDS))](session)
             await self._forget(session)
             await asyncio.sleep(self.random.expovariate(1 / 3))
@@ -96,7 +96,7 @@ class Person:
                 raise
 
     async def _forget(self, session: Session) -> None:
-        """Checks what the session heard, and keeps only up to where."""
+        """Checks what the session received, and keeps only the positions."""
         for hearing in session.hearings:
             await self.stage._settle_hearing(session, hearing, 0)
         for room, hearing in session.rooms.items():
@@ -106,7 +106,7 @@ class Person:
 
 
 def resident(pid: int) -> float:
-    """Mebibytes."""
+    """Returns the resident memory, in MiB."""
     status = Path(f"/proc/{pid}/status").read_text()
     return int(status.split("VmRSS:")[1].split()[0]) / 1024
 
@@ -161,7 +161,7 @@ def main() -> int:
     parser.add_argument("--people", type=int, default=60)
     parser.add_argument("--rooms", type=int, default=12)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--binary", default=None, help="the relay (default: STILLWIRE_BINARY, else release)")
+    parser.add_argument("--binary", default=None, help="the relay (default: STILLWIRE_BINARY, or the release build)")
     options = parser.parse_args()
     binary = options.binary or os.environ.get("STILLWIRE_BINARY") or CHECKOUT / ".build/release/stillwire"
     os.environ["STILLWIRE_BINARY"] = os.path.abspath(binary)

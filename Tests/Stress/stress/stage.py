@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a scenario plays with: a relay, names that nobody else uses, chance, and a witness."""
+"""The tools of a scenario: a relay, unique names, random numbers, and a witness."""
 
 import asyncio
 import itertools
@@ -23,18 +23,18 @@ from rfc6455 import Connection
 from stress.session import Session
 from stress.witness import Witness
 
-#: Blocking calls (HTTP, the start and end of processes) wait here and not in the loop.
+#: Blocking calls (HTTP, the start and end of processes) wait on these threads and not in the event loop.
 _threads = ThreadPoolExecutor(32, "blocking")
 _numbers = itertools.count(1)
 
 
 async def blocking(function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
-    """The outcome of a blocking call, made on another thread."""
+    """Runs a blocking call on another thread and returns its result."""
     return await asyncio.get_running_loop().run_in_executor(_threads, lambda: function(*arguments, **named))
 
 
 async def started(folder: Path, *options: object, guarded: bool = False, **settings: str) -> Relay:
-    """A running relay with its data in this folder."""
+    """Starts a relay with its data in this folder."""
     relay = Relay(folder, *options, secret=tokens.secret_file(folder) if guarded else None, **settings)
     return await blocking(relay.start)
 
@@ -44,7 +44,7 @@ class NoRoom(Exception):
 
 
 class Stage:
-    """One scenario's own part of a relay; `relay` is the shared one, if the scenario asked for it."""
+    """One scenario's own part of a relay. `relay` is the shared one, if the scenario uses it."""
 
     def __init__(self, name: str, seed: int, relay: Relay | None):
         self.random = random.Random(f"{name} {seed}")
@@ -59,7 +59,7 @@ class Stage:
     # Relays
 
     async def start(self, *options: object, guarded: bool = False, config: dict[str, Any] | None = None) -> Relay:
-        """A relay of the scenario's own, which becomes `relay`; it must end cleanly."""
+        """Starts a relay for this scenario alone. It becomes `relay` and must end cleanly."""
         folder = tempfile.TemporaryDirectory(prefix="stillwire-stress-")
         self._folders.append(folder)
         if config is not None:
@@ -71,12 +71,12 @@ class Stage:
         return self.relay
 
     def configure(self, config: dict[str, Any]) -> None:
-        """Writes the configuration of the present relay anew and asks it to read that."""
+        """Writes a new configuration and makes the present relay reload it."""
         (self.relay.data.parent / "config.json").write_text(json.dumps(config))
         self.relay.signal(signal.SIGHUP)
 
     def kill(self) -> None:
-        """Ends the present relay as a power failure would."""
+        """Kills the present relay, as a power failure would end it."""
         for session in self.sessions:
             if self._relay_of[id(session)] is self.relay:
                 session.connection.may_be_cut = True
@@ -88,7 +88,7 @@ class Stage:
         assert code == 0, f"ended with {code}:\n{self.relay.log.read_text()[-2000:]}"
 
     async def restart(self) -> None:
-        """Starts the relay again that has ended."""
+        """Starts the relay that has ended again."""
         await blocking(self.relay.start)
 
     async def metrics(self) -> Metrics:
@@ -116,7 +116,7 @@ class Stage:
         receive_buffer: int | None = None,
         **hello: Any,
     ) -> Session:
-        """A session of this user that has been welcomed."""
+        """Opens a session of this user and waits for `welcome`."""
         session = await self.stranger(user, receive_buffer=receive_buffer)
         session.connection.answers_pings = answers_pings
         if self.relay.secret is not None:
@@ -127,7 +127,7 @@ class Stage:
         return session
 
     async def stranger(self, user: str, **dial: Any) -> Session:
-        """A connection that has said nothing yet."""
+        """Opens a connection that has sent nothing yet."""
         connection = await Connection.open(self.relay.port, **dial)
         session = Session(self.witness, connection, user)
         session.name = f"{user}#{len(self.sessions)}"
@@ -135,16 +135,16 @@ class Stage:
         return session
 
     def belongs(self, session: Session) -> None:
-        """Takes in a session that the scenario opened in its own way."""
+        """Adds a session that the scenario opened itself."""
         self.sessions.append(session)
         self._relay_of[id(session)] = self.relay
 
     def forget_ended(self) -> None:
-        """Lets go of sessions that have ended, of which no more is to be asked."""
+        """Removes sessions that have ended, so that they are not checked later."""
         self.sessions = [session for session in self.sessions if session.is_open]
 
     async def sessions_of(self, count: int, stem: str = "guest", **hello: Any) -> list[Session]:
-        """So many sessions of as many users, a few of them connecting at a time."""
+        """Opens sessions of this many users, up to 16 at a time."""
         gate = asyncio.Semaphore(16)
 
         async def one(user: str) -> Session:
@@ -163,7 +163,7 @@ class Stage:
         token: str | None = None,
         **headers: str,
     ) -> Answer:
-        """One HTTP request; header names are written with `_` for `-`."""
+        """Sends an HTTP request. Header names have `_` instead of `-`."""
         headers = {name.replace("_", "-"): value for name, value in headers.items()}
         return await blocking(call, self.relay, method, path, body, user=user, token=token, headers=headers)
 
@@ -180,7 +180,7 @@ class Stage:
         return answer
 
     async def history(self, room: str, user: str = "auditor") -> tuple[str, list[Frame]]:
-        """The epoch and all messages of a room, page by page over HTTP."""
+        """Returns the epoch and all messages of a room, page by page over HTTP."""
         messages: list[Frame] = []
         credential = {"user": user} if self.relay.secret is None else {"token": self.token(user)}
         while True:
@@ -196,7 +196,7 @@ class Stage:
                 return page["epoch"], messages
 
     async def eventually(self, condition: Callable[[], Awaitable[Any]], wanted: str, within: float = DEADLINE) -> Any:
-        """The first true value of an asynchronous condition."""
+        """Waits for the first true value of an asynchronous condition, and returns it."""
         end = asyncio.get_running_loop().time() + within
         while not (value := await condition()):
             assert asyncio.get_running_loop().time() < end, f"{wanted}: still {value!r}"
@@ -204,7 +204,7 @@ class Stage:
         return value
 
     async def all(self, parts: Any) -> list[Any]:
-        """What all of these coroutines return; the first that fails ends the others."""
+        """Returns the results of all of these coroutines. The first failure cancels the others."""
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(part) for part in parts]
         return [task.result() for task in tasks]
@@ -215,7 +215,7 @@ class Stage:
     # The end
 
     async def settle(self) -> None:
-        """Holds every promise and everything that was shown against what the relay keeps."""
+        """Compares all acknowledged and received messages with what the relay has stored."""
         rooms: dict[tuple[str, str], list[tuple[Session, Any]]] = {}
         for session in self.sessions:
             if self._relay_of[id(session)] is self.relay:
@@ -235,10 +235,10 @@ class Stage:
         try:
             kept_epoch, messages = await self.history(room, hearings[0][0].user)
         except NoRoom:
-            assert not newest, f"{room} is gone, and with it what was acknowledged up to {newest}"
-            return newest  # a room that never had a message goes with its last member
+            assert not newest, f"{room} does not exist, but messages up to {newest} were acknowledged"
+            return newest  # a room that never had a message is deleted with its last member
         except AssertionError:
-            # In token mode the rights may be gone; then the promises are all there is.
+            # In token mode the right to read may be gone. Then only the acknowledgements are checked.
             if self.relay.secret is None:
                 raise
             return newest
@@ -263,9 +263,9 @@ class Stage:
                 await session.until(lambda: not hearing.lacks(newest), "the rest")
             except AssertionError:
                 lacks = sorted(hearing.lacks(newest))
-                self.witness.fault(session.name, f"{hearing.room}: never heard {lacks[:10]} ({len(lacks)})")
+                self.witness.fault(session.name, f"{hearing.room}: never received {lacks[:10]} ({len(lacks)})")
         elif lost := hearing.lacks(hearing.end or hearing.position):
-            # What was open when a session ended may have been its own.
+            # Messages without a reply when a session ended may be its own.
             own = {
                 seq
                 for seq in lost
@@ -273,10 +273,10 @@ class Stage:
                 and message.sender == session.user
             }
             if lost - own:
-                self.witness.fault(session.name, f"{hearing.room}: has not heard {sorted(lost - own)[:10]}")
+                self.witness.fault(session.name, f"{hearing.room}: has not received {sorted(lost - own)[:10]}")
 
     async def end(self) -> None:
-        """Ends the scenario's sessions and relays; its own relays must end cleanly."""
+        """Ends the scenario's sessions and relays. Its own relays must end cleanly."""
         for session in self.sessions:
             if session.is_open:
                 session.connection.cut()

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One file for each subject."""
+"""Scenarios, one file for each subject."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is not allowed, and the exact answer to it."""
+"""Invalid input, and the exact answer to it."""
 
 import asyncio
 import json
@@ -11,7 +11,7 @@ from stress.registry import BRISK, UNLIMITED, scenario
 from stress.session import Refused, Session
 from stress.stage import Stage
 
-#: Text frames that end the session with 4500.
+#: Text frames that end the session with 4500, by name.
 FATAL = {
     "empty": b"",
     "space": b"  ",
@@ -39,7 +39,7 @@ FATAL = {
     "past Unicode": b'{"type":"ping","x":"\xf4\x90\x80\x80"}',
 }
 
-#: Frames that get an error, with its code, and leave the session as it was.
+#: Requests that get an error and keep the session open, with the error code.
 WRONG = {
     "no type": ({}, "bad_request"),
     "type is a number": ({"type": 7}, "bad_request"),
@@ -112,7 +112,7 @@ HELLOS = {
     "acks of a string": ({"type": "hello", "user": "u", "acks": "yes"}, 4500),
 }  # fmt: skip
 
-#: Bytes that break RFC 6455 itself: closed with 1002, without bye.
+#: Bytes that violate RFC 6455. The relay closes with 1002, without a bye.
 FRAMING = {
     "opcode 3": frame(3, b"x"),
     "opcode 11": frame(11, b"x"),
@@ -124,14 +124,14 @@ FRAMING = {
 
 
 async def ending(session: Session) -> tuple[int | None, int | None]:
-    """The close code and that of `bye`."""
+    """Returns the close code, and the code of `bye`."""
     code = await session.closed()
     return code, session.bye and session.bye["code"]
 
 
 @scenario(*UNLIMITED)
 async def frames_that_are_not_json_close_with_4500(stage: Stage) -> None:
-    """Each text frame that is not one JSON object ends its session with 4500, after a bye."""
+    """A text frame that is not one JSON object ends its session with 4500, after a bye."""
 
     async def one(name: str, text: bytes) -> None:
         session = await stage.session(stage.name("broken"))
@@ -144,7 +144,7 @@ async def frames_that_are_not_json_close_with_4500(stage: Stage) -> None:
 
 @scenario(*UNLIMITED)
 async def binary_frames_close_with_4500(stage: Stage) -> None:
-    """A binary frame, even one that holds a request, ends its session; so it does before hello."""
+    """A binary frame ends its session, even if it contains a request, and also before hello."""
     for session in (await stage.session(stage.name("ann")), await stage.stranger(stage.name("ann"))):
         session.connection.write(frame(BINARY, b'{"type":"ping"}'))
         assert await ending(session) == (4500, 4500)
@@ -152,7 +152,7 @@ async def binary_frames_close_with_4500(stage: Stage) -> None:
 
 @scenario(*UNLIMITED)
 async def frames_over_the_limit_close_with_4505(stage: Stage) -> None:
-    """A frame of exactly 64 KiB is heard; one more byte, or pieces that sum to more, end the session with 4505."""
+    """A frame of exactly 64 KiB is accepted. One more byte, or larger fragments together, end the session with 4505."""
     limit = 65536
     ann = await stage.session(stage.name("ann"))
     ann.connection.send_text(b'{"type":"ping"' + b" " * (limit - 15) + b"}")
@@ -167,7 +167,7 @@ async def frames_over_the_limit_close_with_4505(stage: Stage) -> None:
 
 @scenario(*UNLIMITED)
 async def wrong_requests_get_exactly_one_error(stage: Stage) -> None:
-    """A table of wrong requests: each gets one error with its id and the right code, and the session goes on."""
+    """Each wrong request of a table gets one error with its id and the right code, and the session continues."""
     room, ann = stage.name("room"), await stage.session(stage.name("ann"))
     await ann.join(room)
     wrong = [(name, fields, code) for name, (fields, code) in WRONG.items()]
@@ -189,8 +189,8 @@ async def wrong_requests_get_exactly_one_error(stage: Stage) -> None:
 
 
 @scenario(*UNLIMITED)
-async def a_refused_hello_says_why_and_ends(stage: Stage) -> None:
-    """A table of wrong hellos: error, bye, close, each with the right code."""
+async def a_refused_hello_gets_an_error_and_a_close(stage: Stage) -> None:
+    """Each wrong hello of a table gets an error, a bye and a close, with the right codes."""
 
     async def one(name: str, fields: dict, code: int) -> str | None:
         session = await stage.stranger(stage.name("stranger"))
@@ -205,7 +205,7 @@ async def a_refused_hello_says_why_and_ends(stage: Stage) -> None:
 
 @scenario(*UNLIMITED)
 async def broken_framing_closes_with_1002(stage: Stage) -> None:
-    """What breaks RFC 6455 itself ends the connection and nobody else's."""
+    """A violation of RFC 6455 ends only its own connection."""
     room, watcher = stage.name("room"), await stage.session(stage.name("watcher"))
     await watcher.join(room)
 
@@ -214,7 +214,7 @@ async def broken_framing_closes_with_1002(stage: Stage) -> None:
         session.connection.may_be_cut = True
         session.connection.write(text)
         code = await session.closed()
-        # The library cuts a control frame that is too long.
+        # libwebsockets cuts the connection at a control frame that is too long.
         wanted = (None,) if name == "long ping" else (1002,)
         return None if code in wanted and session.bye is None else f"{name}: {code} {session.bye}"
 
@@ -225,7 +225,7 @@ async def broken_framing_closes_with_1002(stage: Stage) -> None:
 
 @scenario(*UNLIMITED)
 async def a_hello_in_pieces_is_a_hello(stage: Stage) -> None:
-    """Fragments of one byte, with pings between them, are one message; characters may be cut anywhere."""
+    """Fragments of one byte, with pings between them, form one message. A fragment may end within a character."""
     user = stage.name("ann")
     session = await stage.stranger(user)
     text = json.dumps({"type": "hello", "user": user, "name": "\u00e9\U0001f600"}, ensure_ascii=False).encode()
@@ -240,7 +240,7 @@ async def a_hello_in_pieces_is_a_hello(stage: Stage) -> None:
 
 @scenario(*BRISK)
 async def silence_before_hello_ends_with_4502(stage: Stage) -> None:
-    """Who says no hello in time is sent away: saying nothing, half a frame, or only pings."""
+    """A client without a complete hello is closed after the timeout: silent, with half a frame, or with pings only."""
 
     async def one(text: bytes) -> None:
         session = await stage.stranger(stage.name("silent"))
@@ -256,7 +256,7 @@ async def silence_before_hello_ends_with_4502(stage: Stage) -> None:
 
 @scenario(*UNLIMITED)
 async def a_flood_of_headers_is_refused(stage: Stage) -> None:
-    """Headers over the bound, endless or many, end that connection; others connect as before."""
+    """Headers over the limit, endless or too many, end only their connection."""
 
     async def one(text: bytes) -> None:
         connection = await Connection.dial(stage.relay.port)
@@ -282,8 +282,8 @@ async def a_flood_of_headers_is_refused(stage: Stage) -> None:
 
 
 @scenario(*UNLIMITED)
-async def a_byte_at_a_time_holds_nobody_up(stage: Stage) -> None:
-    """Clients that dribble their upgrade and their hello are served, and others are not slower for it."""
+async def clients_that_send_byte_by_byte_delay_nobody(stage: Stage) -> None:
+    """Clients that send their handshake and hello byte by byte are served, and do not delay others."""
     room = stage.name("room")
     members = await stage.sessions_of(2)
     for member in members:
@@ -312,8 +312,8 @@ async def a_byte_at_a_time_holds_nobody_up(stage: Stage) -> None:
 
 
 @scenario(*UNLIMITED)
-async def refused_upgrades_say_why(stage: Stage) -> None:
-    """An unknown subprotocol is 400, a foreign origin 403, a wrong path 404, no upgrade an error; none is taken in."""
+async def refused_upgrades_have_the_right_status(stage: Stage) -> None:
+    """A wrong handshake gets its status: 400 for a subprotocol, 403 for an origin, 404 for a path."""
     port = stage.relay.port
     cases = [
         (upgrade_request(port, {"Sec-WebSocket-Protocol": "soup"}), {400}),
@@ -338,7 +338,7 @@ async def refused_upgrades_say_why(stage: Stage) -> None:
 
 @scenario(*UNLIMITED)
 async def a_close_is_answered_with_its_code(stage: Stage) -> None:
-    """The server echoes a client's close code, and says no bye, for it did not begin."""
+    """The server echoes a client's close code, and sends no bye because the client began."""
     for code in (1000, 1001, 3000, 4999):
         session = await stage.session(stage.name("ann"))
         session.connection.close(code)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Many at once: wide fan-out, large bodies, many rooms."""
+"""Wide fan-out, large bodies, and many rooms."""
 
 from stress.registry import UNLIMITED, scenario
 from stress.stage import Stage
@@ -8,8 +8,8 @@ WIDE = (*UNLIMITED, "--limits-outgoing-queue", 16 << 20)
 
 
 @scenario(*WIDE)
-async def two_hundred_listeners_hear_everything(stage: Stage) -> None:
-    """Two hundred sessions of one room hear a hundred messages each, in order."""
+async def two_hundred_listeners_receive_everything(stage: Stage) -> None:
+    """Two hundred sessions of one room each receive a hundred messages in order."""
     room = f"live.{stage.name('room')}"
     listeners = await stage.sessions_of(200)
     await stage.all(listener.join(room) for listener in listeners)
@@ -24,7 +24,7 @@ async def two_hundred_listeners_hear_everything(stage: Stage) -> None:
 
 @scenario(*WIDE)
 async def large_bodies_reach_fifty_at_once(stage: Stage) -> None:
-    """Bodies just below the frame limit, fifty listeners, every byte."""
+    """Bodies just below the frame limit reach fifty listeners without a change."""
     room = f"live.{stage.name('room')}"
     writer = await stage.session(stage.name("writer"))
     listeners = await stage.sessions_of(50)
@@ -37,7 +37,7 @@ async def large_bodies_reach_fifty_at_once(stage: Stage) -> None:
 
 @scenario(*UNLIMITED)
 async def rooms_never_mix(stage: Stage) -> None:
-    """Twenty sessions in random rooms of forty, all talking: each hears its own rooms and no other."""
+    """Twenty sessions write in random rooms of forty. Each receives only the messages of its own rooms."""
     rooms = [f"{'live.' if number % 2 else ''}{stage.name(f'room{number}')}" for number in range(40)]
     sessions = await stage.sessions_of(20)
     for session in sessions:
@@ -53,8 +53,8 @@ async def rooms_never_mix(stage: Stage) -> None:
 
 
 @scenario(*UNLIMITED)
-async def members_who_come_and_go_hear_their_parts(stage: Stage) -> None:
-    """Sessions that join and leave at random while others write hear every message of the times they were in."""
+async def members_receive_the_messages_while_they_are_in_the_room(stage: Stage) -> None:
+    """Sessions that join and leave at random receive every message that is sent while they are in the room."""
     room = stage.name("room")
     writer = await stage.session(stage.name("writer"))
     await writer.join(room)
@@ -79,7 +79,7 @@ async def members_who_come_and_go_hear_their_parts(stage: Stage) -> None:
 
 @scenario(*UNLIMITED)
 async def a_relayed_member_who_is_cut_stays_for_the_grace(stage: Stage) -> None:
-    """In a room that keeps nothing a member ends with the last session, after its grace."""
+    """In a room without history, a membership ends after the user's last session and its grace."""
     room = f"live.{stage.name('room')}"
     watcher, ann = [await stage.session(name) for name in stage.names("watcher", "ann")]
     await watcher.join(room)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Messages that change and go while others read them."""
+"""Messages that are edited and deleted while others read them."""
 
 import asyncio
 from typing import Any
@@ -9,12 +9,12 @@ from stress.registry import UNLIMITED, scenario
 from stress.session import Session
 from stress.stage import Stage
 
-#: Messages of one room.
+#: The number of messages in one room.
 COUNT = 40
 
 
 async def written(stage: Stage, authors: list[Session], room: str) -> dict[int, Session]:
-    """A room in which the authors have written by turns: whose each seq is."""
+    """Fills a room with messages of the authors in turn. Returns the author of each seq."""
     stage.witness.altered.add(room)
     for author in authors:
         await author.join(room)
@@ -26,7 +26,7 @@ async def written(stage: Stage, authors: list[Session], room: str) -> dict[int, 
 
 
 async def alter(stage: Stage, author: Session, room: str, seqs: list[int], rounds: int) -> dict[int, Any]:
-    """Edits messages many times, some requests at once, and deletes some at the end; what is left of each."""
+    """Edits messages many times, several at once, and deletes some at the end. Returns the last body of each."""
     left: dict[int, Any] = {}
     for number in range(rounds):
         chosen = stage.random.sample(seqs, min(4, len(seqs)))
@@ -43,12 +43,12 @@ async def alter(stage: Stage, author: Session, room: str, seqs: list[int], round
 
 
 def view(messages: list[Any]) -> dict[int, Any]:
-    """What a reader has of each message: its body, or None when it was deleted."""
+    """Returns a reader's bodies by seq. None stands for a deleted message."""
     return {message["seq"]: None if message.get("deleted") else message["body"] for message in messages}
 
 
 async def follow(reader: Session, room: str, seen: dict[int, Any]) -> None:
-    """Applies what was told since the last time to what a reader has."""
+    """Applies the new events to a reader's bodies."""
     for event in list(reader.inbox):
         if event["type"] in ("edited", "deleted") and event["room"] == room:
             seen[event["seq"]] = event.get("body") if event["type"] == "edited" else None
@@ -59,8 +59,8 @@ async def stored(stage: Stage, room: str) -> dict[int, Any]:
 
 
 @scenario(*UNLIMITED)
-async def edits_and_deletions_end_alike_for_everybody(stage: Stage) -> None:
-    """Authors change their own messages at once; what readers were told adds up to what is stored."""
+async def edits_and_deletions_reach_all_readers(stage: Stage) -> None:
+    """Several authors change their own messages at the same time. The events lead each reader to the stored state."""
     room = stage.name("edits")
     authors = await stage.sessions_of(3, "author")
     owners = await written(stage, authors, room)
@@ -78,8 +78,8 @@ async def edits_and_deletions_end_alike_for_everybody(stage: Stage) -> None:
 
 
 @scenario(*UNLIMITED)
-async def who_comes_back_among_edits_has_what_is_stored(stage: Stage) -> None:
-    """A reader who reconnects while messages change pages to what is stored, whatever was told meanwhile."""
+async def a_reader_who_reconnects_during_edits_gets_the_stored_state(stage: Stage) -> None:
+    """A reader who reconnects while messages change gets the stored state."""
     room = stage.name("edits")
     author, user = await stage.session(stage.name("author")), stage.name("reader")
     owners = await written(stage, [author], room)
@@ -100,8 +100,8 @@ async def who_comes_back_among_edits_has_what_is_stored(stage: Stage) -> None:
 
 
 @scenario(alone=True)
-async def an_edit_that_was_acknowledged_outlives_a_kill(stage: Stage) -> None:
-    """Killed in the middle of edits: of each message the last one that was acknowledged is there, or the one after."""
+async def an_acknowledged_edit_survives_a_kill(stage: Stage) -> None:
+    """After a kill during edits, each message has its last acknowledged body or a later one."""
     await stage.start(*UNLIMITED)
     room = stage.name("edits")
     author = await stage.session(stage.name("author"))

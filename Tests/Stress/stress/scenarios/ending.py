@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The relay's own end: `kill -9`, a drain, and reading its configuration anew, each under load."""
+"""The end of the relay: `kill -9`, a graceful shutdown, and a reload of the configuration, each under load."""
 
 import asyncio
 import signal
@@ -11,7 +11,7 @@ from stress.stage import Stage, blocking
 
 
 async def audience(stage: Stage, count: int) -> tuple[list[Writer], list[Follower]]:
-    """Writers and followers of three rooms, connected."""
+    """Returns connected writers and followers of three rooms."""
     rooms = [stage.name(f"room{number}") for number in range(3)]
     writers = [Writer(stage, room, count) for room in rooms for _ in range(3)]
     followers = [Follower(stage, room) for room in rooms for _ in range(2)]
@@ -26,7 +26,7 @@ async def finish_rooms(writers: list[Writer], followers: list[Follower]) -> None
 
 
 async def some_written(writers: list[Writer], count: int) -> None:
-    """Waits until so many more messages are acknowledged."""
+    """Waits until `count` further messages are acknowledged."""
     wanted = min(
         sum(len(one.seqs) for one in writers) + count, sum(len(one.seqs) + len(one.waiting) for one in writers)
     )
@@ -36,8 +36,8 @@ async def some_written(writers: list[Writer], count: int) -> None:
 
 
 @scenario(alone=True)
-async def a_kill_under_load_takes_nothing_back(stage: Stage) -> None:
-    """Three times `kill -9` while nine write: nothing acknowledged is lost, and each room counts on without a gap."""
+async def a_kill_under_load_loses_no_acknowledged_message(stage: Stage) -> None:
+    """Each of three `kill -9` under load loses no acknowledged message, and the seqs continue without a gap."""
     await stage.start(*UNLIMITED)
     writers, followers = await audience(stage, 150)
     for _ in range(3):
@@ -54,8 +54,8 @@ async def a_kill_under_load_takes_nothing_back(stage: Stage) -> None:
 
 
 @scenario(alone=True)
-async def a_drain_under_load_keeps_every_promise(stage: Stage) -> None:
-    """SIGTERM while nine write: all get bye 4000, the exit is clean, and what was acknowledged is there afterwards."""
+async def a_drain_under_load_loses_no_acknowledged_message(stage: Stage) -> None:
+    """SIGTERM under load: all sessions get bye 4000, the exit is clean, and all acknowledged messages are stored."""
     await stage.start(*UNLIMITED)
     writers, followers = await audience(stage, 150)
     for _ in range(2):
@@ -73,8 +73,8 @@ async def a_drain_under_load_keeps_every_promise(stage: Stage) -> None:
 
 
 @scenario(alone=True)
-async def a_drain_waits_for_nobody_who_is_stuck(stage: Stage) -> None:
-    """Clients that read nothing, half a handshake and an open event stream do not hold up the end."""
+async def stuck_clients_do_not_delay_a_drain(stage: Stage) -> None:
+    """Clients that do not read, half a handshake and an open event stream do not delay the shutdown."""
     from rfc6455 import Connection, upgrade_request
 
     await stage.start("--limits-send-rate", 0)
@@ -97,8 +97,8 @@ async def a_drain_waits_for_nobody_who_is_stuck(stage: Stage) -> None:
 
 
 @scenario(alone=True)
-async def requests_during_a_drain_are_answered_truly(stage: Stage) -> None:
-    """HTTP sends while the relay ends: each that was answered 201 is there after the restart."""
+async def messages_answered_during_a_drain_are_stored(stage: Stage) -> None:
+    """A message that HTTP answered with 201 during the shutdown is stored after the restart."""
     await stage.start("--limits-send-rate", 0, "--limits-request-rate", 0)
     room = stage.name("room")
     auditor = await stage.session(stage.name("auditor"))
@@ -113,7 +113,7 @@ async def requests_during_a_drain_are_answered_truly(stage: Stage) -> None:
             except OSError:
                 return
             except Exception:
-                # The connection ended in the middle of an answer.
+                # The connection ended within an answer.
                 return
             if answer.status == 201:
                 created[answer.json["seq"]] = body
@@ -135,8 +135,8 @@ async def requests_during_a_drain_are_answered_truly(stage: Stage) -> None:
 
 
 @scenario(alone=True)
-async def a_relayed_room_starts_afresh_after_a_kill(stage: Stage) -> None:
-    """A room that keeps nothing comes back with another epoch, so that nobody mistakes its new seqs for old ones."""
+async def a_relayed_room_has_a_new_epoch_after_a_kill(stage: Stage) -> None:
+    """A room without history has a new epoch after a kill, so that its new seqs are not taken for old ones."""
     await stage.start()
     room, user = f"live.{stage.name('room')}", stage.name("ann")
     epochs = set()
@@ -146,7 +146,7 @@ async def a_relayed_room_starts_afresh_after_a_kill(stage: Stage) -> None:
             room, **({"after": {"epoch": stage.random.choice(sorted(epochs)), "seq": 1}} if epochs else {})
         )
         assert joined.get("recovered", False) is False and joined["seq"] == 0
-        assert joined["epoch"] not in epochs, "an epoch came back"
+        assert joined["epoch"] not in epochs, "an epoch was used again"
         epochs.add(joined["epoch"])
         assert (await ann.send(room, turn))["seq"] == 1
         stage.kill()
@@ -154,8 +154,8 @@ async def a_relayed_room_starts_afresh_after_a_kill(stage: Stage) -> None:
 
 
 @scenario(alone=True)
-async def a_reload_under_load_disturbs_nobody(stage: Stage) -> None:
-    """Ten times SIGHUP while nine write: no session ends, nothing is lost, and the newest limit counts."""
+async def a_reload_under_load_ends_no_session(stage: Stage) -> None:
+    """Ten SIGHUP under load: no session ends, no message is lost, and the newest limit applies."""
     config = {"limits": {"sendRate": 0, "requestRate": 0}, "presence": {"grace": 1}}
     await stage.start(config=config)
     writers, followers = await audience(stage, 150)
@@ -176,7 +176,7 @@ async def a_reload_under_load_disturbs_nobody(stage: Stage) -> None:
 
 @scenario(alone=True)
 async def a_wrong_file_changes_nothing(stage: Stage) -> None:
-    """A reload of a file that is wrong, in its syntax or in a value, leaves everything as it was."""
+    """A reload of an invalid file, in its syntax or in a value, changes nothing."""
     config = {"limits": {"sendRate": 0, "history": 200}}
     await stage.start(config=config)
     room = stage.name("room")
@@ -199,8 +199,8 @@ async def a_wrong_file_changes_nothing(stage: Stage) -> None:
 
 
 @scenario(alone=True)
-async def a_reload_moves_a_limit_both_ways(stage: Stage) -> None:
-    """A lower rate holds for sessions that are there already, and a higher one frees them again."""
+async def a_reload_lowers_and_raises_a_limit(stage: Stage) -> None:
+    """A lower rate limit applies to open sessions, and a higher one lifts it."""
     await stage.start(config={"limits": {"sendRate": 0}})
     room = f"live.{stage.name('room')}"
     ann = await stage.session(stage.name("ann"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A machine that stands still for a while: a paused virtual machine, a disk that hangs, a debugger."""
+"""A process that is suspended for a while: a paused virtual machine, a disk that hangs, a debugger."""
 
 import asyncio
 import signal
@@ -17,7 +17,7 @@ from stress.stage import Stage
 
 @asynccontextmanager
 async def frozen(stage: Stage) -> AsyncIterator[None]:
-    """The relay's process stands still."""
+    """Suspends the relay's process."""
     stage.relay.signal(signal.SIGSTOP)
     try:
         yield
@@ -26,15 +26,15 @@ async def frozen(stage: Stage) -> AsyncIterator[None]:
 
 
 @scenario(alone=True)
-async def a_pause_sends_nobody_away(stage: Stage) -> None:
-    """A pause longer than heartbeat and pong time ends no session whose client answers, and no presence."""
+async def a_pause_ends_no_session(stage: Stage) -> None:
+    """A suspension longer than heartbeat and pong timeout ends no session whose client answers, and no presence."""
     await stage.start(*BRISK)
     room = stage.name("room")
     members = await stage.sessions_of(10)
     for member in members:
         await member.join(room)
     for _ in range(3):
-        # Long enough that some have a ping on its way whenever it begins.
+        # Long enough that a ping is pending for some sessions when the suspension begins.
         await asyncio.sleep(0.3 + stage.random.random())
         async with frozen(stage):
             await asyncio.sleep(PONG + 2)
@@ -43,12 +43,12 @@ async def a_pause_sends_nobody_away(stage: Stage) -> None:
             await member.expect("message", body="awake")
     for member in members:
         gone = await member.heard("presence", online=False)
-        assert not gone, f"{member.name} was told that {[frame['user'] for frame in gone]} are gone"
+        assert not gone, f"{member.name} got that {[frame['user'] for frame in gone]} are offline"
 
 
 @scenario(alone=True)
 async def a_pong_that_came_during_a_pause_counts(stage: Stage) -> None:
-    """A pong that waited in the socket while the relay stood still beyond the pong time is an answer in time."""
+    """A pong that waited in the socket during a suspension longer than the pong timeout still counts."""
     await stage.start(*BRISK)
     session = await stage.session(stage.name("ann"), answers_pings=False)
     connection = session.connection
@@ -63,8 +63,8 @@ async def a_pong_that_came_during_a_pause_counts(stage: Stage) -> None:
 
 
 @scenario(alone=True)
-async def what_was_sent_into_a_pause_is_stored_once(stage: Stage) -> None:
-    """Sends that were written while the relay stood still, and those whose senders gave up, are there once."""
+async def messages_sent_during_a_pause_are_stored_once(stage: Stage) -> None:
+    """Messages that were sent during a suspension are stored once, even if their senders disconnected."""
     await stage.start(*UNLIMITED)
     room = stage.name("room")
     writers = [Writer(stage, room, 60) for _ in range(4)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tokens: what they allow, when they end, and how they are renewed."""
+"""Tokens: their rights, their expiry, and their renewal."""
 
 import asyncio
 import json
@@ -13,10 +13,10 @@ from stress.registry import scenario
 from stress.session import Refused, Session
 from stress.stage import Stage
 
-#: The grace of an expired session is as short as it can be told from none.
+#: The shortest grace of an expired session that a test can measure.
 SHORT = ("--tokens-grace", 1, "--limits-send-rate", 0)
 
-#: Seconds within which a scenario comes round to renewing a token.
+#: The seconds within which a busy scenario renews a token.
 SOON = math.ceil(2 * SLOW)
 
 
@@ -25,7 +25,7 @@ def rights(match: str, *can: str) -> dict[str, object]:
 
 
 async def expiring(stage: Stage, sessions: list[Session]) -> int:
-    """Gives the sessions tokens that expire soon, all in the same second; the time."""
+    """Gives the sessions tokens that expire soon, all in the same second. Returns this time."""
     expires = int(time.time()) + SOON
     replies = [one.begin("refresh", token=stage.token(one.user, exp=expires)) for one in sessions]
     for session, reply in zip(sessions, replies):
@@ -35,7 +35,7 @@ async def expiring(stage: Stage, sessions: list[Session]) -> int:
 
 @scenario(*SHORT, guarded=True)
 async def an_expired_session_ends_with_4002(stage: Stage) -> None:
-    """A session whose token expires goes on for the grace, then ends with 4002; others in its room do not notice."""
+    """A session whose token expires continues for the grace and ends with 4002. Others in its room do not notice."""
     room = stage.name("room")
     user = stage.name("ann")
     other = await stage.session(stage.name("other"))
@@ -56,13 +56,13 @@ async def an_expired_session_ends_with_4002(stage: Stage) -> None:
 
 
 @scenario(*SHORT, guarded=True)
-async def a_refreshed_session_goes_on(stage: Stage) -> None:
-    """`refresh` in time moves the end, again and again, and says to when."""
+async def a_refresh_extends_a_session(stage: Stage) -> None:
+    """A `refresh` in time moves the expiry, repeatedly, and its reply has the new time."""
     room, user = stage.names("room", "ann")
     ann = await stage.session(user)
     await ann.join(room)
     begun = time.time()
-    life = SOON + 3  # a machine that is busy with others has its pauses
+    life = SOON + 3  # margin for a busy machine
     while time.time() < begun + life + 2:
         expires = int(time.time()) + life
         reply = await ann.request("refresh", token=stage.token(user, exp=expires))
@@ -93,7 +93,7 @@ async def fifty_sessions_expire_at_once(stage: Stage) -> None:
 
 @scenario(*SHORT, guarded=True)
 async def a_wrong_refresh_changes_nothing(stage: Stage) -> None:
-    """A refresh for another user is forbidden, one that is no valid token unauthorized; the session stays as it was."""
+    """A refresh for another user is forbidden, and an invalid token is unauthorized. The session stays unchanged."""
     room, user = stage.names("room", "ann")
     ann = await stage.session(user)
     await ann.join(room)
@@ -111,7 +111,7 @@ async def a_wrong_refresh_changes_nothing(stage: Stage) -> None:
 
 @scenario(*SHORT, guarded=True)
 async def rights_are_withdrawn_between_two_sends(stage: Stage) -> None:
-    """Sends before a refresh that takes the right away are stored, those behind it refused, until it is back."""
+    """Sends before a refresh without the right are stored. Later ones are refused until the right returns."""
     room, user = stage.names("room", "ann")
     ann, reader = await stage.session(user), await stage.session(stage.name("reader"))
     await ann.join(room)
@@ -137,8 +137,8 @@ async def rights_are_withdrawn_between_two_sends(stage: Stage) -> None:
 
 
 @scenario(*SHORT, guarded=True)
-async def rights_hold_room_by_room(stage: Stage) -> None:
-    """The first pattern that matches decides: what it does not name is forbidden, what none names too."""
+async def rights_apply_to_each_room(stage: Stage) -> None:
+    """The first matching pattern decides. Rights that it lacks are forbidden, and so are rooms without a match."""
     user, suffix = stage.name("ann"), stage.name("room")
     claims = {
         "rooms": [
@@ -170,8 +170,8 @@ async def rights_hold_room_by_room(stage: Stage) -> None:
 
 
 @scenario(*SHORT, guarded=True)
-async def wrong_tokens_are_refused_for_their_reason(stage: Stage) -> None:
-    """A table of tokens that open nothing: 4002 for those that were good once, 4501 and 4503 for the others."""
+async def each_wrong_token_has_its_close_code(stage: Stage) -> None:
+    """Each invalid token has its close code: 4002 if it has expired, 4007 if it is early, otherwise 4501 or 4503."""
     user, now = stage.name("ann"), int(time.time())
     cases = {
         "none": (None, 4501),
@@ -204,8 +204,8 @@ async def wrong_tokens_are_refused_for_their_reason(stage: Stage) -> None:
 
 
 @scenario(*SHORT, guarded=True)
-async def a_token_in_the_header_counts_and_hello_wins(stage: Stage) -> None:
-    """`Authorization: Bearer` opens a session that brings no token; a token of `hello` wins over it."""
+async def a_token_in_hello_takes_precedence_over_the_header(stage: Stage) -> None:
+    """`Authorization: Bearer` opens a session without a token in `hello`. A token in `hello` takes precedence."""
     ann, bob = stage.names("ann", "bob")
     headers = {"Authorization": f"Bearer {stage.token(ann)}"}
     session = await stage.stranger(ann, headers=headers)

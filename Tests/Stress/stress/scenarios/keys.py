@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Idempotency keys: whoever races, one message is stored and everybody is told its seq."""
+"""Idempotency keys: concurrent sends with one key store one message, and all replies have its seq."""
 
 import asyncio
 
@@ -9,7 +9,7 @@ from stress.stage import Stage
 
 
 async def one_outcome(replies: list[dict]) -> int:
-    """Checks that exactly one of the replies is not a duplicate and that all agree; the seq."""
+    """Checks that exactly one reply is not a duplicate and that all agree. Returns the seq."""
     first = [reply for reply in replies if not reply.get("duplicate")]
     assert len(first) == 1, f"{len(first)} of {len(replies)} were taken for new"
     assert {(reply["seq"], reply["time"]) for reply in replies} == {(first[0]["seq"], first[0]["time"])}
@@ -18,7 +18,7 @@ async def one_outcome(replies: list[dict]) -> int:
 
 @scenario(*UNLIMITED)
 async def one_session_races_itself_for_a_key(stage: Stage) -> None:
-    """Twenty sends of one key at once on one session make one message."""
+    """Twenty concurrent sends with one key on one session store one message."""
     room, ann = stage.name("room"), await stage.session(stage.name("ann"))
     await ann.join(room)
     for turn in range(3):
@@ -28,7 +28,7 @@ async def one_session_races_itself_for_a_key(stage: Stage) -> None:
 
 @scenario(*UNLIMITED)
 async def two_sessions_race_for_a_key(stage: Stage) -> None:
-    """Two devices of a user send one key at once: one message, and the other device hears it as an event."""
+    """Two devices of a user send one key at the same time: one message is stored, and the other device gets it."""
     room, user = stage.name("room"), stage.name("ann")
     phone, tablet = await stage.session(user), await stage.session(user)
     await phone.join(room)
@@ -43,7 +43,7 @@ async def two_sessions_race_for_a_key(stage: Stage) -> None:
 
 @scenario(*UNLIMITED)
 async def a_socket_and_http_race_for_a_key(stage: Stage) -> None:
-    """The `key` of a send and the `Idempotency-Key` of a request are the same key."""
+    """The `key` of a send and the `Idempotency-Key` of an HTTP request are the same key."""
     room, user = stage.name("room"), stage.name("ann")
     ann = await stage.session(user)
     await ann.join(room)
@@ -59,7 +59,7 @@ async def a_socket_and_http_race_for_a_key(stage: Stage) -> None:
 
 @scenario(*UNLIMITED)
 async def keys_belong_to_a_user_and_a_room(stage: Stage) -> None:
-    """The same key of another user, or in another room, is another key; another body is not."""
+    """The same key of another user or in another room is a different key. A different body does not matter."""
     rooms = stage.names("one", "two")
     ann, bob = [await stage.session(name) for name in stage.names("ann", "bob")]
     for room in rooms:
@@ -73,7 +73,7 @@ async def keys_belong_to_a_user_and_a_room(stage: Stage) -> None:
 
 @scenario(*UNLIMITED)
 async def keys_of_every_length_up_to_the_bound(stage: Stage) -> None:
-    """A key has 1 to 128 bytes, counted as UTF-8; one byte more is an error, never cut."""
+    """A key has 1 to 128 bytes of UTF-8. A longer one is an error."""
     room, ann = stage.name("room"), await stage.session(stage.name("ann"))
     await ann.join(room)
     for key in ("k", "k" * 128, "\u00e9" * 64, "\U0001f511" * 32):
@@ -82,12 +82,12 @@ async def keys_of_every_length_up_to_the_bound(stage: Stage) -> None:
     for key in ("k" * 129, "\u00e9" * 64 + "k", "k" * 127 + "\u00e9", 7, True, ["k"]):
         assert (await ann.refusal("send", room=room, body=0, key=key))["code"] == "bad_request", key
     for _ in range(2):
-        assert "duplicate" not in await ann.send(room, "null is no key", key=None)
+        assert "duplicate" not in await ann.send(room, "null counts as no key", key=None)
 
 
 @scenario(*UNLIMITED)
 async def a_key_works_in_a_relayed_room(stage: Stage) -> None:
-    """A room that keeps no messages still takes one send of a key once."""
+    """A room without history accepts each key once, too."""
     room, ann = f"live.{stage.name('room')}", await stage.session(stage.name("ann"))
     bob = await stage.session(stage.name("bob"))
     await ann.join(room)
@@ -100,8 +100,8 @@ async def a_key_works_in_a_relayed_room(stage: Stage) -> None:
 
 
 @scenario(*UNLIMITED)
-async def a_refused_send_frees_its_key(stage: Stage) -> None:
-    """A send that failed has not used its key up."""
+async def a_refused_send_does_not_use_its_key(stage: Stage) -> None:
+    """A failed send does not use its key."""
     room, ann = stage.name("room"), await stage.session(stage.name("ann"))
     assert (await ann.refusal("send", room=room, body=1, key="key"))["code"] == "not_joined"
     await ann.join(room)
@@ -117,8 +117,8 @@ async def keyed(session: Session, room: str, key: str) -> dict | None:
 
 
 @scenario(alone=True)
-async def keys_hold_across_a_kill(stage: Stage) -> None:
-    """`kill -9` while keyed sends are on their way: sent again, each is one message with its first seq."""
+async def keys_are_valid_after_a_kill(stage: Stage) -> None:
+    """Sends with keys that are repeated after `kill -9` each store one message and keep its first seq."""
     await stage.start("--limits-send-rate", 0)
     room, user = stage.names("room", "ann")
     promised: dict[str, int] = {}
@@ -145,8 +145,8 @@ async def keys_hold_across_a_kill(stage: Stage) -> None:
 
 
 @scenario(alone=True)
-async def keys_hold_across_a_clean_restart(stage: Stage) -> None:
-    """A key that was used before a clean stop is still used after it, over the socket and over HTTP."""
+async def keys_are_valid_after_a_clean_restart(stage: Stage) -> None:
+    """A key from before a clean stop is still known after it, for WebSocket and HTTP."""
     await stage.start()
     room, user = stage.names("room", "ann")
     ann = await stage.session(user)

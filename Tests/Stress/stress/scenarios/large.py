@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rooms above the member list limit, and those that come back below it."""
+"""Rooms with more members than the limit of the member list, and rooms that shrink below it."""
 
 import asyncio
 
@@ -12,7 +12,7 @@ LARGE = (*UNLIMITED, "--limits-member-list", MEMBER_LIST)
 
 
 async def full(stage: Stage, count: int) -> tuple[str, list[Session]]:
-    """A room with so many members, all of them there."""
+    """Makes a room with this many online members."""
     room = stage.name("room")
     members = await stage.sessions_of(count)
     for member in members:
@@ -22,11 +22,11 @@ async def full(stage: Stage, count: int) -> tuple[str, list[Session]]:
 
 @scenario(*LARGE)
 async def a_large_room_counts_at_most_once_a_second(stage: Stage) -> None:
-    """While sixty people come and go in a large room, its members get a few `counts` and nothing else."""
+    """While sixty users join and leave a large room, its members get a few `counts` and no other events."""
     clock = asyncio.get_running_loop().time
     room, members = await full(stage, MEMBER_LIST + 5)
     watcher = members[0]
-    # What was still to be told from when the room was small.
+    # Events from the time when the room was small may still arrive.
     await watcher.expect("counts", room=room, memberCount=MEMBER_LIST + 5)
     await watcher.forget_events()
     begun = clock()
@@ -40,7 +40,7 @@ async def a_large_room_counts_at_most_once_a_second(stage: Stage) -> None:
             await guest.request("leave", room=room)
             await guest.close()
     await watcher.expect("counts", room=room, memberCount=MEMBER_LIST + 5, onlineCount=MEMBER_LIST + 5)
-    # The last was taken out of the inbox.
+    # `expect` has removed the last one from the inbox.
     told = 1 + len(await watcher.heard("counts", room=room))
     assert told <= clock() - begun + 2, f"{told} counts in {clock() - begun:.1f} s"
     others = [frame for frame in watcher.inbox if frame["type"] in ("member", "presence")]
@@ -49,7 +49,7 @@ async def a_large_room_counts_at_most_once_a_second(stage: Stage) -> None:
 
 @scenario(*LARGE)
 async def a_room_is_large_from_one_above_the_limit(stage: Stage) -> None:
-    """At the limit a room lists its members and tells presence; one more, and it does neither."""
+    """A room at the limit lists its members and sends presence. With one more member it does neither."""
     room, members = await full(stage, MEMBER_LIST)
     watcher = members[0]
     joined = await watcher.join(room)
@@ -66,7 +66,7 @@ async def a_room_is_large_from_one_above_the_limit(stage: Stage) -> None:
 
 @scenario(*LARGE)
 async def a_room_below_half_is_small_again(stage: Stage) -> None:
-    """A large room stays large down to half the limit; below it each session gets each member's presence once."""
+    """A large room stays large down to half of the limit. Below it, each session gets each member's presence once."""
     room, members = await full(stage, MEMBER_LIST + 1)
     watcher = members[0]
     await watcher.expect("counts", room=room, memberCount=MEMBER_LIST + 1)
@@ -80,7 +80,7 @@ async def a_room_below_half_is_small_again(stage: Stage) -> None:
     def all_told() -> bool:
         return users <= {frame["user"] for frame in watcher.inbox if frame["type"] == "presence"}
 
-    await watcher.until(all_told, "the presence of all that are left")
+    await watcher.until(all_told, "the presence of all remaining members")
     told = [frame["user"] for frame in await watcher.heard("presence")]
     assert sorted(told) == sorted(users), f"{len(told)} events for {len(users)} members"
     joined = await watcher.join(room)
@@ -91,8 +91,8 @@ async def a_room_below_half_is_small_again(stage: Stage) -> None:
 
 
 @scenario(*LARGE)
-async def focus_in_a_large_room_is_told_to_nobody(stage: Stage) -> None:
-    """Focus changes of a hundred reports in a large room cost its members no event."""
+async def focus_in_a_large_room_causes_no_event(stage: Stage) -> None:
+    """A hundred Focus reports in a large room cause no event for its members."""
     room, members = await full(stage, MEMBER_LIST + 2)
     watcher = members[0]
     await watcher.expect("counts", room=room, memberCount=MEMBER_LIST + 2)
@@ -107,8 +107,8 @@ async def focus_in_a_large_room_is_told_to_nobody(stage: Stage) -> None:
 
 
 @scenario(*LARGE)
-async def leaving_a_large_room_is_told_to_ones_own(stage: Stage) -> None:
-    """All sessions of who leaves a large room are out and get `member` `left`; others get counts."""
+async def leaving_a_large_room_ends_all_sessions_of_the_user(stage: Stage) -> None:
+    """A leave of a large room ends all sessions of the user in it with `member` `left`. Others get counts."""
     room, members = await full(stage, MEMBER_LIST + 2)
     phone, watcher = members[0], members[1]
     tablet = await stage.session(phone.user)
@@ -121,4 +121,4 @@ async def leaving_a_large_room_is_told_to_ones_own(stage: Stage) -> None:
     await watcher.send(room, "without them")
     await members[2].expect("message", body="without them")
     for one in (phone, tablet):
-        assert not await one.heard("message"), "heard after leaving"
+        assert not await one.heard("message"), "received after leaving"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each bound at its value and one past it."""
+"""Every limit, at its value and above it."""
 
 import asyncio
 
@@ -13,7 +13,7 @@ pongTimeout history memberList""".split()
 
 
 async def counted(replies: list[tuple[Session, asyncio.Future]]) -> tuple[int, list[dict]]:
-    """How many were accepted, and the errors of the others, all of which must be `rate_limited`."""
+    """Returns the number of accepted requests, and the errors of the others, all of which must be `rate_limited`."""
     accepted, errors = 0, []
     for session, reply in replies:
         try:
@@ -27,7 +27,7 @@ async def counted(replies: list[tuple[Session, asyncio.Future]]) -> tuple[int, l
 
 
 async def burst(sessions: list[Session], type: str, each: int, **fields: object) -> tuple[int, list[dict], float]:
-    """So many requests on each session at once: accepted, errors, and the seconds that it took."""
+    """Sends `each` requests on each session at once. Returns the accepted ones, the errors and the seconds."""
     clock = asyncio.get_running_loop().time
     begun = clock()
     replies = []
@@ -38,8 +38,8 @@ async def burst(sessions: list[Session], type: str, each: int, **fields: object)
 
 
 @scenario()
-async def sends_above_the_rate_wait_as_told(stage: Stage) -> None:
-    """100 sends at once and 50 a second pass; the rest are told when, and then they pass."""
+async def sends_above_the_rate_pass_after_retry_after(stage: Stage) -> None:
+    """100 sends at once and 50 a second pass. The others get `retryAfter`, and pass after it."""
     room, ann = f"live.{stage.name('room')}", await stage.session(stage.name("ann"))
     await ann.join(room)
     accepted, errors, took = await burst([ann], "send", 200, room=room, body=1)
@@ -52,7 +52,7 @@ async def sends_above_the_rate_wait_as_told(stage: Stage) -> None:
 
 @scenario()
 async def sends_at_the_rate_are_never_refused(stage: Stage) -> None:
-    """Somebody who keeps to the rate for three seconds meets no error."""
+    """A client that keeps to the rate for three seconds gets no error."""
     room, ann = f"live.{stage.name('room')}", await stage.session(stage.name("ann"))
     await ann.join(room)
     for number in range(150):
@@ -61,8 +61,8 @@ async def sends_at_the_rate_are_never_refused(stage: Stage) -> None:
 
 
 @scenario()
-async def a_user_sends_twice_what_a_session_may(stage: Stage) -> None:
-    """Four sessions of one user together get two sessions' burst and rate."""
+async def a_user_has_the_rate_of_two_sessions(stage: Stage) -> None:
+    """Four sessions of one user share the burst and rate of two sessions."""
     room, user = f"live.{stage.name('room')}", stage.name("ann")
     sessions = [await stage.session(user) for _ in range(4)]
     for session in sessions:
@@ -72,8 +72,8 @@ async def a_user_sends_twice_what_a_session_may(stage: Stage) -> None:
 
 
 @scenario()
-async def a_room_takes_four_times_what_a_session_may(stage: Stage) -> None:
-    """Eight users in one room together get four sessions' burst and rate."""
+async def a_room_has_the_rate_of_four_sessions(stage: Stage) -> None:
+    """Eight users in one room share the burst and rate of four sessions."""
     room = f"live.{stage.name('room')}"
     sessions = await stage.sessions_of(8)
     for session in sessions:
@@ -83,8 +83,8 @@ async def a_room_takes_four_times_what_a_session_may(stage: Stage) -> None:
 
 
 @scenario()
-async def other_requests_have_a_rate_of_their_own(stage: Stage) -> None:
-    """200 other requests at once and 50 a second pass, and sends are not charged for them."""
+async def other_requests_have_their_own_rate(stage: Stage) -> None:
+    """200 other requests at once and 50 a second pass, and do not count as sends."""
     room, ann = f"live.{stage.name('room')}", await stage.session(stage.name("ann"))
     await ann.join(room)
     accepted, errors, took = await burst([ann], "history", 320, room=room, limit=1)
@@ -94,8 +94,8 @@ async def other_requests_have_a_rate_of_their_own(stage: Stage) -> None:
 
 
 @scenario()
-async def focus_has_a_rate_of_its_own(stage: Stage) -> None:
-    """Ten reports at once and one a second pass, for a user and not for a session."""
+async def focus_reports_have_their_own_rate(stage: Stage) -> None:
+    """Ten reports at once and one a second pass for a user, not for a session."""
     user = stage.name("ann")
     sessions = [await stage.session(user) for _ in range(2)]
     accepted, errors, took = await burst(sessions, "focus", 12, isFocused=True)
@@ -106,7 +106,7 @@ async def focus_has_a_rate_of_its_own(stage: Stage) -> None:
 
 @scenario()
 async def a_thousand_refusals_end_with_4006(stage: Stage) -> None:
-    """Who goes on sending after a thousand refusals within ten seconds is sent away, and may come back."""
+    """A client that continues after a thousand refusals within ten seconds is closed, and may reconnect."""
     room, ann = f"live.{stage.name('room')}", await stage.session(stage.name("ann"))
     await ann.join(room)
     for _ in range(3000):
@@ -121,26 +121,26 @@ async def a_thousand_refusals_end_with_4006(stage: Stage) -> None:
 
 @scenario()
 async def ten_seconds_over_the_rate_end_with_4006(stage: Stage) -> None:
-    """More than twice the rate is borne for ten seconds and not for long after."""
+    """A client that exceeds twice the rate for ten seconds is closed soon after."""
     room, ann = f"live.{stage.name('room')}", await stage.session(stage.name("ann"))
     await ann.join(room)
     loop = asyncio.get_running_loop()
     begun = loop.time()
     sent = 0
     while ann.is_open and ann.bye is None and loop.time() < begun + 40:
-        # By the clock, so that a loaded machine does not lower the rate.
+        # The clock determines the rate, so that a busy machine does not lower it.
         while sent < (loop.time() - begun) * 130:
             ann.post("send", room=room, body=1)
             sent += 1
         await asyncio.sleep(0.1)
     took = loop.time() - begun
     assert await ann.closed() == 4006, ann.connection.code
-    assert took > 9.5, f"sent away after {took:.1f} s"
+    assert took > 9.5, f"closed after {took:.1f} s"
 
 
 @scenario(*UNLIMITED)
 async def sessions_of_a_user_end_at_their_limit(stage: Stage) -> None:
-    """32 sessions of a user are welcome, the next is 4504, and after a goodbye one fits again."""
+    """A user may have 32 sessions. The next one gets 4504, and a close makes another one possible."""
     user = stage.name("ann")
     sessions = [await stage.session(user) for _ in range(32)]
     extra = await stage.stranger(user)
@@ -155,7 +155,7 @@ async def sessions_of_a_user_end_at_their_limit(stage: Stage) -> None:
 
 @scenario(*UNLIMITED)
 async def names_at_their_bounds(stage: Stage) -> None:
-    """The longest and oddest names that are allowed work; one byte more does not."""
+    """The longest and oddest valid names are accepted. One more byte is rejected."""
     alphabet = "ABCXYZabcxyz019-_.:@!|+=~"
     tail = "".join(stage.random.choice(alphabet) for _ in range(300))
     ann = await stage.session((stage.name("u") + tail)[:128], name="n" * 256, device=("d" + tail)[:128])
@@ -171,7 +171,7 @@ async def names_at_their_bounds(stage: Stage) -> None:
 
 @scenario(*UNLIMITED)
 async def devices_of_a_user_end_at_their_limit(stage: Stage) -> None:
-    """Sixteen devices fit, one more is too large, one again is not another, and a forgotten one makes room."""
+    """A user may have sixteen devices. A further one is rejected until another is deleted."""
     ann = await stage.session(stage.name("ann"))
 
     def device(number: int) -> dict[str, object]:
@@ -188,7 +188,7 @@ async def devices_of_a_user_end_at_their_limit(stage: Stage) -> None:
 
 @scenario()
 async def welcome_names_every_limit(stage: Stage) -> None:
-    """A client learns each limit of the protocol by its name."""
+    """A client gets each limit of the protocol by its name."""
     welcome = (await stage.session(stage.name("ann"))).welcome
     missing = [name for name in LIMITS if not isinstance(welcome["limits"].get(name), (int, float))]
     assert not missing, f"not in the limits of welcome: {missing}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""HTTP and sockets side by side."""
+"""HTTP and WebSocket clients in the same rooms."""
 
 import asyncio
 
@@ -11,7 +11,7 @@ from stress.stage import Stage
 
 @scenario(*UNLIMITED)
 async def sockets_and_http_share_one_order(stage: Stage) -> None:
-    """Four sockets and four HTTP clients write to one room at once: one order, everybody hears all of it."""
+    """Four WebSocket and four HTTP clients write to one room at the same time. All sessions receive the same order."""
     room = stage.name("room")
     members = await stage.sessions_of(4)
     for member in members:
@@ -32,8 +32,8 @@ async def sockets_and_http_share_one_order(stage: Stage) -> None:
 
 
 @scenario(*UNLIMITED)
-async def ones_own_http_send_reaches_ones_sessions(stage: Stage) -> None:
-    """A message sent over HTTP is heard by all sessions of its sender: none of them sent it."""
+async def an_http_send_reaches_all_sessions_of_its_sender(stage: Stage) -> None:
+    """All sessions of a user receive the user's own message that was sent over HTTP."""
     room, user = stage.names("room", "ann")
     phone, tablet = await stage.session(user), await stage.session(user)
     await phone.join(room)
@@ -48,7 +48,7 @@ async def ones_own_http_send_reaches_ones_sessions(stage: Stage) -> None:
 
 @scenario(*UNLIMITED)
 async def a_read_mark_over_http_reaches_sockets(stage: Stage) -> None:
-    """`PUT …/read` is the same mark that `read` moves."""
+    """`PUT …/read` moves the same mark as `read`."""
     room, user = stage.names("room", "ann")
     ann, writer = await stage.session(user), await stage.session(stage.name("writer"))
     await ann.join(room)
@@ -62,8 +62,8 @@ async def a_read_mark_over_http_reaches_sockets(stage: Stage) -> None:
 
 
 @scenario(*UNLIMITED)
-async def removed_over_http_while_sending(stage: Stage) -> None:
-    """A member who is removed while they send: every send before is stored, every one after refused, all are told."""
+async def a_member_can_be_removed_while_sending(stage: Stage) -> None:
+    """The sends of a member before a removal are stored, later ones are refused, and all members get an event."""
     room, user = stage.names("room", "ann")
     ann, watcher = await stage.session(user), await stage.session(stage.name("watcher"))
     await watcher.join(room)
@@ -94,7 +94,7 @@ async def removed_over_http_while_sending(stage: Stage) -> None:
 
 @scenario(*UNLIMITED)
 async def an_operator_disconnects_with_4506(stage: Stage) -> None:
-    """`disconnect` ends all sessions of a user with 4506 and nobody else's."""
+    """`disconnect` ends only the sessions of its user, with 4506."""
     room, user = stage.names("room", "ann")
     sessions = [await stage.session(user) for _ in range(3)]
     other = await stage.session(stage.name("other"))
@@ -110,7 +110,7 @@ async def an_operator_disconnects_with_4506(stage: Stage) -> None:
 
 @scenario(*UNLIMITED)
 async def pipelined_http_requests_are_answered_in_order(stage: Stage) -> None:
-    """Twenty requests written at once on one connection get twenty answers, each whole and in its place."""
+    """Twenty requests written one after the other on one connection get twenty complete answers in order."""
     room = stage.name("room")
     ann = await stage.session(stage.name("ann"))
     await ann.join(room)
@@ -125,7 +125,7 @@ async def pipelined_http_requests_are_answered_in_order(stage: Stage) -> None:
     answered = 0
     try:
         for request in requests:
-            # One after the other on one connection; a server may close it, but never answer out of turn.
+            # The server may close the connection, but must answer in order.
             writer.write(request)
             async with asyncio.timeout(30):
                 head = await reader.readuntil(b"\r\n\r\n")
@@ -143,8 +143,8 @@ async def pipelined_http_requests_are_answered_in_order(stage: Stage) -> None:
 
 
 @scenario(*UNLIMITED)
-async def a_flood_of_http_leaves_sockets_alone(stage: Stage) -> None:
-    """Three hundred requests, right and wrong, beside a room in which every message still arrives."""
+async def a_flood_of_http_does_not_affect_sessions(stage: Stage) -> None:
+    """Three hundred valid and invalid HTTP requests do not affect the messages of a room."""
     room = stage.name("room")
     writer, reader = [await stage.session(name) for name in stage.names("writer", "reader")]
     await writer.join(room)
@@ -166,7 +166,7 @@ async def a_flood_of_http_leaves_sockets_alone(stage: Stage) -> None:
 
 @scenario(*UNLIMITED)
 async def broken_http_is_answered_or_cut(stage: Stage) -> None:
-    """A table of broken requests: a refusal or an end, never a 2xx and never silence."""
+    """Each broken request of a table gets an error or the end of the connection, never a 2xx and never no answer."""
     head = b"POST /v1/rooms/x/messages HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Stillwire-User: u\r\n"
     cases = [
         b"NONSENSE\r\n\r\n",
@@ -192,7 +192,7 @@ async def broken_http_is_answered_or_cut(stage: Stage) -> None:
         try:
             status = await connection.answer()
         except TimeoutError:
-            faults.append(f"silence for {text!r}")
+            faults.append(f"no answer to {text!r}")
             return
         finally:
             connection.cut()

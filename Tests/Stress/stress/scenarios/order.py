@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Exactly once and in order, whatever happens to the connections."""
+"""Messages arrive exactly once and in order, whatever happens to the connections."""
 
 import asyncio
 
@@ -10,7 +10,7 @@ from stress.stage import Stage
 
 
 async def storm(stage: Stage, ends: list[str], rounds: int = 5) -> None:
-    """Writers write while followers, and the writers themselves, lose their connections in these ways."""
+    """Writers write while followers and writers lose their connections in these ways."""
     room = stage.name("storm")
     writers = [Writer(stage, room, rounds * 12) for _ in range(3)]
     followers = [Follower(stage, room) for _ in range(6)]
@@ -31,7 +31,7 @@ async def storm(stage: Stage, ends: list[str], rounds: int = 5) -> None:
 
 @scenario(*UNLIMITED)
 async def a_storm_of_goodbyes_loses_nothing(stage: Stage) -> None:
-    """Clients that close with 1000 or 1001 and come back have every message once and in order."""
+    """Clients that close with 1000 or 1001 and reconnect have every message once and in order."""
     await storm(stage, ["goodbye", "reload"])
 
 
@@ -43,19 +43,19 @@ async def a_storm_of_resets_loses_nothing(stage: Stage) -> None:
 
 @scenario(*UNLIMITED)
 async def a_storm_of_half_open_connections_loses_nothing(stage: Stage) -> None:
-    """Clients that leave dead connections behind have every message once and in order."""
+    """Clients that leave half-open connections behind have every message once and in order."""
     await storm(stage, ["half open"], rounds=3)
 
 
 @scenario(*UNLIMITED)
 async def a_storm_of_everything_loses_nothing(stage: Stage) -> None:
-    """All ways to end a connection mixed."""
+    """Clients that end their connections in all ways have every message once and in order."""
     await storm(stage, list(ENDS))
 
 
 @scenario(*UNLIMITED)
 async def all_reconnect_in_the_same_moment(stage: Stage) -> None:
-    """Thirty members are reset at once while two write, and come back at once."""
+    """Thirty members reconnect at the same time, while two others write."""
     room = stage.name("burst")
     writers = [Writer(stage, room, 60) for _ in range(2)]
     followers = [Follower(stage, room) for _ in range(30)]
@@ -70,7 +70,7 @@ async def all_reconnect_in_the_same_moment(stage: Stage) -> None:
 
 @scenario(*UNLIMITED)
 async def a_relayed_room_keeps_its_order(stage: Stage) -> None:
-    """In a room that keeps nothing, every session hears every message of others once, in one order."""
+    """In a room without history, every session receives every message of the others once, in one order."""
     room = f"live.{stage.name('fast')}"
     members = await stage.sessions_of(10)
     for member in members:
@@ -88,7 +88,7 @@ async def a_relayed_room_keeps_its_order(stage: Stage) -> None:
 
 @scenario(*UNLIMITED)
 async def senders_of_a_stored_room_agree_on_one_order(stage: Stage) -> None:
-    """Ten senders at once: one order for all, the senders' own order kept within it."""
+    """Ten concurrent senders: all sessions receive one order, which preserves the order of each sender."""
     room = stage.name("busy")
     members = await stage.sessions_of(10)
     for member in members:
@@ -106,7 +106,7 @@ async def senders_of_a_stored_room_agree_on_one_order(stage: Stage) -> None:
 
 @scenario(*UNLIMITED)
 async def bodies_keep_every_byte(stage: Stage) -> None:
-    """Numbers, escapes, key order, spaces and doubled keys of a body arrive as they were spelled."""
+    """Numbers, escapes, key order, spaces and repeated keys of a body arrive unchanged."""
     bodies = [
         "1.0", "1e400", "-0", "0.10000000000000000000000000000001", "123456789012345678901234567890",
         '{"b":1,"a":2,"b":3}', '"\\u0041\\/\\ud83d\\ude00"', '"\u2028\U0001f600"', "[ 1 ,\t2 ]", "{ }", "null", "false",
@@ -125,8 +125,8 @@ async def bodies_keep_every_byte(stage: Stage) -> None:
 
 
 @scenario(*UNLIMITED)
-async def sends_without_an_id_are_all_there(stage: Stage) -> None:
-    """Sends that ask for no reply are stored and heard as those that do."""
+async def sends_without_an_id_are_stored(stage: Stage) -> None:
+    """Sends without an `id` are stored and delivered as all others."""
     room = stage.name("silent")
     ann, bob = [await stage.session(name) for name in stage.names("ann", "bob")]
     await ann.join(room)
@@ -135,4 +135,4 @@ async def sends_without_an_id_are_all_there(stage: Stage) -> None:
         ann.post("send", room=room, body=number)
     await bob.hears(room, 100)
     assert [frame["body"] for frame in bob.inbox if frame["type"] == "message"] == list(range(100))
-    assert not [frame for frame in await ann.heard("ok")], "an ok that nobody asked for"
+    assert not [frame for frame in await ann.heard("ok")], "an ok without a request"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rooms that the configuration makes different by their names, and bounds on who may come in."""
+"""Rooms with a configuration of their own, by their names, and limits of members and connections."""
 
 from relay import DEADLINE
 from rfc6455 import Connection, upgrade_request
@@ -10,8 +10,8 @@ from stress.stage import Stage
 
 
 @scenario(alone=True)
-async def a_full_room_takes_nobody_more(stage: Stage) -> None:
-    """A room takes as many members as its pattern says; one more is too large until somebody leaves for good."""
+async def a_full_room_accepts_no_further_member(stage: Stage) -> None:
+    """A room accepts as many members as its pattern allows, until a member leaves."""
     await stage.start(*UNLIMITED, config={"rooms": [{"match": "small.*", "members": 5}, {"match": "*"}]})
     room = f"small.{stage.name('room')}"
     members = await stage.sessions_of(5)
@@ -21,7 +21,7 @@ async def a_full_room_takes_nobody_more(stage: Stage) -> None:
     assert (await extra.refusal("join", room=room))["code"] == "too_large"
     second = await stage.session(members[0].user)
     await second.join(room)
-    # Who is away is still a member.
+    # A member who is away is still a member.
     await members[1].close(1000)
     assert (await extra.refusal("join", room=room))["code"] == "too_large"
     await members[2].request("leave", room=room)
@@ -34,8 +34,8 @@ async def a_full_room_takes_nobody_more(stage: Stage) -> None:
 
 
 @scenario(alone=True)
-async def a_race_for_the_last_place_has_one_winner(stage: Stage) -> None:
-    """Twenty users join a room with one place left, in the same moment: one gets in, in stored and relayed rooms."""
+async def one_of_many_concurrent_joins_gets_the_last_place(stage: Stage) -> None:
+    """Twenty users join a room with one free place at the same time. One succeeds, in stored and relayed rooms."""
     await stage.start(*UNLIMITED, config={"rooms": [
         {"match": "live.*", "history": {"count": 0}, "push": False, "members": 3},
         {"match": "*", "members": 3},
@@ -58,7 +58,7 @@ async def a_race_for_the_last_place_has_one_winner(stage: Stage) -> None:
 
 @scenario("--limits-rooms-per-user", 5, *UNLIMITED)
 async def rooms_of_a_user_end_at_their_limit(stage: Stage) -> None:
-    """A user is a member of so many rooms, over all sessions and also when away; leaving one makes room."""
+    """A user may be a member of so many rooms, counted over all sessions and while away, until the user leaves one."""
     user = stage.name("ann")
     phone, tablet = await stage.session(user), await stage.session(user)
     rooms = stage.names("a", "b", "c", "d", "e", "f")
@@ -76,8 +76,8 @@ async def rooms_of_a_user_end_at_their_limit(stage: Stage) -> None:
 
 
 @scenario(alone=True)
-async def a_pattern_takes_rights_away(stage: Stage) -> None:
-    """Where a pattern lets nobody send, sends and signals are forbidden and the rest works; the first match counts."""
+async def a_pattern_can_forbid_sends(stage: Stage) -> None:
+    """A room whose pattern gives no right to send refuses sends and signals. The first matching pattern counts."""
     listen = ["create", "join", "history", "presence"]
     await stage.start(*UNLIMITED, config={"rooms": [
         {"match": "news.talk.*"},
@@ -97,8 +97,8 @@ async def a_pattern_takes_rights_away(stage: Stage) -> None:
 
 
 @scenario(alone=True)
-async def a_pattern_silences_phones(stage: Stage) -> None:
-    """A room that keeps messages and pushes none: who is away has them later and is not rung."""
+async def a_pattern_can_disable_pushes(stage: Stage) -> None:
+    """A room may store messages without pushes. A member who is away gets them later."""
     await stage.start(*UNLIMITED, config={"rooms": [{"match": "calm.*", "push": False}, {"match": "*"}]})
     calm, loud = f"calm.{stage.name('room')}", stage.name("loud")
     writer = await stage.session(stage.name("writer"))
@@ -120,7 +120,7 @@ async def a_pattern_silences_phones(stage: Stage) -> None:
 
 @scenario(alone=True)
 async def a_pattern_makes_a_room_large(stage: Stage) -> None:
-    """The member list of a pattern decides for its rooms, that of the limits for the others."""
+    """The member list limit of a pattern applies to its rooms, and the general limit to others."""
     await stage.start(*UNLIMITED, config={"rooms": [{"match": "big.*", "memberList": 4}, {"match": "*"}]})
     members = await stage.sessions_of(6)
     big, small = f"big.{stage.name('room')}", stage.name("room")
@@ -133,8 +133,8 @@ async def a_pattern_makes_a_room_large(stage: Stage) -> None:
 
 
 @scenario(alone=True)
-async def patterns_change_under_those_inside(stage: Stage) -> None:
-    """A reload that takes `send` away from a room holds for who is in it at once, and giving it back too."""
+async def a_reload_of_patterns_applies_to_members_at_once(stage: Stage) -> None:
+    """A reload that removes or restores the right to send applies at once to members in the room."""
     everything, listening = (
         {"rooms": [{"match": "*"}]},
         {"rooms": [{"match": "*", "can": ["join", "history", "presence"]}]},
@@ -166,8 +166,8 @@ async def patterns_change_under_those_inside(stage: Stage) -> None:
 
 
 @scenario("--connections-per-address", 6, *UNLIMITED)
-async def an_address_has_so_many_connections(stage: Stage) -> None:
-    """One address gets its share of connections, open sessions stay, and a place that is left can be taken again."""
+async def an_address_has_a_limit_of_connections(stage: Stage) -> None:
+    """An address has a limit of connections. Open sessions stay, and a free place can be used again."""
     taken: list[Connection] = []
 
     async def taken_in() -> bool:
@@ -187,7 +187,7 @@ async def an_address_has_so_many_connections(stage: Stage) -> None:
         connection = taken.pop(stage.random.randrange(len(taken)))
         stage.random.choice([connection.cut, connection.reset])()
         await connection.end(DEADLINE)
-        await stage.eventually(taken_in, "the place that was left")
+        await stage.eventually(taken_in, "a free place")
     for connection in taken:
-        assert not connection.ended.done(), "a connection that was taken in has ended"
+        assert not connection.ended.done(), "an accepted connection has ended"
         connection.cut()

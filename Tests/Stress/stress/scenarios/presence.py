@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who is there, and whose Focus silences notifications."""
+"""Presence, and the Focus of users."""
 
 import asyncio
 
@@ -9,7 +9,7 @@ from stress.stage import Stage
 
 
 async def pair(stage: Stage, **hello: object) -> tuple[str, Session, Session]:
-    """A room with a watcher and somebody else, both heard of."""
+    """Makes a room with a watcher and another user, who has seen both."""
     room = stage.name("room")
     watcher, ann = await stage.session(stage.name("watcher")), await stage.session(stage.name("ann"), **hello)
     await watcher.join(room)
@@ -19,7 +19,7 @@ async def pair(stage: Stage, **hello: object) -> tuple[str, Session, Session]:
 
 
 async def newest(watcher: Session, user: str, **fields: object) -> None:
-    """Waits until the last that the watcher was told of a user has these fields."""
+    """Waits until the newest presence of a user that the watcher received has these fields."""
 
     def told() -> bool:
         entries = [frame for frame in watcher.inbox if frame.fits("presence", {"user": user})]
@@ -29,8 +29,8 @@ async def newest(watcher: Session, user: str, **fields: object) -> None:
 
 
 @scenario(*UNLIMITED)
-async def flapping_focus_is_told_once(stage: Stage) -> None:
-    """A Focus that goes on and off many times is told when it comes on, and when it has been off for a while."""
+async def a_flapping_focus_causes_one_event(stage: Stage) -> None:
+    """A Focus that changes many times causes one event when it begins, and one when it has been off for a while."""
     _, watcher, ann = await pair(stage)
     for last in (True, False):
         await watcher.forget_events()
@@ -39,12 +39,12 @@ async def flapping_focus_is_told_once(stage: Stage) -> None:
         assert (await ann.request("focus", isFocused=last))["isFocused"] is True
         await newest(watcher, ann.user, isFocused=last)
         told = [frame["isFocused"] for frame in watcher.inbox if frame.fits("presence", {"user": ann.user})]
-        assert told == [last], f"41 reports were told as {told}"
+        assert told == [last], f"41 reports caused the events {told}"
 
 
 @scenario(*UNLIMITED)
 async def flapping_activity_is_coalesced(stage: Stage) -> None:
-    """Fifty changes of activity in a moment reach others as a few, the newest last."""
+    """Fifty changes of activity in a moment cause a few events, and the last has the newest state."""
     _, watcher, ann = await pair(stage)
     await watcher.forget_events()
     states = ["active", "idle", "background"]
@@ -54,19 +54,19 @@ async def flapping_activity_is_coalesced(stage: Stage) -> None:
     await newest(watcher, ann.user, activity="idle")
     told = [frame["activity"] for frame in watcher.inbox if frame.fits("presence", {"user": ann.user})]
     assert len(told) < 20, told
-    assert all(one != other for one, other in zip(told, told[1:])), f"told twice: {told}"
+    assert all(one != other for one, other in zip(told, told[1:])), f"repeated: {told}"
 
 
 @scenario(*UNLIMITED)
-async def back_where_it_was_is_no_event(stage: Stage) -> None:
-    """A change that is taken back before it is told again is none."""
+async def a_reverted_change_causes_no_event(stage: Stage) -> None:
+    """A change that is reverted before the next event causes no event."""
     _, watcher, ann = await pair(stage)
     await ann.request("activity", state="idle")
     await watcher.expect("presence", user=ann.user, activity="idle")
     await asyncio.sleep(0.5)
     for _ in range(5):
         await watcher.forget_events()
-        # The first change goes out at once; the rest within the next quarter of a second end where that one was.
+        # The first change causes an event at once. The later ones within a quarter of a second return to its state.
         for state in ("active", "background", "idle", "active"):
             ann.post("activity", state=state)
         await ann.request("ping")
@@ -80,7 +80,7 @@ async def back_where_it_was_is_no_event(stage: Stage) -> None:
 
 @scenario(*UNLIMITED)
 async def focus_reports_are_ordered_by_number(stage: Stage) -> None:
-    """Reports of a device that come late are answered and ignored, by number and, without numbers, by time."""
+    """Late reports of a device are answered and ignored, by number or, without numbers, by time."""
     _, watcher, ann = await pair(stage, device="phone")
     numbers = list(range(1, 30))
     stage.random.shuffle(numbers)
@@ -99,7 +99,7 @@ async def focus_reports_are_ordered_by_number(stage: Stage) -> None:
 
 @scenario(*UNLIMITED)
 async def focus_of_several_devices_is_merged(stage: Stage) -> None:
-    """One fresh yes is yes; else one fresh no is no; denied authorization makes a device's state unknown."""
+    """Any true makes the user focused, else any false makes the user not focused. Denied reports count as unknown."""
     _, watcher, ann = await pair(stage)
     steps = [
         ("phone", {"isFocused": False}, False),
@@ -120,7 +120,7 @@ async def focus_of_several_devices_is_merged(stage: Stage) -> None:
 
 @scenario(*UNLIMITED)
 async def focus_over_http_reaches_sockets(stage: Stage) -> None:
-    """What an intent handler PUTs is told to everybody in a shared room, in the order of its numbers."""
+    """Focus reports over HTTP reach all members of shared rooms, in the order of their numbers."""
     _, watcher, ann = await pair(stage)
 
     async def put(number: int):
@@ -134,8 +134,8 @@ async def focus_over_http_reaches_sockets(stage: Stage) -> None:
 
 
 @scenario(*UNLIMITED)
-async def two_devices_of_one_user_are_one_person(stage: Stage) -> None:
-    """The liveliest session counts, the user is online until the last session ends, and both devices hear messages."""
+async def two_devices_of_a_user_have_one_presence(stage: Stage) -> None:
+    """The most active session counts. The user is online until the last session ends. Both devices get messages."""
     room, watcher, phone = await pair(stage, activity="background")
     tablet = await stage.session(phone.user, activity="idle")
     await tablet.join(room)
@@ -155,8 +155,8 @@ async def two_devices_of_one_user_are_one_person(stage: Stage) -> None:
 
 
 @scenario(*UNLIMITED)
-async def a_shared_presence_is_told_once(stage: Stage) -> None:
-    """Two people who share twenty rooms hear of each other's change once."""
+async def users_with_many_shared_rooms_get_one_event(stage: Stage) -> None:
+    """Two users who share twenty rooms get one event for each change."""
     watcher, ann = [await stage.session(name) for name in stage.names("watcher", "ann")]
     for number in range(20):
         room = stage.name(f"room{number}")
@@ -174,8 +174,8 @@ async def a_shared_presence_is_told_once(stage: Stage) -> None:
 
 
 @scenario(*UNLIMITED)
-async def a_snapshot_and_its_events_have_no_seam(stage: Stage) -> None:
-    """Joining while everybody's Focus changes: snapshot and events together give each one's last state."""
+async def a_snapshot_and_its_events_have_no_gap(stage: Stage) -> None:
+    """A join while every Focus changes: the snapshot and the events together give the last state of each user."""
     room = stage.name("room")
     members = await stage.sessions_of(10)
     for member in members:

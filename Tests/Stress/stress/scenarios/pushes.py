@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pushes to simulated phones of those who are away, and none to those who are not."""
+"""Pushes to simulated phones of users who are away, and none to others."""
 
 import asyncio
 from collections import Counter
@@ -12,7 +12,7 @@ from stress.stage import Stage
 
 
 class Phone:
-    """What the gateway has delivered to one device."""
+    """A simulated device, and the pushes that it has received."""
 
     def __init__(self, stage: Stage, session: Session, device: str = "phone"):
         self.stage = stage
@@ -31,12 +31,12 @@ class Phone:
         return answer.json["notifications"]
 
     async def seqs(self, room: str) -> list[int]:
-        """The messages of the room that it showed, in the order of their arrival."""
+        """Returns the messages of the room that the device showed, in the order of their arrival."""
         messages = [one["payload"].get("message", {}) for one in await self.notifications()]
         return [message["seq"] for message in messages if message.get("room") == room]
 
     async def shows(self, room: str, seqs: set[int]) -> list[int]:
-        """Waits until it has shown all of these; all that it has shown."""
+        """Waits until the device has shown all of these. Returns all that it has shown."""
 
         missing: set[int] = set()
 
@@ -47,13 +47,13 @@ class Phone:
             return None if missing else got
 
         try:
-            return await self.stage.eventually(shown, "all that must ring")
+            return await self.stage.eventually(shown, "all expected pushes")
         except AssertionError:
             some = f"{len(missing)} of {len(seqs)}: {sorted(missing)[:10]}"
             raise AssertionError(f"{self.token} in {room} has not shown {some}") from None
 
     async def is_pushed_once(self) -> None:
-        """No message came twice but under one collapse id, and no collapse id is of two messages."""
+        """Checks that each message has one collapse id, and that no two messages share one."""
         ids: dict[tuple[str, int], set[str]] = {}
         for one in await self.notifications():
             message = one["payload"].get("message")
@@ -66,7 +66,7 @@ class Phone:
 
 
 async def away(stage: Stage, room: str, stem: str, *devices: str) -> tuple[str, list[Phone]]:
-    """A member with these devices who said goodbye."""
+    """Makes a member with these devices who has closed the session cleanly."""
     session = await stage.session(stage.name(stem))
     await session.join(room)
     phones = [await Phone(stage, session, device).register(session) for device in devices or ("phone",)]
@@ -75,8 +75,8 @@ async def away(stage: Stage, room: str, stem: str, *devices: str) -> tuple[str, 
 
 
 @scenario(*UNLIMITED)
-async def every_message_rings_each_device_once(stage: Stage) -> None:
-    """Sixty messages by three writers: each device of who is away shows each message exactly once."""
+async def every_message_is_pushed_to_each_device_once(stage: Stage) -> None:
+    """Sixty messages of three writers: each device of an away member shows each message exactly once."""
     room = stage.name("room")
     writers = [Writer(stage, room, 20) for _ in range(3)]
     for writer in writers:
@@ -91,8 +91,8 @@ async def every_message_rings_each_device_once(stage: Stage) -> None:
 
 
 @scenario(*UNLIMITED[:-1], 30)
-async def who_reads_in_time_is_not_rung(stage: Stage) -> None:
-    """Who is back within the grace and reads, and who is there and reads, get nothing; who is away gets all."""
+async def members_who_read_in_time_get_no_push(stage: Stage) -> None:
+    """Users who read a message in time, online or within the grace, get no push. Users who are away get all."""
     room = stage.name("room")
     writer = await stage.session(stage.name("writer"))
     await writer.join(room)
@@ -118,13 +118,13 @@ async def who_reads_in_time_is_not_rung(stage: Stage) -> None:
     after = (await writer.send(room, "after"))["seq"]
     await marks[0].shows(room, set(range(1, after + 1)))
     for phone in phones:
-        # The message after the goodbye rings, and shows that an earlier ring would have been seen by now.
+        # The push after the close shows that an earlier one would have arrived by now.
         assert await phone.shows(room, {after}) == [after], await phone.seqs(room)
 
 
 @scenario(*UNLIMITED)
-async def the_sender_and_other_rooms_are_not_rung(stage: Stage) -> None:
-    """Nobody is pushed their own message, nor one of a room they have left, nor one of a room that keeps nothing."""
+async def the_sender_gets_no_push(stage: Stage) -> None:
+    """A user gets no push of an own message, of a room that the user has left, or of a room without history."""
     room, other, live = stage.name("room"), stage.name("other"), f"live.{stage.name('room')}"
     writer, leaver = [await stage.session(name) for name in stage.names("writer", "leaver")]
     own = await Phone(stage, writer).register(writer)
@@ -144,10 +144,10 @@ async def the_sender_and_other_rooms_are_not_rung(stage: Stage) -> None:
 
 
 @scenario(*UNLIMITED)
-async def flapping_members_are_rung_at_most_once(stage: Stage) -> None:
-    """Members who come and go in every way while messages flow: nobody rings twice for one message."""
+async def flapping_members_get_each_push_at_most_once(stage: Stage) -> None:
+    """Members who disconnect and reconnect in every way get at most one push of each message."""
     room = stage.name("room")
-    # Few enough that none is put off by the pace of one sender.
+    # Few enough messages that the sender's pace delays none.
     writer = Writer(stage, room, 18)
     await writer.connect()
     flappers = [await stage.session(stage.name(f"flapper{number}")) for number in range(6)]
@@ -176,8 +176,8 @@ async def flapping_members_are_rung_at_most_once(stage: Stage) -> None:
 
 
 @scenario(*UNLIMITED)
-async def a_forgotten_device_rings_no_more(stage: Stage) -> None:
-    """After a device is forgotten, its user's other device still rings and it does not."""
+async def a_deleted_device_gets_no_push(stage: Stage) -> None:
+    """After one of a user's devices is deleted, only the other one gets pushes."""
     room = stage.name("room")
     writer = await stage.session(stage.name("writer"))
     await writer.join(room)
@@ -194,10 +194,10 @@ async def a_forgotten_device_rings_no_more(stage: Stage) -> None:
 
 @scenario(alone=True)
 async def a_kill_loses_no_push(stage: Stage) -> None:
-    """`kill -9` while members are away, some of them within their grace: each acknowledged message still rings."""
+    """After `kill -9`, each acknowledged message is pushed to away members, including those within their grace."""
     await stage.start(*UNLIMITED)
     room = stage.name("room")
-    # Few enough that none is put off by the pace of one sender, which counts again what a start decides again.
+    # Few enough messages that the sender's pace delays none. A start counts the messages that it decides again.
     writer = Writer(stage, room, 9)
     await writer.connect()
     _, gone = await away(stage, room, "gone", "phone", "tablet")
@@ -221,15 +221,15 @@ async def a_kill_loses_no_push(stage: Stage) -> None:
     for phone in gone:
         await phone.shows(room, {last["seq"]})
         await phone.is_pushed_once()
-    # The simulated phones forget with the process: only what came after the last kill can be seen here.
+    # The simulated phones are lost with the process, so only pushes after the last kill are visible.
     recent = {seq for seq in writer.seqs.values() if seq > newest}
     for phone in gone:
         await phone.shows(room, recent)
 
 
 @scenario(*UNLIMITED)
-async def a_focus_rings_as_usual(stage: Stage) -> None:
-    """A silenced recipient is rung all the same, for their phone decides."""
+async def a_focus_does_not_stop_pushes(stage: Stage) -> None:
+    """A recipient whose Focus is on gets pushes by default, because the phone silences them."""
     room = stage.name("room")
     writer = await stage.session(stage.name("writer"))
     await writer.join(room)

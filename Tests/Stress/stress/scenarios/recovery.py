@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What comes back after a connection was lost, at every edge."""
+"""The recovery of messages after a lost connection, at its limits."""
 
 from stress.spelling import Spelled
 from stress.people import ENDS
@@ -9,7 +9,7 @@ from stress.stage import Stage
 
 
 async def filled(stage: Stage, count: int, body: object = "x") -> tuple[str, str, Session]:
-    """A room with so many messages: its name, its epoch, and who wrote them."""
+    """Makes a room with this many messages. Returns its name, its epoch and the writer."""
     room = stage.name("room")
     writer = await stage.session(stage.name("writer"))
     epoch = (await writer.join(room))["epoch"]
@@ -26,7 +26,7 @@ async def rejoined(stage: Stage, room: str, epoch: str, seq: int, **fields: obje
 
 @scenario(*UNLIMITED)
 async def a_gap_of_300_recovers_and_one_of_301_does_not(stage: Stage) -> None:
-    """The longest gap that is recovered is 300 messages; one more is said to be lost, and is there to page."""
+    """A gap of 300 messages is recovered. A gap of 301 is reported as lost, and can be read in pages."""
     room, epoch, _ = await filled(stage, 302)
     whole = await rejoined(stage, room, epoch, 2)
     assert whole["recovered"] is True and len(whole["messages"]) == 300
@@ -37,8 +37,8 @@ async def a_gap_of_300_recovers_and_one_of_301_does_not(stage: Stage) -> None:
 
 
 @scenario(*UNLIMITED)
-async def a_busy_history_is_as_long_as_was_asked(stage: Stage) -> None:
-    """What is shown while a page is read makes the page no longer: it ends at the newest, and begins later."""
+async def a_page_of_a_busy_room_has_the_requested_length(stage: Stage) -> None:
+    """Messages that arrive while a page is read do not make it longer. It ends at the newest message."""
     room, _, writer = await filled(stage, 302)
     replies = [writer.begin("send", room=room, body="more") for _ in range(300)]
     for most in (3, 250, 290, 299, 300) * 4:
@@ -51,7 +51,7 @@ async def a_busy_history_is_as_long_as_was_asked(stage: Stage) -> None:
 
 @scenario(*UNLIMITED)
 async def a_gap_of_half_a_mebibyte_recovers_and_more_does_not(stage: Stage) -> None:
-    """512 KiB bound a recovery: well below it everything comes, above it nothing, and never a part."""
+    """A recovery has at most 512 KiB. Below this limit it is complete, and above it nothing is recovered."""
     room, epoch, _ = await filled(stage, 11, "x" * 50000)
     assert (await rejoined(stage, room, epoch, 2))["recovered"] is True
     partial = await rejoined(stage, room, epoch, 0)
@@ -59,15 +59,15 @@ async def a_gap_of_half_a_mebibyte_recovers_and_more_does_not(stage: Stage) -> N
 
 
 @scenario(*UNLIMITED)
-async def a_gap_of_many_small_messages_is_not_taken_for_large(stage: Stage) -> None:
-    """A gap of 300 tiny messages is whole though their envelopes outweigh their bodies."""
+async def a_gap_of_many_small_messages_recovers(stage: Stage) -> None:
+    """A gap of 300 tiny messages is recovered, although their envelopes are larger than their bodies."""
     room, epoch, _ = await filled(stage, 300, Spelled("1"))
     assert (await rejoined(stage, room, epoch, 0))["recovered"] is True
 
 
 @scenario(*UNLIMITED)
 async def a_wrong_epoch_is_never_recovered(stage: Stage) -> None:
-    """`after` of another epoch answers with the present one and no part of its past."""
+    """`after` with another epoch gets the present epoch and no messages."""
     room, epoch, _ = await filled(stage, 5)
     for seq in (0, 3, 5, 9):
         joined = await rejoined(stage, room, "elsewhere", seq)
@@ -76,7 +76,7 @@ async def a_wrong_epoch_is_never_recovered(stage: Stage) -> None:
 
 @scenario(*UNLIMITED)
 async def a_seq_beyond_the_newest_is_never_recovered(stage: Stage) -> None:
-    """A client that has seen more than there is must start afresh; one that has seen all has nothing to get."""
+    """A client above the newest seq must start again. A client at the newest seq recovers nothing."""
     room, epoch, _ = await filled(stage, 5)
     beyond = await rejoined(stage, room, epoch, 6)
     assert (beyond["recovered"], beyond["messages"], beyond["seq"]) == (False, [], 5)
@@ -85,8 +85,8 @@ async def a_seq_beyond_the_newest_is_never_recovered(stage: Stage) -> None:
 
 
 @scenario(*UNLIMITED)
-async def a_silent_room_recovers_nothing_and_says_so(stage: Stage) -> None:
-    """A room in which nobody spoke is at seq 0, and coming back to it is whole."""
+async def an_empty_room_recovers_nothing(stage: Stage) -> None:
+    """A room without messages is at seq 0, and a return to it is recovered."""
     room = stage.name("silence")
     first = await stage.session(stage.name("ann"))
     joined = await first.join(room)
@@ -98,7 +98,7 @@ async def a_silent_room_recovers_nothing_and_says_so(stage: Stage) -> None:
 
 @scenario(*UNLIMITED)
 async def a_relayed_room_recovers_only_from_its_newest(stage: Stage) -> None:
-    """A room that keeps nothing recovers nobody who missed something, and everybody who did not."""
+    """A room without history recovers only clients that have missed nothing."""
     room = f"live.{stage.name('room')}"
     ann, bob = [await stage.session(name) for name in stage.names("ann", "bob")]
     epoch = (await ann.join(room))["epoch"]
@@ -113,7 +113,7 @@ async def a_relayed_room_recovers_only_from_its_newest(stage: Stage) -> None:
 
 @scenario(*UNLIMITED)
 async def a_relayed_room_begins_a_new_epoch_after_its_last_member(stage: Stage) -> None:
-    """A room that keeps nothing is forgotten with its last member, and then counts from 1 in a new epoch."""
+    """A room without history is deleted with its last member. It begins again at 1 in a new epoch."""
     room, user = f"live.{stage.name('room')}", stage.name("ann")
     ann = await stage.session(user)
     epoch = (await ann.join(room))["epoch"]
@@ -125,8 +125,8 @@ async def a_relayed_room_begins_a_new_epoch_after_its_last_member(stage: Stage) 
 
 
 @scenario(alone=True)
-async def recovery_ends_exactly_where_the_history_does(stage: Stage) -> None:
-    """In a room that keeps 20, all is recovered from the oldest kept message on, and nothing from one before it."""
+async def recovery_begins_at_the_oldest_kept_message(stage: Stage) -> None:
+    """A room that keeps 20 messages recovers from the oldest kept message, and not from an earlier one."""
     await stage.start(*UNLIMITED, config={"rooms": [{"match": "*", "history": {"count": 20}}]})
     room, epoch, writer = await filled(stage, 150)
 
@@ -134,7 +134,7 @@ async def recovery_ends_exactly_where_the_history_does(stage: Stage) -> None:
         first = (await writer.request("history", room=room, limit=1))["first"]
         return first if first > 1 else 0
 
-    first = await stage.eventually(trimmed, "something is no longer kept")
+    first = await stage.eventually(trimmed, "the history is trimmed")
     assert first <= 131, f"of 150 only {first} and newer are kept"
     assert (await rejoined(stage, room, epoch, first - 1))["recovered"] is True
     partial = await rejoined(stage, room, epoch, first - 2)
@@ -144,8 +144,8 @@ async def recovery_ends_exactly_where_the_history_does(stage: Stage) -> None:
 
 
 @scenario(*UNLIMITED)
-async def recovery_while_others_write_has_no_seam(stage: Stage) -> None:
-    """Between the messages of the reply to `join` and the live ones, none is lost and none is twice."""
+async def recovery_while_others_write_has_no_gap(stage: Stage) -> None:
+    """Between the messages in the reply to `join` and the live ones, none is lost and none is repeated."""
     room, epoch, writer = await filled(stage, 3)
     members = await stage.sessions_of(8)
 
@@ -168,8 +168,8 @@ async def recovery_while_others_write_has_no_seam(stage: Stage) -> None:
 
 
 @scenario(*UNLIMITED)
-async def history_pages_meet_without_a_seam(stage: Stage) -> None:
-    """Pages of every size, backwards and forwards, put together are the room."""
+async def history_pages_have_no_gap(stage: Stage) -> None:
+    """Pages of every size, backwards and forwards, together contain each message once."""
     room, _, writer = await filled(stage, 157)
     for limit in (1 + stage.random.randrange(20), 50, 300):
         seqs: list[int] = []
@@ -189,8 +189,8 @@ async def history_pages_meet_without_a_seam(stage: Stage) -> None:
 
 
 @scenario(*UNLIMITED)
-async def a_reset_in_the_middle_of_a_recovery_harms_nobody(stage: Stage) -> None:
-    """Clients that ask for a large recovery and vanish before its reply leave the others as they were."""
+async def a_reset_during_a_recovery_does_not_affect_others(stage: Stage) -> None:
+    """Clients that request a large recovery and disconnect before its reply do not affect others."""
     room, epoch, writer = await filled(stage, 100, "x" * 4000)
     for _ in range(20):
         session = await stage.session(stage.name("gone"))

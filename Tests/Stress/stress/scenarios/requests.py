@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requests and their replies: one for each id, in whatever number they come."""
+"""Requests and their replies: one reply for each id."""
 
 from stress.spelling import Spelled
 from stress.registry import UNLIMITED, scenario
@@ -9,7 +9,7 @@ from stress.stage import Stage
 
 @scenario(*UNLIMITED)
 async def two_hundred_requests_at_once_have_one_reply_each(stage: Stage) -> None:
-    """200 requests of all kinds in one go: each id is answered once, errors included."""
+    """Each of 200 concurrent requests of all kinds gets one reply."""
     room, other = stage.names("room", "other")
     ann = await stage.session(stage.name("ann"))
     await ann.join(room)
@@ -35,7 +35,7 @@ async def two_hundred_requests_at_once_have_one_reply_each(stage: Stage) -> None
 
 @scenario(*UNLIMITED)
 async def requests_behind_the_hello_are_answered(stage: Stage) -> None:
-    """hello, join and fifty sends in one packet, before any answer, take effect in their order."""
+    """hello, join and fifty sends in one packet take effect in their order."""
     room, user = stage.names("room", "ann")
     ann = await stage.stranger(user)
     hello = ann.begin("hello", user=user)
@@ -49,8 +49,8 @@ async def requests_behind_the_hello_are_answered(stage: Stage) -> None:
 
 
 @scenario(*UNLIMITED)
-async def each_request_sees_all_before_it(stage: Stage) -> None:
-    """join, send, leave, send, join in one go: the send after the leave is refused, the others are not."""
+async def requests_take_effect_in_their_order(stage: Stage) -> None:
+    """join, send, leave, send and join at once: only the send after the leave is refused."""
     room, ann = stage.name("room"), await stage.session(stage.name("ann"))
     for turn in range(10):
         first = [ann.begin("join", room=room), ann.begin("send", room=room, body=[turn, 1])]
@@ -66,8 +66,8 @@ async def each_request_sees_all_before_it(stage: Stage) -> None:
 
 
 @scenario(*UNLIMITED)
-async def ids_come_back_as_they_were_sent(stage: Stage) -> None:
-    """Strings of 1 to 64 bytes and integers within 2^53 are echoed; anything else is an error without an id."""
+async def ids_are_echoed(stage: Stage) -> None:
+    """Strings of 1 to 64 bytes and integers within 2^53 are echoed. Any other id is an error without an id."""
     ann = await stage.session(stage.name("ann"))
     for id in ("a", "i" * 64, "\u00e9" * 32, '\u2028"\\', 0, -1, (1 << 53) - 1, 1 - (1 << 53)):
         reply = await ann.request("ping", id=id)
@@ -82,8 +82,8 @@ async def ids_come_back_as_they_were_sent(stage: Stage) -> None:
 
 
 @scenario(*UNLIMITED)
-async def keys_given_twice_and_unknown_keys(stage: Stage) -> None:
-    """A key given twice is an error, one that is not known is ignored, and depth is bounded where it is said."""
+async def repeated_and_unknown_keys_of_a_frame(stage: Stage) -> None:
+    """A repeated key is an error, an unknown key is ignored, and the nesting has a limit."""
     room, ann = stage.name("room"), await stage.session(stage.name("ann"))
     await ann.join(room)
     ann.connection.send_text(f'{{"type":"send","room":"{room}","room":"{room}","body":1}}')
@@ -92,7 +92,7 @@ async def keys_given_twice_and_unknown_keys(stage: Stage) -> None:
     assert [error["code"] for error in await ann.heard("error")] == ["bad_request"] * 3
     await ann.send(room, "new", colour="green", later={"a": [1, {}]})
     await ann.forget_events()
-    # The frame's own object counts, then the body's arrays.
+    # The frame's own object counts as one level, before the arrays of the body.
     deep = "[" * 127 + "]" * 127
     ann.post("send", room=room, body=Spelled(deep))
     assert not await ann.heard("error"), "128 deep was refused"
@@ -102,7 +102,7 @@ async def keys_given_twice_and_unknown_keys(stage: Stage) -> None:
 
 @scenario(*UNLIMITED)
 async def many_requests_pause_reading_and_lose_none(stage: Stage) -> None:
-    """A thousand stored sends without a pause: reading pauses, nothing is lost or reordered."""
+    """A thousand stored sends at once pause the reading, and none is lost or reordered."""
     room = f"{stage.name('room')}"
     ann, bob = [await stage.session(name) for name in stage.names("ann", "bob")]
     await ann.join(room)
@@ -114,7 +114,7 @@ async def many_requests_pause_reading_and_lose_none(stage: Stage) -> None:
 
 @scenario(*UNLIMITED)
 async def replies_never_end_a_session_that_reads_slowly(stage: Stage) -> None:
-    """A client that asks for megabytes of history before it reads gets them all; replies never cause 4003."""
+    """A client that requests megabytes of history before it reads gets all of them. Replies never cause 4003."""
     room = stage.name("room")
     writer = await stage.session(stage.name("writer"))
     await writer.join(room)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is left when everybody has gone: nothing."""
+"""The state of the hub after all clients have disconnected."""
 
 from relay import DEADLINE
 from rfc6455 import Connection, upgrade_request
@@ -10,9 +10,9 @@ from stress.session import Session
 from stress.stage import Stage
 
 ALONE = (*UNLIMITED[:-1], 0)
-#: What belongs to connections alone.
+#: The gauges of connections.
 PASSING = ["sessions", "seats", "frames", "frame_bytes", "exchanges", "timers"]
-#: What rooms that keep nothing must give back as well.
+#: The gauges that rooms without history must return to zero as well.
 ALL = [*PASSING, "users", "rooms", "members"]
 
 
@@ -24,7 +24,7 @@ async def gauges(stage: Stage, names: list[str]) -> dict[str, float]:
 
 
 async def is_as_before(stage: Stage, before: dict[str, float], within: float = DEADLINE) -> None:
-    """Waits until every gauge is back where it was."""
+    """Waits until every gauge has its earlier value."""
     now: dict[str, float] = {}
 
     async def same() -> bool:
@@ -55,7 +55,7 @@ async def all_gone(stage: Stage) -> None:
 
 @scenario(alone=True)
 async def nothing_is_left_of_relayed_rooms(stage: Stage) -> None:
-    """Forty sessions in rooms that keep nothing, talking, watching, stalling and dying, leave nothing in the hub."""
+    """Forty sessions in rooms without history, busy, stalled and cut, leave nothing in the hub."""
     await stage.start(*ALONE)
     before = await gauges(stage, ALL)
     rooms = [f"live.{stage.name('room')}" for _ in range(5)]
@@ -83,7 +83,7 @@ async def nothing_is_left_of_relayed_rooms(stage: Stage) -> None:
 
 @scenario(alone=True)
 async def nothing_is_left_of_connections_that_failed(stage: Stage) -> None:
-    """Handshakes cut short, refused hellos, broken frames and half requests leave no descriptor and no gauge behind."""
+    """Cut handshakes, refused hellos, broken frames and half requests leave no descriptor and no gauge."""
     await stage.start(*ALONE)
     before = await gauges(stage, ALL)
     sockets = stage.relay.open_sockets
@@ -118,7 +118,7 @@ async def nothing_is_left_of_connections_that_failed(stage: Stage) -> None:
 
 @scenario(alone=True)
 async def nothing_is_left_of_a_thousand_sessions(stage: Stage) -> None:
-    """A thousand sessions that come and go, fifty at a time, leave neither descriptors nor sessions behind."""
+    """A thousand sessions, fifty at a time, leave no descriptors and no sessions."""
     await stage.start(*ALONE)
     before = await gauges(stage, ALL)
     sockets = stage.relay.open_sockets
@@ -139,7 +139,7 @@ async def nothing_is_left_of_a_thousand_sessions(stage: Stage) -> None:
 
 @scenario(alone=True)
 async def stored_rooms_leave_only_their_members(stage: Stage) -> None:
-    """After a busy day in stored rooms, with pushes and recoveries, only durable members are still in the hub."""
+    """After heavy use of stored rooms, with pushes and recoveries, the hub has only the durable members."""
     await stage.start(*ALONE)
     before = await gauges(stage, PASSING)
     rooms = [stage.name("room") for _ in range(3)]
@@ -160,5 +160,5 @@ async def stored_rooms_leave_only_their_members(stage: Stage) -> None:
                 seen = session.rooms[room]
                 await sessions[position].join(room, after={"epoch": seen.epoch, "seq": seen.position})
     await all_gone(stage)
-    # A room that nobody is in may stay in memory for a minute.
+    # A room without sessions may stay in memory for a minute.
     await is_as_before(stage, before, within=60 + DEADLINE)

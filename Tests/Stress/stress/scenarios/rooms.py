@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Joining, leaving, and what a session hears of which room."""
+"""Joins and leaves, and the events that sessions receive."""
 
 from stress.registry import UNLIMITED, scenario
 from stress.stage import Stage
@@ -7,7 +7,7 @@ from stress.stage import Stage
 
 @scenario(*UNLIMITED)
 async def join_and_leave_race_on_one_session(stage: Stage) -> None:
-    """Joins and leaves in one go take effect in their order; others hear joined and left in turns."""
+    """Joins and leaves in one packet take effect in their order. Other members get joined and left in turns."""
     room = stage.name("room")
     watcher, ann = [await stage.session(name) for name in stage.names("watcher", "ann")]
     await watcher.join(room)
@@ -28,7 +28,7 @@ async def join_and_leave_race_on_one_session(stage: Stage) -> None:
 
 @scenario(*UNLIMITED)
 async def join_and_leave_race_between_devices(stage: Stage) -> None:
-    """One device joins while the other leaves: in the end both agree with the room on who is in."""
+    """One device joins while the other leaves. At the end both agree with the room about the membership."""
     room, user = stage.names("room", "ann")
     watcher = await stage.session(stage.name("watcher"))
     await watcher.join(room)
@@ -45,16 +45,16 @@ async def join_and_leave_race_between_devices(stage: Stage) -> None:
         body = stage.random.random()
         await watcher.send(room, body)
         got = bool(await tablet.heard("message", body=body))
-        # A join before the leave is ended by it; one after it is in.
-        assert got is is_in, f"in the room: {is_in}, and heard: {got}"
+        # The leave ends an earlier join, but not a later one.
+        assert got is is_in, f"member: {is_in}, received: {got}"
         if not is_in:
             tablet.rooms.pop(room, None)
         await tablet.forget_events()
 
 
 @scenario(*UNLIMITED)
-async def leave_with_stay_silences_one_session(stage: Stage) -> None:
-    """`stay` ends what one session hears; the membership and the other sessions go on, and nobody is told."""
+async def leave_with_stay_ends_one_session_in_the_room(stage: Stage) -> None:
+    """A leave with `stay` ends only one session in the room. The membership continues without an event."""
     room = stage.name("room")
     watcher, phone = [await stage.session(name) for name in stage.names("watcher", "ann")]
     tablet = await stage.session(phone.user)
@@ -66,8 +66,8 @@ async def leave_with_stay_silences_one_session(stage: Stage) -> None:
     assert (await phone.refusal("send", room=room, body=1))["code"] == "not_joined"
     await watcher.send(room, "hello")
     await tablet.expect("message", body="hello")
-    assert not await phone.heard("message"), "heard after leaving"
-    assert not await watcher.heard("member"), "a session's leaving is told"
+    assert not await phone.heard("message"), "received after leaving"
+    assert not await watcher.heard("member"), "an event for the leave of a session"
     assert (await watcher.join(room))["memberCount"] == 2
     await phone.join(room)
     await watcher.send(room, "again")
@@ -76,7 +76,7 @@ async def leave_with_stay_silences_one_session(stage: Stage) -> None:
 
 @scenario(*UNLIMITED)
 async def leave_ends_all_sessions_of_the_user(stage: Stage) -> None:
-    """`leave` takes out all the user's sessions, told to each, and others hear `left` once."""
+    """`leave` ends all of the user's sessions in the room with an event, and others get `left` once."""
     room = stage.name("room")
     watcher, phone = [await stage.session(name) for name in stage.names("watcher", "ann")]
     tablet = await stage.session(phone.user)
@@ -96,7 +96,7 @@ async def leave_ends_all_sessions_of_the_user(stage: Stage) -> None:
 
 @scenario(*UNLIMITED)
 async def rooms_of_a_session_end_at_their_limit(stage: Stage) -> None:
-    """A session hears 128 rooms and not one more; after leaving one, another fits."""
+    """A session may join 128 rooms. After it leaves one, it can join another."""
     ann = await stage.session(stage.name("ann"))
     writer = await stage.session(stage.name("writer"))
     rooms = [stage.name(f"room{number}") for number in range(129)]
@@ -116,7 +116,7 @@ async def rooms_of_a_session_end_at_their_limit(stage: Stage) -> None:
 
 @scenario(*UNLIMITED)
 async def signals_are_relayed_and_not_kept(stage: Stage) -> None:
-    """A signal reaches the others live, in order, takes no seq and is in no history."""
+    """A signal reaches the other sessions live and in order, uses no seq and is not stored."""
     room = stage.name("room")
     ann, bob = [await stage.session(name) for name in stage.names("ann", "bob")]
     epoch = (await ann.join(room))["epoch"]
@@ -128,7 +128,7 @@ async def signals_are_relayed_and_not_kept(stage: Stage) -> None:
     await bob.hears(room, 2)
     signals = [frame["body"]["n"] for frame in await bob.heard("signal", room=room, name="typing")]
     assert signals == list(range(50)), signals
-    assert not await ann.heard("signal"), "a signal came back to its sender"
+    assert not await ann.heard("signal"), "the sender received its own signal"
     late = await stage.session(stage.name("late"))
     joined = await late.join(room, after={"epoch": epoch, "seq": 0})
     assert [message["body"] for message in joined["messages"]] == ["one", "two"]
@@ -136,8 +136,8 @@ async def signals_are_relayed_and_not_kept(stage: Stage) -> None:
 
 
 @scenario(*UNLIMITED)
-async def read_marks_meet_across_devices(stage: Stage) -> None:
-    """What one device read, the other hears of and finds at its next join; going back is ignored."""
+async def read_marks_reach_other_devices(stage: Stage) -> None:
+    """A device gets the read marks of other devices as events and at its next join. A mark never moves back."""
     room = stage.name("room")
     writer, phone = [await stage.session(name) for name in stage.names("writer", "ann")]
     tablet = await stage.session(phone.user)
@@ -149,16 +149,16 @@ async def read_marks_meet_across_devices(stage: Stage) -> None:
         await phone.request("read", room=room, seq=seq)
     await tablet.expect("receipt", room=room, user=phone.user, kind="read", seq=20)
     told = [frame["seq"] for frame in tablet.inbox if frame["type"] == "receipt"]
-    assert told == sorted(set(told)), f"marks went back: {told}"
+    assert told == sorted(set(told)), f"marks moved back: {told}"
     assert (await tablet.join(room))["read"] == 20
     sent = await tablet.send(room, "my own")
-    assert (await phone.join(room))["read"] == sent["seq"], "sending reads"
+    assert (await phone.join(room))["read"] == sent["seq"], "a send must raise the read mark"
     assert (await phone.refusal("read", room=room, seq=sent["seq"] + 1))["code"] == "bad_request"
 
 
 @scenario(alone=True)
-async def receipts_are_told_where_rooms_ask(stage: Stage) -> None:
-    """In a room with receipts all hear what was received and read, joined and cumulative; elsewhere nobody does."""
+async def receipts_are_sent_only_in_rooms_with_receipts(stage: Stage) -> None:
+    """In a room with receipts, members get cumulative receipts for received and read. In other rooms they get none."""
     await stage.start(*UNLIMITED, config={"rooms": [{"match": "told.*", "receipts": True}, {"match": "*"}]})
     for room, is_told in ((f"told.{stage.name('room')}", True), (stage.name("room"), False)):
         writer, ann = [await stage.session(name, acks=True) for name in stage.names("writer", "ann")]
@@ -174,7 +174,7 @@ async def receipts_are_told_where_rooms_ask(stage: Stage) -> None:
         if not is_told:
             await ann.send(room, "after")
             await writer.expect("message", body="after")
-            assert not await writer.heard("receipt", user=ann.user), "a receipt in a room that asks for none"
+            assert not await writer.heard("receipt", user=ann.user), "a receipt in a room without receipts"
             continue
         await writer.expect("receipt", room=room, user=ann.user, kind="read", seq=10)
         for kind in ("received", "read"):
@@ -183,8 +183,8 @@ async def receipts_are_told_where_rooms_ask(stage: Stage) -> None:
 
 
 @scenario(*UNLIMITED)
-async def members_outlive_their_sessions(stage: Stage) -> None:
-    """Who is away stays a member, offline, in every later snapshot; in a room that keeps nothing not."""
+async def memberships_continue_after_sessions(stage: Stage) -> None:
+    """A member who is away stays an offline member. In a room without history the membership ends."""
     for room, stays in ((stage.name("room"), True), (f"live.{stage.name('room')}", False)):
         watcher, ann = [await stage.session(name) for name in stage.names("watcher", "ann")]
         await watcher.join(room)
@@ -198,4 +198,4 @@ async def members_outlive_their_sessions(stage: Stage) -> None:
             wanted = {watcher.user: True} | ({ann.user: False} if stays else {})
             return entries == wanted and joined["onlineCount"] == 1 and joined["memberCount"] == len(wanted)
 
-        await stage.eventually(seen, f"{room} shows who is a member")
+        await stage.eventually(seen, f"{room} shows the right members")

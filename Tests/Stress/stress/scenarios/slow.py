@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Connections that do not read, do not answer, or die without a word."""
+"""Connections that do not read, do not answer, or end without a close."""
 
 import asyncio
 
@@ -9,13 +9,13 @@ from stress.people import Follower, Writer
 from stress.registry import BRISK, PONG, UNLIMITED, scenario
 from stress.stage import Stage
 
-#: A queue that a few messages fill, and no other reason to end a session that does not read.
+#: A queue that a few messages fill, and no other limit that ends a session that does not read.
 NARROW = ("--limits-outgoing-queue", 262144, "--limits-send-rate", 0, "--limits-pong-timeout", 60)
 
 
 @scenario(*NARROW)
-async def a_slow_reader_is_sent_away_and_recovers_all(stage: Stage) -> None:
-    """Who does not read is closed with 4003, nobody else waits for it, and it recovers everything it missed."""
+async def a_slow_reader_is_closed_and_can_read_everything_later(stage: Stage) -> None:
+    """A client that does not read is closed with 4003, delays no other client, and can read everything later."""
     room = stage.name("room")
     follower, quick = Follower(stage, room), Follower(stage, room)
     await follower.connect()
@@ -24,7 +24,7 @@ async def a_slow_reader_is_sent_away_and_recovers_all(stage: Stage) -> None:
     writer.waiting = [f"{number} " + "x" * 15000 for number in range(400)]
     await writer.connect()
     follower.session.connection.pause()
-    # More than the kernel's buffers and the queue together hold.
+    # More than the kernel's buffers and the queue can hold.
     bodies = writer.waiting
     await writer.write(len(bodies), at_once=8)
     sent = max(writer.seqs.values())
@@ -34,7 +34,7 @@ async def a_slow_reader_is_sent_away_and_recovers_all(stage: Stage) -> None:
     assert await follower.session.closed() in (4003, None), follower.session.connection.code
     if follower.session.bye is not None:
         assert follower.session.bye["code"] == 4003 and follower.session.bye["reconnect"] is True
-    # A gap of over 512 KiB is not recovered but paged.
+    # A gap of more than 512 KiB is not recovered, but can be read in pages.
     session = await stage.session(follower.user)
     joined = await session.join(room, after={"epoch": follower.epoch, "seq": 0})
     assert (joined["recovered"], joined["seq"]) == (False, sent)
@@ -47,8 +47,8 @@ async def a_slow_reader_is_sent_away_and_recovers_all(stage: Stage) -> None:
 
 
 @scenario(*NARROW)
-async def slow_readers_of_a_relayed_room_end_alone(stage: Stage) -> None:
-    """Ten stalled listeners are closed with 4003 while the others hear every message."""
+async def slow_readers_of_a_relayed_room_do_not_delay_others(stage: Stage) -> None:
+    """Ten stalled clients are closed with 4003, while the others receive every message."""
     room = f"live.{stage.name('room')}"
     writer, reader = [await stage.session(name) for name in stage.names("writer", "reader")]
     await writer.join(room)
@@ -68,7 +68,7 @@ async def slow_readers_of_a_relayed_room_end_alone(stage: Stage) -> None:
 
 @scenario(*BRISK)
 async def no_pong_ends_with_4004(stage: Stage) -> None:
-    """Who ignores pings is closed with 4004 after heartbeat and pong time, not before; who answers stays."""
+    """A client that ignores pings is closed with 4004 after heartbeat and pong timeout. A client that answers stays."""
     clock = asyncio.get_running_loop().time
     begun = clock()
     deaf = await stage.session(stage.name("deaf"), answers_pings=False)
@@ -81,8 +81,8 @@ async def no_pong_ends_with_4004(stage: Stage) -> None:
 
 
 @scenario(*BRISK)
-async def text_is_life_though_pings_go_unanswered(stage: Stage) -> None:
-    """A client that answers no ping but goes on talking is not closed."""
+async def requests_keep_a_session_open_without_pongs(stage: Stage) -> None:
+    """A client that answers no pings but sends requests is not closed."""
     deaf = await stage.session(stage.name("deaf"), answers_pings=False)
     end = asyncio.get_running_loop().time() + PONG + 3
     while asyncio.get_running_loop().time() < end:
@@ -92,8 +92,8 @@ async def text_is_life_though_pings_go_unanswered(stage: Stage) -> None:
 
 
 @scenario(*BRISK)
-async def a_ghost_is_gone_within_its_bound(stage: Stage) -> None:
-    """A half-open client is seen offline after heartbeat, pong time and grace, and not before."""
+async def a_half_open_client_becomes_offline_in_time(stage: Stage) -> None:
+    """A half-open client becomes offline after heartbeat, pong timeout and grace, and not before."""
     room = stage.name("room")
     watcher, ghost = [await stage.session(name) for name in stage.names("watcher", "ghost")]
     await watcher.join(room)
@@ -109,8 +109,8 @@ async def a_ghost_is_gone_within_its_bound(stage: Stage) -> None:
 
 
 @scenario(*BRISK)
-async def a_killed_client_is_gone_after_the_grace(stage: Stage) -> None:
-    """After a cut, a reset, a 1001 or another code the user stays for the grace; after a 1000 not."""
+async def a_killed_client_becomes_offline_after_the_grace(stage: Stage) -> None:
+    """After a cut, a reset, a 1001 or another code the user stays online for the grace, but not after a 1000."""
     room = stage.name("room")
     watcher = await stage.session(stage.name("watcher"))
     await watcher.join(room)
@@ -136,7 +136,7 @@ async def a_killed_client_is_gone_after_the_grace(stage: Stage) -> None:
 
 @scenario("--presence-grace", 600)
 async def a_goodbye_needs_no_grace(stage: Stage) -> None:
-    """A close with 1000 is seen at once, however long the grace is."""
+    """A close with 1000 takes effect at once, however long the grace is."""
     room = stage.name("room")
     watcher, ann = [await stage.session(name) for name in stage.names("watcher", "ann")]
     await watcher.join(room)
@@ -148,8 +148,8 @@ async def a_goodbye_needs_no_grace(stage: Stage) -> None:
 
 
 @scenario("--presence-grace", 600)
-async def back_within_the_grace_is_no_event(stage: Stage) -> None:
-    """A reconnect storm within the grace reaches nobody: neither presence nor member."""
+async def a_reconnect_within_the_grace_causes_no_event(stage: Stage) -> None:
+    """Reconnects within the grace cause no presence and no member event."""
     room = stage.name("room")
     watcher = await stage.session(stage.name("watcher"))
     users = [stage.name(f"user{number}") for number in range(15)]
@@ -165,7 +165,7 @@ async def back_within_the_grace_is_no_event(stage: Stage) -> None:
             await (session.cut if stage.random.random() < 0.5 else session.reset)()
             sessions[number] = await stage.session(users[number])
             await sessions[number].join(room)
-    # An event of a stranger's arrival comes after all that could have been told before it.
+    # The event of another user's arrival follows all events that could have been sent before it.
     marker = await stage.session(stage.name("marker"))
     await marker.join(room)
     await watcher.expect("presence", user=marker.user, online=True)
@@ -174,8 +174,8 @@ async def back_within_the_grace_is_no_event(stage: Stage) -> None:
 
 
 @scenario(*UNLIMITED)
-async def dying_in_the_middle_of_a_frame_harms_nobody(stage: Stage) -> None:
-    """Clients that vanish in the middle of frames and of handshakes leave a relay that works."""
+async def clients_that_disconnect_within_a_frame_do_not_affect_others(stage: Stage) -> None:
+    """Clients that disconnect within frames and handshakes do not affect the relay."""
     from rfc6455 import TEXT, Connection, frame, upgrade_request
 
     room = stage.name("room")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Watching people with whom no room is shared."""
+"""Watching users without a shared room."""
 
 import asyncio
 
@@ -8,8 +8,8 @@ from stress.stage import Stage
 
 
 @scenario(*UNLIMITED)
-async def watchers_hear_until_they_unwatch(stage: Stage) -> None:
-    """A watcher gets a snapshot, then changes, and after `unwatch` nothing; strangers are offline and unknown."""
+async def watchers_get_events_until_they_unwatch(stage: Stage) -> None:
+    """A watcher gets a snapshot and then changes, and nothing after `unwatch`. Unknown users are offline."""
     ann, watcher = [await stage.session(name) for name in stage.names("ann", "watcher")]
     nobody = stage.name("nobody")
     reply = await watcher.request("watch", users=[ann.user, nobody])
@@ -30,8 +30,8 @@ async def watchers_hear_until_they_unwatch(stage: Stage) -> None:
 
 
 @scenario(*UNLIMITED)
-async def watching_and_sharing_rooms_is_told_once(stage: Stage) -> None:
-    """Who watches somebody in a shared room hears of each change once, and on leaving the room goes on hearing."""
+async def a_watcher_in_a_shared_room_gets_one_event(stage: Stage) -> None:
+    """A watcher who shares a room gets each change once, and still gets changes after leaving the room."""
     room = stage.name("room")
     ann, watcher = [await stage.session(name) for name in stage.names("ann", "watcher")]
     await watcher.request("watch", users=[ann.user])
@@ -42,7 +42,7 @@ async def watching_and_sharing_rooms_is_told_once(stage: Stage) -> None:
     await ann.request("activity", state="idle")
     await watcher.expect("presence", user=ann.user, activity="idle")
     await asyncio.sleep(0.3)
-    assert not await watcher.heard("presence", user=ann.user), "told twice"
+    assert not await watcher.heard("presence", user=ann.user), "a repeated event"
     await watcher.request("leave", room=room)
     await ann.request("activity", state="background")
     await watcher.expect("presence", user=ann.user, activity="background")
@@ -50,7 +50,7 @@ async def watching_and_sharing_rooms_is_told_once(stage: Stage) -> None:
 
 @scenario(*UNLIMITED)
 async def a_focus_is_seen_only_where_a_room_is_shared(stage: Stage) -> None:
-    """A watcher without a shared room sees null, with the first shared room the truth, and without again null."""
+    """A watcher sees null without a shared room, and the Focus while a room is shared."""
     room = stage.name("room")
     ann, watcher = [await stage.session(name) for name in stage.names("ann", "watcher")]
     await ann.join(room)
@@ -74,7 +74,7 @@ async def a_focus_is_seen_only_where_a_room_is_shared(stage: Stage) -> None:
 
 @scenario(*UNLIMITED)
 async def watched_users_end_at_their_limit(stage: Stage) -> None:
-    """1,024 people can be watched, in steps of 256 or less; the next is too large; one less makes room for one."""
+    """A session can watch 1,024 users, in steps of at most 256, until it unwatches one."""
     watcher = await stage.session(stage.name("watcher"))
     users = [stage.name(f"u{number}") for number in range(1025)]
     for start in range(0, 1024, 128):
@@ -88,7 +88,7 @@ async def watched_users_end_at_their_limit(stage: Stage) -> None:
 
 @scenario(*UNLIMITED)
 async def watching_survives_flapping_and_reconnects(stage: Stage) -> None:
-    """Twenty-five watchers of one who comes and goes all end with the same, true state."""
+    """Twenty-five watchers of a user who reconnects often all end with the right state."""
     user = stage.name("ann")
     watchers = await stage.sessions_of(25, "watcher")
     for watcher in watchers:
