@@ -140,7 +140,7 @@ extension AppleSimulator.Fault: Codable {
 }
 
 extension AppleSimulator.Phone {
-  /// The members that a script sets. A member that is absent has its usual value.
+  /// The members that a script sets. An absent member has its default value.
   struct Script: Decodable {
     var isOn: Bool?
     var topics: Set<String>?

@@ -109,7 +109,7 @@ extension AppleSimulator {
 
     private func received(_ headers: HTTP2Frame.FramePayload.Headers, on id: HTTP2StreamID) {
       if streams[id] != nil {
-        // Trailers.
+        // A second HEADERS frame contains trailers, which are ignored.
         if headers.endStream { end(id) }
         return
       }

@@ -8,7 +8,7 @@ extension AppleSimulator {
   /// Settings that may change while the simulator runs. A change applies from the next request.
   public struct Settings: Sendable, Codable {
     public var environment = Environment.sandbox
-    /// The keys that tokens may be signed with. If several have one id, the first counts.
+    /// The keys that tokens may be signed with. If several keys have the same id, the first applies.
     public var keys: [Key] = []
     /// True to accept tokens of keys that are not in ``keys``, without checking their signature.
     public var acceptsAnyKey = false

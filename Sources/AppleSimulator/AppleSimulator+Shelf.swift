@@ -84,7 +84,7 @@ extension AppleSimulator.Shelf.State {
   private mutating func count(_ token: String, most: Int, now: Timestamp) -> Bool {
     if minutes.count >= AppleSimulator.Shelf.mostCounted, minutes[token] == nil {
       minutes = minutes.filter { !$0.value.isOver(now) }
-      // Counts begin again when all of them are recent.
+      // If all counts are recent and the list is full, all counts start again at 0.
       if minutes.count >= AppleSimulator.Shelf.mostCounted { minutes = [:] }
     }
     var minute = minutes[token] ?? .init(began: now, count: 0)

@@ -50,8 +50,8 @@ extension LintCourse {
     return value
   }
 
-  /// Checks a date in seconds. A number of 100,000,000,000 or more would be after the year 5138, so it is in
-  /// milliseconds.
+  /// Checks a date in seconds. A number of 100,000,000,000 or more is taken for milliseconds, because in seconds it
+  /// would be in the year 5138 or later.
   private mutating func seconds(_ value: LintValue?, _ key: String) -> LintValue? {
     guard let value, let number = value.number, number >= 1e11 else { return value }
     // A larger number may be in micro- or nanoseconds, so no correction is certain.

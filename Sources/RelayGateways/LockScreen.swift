@@ -53,7 +53,7 @@ public struct SimulatedPhone: Sendable {
 
 /// An event on the lock screen of a simulated phone.
 public enum LockScreenEvent: Equatable, Sendable {
-  /// A new notification. It replaces the notification with the same collapse id.
+  /// A new notification. It replaces the notification with the same collapse id, if there is one.
   case shown(ShownNotification)
   /// A push without an alert changed the number on the app's icon.
   case badged(ShownNotification)
@@ -101,7 +101,7 @@ struct LockScreen: Sendable {
 
   static let mostNotifications = 100
 
-  /// Shows a push.
+  /// Shows a push: its alert, its badge, or both.
   /// - Returns: The result, and the event for listeners. The event is `nil` when the push changes nothing visible.
   mutating func show(_ notification: ShownNotification) -> (note: SentNote, event: LockScreenEvent?) {
     let effects = PushEffects(notification.push)

@@ -5,7 +5,7 @@ struct RecentlyUsed<Key: Hashable, Value> {
   private struct Slot {
     var key: Key
     var value: Value
-    /// The slots used next before and next after this one.
+    /// The slots that were used directly before and directly after this one.
     var older: Int?
     var newer: Int?
   }

@@ -93,7 +93,8 @@ extension App {
       entitlements.insert(entitlement)
     }
     ringtone = try fields.string("ringtone", longest: PushManner.longestSound)
-    // JSON needs no escape for these characters. The size of a push is checked before its app is known.
+    // JSON needs no escape for these characters. The size check of a push does not know the app, and counts one byte
+    // for each character of the longest ringtone.
     if let ringtone,
       ringtone.isEmpty || !ringtone.utf8.allSatisfy({ (0x20...0x7e).contains($0) && !#""\"#.utf8.contains($0) })
     {

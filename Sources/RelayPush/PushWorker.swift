@@ -357,7 +357,7 @@ package actor PushWorker {
       try transaction.queue.note(attempts, of: claim.id)
       _ = try transaction.queue.finish(
         claim.id, state: state, note: note, isUnknown: isUnknown, othersDue: othersDue, now: time)
-      // Do this last: the removal of a device also ends its other unfinished jobs.
+      // Finish this job first: the removal of a device ends all its unfinished jobs.
       guard let registered else { return .none }
       let forgetting = try transaction.devices.forget(
         token: device.token, platform: device.platform, registeredBefore: registered, in: rule.scope,

@@ -3,7 +3,7 @@ import Crypto
 import Foundation
 package import RelayProtocol
 
-/// Signs and verifies the receipts of pushes. A receipt proves that its sender received the push on a device.
+/// Signs and verifies the receipts of pushes. A client that returns a receipt has received the push on a device.
 package struct ReceiptKey: Sendable {
   private let key: SymmetricKey
 

@@ -47,7 +47,7 @@ struct BenchTarget: ParsableArguments {
     throw ValidationError("\(option) must be from \(range.lowerBound) to \(range.upperBound), not \(value)")
   }
 
-  /// Throws if the prefix of room names is invalid. The run's name and a number follow it.
+  /// Throws if the prefix of room names is invalid. In a room name, the run's name and a number follow the prefix.
   static func checkPrefix(_ prefix: String) throws {
     guard prefix.utf8.count <= 128, RoomID(rawValue: prefix) != nil else {
       throw ValidationError("--prefix takes letters, digits and -_.:@!|+=~, 128 of them at most")

@@ -32,7 +32,7 @@ final class TestClock: Sendable {
 }
 
 extension SimulatedGateway {
-  /// The numbers of the pushes on a lock screen, in their order.
+  /// The numbers of the pushes on a lock screen, in order.
   func numbers(_ token: String) -> [Int] { phone(token).notifications.compactMap { $0.push.number } }
 }
 

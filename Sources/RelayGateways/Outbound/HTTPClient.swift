@@ -8,7 +8,7 @@ import Synchronization
 ///
 /// It uses the connection pool of the gateways, without their address policy: the operator chooses the address.
 public struct HTTPClient: Sendable {
-  /// Bytes of an answer's body. A larger answer is an error.
+  /// The largest body of an answer in bytes. A larger answer is an error.
   public static let maxAnswer = 16 * 1024 * 1024
 
   private let base: HTTPGatewayApp.Place
@@ -27,7 +27,7 @@ public struct HTTPClient: Sendable {
   /// Sends a request on a connection of its own.
   /// - Parameters:
   ///   - path: The path below the URL, with the query.
-  ///   - timeout: For the connection and the answer together.
+  ///   - timeout: The timeout of the connection and the answer together.
   /// - Throws: ``Failure``.
   public func send(
     _ method: String, _ path: String, fields: [(name: String, value: String)] = [], timeout: Duration = .seconds(30)

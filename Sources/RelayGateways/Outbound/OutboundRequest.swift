@@ -6,7 +6,7 @@ import RelayProtocol
 /// The server that receives a request.
 struct HTTPDestination: Hashable, Sendable {
   var isSecure: Bool
-  /// A name in lower case, or an address without brackets.
+  /// A host name in lower case, or an IP address without brackets.
   var host: String
   var port: Int
 

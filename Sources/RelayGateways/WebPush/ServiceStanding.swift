@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Decides whether one push service of browsers is sent pushes, after it refused or accepted the relay's key.
+/// Decides whether the relay sends pushes to one push service of browsers, from its earlier answers to the relay's key.
 ///
-/// A client registers a subscription, and may have made it with another key. One refusal therefore stops
-/// the pushes of that device alone. The pushes of all devices pause when the service refused ``minDevices`` distinct
-/// devices and accepted none in between.
+/// A client registers a subscription, and may have made it with another key. One refusal therefore stops the pushes of
+/// that device alone. The pushes of all devices pause when the service refused ``minDevices`` distinct devices and
+/// accepted none in between.
 struct ServiceStanding {
   /// The hash of a subscription's endpoint, because endpoints are long. A client can invent any keys for an endpoint,
   /// so devices with the same endpoint count once.
@@ -23,7 +23,7 @@ struct ServiceStanding {
   static let maxRefused = 16
   /// For this time after an acceptance, a refusal concerns one subscription only.
   static let trust = Duration.seconds(60)
-  /// A paused service is sent one push in this time if its subscription was not refused yet.
+  /// The interval of probes: during a pause, one push to a subscription that was not refused yet is sent in this time.
   static let probeInterval = CredentialPause.shortest
 
   /// The result of a refusal.
