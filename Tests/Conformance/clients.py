@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The clients under test: how the driver of each is started."""
+"""The clients under test, and the commands that start their drivers."""
 
 from pathlib import Path
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Patterns over JSON: partial, with values that are taken and compared."""
+"""Partial patterns for JSON. A pattern can store values, and compare values with stored ones."""
 
 from typing import Any
 
@@ -7,11 +7,11 @@ ABSENT = object()
 
 
 class Mismatch(AssertionError):
-    """A value is not as its pattern says."""
+    """A value does not match its pattern."""
 
 
 def match(pattern: Any, value: Any, taken: dict[str, Any], place: str = "") -> None:
-    """Raises `Mismatch` unless `value` is as `pattern` says; takes what it names into `taken`."""
+    """Raises `Mismatch` unless `value` matches `pattern`. Stores the values that the pattern names in `taken`."""
     if isinstance(pattern, str) and pattern.startswith("$"):
         if value is ABSENT:
             raise Mismatch(f"{place} is absent")
@@ -35,12 +35,12 @@ def match(pattern: Any, value: Any, taken: dict[str, Any], place: str = "") -> N
 
 
 def filled(template: Any, known: dict[str, Any], *, is_strict: bool = True) -> Any:
-    """`template` with the values of its names; without `is_strict`, unknown names stay as they are."""
+    """Returns `template` with the values of its names. Without `is_strict`, unknown names remain unchanged."""
     if isinstance(template, str) and template.startswith("$"):
         if template[1:] in known:
             return known[template[1:]]
         if is_strict:
-            raise AssertionError(f"{template} was never taken")
+            raise AssertionError(f"{template} has no value")
         return template
     if isinstance(template, dict):
         return {key: filled(inner, known, is_strict=is_strict) for key, inner in template.items()}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plays a case: the scripted relay on one side, the app's commands on the other."""
+"""Plays a case, with the scripted relay on one side and the app's commands on the other."""
 
 import asyncio
 import base64
@@ -15,12 +15,12 @@ from scripted_relay import Connection, ScriptedRelay
 
 HERE = Path(__file__).parent
 PARTS = json.loads((HERE / "parts.json").read_text())
-#: Told so often that a case which means something else need not name them.
+#: Kinds of output that are so frequent that a case need not expect them, unless it names them in `strict`.
 USUAL = {"state", "token", "joined", "presence"}
 
 
 class Player:
-    """One case with one client."""
+    """Plays the steps of one case to one client."""
 
     def __init__(self, relay: ScriptedRelay, driver: Driver, strict: Sequence[str]):
         self._relay = relay
@@ -42,15 +42,15 @@ class Player:
         await asyncio.wait({work, self._driver.reading}, timeout=DEADLINE, return_when=asyncio.FIRST_COMPLETED)
         if not work.done():
             work.cancel()
-            raise AssertionError(f"nothing came of {json.dumps(step)}")
+            raise AssertionError(f"this step has no result: {json.dumps(step)}")
         work.result()
 
     async def _do(self, name: str, **fields: Any) -> None:
-        # A command must not overtake what was said before it, nor be overtaken by what is said behind it.
+        # The client must process all earlier frames before the command, and the command before all later frames.
         await self._settle()
         self._driver.command(name, **filled(fields, self._taken))
         if name == "advance":
-            await self._driver.told["advanced"].get()
+            await self._driver.events["advanced"].get()
         await self._driver.settle()
 
     async def _play(self, name: str, **values: Any) -> None:
@@ -76,11 +76,11 @@ class Player:
                 left.remove(pattern)
                 break
             else:
-                raise Mismatch(f"{frame} is none of {left}")
+                raise Mismatch(f"{frame} matches none of {left}")
 
     async def _frame(self) -> dict[str, Any]:
-        frame = await self._connection.heard.get()
-        self._driver.log.append(f"heard  {json.dumps(frame)[:500]}")
+        frame = await self._connection.frames.get()
+        self._driver.log.append(f"frame  {json.dumps(frame)[:500]}")
         assert frame is not None, f"the client ended the connection with {self._connection.code}"
         return frame
 
@@ -100,28 +100,28 @@ class Player:
         self._connection.drop()
 
     async def _gone(self, pattern: dict[str, Any]) -> None:
-        frame = await self._connection.heard.get()
-        assert frame is None, f"the client says {frame} instead of going"
+        frame = await self._connection.frames.get()
+        assert frame is None, f"the client sends {frame} instead of its end"
         match(pattern, {"code": self._connection.code}, self._taken)
 
     async def _see(self, pattern: dict[str, Any]) -> None:
         kind = pattern["app"]
         wanted = {key: value for key, value in pattern.items() if key != "app"}
-        match(wanted, await self._driver.told[kind].get(), self._taken)
+        match(wanted, await self._driver.events[kind].get(), self._taken)
 
     async def _quiet(self, _: bool) -> None:
         await self._settle()
         assert self._relay.knocks.empty(), "the client connects"
-        if self._connection and not self._connection.heard.empty():
-            frame = self._connection.heard.get_nowait()
-            assert frame is None, f"the client says {frame}"
-            # Its end is not something said: `gone` may still ask for it.
-            self._connection.heard.put_nowait(frame)
-        for kind, queue in self._driver.told.items():
+        if self._connection and not self._connection.frames.empty():
+            frame = self._connection.frames.get_nowait()
+            assert frame is None, f"the client sends {frame}"
+            # The end of the connection is not a frame: a later `gone` may expect it.
+            self._connection.frames.put_nowait(frame)
+        for kind, queue in self._driver.events.items():
             if kind not in self._free and not queue.empty():
-                raise AssertionError(f"the app is told {kind} {queue.get_nowait()}")
+                raise AssertionError(f"the app receives {kind} {queue.get_nowait()}")
 
-    # The first round trip brings to the client what was said, the last one here what it said about it.
+    # The first round trip delivers the relay's frames to the client. The last one delivers the client's answers.
     async def _settle(self) -> None:
         if self._connection and not self._connection.is_over:
             await self._connection.settle()
@@ -148,7 +148,7 @@ VERBS = {
 
 
 def repeated(step: dict[str, Any]) -> list[dict[str, Any]]:
-    """A step with `for`, once for each number."""
+    """Returns the step once for each number of its `for`."""
     if "for" not in step:
         return [step]
     ((name, (first, last)),) = step["for"].items()
@@ -157,7 +157,7 @@ def repeated(step: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 async def play_case(command: Sequence[str], case: dict[str, Any]) -> None:
-    """Plays a case to the client that `command` starts; a failure says what happened until then."""
+    """Plays a case to the client that `command` starts. A failure contains the log until then."""
     async with ScriptedRelay() as relay:
         driver = Driver(command, relay.url, case.get("options", {}))
         try:

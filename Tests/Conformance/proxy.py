@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A network that breaks: a TCP proxy that splits, stalls and drops, and reorders nothing."""
+"""A TCP proxy that simulates a bad network: it splits, delays and resets, but it never reorders bytes."""
 
 import asyncio
 import random
 import socket
 import struct
 
-#: Bytes that are passed on at a time, at most; small enough that frames are cut anywhere.
+#: Maximum number of bytes that are copied at a time. It is small, so that frames are cut at any byte.
 PIECE = 700
 LONGEST_STALL = 0.05
 
 
 class Proxy:
-    """Listens on a free port of loopback and passes everything on to `port`."""
+    """Listens on a free port of loopback, and forwards connections to `port`."""
 
     def __init__(self, port: int, seed: int):
         self._target = port
@@ -32,7 +32,7 @@ class Proxy:
         self._server.close()
 
     def drop(self) -> None:
-        """Resets every connection, in the middle of whatever is under way."""
+        """Resets all connections, also in the middle of a frame."""
         for writer in self._writers:
             raw = writer.get_extra_info("socket")
             raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
@@ -40,7 +40,7 @@ class Proxy:
         self._writers.clear()
 
     async def stall(self) -> None:
-        """Lets nothing through for a moment."""
+        """Stops the flow of bytes for a moment."""
         self._is_flowing.clear()
         try:
             await asyncio.sleep(self._random.random() * LONGEST_STALL)
@@ -48,7 +48,7 @@ class Proxy:
             self._is_flowing.set()
 
     async def disturb(self) -> None:
-        """Ends every connection, at once or after a stall."""
+        """Resets all connections, immediately or after a stall."""
         if self._random.random() < 0.5:
             await self.stall()
         self.drop()
@@ -73,5 +73,5 @@ class Proxy:
         except OSError:
             pass
         finally:
-            # One side that ends, ends the other: nobody here closes by halves.
+            # The end of one side also closes the other side, because no client or relay half-closes.
             writer.close()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The relay's side of a case: it accepts, says and hears what the script tells it to."""
+"""The relay's side of a case. It accepts connections, and sends and receives frames, as the script specifies."""
 
 import asyncio
 import http
@@ -12,12 +12,12 @@ from websockets.asyncio.server import Request, Response, ServerConnection, serve
 from websockets.exceptions import ConnectionClosed
 
 SUBPROTOCOL = "stillwire.v1.json"
-# Larger than any frame a client may send, so that it is the client that keeps the bound.
+# Larger than any frame of a client, so that only the client enforces the limit.
 FRAME_BOUND = 1 << 20
 
 
 class Knock:
-    """A client that waits for the answer to its handshake."""
+    """A handshake that waits for its answer."""
 
     def __init__(self, offered: list[str]):
         self.offered = offered
@@ -25,34 +25,34 @@ class Knock:
 
 
 class Connection:
-    """An accepted client; its frames and its end wait in `heard`."""
+    """An accepted connection. Its frames wait in `frames`, followed by None at its end."""
 
     def __init__(self, socket: ServerConnection):
         self._socket = socket
-        self.heard: asyncio.Queue[dict[str, Any] | None] = asyncio.Queue()
+        self.frames: asyncio.Queue[dict[str, Any] | None] = asyncio.Queue()
         self.is_over = False
 
     @property
     def code(self) -> int | None:
-        """The close code, once it is over; 1006 without a close frame."""
+        """The close code after the end. Is 1006 without a close frame."""
         return self._socket.close_code
 
     async def read(self) -> None:
-        """Reads until the end; what is no JSON fails the case, as nobody can expect it."""
+        """Reads until the end. Fails the case if a frame is not JSON."""
         try:
             async for text in self._socket:
-                self.heard.put_nowait(json.loads(text))
+                self.frames.put_nowait(json.loads(text))
         except ConnectionClosed:
             pass
         finally:
             self.is_over = True
-            self.heard.put_nowait(None)
+            self.frames.put_nowait(None)
 
     async def say(self, frame: str | bytes) -> None:
         await self._socket.send(frame)
 
     async def settle(self) -> None:
-        """Returns when the client's socket has read all that was said to it, and all that it said is here."""
+        """Returns when the client's socket has read all frames of the relay, and all its own frames have arrived."""
         try:
             await (await self._socket.ping())
         except ConnectionClosed:
@@ -62,14 +62,14 @@ class Connection:
         await self._socket.close(code, reason)
 
     def drop(self) -> None:
-        """Ends the connection as a network does: with a reset, and nothing said."""
+        """Resets the connection without a close frame, as a broken network does."""
         raw = self._socket.transport.get_extra_info("socket")
         raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self._socket.transport.abort()
 
 
 class ScriptedRelay:
-    """Listens on a free port of loopback."""
+    """A WebSocket server on a free port of loopback, controlled by the script."""
 
     def __init__(self) -> None:
         self.knocks: asyncio.Queue[Knock] = asyncio.Queue()
@@ -90,7 +90,7 @@ class ScriptedRelay:
         self._server.close(close_connections=False)
 
     async def accept(self, how: bool | int | str) -> Connection | None:
-        """Answers the next handshake: yes, with an HTTP status, or never ("silent")."""
+        """Accepts the next handshake (True), refuses it with an HTTP status, or never answers it ("silent")."""
         knock = await self.knocks.get()
         assert SUBPROTOCOL in knock.offered, f"the client offers {knock.offered}"
         if how != "silent":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every case of every script, with every client."""
+"""Plays every case of every script to every client."""
 
 import asyncio
 import json
@@ -15,7 +15,7 @@ from player import play_case
 
 
 def cases() -> Iterator[Any]:
-    """The cases of all scripts, once for each value of their `each`."""
+    """Returns the cases of all scripts, once for each value of their `each`."""
     for file in sorted((Path(__file__).parent / "scripts").glob("*.json")):
         for case in json.loads(file.read_text())["cases"]:
             each = case.get("each", {"": [None]})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A real relay, a stream of messages, and a network that breaks, with every client.
+"""A stream of messages through a real relay and a network that breaks, with every client.
 
     python3 -m pytest Tests/Conformance/test_faults.py --disconnects 1000 --messages 100000 --reconnects 10000
 """
@@ -19,13 +19,13 @@ from relay import SLOW, Relay, running
 from rfc6455 import Connection
 
 ROOM = "tea"
-#: Less than what a relay lets catch up with (300), so that no loss is ever too long.
+#: Maximum number of messages that the app has not received. A relay can recover 300, so no loss causes a gap.
 AHEAD = 200
-#: Sends of the client under test that are under way, and which part of all messages they are.
+#: Maximum number of pending sends of the client under test. It sends one of `OWN_PART` messages.
 OWN_AHEAD, OWN_PART = 20, 10
-#: Seconds in which something must go on.
+#: Seconds in which there must be progress.
 PATIENCE = 30 * SLOW
-#: Bytes that the caches of an engine may come and go by; what leaks with each connection is more at once.
+#: Bytes by which the caches of an engine may vary. A leak in each connection is larger.
 NOISE = 1 << 20
 
 
@@ -36,7 +36,7 @@ def relay(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Relay]:
 
 
 class View:
-    """What the app of the client under test sees: every message once and in order, or the test fails."""
+    """The messages that the app of the client receives. Fails unless each arrives once and in order."""
 
     def __init__(self, driver: Driver):
         self._driver = driver
@@ -46,11 +46,11 @@ class View:
 
     async def watch(self) -> None:
         while True:
-            message = await self._driver.told["message"].get()
-            assert self._driver.told["reset"].empty() and not message.get("isAfterGap"), "a gap"
+            message = await self._driver.events["message"].get()
+            assert self._driver.events["reset"].empty() and not message.get("isAfterGap"), "a gap"
             sender, number = message["body"]
-            assert message["seq"] == self.seq + 1, f"{message} comes behind seq {self.seq}"
-            assert number == self.numbers[sender] + 1, f"{message} comes behind number {self.numbers[sender]}"
+            assert message["seq"] == self.seq + 1, f"{message} follows seq {self.seq}"
+            assert number == self.numbers[sender] + 1, f"{message} follows number {self.numbers[sender]}"
             assert message["from"] == sender and message.get("isOwn", False) == (sender == "ann"), message
             self.seq, self.numbers[sender] = message["seq"], number
             async with self.has_more:
@@ -62,7 +62,7 @@ class View:
 
 
 async def publish(port: int, view: View, count: int) -> None:
-    """Bob's messages, over a connection that holds."""
+    """Sends Bob's messages over a connection that never breaks."""
     async with await Connection.open(port) as socket:
         await ask(socket, type="hello", user="bob")
         await ask(socket, type="join", id=0, room=ROOM)
@@ -86,11 +86,11 @@ async def read_all(socket: Connection) -> None:
 
 
 async def send_own(driver: Driver, view: View, count: int) -> None:
-    """Ann's messages, sent by the client under test; each is answered once."""
+    """Sends Ann's messages with the client under test. Each must be answered once."""
     for number in range(1, count + 1):
         if number > OWN_AHEAD:
             await check_sent(driver, number - OWN_AHEAD)
-        # Spread over the stream.
+        # Distributes the messages over the stream.
         await view.wait_for(lambda number=number: view.numbers["bob"] >= (number - 1) * OWN_PART * 0.9)
         driver.command("send", tag=number, room=ROOM, body=["ann", number])
     for number in range(max(1, count - OWN_AHEAD + 1), count + 1):
@@ -98,19 +98,19 @@ async def send_own(driver: Driver, view: View, count: int) -> None:
 
 
 async def check_sent(driver: Driver, number: int) -> None:
-    sent = await driver.told["sent"].get()
+    sent = await driver.events["sent"].get()
     assert sent["tag"] == number, f"{sent} instead of number {number}"
 
 
 async def disturb(proxy: Proxy, driver: Driver, view: View, count: int, disconnects: int, seed: int) -> None:
-    """Breaks the network again and again, spread over the stream, each time under a room that is joined."""
+    """Breaks the network repeatedly during the stream, each time while the room is joined."""
     dice = random.Random(seed)
     step = count // (disconnects + 1)
     for number in range(1, disconnects + 1):
         at = number * step - dice.randrange(step)
         await view.wait_for(lambda at=at: view.numbers["bob"] >= at)
         await proxy.disturb()
-        await driver.told["joined"].get()
+        await driver.events["joined"].get()
 
 
 async def stream(relay: Relay, client: str, option: Any) -> str:
@@ -122,7 +122,7 @@ async def stream(relay: Relay, client: str, option: Any) -> str:
             watching = asyncio.create_task(view.watch())
             driver.command("connect")
             driver.command("join", room=ROOM)
-            await driver.told["joined"].get()
+            await driver.events["joined"].get()
             work = asyncio.gather(
                 publish(relay.port, view, count),
                 send_own(driver, view, own),
@@ -130,25 +130,25 @@ async def stream(relay: Relay, client: str, option: Any) -> str:
             )
             await going_on(view, work, watching)
             await asyncio.wait_for(view.wait_for(lambda: view.numbers == {"ann": own, "bob": count}), PATIENCE)
-            # Whatever came twice would come now.
+            # A duplicate would arrive now.
             await driver.settle()
             await asyncio.sleep(0)
-            assert not watching.done() and driver.told["message"].empty() and driver.told["failed"].empty()
+            assert not watching.done() and driver.events["message"].empty() and driver.events["failed"].empty()
             watching.cancel()
             lost = proxy.connections - 1
             assert lost >= option.disconnects
-            return f"{view.seq} messages, {own} of them its own, in order over {lost} losses of the connection"
+            return f"{view.seq} messages, {own} of them its own, in order over {lost} lost connections"
 
 
 async def going_on(view: View, work: asyncio.Future[Any], watching: asyncio.Task[None]) -> None:
-    """Waits for `work`; fails when the view does, or when nothing new is seen for a while."""
+    """Waits for `work`. Fails if the view fails, or if no message arrives for some time."""
     try:
         while not work.done():
             before = view.seq
             await asyncio.wait({work, watching}, timeout=PATIENCE, return_when=asyncio.FIRST_COMPLETED)
             if watching.done():
                 watching.result()
-            assert work.done() or view.seq > before, f"nothing came behind seq {before}: {view.numbers}"
+            assert work.done() or view.seq > before, f"no message after seq {before}: {view.numbers}"
         work.result()
     finally:
         work.cancel()
@@ -160,7 +160,7 @@ def test_a_stream_comes_whole_and_in_order_over_a_network_that_breaks(relay: Rel
 
 
 async def reconnect(relay: Relay, client: str, count: int) -> list[int]:
-    """The memory in use after a third of the reconnects, and after all of them."""
+    """Returns the memory in use after a third of the reconnects, and after all of them."""
     async with Proxy(relay.port, 1) as proxy:
         options = {"hello": {"user": "ann"}, "clock": "real", "random": [0]}
         async with Driver(CLIENTS[client], proxy.url, options) as driver:
@@ -168,16 +168,16 @@ async def reconnect(relay: Relay, client: str, count: int) -> list[int]:
             driver.command("join", room=ROOM)
             used = []
             for number in range(count + 1):
-                await asyncio.wait_for(driver.told["joined"].get(), PATIENCE)
+                await asyncio.wait_for(driver.events["joined"].get(), PATIENCE)
                 if number in (count // 3, count):
                     driver.command("memory")
-                    used.append((await driver.told["memory"].get())["bytes"])
-                # What is told is of no interest here, and would be the test's own leak.
-                driver.told.clear()
+                    used.append((await driver.events["memory"].get())["bytes"])
+                # The test does not need the events. To keep them would be a leak of its own.
+                driver.events.clear()
                 driver.log.clear()
                 if number < count:
                     driver.command("send", tag=number, room=ROOM, body=number)
-                    await asyncio.wait_for(driver.told["sent"].get(), PATIENCE)
+                    await asyncio.wait_for(driver.events["sent"].get(), PATIENCE)
                     proxy.drop()
             return used
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the patterns of the scripts accept and refuse: a case that cannot fail says nothing."""
+"""Tests the patterns of the scripts. A case that cannot fail proves nothing."""
 
 from typing import Any
 
@@ -56,7 +56,7 @@ def test_a_pattern_refuses(pattern: Any, value: Any) -> None:
         match(pattern, value, dict(TAKEN))
 
 
-def test_values_are_taken_anew_and_given_back() -> None:
+def test_a_pattern_replaces_and_inserts_values() -> None:
     taken = dict(TAKEN)
     match({"a": "$known", "b": ["$other"]}, {"a": 1, "b": [[2]]}, taken)
     assert filled({"x": "$known", "y": ["$other"]}, taken) == {"x": 1, "y": [[2]]}
@@ -65,6 +65,6 @@ def test_values_are_taken_anew_and_given_back() -> None:
         filled("$unknown", taken)
 
 
-def test_a_pattern_that_does_not_exist_is_a_mistake() -> None:
+def test_an_unknown_operator_is_an_error() -> None:
     with pytest.raises(AssertionError, match="no such pattern"):
         match({"$like": 1}, 1, {})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A real relay and a token that expires: every client goes on with a newer one."""
+"""With a real relay and a token that expires, every client continues with a newer token."""
 
 import asyncio
 import json
@@ -14,7 +14,7 @@ from driver import Driver
 from relay import DEADLINE, SLOW, Relay, running
 from rfc6455 import Connection
 
-#: Seconds of the first token, in which the client must be welcome and the half of which it waits.
+#: Seconds until the first token expires. The client must connect in this time, and renews the token after half of it.
 LIFE = int(15 * SLOW)
 
 
@@ -30,13 +30,13 @@ async def outlive(client: str, relay: Relay) -> None:
     first, second = (tokens.token(tokens.SECRET, tokens.claims("ann", exp=exp)) for exp in (end, end + 3600))
     async with Driver(CLIENTS[client], url, {"tokens": [first, second], "clock": "real"}) as driver:
         driver.command("connect")
-        # Another session with the first token ends with it.
+        # Another session, which does not renew the first token, ends when the token expires.
         async with await Connection.open(relay.port) as other:
             other.send_text(json.dumps({"type": "hello", "token": first}))
             assert await other.end(LIFE + DEADLINE) == 4002
         driver.command("request", tag="still there", type="presence", fields={"users": ["ann"]})
-        reply = await driver.told["replied"].get()
+        reply = await driver.events["replied"].get()
         assert reply["reply"]["presence"][0]["online"] is True
-        told = {kind: [queue.get_nowait() for _ in range(queue.qsize())] for kind, queue in driver.told.items()}
-        assert [change["state"] for change in told["state"]] == ["connecting", "open"]
-        assert [asked["isExpired"] for asked in told["token"]] == [False, True]
+        events = {kind: [queue.get_nowait() for _ in range(queue.qsize())] for kind, queue in driver.events.items()}
+        assert [change["state"] for change in events["state"]] == ["connecting", "open"]
+        assert [asked["isExpired"] for asked in events["token"]] == [False, True]
