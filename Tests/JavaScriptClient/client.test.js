@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What no other client has: the page's life, listeners that interfere, iterations and aborts.
+// Tests the parts that only the JavaScript client has: the page's life, listeners that interfere, iterations, aborts,
+// handshake errors and the reporter. The socket and the clock are replaced. Tests/Conformance has the other cases.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { Stillwire } from '../../web/client/stillwire.js'
 import { StillClock } from '../Apps/JavaScriptDriver/still-clock.js'
 
-/** A socket without a network: a test plays the relay. */
+/** A socket without a network. The test sends the relay's frames. */
 class Socket {
   static all = []
   sent = []
@@ -46,7 +47,7 @@ function page() {
   return page
 }
 
-/** A client that was welcomed, and the socket that it uses. */
+/** A client with an open connection, and its socket. */
 async function open(options = {}) {
   const clock = new StillClock()
   const relay = new Stillwire('ws://127.0.0.1:1/v1/connect', {
@@ -75,7 +76,7 @@ async function joined(options) {
   return { ...all, room }
 }
 
-test('what the page knows of the person is told, until the app knows better', async () => {
+test('the client sends the activity of the page, until the app sets another', async () => {
   const subject = page()
   const { relay, socket, pass } = await open({ page: subject })
   await pass(120)
@@ -88,7 +89,7 @@ test('what the page knows of the person is told, until the app knows better', as
   assert.equal(socket.last('activity').state, 'active')
 })
 
-test('a page that is put away is no session, and comes back at once', async () => {
+test('a hidden page ends its session, and connects immediately when it is shown', async () => {
   const subject = page()
   const { relay, socket, welcome, pass } = await open({ page: subject })
   subject.dispatchEvent(new Event('pagehide'))
@@ -102,7 +103,7 @@ test('a page that is put away is no session, and comes back at once', async () =
   assert.equal(relay.state, 'open')
 })
 
-test('a network that comes back is tried at once', async () => {
+test('the client connects immediately when the network returns', async () => {
   const subject = page()
   const { relay, socket, welcome } = await open({ page: subject, random: () => 1 })
   socket.onclose({ code: 1006, reason: '' })
@@ -113,7 +114,7 @@ test('a network that comes back is tried at once', async () => {
   assert.equal(relay.state, 'open')
 })
 
-test('a network that changed under a connection is asked about', async () => {
+test('the client sends a ping after a change of the network', async () => {
   const subject = page()
   const { relay, socket, pass } = await open({ page: subject })
   subject.dispatchEvent(new Event('offline'))
@@ -122,7 +123,7 @@ test('a network that changed under a connection is asked about', async () => {
   assert.equal(relay.state, 'waiting')
 })
 
-test('after close the page is not watched', async () => {
+test('the client ignores the page after close', async () => {
   const subject = page()
   const { relay } = await open({ page: subject })
   relay.close()
@@ -133,7 +134,7 @@ test('after close the page is not watched', async () => {
   assert.deepEqual([Socket.all.length, relay.state], [before, 'closed'])
 })
 
-test('after close there is nothing left to be done', async () => {
+test('close ends all timers and requests', async () => {
   const { relay, clock, socket, room } = await joined({ page: page() })
   const jam = relay.room('jam')
   const ends = [jam.join(), room.send('hi'), relay.request('status', {}), relay.setFocus(true)]
@@ -146,7 +147,7 @@ test('after close there is nothing left to be done', async () => {
   assert.deepEqual([clock.pending, room.isJoined], [0, false])
 })
 
-test('after a loss there is nothing left to be done but to come back', async () => {
+test('a lost connection leaves only the timer of the reconnect', async () => {
   const { relay, clock, socket, room } = await joined()
   const sending = room.send('hi')
   const asking = relay.request('status', {})
@@ -159,7 +160,7 @@ test('after a loss there is nothing left to be done but to come back', async () 
   await assert.rejects(sending, { code: 'closed' })
 })
 
-test('what a socket says after it was let go is nobody’s', async () => {
+test('frames of a closed socket are ignored', async () => {
   const { relay, socket, room } = await joined()
   const seen = []
   room.addEventListener('message', ({ detail }) => seen.push(detail.seq))
@@ -168,7 +169,7 @@ test('what a socket says after it was let go is nobody’s', async () => {
   assert.deepEqual(seen, [])
 })
 
-test('a listener that leaves sees no more', async () => {
+test('a listener that leaves the room receives no more messages', async () => {
   const { socket, room } = await joined()
   const seen = []
   room.addEventListener('message', ({ detail }) => {
@@ -181,7 +182,7 @@ test('a listener that leaves sees no more', async () => {
   assert.deepEqual(seen, [1])
 })
 
-test('a listener that leaves when it has joined sees nothing of the reply', async () => {
+test('a listener that leaves at joined receives no message of the reply', async () => {
   const { relay, socket } = await open()
   const room = relay.room('tea')
   const seen = []
@@ -193,7 +194,7 @@ test('a listener that leaves when it has joined sees nothing of the reply', asyn
   assert.deepEqual([seen, room.isJoined], [[], false])
 })
 
-test('one’s own message is shown before its promise resolves, and what is behind the reply is behind it', async () => {
+test('an own message is shown before its promise resolves, and before later messages', async () => {
   const { socket, room } = await joined()
   const seen = []
   room.addEventListener('message', ({ detail }) => seen.push(detail.seq))
@@ -204,7 +205,7 @@ test('one’s own message is shown before its promise resolves, and what is behi
   assert.deepEqual(seen, [1, 2, 'sent'])
 })
 
-test('a message behind the reply to a join is seen', async () => {
+test('a message directly after the reply to a join is shown', async () => {
   const { relay, socket } = await open()
   const room = relay.room('tea')
   const seen = []
@@ -215,14 +216,14 @@ test('a message behind the reply to a join is seen', async () => {
   assert.deepEqual(seen, [1])
 })
 
-test('a send that is withdrawn before its turn is not sent', async () => {
+test('a waiting send that is aborted is not sent', async () => {
   const { socket, room } = await joined({ outbox: 2 })
   const first = room.send('first')
   const giveUp = new AbortController()
   const second = room.send('second', { signal: giveUp.signal })
   giveUp.abort(new Error('never mind'))
   await assert.rejects(second, /never mind/)
-  // Its place in the outbox is free again.
+  // The outbox has free capacity again.
   const third = room.send('third')
   socket.answer('send', { seq: 1, time: 1 })
   await first
@@ -231,7 +232,7 @@ test('a send that is withdrawn before its turn is not sent', async () => {
   assert.deepEqual(socket.sent.filter(({ type }) => type === 'send').map(({ body }) => body), ['first', 'third'])
 })
 
-test('a send that is under way is given up, and those behind it still wait for its reply', async () => {
+test('a pending send that is aborted still delays the next one until its reply', async () => {
   const { socket, room } = await joined()
   const giveUp = new AbortController()
   const first = room.send('first', { signal: giveUp.signal })
@@ -245,13 +246,13 @@ test('a send that is under way is given up, and those behind it still wait for i
   assert.equal((await second).seq, 2)
 })
 
-test('a send with a signal that is over is not sent', async () => {
+test('a send with an aborted signal is not sent', async () => {
   const { socket, room } = await joined()
   await assert.rejects(room.send('hi', { signal: AbortSignal.abort() }), { name: 'AbortError' })
   assert.equal(socket.last('send'), undefined)
 })
 
-test('an iteration ends with close, behind what it has', async () => {
+test('an iteration ends after close and its buffered messages', async () => {
   const { relay, socket, room } = await joined()
   const seqs = []
   const iteration = room.messages()
@@ -274,7 +275,7 @@ test('an iteration throws when the relay ends it', async () => {
   }
 })
 
-test('an iteration that is left keeps nothing', async () => {
+test('an iteration that the app has left buffers nothing', async () => {
   const { socket, room } = await joined()
   const iteration = room.messages()
   socket.say(message(1))
@@ -283,12 +284,12 @@ test('an iteration that is left keeps nothing', async () => {
   assert.deepEqual(await iteration.next(), { value: undefined, done: true })
 })
 
-test('an iteration must keep something', async () => {
+test('an iteration needs a limit of at least 1', async () => {
   const { room } = await joined()
   for (const limit of [0, -1, NaN]) assert.throws(() => room.messages({ limit }), RangeError)
 })
 
-test('leaving without a connection is possible only for this session', async () => {
+test('without a connection a room can be left only with stay', async () => {
   const { socket, room } = await joined()
   socket.onclose({ code: 1006, reason: '' })
   await assert.rejects(room.leave(), { code: 'closed' })
@@ -296,12 +297,12 @@ test('leaving without a connection is possible only for this session', async () 
   await assert.rejects(room.send('hi'), { code: 'not_joined' })
 })
 
-test('a send before join names what is missing', async () => {
+test('a send before join names the room to join', async () => {
   const { relay } = await open()
   await assert.rejects(relay.room('tea').send('hi'), { code: 'not_joined', message: /join tea/ })
 })
 
-test('a join waits for the connection, and fails with the client', async () => {
+test('a waiting join fails when the client is refused', async () => {
   const { relay, socket } = await open()
   const joining = relay.room('tea').join()
   socket.onclose({ code: 4506, reason: '' })
@@ -309,7 +310,7 @@ test('a join waits for the connection, and fails with the client', async () => {
   assert.equal(relay.state, 'refused')
 })
 
-test('a token that comes after close opens nothing', async () => {
+test('a token that arrives after close opens no socket', async () => {
   let give
   const relay = new Stillwire('ws://127.0.0.1:1/', {
     WebSocket: Socket, page: null, token: () => new Promise((resolve) => (give = resolve)),
@@ -323,9 +324,9 @@ test('a token that comes after close opens nothing', async () => {
   assert.equal(Socket.all.length, before)
 })
 
-// Why the relay does not let a client in
+// Reasons of refusals and failed handshakes
 
-/** A client whose handshake or `hello` is not answered yet, and its socket. */
+/** A client with a pending handshake or `hello`, and its socket. */
 async function connecting(options = {}) {
   const clock = new StillClock()
   const relay = new Stillwire('ws://127.0.0.1:1/v1/connect', {
@@ -339,7 +340,7 @@ async function connecting(options = {}) {
   return { relay, socket, errors, pass: (s) => clock.advance(1000 * s, () => setImmediate()) }
 }
 
-test('the words of a refused hello are the reason', async () => {
+test('the error that answers hello is the reason of the refusal', async () => {
   const { relay, socket } = await connecting({ token: async () => 'old' })
   const joining = relay.room('tea').join()
   socket().onopen()
@@ -378,7 +379,7 @@ test('a token function is called again after its token has expired', async () =>
   assert.equal(relay.state, 'waiting')
 })
 
-/** An answer over HTTP to the question why the handshake failed. */
+/** The HTTP answer to the request for the reason of a failed handshake. */
 const answering = (status, problem) => async () =>
   new Response(problem ? JSON.stringify(problem) : '', {
     status,
@@ -397,7 +398,7 @@ async function failedHandshake(fetch, times = 1) {
   return { ...all, joining }
 }
 
-test("a handshake that the relay refuses ends the client in the relay's words", async () => {
+test("a handshake that the relay refuses ends the client with the relay's reason", async () => {
   const asked = []
   const answer = answering(403, { code: 'forbidden', detail: 'the setting origins does not list this Origin' })
   const { relay, errors, joining, socket, pass } = await failedHandshake((url, options) => {
@@ -414,7 +415,7 @@ test("a handshake that the relay refuses ends the client in the relay's words", 
   assert.equal(socket(), before)
 })
 
-test('a listener that closes the client at a refusal has the last word', async () => {
+test('a listener can close the client at a refusal', async () => {
   for (const again of [false, true]) {
     const fetch = answering(403, { code: 'forbidden', detail: 'the setting origins does not list this Origin' })
     const { relay, socket } = await connecting({ fetch })
@@ -445,7 +446,7 @@ test('the reason is requested after the failures 1, 2, 4 and 8', async () => {
   relay.close()
 })
 
-test('a redirect is reported as one', async () => {
+test('a redirect is reported as a redirect', async () => {
   const { handshakeRefusal } = await import('../../web/client/handshake.js')
   // A browser hides the status of a redirect that it does not follow.
   const fetch = async () => ({ type: 'opaqueredirect', status: 0, headers: new Headers() })
@@ -462,7 +463,7 @@ test('the reason names the page that the relay refuses', async () => {
   assert.equal(found.isFinal, true)
 })
 
-test('a handshake that is refused for a while is reported once, and tried again', async () => {
+test('a temporarily refused handshake is reported once, and retried', async () => {
   const fetch = answering(503, { code: 'unavailable', detail: 'the server is shutting down' })
   const { relay, errors } = await failedHandshake(fetch, 3)
   assert.equal(relay.state, 'waiting')
@@ -470,7 +471,7 @@ test('a handshake that is refused for a while is reported once, and tried again'
 })
 
 for (const status of [426, 502]) {
-  test(`a proxy in between that answers ${status} is named from the second time on`, async () => {
+  test(`a proxy that answers ${status} is reported from the second failure on`, async () => {
     assert.deepEqual((await failedHandshake(answering(status))).errors, [])
     const { relay, errors } = await failedHandshake(answering(status), 2)
     assert.equal(relay.state, 'waiting')
@@ -479,7 +480,7 @@ for (const status of [426, 502]) {
   })
 }
 
-test('a relay that does not answer is no refusal', async () => {
+test('a relay that does not answer causes no refusal', async () => {
   const { relay, errors } = await failedHandshake(() => Promise.reject(new TypeError('failed')), 3)
   assert.deepEqual([relay.state, errors], ['waiting', []])
 })
@@ -535,7 +536,7 @@ test("a reporter rejects with the relay's code and message", async () => {
   await assert.rejects(reporter(gone).focus(true), { code: 'unreachable', isTemporary: true })
 })
 
-test('a token function may say that it is over', async () => {
+test('a permanent error of the token function refuses the client', async () => {
   const { StillwireError } = await import('../../web/client/stillwire.js')
   const relay = new Stillwire('ws://127.0.0.1:1/', {
     WebSocket: Socket, page: null,
@@ -546,7 +547,7 @@ test('a token function may say that it is over', async () => {
   assert.deepEqual([relay.state, relay.reason], ['refused', 'signed out'])
 })
 
-test('a token that never comes is asked for again', async () => {
+test('a token function that never resolves is called again', async () => {
   const clock = new StillClock()
   let asked = 0
   const relay = new Stillwire('ws://127.0.0.1:1/', {
@@ -559,7 +560,7 @@ test('a token that never comes is asked for again', async () => {
   assert.deepEqual([relay.state, asked], ['connecting', 2])
 })
 
-test('what no room of ours is told of is told by the client', async () => {
+test('the client dispatches events of rooms that are not joined', async () => {
   const { relay, socket } = await open()
   const seen = []
   for (const type of ['message', 'room', 'weather', 'state']) {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tests order.js: messages arrive in any order, and are shown in order.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { hasGap, nowhere, orderAfterJoin, orderAfterMessage, position } from '../../web/client/order.js'
@@ -17,7 +18,7 @@ function shown(order, ...seqs) {
   return { order, seen }
 }
 
-test('any order of arrival is one order of showing', () => {
+test('messages that arrive in any order are shown in order', () => {
   // All 120 permutations of five messages, each of them twice.
   const permute = (rest, done = []) =>
     rest.length === 0 ? [done] : rest.flatMap((seq) => permute(rest.filter((other) => other !== seq), [...done, seq]))
@@ -28,20 +29,20 @@ test('any order of arrival is one order of showing', () => {
   }
 })
 
-test('what is held is a gap, unless a send may fill it', () => {
+test('a held message is a gap, unless a send may fill it', () => {
   const { order } = shown(at(3), 5)
   assert.equal(hasGap(at(3), false), false)
   assert.equal(hasGap(order, false), true)
   assert.equal(hasGap(order, true), false)
 })
 
-test('what is held is bounded, whatever a send may fill', () => {
+test('the number of held messages is limited, also during a send', () => {
   const seqs = Array.from({ length: 301 }, (_, index) => 5 + index)
   assert.equal(hasGap(shown(at(3), ...seqs.slice(0, 300)).order, true), false)
   assert.equal(hasGap(shown(at(3), ...seqs).order, true), true)
 })
 
-test('a recovery continues, and forgets what was held', () => {
+test('a recovery continues, and forgets the held messages', () => {
   const { order } = shown(at(3), 6)
   const next = orderAfterJoin(order, reply(6, [3, 4, 5, 6, 6], { recovered: true }))
   assert.deepEqual(next.shown, messages(4, 5, 6))
@@ -54,7 +55,7 @@ for (const [name, answer, reason] of [
   ['another epoch', { ...reply(2, [1, 2], { recovered: false }), epoch: 'f' }, 'epoch'],
   ['another epoch that claims to be recovered', { ...reply(2, [1, 2], { recovered: true }), epoch: 'f' }, 'epoch'],
 ]) {
-  test(`${name} begins anew, and says so with its first message`, () => {
+  test(`${name} resets the room, and its first message has a gap mark`, () => {
     const next = orderAfterJoin(at(3), answer)
     assert.equal(next.reset, reason)
     assert.deepEqual(next.shown.map(({ isAfterGap }) => isAfterGap), [true, undefined])
@@ -62,7 +63,7 @@ for (const [name, answer, reason] of [
   })
 }
 
-test('a gap is remembered until there is a message to say it with', () => {
+test('the gap mark waits for the next message', () => {
   const { order } = orderAfterJoin(at(3), reply(900, [], { recovered: false }))
   const again = orderAfterJoin(order, reply(900, [], { recovered: true }))
   const { shown: first, order: next } = orderAfterMessage(again.order, { seq: 901 })
@@ -70,7 +71,7 @@ test('a gap is remembered until there is a message to say it with', () => {
   assert.deepEqual(orderAfterMessage(next, { seq: 902 }).shown, [{ seq: 902 }])
 })
 
-test('a first join is no gap', () => {
+test('a first join is not a gap', () => {
   const { shown: first, reset } = orderAfterJoin(nowhere, reply(5, [4, 5]))
   assert.deepEqual([first, reset], [messages(4, 5), undefined])
 })

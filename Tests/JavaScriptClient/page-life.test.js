@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tests page-life.js: activity, suspension and network changes of a page.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { watchPage } from '../../web/client/page-life.js'
 import { StillClock } from '../Apps/JavaScriptDriver/still-clock.js'
 
-/** A page as far as it is watched. */
+/** A page with only the parts that `watchPage` uses. */
 function page() {
   const page = new EventTarget()
   page.document = new EventTarget()
@@ -13,77 +14,77 @@ function page() {
 }
 
 function watch(subject, clock = new StillClock()) {
-  const told = []
+  const events = []
   const end = watchPage(subject, clock, {
-    active: (state) => told.push(state),
-    suspended: () => told.push('suspended'),
-    resumed: () => told.push('resumed'),
-    networkChanged: (isOnline) => told.push(isOnline ? 'online' : 'offline'),
+    active: (state) => events.push(state),
+    suspended: () => events.push('suspended'),
+    resumed: () => events.push('resumed'),
+    networkChanged: (isOnline) => events.push(isOnline ? 'online' : 'offline'),
   })
   const show = (visibilityState) => {
     subject.document.visibilityState = visibilityState
     subject.document.dispatchEvent(new Event('visibilitychange'))
   }
   const pass = (seconds) => clock.advance(1000 * seconds, async () => {})
-  return { told, end, show, pass }
+  return { events, end, show, pass }
 }
 
-test('without input for two minutes a person is idle, and back with the next one', async () => {
+test('a person is idle after two minutes without input, and active after the next input', async () => {
   const subject = page()
-  const { told, pass } = watch(subject)
+  const { events, pass } = watch(subject)
   await pass(119)
   subject.dispatchEvent(new Event('pointermove'))
   await pass(119)
-  assert.deepEqual(told, [])
+  assert.deepEqual(events, [])
   await pass(1)
-  assert.deepEqual(told, ['idle'])
+  assert.deepEqual(events, ['idle'])
   subject.dispatchEvent(new Event('keydown'))
-  assert.deepEqual(told, ['idle', 'active'])
+  assert.deepEqual(events, ['idle', 'active'])
   await pass(120)
-  assert.deepEqual(told, ['idle', 'active', 'idle'])
+  assert.deepEqual(events, ['idle', 'active', 'idle'])
 })
 
-test('a hidden page is in the background, and active when it is shown', async () => {
-  const { told, show, pass } = watch(page())
+test('a hidden page is in the background, and a shown page is active', async () => {
+  const { events, show, pass } = watch(page())
   show('hidden')
   await pass(600)
   show('visible')
-  assert.deepEqual(told, ['background', 'active'])
+  assert.deepEqual(events, ['background', 'active'])
   await pass(120)
-  assert.deepEqual(told, ['background', 'active', 'idle'])
+  assert.deepEqual(events, ['background', 'active', 'idle'])
 })
 
-test('a page that begins hidden is in the background', () => {
+test('a page that is hidden from the start is in the background', () => {
   const subject = page()
   subject.document.visibilityState = 'hidden'
-  assert.deepEqual(watch(subject).told, ['background'])
+  assert.deepEqual(watch(subject).events, ['background'])
 })
 
-test('freezing and the back-forward cache suspend', () => {
+test('a frozen page and a page in the back-forward cache are suspended', () => {
   const subject = page()
-  const { told } = watch(subject)
+  const { events } = watch(subject)
   subject.document.dispatchEvent(new Event('freeze'))
   subject.document.dispatchEvent(new Event('resume'))
   subject.dispatchEvent(new Event('pagehide'))
   subject.dispatchEvent(new Event('pageshow'))
-  assert.deepEqual(told, ['suspended', 'resumed', 'suspended', 'resumed'])
+  assert.deepEqual(events, ['suspended', 'resumed', 'suspended', 'resumed'])
 })
 
-test('a network that comes or goes is told', () => {
+test('the listener is notified of network changes', () => {
   const subject = page()
-  const { told } = watch(subject)
+  const { events } = watch(subject)
   subject.dispatchEvent(new Event('offline'))
   subject.dispatchEvent(new Event('online'))
-  assert.deepEqual(told, ['offline', 'online'])
+  assert.deepEqual(events, ['offline', 'online'])
 })
 
-test('nothing is told after the end', async () => {
+test('the listener is not notified after the end', async () => {
   const subject = page()
-  const { told, end, show, pass } = watch(subject)
+  const { events, end, show, pass } = watch(subject)
   end()
   show('hidden')
   subject.dispatchEvent(new Event('pagehide'))
   subject.dispatchEvent(new Event('online'))
   await pass(600)
-  assert.deepEqual(told, [])
+  assert.deepEqual(events, [])
 })

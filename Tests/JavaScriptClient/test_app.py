@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The JavaScript client as apps get it: the examples of the README and of the guides, and the types."""
+"""The JavaScript client as apps use it: the examples of the README and of the guides, and the types."""
 
 import json
 import os
@@ -19,7 +19,7 @@ from waiting import eventually
 
 GUIDES = CHECKOUT / "web" / "docs" / "guides"
 MOST_LINES = 29
-#: Node has a WebSocket of its own from version 22 on; before, behind a flag.
+#: Node has a global WebSocket from version 22 on. Earlier versions need a flag.
 NODE = ["node", *(["--experimental-websocket"] if 'undefined' in subprocess.run(
     ["node", "--print", "typeof WebSocket"], capture_output=True, text=True).stdout else [])]  # fmt: skip
 
@@ -31,14 +31,14 @@ def relay(tmp_path: Path) -> Iterator[Relay]:
 
 
 def example(page: Path) -> str:
-    """The one example in JavaScript of a page."""
+    """Returns the only JavaScript example of a page."""
     (code,) = re.findall(r"```js\n(.*?)```", page.read_text(), re.DOTALL)
     return code
 
 
 @pytest.fixture
 def app(tmp_path: Path) -> Path:
-    """The app of the guide, unchanged, beside the client that it imports."""
+    """Writes the unchanged app of the guide next to the client that it imports."""
     code = example(GUIDES / "javascript.md")
     assert len(code.splitlines()) <= MOST_LINES
     assert "'ws'" not in code
@@ -49,7 +49,7 @@ def app(tmp_path: Path) -> Path:
 
 
 class Running:
-    """The app of one user; what it prints grows in a file."""
+    """The running app of one user. Its output is written to a file."""
 
     def __init__(self, app: Path, relay: Relay, user: str, text: str, **environment: str):
         self._output = app.with_name(f"{user}.txt")
@@ -73,7 +73,7 @@ class Running:
         return self._process.wait(DEADLINE)
 
     def ended(self) -> tuple[int, str]:
-        """The exit status and the output of an app that ends by itself."""
+        """Returns the exit status and the output of an app that ends by itself."""
         return self._process.wait(DEADLINE), self._output.read_text()
 
     def stop(self) -> None:
@@ -98,7 +98,7 @@ def test_the_guides_app_talks_and_shows_silenced_users(relay: Relay, app: Path) 
         ann.prints("ann is here")
         bob = Running(app, relay, "bob", "On my way")
         try:
-            # From the history, and by the relay's word about who is quiet.
+            # From the history, and from `quiet` in the reply to send.
             bob.prints("ann: Kettle is on")
             bob.prints("ann is here, silenced")
             bob.prints("ann has notifications silenced")
@@ -147,7 +147,7 @@ def test_the_guides_token_opens_the_guides_app(example_token: tuple[Relay, str],
         ann.stop()
 
 
-def test_the_guides_app_ends_with_the_relays_words(example_token: tuple[Relay, str], app: Path) -> None:
+def test_the_guides_app_ends_with_the_relays_reason(example_token: tuple[Relay, str], app: Path) -> None:
     relay, _ = example_token
     secret = relay.secret.read_text()
     for token, words in (
@@ -178,7 +178,7 @@ def test_the_guides_app_passes_the_type_checker(app: Path) -> None:
     assert compiled.returncode == 0, compiled.stdout
 
 
-def test_the_types_are_what_apps_may_write() -> None:
+def test_the_types_accept_code_of_apps() -> None:
     compiled = subprocess.run(
         ["tsc", "--noEmit", "--strict", "--target", "es2022", "--module", "es2022", "--lib", "es2022,dom",
          "--moduleResolution", "node", "Tests/JavaScriptClient/types/use.ts"],
@@ -187,8 +187,8 @@ def test_the_types_are_what_apps_may_write() -> None:
     assert compiled.returncode == 0, compiled.stdout
 
 
-def test_the_types_name_what_there_is() -> None:
-    """Every export and every method of the classes, and nothing else."""
+def test_the_types_name_all_exports_and_methods() -> None:
+    """The types have every export and every method of the classes, and no others."""
     types = (CHECKOUT / "web" / "client" / "stillwire.d.ts").read_text()
     script = """
       const m = await import('./web/client/stillwire.js')

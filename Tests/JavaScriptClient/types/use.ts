@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Never run: what compiles here is what apps may write, and each expected error must be one.
+// Code that an app may write. It is compiled and never run, and each expected error must occur.
 import { Reporter, Stillwire, StillwireError, isSilenced, noPresence, presenceAfter } from '../../../web/client/stillwire.js'
 import type { Message, Presence, Room } from '../../../web/client/stillwire.js'
 
